@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What LAMMPS offers to Pillion: one particle mesh `atoms` and the fields on it, and the names of
+// LAMMPS's units, which are known only once its input has been read.
+#pragma once
+
+#include <pillion/pillion.h>
+
+#include <string>
+
+namespace pillion::lammps {
+
+/// Name of the particle mesh.
+inline constexpr const char* mesh_name = "atoms";
+
+/// YAML with the mesh and its fields, for pillion_options_set_catalogue. Units are left out.
+const char* catalogue_text();
+
+/// Names of the units of one of LAMMPS's unit styles; "σ", "τ" and the like for reduced units. They
+/// are written so that stages can make powers and quotients of them.
+struct Units {
+  const char* style;
+  const char* length;
+  const char* time;
+  const char* mass;
+  const char* velocity;
+  const char* charge;
+  const char* force;
+};
+
+/// Units of a unit style; throws std::runtime_error if LAMMPS has one that is not known here.
+const Units& units_of(const std::string& style);
+
+/// Tells the session the units of everything in the catalogue.
+void set_units(pillion_session* session, const Units& units);
+
+}  // namespace pillion::lammps

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Keyword by keyword; every message repeats the word that could not be read.
+#include "fix_options.hpp"
+
+#include <stdexcept>
+
+namespace pillion::lammps {
+
+namespace {
+
+/// Hands out words one after another.
+class Words {
+ public:
+  explicit Words(const std::vector<std::string>& words) : words_(words) {}
+  [[nodiscard]] bool any() const { return next_ < words_.size(); }
+  [[nodiscard]] const std::string& keyword() { return words_[next_++]; }
+  [[nodiscard]] const std::string& value(const std::string& keyword) {
+    if (!any()) throw std::runtime_error("fix pillion: keyword '" + keyword + "' lacks a value");
+    return words_[next_++];
+  }
+
+ private:
+  const std::vector<std::string>& words_;
+  size_t next_ = 0;
+};
+
+[[noreturn]] void refuse(const std::string& keyword, const std::string& value,
+                         const std::string& wanted) {
+  throw std::runtime_error("fix pillion: '" + keyword + " " + value + "': expected " + wanted);
+}
+
+double number(const std::string& keyword, const std::string& text, double least) {
+  size_t used = 0;
+  double value = 0;
+  try {
+    value = std::stod(text, &used);
+  } catch (const std::exception&) { used = 0; }
+  if (used == 0 || used != text.size() || !(value >= least))
+    refuse(keyword, text, "a number of at least " + std::to_string(static_cast<int>(least)));
+  return value;
+}
+
+bool one_of(const std::string& keyword, const std::string& text, const char* yes, const char* no) {
+  if (text != yes && text != no) refuse(keyword, text, std::string(yes) + " or " + no);
+  return text == yes;
+}
+
+int whole(const std::string& keyword, const std::string& text) {
+  const double value = number(keyword, text, 1);
+  if (value > 1e9 || value != static_cast<int>(value)) refuse(keyword, text, "a whole number");
+  return static_cast<int>(value);
+}
+
+}  // namespace
+
+FixOptions read_fix_options(const std::vector<std::string>& texts) {
+  FixOptions options;
+  Words words(texts);
+  while (words.any()) {
+    const std::string keyword = words.keyword();
+    const std::string& value = words.value(keyword);
+    if (keyword == "config") options.ride.file = value;
+    else if (keyword == "set") options.ride.settings.emplace_back(value, words.value(keyword));
+    else if (keyword == "comm") options.universe = one_of(keyword, value, "universe", "world");
+    else if (keyword == "every") options.every = whole(keyword, value);
+    else if (keyword == "checkpoint") options.checkpoint = one_of(keyword, value, "yes", "no");
+    else if (keyword == "progress") options.progress = number(keyword, value, 0);
+    else
+      throw std::runtime_error("fix pillion: unknown keyword '" + keyword +
+                               "'; known are config, set, comm, every, checkpoint, progress");
+  }
+  return options;
+}
+
+}  // namespace pillion::lammps

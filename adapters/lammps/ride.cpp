@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Opening a session with LAMMPS's catalogue, and closing it on every way out.
+#include "ride.hpp"
+
+#include <memory>
+
+#include "catalogue.hpp"
+#include "check.hpp"
+
+namespace pillion::lammps {
+
+namespace {
+
+Ride* ride_of_process = nullptr;
+
+using Options = std::unique_ptr<pillion_options, void (*)(pillion_options*)>;
+
+Options make_options(const RideOptions& wanted) {
+  pillion_options* raw = nullptr;
+  check(pillion_options_create(&raw));
+  Options options(raw, &pillion_options_free);
+  check(pillion_options_set_catalogue(raw, catalogue_text()));
+  check(pillion_options_set_role(raw, wanted.role));
+  for (const auto& [name, value] : wanted.settings)
+    check(pillion_options_set(raw, name.c_str(), value.c_str()));
+  return options;
+}
+
+}  // namespace
+
+Ride* Ride::of_process() { return ride_of_process; }
+void Ride::set_of_process(Ride* ride) { ride_of_process = ride; }
+
+Ride::Ride(const RideOptions& wanted, MPI_Comm comm) {
+  const Options options = make_options(wanted);
+  check(pillion_open_with(wanted.file.c_str(), comm, options.get(), &session_));
+  MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &Ride::on_delete, &key_, nullptr);
+  MPI_Comm_set_attr(MPI_COMM_SELF, key_, this);
+}
+
+Ride::~Ride() {
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  if (finalized != 0) return;  // on_delete has been called
+  MPI_Comm_delete_attr(MPI_COMM_SELF, key_);
+  MPI_Comm_free_keyval(&key_);
+}
+
+int Ride::on_delete(MPI_Comm, int, void* ride, void*) {
+  // Nobody is left to tell of a failure; the library has written it to its log.
+  auto& self = *static_cast<Ride*>(ride);
+  pillion_close(std::exchange(self.session_, nullptr));
+  return MPI_SUCCESS;
+}
+
+bool Ride::serve() {
+  if (pillion_serve(session_) == 0) return false;
+  session_ = nullptr;
+  return true;
+}
+
+void Ride::close() {
+  if (session_ == nullptr) return;
+  report_ = pillion_report_path(session_);
+  check(pillion_close(std::exchange(session_, nullptr)));
+}
+
+}  // namespace pillion::lammps

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A session that is closed whatever happens. LAMMPS ends a failed run by calling MPI_Finalize and
+// exit from deep inside; sidecars would then wait for ever. A ride hangs itself on MPI_COMM_SELF,
+// whose attributes MPI deletes first of all when it is finalized, and closes the session there.
+#pragma once
+
+#include <pillion/pillion.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace pillion::lammps {
+
+/// How a session is opened.
+struct RideOptions {
+  std::string file;                                           ///< the YAML file
+  std::vector<std::pair<std::string, std::string>> settings;  ///< values of $name in it
+  pillion_role role = PILLION_ROLE_ANY;
+};
+
+class Ride {
+ public:
+  /// Opens a session with LAMMPS's catalogue. [collective over comm] Throws std::runtime_error,
+  /// alike on every rank.
+  Ride(const RideOptions& options, MPI_Comm comm);
+  Ride(const Ride&) = delete;
+  Ride& operator=(const Ride&) = delete;
+  ~Ride();
+
+  /// On a sidecar rank works until the simulation has ended, and returns true.
+  [[nodiscard]] bool serve();
+  /// NULL once the session has closed.
+  [[nodiscard]] pillion_session* session() const { return session_; }
+  [[nodiscard]] MPI_Comm communicator() const { return pillion_communicator(session_); }
+  /// Path of the run report, also after closing.
+  [[nodiscard]] const std::string& report() const { return report_; }
+  /// Ends the session. [collective over the simulation ranks] Throws std::runtime_error.
+  void close();
+
+  /// The ride that the program around LAMMPS has opened for this process; NULL if there is none.
+  static Ride* of_process();
+  static void set_of_process(Ride* ride);
+
+ private:
+  static int on_delete(MPI_Comm, int, void* ride, void*);
+  pillion_session* session_ = nullptr;
+  int key_ = MPI_KEYVAL_INVALID;
+  std::string report_;
+};
+
+}  // namespace pillion::lammps

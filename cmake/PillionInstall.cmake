@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# What `cmake --install` puts where: the library, public headers, the header of no-ops as a folder
+# that works alone, and a package configuration for find_package(pillion). Stages install
+# themselves (pillion_add_stage), and so do the programs of apps/.
+include(CMakePackageConfigHelpers)
+
+set(PILLION_INSTALL_STAGE_DIR ${CMAKE_INSTALL_LIBDIR}/pillion/stages)
+set(pillion_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/pillion)
+set(pillion_noop_dir ${CMAKE_INSTALL_INCLUDEDIR}/pillion-noop)
+
+set_target_properties(pillion_headers PROPERTIES EXPORT_NAME headers)
+
+add_library(pillion_noop INTERFACE)
+add_library(pillion::noop ALIAS pillion_noop)
+set_target_properties(pillion_noop PROPERTIES EXPORT_NAME noop)
+target_include_directories(pillion_noop INTERFACE $<INSTALL_INTERFACE:${pillion_noop_dir}>)
+target_link_libraries(pillion_noop INTERFACE MPI::MPI_C)
+
+install(
+  TARGETS pillion pillion_headers pillion_noop
+  EXPORT pillionTargets
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+)
+install(
+  DIRECTORY ${PROJECT_SOURCE_DIR}/include/pillion ${PROJECT_BINARY_DIR}/include/pillion
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+  FILES_MATCHING
+  PATTERN "*.h"
+  PATTERN "*.hpp"
+)
+install(
+  FILES
+    ${PROJECT_SOURCE_DIR}/include-noop/pillion/pillion.h
+    ${PROJECT_SOURCE_DIR}/include/pillion/types.h
+    ${PROJECT_SOURCE_DIR}/include/pillion/error.hpp
+    ${PROJECT_SOURCE_DIR}/include/pillion/session.hpp
+    ${PROJECT_BINARY_DIR}/include/pillion/version.h
+  DESTINATION ${pillion_noop_dir}/pillion
+)
+
+install(
+  EXPORT pillionTargets
+  NAMESPACE pillion::
+  DESTINATION ${pillion_package_dir}
+)
+configure_package_config_file(
+  ${CMAKE_CURRENT_LIST_DIR}/pillionConfig.cmake.in
+  ${PROJECT_BINARY_DIR}/pillionConfig.cmake
+  INSTALL_DESTINATION ${pillion_package_dir}
+  PATH_VARS PILLION_INSTALL_STAGE_DIR
+)
+write_basic_package_version_file(
+  ${PROJECT_BINARY_DIR}/pillionConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion
+)
+install(
+  FILES
+    ${PROJECT_BINARY_DIR}/pillionConfig.cmake
+    ${PROJECT_BINARY_DIR}/pillionConfigVersion.cmake
+  DESTINATION ${pillion_package_dir}
+)

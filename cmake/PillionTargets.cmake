@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# How Pillion's own targets are compiled, and the functions that add stages and tests.
+
+# Compile options of everything that is ours.
+add_library(pillion_options INTERFACE)
+target_compile_options(
+  pillion_options
+  INTERFACE -Wall -Wextra $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>
+)
+# The C++ bindings of old MPI libraries are not used, and their headers do not compile cleanly.
+target_compile_definitions(
+  pillion_options
+  INTERFACE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX
+)
+if(PILLION_SANITIZE)
+  target_compile_options(
+    pillion_options
+    INTERFACE
+      -fsanitize=${PILLION_SANITIZE}
+      -fno-omit-frame-pointer
+      -fno-sanitize-recover=undefined
+  )
+  target_link_options(pillion_options INTERFACE -fsanitize=${PILLION_SANITIZE})
+endif()
+
+# The public headers, with the version made from VERSION.
+configure_file(
+  ${CMAKE_CURRENT_SOURCE_DIR}/include/pillion/version.h.in
+  ${CMAKE_CURRENT_BINARY_DIR}/include/pillion/version.h
+  @ONLY
+)
+add_library(pillion_headers INTERFACE)
+target_include_directories(
+  pillion_headers
+  INTERFACE
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+    $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
+)
+
+# Where the build tree keeps plug-ins; the install tree keeps them in LIBDIR/pillion/stages.
+set(PILLION_STAGE_DIR ${PROJECT_BINARY_DIR}/stages)
+
+# pillion_add_stage(NAME SOURCES...) builds the plug-in that the YAML file calls NAME.
+function(pillion_add_stage name)
+  add_library(pillion_stage_${name} MODULE ${ARGN})
+  target_link_libraries(
+    pillion_stage_${name}
+    PRIVATE pillion_options pillion_headers MPI::MPI_C MPI::MPI_CXX
+  )
+  set_target_properties(
+    pillion_stage_${name}
+    PROPERTIES
+      PREFIX ""
+      OUTPUT_NAME ${name}
+      LIBRARY_OUTPUT_DIRECTORY ${PILLION_STAGE_DIR}
+      CXX_VISIBILITY_PRESET hidden
+  )
+  install(TARGETS pillion_stage_${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/pillion/stages)
+endfunction()
+
+# Flags without which Open MPI refuses what tests do: more ranks than cores, as root.
+set(PILLION_MPIEXEC_FLAGS "")
+execute_process(
+  COMMAND ${MPIEXEC_EXECUTABLE} --version
+  OUTPUT_VARIABLE pillion_mpiexec_version
+  ERROR_QUIET
+)
+if(pillion_mpiexec_version MATCHES "Open MPI|OpenRTE")
+  set(PILLION_MPIEXEC_FLAGS --oversubscribe --allow-run-as-root --bind-to none)
+endif()
+
+# pillion_add_mpi_test(NAME name COMMAND program-or-target args... RANKS 1 2 4 [TIMEOUT seconds])
+# adds one test per number of ranks, called name.nRANKS.
+function(pillion_add_mpi_test)
+  cmake_parse_arguments(arg "" "NAME;TIMEOUT" "COMMAND;RANKS" ${ARGN})
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 60)
+  endif()
+  list(GET arg_COMMAND 0 program)
+  if(TARGET ${program})
+    list(REMOVE_AT arg_COMMAND 0)
+    list(PREPEND arg_COMMAND $<TARGET_FILE:${program}>)
+  endif()
+  foreach(ranks IN LISTS arg_RANKS)
+    add_test(
+      NAME ${arg_NAME}.n${ranks}
+      COMMAND
+        ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${ranks} ${PILLION_MPIEXEC_FLAGS}
+        ${arg_COMMAND}
+    )
+    set_tests_properties(
+      ${arg_NAME}.n${ranks}
+      PROPERTIES PROCESSORS ${ranks} TIMEOUT ${arg_TIMEOUT}
+    )
+  endforeach()
+endfunction()

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Pillion's C interface as functions that do nothing, for builds without Pillion: put this folder
+ * in front of the include path and link no library. Types and prototypes are those of the real
+ * header, so mistakes in calls are still found; what each function means is documented there.
+ *
+ * Every rank is a simulation rank, its communicator is the one that was given to open, no step is
+ * ever due, nothing is read or written, and no call fails. */
+#ifndef PILLION_PILLION_H
+#define PILLION_PILLION_H
+
+#include <mpi.h>
+#include <pillion/types.h>
+#include <pillion/version.h>
+#include <stdlib.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** 1 in the library, 0 in the header of no-ops. */
+#define PILLION_ENABLED 0
+
+/** What a session that does nothing must know to answer. */
+typedef struct pillion_session {
+  MPI_Comm comm;
+  int64_t step;
+  double time;
+} pillion_session;
+
+/** Nobody reads options. */
+typedef struct pillion_options {
+  int32_t reserved;
+} pillion_options;
+
+/** Status of a call. */
+enum {
+  PILLION_OK = 0,
+  PILLION_ERROR_ARGUMENT = 1,
+  PILLION_ERROR_CONFIGURATION = 2,
+  PILLION_ERROR_SHARING = 3,
+  PILLION_ERROR_PLACEMENT = 4,
+  PILLION_ERROR_PLUGIN = 5,
+  PILLION_ERROR_STAGE = 6,
+  PILLION_ERROR_FILE = 7,
+  PILLION_ERROR_STATE = 8,
+  PILLION_ERROR_INTERNAL = 9
+};
+typedef int32_t pillion_status;
+
+/** What a rank may become. */
+enum { PILLION_ROLE_ANY = 0, PILLION_ROLE_SIMULATION = 1, PILLION_ROLE_SIDECAR = 2 };
+typedef int32_t pillion_role;
+
+/** Severity of a log message. */
+enum {
+  PILLION_LOG_DEBUG = 0,
+  PILLION_LOG_INFO = 1,
+  PILLION_LOG_WARNING = 2,
+  PILLION_LOG_ERROR = 3
+};
+typedef void (*pillion_log_handler)(void* context, int32_t level, const char* message);
+
+/** How the run is doing; only step and time are ever set here. */
+typedef struct pillion_progress {
+  int64_t step;
+  double time;
+  double steps_per_second;
+  int64_t publications;
+  int64_t skipped;
+  int64_t behind;
+  double stall_seconds;
+  int64_t disabled;
+} pillion_progress;
+
+static inline const char* pillion_error_message(void) { return ""; }
+
+static inline const char* pillion_version(void) { return PILLION_VERSION; }
+
+/* ---- options ------------------------------------------------------------------------------- */
+
+static inline pillion_status pillion_options_create(pillion_options** options) {
+  *options = (pillion_options*)calloc(1, sizeof(pillion_options));
+  return *options ? PILLION_OK : PILLION_ERROR_INTERNAL;
+}
+
+static inline void pillion_options_free(pillion_options* options) { free(options); }
+
+static inline pillion_status pillion_options_set(pillion_options* options, const char* name,
+                                                 const char* value) {
+  (void)options, (void)name, (void)value;
+  return PILLION_OK;
+}
+
+static inline pillion_status pillion_options_set_role(pillion_options* options, pillion_role role) {
+  (void)options, (void)role;
+  return PILLION_OK;
+}
+
+static inline pillion_status pillion_options_set_catalogue(pillion_options* options,
+                                                           const char* yaml) {
+  (void)options, (void)yaml;
+  return PILLION_OK;
+}
+
+static inline pillion_status pillion_options_set_log(pillion_options* options,
+                                                     pillion_log_handler handler, void* context) {
+  (void)options, (void)handler, (void)context;
+  return PILLION_OK;
+}
+
+/* ---- a session ------------------------------------------------------------------------------ */
+
+static inline pillion_status pillion_open(const char* file, MPI_Comm comm,
+                                          pillion_session** session) {
+  (void)file;
+  *session = (pillion_session*)calloc(1, sizeof(pillion_session));
+  if (!*session) return PILLION_ERROR_INTERNAL;
+  (*session)->comm = comm;
+  return PILLION_OK;
+}
+
+static inline pillion_status pillion_open_with(const char* file, MPI_Comm comm,
+                                               const pillion_options* options,
+                                               pillion_session** session) {
+  (void)options;
+  return pillion_open(file, comm, session);
+}
+
+static inline pillion_status pillion_open_fortran(const char* file, MPI_Fint comm,
+                                                  pillion_session** session) {
+  return pillion_open(file, MPI_Comm_f2c(comm), session);
+}
+
+static inline int32_t pillion_serve(pillion_session* session) {
+  (void)session;
+  return 0;
+}
+
+static inline MPI_Comm pillion_communicator(const pillion_session* session) {
+  return session->comm;
+}
+
+static inline MPI_Fint pillion_communicator_fortran(const pillion_session* session) {
+  return MPI_Comm_c2f(session->comm);
+}
+
+/* ---- sharing -------------------------------------------------------------------------------- */
+
+static inline pillion_status pillion_share_box_typed(pillion_session* session, const char* field,
+                                                     int32_t block, const int64_t* lo,
+                                                     const int64_t* hi, const void* data,
+                                                     pillion_type type) {
+  (void)session, (void)field, (void)block, (void)lo, (void)hi, (void)data, (void)type;
+  return PILLION_OK;
+}
+
+static inline pillion_status pillion_share_box_strided(pillion_session* session, const char* field,
+                                                       int32_t block, const int64_t* lo,
+                                                       const int64_t* hi, const void* data,
+                                                       pillion_type type, const int64_t* strides) {
+  (void)strides;
+  return pillion_share_box_typed(session, field, block, lo, hi, data, type);
+}
+
+static inline pillion_status pillion_share_particles_typed(pillion_session* session,
+                                                           const char* field, int32_t block,
+                                                           int64_t count, const void* data,
+                                                           pillion_type type) {
+  (void)session, (void)field, (void)block, (void)count, (void)data, (void)type;
+  return PILLION_OK;
+}
+
+static inline pillion_status pillion_unshare(pillion_session* session, const char* field,
+                                             int32_t block) {
+  (void)session, (void)field, (void)block;
+  return PILLION_OK;
+}
+
+static inline pillion_status pillion_set_domain(pillion_session* session, const char* mesh,
+                                                const pillion_domain* domain) {
+  (void)session, (void)mesh, (void)domain;
+  return PILLION_OK;
+}
+
+static inline pillion_status pillion_set_units(pillion_session* session, const char* name,
+                                               const char* units) {
+  (void)session, (void)name, (void)units;
+  return PILLION_OK;
+}
+
+static inline pillion_status pillion_ready(pillion_session* session) {
+  (void)session;
+  return PILLION_OK;
+}
+
+/* ---- stepping ------------------------------------------------------------------------------- */
+
+static inline pillion_status pillion_is_due(const pillion_session* session, int64_t step,
+                                            double time, int32_t* due) {
+  (void)session, (void)step, (void)time;
+  *due = 0;
+  return PILLION_OK;
+}
+
+static inline pillion_status pillion_step(pillion_session* session, int64_t step, double time) {
+  session->step = step;
+  session->time = time;
+  return PILLION_OK;
+}
+
+static inline pillion_status pillion_checkpoint(pillion_session* session, const char* path) {
+  (void)session, (void)path;
+  return PILLION_OK;
+}
+
+static inline pillion_status pillion_get_progress(const pillion_session* session,
+                                                  pillion_progress* progress) {
+  const pillion_progress now = {session->step, session->time, 0, 0, 0, 0, 0, 0};
+  *progress = now;
+  return PILLION_OK;
+}
+
+static inline const char* pillion_report_path(const pillion_session* session) {
+  (void)session;
+  return "";
+}
+
+static inline pillion_status pillion_close(pillion_session* session) {
+  free(session);
+  return PILLION_OK;
+}
+
+#ifdef __cplusplus
+}
+#else
+/* In C the type of the pointer says the type of the field, so a mistake is found. */
+#define PILLION_TYPE_OF(data) \
+  _Generic((data), double*: PILLION_FLOAT64, const double*: PILLION_FLOAT64,                       \
+      float*: PILLION_FLOAT32, const float*: PILLION_FLOAT32, int32_t*: PILLION_INT32,             \
+      const int32_t*: PILLION_INT32, int64_t*: PILLION_INT64, const int64_t*: PILLION_INT64,       \
+      default: 0)
+#define pillion_share_box(session, field, block, lo, hi, data) \
+  pillion_share_box_typed(session, field, block, lo, hi, data, PILLION_TYPE_OF(data))
+#define pillion_share_particles(session, field, block, count, data) \
+  pillion_share_particles_typed(session, field, block, count, data, PILLION_TYPE_OF(data))
+#endif
+
+#endif

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The C interface for simulations. Every function returns a status and never exits, aborts or
+ * throws; the message of the last failure on this thread is in pillion_error_message().
+ *
+ * A rank uses one session from one thread. [collective] means that every rank of the communicator
+ * named must make the call. Handles are opaque; strings that are passed in are copied, strings that
+ * are handed out belong to the library. Two sessions may live in one process. */
+#ifndef PILLION_PILLION_H
+#define PILLION_PILLION_H
+
+#include <mpi.h>
+#include <pillion/types.h>
+#include <pillion/version.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** 1 in the library, 0 in the header of no-ops. */
+#define PILLION_ENABLED 1
+
+typedef struct pillion_session pillion_session;
+typedef struct pillion_options pillion_options;
+
+/** Status of a call. */
+enum {
+  PILLION_OK = 0,
+  PILLION_ERROR_ARGUMENT = 1,
+  PILLION_ERROR_CONFIGURATION = 2,
+  PILLION_ERROR_SHARING = 3,
+  PILLION_ERROR_PLACEMENT = 4,
+  PILLION_ERROR_PLUGIN = 5,
+  PILLION_ERROR_STAGE = 6,
+  PILLION_ERROR_FILE = 7,
+  PILLION_ERROR_STATE = 8,
+  PILLION_ERROR_INTERNAL = 9
+};
+typedef int32_t pillion_status;
+
+/** What a rank may become. ANY lets the session choose. */
+enum { PILLION_ROLE_ANY = 0, PILLION_ROLE_SIMULATION = 1, PILLION_ROLE_SIDECAR = 2 };
+typedef int32_t pillion_role;
+
+/** Severity of a log message. */
+enum {
+  PILLION_LOG_DEBUG = 0,
+  PILLION_LOG_INFO = 1,
+  PILLION_LOG_WARNING = 2,
+  PILLION_LOG_ERROR = 3
+};
+typedef void (*pillion_log_handler)(void* context, int32_t level, const char* message);
+
+/** How the run is doing, as this simulation rank knows it without asking anyone. */
+typedef struct pillion_progress {
+  int64_t step;            /**< the last step offered */
+  double time;             /**< its time, in the simulation's units */
+  double steps_per_second; /**< since the first step */
+  int64_t publications;    /**< publications made so far */
+  int64_t skipped;         /**< publications that were due and skipped */
+  int64_t behind;          /**< publications that sidecars have not finished */
+  double stall_seconds;    /**< time spent waiting for sidecars */
+  int64_t disabled;        /**< analyses disabled by a failure */
+} pillion_progress;
+
+/** Message of the last failure on this thread; "" if there was none. Never NULL. */
+const char* pillion_error_message(void);
+
+/** "MAJOR.MINOR.PATCH" of the library that is running. */
+const char* pillion_version(void);
+
+/* ---- options ------------------------------------------------------------------------------- */
+
+/** A new set of options with every default. Free it with pillion_options_free. */
+pillion_status pillion_options_create(pillion_options** options);
+void pillion_options_free(pillion_options* options);
+
+/** Value of `$name` in the YAML file. */
+pillion_status pillion_options_set(pillion_options* options, const char* name, const char* value);
+
+/** Role that this rank insists on; by default the session chooses. */
+pillion_status pillion_options_set_role(pillion_options* options, pillion_role role);
+
+/** YAML text with `meshes:` and `fields:` that the program offers of its own accord, so that its
+ * users need not repeat them. Entries of the user's file win. */
+pillion_status pillion_options_set_catalogue(pillion_options* options, const char* yaml);
+
+/** Directory of a checkpoint to resume from; overrides `restart` of the YAML file. */
+pillion_status pillion_options_set_restart(pillion_options* options, const char* path);
+
+/** Who receives log messages. By default warnings and errors go to standard error. NULL is silence.
+ */
+pillion_status pillion_options_set_log(pillion_options* options, pillion_log_handler handler,
+                                       void* context);
+
+/* ---- a session ------------------------------------------------------------------------------ */
+
+/** Opens a session from a YAML file. [collective over comm] Every rank of `comm` gets the same
+ * status; on failure *session is NULL. */
+pillion_status pillion_open(const char* file, MPI_Comm comm, pillion_session** session);
+pillion_status pillion_open_with(const char* file, MPI_Comm comm, const pillion_options* options,
+                                 pillion_session** session);
+/** The same for a Fortran communicator handle. */
+pillion_status pillion_open_fortran(const char* file, MPI_Fint comm, pillion_session** session);
+
+/** On a sidecar rank: works until the simulation closes its session, closes this rank's session
+ * (the handle is dead afterwards), and returns 1. On a simulation rank: returns 0 at once. */
+int32_t pillion_serve(pillion_session* session);
+
+/** Communicator of the simulation ranks; owned by the session and gone when it closes.
+ * MPI_COMM_NULL on a sidecar. */
+MPI_Comm pillion_communicator(const pillion_session* session);
+MPI_Fint pillion_communicator_fortran(const pillion_session* session);
+
+/* ---- sharing -------------------------------------------------------------------------------- */
+/* Sharing copies nothing: the memory must stay valid until the block is shared anew, unshared, or
+ * the session closes. What does not fit the catalogue is remembered, and reported alike on every
+ * rank by pillion_ready or, without it, the first pillion_step. */
+
+/** Shares a box of a field on a uniform mesh. `lo`, `hi`: half-open index range, one entry per axis
+ * of the mesh. The first axis varies fastest, components are interleaved. `type` may be 0 if the
+ * caller does not know better than the catalogue. */
+pillion_status pillion_share_box_typed(pillion_session* session, const char* field, int32_t block,
+                                       const int64_t* lo, const int64_t* hi, const void* data,
+                                       pillion_type type);
+
+/** As above for any arrangement: `strides[a]` is the distance in elements from one index to the
+ * next along axis a, `strides[axes]` that from one component to the next. */
+pillion_status pillion_share_box_strided(pillion_session* session, const char* field, int32_t block,
+                                         const int64_t* lo, const int64_t* hi, const void* data,
+                                         pillion_type type, const int64_t* strides);
+
+/** Shares `count` particles' values of a field; components are interleaved. All fields of one mesh
+ * that share a block number must have the same count when a step is offered. */
+pillion_status pillion_share_particles_typed(pillion_session* session, const char* field,
+                                             int32_t block, int64_t count, const void* data,
+                                             pillion_type type);
+
+/** Takes a block of a field back. */
+pillion_status pillion_unshare(pillion_session* session, const char* field, int32_t block);
+
+/** The domain of a particle mesh as of now; it may change every step. Alike on every rank. */
+pillion_status pillion_set_domain(pillion_session* session, const char* mesh,
+                                  const pillion_domain* domain);
+
+/** Units of a field, of a mesh's lengths, or of "time", for programs that know them only at run
+ * time. Alike on every rank. */
+pillion_status pillion_set_units(pillion_session* session, const char* name, const char* units);
+
+/** Checks that everything which analyses need is shared and fits. Optional: the first step does it
+ * otherwise. [collective over the simulation ranks] Every rank gets the same status. */
+pillion_status pillion_ready(pillion_session* session);
+
+/* ---- stepping ------------------------------------------------------------------------------- */
+
+/** Whether the step would do anything, so that a program may prepare what it shares only then.
+ * *due becomes 1 or 0. Takes no message and no lock. */
+pillion_status pillion_is_due(const pillion_session* session, int64_t step, double time,
+                              int32_t* due);
+
+/** Offers a step. [called by every simulation rank] Runs or publishes what is due and returns at
+ * once if nothing is. A failed analysis is not an error of the step. */
+pillion_status pillion_step(pillion_session* session, int64_t step, double time);
+
+/** Saves what stages remember in the directory `path`, whole or not at all.
+ * [collective over the simulation ranks] Returns when it is on disk. */
+pillion_status pillion_checkpoint(pillion_session* session, const char* path);
+
+/** How the run is doing. */
+pillion_status pillion_get_progress(const pillion_session* session, pillion_progress* progress);
+
+/** Path of the run report, valid until the session closes. */
+const char* pillion_report_path(const pillion_session* session);
+
+/** Ends the session: waits until sidecars have finished, writes the last products, the timeline and
+ * the report. [collective over the simulation ranks] NULL is allowed. */
+pillion_status pillion_close(pillion_session* session);
+
+#ifdef __cplusplus
+}
+#else
+/* In C the type of the pointer says the type of the field, so a mistake is found. */
+#define PILLION_TYPE_OF(data) \
+  _Generic((data), double*: PILLION_FLOAT64, const double*: PILLION_FLOAT64,                       \
+      float*: PILLION_FLOAT32, const float*: PILLION_FLOAT32, int32_t*: PILLION_INT32,             \
+      const int32_t*: PILLION_INT32, int64_t*: PILLION_INT64, const int64_t*: PILLION_INT64,       \
+      default: 0)
+#define pillion_share_box(session, field, block, lo, hi, data) \
+  pillion_share_box_typed(session, field, block, lo, hi, data, PILLION_TYPE_OF(data))
+#define pillion_share_particles(session, field, block, count, data) \
+  pillion_share_particles_typed(session, field, block, count, data, PILLION_TYPE_OF(data))
+#endif
+
+#endif

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// For simulations in C++: open a Session, let sidecar ranks serve, share blocks of fields, offer
+// steps. Everything here is inline over the C interface of pillion.h, so that the library and the
+// program may come from different compilers, and so that the header of no-ops serves both.
+//
+// A call that fails throws pillion::Error. A session belongs to one rank and one thread.
+// [collective] means that every simulation rank must make the call.
+#pragma once
+
+#include <pillion/pillion.h>
+
+#include <array>
+#include <charconv>
+#include <concepts>
+#include <functional>
+#include <memory>
+#include <pillion/error.hpp>
+#include <ranges>
+#include <span>
+#include <string>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace pillion {
+
+using Domain = pillion_domain;
+using Progress = pillion_progress;
+
+/// What a rank may become.
+enum class Role : int32_t {
+  Any = PILLION_ROLE_ANY,
+  Simulation = PILLION_ROLE_SIMULATION,
+  Sidecar = PILLION_ROLE_SIDECAR
+};
+
+/// Severity of a log message.
+enum class LogLevel : int32_t {
+  Debug = PILLION_LOG_DEBUG,
+  Info = PILLION_LOG_INFO,
+  Warning = PILLION_LOG_WARNING,
+  Error = PILLION_LOG_ERROR
+};
+
+/// A type that a field's elements may have: float, double, or a signed integer of 4 or 8 bytes.
+template <class T>
+concept Element = std::same_as<T, float> || std::same_as<T, double> ||
+    (std::signed_integral<T> && (sizeof(T) == 4 || sizeof(T) == 8));
+
+template <Element T>
+constexpr pillion_type element_type() {
+  if constexpr (std::same_as<T, double>) return PILLION_FLOAT64;
+  else if constexpr (std::same_as<T, float>) return PILLION_FLOAT32;
+  else return sizeof(T) == 4 ? PILLION_INT32 : PILLION_INT64;
+}
+
+/// A contiguous range of elements that does not own its memory for the length of one call only: a
+/// named vector or array, or a span.
+template <class R>
+concept Shareable = std::ranges::contiguous_range<R> && std::ranges::borrowed_range<R> &&
+    Element<std::ranges::range_value_t<R>>;
+
+/// A half-open index range [lo, hi) with one entry per axis of the mesh, e.g. Box({0, 0}, {8, 8}).
+struct Box {
+  template <size_t Axes>
+  requires(Axes >= 1 && Axes <= 3) Box(const int64_t (&first)[Axes], const int64_t (&last)[Axes])
+      : axes(Axes) {
+    for (size_t a = 0; a < Axes; ++a) {
+      lo[a] = first[a];
+      hi[a] = last[a];
+    }
+  }
+
+  /// Number of cells; 0 if the box is empty.
+  [[nodiscard]] int64_t cells() const {
+    int64_t count = 1;
+    for (size_t a = 0; a < axes; ++a) count *= hi[a] > lo[a] ? hi[a] - lo[a] : 0;
+    return count;
+  }
+
+  std::array<int64_t, 3> lo{};
+  std::array<int64_t, 3> hi{};
+  size_t axes;
+};
+
+/// How a session is opened. A plain value: it may be copied, and may go once the session is open.
+class Options {
+ public:
+  using Log = std::function<void(LogLevel, const std::string& message)>;
+
+  /// Value of `$name` in the YAML file.
+  Options& set(const std::string& name, const std::string& value) {
+    parameters_.emplace_back(name, value);
+    return *this;
+  }
+  template <class T>
+  requires(std::is_arithmetic_v<T> && !std::same_as<T, bool>) Options& set(const std::string& name,
+                                                                           T value) {
+    std::array<char, 64> digits{};
+    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
+    return set(name, std::string(digits.data(), end));
+  }
+  /// Role that this rank insists on; by default the session chooses.
+  Options& role(Role role) {
+    role_ = role;
+    return *this;
+  }
+  /// YAML text with `meshes:` and `fields:` that the program offers; entries of the user's file
+  /// win.
+  Options& catalogue(const std::string& yaml) {
+    catalogue_ = yaml;
+    return *this;
+  }
+  /// Who receives log messages, instead of standard error. An empty function is silence. What it
+  /// throws is lost.
+  Options& log(Log log) {
+    log_ = std::make_shared<Log>(std::move(log));
+    return *this;
+  }
+
+ private:
+  friend class Session;
+  std::vector<std::pair<std::string, std::string>> parameters_;
+  Role role_ = Role::Any;
+  std::string catalogue_;
+  std::shared_ptr<Log> log_;
+};
+
+/// One rank's connection, from open to close.
+class Session {
+ public:
+  /// Opens a session from a YAML file. [collective over comm] Every rank of `comm` throws, or none.
+  [[nodiscard]] static Session open(const std::string& file, MPI_Comm comm,
+                                    const Options& options = {});
+
+  Session(Session&& other) noexcept
+      : handle_(std::exchange(other.handle_, nullptr)), log_(std::move(other.log_)) {}
+  Session& operator=(Session&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    std::swap(log_, other.log_);
+    return *this;
+  }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  /// Closes the session, and says nothing of a failure: call close() to hear of it. [collective]
+  ~Session() { static_cast<void>(pillion_close(handle_)); }
+
+  /// On a sidecar rank: works until the simulation closes its session, and returns true; this
+  /// session is closed then. On a simulation rank: returns false at once.
+  bool serve() {
+    if (pillion_serve(open_handle()) == 0) return false;
+    handle_ = nullptr;
+    return true;
+  }
+
+  /// Communicator of the simulation ranks, owned by the session; MPI_COMM_NULL on a sidecar.
+  [[nodiscard]] MPI_Comm communicator() const { return pillion_communicator(open_handle()); }
+
+  /// Shares a box of a field on a uniform mesh; the first axis varies fastest, components are
+  /// interleaved. Nothing is copied: the memory must stay where it is until the block is shared
+  /// anew, unshared, or the session closes. Throws if the range is no whole multiple of the box.
+  template <Shareable R>
+  void share(const std::string& field, R&& values, const Box& box, int32_t block = 0) {
+    expect_multiple(field, std::ranges::size(values), box.cells());
+    share(field, std::ranges::data(values), box, block);
+  }
+  template <Element T>
+  void share(const std::string& field, const T* data, const Box& box, int32_t block = 0) {
+    check(pillion_share_box_typed(open_handle(), field.c_str(), block, box.lo.data(), box.hi.data(),
+                                  data, element_type<T>()));
+  }
+  /// As above for any arrangement, `data` being the element at box.lo: strides[a] is the distance
+  /// in elements from one index to the next along axis a, the last stride that between components.
+  template <Element T>
+  void share_strided(const std::string& field, const T* data, const Box& box,
+                     std::span<const int64_t> strides, int32_t block = 0) {
+    if (strides.size() != box.axes + 1)
+      throw Error(ErrorCode::Argument, "field '" + field + "' was shared with " +
+                                           std::to_string(strides.size()) + " strides; give " +
+                                           std::to_string(box.axes + 1) +
+                                           ", one per axis and one for components");
+    check(pillion_share_box_strided(open_handle(), field.c_str(), block, box.lo.data(),
+                                    box.hi.data(), data, element_type<T>(), strides.data()));
+  }
+
+  /// Shares `count` particles' values of a field, components interleaved; as for share, nothing is
+  /// copied. Throws if the range is no whole multiple of the count.
+  template <Shareable R>
+  void share_particles(const std::string& field, R&& values, int64_t count, int32_t block = 0) {
+    expect_multiple(field, std::ranges::size(values), count);
+    share_particles(field, std::ranges::data(values), count, block);
+  }
+  template <Element T>
+  void share_particles(const std::string& field, const T* data, int64_t count, int32_t block = 0) {
+    check(pillion_share_particles_typed(open_handle(), field.c_str(), block, count, data,
+                                        element_type<T>()));
+  }
+  /// Takes a block of a field back.
+  void unshare(const std::string& field, int32_t block = 0) {
+    check(pillion_unshare(open_handle(), field.c_str(), block));
+  }
+
+  /// The domain of a particle mesh as of now. Alike on every rank.
+  void set_domain(const std::string& mesh, const Domain& domain) {
+    check(pillion_set_domain(open_handle(), mesh.c_str(), &domain));
+  }
+  /// Units of a field, of a mesh's lengths, or of "time". Alike on every rank.
+  void set_units(const std::string& name, const std::string& units) {
+    check(pillion_set_units(open_handle(), name.c_str(), units.c_str()));
+  }
+  /// Checks that all that analyses need is shared and fits; the first step does it otherwise.
+  /// [collective] Every rank throws, or none.
+  void ready() { check(pillion_ready(open_handle())); }
+
+  /// Whether the step would do anything, for programs that prepare what they share only then.
+  [[nodiscard]] bool is_due(int64_t step, double time) const {
+    int32_t due = 0;
+    check(pillion_is_due(open_handle(), step, time, &due));
+    return due != 0;
+  }
+  /// Offers a step: runs or publishes what is due, and returns at once if nothing is. [collective]
+  void step(int64_t step, double time) { check(pillion_step(open_handle(), step, time)); }
+  /// Saves what stages remember in the directory `path`, whole or not at all. [collective]
+  void checkpoint(const std::string& path) {
+    check(pillion_checkpoint(open_handle(), path.c_str()));
+  }
+
+  /// How the run is doing, as this rank knows it without asking anyone.
+  [[nodiscard]] Progress progress() const {
+    Progress progress{};
+    check(pillion_get_progress(open_handle(), &progress));
+    return progress;
+  }
+  /// Path of the run report, which is there after close(); "" if there will be none.
+  [[nodiscard]] std::string report_path() const { return pillion_report_path(open_handle()); }
+
+  /// Waits until sidecars have finished and writes the last products and the report. [collective]
+  /// Closing twice is allowed.
+  void close() { check(pillion_close(std::exchange(handle_, nullptr))); }
+  [[nodiscard]] bool is_open() const noexcept { return handle_ != nullptr; }
+
+  /// The C handle, for what this class does not offer; still owned by the session.
+  [[nodiscard]] pillion_session* handle() const noexcept { return handle_; }
+
+ private:
+  explicit Session(std::shared_ptr<Options::Log> log) : log_(std::move(log)) {}
+
+  static void check(pillion_status status) {
+    if (status != PILLION_OK) throw Error(static_cast<ErrorCode>(status), pillion_error_message());
+  }
+  static void expect_multiple(const std::string& field, size_t size, int64_t of) {
+    const bool fits = of > 0 ? size % static_cast<size_t>(of) == 0 : of == 0;
+    if (!fits)
+      throw Error(ErrorCode::Argument, "field '" + field + "' was shared with " +
+                                           std::to_string(size) +
+                                           " values, which is no whole multiple of the " +
+                                           std::to_string(of) + " cells or particles of the block");
+  }
+  static void forward_log(void* context, int32_t level, const char* message) noexcept {
+    try {
+      const auto& log = *static_cast<const Options::Log*>(context);
+      if (log) log(static_cast<LogLevel>(level), message);
+    } catch (...) {  // a log must not end a simulation
+    }
+  }
+  [[nodiscard]] pillion_session* open_handle() const {
+    if (handle_ == nullptr) throw Error(ErrorCode::State, "the session is closed");
+    return handle_;
+  }
+
+  pillion_session* handle_ = nullptr;
+  std::shared_ptr<Options::Log> log_;  // the C session points at it
+};
+
+inline Session Session::open(const std::string& file, MPI_Comm comm, const Options& options) {
+  pillion_options* raw = nullptr;
+  check(pillion_options_create(&raw));
+  const std::unique_ptr<pillion_options, decltype(&pillion_options_free)> owner(
+      raw, &pillion_options_free);
+  for (const auto& [name, value] : options.parameters_)
+    check(pillion_options_set(raw, name.c_str(), value.c_str()));
+  check(pillion_options_set_role(raw, static_cast<pillion_role>(options.role_)));
+  if (!options.catalogue_.empty())
+    check(pillion_options_set_catalogue(raw, options.catalogue_.c_str()));
+  if (options.log_) check(pillion_options_set_log(raw, &forward_log, options.log_.get()));
+  Session session(options.log_);
+  check(pillion_open_with(file.c_str(), comm, raw, &session.handle_));
+  return session;
+}
+
+/// "MAJOR.MINOR.PATCH" of the library that is running.
+inline std::string version() { return pillion_version(); }
+
+}  // namespace pillion

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The binary interface between Pillion and a stage plug-in, in C. Authors who write C++ use the
+ * comfortable face of it, stage.hpp.
+ *
+ * A plug-in is a shared object that exports one function, `pillion_stage_describe`, which returns a
+ * constant table. The loader checks abi_version and size before it reads anything else. A plug-in
+ * links nothing of Pillion: it reaches the host through the table that `create` is given, and never
+ * moves data between ranks by itself, but names the layout it needs.
+ *
+ * Functions return a status of pillion.h (0 is success). A plug-in reports a failure with
+ * host->fail(...) and returns the status it got from it; a failed host call has said why already.
+ * All pointers that the host hands out live until the callback returns. */
+#ifndef PILLION_STAGE_H
+#define PILLION_STAGE_H
+
+#include <mpi.h>
+#include <pillion/types.h>
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PILLION_STAGE_ABI_VERSION 1u
+
+typedef struct pillion_value pillion_value; /* a node of the stage's configuration */
+typedef struct pillion_setup pillion_setup; /* a stage being created */
+typedef struct pillion_work pillion_work;   /* a publication being worked on */
+typedef struct pillion_state pillion_state; /* what a stage remembers, being saved or restored */
+
+/** Which rank holds what. */
+enum {
+  PILLION_LAYOUT_AS_SHARED = 1, /**< blocks as the simulation shares them */
+  PILLION_LAYOUT_BY_KEY = 2,    /**< a particle is always at the owner of its key, sorted by key */
+  PILLION_LAYOUT_SPATIAL = 3    /**< by place, with copies of all that lies within `halo` */
+};
+
+/** Kinds of configuration value. */
+enum {
+  PILLION_VALUE_NULL = 0,
+  PILLION_VALUE_SCALAR = 1,
+  PILLION_VALUE_LIST = 2,
+  PILLION_VALUE_MAP = 3
+};
+
+/** Reductions over the peers. */
+enum { PILLION_SUM = 1, PILLION_MIN = 2, PILLION_MAX = 3 };
+
+/** One parameter of a stage, for checking, help and documentation. */
+typedef struct pillion_parameter {
+  const char* name;
+  const char* kind;     /**< for people: "integer", "length", "list of fields" … */
+  const char* standard; /**< the default as YAML; NULL if the parameter is required */
+  const char* meaning;
+} pillion_parameter;
+
+typedef struct pillion_field_description {
+  const char* name;
+  const char* mesh;
+  const char* units;
+  pillion_type type;
+  int32_t components;
+  pillion_mesh_kind mesh_kind;
+  int32_t axes;     /**< of a uniform mesh: 1 to 3 */
+  int64_t cells[3]; /**< of a uniform mesh */
+  double origin[3]; /**< of a uniform mesh */
+  double length[3]; /**< of a uniform mesh */
+  int32_t periodic[3];
+  int32_t reserved;
+} pillion_field_description;
+
+/** Fields of one mesh, wanted in one layout. */
+typedef struct pillion_input_request {
+  const char* const* fields; /**< arrays of the blocks come in this order */
+  int32_t field_count;
+  int32_t layout;
+  const char* key;              /**< BY_KEY: an integer field of the mesh */
+  const char* position;         /**< SPATIAL: a field with 3 components */
+  double halo;                  /**< SPATIAL: distance in the mesh's units of length */
+  const char* select;           /**< particles: an integer field to select by, or NULL for all */
+  const int64_t* select_values; /**< values of `select` that are wanted */
+  int32_t select_count;
+  int32_t reserved;
+} pillion_input_request;
+
+/** Values of one field in one block. Element (i, j, k) of component c is at
+ * data[i*strides[0] + j*strides[1] + k*strides[2] + c*strides[3]], in elements; particles use i. */
+typedef struct pillion_array {
+  const void* data;
+  pillion_type type;
+  int32_t components;
+  int64_t strides[4];
+} pillion_array;
+
+/** The part of an input that this rank holds in one piece. Of particles, the first `owned` of
+ * `count` are this rank's, the rest are copies of others' (halo), shifted to their nearest image.
+ */
+typedef struct pillion_block {
+  int64_t lo[3];
+  int64_t hi[3];
+  int64_t count;
+  int64_t owned;
+  int32_t number; /**< as shared */
+  int32_t array_count;
+  const pillion_array* arrays;
+} pillion_block;
+
+/** A column of a table: exactly one of the two pointers is set. */
+typedef struct pillion_column {
+  const char* name;
+  const char* units;
+  const double* reals;
+  const int64_t* integers;
+} pillion_column;
+
+typedef struct pillion_attribute {
+  const char* name;
+  const char* units; /**< "" if it has none */
+  const char* text;  /**< NULL if it is a number */
+  double value;
+} pillion_attribute;
+
+/** A table product. */
+typedef struct pillion_table {
+  const char* name;
+  const char* title;
+  int32_t per_step; /**< 1: one file per step; 0: one file that each writing replaces */
+  int32_t column_count;
+  int64_t rows;
+  const pillion_column* columns;
+  const pillion_attribute* attributes;
+  int32_t attribute_count;
+  int32_t reserved;
+} pillion_table;
+
+/** What the host offers. Later versions only append. */
+typedef struct pillion_stage_host {
+  uint32_t abi_version;
+  uint32_t size;
+
+  /* failures */
+  int32_t (*fail)(int32_t code, const char* message);
+  const char* (*failure)(void); /**< message of the last failure on this thread */
+
+  /* configuration: nodes live as long as the stage */
+  const pillion_value* (*parameters)(pillion_setup*);
+  int32_t (*value_kind)(const pillion_value*);
+  int64_t (*value_size)(const pillion_value*);
+  const pillion_value* (*value_at)(const pillion_value*, int64_t index); /**< of a list or map */
+  const char* (*value_key)(const pillion_value*, int64_t index);
+  const pillion_value* (*value_find)(const pillion_value*, const char* key); /**< NULL if absent */
+  const char* (*value_text)(const pillion_value*);
+  const char* (*value_place)(const pillion_value*); /**< "file:line", for messages */
+
+  /* setting up */
+  int32_t (*describe_field)(pillion_setup*, const char* name, const pillion_value* place,
+                            pillion_field_description* description);
+  int32_t (*request_input)(pillion_setup*, const pillion_input_request* request, int32_t* input);
+  int32_t (*declare_output)(pillion_setup*, const char* name, const char* like, pillion_type type,
+                            int32_t components, const char* units, int32_t* output);
+
+  /* working */
+  int64_t (*step)(const pillion_work*);
+  double (*time)(const pillion_work*);
+  int64_t (*publication)(const pillion_work*); /**< how many this analysis has worked on before */
+  double (*interval)(const pillion_work*); /**< of the schedule, in time; 0 if it counts steps */
+  int32_t (*products_due)(const pillion_work*);
+  const char* (*units)(const pillion_work*, const char* name); /**< of a field, mesh, or "time" */
+  int32_t (*domain)(const pillion_work*, const char* mesh, pillion_domain* domain);
+  int32_t (*block_count)(const pillion_work*, int32_t input);
+  const pillion_block* (*block)(const pillion_work*, int32_t input, int32_t index);
+  int32_t (*produce)(pillion_work*, int32_t output, int32_t input, int32_t index, void** data);
+  int32_t (*write_table)(pillion_work*, const pillion_table* table);
+
+  /* peers: the ranks that run this stage; every one of them must make the call */
+  int32_t (*peer)(const pillion_work*);
+  int32_t (*peers)(const pillion_work*);
+  int32_t (*reduce)(pillion_work*, void* values, int64_t count, pillion_type type,
+                    int32_t operation);
+  MPI_Comm (*communicator)(const pillion_work*);
+
+  /* state: `global` values are alike on every peer; `keyed` records belong to the owner of the key
+   */
+  int32_t (*save_global)(pillion_state*, const char* name, const void* bytes, size_t size);
+  int32_t (*save_keyed)(pillion_state*, const char* name, const int64_t* keys, int64_t count,
+                        const void* records, size_t record_size);
+  int32_t (*load_global)(pillion_state*, const char* name, const void** bytes, size_t* size);
+  int32_t (*load_keyed)(pillion_state*, const char* name, const int64_t** keys, int64_t* count,
+                        const void** records, size_t record_size);
+} pillion_stage_host;
+
+/** What a plug-in is. */
+typedef struct pillion_stage_table {
+  uint32_t abi_version; /**< PILLION_STAGE_ABI_VERSION */
+  uint32_t size;        /**< sizeof(pillion_stage_table) */
+  const char* name;     /**< as in YAML */
+  const char* summary;  /**< one sentence */
+  const pillion_parameter* parameters;
+  int32_t parameter_count;
+  int32_t reserved;
+
+  int32_t (*create)(const pillion_stage_host* host, pillion_setup* setup, void** stage);
+  int32_t (*run)(void* stage, pillion_work* work);
+  int32_t (*finish)(void* stage, pillion_work* work); /**< after the last run: no inputs */
+  int32_t (*save)(void* stage, pillion_state* state);
+  int32_t (*restore)(void* stage, pillion_state* state); /**< before the first run */
+  void (*destroy)(void* stage);
+} pillion_stage_table;
+
+/** The one symbol of a plug-in. */
+const pillion_stage_table* pillion_stage_describe(void);
+typedef const pillion_stage_table* (*pillion_stage_describe_function)(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

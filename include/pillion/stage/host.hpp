@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What all parts of the C++ face share: turning a failed host call into an exception, and the
+// correspondence of C++ types with element types.
+#pragma once
+
+#include <pillion/stage.h>
+
+#include <cstdint>
+#include <pillion/error.hpp>
+#include <type_traits>
+
+namespace pillion::stage {
+
+/// Throws what a host call that returned `status` has said.
+inline void check(const pillion_stage_host* host, int32_t status) {
+  if (status != 0) throw Error(static_cast<ErrorCode>(status), host->failure());
+}
+
+/// The element type that T is.
+template <class T>
+constexpr pillion_type type_of() {
+  if constexpr (std::is_same_v<T, int32_t>) return PILLION_INT32;
+  else if constexpr (std::is_same_v<T, int64_t>) return PILLION_INT64;
+  else if constexpr (std::is_same_v<T, float>) return PILLION_FLOAT32;
+  else {
+    static_assert(std::is_same_v<T, double>, "no element type of Pillion");
+    return PILLION_FLOAT64;
+  }
+}
+
+}  // namespace pillion::stage

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Creating a stage: its parameters, the catalogue of fields, and the inputs and outputs that it
+// asks for. Nothing is read or computed yet.
+#pragma once
+
+#include <cstdint>
+#include <pillion/stage/host.hpp>
+#include <pillion/stage/value.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace pillion::stage {
+
+/// Which rank holds what, and which fields. Made with as_shared, by_key or spatial.
+struct Input {
+  std::vector<std::string> fields{};
+  int32_t layout = PILLION_LAYOUT_AS_SHARED;
+  std::string key{};
+  std::string position{};
+  double halo = 0;
+  std::string select{};
+  std::vector<int64_t> select_values{};
+
+  /// Blocks as the simulation shares them.
+  static Input as_shared(std::vector<std::string> fields) { return {.fields = std::move(fields)}; }
+  /// Each particle always at the same owner, given by an integer field; sorted by it.
+  static Input by_key(std::string key, std::vector<std::string> fields) {
+    return {.fields = std::move(fields), .layout = PILLION_LAYOUT_BY_KEY, .key = std::move(key)};
+  }
+  /// Particles by place, with copies of all within `halo` (in the mesh's units of length).
+  static Input spatial(std::string position, double halo, std::vector<std::string> fields) {
+    return {.fields = std::move(fields),
+            .layout = PILLION_LAYOUT_SPATIAL,
+            .position = std::move(position),
+            .halo = halo};
+  }
+  /// Only particles whose integer field has one of these values.
+  [[nodiscard]] Input where(std::string field, std::vector<int64_t> values) && {
+    select = std::move(field);
+    select_values = std::move(values);
+    return std::move(*this);
+  }
+};
+
+/// A stage being created: its parameters and the catalogue.
+class Setup {
+ public:
+  Setup(const pillion_stage_host* host, pillion_setup* handle) : host_(host), handle_(handle) {}
+
+  [[nodiscard]] Value parameters() const { return {host_, host_->parameters(handle_)}; }
+  /// A parameter, whose default the host has filled in; false in a condition if it is null.
+  [[nodiscard]] Value operator[](const std::string& name) const { return parameters().find(name); }
+
+  /// The catalogue's entry for a field that the simulation shares or an earlier stage produces.
+  /// Throws, pointing at `place`, if there is none.
+  [[nodiscard]] pillion_field_description field(const std::string& name, const Value& place) const {
+    pillion_field_description description{};
+    check(host_, host_->describe_field(handle_, name.c_str(), place.node(), &description));
+    return description;
+  }
+  /// Asks for fields in a layout; returns the number by which Step knows the input.
+  [[nodiscard]] int32_t input(const Input& wanted) const;
+  /// Declares a field that this stage produces on the blocks of field `like`, which it must read as
+  /// shared; returns the number by which Step knows the output.
+  [[nodiscard]] int32_t output(const std::string& name, const std::string& like, pillion_type type,
+                               int32_t components, const std::string& units) const {
+    int32_t number = 0;
+    check(host_, host_->declare_output(handle_, name.c_str(), like.c_str(), type, components,
+                                       units.c_str(), &number));
+    return number;
+  }
+  [[nodiscard]] const pillion_stage_host* host() const { return host_; }
+
+ private:
+  const pillion_stage_host* host_;
+  pillion_setup* handle_;
+};
+
+inline int32_t Setup::input(const Input& wanted) const {
+  std::vector<const char*> names;
+  for (const auto& field : wanted.fields) names.push_back(field.c_str());
+  pillion_input_request request{};
+  request.fields = names.data();
+  request.field_count = static_cast<int32_t>(names.size());
+  request.layout = wanted.layout;
+  request.key = wanted.key.c_str();
+  request.position = wanted.position.c_str();
+  request.halo = wanted.halo;
+  request.select = wanted.select.empty() ? nullptr : wanted.select.c_str();
+  request.select_values = wanted.select_values.data();
+  request.select_count = static_cast<int32_t>(wanted.select_values.size());
+  int32_t number = 0;
+  check(host_, host_->request_input(handle_, &request, &number));
+  return number;
+}
+
+}  // namespace pillion::stage

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A publication as a stage sees it: which step it is, the blocks of the inputs, the peers, and the
+// sink for products.
+#pragma once
+
+#include <cstdint>
+#include <pillion/stage/block.hpp>
+#include <pillion/stage/host.hpp>
+#include <pillion/stage/table.hpp>
+#include <span>
+#include <string>
+
+namespace pillion::stage {
+
+/// A publication being worked on. Functions marked [peers] must be called by every peer.
+class Step {
+ public:
+  Step(const pillion_stage_host* host, pillion_work* work) : host_(host), work_(work) {}
+
+  [[nodiscard]] int64_t index() const { return host_->step(work_); }
+  [[nodiscard]] double time() const { return host_->time(work_); }
+  /// How many publications this analysis has worked on before, restarts included.
+  [[nodiscard]] int64_t publication() const { return host_->publication(work_); }
+  /// Whether a product that each writing replaces is worth writing now.
+  [[nodiscard]] bool products_due() const { return host_->products_due(work_) != 0; }
+  /// Units of a field, of a mesh's lengths, or of "time".
+  [[nodiscard]] std::string units(const std::string& name) const {
+    return host_->units(work_, name.c_str());
+  }
+  [[nodiscard]] pillion_domain domain(const std::string& mesh) const {
+    pillion_domain domain{};
+    check(host_, host_->domain(work_, mesh.c_str(), &domain));
+    return domain;
+  }
+
+  [[nodiscard]] int32_t block_count(int32_t input) const {
+    return host_->block_count(work_, input);
+  }
+  [[nodiscard]] Block block(int32_t input, int32_t index = 0) const {
+    return Block(host_->block(work_, input, index));
+  }
+
+  /// Memory for an output on one block of an input: contiguous, first axis fastest, components
+  /// interleaved, uninitialised.
+  template <class T>
+  [[nodiscard]] T* produce(int32_t output, int32_t input, int32_t index) const {
+    void* data = nullptr;
+    check(host_, host_->produce(work_, output, input, index, &data));
+    return static_cast<T*>(data);
+  }
+
+  /// Writes a product. [peers] The first peer's table is the one that is written.
+  void write(const Table& table) const { check(host_, table.write(host_, work_)); }
+
+  [[nodiscard]] int32_t peer() const { return host_->peer(work_); }
+  [[nodiscard]] int32_t peers() const { return host_->peers(work_); }
+  /// Reductions in place; every peer gets the result. [peers]
+  template <class T>
+  void sum(std::span<T> values) const {
+    reduce(values, PILLION_SUM);
+  }
+  template <class T>
+  void min(std::span<T> values) const {
+    reduce(values, PILLION_MIN);
+  }
+  template <class T>
+  void max(std::span<T> values) const {
+    reduce(values, PILLION_MAX);
+  }
+  /// For libraries that want one. A peer that fails while others are in a call on it hangs them, so
+  /// prefer the reductions above.
+  [[nodiscard]] MPI_Comm communicator() const { return host_->communicator(work_); }
+
+ private:
+  template <class T>
+  void reduce(std::span<T> values, int32_t operation) const {
+    check(host_, host_->reduce(work_, values.data(), static_cast<int64_t>(values.size()),
+                               type_of<T>(), operation));
+  }
+  const pillion_stage_host* host_;
+  pillion_work* work_;
+};
+
+}  // namespace pillion::stage

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A table product on its way from a stage to the host, which writes it whole or not at all.
+#pragma once
+
+#include <cstdint>
+#include <pillion/stage/host.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace pillion::stage {
+
+/// A table product, filled column by column.
+class Table {
+ public:
+  explicit Table(std::string name, std::string title = {})
+      : name_(std::move(name)), title_(std::move(title)) {}
+
+  Table& column(std::string name, std::string units, std::vector<double> values) {
+    columns_.push_back({std::move(name), std::move(units), std::move(values), {}, true});
+    return *this;
+  }
+  Table& column(std::string name, std::string units, std::vector<int64_t> values) {
+    columns_.push_back({std::move(name), std::move(units), {}, std::move(values), false});
+    return *this;
+  }
+  /// A number that belongs to the whole table.
+  Table& attribute(std::string name, double value, std::string units = {}) {
+    attributes_.push_back({std::move(name), std::move(units), {}, value, false});
+    return *this;
+  }
+  Table& attribute(std::string name, std::string text) {
+    attributes_.push_back({std::move(name), {}, std::move(text), 0, true});
+    return *this;
+  }
+  /// One file for every step, rather than one that each writing replaces.
+  Table& per_step() {
+    per_step_ = true;
+    return *this;
+  }
+
+  [[nodiscard]] int32_t write(const pillion_stage_host* host, pillion_work* work) const;
+
+ private:
+  struct Column {
+    std::string name, units;
+    std::vector<double> reals;
+    std::vector<int64_t> integers;
+    bool is_real;
+  };
+  struct Attribute {
+    std::string name, units, text;
+    double value;
+    bool is_text;
+  };
+  std::string name_, title_;
+  bool per_step_ = false;
+  std::vector<Column> columns_;
+  std::vector<Attribute> attributes_;
+};
+
+inline int32_t Table::write(const pillion_stage_host* host, pillion_work* work) const {
+  std::vector<pillion_column> columns;
+  int64_t rows = 0;
+  for (const auto& c : columns_) {
+    columns.push_back({c.name.c_str(), c.units.c_str(), c.is_real ? c.reals.data() : nullptr,
+                       c.is_real ? nullptr : c.integers.data()});
+    const auto size = static_cast<int64_t>(c.is_real ? c.reals.size() : c.integers.size());
+    if (columns.size() == 1) rows = size;
+    if (size != rows)
+      throw Error(ErrorCode::Stage,
+                  "table " + name_ + ": column " + c.name + " has another length than the first");
+  }
+  std::vector<pillion_attribute> attributes;
+  for (const auto& a : attributes_)
+    attributes.push_back(
+        {a.name.c_str(), a.units.c_str(), a.is_text ? a.text.c_str() : nullptr, a.value});
+  pillion_table table{};
+  table.name = name_.c_str();
+  table.title = title_.c_str();
+  table.per_step = per_step_ ? 1 : 0;
+  table.column_count = static_cast<int32_t>(columns.size());
+  table.rows = rows;
+  table.columns = columns.data();
+  table.attributes = attributes.data();
+  table.attribute_count = static_cast<int32_t>(attributes.size());
+  return host->write_table(work, &table);
+}
+
+}  // namespace pillion::stage

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Plain values that simulations and stages share: element types, kinds of mesh, and the domain
+ * that particles live in. No function is declared here. */
+#ifndef PILLION_TYPES_H
+#define PILLION_TYPES_H
+
+#include <stdint.h>
+
+/** Element types of a field. */
+enum { PILLION_INT32 = 1, PILLION_INT64 = 2, PILLION_FLOAT32 = 3, PILLION_FLOAT64 = 4 };
+typedef int32_t pillion_type;
+
+/** Kinds of mesh. */
+enum { PILLION_UNIFORM = 1, PILLION_PARTICLES = 2 };
+typedef int32_t pillion_mesh_kind;
+
+/** The parallelepiped that particles live in: origin `lo`, edges (hi[0]-lo[0], 0, 0),
+ * (tilt[0], hi[1]-lo[1], 0) and (tilt[1], tilt[2], hi[2]-lo[2]); tilt is (xy, xz, yz).
+ * `periodic[d]` is 1 where edge d is periodic. Lengths are in the mesh's units. */
+typedef struct pillion_domain {
+  double lo[3];
+  double hi[3];
+  double tilt[3];
+  int32_t periodic[3];
+  int32_t reserved;
+} pillion_domain;
+
+#endif

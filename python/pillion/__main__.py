@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`python -m pillion` is the command `pillion`, for when it is not on the path."""
+
+import sys
+
+from pillion.cli import main
+
+sys.exit(main())

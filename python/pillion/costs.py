@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The report's account: what every analysis cost, in total and compared with running it in the
+simulation, and a picture of what every rank did when.
+"""
+
+from collections.abc import Callable
+from html import escape
+
+from pillion import units
+from pillion.draw import draw_timeline
+from pillion.errors import Error
+from pillion.page import exact, section, table
+from pillion.run import Analysis, Run, Span
+from pillion.timeline import close_up, read_timeline, whole
+
+Cell = Callable[[Analysis], str]
+
+
+def cost_section(run: Run) -> str:
+    heads = ["", *(escape(analysis.name) for analysis in run.analyses)]
+    rows = [
+        [f'{name}<span class="note">{note}</span>', *(cell(a) for a in run.analyses)]
+        for name, note, cell in _lines(run)
+    ]
+    return section(
+        "What it cost", f"{_verdict(run)}\n{table(heads, rows, 'costs')}\n{_memory(run)}"
+    )
+
+
+def _lines(run: Run) -> list[tuple[str, str, Cell]]:
+    """Rows of the table: name, what it means, and how to get it."""
+    return [
+        ("placement", "", lambda a: escape(a.placement)),
+        ("stages", "", lambda a: escape(" → ".join(a.stages))),
+        ("due every", "", _schedule),
+        ("publications", "", lambda a: units.count(a.publications)),
+        ("skipped", "due, but the sidecars were behind", lambda a: units.count(a.skipped)),
+        ("dropped", "published by some ranks, but not by all", lambda a: units.count(a.dropped)),
+        ("time in the simulation", "mean (max) over its ranks", lambda a: _seconds(a.simulation)),
+        ("stall", "the simulation waiting for sidecars", lambda a: _seconds(a.stall)),
+        ("share of run time", "of both together", lambda a: _share(a, run)),
+        ("if run synchronously", "estimate, and its share", lambda a: _synchronous(a, run)),
+        ("time in the sidecars", "mean (max) over their ranks", lambda a: _seconds(a.sidecar)),
+        ("lag", "from a step to its result, mean (max)", lambda a: _seconds(a.lag)),
+        ("data moved", "from simulation to sidecars", lambda a: _bytes(a.bytes_moved)),
+    ]
+
+
+def _schedule(analysis: Analysis) -> str:
+    condition = f", when {analysis.when}" if analysis.when else ""
+    return escape(analysis.every + condition)
+
+
+def _seconds(span: Span) -> str:
+    if span.max == 0:
+        return "0"
+    exactly = f"mean {span.mean}, max {span.max}"
+    return exact(f"{units.seconds(span.mean)} ({units.seconds(span.max)})", exactly, "s")
+
+
+def _share(analysis: Analysis, run: Run) -> str:
+    spent = analysis.simulation.mean + analysis.stall.mean
+    return f"<strong>{units.percent(spent, run.seconds)}</strong>"
+
+
+def _synchronous(analysis: Analysis, run: Run) -> str:
+    if analysis.synchronous is None:
+        return "unknown"
+    share = units.percent(analysis.synchronous, run.seconds)
+    return exact(f"{units.seconds(analysis.synchronous)} ({share})", analysis.synchronous, "s")
+
+
+def _bytes(amount: int) -> str:
+    return exact(units.size(amount), amount, "bytes")
+
+
+def _verdict(run: Run) -> str:
+    if not run.analyses or run.seconds <= 0:
+        return ""
+    spent = sum(a.simulation.mean + a.stall.mean for a in run.analyses)
+    text = (
+        f"All analyses together took <strong>{units.percent(spent, run.seconds) or '0 %'}</strong> "
+        "of the simulation’s time."
+    )
+    estimates = [a.synchronous for a in run.analyses if a.synchronous is not None]
+    if len(estimates) == len(run.analyses) and any(
+        a.placement != "simulation" for a in run.analyses
+    ):
+        text += (
+            " Run synchronously, in the simulation’s own ranks, they would have taken an estimated "
+            f"{units.percent(sum(estimates), run.seconds) or '0 %'}."
+        )
+    return f"<p>{text}</p>"
+
+
+def _memory(run: Run) -> str:
+    """Staging memory of the sidecars, if there are any."""
+    facts = run.sidecars
+    if not facts.get("ranks"):
+        return ""
+    peak, budget = int(facts["peak_bytes"]), int(facts["memory_bytes"])
+    share = units.percent(peak, budget)
+    return (
+        f'<p class="note">Publications in flight took at most {_bytes(peak)} of a budget of '
+        f"{_bytes(budget)}{f' ({share})' if share else ''}; when it is full: "
+        f"{escape(str(facts['when_full']))}.</p>"
+    )
+
+
+def timeline_section(run: Run) -> tuple[str, list[str]]:
+    """Pictures of the timeline, and what was wrong with it."""
+    try:
+        strips = read_timeline(run.folder / "timeline.json")
+    except Error as error:
+        return "", [str(error)]
+    run_window, closer = whole(strips), close_up(strips)
+    if run_window is None:
+        return "", []
+    figures = [f"<figure>{draw_timeline(run_window, 'timeline')}</figure>"]
+    if closer is not None:
+        figures.append(
+            "<h3>A few publications in the middle</h3>\n"
+            f"<figure>{draw_timeline(closer, 'closeup')}</figure>"
+        )
+    note = (
+        '<p class="note">What every rank did for Pillion; in between, simulation ranks simulate '
+        "and sidecars wait. The file timeline.json opens in trace viewers such as Perfetto.</p>"
+    )
+    return section("Timeline", "\n".join([*figures, note])), []

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Plots and timelines as SVG that is pasted into a page.
+
+Matplotlib draws; then colours that stand for the page's own are replaced by CSS, so that a plot is
+readable in light and dark, and ids get a prefix, so that many plots share one page. Text is drawn
+as paths: the page looks alike everywhere and needs no font.
+"""
+
+import io
+import re
+from html import escape
+from itertools import cycle
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from pillion import units
+from pillion.plots import Plot
+from pillion.timeline import Strip, Window
+
+INK, FAINT = "#010203", "#040506"  # replaced by the page's colours
+PALETTE = ("#2f7ed8", "#e0762b", "#2a9d6f", "#c2549d", "#8a6fdf", "#a88c1f", "#d1495b", "#4aa3b5")
+LINES = ("-", "--", ":", "-.")
+KIND_COLOURS = {
+    "publish": "#e0762b",
+    "stall": "#d1495b",
+    "condition": "#a88c1f",
+    "checkpoint": "#7b8794",
+}
+STYLE = {
+    "svg.fonttype": "path",
+    "font.size": 10.5,
+    "text.color": INK,
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": FAINT,
+    "grid.linewidth": 0.8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.8,
+    "lines.linewidth": 1.6,
+    "legend.frameon": False,
+    "axes.formatter.use_mathtext": True,
+    "axes.formatter.limits": (-3, 4),
+}
+
+
+def draw_plot(plot: Plot, prefix: str) -> str:
+    """The plot as SVG text; `prefix` is unique on the page."""
+    with mpl.rc_context({**STYLE, "svg.hashsalt": prefix}):
+        figure = Figure(figsize=(6.0, 3.7), layout="constrained")
+        axes = figure.add_subplot()
+        if plot.level is not None:
+            axes.axhline(plot.level, color=FAINT, linewidth=1.4)
+        for number in range(len(plot.curves)):
+            _draw_curve(axes, plot, number)
+        axes.set_xlabel(_axis_label(plot.x_label, plot.x_units))
+        axes.set_ylabel(_axis_label(_y_label(plot), plot.y_units))
+        axes.margins(x=0.02)
+        if plot.log_x:
+            axes.set_xscale("log")
+        if len(plot.curves) > 1:
+            widest = max(len(curve.label) for curve in plot.curves)
+            columns = max(1, 70 // (widest + 7))
+            figure.legend(loc="outside upper left", fontsize=9, ncols=columns, handlelength=1.6)
+        labels = ", ".join(curve.key for curve in plot.curves)
+        return _svg(figure, prefix, f"{plot.y_label} over {plot.x_label}: {labels}")
+
+
+def _draw_curve(axes: Axes, plot: Plot, number: int) -> None:
+    curve, gid = plot.curves[number], f"curve-{number}"
+    colour = _colour(plot, number)
+    if plot.edges:
+        axes.stairs(curve.y, curve.x, color=colour, label=curve.label, linewidth=1.6, gid=gid)
+        return
+    axes.plot(
+        curve.x,
+        curve.y,
+        color=colour,
+        label=curve.label,
+        linestyle=LINES[number // len(PALETTE) % len(LINES)],
+        marker="o" if len(curve.x) <= 30 else None,
+        markersize=3.2,
+        gid=gid,
+    )
+
+
+def _colour(plot: Plot, number: int) -> str:
+    """Steps go from light to dark; other curves have colours of their own."""
+    if not plot.over_steps:
+        return PALETTE[number % len(PALETTE)]
+    share = number / max(1, len(plot.curves) - 1)
+    return mpl.colors.to_hex(mpl.colormaps["plasma"](0.88 - 0.56 * share))
+
+
+def _y_label(plot: Plot) -> str:
+    """A lone curve has no legend, so the axis says its name."""
+    if len(plot.curves) > 1 or plot.over_steps or plot.curves[0].label in plot.y_label:
+        return plot.y_label
+    return f"{plot.y_label}, {plot.curves[0].label}"
+
+
+def _axis_label(label: str, unit: str) -> str:
+    return f"{label} / {units.as_math(unit)}" if unit else label
+
+
+def draw_timeline(window: Window, prefix: str) -> str:
+    """One strip per rank, coloured by what it did; what is too short to see gets a hairline."""
+    strips = window.strips
+    kinds = sorted({span.kind for strip in strips for span in strip.spans})
+    spare = cycle(colour for colour in PALETTE if colour not in KIND_COLOURS.values())
+    colours = {kind: KIND_COLOURS.get(kind) or next(spare) for kind in kinds}
+    with mpl.rc_context({**STYLE, "svg.hashsalt": prefix, "axes.grid": False}):
+        figure = Figure(figsize=(12.4, 1.1 + 0.26 * len(strips)), layout="constrained")
+        axes = figure.add_subplot()
+        for row, strip in enumerate(strips):
+            axes.axhline(row, color=FAINT, linewidth=0.8, zorder=0)
+            _draw_strip(axes, row, strip, colours)
+        axes.set_yticks(range(len(strips)), [strip.label for strip in strips])
+        axes.set_ylim(len(strips) - 0.4, -0.6)
+        axes.set_xlim(window.begin, window.end)
+        axes.set_xlabel("time since the start / s")
+        axes.spines["left"].set_visible(False)
+        axes.tick_params(axis="y", length=0)
+        swatches = [mpl.patches.Patch(color=colours[kind], label=kind) for kind in kinds]
+        figure.legend(handles=swatches, loc="outside upper left", ncols=8, fontsize=9.5)
+        return _svg(figure, prefix, f"timeline: {', '.join(kinds)}")
+
+
+def _draw_strip(axes: Axes, row: int, strip: Strip, colours: dict[str, str]) -> None:
+    for kind, colour in colours.items():
+        spans = [(s.begin, s.end - s.begin) for s in strip.spans if s.kind == kind]
+        if spans:
+            axes.broken_barh(
+                spans,
+                (row - 0.36, 0.72),
+                color=colour,
+                linewidth=0.8,
+                gid=f"strip-{row}-{kind}",
+            )
+
+
+def _svg(figure: Figure, prefix: str, description: str) -> str:
+    """SVG without prolog, in the page's colours, scaled by the page, with ids of its own."""
+    out = io.StringIO()
+    figure.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    text = out.getvalue()
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    text = re.sub(r"<!--.*?-->\s*", "", text, flags=re.DOTALL)
+    text = text.replace(INK, "currentColor").replace(FAINT, "var(--faint)")
+    text = re.sub(r'\bid="', f'id="{prefix}-', text)
+    text = re.sub(r'xlink:href="#', f'xlink:href="#{prefix}-', text)
+    text = re.sub(r"url\(#", f"url(#{prefix}-", text)
+    text = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", text, count=1)
+    text = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", text, count=1)
+    return text.replace("<svg", f'<svg role="img" aria-label="{escape(description)}"', 1)

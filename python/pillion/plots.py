@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which plots a table deserves: a pure function from tables to plain descriptions of plots.
+
+The first column is x. The others are grouped by what stands before their first underscore and by
+units, one plot per group, one curve per column; minimum, mean and maximum go together. Cartesian
+components of a column that is there itself, and integers beside reals (samples, pair counts), are
+of second rank: they get plots too, which the page keeps folded. Tables of one name made at several
+steps are laid over each other.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import numpy as np
+from pillion.tables import Column, Table
+
+COMPONENTS = {"x", "y", "z", "xx", "yy", "zz", "xy", "xz", "yz"}
+EDGES = {("lo", "hi"), ("low", "high"), ("lower", "upper"), ("left", "right")}
+STATISTIC = re.compile(r"(min|mean|max|standard_deviation|rms|count|not_finite)(?:_(.+))?")
+NAMES = {
+    "g": "g(r)",
+    "n": "coordination number",
+    "msd": "mean squared displacement",
+    "vacf": "velocity autocorrelation",
+    "diffusion": "diffusion coefficient so far",
+}
+LEVELS = {"g": 1.0, "vacf": 0.0}  # what curves of that name tend to
+STEPS_SHOWN = 6
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One line; `key` names the column, and the step if there are several."""
+
+    key: str
+    label: str
+    x: np.ndarray
+    y: np.ndarray
+
+
+@dataclass(frozen=True)
+class Plot:
+    """Axes with curves. `edges` says that x holds bin edges, one more than y has values."""
+
+    x_label: str
+    x_units: str
+    y_label: str
+    y_units: str
+    curves: list[Curve]
+    secondary: bool = False
+    edges: bool = False
+    log_x: bool = False
+    over_steps: bool = False
+    level: float | None = None
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a column goes: columns with equal places share a plot."""
+
+    name: str
+    units: str
+    secondary: bool
+
+
+@dataclass
+class _Group:
+    place: _Place
+    members: list[tuple[Column, str]] = field(default_factory=list)  # with their labels
+
+
+def spread(items: Sequence[Item], most: int) -> list[Item]:
+    """At most so many items, evenly chosen, the first and the last among them."""
+    if len(items) <= most:
+        return list(items)
+    return [items[round(i * (len(items) - 1) / (most - 1))] for i in range(most)]
+
+
+def plots_of(tables: Sequence[Table]) -> list[Plot]:
+    """Plots of one product: a table, or its tables at several steps in order of the steps."""
+    chosen = spread(tables, STEPS_SHOWN)
+    last = chosen[-1]
+    if last.rows == 0:
+        return []
+    plots = []
+    for group in _groups(last):
+        over_steps = len(group.members) == 1 and len(chosen) > 1
+        curves = [c for table in (chosen if over_steps else [last]) for c in _curves(table, group)]
+        if over_steps:
+            curves = [_of_step(c, t) for c, t in zip(curves, chosen, strict=True)]
+        if any(np.isfinite(curve.y).any() for curve in curves):
+            plots.append(_plot(last, group, curves, over_steps))
+    return sorted(plots, key=lambda plot: plot.secondary)
+
+
+def constants_of(table: Table) -> dict[str, int]:
+    """Integer columns that say one thing all the way, and so are no curves."""
+    return {
+        name: int(column.values[0])
+        for name, column in table.columns.items()
+        if name not in _abscissa(table)[1] and _is_constant(table, column)
+    }
+
+
+def _is_constant(table: Table, column: Column) -> bool:
+    return bool(
+        _has_reals(table)
+        and column.values.dtype.kind == "i"
+        and table.rows > 0
+        and (column.values == column.values[0]).all()
+    )
+
+
+def _has_reals(table: Table) -> bool:
+    taken = _abscissa(table)[1]
+    return any(c.values.dtype.kind == "f" for name, c in table.columns.items() if name not in taken)
+
+
+def _bin_edges(table: Table) -> tuple[str, str] | None:
+    """Names of the columns that hold the lower and upper edges of adjoining bins."""
+    names = list(table.columns)[:2]
+    if tuple(names) not in EDGES:
+        return None
+    low, high = (table[name] for name in names)
+    return (names[0], names[1]) if np.array_equal(low[1:], high[:-1]) else None
+
+
+def _abscissa(table: Table) -> tuple[str, set[str]]:
+    """Name of the x column, and names of columns that are other forms of it."""
+    if edges := _bin_edges(table):
+        return edges[0], set(edges)
+    first = next(iter(table.columns))
+    if first == "step" and "time" in table.columns:
+        return "time", {"step", "time"}
+    return first, {first, f"{first}_steps"}
+
+
+def _subject(table: Table) -> str:
+    """The field that a table is about, for tables called STAGE_FIELD."""
+    return table.name.removeprefix(f"{table.stage}_").replace("_", " ")
+
+
+def _place_and_label(table: Table, column: Column) -> tuple[_Place, str]:
+    words = column.name.split("_")
+    component = any(
+        "_".join(words[:i] + words[i + 1 :]) in table.columns
+        for i in range(1, len(words))
+        if words[i] in COMPONENTS
+    )
+    secondary = component or (_has_reals(table) and column.values.dtype.kind == "i")
+    if match := STATISTIC.fullmatch(column.name):
+        what = match[1].replace("_", " ")
+        part = (match[2] or "").replace("_", "–")
+        if match[1] in ("min", "mean", "max"):
+            return _Place(part or _subject(table), column.units, secondary), what
+        return _Place(what, column.units, secondary or match[1] == "rms"), part or what
+    label = "–".join(words[1:]) or NAMES.get(words[0], words[0])
+    return _Place(words[0], column.units, secondary), label
+
+
+def _groups(table: Table) -> Iterator[_Group]:
+    taken = _abscissa(table)[1]
+    groups: dict[_Place, _Group] = {}
+    for name, column in table.columns.items():
+        if name not in taken and not _is_constant(table, column):
+            place, label = _place_and_label(table, column)
+            groups.setdefault(place, _Group(place)).members.append((column, label))
+    yield from groups.values()
+
+
+def _curves(table: Table, group: _Group) -> Iterator[Curve]:
+    x = table[_abscissa(table)[0]]
+    if edges := _bin_edges(table):
+        x = np.append(x, table[edges[1]][-1:])
+    for column, label in group.members:
+        own = table.columns.get(column.name)
+        y = own.values if own else np.full(len(x), np.nan)
+        yield Curve(column.name, label, x, y)
+
+
+def _of_step(curve: Curve, table: Table) -> Curve:
+    key = f"{curve.key} at step {table.step}"
+    return Curve(key, f"step {table.step}", curve.x, curve.y)
+
+
+def _plot(table: Table, group: _Group, curves: list[Curve], over_steps: bool) -> Plot:
+    x_name = _abscissa(table)[0]
+    edges = _bin_edges(table) is not None
+    units = table.columns[x_name].units
+    scale = table.attributes.get("scale")
+    return Plot(
+        x_label=_subject(table) if edges else x_name.replace("_", " "),
+        x_units=units or (table.time_units if x_name == "time" else ""),
+        y_label=NAMES.get(group.place.name, group.place.name),
+        y_units=group.place.units,
+        curves=curves,
+        secondary=group.place.secondary,
+        edges=edges,
+        log_x=edges and scale is not None and scale.value == "log",
+        over_steps=over_steps,
+        level=None if group.place.secondary else LEVELS.get(group.place.name),
+    )

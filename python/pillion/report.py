@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Makes one HTML page of a finished run: results as plots, and what every analysis cost.
+
+The page is whole by itself: plots are inline SVG, the style is inline, and nothing is loaded from
+anywhere. It is written aside and renamed into place. A product that cannot be read does not hide
+the others: the page and the caller are told.
+"""
+
+import os
+import re
+from dataclasses import dataclass
+from glob import escape
+from pathlib import Path
+
+from pillion import costs, page, results
+from pillion.errors import Error
+from pillion.plots import STEPS_SHOWN, spread
+from pillion.results import Series
+from pillion.run import Product, Run, read_run
+from pillion.tables import read_table
+
+STYLE = Path(__file__).with_name("report.css")
+
+
+@dataclass(frozen=True)
+class Made:
+    """Path of a page, and what could not be put on it."""
+
+    path: Path
+    problems: list[str]
+
+
+def make_report(folder: str | Path, to: str | Path | None = None) -> Made:
+    """Writes FOLDER/report.html, or `to`, from FOLDER/report.json and the tables that it names.
+
+    Raises Error if there is no run report, if it is broken, or if the page cannot be written.
+    """
+    folder = Path(folder)
+    path = Path(to) if to is not None else folder / "report.html"
+    run = read_run(folder)
+    tables, problems = _read_products(run)
+    timeline, timeline_problems = costs.timeline_section(run)
+    problems += timeline_problems
+    sections = [
+        page.summary_section(run),
+        page.warnings_section([*run.warnings, *_failures(run), *problems]),
+        *results.sections(tables),
+        costs.cost_section(run),
+        timeline,
+        page.configuration_section(run),
+    ]
+    style = STYLE.read_text(encoding="utf-8")
+    _write_whole(
+        path, page.document(f"Pillion run report: {folder.resolve().name}", style, sections)
+    )
+    return Made(path, problems)
+
+
+def _failures(run: Run) -> list[str]:
+    """Analyses that ended early, unless a warning says so already."""
+    return [
+        f"analysis {analysis.name} was disabled: {analysis.disabled}"
+        for analysis in run.analyses
+        if analysis.disabled and not any(analysis.disabled in text for text in run.warnings)
+    ]
+
+
+def _read_products(run: Run) -> tuple[dict[str, list[Series]], list[str]]:
+    """Series by analysis, and what went wrong."""
+    found: dict[str, list[Series]] = {}
+    problems = []
+    for product in run.products:
+        try:
+            series = _read_series(_inside(run.folder, product))
+        except Error as error:
+            problems.append(str(error))
+            continue
+        found.setdefault(product.analysis, []).append(series)
+    return found, problems
+
+
+def _inside(folder: Path, product: Product) -> Path:
+    path = (folder / product.path).resolve()
+    if not path.is_relative_to(folder.resolve()):
+        raise Error(f"the product {product.path} lies outside the output folder")
+    return path
+
+
+def _read_series(path: Path) -> Series:
+    """A table, or, of a product with a file per step, tables of some steps up to this one."""
+    match = re.fullmatch(r"(.+)\.(\d{9,})\.csv", path.name)
+    if not match:
+        return Series([read_table(path)], 1)
+    steps = {
+        int(other.name.split(".")[-2]): other
+        for other in path.parent.glob(f"{escape(match[1])}.*.csv")
+        if other.name.split(".")[-2].isdecimal()
+    }
+    if int(match[2]) not in steps:
+        raise Error(f"cannot read {path}: there is no such file")
+    paths = [steps[step] for step in sorted(steps) if step <= int(match[2])]
+    return Series([read_table(chosen) for chosen in spread(paths, STEPS_SHOWN)], len(paths))
+
+
+def _write_whole(path: Path, text: str) -> None:
+    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        aside.write_text(text, encoding="utf-8")
+        aside.replace(path)
+    except OSError as error:
+        aside.unlink(missing_ok=True)
+        raise Error(f"cannot write {path}: {error.strerror}") from error

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Table products: a head of comment lines that is one YAML document, then CSV.
+
+`read_table` returns the columns as NumPy arrays (int64 where every entry is an integer, float64
+otherwise) with their units, the table's attributes, and where, when and by what it was made.
+docs/products.md describes the format.
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+from pillion.errors import Error
+
+FORMAT = "table 1"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A named array with units ("" if it has none)."""
+
+    name: str
+    units: str
+    values: np.ndarray
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """A number or a text that belongs to the whole table."""
+
+    name: str
+    value: float | str
+    units: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table product. `table["msd_O"]` is a column's array."""
+
+    path: Path
+    title: str
+    analysis: str
+    stage: str
+    name: str
+    version: str
+    step: int
+    time: float
+    time_units: str
+    publications: int
+    skipped: int
+    configuration: str
+    columns: dict[str, Column]
+    attributes: dict[str, Attribute]
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self.columns[name].values
+
+    @property
+    def rows(self) -> int:
+        return len(next(iter(self.columns.values())).values)
+
+
+class _Loader(yaml.SafeLoader):
+    """Safe YAML that also takes 1e-05 for a number, as YAML 1.2 does."""
+
+
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float",
+    re.compile(r"^[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+$"),
+    list("-+0123456789"),
+)
+
+
+def read_table(path: str | Path) -> Table:
+    """Reads a table product; raises Error if it is missing, cut short, or of another format."""
+    path = Path(path)
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except OSError as error:
+        raise Error(f"cannot read {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise Error(f"{path} is no table: it is not UTF-8 text") from error
+    length = next((n for n, line in enumerate(lines) if not line.startswith("#")), len(lines))
+    head = _read_head(path, lines[:length])
+    if lines[-1] != "":
+        raise Error(f"{path} is cut short: its last line has no end")
+    columns = _read_columns(path, head, lines[length:-1])
+    try:
+        return _build(path, head, columns)
+    except (KeyError, TypeError, ValueError) as error:
+        raise Error(f"{path} has a head that lacks or garbles an entry: {error!r}") from error
+
+
+def _read_head(path: Path, lines: list[str]) -> dict[str, Any]:
+    try:
+        # The loader is a safe one.
+        head = yaml.load("\n".join(line[2:] for line in lines), Loader=_Loader)  # noqa: S506
+    except yaml.YAMLError as error:
+        raise Error(f"{path} has a head that is not YAML: {error}") from error
+    found = head.get("pillion") if isinstance(head, dict) else None
+    if found != FORMAT:
+        raise Error(f"{path} is no table of Pillion: expected 'pillion: {FORMAT}', found {found!r}")
+    if not isinstance(head.get("columns"), list) or not head["columns"]:
+        raise Error(f"{path} has a head without columns")
+    return head
+
+
+def _array(path: Path, name: str, texts: list[str]) -> np.ndarray:
+    try:
+        return np.array([int(text) for text in texts], dtype=np.int64)
+    except (ValueError, OverflowError):
+        pass
+    try:
+        return np.array([float(text) for text in texts], dtype=np.float64)
+    except ValueError as error:
+        raise Error(f"{path}: column '{name}' holds something that is no number: {error}") from None
+
+
+def _read_columns(path: Path, head: dict[str, Any], lines: list[str]) -> dict[str, Column]:
+    described = {str(c["name"]): str(c.get("units") or "") for c in head["columns"]}
+    names = lines[0].split(",") if lines else []
+    if names != list(described):
+        raise Error(f"{path}: the head names the columns {list(described)}, the file {names}")
+    rows = [line.split(",") for line in lines[1:]]
+    for number, row in enumerate(rows, start=1):
+        if len(row) != len(names):
+            raise Error(f"{path}: row {number} has {len(row)} values, expected {len(names)}")
+    return {
+        name: Column(name, units, _array(path, name, [row[i] for row in rows]))
+        for i, (name, units) in enumerate(described.items())
+    }
+
+
+def _build(path: Path, head: dict[str, Any], columns: dict[str, Column]) -> Table:
+    attributes = [
+        Attribute(str(a["name"]), a["value"], str(a.get("units") or ""))
+        for a in head.get("attributes") or []
+    ]
+    return Table(
+        path=path,
+        title=str(head.get("title") or ""),
+        analysis=str(head["analysis"]),
+        stage=str(head["stage"]),
+        name=str(head["name"]),
+        version=str(head["version"]),
+        step=int(head["step"]),
+        time=float(head["time"]),
+        time_units=str(head.get("time_units") or ""),
+        publications=int(head.get("publications") or 0),
+        skipped=int(head.get("skipped") or 0),
+        configuration=str(head.get("configuration") or ""),
+        columns=columns,
+        attributes={a.name: a for a in attributes},
+    )

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Nodes of a configuration and their meaning; the parser is in yaml.cpp.
+#include "base/value.hpp"
+
+#include <algorithm>
+
+#include "base/text.hpp"
+
+namespace pillion::base {
+
+const Value* Value::find(std::string_view key) const {
+  for (const auto& [name, value] : entries)
+    if (name == key) return &value;
+  return nullptr;
+}
+
+std::string Value::place() const { return fmt::format("{}:{}", file ? *file : "?", line); }
+
+void Value::fail(const std::string& message) const {
+  throw Error(ErrorCode::Configuration, place() + ": " + message);
+}
+
+namespace {
+
+std::string kind_name(const Value& value) {
+  switch (value.kind) {
+    case Value::Kind::Null: return "nothing";
+    case Value::Kind::List: return "a list";
+    case Value::Kind::Map: return "a map";
+    default: return "'" + value.text + "'";
+  }
+}
+
+template <class Parsed>
+auto expect(const Value& value, Parsed parsed, const char* what) {
+  if (!value.is_scalar() || !parsed)
+    value.fail(fmt::format("expected {}, found {}", what, kind_name(value)));
+  return *parsed;
+}
+
+}  // namespace
+
+const std::string& Value::as_text() const {
+  if (!is_scalar()) fail("expected a single value, found " + kind_name(*this));
+  return text;
+}
+
+double Value::as_real() const { return expect(*this, parse_real(text), "a number"); }
+
+int64_t Value::as_integer() const { return expect(*this, parse_integer(text), "an integer"); }
+
+bool Value::as_boolean() const {
+  if (is_scalar() && (text == "true" || text == "yes" || text == "on")) return true;
+  if (is_scalar() && (text == "false" || text == "no" || text == "off")) return false;
+  fail("expected true or false, found " + kind_name(*this));
+}
+
+int64_t Value::as_bytes() const {
+  return expect(*this, parse_bytes(text), "a number of bytes such as 512 MiB");
+}
+
+double Value::as_seconds() const {
+  return expect(*this, parse_seconds(text), "a duration such as 30 s");
+}
+
+Reader::Reader(const Value& map, std::string what) : map_(map), what_(std::move(what)) {
+  if (!map.is_map())
+    map.fail(fmt::format("expected {} as a map of 'key: value', found {}", what_, kind_name(map)));
+}
+
+const Value* Reader::find(const std::string& key) {
+  known_.push_back(key);
+  const Value* value = map_.find(key);
+  return value == nullptr || value->is_null() ? nullptr : value;
+}
+
+const Value& Reader::require(const std::string& key) {
+  const Value* value = find(key);
+  if (value == nullptr) map_.fail(fmt::format("{} lacks '{}'", what_, key));
+  return *value;
+}
+
+void Reader::finish() const {
+  for (const auto& [key, value] : map_.entries)
+    if (std::find(known_.begin(), known_.end(), key) == known_.end())
+      value.fail(fmt::format("unknown key '{}' in {}{}", key, what_, suggestion(key, known_)));
+}
+
+std::string to_flow(const Value& value) {
+  std::vector<std::string> parts;
+  for (const auto& [key, child] : value.entries)
+    parts.push_back(value.is_map() ? key + ": " + to_flow(child) : to_flow(child));
+  if (value.is_list()) return "[" + join(parts) + "]";
+  if (value.is_map()) return "{" + join(parts) + "}";
+  return value.is_null() ? "null" : value.text;
+}
+
+}  // namespace pillion::base

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A configuration file as a plain tree in which every node knows its line, and a reader of maps that
+// refuses what it does not know. Parameters ($name) are replaced while the tree is made.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/error.hpp"
+
+namespace pillion::base {
+
+/// A node of the configuration. Entries of lists have empty keys.
+struct Value {
+  enum class Kind { Null, Scalar, List, Map };
+
+  Kind kind = Kind::Null;
+  std::string text;
+  std::vector<std::pair<std::string, Value>> entries;
+  int line = 0;
+  std::shared_ptr<const std::string> file;
+
+  [[nodiscard]] bool is_null() const { return kind == Kind::Null; }
+  [[nodiscard]] bool is_scalar() const { return kind == Kind::Scalar; }
+  [[nodiscard]] bool is_list() const { return kind == Kind::List; }
+  [[nodiscard]] bool is_map() const { return kind == Kind::Map; }
+
+  /// Entry of a map, or null.
+  [[nodiscard]] const Value* find(std::string_view key) const;
+  /// "file:line".
+  [[nodiscard]] std::string place() const;
+  /// Throws a configuration error that names this place.
+  [[noreturn]] void fail(const std::string& message) const;
+
+  /// What the scalar means; each throws, naming the place, if it means something else.
+  [[nodiscard]] const std::string& as_text() const;
+  [[nodiscard]] double as_real() const;
+  [[nodiscard]] int64_t as_integer() const;
+  [[nodiscard]] bool as_boolean() const;
+  [[nodiscard]] int64_t as_bytes() const;
+  [[nodiscard]] double as_seconds() const;
+};
+
+using Parameters = std::map<std::string, std::string>;
+
+/// Parses YAML text. `parameters` are the values of $name in scalars; the file's own top-level
+/// `parameters:` map gives defaults. Throws an Error with file and line.
+Value parse_yaml(const std::string& text, const std::string& file, const Parameters& parameters);
+
+/// Reads a map key by key, and then refuses what nobody asked for.
+class Reader {
+ public:
+  /// `what` names the map in messages, e.g. "field 'density'". Throws if the value is no map.
+  Reader(const Value& map, std::string what);
+
+  /// The entry, or null if it is absent or empty.
+  const Value* find(const std::string& key);
+  /// The entry; throws if it is absent.
+  const Value& require(const std::string& key);
+  /// Throws if the map has a key that was not asked for.
+  void finish() const;
+
+  [[nodiscard]] const Value& map() const { return map_; }
+
+ private:
+  const Value& map_;
+  std::string what_;
+  std::vector<std::string> known_;
+};
+
+/// A value as YAML text in flow style, for messages and products.
+std::string to_flow(const Value& value);
+
+}  // namespace pillion::base

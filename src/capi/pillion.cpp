@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The C interface: each function wrapped whole, so that no exception and no unsaid failure gets out.
+#include <pillion/pillion.h>
+
+#include "comm/communicator.hpp"
+#include "runtime/session.hpp"
+#include "stagehost/guard.hpp"
+
+using pillion::Error;
+using pillion::ErrorCode;
+using pillion::base::Level;
+using pillion::base::Log;
+using pillion::runtime::Options;
+using pillion::runtime::Role;
+using pillion::runtime::Session;
+using pillion::stagehost::guard;
+
+struct pillion_options {
+  Options options;
+};
+
+struct pillion_session {
+  Session session;
+  pillion_session(const char* file, MPI_Comm comm, const Options& options)
+      : session(file == nullptr ? "" : file, comm, options) {}
+};
+
+namespace {
+
+template <class T>
+T& given(T* pointer, const char* what) {
+  if (pointer == nullptr) pillion::base::fail(ErrorCode::Argument, "{} is NULL", what);
+  return *pointer;
+}
+
+const char* text(const char* pointer, const char* what) {
+  given(pointer, what);
+  return pointer;
+}
+
+pillion::runtime::SimulationSide& side(const pillion_session* session) {
+  return given(session, "the session").session.simulation();
+}
+
+}  // namespace
+
+extern "C" {
+
+const char* pillion_error_message(void) { return pillion::stagehost::remembered(); }
+
+const char* pillion_version(void) { return PILLION_VERSION; }
+
+pillion_status pillion_options_create(pillion_options** options) {
+  return guard([&] { given(options, "options") = new pillion_options; });
+}
+
+void pillion_options_free(pillion_options* options) { delete options; }
+
+pillion_status pillion_options_set(pillion_options* options, const char* name, const char* value) {
+  return guard([&] {
+    given(options, "options").options.parameters[text(name, "the name")] =
+        text(value, "the value");
+  });
+}
+
+pillion_status pillion_options_set_role(pillion_options* options, pillion_role role) {
+  return guard([&] {
+    if (role < PILLION_ROLE_ANY || role > PILLION_ROLE_SIDECAR)
+      pillion::base::fail(ErrorCode::Argument, "role {} is not known", role);
+    given(options, "options").options.role = static_cast<Role>(role);
+  });
+}
+
+pillion_status pillion_options_set_catalogue(pillion_options* options, const char* yaml) {
+  return guard([&] { given(options, "options").options.catalogue = text(yaml, "the catalogue"); });
+}
+
+pillion_status pillion_options_set_restart(pillion_options* options, const char* path) {
+  return guard([&] { given(options, "options").options.restart = text(path, "the path"); });
+}
+
+pillion_status pillion_options_set_log(pillion_options* options, pillion_log_handler handler,
+                                       void* context) {
+  return guard([&] {
+    given(options, "options").options.log =
+        handler == nullptr ? Log(Log::Handler())
+                           : Log([=](Level level, const std::string& message) {
+                               handler(context, static_cast<int32_t>(level), message.c_str());
+                             });
+  });
+}
+
+pillion_status pillion_open_with(const char* file, MPI_Comm comm, const pillion_options* options,
+                                 pillion_session** session) {
+  return guard([&] {
+    given(session, "session") = nullptr;
+    if (comm == MPI_COMM_NULL)
+      pillion::base::fail(ErrorCode::Argument, "the communicator is MPI_COMM_NULL");
+    *session = new pillion_session(file, comm, options == nullptr ? Options() : options->options);
+  });
+}
+
+pillion_status pillion_open(const char* file, MPI_Comm comm, pillion_session** session) {
+  return pillion_open_with(file, comm, nullptr, session);
+}
+
+pillion_status pillion_open_fortran(const char* file, MPI_Fint comm, pillion_session** session) {
+  return pillion_open(file, pillion::comm::from_fortran(comm), session);
+}
+
+int32_t pillion_serve(pillion_session* session) {
+  if (session == nullptr || !session->session.is_sidecar()) return 0;
+  const auto status = guard([&] { session->session.serve(); });
+  if (status != 0)
+    guard([&] { session->session.log().failure("a sidecar ended early: {}", pillion_error_message()); });
+  delete session;
+  return 1;
+}
+
+MPI_Comm pillion_communicator(const pillion_session* session) {
+  return session == nullptr ? MPI_COMM_NULL : session->session.communicator();
+}
+
+MPI_Fint pillion_communicator_fortran(const pillion_session* session) {
+  return pillion::comm::to_fortran(pillion_communicator(session));
+}
+
+pillion_status pillion_share_box_strided(pillion_session* session, const char* field, int32_t block,
+                                         const int64_t* lo, const int64_t* hi, const void* data,
+                                         pillion_type type, const int64_t* strides) {
+  return guard([&] {
+    given(lo, "lo");
+    given(hi, "hi");
+    side(session).sharing().share_box(text(field, "the field"), block, lo, hi, data, type, strides);
+  });
+}
+
+pillion_status pillion_share_box_typed(pillion_session* session, const char* field, int32_t block,
+                                       const int64_t* lo, const int64_t* hi, const void* data,
+                                       pillion_type type) {
+  return pillion_share_box_strided(session, field, block, lo, hi, data, type, nullptr);
+}
+
+pillion_status pillion_share_particles_typed(pillion_session* session, const char* field,
+                                             int32_t block, int64_t count, const void* data,
+                                             pillion_type type) {
+  return guard([&] {
+    side(session).sharing().share_particles(text(field, "the field"), block, count, data, type);
+  });
+}
+
+pillion_status pillion_unshare(pillion_session* session, const char* field, int32_t block) {
+  return guard([&] { side(session).sharing().unshare(text(field, "the field"), block); });
+}
+
+pillion_status pillion_set_domain(pillion_session* session, const char* mesh,
+                                  const pillion_domain* domain) {
+  return guard([&] {
+    side(session).sharing().set_domain(text(mesh, "the mesh"), given(domain, "the domain"));
+  });
+}
+
+pillion_status pillion_set_units(pillion_session* session, const char* name, const char* units) {
+  return guard([&] {
+    if (!side(session).set_units(text(name, "the name"), text(units, "the units")))
+      pillion::base::fail(ErrorCode::Argument,
+                          "'{}' is no field, no mesh and not 'time', so it has no units", name);
+  });
+}
+
+pillion_status pillion_ready(pillion_session* session) {
+  return guard([&] { side(session).ready(); });
+}
+
+pillion_status pillion_is_due(const pillion_session* session, int64_t step, double time,
+                              int32_t* due) {
+  return guard([&] { given(due, "due") = side(session).is_due(step, time) ? 1 : 0; });
+}
+
+pillion_status pillion_step(pillion_session* session, int64_t step, double time) {
+  return guard([&] { side(session).step(step, time); });
+}
+
+pillion_status pillion_checkpoint(pillion_session* session, const char* path) {
+  return guard([&] { side(session).checkpoint(text(path, "the path")); });
+}
+
+pillion_status pillion_get_progress(const pillion_session* session, pillion_progress* progress) {
+  return guard([&] {
+    const auto now = side(session).progress();
+    given(progress, "progress") = {now.step,    now.time,   now.steps_per_second, now.publications,
+                                   now.skipped, now.behind, now.stall_seconds,    now.disabled};
+  });
+}
+
+const char* pillion_report_path(const pillion_session* session) {
+  return session == nullptr ? "" : session->session.report_path().c_str();
+}
+
+pillion_status pillion_close(pillion_session* session) {
+  if (session == nullptr) return PILLION_OK;
+  const auto status = guard([&] { session->session.close(); });
+  delete session;
+  return status;
+}
+
+}  // extern "C"

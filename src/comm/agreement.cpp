@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Agreement on failure.
+#include "comm/agreement.hpp"
+
+#include <limits>
+
+namespace pillion::comm {
+namespace {
+
+constexpr int32_t goes_on = 1;
+constexpr int32_t ended = 2;
+constexpr int32_t failed = 4;
+
+int32_t meet(const Communicator& comm, int32_t mark) {
+  check(MPI_Allreduce(MPI_IN_PLACE, &mark, 1, MPI_INT32_T, MPI_BOR, comm.handle()),
+        "MPI_Allreduce");
+  return mark;
+}
+
+std::optional<Error> caught(const std::function<void()>& work) {
+  try {
+    work();
+    return {};
+  } catch (const Error& e) {
+    return e;
+  } catch (const std::bad_alloc&) {
+    return Error(ErrorCode::Stage, "out of memory");
+  } catch (const std::exception& e) {
+    return Error(ErrorCode::Internal, e.what());
+  } catch (...) {
+    return Error(ErrorCode::Internal, "an exception that is no std::exception");
+  }
+}
+
+/// The failure of the lowest rank that has one, on every rank.
+std::optional<Error> share(const Communicator& comm, const std::optional<Error>& mine) {
+  constexpr int32_t nobody = std::numeric_limits<int32_t>::max();
+  const int32_t first = comm.reduced(mine ? comm.rank() : nobody, Operation::Min);
+  if (first == nobody) return {};
+  base::Bytes bytes;
+  if (comm.rank() == first) {
+    base::ByteWriter writer;
+    writer.put(static_cast<int32_t>(mine->code()));
+    writer.put(std::string(mine->what()));
+    bytes = writer.take();
+  }
+  comm.broadcast(bytes, first);
+  base::ByteReader reader(bytes);
+  const auto code = static_cast<ErrorCode>(reader.get<int32_t>());
+  return Error(code, reader.get<std::string>());
+}
+
+}  // namespace
+
+void together(const Communicator& comm, const std::function<void()>& work) {
+  if (const auto failure = share(comm, caught(work))) throw *failure;
+}
+
+void Fence::before_collective() {
+  const int32_t marks = peer_failed_ ? failed : meet(*comm_, goes_on);
+  peer_failed_ = (marks & failed) != 0;
+  if (peer_failed_) base::fail(ErrorCode::Stage, "a peer has failed");
+  if ((marks & ended) != 0)
+    base::fail(ErrorCode::Stage,
+               "the ranks of a stage did not make the same calls: some had finished when others "
+               "came to a reduction or a table");
+}
+
+// Whoever sees a failure goes straight to sharing it. A rank that has ended while others go on keeps
+// meeting them at their fences, where they learn of it, until they end too.
+std::optional<Error> Fence::run(const std::function<void()>& work) {
+  peer_failed_ = false;
+  const auto failure = caught(work);
+  if (peer_failed_) return share(*comm_, {});
+  int32_t marks = 0;
+  do {
+    marks = meet(*comm_, failure ? failed : ended);
+  } while ((marks & failed) == 0 && (marks & goes_on) != 0);
+  return (marks & failed) != 0 ? share(*comm_, failure) : std::optional<Error>();
+}
+
+}  // namespace pillion::comm

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How ranks fail together. A failure on one rank becomes the same exception on all of them, and a
+// rank that fails in the middle of work does not leave the others waiting in a collective.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "comm/communicator.hpp"
+
+namespace pillion::comm {
+
+/// Runs `work` and then agrees: if it threw on any rank, the exception of the lowest such rank is
+/// thrown on every rank. The work itself must not be collective. [collective]
+void together(const Communicator& comm, const std::function<void()>& work);
+
+/// Collectives of a piece of work that may fail on some ranks only. Every rank enters a fence before
+/// each collective and at the end; a rank that failed enters the end at once, which the others see at
+/// their next fence.
+class Fence {
+ public:
+  explicit Fence(const Communicator& comm) : comm_(&comm) {}
+
+  /// Call before each collective. Throws if a peer has failed or has already ended. [collective]
+  void before_collective();
+
+  /// Runs `work`, whose collectives are all fenced, and ends it on every rank together. Returns the
+  /// failure of the lowest rank that failed, the same everywhere, or nothing. [collective]
+  [[nodiscard]] std::optional<Error> run(const std::function<void()>& work);
+
+ private:
+  const Communicator* comm_;
+  bool peer_failed_ = false;
+};
+
+}  // namespace pillion::comm

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MPI for the rest of the library: a communicator that owns its handle, the few collectives that are
+// needed, and byte messages of any size. Nothing outside comm/ calls MPI. Errors of MPI become
+// exceptions. All members but rank, size and handle are [collective] unless they say otherwise.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "base/error.hpp"
+
+namespace pillion::comm {
+
+enum class Operation { Sum, Min, Max };
+
+/// Throws if an MPI call did not succeed.
+void check(int code, const char* call);
+
+class Communicator {
+ public:
+  /// No communicator: rank -1 of 0.
+  Communicator() = default;
+  /// A private copy of a communicator.
+  explicit Communicator(MPI_Comm parent);
+  Communicator(Communicator&& other) noexcept;
+  Communicator& operator=(Communicator&& other) noexcept;
+  ~Communicator();
+
+  [[nodiscard]] MPI_Comm handle() const { return handle_; }
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] int size() const { return size_; }
+  [[nodiscard]] explicit operator bool() const { return handle_ != MPI_COMM_NULL; }
+
+  /// The ranks that gave the same colour, in the order they have here; a negative colour gives none.
+  [[nodiscard]] Communicator split(int colour) const;
+  /// The ranks that share a node's memory.
+  [[nodiscard]] Communicator split_by_node() const;
+
+  void barrier() const;
+  void broadcast(std::string& text, int root) const;
+  void broadcast(base::Bytes& bytes, int root) const;
+  void reduce(int32_t* values, int64_t count, Operation operation) const;
+  void reduce(int64_t* values, int64_t count, Operation operation) const;
+  void reduce(float* values, int64_t count, Operation operation) const;
+  void reduce(double* values, int64_t count, Operation operation) const;
+  template <class T>
+  [[nodiscard]] T reduced(T value, Operation operation) const {
+    reduce(&value, 1, operation);
+    return value;
+  }
+  [[nodiscard]] std::vector<int64_t> gather_all(int64_t value) const;
+  /// Everyone's bytes at the root, in the order of ranks; empty elsewhere.
+  [[nodiscard]] std::vector<base::Bytes> gather(const base::Bytes& bytes, int root) const;
+  /// Sends out[r] to rank r and returns what each rank sent here: one message per pair that has
+  /// anything to say.
+  [[nodiscard]] std::vector<base::Bytes> exchange(const std::vector<base::Bytes>& out) const;
+
+ private:
+  static Communicator adopt(MPI_Comm handle);
+  void measure();
+  void release() noexcept;
+  MPI_Comm handle_ = MPI_COMM_NULL;
+  int rank_ = -1;
+  int size_ = 0;
+};
+
+/// The communicator of a Fortran handle.
+MPI_Comm from_fortran(MPI_Fint handle);
+MPI_Fint to_fortran(MPI_Comm handle);
+
+}  // namespace pillion::comm

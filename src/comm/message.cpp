@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Point-to-point messages and reductions without waiting.
+#include "comm/message.hpp"
+
+#include <utility>
+
+namespace pillion::comm {
+
+ByteType::ByteType(size_t size) {
+  constexpr size_t piece = size_t{1} << 20;
+  const auto whole = static_cast<int>(size / piece);
+  const auto rest = static_cast<int>(size % piece);
+  MPI_Datatype pieces = MPI_DATATYPE_NULL;
+  check(MPI_Type_contiguous(static_cast<int>(piece), MPI_BYTE, &pieces), "MPI_Type_contiguous");
+  const int lengths[2] = {whole, rest};
+  const MPI_Aint places[2] = {0, static_cast<MPI_Aint>(whole) * static_cast<MPI_Aint>(piece)};
+  const MPI_Datatype types[2] = {pieces, MPI_BYTE};
+  check(MPI_Type_create_struct(2, lengths, places, types, &handle_), "MPI_Type_create_struct");
+  check(MPI_Type_commit(&handle_), "MPI_Type_commit");
+  check(MPI_Type_free(&pieces), "MPI_Type_free");
+}
+
+ByteType::~ByteType() {
+  if (handle_ != MPI_DATATYPE_NULL) MPI_Type_free(&handle_);
+}
+
+Request::Request(Request&& other) noexcept
+    : handle_(std::exchange(other.handle_, MPI_REQUEST_NULL)) {}
+
+Request& Request::operator=(Request&& other) noexcept {
+  handle_ = std::exchange(other.handle_, MPI_REQUEST_NULL);
+  return *this;
+}
+
+bool Request::test() {
+  int done = 0;
+  check(MPI_Test(&handle_, &done, MPI_STATUS_IGNORE), "MPI_Test");
+  return done != 0;
+}
+
+void Request::wait() { check(MPI_Wait(&handle_, MPI_STATUS_IGNORE), "MPI_Wait"); }
+
+namespace {
+
+// Below this size plain bytes do, and no datatype need be made.
+constexpr size_t plain = size_t{1} << 30;
+
+}  // namespace
+
+Request send(const Communicator& comm, const void* data, size_t size, int to, int tag) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  if (size <= plain) {
+    check(MPI_Isend(data, static_cast<int>(size), MPI_BYTE, to, tag, comm.handle(), &request),
+          "MPI_Isend");
+  } else {
+    const ByteType type(size);
+    check(MPI_Isend(data, 1, type.handle(), to, tag, comm.handle(), &request), "MPI_Isend");
+  }
+  return Request(request);
+}
+
+Request receive(const Communicator& comm, void* data, size_t size, int from, int tag) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  if (size <= plain) {
+    check(MPI_Irecv(data, static_cast<int>(size), MPI_BYTE, from, tag, comm.handle(), &request),
+          "MPI_Irecv");
+  } else {
+    const ByteType type(size);
+    check(MPI_Irecv(data, 1, type.handle(), from, tag, comm.handle(), &request), "MPI_Irecv");
+  }
+  return Request(request);
+}
+
+std::optional<Arrival> find_arrival(const Communicator& comm, int from, int tag) {
+  Arrival arrival;
+  MPI_Status status;
+  int found = 0;
+  check(MPI_Improbe(from, tag, comm.handle(), &found, &arrival.message, &status), "MPI_Improbe");
+  if (found == 0) return {};
+  MPI_Count size = 0;
+  check(MPI_Get_elements_x(&status, MPI_BYTE, &size), "MPI_Get_elements_x");
+  arrival.source = status.MPI_SOURCE;
+  arrival.size = static_cast<size_t>(size);
+  return arrival;
+}
+
+void receive(Arrival& arrival, void* data) {
+  if (arrival.size <= plain) {
+    check(MPI_Mrecv(data, static_cast<int>(arrival.size), MPI_BYTE, &arrival.message,
+                    MPI_STATUS_IGNORE),
+          "MPI_Mrecv");
+    return;
+  }
+  const ByteType type(arrival.size);
+  check(MPI_Mrecv(data, 1, type.handle(), &arrival.message, MPI_STATUS_IGNORE), "MPI_Mrecv");
+}
+
+Request start_maximum(const Communicator& comm, double* values, int count) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Iallreduce(MPI_IN_PLACE, values, count, MPI_DOUBLE, MPI_MAX, comm.handle(), &request),
+        "MPI_Iallreduce");
+  return Request(request);
+}
+
+Request start_sum(const Communicator& comm, double* values, int count) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Iallreduce(MPI_IN_PLACE, values, count, MPI_DOUBLE, MPI_SUM, comm.handle(), &request),
+        "MPI_Iallreduce");
+  return Request(request);
+}
+
+}  // namespace pillion::comm

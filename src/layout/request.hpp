@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which fields a stage wants, and in which layout.
+#pragma once
+
+#include <pillion/stage.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace pillion::layout {
+
+enum class Kind : int32_t {
+  AsShared = PILLION_LAYOUT_AS_SHARED,
+  ByKey = PILLION_LAYOUT_BY_KEY,
+  Spatial = PILLION_LAYOUT_SPATIAL
+};
+
+struct Request {
+  std::vector<std::string> fields;  ///< all on one mesh
+  Kind kind = Kind::AsShared;
+  std::string key;                  ///< ByKey: integer field
+  std::string position;             ///< Spatial: field of 3 components
+  double halo = 0;                  ///< Spatial: distance in the mesh's units
+  std::string select;               ///< integer field, or ""
+  std::vector<int64_t> select_values;
+  friend bool operator==(const Request&, const Request&) = default;
+
+  /// Every field whose values are needed to fulfil the request.
+  [[nodiscard]] std::vector<std::string> needed() const;
+};
+
+}  // namespace pillion::layout

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where data lies in memory: boxes, arrays and blocks. Plain values that own nothing unless they say
+// so; they carry the same information as their twins in pillion/stage.h.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "model/catalogue.hpp"
+
+namespace pillion::model {
+
+/// Half-open index range. Axes that a mesh does not have are [0, 1).
+struct Box {
+  std::array<int64_t, 3> lo{0, 0, 0};
+  std::array<int64_t, 3> hi{1, 1, 1};
+
+  [[nodiscard]] int64_t extent(int axis) const { return hi[axis] - lo[axis]; }
+  [[nodiscard]] int64_t volume() const { return extent(0) * extent(1) * extent(2); }
+  friend bool operator==(const Box&, const Box&) = default;
+};
+
+/// Whether two boxes have a cell in common.
+bool overlap(const Box& a, const Box& b);
+/// "[0,4)x[0,8)", for the first `axes` axes.
+std::string to_string(const Box& box, int axes);
+
+/// Values of one field in one block: element (i, j, k), component c, is at
+/// data[i*strides[0] + j*strides[1] + k*strides[2] + c*strides[3]].
+struct Array {
+  const void* data = nullptr;
+  ElementType type = ElementType::Float64;
+  int32_t components = 1;
+  std::array<int64_t, 4> strides{1, 1, 1, 1};
+};
+
+/// The arrangement that is the default everywhere: components interleaved, first axis fastest.
+std::array<int64_t, 4> packed_strides(const Box& box, int32_t components);
+
+/// One block of one mesh with the fields that are there. Particles: the box is [0, count).
+struct Block {
+  int32_t number = 0;
+  Box box;
+  int64_t owned = 0;  ///< particles: the first `owned` are this rank's
+  std::map<std::string, Array> arrays;
+};
+
+/// What one rank holds of one mesh, and the memory behind it where it is not the simulation's.
+struct MeshBlocks {
+  std::vector<Block> blocks;
+  std::vector<std::shared_ptr<const void>> keep;
+};
+
+/// Copies an array of a box into packed arrangement at `to`, which has room for it.
+void pack(const Array& array, const Box& box, std::byte* to);
+
+}  // namespace pillion::model

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the simulation offers: meshes and the fields on them, as the YAML file declares them.
+#pragma once
+
+#include <pillion/types.h>
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "base/value.hpp"
+
+namespace pillion::model {
+
+enum class ElementType : int32_t {
+  Int32 = PILLION_INT32,
+  Int64 = PILLION_INT64,
+  Float32 = PILLION_FLOAT32,
+  Float64 = PILLION_FLOAT64
+};
+
+size_t size_of(ElementType type);
+const char* name_of(ElementType type);
+
+enum class MeshKind : int32_t { Uniform = PILLION_UNIFORM, Particles = PILLION_PARTICLES };
+
+struct Mesh {
+  std::string name;
+  MeshKind kind = MeshKind::Uniform;
+  std::string units;                   ///< of lengths
+  int axes = 3;                        ///< of a uniform mesh
+  std::array<int64_t, 3> cells{1, 1, 1};
+  std::array<double, 3> origin{};
+  std::array<double, 3> length{1, 1, 1};
+  std::array<bool, 3> periodic{};
+};
+
+struct Field {
+  std::string name;
+  std::string mesh;
+  std::string units;
+  ElementType type = ElementType::Float64;
+  int32_t components = 1;
+};
+
+class Catalogue {
+ public:
+  /// Reads `meshes:` and `fields:` of a configuration; either may be null. Entries that are there
+  /// already are replaced.
+  void read(const base::Value* meshes, const base::Value* fields);
+  /// Adds a field that a stage produces.
+  void add(Field field);
+
+  [[nodiscard]] const Mesh* find_mesh(const std::string& name) const;
+  [[nodiscard]] const Field* find_field(const std::string& name) const;
+  /// The same; throw an internal error if there is none.
+  [[nodiscard]] const Mesh& mesh(const std::string& name) const;
+  [[nodiscard]] const Field& field(const std::string& name) const;
+  [[nodiscard]] const Mesh& mesh_of(const std::string& field) const;
+  [[nodiscard]] std::vector<std::string> field_names() const;
+
+  /// Sets the units of a field or of a mesh's lengths; false if there is no such thing.
+  bool set_units(const std::string& name, const std::string& units);
+
+ private:
+  void put(Mesh mesh);
+  void put(Field field);
+  // Adding to a deque leaves references to what is in it good.
+  std::deque<Mesh> meshes_;
+  std::deque<Field> fields_;
+};
+
+}  // namespace pillion::model

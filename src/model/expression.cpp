@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A recursive-descent parser and evaluator for conditions. Precedence, loosest first: or, and, not,
+// comparison, + -, * /, sign.
+#include "model/expression.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+
+#include "base/text.hpp"
+
+namespace pillion::model {
+
+enum class Operation { Number, Step, Time, Count, Sum, Mean, Rms, Min, Max, Negate, Not, Add, Subtract,
+                       Multiply, Divide, Less, LessEqual, Greater, GreaterEqual, Equal, NotEqual, And, Or };
+
+struct Expression::Node {
+  Operation operation = Operation::Number;
+  double number = 0;
+  size_t quantity = 0;
+  std::shared_ptr<const Node> left, right;
+};
+
+namespace {
+
+using Node = Expression::Node;
+using NodePtr = std::shared_ptr<const Node>;
+
+NodePtr make(Operation operation, NodePtr left = {}, NodePtr right = {}) {
+  return std::make_shared<Node>(Node{operation, 0, 0, std::move(left), std::move(right)});
+}
+
+const std::vector<std::pair<std::string, Operation>> functions = {
+    {"min", Operation::Min},   {"max", Operation::Max}, {"mean", Operation::Mean},
+    {"sum", Operation::Sum},   {"rms", Operation::Rms}, {"count", Operation::Count}};
+
+class Parser {
+ public:
+  Parser(const base::Value& place, const Catalogue& catalogue, std::vector<Quantity>& quantities)
+      : place_(place), text_(place.as_text()), catalogue_(catalogue), quantities_(quantities) {}
+
+  NodePtr parse() {
+    NodePtr node = disjunction();
+    skip();
+    if (at_ != text_.size()) fail(fmt::format("'{}' is left over", text_.substr(at_)));
+    return node;
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& why) const {
+    place_.fail(fmt::format("cannot read the condition '{}': {}", text_, why));
+  }
+  void skip() {
+    while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_])) != 0) ++at_;
+  }
+  bool accept(const std::string& token) {
+    skip();
+    if (text_.compare(at_, token.size(), token) != 0) return false;
+    const bool is_word = std::isalpha(static_cast<unsigned char>(token[0])) != 0;
+    const size_t end = at_ + token.size();
+    if (is_word && end < text_.size() &&
+        (std::isalnum(static_cast<unsigned char>(text_[end])) != 0 || text_[end] == '_'))
+      return false;
+    at_ = end;
+    return true;
+  }
+  void expect(const std::string& token) {
+    if (!accept(token))
+      fail(fmt::format("expected '{}' {}", token,
+                       at_ == text_.size() ? "at the end" : "before '" + text_.substr(at_) + "'"));
+  }
+  std::string word() {
+    skip();
+    const size_t begin = at_;
+    while (at_ < text_.size() &&
+           (std::isalnum(static_cast<unsigned char>(text_[at_])) != 0 || text_[at_] == '_'))
+      ++at_;
+    return text_.substr(begin, at_ - begin);
+  }
+
+  NodePtr disjunction() {
+    NodePtr node = conjunction();
+    while (accept("or") || accept("||")) node = make(Operation::Or, node, conjunction());
+    return node;
+  }
+  NodePtr conjunction() {
+    NodePtr node = negation();
+    while (accept("and") || accept("&&")) node = make(Operation::And, node, negation());
+    return node;
+  }
+  NodePtr negation() {
+    if (accept("not")) return make(Operation::Not, negation());
+    return comparison();
+  }
+  NodePtr comparison() {
+    static const std::vector<std::pair<std::string, Operation>> tokens = {
+        {"<=", Operation::LessEqual}, {">=", Operation::GreaterEqual}, {"==", Operation::Equal},
+        {"!=", Operation::NotEqual},  {"<", Operation::Less},          {">", Operation::Greater}};
+    NodePtr left = sum();
+    for (const auto& [token, operation] : tokens)
+      if (accept(token)) return make(operation, left, sum());
+    return left;
+  }
+  NodePtr sum() {
+    NodePtr node = product();
+    for (;;) {
+      if (accept("+")) node = make(Operation::Add, node, product());
+      else if (accept("-")) node = make(Operation::Subtract, node, product());
+      else return node;
+    }
+  }
+  NodePtr product() {
+    NodePtr node = factor();
+    for (;;) {
+      if (accept("*")) node = make(Operation::Multiply, node, factor());
+      else if (accept("/")) node = make(Operation::Divide, node, factor());
+      else return node;
+    }
+  }
+  NodePtr factor() {
+    skip();
+    if (++depth_ > 200) fail("it is nested too deeply");
+    NodePtr node = unguarded_factor();
+    --depth_;
+    return node;
+  }
+  NodePtr unguarded_factor() {
+    if (accept("-")) return make(Operation::Negate, factor());
+    if (accept("(")) {
+      NodePtr node = disjunction();
+      expect(")");
+      return node;
+    }
+    if (at_ < text_.size() &&
+        (std::isdigit(static_cast<unsigned char>(text_[at_])) != 0 || text_[at_] == '.'))
+      return number();
+    return name();
+  }
+  NodePtr number() {
+    size_t used = 0;
+    Node node;
+    try {
+      node.number = std::stod(text_.substr(at_), &used);
+    } catch (const std::exception&) {
+      fail(fmt::format("'{}' is no number", text_.substr(at_)));
+    }
+    at_ += used;
+    return std::make_shared<Node>(node);
+  }
+  NodePtr name() {
+    const std::string token = word();
+    if (token.empty()) fail(at_ == text_.size() ? "it ends too early" : "unexpected '" + text_.substr(at_, 1) + "'");
+    if (token == "step") return make(Operation::Step);
+    if (token == "time") return make(Operation::Time);
+    std::vector<std::string> known = {"step", "time"};
+    for (const auto& [function, operation] : functions) {
+      if (function == token) return statistic(operation);
+      known.push_back(function);
+    }
+    fail(fmt::format("'{}' is not known{}", token, base::suggestion(token, known)));
+  }
+  NodePtr statistic(Operation operation) {
+    expect("(");
+    const Quantity quantity = read_quantity();
+    expect(")");
+    Node node;
+    node.operation = operation;
+    const auto at = std::find(quantities_.begin(), quantities_.end(), quantity);
+    node.quantity = static_cast<size_t>(at - quantities_.begin());
+    if (at == quantities_.end()) quantities_.push_back(quantity);
+    return std::make_shared<Node>(node);
+  }
+  Quantity read_quantity() {
+    if (accept("norm")) {
+      expect("(");
+      const Field& field = read_field();
+      expect(")");
+      return {field.name, Quantity::norm};
+    }
+    const Field& field = read_field();
+    if (!accept("[")) {
+      if (field.components > 1)
+        fail(fmt::format("field '{0}' has {1} components; say {0}[0] or norm({0})", field.name,
+                         field.components));
+      return {field.name, 0};
+    }
+    const auto index = base::parse_integer(word());
+    expect("]");
+    if (!index || *index < 0 || *index >= field.components)
+      fail(fmt::format("field '{}' has components 0 to {}", field.name, field.components - 1));
+    return {field.name, static_cast<int32_t>(*index)};
+  }
+  const Field& read_field() {
+    const std::string token = word();
+    const Field* field = catalogue_.find_field(token);
+    if (field == nullptr)
+      fail(fmt::format("unknown field '{}'{}", token,
+                       base::suggestion(token, catalogue_.field_names())));
+    return *field;
+  }
+
+  const base::Value& place_;
+  const std::string& text_;
+  const Catalogue& catalogue_;
+  std::vector<Quantity>& quantities_;
+  size_t at_ = 0;
+  int depth_ = 0;
+};
+
+struct Values {
+  const std::vector<Moments>& moments;
+  int64_t step;
+  double time;
+};
+
+double evaluate(const Node& node, const Values& values) {
+  const auto left = [&] { return evaluate(*node.left, values); };
+  const auto right = [&] { return evaluate(*node.right, values); };
+  const auto moments = [&]() -> const Moments& { return values.moments.at(node.quantity); };
+  switch (node.operation) {
+    case Operation::Number: return node.number;
+    case Operation::Step: return static_cast<double>(values.step);
+    case Operation::Time: return values.time;
+    case Operation::Count: return moments().count;
+    case Operation::Sum: return moments().sum;
+    case Operation::Mean: return moments().sum / moments().count;
+    case Operation::Rms: return std::sqrt(moments().sum_of_squares / moments().count);
+    case Operation::Min: return moments().minimum;
+    case Operation::Max: return moments().maximum;
+    case Operation::Negate: return -left();
+    case Operation::Not: return left() == 0 ? 1 : 0;
+    case Operation::Add: return left() + right();
+    case Operation::Subtract: return left() - right();
+    case Operation::Multiply: return left() * right();
+    case Operation::Divide: return left() / right();
+    case Operation::Less: return left() < right() ? 1 : 0;
+    case Operation::LessEqual: return left() <= right() ? 1 : 0;
+    case Operation::Greater: return left() > right() ? 1 : 0;
+    case Operation::GreaterEqual: return left() >= right() ? 1 : 0;
+    case Operation::Equal: return left() == right() ? 1 : 0;
+    case Operation::NotEqual: return left() != right() ? 1 : 0;
+    case Operation::And: return left() != 0 && right() != 0 ? 1 : 0;
+    case Operation::Or: return left() != 0 || right() != 0 ? 1 : 0;
+  }
+  return 0;
+}
+
+}  // namespace
+
+Expression::Expression(const base::Value& place, const Catalogue& catalogue)
+    : text_(place.as_text()) {
+  root_ = Parser(place, catalogue, quantities_).parse();
+}
+
+bool Expression::holds(const std::vector<Moments>& moments, int64_t step, double time) const {
+  const double value = evaluate(*root_, {moments, step, time});
+  return value != 0 && !std::isnan(value);
+}
+
+}  // namespace pillion::model

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Conditions such as `max(density) > 1e3 and step > 100`: numbers, step, time, statistics of fields,
+// arithmetic, comparisons, and, or, not. Parsing and evaluating are pure; who reduces the statistics
+// over the ranks is another matter.
+#pragma once
+
+#include <limits>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/catalogue.hpp"
+
+namespace pillion::model {
+
+/// A field, or one component of it, or its norm, whose values a condition looks at.
+struct Quantity {
+  static constexpr int32_t norm = -1;
+  std::string field;
+  int32_t component = 0;
+  friend bool operator==(const Quantity&, const Quantity&) = default;
+};
+
+/// What is known of a quantity after a reduction.
+struct Moments {
+  double count = 0;
+  double sum = 0;
+  double sum_of_squares = 0;
+  double minimum = std::numeric_limits<double>::infinity();
+  double maximum = -std::numeric_limits<double>::infinity();
+};
+
+class Expression {
+ public:
+  /// Parses a condition; throws a configuration error at `place` for what it cannot read and for
+  /// fields that the catalogue does not have.
+  Expression(const base::Value& place, const Catalogue& catalogue);
+
+  /// The quantities to reduce, in the order in which evaluate() wants them.
+  [[nodiscard]] const std::vector<Quantity>& quantities() const { return quantities_; }
+  [[nodiscard]] const std::string& text() const { return text_; }
+
+  /// Whether the condition holds. A comparison with a value that is not a number is false.
+  [[nodiscard]] bool holds(const std::vector<Moments>& moments, int64_t step, double time) const;
+
+  struct Node;
+
+ private:
+  std::string text_;
+  std::vector<Quantity> quantities_;
+  std::shared_ptr<const Node> root_;
+};
+
+}  // namespace pillion::model

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Formatting tables. Reals are written so that they read back to the same bits.
+#include "products/table.hpp"
+
+#include <pillion/version.h>
+
+#include <iterator>
+
+#include "base/error.hpp"
+#include "base/json.hpp"
+
+namespace pillion::products {
+namespace {
+
+using Buffer = fmt::memory_buffer;
+
+std::string real(double value) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  return fmt::format("{}", value);
+}
+
+// YAML spells these differently from CSV readers.
+std::string yaml_real(double value) {
+  if (std::isnan(value)) return ".nan";
+  if (std::isinf(value)) return value > 0 ? ".inf" : "-.inf";
+  std::string text = fmt::format("{}", value);
+  // YAML 1.1 readers take 1e-05 for a text unless there is a point.
+  const auto exponent = text.find('e');
+  if (exponent != std::string::npos && text.find('.') == std::string::npos)
+    text.insert(exponent, ".0");
+  return text;
+}
+
+void put_head(Buffer& out, const pillion_table& table, const Origin& origin) {
+  auto to = std::back_inserter(out);
+  const auto q = [](std::string_view text) { return base::json_text(text); };
+  fmt::format_to(to, "# pillion: table 1\n# title: {}\n# analysis: {}\n# stage: {}\n# name: {}\n",
+                 q(table.title), q(origin.analysis), q(origin.stage), q(table.name));
+  fmt::format_to(to, "# version: {}\n# step: {}\n# time: {}\n# time_units: {}\n", q(PILLION_VERSION),
+                 origin.step, yaml_real(origin.time), q(origin.time_units));
+  fmt::format_to(to, "# publications: {}\n# skipped: {}\n# columns:\n", origin.publications,
+                 origin.skipped);
+  for (int32_t c = 0; c < table.column_count; ++c)
+    fmt::format_to(to, "#   - {{name: {}, units: {}}}\n", q(table.columns[c].name),
+                   q(table.columns[c].units));
+  fmt::format_to(to, "# attributes:{}\n", table.attribute_count == 0 ? " []" : "");
+  for (int32_t a = 0; a < table.attribute_count; ++a) {
+    const auto& attribute = table.attributes[a];
+    fmt::format_to(to, "#   - {{name: {}, value: {}, units: {}}}\n", q(attribute.name),
+                   attribute.text != nullptr ? q(attribute.text) : yaml_real(attribute.value),
+                   q(attribute.units));
+  }
+}
+
+// As a quoted text, so that whatever the user wrote, tabs and odd indents too, is kept as it was.
+void put_configuration(Buffer& out, const std::string& text) {
+  fmt::format_to(std::back_inserter(out), "# configuration: {}\n", base::json_text(text));
+}
+
+void put_rows(Buffer& out, const pillion_table& table) {
+  auto to = std::back_inserter(out);
+  for (int32_t c = 0; c < table.column_count; ++c)
+    fmt::format_to(to, "{}{}", c == 0 ? "" : ",", table.columns[c].name);
+  fmt::format_to(to, "\n");
+  for (int64_t row = 0; row < table.rows; ++row) {
+    for (int32_t c = 0; c < table.column_count; ++c) {
+      const auto& column = table.columns[c];
+      if (c != 0) fmt::format_to(to, ",");
+      if (column.reals != nullptr) fmt::format_to(to, "{}", real(column.reals[row]));
+      else fmt::format_to(to, "{}", column.integers[row]);
+    }
+    fmt::format_to(to, "\n");
+  }
+}
+
+void check_table(const pillion_table& table) {
+  const std::string name = table.name == nullptr ? "" : table.name;
+  if (name.empty() || name[0] == '.' || name.find('/') != std::string::npos)
+    base::fail(ErrorCode::Stage, "'{}' cannot name a table", name);
+  if (table.column_count < 1) base::fail(ErrorCode::Stage, "table '{}' has no column", name);
+  for (int32_t c = 0; c < table.column_count; ++c) {
+    const auto& column = table.columns[c];
+    if (table.rows > 0 && (column.reals == nullptr) == (column.integers == nullptr))
+      base::fail(ErrorCode::Stage, "column '{}' of table '{}' must have reals or integers",
+                 column.name, name);
+  }
+}
+
+}  // namespace
+
+std::string table_path(const pillion_table& table, const Origin& origin) {
+  return table.per_step != 0
+             ? fmt::format("{}/{}.{:09}.csv", origin.analysis, table.name, origin.step)
+             : fmt::format("{}/{}.csv", origin.analysis, table.name);
+}
+
+std::string format_table(const pillion_table& table, const Origin& origin) {
+  check_table(table);
+  Buffer out;
+  put_head(out, table, origin);
+  put_configuration(out, origin.configuration);
+  put_rows(out, table);
+  return fmt::to_string(out);
+}
+
+}  // namespace pillion::products

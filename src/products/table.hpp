@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Table products: CSV with a head of comment lines that is one YAML document once the leading "# " is
+// taken off (docs/products.md).
+#pragma once
+
+#include <pillion/stage.h>
+
+#include <cstdint>
+#include <string>
+
+namespace pillion::products {
+
+/// Where a product comes from.
+struct Origin {
+  std::string analysis;
+  std::string stage;
+  std::string configuration;
+  std::string time_units;
+  int64_t step = 0;
+  double time = 0;
+  int64_t publications = 0;
+  int64_t skipped = 0;
+};
+
+/// "ANALYSIS/NAME.csv", or "ANALYSIS/NAME.000000050.csv" for one of each step.
+std::string table_path(const pillion_table& table, const Origin& origin);
+
+/// The whole file. Throws ErrorCode::Stage if the table makes no sense.
+std::string format_table(const pillion_table& table, const Origin& origin);
+
+}  // namespace pillion::products

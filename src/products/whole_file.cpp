@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Writing aside and renaming, on POSIX.
+#include "products/whole_file.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "base/error.hpp"
+
+namespace pillion::products {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+[[noreturn]] void fail_file(const char* what, const fs::path& path, int error) {
+  base::fail(ErrorCode::File, "cannot {} '{}': {}", what, path.string(), std::strerror(error));
+}
+
+/// A file descriptor that closes itself and, unless it was kept, removes the file.
+class Draft {
+ public:
+  explicit Draft(const fs::path& path)
+      : path_(path), file_(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {
+    if (file_ < 0) fail_file("create", path, errno);
+  }
+  Draft(const Draft&) = delete;
+  Draft& operator=(const Draft&) = delete;
+  ~Draft() {
+    if (file_ >= 0) ::close(file_);
+    if (!kept_) ::unlink(path_.c_str());
+  }
+  void write(std::string_view content) const {
+    while (!content.empty()) {
+      const ssize_t n = ::write(file_, content.data(), content.size());
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) fail_file("write", path_, errno);
+      content.remove_prefix(static_cast<size_t>(n));
+    }
+  }
+  void rename_to(const fs::path& path, bool durable) {
+    if (durable && ::fsync(file_) != 0) fail_file("write", path_, errno);
+    const int closed = ::close(file_);
+    file_ = -1;
+    if (closed != 0) fail_file("close", path_, errno);
+    if (::rename(path_.c_str(), path.c_str()) != 0) fail_file("put in place", path, errno);
+    kept_ = true;
+  }
+
+ private:
+  fs::path path_;
+  int file_;
+  bool kept_ = false;
+};
+
+}  // namespace
+
+fs::path aside(const fs::path& path) {
+  return path.parent_path() / ("." + path.filename().string() + ".partial");
+}
+
+void make_folder(const fs::path& path) {
+  std::error_code error;
+  if (!path.empty()) fs::create_directories(path, error);
+  if (error) fail_file("make the folder", path, error.value());
+}
+
+void write_whole(const fs::path& path, std::string_view content, bool durable) {
+  make_folder(path.parent_path());
+  Draft draft(aside(path));
+  draft.write(content);
+  draft.rename_to(path, durable);
+}
+
+void put_folder_in_place(const fs::path& path) {
+  std::error_code error;
+  const fs::path old = path.parent_path() / ("." + path.filename().string() + ".old");
+  fs::remove_all(old, error);
+  if (fs::exists(path)) fs::rename(path, old, error);
+  if (error) fail_file("move aside", path, error.value());
+  fs::rename(aside(path), path, error);
+  if (error) fail_file("put in place", path, error.value());
+  fs::remove_all(old, error);
+}
+
+void discard_folder_aside(const fs::path& path) noexcept {
+  std::error_code ignored;
+  fs::remove_all(aside(path), ignored);
+}
+
+std::string read_file(const fs::path& path) {
+  errno = 0;
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream content;
+  if (!in || fs::is_directory(path)) fail_file("read", path, errno != 0 ? errno : EISDIR);
+  content << in.rdbuf();
+  return content.str();
+}
+
+}  // namespace pillion::products

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What an analysis costs one rank, and how costs of ranks add up.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace pillion::runtime {
+
+struct Account {
+  double simulation_seconds = 0;  ///< of a simulation rank, for this analysis: stages and copies
+  double sidecar_seconds = 0;
+  double stall_seconds = 0;       ///< of a simulation rank, waiting for sidecars
+  double lag_seconds = 0;         ///< sum over publications: from publishing to having finished
+  double longest_lag = 0;
+  int64_t bytes = 0;              ///< sent to sidecars
+  int64_t publications = 0;       ///< worked on, or handed on by a simulation rank
+  int64_t skipped = 0;
+  int64_t dropped = 0;            ///< published by some ranks, but not by all
+};
+
+/// Mean and maximum over ranks.
+struct Spread {
+  double mean = 0;
+  double max = 0;
+};
+
+template <class Member>
+Spread spread(const std::vector<Account>& accounts, Member Account::*member) {
+  Spread out;
+  for (const auto& account : accounts) {
+    out.mean += account.*member / static_cast<double>(accounts.size());
+    out.max = std::max(out.max, account.*member);
+  }
+  return out;
+}
+
+}  // namespace pillion::runtime

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Making and running chains.
+#include "runtime/chains.hpp"
+
+namespace pillion::runtime {
+
+using stagehost::Chain;
+
+Chains make_chains(const Run& run, const Produced& produced) {
+  Chains chains;
+  for (size_t a = 0; a < run.configuration.analyses.size(); ++a) {
+    const auto& analysis = run.configuration.analyses[a];
+    const size_t cut = analysis.cut();
+    const size_t begin = run.is_sidecar() ? cut : 0;
+    const size_t end = run.is_sidecar() ? analysis.stages.size() : cut;
+    auto& chain = chains.emplace_back();
+    if (begin == end) continue;
+    auto catalogue = run.configuration.catalogue;
+    if (run.is_sidecar())
+      for (const auto& field : produced[a]) catalogue.add(field);
+    chain = std::make_unique<Chain>(analysis, begin, end, std::move(catalogue));
+  }
+  return chains;
+}
+
+namespace {
+
+stagehost::Circumstances circumstances_of(Run& run, size_t analysis, int64_t skipped) {
+  stagehost::Circumstances circumstances;
+  circumstances.peers = &run.side;
+  circumstances.sink = &run.sink;
+  circumstances.origin = run.origin(analysis);
+  circumstances.origin.skipped = skipped;
+  circumstances.interval = run.configuration.analyses[analysis].every.interval;
+  return circumstances;
+}
+
+}  // namespace
+
+void run_chain(Run& run, Chain& chain, size_t analysis, stagehost::Publication& publication,
+               int64_t skipped, double Account::*account) {
+  const Stopwatch watch;
+  auto circumstances = circumstances_of(run, analysis, skipped);
+  circumstances.origin.step = publication.step;
+  circumstances.origin.time = publication.time;
+  if (const auto failure = chain.run_in_place(publication, std::move(circumstances)))
+    run.disable(analysis, *failure);
+  run.accounts[analysis].*account +=
+      watch.end(run.timeline, run.configuration.analyses[analysis].name, "analysis",
+                publication.step);
+}
+
+void finish_chains(Run& run, Chains& chains, int64_t step, double time,
+                   const std::vector<int64_t>& skipped, double Account::*account) {
+  for (size_t a = 0; a < chains.size(); ++a) {
+    if (!chains[a] || !run.enabled(a) || chains[a]->publications() == 0) continue;
+    const Stopwatch watch;
+    auto circumstances = circumstances_of(run, a, skipped[a]);
+    circumstances.origin.step = step;
+    circumstances.origin.time = time;
+    if (const auto failure = chains[a]->finish(std::move(circumstances))) run.disable(a, *failure);
+    run.accounts[a].*account +=
+        watch.end(run.timeline, run.configuration.analyses[a].name + " (end)", "analysis", step);
+  }
+}
+
+namespace {
+
+size_t first_stage(const Run& run, size_t analysis) {
+  return run.is_sidecar() ? run.configuration.analyses[analysis].cut() : 0;
+}
+
+}  // namespace
+
+void restore_chains(const Run& run, Chains& chains, const std::set<std::string>& saved) {
+  const std::filesystem::path folder = run.configuration.restart;
+  for (size_t a = 0; a < chains.size(); ++a) {
+    const auto& name = run.configuration.analyses[a].name;
+    if (chains[a] && saved.contains(name))
+      chains[a]->restore(folder / name, run.side, first_stage(run, a));
+  }
+}
+
+void save_chains(const Run& run, const Chains& chains, const std::filesystem::path& folder) {
+  for (size_t a = 0; a < chains.size(); ++a)
+    if (chains[a] && run.enabled(a))
+      chains[a]->save(folder / run.configuration.analyses[a].name, run.side.rank(),
+                      first_stage(run, a));
+}
+
+}  // namespace pillion::runtime

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The chains of all analyses on one side of the cut.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "runtime/run.hpp"
+#include "stagehost/chain.hpp"
+
+namespace pillion::runtime {
+
+/// By analysis; null where this side has no stage of it.
+using Chains = std::vector<std::unique_ptr<stagehost::Chain>>;
+
+/// By analysis: fields that its stages in the simulation produce.
+using Produced = std::vector<std::vector<model::Field>>;
+
+/// Creates the chains of this rank's side. `produced` is what crosses the cut, for sidecars.
+Chains make_chains(const Run& run, const Produced& produced);
+
+/// Runs one chain on a publication, with its time in the account and on the timeline. A failure
+/// disables the analysis. [collective over the side]
+void run_chain(Run& run, stagehost::Chain& chain, size_t analysis,
+               stagehost::Publication& publication, int64_t skipped, double Account::*account);
+
+/// The last word of all chains of this side. [collective over the side]
+void finish_chains(Run& run, Chains& chains, int64_t step, double time,
+                   const std::vector<int64_t>& skipped, double Account::*account);
+
+/// Restores the chains of the analyses that the checkpoint has. [collective over the side]
+void restore_chains(const Run& run, Chains& chains, const std::set<std::string>& saved);
+
+void save_chains(const Run& run, const Chains& chains, const std::filesystem::path& folder);
+
+}  // namespace pillion::runtime

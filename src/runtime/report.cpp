@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Gathering and formatting the run report (docs/products.md has its keys).
+#include "runtime/report.hpp"
+
+#include <pillion/version.h>
+
+#include <iterator>
+
+#include "base/json.hpp"
+#include "comm/agreement.hpp"
+#include "products/whole_file.hpp"
+
+namespace pillion::runtime {
+
+using base::json_number;
+using base::json_text;
+
+namespace {
+
+/// What one rank has to say.
+struct Statement {
+  bool sidecar = false;
+  int64_t rank = 0;
+  std::vector<Account> accounts;
+  std::vector<std::string> disabled;
+  std::vector<std::string> warnings;
+  std::vector<stagehost::Product> products;
+  base::Bytes events;
+  int64_t peak = 0;
+};
+
+base::Bytes state(const Run& run, const Outcome& outcome) {
+  base::ByteWriter out;
+  out.put(static_cast<int32_t>(run.is_sidecar()));
+  out.put(static_cast<int64_t>(run.side.rank()));
+  out.put(run.accounts);
+  for (const auto* texts : {&run.disabled, &run.warnings}) out.put(*texts);
+  out.put(static_cast<int64_t>(run.sink.products().size()));
+  for (const auto& p : run.sink.products())
+    for (const auto* text : {&p.analysis, &p.stage, &p.path, &p.title}) out.put(*text);
+  const auto events = run.timeline.serialise();
+  out.put(std::string(reinterpret_cast<const char*>(events.data()), events.size()));
+  out.put(static_cast<int64_t>(outcome.peak));
+  return out.take();
+}
+
+Statement read_statement(const base::Bytes& bytes) {
+  base::ByteReader in(bytes);
+  Statement s;
+  s.sidecar = in.get<int32_t>() != 0;
+  s.rank = in.get<int64_t>();
+  s.accounts = in.get_vector<Account>();
+  s.disabled = in.get_vector<std::string>();
+  s.warnings = in.get_vector<std::string>();
+  for (auto n = in.get<int64_t>(); n > 0; --n) {
+    auto& p = s.products.emplace_back();
+    for (auto* text : {&p.analysis, &p.stage, &p.path, &p.title}) *text = in.get<std::string>();
+  }
+  const auto events = in.get<std::string>();
+  const auto* begin = reinterpret_cast<const std::byte*>(events.data());
+  s.events.assign(begin, begin + events.size());
+  s.peak = in.get<int64_t>();
+  return s;
+}
+
+using Statements = std::vector<Statement>;
+
+std::vector<Account> accounts_of(const Statements& all, bool sidecar, size_t analysis) {
+  std::vector<Account> out;
+  for (const auto& s : all)
+    if (s.sidecar == sidecar) out.push_back(s.accounts[analysis]);
+  return out;
+}
+
+std::string json_spread(const Spread& s) {
+  return fmt::format("{{\"mean\": {}, \"max\": {}}}", json_number(s.mean), json_number(s.max));
+}
+
+/// Why an analysis is disabled: what a sidecar says counts more than the simulation's hearsay.
+std::string why_disabled(const Statements& all, size_t analysis) {
+  std::string why;
+  for (const auto& s : all)
+    if (!s.disabled[analysis].empty() && (why.empty() || s.sidecar)) why = s.disabled[analysis];
+  return why;
+}
+
+std::string format_analysis(const Run& run, const Statements& all, size_t a) {
+  const auto& analysis = run.configuration.analyses[a];
+  const auto here = accounts_of(all, false, a);
+  const auto there = accounts_of(all, true, a);
+  const bool sidecar = analysis.in_sidecars();
+  const char* placement =
+      !sidecar ? "simulation" : (analysis.in_simulation() ? "hybrid" : "sidecar");
+  std::vector<std::string> stages;
+  for (const auto& stage : analysis.stages) stages.push_back(json_text(stage.name));
+  const auto sidecar_seconds = spread(there, &Account::sidecar_seconds);
+  const auto simulation_seconds = spread(here, &Account::simulation_seconds);
+  const Account& who = sidecar && !there.empty() ? there.front() : here.front();
+  int64_t bytes = 0;
+  for (const auto& account : here) bytes += account.bytes;
+  // The same work, spread over the simulation's ranks, and nothing to copy.
+  const double synchronous =
+      sidecar ? sidecar_seconds.mean * static_cast<double>(there.size()) /
+                    static_cast<double>(here.size())
+              : simulation_seconds.mean;
+  const double lag =
+      who.publications > 0 ? who.lag_seconds / static_cast<double>(who.publications) : 0;
+  const std::string why = why_disabled(all, a);
+  return fmt::format(
+      "    {{\"name\": {}, \"placement\": \"{}\", \"stages\": [{}], \"every\": {}, \"when\": {},\n"
+      "     \"publications\": {}, \"skipped\": {}, \"dropped\": {}, \"disabled\": {},\n"
+      "     \"seconds\": {{\"simulation\": {}, \"sidecar\": {}, \"stall\": {},\n"
+      "                 \"synchronous_estimate\": {}}},\n"
+      "     \"bytes_moved\": {}, \"lag_seconds\": {{\"mean\": {}, \"max\": {}}}}}",
+      json_text(analysis.name), placement, fmt::join(stages, ", "), json_text(analysis.every.text()),
+      analysis.when ? json_text(analysis.when->text()) : "null", who.publications,
+      here.front().skipped, who.dropped, why.empty() ? "null" : json_text(why),
+      json_spread(simulation_seconds), json_spread(sidecar_seconds),
+      json_spread(spread(here, &Account::stall_seconds)), json_number(synchronous), bytes,
+      json_number(lag), json_number(who.longest_lag));
+}
+
+std::string format_run(const Run& run, const Outcome& outcome) {
+  const double now = base::calendar_seconds();
+  const auto& restart = run.configuration.restart;
+  return fmt::format(
+      "  \"run\": {{\"started\": {}, \"seconds\": {}, \"simulation_ranks\": {}, \"sidecar_ranks\": "
+      "{},\n          \"first_step\": {}, \"last_step\": {}, \"steps\": {}, \"publications\": {}, "
+      "\"skipped\": {},\n          \"time\": {}, \"time_units\": {}, \"restarted_from\": {}}}",
+      json_text(base::format_utc(run.started)), json_number(now - run.started),
+      run.ranks_of(Role::Simulation).size(), run.ranks_of(Role::Sidecar).size(), outcome.first_step,
+      outcome.last_step, outcome.steps, outcome.publications, outcome.skipped,
+      json_number(outcome.time), json_text(run.configuration.time_units),
+      restart.empty() ? "null" : json_text(restart));
+}
+
+std::string format_sidecars(const Run& run, const Outcome& outcome, const Statements& all) {
+  const auto& spec = run.configuration.sidecars;
+  int64_t peak = 0;
+  for (const auto& s : all) peak = std::max(peak, s.peak);
+  return fmt::format(
+      "  \"sidecars\": {{\"ranks\": {}, \"memory_bytes\": {}, \"memory_bytes_per_rank\": {}, "
+      "\"peak_bytes\": {}, \"when_full\": \"{}\"}}",
+      run.ranks_of(Role::Sidecar).size(), spec.memory, outcome.budget, peak,
+      model::name_of(spec.when_full));
+}
+
+std::string format_report(const Run& run, const Outcome& outcome, const Statements& all) {
+  std::vector<std::string> analyses, products, warnings;
+  for (size_t a = 0; a < run.configuration.analyses.size(); ++a)
+    analyses.push_back(format_analysis(run, all, a));
+  for (const auto& s : all) {
+    for (const auto& p : s.products)
+      products.push_back(
+          fmt::format("    {{\"analysis\": {}, \"stage\": {}, \"path\": {}, \"title\": {}}}",
+                      json_text(p.analysis), json_text(p.stage), json_text(p.path), json_text(p.title)));
+    for (const auto& warning : s.warnings) warnings.push_back("    " + json_text(warning));
+  }
+  return fmt::format(
+      "{{\n  \"pillion\": \"report 1\", \"version\": {},\n{},\n{},\n  \"analyses\": [\n{}\n  ],\n"
+      "  \"products\": [\n{}\n  ],\n  \"warnings\": [\n{}\n  ],\n  \"configuration\": {}\n}}\n",
+      json_text(PILLION_VERSION), format_run(run, outcome), format_sidecars(run, outcome, all),
+      fmt::join(analyses, ",\n"), fmt::join(products, ",\n"), fmt::join(warnings, ",\n"),
+      json_text(run.configuration.text));
+}
+
+}  // namespace
+
+void write_report(const Run& run, const Outcome& outcome) {
+  const int root = run.ranks_of(Role::Simulation).front();
+  const auto blobs = run.world.gather(state(run, outcome), root);
+  comm::together(run.world, [&] {
+    if (run.world.rank() != root) return;
+    Statements all;
+    std::vector<products::RankTrace> traces;
+    for (const auto& blob : blobs) {
+      all.push_back(read_statement(blob));
+      traces.push_back({all.back().sidecar ? "sidecar" : "simulation", all.back().rank,
+                        all.back().events});
+    }
+    const std::filesystem::path folder = run.configuration.output;
+    products::write_whole(folder / timeline_name, products::format_trace(traces, run.started), true);
+    products::write_whole(folder / report_name, format_report(run, outcome, all), true);
+  });
+}
+
+}  // namespace pillion::runtime

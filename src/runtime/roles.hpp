@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Who simulates and who is a sidecar: a pure function of what each rank insists on and how many
+// sidecars the configuration wants.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace pillion::runtime {
+
+enum class Role : int32_t { Any = 0, Simulation = 1, Sidecar = 2 };
+
+/// The role of every rank. Ranks that insist get what they insist on; otherwise the last ranks become
+/// sidecars. Throws ErrorCode::Placement if that leaves too few of either kind.
+std::vector<Role> assign_roles(const std::vector<Role>& wanted, int64_t sidecars);
+
+}  // namespace pillion::runtime

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What both sides of a run hold: the configuration, the communicators, the accounts and the log.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/log.hpp"
+#include "comm/communicator.hpp"
+#include "model/configuration.hpp"
+#include "products/timeline.hpp"
+#include "runtime/account.hpp"
+#include "runtime/roles.hpp"
+#include "stagehost/sink.hpp"
+
+namespace pillion::runtime {
+
+struct Run {
+  base::Log log;
+  model::Configuration configuration;
+  std::vector<Role> roles;            ///< of every rank of `world`
+  comm::Communicator world;
+  comm::Communicator side;            ///< the simulation ranks, or the sidecar ranks
+  stagehost::Sink sink{"."};
+  products::Timeline timeline{20000};
+  std::vector<Account> accounts;      ///< by analysis
+  std::vector<std::string> disabled;  ///< why, by analysis; "" if it is not
+  std::vector<std::string> warnings;
+  double started = 0;                 ///< calendar seconds
+
+  [[nodiscard]] bool is_sidecar() const {
+    return roles[static_cast<size_t>(world.rank())] == Role::Sidecar;
+  }
+  /// Ranks in `world` of one role, in order.
+  [[nodiscard]] std::vector<int> ranks_of(Role role) const;
+  /// Says something to people, once per side, and keeps it for the report.
+  void warn(const std::string& message);
+  /// Disables an analysis, loudly. The same on every rank of this side.
+  void disable(size_t analysis, const Error& failure);
+  [[nodiscard]] bool enabled(size_t analysis) const { return disabled[analysis].empty(); }
+  /// Where the products of an analysis come from, as far as a step does not matter.
+  [[nodiscard]] products::Origin origin(size_t analysis) const;
+};
+
+/// A stretch of time on the timeline and in an account.
+class Stopwatch {
+ public:
+  Stopwatch() : begin_(base::calendar_seconds()), monotonic_(base::monotonic_seconds()) {}
+  [[nodiscard]] double seconds() const { return base::monotonic_seconds() - monotonic_; }
+  /// Ends it: puts it on the timeline and returns its length.
+  double end(products::Timeline& timeline, std::string name, std::string category,
+             int64_t step) const {
+    const double length = seconds();
+    timeline.add({std::move(name), std::move(category), begin_, begin_ + length, step});
+    return length;
+  }
+
+ private:
+  double begin_;
+  double monotonic_;
+};
+
+}  // namespace pillion::runtime

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One rank's connection to Pillion, from open to close.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "runtime/run.hpp"
+#include "runtime/sidecar_side.hpp"
+#include "runtime/simulation_side.hpp"
+
+namespace pillion::runtime {
+
+/// What a program may set before it opens a session.
+struct Options {
+  base::Parameters parameters;
+  Role role = Role::Any;
+  std::string catalogue;  ///< YAML with meshes and fields
+  std::string restart;    ///< overrides the file's `restart`
+  base::Log log;
+};
+
+class Session {
+ public:
+  /// Opens a session. [collective over comm] Throws the same error on every rank.
+  Session(const std::string& file, MPI_Comm comm, const Options& options);
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+  ~Session() = default;
+
+  [[nodiscard]] bool is_sidecar() const { return run_.is_sidecar(); }
+  /// Works as a sidecar until the simulation has closed its session, and closes this one.
+  void serve();
+  /// The simulation ranks; MPI_COMM_NULL on a sidecar.
+  [[nodiscard]] MPI_Comm communicator() const { return program_.handle(); }
+  /// The simulation rank's part; throws ErrorCode::State on a sidecar.
+  [[nodiscard]] SimulationSide& simulation() const;
+  [[nodiscard]] const std::string& report_path() const { return report_path_; }
+  [[nodiscard]] const base::Log& log() const { return run_.log; }
+  /// Ends the session. [collective over the simulation ranks]
+  void close();
+
+ private:
+  void configure(const std::string& file, const Options& options);
+  void take_sides();
+  void make_side();
+  Manifest read_restart(std::set<std::string>& saved);
+  [[nodiscard]] size_t staging_budget() const;
+
+  Run run_;
+  comm::Communicator program_;  ///< for the program's own messages
+  std::unique_ptr<SimulationSide> simulation_;
+  std::unique_ptr<SidecarSide> sidecar_;
+  std::string report_path_;
+};
+
+}  // namespace pillion::runtime

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Keeping and checking what is shared.
+#include "runtime/sharing.hpp"
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "comm/agreement.hpp"
+
+namespace pillion::runtime {
+
+using model::Block;
+using model::Box;
+using model::MeshKind;
+
+const model::Field* Sharing::accept(const std::string& name, int32_t block, MeshKind kind,
+                                    pillion_type type) {
+  const model::Field* field = catalogue_.find_field(name);
+  if (field == nullptr) {
+    fault(name, fmt::format("field '{}' was shared, but the catalogue does not have it{}", name,
+                      base::suggestion(name, catalogue_.field_names())));
+    return nullptr;
+  }
+  if (catalogue_.mesh(field->mesh).kind != kind) {
+    fault(name, fmt::format("field '{}' was shared as {}, but its mesh '{}' is of the other kind", name,
+                      kind == MeshKind::Uniform ? "a box" : "particles", field->mesh));
+    return nullptr;
+  }
+  if (type != 0 && type != static_cast<pillion_type>(field->type)) {
+    const bool known = type >= PILLION_INT32 && type <= PILLION_FLOAT64;
+    fault(name, fmt::format(
+        "block {} of field '{}' was shared as {}, but the catalogue says {}", block, name,
+        known ? model::name_of(static_cast<model::ElementType>(type)) : "an unknown type",
+        model::name_of(field->type)));
+    return nullptr;
+  }
+  if (block < 0) {
+    fault(name, fmt::format("field '{}' was shared with block number {}; numbers start at 0", name, block));
+    return nullptr;
+  }
+  return field;
+}
+
+void Sharing::share_box(const std::string& name, int32_t block, const int64_t* lo,
+                        const int64_t* hi, const void* data, pillion_type type,
+                        const int64_t* strides) {
+  const model::Field* field = accept(name, block, MeshKind::Uniform, type);
+  if (field == nullptr) return;
+  const auto& mesh = catalogue_.mesh(field->mesh);
+  Box box;
+  bool inside = true;
+  for (int a = 0; a < mesh.axes; ++a) {
+    box.lo[a] = lo[a];
+    box.hi[a] = hi[a];
+    inside = inside && lo[a] >= 0 && lo[a] <= hi[a] && hi[a] <= mesh.cells[a];
+  }
+  if (!inside)
+    return fault(name, fmt::format("block {} of field '{}' was shared as box {}, which does not lie in "
+                             "mesh '{}' of {}",
+                             block, name, model::to_string(box, mesh.axes), mesh.name,
+                             model::to_string({{0, 0, 0}, mesh.cells}, mesh.axes)));
+  if (data == nullptr && box.volume() != 0)
+    return fault(name, fmt::format("block {} of field '{}' was shared without memory", block, name));
+  model::Array array{data, field->type, field->components,
+                     model::packed_strides(box, field->components)};
+  if (strides != nullptr) {
+    for (int a = 0; a < mesh.axes; ++a) array.strides[a] = strides[a];
+    array.strides[3] = strides[mesh.axes];
+  }
+  faults_.erase(name);
+  shared_[name][block] = {box, array};
+}
+
+void Sharing::share_particles(const std::string& name, int32_t block, int64_t count,
+                              const void* data, pillion_type type) {
+  const model::Field* field = accept(name, block, MeshKind::Particles, type);
+  if (field == nullptr) return;
+  if (count < 0 || (data == nullptr && count != 0))
+    return fault(name, fmt::format("block {} of field '{}' was shared with {} particles and {} memory",
+                             block, name, count, data == nullptr ? "no" : "some"));
+  faults_.erase(name);
+  shared_[name][block] = {{{0, 0, 0}, {count, 1, 1}},
+                          {data, field->type, field->components, {field->components, 0, 0, 1}}};
+}
+
+void Sharing::unshare(const std::string& field, int32_t block) {
+  const auto at = shared_.find(field);
+  if (at != shared_.end()) at->second.erase(block);
+}
+
+void Sharing::set_domain(const std::string& mesh, const pillion_domain& domain) {
+  const auto* known = catalogue_.find_mesh(mesh);
+  if (known == nullptr || known->kind != MeshKind::Particles)
+    return fault(mesh, fmt::format("a domain was given for '{}', which is no particle mesh", mesh));
+  for (int d = 0; d < 3; ++d)
+    if (!(domain.hi[d] > domain.lo[d]))
+      return fault(mesh, fmt::format("the domain of mesh '{}' has no extent along axis {}: [{}, {})", mesh,
+                               d, domain.lo[d], domain.hi[d]));
+  faults_.erase(mesh);
+  domains_[mesh] = domain;
+}
+
+void Sharing::throw_fault() const {
+  if (!faults_.empty()) throw Error(ErrorCode::Sharing, faults_.begin()->second);
+}
+
+stagehost::Publication Sharing::publication(const std::set<std::string>& fields, int64_t step,
+                                            double time) const {
+  throw_fault();
+  stagehost::Publication out{.step = step, .time = time, .meshes = {}, .domains = domains_};
+  std::map<std::string, std::map<int32_t, Block>> blocks;
+  std::map<std::string, size_t> wanted;
+  for (const auto& name : fields) {
+    const std::string& mesh = catalogue_.field(name).mesh;
+    ++wanted[mesh];
+    const auto shared = shared_.find(name);
+    if (shared == shared_.end()) continue;
+    for (const auto& [number, entry] : shared->second) {
+      auto [at, is_new] = blocks[mesh].try_emplace(number);
+      Block& block = at->second;
+      if (is_new) block = {number, entry.box, entry.box.volume(), {}};
+      if (block.box != entry.box)
+        base::fail(ErrorCode::Sharing,
+                   "block {} of field '{}' was shared as {}, but another field of mesh '{}' as {}",
+                   number, name, model::to_string(entry.box, 3), mesh,
+                   model::to_string(block.box, 3));
+      block.arrays[name] = entry.array;
+    }
+  }
+  for (auto& [mesh, by_number] : blocks)
+    for (auto& [number, block] : by_number) {
+      if (block.arrays.size() != wanted[mesh])
+        for (const auto& name : fields)
+          if (catalogue_.field(name).mesh == mesh && !block.arrays.contains(name))
+            base::fail(ErrorCode::Sharing,
+                       "block {} of mesh '{}' was shared without field '{}', which is needed",
+                       number, mesh, name);
+      out.meshes[mesh].blocks.push_back(std::move(block));
+    }
+  return out;
+}
+
+namespace {
+
+/// Whether any two boxes overlap; the boxes are swept along the first axis.
+std::optional<std::pair<Box, Box>> first_overlap(std::vector<Box> boxes) {
+  std::erase_if(boxes, [](const Box& b) { return b.volume() == 0; });
+  std::sort(boxes.begin(), boxes.end(),
+            [](const Box& a, const Box& b) { return a.lo[0] < b.lo[0]; });
+  for (size_t i = 0; i < boxes.size(); ++i)
+    for (size_t j = i + 1; j < boxes.size() && boxes[j].lo[0] < boxes[i].hi[0]; ++j)
+      if (model::overlap(boxes[i], boxes[j])) return std::pair(boxes[i], boxes[j]);
+  return {};
+}
+
+}  // namespace
+
+void Sharing::check_coverage(const model::Mesh& mesh, const std::string& field,
+                             const comm::Communicator& simulation) const {
+  base::ByteWriter out;
+  int64_t cells = 0;
+  const auto shared = shared_.find(field);
+  if (shared != shared_.end())
+    for (const auto& [number, entry] : shared->second) {
+      out.put(entry.box);
+      cells += entry.box.volume();
+    }
+  const int64_t total = simulation.reduced(cells, comm::Operation::Sum);
+  const int64_t expected = mesh.cells[0] * mesh.cells[1] * mesh.cells[2];
+  const auto everyone = simulation.gather(out.bytes(), 0);
+  comm::together(simulation, [&] {
+    std::vector<Box> boxes;
+    for (const auto& bytes : everyone)
+      for (base::ByteReader in(bytes); !in.done();) boxes.push_back(in.get<Box>());
+    if (const auto pair = first_overlap(std::move(boxes)))
+      base::fail(ErrorCode::Sharing, "boxes {} and {} of field '{}' overlap",
+                 model::to_string(pair->first, mesh.axes), model::to_string(pair->second, mesh.axes),
+                 field);
+    if (total != expected)
+      base::fail(ErrorCode::Sharing,
+                 "the boxes of field '{}' cover {} of the {} cells of mesh '{}'", field, total,
+                 expected, mesh.name);
+  });
+}
+
+void Sharing::check(const std::set<std::string>& fields,
+                    const comm::Communicator& simulation) const {
+  comm::together(simulation, [&] { (void)publication(fields, 0, 0); });
+  for (const auto& name : fields) {
+    const auto shared = shared_.find(name);
+    const int64_t here = shared != shared_.end() && !shared->second.empty() ? 1 : 0;
+    const int64_t somewhere = simulation.reduced(here, comm::Operation::Max);
+    const auto& mesh = catalogue_.mesh_of(name);
+    comm::together(simulation, [&] {
+      if (somewhere == 0)
+        base::fail(ErrorCode::Sharing, "field '{}' is needed, but no rank shares it", name);
+      if (mesh.kind == MeshKind::Particles && !domains_.contains(mesh.name))
+        base::fail(ErrorCode::Sharing,
+                   "mesh '{}' has no domain; call pillion_set_domain before the first step",
+                   mesh.name);
+    });
+    if (mesh.kind == MeshKind::Uniform) check_coverage(mesh, name, simulation);
+  }
+}
+
+}  // namespace pillion::runtime

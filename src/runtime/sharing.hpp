@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a simulation rank shares, and whether it fits the catalogue. Sharing copies nothing and never
+// fails: what does not fit is remembered, so that every rank can be told of it alike.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "comm/communicator.hpp"
+#include "model/block.hpp"
+#include "stagehost/publication.hpp"
+
+namespace pillion::runtime {
+
+class Sharing {
+ public:
+  explicit Sharing(const model::Catalogue& catalogue) : catalogue_(catalogue) {}
+
+  /// `type` is 0 if the program left it to the catalogue; `strides` may be null.
+  void share_box(const std::string& field, int32_t block, const int64_t* lo, const int64_t* hi,
+                 const void* data, pillion_type type, const int64_t* strides);
+  void share_particles(const std::string& field, int32_t block, int64_t count, const void* data,
+                       pillion_type type);
+  void unshare(const std::string& field, int32_t block);
+  void set_domain(const std::string& mesh, const pillion_domain& domain);
+
+  [[nodiscard]] const std::map<std::string, pillion_domain>& domains() const { return domains_; }
+
+  /// The blocks of all meshes that have one of the fields, as a step that stages can work on. Throws
+  /// ErrorCode::Sharing for whatever does not fit, now or when it was shared.
+  [[nodiscard]] stagehost::Publication publication(const std::set<std::string>& fields,
+                                                   int64_t step, double time) const;
+
+  /// Checks that what all ranks share together is all that `fields` needs. [collective]
+  void check(const std::set<std::string>& fields, const comm::Communicator& simulation) const;
+
+ private:
+  struct Shared {
+    model::Box box;
+    model::Array array;
+  };
+  /// The field's entry if the program's type fits it; remembers a fault otherwise.
+  const model::Field* accept(const std::string& field, int32_t block, model::MeshKind kind,
+                             pillion_type type);
+  void fault(const std::string& name, std::string text) { faults_[name] = std::move(text); }
+  void throw_fault() const;
+  void check_coverage(const model::Mesh& mesh, const std::string& field,
+                      const comm::Communicator& simulation) const;
+
+  const model::Catalogue& catalogue_;
+  std::map<std::string, std::map<int32_t, Shared>> shared_;  ///< by field, then block
+  std::map<std::string, pillion_domain> domains_;
+  std::map<std::string, std::string> faults_;  ///< by name, until it is shared as it should be
+};
+
+}  // namespace pillion::runtime

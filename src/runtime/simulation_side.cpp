@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Steps, as a simulation rank lives them. Publishing and closing are in publish.cpp.
+#include "runtime/simulation_side.hpp"
+
+#include "comm/agreement.hpp"
+
+namespace pillion::runtime {
+
+SimulationSide::SimulationSide(Run& run, Chains chains, Crossing crossing,
+                               std::unique_ptr<transport::Sender> sender, size_t budget)
+    : run_(run),
+      chains_(std::move(chains)),
+      crossing_(std::move(crossing)),
+      sender_(std::move(sender)),
+      budget_(budget),
+      sharing_(run.configuration.catalogue),
+      agenda_(run.configuration.analyses),
+      consensus_(run.side, run.configuration.analyses.size()) {
+  for (const auto& analysis : run.configuration.analyses) {
+    auto& trigger = triggers_.emplace_back();
+    if (analysis.when)
+      trigger = std::make_unique<Trigger>(*analysis.when, run.configuration.catalogue, run.side);
+  }
+}
+
+bool SimulationSide::set_units(const std::string& name, const std::string& units) {
+  if (name == "time") {
+    run_.configuration.time_units = units;
+    return true;
+  }
+  if (!run_.configuration.catalogue.set_units(name, units)) return false;
+  for (auto& chain : chains_)
+    if (chain) chain->catalogue().set_units(name, units);
+  units_[name] = units;
+  return true;
+}
+
+void SimulationSide::resume(const Manifest& manifest) {
+  for (size_t a = 0; a < chains_.size(); ++a) {
+    const auto saved = manifest.analyses.find(run_.configuration.analyses[a].name);
+    if (saved != manifest.analyses.end()) agenda_.memory(a) = saved->second;
+  }
+  agenda_.resume(manifest.step, manifest.time);
+  time_ = manifest.time;
+}
+
+std::set<std::string> SimulationSide::needed_by(size_t analysis) const {
+  const auto& catalogue = run_.configuration.catalogue;
+  std::set<std::string> names;
+  if (chains_[analysis]) names = chains_[analysis]->needed();
+  // What the analysis's own stages produce in the simulation is not for the program to share.
+  for (const auto& name : crossing_[analysis])
+    if (catalogue.find_field(name) != nullptr) names.insert(name);
+  if (triggers_[analysis]) names.merge(triggers_[analysis]->fields());
+  return names;
+}
+
+std::set<std::string> SimulationSide::needed() const {
+  std::set<std::string> names;
+  for (size_t a = 0; a < chains_.size(); ++a) names.merge(needed_by(a));
+  return names;
+}
+
+void SimulationSide::ready() {
+  if (refused_) throw *refused_;
+  if (ready_) return;
+  try {
+    sharing_.check(needed(), run_.side);
+    comm::together(run_.side, [&] { check_budget(); });
+  } catch (const Error& e) {
+    refused_ = e;
+    throw;
+  }
+  ready_ = true;
+}
+
+bool SimulationSide::is_due(int64_t step, double time) const {
+  if (agenda_.idle(step, time) || agenda_.known(step)) return false;
+  return !agenda_.scheduled(step, time).empty();
+}
+
+void SimulationSide::busy_step(int64_t step, double time) {
+  ready();
+  if (agenda_.known(step)) return;
+  if (steps_ == 0) {
+    first_offer_ = base::monotonic_seconds();
+    first_step_ = step;
+  }
+  const auto scheduled = agenda_.scheduled(step, time);
+  agenda_.offer(step, time);
+  time_ = time;
+  ++steps_;
+  const auto due = fired(scheduled, step, time);
+  if (!due.empty()) work(due, step, time);
+}
+
+std::vector<size_t> SimulationSide::fired(const std::vector<size_t>& scheduled, int64_t step,
+                                          double time) {
+  std::vector<size_t> due;
+  for (const size_t a : scheduled) {
+    if (!run_.enabled(a)) continue;
+    if (triggers_[a]) check_condition(a, step, time);
+    if (!triggers_[a] || agenda_.memory(a).fired) due.push_back(a);
+  }
+  return due;
+}
+
+// A rank whose blocks do not fit still takes part in the reduction, for the others wait for it.
+void SimulationSide::check_condition(size_t a, int64_t step, double time) {
+  const Stopwatch watch;
+  bool& fired = agenda_.memory(a).fired;
+  fired = triggers_[a]->settle(fired);
+  stagehost::Publication look{.step = step, .time = time, .meshes = {}, .domains = {}};
+  try {
+    look = sharing_.publication(triggers_[a]->fields(), step, time);
+  } catch (const Error& e) {
+    run_.log.warn("rank {} is left out of a condition at step {}: {}", run_.side.rank(), step,
+                  e.what());
+  }
+  triggers_[a]->start(look);
+  run_.accounts[a].simulation_seconds +=
+      watch.end(run_.timeline, run_.configuration.analyses[a].name + " (condition)", "condition",
+                step);
+}
+
+void SimulationSide::work(const std::vector<size_t>& due, int64_t step, double time) {
+  ++published_;
+  std::vector<stagehost::Publication> left(chains_.size());
+  for (const size_t a : due) {
+    left[a].step = step;
+    left[a].time = time;
+    if (chains_[a]) run_here(a, left[a]);
+  }
+  std::vector<size_t> crossing;
+  for (const size_t a : due)
+    if (run_.enabled(a) && run_.configuration.analyses[a].in_sidecars()) crossing.push_back(a);
+  if (!crossing.empty()) publish(crossing, left, step, time);
+}
+
+void SimulationSide::run_here(size_t a, stagehost::Publication& publication) {
+  comm::Fence fence(run_.side);
+  const auto failure = fence.run([&] {
+    publication = sharing_.publication(needed_by(a), publication.step, publication.time);
+  });
+  if (failure) return run_.disable(a, *failure);
+  ++run_.accounts[a].publications;
+  run_chain(run_, *chains_[a], a, publication, agenda_.memory(a).skipped,
+            &Account::simulation_seconds);
+}
+
+Progress SimulationSide::progress() const {
+  Progress progress;
+  progress.step = agenda_.last_step();
+  progress.time = time_;
+  const double seconds = steps_ > 0 ? base::monotonic_seconds() - first_offer_ : 0;
+  if (seconds > 0) progress.steps_per_second = static_cast<double>(steps_ - 1) / seconds;
+  progress.publications = published_;
+  progress.skipped = skipped_;
+  progress.behind = sender_ ? sender_->behind() : 0;
+  progress.stall_seconds = stall_;
+  for (const auto& why : run_.disabled) progress.disabled += why.empty() ? 0 : 1;
+  return progress;
+}
+
+}  // namespace pillion::runtime

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Conditions on the state of the simulation. The statistics of a check are reduced over the ranks
+// without waiting, and looked at when the next check comes; so a condition speaks of the check
+// before, on every rank alike, and no rank waits for another in between.
+#pragma once
+
+#include <vector>
+
+#include "comm/message.hpp"
+#include "model/expression.hpp"
+#include "runtime/sharing.hpp"
+
+namespace pillion::runtime {
+
+/// Statistics of one quantity over blocks. Values that are not finite count, and spread to the sums.
+model::Moments moments_of(const model::Quantity& quantity,
+                          const std::vector<model::Block>& blocks);
+
+class Trigger {
+ public:
+  Trigger(const model::Expression& condition, const model::Catalogue& catalogue,
+          const comm::Communicator& simulation)
+      : condition_(condition), catalogue_(catalogue), simulation_(simulation) {}
+
+  /// The fields whose values are looked at.
+  [[nodiscard]] std::set<std::string> fields() const;
+  /// Starts the reduction of a check. The one before must be settled. [collective, does not wait]
+  void start(const stagehost::Publication& publication);
+  /// Whether the condition held at the check that was started last; `before` if there is none.
+  /// Waits for ranks that have not yet come to that check. [collective]
+  [[nodiscard]] bool settle(bool before);
+
+ private:
+  const model::Expression& condition_;
+  const model::Catalogue& catalogue_;
+  const comm::Communicator& simulation_;
+  std::vector<double> sums_;
+  std::vector<double> maxima_;
+  comm::Request sum_request_, maximum_request_;
+  int64_t step_ = 0;
+  double time_ = 0;
+  bool pending_ = false;
+};
+
+}  // namespace pillion::runtime

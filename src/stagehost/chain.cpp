@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Stages in a row.
+#include "stagehost/chain.hpp"
+
+#include <utility>
+
+#include "stagehost/guard.hpp"
+#include "stagehost/host_table.hpp"
+
+namespace pillion::stagehost {
+namespace {
+
+// No stage can take this name from the chain: names of stages' values are theirs to choose, but this
+// one has a blank at its start.
+constexpr const char* own_name = " publications";
+
+void check(int32_t status) {
+  if (status != 0) throw Error(static_cast<ErrorCode>(status), remembered());
+}
+
+std::filesystem::path state_folder(const std::filesystem::path& folder, size_t number,
+                                   const std::string& name) {
+  return folder / fmt::format("stage-{}-{}", number, name);
+}
+
+}  // namespace
+
+StageInstance::StageInstance(const model::StageSpec& spec, model::Catalogue& catalogue)
+    : name_(spec.name), plugin_(spec.name, spec.parameters), setup_(std::make_unique<pillion_setup>()) {
+  setup_->parameters = complete_parameters(spec, plugin_.table());
+  setup_->catalogue = &catalogue;
+  check(plugin_.table().create(&host_table(), setup_.get(), &stage_));
+}
+
+StageInstance::StageInstance(StageInstance&& other) noexcept
+    : name_(std::move(other.name_)),
+      plugin_(std::move(other.plugin_)),
+      setup_(std::move(other.setup_)),
+      stage_(std::exchange(other.stage_, nullptr)) {}
+
+StageInstance::~StageInstance() {
+  if (stage_ != nullptr) plugin_.table().destroy(stage_);
+}
+
+void StageInstance::run(Publication& publication, const Circumstances& circumstances) {
+  pillion_work work{setup_.get(), &publication, &circumstances, {}};
+  for (const auto& request : setup_->inputs)
+    work.inputs.push_back(bring(request, publication, circumstances));
+  check(plugin_.table().run(stage_, &work));
+  check_outputs(*setup_, publication, *circumstances.catalogue);
+}
+
+void StageInstance::finish(Publication& publication, const Circumstances& circumstances) {
+  pillion_work work{setup_.get(), &publication, &circumstances, {}};
+  check(plugin_.table().finish(stage_, &work));
+}
+
+void StageInstance::save(pillion_state& state) const { check(plugin_.table().save(stage_, &state)); }
+
+void StageInstance::restore(pillion_state& state) { check(plugin_.table().restore(stage_, &state)); }
+
+Chain::Chain(const model::AnalysisSpec& analysis, size_t begin, size_t end,
+             model::Catalogue catalogue)
+    : catalogue_(std::move(catalogue)), products_every_(analysis.products_every) {
+  stages_.reserve(end - begin);
+  for (size_t s = begin; s < end; ++s) stages_.emplace_back(analysis.stages[s], catalogue_);
+}
+
+template <class Deed>
+std::optional<Error> Chain::each(Circumstances& circumstances, Deed&& deed) {
+  comm::Fence fence(*circumstances.peers);
+  circumstances.fence = &fence;
+  circumstances.catalogue = &catalogue_;
+  circumstances.origin.publications = publications_;
+  for (auto& stage : stages_) {
+    circumstances.origin.stage = stage.name();
+    if (auto failure = fence.run([&] { deed(stage); })) return failure;
+  }
+  return {};
+}
+
+std::optional<Error> Chain::run_in_place(Publication& publication, Circumstances circumstances) {
+  circumstances.products_due =
+      products_every_ > 0 && (publications_ + 1) % products_every_ == 0;
+  auto failure = each(circumstances,
+                      [&](StageInstance& stage) { stage.run(publication, circumstances); });
+  ++publications_;
+  return failure;
+}
+
+std::optional<Error> Chain::run(const Publication& publication, Circumstances circumstances) {
+  Publication own = publication;
+  return run_in_place(own, std::move(circumstances));
+}
+
+std::optional<Error> Chain::finish(Circumstances circumstances) {
+  Publication empty;
+  circumstances.products_due = true;
+  circumstances.durable = true;
+  return each(circumstances, [&](StageInstance& stage) { stage.finish(empty, circumstances); });
+}
+
+void Chain::save(const std::filesystem::path& folder, int rank, size_t first_stage) const {
+  for (size_t s = 0; s < stages_.size(); ++s) {
+    pillion_state state;
+    stages_[s].save(state);
+    save_own(state);
+    write_state(state, state_folder(folder, first_stage + s, stages_[s].name()), rank);
+  }
+}
+
+// The chain's own memory goes with that of each stage, so that it follows the stages wherever the
+// cut is when the run resumes.
+void Chain::save_own(pillion_state& state) const {
+  const auto* begin = reinterpret_cast<const std::byte*>(&publications_);
+  state.globals[own_name].assign(begin, begin + sizeof publications_);
+}
+
+void Chain::restore_own(const pillion_state& state) {
+  const auto at = state.globals.find(own_name);
+  if (at == state.globals.end() || at->second.size() != sizeof publications_)
+    base::fail(ErrorCode::File, "the checkpoint does not hold the number of publications");
+  std::memcpy(&publications_, at->second.data(), sizeof publications_);
+}
+
+void Chain::restore(const std::filesystem::path& folder, const comm::Communicator& peers,
+                    size_t first_stage) {
+  comm::Fence fence(peers);
+  for (size_t s = 0; s < stages_.size(); ++s) {
+    const auto failure = fence.run([&] {
+      const auto place = state_folder(folder, first_stage + s, stages_[s].name());
+      auto state = read_state(place, peers, fence);
+      restore_own(state);
+      stages_[s].restore(state);
+    });
+    if (failure) throw *failure;
+  }
+}
+
+std::set<std::string> Chain::needed() const {
+  std::set<std::string> names, made;
+  for (const auto& stage : stages_) {
+    for (const auto& request : stage.setup().inputs)
+      for (const auto& name : request.needed())
+        if (!made.contains(name)) names.insert(name);
+    for (const auto& output : stage.setup().outputs) made.insert(output.name);
+  }
+  return names;
+}
+
+std::vector<model::Field> Chain::produced() const {
+  std::vector<model::Field> fields;
+  for (const auto& stage : stages_)
+    for (const auto& output : stage.setup().outputs) fields.push_back(catalogue_.field(output.name));
+  return fields;
+}
+
+}  // namespace pillion::stagehost

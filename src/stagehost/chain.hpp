@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The part of an analysis that runs on one side of the cut: its stages, one after the other, on one
+// set of peers. A failure on any rank disables the chain on every rank.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "model/configuration.hpp"
+#include "stagehost/plugin.hpp"
+#include "stagehost/state.hpp"
+#include "stagehost/work.hpp"
+
+namespace pillion::stagehost {
+
+/// One stage of a plug-in, alive.
+class StageInstance {
+ public:
+  /// Loads and creates a stage; what it produces is added to `catalogue`.
+  StageInstance(const model::StageSpec& spec, model::Catalogue& catalogue);
+  StageInstance(StageInstance&& other) noexcept;
+  StageInstance& operator=(StageInstance&&) = delete;
+  ~StageInstance();
+
+  void run(Publication& publication, const Circumstances& circumstances);
+  void finish(Publication& publication, const Circumstances& circumstances);
+  void save(pillion_state& state) const;
+  void restore(pillion_state& state);
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] const pillion_setup& setup() const { return *setup_; }
+
+ private:
+  std::string name_;
+  Plugin plugin_;
+  std::unique_ptr<pillion_setup> setup_;
+  void* stage_ = nullptr;
+};
+
+class Chain {
+ public:
+  /// Creates stages [begin, end) of an analysis. The catalogue is the chain's own, for it gains the
+  /// fields that stages produce.
+  Chain(const model::AnalysisSpec& analysis, size_t begin, size_t end, model::Catalogue catalogue);
+  Chain(const Chain&) = delete;
+  Chain& operator=(const Chain&) = delete;
+
+  /// Works on a publication. The result is the same on every peer. [collective over the peers]
+  std::optional<Error> run(const Publication& publication, Circumstances circumstances);
+  /// The same, keeping the fields that were produced, for those who want them.
+  std::optional<Error> run_in_place(Publication& publication, Circumstances circumstances);
+  std::optional<Error> finish(Circumstances circumstances);
+
+  /// [collective over the peers] State of stage i is in FOLDER/stage-i.
+  void save(const std::filesystem::path& folder, int rank, size_t first_stage) const;
+  void restore(const std::filesystem::path& folder, const comm::Communicator& peers,
+               size_t first_stage);
+
+  /// Fields that must come from outside, and fields that stages produce here.
+  [[nodiscard]] std::set<std::string> needed() const;
+  [[nodiscard]] std::vector<model::Field> produced() const;
+  [[nodiscard]] model::Catalogue& catalogue() { return catalogue_; }
+  /// Publications worked on so far, restarts included.
+  [[nodiscard]] int64_t publications() const { return publications_; }
+
+ private:
+  template <class Deed>
+  std::optional<Error> each(Circumstances& circumstances, Deed&& deed);
+  void save_own(pillion_state& state) const;
+  void restore_own(const pillion_state& state);
+
+  model::Catalogue catalogue_;
+  std::vector<StageInstance> stages_;
+  int64_t products_every_ = 0;
+  int64_t publications_ = 0;
+};
+
+}  // namespace pillion::stagehost

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Thin C functions over setup, work and state. Each catches everything.
+#include "stagehost/host_table.hpp"
+
+#include "stagehost/guard.hpp"
+#include "stagehost/setup.hpp"
+#include "stagehost/state.hpp"
+#include "stagehost/work.hpp"
+
+namespace pillion::stagehost {
+namespace {
+
+using base::Value;
+
+const Value* node(const pillion_value* value) { return reinterpret_cast<const Value*>(value); }
+const pillion_value* handle(const Value* value) {
+  return reinterpret_cast<const pillion_value*>(value);
+}
+
+int32_t fail(int32_t code, const char* message) {
+  return remember(static_cast<ErrorCode>(code), message);
+}
+
+const pillion_value* parameters(pillion_setup* setup) { return handle(&setup->parameters); }
+
+int32_t value_kind(const pillion_value* value) {
+  if (value == nullptr) return PILLION_VALUE_NULL;
+  switch (node(value)->kind) {
+    case Value::Kind::Scalar: return PILLION_VALUE_SCALAR;
+    case Value::Kind::List: return PILLION_VALUE_LIST;
+    case Value::Kind::Map: return PILLION_VALUE_MAP;
+    default: return PILLION_VALUE_NULL;
+  }
+}
+
+int64_t value_size(const pillion_value* value) {
+  return value == nullptr ? 0 : static_cast<int64_t>(node(value)->entries.size());
+}
+
+bool inside(const pillion_value* value, int64_t index) {
+  return index >= 0 && index < value_size(value);
+}
+
+const pillion_value* value_at(const pillion_value* value, int64_t index) {
+  return inside(value, index) ? handle(&node(value)->entries[static_cast<size_t>(index)].second)
+                              : nullptr;
+}
+
+const char* value_key(const pillion_value* value, int64_t index) {
+  return inside(value, index) ? node(value)->entries[static_cast<size_t>(index)].first.c_str() : "";
+}
+
+const pillion_value* value_find(const pillion_value* value, const char* key) {
+  return value == nullptr ? nullptr : handle(node(value)->find(key));
+}
+
+const char* value_text(const pillion_value* value) {
+  return value == nullptr ? "" : node(value)->text.c_str();
+}
+
+const char* value_place(const pillion_value* value) {
+  thread_local std::string text;
+  text = value == nullptr ? "?" : node(value)->place();
+  return text.c_str();
+}
+
+int32_t describe(pillion_setup* setup, const char* name, const pillion_value* place,
+                 pillion_field_description* description) {
+  return guard([&] { describe_field(*setup, name, node(place), *description); });
+}
+
+int32_t request_input(pillion_setup* setup, const pillion_input_request* request, int32_t* input) {
+  return guard([&] { *input = add_input(*setup, *request); });
+}
+
+int32_t declare_output(pillion_setup* setup, const char* name, const char* like, pillion_type type,
+                       int32_t components, const char* units, int32_t* output) {
+  return guard([&] {
+    if (type < PILLION_INT32 || type > PILLION_FLOAT64)
+      base::fail(ErrorCode::Plugin, "field '{}' has type {}, which is not known", name, type);
+    const model::Field field{name, {}, units, static_cast<model::ElementType>(type), components};
+    *output = add_output(*setup, field, like);
+  });
+}
+
+int64_t step(const pillion_work* work) { return work->circumstances->origin.step; }
+double time(const pillion_work* work) { return work->circumstances->origin.time; }
+int64_t publication(const pillion_work* work) { return work->circumstances->origin.publications; }
+double interval(const pillion_work* work) { return work->circumstances->interval; }
+int32_t products_due(const pillion_work* work) { return work->circumstances->products_due ? 1 : 0; }
+
+const char* units(const pillion_work* work, const char* name) {
+  const auto& circumstances = *work->circumstances;
+  if (std::string(name) == "time") return circumstances.origin.time_units.c_str();
+  if (const auto* field = circumstances.catalogue->find_field(name)) return field->units.c_str();
+  if (const auto* mesh = circumstances.catalogue->find_mesh(name)) return mesh->units.c_str();
+  return "";
+}
+
+int32_t domain(const pillion_work* work, const char* mesh, pillion_domain* domain) {
+  return guard([&] {
+    const auto at = work->publication->domains.find(mesh);
+    if (at == work->publication->domains.end())
+      base::fail(ErrorCode::Sharing,
+                 "mesh '{}' has no domain; call pillion_set_domain before the first step", mesh);
+    *domain = at->second;
+  });
+}
+
+int32_t block_count(const pillion_work* work, int32_t input) {
+  if (input < 0 || static_cast<size_t>(input) >= work->inputs.size()) return 0;
+  return static_cast<int32_t>(work->inputs[static_cast<size_t>(input)].blocks.size());
+}
+
+const pillion_block* block(const pillion_work* work, int32_t input, int32_t index) {
+  if (index < 0 || index >= block_count(work, input)) return nullptr;
+  return &work->inputs[static_cast<size_t>(input)].blocks[static_cast<size_t>(index)];
+}
+
+int32_t make_output(pillion_work* work, int32_t output, int32_t input, int32_t index, void** data) {
+  return guard([&] { *data = produce(*work, output, input, index); });
+}
+
+int32_t write_table(pillion_work* work, const pillion_table* table) {
+  return guard([&] {
+    const auto& circumstances = *work->circumstances;
+    if (circumstances.peers->rank() == 0)
+      circumstances.sink->write(*table, circumstances.origin, circumstances.durable);
+  });
+}
+
+int32_t peer(const pillion_work* work) { return work->circumstances->peers->rank(); }
+int32_t peers(const pillion_work* work) { return work->circumstances->peers->size(); }
+
+comm::Operation to_operation(int32_t operation) {
+  switch (operation) {
+    case PILLION_SUM: return comm::Operation::Sum;
+    case PILLION_MIN: return comm::Operation::Min;
+    case PILLION_MAX: return comm::Operation::Max;
+    default: base::fail(ErrorCode::Plugin, "reduction {} is not known", operation);
+  }
+}
+
+int32_t reduce(pillion_work* work, void* values, int64_t count, pillion_type type,
+               int32_t operation) {
+  return guard([&] {
+    const auto& peers = *work->circumstances->peers;
+    const auto op = to_operation(operation);
+    work->circumstances->fence->before_collective();
+    switch (type) {
+      case PILLION_INT32: return peers.reduce(static_cast<int32_t*>(values), count, op);
+      case PILLION_INT64: return peers.reduce(static_cast<int64_t*>(values), count, op);
+      case PILLION_FLOAT32: return peers.reduce(static_cast<float*>(values), count, op);
+      default: return peers.reduce(static_cast<double*>(values), count, op);
+    }
+  });
+}
+
+MPI_Comm communicator(const pillion_work* work) { return work->circumstances->peers->handle(); }
+
+int32_t save_global(pillion_state* state, const char* name, const void* bytes, size_t size) {
+  return guard([&] {
+    const auto* begin = static_cast<const std::byte*>(bytes);
+    state->globals[name].assign(begin, begin + size);
+  });
+}
+
+int32_t save_keyed(pillion_state* state, const char* name, const int64_t* keys, int64_t count,
+                   const void* records, size_t record_size) {
+  return guard([&] {
+    const auto* begin = static_cast<const std::byte*>(records);
+    state->keyed[name] = {{keys, keys + count},
+                          record_size,
+                          {begin, begin + record_size * static_cast<size_t>(count)}};
+  });
+}
+
+int32_t load_global(pillion_state* state, const char* name, const void** bytes, size_t* size) {
+  return guard([&] {
+    const auto at = state->globals.find(name);
+    if (at == state->globals.end())
+      base::fail(ErrorCode::File, "the checkpoint does not hold '{}' of this stage", name);
+    *bytes = at->second.data();
+    *size = at->second.size();
+  });
+}
+
+int32_t load_keyed(pillion_state* state, const char* name, const int64_t** keys, int64_t* count,
+                   const void** records, size_t record_size) {
+  return guard([&] {
+    const auto at = state->keyed.find(name);
+    if (at == state->keyed.end())
+      base::fail(ErrorCode::File, "the checkpoint does not hold '{}' of this stage", name);
+    if (at->second.record_size != record_size && !at->second.keys.empty())
+      base::fail(ErrorCode::File, "records of '{}' have {} bytes in the checkpoint, not {}", name,
+                 at->second.record_size, record_size);
+    *keys = at->second.keys.data();
+    *count = static_cast<int64_t>(at->second.keys.size());
+    *records = at->second.values.data();
+  });
+}
+
+}  // namespace
+
+const pillion_stage_host& host_table() {
+  static const pillion_stage_host table = {
+      PILLION_STAGE_ABI_VERSION, sizeof(pillion_stage_host),
+      &fail, &remembered,
+      &parameters, &value_kind, &value_size, &value_at, &value_key, &value_find, &value_text,
+      &value_place,
+      &describe, &request_input, &declare_output,
+      &step, &time, &publication, &interval, &products_due, &units, &domain, &block_count, &block,
+      &make_output, &write_table,
+      &peer, &peers, &reduce, &communicator,
+      &save_global, &save_keyed, &load_global, &load_keyed};
+  return table;
+}
+
+}  // namespace pillion::stagehost

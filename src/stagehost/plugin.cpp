@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Loading with dlopen. In a build tree the stages lie in BUILD/stages beside BUILD/lib or BUILD/src;
+// installed, in LIBDIR/pillion/stages.
+#include "stagehost/plugin.hpp"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <sstream>
+
+#include "base/text.hpp"
+
+namespace pillion::stagehost {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// The folder that holds this library.
+fs::path own_folder() {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<const void*>(&stage_folders), &info) == 0 || info.dli_fname == nullptr)
+    return {};
+  std::error_code error;
+  const fs::path path = fs::canonical(info.dli_fname, error);
+  return error ? fs::path() : path.parent_path();
+}
+
+}  // namespace
+
+std::vector<fs::path> stage_folders() {
+  std::vector<fs::path> folders;
+  if (const char* list = std::getenv("PILLION_STAGE_PATH")) {
+    std::istringstream in(list);
+    for (std::string folder; std::getline(in, folder, ':');)
+      if (!folder.empty()) folders.emplace_back(folder);
+  }
+  const fs::path own = own_folder();
+  folders.push_back(own / "pillion" / "stages");
+  folders.push_back(own.parent_path() / "stages");
+  return folders;
+}
+
+std::vector<std::string> stage_names(const std::vector<fs::path>& folders) {
+  std::vector<std::string> names;
+  for (const auto& folder : folders) {
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator(folder, error))
+      if (entry.path().extension() == ".so") names.push_back(entry.path().stem().string());
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+namespace {
+
+fs::path find_stage(const std::string& name, const base::Value& place) {
+  const auto folders = stage_folders();
+  for (const auto& folder : folders) {
+    const fs::path path = folder / (name + ".so");
+    std::error_code error;
+    if (name.find('/') == std::string::npos && fs::is_regular_file(path, error)) return path;
+  }
+  std::vector<std::string> searched;
+  for (const auto& folder : folders) searched.push_back(folder.string());
+  place.fail(fmt::format("unknown stage '{}'{} (searched {})", name,
+                         base::suggestion(name, stage_names(folders)), base::join(searched, ":")));
+}
+
+const pillion_stage_table* describe(void* library, const fs::path& path) {
+  const auto function = reinterpret_cast<pillion_stage_describe_function>(
+      dlsym(library, "pillion_stage_describe"));
+  if (function == nullptr)
+    base::fail(ErrorCode::Plugin, "'{}' is no stage: it does not export pillion_stage_describe",
+               path.string());
+  const pillion_stage_table* table = function();
+  if (table == nullptr)
+    base::fail(ErrorCode::Plugin, "'{}' describes no stage", path.string());
+  if (table->abi_version != PILLION_STAGE_ABI_VERSION)
+    base::fail(ErrorCode::Plugin,
+               "stage plug-in '{}' was built for version {} of the stage interface, and this "
+               "Pillion has version {}; build the plug-in anew",
+               path.string(), table->abi_version, PILLION_STAGE_ABI_VERSION);
+  if (table->size < sizeof(pillion_stage_table))
+    base::fail(ErrorCode::Plugin,
+               "the table of stage plug-in '{}' has {} bytes instead of {}; build the plug-in anew",
+               path.string(), table->size, sizeof(pillion_stage_table));
+  if (table->create == nullptr || table->run == nullptr || table->destroy == nullptr ||
+      table->finish == nullptr || table->save == nullptr || table->restore == nullptr ||
+      table->name == nullptr)
+    base::fail(ErrorCode::Plugin, "the table of stage plug-in '{}' lacks functions", path.string());
+  return table;
+}
+
+}  // namespace
+
+Plugin::Plugin(const std::string& name, const base::Value& place) {
+  const fs::path path = find_stage(name, place);
+  void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr)
+    base::fail(ErrorCode::Plugin, "{}: stage '{}' cannot be loaded: {}", place.place(), name,
+               dlerror());
+  library_ = std::shared_ptr<void>(handle, [](void* h) { dlclose(h); });
+  table_ = describe(handle, path);
+}
+
+}  // namespace pillion::stagehost

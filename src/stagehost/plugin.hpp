@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Finding and loading stage plug-ins. Nothing in a plug-in's table is believed before its ABI version
+// and size have been checked.
+#pragma once
+
+#include <pillion/stage.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/value.hpp"
+
+namespace pillion::stagehost {
+
+/// Folders that are searched: PILLION_STAGE_PATH, then those beside the library.
+std::vector<std::filesystem::path> stage_folders();
+
+/// Names of all stages in the folders, sorted.
+std::vector<std::string> stage_names(const std::vector<std::filesystem::path>& folders);
+
+class Plugin {
+ public:
+  /// Loads the stage called `name`. Throws an error at `place` if there is no such stage, or
+  /// ErrorCode::Plugin if it cannot be loaded.
+  Plugin(const std::string& name, const base::Value& place);
+  [[nodiscard]] const pillion_stage_table& table() const { return *table_; }
+
+ private:
+  std::shared_ptr<void> library_;
+  const pillion_stage_table* table_ = nullptr;
+};
+
+}  // namespace pillion::stagehost

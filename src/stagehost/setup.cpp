@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Checking what a stage is given and what it asks for.
+#include "stagehost/setup.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.hpp"
+
+namespace pillion::stagehost {
+
+using base::Value;
+using layout::Kind;
+using layout::Request;
+using model::ElementType;
+
+Value complete_parameters(const model::StageSpec& spec, const pillion_stage_table& table) {
+  Value complete = spec.parameters;
+  std::vector<std::string> known = {"at"};
+  for (int32_t p = 0; p < table.parameter_count; ++p) known.emplace_back(table.parameters[p].name);
+  for (const auto& [key, value] : spec.parameters.entries)
+    if (std::find(known.begin(), known.end(), key) == known.end())
+      value.fail(fmt::format("unknown key '{}' in stage '{}'{}", key, spec.name,
+                             base::suggestion(key, known)));
+  for (int32_t p = 0; p < table.parameter_count; ++p) {
+    const auto& parameter = table.parameters[p];
+    if (complete.find(parameter.name) != nullptr) continue;
+    if (parameter.standard == nullptr)
+      spec.parameters.fail(fmt::format("stage '{}' lacks '{}' ({}: {})", spec.name, parameter.name,
+                                       parameter.kind, parameter.meaning));
+    Value standard = base::parse_yaml(parameter.standard, spec.name + "'s default", {});
+    standard.line = spec.parameters.line;
+    standard.file = spec.parameters.file;
+    complete.entries.emplace_back(parameter.name, std::move(standard));
+  }
+  return complete;
+}
+
+namespace {
+
+/// Where in the parameters a field's name was written, for messages.
+const Value* mention(const Value& value, const std::string& text) {
+  if (value.is_scalar()) return value.text == text ? &value : nullptr;
+  for (const auto& [key, child] : value.entries)
+    if (const Value* found = mention(child, text)) return found;
+  return nullptr;
+}
+
+const Value& place_of(const pillion_setup& setup, const std::string& name) {
+  const Value* found = mention(setup.parameters, name);
+  return found != nullptr ? *found : setup.parameters;
+}
+
+const model::Field& field_at(const pillion_setup& setup, const std::string& name,
+                             const Value& place) {
+  const model::Field* field = setup.catalogue->find_field(name);
+  if (field == nullptr)
+    place.fail(fmt::format("unknown field '{}'{}", name,
+                           base::suggestion(name, setup.catalogue->field_names())));
+  return *field;
+}
+
+void check_integer(const pillion_setup& setup, const std::string& name, const char* use) {
+  const auto& field = field_at(setup, name, place_of(setup, name));
+  if (field.components != 1 ||
+      (field.type != ElementType::Int32 && field.type != ElementType::Int64))
+    place_of(setup, name)
+        .fail(fmt::format("field '{}' must be one integer per particle to be {}, it is {} x {}",
+                          name, use, model::name_of(field.type), field.components));
+}
+
+void check_position(const pillion_setup& setup, const Request& request) {
+  const Value& place = place_of(setup, request.position);
+  const auto& field = field_at(setup, request.position, place);
+  if (field.components != 3 ||
+      (field.type != ElementType::Float32 && field.type != ElementType::Float64))
+    place.fail(fmt::format("field '{}' must have 3 real components to be a position, it is {} x {}",
+                           field.name, model::name_of(field.type), field.components));
+  if (!(request.halo >= 0) || !std::isfinite(request.halo))
+    setup.parameters.fail(fmt::format("a halo cannot be {} wide", request.halo));
+}
+
+void check_request(const pillion_setup& setup, const Request& request) {
+  if (request.fields.empty())
+    setup.parameters.fail("a stage asked for an input without fields");
+  std::string mesh;
+  for (const auto& name : request.needed()) {
+    const Value& place = place_of(setup, name);
+    const auto& field = field_at(setup, name, place);
+    if (mesh.empty()) mesh = field.mesh;
+    if (field.mesh != mesh)
+      place.fail(fmt::format("field '{}' is on mesh '{}', and '{}' on mesh '{}'; one input takes "
+                             "fields of one mesh",
+                             name, field.mesh, request.fields.front(), mesh));
+  }
+  const bool particles =
+      setup.catalogue->mesh(mesh).kind == model::MeshKind::Particles;
+  if (request.kind == Kind::AsShared) {
+    if (!request.select.empty())
+      setup.parameters.fail("blocks as shared cannot be selected from");
+    return;
+  }
+  if (!particles)
+    place_of(setup, request.fields.front())
+        .fail(fmt::format("this stage needs particles, and field '{}' is on the uniform mesh '{}'",
+                          request.fields.front(), mesh));
+  if (request.kind == Kind::ByKey) check_integer(setup, request.key, "a key");
+  if (request.kind == Kind::Spatial) check_position(setup, request);
+  if (!request.select.empty()) check_integer(setup, request.select, "selected by");
+}
+
+std::string text_or_empty(const char* text) { return text == nullptr ? "" : text; }
+
+}  // namespace
+
+void describe_field(const pillion_setup& setup, const std::string& name, const Value* place,
+                    pillion_field_description& description) {
+  const auto& field =
+      field_at(setup, name, place != nullptr ? *place : place_of(setup, name));
+  const auto& mesh = setup.catalogue->mesh(field.mesh);
+  description = {};
+  description.name = field.name.c_str();
+  description.mesh = field.mesh.c_str();
+  description.units = field.units.c_str();
+  description.type = static_cast<pillion_type>(field.type);
+  description.components = field.components;
+  description.mesh_kind = static_cast<pillion_mesh_kind>(mesh.kind);
+  description.axes = mesh.axes;
+  for (int d = 0; d < 3; ++d) {
+    description.cells[d] = mesh.cells[d];
+    description.origin[d] = mesh.origin[d];
+    description.length[d] = mesh.length[d];
+    description.periodic[d] = mesh.periodic[d] ? 1 : 0;
+  }
+}
+
+int32_t add_input(pillion_setup& setup, const pillion_input_request& wanted) {
+  Request request;
+  for (int32_t f = 0; f < wanted.field_count; ++f) request.fields.emplace_back(wanted.fields[f]);
+  if (wanted.layout < PILLION_LAYOUT_AS_SHARED || wanted.layout > PILLION_LAYOUT_SPATIAL)
+    base::fail(ErrorCode::Plugin, "a stage asked for layout {}, which is not known", wanted.layout);
+  request.kind = static_cast<Kind>(wanted.layout);
+  if (request.kind == Kind::ByKey) request.key = text_or_empty(wanted.key);
+  if (request.kind == Kind::Spatial) {
+    request.position = text_or_empty(wanted.position);
+    request.halo = wanted.halo;
+  }
+  request.select = text_or_empty(wanted.select);
+  request.select_values.assign(wanted.select_values, wanted.select_values + wanted.select_count);
+  check_request(setup, request);
+  setup.inputs.push_back(std::move(request));
+  return static_cast<int32_t>(setup.inputs.size() - 1);
+}
+
+int32_t add_output(pillion_setup& setup, const model::Field& field, const std::string& like) {
+  const Value& place = place_of(setup, field.name);
+  if (setup.catalogue->find_field(field.name) != nullptr)
+    place.fail(fmt::format("there is a field '{}' already; give the new one another name",
+                           field.name));
+  model::Field produced = field;
+  produced.mesh = field_at(setup, like, place).mesh;
+  if (produced.components < 1) place.fail("a field has at least one component");
+  setup.catalogue->add(produced);
+  setup.outputs.push_back({field.name, like});
+  return static_cast<int32_t>(setup.outputs.size() - 1);
+}
+
+}  // namespace pillion::stagehost

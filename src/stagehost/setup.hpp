@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A stage being created: its parameters with every default filled in, and what it asks for.
+#pragma once
+
+#include <pillion/stage.h>
+
+#include <string>
+#include <vector>
+
+#include "layout/request.hpp"
+#include "model/configuration.hpp"
+
+namespace pillion::stagehost {
+
+/// A field that a stage produces on the blocks of another.
+struct Output {
+  std::string name;
+  std::string like;
+};
+
+}  // namespace pillion::stagehost
+
+/// The handle that a plug-in sees. It lives as long as the stage.
+struct pillion_setup {
+  pillion::base::Value parameters;
+  pillion::model::Catalogue* catalogue = nullptr;  ///< with the fields of earlier stages
+  std::vector<pillion::layout::Request> inputs;
+  std::vector<pillion::stagehost::Output> outputs;
+};
+
+namespace pillion::stagehost {
+
+/// The parameters of a stage with defaults for those that are not given. Throws configuration errors
+/// for unknown and missing ones.
+base::Value complete_parameters(const model::StageSpec& spec, const pillion_stage_table& table);
+
+void describe_field(const pillion_setup& setup, const std::string& name, const base::Value* place,
+                    pillion_field_description& description);
+
+/// Checks a request against the catalogue and adds it; returns its number.
+int32_t add_input(pillion_setup& setup, const pillion_input_request& request);
+
+int32_t add_output(pillion_setup& setup, const model::Field& field, const std::string& like);
+
+}  // namespace pillion::stagehost

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where products go: the output folder, and the list of what was left there.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "products/table.hpp"
+
+namespace pillion::stagehost {
+
+/// A product for the run report.
+struct Product {
+  std::string analysis;
+  std::string stage;
+  std::string path;  ///< below the output folder; that of the last, if there is one of each step
+  std::string title;
+};
+
+class Sink {
+ public:
+  explicit Sink(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+  /// Writes a table whole. Throws ErrorCode::File or ErrorCode::Stage.
+  void write(const pillion_table& table, const products::Origin& origin, bool durable);
+  [[nodiscard]] const std::vector<Product>& products() const { return products_; }
+
+ private:
+  std::filesystem::path folder_;
+  std::vector<Product> products_;
+};
+
+}  // namespace pillion::stagehost

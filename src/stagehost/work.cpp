@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Inputs and outputs of a stage at work.
+#include "stagehost/work.hpp"
+
+#include "layout/particles.hpp"
+
+namespace pillion::stagehost {
+
+using layout::Kind;
+using layout::Request;
+using model::MeshBlocks;
+
+namespace {
+
+const MeshBlocks nothing;
+
+const MeshBlocks& blocks_of(const Publication& publication, const std::string& mesh) {
+  const auto at = publication.meshes.find(mesh);
+  return at == publication.meshes.end() ? nothing : at->second;
+}
+
+/// Describes blocks to a plug-in, with the arrays of the request in its order.
+void describe(const std::vector<model::Block>& blocks, const Request& request, Input& input) {
+  for (const auto& block : blocks) {
+    auto& arrays = input.arrays.emplace_back();
+    for (const auto& name : request.fields) {
+      const auto& array = block.arrays.at(name);
+      arrays.push_back({array.data, static_cast<pillion_type>(array.type), array.components,
+                        {array.strides[0], array.strides[1], array.strides[2], array.strides[3]}});
+    }
+    pillion_block described{};
+    for (int d = 0; d < 3; ++d) {
+      described.lo[d] = block.box.lo[d];
+      described.hi[d] = block.box.hi[d];
+    }
+    described.count = block.box.volume();
+    described.owned = block.owned;
+    described.number = block.number;
+    described.array_count = static_cast<int32_t>(arrays.size());
+    described.arrays = arrays.data();
+    input.blocks.push_back(described);
+  }
+}
+
+const pillion_domain& domain_of(const Publication& publication, const std::string& mesh) {
+  const auto at = publication.domains.find(mesh);
+  if (at == publication.domains.end())
+    base::fail(ErrorCode::Sharing,
+               "mesh '{}' has no domain; call pillion_set_domain before the first step", mesh);
+  return at->second;
+}
+
+}  // namespace
+
+Input bring(const Request& request, const Publication& publication,
+            const Circumstances& circumstances) {
+  const std::string mesh = circumstances.catalogue->field(request.fields.front()).mesh;
+  const MeshBlocks& mine = blocks_of(publication, mesh);
+  Input input;
+  if (request.kind == Kind::AsShared) {
+    describe(mine.blocks, request, input);
+    return input;
+  }
+  const int ranks = circumstances.peers->size();
+  const auto out = request.kind == Kind::ByKey
+                       ? layout::pack_by_key(mine, request, ranks)
+                       : layout::pack_spatial(mine, request, domain_of(publication, mesh), ranks);
+  circumstances.fence->before_collective();
+  const auto received = circumstances.peers->exchange(out);
+  input.moved = layout::unpack(received, request, *circumstances.catalogue);
+  describe(input.moved.blocks, request, input);
+  return input;
+}
+
+namespace {
+
+template <class T>
+T& checked(std::vector<T>& values, int32_t index, const char* what) {
+  if (index < 0 || static_cast<size_t>(index) >= values.size())
+    base::fail(ErrorCode::Stage, "a stage asked for {} {} of {}", what, index, values.size());
+  return values[static_cast<size_t>(index)];
+}
+
+}  // namespace
+
+void* produce(pillion_work& work, int32_t output, int32_t input, int32_t index) {
+  auto outputs = work.setup->outputs;
+  const Output& wanted = checked(outputs, output, "output");
+  auto& from = checked(work.inputs, input, "input");
+  auto requests = work.setup->inputs;
+  const Request& request = checked(requests, input, "input");
+  const pillion_block& block = checked(from.blocks, index, "block");
+  if (request.kind != Kind::AsShared)
+    base::fail(ErrorCode::Stage,
+               "field '{}' can only be produced on blocks as they are shared, not in another layout",
+               wanted.name);
+  const auto& field = work.circumstances->catalogue->field(wanted.name);
+  auto& mesh = work.publication->meshes[field.mesh];
+  const auto bytes = model::size_of(field.type) * static_cast<size_t>(field.components) *
+                     static_cast<size_t>(block.count);
+  // Not cleared: the stage writes all of it.
+  std::shared_ptr<std::byte[]> memory(new std::byte[bytes + 1]);
+  auto& target = checked(mesh.blocks, index, "block");
+  target.arrays[wanted.name] = {memory.get(), field.type, field.components,
+                                model::packed_strides(target.box, field.components)};
+  mesh.keep.push_back(memory);
+  return memory.get();
+}
+
+void check_outputs(const pillion_setup& setup, const Publication& publication,
+                   const model::Catalogue& catalogue) {
+  for (const auto& output : setup.outputs)
+    for (const auto& block : blocks_of(publication, catalogue.field(output.name).mesh).blocks)
+      if (!block.arrays.contains(output.name))
+        base::fail(ErrorCode::Stage, "field '{}' was not produced on block {}", output.name,
+                   block.number);
+}
+
+}  // namespace pillion::stagehost

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What crosses from a simulation rank to a sidecar rank: a head that says what it is, and the values
+// of the blocks, each aligned so that stages can read them where they lie.
+#pragma once
+
+#include <pillion/types.h>
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "model/block.hpp"
+
+namespace pillion::transport {
+
+enum class Kind : int32_t { Publication = 1, Checkpoint = 2, End = 3 };
+
+/// One analysis that is due in a publication.
+struct Due {
+  int32_t analysis = 0;  ///< its number in the configuration
+  int64_t skipped = 0;   ///< publications of it that were skipped so far
+};
+
+struct Announcement {
+  Kind kind = Kind::Publication;
+  bool dropped = false;      ///< this rank had no room: nobody can use the publication
+  int64_t sequence = 0;
+  int64_t step = 0;
+  double time = 0;
+  double published = 0;      ///< calendar seconds
+  std::string path;          ///< of a checkpoint
+  std::string time_units;
+  std::vector<Due> due;
+  std::map<std::string, pillion_domain> domains;
+  std::map<std::string, std::string> units;  ///< of fields and meshes, where set at run time
+};
+
+using Meshes = std::map<std::string, model::MeshBlocks>;
+
+/// A message being made: its size is known before memory for it is.
+class Encoder {
+ public:
+  /// All arrays of all blocks of `meshes` are sent; they must stay until encode() returns.
+  Encoder(const Announcement& head, const Meshes& meshes);
+  [[nodiscard]] size_t size() const { return size_; }
+  /// Bytes of values of one field, over all blocks.
+  [[nodiscard]] const std::map<std::string, int64_t>& bytes_of_fields() const { return bytes_; }
+  /// Writes the message to `to`, aligned to 64 bytes, which has room for size() bytes.
+  void encode(std::byte* to) const;
+
+ private:
+  struct Part {
+    const model::Array* array;
+    const model::Box* box;
+    size_t offset;
+  };
+  base::Bytes head_;
+  std::vector<Part> parts_;
+  std::map<std::string, int64_t> bytes_;
+  size_t size_ = 0;
+};
+
+struct Decoded {
+  Announcement head;
+  Meshes meshes;
+};
+
+/// Reads the head only.
+Announcement decode_head(const std::byte* message, size_t size);
+/// Reads a message whose arrays then point into it; `keep` holds its memory.
+Decoded decode(const std::byte* message, size_t size, std::shared_ptr<const void> keep);
+
+}  // namespace pillion::transport

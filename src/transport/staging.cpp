@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Buffers and their budget.
+#include "transport/staging.hpp"
+
+#include <algorithm>
+#include <new>
+
+namespace pillion::transport {
+namespace {
+
+constexpr std::align_val_t alignment{64};
+
+}  // namespace
+
+void Buffer::Free::operator()(std::byte* p) const { ::operator delete(p, alignment); }
+
+Buffer::Buffer(size_t capacity)
+    : memory_(static_cast<std::byte*>(::operator new(std::max<size_t>(capacity, 1), alignment))),
+      capacity_(capacity) {}
+
+std::optional<Buffer> Staging::take(size_t size) {
+  if (in_use_ + size > budget_) return {};
+  // The smallest idle buffer that fits, if it does not burst the budget by being too large.
+  auto best = free_.end();
+  for (auto at = free_.begin(); at != free_.end(); ++at)
+    if (at->capacity() >= size && in_use_ + at->capacity() <= budget_ &&
+        (best == free_.end() || at->capacity() < best->capacity()))
+      best = at;
+  std::optional<Buffer> buffer;
+  if (best != free_.end()) {
+    buffer.emplace(std::move(*best));
+    idle_ -= buffer->capacity();
+    free_.erase(best);
+  } else {
+    while (!free_.empty() && in_use_ + idle_ + size > budget_) {
+      idle_ -= free_.back().capacity();
+      free_.pop_back();
+    }
+    buffer.emplace(size);
+  }
+  in_use_ += buffer->capacity();
+  peak_ = std::max(peak_, in_use_);
+  return buffer;
+}
+
+void Staging::give_back(Buffer buffer) {
+  in_use_ -= buffer.capacity();
+  idle_ += buffer.capacity();
+  free_.push_back(std::move(buffer));
+}
+
+}  // namespace pillion::transport

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reading the values of a field in a block, whatever its element type and arrangement: as stretches
+// of doubles, in the order in which the first axis varies fastest. A value is one component of a
+// field or the magnitude of all of them.
+#pragma once
+
+#include <pillion/stage.h>
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace pillion::stages {
+
+/// Stands for a component: the square root of the sum of the components' squares.
+constexpr int32_t magnitude_of_all = -1;
+
+/// What names of results end in, for a component of a field with so many: _x, _3, _magnitude, or
+/// nothing if there is but one.
+inline std::string ending_of(int32_t component, int32_t components) {
+  if (components == 1) return "";
+  if (component == magnitude_of_all) return "_magnitude";
+  if (components <= 3) return std::string("_") + "xyz"[component];
+  return "_" + std::to_string(component);
+}
+
+/// Number of elements of a block along each axis.
+using Extent = std::array<int64_t, 3>;
+
+inline Extent extent_of(const pillion_block& block, const pillion_field_description& field) {
+  if (field.mesh_kind == PILLION_PARTICLES) return {block.count, 1, 1};
+  Extent extent = {1, 1, 1};
+  for (int32_t axis = 0; axis < field.axes; ++axis) extent[axis] = block.hi[axis] - block.lo[axis];
+  return extent;
+}
+
+inline int64_t size_of(const Extent& extent) { return extent[0] * extent[1] * extent[2]; }
+
+namespace detail {
+
+template <class T>
+double pick(const T* element, const pillion_array& array, int32_t component) {
+  if (component != magnitude_of_all)
+    return static_cast<double>(element[component * array.strides[3]]);
+  double squares = 0;
+  for (int32_t c = 0; c < array.components; ++c) {
+    const auto value = static_cast<double>(element[c * array.strides[3]]);
+    squares += value * value;
+  }
+  return std::sqrt(squares);
+}
+
+template <class T, class F>
+void stretches(const T* data, const pillion_array& array, const Extent& n, int32_t component,
+               F&& use) {
+  std::array<double, 1024> buffer;
+  size_t held = 0;
+  for (int64_t k = 0; k < n[2]; ++k)
+    for (int64_t j = 0; j < n[1]; ++j) {
+      const T* row = data + j * array.strides[1] + k * array.strides[2];
+      for (int64_t i = 0; i < n[0]; ++i) {
+        buffer[held++] = pick(row + i * array.strides[0], array, component);
+        if (held < buffer.size()) continue;
+        use(std::span<const double>(buffer));
+        held = 0;
+      }
+    }
+  if (held > 0) use(std::span<const double>(buffer).first(held));
+}
+
+}  // namespace detail
+
+/// Calls use(std::span<const double>) with all values of a component, in stretches.
+template <class F>
+void for_each_stretch(const pillion_array& array, const Extent& n, int32_t component, F&& use) {
+  if (size_of(n) == 0) return;
+  const auto as = [&](auto* data) { detail::stretches(data, array, n, component, use); };
+  switch (array.type) {
+    case PILLION_INT32: return as(static_cast<const int32_t*>(array.data));
+    case PILLION_INT64: return as(static_cast<const int64_t*>(array.data));
+    case PILLION_FLOAT32: return as(static_cast<const float*>(array.data));
+    default: return as(static_cast<const double*>(array.data));
+  }
+}
+
+}  // namespace pillion::stages

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reading parameters that several stages have: a word out of a few, a field that must have a
+// certain shape, species. What is wrong is reported with the place in the file and the parameter.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <pillion/stage.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "species.hpp"
+
+namespace pillion::stages {
+
+/// Which of the words the value is; fails if it is none.
+inline int choice(const stage::Value& value, std::initializer_list<const char*> words) {
+  const std::string text = value.text();
+  std::string list;
+  int index = 0;
+  for (const char* word : words) {
+    if (text == word) return index;
+    list += (index++ != 0 ? ", " : "") + std::string(word);
+  }
+  value.fail("expected one of " + list + ", not '" + text + "'");
+}
+
+/// An integer that is at least `least`.
+inline int64_t integer_from(const stage::Value& value, int64_t least) {
+  const int64_t number = value.integer();
+  if (number < least)
+    value.fail("expected at least " + std::to_string(least) + ", not " + std::to_string(number));
+  return number;
+}
+
+/// Fails if a map has a key that is none of these.
+inline void only_keys(const stage::Value& map, const std::set<std::string>& known) {
+  for (int64_t i = 0; i < map.size(); ++i)
+    if (!known.contains(map.key(i))) map.fail("unknown key '" + map.key(i) + "'");
+}
+
+enum class Numbers { any, real, integer };
+
+/// The field that a parameter names, checked: so many components (0: any), and which numbers.
+inline pillion_field_description field_of(const stage::Setup& setup, const std::string& parameter,
+                                          int32_t components, Numbers numbers,
+                                          const std::string& hint = {}) {
+  const auto value = setup[parameter];
+  const auto describe = [&] {
+    try {
+      return setup.field(value.text(), value);
+    } catch (const Error& e) {
+      throw Error(e.code(), std::string(e.what()) + " (parameter '" + parameter + "'" +
+                                (hint.empty() ? "" : "; " + hint) + ")");
+    }
+  };
+  const auto field = describe();
+  const std::string called = "field '" + value.text() + "' (parameter '" + parameter + "') has ";
+  if (components != 0 && field.components != components)
+    value.fail(called + std::to_string(field.components) + " components; " +
+               std::to_string(components) + " are needed");
+  const bool is_integer = field.type == PILLION_INT32 || field.type == PILLION_INT64;
+  if (numbers == Numbers::integer && !is_integer) value.fail(called + "reals; integers are needed");
+  if (numbers == Numbers::real && is_integer) value.fail(called + "integers; reals are needed");
+  return field;
+}
+
+/// As above for a field of particles.
+inline pillion_field_description particle_field(const stage::Setup& setup,
+                                                const std::string& parameter, int32_t components,
+                                                Numbers numbers, const std::string& hint = {}) {
+  const auto field = field_of(setup, parameter, components, numbers, hint);
+  if (field.mesh_kind != PILLION_PARTICLES)
+    setup[parameter].fail("field '" + std::string(field.name) + "' (parameter '" + parameter +
+                          "') is not on a mesh of particles");
+  return field;
+}
+
+/// Names become parts of column names, so they must be words.
+inline void check_species_name(const stage::Value& place, const std::string& name) {
+  const bool plain = !name.empty() && name.find_first_of(" ,;\"'\t\n\r\\") == std::string::npos;
+  if (!plain) place.fail("'" + name + "' cannot be the name of a species; use one word");
+}
+
+/// {NAME: [types], …}
+inline Selection species_of(const stage::Value& map) {
+  if (!map.is_map() || map.size() == 0)
+    map.fail("expected species and their types, such as {O: [2], ion: [3, 4]}");
+  if (static_cast<size_t>(map.size()) > Selection::limit)
+    map.fail("more than " + std::to_string(Selection::limit) + " species");
+  std::vector<Species> species;
+  for (int64_t i = 0; i < map.size(); ++i) {
+    check_species_name(map, map.key(i));
+    species.push_back({map.key(i), map[i].integers()});
+    if (species.back().types.empty()) map[i].fail("species '" + map.key(i) + "' has no types");
+  }
+  return Selection(std::move(species));
+}
+
+}  // namespace pillion::stages

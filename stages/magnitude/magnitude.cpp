@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The stage `magnitude`: makes a scalar field of a vector field, on the same blocks. It is for
+// later stages of its chain; run in the simulation it lets one number per element cross the cut
+// instead of three.
+#include <algorithm>
+#include <cstdint>
+#include <pillion/stage.hpp>
+#include <span>
+#include <string>
+
+#include "../common/elements.hpp"
+#include "../common/options.hpp"
+
+namespace {
+
+using namespace pillion;
+using namespace pillion::stages;
+
+class Magnitude final : public stage::Stage {
+ public:
+  explicit Magnitude(stage::Setup& setup)
+      : field_(field_of(setup, "field", 0, Numbers::any)),
+        type_(field_.type == PILLION_FLOAT32 ? PILLION_FLOAT32 : PILLION_FLOAT64) {
+    const auto name = setup["field"].text();
+    input_ = setup.input(stage::Input::as_shared({name}));
+    output_ = setup.output(setup["into"].text(), name, type_, 1, field_.units);
+  }
+
+  void run(stage::Step& step) override {
+    for (int32_t b = 0; b < step.block_count(input_); ++b) {
+      if (type_ == PILLION_FLOAT32) fill<float>(step, b);
+      else fill<double>(step, b);
+    }
+  }
+
+ private:
+  template <class T>
+  void fill(const stage::Step& step, int32_t number) const {
+    const auto block = step.block(input_, number);
+    T* out = step.produce<T>(output_, input_, number);
+    for_each_stretch(block[0].raw(), extent_of(block.raw(), field_), magnitude_of_all,
+                     [&](std::span<const double> values) {
+                       for (const double v : values) *out++ = static_cast<T>(v);
+                     });
+  }
+
+  pillion_field_description field_;
+  pillion_type type_;
+  int32_t input_ = 0, output_ = 0;
+};
+
+const pillion_parameter parameters[] = {
+    {"field", "field", nullptr, "Field with several components"},
+    {"into", "name", nullptr, "Name of the field that is made"},
+};
+
+}  // namespace
+
+PILLION_STAGE(Magnitude, "magnitude", "Magnitude of a vector field, as a new field", parameters)

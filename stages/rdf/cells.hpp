@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Points sorted into the cells of a grid, so that all that may lie near a place is found in a few
+// contiguous stretches: cells along x follow each other, hence one stretch per row of cells. How
+// far a stretch reaches is cut to the sphere that is asked for.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace pillion::stages {
+
+struct Points {
+  std::array<std::vector<double>, 3> at;
+  std::vector<int64_t> molecule;  ///< empty if nobody asks
+
+  [[nodiscard]] int64_t size() const { return static_cast<int64_t>(at[0].size()); }
+};
+
+/// A regular grid over a box; what lies outside belongs to the nearest cell.
+class Grid {
+ public:
+  /// Cells of about `edge`, but larger ones rather than more than `most` cells.
+  Grid(const std::array<double, 3>& lo, const std::array<double, 3>& hi, double edge, double most)
+      : lo_(lo), edge_(edge) {
+    const auto cells = [&](int axis) { return std::floor((hi[axis] - lo[axis]) / edge_) + 1; };
+    while (cells(0) * cells(1) * cells(2) > most && cells(0) + cells(1) + cells(2) > 3)
+      edge_ *= 1.5;
+    for (int axis = 0; axis < 3; ++axis) n_[axis] = static_cast<int64_t>(cells(axis));
+  }
+
+  [[nodiscard]] int64_t size() const { return n_[0] * n_[1] * n_[2]; }
+  [[nodiscard]] int64_t cells(int axis) const { return n_[axis]; }
+  [[nodiscard]] int64_t index(int axis, double place) const {
+    const double cell = (place - lo_[axis]) / edge_;
+    if (!(cell > 0)) return 0;
+    return cell < static_cast<double>(n_[axis]) ? static_cast<int64_t>(cell) : n_[axis] - 1;
+  }
+  [[nodiscard]] int64_t number(int64_t i, int64_t j, int64_t k) const {
+    return (k * n_[1] + j) * n_[0] + i;
+  }
+  /// Distance from a place to a cell along one axis. The outermost cells reach to infinity.
+  [[nodiscard]] double distance(int axis, int64_t cell, double place) const {
+    const double from = lo_[axis] + static_cast<double>(cell) * edge_;
+    if (place < from) return cell == 0 ? 0 : from - place;
+    if (place > from + edge_) return cell == n_[axis] - 1 ? 0 : place - from - edge_;
+    return 0;
+  }
+
+ private:
+  std::array<double, 3> lo_;
+  double edge_;
+  std::array<int64_t, 3> n_{};
+};
+
+class CellList {
+ public:
+  CellList(const Grid& grid, const Points& points) : grid_(grid), start_(grid.size() + 1) {
+    std::vector<int64_t> cell(static_cast<size_t>(points.size()));
+    for (int64_t i = 0; i < points.size(); ++i) {
+      cell[i] = grid.number(grid.index(0, points.at[0][i]), grid.index(1, points.at[1][i]),
+                            grid.index(2, points.at[2][i]));
+      ++start_[cell[i] + 1];
+    }
+    for (int64_t c = 0; c < grid.size(); ++c) start_[c + 1] += start_[c];
+    for (auto& component : sorted_.at) component.resize(cell.size());
+    sorted_.molecule.resize(points.molecule.size());
+    auto next = start_;
+    for (int64_t i = 0; i < points.size(); ++i) place(points, i, next[cell[i]]++);
+  }
+
+  [[nodiscard]] const Points& points() const { return sorted_; }
+
+  /// Calls use(from, to) with ranges of points() that hold every point within `radius`, and others.
+  template <class F>
+  void near(double x, double y, double z, double radius, F&& use) const {
+    const double reach = radius * (1 + 1e-6);
+    const auto j_end = grid_.index(1, y + reach), k_end = grid_.index(2, z + reach);
+    for (int64_t k = grid_.index(2, z - reach); k <= k_end; ++k)
+      for (int64_t j = grid_.index(1, y - reach); j <= j_end; ++j) {
+        const double dy = grid_.distance(1, j, y), dz = grid_.distance(2, k, z);
+        const double left = reach * reach - dy * dy - dz * dz;
+        if (left < 0) continue;
+        const double half = std::sqrt(left);
+        const int64_t from = start_[grid_.number(grid_.index(0, x - half), j, k)];
+        const int64_t to = start_[grid_.number(grid_.index(0, x + half), j, k) + 1];
+        if (from < to) use(from, to);
+      }
+  }
+
+ private:
+  void place(const Points& points, int64_t from, int64_t to) {
+    for (int axis = 0; axis < 3; ++axis) sorted_.at[axis][to] = points.at[axis][from];
+    if (!points.molecule.empty()) sorted_.molecule[to] = points.molecule[from];
+  }
+
+  Grid grid_;
+  Points sorted_;
+  std::vector<int64_t> start_;
+};
+
+/// A grid for these sets of points, with cells of half the radius that will be asked for.
+inline Grid grid_for(const std::vector<Points>& sets, double radius) {
+  std::array<double, 3> lo{}, hi{};
+  double count = 0;
+  for (int axis = 0; axis < 3; ++axis) {
+    bool first = true;
+    for (const auto& points : sets)
+      for (const double v : points.at[axis]) {
+        if (!std::isfinite(v)) continue;
+        lo[axis] = first ? v : std::min(lo[axis], v);
+        hi[axis] = first ? v : std::max(hi[axis], v);
+        first = false;
+      }
+  }
+  for (const auto& points : sets) count += static_cast<double>(points.size());
+  return Grid(lo, hi, radius / 2, 2 * count + 64);
+}
+
+}  // namespace pillion::stages

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The stage `statistics`: one table per field with a row for every publication. Vector fields have
+// columns for each component and for the magnitude. The rows are the stage's state.
+#include <algorithm>
+#include <cstdint>
+#include <pillion/stage.hpp>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "moments.hpp"
+#include "series.hpp"
+
+namespace {
+
+using namespace pillion;
+using namespace pillion::stages;
+
+/// The sums of counts and the least and greatest values, over all peers.
+void combine_extremes(const stage::Step& step, std::vector<Moments>& all) {
+  std::vector<int64_t> counts;
+  std::vector<double> least, greatest;
+  for (const auto& m : all) {
+    counts.insert(counts.end(), {m.count, m.not_finite});
+    least.push_back(m.min);
+    greatest.push_back(m.max);
+  }
+  step.sum(std::span(counts));
+  step.min(std::span(least));
+  step.max(std::span(greatest));
+  for (size_t n = 0; n < all.size(); ++n) {
+    all[n].count = counts[2 * n];
+    all[n].not_finite = counts[2 * n + 1];
+    all[n].min = least[n];
+    all[n].max = greatest[n];
+  }
+}
+
+/// Moments over all peers, of the moments that each of them has. Deviations are taken from a mean
+/// that is right but for rounding, and then from what is missing.
+void combine(const stage::Step& step, std::vector<Moments>& all) {
+  const auto own = all;
+  combine_extremes(step, all);
+  std::vector<double> means, deviations;
+  for (size_t n = 0; n < all.size(); ++n) {
+    const double share =
+        static_cast<double>(own[n].count) / static_cast<double>(std::max<int64_t>(1, all[n].count));
+    means.push_back(own[n].mean * share);
+  }
+  step.sum(std::span(means));
+  for (size_t n = 0; n < all.size(); ++n) {
+    const double above = own[n].count > 0 ? own[n].above(means[n]) : 0;
+    const auto count = static_cast<double>(own[n].count);
+    deviations.insert(deviations.end(), {count * above, own[n].squares + count * above * above});
+  }
+  step.sum(std::span(deviations));
+  for (size_t n = 0; n < all.size(); ++n) {
+    const auto count = static_cast<double>(std::max<int64_t>(1, all[n].count));
+    all[n].mean = means[n];
+    all[n].rest = deviations[2 * n] / count;
+    all[n].squares = deviations[2 * n + 1] - count * all[n].rest * all[n].rest;
+  }
+}
+
+class Statistics final : public stage::Stage {
+ public:
+  explicit Statistics(stage::Setup& setup) {
+    const auto fields = setup["fields"];
+    std::set<std::string> seen;
+    for (const auto& name : fields.texts()) {
+      if (!seen.insert(name).second) fields.fail("field '" + name + "' is listed twice");
+      series_.emplace_back(setup, name, fields);
+    }
+    if (series_.empty()) fields.fail("no fields are listed");
+  }
+
+  void run(stage::Step& step) override {
+    std::vector<Moments> all;
+    for (const auto& series : series_)
+      for (const auto& moments : series.look(step)) all.push_back(moments);
+    combine(step, all);
+    auto at = all.begin();
+    for (auto& series : series_) {
+      const auto end = at + static_cast<std::ptrdiff_t>(series.parts());
+      series.append(step, {at, end});
+      at = end;
+    }
+    if (step.products_due()) write(step);
+  }
+  void finish(stage::Step& step) override { write(step); }
+
+  void save(stage::State& state) const override {
+    for (const auto& series : series_) series.save(state);
+  }
+  void restore(stage::State& state) override {
+    for (auto& series : series_) series.restore(state);
+  }
+
+ private:
+  void write(const stage::Step& step) const {
+    for (const auto& series : series_)
+      if (!series.empty()) step.write(series.table(step));
+  }
+
+  std::vector<Series> series_;
+};
+
+const pillion_parameter parameters[] = {
+    {"fields", "list of fields", nullptr, "Fields to summarise, each in a table of its own"},
+};
+
+}  // namespace
+
+PILLION_STAGE(Statistics, "statistics",
+              "Count, extremes, mean, standard deviation and rms of fields, a row per publication",
+              parameters)

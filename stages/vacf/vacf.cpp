@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The stage `vacf`: velocity autocorrelation of each species over several time origins, and its
+// running integral. See README.md here for definitions.
+#include "vacf.hpp"
+
+#include <pillion/stage.hpp>
+#include <string>
+#include <vector>
+
+#include "../common/correlation_table.hpp"
+#include "../common/time_correlation.hpp"
+#include "../common/units.hpp"
+
+namespace {
+
+using namespace pillion;
+using namespace pillion::stages;
+
+class Vacf final : public TimeCorrelation {
+ public:
+  explicit Vacf(stage::Setup& setup)
+      : TimeCorrelation(correlation_options(setup, "velocity", ""), &velocity_products) {}
+
+ private:
+  [[nodiscard]] stage::Table table(const stage::Step& step) const override {
+    const Units velocity(step.units(options().vector)), time(step.units("time"));
+    const auto square = velocity.power(2);
+    const auto lag = lag_times(lags());
+    stage::Table out("vacf", "Velocity autocorrelation");
+    add_lags(out, lags(), time.text());
+    for (size_t s = 0; s < options().selection.size(); ++s) {
+      const auto& name = options().selection.name(s);
+      const auto total = add_means(out, lags(), s, "vacf", name, square.text());
+      const auto diffusion = diffusion_so_far(lag, total);
+      out.column("diffusion_" + name, (square * time).text(), diffusion);
+      if (lag.size() > 1)
+        out.attribute("diffusion_" + name, diffusion.back(), (square * time).text());
+    }
+    describe(out);
+    return out;
+  }
+};
+
+const pillion_parameter parameters[] = {
+    {"species", "map of lists of types", "null",
+     "Named sets of particle types, {O: [2], ion: [3, 4]}; null is one species `all`"},
+    {"velocity", "field", "velocity", "Velocities, three components"},
+    {"mass", "field", "mass", "Masses; read only for centres of mass"},
+    {"type", "field", "type", "Integer types; read only if there are species"},
+    {"molecule", "field", "molecule", "Molecule ids, 0 for none; read only per molecule"},
+    {"id", "field", "id", "Unique integer ids of particles"},
+    {"per", "particle | molecule", "particle",
+     "What moves: each particle, or the centre of mass of each molecule's particles of the "
+     "species"},
+    {"origins", "first | {every, keep}", "{every: 10, keep: 16}",
+     "Time origins: the first publication, or a new one every so many, the latest kept"},
+    {"remove_drift", "none | species | system", "none",
+     "Centre of mass whose velocity is taken off"},
+    {"lags", "integer", "10000", "Most distinct lags remembered"},
+};
+
+}  // namespace
+
+PILLION_STAGE(Vacf, "vacf", "Velocity autocorrelation of species of particles", parameters)

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The arithmetic of velocity autocorrelations: the sum of products over particles, and the integral
+// whose third is the diffusion coefficient.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "../common/origins.hpp"
+#include "../common/sums.hpp"
+
+namespace pillion::stages {
+
+/// Sums of the products of the velocities' components, relative to the centres' velocities.
+inline Moment velocity_products(const Vectors& now, const Vectors& then, const Centre& centre_now,
+                                const Centre& centre_then) {
+  Moment out{static_cast<int64_t>(now[0].size()), {}};
+  for (int axis = 0; axis < 3; ++axis) {
+    const double *a = now[axis].data(), *b = then[axis].data();
+    const double ca = centre_now[axis], cb = centre_then[axis];
+    out.sum[axis] = sum_of(out.samples, [=](int64_t i) { return (a[i] - ca) * (b[i] - cb); });
+  }
+  return out;
+}
+
+/// A third of the integral of y up to each x, by the trapezoidal rule. Points whose y is NaN are
+/// stepped over.
+inline std::vector<double> diffusion_so_far(const std::vector<double>& x,
+                                            const std::vector<double>& y) {
+  std::vector<double> out;
+  double integral = 0, last_x = 0, last_y = 0;
+  bool begun = false;
+  for (size_t i = 0; i < x.size(); ++i) {
+    if (!std::isnan(y[i])) {
+      if (begun) integral += (x[i] - last_x) * (y[i] + last_y) / 2;
+      last_x = x[i];
+      last_y = y[i];
+      begun = true;
+    }
+    out.push_back(integral / 3);
+  }
+  return out;
+}
+
+}  // namespace pillion::stages

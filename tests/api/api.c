@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The whole C interface as a simulation uses it: a grid cut into slabs and particles whose number
+ * changes, twelve steps, a checkpoint, and a second session beside the first. The program is
+ * compiled with the library and with the header of no-ops and asserts the same of both; where the
+ * no-ops may do less, it says so by PILLION_ENABLED. */
+#include <pillion/pillion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+
+enum { NX = 4, NY = 3, NZ = 8, STEPS = 12, PARTICLES = 40 };
+
+typedef struct {
+  int rank, ranks;
+  int64_t lo[3], hi[3];
+  double* density;
+  float* velocity; /* three arrays, one after the other: strided for Pillion */
+  double* position;
+  int64_t* id;
+  int32_t* kind;
+} simulation;
+
+static const char* catalogue =
+    "meshes:\n"
+    "  atoms: {kind: particles, units: m}\n"
+    "fields:\n"
+    "  position: {mesh: atoms, type: float64, components: 3, units: m}\n"
+    "  id: {mesh: atoms, type: int64}\n"
+    "  kind: {mesh: atoms, type: int32}\n";
+
+static int messages = 0;
+static void count_message(void* context, int32_t level, const char* message) {
+  if (level >= PILLION_LOG_WARNING && message) ++*(int*)context;
+}
+
+static int64_t slab_cells(const simulation* s) { return NX * NY * (s->hi[2] - s->lo[2]); }
+
+static simulation start(MPI_Comm comm) {
+  simulation s = {.lo = {0, 0, 0}, .hi = {NX, NY, NZ}};
+  MPI_Comm_rank(comm, &s.rank);
+  MPI_Comm_size(comm, &s.ranks);
+  s.lo[2] = NZ * s.rank / s.ranks;
+  s.hi[2] = NZ * (s.rank + 1) / s.ranks;
+  const size_t cells = (size_t)slab_cells(&s);
+  s.density = calloc(cells, sizeof *s.density);
+  s.velocity = calloc(3 * cells, sizeof *s.velocity);
+  s.position = calloc(3 * PARTICLES, sizeof *s.position);
+  s.id = calloc(PARTICLES, sizeof *s.id);
+  s.kind = calloc(PARTICLES, sizeof *s.kind);
+  return s;
+}
+
+static void stop(simulation* s) {
+  free(s->density);
+  free(s->velocity);
+  free(s->position);
+  free(s->id);
+  free(s->kind);
+}
+
+/* Particles wander: the last rank has none at even steps, and numbers differ between ranks. */
+static int64_t advance(simulation* s, int64_t step) {
+  for (int64_t i = 0; i < slab_cells(s); ++i) {
+    s->density[i] = 1.0 + (double)step;
+    s->velocity[i] = (float)i;
+  }
+  const int idle = s->ranks > 1 && s->rank == s->ranks - 1 && step % 2 == 0;
+  const int64_t count = idle ? 0 : 1 + (step + s->rank) % (PARTICLES - 1);
+  for (int64_t i = 0; i < count; ++i) {
+    for (int d = 0; d < 3; ++d) s->position[3 * i + d] = (double)(i + d) / PARTICLES;
+    s->id[i] = s->rank * PARTICLES + i;
+    s->kind[i] = (int32_t)(i % 2);
+  }
+  return count;
+}
+
+static pillion_options* make_options(const char* output, int sidecars) {
+  pillion_options* options = NULL;
+  char text[16];
+  CHECK(pillion_options_create(&options) == PILLION_OK && options);
+  snprintf(text, sizeof text, "%d", sidecars);
+  CHECK(pillion_options_set(options, "sidecars", text) == PILLION_OK);
+  CHECK(pillion_options_set(options, "output", output) == PILLION_OK);
+  CHECK(pillion_options_set(options, "nx", "4") == PILLION_OK);
+  CHECK(pillion_options_set(options, "ny", "3") == PILLION_OK);
+  CHECK(pillion_options_set(options, "nz", "8") == PILLION_OK);
+  CHECK(pillion_options_set_role(options, PILLION_ROLE_ANY) == PILLION_OK);
+  CHECK(pillion_options_set_catalogue(options, catalogue) == PILLION_OK);
+  CHECK(pillion_options_set_log(options, count_message, &messages) == PILLION_OK);
+  return options;
+}
+
+static void share_grid(pillion_session* session, const simulation* s) {
+  const int64_t plane = NX * NY, cells = slab_cells(s);
+  const int64_t strides[4] = {1, NX, plane, cells};
+  CHECK(pillion_share_box(session, "density", 0, s->lo, s->hi, s->density) == PILLION_OK);
+  CHECK(pillion_share_box_strided(session, "velocity", 0, s->lo, s->hi, s->velocity,
+                                  PILLION_FLOAT32, strides) == PILLION_OK);
+}
+
+static void share_atoms(pillion_session* session, const simulation* s, int64_t count) {
+  const pillion_domain domain = {
+      .lo = {0, 0, 0}, .hi = {2, 2, 2}, .tilt = {0, 0, 0}, .periodic = {1, 1, 1}};
+  CHECK(pillion_share_particles(session, "position", 0, count, s->position) == PILLION_OK);
+  CHECK(pillion_share_particles(session, "id", 0, count, s->id) == PILLION_OK);
+  CHECK(pillion_share_particles_typed(session, "kind", 0, count, s->kind, 0) == PILLION_OK);
+  CHECK(pillion_set_domain(session, "atoms", &domain) == PILLION_OK);
+}
+
+static void check_communicator(const pillion_session* session, int sidecars) {
+  const MPI_Comm comm = pillion_communicator(session);
+  int size = 0, same = MPI_UNEQUAL;
+  CHECK(comm != MPI_COMM_NULL);
+  MPI_Comm_size(comm, &size);
+  CHECK(size == expected_simulation_ranks(PILLION_ENABLED, sidecars));
+  MPI_Comm_compare(comm, MPI_Comm_f2c(pillion_communicator_fortran(session)), &same);
+  CHECK(same == MPI_IDENT);
+}
+
+/* The first analysis is due every second step, the other every third. */
+static void run_steps(pillion_session* session, simulation* s) {
+  int64_t publications = 0;
+  for (int64_t step = 0; step < STEPS; ++step) {
+    const double time = 0.5 * (double)step;
+    int32_t due = -1;
+    CHECK(pillion_is_due(session, step, time, &due) == PILLION_OK);
+    CHECK(due == (PILLION_ENABLED && (step % 2 == 0 || step % 3 == 0)));
+    publications += due;
+    const int64_t count = advance(s, step);
+    if (due) share_atoms(session, s, count);
+    CHECK(pillion_step(session, step, time) == PILLION_OK);
+  }
+  pillion_progress progress;
+  CHECK(pillion_get_progress(session, &progress) == PILLION_OK);
+  CHECK(progress.step == STEPS - 1);
+  CHECK(progress.time == 0.5 * (STEPS - 1));
+  CHECK(progress.publications == publications);
+  CHECK(progress.skipped == 0 && progress.disabled == 0);
+  CHECK(progress.behind >= 0 && progress.stall_seconds >= 0);
+}
+
+static void run_second_session(MPI_Comm comm) {
+  pillion_session* session = NULL;
+  int rank = 0, ranks = 1;
+  float heights[16] = {0};
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &ranks);
+  const int64_t lo = 16 * rank / ranks, hi = 16 * (rank + 1) / ranks;
+  CHECK(pillion_open_fortran("second.yaml", MPI_Comm_c2f(comm), &session) == PILLION_OK);
+  CHECK(pillion_serve(session) == 0);
+  CHECK(pillion_share_box(session, "height", 0, &lo, &hi, heights) == PILLION_OK);
+  CHECK(pillion_step(session, 0, 0.0) == PILLION_OK);
+  CHECK(pillion_close(session) == PILLION_OK);
+}
+
+static void simulate(pillion_session* session, int sidecars) {
+  char report[1024] = "";
+  check_communicator(session, sidecars);
+  simulation s = start(pillion_communicator(session));
+  CHECK(pillion_set_units(session, "density", "g/cm^3") == PILLION_OK);
+  share_grid(session, &s);
+  CHECK(pillion_share_particles(session, "id", 7, 0, s.id) == PILLION_OK);
+  CHECK(pillion_unshare(session, "id", 7) == PILLION_OK);
+  share_atoms(session, &s, advance(&s, 0));
+  CHECK(pillion_ready(session) == PILLION_OK);
+  run_steps(session, &s);
+  run_second_session(pillion_communicator(session));
+  CHECK(pillion_checkpoint(session, "checkpoint") == PILLION_OK);
+  CHECK(pillion_report_path(session) != NULL);
+  strncat(report, pillion_report_path(session), sizeof report - 1);
+  MPI_Barrier(pillion_communicator(session));
+  CHECK(pillion_close(session) == PILLION_OK);
+  CHECK(!PILLION_ENABLED || file_exists(report));
+  CHECK(messages == 0);
+  stop(&s);
+}
+
+int main(int argc, char** argv) {
+  pillion_session* session = NULL;
+  MPI_Init(&argc, &argv);
+  const int sidecars = world_size() > 1 ? 1 : 0;
+  pillion_options* options = make_options("results", sidecars);
+  CHECK(strcmp(pillion_version(), PILLION_VERSION) == 0);
+  CHECK(pillion_open_with("session.yaml", MPI_COMM_WORLD, options, &session) == PILLION_OK);
+  pillion_options_free(options);
+  CHECK(session != NULL);
+  if (!session) fprintf(stderr, "open: %s\n", pillion_error_message());
+  else if (pillion_serve(session) == 0) simulate(session, sidecars);
+  CHECK(pillion_close(NULL) == PILLION_OK);
+  CHECK(pillion_error_message() != NULL);
+  const int status = agreed_status();
+  MPI_Finalize();
+  return status;
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The C++ interface as a simulation uses it, compiled with the library and with the header of
+// no-ops and asserting the same of both: vectors, spans, arrays and pointers are shared, types are
+// deduced, misuse throws, and a session can be moved but closes once.
+#include <array>
+#include <cstdio>
+#include <numeric>
+#include <pillion/session.hpp>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "check.h"
+
+namespace {
+
+constexpr int64_t kSteps = 12;
+constexpr bool kEnabled = PILLION_ENABLED == 1;
+
+static_assert(!std::is_copy_constructible_v<pillion::Session>);
+static_assert(std::is_nothrow_move_constructible_v<pillion::Session>);
+static_assert(pillion::element_type<long long>() == PILLION_INT64);
+static_assert(!pillion::Element<unsigned> && !pillion::Element<char>);
+static_assert(pillion::Shareable<std::vector<float>&>);
+static_assert(!pillion::Shareable<std::vector<float>>, "a temporary's memory would be gone");
+static_assert(pillion::Shareable<std::span<const double>>);
+
+/// Code of the Error that f throws; Internal if it throws none.
+template <class F>
+pillion::ErrorCode code_of(F&& f) {
+  try {
+    f();
+  } catch (const pillion::Error& error) { return error.code(); }
+  return pillion::ErrorCode::Internal;
+}
+
+/// A slab of the 4 × 3 × 8 grid, and particles.
+struct Simulation {
+  explicit Simulation(MPI_Comm comm) {
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &ranks);
+    lo = 8 * rank / ranks;
+    hi = 8 * (rank + 1) / ranks;
+    density.resize(static_cast<size_t>(12 * (hi - lo)));
+    velocity.resize(3 * density.size());
+  }
+  [[nodiscard]] pillion::Box box() const { return pillion::Box({0, 0, lo}, {4, 3, hi}); }
+  /// The number of particles changes, and with it the place of their memory.
+  void advance(int64_t step) {
+    std::iota(density.begin(), density.end(), static_cast<double>(step));
+    const auto count = static_cast<size_t>(rank % 2 == 1 && step % 2 == 0 ? 0 : step + 1);
+    position.assign(3 * count, 0.25);
+    id.resize(count);
+    std::iota(id.begin(), id.end(), 100 * rank);
+  }
+  int rank = 0, ranks = 1;
+  int64_t lo = 0, hi = 0;
+  std::vector<double> density, position;
+  std::vector<float> velocity;
+  std::vector<int64_t> id;
+};
+
+constexpr auto kCatalogue = R"(
+meshes:
+  atoms: {kind: particles, units: m}
+fields:
+  position: {mesh: atoms, type: float64, components: 3, units: m}
+  id: {mesh: atoms, type: int64}
+)";
+
+pillion::Session open(int sidecars, int& warnings) {
+  pillion::Options options;
+  options.set("sidecars", sidecars).set("output", "results").role(pillion::Role::Any);
+  options.set("nx", 4).set("ny", int64_t{3}).set("nz", "8").catalogue(kCatalogue);
+  options.log([&warnings](pillion::LogLevel level, const std::string&) {
+    warnings += level >= pillion::LogLevel::Warning ? 1 : 0;
+  });
+  return pillion::Session::open("session.yaml", MPI_COMM_WORLD, options);
+}
+
+void share_particles(pillion::Session& session, const Simulation& simulation) {
+  const auto count = static_cast<int64_t>(simulation.id.size());
+  session.share_particles("position", simulation.position, count);
+  session.share_particles("id", std::span(simulation.id), count);
+  session.set_domain("atoms", {{0, 0, 0}, {2, 2, 2}, {0, 0, 0}, {1, 1, 1}, 0});
+}
+
+/// Every way to share the same memory; the last one counts.
+void share_grid(pillion::Session& session, const Simulation& simulation) {
+  const auto& velocity = simulation.velocity;
+  const auto& density = simulation.density;
+  session.share("density", density.data(), simulation.box());
+  session.share("density", std::span<const double>(density), simulation.box());
+  session.share("density", density, simulation.box());
+  session.share_strided("velocity", velocity.data(), simulation.box(),
+                        std::array<int64_t, 4>{3, 12, 36, 1});
+  session.share("velocity", velocity, simulation.box());
+}
+
+void check_misuse(pillion::Session& session, const Simulation& simulation) {
+  using enum pillion::ErrorCode;
+  const std::vector<double> seven(7);
+  const std::array<int64_t, 3> strides{1, 4, 12};
+  CHECK(code_of([&] { session.share("density", seven, pillion::Box({0}, {4})); }) == Argument);
+  CHECK(code_of([&] { session.share_particles("position", seven, 2); }) == Argument);
+  CHECK(code_of([&] { session.share_particles("position", seven, 0); }) == Argument);
+  CHECK(code_of([&] {
+          session.share_strided("density", seven.data(), simulation.box(), strides);
+        }) == Argument);
+}
+
+void run_steps(pillion::Session& session, Simulation& simulation) {
+  int64_t publications = 0;
+  for (int64_t step = 0; step < kSteps; ++step) {
+    const double time = 0.5 * static_cast<double>(step);
+    const bool due = session.is_due(step, time);
+    CHECK(due == (kEnabled && (step % 2 == 0 || step % 3 == 0)));
+    publications += due ? 1 : 0;
+    simulation.advance(step);
+    share_particles(session, simulation);
+    session.step(step, time);
+  }
+  const pillion::Progress progress = session.progress();
+  CHECK(progress.step == kSteps - 1);
+  CHECK(progress.time == 0.5 * (kSteps - 1));
+  CHECK(progress.publications == publications);
+  CHECK(progress.skipped == 0 && progress.disabled == 0);
+}
+
+void run_second_session(MPI_Comm comm) {
+  std::array<float, 16> heights{};
+  auto session = pillion::Session::open("second.yaml", comm);
+  CHECK(!session.serve());
+  int rank = 0;
+  MPI_Comm_rank(comm, &rank);
+  if (rank == 0) session.share("height", heights, pillion::Box({0}, {16}));
+  session.step(0, 0.0);
+}  // the destructor closes
+
+void simulate(pillion::Session& session, int sidecars) {
+  int size = 0;
+  MPI_Comm_size(session.communicator(), &size);
+  CHECK(size == expected_simulation_ranks(kEnabled, sidecars));
+  Simulation simulation(session.communicator());
+  session.set_units("density", "g/cm^3");
+  share_grid(session, simulation);
+  check_misuse(session, simulation);
+  simulation.advance(0);
+  share_particles(session, simulation);
+  session.share_particles("id", static_cast<const int64_t*>(nullptr), 0, 5);
+  session.unshare("id", 5);
+  session.ready();
+  run_steps(session, simulation);
+  run_second_session(session.communicator());
+  session.checkpoint("checkpoint");
+  const std::string report = session.report_path();
+  session.close();
+  CHECK(!kEnabled || file_exists(report.c_str()));
+}
+
+/// A closed session refuses work, but may be closed and destroyed again.
+void check_closed(pillion::Session& session) {
+  CHECK(!session.is_open() && session.handle() == nullptr);
+  CHECK(code_of([&] { session.step(0, 0.0); }) == pillion::ErrorCode::State);
+  CHECK(code_of([&] { static_cast<void>(session.communicator()); }) == pillion::ErrorCode::State);
+  session.close();
+}
+
+void run() {
+  int warnings = 0;
+  const int sidecars = world_size() > 1 ? 1 : 0;
+  auto first = open(sidecars, warnings);
+  pillion::Session session = std::move(first);
+  CHECK(!first.is_open());  // NOLINT(bugprone-use-after-move): what is left must be closed
+  CHECK(session.is_open() && session.handle() != nullptr);
+  if (!session.serve()) simulate(session, sidecars);
+  check_closed(session);
+  CHECK(warnings == 0);
+  CHECK(pillion::version() == PILLION_VERSION);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  try {
+    run();
+  } catch (const pillion::Error& error) {
+    std::fprintf(stderr, "unexpected: %s\n", error.what());
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+  const int status = agreed_status();
+  MPI_Finalize();
+  return status;
+}

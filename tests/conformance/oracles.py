@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What stages must find, by the plainest means: every pair with every other, every origin with every
+later frame, in numpy. Nothing here is shared with the code under test."""
+
+import itertools
+
+import numpy as np
+from frames import Frame
+
+
+def nearest_image(difference: np.ndarray, domain) -> np.ndarray:
+    """The shortest of the 27 images of each difference."""
+    best = None
+    ranges = [(-1, 0, 1) if periodic else (0,) for periodic in domain.periodic]
+    fraction = difference @ np.linalg.inv(domain.edges)
+    fraction -= np.round(fraction) * np.array(domain.periodic)
+    reduced = fraction @ domain.edges
+    for shift in itertools.product(*ranges):
+        candidate = reduced + np.array(shift) @ domain.edges
+        squares = (candidate**2).sum(-1)
+        if best is None:
+            best, least = candidate.copy(), squares
+        else:
+            closer = squares < least
+            best[closer], least = candidate[closer], np.minimum(squares, least)
+    return best
+
+
+def distances(frame: Frame, a: np.ndarray, b: np.ndarray, exclude_molecules=False) -> np.ndarray:
+    """Of all ordered pairs of different particles, first in a, second in b (boolean masks)."""
+    i, j = np.flatnonzero(a), np.flatnonzero(b)
+    first, second = (m.ravel() for m in np.meshgrid(i, j, indexing="ij"))
+    keep = first != second
+    if exclude_molecules:
+        molecule = frame["molecule"]
+        keep &= (molecule[first] != molecule[second]) | (molecule[first] == 0)
+    first, second = first[keep], second[keep]
+    at = frame["position"].astype(np.float64)
+    return np.linalg.norm(nearest_image(at[first] - at[second], frame.domain), axis=1)
+
+
+def rdf(frames, types_a, types_b, cutoff, bins, *, exclude_molecules=False, others=True):
+    """Counts, g, coordination number, and counts of pairs so near to an edge that rounding decides.
+
+    Ordered pairs; g is the time average with the number of pairs over volume of each frame.
+    """
+    edges = np.linspace(0, cutoff, bins + 1)
+    counts, expected, centres = np.zeros(bins, np.int64), 0.0, 0
+    doubtful = np.zeros(bins + 1, np.int64)
+    for frame in frames:
+        a, b = np.isin(frame["type"], types_a), np.isin(frame["type"], types_b)
+        r = distances(frame, a, b, exclude_molecules)
+        counts += np.histogram(r[r < cutoff], edges)[0]
+        slack = 1e-6 if frame["position"].dtype == np.float32 else 1e-12
+        doubtful += (np.abs(r[:, None] - edges[None, :]) < slack).sum(0)
+        pairs = a.sum() * b.sum() - (np.count_nonzero(a & b) if others else 0)
+        expected += pairs / frame.domain.volume
+        centres += a.sum()
+    shells = 4 / 3 * np.pi * np.diff(edges**3)
+    return counts, counts / (shells * expected), np.cumsum(counts) / centres, doubtful
+
+
+def by_species(frame: Frame, vectors: np.ndarray, types, per: str) -> dict[int, np.ndarray]:
+    """Vector by key: of each particle of the types, or of the centre of mass of each molecule."""
+    chosen = np.flatnonzero(np.isin(frame["type"], types))
+    if per == "particle":
+        return {int(frame["id"][i]): vectors[i] for i in chosen}
+    out = {}
+    for m in np.unique(frame["molecule"][chosen]):
+        members = chosen[frame["molecule"][chosen] == m]
+        if m != 0:
+            out[int(m)] = np.average(vectors[members], axis=0, weights=frame["mass"][members])
+    return out
+
+
+def centre_of_mass(frame: Frame, vectors: np.ndarray, types) -> np.ndarray:
+    chosen = np.isin(frame["type"], types)
+    return np.average(vectors[chosen], axis=0, weights=frame["mass"][chosen])
+
+
+def correlate(frames, vectors, types, term, *, origins, per="particle", drift_types=None):
+    """Means over origins and keys, by lag in steps: {lag: (time, samples, component means)}.
+
+    `vectors` are arrays, one per frame; `term(now, then)` gives the three components' terms;
+    `origins` is "first" or (every, keep); `drift_types` are those whose centre of mass is taken off.
+    """
+    tracks = []
+    for frame, v in zip(frames, vectors):
+        shift = centre_of_mass(frame, v, drift_types) if drift_types is not None else 0
+        tracks.append({k: x - shift for k, x in by_species(frame, v, types, per).items()})
+    found = {}
+    for now in range(len(frames)):
+        if origins == "first":
+            starts = [0]
+        else:
+            every, keep = origins
+            starts = [n for n in range(now + 1) if n % every == 0][-keep:]
+        for then in starts:
+            keys = tracks[now].keys() & tracks[then].keys()
+            terms = [term(tracks[now][k], tracks[then][k]) for k in sorted(keys)]
+            lag = frames[now].step - frames[then].step
+            entry = found.setdefault(lag, ([], []))
+            entry[0].append(frames[now].time - frames[then].time)
+            entry[1].extend(terms)
+    return {
+        lag: (np.mean(times), len(terms), np.mean(terms, axis=0) if terms else np.full(3, np.nan))
+        for lag, (times, terms) in sorted(found.items())
+    }
+
+
+def squared_displacement(now, then):
+    return (now - then) ** 2
+
+
+def velocity_product(now, then):
+    return now * then

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Plays a trajectory of particles from a file, dealt out to the simulation's ranks in one of
+// several ways: contiguous slabs; every particle at a random rank that changes each frame
+// (migrate); all on the last rank (sparse); several blocks per rank whose number changes each frame
+// (pieces).
+#include <cstring>
+#include <numeric>
+#include <vector>
+
+#include "driver.hpp"
+
+namespace {
+
+using namespace conformance;
+
+using Indices = std::vector<int64_t>;
+
+Indices range(int64_t from, int64_t to) {
+  Indices out(static_cast<size_t>(to - from));
+  std::iota(out.begin(), out.end(), from);
+  return out;
+}
+
+Indices slab(int64_t count, int part, int parts) {
+  return range(count * part / parts, count * (part + 1) / parts);
+}
+
+/// Which particles this rank shares, by block.
+std::vector<Indices> dealt(const Player& player, int64_t count, int64_t number) {
+  if (player.decomposition == "slabs") return {slab(count, player.rank, player.ranks)};
+  if (player.decomposition == "sparse")
+    return {player.rank + 1 == player.ranks ? range(0, count) : Indices{}};
+  std::vector<Indices> out(
+      player.decomposition == "pieces" ? static_cast<size_t>(1 + (number + player.rank) % 4) : 1);
+  // Backwards, so that no order of ids is kept.
+  for (int64_t i = count; i-- > 0;) {
+    const auto draw = scatter(player.seed, static_cast<uint64_t>(number), static_cast<uint64_t>(i));
+    if (static_cast<int>(draw % static_cast<uint64_t>(player.ranks)) != player.rank) continue;
+    // The last of several blocks stays empty.
+    const size_t blocks = out.size() > 1 ? out.size() - 1 : 1;
+    out[draw / 1000 % blocks].push_back(i);
+  }
+  return out;
+}
+
+/// This rank's copies of what it shares: [block][field].
+class Shelf {
+ public:
+  void share(const Player& player, const Frames& all, int64_t number) {
+    const Frame& frame = all.frames[static_cast<size_t>(number)];
+    check(pillion_set_domain(player.session, "atoms", &frame.domain));
+    const auto blocks = dealt(player, frame.count, number);
+    std::vector<std::vector<char>> fresh;
+    for (size_t f = 0; f < all.fields.size(); ++f) {
+      const auto& field = all.fields[f];
+      for (size_t b = 0; b < blocks.size(); ++b) {
+        fresh.push_back(gather(frame.values[f], field.bytes(), blocks[b]));
+        check(pillion_share_particles_typed(
+            player.session, field.name.c_str(), static_cast<int32_t>(b),
+            static_cast<int64_t>(blocks[b].size()), fresh.back().data(), field.type));
+      }
+      for (size_t b = blocks.size(); b < blocks_; ++b)
+        check(pillion_unshare(player.session, field.name.c_str(), static_cast<int32_t>(b)));
+    }
+    blocks_ = blocks.size();
+    memory_ = std::move(fresh);
+  }
+
+ private:
+  static std::vector<char> gather(const std::vector<char>& values, size_t size,
+                                  const Indices& which) {
+    std::vector<char> out(size * which.size());
+    for (size_t i = 0; i < which.size(); ++i)
+      std::memcpy(out.data() + i * size, values.data() + static_cast<size_t>(which[i]) * size,
+                  size);
+    return out;
+  }
+
+  size_t blocks_ = 0;
+  std::vector<std::vector<char>> memory_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Shelf shelf;
+  return main_of(argc, argv, [&](const Player& player, const Frames& all, int64_t number) {
+    shelf.share(player, all, number);
+  });
+}

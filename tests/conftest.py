@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What every Python test of Pillion needs: how to start MPI programs with a time limit, and how to
+read the tables that stages write. Tests import it with `from conftest import mpirun, read_table`;
+the build directory comes from the environment variable PILLION_BUILD, through the fixture `build`.
+"""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+
+@cache
+def _launcher() -> tuple[str, ...]:
+    """The MPI launcher, and what it needs to run more ranks than cores, as root, under a limit."""
+    program = os.environ.get("MPIEXEC") or shutil.which("mpirun") or shutil.which("mpiexec")
+    if program is None:
+        pytest.exit(
+            "no mpirun found; set MPIEXEC to the launcher of the MPI Pillion was built with"
+        )
+    said = subprocess.run(
+        [program, "--version"], check=False, capture_output=True, text=True, timeout=30
+    )
+    if "Open MPI" in said.stdout or "OpenRTE" in said.stdout:
+        return (program, "--oversubscribe", "--allow-run-as-root", "--bind-to", "none")
+    return (program,)
+
+
+def launch(*parts, timeout: float = 60, env=None, check: bool = True, cwd=None):
+    """Runs several programs under one launcher: each part is a tuple (ranks, program, args...).
+
+    Returns the CompletedProcess with text output. Fails the test if the run lasts longer than
+    `timeout` seconds or, with `check`, ends with a status other than 0.
+    """
+    command = list(_launcher())
+    for number, (ranks, *args) in enumerate(parts):
+        command += ([":"] if number else []) + ["-n", str(ranks), *map(str, args)]
+    environment = {**os.environ, **{k: str(v) for k, v in (env or {}).items()}}
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        stdin=subprocess.DEVNULL,
+        text=True,
+        env=environment,
+        cwd=cwd,
+        start_new_session=True,
+    )
+    try:
+        out, err = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        out, err = _stop(process)
+        pytest.fail(f"no end after {timeout} s: {' '.join(command)}\n{out}\n{err}")
+    done = subprocess.CompletedProcess(command, process.returncode, out, err)
+    if check and done.returncode != 0:
+        pytest.fail(f"status {done.returncode}: {' '.join(command)}\n{out}\n{err}")
+    return done
+
+
+def _stop(process: subprocess.Popen) -> tuple[str, str]:
+    """Ends a launcher politely, so that it ends its ranks, and then by force."""
+    process.terminate()
+    try:
+        return process.communicate(timeout=10)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        return process.communicate()
+
+
+def mpirun(ranks: int, *args, timeout: float = 60, env=None, check: bool = True, cwd=None):
+    """Runs one program on so many ranks; see `launch`."""
+    return launch((ranks, *args), timeout=timeout, env=env, check=check, cwd=cwd)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table product: its columns as arrays, its attributes by name, and the whole head."""
+
+    columns: dict[str, np.ndarray]
+    attributes: dict[str, object]
+    head: dict
+    units: dict[str, str]
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self.columns[name]
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values()))) if self.columns else 0
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML 1.2's idea of a number: 1e-05 is one, which PyYAML takes for a text."""
+
+
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float",
+    re.compile(r"^[-+]?([0-9]+(\.[0-9]*)?([eE][-+]?[0-9]+)|nan|inf)$"),
+    list("-+0123456789ni"),
+)
+
+
+def _column(texts: list[str]) -> np.ndarray:
+    """Integers where every entry is one, else reals, exactly as printed."""
+    try:
+        return np.array([int(t) for t in texts], dtype=np.int64)
+    except ValueError:
+        return np.array([float(t) for t in texts])
+
+
+def read_table(path) -> Table:
+    """Reads a table product of format `pillion: table 1`."""
+    lines = Path(path).read_text(encoding="utf-8").splitlines()
+    length = next((n for n, line in enumerate(lines) if not line.startswith("#")), len(lines))
+    head = yaml.load("\n".join(line[2:] for line in lines[:length]), Loader=_Loader)
+    assert head["pillion"] == "table 1", f"{path} is a table of another format: {head['pillion']}"
+    names = lines[length].split(",")
+    assert names == [c["name"] for c in head["columns"]], f"{path}: head and header line differ"
+    rows = [line.split(",") for line in lines[length + 1 :]]
+    assert all(len(row) == len(names) for row in rows), f"{path}: a row of another length"
+    columns = {name: _column([row[i] for row in rows]) for i, name in enumerate(names)}
+    attributes = {a["name"]: a["value"] for a in head.get("attributes") or []}
+    units = {c["name"]: c.get("units", "") for c in head["columns"]}
+    return Table(columns, attributes, head, units)
+
+
+@pytest.fixture(scope="session")
+def build() -> Path:
+    """The build directory under test."""
+    path = os.environ.get("PILLION_BUILD")
+    if not path:
+        pytest.exit("set PILLION_BUILD to the build directory")
+    return Path(path).resolve()

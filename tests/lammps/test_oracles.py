@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""RDF, MSD and VACF against LAMMPS's own computes in the same run, wherever the stages run and on
+however many ranks: pair counts as integers, the rest to 1e-10.
+"""
+
+import numpy as np
+import pytest
+from lammps_inputs import (
+    MIXTURE,
+    ONE,
+    OWN_RDF,
+    RDF,
+    RIDE,
+    SPECIES,
+    TWO,
+    own_columns,
+    own_correlations,
+)
+from lammps_runs import configuration, lmp, pair_counts, placements, read_scalars, read_vectors
+
+from conftest import read_table
+
+FIRST = {"species": SPECIES, "origins": "first"}
+ANALYSES = {
+    "structure": {"every": "10 steps", "stages": [{"rdf": RDF}]},
+    "motion": {"every": "10 steps", "stages": [{"msd": FIRST}, {"vacf": FIRST}]},
+    "drift": {
+        "every": "10 steps",
+        "stages": [{"msd": {**FIRST, "remove_drift": "species"}}],
+    },
+}
+
+
+def assert_same(table, quantity, rows, kind):
+    """A table's columns of both species, total and by axis, against LAMMPS's."""
+    assert list(table["lag_steps"]) == list(rows[:, 0])
+    for species in SPECIES:
+        axes = [f"{quantity}_{axis}_{species}" for axis in "xyz"]
+        for name, own in zip([*axes, f"{quantity}_{species}"], own_columns(rows, kind, species)):
+            scale = np.abs(own).max()
+            np.testing.assert_allclose(table[name], own, rtol=1e-10, atol=1e-13 * scale)
+
+
+@pytest.mark.parametrize(
+    ("ranks", "sidecars"), placements([(1, 0), (4, 0), (1, 1), (2, 1), (3, 2), (2, 3)])
+)
+def test_the_same_as_lammps_itself(build, tmp_path, ranks, sidecars):
+    text = MIXTURE + OWN_RDF + own_correlations() + RIDE + "run 100\n"
+    lmp(build, tmp_path, text, configuration(ANALYSES, sidecars), ranks + sidecars)
+
+    rdf = read_table(tmp_path / "results/structure/rdf.csv")
+    own = pair_counts(read_vectors(tmp_path / "rdf.txt"), [ONE, ONE, TWO])
+    for pair, counts in zip(("one_one", "one_two", "two_two"), own):
+        assert counts.sum() > 10000
+        assert np.array_equal(rdf[f"count_{pair}"], counts)
+
+    rows = read_scalars(tmp_path / "own.txt")
+    assert len(rows) == 11
+    assert_same(read_table(tmp_path / "results/motion/msd.csv"), "msd", rows, "msd")
+    assert_same(read_table(tmp_path / "results/motion/vacf.csv"), "vacf", rows, "vacf")
+    assert_same(read_table(tmp_path / "results/drift/msd.csv"), "msd", rows, "drift")
+
+
+@pytest.mark.parametrize(("ranks", "sidecars"), placements([(2, 0), (3, 1)]))
+def test_several_time_origins(build, tmp_path, ranks, sidecars):
+    """Each origin is a compute that LAMMPS defines at that step; the latest three are kept."""
+    text = MIXTURE + RIDE
+    for number in range(6):
+        text += own_correlations(str(number)) + f"run {20 if number < 5 else 0}\n"
+    several = {"species": SPECIES, "origins": {"every": 2, "keep": 3}}
+    analyses = {"motion": {"every": "10 steps", "stages": [{"msd": several}, {"vacf": several}]}}
+    lmp(build, tmp_path, text, configuration(analyses, sidecars), ranks + sidecars)
+
+    own = [read_scalars(tmp_path / f"own{number}.txt") for number in range(6)]
+    for kind in ("msd", "vacf"):
+        table = read_table(tmp_path / f"results/motion/{kind}.csv")
+        for species in SPECIES:
+            means = mean_over_origins(own, kind, species)
+            assert list(table["lag_steps"]) == sorted(means)
+            expected = [means[lag] for lag in sorted(means)]
+            np.testing.assert_allclose(table[f"{kind}_{species}"], expected, rtol=1e-10)
+
+
+def mean_over_origins(own, kind, species):
+    """By lag, the mean over all pairs of an origin and a step at which it was still kept."""
+    samples = {}
+    for number, rows in enumerate(own):
+        for step, value in zip(rows[:, 0], own_columns(rows, kind, species)[3]):
+            lag = int(step) - 20 * number
+            if lag < 60:
+                samples.setdefault(lag, []).append(value)
+    return {lag: np.mean(values) for lag, values in samples.items()}

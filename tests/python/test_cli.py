@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The command as a shell sees it: output, messages, exit status."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sample import make_sample
+
+PACKAGE = Path(__file__).parents[2] / "python"
+
+
+@pytest.fixture
+def sample(tmp_path):
+    return make_sample(tmp_path)
+
+
+def pillion(*arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "pillion", *map(str, arguments)],
+        env={**os.environ, "PYTHONPATH": str(PACKAGE)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def test_report(sample):
+    done = pillion("report", sample.folder)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == str(sample.folder / "report.html")
+    assert (sample.folder / "report.html").is_file()
+
+
+def test_report_elsewhere(sample, tmp_path):
+    done = pillion("report", sample.folder, "--to", tmp_path / "page.html")
+    assert done.returncode == 0
+    assert (tmp_path / "page.html").is_file()
+    assert not (sample.folder / "report.html").exists()
+
+
+def test_report_with_a_broken_table(sample):
+    (sample.folder / "structure/rdf.csv").write_text("nonsense\n")
+    done = pillion("report", sample.folder)
+    assert done.returncode == 1
+    assert "rdf.csv is no table of Pillion" in done.stderr
+    assert (sample.folder / "report.html").is_file()
+
+
+def test_no_report(tmp_path):
+    done = pillion("report", tmp_path)
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr.startswith("pillion: there is no ")
+    assert "Traceback" not in done.stderr
+
+
+def test_folder_that_cannot_be_written(sample):
+    done = pillion("report", sample.folder, "--to", sample.folder / "none" / "page.html")
+    assert done.returncode == 1
+    assert "cannot write" in done.stderr
+
+
+def test_table(sample):
+    path = sample.folder / "motion/msd.csv"
+    done = pillion("table", path, "--columns", "lag,msd_O", "--rows", 3)
+    assert done.returncode == 0
+    lines = done.stdout.splitlines()
+    assert lines[0] == "Mean squared displacement (analysis motion, stage msd)"
+    assert "diffusion_O = 2.47e-05 Å^2/fs" in lines
+    assert lines[-5].split() == ["lag", "[fs]", "msd_O", "[Å^2]"]
+    assert lines[-4].split() == ["0", "0"]
+    assert lines[-1] == "… 38 more rows"
+
+
+def test_table_without_such_a_column(sample):
+    done = pillion("table", sample.folder / "motion/msd.csv", "--columns", "msd_Xe")
+    assert done.returncode == 1
+    assert "no column 'msd_Xe'; it has lag" in done.stderr
+
+
+def test_wrong_use():
+    assert pillion().returncode == 2
+    assert pillion("dance").returncode == 2

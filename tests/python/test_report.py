@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The page of a run: it is whole by itself, and everything that a run says is on it."""
+
+import re
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import pytest
+from pillion import Error, make_report
+from pillion.tables import read_table
+
+from sample import make_sample
+
+
+@pytest.fixture
+def sample(tmp_path):
+    return make_sample(tmp_path)
+
+
+VOID = {"meta", "link", "br", "img", "input", "hr"}
+
+
+class Page(HTMLParser):
+    """Tags with their attributes, text per line, and whether tags close as they open."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.texts, self.open = [], [], []
+        self.feed(text)
+        self.close()
+        assert not self.open, f"not closed: {self.open}"
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+    @property
+    def text(self):
+        return " ".join("".join(self.texts).split())
+
+    @property
+    def labels(self):
+        return [a["aria-label"] for tag, a in self.tags if tag == "svg"]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A run with its page, for tests that only look."""
+    return make_sample(tmp_path_factory.mktemp("whole"))
+
+
+@pytest.fixture(scope="module")
+def page(whole):
+    made = make_report(whole.folder)
+    assert made.problems == []
+    assert made.path == whole.folder / "report.html"
+    return Page(made.path.read_text(encoding="utf-8"))
+
+
+def test_loads_nothing(page):
+    loading = {"script", "link", "img", "iframe", "object", "embed", "audio", "video", "source"}
+    assert not loading & {tag for tag, _ in page.tags}
+    for tag, attributes in page.tags:
+        for name, value in attributes.items():
+            if name in {"href", "src", "xlink:href", "data", "action", "srcset"}:
+                assert value.startswith("#"), f"<{tag} {name}={value}>"
+            assert "url(" not in (value or "") or "url(#" in value
+    style = "".join(page.texts)
+    assert "@import" not in style
+    assert "url(http" not in style
+
+
+def test_ids_are_unique_and_references_hold(page):
+    ids = [a["id"] for _, a in page.tags if "id" in a]
+    assert len(ids) == len(set(ids))
+    used = {a["xlink:href"][1:] for _, a in page.tags if "xlink:href" in a}
+    used |= {
+        m for _, a in page.tags for v in a.values() for m in re.findall(r"url\(#(.*?)\)", v or "")
+    }
+    assert used
+    assert used <= set(ids)
+
+
+def test_plots_are_well_formed_and_have_their_curves(whole, page):
+    text = (whole.folder / "report.html").read_text(encoding="utf-8")
+    for number, svg in enumerate(re.findall(r"<svg.*?</svg>", text, flags=re.DOTALL)):
+        root = ElementTree.fromstring(svg)
+        curves = root.get("aria-label").split(": ")[1].split(", ")
+        groups = [g.get("id") for g in root.iter("{http://www.w3.org/2000/svg}g") if g.get("id")]
+        if not root.get("aria-label").startswith("timeline"):
+            drawn = [g for g in groups if re.search(r"-curve-\d+$", g)]
+            assert len(drawn) == len(curves), f"plot {number}"
+
+
+def test_every_curve_is_there(whole, page):
+    named = {name for label in page.labels for name in re.split(": |, ", label)}
+    for path in ("structure/rdf.csv", "motion/msd.csv", "motion/vacf.csv"):
+        columns = list(read_table(whole.folder / path).columns)[1:]
+        assert set(columns) - {"lag_steps"} <= named
+    assert {"min", "max", "mean", "standard_deviation", "rms"} <= named
+    assert {f"density at step {step}" for step in range(0, 1001, 200)} <= named
+
+
+def test_diffusion_coefficients(page):
+    assert "0.131" in page.text  # 1.31e-05 Å²/fs in 1e-9 m²/s
+    assert "0.202" in page.text
+    assert "0.247" in page.text
+    assert page.text.count("slope of the mean squared displacement") == 3
+    assert page.text.count("integral of the velocity autocorrelation") == 3
+
+
+def test_every_cost_is_there(whole, page):
+    titles = " ".join(a["title"] for _, a in page.tags if "title" in a)
+    for analysis in whole.analyses:
+        seconds = analysis["seconds"]
+        for kind in ("simulation", "sidecar", "stall"):
+            if seconds[kind]["max"] > 0:
+                assert f"mean {seconds[kind]['mean']}, max {seconds[kind]['max']} s" in titles
+        assert f"{seconds['synchronous_estimate']} s" in titles
+        assert f"{analysis['bytes_moved']} bytes" in titles
+        assert analysis["name"] in page.text
+    for shown in ("41.2 ms (61.8 ms)", "3.21 s (4.01 s)", "12.3 ms (45.6 ms)", "1.19 s (9.67 %)"):
+        assert shown in page.text
+    assert "0.335 %" in page.text  # 0.0412 s of 12.3 s
+    assert "0.169 %" in page.text  # 0.0187 s and 0.0021 s of stall
+    assert "magnitude → histogram" in page.text
+    assert "hybrid" in page.text
+
+
+def test_total_share(page):
+    total = 0.0412 + 0.0353 + 0.00345 + 0.0187 + 0.0021
+    assert f"took {100 * total / 12.3:.3g} % of the simulation" in page.text
+
+
+def test_configuration_and_version(page):
+    assert "# <structure> & more" in page.text
+    assert "Pillion 0.1.0" in page.text
+
+
+def test_warnings_are_prominent(sample):
+    sample.warnings.append("2 publications were <skipped>")
+    sample.analyses[0]["disabled"] = "rdf: no atoms at all"
+    sample.write(products=[p for p in sample.products if p["stage"] == "msd"])
+    page = Page(make_report(sample.folder).path.read_text(encoding="utf-8"))
+    assert "2 warnings" in page.text
+    assert "2 publications were <skipped>" in page.text
+    assert "analysis structure was disabled: rdf: no atoms at all" in page.text
+    assert page.text.index("2 warnings") < page.text.index("Diffusion coefficients")
+
+
+def test_no_warning_no_section(page):
+    assert not re.search(r"\d warnings?\b", page.text)
+
+
+def test_a_broken_table_does_not_hide_the_others(sample):
+    (sample.folder / "motion/msd.csv").write_text("# pillion: table 1\n")
+    (sample.folder / "motion/vacf.csv").unlink()
+    made = make_report(sample.folder)
+    assert len(made.problems) == 2
+    page = Page(made.path.read_text(encoding="utf-8"))
+    assert "2 warnings" in page.text
+    assert "msd.csv has a head without columns" in page.text
+    assert "g(r) over r: g_ion_O, g_O_O" in page.labels
+
+
+def test_a_file_per_step_is_one_product(sample, page):
+    assert page.text.count("Distribution of velocity") == 1
+    assert "11 steps from 0 to 1000" in page.text
+    stray = sample.folder / "speeds/histogram_velocity.000002000.csv"
+    stray.write_text("of an earlier, longer run")
+    sample.write(products=[p for p in sample.products if p["analysis"] == "speeds"])
+    made = make_report(sample.folder)
+    assert made.problems == []
+    (sample.folder / "speeds/histogram_velocity.000001000.csv").unlink()
+    assert "there is no such file" in make_report(sample.folder).problems[0]
+
+
+def test_a_missing_timeline_is_told(sample):
+    (sample.folder / "timeline.json").unlink()
+    sample.write(products=[])
+    made = make_report(sample.folder)
+    assert ["timeline.json" in problem for problem in made.problems] == [True]
+
+
+def test_a_product_outside_the_folder_is_refused(sample):
+    sample.write(products=[sample.products[0] | {"path": "../secret.csv"}])
+    assert "outside the output folder" in make_report(sample.folder).problems[0]
+
+
+def test_a_run_without_products_or_analyses(sample):
+    sample.write(products=[], analyses=[])
+    page = Page(make_report(sample.folder).path.read_text(encoding="utf-8"))
+    assert "Diffusion" not in page.text
+    assert "12.3 s" in page.text
+
+
+def test_no_report(tmp_path):
+    with pytest.raises(Error, match="when the session closes"):
+        make_report(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "not JSON"),
+        ("[]", "no run report"),
+        ('{"pillion": "report 2"}', "found 'report 2'"),
+        ('{"pillion": "report 1", "run": {}, "version": "1"}', "lacks the entry"),
+    ],
+)
+def test_broken_report(tmp_path, text, message):
+    (tmp_path / "report.json").write_text(text)
+    with pytest.raises(Error, match=message):
+        make_report(tmp_path)
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_an_entry_that_is_missing_is_named(sample):
+    del sample.analyses[1]["seconds"]["stall"]
+    sample.write()
+    with pytest.raises(Error, match="lacks the entry 'stall'"):
+        make_report(sample.folder)

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Reading table products: values come back bit for bit, and broken files are told apart."""
+
+import math
+
+import numpy as np
+import pytest
+from pillion import Error, read_table
+
+from sample import CONFIGURATION, table_text
+
+REALS = np.array([0.1, 1e-300, -math.pi, 1e22, math.nan, math.inf])
+INTEGERS = np.array([0, 1, -5, 2**62, 7, 2**53 + 1])
+
+
+@pytest.fixture
+def path(tmp_path):
+    path = tmp_path / "made.csv"
+    columns = [("x", "Å", REALS), ("n", "", INTEGERS)]
+    attributes = [("tiny", 1e-05, "Å^2/fs"), ("origins", "1e-05", ""), ("whole", 3, "")]
+    text = table_text(
+        title='A "title"',
+        analysis="a",
+        stage="s",
+        name="made",
+        columns=columns,
+        attributes=attributes,
+        step=42,
+        time=21.5,
+        skipped=3,
+    )
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_columns_come_back_bit_for_bit(path):
+    table = read_table(path)
+    np.testing.assert_array_equal(table["x"], REALS)
+    np.testing.assert_array_equal(table["n"], INTEGERS)
+    assert table["x"].dtype == np.float64
+    assert table["n"].dtype == np.int64
+    assert table.rows == len(REALS)
+    assert [c.units for c in table.columns.values()] == ["Å", ""]
+
+
+def test_head(path):
+    table = read_table(path)
+    assert (table.title, table.analysis, table.stage, table.name) == ('A "title"', "a", "s", "made")
+    assert (table.step, table.time, table.time_units) == (42, 21.5, "fs")
+    assert (table.publications, table.skipped) == (21, 3)
+    assert table.configuration == CONFIGURATION
+
+
+def test_attributes_keep_their_kind(path):
+    attributes = read_table(path).attributes
+    assert attributes["tiny"].value == 1e-05
+    assert attributes["tiny"].units == "Å^2/fs"
+    assert attributes["origins"].value == "1e-05"
+    assert attributes["whole"].value == 3
+
+
+def test_number_without_a_point_is_a_number(path):
+    path.write_text(path.read_text().replace("value: 1e-05, units", "value: 1e-7, units"))
+    assert read_table(path).attributes["tiny"].value == 1e-7
+
+
+def test_no_rows(path):
+    text = path.read_text()
+    path.write_text(text[: text.index("x,n\n") + 4])
+    assert read_table(path).rows == 0
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("# pillion: table 1", "# pillion: table 9", "table 9"),
+        ("# pillion: table 1\n", "", "no table of Pillion"),
+        ("# title:", "# title: [", "not YAML"),
+        ("x,n\n", "x,m\n", r"names the columns \['x', 'n'\], the file \['x', 'm'\]"),
+        ("0.1,0\n", "0.1\n", "row 1 has 1 values, expected 2"),
+        ("0.1,0\n", "0.1,zero\n", "column 'n' holds something that is no number"),
+        ("# step: 42", "# step: many", "head that lacks or garbles"),
+        ("# stage:", "# stags:", "'stage'"),
+    ],
+)
+def test_broken(path, old, new, message):
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+    with pytest.raises(Error, match=message) as caught:
+        read_table(path)
+    assert str(path) in str(caught.value)
+
+
+def test_cut_short(path):
+    path.write_text(path.read_text()[:-3])
+    with pytest.raises(Error, match="cut short"):
+        read_table(path)
+
+
+def test_missing_and_not_text(tmp_path):
+    with pytest.raises(Error, match="cannot read"):
+        read_table(tmp_path / "none.csv")
+    (tmp_path / "picture.csv").write_bytes(b"\x89PNG\xff\xfe")
+    with pytest.raises(Error, match="not UTF-8"):
+        read_table(tmp_path / "picture.csv")

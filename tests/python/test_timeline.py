@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Timelines made fit for a picture: nothing of any length is lost by joining spans."""
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+from pillion import Error
+from pillion.timeline import Span, close_up, merged, read_timeline, whole
+
+from sample import make_sample
+
+
+@pytest.fixture
+def sample(tmp_path):
+    return make_sample(tmp_path)
+
+
+def test_ranks_in_order(sample):
+    strips = read_timeline(sample.folder / "timeline.json")
+    assert [s.label for s in strips] == [
+        "simulation 0",
+        "simulation 1",
+        "simulation 2",
+        "sidecar 0",
+    ]
+    assert len(strips[0].spans) == 21
+    assert len(strips[3].spans) == 63
+    assert {s.kind for s in strips[0].spans} == {"publish"}
+    assert {s.kind for s in strips[3].spans} == {"structure", "motion", "speeds"}
+
+
+def test_whole_run_ends_with_the_last_event(sample):
+    window = whole(read_timeline(sample.folder / "timeline.json"))
+    assert window.begin == 0
+    assert window.end == pytest.approx(12.0 + 0.002 + 2 * 0.095 + 0.09)
+
+
+def test_close_up_shows_three_publications(sample):
+    window = close_up(read_timeline(sample.folder / "timeline.json"))
+    assert window.end - window.begin == pytest.approx(3 * 0.6)
+    assert len(window.strips[0].spans) == 3
+
+
+def test_merging_keeps_what_is_covered():
+    rng = np.random.default_rng(3)
+    begins = rng.uniform(0, 10, 400)
+    spans = [Span("a" if i % 2 else "b", t, t + 0.01) for i, t in enumerate(begins)]
+    points = np.linspace(0, 10.1, 5001)
+    for kind in "ab":
+        mine = [s for s in spans if s.kind == kind]
+        joined = [s for s in merged(spans, 0.02) if s.kind == kind]
+        assert all(b.begin - a.end > 0.02 for a, b in itertools.pairwise(joined))
+        inside = [any(s.begin <= p <= s.end for s in joined) for p in points]
+        near = [min(max(s.begin - p, p - s.end) for s in mine) for p in points]
+        assert all(i or n > 0 for i, n in zip(inside, near, strict=True))
+        assert all(n <= 0.01 or not i for i, n in zip(inside, near, strict=True))
+
+
+def test_no_event_is_no_picture(tmp_path):
+    path = tmp_path / "timeline.json"
+    path.write_text('{"traceEvents": []}')
+    assert whole(read_timeline(path)) is None
+    assert close_up(read_timeline(path)) is None
+
+
+@pytest.mark.parametrize("text", ["", "[", '{"events": []}', json.dumps({"traceEvents": [{}]})])
+def test_broken(tmp_path, text):
+    path = tmp_path / "timeline.json"
+    path.write_text(text)
+    with pytest.raises(Error, match="no trace"):
+        read_timeline(path)
