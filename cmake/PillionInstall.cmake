@@ -38,11 +38,7 @@ install(
   DESTINATION ${pillion_noop_dir}/pillion
 )
 
-install(
-  EXPORT pillionTargets
-  NAMESPACE pillion::
-  DESTINATION ${pillion_package_dir}
-)
+install(EXPORT pillionTargets NAMESPACE pillion:: DESTINATION ${pillion_package_dir})
 configure_package_config_file(
   ${CMAKE_CURRENT_LIST_DIR}/pillionConfig.cmake.in
   ${PROJECT_BINARY_DIR}/pillionConfig.cmake
@@ -54,8 +50,6 @@ write_basic_package_version_file(
   COMPATIBILITY SameMinorVersion
 )
 install(
-  FILES
-    ${PROJECT_BINARY_DIR}/pillionConfig.cmake
-    ${PROJECT_BINARY_DIR}/pillionConfigVersion.cmake
+  FILES ${PROJECT_BINARY_DIR}/pillionConfig.cmake ${PROJECT_BINARY_DIR}/pillionConfigVersion.cmake
   DESTINATION ${pillion_package_dir}
 )

@@ -21,7 +21,7 @@ cmake -S "$source" -B "$build" -DCMAKE_BUILD_TYPE=Release \
   -DMPI_C_COMPILER="$bin/mpicc" -DMPI_CXX_COMPILER="$bin/mpicxx" \
   -DMPIEXEC_EXECUTABLE="$bin/mpiexec" \
   -DPILLION_TESTS=OFF -DPILLION_EXAMPLES=OFF -DPILLION_BENCH=OFF \
-  -DPILLION_LAMMPS=ON -DPILLION_LAMMPS_PLUGIN=ON \
-  -DLAMMPS_INCLUDE_DIR="$include" -DLAMMPS_LIBRARY=LAMMPS_LIBRARY-NOTFOUND "$@"
+  -DPILLION_LAMMPS=ON -DPILLION_LAMMPS_PLUGIN=ON -DPILLION_LAMMPS_PROGRAM=OFF \
+  -DLAMMPS_INCLUDE_DIR="$include" "$@"
 cmake --build "$build" --parallel "${PILLION_BUILD_JOBS:-2}"
 echo "$build/lib/pillion_lammps_plugin.so"

@@ -60,14 +60,16 @@ FixOptions read_fix_options(const std::vector<std::string>& texts) {
     const std::string keyword = words.keyword();
     const std::string& value = words.value(keyword);
     if (keyword == "config") options.ride.file = value;
+    else if (keyword == "restart") options.ride.restart = value;
     else if (keyword == "set") options.ride.settings.emplace_back(value, words.value(keyword));
     else if (keyword == "comm") options.universe = one_of(keyword, value, "universe", "world");
     else if (keyword == "every") options.every = whole(keyword, value);
     else if (keyword == "checkpoint") options.checkpoint = one_of(keyword, value, "yes", "no");
     else if (keyword == "progress") options.progress = number(keyword, value, 0);
     else
-      throw std::runtime_error("fix pillion: unknown keyword '" + keyword +
-                               "'; known are config, set, comm, every, checkpoint, progress");
+      throw std::runtime_error(
+          "fix pillion: unknown keyword '" + keyword +
+          "'; known are config, restart, set, comm, every, checkpoint, progress");
   }
   return options;
 }

@@ -11,7 +11,7 @@
 namespace pillion::lammps {
 
 struct FixOptions {
-  RideOptions ride;        ///< `config FILE`, `set NAME VALUE`; the file is empty if not given
+  RideOptions ride;        ///< `config FILE`, `restart PATH`, `set NAME VALUE`; "" if not given
   bool universe = false;   ///< `comm universe`: open over MPI_COMM_WORLD, sidecars included
   int every = 1;           ///< `every N`: offer only steps that N divides
   bool checkpoint = true;  ///< `checkpoint yes|no`: save analyses beside every restart file

@@ -4,6 +4,7 @@
 // (error->one).
 #include "fix_pillion.hpp"
 
+#include <cstdio>
 #include <cstring>
 #include <exception>
 
@@ -13,12 +14,6 @@
 namespace pillion::lammps {
 
 namespace {
-
-FixOptions options_of(LAMMPS_NS::Error* error, int argc, char** argv) {
-  try {
-    return read_fix_options({argv + 3, argv + argc});
-  } catch (const std::exception& problem) { error->all(FLERR, std::string(problem.what())); }
-}
 
 pillion_domain domain_of(const LAMMPS_NS::Domain& box) {
   pillion_domain domain{};
@@ -37,6 +32,12 @@ pillion_domain domain_of(const LAMMPS_NS::Domain& box) {
 
 }  // namespace
 
+/// LAMMPS writes errors to its screen and its log; who turned the screen off is told all the same.
+void FixPillion::fail(const std::string& message) {
+  if (comm->me == 0 && screen == nullptr) std::fprintf(stderr, "ERROR: %s\n", message.c_str());
+  error->all(FLERR, message);
+}
+
 template <class F>
 void FixPillion::alike(F&& body) {
   std::string problem;
@@ -44,7 +45,7 @@ void FixPillion::alike(F&& body) {
     body();
     return;
   } catch (const std::exception& e) { problem = e.what(); }
-  error->all(FLERR, problem);
+  fail(problem);
 }
 
 template <class F>
@@ -57,10 +58,9 @@ void FixPillion::alone(F&& body) {
   error->one(FLERR, problem);
 }
 
-FixPillion::FixPillion(LAMMPS_NS::LAMMPS* lmp, int argc, char** argv)
-    : Fix(lmp, argc, argv),
-      options_(options_of(error, argc, argv)),
-      progress_(comm->me == 0 ? options_.progress : 0) {
+FixPillion::FixPillion(LAMMPS_NS::LAMMPS* lmp, int argc, char** argv) : Fix(lmp, argc, argv) {
+  alike([&] { options_ = read_fix_options({argv + 3, argv + argc}); });
+  progress_ = ProgressLine(comm->me == 0 ? options_.progress : 0);
   nevery = options_.every;
   restart_file = options_.checkpoint ? 1 : 0;
   vector_flag = 1;
@@ -68,23 +68,19 @@ FixPillion::FixPillion(LAMMPS_NS::LAMMPS* lmp, int argc, char** argv)
   global_freq = 1;
   extvector = 0;
   dynamic_group_allow = 1;
-  if (atom->tag_enable == 0) error->all(FLERR, std::string("fix pillion needs atom ids"));
+  if (atom->tag_enable == 0) fail("fix pillion needs atom ids");
   open();
-  alike([&] {
-    set_units(ride_->session(), units_of(update->unit_style));
-    pillion_progress progress{};
-    check(pillion_get_progress(ride_->session(), &progress));
-    offered_ = progress.step;
-  });
+  alike([&] { set_units(ride_->session(), units_of(update->unit_style)); });
 }
 
 void FixPillion::open() {
   ride_ = Ride::of_process();
   if (ride_ != nullptr && !options_.ride.file.empty())
-    error->all(FLERR, std::string("fix pillion: the session is open already; give the file to "
-                                  "pillion-lmp, not by the keyword config"));
+    fail(
+        "fix pillion: the session is open already; say `pillion-lmp -pillion FILE`, not `config "
+        "FILE`");
   if (ride_ == nullptr && options_.ride.file.empty())
-    error->all(FLERR, std::string("fix pillion needs the keyword config and a YAML file"));
+    fail("fix pillion needs the keyword config and a YAML file");
   if (ride_ == nullptr) {
     options_.ride.role = PILLION_ROLE_SIMULATION;
     alike([&] {
@@ -95,9 +91,9 @@ void FixPillion::open() {
   int size = 0;
   MPI_Comm_size(ride_->communicator(), &size);
   if (size != comm->nprocs)
-    error->all(FLERR, std::string("fix pillion: LAMMPS has ") + std::to_string(comm->nprocs) +
-                          " ranks here and the session " + std::to_string(size) +
-                          " simulation ranks; partitions are not supported");
+    fail("fix pillion: LAMMPS has " + std::to_string(comm->nprocs) +
+         " ranks here and the session " + std::to_string(size) +
+         " simulation ranks; partitions are not supported");
 }
 
 FixPillion::~FixPillion() {
@@ -118,7 +114,7 @@ void FixPillion::init() {
   int count = 0;
   for (int i = 0; i < modify->nfix; ++i)
     if (std::strcmp(modify->fix[i]->style, style) == 0) ++count;
-  if (count > 1) error->all(FLERR, std::string("only one fix pillion may be defined at a time"));
+  if (count > 1) fail("only one fix pillion may be defined at a time");
 }
 
 void FixPillion::share() {
@@ -144,8 +140,8 @@ double FixPillion::time() const {
   return update->atime + static_cast<double>(update->ntimestep - update->atimestep) * update->dt;
 }
 
-/// A run command begins with the step that ended the one before, or the run that wrote the restart
-/// file; that step is not offered again.
+/// A run command begins with the step that ended the one before; that is not offered again. Neither
+/// is, by the session, the step at which a restart file was written.
 void FixPillion::offer() {
   const auto step = update->ntimestep;
   if (step == offered_) return;

@@ -30,6 +30,7 @@ class FixPillion : public LAMMPS_NS::Fix {
   double compute_vector(int index) override;
 
  private:
+  [[noreturn]] void fail(const std::string& message);
   void open();
   void ready();
   void offer();

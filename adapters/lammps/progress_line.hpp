@@ -13,7 +13,7 @@ namespace pillion::lammps {
 class ProgressLine {
  public:
   /// `seconds` between lines; 0 for none.
-  explicit ProgressLine(double seconds);
+  explicit ProgressLine(double seconds = 0);
 
   /// Shows the line if it is time to. `last_step`: of the current run command.
   void update(const pillion_session* session, int64_t last_step);

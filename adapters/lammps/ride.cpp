@@ -21,6 +21,7 @@ Options make_options(const RideOptions& wanted) {
   Options options(raw, &pillion_options_free);
   check(pillion_options_set_catalogue(raw, catalogue_text()));
   check(pillion_options_set_role(raw, wanted.role));
+  if (!wanted.restart.empty()) check(pillion_options_set_restart(raw, wanted.restart.c_str()));
   for (const auto& [name, value] : wanted.settings)
     check(pillion_options_set(raw, name.c_str(), value.c_str()));
   return options;

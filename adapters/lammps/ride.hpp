@@ -16,6 +16,7 @@ namespace pillion::lammps {
 struct RideOptions {
   std::string file;                                           ///< the YAML file
   std::vector<std::pair<std::string, std::string>> settings;  ///< values of $name in it
+  std::string restart;  ///< what a checkpoint saved, to go on from; "" to begin anew
   pillion_role role = PILLION_ROLE_ANY;
 };
 

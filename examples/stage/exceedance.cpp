@@ -70,8 +70,9 @@ class Exceedance final : public stage::Stage {
     else
       for (int axis = 0; axis < description_.axes; ++axis)
         size[axis] = block.hi()[axis] - block.lo()[axis];
-    const int64_t* stride = block[0].raw().strides;
-    block[0].visit([&](const auto* values) {
+    const stage::Array array = block[0];
+    const int64_t* stride = array.raw().strides;
+    array.visit([&](const auto* values) {
       for (int64_t k = 0; k < size[2]; ++k)
         for (int64_t j = 0; j < size[1]; ++j)
           for (int64_t i = 0; i < size[0]; ++i)

@@ -78,7 +78,7 @@ bool run(const std::string& restart, int64_t first) {
   if (rank == 0) std::remove(table_path);  // what an earlier run left proves nothing
   MPI_Barrier(MPI_COMM_WORLD);
   pillion::Options options;
-  options.set("sidecars", ranks > 1 ? 1 : 0).set("restart", restart);
+  options.set("sidecars", ranks > 1 ? 1 : 0).restart(restart);
   auto session = pillion::Session::open("pillion.yaml", MPI_COMM_WORLD, options);
   if (!session.serve()) simulate(session, first, all_steps);
   session.close();

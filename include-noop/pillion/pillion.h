@@ -102,6 +102,12 @@ static inline pillion_status pillion_options_set_catalogue(pillion_options* opti
   return PILLION_OK;
 }
 
+static inline pillion_status pillion_options_set_restart(pillion_options* options,
+                                                         const char* path) {
+  (void)options, (void)path;
+  return PILLION_OK;
+}
+
 static inline pillion_status pillion_options_set_log(pillion_options* options,
                                                      pillion_log_handler handler, void* context) {
   (void)options, (void)handler, (void)context;

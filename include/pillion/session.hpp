@@ -112,6 +112,11 @@ class Options {
     catalogue_ = yaml;
     return *this;
   }
+  /// Directory of a checkpoint to resume from; overrides `restart` of the YAML file.
+  Options& restart(const std::string& path) {
+    restart_ = path;
+    return *this;
+  }
   /// Who receives log messages, instead of standard error. An empty function is silence. What it
   /// throws is lost.
   Options& log(Log log) {
@@ -124,6 +129,7 @@ class Options {
   std::vector<std::pair<std::string, std::string>> parameters_;
   Role role_ = Role::Any;
   std::string catalogue_;
+  std::string restart_;
   std::shared_ptr<Log> log_;
 };
 
@@ -186,7 +192,8 @@ class Session {
   }
 
   /// Shares `count` particles' values of a field, components interleaved; as for share, nothing is
-  /// copied. Throws if the range is no whole multiple of the count.
+  /// copied. Throws if the range is no whole multiple of the count; of arrays that are longer than
+  /// what they hold, share a pointer.
   template <Shareable R>
   void share_particles(const std::string& field, R&& values, int64_t count, int32_t block = 0) {
     expect_multiple(field, std::ranges::size(values), count);
@@ -284,6 +291,7 @@ inline Session Session::open(const std::string& file, MPI_Comm comm, const Optio
   check(pillion_options_set_role(raw, static_cast<pillion_role>(options.role_)));
   if (!options.catalogue_.empty())
     check(pillion_options_set_catalogue(raw, options.catalogue_.c_str()));
+  if (!options.restart_.empty()) check(pillion_options_set_restart(raw, options.restart_.c_str()));
   if (options.log_) check(pillion_options_set_log(raw, &forward_log, options.log_.get()));
   Session session(options.log_);
   check(pillion_open_with(file.c_str(), comm, raw, &session.handle_));

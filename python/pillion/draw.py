@@ -14,6 +14,7 @@ from itertools import cycle
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+
 from pillion import units
 from pillion.plots import Plot
 from pillion.timeline import Strip, Window

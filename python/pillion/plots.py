@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 import numpy as np
+
 from pillion.tables import Column, Table
 
 COMPONENTS = {"x", "y", "z", "xx", "yy", "zz", "xy", "xz", "yz"}

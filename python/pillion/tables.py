@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Table products: a head of comment lines that is one YAML document, then CSV.
 
-`read_table` returns the columns as NumPy arrays (int64 where every entry is an integer, float64
-otherwise) with their units, the table's attributes, and where, when and by what it was made.
-docs/products.md describes the format.
+`read_table` returns the columns as NumPy arrays (int64 or float64, as the head says) with their
+units, the table's attributes, and where, when and by what it was made. docs/products.md describes
+the format.
 """
 
 import re
@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import yaml
+
 from pillion.errors import Error
 
 FORMAT = "table 1"
@@ -97,7 +98,7 @@ def read_table(path: str | Path) -> Table:
 def _read_head(path: Path, lines: list[str]) -> dict[str, Any]:
     try:
         # The loader is a safe one.
-        head = yaml.load("\n".join(line[2:] for line in lines), Loader=_Loader)  # noqa: S506
+        head = yaml.load("\n".join(line[2:] for line in lines), Loader=_Loader)
     except yaml.YAMLError as error:
         raise Error(f"{path} has a head that is not YAML: {error}") from error
     found = head.get("pillion") if isinstance(head, dict) else None
@@ -108,11 +109,14 @@ def _read_head(path: Path, lines: list[str]) -> dict[str, Any]:
     return head
 
 
-def _array(path: Path, name: str, texts: list[str]) -> np.ndarray:
-    try:
-        return np.array([int(text) for text in texts], dtype=np.int64)
-    except (ValueError, OverflowError):
-        pass
+def _array(path: Path, name: str, kind: str | None, texts: list[str]) -> np.ndarray:
+    """Values of a column of this type; without a type, integers if all look like it."""
+    if kind != "float64":
+        try:
+            return np.array([int(text) for text in texts], dtype=np.int64)
+        except (ValueError, OverflowError):
+            if kind == "int64":
+                raise Error(f"{path}: column '{name}' holds something that is no integer") from None
     try:
         return np.array([float(text) for text in texts], dtype=np.float64)
     except ValueError as error:
@@ -120,7 +124,7 @@ def _array(path: Path, name: str, texts: list[str]) -> np.ndarray:
 
 
 def _read_columns(path: Path, head: dict[str, Any], lines: list[str]) -> dict[str, Column]:
-    described = {str(c["name"]): str(c.get("units") or "") for c in head["columns"]}
+    described = {str(c["name"]): c for c in head["columns"]}
     names = lines[0].split(",") if lines else []
     if names != list(described):
         raise Error(f"{path}: the head names the columns {list(described)}, the file {names}")
@@ -129,8 +133,12 @@ def _read_columns(path: Path, head: dict[str, Any], lines: list[str]) -> dict[st
         if len(row) != len(names):
             raise Error(f"{path}: row {number} has {len(row)} values, expected {len(names)}")
     return {
-        name: Column(name, units, _array(path, name, [row[i] for row in rows]))
-        for i, (name, units) in enumerate(described.items())
+        name: Column(
+            name,
+            str(entry.get("units") or ""),
+            _array(path, name, entry.get("type"), [row[i] for row in rows]),
+        )
+        for i, (name, entry) in enumerate(described.items())
     }
 
 

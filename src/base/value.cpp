@@ -76,8 +76,12 @@ const Value* Reader::find(const std::string& key) {
 
 const Value& Reader::require(const std::string& key) {
   const Value* value = find(key);
-  if (value == nullptr) map_.fail(fmt::format("{} lacks '{}'", what_, key));
-  return *value;
+  if (value != nullptr) return *value;
+  std::vector<std::string> present;
+  for (const auto& [name, entry] : map_.entries) present.push_back(name);
+  const auto near = closest(key, present);
+  map_.fail(fmt::format("{} lacks '{}'{}", what_, key,
+                        near ? fmt::format("; is '{}' meant to be it?", *near) : ""));
 }
 
 void Reader::finish() const {

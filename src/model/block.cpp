@@ -7,6 +7,7 @@
 namespace pillion::model {
 
 bool overlap(const Box& a, const Box& b) {
+  if (a.volume() == 0 || b.volume() == 0) return false;
   for (int axis = 0; axis < 3; ++axis)
     if (a.lo[axis] >= b.hi[axis] || b.lo[axis] >= a.hi[axis]) return false;
   return true;

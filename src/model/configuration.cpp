@@ -134,6 +134,7 @@ Configuration read_configuration(const std::string& text, const std::string& fil
   Configuration configuration;
   configuration.text = text;
   configuration.file = file;
+  configuration.parameters = parameters;
   if (!catalogue_text.empty()) {
     const Value offered = base::parse_yaml(catalogue_text, "the program's catalogue", parameters);
     configuration.catalogue.read(offered.find("meshes"), offered.find("fields"));

@@ -52,6 +52,7 @@ struct AnalysisSpec {
 struct Configuration {
   std::string text;  ///< the file as it was read
   std::string file;
+  base::Parameters parameters;  ///< given from outside; the file's own are in its text
   std::string output = "results";
   std::string time_units;
   std::string restart;  ///< "" if the run does not resume

@@ -42,8 +42,9 @@ void put_head(Buffer& out, const pillion_table& table, const Origin& origin) {
   fmt::format_to(to, "# publications: {}\n# skipped: {}\n# columns:\n", origin.publications,
                  origin.skipped);
   for (int32_t c = 0; c < table.column_count; ++c)
-    fmt::format_to(to, "#   - {{name: {}, units: {}}}\n", q(table.columns[c].name),
-                   q(table.columns[c].units));
+    fmt::format_to(to, "#   - {{name: {}, units: {}, type: {}}}\n", q(table.columns[c].name),
+                   q(table.columns[c].units),
+                   q(table.columns[c].integers != nullptr ? "int64" : "float64"));
   fmt::format_to(to, "# attributes:{}\n", table.attribute_count == 0 ? " []" : "");
   for (int32_t a = 0; a < table.attribute_count; ++a) {
     const auto& attribute = table.attributes[a];
@@ -54,8 +55,12 @@ void put_head(Buffer& out, const pillion_table& table, const Origin& origin) {
 }
 
 // As a quoted text, so that whatever the user wrote, tabs and odd indents too, is kept as it was.
-void put_configuration(Buffer& out, const std::string& text) {
-  fmt::format_to(std::back_inserter(out), "# configuration: {}\n", base::json_text(text));
+void put_configuration(Buffer& out, const Origin& origin) {
+  auto to = std::back_inserter(out);
+  fmt::format_to(to, "# parameters:{}\n", origin.parameters.empty() ? " {}" : "");
+  for (const auto& [name, value] : origin.parameters)
+    fmt::format_to(to, "#   {}: {}\n", base::json_text(name), base::json_text(value));
+  fmt::format_to(to, "# configuration: {}\n", base::json_text(origin.configuration));
 }
 
 void put_rows(Buffer& out, const pillion_table& table) {
@@ -99,7 +104,7 @@ std::string format_table(const pillion_table& table, const Origin& origin) {
   check_table(table);
   Buffer out;
   put_head(out, table, origin);
-  put_configuration(out, origin.configuration);
+  put_configuration(out, origin);
   put_rows(out, table);
   return fmt::to_string(out);
 }

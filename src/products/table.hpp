@@ -6,6 +6,7 @@
 #include <pillion/stage.h>
 
 #include <cstdint>
+#include <map>
 #include <string>
 
 namespace pillion::products {
@@ -15,6 +16,7 @@ struct Origin {
   std::string analysis;
   std::string stage;
   std::string configuration;
+  std::map<std::string, std::string> parameters;  ///< given to the configuration from outside
   std::string time_units;
   int64_t step = 0;
   double time = 0;

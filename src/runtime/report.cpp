@@ -156,11 +156,14 @@ std::string format_report(const Run& run, const Outcome& outcome, const Statemen
                       json_text(p.analysis), json_text(p.stage), json_text(p.path), json_text(p.title)));
     for (const auto& warning : s.warnings) warnings.push_back("    " + json_text(warning));
   }
+  std::vector<std::string> parameters;
+  for (const auto& [name, value] : run.configuration.parameters)
+    parameters.push_back(json_text(name) + ": " + json_text(value));
   return fmt::format(
       "{{\n  \"pillion\": \"report 1\", \"version\": {},\n{},\n{},\n  \"analyses\": [\n{}\n  ],\n"
-      "  \"products\": [\n{}\n  ],\n  \"warnings\": [\n{}\n  ],\n  \"configuration\": {}\n}}\n",
+      "  \"products\": [\n{}\n  ],\n  \"warnings\": [\n{}\n  ],\n  \"parameters\": {{{}}},\n  \"configuration\": {}\n}}\n",
       json_text(PILLION_VERSION), format_run(run, outcome), format_sidecars(run, outcome, all),
-      fmt::join(analyses, ",\n"), fmt::join(products, ",\n"), fmt::join(warnings, ",\n"),
+      fmt::join(analyses, ",\n"), fmt::join(products, ",\n"), fmt::join(warnings, ",\n"), fmt::join(parameters, ", "),
       json_text(run.configuration.text));
 }
 

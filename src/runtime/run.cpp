@@ -31,6 +31,7 @@ products::Origin Run::origin(size_t analysis) const {
   products::Origin origin;
   origin.analysis = configuration.analyses[analysis].name;
   origin.configuration = configuration.text;
+  origin.parameters = configuration.parameters;
   origin.time_units = configuration.time_units;
   return origin;
 }

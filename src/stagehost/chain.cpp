@@ -71,7 +71,6 @@ std::optional<Error> Chain::each(Circumstances& circumstances, Deed&& deed) {
   comm::Fence fence(*circumstances.peers);
   circumstances.fence = &fence;
   circumstances.catalogue = &catalogue_;
-  circumstances.origin.publications = publications_;
   for (auto& stage : stages_) {
     circumstances.origin.stage = stage.name();
     if (auto failure = fence.run([&] { deed(stage); })) return failure;
@@ -80,6 +79,8 @@ std::optional<Error> Chain::each(Circumstances& circumstances, Deed&& deed) {
 }
 
 std::optional<Error> Chain::run_in_place(Publication& publication, Circumstances circumstances) {
+  circumstances.before = publications_;
+  circumstances.origin.publications = publications_ + 1;
   circumstances.products_due =
       products_every_ > 0 && (publications_ + 1) % products_every_ == 0;
   auto failure = each(circumstances,
@@ -95,6 +96,8 @@ std::optional<Error> Chain::run(const Publication& publication, Circumstances ci
 
 std::optional<Error> Chain::finish(Circumstances circumstances) {
   Publication empty;
+  circumstances.before = publications_;
+  circumstances.origin.publications = publications_;
   circumstances.products_due = true;
   circumstances.durable = true;
   return each(circumstances, [&](StageInstance& stage) { stage.finish(empty, circumstances); });

@@ -85,7 +85,7 @@ int32_t declare_output(pillion_setup* setup, const char* name, const char* like,
 
 int64_t step(const pillion_work* work) { return work->circumstances->origin.step; }
 double time(const pillion_work* work) { return work->circumstances->origin.time; }
-int64_t publication(const pillion_work* work) { return work->circumstances->origin.publications; }
+int64_t publication(const pillion_work* work) { return work->circumstances->before; }
 double interval(const pillion_work* work) { return work->circumstances->interval; }
 int32_t products_due(const pillion_work* work) { return work->circumstances->products_due ? 1 : 0; }
 

@@ -21,6 +21,7 @@ struct Circumstances {
   const model::Catalogue* catalogue = nullptr;
   Sink* sink = nullptr;
   products::Origin origin;
+  int64_t before = 0;  ///< publications that the analysis has worked on before
   double interval = 0;
   bool products_due = false;
   bool durable = false;

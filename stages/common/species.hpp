@@ -58,7 +58,7 @@ class Selection {
     std::string out;
     for (const auto& s : species_) {
       out += s.name + ":";
-      for (const auto type : s.types) out += " " + std::to_string(type);
+      for (const auto type : s.types) out.append(" ").append(std::to_string(type));
       out += ";";
     }
     return out;

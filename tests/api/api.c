@@ -87,6 +87,7 @@ static pillion_options* make_options(const char* output, int sidecars) {
   CHECK(pillion_options_set(options, "nz", "8") == PILLION_OK);
   CHECK(pillion_options_set_role(options, PILLION_ROLE_ANY) == PILLION_OK);
   CHECK(pillion_options_set_catalogue(options, catalogue) == PILLION_OK);
+  CHECK(pillion_options_set_restart(options, "") == PILLION_OK);
   CHECK(pillion_options_set_log(options, count_message, &messages) == PILLION_OK);
   return options;
 }

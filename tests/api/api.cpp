@@ -104,7 +104,7 @@ void check_misuse(pillion::Session& session, const Simulation& simulation) {
   const std::array<int64_t, 3> strides{1, 4, 12};
   CHECK(code_of([&] { session.share("density", seven, pillion::Box({0}, {4})); }) == Argument);
   CHECK(code_of([&] { session.share_particles("position", seven, 2); }) == Argument);
-  CHECK(code_of([&] { session.share_particles("position", seven, 0); }) == Argument);
+  CHECK(code_of([&] { session.share_particles("position", seven, -1); }) == Argument);
   CHECK(code_of([&] {
           session.share_strided("density", seven.data(), simulation.box(), strides);
         }) == Argument);

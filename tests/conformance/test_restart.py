@@ -91,6 +91,5 @@ def test_resumed_with_other_parameters(build, tmp_path):
         scene.analyses.replace("O: [2]", "O: [1]"),
         scene.driver,
     )
-    _, done = other.run(build, tmp_path / "second", place, first=STOP, restart=state, check=False)
-    assert done.returncode != 0
+    _, done = other.run(build, tmp_path / "second", place, first=STOP, restart=state, fails=True)
     assert "saved with other parameters" in done.stderr

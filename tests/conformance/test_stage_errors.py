@@ -79,8 +79,8 @@ CONFIGURATIONS = {
 def test_configuration(case, build, tmp_path):
     stage, missing, words = case
     scene = scene_with(stage, catalogue=without(missing) if missing else None)
-    _, done = scene.run(build, tmp_path, Placement(1, 1, "slabs"), check=False)
-    assert done.returncode != 0
+    _, done = scene.run(build, tmp_path, Placement(1, 1, "slabs"), fails=True)
+    assert not (tmp_path / "results" / "bad").exists()
     for rank in (0, 1):
         said = [s for s in done.stderr.splitlines() if s.startswith(f"driver rank {rank}: ")]
         assert said, f"rank {rank} said nothing:\n{done.stderr}"

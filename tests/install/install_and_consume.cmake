@@ -14,27 +14,118 @@ function(run)
   endif()
 endfunction()
 
-run(${CMAKE_COMMAND} --install ${pillion_build} --prefix ${prefix})
 run(
-  ${CMAKE_COMMAND} -S ${consumer_source} -B ${work}/build -G ${generator}
-  -D CMAKE_PREFIX_PATH=${prefix} -D CMAKE_C_COMPILER=${c_compiler}
-  -D CMAKE_CXX_COMPILER=${cxx_compiler} -D "CMAKE_C_FLAGS=${flags}" -D "CMAKE_CXX_FLAGS=${flags}"
+  ${CMAKE_COMMAND}
+  --install
+  ${pillion_build}
+  --prefix
+  ${prefix}
 )
-run(${CMAKE_COMMAND} --build ${work}/build -j 2)
+run(
+  ${CMAKE_COMMAND}
+  -S
+  ${consumer_source}
+  -B
+  ${work}/build
+  -G
+  ${generator}
+  -D
+  CMAKE_PREFIX_PATH=${prefix}
+  -D
+  CMAKE_C_COMPILER=${c_compiler}
+  -D
+  CMAKE_CXX_COMPILER=${cxx_compiler}
+  -D
+  "CMAKE_C_FLAGS=${flags}"
+  -D
+  "CMAKE_CXX_FLAGS=${flags}"
+)
+run(
+  ${CMAKE_COMMAND}
+  --build
+  ${work}/build
+  -j
+  2
+)
 
-# Each program is given the build tree's path, from which nothing may have been loaded.
+# A project in C alone must not need a C++ compiler or C++ parts of MPI.
+run(
+  ${CMAKE_COMMAND}
+  -S
+  ${consumer_source}/../consumer_in_c
+  -B
+  ${work}/build_in_c
+  -G
+  ${generator}
+  -D
+  CMAKE_PREFIX_PATH=${prefix}
+  -D
+  CMAKE_C_COMPILER=${c_compiler}
+  -D
+  "CMAKE_C_FLAGS=${flags}"
+)
+run(
+  ${CMAKE_COMMAND}
+  --build
+  ${work}/build_in_c
+  -j
+  2
+)
+
+# Each program is given the build tree, from which nothing may have been loaded. The last three words
+# of a run are the same everywhere: configuration, build tree, output folder.
+set(ENV{PILLION_STAGE_PATH} ${work}/build/stages)
+set(yaml ${consumer_source}/pillion.yaml)
+
+# check_table(FOLDER) stops the test unless the consumer's own stage counted right at the last step.
+function(check_table folder)
+  file(READ ${work}/${folder}/count/positive.csv table)
+  if(NOT table MATCHES "\n3,6\n$")
+    message(FATAL_ERROR "the plug-in's table is wrong:\n${table}")
+  endif()
+  if(NOT EXISTS ${work}/${folder}/summary/statistics_height.csv)
+    message(FATAL_ERROR "the built-in stage left no table")
+  endif()
+endfunction()
+
 foreach(program IN ITEMS consumer_c consumer_cxx)
   foreach(ranks IN ITEMS 1 2)
-    set(ENV{PILLION_STAGE_PATH} ${work}/build/stages)
-    run(${launch} ${ranks} ${work}/build/${program} ${consumer_source}/pillion.yaml
-        ${pillion_build}/src ${program}.n${ranks})
-    file(READ ${work}/${program}.n${ranks}/count/positive.csv table)
-    if(NOT table MATCHES "\n3,6\n$")
-      message(FATAL_ERROR "the plug-in's table is wrong:\n${table}")
-    endif()
+    run(
+      ${launch}
+      ${ranks}
+      ${work}/build/${program}
+      ${yaml}
+      ${pillion_build}
+      ${program}.n${ranks}
+    )
+    check_table(${program}.n${ranks})
   endforeach()
 endforeach()
+
+run(
+  ${launch}
+  1
+  ${work}/build/consumer_c
+  ${yaml}
+  ${pillion_build}
+  beside
+  :
+  ${launch_count}
+  1
+  ${prefix}/bin/pillion-sidecar
+)
+check_table(beside)
+
 foreach(ranks IN ITEMS 1 2)
-  run(${launch} ${ranks} ${work}/build/consumer_noop ${consumer_source}/pillion.yaml
-      ${pillion_build} unused)
+  run(
+    ${launch}
+    ${ranks}
+    ${work}/build/consumer_noop
+    ${yaml}
+    ${pillion_build}
+    unused
+  )
 endforeach()
+if(EXISTS ${work}/unused)
+  message(FATAL_ERROR "the header of no-ops wrote something")
+endif()

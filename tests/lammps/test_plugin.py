@@ -79,7 +79,7 @@ def test_analyses_in_the_simulation(tmp_path, monkeypatch):
 def test_sidecars_beside_lammps(tmp_path, monkeypatch):
     """Several programs under one launcher: LAMMPS as color 0, pillion-sidecar as color 1."""
     fix = "fix ride all pillion config pillion.yaml comm universe"
-    sidecar = (1, f"{BUILD}/bin/pillion-sidecar", "--color", "1", "pillion.yaml")
+    sidecar = (1, f"{BUILD}/bin/pillion-sidecar", "--color", "1")
     lmp = (2, *LMP, "-mpicolor", "0")
     run(tmp_path, monkeypatch, fix, configuration(ANALYSES, 1), lmp, sidecar)
     assert_right(tmp_path)

@@ -26,7 +26,7 @@ run             60
 
 
 def config(sidecars):
-    return configuration(ANALYSES, sidecars, parameters={"restart": ""}, restart="$restart")
+    return configuration(ANALYSES, sidecars)
 
 
 def lammps_restart(tmp_path, folder):
@@ -43,11 +43,12 @@ def lammps_restart(tmp_path, folder):
 )
 def test_a_resumed_run_goes_on(build, tmp_path, before, after):
     whole = MIXTURE + RIDE + "run 70\nwrite_restart whole.restart\nrun 60\n"
-    lmp(build, tmp_path / "whole", whole, config(1), 2)
+    # On the same ranks as the first half: which atoms become type 2 depends on them.
+    lmp(build, tmp_path / "whole", whole, config(1), before[0] + 1)
     first = MIXTURE + RIDE + "run 70\nwrite_restart half.restart\n"
     lmp(build, tmp_path / "first", first, config(before[1]), sum(before))
     lammps_restart(tmp_path, tmp_path / "second")
-    option = ["-set", "restart=half.restart.pillion"]
+    option = ["-restart", "half.restart.pillion"]
     lmp(build, tmp_path / "second", RESUMED, config(after[1]), sum(after), *option)
 
     for kind in ("msd", "vacf"):
@@ -73,7 +74,7 @@ def test_the_resumed_run_needs_what_was_saved(build, tmp_path):
     for name in ("half.restart", "half.restart.pillion"):
         (tmp_path / "first" / f"half.restart.70{name[12:]}").rename(tmp_path / "first" / name)
     lammps_restart(tmp_path, tmp_path / "second")
-    lmp(build, tmp_path / "second", RESUMED, config(1), 2, "-set", "restart=half.restart.pillion")
+    lmp(build, tmp_path / "second", RESUMED, config(1), 2, "-restart", "half.restart.pillion")
     before = read_table(tmp_path / "first/results/motion/rdf.csv")
     after = read_table(tmp_path / "second/results/motion/rdf.csv")
     assert before.attributes["frames"] == 8

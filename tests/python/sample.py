@@ -41,7 +41,10 @@ def table_text(
         "publications: 21",
         f"skipped: {skipped}",
         "columns:",
-        *(f'  - {{name: "{n}", units: "{u}"}}' for n, u, _ in columns),
+        *(
+            f'  - {{name: "{n}", units: "{u}", type: "{np.asarray(v).dtype}"}}'
+            for n, u, v in columns
+        ),
         "attributes:" if attributes else "attributes: []",
         *(f'  - {{name: "{n}", value: {json.dumps(v)}, units: "{u}"}}' for n, v, u in attributes),
         f"configuration: {json.dumps(CONFIGURATION)}",

@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 import pytest
-
 from sample import make_sample
 
 PACKAGE = Path(__file__).parents[2] / "python"

@@ -8,7 +8,6 @@ from xml.etree import ElementTree
 import pytest
 from pillion import Error, make_report
 from pillion.tables import read_table
-
 from sample import make_sample
 
 

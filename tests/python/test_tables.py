@@ -2,11 +2,11 @@
 """Reading table products: values come back bit for bit, and broken files are told apart."""
 
 import math
+import re
 
 import numpy as np
 import pytest
 from pillion import Error, read_table
-
 from sample import CONFIGURATION, table_text
 
 REALS = np.array([0.1, 1e-300, -math.pi, 1e22, math.nan, math.inf])
@@ -41,6 +41,18 @@ def test_columns_come_back_bit_for_bit(path):
     assert table["n"].dtype == np.int64
     assert table.rows == len(REALS)
     assert [c.units for c in table.columns.values()] == ["Å", ""]
+
+
+def test_whole_reals_stay_reals(path):
+    text = path.read_text()
+    body = text.index("x,n\n") + 4
+    path.write_text(f"{text[:body]}300,1\n300,2\n")
+    assert read_table(path)["x"].dtype == np.float64
+
+
+def test_columns_without_a_type_are_guessed(path):
+    path.write_text(re.sub(r', type: "\w+"', "", path.read_text()))
+    test_columns_come_back_bit_for_bit(path)
 
 
 def test_head(path):
@@ -78,7 +90,8 @@ def test_no_rows(path):
         ("# title:", "# title: [", "not YAML"),
         ("x,n\n", "x,m\n", r"names the columns \['x', 'n'\], the file \['x', 'm'\]"),
         ("0.1,0\n", "0.1\n", "row 1 has 1 values, expected 2"),
-        ("0.1,0\n", "0.1,zero\n", "column 'n' holds something that is no number"),
+        ("0.1,0\n", "0.1,zero\n", "column 'n' holds something that is no integer"),
+        ("0.1,0\n", "none,0\n", "column 'x' holds something that is no number"),
         ("# step: 42", "# step: many", "head that lacks or garbles"),
         ("# stage:", "# stags:", "'stage'"),
     ],

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from pillion import Error
 from pillion.timeline import Span, close_up, merged, read_timeline, whole
-
 from sample import make_sample
 
 

@@ -15,7 +15,8 @@ class Array {
   explicit Array(const pillion_array& array) : array_(array) {}
   [[nodiscard]] pillion_type type() const { return array_.type; }
   [[nodiscard]] int32_t components() const { return array_.components; }
-  [[nodiscard]] const pillion_array& raw() const { return array_; }
+  [[nodiscard]] const pillion_array& raw() const& { return array_; }
+  [[nodiscard]] pillion_array raw() && { return array_; }
 
   /// Element i of a particle field as it lies, for a T that is the field's own type.
   template <class T>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A C program that found Pillion by find_package. Usage: FILE FORBIDDEN_FOLDER OUTPUT */
+/* A C program that found Pillion by find_package. Usage: FILE BUILD_TREE OUTPUT */
 #include <pillion/pillion.h>
 
 #include "loaded.h"
@@ -16,7 +16,7 @@ int main(int argc, char** argv) {
   int rank = 0, ranks = 1, failed = 0;
   double height[12];
   MPI_Init(&argc, &argv);
-  if (argc != 4) return stop("usage: consumer FILE FORBIDDEN_FOLDER OUTPUT");
+  if (argc != 4) return stop("usage: consumer FILE BUILD_TREE OUTPUT");
   if (pillion_options_create(&options)) return stop("options");
   if (pillion_options_set(options, "output", argv[3])) return stop("set");
   if (pillion_open_with(argv[1], MPI_COMM_WORLD, options, &session)) return stop("open");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A C++ program that found Pillion by find_package. Usage: FILE FORBIDDEN_FOLDER OUTPUT
+// A C++ program that found Pillion by find_package. Usage: FILE BUILD_TREE OUTPUT
 #include <cstdio>
 #include <pillion/session.hpp>
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace {
 
-bool run(const char* file, const char* forbidden, const char* output) {
+bool run(const char* file, const char* build, const char* output) {
   auto session =
       pillion::Session::open(file, MPI_COMM_WORLD, pillion::Options().set("output", output));
   int rank = 0, ranks = 1;
@@ -19,7 +19,7 @@ bool run(const char* file, const char* forbidden, const char* output) {
   for (int64_t i = lo; i < hi; ++i) height.push_back(i % 2 == 0 ? 1.0 : -1.0);
   session.share("height", height, pillion::Box({lo}, {hi}));
   for (int64_t step = 0; step < 4; ++step) session.step(step, static_cast<double>(step));
-  const bool clean = loaded_from(forbidden) == 0 && session.progress().disabled == 0;
+  const bool clean = loaded_from(build) == 0 && session.progress().disabled == 0;
   session.close();
   return clean;
 }

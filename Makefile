@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# One word per task. `make demo` and `make test` need nothing but this checkout on a Debian machine.
+SHELL := /bin/bash
+jobs ?= $(shell nproc)
+preset ?= release
+build := build/$(preset)
+python := .venv/bin/python
+demo_output ?= results/nacl
+
+.PHONY: all demo test test-all asan bench format check deps build clean
+
+all: build
+
+deps:
+	@tools/install_deps.sh
+
+build: deps
+	@cmake --preset $(preset) >/dev/null
+	@cmake --build --preset $(preset) -j $(jobs)
+
+# A real LAMMPS run, analysed while it runs, and a report of it.
+demo: build
+	@PYTHON=$(python) tools/run_demo.sh $(build) $(demo_output)
+
+test: build check
+	ctest --preset $(preset) -j $(jobs)
+	PILLION_BUILD=$(CURDIR)/$(build) $(python) -m pytest -q tests
+
+# Everything: full sweeps, the other MPI, formats, sanitizers. Takes hours on two cores.
+test-all:
+	@tools/install_deps.sh --all
+	$(MAKE) test asan
+	adapters/lammps/build_plugin.sh build/plugin $(python)
+	PILLION_TEST_ALL=1 PILLION_BUILD=$(CURDIR)/$(build) $(python) -m pytest -q tests
+
+asan: deps
+	@cmake --preset asan >/dev/null
+	@cmake --build --preset asan -j $(jobs)
+	ctest --preset asan -j $(jobs)
+	. tools/sanitizer_options.sh && \
+	  PILLION_BUILD=$(CURDIR)/build/asan $(python) -m pytest -q tests --ignore tests/python
+
+bench: build
+	@PYTHON=$(python) tools/run_benches.sh $(build)
+
+# What needs no build: the layers, and the sizes of files.
+check: deps
+	@$(python) tools/check_layers.py
+
+format:
+	@tools/install_deps.sh --all
+	@git ls-files '*.cpp' '*.hpp' '*.h' '*.c' | xargs clang-format -i
+	@git ls-files '*.cmake' '*CMakeLists.txt' | xargs .venv/bin/gersemi -i -l 100
+	@.venv/bin/ruff format -q . && .venv/bin/ruff check -q --fix .
+	@codespell $$(git ls-files)
+
+clean:
+	rm -rf build results

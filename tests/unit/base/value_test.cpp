@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/value.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace pillion;
+using namespace pillion::base;
+
+namespace {
+
+std::string error_of(const auto& work) {
+  try {
+    work();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+}  // namespace
+
+TEST_CASE("a tree knows its lines") {
+  const auto root = parse_yaml("a: 1\nb:\n  c: [x, y]\n", "f.yaml", {});
+  CHECK(root.find("a")->as_integer() == 1);
+  CHECK(root.find("b")->find("c")->place() == "f.yaml:3");
+  CHECK(root.find("b")->find("c")->entries[1].second.as_text() == "y");
+  CHECK(root.find("d") == nullptr);
+}
+
+TEST_CASE("parameters are replaced, given ones before the file's own") {
+  const std::string text = "parameters: {n: 4, who: me}\na: $n\nb: x${n}y\nc: $$5\nd: $who";
+  const auto root = parse_yaml(text, "f", {{"n", "8"}});
+  CHECK(root.find("a")->as_integer() == 8);
+  CHECK(root.find("b")->as_text() == "x8y");
+  CHECK(root.find("c")->as_text() == "$5");
+  CHECK(root.find("d")->as_text() == "me");
+  CHECK(error_of([] { parse_yaml("a: 1\nb: $nx", "f", {{"ny", "1"}}); }) ==
+        "f:2: parameter '$nx' has no value; give it under 'parameters:', with --set or in a call; "
+        "did you mean 'ny'?");
+}
+
+TEST_CASE("what is not YAML, and keys that appear twice, are refused with their line") {
+  CHECK(error_of([] { parse_yaml("a: [1, 2\nb: 3", "f", {}); }).starts_with("f:2: not valid YAML"));
+  CHECK(error_of([] { parse_yaml("a: 1\na: 2", "f", {}); }) ==
+        "f:2: key 'a' appears twice in one map");
+}
+
+TEST_CASE("null is no value, but a quoted null is a text") {
+  const auto root = parse_yaml("a: null\nb: 'null'\nc: ~\nd:", "f", {});
+  CHECK(root.find("a")->is_null());
+  CHECK(root.find("b")->as_text() == "null");
+  CHECK(root.find("c")->is_null());
+  CHECK(root.find("d")->is_null());
+}
+
+TEST_CASE("a value of another kind is refused with what was seen") {
+  const auto root = parse_yaml("a: soon\nb: [1]\n", "f", {});
+  CHECK(error_of([&] { (void)root.find("a")->as_integer(); }) ==
+        "f:1: expected an integer, found 'soon'");
+  CHECK(error_of([&] { (void)root.find("b")->as_real(); }) == "f:2: expected a number, found a list");
+  CHECK(error_of([&] { (void)root.find("a")->as_boolean(); }) ==
+        "f:1: expected true or false, found 'soon'");
+}
+
+TEST_CASE("a reader refuses what nobody asked for") {
+  const auto root = parse_yaml("evry: 5\nstages: 1\n", "f", {});
+  Reader reader(root, "analysis 'x'");
+  CHECK(reader.find("every") == nullptr);
+  CHECK(reader.require("stages").as_integer() == 1);
+  CHECK(error_of([&] { reader.finish(); }) ==
+        "f:1: unknown key 'evry' in analysis 'x'; did you mean 'every'?");
+  CHECK(error_of([&] { (void)reader.require("when"); }) == "f:1: analysis 'x' lacks 'when'");
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "comm/agreement.hpp"
+
+#include <doctest/doctest.h>
+
+#include <random>
+
+using namespace pillion;
+using namespace pillion::comm;
+
+TEST_CASE("what fails on one rank fails on all, with the words of the lowest") {
+  const Communicator world(MPI_COMM_WORLD);
+  const int loser = world.size() / 2;
+  std::string what;
+  try {
+    together(world, [&] {
+      if (world.rank() >= loser)
+        base::fail(ErrorCode::File, "rank {} has had enough", world.rank());
+    });
+  } catch (const Error& e) {
+    CHECK(e.code() == ErrorCode::File);
+    what = e.what();
+  }
+  CHECK(what == fmt::format("rank {} has had enough", loser));
+  together(world, [] {});
+}
+
+// Each rank makes a random number of fenced collectives and may fail at any of them, or end early.
+// Whatever they do, all must come to the same end, and none may hang.
+TEST_CASE("a fence brings every rank to the same end, whoever fails and when") {
+  const Communicator world(MPI_COMM_WORLD);
+  Fence fence(world);
+  std::mt19937 random(7u + static_cast<unsigned>(world.rank()));
+  std::mt19937 common(99);
+  for (int round = 0; round < 500; ++round) {
+    const int calls = static_cast<int>(common() % 4);
+    const bool may_fail = common() % 2 == 0;
+    const bool may_leave = common() % 4 == 0;
+    const int fails_at = may_fail && random() % 4 == 0 ? static_cast<int>(random() % 4) : -1;
+    const int leaves_at = may_leave && random() % 4 == 0 ? static_cast<int>(random() % 4) : -1;
+    int64_t sum = 0;
+    const auto failure = fence.run([&] {
+      for (int call = 0; call < calls; ++call) {
+        if (call == leaves_at) return;
+        if (call == fails_at) base::fail(ErrorCode::Stage, "at call {}", call);
+        fence.before_collective();
+        sum += world.reduced(int64_t{1}, Operation::Sum);
+      }
+    });
+    const auto failed = static_cast<int64_t>(failure.has_value());
+    const auto left = static_cast<int64_t>(leaves_at >= 0);
+    CHECK(world.reduced(failed, Operation::Max) == world.reduced(failed, Operation::Min));
+    if (world.reduced(failed + left, Operation::Max) == 0) CHECK(sum == calls * world.size());
+  }
+}
+
+TEST_CASE("ranks that do not make the same calls are told so") {
+  const Communicator world(MPI_COMM_WORLD);
+  if (world.size() == 1) return;
+  Fence fence(world);
+  const auto failure = fence.run([&] {
+    if (world.rank() == 0) fence.before_collective();
+  });
+  REQUIRE(failure.has_value());
+  CHECK(std::string(failure->what()).find("did not make the same calls") != std::string::npos);
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "model/configuration.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace pillion;
+using namespace pillion::model;
+
+namespace {
+
+const std::string head =
+    "meshes:\n"
+    "  grid: {kind: uniform, cells: [8, 8], length: [1, 2], units: m, periodic: [true, false]}\n"
+    "fields:\n"
+    "  density: {mesh: grid, type: float64, units: kg}\n";
+
+Configuration read(const std::string& text, int64_t sidecars = 0, const std::string& catalogue = {}) {
+  return read_configuration(text, "f", {}, catalogue, sidecars);
+}
+
+std::string error_of(const std::string& text, int64_t sidecars = 0) {
+  try {
+    read(text, sidecars);
+  } catch (const Error& e) {
+    CHECK(e.code() == ErrorCode::Configuration);
+    return e.what();
+  }
+  return "no error";
+}
+
+}  // namespace
+
+TEST_CASE("a whole configuration is read") {
+  const auto c = read(head +
+                      "output: out\nunits: {time: s}\n"
+                      "sidecars: {ranks: 2, memory: 1 MiB, when_full: wait, deadline: 5 s}\n"
+                      "analyses:\n"
+                      "  a:\n    every: 2 steps\n    when: max(density) > 1\n    stages:\n"
+                      "      - one: {at: simulation, x: 1}\n      - two: {}\n"
+                      "  b: {stages: [{three: }]}\n");
+  CHECK(c.output == "out");
+  CHECK(c.time_units == "s");
+  CHECK(c.sidecars.ranks == 2);
+  CHECK(c.sidecars.memory == 1 << 20);
+  CHECK(c.sidecars.when_full == WhenFull::Wait);
+  const auto& mesh = c.catalogue.mesh("grid");
+  CHECK(mesh.axes == 2);
+  CHECK(mesh.cells == std::array<int64_t, 3>{8, 8, 1});
+  CHECK(mesh.periodic == std::array<bool, 3>{true, false, false});
+  REQUIRE(c.analyses.size() == 2);
+  CHECK(c.analyses[0].cut() == 1);
+  CHECK(c.analyses[0].stages[0].parameters.find("at") == nullptr);
+  CHECK(c.analyses[0].when->text() == "max(density) > 1");
+  CHECK(c.analyses[1].cut() == 0);
+  CHECK(c.analyses[1].in_sidecars());
+}
+
+TEST_CASE("without sidecars everything runs in the simulation") {
+  const auto c = read(head + "analyses: {a: {stages: [{one: {}}]}}\n");
+  CHECK_FALSE(c.analyses[0].in_sidecars());
+  CHECK(c.analyses[0].every.steps == 1);
+}
+
+TEST_CASE("a program's own catalogue gives way to the file's entries") {
+  const auto c = read(head + "analyses: {}\n", 0,
+                      "meshes: {atoms: {kind: particles}}\n"
+                      "fields: {id: {mesh: atoms, type: int64}, density: {mesh: atoms, type: int32}}");
+  CHECK(c.catalogue.find_field("id") != nullptr);
+  CHECK(c.catalogue.field("density").mesh == "grid");
+}
+
+TEST_CASE("sidecars may come from the launch instead of the file") {
+  CHECK(read(head + "analyses: {a: {stages: [{one: {}}]}}\n", 3).sidecars.ranks == 3);
+  CHECK(error_of(head + "sidecars: {ranks: 1}\nanalyses: {}\n", 3).find("3 ranks were started") !=
+        std::string::npos);
+}
+
+TEST_CASE("mistakes are pointed at") {
+  const std::pair<const char*, const char*> mistakes[] = {
+      {"analysis: {}\n", "the configuration lacks 'analyses'; is 'analysis' meant to be it?"},
+      {"analyses: {a: {evry: 5, stages: [{s: {}}]}}\n", "did you mean 'every'?"},
+      {"analyses: {a: {every: 5}}\n", "analysis 'a' lacks 'stages'"},
+      {"analyses: {a: {stages: []}}\n", "needs a list of at least one stage"},
+      {"analyses: {a: {stages: [s]}}\n", "a stage is written"},
+      {"analyses: {a: {stages: [{s: {at: sidecar}}]}}\n", "wants a sidecar, but there are none"},
+      {"analyses: {a: {stages: [{s: {at: sidecr}}]}}\n", "did you mean 'sidecar'?"},
+      {"analyses: {a/b: {stages: [{s: {}}]}}\n", "cannot name an analysis"},
+      {"sidecars: {ranks: 1}\nanalyses: {a: {stages: [{s: {at: sidecar}}, {t: {at: simulation}}]}}\n",
+       "stages in the simulation come first"},
+      {"sidecars: {ranks: -1}\nanalyses: {}\n", "cannot be -1"},
+      {"sidecars: {per_node: 1}\nanalyses: {}\n", "reserved for a later version"},
+      {"sidecars: {ranks: 1, when_full: spill}\nanalyses: {}\n", "reserved for a later version"},
+      {"sidecars: {ranks: 1, memory: lots}\nanalyses: {}\n", "expected a number of bytes"},
+      {"analyses: {a: {when: max(dens) > 1, stages: [{s: {}}]}}\n", "unknown field 'dens'"},
+      {"analyses: [1]\n", "'analyses' must be a map"},
+  };
+  for (const auto& [text, expected] : mistakes) {
+    const auto error = error_of(head + text);
+    CAPTURE(error);
+    CHECK(error.find(expected) != std::string::npos);
+    CHECK(error.starts_with("f:"));
+  }
+}
+
+TEST_CASE("mistakes in meshes and fields are pointed at") {
+  const std::pair<const char*, const char*> mistakes[] = {
+      {"meshes: {g: {kind: unifrom, cells: [4]}}\n", "did you mean 'uniform'?"},
+      {"meshes: {g: {kind: spectral}}\n", "reserved for a later version"},
+      {"meshes: {g: {kind: uniform}}\n", "lacks 'cells'"},
+      {"meshes: {g: {kind: uniform, cells: [0]}}\n", "must be positive"},
+      {"meshes: {g: {kind: uniform, cells: [1, 2, 3, 4]}}\n", "1 to 3 integers"},
+      {"meshes: {g: {kind: uniform, cells: [4], length: [1, 2]}}\n", "list of 1 values"},
+      {"meshes: {g: {kind: uniform, cells: [4]}}\nfields: {d: {mesh: h, type: int32}}\n",
+       "unknown mesh 'h'; did you mean 'g'?"},
+      {"meshes: {g: {kind: uniform, cells: [4]}}\nfields: {d: {mesh: g, type: double}}\n",
+       "unknown type 'double'"},
+      {"meshes: {g: {kind: uniform, cells: [4]}}\nfields: {d: {mesh: g, type: int32, components: 0}}\n",
+       "components must be 1"},
+  };
+  for (const auto& [text, expected] : mistakes) {
+    const auto error = error_of(std::string(text) + "analyses: {}\n");
+    CAPTURE(error);
+    CHECK(error.find(expected) != std::string::npos);
+  }
+}

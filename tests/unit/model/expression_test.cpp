@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "model/expression.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace pillion;
+using namespace pillion::model;
+
+namespace {
+
+Catalogue catalogue() {
+  const auto root = base::parse_yaml(
+      "meshes: {grid: {kind: uniform, cells: [4]}}\n"
+      "fields:\n  density: {mesh: grid, type: float64}\n"
+      "  velocity: {mesh: grid, type: float32, components: 3}\n",
+      "c", {});
+  Catalogue out;
+  out.read(root.find("meshes"), root.find("fields"));
+  return out;
+}
+
+Expression expression(const std::string& text) {
+  base::Value place;
+  place.kind = base::Value::Kind::Scalar;
+  place.text = text;
+  return {place, catalogue()};
+}
+
+bool holds(const std::string& text, std::vector<Moments> moments = {}, int64_t step = 0,
+           double time = 0) {
+  return expression(text).holds(moments, step, time);
+}
+
+std::string error_of(const std::string& text) {
+  try {
+    expression(text);
+  } catch (const Error& e) {
+    const std::string what = e.what();
+    return what.substr(what.find("': ") + 3);
+  }
+  return "no error";
+}
+
+}  // namespace
+
+TEST_CASE("precedence and associativity are those of arithmetic") {
+  CHECK(holds("1 + 2 * 3 == 7"));
+  CHECK(holds("(1 + 2) * 3 == 9"));
+  CHECK(holds("8 / 2 / 2 == 2"));
+  CHECK(holds("10 - 4 - 3 == 3"));
+  CHECK(holds("-2 * -3 == 6"));
+  CHECK(holds("1 > 2 or 2 > 1 and 3 > 2"));
+  CHECK_FALSE(holds("(1 > 2 or 2 > 1) and 3 < 2"));
+  CHECK(holds("not 1 > 2"));
+  CHECK(holds("1e3 >= 1000 && 1 != 2 || 0"));
+}
+
+TEST_CASE("step, time and statistics") {
+  const Moments moments{.count = 4, .sum = 8, .sum_of_squares = 64, .minimum = -1, .maximum = 7};
+  CHECK(holds("step >= 10 and time < 0.5", {}, 10, 0.4));
+  CHECK(holds("max(density) == 7 and min(density) == -1", {moments}));
+  CHECK(holds("mean(density) == 2 and rms(density) == 4 and sum(density) == 8", {moments}));
+  CHECK(holds("count(density) == 4", {moments}));
+  CHECK(expression("max(density) > min(density)").quantities().size() == 1);
+  const auto mixed = expression("max(velocity[2]) > 1 or max(norm(velocity)) > 2");
+  REQUIRE(mixed.quantities().size() == 2);
+  CHECK(mixed.quantities()[0] == Quantity{"velocity", 2});
+  CHECK(mixed.quantities()[1] == Quantity{"velocity", Quantity::norm});
+}
+
+TEST_CASE("a comparison with what is not a number is false") {
+  const Moments none;
+  CHECK_FALSE(holds("mean(density) > 0", {none}));
+  CHECK_FALSE(holds("0 / 0"));
+}
+
+TEST_CASE("what cannot be read is refused with a reason") {
+  CHECK(error_of("max(densty) > 1") == "unknown field 'densty'; did you mean 'density'?");
+  CHECK(error_of("mx(density)") == "'mx' is not known; did you mean 'max'?");
+  CHECK(error_of("max(velocity) > 1") ==
+        "field 'velocity' has 3 components; say velocity[0] or norm(velocity)");
+  CHECK(error_of("max(velocity[3]) > 1") == "field 'velocity' has components 0 to 2");
+  CHECK(error_of("1 +") == "it ends too early");
+  CHECK(error_of("(1 > 2") == "expected ')' at the end");
+  CHECK(error_of("1 > 2 3") == "'3' is left over");
+  CHECK(error_of(std::string(1000, '(')) == "it is nested too deeply");
+}

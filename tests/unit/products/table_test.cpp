@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "products/table.hpp"
+
+#include <yaml-cpp/yaml.h>
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <sstream>
+#include <vector>
+
+#include "base/error.hpp"
+
+using namespace pillion;
+using namespace pillion::products;
+
+namespace {
+
+/// The head of a table, read as its readers do.
+YAML::Node head_of(const std::string& text, std::string& rows) {
+  std::istringstream in(text);
+  std::string head;
+  for (std::string line; std::getline(in, line);)
+    if (line.starts_with("# ")) head += line.substr(2) + "\n";
+    else rows += line + "\n";
+  return YAML::Load(head);
+}
+
+}  // namespace
+
+TEST_CASE("a table reads back as it was, head and rows") {
+  const std::vector<double> r = {0.1, 1e-300, std::nan("")};
+  const std::vector<int64_t> n = {1, -2, int64_t{1} << 60};
+  const pillion_column columns[] = {{"r", "Å", r.data(), nullptr}, {"n", "", nullptr, n.data()}};
+  const pillion_attribute attributes[] = {{"D", "m^2/s", nullptr, 1e-05}, {"how", "", "\"odd\"\n", 0}};
+  const pillion_table table{"rdf", "A title", 0, 2, 3, columns, attributes, 2, 0};
+  Origin origin{"structure", "rdf", "output: x\n\tanalyses:  \"y\" # z\n", {{"n", "4"}}, "fs", 50, 2.5, 3, 1};
+  std::string rows;
+  const auto head = head_of(format_table(table, origin), rows);
+  CHECK(head["pillion"].as<std::string>() == "table 1");
+  CHECK(head["step"].as<int64_t>() == 50);
+  CHECK(head["time"].as<double>() == 2.5);
+  CHECK(head["skipped"].as<int>() == 1);
+  CHECK(head["columns"][0]["units"].as<std::string>() == "Å");
+  CHECK(head["attributes"][0]["value"].as<double>() == 1e-05);
+  CHECK(head["attributes"][1]["value"].as<std::string>() == "\"odd\"\n");
+  CHECK(head["parameters"]["n"].as<std::string>() == "4");
+  CHECK(head["configuration"].as<std::string>() == origin.configuration);
+  CHECK(rows == "r,n\n0.1,1\n1e-300,-2\nnan,1152921504606846976\n");
+  CHECK(table_path(table, origin) == "structure/rdf.csv");
+}
+
+TEST_CASE("tables of one step carry it in their name; senseless ones are refused") {
+  const double x = 1;
+  const pillion_column column{"x", "", &x, nullptr};
+  pillion_table table{"t", "", 1, 1, 1, &column, nullptr, 0, 0};
+  const Origin origin{"a", "s", "", {}, "", 50, 0, 0, 0};
+  CHECK(table_path(table, origin) == "a/t.000000050.csv");
+  table.name = "../t";
+  CHECK_THROWS_AS(format_table(table, origin), Error);
+  table.name = "t";
+  table.column_count = 0;
+  CHECK_THROWS_AS(format_table(table, origin), Error);
+}

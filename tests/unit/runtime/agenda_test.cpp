@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/agenda.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace pillion;
+using namespace pillion::runtime;
+
+namespace {
+
+std::vector<model::AnalysisSpec> analyses() {
+  std::vector<model::AnalysisSpec> out(2);
+  out[0].every = {.steps = 5, .interval = 0};
+  out[1].every = {.steps = 1, .interval = 0.5};
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("idle says the same as asking every schedule, and is never wrong") {
+  const auto specs = analyses();
+  Agenda agenda(specs);
+  for (int64_t step = 0; step < 1000; ++step) {
+    const double time = static_cast<double>(step) * 0.03;
+    const bool idle = agenda.idle(step, time);
+    const auto due = agenda.scheduled(step, time);
+    if (idle) CHECK(due.empty());
+    if (step > 0) CHECK(idle == due.empty());
+    idle ? agenda.offer_idle(step) : agenda.offer(step, time);
+  }
+}
+
+TEST_CASE("steps must increase") {
+  const auto specs = analyses();
+  Agenda agenda(specs);
+  agenda.offer(10, 0);
+  CHECK(agenda.known(10));
+  CHECK_FALSE(agenda.known(9));
+  CHECK_THROWS_AS(agenda.offer(9, 0), Error);
+  CHECK_THROWS_AS(agenda.offer(10, 0), Error);
+  agenda.offer(11, 0);
+}
+
+TEST_CASE("a run that resumes knows the steps before, and goes on as if it had not ended") {
+  const auto specs = analyses();
+  Agenda whole(specs), resumed(specs);
+  for (int64_t step = 0; step <= 20; ++step) whole.offer(step, static_cast<double>(step) * 0.03);
+  for (size_t a = 0; a < specs.size(); ++a) resumed.memory(a) = whole.memory(a);
+  resumed.resume(20, 0.6);
+  CHECK(resumed.known(20));
+  CHECK(resumed.known(3));
+  for (int64_t step = 21; step <= 60; ++step) {
+    const double time = static_cast<double>(step) * 0.03;
+    CHECK(resumed.scheduled(step, time) == whole.scheduled(step, time));
+    CHECK(resumed.idle(step, time) == whole.idle(step, time));
+    whole.offer(step, time);
+    resumed.offer(step, time);
+  }
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/sharing.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace pillion;
+using namespace pillion::runtime;
+
+namespace {
+
+model::Catalogue catalogue() {
+  const auto root = base::parse_yaml(
+      "meshes: {grid: {kind: uniform, cells: [4, 2]}, atoms: {kind: particles}}\n"
+      "fields:\n  density: {mesh: grid, type: float64}\n  flow: {mesh: grid, type: float32}\n"
+      "  id: {mesh: atoms, type: int64}\n  x: {mesh: atoms, type: float64, components: 3}\n",
+      "c", {});
+  model::Catalogue out;
+  out.read(root.find("meshes"), root.find("fields"));
+  return out;
+}
+
+std::string error_of(const Sharing& sharing, const std::set<std::string>& fields) {
+  try {
+    (void)sharing.publication(fields, 0, 0);
+  } catch (const Error& e) {
+    CHECK(e.code() == ErrorCode::Sharing);
+    return e.what();
+  }
+  return "no error";
+}
+
+const int64_t lo[] = {0, 0}, hi[] = {4, 2}, outside[] = {5, 2};
+const double values[24] = {};
+const float singles[8] = {};
+const int64_t ids[4] = {};
+
+}  // namespace
+
+TEST_CASE("what fits becomes a publication, without a copy") {
+  const auto fields = catalogue();
+  Sharing sharing(fields);
+  sharing.share_box("density", 0, lo, hi, values, PILLION_FLOAT64, nullptr);
+  sharing.share_box("flow", 0, lo, hi, singles, 0, nullptr);
+  const auto publication = sharing.publication({"density", "flow"}, 7, 0.5);
+  CHECK(publication.step == 7);
+  const auto& block = publication.meshes.at("grid").blocks.at(0);
+  CHECK(block.box.volume() == 8);
+  CHECK(block.arrays.at("density").data == values);
+  CHECK(block.arrays.at("flow").data == singles);
+}
+
+TEST_CASE("a fault is remembered until the field is shared as it should be") {
+  const auto fields = catalogue();
+  Sharing sharing(fields);
+  sharing.share_box("density", 0, lo, hi, values, PILLION_FLOAT32, nullptr);
+  CHECK(error_of(sharing, {"density"}) ==
+        "block 0 of field 'density' was shared as float32, but the catalogue says float64");
+  sharing.share_box("density", 0, lo, hi, values, PILLION_FLOAT64, nullptr);
+  CHECK(error_of(sharing, {"density"}) == "no error");
+}
+
+TEST_CASE("whatever does not fit is named") {
+  const auto fields = catalogue();
+  const auto fault = [&](const auto& share) {
+    Sharing sharing(fields);
+    share(sharing);
+    return error_of(sharing, {"density", "flow", "id", "x"});
+  };
+  const auto contains = [](const std::string& text, const char* part) {
+    CAPTURE(text);
+    CHECK(text.find(part) != std::string::npos);
+  };
+  contains(fault([](Sharing& s) { s.share_box("dens", 0, lo, hi, values, 0, nullptr); }),
+           "does not have it");
+  contains(fault([](Sharing& s) { s.share_box("density", 0, lo, outside, values, 0, nullptr); }),
+           "does not lie in mesh 'grid' of [0,4)x[0,2)");
+  contains(fault([](Sharing& s) { s.share_box("density", 0, lo, hi, nullptr, 0, nullptr); }),
+           "without memory");
+  contains(fault([](Sharing& s) { s.share_box("id", 0, lo, hi, ids, 0, nullptr); }),
+           "shared as a box");
+  contains(fault([](Sharing& s) { s.share_particles("density", 0, 4, values, 0); }),
+           "shared as particles");
+  contains(fault([](Sharing& s) { s.share_particles("id", -1, 4, ids, 0); }), "block number -1");
+  contains(fault([](Sharing& s) { s.share_particles("id", 0, -4, ids, 0); }), "-4 particles");
+  contains(fault([](Sharing& s) { s.set_domain("grid", {}); }), "no particle mesh");
+  contains(fault([](Sharing& s) { s.set_domain("atoms", {}); }), "no extent along axis 0");
+  contains(fault([](Sharing& s) {
+             s.share_particles("id", 0, 4, ids, 0);
+             s.share_particles("x", 0, 3, values, 0);
+           }),
+           "was shared as");
+  contains(fault([](Sharing& s) { s.share_particles("id", 0, 4, ids, 0); }),
+           "without field 'x', which is needed");
+}

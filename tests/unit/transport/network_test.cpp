@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transport/network.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace pillion;
+using namespace pillion::transport;
+
+TEST_CASE("simulation ranks are dealt to sidecars evenly, neighbours together") {
+  for (int simulation = 1; simulation <= 12; ++simulation)
+    for (int sidecars = 1; sidecars <= 12; ++sidecars) {
+      std::vector<int> load(static_cast<size_t>(sidecars));
+      int before = 0;
+      for (int r = 0; r < simulation; ++r) {
+        const int to = sidecar_of(r, simulation, sidecars);
+        REQUIRE(to >= before);
+        REQUIRE(to < sidecars);
+        before = to;
+        ++load[static_cast<size_t>(to)];
+      }
+      CHECK(load[0] > 0);
+      for (const int l : load) CHECK(l <= (simulation + sidecars - 1) / sidecars);
+    }
+}
+
+// The last rank receives from all others. Messages are never more than the budget ahead.
+TEST_CASE("messages arrive in order, and the budget holds whatever the receiver does") {
+  const comm::Communicator world(MPI_COMM_WORLD);
+  if (world.size() == 1) return;
+  constexpr size_t size = 300000;
+  constexpr int64_t messages = 20;
+  const int server = world.size() - 1;
+  if (world.rank() == server) {
+    std::vector<int> sources;
+    for (int r = 0; r < server; ++r) sources.push_back(r);
+    NetworkReceiver receiver(world, sources);
+    for (int64_t m = 1; m <= messages; ++m) {
+      for (const auto& delivery : receiver.next()) {
+        REQUIRE(delivery.size == size);
+        CHECK(delivery.data[0] == static_cast<std::byte>(m));
+        CHECK(delivery.data[size - 1] == static_cast<std::byte>(delivery.source));
+      }
+      receiver.finish(m, m == messages ? std::set<int32_t>{3} : std::set<int32_t>{}, {});
+    }
+  } else {
+    NetworkSender sender(world, server, 3 * size);
+    for (int64_t m = 1; m <= messages; ++m) {
+      std::byte* to = nullptr;
+      while ((to = sender.reserve(size)) == nullptr) sender.poll();
+      to[0] = static_cast<std::byte>(m);
+      to[size - 1] = static_cast<std::byte>(world.rank());
+      sender.commit(m);
+      CHECK(sender.in_flight() <= 3 * size);
+    }
+    CHECK(sender.reserve(3 * size + 1) == nullptr);
+    while (sender.behind() > 0) sender.poll();
+    CHECK(sender.in_flight() == 0);
+    CHECK(sender.peak() <= 3 * size);
+    CHECK(sender.disabled() == std::set<int32_t>{3});
+  }
+}

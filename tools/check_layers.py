@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Fails if an include runs against the layers of docs/architecture.md, if anything but comm/ calls
+MPI, or if a stage or an adapter reaches into the library. Prints each offending line."""
+
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# What each layer may include besides itself and the public headers.
+LAYERS = {
+    "base": set(),
+    "model": {"base"},
+    "comm": {"base"},
+    "products": {"base"},
+    "layout": {"base", "model"},
+    "transport": {"base", "model", "comm"},
+    "stagehost": {"base", "model", "comm", "layout", "products"},
+    "runtime": {"base", "model", "comm", "layout", "products", "transport", "stagehost"},
+    "capi": {"base", "comm", "runtime", "stagehost"},
+}
+MPI_LAYERS = {"comm"}
+INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]')
+MPI_CALL = re.compile(r"\bMPI_[A-Z][a-z]\w*\s*\(")
+
+
+def sources(folder: Path):
+    return sorted(p for p in folder.rglob("*") if p.suffix in {".h", ".hpp", ".c", ".cpp"})
+
+
+def faults_of(path: Path, layer: str):
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        found = INCLUDE.match(line)
+        target = found.group(1).split("/")[0] if found else None
+        if target in LAYERS and target != layer and target not in LAYERS[layer]:
+            yield number, f"{layer} may not include {target}"
+        if layer not in MPI_LAYERS and MPI_CALL.search(line):
+            yield number, f"only {', '.join(MPI_LAYERS)} may call MPI"
+
+
+def faults_outside(path: Path):
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        found = INCLUDE.match(line)
+        if found and found.group(1).split("/")[0] in LAYERS:
+            yield number, "only public headers may be included here"
+
+
+def main() -> int:
+    faults = []
+    for path in sources(ROOT / "src"):
+        layer = path.relative_to(ROOT / "src").parts[0]
+        if layer not in LAYERS:
+            faults.append(f"{path.relative_to(ROOT)}: folder '{layer}' is in no layer")
+            continue
+        faults += [f"{path.relative_to(ROOT)}:{n}: {why}" for n, why in faults_of(path, layer)]
+    for folder in ("include", "stages", "adapters", "apps", "examples"):
+        for path in sources(ROOT / folder):
+            faults += [f"{path.relative_to(ROOT)}:{n}: {why}" for n, why in faults_outside(path)]
+    print("\n".join(faults) or "check_layers: every include runs the right way")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Installs what Pillion is built, tested and run with, and nothing else: Debian packages, and Python
+# packages in the private virtual environment .venv of this checkout. Says first what it will do.
+#   tools/install_deps.sh          what `make demo` and `make test` need
+#   tools/install_deps.sh --all    and what `make test-all` and `make format` need
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+packages=(
+  build-essential cmake ninja-build
+  libopenmpi-dev openmpi-bin libyaml-cpp-dev libfmt-dev doctest-dev
+  liblammps-dev lammps-examples
+  python3 python3-venv
+)
+requirements=(python/requirements.txt tests/requirements.txt)
+if [ "${1:-}" = --all ]; then
+  packages+=(clang-format codespell chromium)
+  requirements+=(tests/requirements-all.txt)
+fi
+
+missing=()
+for package in "${packages[@]}"; do
+  state=$(dpkg-query -W -f '${Status}' "$package" 2>/dev/null || true)
+  [ "$state" = "install ok installed" ] || missing+=("$package")
+done
+
+if [ ${#missing[@]} -gt 0 ]; then
+  echo "install_deps: Debian packages to install: ${missing[*]}"
+  if [ "$(id -u)" = 0 ]; then
+    as_root=()
+  elif command -v sudo >/dev/null && sudo -n true 2>/dev/null; then
+    as_root=(sudo)
+  else
+    echo "install_deps: you are not root. Ask for these packages, or run as root:" >&2
+    echo "  apt-get install --no-install-recommends ${missing[*]}" >&2
+    exit 1
+  fi
+  export DEBIAN_FRONTEND=noninteractive
+  "${as_root[@]}" apt-get update -q
+  "${as_root[@]}" apt-get install -q -y --no-install-recommends "${missing[@]}"
+fi
+
+# A stamp holds what is installed, so that a second run costs nothing.
+stamp=.venv/installed-requirements
+wanted=$(cat "${requirements[@]}")
+if [ ! -x .venv/bin/python ]; then
+  echo "install_deps: making the virtual environment .venv"
+  python3 -m venv .venv
+fi
+if [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ]; then
+  echo "install_deps: Python packages to install in .venv:" $(sed 's/#.*//' "${requirements[@]}")
+  for file in "${requirements[@]}"; do
+    .venv/bin/python -m pip install -q --disable-pip-version-check -r "$file"
+  done
+  printf '%s' "$wanted" >"$stamp"
+fi

@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The demo: sodium chloride in water, run by LAMMPS and analysed in a sidecar while it runs.
+#   tools/run_demo.sh BUILD_DIRECTORY OUTPUT_DIRECTORY
+# PYTHON names the interpreter that has the report's packages; RANKS and SIDECARS set the sizes.
+set -euo pipefail
+
+build=$(realpath "$1")
+mkdir -p "$2"
+output=$(realpath "$2")
+python=$(realpath -s "${PYTHON:-python3}")
+root=$(realpath "$(dirname "$0")/..")
+sidecars=${SIDECARS:-1}
+ranks=${RANKS:-$((${CORES:-$(nproc)} > 2 ? ${CORES:-$(nproc)} - sidecars : 1))}
+
+# shellcheck source=tools/mpirun_options.sh
+. "$root/tools/mpirun_options.sh"
+cd "$root/examples/nacl"
+echo "demo: LAMMPS on $ranks rank(s), analyses on $sidecars sidecar rank(s); about two minutes on two cores"
+mpirun "${mpirun_options[@]}" -n $((ranks + sidecars)) "$build/bin/pillion-lmp" \
+  -pillion pillion.yaml -set output="$output" -set sidecars="$sidecars" \
+  -in in.nacl -screen none -log "$output/log.lammps"
+PYTHONPATH="$root/python" "$python" -m pillion report "$output"
