@@ -12,9 +12,10 @@
 
 namespace {
 
+/// Ends the whole job, for the other programs would wait for this one.
 int usage() {
   std::fputs("usage: pillion-sidecar [--color N]\n", stderr);
-  return 2;
+  return MPI_Abort(MPI_COMM_WORLD, 2);
 }
 
 /// Takes part in the split that the simulation makes of the world; the result is not needed.

@@ -2,6 +2,7 @@
 // The C interface: each function wrapped whole, so that no exception and no unsaid failure gets out.
 #include <pillion/pillion.h>
 
+#include "comm/at_finalize.hpp"
 #include "comm/communicator.hpp"
 #include "runtime/session.hpp"
 #include "stagehost/guard.hpp"
@@ -19,10 +20,20 @@ struct pillion_options {
   Options options;
 };
 
+// A simulation that ends without closing its session would leave its sidecars waiting for ever, so
+// the session closes itself when MPI is finalised.
 struct pillion_session {
   Session session;
+  pillion::comm::AtFinalize forgotten{[this] { close_forgotten(); }};
+
   pillion_session(const char* file, MPI_Comm comm, const Options& options)
       : session(file == nullptr ? "" : file, comm, options) {}
+  void close_forgotten() {
+    if (session.is_sidecar()) return;
+    const auto status = guard([&] { session.close(); });
+    session.log().warn("the session was not closed before MPI_Finalize{}{}",
+                       status != 0 ? ": " : "", status != 0 ? pillion_error_message() : "");
+  }
 };
 
 namespace {

@@ -72,7 +72,7 @@ def walk(
             "velocity": velocity.astype(dtype),
         }
         out.append(Frame(number * step, time, {k: v[order] for k, v in values.items()}, domain))
-        time += 0.5 * (1 + 0.3 * (number % 3) if uneven_time else 1)
+        time += 0.5 * (1 + 0.3 * (number % 4) if uneven_time else 1)
         velocity = 0.8 * velocity + rng.normal(0.05, 0.6, (count, 3))
         at = at + 0.9 * velocity
     return out

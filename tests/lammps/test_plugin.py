@@ -49,12 +49,12 @@ def run(tmp_path, monkeypatch, fix: str, config: str, *parts, steps=30, **how):
 
     conftest._launcher.cache_clear()
     try:
-        return launch(*parts, cwd=tmp_path, timeout=240, **how)
+        return launch(*parts, cwd=tmp_path, timeout=120, **how)
     finally:
         conftest._launcher.cache_clear()
 
 
-LMP = (str(BIN / "lmp"), "-in", "in.test", "-screen", "none")
+LMP, INPUT = str(BIN / "lmp"), ("-in", "in.test", "-screen", "none")
 
 
 def assert_right(tmp_path):
@@ -71,7 +71,7 @@ def assert_right(tmp_path):
 
 def test_analyses_in_the_simulation(tmp_path, monkeypatch):
     fix = "fix ride all pillion config pillion.yaml"
-    run(tmp_path, monkeypatch, fix, configuration(ANALYSES, 0), (2, *LMP))
+    run(tmp_path, monkeypatch, fix, configuration(ANALYSES, 0), (2, LMP, *INPUT))
     assert_right(tmp_path)
     assert "Pillion report: " in (tmp_path / "log.lammps").read_text()
 
@@ -80,7 +80,7 @@ def test_sidecars_beside_lammps(tmp_path, monkeypatch):
     """Several programs under one launcher: LAMMPS as color 0, pillion-sidecar as color 1."""
     fix = "fix ride all pillion config pillion.yaml comm universe"
     sidecar = (1, f"{BUILD}/bin/pillion-sidecar", "--color", "1")
-    lmp = (2, *LMP, "-mpicolor", "0")
+    lmp = (2, LMP, "-mpicolor", "0", *INPUT)  # LAMMPS wants it first
     run(tmp_path, monkeypatch, fix, configuration(ANALYSES, 1), lmp, sidecar)
     assert_right(tmp_path)
     report = json.loads((tmp_path / "results/report.json").read_text())
@@ -90,6 +90,6 @@ def test_sidecars_beside_lammps(tmp_path, monkeypatch):
 
 def test_a_missing_configuration_is_an_error(tmp_path, monkeypatch):
     fix = "fix ride all pillion config no.yaml"
-    done = run(tmp_path, monkeypatch, fix, "", (2, *LMP), check=False)
+    done = run(tmp_path, monkeypatch, fix, "", (2, LMP, *INPUT), check=False)
     assert done.returncode != 0
     assert "no.yaml" in (tmp_path / "log.lammps").read_text() + done.stderr + done.stdout

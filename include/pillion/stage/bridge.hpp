@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <new>
 #include <pillion/stage/host.hpp>
 #include <pillion/stage/setup.hpp>
 #include <pillion/stage/state.hpp>
@@ -77,6 +78,8 @@ class Bridge {
       return 0;
     } catch (const Error& e) {
       return host->fail(static_cast<int32_t>(e.code()), e.what());
+    } catch (const std::bad_alloc&) {
+      return host->fail(static_cast<int32_t>(ErrorCode::Stage), "out of memory");
     } catch (const std::exception& e) {
       return host->fail(static_cast<int32_t>(ErrorCode::Stage), e.what());
     } catch (...) {

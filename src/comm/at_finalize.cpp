@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MPI_Finalize first frees MPI_COMM_SELF and so deletes its attributes (MPI 3.1, section 8.7.1).
+#include "comm/at_finalize.hpp"
+
+#include <utility>
+
+#include "comm/communicator.hpp"
+
+namespace pillion::comm {
+namespace {
+
+using Action = std::function<void()>;
+
+// The attribute outlives the object, since an attribute must not be deleted while others are.
+int run_action(MPI_Comm, int, void* attribute, void*) {
+  const std::unique_ptr<std::shared_ptr<Action>> held(
+      static_cast<std::shared_ptr<Action>*>(attribute));
+  const Action action = std::exchange(**held, nullptr);
+  if (action) action();
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+
+AtFinalize::AtFinalize(Action action) : action_(std::make_shared<Action>(std::move(action))) {
+  int key = MPI_KEYVAL_INVALID;
+  check(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &run_action, &key, nullptr),
+        "MPI_Comm_create_keyval");
+  check(MPI_Comm_set_attr(MPI_COMM_SELF, key, new std::shared_ptr<Action>(action_)),
+        "MPI_Comm_set_attr");
+  check(MPI_Comm_free_keyval(&key), "MPI_Comm_free_keyval");
+}
+
+AtFinalize::~AtFinalize() { *action_ = nullptr; }
+
+}  // namespace pillion::comm

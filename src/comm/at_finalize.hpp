@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Something to be done when the program calls MPI_Finalize, while MPI can still be used.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+namespace pillion::comm {
+
+class AtFinalize {
+ public:
+  /// `action` is called at the start of MPI_Finalize unless this object is gone by then.
+  explicit AtFinalize(std::function<void()> action);
+  AtFinalize(const AtFinalize&) = delete;
+  AtFinalize& operator=(const AtFinalize&) = delete;
+  ~AtFinalize();
+
+ private:
+  std::shared_ptr<std::function<void()>> action_;
+};
+
+}  // namespace pillion::comm

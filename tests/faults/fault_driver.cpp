@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A small simulation on a grid of 8 x 4 cells, cut along the first axis, and with particles, that can
+// be told to share wrongly. Every rank prints one line: "rank R: ok" or "rank R: CALL: MESSAGE".
+//   fault_driver CONFIG STEPS [wrong-type|wrong-box|overlap|hole|unshared|late|no-close|pause=MS]
+#include <mpi.h>
+#include <pillion/pillion.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+struct Simulation {
+  int rank = 0, ranks = 1;
+  int64_t lo[2], hi[2];
+  std::vector<double> density;
+  std::vector<float> singles;
+
+  explicit Simulation(MPI_Comm comm) {
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &ranks);
+    lo[0] = 8 * rank / ranks, hi[0] = 8 * (rank + 1) / ranks;
+    lo[1] = 0, hi[1] = 4;
+    density.assign(static_cast<size_t>((hi[0] - lo[0] + 2) * 4), 1.0);
+    singles.assign(density.size(), 1.0f);
+  }
+
+  void share(pillion_session* session, const std::string& fault) {
+    const bool last = rank == ranks - 1;
+    if (fault == "unshared") return;
+    if (fault == "wrong-box" && last) hi[0] += 1;
+    if (fault == "overlap" && last && ranks > 1) lo[0] -= 1;
+    if (fault == "hole" && last) hi[0] -= 1;
+    if (fault == "wrong-type" && last)
+      pillion_share_box_typed(session, "density", 0, lo, hi, singles.data(), PILLION_FLOAT32);
+    else
+      pillion_share_box_typed(session, "density", 0, lo, hi, density.data(), PILLION_FLOAT64);
+  }
+
+  /// All cells hold the step; so a test can tell which step a result is of.
+  void solve(int64_t step) {
+    for (auto& value : density) value = static_cast<double>(step);
+  }
+};
+
+int say(int rank, const char* call) {
+  std::printf("rank %d: %s: %s\n", rank, call, pillion_error_message());
+  return 1;
+}
+
+int run_steps(pillion_session* session, int64_t steps, const std::string& fault, int rank) {
+  Simulation simulation(pillion_communicator(session));
+  simulation.share(session, fault);
+  const int pause = fault.starts_with("pause=") ? std::atoi(fault.c_str() + 6) : 0;
+  for (int64_t step = 0; step <= steps; ++step) {
+    simulation.solve(step);
+    std::this_thread::sleep_for(std::chrono::milliseconds(pause));
+    // From the middle on, the last rank shares a type that does not fit.
+    if (fault == "late" && step == steps / 2) simulation.share(session, "wrong-type");
+    if (pillion_step(session, step, 0.1 * static_cast<double>(step)) != PILLION_OK) {
+      say(rank, "step");
+      pillion_close(session);
+      return 1;
+    }
+  }
+  pillion_progress progress;
+  pillion_get_progress(session, &progress);
+  std::printf("rank %d: progress skipped=%lld stall=%.3f disabled=%lld\n", rank,
+              static_cast<long long>(progress.skipped), progress.stall_seconds,
+              static_cast<long long>(progress.disabled));
+  if (fault == "no-close") return 0;
+  if (pillion_close(session) != PILLION_OK) return say(rank, "close");
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  pillion_session* session = nullptr;
+  int result = 0;
+  if (pillion_open(argv[1], MPI_COMM_WORLD, &session) != PILLION_OK)
+    result = say(rank, "open");
+  else if (pillion_serve(session) == 0)
+    result = run_steps(session, std::atoll(argv[2]), argc > 3 ? argv[3] : "", rank);
+  if (result == 0) std::printf("rank %d: ok\n", rank);
+  std::fflush(stdout);
+  MPI_Finalize();
+  return result;
+}

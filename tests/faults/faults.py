@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How the fault tests start fault_driver and read what its ranks say."""
+
+import re
+from pathlib import Path
+
+from conftest import mpirun
+
+GRID = """
+output: out
+meshes: {grid: {kind: uniform, cells: [8, 4]}}
+fields: {density: {mesh: grid, type: float64, units: kg}}
+"""
+LINE = re.compile(r"^rank (\d+): (.*)$", re.MULTILINE)
+
+
+def drive(build: Path, folder: Path, config: str, ranks: int, *args, timeout: float = 30, **options):
+    """Runs fault_driver on a configuration; returns the process. A hang fails the test."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "pillion.yaml").write_text(config)
+    driver = build / "tests" / "faults" / "fault_driver"
+    stages = {"PILLION_STAGE_PATH": build / "tests" / "faults" / "stages"}
+    return mpirun(
+        ranks, driver, *(args or ("pillion.yaml", 10)), timeout=timeout, env=stages, cwd=folder,
+        check=False, **options,
+    )  # fmt: skip
+
+
+def said(process) -> dict[int, list[str]]:
+    """What each rank printed, by rank."""
+    lines: dict[int, list[str]] = {}
+    for rank, text in LINE.findall(process.stdout):
+        lines.setdefault(int(rank), []).append(text)
+    return lines
+
+
+def one_error(process, ranks: int) -> str:
+    """The error that every rank printed, the same on all."""
+    lines = said(process)
+    errors = {text for texts in lines.values() for text in texts}
+    assert sorted(lines) == list(range(ranks)), (process.stdout, process.stderr)
+    assert len(errors) == 1, errors
+    assert process.returncode != 0
+    return errors.pop()

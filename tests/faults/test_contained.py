@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A stage that fails disables its analysis and nothing else, wherever it runs and on whichever rank
+it fails; slow sidecars never hold the simulation beyond what its user allowed."""
+
+import json
+
+import pytest
+from conftest import launch, read_table
+from faults import GRID, drive, said
+
+BOTH = """
+analyses:
+  bad: {{stages: [{{trouble: {{fail_at: 3, fail_on: {peer}, how: {how}}}}}]}}
+  good: {{stages: [{{trouble: {{}}}}]}}
+"""
+
+
+def ended_well(process, ranks):
+    assert process.returncode == 0, (process.stdout, process.stderr)
+    lines = said(process)
+    assert all(lines[rank][-1] == "ok" for rank in range(ranks)), lines
+
+
+def report(folder):
+    loaded = json.loads((folder / "out" / "report.json").read_text())
+    return loaded, {a["name"]: a for a in loaded["analyses"]}
+
+
+@pytest.mark.parametrize("sidecars", [0, 1, 2])
+@pytest.mark.parametrize("peer", [-1, 0, 1])
+@pytest.mark.parametrize("how", ["exception", "number", "memory", "calls"])
+def test_a_stage_that_throws(build, tmp_path, sidecars, peer, how):
+    peers = sidecars or 2
+    if peer >= peers or (how == "calls" and (peers == 1 or peer < 0)):
+        pytest.skip("there is no such peer, or none to differ from")
+    config = GRID + BOTH.format(peer=peer, how=how)
+    if sidecars:
+        config += f"sidecars: {{ranks: {sidecars}}}\n"
+    ranks = 2 + sidecars
+    process = drive(build, tmp_path, config, ranks)
+    ended_well(process, ranks)
+    whole, analyses = report(tmp_path)
+    assert analyses["good"]["publications"] == 11
+    assert analyses["good"]["disabled"] is None
+    expected = {"exception": "told to throw", "memory": "out of memory", "number": "no std::exception"}
+    assert expected.get(how, "did not make the same calls") in analyses["bad"]["disabled"]
+    assert any("'bad' is disabled" in text for text in whole["warnings"])
+    assert "'bad' is disabled" in process.stderr
+    assert not (tmp_path / "out" / "bad").exists()
+    seen = read_table(tmp_path / "out" / "good" / "seen.csv")
+    assert list(seen.columns["step"]) == list(range(11))
+    assert set(seen.columns["cells"]) == {32}
+
+
+def test_ranks_without_blocks(build, tmp_path):
+    """Twelve ranks share eight columns of cells: four have nothing."""
+    config = GRID + "analyses: {a: {stages: [{trouble: {}}]}}\nsidecars: {ranks: 2}\n"
+    process = drive(build, tmp_path, config, 14, timeout=60)
+    ended_well(process, 14)
+    assert set(read_table(tmp_path / "out" / "a" / "seen.csv").columns["cells"]) == {32}
+
+
+def slow(pause):
+    return GRID + f"analyses: {{a: {{stages: [{{trouble: {{milliseconds: {pause}}}}}]}}}}\n"
+
+
+def test_skip_never_waits_and_counts_what_it_skips(build, tmp_path):
+    # Room for two publications of 32 cells on two ranks, head included.
+    config = slow(50) + "sidecars: {ranks: 1, memory: 3 KiB, when_full: skip}\n"
+    process = drive(build, tmp_path, config, 3, "pillion.yaml", 200)
+    ended_well(process, 3)
+    whole, analyses = report(tmp_path)
+    a = analyses["a"]
+    assert whole["run"]["skipped"] > 50
+    assert a["skipped"] == whole["run"]["skipped"]
+    assert a["publications"] + a["skipped"] + a["dropped"] == 201
+    assert a["seconds"]["stall"]["max"] == 0
+    assert whole["sidecars"]["peak_bytes"] <= whole["sidecars"]["memory_bytes_per_rank"]
+    seen = read_table(tmp_path / "out" / "a" / "seen.csv")
+    assert seen.head["skipped"] == a["skipped"]
+    assert seen.head["publications"] == a["publications"] == len(seen.columns["step"])
+    progress = [line for line in said(process)[0] if line.startswith("progress")]
+    assert f"skipped={a['skipped']} stall=0.000" in progress[0]
+
+
+def test_wait_loses_nothing(build, tmp_path):
+    config = slow(20) + "sidecars: {ranks: 1, memory: 3 KiB, when_full: wait}\n"
+    process = drive(build, tmp_path, config, 3, "pillion.yaml", 50)
+    ended_well(process, 3)
+    whole, analyses = report(tmp_path)
+    assert analyses["a"]["publications"] == 51
+    assert analyses["a"]["skipped"] == analyses["a"]["dropped"] == 0
+    assert analyses["a"]["seconds"]["stall"]["max"] > 0.3
+    assert whole["sidecars"]["peak_bytes"] <= whole["sidecars"]["memory_bytes_per_rank"]
+
+
+def test_wait_ends_at_its_deadline(build, tmp_path):
+    config = slow(1000)
+    config += "sidecars: {ranks: 1, memory: 3 KiB, when_full: wait, deadline: 100 ms}\n"
+    process = drive(build, tmp_path, config, 3, "pillion.yaml", 10)
+    ended_well(process, 3)
+    _, analyses = report(tmp_path)
+    a = analyses["a"]
+    assert a["publications"] + a["dropped"] == 11
+    assert a["dropped"] >= 6
+    assert a["seconds"]["stall"]["max"] < 10 * 0.1 + 0.5
+
+
+def test_a_fault_in_the_middle_drops_publications_and_not_the_run(build, tmp_path):
+    config = GRID + "analyses: {a: {stages: [{trouble: {}}]}}\nsidecars: {ranks: 1}\n"
+    process = drive(build, tmp_path, config, 3, "pillion.yaml", 10, "late")
+    ended_well(process, 3)
+    _, analyses = report(tmp_path)
+    assert analyses["a"]["publications"] == 5
+    assert analyses["a"]["dropped"] == 6
+    assert "was shared as float32" in process.stderr
+
+
+@pytest.mark.parametrize("sidecars", [0, 1])
+def test_a_program_that_forgets_to_close(build, tmp_path, sidecars):
+    config = GRID + "analyses: {a: {stages: [{trouble: {}}]}}\n"
+    config += f"sidecars: {{ranks: {sidecars}}}\n"
+    process = drive(build, tmp_path, config, 2 + sidecars, "pillion.yaml", 10, "no-close")
+    ended_well(process, 2 + sidecars)
+    assert len(read_table(tmp_path / "out" / "a" / "seen.csv").columns["step"]) == 11
+    assert (tmp_path / "out" / "report.json").exists()
+
+
+def test_several_programs_under_one_mpirun(build, tmp_path):
+    (tmp_path / "pillion.yaml").write_text(GRID + "analyses: {a: {stages: [{trouble: {}}]}}\n")
+    process = launch(
+        (2, build / "tests" / "faults" / "fault_driver", "pillion.yaml", 10),
+        (2, build / "bin" / "pillion-sidecar"),
+        env={"PILLION_STAGE_PATH": build / "tests" / "faults" / "stages"},
+        cwd=tmp_path,
+    )
+    ended_well(process, 2)
+    whole, _ = report(tmp_path)
+    assert whole["run"]["sidecar_ranks"] == 2
+    assert len(read_table(tmp_path / "out" / "a" / "seen.csv").columns["step"]) == 11
+
+
+def test_sidecars_alone_are_told_so(build, tmp_path):
+    process = launch((2, build / "bin" / "pillion-sidecar"), cwd=tmp_path, check=False)
+    assert process.returncode != 0
+    assert process.stderr.count("start the simulation in the same mpirun") == 2

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Bad input is refused before the first step: one clear error, the same on every rank, no hang."""
+
+import pytest
+from faults import GRID, drive, one_error
+
+ANALYSIS = "analyses: {a: {stages: [{trouble: {}}]}}\n"
+SIDECAR = "sidecars: {ranks: 1}\n"
+
+# name: (configuration, what the error must say)
+WRONG = {
+    "not YAML": (GRID + "analyses: [a: {\n", "not valid YAML"),
+    "unknown key": (GRID + "analyses: {a: {evry: 5, stages: [{trouble: {}}]}}", "mean 'every'?"),
+    "unknown top key": (GRID + ANALYSIS + "sidecar: {ranks: 1}\n", "did you mean 'sidecars'?"),
+    "wrong type": (GRID + "analyses: {a: {every: often, stages: [{trouble: {}}]}}", "'often'"),
+    "unknown field": (GRID + "analyses: {a: {stages: [{trouble: {field: densty}}]}}", "'density'?"),
+    "unknown stage": (GRID + "analyses: {a: {stages: [{trubble: {}}]}}", "did you mean 'trouble'?"),
+    "unknown parameter": (
+        GRID + "analyses: {a: {stages: [{trouble: {fail_att: 1}}]}}",
+        "unknown key 'fail_att' in stage 'trouble'; did you mean 'fail_at'?",
+    ),
+    "no sidecars for a stage": (
+        GRID + "analyses: {a: {stages: [{trouble: {at: sidecar}}]}}",
+        "wants a sidecar, but there are none",
+    ),
+    "no rank left": (GRID + "sidecars: {ranks: 8}\n" + ANALYSIS, "leave none for the simulation"),
+    "too few ranks": (GRID + "sidecars: {ranks: 80}\n" + ANALYSIS, "start more ranks"),
+    "another ABI": (GRID + "analyses: {a: {stages: [{old_abi: {}}]}}", "build the plug-in anew"),
+    "a short table": (GRID + "analyses: {a: {stages: [{small_table: {}}]}}", "has 8 bytes"),
+    "no stage at all": (GRID + "analyses: {a: {stages: [{no_symbol: {}}]}}", "is no stage"),
+    "a stage that cannot start": (
+        GRID + "analyses: {a: {stages: [{trouble: {create: badly}}]}}",
+        "told to fail",
+    ),
+    "no checkpoint": (GRID + "restart: nowhere\n" + ANALYSIS, "nowhere/manifest.yaml"),
+    "output is a file": (GRID.replace("output: out", "output: pillion.yaml") + ANALYSIS, "make the folder"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.parametrize("sidecar", [False, True])
+def test_wrong_configuration(build, tmp_path, name, sidecar):
+    config, expected = WRONG[name]
+    ranks = 3
+    if "sidecars:" in config:
+        ranks = 8 if name == "no rank left" else 3
+        if sidecar:
+            pytest.skip("it has sidecars of its own")
+    elif sidecar:
+        if "at: sidecar" in config:
+            pytest.skip("with a sidecar it is right")
+        config += "\n" + SIDECAR
+    if name == "no rank left":
+        config = config.replace("ranks: 8", f"ranks: {ranks}")
+    error = one_error(drive(build, tmp_path, config, ranks), ranks)
+    assert error.startswith("open: ")
+    assert expected in error
+
+
+def test_no_such_file(build, tmp_path):
+    error = one_error(drive(build, tmp_path, GRID, 3, "absent.yaml", 10), 3)
+    assert "absent.yaml" in error
+    assert "No such file" in error
+
+
+@pytest.mark.parametrize("sidecar", [0, 1])
+@pytest.mark.parametrize(
+    ("fault", "expected"),
+    [
+        ("wrong-type", "was shared as float32, but the catalogue says float64"),
+        ("wrong-box", "does not lie in mesh 'grid'"),
+        ("overlap", "overlap"),
+        ("hole", "cover 28 of the 32 cells"),
+        ("unshared", "field 'density' is needed, but no rank shares it"),
+    ],
+)
+def test_wrong_sharing(build, tmp_path, fault, expected, sidecar):
+    config = GRID + ANALYSIS + (SIDECAR if sidecar else "")
+    process = drive(build, tmp_path, config, 3 + sidecar, "pillion.yaml", 10, fault)
+    lines = [f"rank {rank}: step: " for rank in range(3)]
+    for line in lines:
+        assert line in process.stdout, process.stdout
+    assert process.stdout.count(expected) == 3
+    assert process.returncode != 0
+    assert not (tmp_path / "out" / "a").exists()
+
+
+def test_budget_too_small_for_one_publication(build, tmp_path):
+    config = GRID + "sidecars: {ranks: 1, memory: 100 B}\n" + ANALYSIS
+    process = drive(build, tmp_path, config, 3)
+    assert process.stdout.count("raise it") == 2, process.stdout
