@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Runs every benchmark, one after the other. Each prints JSON lines and, last, `bench NAME: ...`.
+#   tools/run_benches.sh BUILD_DIRECTORY
+set -euo pipefail
+
+build=$(realpath "$1")
+python=$(realpath -s "${PYTHON:-python3}")
+root=$(realpath "$(dirname "$0")/..")
+# shellcheck source=tools/mpirun_options.sh
+. "$root/tools/mpirun_options.sh"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+mpirun "${mpirun_options[@]}" -n 1 "$build/bench/bench_idle_step"
+mpirun "${mpirun_options[@]}" -n 2 "$build/bench/bench_publish"
+PILLION_BUILD=$build "$python" "$root/bench/lammps_overhead.py"
