@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A program that is nothing but sidecars, for runs of several programs under one mpirun:
 //   mpirun -n 6 simulation : -n 2 pillion-sidecar
-// It needs no configuration: the simulation's is used. --color N first splits MPI_COMM_WORLD as
-// programs do that keep a communicator of their own (LAMMPS started with -mpicolor, for example).
+// It needs no configuration: the simulation's is used. For programs that share MPI_COMM_WORLD with
+// others in ways of their own, LAMMPS started with -mpicolor for example: --color N first splits it
+// as they do, and --barrier meets them at a barrier before the end.
 #include <mpi.h>
 #include <pillion/pillion.h>
 
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
+#include <optional>
+#include <string_view>
 
 namespace {
 
 /// Ends the whole job, for the other programs would wait for this one.
 int usage() {
-  std::fputs("usage: pillion-sidecar [--color N]\n", stderr);
+  std::fputs("usage: pillion-sidecar [--color N] [--barrier]\n", stderr);
   return MPI_Abort(MPI_COMM_WORLD, 2);
 }
 
@@ -41,16 +43,38 @@ int serve() {
   return pillion_serve(session) == 1 ? 0 : 1;
 }
 
+struct Options {
+  bool splits = false;
+  int colour = 0;
+  bool barrier = false;
+};
+
+/// Nothing if an option is not known.
+std::optional<Options> read_options(int argc, char** argv) {
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    if (word == "--barrier") {
+      options.barrier = true;
+    } else if (word == "--color" && i + 1 < argc) {
+      options.splits = true;
+      options.colour = std::atoi(argv[++i]);
+    } else {
+      return {};
+    }
+  }
+  return options;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  bool understood = argc == 1;
-  if (argc == 3 && std::strcmp(argv[1], "--color") == 0) {
-    split_world(std::atoi(argv[2]));
-    understood = true;
-  }
-  const int result = understood ? serve() : usage();
+  const auto options = read_options(argc, argv);
+  if (!options) return usage();
+  if (options->splits) split_world(options->colour);
+  const int result = serve();
+  if (options->barrier) MPI_Barrier(MPI_COMM_WORLD);
   MPI_Finalize();
   return result;
 }

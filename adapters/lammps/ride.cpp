@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Opening a session with LAMMPS's catalogue, and closing it on every way out.
+// Opening a session with LAMMPS's catalogue, and closing it on the ways out.
 #include "ride.hpp"
 
 #include <memory>
@@ -9,8 +9,17 @@
 
 namespace pillion::lammps {
 
+/// The rides of this process. Destroyed at exit, or when the plug-in that holds it is unloaded.
+struct OpenRides {
+  std::vector<Ride*> rides;
+  ~OpenRides() {
+    for (Ride* ride : rides) ride->let_go();
+  }
+};
+
 namespace {
 
+OpenRides open_rides;
 Ride* ride_of_process = nullptr;
 
 using Options = std::unique_ptr<pillion_options, void (*)(pillion_options*)>;
@@ -35,23 +44,19 @@ void Ride::set_of_process(Ride* ride) { ride_of_process = ride; }
 Ride::Ride(const RideOptions& wanted, MPI_Comm comm) {
   const Options options = make_options(wanted);
   check(pillion_open_with(wanted.file.c_str(), comm, options.get(), &session_));
-  MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &Ride::on_delete, &key_, nullptr);
-  MPI_Comm_set_attr(MPI_COMM_SELF, key_, this);
+  open_rides.rides.push_back(this);
 }
 
 Ride::~Ride() {
-  int finalized = 0;
-  MPI_Finalized(&finalized);
-  if (finalized != 0) return;  // on_delete has been called
-  MPI_Comm_delete_attr(MPI_COMM_SELF, key_);
-  MPI_Comm_free_keyval(&key_);
+  let_go();
+  std::erase(open_rides.rides, this);
 }
 
-int Ride::on_delete(MPI_Comm, int, void* ride, void*) {
+void Ride::let_go() noexcept {
+  int finalized = 0;
+  MPI_Finalized(&finalized);
   // Nobody is left to tell of a failure; the library has written it to its log.
-  auto& self = *static_cast<Ride*>(ride);
-  pillion_close(std::exchange(self.session_, nullptr));
-  return MPI_SUCCESS;
+  if (finalized == 0) pillion_close(std::exchange(session_, nullptr));
 }
 
 bool Ride::serve() {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A session that is closed whatever happens. LAMMPS ends a failed run by calling MPI_Finalize and
-// exit from deep inside; sidecars would then wait for ever. A ride hangs itself on MPI_COMM_SELF,
-// whose attributes MPI deletes first of all when it is finalized, and closes the session there.
+// A session of LAMMPS, closed whatever happens. Where LAMMPS ends a failed run by calling
+// MPI_Finalize and exit from deep inside, the library closes what is open. A LAMMPS with plug-ins
+// waits for all other programs before that, sidecars included, but first unloads its plug-ins: then
+// rides that are still open are closed.
 #pragma once
 
 #include <pillion/pillion.h>
@@ -34,7 +35,7 @@ class Ride {
   /// NULL once the session has closed.
   [[nodiscard]] pillion_session* session() const { return session_; }
   [[nodiscard]] MPI_Comm communicator() const { return pillion_communicator(session_); }
-  /// Path of the run report, also after closing.
+  /// Path of the run report, once the session has closed.
   [[nodiscard]] const std::string& report() const { return report_; }
   /// Ends the session. [collective over the simulation ranks] Throws std::runtime_error.
   void close();
@@ -44,9 +45,9 @@ class Ride {
   static void set_of_process(Ride* ride);
 
  private:
-  static int on_delete(MPI_Comm, int, void* ride, void*);
+  friend struct OpenRides;
+  void let_go() noexcept;
   pillion_session* session_ = nullptr;
-  int key_ = MPI_KEYVAL_INVALID;
   std::string report_;
 };
 

@@ -149,12 +149,22 @@ static int has_decayed(const heat* h, int64_t steps) {
   return discrete < 1e-11 && continuous < allowed;
 }
 
+/* Ends a run that cannot go on, for a reason that every rank has alike. */
+static int stop(const char* why) {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == 0) fprintf(stderr, "heat: %s\n", why);
+  MPI_Finalize();
+  return 1;
+}
+
 int main(int argc, char** argv) {
   const int64_t cells = argc > 1 ? atoll(argv[1]) : 32, steps = argc > 2 ? atoll(argv[2]) : 200;
   heat h = {.stride = {0, 0, 0, 1}};
   MPI_Init(&argc, &argv);
+  if (cells < 1 || steps < 0) return stop("usage: heat [cells per side [steps]]");
   pillion_session* pil;
-  if (pillion_open("pillion.yaml", MPI_COMM_WORLD, &pil)) MPI_Abort(MPI_COMM_WORLD, 1);
+  if (pillion_open("pillion.yaml", MPI_COMM_WORLD, &pil)) return stop(pillion_error_message());
   if (pillion_serve(pil)) return MPI_Finalize();
   set_up(&h, pillion_communicator(pil), cells);
   fill(&h);
@@ -162,7 +172,7 @@ int main(int argc, char** argv) {
     if (step > 0) advance(&h);
     pillion_share_box_strided(pil, "temperature", 0, h.lo, h.hi, h.now + at(&h, 0, 0, 0),
                               PILLION_FLOAT64, h.stride);
-    pillion_step(pil, step, (double)step * time_step(&h));
+    if (pillion_step(pil, step, (double)step * time_step(&h))) return stop(pillion_error_message());
   }
   const int good = has_decayed(&h, steps);
   pillion_close(pil);

@@ -98,11 +98,12 @@ def _memory(run: Run) -> str:
     facts = run.sidecars
     if not facts.get("ranks"):
         return ""
-    peak, budget = int(facts["peak_bytes"]), int(facts["memory_bytes"])
-    share = units.percent(peak, budget)
+    peak, share = int(facts["peak_bytes"]), int(facts["memory_bytes_per_rank"])
+    part = units.percent(peak, share)
     return (
-        f'<p class="note">Publications in flight took at most {_bytes(peak)} of a budget of '
-        f"{_bytes(budget)}{f' ({share})' if share else ''}; when it is full: "
+        f'<p class="note">Publications in flight took at most {_bytes(peak)} of a simulation '
+        f"rank’s share of {_bytes(share)}{f' ({part})' if part else ''}; the budget is "
+        f"{_bytes(int(facts['memory_bytes']))} per node, and when it is full: "
         f"{escape(str(facts['when_full']))}.</p>"
     )
 
@@ -123,7 +124,9 @@ def timeline_section(run: Run) -> tuple[str, list[str]]:
             f"<figure>{draw_timeline(closer, 'closeup')}</figure>"
         )
     note = (
-        '<p class="note">What every rank did for Pillion; in between, simulation ranks simulate '
-        "and sidecars wait. The file timeline.json opens in trace viewers such as Perfetto.</p>"
+        '<p class="note">What every rank did for Pillion, and which share of the time; in between, '
+        "simulation ranks simulate and sidecars wait. Where there is too much to tell apart, the "
+        "height of the columns is that share. The file timeline.json opens in trace viewers such "
+        "as Perfetto.</p>"
     )
     return section("Timeline", "\n".join([*figures, note])), []

@@ -10,14 +10,16 @@ import io
 import re
 from html import escape
 from itertools import cycle
+from typing import Any
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from pillion import units
 from pillion.plots import Plot
-from pillion.timeline import Strip, Window
+from pillion.timeline import BINS, POINTS, Strip, Window, merged, shares
 
 INK, FAINT = "#010203", "#040506"  # replaced by the page's colours
 PALETTE = ("#2f7ed8", "#e0762b", "#2a9d6f", "#c2549d", "#8a6fdf", "#a88c1f", "#d1495b", "#4aa3b5")
@@ -28,7 +30,7 @@ KIND_COLOURS = {
     "condition": "#a88c1f",
     "checkpoint": "#7b8794",
 }
-STYLE = {
+STYLE: dict[Any, Any] = {
     "svg.fonttype": "path",
     "font.size": 10.5,
     "text.color": INK,
@@ -46,7 +48,7 @@ STYLE = {
     "lines.linewidth": 1.6,
     "legend.frameon": False,
     "axes.formatter.use_mathtext": True,
-    "axes.formatter.limits": (-3, 4),
+    "axes.formatter.limits": (-3, 6),
 }
 
 
@@ -110,18 +112,20 @@ def _axis_label(label: str, unit: str) -> str:
 
 
 def draw_timeline(window: Window, prefix: str) -> str:
-    """One strip per rank, coloured by what it did; what is too short to see gets a hairline."""
+    """One strip per rank, coloured by what it did, with the share of time that it did anything."""
     strips = window.strips
     kinds = sorted({span.kind for strip in strips for span in strip.spans})
     spare = cycle(colour for colour in PALETTE if colour not in KIND_COLOURS.values())
     colours = {kind: KIND_COLOURS.get(kind) or next(spare) for kind in kinds}
+    draw_strip = _draw_shares if window.crowded else _draw_spans
     with mpl.rc_context({**STYLE, "svg.hashsalt": prefix, "axes.grid": False}):
-        figure = Figure(figsize=(12.4, 1.1 + 0.26 * len(strips)), layout="constrained")
+        figure = Figure(figsize=(12.4, 1.1 + 0.28 * len(strips)), layout="constrained")
         axes = figure.add_subplot()
-        for row, strip in enumerate(strips):
-            axes.axhline(row, color=FAINT, linewidth=0.8, zorder=0)
-            _draw_strip(axes, row, strip, colours)
-        axes.set_yticks(range(len(strips)), [strip.label for strip in strips])
+        for row in range(len(strips)):
+            axes.axhline(row + 0.36, color=FAINT, linewidth=0.8, zorder=0)
+            for kind, colour in colours.items():
+                draw_strip(axes, row, window, kind, colour)
+        axes.set_yticks(range(len(strips)), [_strip_label(strip, window) for strip in strips])
         axes.set_ylim(len(strips) - 0.4, -0.6)
         axes.set_xlim(window.begin, window.end)
         axes.set_xlabel("time since the start / s")
@@ -132,17 +136,39 @@ def draw_timeline(window: Window, prefix: str) -> str:
         return _svg(figure, prefix, f"timeline: {', '.join(kinds)}")
 
 
-def _draw_strip(axes: Axes, row: int, strip: Strip, colours: dict[str, str]) -> None:
-    for kind, colour in colours.items():
-        spans = [(s.begin, s.end - s.begin) for s in strip.spans if s.kind == kind]
-        if spans:
-            axes.broken_barh(
-                spans,
-                (row - 0.36, 0.72),
-                color=colour,
-                linewidth=0.8,
-                gid=f"strip-{row}-{kind}",
-            )
+def _strip_label(strip: Strip, window: Window) -> str:
+    return f"{strip.label}: {units.percent(strip.busy, window.end - window.begin) or '0 %'}"
+
+
+def _draw_spans(axes: Axes, row: int, window: Window, kind: str, colour: str) -> None:
+    """Every span; what is too short to see gets a hairline."""
+    gap = (window.end - window.begin) / POINTS
+    mine = [s for s in merged(window.strips[row].spans, gap) if s.kind == kind]
+    spans = [(s.begin, s.end - s.begin) for s in mine]
+    if spans:
+        gid = f"strip-{row}-{kind}"
+        axes.broken_barh(spans, (row - 0.36, 0.72), color=colour, linewidth=0.8, gid=gid)
+
+
+def _draw_shares(axes: Axes, row: int, window: Window, kind: str, colour: str) -> None:
+    """Columns as high as the rank was busy, kinds on top of each other."""
+    strip = window.strips[row]
+    below = np.zeros(BINS)
+    for other in sorted({span.kind for span in strip.spans if span.kind < kind}):
+        below += shares(window, strip, other)
+    top = below + shares(window, strip, kind)
+    if (top > below).any():
+        edges = np.linspace(window.begin, window.end, BINS + 1)
+        foot = row + 0.36
+        axes.stairs(
+            foot - 0.72 * np.minimum(top, 1),
+            edges,
+            baseline=foot - 0.72 * np.minimum(below, 1),
+            fill=True,
+            color=colour,
+            linewidth=0.4,
+            gid=f"strip-{row}-{kind}",
+        )
 
 
 def _svg(figure: Figure, prefix: str, description: str) -> str:

@@ -108,13 +108,13 @@ def _origin(series: Series) -> str:
 def _attributes(made: Table) -> str:
     """What holds for the whole table; coefficients have their own section."""
     items = [
-        f"<dt>{escape(a.name.replace('_', ' '))}</dt>"
-        f"<dd>{units.number(a.value, 6)} {units.as_html(a.units)}</dd>"
+        f"<div><dt>{escape(a.name.replace('_', ' '))}</dt>"
+        f"<dd>{units.number(a.value, 6)} {units.as_html(a.units)}</dd></div>"
         for a in made.attributes.values()
         if not a.name.startswith(DIFFUSION)
     ]
     items += [
-        f"<dt>{escape(name.replace('_', ' '))}</dt><dd>{units.count(value)}</dd>"
+        f"<div><dt>{escape(name.replace('_', ' '))}</dt><dd>{units.count(value)}</dd></div>"
         for name, value in constants_of(made).items()
     ]
     return f"<dl>{''.join(items)}</dl>\n" if items else ""

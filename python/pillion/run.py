@@ -13,8 +13,20 @@ from typing import Any
 from pillion.errors import Error
 
 FORMAT = "report 1"
-FACTS = ("started", "seconds", "simulation_ranks", "sidecar_ranks", "first_step", "last_step")
-FACTS += ("steps", "publications", "skipped", "time", "time_units", "restarted_from")
+FACTS = [
+    "started",
+    "seconds",
+    "simulation_ranks",
+    "sidecar_ranks",
+    "first_step",
+    "last_step",
+    "steps",
+    "publications",
+    "skipped",
+    "time",
+    "time_units",
+    "restarted_from",
+]
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Timelines in Chrome trace format, made fit for a picture.
 
-A run may have a hundred thousand events, and a picture about two thousand points across, so spans
-of one kind that would lie within one point of each other become one. Beside the whole run a
-few publications in its middle are worth a picture of their own.
+A run may have a hundred thousand events, and a picture about two thousand points across. Where
+spans are few, each is drawn, those closer than a point joined to one. Where they are many, what is
+drawn is the share of each stretch of time that a rank was busy, so that a thousand short spans do
+not look like work without a pause.
 """
 
 import json
@@ -12,9 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from pillion.errors import Error
 
 POINTS = 2000
+FEW = 250  # spans on a strip that can be told apart
+BINS = 400
 CLOSE_UP = 3  # publications
 
 
@@ -35,14 +40,25 @@ class Strip:
     label: str
     spans: list[Span]
 
+    @property
+    def busy(self) -> float:
+        """Seconds that the spans last together."""
+        return sum(span.end - span.begin for span in self.spans)
+
 
 @dataclass(frozen=True)
 class Window:
-    """The strips from `begin` to `end`, in seconds."""
+    """The strips' spans from `begin` to `end`, in seconds, cut off there."""
 
     strips: list[Strip]
     begin: float
     end: float
+
+    @property
+    def crowded(self) -> bool:
+        """Whether spans are too many to be told apart."""
+        gap = (self.end - self.begin) / POINTS
+        return any(len(merged(strip.spans, gap)) > FEW for strip in self.strips)
 
 
 def read_timeline(path: Path) -> list[Strip]:
@@ -51,7 +67,7 @@ def read_timeline(path: Path) -> list[Strip]:
         trace = json.loads(path.read_text(encoding="utf-8"))
         events = trace["traceEvents"] if isinstance(trace, dict) else trace
         processes = {e["pid"]: e["args"]["name"] for e in events if e["name"] == "process_name"}
-        ranks = {(e["pid"], int(e["tid"])): [] for e in events}
+        ranks: dict[Any, list[Span]] = {(e["pid"], int(e["tid"])): [] for e in events}
         for event in events:
             if event["ph"] == "X":
                 ranks[event["pid"], int(event["tid"])].append(_span(event))
@@ -99,18 +115,30 @@ def _window(strips: Sequence[Strip], begin: float, end: float) -> Window:
     cut = [
         Strip(
             strip.label,
-            merged(
-                (
-                    Span(s.kind, max(s.begin, begin), min(s.end, end))
-                    for s in strip.spans
-                    if s.end >= begin and s.begin <= end
-                ),
-                gap=(end - begin) / POINTS,
-            ),
+            [
+                Span(s.kind, max(s.begin, begin), min(s.end, end), s.step)
+                for s in strip.spans
+                if s.end >= begin and s.begin <= end
+            ],
         )
         for strip in strips
     ]
     return Window(cut, begin, end)
+
+
+def shares(window: Window, strip: Strip, kind: str) -> np.ndarray:
+    """The share of each of BINS equal stretches of the window that spans of a kind take up."""
+    width = (window.end - window.begin) / BINS
+    seconds = np.zeros(BINS)
+    for span in strip.spans:
+        if span.kind != kind:
+            continue
+        first = int((span.begin - window.begin) / width)
+        last = int((span.end - window.begin) / width)
+        for bin_ in range(first, min(last, BINS - 1) + 1):
+            low = window.begin + bin_ * width
+            seconds[bin_] += max(0.0, min(span.end, low + width) - max(span.begin, low))
+    return seconds / width
 
 
 def merged(spans: Iterable[Span], gap: float) -> list[Span]:

@@ -40,7 +40,11 @@ def number(value: float | str, digits: int = 4) -> str:
     """A number in so many digits as HTML; texts are escaped."""
     if isinstance(value, str):
         return html.escape(value)
-    mantissa, _, exponent = f"{value:.{digits}g}".partition("e")
+    small = value != 0 and abs(value) < 1e-3
+    text = f"{value:.{digits - 1}e}" if small else f"{value:.{digits}g}"
+    mantissa, _, exponent = text.partition("e")
+    if small:
+        mantissa = mantissa.rstrip("0").rstrip(".")
     text = mantissa.replace("-", "−")
     if not exponent:
         return text

@@ -7,7 +7,8 @@
 
 namespace pillion::products {
 
-/// Writes a file whole, and makes the folders above it. `durable` waits until it is on disk. Throws
+/// Writes a file whole, and makes the folders above it. `durable` waits until it is on disk, so
+/// that it outlives the machine and not only the process; that may take long. Throws
 /// ErrorCode::File; the old file, if there was one, then still stands.
 void write_whole(const std::filesystem::path& path, std::string_view content, bool durable);
 

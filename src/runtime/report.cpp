@@ -182,8 +182,8 @@ void write_report(const Run& run, const Outcome& outcome) {
                         all.back().events});
     }
     const std::filesystem::path folder = run.configuration.output;
-    products::write_whole(folder / timeline_name, products::format_trace(traces, run.started), true);
-    products::write_whole(folder / report_name, format_report(run, outcome, all), true);
+    products::write_whole(folder / timeline_name, products::format_trace(traces, run.started), false);
+    products::write_whole(folder / report_name, format_report(run, outcome, all), false);
   });
 }
 

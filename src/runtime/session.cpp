@@ -75,9 +75,15 @@ Session::Session(const std::string& file, MPI_Comm comm, const Options& options)
   run_.log = options.log;
   run_.started = base::calendar_seconds();
   run_.world = comm::Communicator(comm);
-  configure(file, options);
-  take_sides();
-  make_side();
+  // A program that looks at no status still shows why it stopped.
+  try {
+    configure(file, options);
+    take_sides();
+    make_side();
+  } catch (const Error& e) {
+    if (run_.world.rank() == 0) run_.log.failure("{}", e.what());
+    throw;
+  }
 }
 
 void Session::configure(const std::string& file, const Options& options) {

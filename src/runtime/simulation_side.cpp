@@ -69,6 +69,7 @@ void SimulationSide::ready() {
     comm::together(run_.side, [&] { check_budget(); });
   } catch (const Error& e) {
     refused_ = e;
+    if (run_.side.rank() == 0) run_.log.failure("{}", e.what());
     throw;
   }
   ready_ = true;

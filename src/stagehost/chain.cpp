@@ -99,7 +99,6 @@ std::optional<Error> Chain::finish(Circumstances circumstances) {
   circumstances.before = publications_;
   circumstances.origin.publications = publications_;
   circumstances.products_due = true;
-  circumstances.durable = true;
   return each(circumstances, [&](StageInstance& stage) { stage.finish(empty, circumstances); });
 }
 

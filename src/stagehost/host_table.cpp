@@ -125,7 +125,7 @@ int32_t write_table(pillion_work* work, const pillion_table* table) {
   return guard([&] {
     const auto& circumstances = *work->circumstances;
     if (circumstances.peers->rank() == 0)
-      circumstances.sink->write(*table, circumstances.origin, circumstances.durable);
+      circumstances.sink->write(*table, circumstances.origin);
   });
 }
 

@@ -8,9 +8,9 @@
 
 namespace pillion::stagehost {
 
-void Sink::write(const pillion_table& table, const products::Origin& origin, bool durable) {
+void Sink::write(const pillion_table& table, const products::Origin& origin) {
   const std::string path = products::table_path(table, origin);
-  products::write_whole(folder_ / path, products::format_table(table, origin), durable);
+  products::write_whole(folder_ / path, products::format_table(table, origin), false);
   const Product product{origin.analysis, origin.stage, path, table.title};
   const std::string name = origin.analysis + "/" + table.name + ".";
   const auto same = [&](const Product& p) { return p.path.starts_with(name); };

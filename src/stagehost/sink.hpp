@@ -23,7 +23,7 @@ class Sink {
   explicit Sink(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
   /// Writes a table whole. Throws ErrorCode::File or ErrorCode::Stage.
-  void write(const pillion_table& table, const products::Origin& origin, bool durable);
+  void write(const pillion_table& table, const products::Origin& origin);
   [[nodiscard]] const std::vector<Product>& products() const { return products_; }
 
  private:

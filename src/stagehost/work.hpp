@@ -24,7 +24,6 @@ struct Circumstances {
   int64_t before = 0;  ///< publications that the analysis has worked on before
   double interval = 0;
   bool products_due = false;
-  bool durable = false;
 };
 
 /// An input in the form that a plug-in sees. Holds the memory of what was moved.

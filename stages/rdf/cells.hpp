@@ -30,12 +30,13 @@ class Grid {
     while (cells(0) * cells(1) * cells(2) > most && cells(0) + cells(1) + cells(2) > 3)
       edge_ *= 1.5;
     for (int axis = 0; axis < 3; ++axis) n_[axis] = static_cast<int64_t>(cells(axis));
+    per_length_ = 1 / edge_;
   }
 
   [[nodiscard]] int64_t size() const { return n_[0] * n_[1] * n_[2]; }
   [[nodiscard]] int64_t cells(int axis) const { return n_[axis]; }
   [[nodiscard]] int64_t index(int axis, double place) const {
-    const double cell = (place - lo_[axis]) / edge_;
+    const double cell = (place - lo_[axis]) * per_length_;
     if (!(cell > 0)) return 0;
     return cell < static_cast<double>(n_[axis]) ? static_cast<int64_t>(cell) : n_[axis] - 1;
   }
@@ -52,12 +53,39 @@ class Grid {
 
  private:
   std::array<double, 3> lo_;
-  double edge_;
+  double edge_, per_length_ = 0;
   std::array<int64_t, 3> n_{};
 };
 
+/// A grid for points among which all within `radius` will be looked for. Cells are the smaller the
+/// denser the points are, so that a stretch is worth the time to find it.
+inline Grid grid_for(const Points& points, double radius) {
+  std::array<double, 3> lo{}, hi{};
+  double volume = 1;
+  for (int axis = 0; axis < 3; ++axis) {
+    bool first = true;
+    for (const double v : points.at[axis]) {
+      if (!std::isfinite(v)) continue;
+      lo[axis] = first ? v : std::min(lo[axis], v);
+      hi[axis] = first ? v : std::max(hi[axis], v);
+      first = false;
+    }
+    volume *= std::max(hi[axis] - lo[axis], radius);
+  }
+  const auto count = static_cast<double>(points.size());
+  double edge = radius;
+  for (const double parts : {2, 3, 4}) {
+    const double in_stretch = count / volume * 2 * radius * (radius / parts) * (radius / parts);
+    if (in_stretch > 8) edge = radius / parts;
+  }
+  return Grid(lo, hi, edge, 2 * count + 64);
+}
+
 class CellList {
  public:
+  /// For searches within about `radius`.
+  CellList(const Points& points, double radius) : CellList(grid_for(points, radius), points) {}
+
   CellList(const Grid& grid, const Points& points) : grid_(grid), start_(grid.size() + 1) {
     std::vector<int64_t> cell(static_cast<size_t>(points.size()));
     for (int64_t i = 0; i < points.size(); ++i) {
@@ -74,24 +102,39 @@ class CellList {
 
   [[nodiscard]] const Points& points() const { return sorted_; }
 
-  /// Calls use(from, to) with ranges of points() that hold every point within `radius`, and others.
+  /// Calls use(from, to) with ranges of points() that hold every point within `radius` of a place,
+  /// and others.
   template <class F>
   void near(double x, double y, double z, double radius, F&& use) const {
-    const double reach = radius * (1 + 1e-6);
-    const auto j_end = grid_.index(1, y + reach), k_end = grid_.index(2, z + reach);
-    for (int64_t k = grid_.index(2, z - reach); k <= k_end; ++k)
-      for (int64_t j = grid_.index(1, y - reach); j <= j_end; ++j) {
-        const double dy = grid_.distance(1, j, y), dz = grid_.distance(2, k, z);
-        const double left = reach * reach - dy * dy - dz * dz;
-        if (left < 0) continue;
-        const double half = std::sqrt(left);
-        const int64_t from = start_[grid_.number(grid_.index(0, x - half), j, k)];
-        const int64_t to = start_[grid_.number(grid_.index(0, x + half), j, k) + 1];
-        if (from < to) use(from, to);
-      }
+    rows({x, y, z}, radius, false, use);
+  }
+  /// The same, but leaves out most of the points that come before the one at this place.
+  template <class F>
+  void near_after(double x, double y, double z, double radius, F&& use) const {
+    rows({x, y, z}, radius, true, use);
   }
 
  private:
+  template <class F>
+  void rows(const std::array<double, 3>& at, double radius, bool after, F& use) const {
+    const double reach = radius * (1 + 1e-6), reach2 = reach * reach;
+    const int64_t own_j = grid_.index(1, at[1]), own_k = grid_.index(2, at[2]);
+    const int64_t first_j = grid_.index(1, at[1] - reach), last_j = grid_.index(1, at[1] + reach);
+    const int64_t last_k = grid_.index(2, at[2] + reach);
+    for (int64_t k = after ? own_k : grid_.index(2, at[2] - reach); k <= last_k; ++k) {
+      const double dz = grid_.distance(2, k, at[2]);
+      for (int64_t j = after && k == own_k ? own_j : first_j; j <= last_j; ++j) {
+        const double dy = grid_.distance(1, j, at[1]);
+        const double left = reach2 - dy * dy - dz * dz;
+        if (left < 0) continue;
+        const double half = std::sqrt(left);
+        const int64_t row = grid_.number(0, j, k);
+        const int64_t from = start_[row + grid_.index(0, at[0] - half)];
+        const int64_t to = start_[row + grid_.index(0, at[0] + half) + 1];
+        if (from < to) use(from, to);
+      }
+    }
+  }
   void place(const Points& points, int64_t from, int64_t to) {
     for (int axis = 0; axis < 3; ++axis) sorted_.at[axis][to] = points.at[axis][from];
     if (!points.molecule.empty()) sorted_.molecule[to] = points.molecule[from];
@@ -101,23 +144,5 @@ class CellList {
   Points sorted_;
   std::vector<int64_t> start_;
 };
-
-/// A grid for these sets of points, with cells of half the radius that will be asked for.
-inline Grid grid_for(const std::vector<Points>& sets, double radius) {
-  std::array<double, 3> lo{}, hi{};
-  double count = 0;
-  for (int axis = 0; axis < 3; ++axis) {
-    bool first = true;
-    for (const auto& points : sets)
-      for (const double v : points.at[axis]) {
-        if (!std::isfinite(v)) continue;
-        lo[axis] = first ? v : std::min(lo[axis], v);
-        hi[axis] = first ? v : std::max(hi[axis], v);
-        first = false;
-      }
-  }
-  for (const auto& points : sets) count += static_cast<double>(points.size());
-  return Grid(lo, hi, radius / 2, 2 * count + 64);
-}
 
 }  // namespace pillion::stages

@@ -114,7 +114,7 @@ inline void count_pairs_within(const CellList& set, const PairRule& rule,
   for (int64_t i = 0; i < c.size(); ++i) {
     const std::array<double, 3> at = {c.at[0][i], c.at[1][i], c.at[2][i]};
     const int64_t molecule = rule.skip_same_molecule ? c.molecule[i] : 0;
-    set.near(at[0], at[1], at[2], rule.cutoff, [&](int64_t from, int64_t to) {
+    set.near_after(at[0], at[1], at[2], rule.cutoff, [&](int64_t from, int64_t to) {
       counter.add(c, std::max(from, i + 1), to, at, molecule);
     });
   }

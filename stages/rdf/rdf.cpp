@@ -119,9 +119,8 @@ class Rdf final : public stage::Stage {
   /// classes the one with fewer particles has the first, on every peer alike.
   [[nodiscard]] std::vector<int64_t> count(const std::vector<Points>& sets,
                                            const std::vector<int64_t>& in_class) const {
-    const auto grid = grid_for(sets, rule_.cutoff);
     std::vector<CellList> lists;
-    for (const auto& set : sets) lists.emplace_back(grid, set);
+    for (const auto& set : sets) lists.emplace_back(set, rule_.cutoff);
     std::vector<int64_t> counts(plan_.class_pairs().size() * rule_.bins);
     auto row = std::span(counts);
     for (auto [a, b] : plan_.class_pairs()) {

@@ -28,14 +28,19 @@ class Vacf final : public TimeCorrelation {
     const auto lag = lag_times(lags());
     stage::Table out("vacf", "Velocity autocorrelation");
     add_lags(out, lags(), time.text());
+    std::string coarse;
     for (size_t s = 0; s < options().selection.size(); ++s) {
       const auto& name = options().selection.name(s);
       const auto total = add_means(out, lags(), s, "vacf", name, square.text());
       const auto diffusion = diffusion_so_far(lag, total);
       out.column("diffusion_" + name, (square * time).text(), diffusion);
-      if (lag.size() > 1)
+      if (resolved(total))
         out.attribute("diffusion_" + name, diffusion.back(), (square * time).text());
+      else if (lag.size() > 1)
+        coarse += (coarse.empty() ? "" : ", ") + name;
     }
+    if (!coarse.empty())
+      out.attribute("no_diffusion_coefficient", "sampled too seldom for an integral: " + coarse);
     describe(out);
     return out;
   }

@@ -143,7 +143,7 @@ class Scene:
             placement.simulation + placement.sidecars,
             build / "tests" / "conformance" / self.driver,
             *arguments,
-            timeout=90,
+            timeout=180,
         )
         frames.unlink()
         return folder / "results", done

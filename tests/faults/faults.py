@@ -41,4 +41,7 @@ def one_error(process, ranks: int) -> str:
     assert sorted(lines) == list(range(ranks)), (process.stdout, process.stderr)
     assert len(errors) == 1, errors
     assert process.returncode != 0
-    return errors.pop()
+    error = errors.pop()
+    message = error.split(": ", 1)[1]
+    assert process.stderr.count(f"pillion: error: {message}") == 1, process.stderr
+    return error

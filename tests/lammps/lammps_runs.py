@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-
 from conftest import mpirun
 
 ALL = bool(os.environ.get("PILLION_TEST_ALL"))

@@ -7,6 +7,7 @@ import json
 
 import numpy as np
 import pytest
+from conftest import read_table
 from lammps_inputs import (
     MIXTURE,
     ONE,
@@ -19,8 +20,6 @@ from lammps_inputs import (
     own_correlations,
 )
 from lammps_runs import configuration, lmp, pair_counts, read_scalars, read_vectors
-
-from conftest import read_table
 
 ANALYSES = {
     "all": {

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from lammps_runs import configuration, lmp, pair_counts, read_dump, read_vectors
-
 from conftest import read_table
+from lammps_runs import configuration, lmp, pair_counts, read_dump, read_vectors
 
 EXAMPLES = Path(os.environ.get("LAMMPS_EXAMPLES", "/usr/share/lammps/examples"))
 

@@ -6,10 +6,9 @@ integers.
 
 import numpy as np
 import pytest
+from conftest import read_table
 from lammps_inputs import RIDE
 from lammps_runs import configuration, lmp, read_dump
-
-from conftest import read_table
 
 freud = pytest.importorskip("freud")
 

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from lammps_runs import configuration, lmp, read_dump, read_vectors
-
 from conftest import read_table
+from lammps_runs import configuration, lmp, read_dump, read_vectors
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples/nacl"
 SMALL = ["-var", "sites", "7", "-var", "pairs", "6", "-var", "warmup", "20", "-var", "steps", "60"]

@@ -5,6 +5,7 @@ however many ranks: pair counts as integers, the rest to 1e-10.
 
 import numpy as np
 import pytest
+from conftest import read_table
 from lammps_inputs import (
     MIXTURE,
     ONE,
@@ -17,8 +18,6 @@ from lammps_inputs import (
     own_correlations,
 )
 from lammps_runs import configuration, lmp, pair_counts, placements, read_scalars, read_vectors
-
-from conftest import read_table
 
 FIRST = {"species": SPECIES, "origins": "first"}
 ANALYSES = {

@@ -11,10 +11,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import launch, read_table
 from lammps_inputs import MIXTURE, ONE, OWN_RDF, RDF, SPECIES, TWO, own_columns, own_correlations
 from lammps_runs import configuration, pair_counts, read_scalars, read_vectors
-
-from conftest import launch, read_table
 
 BUILD = os.environ.get("PILLION_PLUGIN_BUILD", "")
 BIN = Path(sys.prefix) / "bin"
@@ -38,11 +37,11 @@ ANALYSES = {
 }
 
 
-def run(tmp_path, monkeypatch, fix: str, config: str, *parts, steps=30, **how):
-    """Runs programs under MPICH's launcher; the words LMP stand for LAMMPS and its input."""
+def run(tmp_path, monkeypatch, fix: str, config: str, *parts, more="", **how):
+    """Runs programs under MPICH's launcher, LAMMPS among them, on an input with this fix."""
     (tmp_path / "pillion.yaml").write_text(config)
     plugin = f"plugin load {Path(BUILD).resolve()}/lib/pillion_lammps_plugin.so\n"
-    text = plugin + MIXTURE + OWN_RDF + own_correlations() + fix + f"\nrun {steps}\n"
+    text = plugin + MIXTURE + OWN_RDF + own_correlations() + fix + "\nrun 30\n" + more
     (tmp_path / "in.test").write_text(text)
     monkeypatch.setenv("MPIEXEC", str(BIN / "mpiexec"))
     import conftest
@@ -55,6 +54,7 @@ def run(tmp_path, monkeypatch, fix: str, config: str, *parts, steps=30, **how):
 
 
 LMP, INPUT = str(BIN / "lmp"), ("-in", "in.test", "-screen", "none")
+SIDECAR = (1, f"{BUILD}/bin/pillion-sidecar", "--color", "1", "--barrier")
 
 
 def assert_right(tmp_path):
@@ -79,13 +79,26 @@ def test_analyses_in_the_simulation(tmp_path, monkeypatch):
 def test_sidecars_beside_lammps(tmp_path, monkeypatch):
     """Several programs under one launcher: LAMMPS as color 0, pillion-sidecar as color 1."""
     fix = "fix ride all pillion config pillion.yaml comm universe"
-    sidecar = (1, f"{BUILD}/bin/pillion-sidecar", "--color", "1")
     lmp = (2, LMP, "-mpicolor", "0", *INPUT)  # LAMMPS wants it first
-    run(tmp_path, monkeypatch, fix, configuration(ANALYSES, 1), lmp, sidecar)
+    run(tmp_path, monkeypatch, fix, configuration(ANALYSES, 1), lmp, SIDECAR)
     assert_right(tmp_path)
     report = json.loads((tmp_path / "results/report.json").read_text())
     assert report["run"]["simulation_ranks"] == 2
     assert report["run"]["sidecar_ranks"] == 1
+
+
+def test_sidecars_end_when_lammps_fails(tmp_path, monkeypatch):
+    """LAMMPS unloads its plug-ins and then waits for every rank that there is."""
+    fix = "fix ride all pillion config pillion.yaml comm universe"
+    lmp = (2, LMP, "-mpicolor", "0", *INPUT)
+    more = "no_such_command\n"
+    config = configuration(ANALYSES, 1)
+    done = run(tmp_path, monkeypatch, fix, config, lmp, SIDECAR, more=more, check=False)
+    assert done.returncode != 0
+    assert "no_such_command" in (tmp_path / "log.lammps").read_text()
+    report = json.loads((tmp_path / "results/report.json").read_text())
+    assert report["run"]["publications"] == 4
+    assert read_table(tmp_path / "results/all/rdf.csv").attributes["frames"] == 4
 
 
 def test_a_missing_configuration_is_an_error(tmp_path, monkeypatch):

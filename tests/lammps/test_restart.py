@@ -7,10 +7,9 @@ import json
 
 import numpy as np
 import pytest
+from conftest import read_table
 from lammps_inputs import MIXTURE, RDF, RIDE, SPECIES
 from lammps_runs import configuration, lmp
-
-from conftest import read_table
 
 SEVERAL = {"species": SPECIES, "origins": {"every": 3, "keep": 4}}
 STAGES = [{"rdf": RDF}, {"msd": {**SEVERAL, "remove_drift": "species"}}, {"vacf": SEVERAL}]

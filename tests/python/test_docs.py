@@ -8,6 +8,7 @@ A block of code follows a comment that says where it is from, `<!-- from FILE --
 """
 
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -98,6 +99,23 @@ def test_every_word_of_the_glossary_is_defined_once():
     every = [word for entry in words for word in entry.split(", ")]
     assert len(every) == len(set(every))
     assert {"session", "cut", "stage", "publication", "layout"} <= set(every)
+
+
+def test_the_picture_of_the_layers_is_what_is_checked():
+    """Every arrow between folders of src/ is allowed, and every allowed one can be followed."""
+    page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    checked = runpy.run_path(str(ROOT / "tools/check_layers.py"))["LAYERS"]
+    drawn = {layer: set() for layer in checked}
+    for line in re.findall(r"^  (.*-->.*)$", page, re.MULTILINE):
+        sides = [set(re.findall(r"\b\w+\b", side)) & set(checked) for side in line.split("-->")]
+        for above in sides[0]:
+            drawn[above] |= sides[1]
+    assert all(drawn[layer] <= checked[layer] for layer in checked)
+    reached = {layer: set(below) for layer, below in drawn.items()}
+    for _ in checked:
+        for layer in reached:
+            reached[layer] |= {far for near in reached[layer] for far in reached[near]}
+    assert all(checked[layer] <= reached[layer] for layer in checked)
 
 
 def test_pictures_are_well_formed():

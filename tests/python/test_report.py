@@ -141,6 +141,11 @@ def test_total_share(page):
     assert f"took {100 * total / 12.3:.3g} % of the simulation" in page.text
 
 
+def test_memory(page):
+    assert "at most 1.177 MiB of a simulation rank’s share of 85.33 MiB (1.38 %)" in page.text
+    assert "the budget is 256 MiB per node, and when it is full: skip" in page.text
+
+
 def test_configuration_and_version(page):
     assert "# <structure> & more" in page.text
     assert "Pillion 0.1.0" in page.text

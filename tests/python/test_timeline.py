@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 from pillion import Error
-from pillion.timeline import Span, close_up, merged, read_timeline, whole
+from pillion.timeline import BINS, Span, Strip, close_up, merged, read_timeline, shares, whole
 from sample import make_sample
 
 
@@ -55,6 +55,27 @@ def test_merging_keeps_what_is_covered():
         near = [min(max(s.begin - p, p - s.end) for s in mine) for p in points]
         assert all(i or n > 0 for i, n in zip(inside, near, strict=True))
         assert all(n <= 0.01 or not i for i, n in zip(inside, near, strict=True))
+
+
+def test_shares_add_up_to_what_spans_last():
+    rng = np.random.default_rng(5)
+    begins = np.sort(rng.uniform(0, 9.9, 3000))
+    spans = [Span("ab"[i % 2], t, t + rng.uniform(0, 0.03) ** 2) for i, t in enumerate(begins)]
+    strip = Strip("rank 0", spans)
+    window = whole([strip])
+    assert window.crowded
+    for kind in "ab":
+        lasted = sum(s.end - s.begin for s in spans if s.kind == kind)
+        width = (window.end - window.begin) / BINS
+        assert shares(window, strip, kind).sum() * width == pytest.approx(lasted, rel=1e-9)
+    middle = shares(window, strip, "a")[BINS // 2]
+    low, high = window.end * (BINS // 2) / BINS, window.end * (BINS // 2 + 1) / BINS
+    inside = [max(0, min(s.end, high) - max(s.begin, low)) for s in spans if s.kind == "a"]
+    assert middle == pytest.approx(sum(inside) / (high - low), rel=1e-9)
+
+
+def test_few_spans_are_not_crowded(sample):
+    assert not whole(read_timeline(sample.folder / "timeline.json")).crowded
 
 
 def test_no_event_is_no_picture(tmp_path):

@@ -64,6 +64,9 @@ def test_sizes_and_shares():
 
 def test_numbers():
     assert units.number(1.31e-05) == "1.31×10<sup>−5</sup>"
+    assert units.number(2.1161e-4) == "2.116×10<sup>−4</sup>"
+    assert units.number(-1e-7) == "−1×10<sup>−7</sup>"
+    assert units.number(0.0) == "0"
     assert units.number(-2.5) == "−2.5"
     assert units.number("<b>") == "&lt;b&gt;"
     assert units.count(1234567) == "1\u202f234\u202f567"

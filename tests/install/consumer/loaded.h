@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whether this process has loaded a library or a stage of a build tree: an installed program must not
- * depend on the tree that it was built in. Linux only. */
+/* Whether this process has loaded a library or a stage of a build tree: an installed program must
+ * not depend on the tree that it was built in. Linux only. */
 #ifndef CONSUMER_LOADED_H
 #define CONSUMER_LOADED_H
 

@@ -51,8 +51,7 @@ TEST_CASE("pairs through cells are the pairs there are") {
     for (const double cutoff : {0.3, 1.7, 6.0, 40.0}) {
       const PairRule rule = {cutoff, 50, skip};
       const auto a = random_points(300, -5, 5, 1), b = random_points(500, -6, 7, 2);
-      const auto grid = grid_for({a, b}, cutoff);
-      const CellList in_a(grid, a), in_b(grid, b);
+      const CellList in_a(a, cutoff), in_b(b, cutoff);
       std::vector<int64_t> between(50), within(50);
       count_pairs(in_a, in_b, rule, between);
       count_pairs_within(in_a, rule, within);
@@ -61,10 +60,32 @@ TEST_CASE("pairs through cells are the pairs there are") {
     }
 }
 
+TEST_CASE("cells of any size, few or many of them, find the same pairs") {
+  const PairRule rule = {1.7, 50, false};
+  const auto a = random_points(400, -5, 5, 5);
+  const auto expected = every_pair(a, a, true, rule);
+  for (const double edge : {0.1, 0.5, 1.7, 4.0, 100.0})
+    for (const double most : {1.0, 30.0, 1e5}) {
+      const CellList list(Grid({-5, -5, -5}, {5, 5, 5}, edge, most), a);
+      std::vector<int64_t> within(50);
+      count_pairs_within(list, rule, within);
+      CHECK(within == expected);
+    }
+}
+
+TEST_CASE("points outside the grid are found too") {
+  const PairRule rule = {1.7, 50, false};
+  const auto a = random_points(200, -5, 5, 6), b = random_points(300, -5, 5, 7);
+  const CellList list(Grid({-1, -2, 0}, {2, 2, 3}, 0.8, 1e5), b);
+  std::vector<int64_t> between(50);
+  count_pairs(CellList(a, 1.7), list, rule, between);
+  CHECK(between == every_pair(a, b, false, rule));
+}
+
 TEST_CASE("more neighbours than a buffer holds") {
   const PairRule rule = {10, 20, false};
   const auto a = random_points(3000, 0, 1, 3);
-  const CellList list(grid_for({a}, rule.cutoff), a);
+  const CellList list(a, rule.cutoff);
   std::vector<int64_t> counts(20);
   count_pairs_within(list, rule, counts);
   CHECK(counts == every_pair(a, a, true, rule));
@@ -74,9 +95,8 @@ TEST_CASE("the bin of a distance: lower edge in, cutoff out") {
   Points a, b;
   for (auto& c : a.at) c = {0};
   b.at = {{{0, 0.25, 0.5, 1.0, 0.99999}, {0, 0, 0, 0, 0}, {0, 0, 0, 0, 0}}};
-  const auto grid = grid_for({a, b}, 1);
   std::vector<int64_t> counts(4);
-  count_pairs(CellList(grid, a), CellList(grid, b), {1, 4, false}, counts);
+  count_pairs(CellList(a, 1), CellList(b, 1), {1, 4, false}, counts);
   CHECK(counts == std::vector<int64_t>{1, 1, 1, 1});
 }
 
@@ -84,9 +104,8 @@ TEST_CASE("empty sets and far apart points") {
   Points none, two;
   two.at = {{{-1e12, 1e12}, {0, 0}, {0, 0}}};
   const PairRule rule = {1, 10, false};
-  const auto grid = grid_for({none, two}, 1);
-  CHECK(grid.size() < 200);
-  const CellList nothing(grid, none), list(grid, two);
+  CHECK(grid_for(two, 1).size() < 100);
+  const CellList nothing(none, 1), list(two, 1);
   std::vector<int64_t> counts(10);
   count_pairs(nothing, list, rule, counts);
   count_pairs(list, nothing, rule, counts);
@@ -98,7 +117,7 @@ TEST_CASE("a point that is nowhere pairs with nothing") {
   auto a = random_points(50, 0, 1, 4);
   const PairRule rule = {2, 10, false};
   a.at[1][7] = std::nan("");
-  const CellList list(grid_for({a}, rule.cutoff), a);
+  const CellList list(a, rule.cutoff);
   std::vector<int64_t> counts(10);
   count_pairs_within(list, rule, counts);
   int64_t sum = 0;

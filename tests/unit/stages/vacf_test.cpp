@@ -31,6 +31,14 @@ TEST_CASE("lags without samples are stepped over") {
   CHECK(d[2] == doctest::Approx(2));
 }
 
+TEST_CASE("an integral means something if the curve keeps half of its value within a lag") {
+  CHECK(resolved({4, 2, -1}));
+  CHECK_FALSE(resolved({4, 1.9, 1}));
+  CHECK_FALSE(resolved({4, -3}));
+  CHECK_FALSE(resolved({4}));
+  CHECK_FALSE(resolved({4, std::nan("")}));
+}
+
 TEST_CASE("an exponential decay integrates to its time constant") {
   std::vector<double> t, c;
   for (int i = 0; i < 4000; ++i) {
