@@ -36,9 +36,11 @@ test-all:
 asan: deps
 	@cmake --preset asan >/dev/null
 	@cmake --build --preset asan -j $(jobs)
-	ctest --preset asan -j $(jobs)
+	@rm -f build/asan/sanitizer-log.*
+	ctest --preset asan -j $(jobs) || { $(python) tools/check_leaks.py build/asan/sanitizer-log; exit 1; }
 	. tools/sanitizer_options.sh && \
 	  PILLION_BUILD=$(CURDIR)/build/asan $(python) -m pytest -q tests --ignore tests/python
+	$(python) tools/check_leaks.py build/asan/sanitizer-log
 
 bench: build
 	@PYTHON=$(python) tools/run_benches.sh $(build)

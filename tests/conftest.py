@@ -17,12 +17,10 @@ import numpy as np
 import pytest
 import yaml
 
-
 # Temporary folders in memory, where there is enough: products are forced to disk at the end of each
 # run, and a busy disk takes its time over that.
-if "PYTEST_DEBUG_TEMPROOT" not in os.environ and os.path.isdir("/dev/shm"):
-    if shutil.disk_usage("/dev/shm").free > 2**30:
-        os.environ["PYTEST_DEBUG_TEMPROOT"] = "/dev/shm"
+if os.path.isdir("/dev/shm") and shutil.disk_usage("/dev/shm").free > 2**30:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", "/dev/shm")
 
 
 @cache

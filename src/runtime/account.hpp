@@ -11,6 +11,7 @@ namespace pillion::runtime {
 
 struct Account {
   double simulation_seconds = 0;  ///< of a simulation rank, for this analysis: stages and copies
+  double copy_seconds = 0;        ///< the part of these that only publishing costs
   double sidecar_seconds = 0;
   double stall_seconds = 0;       ///< of a simulation rank, waiting for sidecars
   double lag_seconds = 0;         ///< sum over publications: from publishing to having finished

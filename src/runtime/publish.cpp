@@ -149,8 +149,9 @@ void SimulationSide::send(Announcement& head, const Meshes& meshes,
         bytes += size;
     account.bytes += bytes;
     // The copy is shared by all that are due, in proportion to their bytes.
-    account.simulation_seconds +=
-        seconds * static_cast<double>(bytes) / static_cast<double>(std::max<size_t>(encoder.size(), 1));
+    const double copy = seconds * static_cast<double>(bytes) / static_cast<double>(encoder.size());
+    account.copy_seconds += copy;
+    account.simulation_seconds += copy;
   }
 }
 

@@ -98,11 +98,10 @@ std::string format_analysis(const Run& run, const Statements& all, size_t a) {
   const Account& who = sidecar && !there.empty() ? there.front() : here.front();
   int64_t bytes = 0;
   for (const auto& account : here) bytes += account.bytes;
-  // The same work, spread over the simulation's ranks, and nothing to copy.
+  // The sidecars' work spread over the simulation's ranks, and nothing to copy.
   const double synchronous =
-      sidecar ? sidecar_seconds.mean * static_cast<double>(there.size()) /
-                    static_cast<double>(here.size())
-              : simulation_seconds.mean;
+      simulation_seconds.mean - spread(here, &Account::copy_seconds).mean +
+      sidecar_seconds.mean * static_cast<double>(there.size()) / static_cast<double>(here.size());
   const double lag =
       who.publications > 0 ? who.lag_seconds / static_cast<double>(who.publications) : 0;
   const std::string why = why_disabled(all, a);

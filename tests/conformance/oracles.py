@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What stages must find, by the plainest means: every pair with every other, every origin with every
-later frame, in numpy. Nothing here is shared with the code under test."""
+"""What stages must find, by the plainest means: every pair with every other, every origin with
+every later frame, in numpy. Nothing here is shared with the code under test."""
 
 import itertools
 
@@ -61,7 +61,7 @@ def rdf(frames, types_a, types_b, cutoff, bins, *, exclude_molecules=False, othe
 
 
 def by_species(frame: Frame, vectors: np.ndarray, types, per: str) -> dict[int, np.ndarray]:
-    """Vector by key: of each particle of the types, or of the centre of mass of each molecule."""
+    """Vector by key: of each particle of the types, or the centre of mass of each molecule."""
     chosen = np.flatnonzero(np.isin(frame["type"], types))
     if per == "particle":
         return {int(frame["id"][i]): vectors[i] for i in chosen}
@@ -82,7 +82,7 @@ def correlate(frames, vectors, types, term, *, origins, per="particle", drift_ty
     """Means over origins and keys, by lag in steps: {lag: (time, samples, component means)}.
 
     `vectors` are arrays, one per frame; `term(now, then)` gives the three components' terms;
-    `origins` is "first" or (every, keep); `drift_types` are those whose centre of mass is taken off.
+    """Vector by key: of each particle of the types, or of each molecule's centre of mass."""
     """
     tracks = []
     for frame, v in zip(frames, vectors):

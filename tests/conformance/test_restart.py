@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A run that stops at a checkpoint and is resumed elsewhere gives the results of one that was never
-interrupted: with other numbers of ranks on both sides, and from sidecars to the simulation and back."""
+interrupted: with other numbers of ranks on both sides, from sidecars to the simulation and back."""
 
 import numpy as np
 import pytest
@@ -79,7 +79,7 @@ def test_resumed_run(name, change, whole, build, tmp_path):
 
 
 def test_resumed_with_other_parameters(build, tmp_path):
-    """Sums over other species than before would mean nothing; that is said before the first step."""
+    """Sums over other species would mean nothing; that is said before the first step."""
     scene = test_particles.scene("periodic")
     state = tmp_path / "state"
     place = Placement(2, 0, "slabs")

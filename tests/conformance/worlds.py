@@ -8,7 +8,7 @@ from frames import Domain, Frame
 
 
 def wrap(unwrapped: np.ndarray, domain: Domain) -> tuple[np.ndarray, np.ndarray]:
-    """Positions inside the domain and image flags, so that position + image · edges is as before."""
+    """Positions inside the domain, and image flags: position + image · edges is as before."""
     fraction = (unwrapped - domain.lo) @ np.linalg.inv(domain.edges)
     image = np.floor(fraction).astype(np.int32)
     image[:, np.array(domain.periodic) == 0] = 0
