@@ -34,13 +34,8 @@ int serve() {
   pillion_options_set_role(options, PILLION_ROLE_SIDECAR);
   const auto status = pillion_open_with(nullptr, MPI_COMM_WORLD, options, &session);
   pillion_options_free(options);
-  if (status != PILLION_OK) {
-    int rank = 0;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    std::fprintf(stderr, "pillion-sidecar: rank %d: %s\n", rank, pillion_error_message());
-    return 1;
-  }
-  return pillion_serve(session) == 1 ? 0 : 1;
+  // Why it could not be opened has been said, once for all ranks.
+  return status == PILLION_OK && pillion_serve(session) == 1 ? 0 : 1;
 }
 
 struct Options {

@@ -82,7 +82,7 @@ def correlate(frames, vectors, types, term, *, origins, per="particle", drift_ty
     """Means over origins and keys, by lag in steps: {lag: (time, samples, component means)}.
 
     `vectors` are arrays, one per frame; `term(now, then)` gives the three components' terms;
-    """Vector by key: of each particle of the types, or of each molecule's centre of mass."""
+    `origins` is "first" or (every, keep); the centre of mass of `drift_types` is taken off.
     """
     tracks = []
     for frame, v in zip(frames, vectors):

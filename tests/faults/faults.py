@@ -14,16 +14,14 @@ fields: {density: {mesh: grid, type: float64, units: kg}}
 LINE = re.compile(r"^rank (\d+): (.*)$", re.MULTILINE)
 
 
-def drive(build: Path, folder: Path, config: str, ranks: int, *args, timeout: float = 30, **options):
+def drive(build: Path, folder: Path, config: str, ranks: int, *args, timeout: float = 30, more_env=None):
     """Runs fault_driver on a configuration; returns the process. A hang fails the test."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "pillion.yaml").write_text(config)
     driver = build / "tests" / "faults" / "fault_driver"
-    stages = {"PILLION_STAGE_PATH": build / "tests" / "faults" / "stages"}
-    return mpirun(
-        ranks, driver, *(args or ("pillion.yaml", 10)), timeout=timeout, env=stages, cwd=folder,
-        check=False, **options,
-    )  # fmt: skip
+    env = {"PILLION_STAGE_PATH": build / "tests" / "faults" / "stages", **(more_env or {})}
+    arguments = args or ("pillion.yaml", 10)
+    return mpirun(ranks, driver, *arguments, timeout=timeout, env=env, cwd=folder, check=False)
 
 
 def said(process) -> dict[int, list[str]]:

@@ -120,7 +120,11 @@ def test_a_fault_in_the_middle_drops_publications_and_not_the_run(build, tmp_pat
 def test_a_program_that_forgets_to_close(build, tmp_path, sidecars):
     config = GRID + "analyses: {a: {stages: [{trouble: {}}]}}\n"
     config += f"sidecars: {{ranks: {sidecars}}}\n"
-    process = drive(build, tmp_path, config, 2 + sidecars, "pillion.yaml", 10, "no-close")
+    # The program leaks its session, which is its own fault and not what is tested.
+    process = drive(
+        build, tmp_path, config, 2 + sidecars, "pillion.yaml", 10, "no-close",
+        more_env={"ASAN_OPTIONS": "detect_leaks=0"},
+    )  # fmt: skip
     ended_well(process, 2 + sidecars)
     assert len(read_table(tmp_path / "out" / "a" / "seen.csv").columns["step"]) == 11
     assert (tmp_path / "out" / "report.json").exists()
@@ -143,4 +147,4 @@ def test_several_programs_under_one_mpirun(build, tmp_path):
 def test_sidecars_alone_are_told_so(build, tmp_path):
     process = launch((2, build / "bin" / "pillion-sidecar"), cwd=tmp_path, check=False)
     assert process.returncode != 0
-    assert process.stderr.count("start the simulation in the same mpirun") == 2
+    assert process.stderr.count("start the simulation in the same mpirun") == 1
