@@ -31,7 +31,8 @@ test-all:
 	@tools/install_deps.sh --all
 	$(MAKE) test asan
 	adapters/lammps/build_plugin.sh build/plugin $(python)
-	PILLION_TEST_ALL=1 PILLION_BUILD=$(CURDIR)/$(build) $(python) -m pytest -q tests
+	PILLION_TEST_ALL=1 PILLION_PLUGIN_BUILD=$(CURDIR)/build/plugin \
+	  PILLION_BUILD=$(CURDIR)/$(build) $(python) -m pytest -q tests
 
 asan: deps
 	@cmake --preset asan >/dev/null

@@ -19,5 +19,9 @@ cd "$root/examples/nacl"
 echo "demo: LAMMPS on $ranks rank(s), analyses on $sidecars sidecar rank(s); about two minutes on two cores"
 mpirun "${mpirun_options[@]}" -n $((ranks + sidecars)) "$build/bin/pillion-lmp" \
   -pillion pillion.yaml -set output="$output" -set sidecars="$sidecars" \
-  -in in.nacl -screen none -log "$output/log.lammps"
+  -in in.nacl -screen none -log "$output/log.lammps" || {
+  echo "demo: LAMMPS stopped; the end of $output/log.lammps:" >&2
+  tail -n 15 "$output/log.lammps" >&2
+  exit 1
+}
 PYTHONPATH="$root/python" "$python" -m pillion report "$output"
