@@ -53,7 +53,7 @@ check: deps
 format:
 	@tools/install_deps.sh --all
 	@git ls-files '*.cpp' '*.hpp' '*.h' '*.c' | xargs clang-format -i
-	@git ls-files '*.cmake' '*CMakeLists.txt' | xargs .venv/bin/gersemi -i -l 100
+	@git ls-files '*.cmake' '*CMakeLists.txt' | xargs .venv/bin/gersemi -i
 	@.venv/bin/ruff format -q . && .venv/bin/ruff check -q --fix .
 	@codespell $$(git ls-files)
 

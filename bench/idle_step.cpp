@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What does a step cost at which nothing is due? Calls pillion_is_due and pillion_step as often as a
-// clock can resolve, in batches, with one analysis that counts steps and one that counts time, in the
-// simulation and, on two ranks or more, in a sidecar. Target: under 1 µs.
+// What does a step cost at which nothing is due? Calls pillion_is_due and pillion_step as often as
+// a clock can resolve, in batches, with one analysis that counts steps and one that counts time, in
+// the simulation and, on two ranks or more, in a sidecar. Target: under 1 µs.
 #include <mpi.h>
 #include <pillion/pillion.h>
 
@@ -18,13 +18,14 @@ namespace {
 constexpr int64_t batch = 100000;
 
 void write_configuration(const char* file, bool sidecar) {
-  std::ofstream(file) << "output: bench_idle_step.out\n"
-                      << (sidecar ? "sidecars: {ranks: 1}\n" : "")
-                      << "meshes: {grid: {kind: uniform, cells: [16]}}\n"
-                         "fields: {density: {mesh: grid, type: float64}}\n"
-                         "analyses:\n"
-                         "  steps: {every: 1000000000 steps, stages: [{statistics: {fields: [density]}}]}\n"
-                         "  time: {every: 1.0e9 time, stages: [{statistics: {fields: [density]}}]}\n";
+  std::ofstream(file)
+      << "output: bench_idle_step.out\n"
+      << (sidecar ? "sidecars: {ranks: 1}\n" : "")
+      << "meshes: {grid: {kind: uniform, cells: [16]}}\n"
+         "fields: {density: {mesh: grid, type: float64}}\n"
+         "analyses:\n"
+         "  steps: {every: 1000000000 steps, stages: [{statistics: {fields: [density]}}]}\n"
+         "  time: {every: 1.0e9 time, stages: [{statistics: {fields: [density]}}]}\n";
 }
 
 /// Median over batches of the seconds that one call takes.

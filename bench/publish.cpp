@@ -85,9 +85,10 @@ void measure(const char* file, int64_t bytes, int rank, double& ratio) {
   const double copy = memcpy_seconds(density);
   const double publish = publish_seconds(session, density);
   ratio = copy / publish;
-  std::printf("{\"bench\": \"publish\", \"bytes\": %lld, \"publish_seconds\": %.3g, "
-              "\"memcpy_seconds\": %.3g, \"share_of_memcpy_speed\": %.3f}\n",
-              static_cast<long long>(bytes), publish, copy, ratio);
+  std::printf(
+      "{\"bench\": \"publish\", \"bytes\": %lld, \"publish_seconds\": %.3g, "
+      "\"memcpy_seconds\": %.3g, \"share_of_memcpy_speed\": %.3f}\n",
+      static_cast<long long>(bytes), publish, copy, ratio);
   check(pillion_close(session));
 }
 
@@ -108,9 +109,10 @@ int main(int argc, char** argv) {
   std::vector<double> ratios(sizes.size());
   for (size_t s = 0; s < sizes.size(); ++s) measure(file, sizes[s], rank, ratios[s]);
   if (rank == 0) {
-    std::printf("bench publish: share_of_memcpy_64KiB=%.2f share_of_memcpy_1MiB=%.2f "
-                "share_of_memcpy_64MiB=%.2f\n",
-                ratios[0], ratios[1], ratios[2]);
+    std::printf(
+        "bench publish: share_of_memcpy_64KiB=%.2f share_of_memcpy_1MiB=%.2f "
+        "share_of_memcpy_64MiB=%.2f\n",
+        ratios[0], ratios[1], ratios[2]);
     std::filesystem::remove_all("bench_publish.out");
     std::filesystem::remove(file);
   }

@@ -15,10 +15,7 @@ target_compile_options(
 if(PILLION_SANITIZE)
   target_compile_options(
     pillion_options
-    INTERFACE
-      -fsanitize=${PILLION_SANITIZE}
-      -fno-omit-frame-pointer
-      -fno-sanitize-recover=undefined
+    INTERFACE -fsanitize=${PILLION_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=undefined
   )
   target_link_options(pillion_options INTERFACE -fsanitize=${PILLION_SANITIZE})
 endif()
@@ -31,10 +28,7 @@ configure_file(
 )
 add_library(pillion_headers INTERFACE)
 # The C++ bindings that old MPI libraries carry are not used, and would have to be linked.
-target_compile_definitions(
-  pillion_headers
-  INTERFACE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX
-)
+target_compile_definitions(pillion_headers INTERFACE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
 target_include_directories(
   pillion_headers
   INTERFACE

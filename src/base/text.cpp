@@ -94,9 +94,9 @@ std::optional<int64_t> parse_integer(std::string_view text) { return parse_whole
 
 std::optional<int64_t> parse_bytes(std::string_view text) {
   static const std::vector<std::pair<std::string_view, double>> units = {
-      {"B", 1},   {"kB", 1e3},           {"MB", 1e6},           {"GB", 1e9},
-      {"TB", 1e12}, {"KiB", 1024.0},     {"MiB", 1048576.0},    {"GiB", 1073741824.0},
-      {"TiB", 1099511627776.0}};
+      {"B", 1},           {"kB", 1e3},           {"MB", 1e6},
+      {"GB", 1e9},        {"TB", 1e12},          {"KiB", 1024.0},
+      {"MiB", 1048576.0}, {"GiB", 1073741824.0}, {"TiB", 1099511627776.0}};
   const auto value = parse_quantity(text, units);
   if (!value || *value < 0 || *value > 9e18) return {};
   return static_cast<int64_t>(*value);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A configuration file as a plain tree in which every node knows its line, and a reader of maps that
-// refuses what it does not know. Parameters ($name) are replaced while the tree is made.
+// A configuration file as a plain tree in which every node knows its line, and a reader of maps
+// that refuses what it does not know. Parameters ($name) are replaced while the tree is made.
 #pragma once
 
 #include <map>

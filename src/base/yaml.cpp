@@ -18,7 +18,7 @@ class Converter {
 
   /// The file's own parameters are defaults: those that the caller gave win.
   void add_defaults(const Value& map) {
-    for (const auto& [name, value] : map.entries) 
+    for (const auto& [name, value] : map.entries)
       parameters_.try_emplace(name, value.is_null() ? std::string() : value.as_text());
   }
 

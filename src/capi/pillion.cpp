@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The C interface: each function wrapped whole, so that no exception and no unsaid failure gets out.
+// The C interface: each function wrapped whole, so that no exception and no unsaid failure gets
+// out.
 #include <pillion/pillion.h>
 
 #include "comm/at_finalize.hpp"
@@ -69,8 +70,7 @@ void pillion_options_free(pillion_options* options) { delete options; }
 
 pillion_status pillion_options_set(pillion_options* options, const char* name, const char* value) {
   return guard([&] {
-    given(options, "options").options.parameters[text(name, "the name")] =
-        text(value, "the value");
+    given(options, "options").options.parameters[text(name, "the name")] = text(value, "the value");
   });
 }
 
@@ -123,7 +123,9 @@ int32_t pillion_serve(pillion_session* session) {
   if (session == nullptr || !session->session.is_sidecar()) return 0;
   const auto status = guard([&] { session->session.serve(); });
   if (status != 0)
-    guard([&] { session->session.log().failure("a sidecar ended early: {}", pillion_error_message()); });
+    guard([&] {
+      session->session.log().failure("a sidecar ended early: {}", pillion_error_message());
+    });
   delete session;
   return 1;
 }

@@ -21,13 +21,9 @@ std::optional<Error> caught(const std::function<void()>& work) {
   try {
     work();
     return {};
-  } catch (const Error& e) {
-    return e;
-  } catch (const std::bad_alloc&) {
+  } catch (const Error& e) { return e; } catch (const std::bad_alloc&) {
     return Error(ErrorCode::Stage, "out of memory");
-  } catch (const std::exception& e) {
-    return Error(ErrorCode::Internal, e.what());
-  } catch (...) {
+  } catch (const std::exception& e) { return Error(ErrorCode::Internal, e.what()); } catch (...) {
     return Error(ErrorCode::Internal, "an exception that is no std::exception");
   }
 }
@@ -66,8 +62,8 @@ void Fence::before_collective() {
                "came to a reduction or a table");
 }
 
-// Whoever sees a failure goes straight to sharing it. A rank that has ended while others go on keeps
-// meeting them at their fences, where they learn of it, until they end too.
+// Whoever sees a failure goes straight to sharing it. A rank that has ended while others go on
+// keeps meeting them at their fences, where they learn of it, until they end too.
 std::optional<Error> Fence::run(const std::function<void()>& work) {
   peer_failed_ = false;
   const auto failure = caught(work);

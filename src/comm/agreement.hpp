@@ -14,9 +14,9 @@ namespace pillion::comm {
 /// thrown on every rank. The work itself must not be collective. [collective]
 void together(const Communicator& comm, const std::function<void()>& work);
 
-/// Collectives of a piece of work that may fail on some ranks only. Every rank enters a fence before
-/// each collective and at the end; a rank that failed enters the end at once, which the others see at
-/// their next fence.
+/// Collectives of a piece of work that may fail on some ranks only. Every rank enters a fence
+/// before each collective and at the end; a rank that failed enters the end at once, which the
+/// others see at their next fence.
 class Fence {
  public:
   explicit Fence(const Communicator& comm) : comm_(&comm) {}

@@ -54,13 +54,15 @@ Communicator::~Communicator() { release(); }
 // A session that outlives MPI_Finalize has nothing left to free.
 void Communicator::release() noexcept {
   int finalized = 0;
-  if (handle_ == MPI_COMM_NULL || MPI_Finalized(&finalized) != MPI_SUCCESS || finalized != 0) return;
+  if (handle_ == MPI_COMM_NULL || MPI_Finalized(&finalized) != MPI_SUCCESS || finalized != 0)
+    return;
   MPI_Comm_free(&handle_);
 }
 
 Communicator Communicator::split(int colour) const {
   MPI_Comm out = MPI_COMM_NULL;
-  check(MPI_Comm_split(handle_, colour < 0 ? MPI_UNDEFINED : colour, rank_, &out), "MPI_Comm_split");
+  check(MPI_Comm_split(handle_, colour < 0 ? MPI_UNDEFINED : colour, rank_, &out),
+        "MPI_Comm_split");
   return adopt(out);
 }
 
@@ -125,7 +127,8 @@ void Communicator::reduce(double* values, int64_t count, Operation operation) co
 
 std::vector<int64_t> Communicator::gather_all(int64_t value) const {
   std::vector<int64_t> all(static_cast<size_t>(size_));
-  check(MPI_Allgather(&value, 1, MPI_INT64_T, all.data(), 1, MPI_INT64_T, handle_), "MPI_Allgather");
+  check(MPI_Allgather(&value, 1, MPI_INT64_T, all.data(), 1, MPI_INT64_T, handle_),
+        "MPI_Allgather");
   return all;
 }
 

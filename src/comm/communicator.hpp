@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI for the rest of the library: a communicator that owns its handle, the few collectives that are
-// needed, and byte messages of any size. Nothing outside comm/ calls MPI. Errors of MPI become
+// MPI for the rest of the library: a communicator that owns its handle, the few collectives that
+// are needed, and byte messages of any size. Nothing outside comm/ calls MPI. Errors of MPI become
 // exceptions. All members but rank, size and handle are [collective] unless they say otherwise.
 #pragma once
 
@@ -37,7 +37,8 @@ class Communicator {
   [[nodiscard]] int size() const { return size_; }
   [[nodiscard]] explicit operator bool() const { return handle_ != MPI_COMM_NULL; }
 
-  /// The ranks that gave the same colour, in the order they have here; a negative colour gives none.
+  /// The ranks that gave the same colour, in the order they have here; a negative colour gives
+  /// none.
   [[nodiscard]] Communicator split(int colour) const;
   /// The ranks that share a node's memory.
   [[nodiscard]] Communicator split_by_node() const;

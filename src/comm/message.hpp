@@ -39,7 +39,8 @@ class Request {
   MPI_Request handle_ = MPI_REQUEST_NULL;
 };
 
-[[nodiscard]] Request send(const Communicator& comm, const void* data, size_t size, int to, int tag);
+[[nodiscard]] Request send(const Communicator& comm, const void* data, size_t size, int to,
+                           int tag);
 [[nodiscard]] Request receive(const Communicator& comm, void* data, size_t size, int from, int tag);
 
 /// A message that has arrived and belongs to whoever found it.

@@ -63,9 +63,8 @@ void for_each_selected(const MeshBlocks& mine, const Request& request, Visit&& v
     const Block& block = mine.blocks[b];
     const Array* select = request.select.empty() ? nullptr : &block.arrays.at(request.select);
     for (int64_t i = 0; i < block.owned; ++i) {
-      if (select != nullptr &&
-          std::find(request.select_values.begin(), request.select_values.end(),
-                    integer_at(*select, i)) == request.select_values.end())
+      if (select != nullptr && std::find(request.select_values.begin(), request.select_values.end(),
+                                         integer_at(*select, i)) == request.select_values.end())
         continue;
       visit(static_cast<int32_t>(b), i);
     }
@@ -137,8 +136,7 @@ Bytes pack_parcel(const MeshBlocks& mine, const Request& request, const Parcel& 
       std::byte* begin = to;
       put_values(mine, field, *items, to);
       if (cell == nullptr || field != request.position) continue;
-      const bool single =
-          mine.blocks.front().arrays.at(field).type == model::ElementType::Float32;
+      const bool single = mine.blocks.front().arrays.at(field).type == model::ElementType::Float32;
       single ? displace<float>(begin, *items, *cell) : displace<double>(begin, *items, *cell);
     }
   return bytes;
@@ -234,7 +232,8 @@ std::vector<int64_t> sorting_order(const Array& key, int64_t count) {
   if (std::is_sorted(keys.begin(), keys.end())) return {};
   std::vector<int64_t> order(keys.size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return keys[a] < keys[b]; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int64_t a, int64_t b) { return keys[a] < keys[b]; });
   return order;
 }
 
@@ -300,8 +299,8 @@ MeshBlocks unpack(const std::vector<Bytes>& received, const Request& request,
         source.at += size;
       }
     }
-    block.arrays[name] = {memory->data(), field.type, field.components,
-                          {field.components, 0, 0, 1}};
+    block.arrays[name] = {
+        memory->data(), field.type, field.components, {field.components, 0, 0, 1}};
     out.keep.push_back(std::move(memory));
   }
   if (request.kind == Kind::ByKey) {

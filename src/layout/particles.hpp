@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Particles on the move: who gets which, and how they are packed. Planning and packing are local and
-// may fail; the exchange between them belongs to the caller.
+// Particles on the move: who gets which, and how they are packed. Planning and packing are local
+// and may fail; the exchange between them belongs to the caller.
 #pragma once
 
 #include <pillion/types.h>

@@ -19,10 +19,10 @@ enum class Kind : int32_t {
 struct Request {
   std::vector<std::string> fields;  ///< all on one mesh
   Kind kind = Kind::AsShared;
-  std::string key;                  ///< ByKey: integer field
-  std::string position;             ///< Spatial: field of 3 components
-  double halo = 0;                  ///< Spatial: distance in the mesh's units
-  std::string select;               ///< integer field, or ""
+  std::string key;       ///< ByKey: integer field
+  std::string position;  ///< Spatial: field of 3 components
+  double halo = 0;       ///< Spatial: distance in the mesh's units
+  std::string select;    ///< integer field, or ""
   std::vector<int64_t> select_values;
   friend bool operator==(const Request&, const Request&) = default;
 

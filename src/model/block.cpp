@@ -43,8 +43,7 @@ void pack(const Array& array, const Box& box, std::byte* to) {
   const size_t element = size_of(array.type);
   const auto packed = packed_strides(box, array.components);
   const auto& s = array.strides;
-  const bool rows_packed =
-      s[0] == packed[0] && (array.components == 1 || s[3] == packed[3]);
+  const bool rows_packed = s[0] == packed[0] && (array.components == 1 || s[3] == packed[3]);
   if (box.volume() == 0) return;
   if (!rows_packed) {
     if (element == 4) return gather(array, box, reinterpret_cast<int32_t*>(to));

@@ -118,8 +118,7 @@ void Catalogue::read(const Value* meshes, const Value* fields) {
     if (const Value* components = reader.find("components")) {
       field.components = static_cast<int32_t>(components->as_integer());
       if (field.components < 1 || field.components > 1000)
-        components->fail(
-            fmt::format("components must be 1 to 1000, found {}", components->text));
+        components->fail(fmt::format("components must be 1 to 1000, found {}", components->text));
     }
     if (const Value* units = reader.find("units")) field.units = units->as_text();
     reader.finish();
@@ -140,14 +139,14 @@ void Catalogue::put(Field field) {
 void Catalogue::add(Field field) { put(std::move(field)); }
 
 const Mesh* Catalogue::find_mesh(const std::string& name) const {
-  const auto at = std::find_if(meshes_.begin(), meshes_.end(),
-                               [&](const Mesh& m) { return m.name == name; });
+  const auto at =
+      std::find_if(meshes_.begin(), meshes_.end(), [&](const Mesh& m) { return m.name == name; });
   return at == meshes_.end() ? nullptr : &*at;
 }
 
 const Field* Catalogue::find_field(const std::string& name) const {
-  const auto at = std::find_if(fields_.begin(), fields_.end(),
-                               [&](const Field& f) { return f.name == name; });
+  const auto at =
+      std::find_if(fields_.begin(), fields_.end(), [&](const Field& f) { return f.name == name; });
   return at == fields_.end() ? nullptr : &*at;
 }
 

@@ -29,8 +29,8 @@ enum class MeshKind : int32_t { Uniform = PILLION_UNIFORM, Particles = PILLION_P
 struct Mesh {
   std::string name;
   MeshKind kind = MeshKind::Uniform;
-  std::string units;                   ///< of lengths
-  int axes = 3;                        ///< of a uniform mesh
+  std::string units;  ///< of lengths
+  int axes = 3;       ///< of a uniform mesh
   std::array<int64_t, 3> cells{1, 1, 1};
   std::array<double, 3> origin{};
   std::array<double, 3> length{1, 1, 1};

@@ -26,7 +26,8 @@ WhenFull read_policy(const Value& value) {
   if (text == "skip") return WhenFull::Skip;
   if (text == "wait") return WhenFull::Wait;
   if (text == "coarsen" || text == "spill")
-    value.fail(fmt::format("'when_full: {}' is reserved for a later version; use skip or wait", text));
+    value.fail(
+        fmt::format("'when_full: {}' is reserved for a later version; use skip or wait", text));
   value.fail(fmt::format("unknown policy '{}'{}", text, base::suggestion(text, {"skip", "wait"})));
 }
 
@@ -35,9 +36,10 @@ SidecarSpec read_sidecars(const Value& value) {
   Reader reader(value, "'sidecars'");
   for (const char* later : {"per_node", "nodes", "job"})
     if (const Value* found = reader.find(later))
-      found->fail(fmt::format("'sidecars: {{{}: ...}}' is reserved for a later version; use "
-                              "'ranks: N'",
-                              later));
+      found->fail(
+          fmt::format("'sidecars: {{{}: ...}}' is reserved for a later version; use "
+                      "'ranks: N'",
+                      later));
   if (const Value* ranks = reader.find("ranks")) {
     spec.ranks = ranks->as_integer();
     if (spec.ranks < 0)
@@ -54,8 +56,8 @@ Place read_place(const Value& value) {
   const std::string& text = value.as_text();
   if (text == "simulation") return Place::Simulation;
   if (text == "sidecar") return Place::Sidecar;
-  value.fail(fmt::format("unknown place '{}'{}", text,
-                         base::suggestion(text, {"simulation", "sidecar"})));
+  value.fail(
+      fmt::format("unknown place '{}'{}", text, base::suggestion(text, {"simulation", "sidecar"})));
 }
 
 StageSpec read_stage(const Value& entry, Place standard) {
@@ -67,8 +69,8 @@ StageSpec read_stage(const Value& entry, Place standard) {
   if (!stage.parameters.is_map())
     value.fail(fmt::format("the parameters of stage '{}' must be a map", name));
   auto& entries = stage.parameters.entries;
-  const auto at = std::find_if(entries.begin(), entries.end(),
-                               [](const auto& e) { return e.first == "at"; });
+  const auto at =
+      std::find_if(entries.begin(), entries.end(), [](const auto& e) { return e.first == "at"; });
   if (at != entries.end()) {
     stage.place = read_place(at->second);
     entries.erase(at);
@@ -104,9 +106,10 @@ AnalysisSpec read_analysis(const std::string& name, const Value& value, bool sid
   AnalysisSpec analysis{.name = name, .every = {}, .when = {}, .stages = {}, .place = value};
   analysis.place.entries.clear();
   if (!is_file_name(name))
-    value.fail(fmt::format("'{}' cannot name an analysis, for its products go to a folder of that "
-                           "name",
-                           name));
+    value.fail(
+        fmt::format("'{}' cannot name an analysis, for its products go to a folder of that "
+                    "name",
+                    name));
   Reader reader(value, "analysis '" + name + "'");
   if (const Value* every = reader.find("every")) analysis.every = read_schedule(*every);
   if (const Value* when = reader.find("when")) analysis.when.emplace(*when, catalogue);

@@ -26,7 +26,7 @@ struct SidecarSpec {
   int64_t ranks = 0;
   int64_t memory = int64_t{256} << 20;  ///< bytes of publications in flight per node
   WhenFull when_full = WhenFull::Skip;
-  double deadline = 60;                 ///< seconds that `wait` waits at most
+  double deadline = 60;  ///< seconds that `wait` waits at most
 };
 
 struct StageSpec {
@@ -62,8 +62,8 @@ struct Configuration {
 };
 
 /// Reads a configuration. `catalogue_text` is what the program offers of its own accord (YAML with
-/// `meshes:` and `fields:`, may be empty). `sidecars_wanted` are sidecar ranks that the launch itself
-/// asks for, so that the file need not.
+/// `meshes:` and `fields:`, may be empty). `sidecars_wanted` are sidecar ranks that the launch
+/// itself asks for, so that the file need not.
 Configuration read_configuration(const std::string& text, const std::string& file,
                                  const base::Parameters& parameters,
                                  const std::string& catalogue_text, int64_t sidecars_wanted);

@@ -11,8 +11,31 @@
 
 namespace pillion::model {
 
-enum class Operation { Number, Step, Time, Count, Sum, Mean, Rms, Min, Max, Negate, Not, Add, Subtract,
-                       Multiply, Divide, Less, LessEqual, Greater, GreaterEqual, Equal, NotEqual, And, Or };
+enum class Operation {
+  Number,
+  Step,
+  Time,
+  Count,
+  Sum,
+  Mean,
+  Rms,
+  Min,
+  Max,
+  Negate,
+  Not,
+  Add,
+  Subtract,
+  Multiply,
+  Divide,
+  Less,
+  LessEqual,
+  Greater,
+  GreaterEqual,
+  Equal,
+  NotEqual,
+  And,
+  Or
+};
 
 struct Expression::Node {
   Operation operation = Operation::Number;
@@ -31,8 +54,8 @@ NodePtr make(Operation operation, NodePtr left = {}, NodePtr right = {}) {
 }
 
 const std::vector<std::pair<std::string, Operation>> functions = {
-    {"min", Operation::Min},   {"max", Operation::Max}, {"mean", Operation::Mean},
-    {"sum", Operation::Sum},   {"rms", Operation::Rms}, {"count", Operation::Count}};
+    {"min", Operation::Min}, {"max", Operation::Max}, {"mean", Operation::Mean},
+    {"sum", Operation::Sum}, {"rms", Operation::Rms}, {"count", Operation::Count}};
 
 class Parser {
  public:
@@ -141,15 +164,14 @@ class Parser {
     Node node;
     try {
       node.number = std::stod(text_.substr(at_), &used);
-    } catch (const std::exception&) {
-      fail(fmt::format("'{}' is no number", text_.substr(at_)));
-    }
+    } catch (const std::exception&) { fail(fmt::format("'{}' is no number", text_.substr(at_))); }
     at_ += used;
     return std::make_shared<Node>(node);
   }
   NodePtr name() {
     const std::string token = word();
-    if (token.empty()) fail(at_ == text_.size() ? "it ends too early" : "unexpected '" + text_.substr(at_, 1) + "'");
+    if (token.empty())
+      fail(at_ == text_.size() ? "it ends too early" : "unexpected '" + text_.substr(at_, 1) + "'");
     if (token == "step") return make(Operation::Step);
     if (token == "time") return make(Operation::Time);
     std::vector<std::string> known = {"step", "time"};

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Conditions such as `max(density) > 1e3 and step > 100`: numbers, step, time, statistics of fields,
-// arithmetic, comparisons, and, or, not. Parsing and evaluating are pure; who reduces the statistics
-// over the ranks is another matter.
+// Conditions such as `max(density) > 1e3 and step > 100`: numbers, step, time, statistics of
+// fields, arithmetic, comparisons, and, or, not. Parsing and evaluating are pure; who reduces the
+// statistics over the ranks is another matter.
 #pragma once
 
-#include <limits>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>

@@ -25,8 +25,8 @@ Schedule read_schedule(const base::Value& value) {
   const std::string& text = value.as_text();
   const auto blank = text.find_first_of(" \t");
   const auto number = std::string_view(text).substr(0, blank);
-  const auto unit =
-      blank == std::string::npos ? std::string_view("steps") : base::trim(std::string_view(text).substr(blank));
+  const auto unit = blank == std::string::npos ? std::string_view("steps")
+                                               : base::trim(std::string_view(text).substr(blank));
   Schedule schedule;
   if (unit == "steps" || unit == "step") {
     const auto steps = base::parse_integer(number);
@@ -39,9 +39,10 @@ Schedule read_schedule(const base::Value& value) {
       value.fail(fmt::format("'every' needs a positive time, found '{}'", text));
     schedule.interval = *interval;
   } else {
-    value.fail(fmt::format("'every' is a number of steps or an amount of time, e.g. '50 steps' or "
-                           "'0.5 time', found '{}'",
-                           text));
+    value.fail(
+        fmt::format("'every' is a number of steps or an amount of time, e.g. '50 steps' or "
+                    "'0.5 time', found '{}'",
+                    text));
   }
   return schedule;
 }
@@ -65,12 +66,9 @@ Reached advance(const Schedule& schedule, const Reached& reached, double time) {
 
 Horizon horizon(const Schedule& schedule, const Reached& reached, int64_t step) {
   Horizon next;
-  if (!schedule.in_time())
-    next.step = (floor_div(step, schedule.steps) + 1) * schedule.steps;
-  else if (reached)
-    next.time = (static_cast<double>(*reached + 1) - 2 * slack) * schedule.interval;
-  else
-    next.time = -std::numeric_limits<double>::infinity();
+  if (!schedule.in_time()) next.step = (floor_div(step, schedule.steps) + 1) * schedule.steps;
+  else if (reached) next.time = (static_cast<double>(*reached + 1) - 2 * slack) * schedule.interval;
+  else next.time = -std::numeric_limits<double>::infinity();
   return next;
 }
 

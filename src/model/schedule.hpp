@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When an analysis is due. A schedule is plain data, and whether a step is due is a pure function of
-// it, the step, and one remembered number, so that every rank and every restart decides alike.
+// When an analysis is due. A schedule is plain data, and whether a step is due is a pure function
+// of it, the step, and one remembered number, so that every rank and every restart decides alike.
 #pragma once
 
 #include <cstdint>

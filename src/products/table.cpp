@@ -37,8 +37,8 @@ void put_head(Buffer& out, const pillion_table& table, const Origin& origin) {
   const auto q = [](std::string_view text) { return base::json_text(text); };
   fmt::format_to(to, "# pillion: table 1\n# title: {}\n# analysis: {}\n# stage: {}\n# name: {}\n",
                  q(table.title), q(origin.analysis), q(origin.stage), q(table.name));
-  fmt::format_to(to, "# version: {}\n# step: {}\n# time: {}\n# time_units: {}\n", q(PILLION_VERSION),
-                 origin.step, yaml_real(origin.time), q(origin.time_units));
+  fmt::format_to(to, "# version: {}\n# step: {}\n# time: {}\n# time_units: {}\n",
+                 q(PILLION_VERSION), origin.step, yaml_real(origin.time), q(origin.time_units));
   fmt::format_to(to, "# publications: {}\n# skipped: {}\n# columns:\n", origin.publications,
                  origin.skipped);
   for (int32_t c = 0; c < table.column_count; ++c)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Table products: CSV with a head of comment lines that is one YAML document once the leading "# " is
-// taken off (docs/products.md).
+// Table products: CSV with a head of comment lines that is one YAML document once the leading "# "
+// is taken off (docs/products.md).
 #pragma once
 
 #include <pillion/stage.h>

@@ -35,11 +35,12 @@ namespace {
 void put_rank(fmt::memory_buffer& out, const RankTrace& trace, double origin) {
   auto to = std::back_inserter(out);
   const int pid = trace.process == "simulation" ? 1 : 2;
-  fmt::format_to(to,
-                 "{{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":{0},\"tid\":{1},\"args\":{{"
-                 "\"name\":{2}}}}},\n{{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":{0},\"tid\":{1},"
-                 "\"args\":{{\"name\":\"{3} rank {1}\"}}}}",
-                 pid, trace.rank, base::json_text(trace.process), trace.process);
+  fmt::format_to(
+      to,
+      "{{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":{0},\"tid\":{1},\"args\":{{"
+      "\"name\":{2}}}}},\n{{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":{0},\"tid\":{1},"
+      "\"args\":{{\"name\":\"{3} rank {1}\"}}}}",
+      pid, trace.rank, base::json_text(trace.process), trace.process);
   base::ByteReader in(trace.events);
   const auto dropped = in.get<int64_t>();
   const auto count = in.get<int64_t>();
@@ -56,10 +57,11 @@ void put_rank(fmt::memory_buffer& out, const RankTrace& trace, double origin) {
                    (begin - origin) * 1e6, (end - begin) * 1e6, step);
   }
   if (dropped > 0)
-    fmt::format_to(to,
-                   ",\n{{\"ph\":\"i\",\"s\":\"t\",\"name\":\"{} later events were not kept\",\"pid\":"
-                   "{},\"tid\":{},\"ts\":0}}",
-                   dropped, pid, trace.rank);
+    fmt::format_to(
+        to,
+        ",\n{{\"ph\":\"i\",\"s\":\"t\",\"name\":\"{} later events were not kept\",\"pid\":"
+        "{},\"tid\":{},\"ts\":0}}",
+        dropped, pid, trace.rank);
 }
 
 }  // namespace

@@ -13,13 +13,13 @@ struct Account {
   double simulation_seconds = 0;  ///< of a simulation rank, for this analysis: stages and copies
   double copy_seconds = 0;        ///< the part of these that only publishing costs
   double sidecar_seconds = 0;
-  double stall_seconds = 0;       ///< of a simulation rank, waiting for sidecars
-  double lag_seconds = 0;         ///< sum over publications: from publishing to having finished
+  double stall_seconds = 0;  ///< of a simulation rank, waiting for sidecars
+  double lag_seconds = 0;    ///< sum over publications: from publishing to having finished
   double longest_lag = 0;
-  int64_t bytes = 0;              ///< sent to sidecars
-  int64_t publications = 0;       ///< worked on, or handed on by a simulation rank
+  int64_t bytes = 0;         ///< sent to sidecars
+  int64_t publications = 0;  ///< worked on, or handed on by a simulation rank
   int64_t skipped = 0;
-  int64_t dropped = 0;            ///< published by some ranks, but not by all
+  int64_t dropped = 0;  ///< published by some ranks, but not by all
 };
 
 /// Mean and maximum over ranks.

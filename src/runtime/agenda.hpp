@@ -12,7 +12,7 @@ namespace pillion::runtime {
 /// What is remembered of one analysis from step to step, and from run to run.
 struct Memory {
   model::Reached reached;
-  bool fired = false;    ///< its condition held at the last check
+  bool fired = false;  ///< its condition held at the last check
   int64_t skipped = 0;
 };
 
@@ -25,7 +25,9 @@ class Agenda {
     return started_ && step > last_step_ && step < next_.step && time < next_.time;
   }
   /// Whether the step was offered before, in this run or the one that it resumes.
-  [[nodiscard]] bool known(int64_t step) const { return step <= restored_ || (started_ && step == last_step_); }
+  [[nodiscard]] bool known(int64_t step) const {
+    return step <= restored_ || (started_ && step == last_step_);
+  }
   /// Analyses whose schedule is due, conditions not asked.
   [[nodiscard]] std::vector<size_t> scheduled(int64_t step, double time) const;
   /// Takes note of a step. Throws ErrorCode::Argument if steps do not increase.

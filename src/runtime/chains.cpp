@@ -45,9 +45,8 @@ void run_chain(Run& run, Chain& chain, size_t analysis, stagehost::Publication& 
   circumstances.origin.time = publication.time;
   if (const auto failure = chain.run_in_place(publication, std::move(circumstances)))
     run.disable(analysis, *failure);
-  run.accounts[analysis].*account +=
-      watch.end(run.timeline, run.configuration.analyses[analysis].name, "analysis",
-                publication.step);
+  run.accounts[analysis].*account += watch.end(
+      run.timeline, run.configuration.analyses[analysis].name, "analysis", publication.step);
 }
 
 void finish_chains(Run& run, Chains& chains, int64_t step, double time,

@@ -9,9 +9,9 @@
 namespace pillion::runtime {
 
 std::string format_manifest(const Manifest& manifest) {
-  std::string text = fmt::format("pillion: checkpoint 1\nversion: {}\nstep: {}\ntime: {}\nanalyses:{}\n",
-                                 PILLION_VERSION, manifest.step, manifest.time,
-                                 manifest.analyses.empty() ? " {}" : "");
+  std::string text = fmt::format(
+      "pillion: checkpoint 1\nversion: {}\nstep: {}\ntime: {}\nanalyses:{}\n", PILLION_VERSION,
+      manifest.step, manifest.time, manifest.analyses.empty() ? " {}" : "");
   for (const auto& [name, memory] : manifest.analyses)
     text += fmt::format("  {}: {{reached: {}, fired: {}, skipped: {}}}\n", base::json_text(name),
                         memory.reached ? std::to_string(*memory.reached) : "null", memory.fired,

@@ -88,7 +88,8 @@ Meshes SimulationSide::crossing(const std::vector<size_t>& due,
       for (const auto& block : blocks.blocks)
         for (const auto& [field, array] : block.arrays)
           if (crossing_[a].contains(field) && !shared.contains(field))
-            add_array(meshes[mesh], block, run_.configuration.analyses[a].name + "/" + field, array);
+            add_array(meshes[mesh], block, run_.configuration.analyses[a].name + "/" + field,
+                      array);
   return meshes;
 }
 
@@ -100,8 +101,7 @@ void SimulationSide::publish(const std::vector<size_t>& scheduled,
   for (const size_t a : scheduled) {
     if (before.disabled.contains(static_cast<int32_t>(a)))
       run_.disabled[a] = "it was disabled in the sidecars";
-    else
-      due.push_back(a);
+    else due.push_back(a);
   }
   if (skip(run_.configuration.sidecars.when_full, before)) {
     ++skipped_;
@@ -203,8 +203,7 @@ void SimulationSide::settle_all() {
 void SimulationSide::save_manifest(const std::filesystem::path& folder) const {
   Manifest manifest{.step = agenda_.last_step(), .time = time_, .analyses = {}};
   for (size_t a = 0; a < chains_.size(); ++a)
-    if (run_.enabled(a))
-      manifest.analyses[run_.configuration.analyses[a].name] = agenda_.memory(a);
+    if (run_.enabled(a)) manifest.analyses[run_.configuration.analyses[a].name] = agenda_.memory(a);
   products::write_whole(folder / manifest_name, format_manifest(manifest), true);
 }
 

@@ -111,9 +111,9 @@ std::string format_analysis(const Run& run, const Statements& all, size_t a) {
       "     \"seconds\": {{\"simulation\": {}, \"sidecar\": {}, \"stall\": {},\n"
       "                 \"synchronous_estimate\": {}}},\n"
       "     \"bytes_moved\": {}, \"lag_seconds\": {{\"mean\": {}, \"max\": {}}}}}",
-      json_text(analysis.name), placement, fmt::join(stages, ", "), json_text(analysis.every.text()),
-      analysis.when ? json_text(analysis.when->text()) : "null", who.publications,
-      here.front().skipped, who.dropped, why.empty() ? "null" : json_text(why),
+      json_text(analysis.name), placement, fmt::join(stages, ", "),
+      json_text(analysis.every.text()), analysis.when ? json_text(analysis.when->text()) : "null",
+      who.publications, here.front().skipped, who.dropped, why.empty() ? "null" : json_text(why),
       json_spread(simulation_seconds), json_spread(sidecar_seconds),
       json_spread(spread(here, &Account::stall_seconds)), json_number(synchronous), bytes,
       json_number(lag), json_number(who.longest_lag));
@@ -150,9 +150,9 @@ std::string format_report(const Run& run, const Outcome& outcome, const Statemen
     analyses.push_back(format_analysis(run, all, a));
   for (const auto& s : all) {
     for (const auto& p : s.products)
-      products.push_back(
-          fmt::format("    {{\"analysis\": {}, \"stage\": {}, \"path\": {}, \"title\": {}}}",
-                      json_text(p.analysis), json_text(p.stage), json_text(p.path), json_text(p.title)));
+      products.push_back(fmt::format(
+          "    {{\"analysis\": {}, \"stage\": {}, \"path\": {}, \"title\": {}}}",
+          json_text(p.analysis), json_text(p.stage), json_text(p.path), json_text(p.title)));
     for (const auto& warning : s.warnings) warnings.push_back("    " + json_text(warning));
   }
   std::vector<std::string> parameters;
@@ -160,10 +160,11 @@ std::string format_report(const Run& run, const Outcome& outcome, const Statemen
     parameters.push_back(json_text(name) + ": " + json_text(value));
   return fmt::format(
       "{{\n  \"pillion\": \"report 1\", \"version\": {},\n{},\n{},\n  \"analyses\": [\n{}\n  ],\n"
-      "  \"products\": [\n{}\n  ],\n  \"warnings\": [\n{}\n  ],\n  \"parameters\": {{{}}},\n  \"configuration\": {}\n}}\n",
+      "  \"products\": [\n{}\n  ],\n  \"warnings\": [\n{}\n  ],\n  \"parameters\": {{{}}},\n  "
+      "\"configuration\": {}\n}}\n",
       json_text(PILLION_VERSION), format_run(run, outcome), format_sidecars(run, outcome, all),
-      fmt::join(analyses, ",\n"), fmt::join(products, ",\n"), fmt::join(warnings, ",\n"), fmt::join(parameters, ", "),
-      json_text(run.configuration.text));
+      fmt::join(analyses, ",\n"), fmt::join(products, ",\n"), fmt::join(warnings, ",\n"),
+      fmt::join(parameters, ", "), json_text(run.configuration.text));
 }
 
 }  // namespace
@@ -177,11 +178,12 @@ void write_report(const Run& run, const Outcome& outcome) {
     std::vector<products::RankTrace> traces;
     for (const auto& blob : blobs) {
       all.push_back(read_statement(blob));
-      traces.push_back({all.back().sidecar ? "sidecar" : "simulation", all.back().rank,
-                        all.back().events});
+      traces.push_back(
+          {all.back().sidecar ? "sidecar" : "simulation", all.back().rank, all.back().events});
     }
     const std::filesystem::path folder = run.configuration.output;
-    products::write_whole(folder / timeline_name, products::format_trace(traces, run.started), false);
+    products::write_whole(folder / timeline_name, products::format_trace(traces, run.started),
+                          false);
     products::write_whole(folder / report_name, format_report(run, outcome, all), false);
   });
 }

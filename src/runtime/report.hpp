@@ -22,8 +22,8 @@ constexpr const char* report_name = "report.json";
 constexpr const char* timeline_name = "timeline.json";
 
 /// Gathers what all ranks know and writes report.json and timeline.json in the output folder. On
-/// sidecars the outcome is not looked at. [collective over the world] Throws the same error on every
-/// rank if a file cannot be written.
+/// sidecars the outcome is not looked at. [collective over the world] Throws the same error on
+/// every rank if a file cannot be written.
 void write_report(const Run& run, const Outcome& outcome);
 
 }  // namespace pillion::runtime

@@ -27,10 +27,11 @@ std::vector<Role> assign_roles(const std::vector<Role>& wanted, int64_t sidecars
                "ranks or ask for fewer",
                sidecars, sidecars - left, roles.size());
   if (simulating == 0)
-    base::fail(ErrorCode::Placement,
-               "{} sidecar ranks of {} ranks leave none for the simulation; start more ranks or ask "
-               "for fewer under 'sidecars: {{ranks: N}}'",
-               sidecars, roles.size());
+    base::fail(
+        ErrorCode::Placement,
+        "{} sidecar ranks of {} ranks leave none for the simulation; start more ranks or ask "
+        "for fewer under 'sidecars: {{ranks: N}}'",
+        sidecars, roles.size());
   return roles;
 }
 

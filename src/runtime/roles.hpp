@@ -10,8 +10,8 @@ namespace pillion::runtime {
 
 enum class Role : int32_t { Any = 0, Simulation = 1, Sidecar = 2 };
 
-/// The role of every rank. Ranks that insist get what they insist on; otherwise the last ranks become
-/// sidecars. Throws ErrorCode::Placement if that leaves too few of either kind.
+/// The role of every rank. Ranks that insist get what they insist on; otherwise the last ranks
+/// become sidecars. Throws ErrorCode::Placement if that leaves too few of either kind.
 std::vector<Role> assign_roles(const std::vector<Role>& wanted, int64_t sidecars);
 
 }  // namespace pillion::runtime

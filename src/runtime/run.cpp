@@ -19,9 +19,8 @@ void Run::warn(const std::string& message) {
 
 void Run::disable(size_t analysis, const Error& failure) {
   disabled[analysis] = failure.what();
-  const std::string message =
-      fmt::format("analysis '{}' is disabled for the rest of the run: {}",
-                  configuration.analyses[analysis].name, failure.what());
+  const std::string message = fmt::format("analysis '{}' is disabled for the rest of the run: {}",
+                                          configuration.analyses[analysis].name, failure.what());
   if (side.rank() != 0) return;
   warnings.push_back(message);
   log.failure("{}", message);

@@ -21,15 +21,15 @@ namespace pillion::runtime {
 struct Run {
   base::Log log;
   model::Configuration configuration;
-  std::vector<Role> roles;            ///< of every rank of `world`
+  std::vector<Role> roles;  ///< of every rank of `world`
   comm::Communicator world;
-  comm::Communicator side;            ///< the simulation ranks, or the sidecar ranks
+  comm::Communicator side;  ///< the simulation ranks, or the sidecar ranks
   stagehost::Sink sink{"."};
   products::Timeline timeline{20000};
   std::vector<Account> accounts;      ///< by analysis
   std::vector<std::string> disabled;  ///< why, by analysis; "" if it is not
   std::vector<std::string> warnings;
-  double started = 0;                 ///< calendar seconds
+  double started = 0;  ///< calendar seconds
 
   [[nodiscard]] bool is_sidecar() const {
     return roles[static_cast<size_t>(world.rank())] == Role::Sidecar;

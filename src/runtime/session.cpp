@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Opening a session: read, agree, split, load. Every step that can fail on one rank only is followed
-// by agreement, so that every rank opens or none does.
+// Opening a session: read, agree, split, load. Every step that can fail on one rank only is
+// followed by agreement, so that every rank opens or none does.
 #include "runtime/session.hpp"
 
 #include <algorithm>
@@ -98,8 +98,8 @@ void Session::configure(const std::string& file, const Options& options) {
       agree_on_word(run_.world, static_cast<int>(leader - wanted.begin()), file, options);
   together(run_.world, [&] {
     const auto sidecars = std::count(wanted.begin(), wanted.end(), Role::Sidecar);
-    run_.configuration = model::read_configuration(word.text, word.file, word.parameters,
-                                                   word.catalogue, sidecars);
+    run_.configuration =
+        model::read_configuration(word.text, word.file, word.parameters, word.catalogue, sidecars);
     if (!word.restart.empty()) run_.configuration.restart = word.restart;
     run_.roles = assign_roles(wanted, run_.configuration.sidecars.ranks);
   });
@@ -187,9 +187,7 @@ void Session::make_side() {
   std::optional<Error> failure;
   try {
     restore_chains(run_, chains, saved);
-  } catch (const Error& e) {
-    failure = e;
-  }
+  } catch (const Error& e) { failure = e; }
   together(run_.world, [&] {
     if (failure) throw *failure;
   });

@@ -18,24 +18,26 @@ const model::Field* Sharing::accept(const std::string& name, int32_t block, Mesh
   const model::Field* field = catalogue_.find_field(name);
   if (field == nullptr) {
     fault(name, fmt::format("field '{}' was shared, but the catalogue does not have it{}", name,
-                      base::suggestion(name, catalogue_.field_names())));
+                            base::suggestion(name, catalogue_.field_names())));
     return nullptr;
   }
   if (catalogue_.mesh(field->mesh).kind != kind) {
-    fault(name, fmt::format("field '{}' was shared as {}, but its mesh '{}' is of the other kind", name,
-                      kind == MeshKind::Uniform ? "a box" : "particles", field->mesh));
+    fault(name, fmt::format("field '{}' was shared as {}, but its mesh '{}' is of the other kind",
+                            name, kind == MeshKind::Uniform ? "a box" : "particles", field->mesh));
     return nullptr;
   }
   if (type != 0 && type != static_cast<pillion_type>(field->type)) {
     const bool known = type >= PILLION_INT32 && type <= PILLION_FLOAT64;
-    fault(name, fmt::format(
-        "block {} of field '{}' was shared as {}, but the catalogue says {}", block, name,
-        known ? model::name_of(static_cast<model::ElementType>(type)) : "an unknown type",
-        model::name_of(field->type)));
+    fault(name,
+          fmt::format(
+              "block {} of field '{}' was shared as {}, but the catalogue says {}", block, name,
+              known ? model::name_of(static_cast<model::ElementType>(type)) : "an unknown type",
+              model::name_of(field->type)));
     return nullptr;
   }
   if (block < 0) {
-    fault(name, fmt::format("field '{}' was shared with block number {}; numbers start at 0", name, block));
+    fault(name, fmt::format("field '{}' was shared with block number {}; numbers start at 0", name,
+                            block));
     return nullptr;
   }
   return field;
@@ -55,12 +57,14 @@ void Sharing::share_box(const std::string& name, int32_t block, const int64_t* l
     inside = inside && lo[a] >= 0 && lo[a] <= hi[a] && hi[a] <= mesh.cells[a];
   }
   if (!inside)
-    return fault(name, fmt::format("block {} of field '{}' was shared as box {}, which does not lie in "
+    return fault(name,
+                 fmt::format("block {} of field '{}' was shared as box {}, which does not lie in "
                              "mesh '{}' of {}",
                              block, name, model::to_string(box, mesh.axes), mesh.name,
                              model::to_string({{0, 0, 0}, mesh.cells}, mesh.axes)));
   if (data == nullptr && box.volume() != 0)
-    return fault(name, fmt::format("block {} of field '{}' was shared without memory", block, name));
+    return fault(name,
+                 fmt::format("block {} of field '{}' was shared without memory", block, name));
   model::Array array{data, field->type, field->components,
                      model::packed_strides(box, field->components)};
   if (strides != nullptr) {
@@ -76,7 +80,8 @@ void Sharing::share_particles(const std::string& name, int32_t block, int64_t co
   const model::Field* field = accept(name, block, MeshKind::Particles, type);
   if (field == nullptr) return;
   if (count < 0 || (data == nullptr && count != 0))
-    return fault(name, fmt::format("block {} of field '{}' was shared with {} particles and {} memory",
+    return fault(name,
+                 fmt::format("block {} of field '{}' was shared with {} particles and {} memory",
                              block, name, count, data == nullptr ? "no" : "some"));
   faults_.erase(name);
   shared_[name][block] = {{{0, 0, 0}, {count, 1, 1}},
@@ -94,8 +99,9 @@ void Sharing::set_domain(const std::string& mesh, const pillion_domain& domain) 
     return fault(mesh, fmt::format("a domain was given for '{}', which is no particle mesh", mesh));
   for (int d = 0; d < 3; ++d)
     if (!(domain.hi[d] > domain.lo[d]))
-      return fault(mesh, fmt::format("the domain of mesh '{}' has no extent along axis {}: [{}, {})", mesh,
-                               d, domain.lo[d], domain.hi[d]));
+      return fault(
+          mesh, fmt::format("the domain of mesh '{}' has no extent along axis {}: [{}, {})", mesh,
+                            d, domain.lo[d], domain.hi[d]));
   faults_.erase(mesh);
   domains_[mesh] = domain;
 }
@@ -174,8 +180,8 @@ void Sharing::check_coverage(const model::Mesh& mesh, const std::string& field,
       for (base::ByteReader in(bytes); !in.done();) boxes.push_back(in.get<Box>());
     if (const auto pair = first_overlap(std::move(boxes)))
       base::fail(ErrorCode::Sharing, "boxes {} and {} of field '{}' overlap",
-                 model::to_string(pair->first, mesh.axes), model::to_string(pair->second, mesh.axes),
-                 field);
+                 model::to_string(pair->first, mesh.axes),
+                 model::to_string(pair->second, mesh.axes), field);
     if (total != expected)
       base::fail(ErrorCode::Sharing,
                  "the boxes of field '{}' cover {} of the {} cells of mesh '{}'", field, total,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a simulation rank shares, and whether it fits the catalogue. Sharing copies nothing and never
-// fails: what does not fit is remembered, so that every rank can be told of it alike.
+// What a simulation rank shares, and whether it fits the catalogue. Sharing copies nothing and
+// never fails: what does not fit is remembered, so that every rank can be told of it alike.
 #pragma once
 
 #include <map>
@@ -29,8 +29,8 @@ class Sharing {
 
   [[nodiscard]] const std::map<std::string, pillion_domain>& domains() const { return domains_; }
 
-  /// The blocks of all meshes that have one of the fields, as a step that stages can work on. Throws
-  /// ErrorCode::Sharing for whatever does not fit, now or when it was shared.
+  /// The blocks of all meshes that have one of the fields, as a step that stages can work on.
+  /// Throws ErrorCode::Sharing for whatever does not fit, now or when it was shared.
   [[nodiscard]] stagehost::Publication publication(const std::set<std::string>& fields,
                                                    int64_t step, double time) const;
 

@@ -59,9 +59,10 @@ void SidecarSide::take_units(const Announcement& head) {
 void SidecarSide::work(const Announcement& head, const std::vector<Delivery>& deliveries) {
   if (head.dropped) {
     for (const auto& due : head.due) ++run_.accounts[static_cast<size_t>(due.analysis)].dropped;
-    run_.warn(fmt::format("the publication of step {} was dropped: some simulation rank had no room "
-                          "for it or could not make it",
-                          head.step));
+    run_.warn(
+        fmt::format("the publication of step {} was dropped: some simulation rank had no room "
+                    "for it or could not make it",
+                    head.step));
     return;
   }
   transport::Meshes meshes;
@@ -78,8 +79,8 @@ void SidecarSide::work(const Announcement& head, const std::vector<Delivery>& de
 
 namespace {
 
-/// The blocks of one mesh with only the arrays of one analysis: shared fields that it needs, and its
-/// own "ANALYSIS/FIELD" under their plain names.
+/// The blocks of one mesh with only the arrays of one analysis: shared fields that it needs, and
+/// its own "ANALYSIS/FIELD" under their plain names.
 model::MeshBlocks blocks_for(const model::MeshBlocks& all, const std::set<std::string>& needed,
                              const std::string& analysis) {
   model::MeshBlocks out{.blocks = {}, .keep = all.keep};
@@ -118,9 +119,7 @@ std::string SidecarSide::save(const std::string& path) const {
   try {
     comm::together(run_.side, [&] { save_chains(run_, chains_, path); });
     return {};
-  } catch (const Error& e) {
-    return e.what();
-  }
+  } catch (const Error& e) { return e.what(); }
 }
 
 void SidecarSide::finish(const Announcement& head) {

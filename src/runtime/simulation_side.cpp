@@ -119,9 +119,8 @@ void SimulationSide::check_condition(size_t a, int64_t step, double time) {
                   e.what());
   }
   triggers_[a]->start(look);
-  run_.accounts[a].simulation_seconds +=
-      watch.end(run_.timeline, run_.configuration.analyses[a].name + " (condition)", "condition",
-                step);
+  run_.accounts[a].simulation_seconds += watch.end(
+      run_.timeline, run_.configuration.analyses[a].name + " (condition)", "condition", step);
 }
 
 void SimulationSide::work(const std::vector<size_t>& due, int64_t step, double time) {

@@ -70,7 +70,8 @@ class SimulationSide {
 
  private:
   void busy_step(int64_t step, double time);
-  /// Those of the scheduled analyses whose conditions hold. [collective, waits for the check before]
+  /// Those of the scheduled analyses whose conditions hold. [collective, waits for the check
+  /// before]
   std::vector<size_t> fired(const std::vector<size_t>& scheduled, int64_t step, double time);
   void check_condition(size_t analysis, int64_t step, double time);
   /// Runs the stages that are due here, and publishes what the others need.
@@ -79,8 +80,8 @@ class SimulationSide {
   void run_here(size_t analysis, stagehost::Publication& publication);
 
   // publish.cpp
-  void publish(const std::vector<size_t>& due,
-               const std::vector<stagehost::Publication>& left, int64_t step, double time);
+  void publish(const std::vector<size_t>& due, const std::vector<stagehost::Publication>& left,
+               int64_t step, double time);
   transport::Announcement head_of(transport::Kind kind, int64_t step, double time);
   /// What crosses the cut: shared fields, and fields that stages left, as "ANALYSIS/FIELD".
   [[nodiscard]] transport::Meshes crossing(const std::vector<size_t>& due,

@@ -76,9 +76,8 @@ void Trigger::start(const stagehost::Publication& publication) {
   maxima_.clear();
   for (const auto& quantity : condition_.quantities()) {
     const auto mesh = publication.meshes.find(catalogue_.field(quantity.field).mesh);
-    const auto moments = mesh == publication.meshes.end()
-                             ? Moments()
-                             : moments_of(quantity, mesh->second.blocks);
+    const auto moments =
+        mesh == publication.meshes.end() ? Moments() : moments_of(quantity, mesh->second.blocks);
     sums_.insert(sums_.end(), {moments.count, moments.sum, moments.sum_of_squares});
     maxima_.insert(maxima_.end(), {-moments.minimum, moments.maximum});
   }
@@ -97,8 +96,8 @@ bool Trigger::settle(bool before) {
   pending_ = false;
   std::vector<Moments> moments;
   for (size_t q = 0; q < condition_.quantities().size(); ++q)
-    moments.push_back({sums_[3 * q], sums_[3 * q + 1], sums_[3 * q + 2], -maxima_[2 * q],
-                       maxima_[2 * q + 1]});
+    moments.push_back(
+        {sums_[3 * q], sums_[3 * q + 1], sums_[3 * q + 2], -maxima_[2 * q], maxima_[2 * q + 1]});
   return condition_.holds(moments, step_, time_);
 }
 

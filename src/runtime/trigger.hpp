@@ -12,9 +12,9 @@
 
 namespace pillion::runtime {
 
-/// Statistics of one quantity over blocks. Values that are not finite count, and spread to the sums.
-model::Moments moments_of(const model::Quantity& quantity,
-                          const std::vector<model::Block>& blocks);
+/// Statistics of one quantity over blocks. Values that are not finite count, and spread to the
+/// sums.
+model::Moments moments_of(const model::Quantity& quantity, const std::vector<model::Block>& blocks);
 
 class Trigger {
  public:

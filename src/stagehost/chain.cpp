@@ -10,8 +10,8 @@
 namespace pillion::stagehost {
 namespace {
 
-// No stage can take this name from the chain: names of stages' values are theirs to choose, but this
-// one has a blank at its start.
+// No stage can take this name from the chain: names of stages' values are theirs to choose, but
+// this one has a blank at its start.
 constexpr const char* own_name = " publications";
 
 void check(int32_t status) {
@@ -26,7 +26,9 @@ std::filesystem::path state_folder(const std::filesystem::path& folder, size_t n
 }  // namespace
 
 StageInstance::StageInstance(const model::StageSpec& spec, model::Catalogue& catalogue)
-    : name_(spec.name), plugin_(spec.name, spec.parameters), setup_(std::make_unique<pillion_setup>()) {
+    : name_(spec.name),
+      plugin_(spec.name, spec.parameters),
+      setup_(std::make_unique<pillion_setup>()) {
   setup_->parameters = complete_parameters(spec, plugin_.table());
   setup_->catalogue = &catalogue;
   check(plugin_.table().create(&host_table(), setup_.get(), &stage_));
@@ -55,9 +57,13 @@ void StageInstance::finish(Publication& publication, const Circumstances& circum
   check(plugin_.table().finish(stage_, &work));
 }
 
-void StageInstance::save(pillion_state& state) const { check(plugin_.table().save(stage_, &state)); }
+void StageInstance::save(pillion_state& state) const {
+  check(plugin_.table().save(stage_, &state));
+}
 
-void StageInstance::restore(pillion_state& state) { check(plugin_.table().restore(stage_, &state)); }
+void StageInstance::restore(pillion_state& state) {
+  check(plugin_.table().restore(stage_, &state));
+}
 
 Chain::Chain(const model::AnalysisSpec& analysis, size_t begin, size_t end,
              model::Catalogue catalogue)
@@ -81,10 +87,9 @@ std::optional<Error> Chain::each(Circumstances& circumstances, Deed&& deed) {
 std::optional<Error> Chain::run_in_place(Publication& publication, Circumstances circumstances) {
   circumstances.before = publications_;
   circumstances.origin.publications = publications_ + 1;
-  circumstances.products_due =
-      products_every_ > 0 && (publications_ + 1) % products_every_ == 0;
-  auto failure = each(circumstances,
-                      [&](StageInstance& stage) { stage.run(publication, circumstances); });
+  circumstances.products_due = products_every_ > 0 && (publications_ + 1) % products_every_ == 0;
+  auto failure =
+      each(circumstances, [&](StageInstance& stage) { stage.run(publication, circumstances); });
   ++publications_;
   return failure;
 }
@@ -153,7 +158,8 @@ std::set<std::string> Chain::needed() const {
 std::vector<model::Field> Chain::produced() const {
   std::vector<model::Field> fields;
   for (const auto& stage : stages_)
-    for (const auto& output : stage.setup().outputs) fields.push_back(catalogue_.field(output.name));
+    for (const auto& output : stage.setup().outputs)
+      fields.push_back(catalogue_.field(output.name));
   return fields;
 }
 

@@ -124,8 +124,7 @@ int32_t make_output(pillion_work* work, int32_t output, int32_t input, int32_t i
 int32_t write_table(pillion_work* work, const pillion_table* table) {
   return guard([&] {
     const auto& circumstances = *work->circumstances;
-    if (circumstances.peers->rank() == 0)
-      circumstances.sink->write(*table, circumstances.origin);
+    if (circumstances.peers->rank() == 0) circumstances.sink->write(*table, circumstances.origin);
   });
 }
 
@@ -203,16 +202,40 @@ int32_t load_keyed(pillion_state* state, const char* name, const int64_t** keys,
 }  // namespace
 
 const pillion_stage_host& host_table() {
-  static const pillion_stage_host table = {
-      PILLION_STAGE_ABI_VERSION, sizeof(pillion_stage_host),
-      &fail, &remembered,
-      &parameters, &value_kind, &value_size, &value_at, &value_key, &value_find, &value_text,
-      &value_place,
-      &describe, &request_input, &declare_output,
-      &step, &time, &publication, &interval, &products_due, &units, &domain, &block_count, &block,
-      &make_output, &write_table,
-      &peer, &peers, &reduce, &communicator,
-      &save_global, &save_keyed, &load_global, &load_keyed};
+  static const pillion_stage_host table = {PILLION_STAGE_ABI_VERSION,
+                                           sizeof(pillion_stage_host),
+                                           &fail,
+                                           &remembered,
+                                           &parameters,
+                                           &value_kind,
+                                           &value_size,
+                                           &value_at,
+                                           &value_key,
+                                           &value_find,
+                                           &value_text,
+                                           &value_place,
+                                           &describe,
+                                           &request_input,
+                                           &declare_output,
+                                           &step,
+                                           &time,
+                                           &publication,
+                                           &interval,
+                                           &products_due,
+                                           &units,
+                                           &domain,
+                                           &block_count,
+                                           &block,
+                                           &make_output,
+                                           &write_table,
+                                           &peer,
+                                           &peers,
+                                           &reduce,
+                                           &communicator,
+                                           &save_global,
+                                           &save_keyed,
+                                           &load_global,
+                                           &load_keyed};
   return table;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Loading with dlopen. In a build tree the stages lie in BUILD/stages beside BUILD/lib or BUILD/src;
-// installed, in LIBDIR/pillion/stages.
+// Loading with dlopen. In a build tree the stages lie in BUILD/stages beside BUILD/lib or
+// BUILD/src; installed, in LIBDIR/pillion/stages.
 #include "stagehost/plugin.hpp"
 
 #include <dlfcn.h>
@@ -20,7 +20,8 @@ namespace {
 /// The folder that holds this library.
 fs::path own_folder() {
   Dl_info info{};
-  if (dladdr(reinterpret_cast<const void*>(&stage_folders), &info) == 0 || info.dli_fname == nullptr)
+  if (dladdr(reinterpret_cast<const void*>(&stage_folders), &info) == 0 ||
+      info.dli_fname == nullptr)
     return {};
   std::error_code error;
   const fs::path path = fs::canonical(info.dli_fname, error);
@@ -70,14 +71,13 @@ fs::path find_stage(const std::string& name, const base::Value& place) {
 }
 
 const pillion_stage_table* describe(void* library, const fs::path& path) {
-  const auto function = reinterpret_cast<pillion_stage_describe_function>(
-      dlsym(library, "pillion_stage_describe"));
+  const auto function =
+      reinterpret_cast<pillion_stage_describe_function>(dlsym(library, "pillion_stage_describe"));
   if (function == nullptr)
     base::fail(ErrorCode::Plugin, "'{}' is no stage: it does not export pillion_stage_describe",
                path.string());
   const pillion_stage_table* table = function();
-  if (table == nullptr)
-    base::fail(ErrorCode::Plugin, "'{}' describes no stage", path.string());
+  if (table == nullptr) base::fail(ErrorCode::Plugin, "'{}' describes no stage", path.string());
   if (table->abi_version != PILLION_STAGE_ABI_VERSION)
     base::fail(ErrorCode::Plugin,
                "stage plug-in '{}' was built for version {} of the stage interface, and this "

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finding and loading stage plug-ins. Nothing in a plug-in's table is believed before its ABI version
-// and size have been checked.
+// Finding and loading stage plug-ins. Nothing in a plug-in's table is believed before its ABI
+// version and size have been checked.
 #pragma once
 
 #include <pillion/stage.h>

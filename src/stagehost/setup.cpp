@@ -81,23 +81,21 @@ void check_position(const pillion_setup& setup, const Request& request) {
 }
 
 void check_request(const pillion_setup& setup, const Request& request) {
-  if (request.fields.empty())
-    setup.parameters.fail("a stage asked for an input without fields");
+  if (request.fields.empty()) setup.parameters.fail("a stage asked for an input without fields");
   std::string mesh;
   for (const auto& name : request.needed()) {
     const Value& place = place_of(setup, name);
     const auto& field = field_at(setup, name, place);
     if (mesh.empty()) mesh = field.mesh;
     if (field.mesh != mesh)
-      place.fail(fmt::format("field '{}' is on mesh '{}', and '{}' on mesh '{}'; one input takes "
-                             "fields of one mesh",
-                             name, field.mesh, request.fields.front(), mesh));
+      place.fail(
+          fmt::format("field '{}' is on mesh '{}', and '{}' on mesh '{}'; one input takes "
+                      "fields of one mesh",
+                      name, field.mesh, request.fields.front(), mesh));
   }
-  const bool particles =
-      setup.catalogue->mesh(mesh).kind == model::MeshKind::Particles;
+  const bool particles = setup.catalogue->mesh(mesh).kind == model::MeshKind::Particles;
   if (request.kind == Kind::AsShared) {
-    if (!request.select.empty())
-      setup.parameters.fail("blocks as shared cannot be selected from");
+    if (!request.select.empty()) setup.parameters.fail("blocks as shared cannot be selected from");
     return;
   }
   if (!particles)
@@ -115,8 +113,7 @@ std::string text_or_empty(const char* text) { return text == nullptr ? "" : text
 
 void describe_field(const pillion_setup& setup, const std::string& name, const Value* place,
                     pillion_field_description& description) {
-  const auto& field =
-      field_at(setup, name, place != nullptr ? *place : place_of(setup, name));
+  const auto& field = field_at(setup, name, place != nullptr ? *place : place_of(setup, name));
   const auto& mesh = setup.catalogue->mesh(field.mesh);
   description = {};
   description.name = field.name.c_str();
@@ -155,8 +152,8 @@ int32_t add_input(pillion_setup& setup, const pillion_input_request& wanted) {
 int32_t add_output(pillion_setup& setup, const model::Field& field, const std::string& like) {
   const Value& place = place_of(setup, field.name);
   if (setup.catalogue->find_field(field.name) != nullptr)
-    place.fail(fmt::format("there is a field '{}' already; give the new one another name",
-                           field.name));
+    place.fail(
+        fmt::format("there is a field '{}' already; give the new one another name", field.name));
   model::Field produced = field;
   produced.mesh = field_at(setup, like, place).mesh;
   if (produced.components < 1) place.fail("a field has at least one component");

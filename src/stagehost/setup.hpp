@@ -30,8 +30,8 @@ struct pillion_setup {
 
 namespace pillion::stagehost {
 
-/// The parameters of a stage with defaults for those that are not given. Throws configuration errors
-/// for unknown and missing ones.
+/// The parameters of a stage with defaults for those that are not given. Throws configuration
+/// errors for unknown and missing ones.
 base::Value complete_parameters(const model::StageSpec& spec, const pillion_stage_table& table);
 
 void describe_field(const pillion_setup& setup, const std::string& name, const base::Value* place,

@@ -11,8 +11,8 @@
 
 namespace pillion::stagehost {
 
-using base::Bytes;
 using base::ByteReader;
+using base::Bytes;
 using base::ByteWriter;
 
 namespace fs = std::filesystem;
@@ -114,7 +114,8 @@ std::vector<Bytes> read_files(const fs::path& folder, int rank, int ranks,
     const std::string content = products::read_file(file_of(folder, file));
     ByteReader in(reinterpret_cast<const std::byte*>(content.data()), content.size());
     if (in.get<std::string>() != magic)
-      base::fail(ErrorCode::File, "'{}' is no state of this version", file_of(folder, file).string());
+      base::fail(ErrorCode::File, "'{}' is no state of this version",
+                 file_of(folder, file).string());
     auto found = get_globals(in);
     if (file == 0) globals = std::move(found);
     deal(in, owners);

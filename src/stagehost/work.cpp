@@ -25,7 +25,9 @@ void describe(const std::vector<model::Block>& blocks, const Request& request, I
     auto& arrays = input.arrays.emplace_back();
     for (const auto& name : request.fields) {
       const auto& array = block.arrays.at(name);
-      arrays.push_back({array.data, static_cast<pillion_type>(array.type), array.components,
+      arrays.push_back({array.data,
+                        static_cast<pillion_type>(array.type),
+                        array.components,
                         {array.strides[0], array.strides[1], array.strides[2], array.strides[3]}});
     }
     pillion_block described{};
@@ -91,9 +93,10 @@ void* produce(pillion_work& work, int32_t output, int32_t input, int32_t index) 
   const Request& request = checked(requests, input, "input");
   const pillion_block& block = checked(from.blocks, index, "block");
   if (request.kind != Kind::AsShared)
-    base::fail(ErrorCode::Stage,
-               "field '{}' can only be produced on blocks as they are shared, not in another layout",
-               wanted.name);
+    base::fail(
+        ErrorCode::Stage,
+        "field '{}' can only be produced on blocks as they are shared, not in another layout",
+        wanted.name);
   const auto& field = work.circumstances->catalogue->field(wanted.name);
   auto& mesh = work.publication->meshes[field.mesh];
   const auto bytes = model::size_of(field.type) * static_cast<size_t>(field.components) *

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One stage working on one publication: what it reads, in the layout it asked for, what it produces,
-// and the peers it works with.
+// One stage working on one publication: what it reads, in the layout it asked for, what it
+// produces, and the peers it works with.
 #pragma once
 
 #include <memory>

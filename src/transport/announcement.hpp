@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What crosses from a simulation rank to a sidecar rank: a head that says what it is, and the values
-// of the blocks, each aligned so that stages can read them where they lie.
+// What crosses from a simulation rank to a sidecar rank: a head that says what it is, and the
+// values of the blocks, each aligned so that stages can read them where they lie.
 #pragma once
 
 #include <pillion/types.h>
@@ -26,12 +26,12 @@ struct Due {
 
 struct Announcement {
   Kind kind = Kind::Publication;
-  bool dropped = false;      ///< this rank had no room: nobody can use the publication
+  bool dropped = false;  ///< this rank had no room: nobody can use the publication
   int64_t sequence = 0;
   int64_t step = 0;
   double time = 0;
-  double published = 0;      ///< calendar seconds
-  std::string path;          ///< of a checkpoint
+  double published = 0;  ///< calendar seconds
+  std::string path;      ///< of a checkpoint
   std::string time_units;
   std::vector<Due> due;
   std::map<std::string, pillion_domain> domains;

@@ -12,8 +12,8 @@ namespace {
 constexpr int publication_tag = 11;
 constexpr int finished_tag = 12;
 
-/// Sleeps a little longer each time, so that an idle sidecar leaves its core to others, and one that
-/// is busy loses no time.
+/// Sleeps a little longer each time, so that an idle sidecar leaves its core to others, and one
+/// that is busy loses no time.
 class Patience {
  public:
   void wait() {
@@ -114,8 +114,7 @@ void NetworkReceiver::finish(int64_t sequence, const std::set<int32_t>& disabled
   out.put(failure);
   std::vector<comm::Request> sent;
   for (const int source : sources_)
-    sent.push_back(
-        comm::send(wire_, out.bytes().data(), out.bytes().size(), source, finished_tag));
+    sent.push_back(comm::send(wire_, out.bytes().data(), out.bytes().size(), source, finished_tag));
   for (auto& request : sent) request.wait();
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The network transport: sidecar ranks in the same MPI job. Each simulation rank sends to one sidecar
-// rank, one message per publication, from a staging buffer that is its own until the sidecar says
-// that it has finished; so no more than the budget is ever under way, in MPI's own buffers included.
+// The network transport: sidecar ranks in the same MPI job. Each simulation rank sends to one
+// sidecar rank, one message per publication, from a staging buffer that is its own until the
+// sidecar says that it has finished; so no more than the budget is ever under way, in MPI's own
+// buffers included.
 #pragma once
 
 #include <deque>

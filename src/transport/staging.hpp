@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Staging memory within a budget of bytes. Buffers are used again, since touching fresh memory costs
-// more than copying into it.
+// Staging memory within a budget of bytes. Buffers are used again, since touching fresh memory
+// costs more than copying into it.
 #pragma once
 
 #include <cstddef>

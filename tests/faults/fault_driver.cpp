@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A small simulation on a grid of 8 x 4 cells, cut along the first axis, and with particles, that can
-// be told to share wrongly. Every rank prints one line: "rank R: ok" or "rank R: CALL: MESSAGE".
+// A small simulation on a grid of 8 x 4 cells, cut along the first axis, and with particles, that
+// can be told to share wrongly. Every rank prints one line: "rank R: ok" or "rank R: CALL:
+// MESSAGE".
 //   fault_driver CONFIG STEPS [wrong-type|wrong-box|overlap|hole|unshared|late|no-close|pause=MS]
 #include <mpi.h>
 #include <pillion/pillion.h>
@@ -37,8 +38,7 @@ struct Simulation {
     if (fault == "hole" && last) hi[0] -= 1;
     if (fault == "wrong-type" && last)
       pillion_share_box_typed(session, "density", 0, lo, hi, singles.data(), PILLION_FLOAT32);
-    else
-      pillion_share_box_typed(session, "density", 0, lo, hi, density.data(), PILLION_FLOAT64);
+    else pillion_share_box_typed(session, "density", 0, lo, hi, density.data(), PILLION_FLOAT64);
   }
 
   /// All cells hold the step; so a test can tell which step a result is of.
@@ -85,8 +85,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   pillion_session* session = nullptr;
   int result = 0;
-  if (pillion_open(argv[1], MPI_COMM_WORLD, &session) != PILLION_OK)
-    result = say(rank, "open");
+  if (pillion_open(argv[1], MPI_COMM_WORLD, &session) != PILLION_OK) result = say(rank, "open");
   else if (pillion_serve(session) == 0)
     result = run_steps(session, std::atoll(argv[2]), argc > 3 ? argv[3] : "", rank);
   if (result == 0) std::printf("rank %d: ok\n", rank);

@@ -14,7 +14,9 @@ fields: {density: {mesh: grid, type: float64, units: kg}}
 LINE = re.compile(r"^rank (\d+): (.*)$", re.MULTILINE)
 
 
-def drive(build: Path, folder: Path, config: str, ranks: int, *args, timeout: float = 30, more_env=None):
+def drive(
+    build: Path, folder: Path, config: str, ranks: int, *args, timeout: float = 30, more_env=None
+):
     """Runs fault_driver on a configuration; returns the process. A hang fails the test."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "pillion.yaml").write_text(config)

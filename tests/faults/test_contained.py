@@ -42,7 +42,11 @@ def test_a_stage_that_throws(build, tmp_path, sidecars, peer, how):
     whole, analyses = report(tmp_path)
     assert analyses["good"]["publications"] == 11
     assert analyses["good"]["disabled"] is None
-    expected = {"exception": "told to throw", "memory": "out of memory", "number": "no std::exception"}
+    expected = {
+        "exception": "told to throw",
+        "memory": "out of memory",
+        "number": "no std::exception",
+    }
     assert expected.get(how, "did not make the same calls") in analyses["bad"]["disabled"]
     assert any("'bad' is disabled" in text for text in whole["warnings"])
     assert "'bad' is disabled" in process.stderr

@@ -33,7 +33,10 @@ WRONG = {
         "told to fail",
     ),
     "no checkpoint": (GRID + "restart: nowhere\n" + ANALYSIS, "nowhere/manifest.yaml"),
-    "output is a file": (GRID.replace("output: out", "output: pillion.yaml") + ANALYSIS, "make the folder"),
+    "output is a file": (
+        GRID.replace("output: out", "output: pillion.yaml") + ANALYSIS,
+        "make the folder",
+    ),
 }
 
 

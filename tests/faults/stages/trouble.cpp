@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A stage that does what it should not, when it is told to: throws on one peer or on all, leaves the
-// others in a reduction, is slow, cannot be created. Otherwise it counts publications and writes
-// which steps it saw, so that a test can tell what arrived.
-#include <pillion/stage.hpp>
-
+// A stage that does what it should not, when it is told to: throws on one peer or on all, leaves
+// the others in a reduction, is slow, cannot be created. Otherwise it counts publications and
+// writes which steps it saw, so that a test can tell what arrived.
 #include <chrono>
 #include <iterator>
+#include <pillion/stage.hpp>
 #include <thread>
 
 namespace {

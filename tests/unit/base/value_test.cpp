@@ -11,9 +11,7 @@ namespace {
 std::string error_of(const auto& work) {
   try {
     work();
-  } catch (const Error& e) {
-    return e.what();
-  }
+  } catch (const Error& e) { return e.what(); }
   return "no error";
 }
 
@@ -34,7 +32,9 @@ TEST_CASE("parameters are replaced, given ones before the file's own") {
   CHECK(root.find("b")->as_text() == "x8y");
   CHECK(root.find("c")->as_text() == "$5");
   CHECK(root.find("d")->as_text() == "me");
-  CHECK(error_of([] { parse_yaml("a: 1\nb: $nx", "f", {{"ny", "1"}}); }) ==
+  CHECK(error_of([] {
+          parse_yaml("a: 1\nb: $nx", "f", {{"ny", "1"}});
+        }) ==
         "f:2: parameter '$nx' has no value; give it under 'parameters:', with --set or in a call; "
         "did you mean 'ny'?");
 }
@@ -57,7 +57,8 @@ TEST_CASE("a value of another kind is refused with what was seen") {
   const auto root = parse_yaml("a: soon\nb: [1]\n", "f", {});
   CHECK(error_of([&] { (void)root.find("a")->as_integer(); }) ==
         "f:1: expected an integer, found 'soon'");
-  CHECK(error_of([&] { (void)root.find("b")->as_real(); }) == "f:2: expected a number, found a list");
+  CHECK(error_of([&] { (void)root.find("b")->as_real(); }) ==
+        "f:2: expected a number, found a list");
   CHECK(error_of([&] { (void)root.find("a")->as_boolean(); }) ==
         "f:1: expected true or false, found 'soon'");
 }

@@ -19,8 +19,8 @@ TEST_CASE("everyone's bytes reach everyone they are for") {
     out.emplace_back(size(world.rank(), to), static_cast<std::byte>(10 * world.rank() + to));
   const auto in = world.exchange(out);
   for (int from = 0; from < world.size(); ++from)
-    CHECK(in[from] == base::Bytes(size(from, world.rank()),
-                                  static_cast<std::byte>(10 * from + world.rank())));
+    CHECK(in[from] ==
+          base::Bytes(size(from, world.rank()), static_cast<std::byte>(10 * from + world.rank())));
 }
 
 TEST_CASE("gather and broadcast") {
@@ -54,8 +54,7 @@ TEST_CASE("messages are found when they arrive, with their size") {
   const base::Bytes out(100000, static_cast<std::byte>(world.rank()));
   auto sent = send(world, out.data(), out.size(), next, 5);
   std::optional<Arrival> arrival;
-  while (!(arrival = find_arrival(world, before, 5))) {
-  }
+  while (!(arrival = find_arrival(world, before, 5))) {}
   CHECK(arrival->size == out.size());
   base::Bytes in(arrival->size);
   receive(*arrival, in.data());

@@ -46,9 +46,11 @@ std::vector<Particle> particles(const pillion_domain& domain, int count) {
                          domain.periodic[2] ? uniform(random) : (uniform(random) + 0.3) / 1.6};
     const double L[3] = {domain.hi[0] - domain.lo[0], domain.hi[1] - domain.lo[1],
                          domain.hi[2] - domain.lo[2]};
-    out.push_back({100 + 3 * i, i % 4,
-                   {domain.lo[0] + f[0] * L[0] + f[1] * domain.tilt[0] + f[2] * domain.tilt[1],
-                    domain.lo[1] + f[1] * L[1] + f[2] * domain.tilt[2], domain.lo[2] + f[2] * L[2]}});
+    out.push_back(
+        {100 + 3 * i,
+         i % 4,
+         {domain.lo[0] + f[0] * L[0] + f[1] * domain.tilt[0] + f[2] * domain.tilt[1],
+          domain.lo[1] + f[1] * L[1] + f[2] * domain.tilt[2], domain.lo[2] + f[2] * L[2]}});
   }
   return out;
 }
@@ -76,11 +78,16 @@ struct Held {
          {std::tuple(0, size_t{0}, half), std::tuple(1, half, n)}) {
       const auto count = static_cast<int64_t>(end - begin);
       blocks.blocks.push_back(
-          {number, {{0, 0, 0}, {count, 1, 1}}, count,
+          {number,
+           {{0, 0, 0}, {count, 1, 1}},
+           count,
            {{"id", {ids.data() + begin, model::ElementType::Int64, 1, {1, 0, 0, 1}}},
             {"type", {types.data() + begin, model::ElementType::Int32, 1, {1, 0, 0, 1}}},
-            {"x", {x.data() + begin, model::ElementType::Float64, 3,
-                   {1, 0, 0, static_cast<int64_t>(n)}}}}});
+            {"x",
+             {x.data() + begin,
+              model::ElementType::Float64,
+              3,
+              {1, 0, 0, static_cast<int64_t>(n)}}}}});
     }
   }
 };
@@ -162,8 +169,8 @@ TEST_CASE("spatial: each particle is owned once, and every neighbour within the 
                   (w != 0 && !cell.periodic(2)))
                 continue;
               const Vector s = cell.shift({u, v, w});
-              const double d = std::hypot(a[0] - p.x[0] - s[0], a[1] - p.x[1] - s[1],
-                                          a[2] - p.x[2] - s[2]);
+              const double d =
+                  std::hypot(a[0] - p.x[0] - s[0], a[1] - p.x[1] - s[1], a[2] - p.x[2] - s[2]);
               if (d < request.halo && !(p.id == ids[i] && u == 0 && v == 0 && w == 0))
                 expected.emplace_back(p.id, d);
             }

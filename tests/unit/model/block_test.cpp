@@ -38,7 +38,7 @@ TEST_CASE("packing any arrangement gives components interleaved, first axis fast
       for (int64_t j = 0; j < 2; ++j)
         for (int64_t i = 0; i < 3; ++i)
           for (int32_t c = 0; c < components; ++c)
-            CHECK(packed[at++] ==
-                  static_cast<double>(i * strides[0] + j * strides[1] + k * strides[2] + c * strides[3]));
+            CHECK(packed[at++] == static_cast<double>(i * strides[0] + j * strides[1] +
+                                                      k * strides[2] + c * strides[3]));
   }
 }

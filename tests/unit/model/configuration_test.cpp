@@ -14,7 +14,8 @@ const std::string head =
     "fields:\n"
     "  density: {mesh: grid, type: float64, units: kg}\n";
 
-Configuration read(const std::string& text, int64_t sidecars = 0, const std::string& catalogue = {}) {
+Configuration read(const std::string& text, int64_t sidecars = 0,
+                   const std::string& catalogue = {}) {
   return read_configuration(text, "f", {}, catalogue, sidecars);
 }
 
@@ -62,9 +63,10 @@ TEST_CASE("without sidecars everything runs in the simulation") {
 }
 
 TEST_CASE("a program's own catalogue gives way to the file's entries") {
-  const auto c = read(head + "analyses: {}\n", 0,
-                      "meshes: {atoms: {kind: particles}}\n"
-                      "fields: {id: {mesh: atoms, type: int64}, density: {mesh: atoms, type: int32}}");
+  const auto c =
+      read(head + "analyses: {}\n", 0,
+           "meshes: {atoms: {kind: particles}}\n"
+           "fields: {id: {mesh: atoms, type: int64}, density: {mesh: atoms, type: int32}}");
   CHECK(c.catalogue.find_field("id") != nullptr);
   CHECK(c.catalogue.field("density").mesh == "grid");
 }
@@ -85,7 +87,8 @@ TEST_CASE("mistakes are pointed at") {
       {"analyses: {a: {stages: [{s: {at: sidecar}}]}}\n", "wants a sidecar, but there are none"},
       {"analyses: {a: {stages: [{s: {at: sidecr}}]}}\n", "did you mean 'sidecar'?"},
       {"analyses: {a/b: {stages: [{s: {}}]}}\n", "cannot name an analysis"},
-      {"sidecars: {ranks: 1}\nanalyses: {a: {stages: [{s: {at: sidecar}}, {t: {at: simulation}}]}}\n",
+      {"sidecars: {ranks: 1}\nanalyses: {a: {stages: [{s: {at: sidecar}}, {t: {at: "
+       "simulation}}]}}\n",
        "stages in the simulation come first"},
       {"sidecars: {ranks: -1}\nanalyses: {}\n", "cannot be -1"},
       {"sidecars: {per_node: 1}\nanalyses: {}\n", "reserved for a later version"},
@@ -114,7 +117,8 @@ TEST_CASE("mistakes in meshes and fields are pointed at") {
        "unknown mesh 'h'; did you mean 'g'?"},
       {"meshes: {g: {kind: uniform, cells: [4]}}\nfields: {d: {mesh: g, type: double}}\n",
        "unknown type 'double'"},
-      {"meshes: {g: {kind: uniform, cells: [4]}}\nfields: {d: {mesh: g, type: int32, components: 0}}\n",
+      {"meshes: {g: {kind: uniform, cells: [4]}}\nfields: {d: {mesh: g, type: int32, components: "
+       "0}}\n",
        "components must be 1"},
   };
   for (const auto& [text, expected] : mistakes) {

@@ -34,8 +34,8 @@ TEST_CASE("schedules are read, and what is none is refused") {
   CHECK(schedule("1 step").steps == 1);
   CHECK(schedule("7").steps == 7);
   CHECK(schedule("0.5 time").interval == 0.5);
-  for (const char* wrong : {"", "0 steps", "-1 steps", "1.5 steps", "0 time", "nan time", "5 apples",
-                            "often", "inf time"})
+  for (const char* wrong : {"", "0 steps", "-1 steps", "1.5 steps", "0 time", "nan time",
+                            "5 apples", "often", "inf time"})
     CHECK_THROWS_AS(schedule(wrong), Error);
 }
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "products/table.hpp"
 
-#include <yaml-cpp/yaml.h>
-
 #include <doctest/doctest.h>
+#include <yaml-cpp/yaml.h>
 
 #include <cmath>
 #include <sstream>
@@ -32,9 +31,11 @@ TEST_CASE("a table reads back as it was, head and rows") {
   const std::vector<double> r = {0.1, 1e-300, std::nan("")};
   const std::vector<int64_t> n = {1, -2, int64_t{1} << 60};
   const pillion_column columns[] = {{"r", "Å", r.data(), nullptr}, {"n", "", nullptr, n.data()}};
-  const pillion_attribute attributes[] = {{"D", "m^2/s", nullptr, 1e-05}, {"how", "", "\"odd\"\n", 0}};
+  const pillion_attribute attributes[] = {{"D", "m^2/s", nullptr, 1e-05},
+                                          {"how", "", "\"odd\"\n", 0}};
   const pillion_table table{"rdf", "A title", 0, 2, 3, columns, attributes, 2, 0};
-  Origin origin{"structure", "rdf", "output: x\n\tanalyses:  \"y\" # z\n", {{"n", "4"}}, "fs", 50, 2.5, 3, 1};
+  Origin origin{
+      "structure", "rdf", "output: x\n\tanalyses:  \"y\" # z\n", {{"n", "4"}}, "fs", 50, 2.5, 3, 1};
   std::string rows;
   const auto head = head_of(format_table(table, origin), rows);
   CHECK(head["pillion"].as<std::string>() == "table 1");

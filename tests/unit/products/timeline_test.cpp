@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "products/timeline.hpp"
 
-#include <yaml-cpp/yaml.h>
-
 #include <doctest/doctest.h>
+#include <yaml-cpp/yaml.h>
 
 using namespace pillion::products;
 

@@ -22,7 +22,8 @@ TEST_CASE("a manifest reads back as it was") {
 }
 
 TEST_CASE("what is no manifest is refused") {
-  CHECK_THROWS_AS(parse_manifest("pillion: checkpoint 2\nstep: 1\ntime: 0\nanalyses: {}", "m"), Error);
+  CHECK_THROWS_AS(parse_manifest("pillion: checkpoint 2\nstep: 1\ntime: 0\nanalyses: {}", "m"),
+                  Error);
   CHECK_THROWS_AS(parse_manifest("step: 1", "m"), Error);
   CHECK_THROWS_AS(parse_manifest("", "m"), Error);
 }

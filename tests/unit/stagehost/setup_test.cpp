@@ -38,9 +38,7 @@ template <class F>
 std::string error_of(F&& work) {
   try {
     work();
-  } catch (const Error& e) {
-    return e.what();
-  }
+  } catch (const Error& e) { return e.what(); }
   return "no error";
 }
 
@@ -79,8 +77,8 @@ TEST_CASE("requests are checked against the catalogue, pointing at the parameter
             .starts_with("f:3: unknown field 'dens'"));
   CHECK(ask({"x"}, PILLION_LAYOUT_BY_KEY, "x", "", nullptr)
             .starts_with("f:4: field 'x' must be one integer per particle"));
-  CHECK(ask({"density"}, PILLION_LAYOUT_BY_KEY, "density", "", nullptr)
-            .find("needs particles") != std::string::npos);
+  CHECK(ask({"density"}, PILLION_LAYOUT_BY_KEY, "density", "", nullptr).find("needs particles") !=
+        std::string::npos);
   CHECK(ask({"x", "density"}, PILLION_LAYOUT_AS_SHARED, "", "", nullptr).find("one input takes") !=
         std::string::npos);
   CHECK(ask({"id"}, PILLION_LAYOUT_SPATIAL, "", "id", nullptr).find("to be a position") !=

@@ -17,12 +17,21 @@ TEST_CASE("a message decodes to what was encoded, values aligned and in place") 
   Meshes meshes;
   const model::Box box{{2, 0, 0}, {4, 3, 4}};
   meshes["grid"].blocks.push_back(
-      {3, box, 24, {{"density", {density.data(), model::ElementType::Float64, 1,
-                                 model::packed_strides(box, 1)}}}});
+      {3,
+       box,
+       24,
+       {{"density",
+         {density.data(), model::ElementType::Float64, 1, model::packed_strides(box, 1)}}}});
   meshes["atoms"].blocks.push_back(
-      {0, {{0, 0, 0}, {3, 1, 1}}, 3, {{"id", {ids.data(), model::ElementType::Int32, 1, {1, 0, 0, 1}}}}});
+      {0,
+       {{0, 0, 0}, {3, 1, 1}},
+       3,
+       {{"id", {ids.data(), model::ElementType::Int32, 1, {1, 0, 0, 1}}}}});
   meshes["atoms"].blocks.push_back(
-      {1, {{0, 0, 0}, {0, 1, 1}}, 0, {{"id", {nullptr, model::ElementType::Int32, 1, {1, 0, 0, 1}}}}});
+      {1,
+       {{0, 0, 0}, {0, 1, 1}},
+       0,
+       {{"id", {nullptr, model::ElementType::Int32, 1, {1, 0, 0, 1}}}}});
   Announcement head;
   head.sequence = 9;
   head.step = 50;
