@@ -34,7 +34,9 @@ double number(const std::string& keyword, const std::string& text, double least)
   double value = 0;
   try {
     value = std::stod(text, &used);
-  } catch (const std::exception&) { used = 0; }
+  } catch (const std::exception&) {
+    used = 0;
+  }
   if (used == 0 || used != text.size() || !(value >= least))
     refuse(keyword, text, "a number of at least " + std::to_string(static_cast<int>(least)));
   return value;

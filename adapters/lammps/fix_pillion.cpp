@@ -44,7 +44,9 @@ void FixPillion::alike(F&& body) {
   try {
     body();
     return;
-  } catch (const std::exception& e) { problem = e.what(); }
+  } catch (const std::exception& e) {
+    problem = e.what();
+  }
   fail(problem);
 }
 
@@ -54,7 +56,9 @@ void FixPillion::alone(F&& body) {
   try {
     body();
     return;
-  } catch (const std::exception& e) { problem = e.what(); }
+  } catch (const std::exception& e) {
+    problem = e.what();
+  }
   error->one(FLERR, problem);
 }
 
@@ -105,7 +109,9 @@ FixPillion::~FixPillion() {
     if (own_ == nullptr) return;
     own_->close();
     if (comm->me == 0) LAMMPS_NS::utils::logmesg(lmp, "Pillion report: " + own_->report() + "\n");
-  } catch (const std::exception& problem) { error->warning(FLERR, std::string(problem.what())); }
+  } catch (const std::exception& problem) {
+    error->warning(FLERR, std::string(problem.what()));
+  }
 }
 
 int FixPillion::setmask() { return LAMMPS_NS::FixConst::END_OF_STEP; }

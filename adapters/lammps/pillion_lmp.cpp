@@ -58,7 +58,9 @@ int run(int argc, char** argv) {
     if (!line.ride.file.empty()) return ride_along(line);
     run_lammps(line, MPI_COMM_WORLD);
     return EXIT_SUCCESS;
-  } catch (const std::exception& problem) { return fail(problem); }
+  } catch (const std::exception& problem) {
+    return fail(problem);
+  }
 }
 
 }  // namespace

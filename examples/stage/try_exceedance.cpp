@@ -93,7 +93,9 @@ int main(int argc, char** argv) {
   bool good = false;
   try {
     good = argc > 1 && std::string(argv[1]) == "resume" ? run("checkpoint", half) : run("", 0);
-  } catch (const pillion::Error& error) { std::fprintf(stderr, "%s\n", error.what()); }
+  } catch (const pillion::Error& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+  }
   if (!good) MPI_Abort(MPI_COMM_WORLD, 1);
   MPI_Finalize();
   return 0;

@@ -21,9 +21,13 @@ std::optional<Error> caught(const std::function<void()>& work) {
   try {
     work();
     return {};
-  } catch (const Error& e) { return e; } catch (const std::bad_alloc&) {
+  } catch (const Error& e) {
+    return e;
+  } catch (const std::bad_alloc&) {
     return Error(ErrorCode::Stage, "out of memory");
-  } catch (const std::exception& e) { return Error(ErrorCode::Internal, e.what()); } catch (...) {
+  } catch (const std::exception& e) {
+    return Error(ErrorCode::Internal, e.what());
+  } catch (...) {
     return Error(ErrorCode::Internal, "an exception that is no std::exception");
   }
 }

@@ -164,7 +164,9 @@ class Parser {
     Node node;
     try {
       node.number = std::stod(text_.substr(at_), &used);
-    } catch (const std::exception&) { fail(fmt::format("'{}' is no number", text_.substr(at_))); }
+    } catch (const std::exception&) {
+      fail(fmt::format("'{}' is no number", text_.substr(at_)));
+    }
     at_ += used;
     return std::make_shared<Node>(node);
   }

@@ -187,7 +187,9 @@ void Session::make_side() {
   std::optional<Error> failure;
   try {
     restore_chains(run_, chains, saved);
-  } catch (const Error& e) { failure = e; }
+  } catch (const Error& e) {
+    failure = e;
+  }
   together(run_.world, [&] {
     if (failure) throw *failure;
   });

@@ -119,7 +119,9 @@ std::string SidecarSide::save(const std::string& path) const {
   try {
     comm::together(run_.side, [&] { save_chains(run_, chains_, path); });
     return {};
-  } catch (const Error& e) { return e.what(); }
+  } catch (const Error& e) {
+    return e.what();
+  }
 }
 
 void SidecarSide::finish(const Announcement& head) {

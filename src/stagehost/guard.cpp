@@ -14,7 +14,9 @@ thread_local std::string message_of_thread;
 int32_t remember(ErrorCode code, const char* message) noexcept {
   try {
     message_of_thread = message == nullptr ? "" : message;
-  } catch (...) { message_of_thread.clear(); }
+  } catch (...) {
+    message_of_thread.clear();
+  }
   return static_cast<int32_t>(code);
 }
 

@@ -21,11 +21,15 @@ int32_t guard(F&& body) noexcept {
   try {
     body();
     return 0;
-  } catch (const Error& e) { return remember(e.code(), e.what()); } catch (const std::bad_alloc&) {
+  } catch (const Error& e) {
+    return remember(e.code(), e.what());
+  } catch (const std::bad_alloc&) {
     return remember(ErrorCode::Stage, "out of memory");
   } catch (const std::exception& e) {
     return remember(ErrorCode::Internal, e.what());
-  } catch (...) { return remember(ErrorCode::Internal, "an exception that is no std::exception"); }
+  } catch (...) {
+    return remember(ErrorCode::Internal, "an exception that is no std::exception");
+  }
 }
 
 }  // namespace pillion::stagehost

@@ -36,8 +36,7 @@ class Vacf final : public TimeCorrelation {
       out.column("diffusion_" + name, (square * time).text(), diffusion);
       if (resolved(total))
         out.attribute("diffusion_" + name, diffusion.back(), (square * time).text());
-      else if (lag.size() > 1)
-        coarse += (coarse.empty() ? "" : ", ") + name;
+      else if (lag.size() > 1) coarse += (coarse.empty() ? "" : ", ") + name;
     }
     if (!coarse.empty())
       out.attribute("no_diffusion_coefficient", "sampled too seldom for an integral: " + coarse);

@@ -45,8 +45,6 @@ inline std::vector<double> diffusion_so_far(const std::vector<double>& x,
 
 /// Whether lags are short enough for the integral to mean something: within the first one the curve
 /// keeps at least half of its value.
-inline bool resolved(const std::vector<double>& c) {
-  return c.size() > 1 && c[1] >= 0.5 * c[0];
-}
+inline bool resolved(const std::vector<double>& c) { return c.size() > 1 && c[1] >= 0.5 * c[0]; }
 
 }  // namespace pillion::stages

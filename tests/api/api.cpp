@@ -31,7 +31,9 @@ template <class F>
 pillion::ErrorCode code_of(F&& f) {
   try {
     f();
-  } catch (const pillion::Error& error) { return error.code(); }
+  } catch (const pillion::Error& error) {
+    return error.code();
+  }
   return pillion::ErrorCode::Internal;
 }
 

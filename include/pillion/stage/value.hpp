@@ -67,7 +67,9 @@ inline double Value::real() const {
   double value = 0;
   try {
     value = std::stod(s, &used);
-  } catch (const std::exception&) { used = 0; }
+  } catch (const std::exception&) {
+    used = 0;
+  }
   if (s.empty() || used != s.size()) fail("expected a number, not '" + s + "'");
   return value;
 }
@@ -78,7 +80,9 @@ inline int64_t Value::integer() const {
   int64_t value = 0;
   try {
     value = std::stoll(s, &used);
-  } catch (const std::exception&) { used = 0; }
+  } catch (const std::exception&) {
+    used = 0;
+  }
   if (s.empty() || used != s.size()) fail("expected an integer, not '" + s + "'");
   return value;
 }

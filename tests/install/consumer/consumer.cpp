@@ -31,7 +31,9 @@ int main(int argc, char** argv) {
   bool good = false;
   try {
     good = argc == 4 && run(argv[1], argv[2], argv[3]);
-  } catch (const pillion::Error& error) { std::fprintf(stderr, "%s\n", error.what()); }
+  } catch (const pillion::Error& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+  }
   if (!good) MPI_Abort(MPI_COMM_WORLD, 1);
   MPI_Finalize();
   return 0;

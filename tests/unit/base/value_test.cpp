@@ -11,7 +11,9 @@ namespace {
 std::string error_of(const auto& work) {
   try {
     work();
-  } catch (const Error& e) { return e.what(); }
+  } catch (const Error& e) {
+    return e.what();
+  }
   return "no error";
 }
 

@@ -29,6 +29,8 @@ TEST_CASE("too few of either kind is an error") {
     try {
       assign_roles(wanted, sidecars);
       FAIL("no error");
-    } catch (const Error& e) { CHECK(e.code() == ErrorCode::Placement); }
+    } catch (const Error& e) {
+      CHECK(e.code() == ErrorCode::Placement);
+    }
   }
 }

@@ -38,7 +38,9 @@ template <class F>
 std::string error_of(F&& work) {
   try {
     work();
-  } catch (const Error& e) { return e.what(); }
+  } catch (const Error& e) {
+    return e.what();
+  }
   return "no error";
 }
 
