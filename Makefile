@@ -26,7 +26,7 @@ test: build check
 	ctest --preset $(preset) -j $(jobs)
 	PILLION_BUILD=$(CURDIR)/$(build) $(python) -m pytest -q tests
 
-# Everything: full sweeps, the other MPI, formats, sanitizers. Takes hours on two cores.
+# Everything: full sweeps, the other MPI, formats, sanitizers. Takes long.
 test-all:
 	@tools/install_deps.sh --all
 	$(MAKE) test asan
@@ -46,7 +46,7 @@ asan: deps
 bench: build
 	@PYTHON=$(python) tools/run_benches.sh $(build)
 
-# What needs no build: the layers, and the sizes of files.
+# What needs no build: that no include runs against the layers.
 check: deps
 	@$(python) tools/check_layers.py
 

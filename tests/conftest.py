@@ -24,7 +24,7 @@ if os.path.isdir("/dev/shm") and shutil.disk_usage("/dev/shm").free > 2**30:
 
 
 @cache
-def _launcher() -> tuple[str, ...]:
+def launcher() -> tuple[str, ...]:
     """The MPI launcher, and what it needs to run more ranks than cores, as root, under a limit."""
     program = os.environ.get("MPIEXEC") or shutil.which("mpirun") or shutil.which("mpiexec")
     if program is None:
@@ -45,7 +45,7 @@ def launch(*parts, timeout: float = 60, env=None, check: bool = True, cwd=None):
     Returns the CompletedProcess with text output. Fails the test if the run lasts longer than
     `timeout` seconds or, with `check`, ends with a status other than 0.
     """
-    command = list(_launcher())
+    command = list(launcher())
     for number, (ranks, *args) in enumerate(parts):
         command += ([":"] if number else []) + ["-n", str(ranks), *map(str, args)]
     environment = {**os.environ, **{k: str(v) for k, v in (env or {}).items()}}

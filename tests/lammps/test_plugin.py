@@ -46,11 +46,11 @@ def run(tmp_path, monkeypatch, fix: str, config: str, *parts, more="", **how):
     monkeypatch.setenv("MPIEXEC", str(BIN / "mpiexec"))
     import conftest
 
-    conftest._launcher.cache_clear()
+    conftest.launcher.cache_clear()
     try:
         return launch(*parts, cwd=tmp_path, timeout=120, **how)
     finally:
-        conftest._launcher.cache_clear()
+        conftest.launcher.cache_clear()
 
 
 LMP, INPUT = str(BIN / "lmp"), ("-in", "in.test", "-screen", "none")
