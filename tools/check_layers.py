@@ -14,11 +14,12 @@ LAYERS = {
     "base": set(),
     "model": {"base"},
     "comm": {"base"},
+    "node": {"base"},
     "products": {"base"},
     "layout": {"base", "model"},
-    "transport": {"base", "model", "comm"},
+    "transport": {"base", "model", "comm", "node"},
     "stagehost": {"base", "model", "comm", "layout", "products"},
-    "runtime": {"base", "model", "comm", "layout", "products", "transport", "stagehost"},
+    "runtime": {"base", "model", "comm", "layout", "node", "products", "transport", "stagehost"},
     "capi": {"base", "comm", "runtime", "stagehost"},
 }
 MPI_LAYERS = {"comm"}

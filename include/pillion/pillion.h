@@ -135,7 +135,21 @@ pillion_status pillion_share_particles_typed(pillion_session* session, const cha
                                              int32_t block, int64_t count, const void* data,
                                              pillion_type type);
 
-/** Takes a block of a field back. */
+/** Memory for a block's values that sidecars on this node can read in place, so that publishing it
+ * copies nothing. There are `buffers` of them, 2 or 3, each of `bytes` bytes; *data is the first.
+ * Share it as any other memory. Between publishing and writing new values call pillion_swap: it
+ * gives the buffer to write to next, and shares it instead. The memory is the session's; it is gone
+ * with pillion_unshare or when the session closes. Where no sidecar shares memory with this rank
+ * it is ordinary memory. Fails with PILLION_ERROR_FILE if there is too little. */
+pillion_status pillion_allocate(pillion_session* session, const char* field, int32_t block,
+                                size_t bytes, int32_t buffers, void** data);
+
+/** The next buffer of a block, another one than before, which nobody reads; never waits. *data
+ * becomes its address; its values are those of some earlier step. */
+pillion_status pillion_swap(pillion_session* session, const char* field, int32_t block,
+                            void** data);
+
+/** Takes a block of a field back, and the memory that pillion_allocate gave for it. */
 pillion_status pillion_unshare(pillion_session* session, const char* field, int32_t block);
 
 /** The domain of a particle mesh as of now; it may change every step. Alike on every rank. */

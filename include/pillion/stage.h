@@ -94,7 +94,7 @@ typedef struct pillion_array {
 
 /** The part of an input that this rank holds in one piece. Of particles, the first `owned` of
  * `count` are this rank's, the rest are copies of others' (halo), shifted to their nearest image.
- */
+ * Of a coarse publication, `lo` and `hi` are in coarse indices: see `coarsening`. */
 typedef struct pillion_block {
   int64_t lo[3];
   int64_t hi[3];
@@ -187,6 +187,14 @@ typedef struct pillion_stage_host {
   int32_t (*load_global)(pillion_state*, const char* name, const void** bytes, size_t* size);
   int32_t (*load_keyed)(pillion_state*, const char* name, const int64_t** keys, int64_t* count,
                         const void** records, size_t record_size);
+
+  /* hosts whose `size` ends before this line do not have what follows */
+
+  /** How coarse the publication is where sidecars could not keep up and the backlog policy is
+   * `coarsen`: the factor by which each axis of a uniform mesh is coarser, cell i being cell
+   * i * factor of the mesh as described; or of how many particles one is there. 1 if it is whole, 0
+   * on failure. */
+  int32_t (*coarsening)(const pillion_work*, const char* mesh);
 } pillion_stage_host;
 
 /** What a plug-in is. */

@@ -3,6 +3,7 @@
 // out.
 #include <pillion/pillion.h>
 
+#include "capi/options.hpp"
 #include "comm/at_finalize.hpp"
 #include "comm/communicator.hpp"
 #include "runtime/session.hpp"
@@ -16,10 +17,6 @@ using pillion::runtime::Options;
 using pillion::runtime::Role;
 using pillion::runtime::Session;
 using pillion::stagehost::guard;
-
-struct pillion_options {
-  Options options;
-};
 
 // A simulation that ends without closing its session would leave its sidecars waiting for ever, so
 // the session closes itself when MPI is finalised.
@@ -162,8 +159,20 @@ pillion_status pillion_share_particles_typed(pillion_session* session, const cha
   });
 }
 
+pillion_status pillion_allocate(pillion_session* session, const char* field, int32_t block,
+                                size_t bytes, int32_t buffers, void** data) {
+  return guard([&] {
+    given(data, "data") = side(session).allocate(text(field, "the field"), block, bytes, buffers);
+  });
+}
+
+pillion_status pillion_swap(pillion_session* session, const char* field, int32_t block,
+                            void** data) {
+  return guard([&] { given(data, "data") = side(session).swap(text(field, "the field"), block); });
+}
+
 pillion_status pillion_unshare(pillion_session* session, const char* field, int32_t block) {
-  return guard([&] { side(session).sharing().unshare(text(field, "the field"), block); });
+  return guard([&] { side(session).unshare(text(field, "the field"), block); });
 }
 
 pillion_status pillion_set_domain(pillion_session* session, const char* mesh,

@@ -3,6 +3,8 @@
 #include "model/configuration.hpp"
 
 #include <algorithm>
+#include <filesystem>
+#include <functional>
 
 #include "base/text.hpp"
 
@@ -10,8 +12,6 @@ namespace pillion::model {
 
 using base::Reader;
 using base::Value;
-
-const char* name_of(WhenFull policy) { return policy == WhenFull::Skip ? "skip" : "wait"; }
 
 size_t AnalysisSpec::cut() const {
   const auto first = std::find_if(stages.begin(), stages.end(),
@@ -21,36 +21,8 @@ size_t AnalysisSpec::cut() const {
 
 namespace {
 
-WhenFull read_policy(const Value& value) {
-  const std::string& text = value.as_text();
-  if (text == "skip") return WhenFull::Skip;
-  if (text == "wait") return WhenFull::Wait;
-  if (text == "coarsen" || text == "spill")
-    value.fail(
-        fmt::format("'when_full: {}' is reserved for a later version; use skip or wait", text));
-  value.fail(fmt::format("unknown policy '{}'{}", text, base::suggestion(text, {"skip", "wait"})));
-}
-
-SidecarSpec read_sidecars(const Value& value) {
-  SidecarSpec spec;
-  Reader reader(value, "'sidecars'");
-  for (const char* later : {"per_node", "nodes", "job"})
-    if (const Value* found = reader.find(later))
-      found->fail(
-          fmt::format("'sidecars: {{{}: ...}}' is reserved for a later version; use "
-                      "'ranks: N'",
-                      later));
-  if (const Value* ranks = reader.find("ranks")) {
-    spec.ranks = ranks->as_integer();
-    if (spec.ranks < 0)
-      ranks->fail(fmt::format("the number of sidecar ranks cannot be {}", spec.ranks));
-  }
-  if (const Value* memory = reader.find("memory")) spec.memory = memory->as_bytes();
-  if (const Value* policy = reader.find("when_full")) spec.when_full = read_policy(*policy);
-  if (const Value* deadline = reader.find("deadline")) spec.deadline = deadline->as_seconds();
-  reader.finish();
-  return spec;
-}
+/// Which stages an analysis may have: in the simulation only, on both sides, in a guest only.
+enum class Sides { Simulation, Both, Guest };
 
 Place read_place(const Value& value) {
   const std::string& text = value.as_text();
@@ -78,21 +50,32 @@ StageSpec read_stage(const Value& entry, Place standard) {
   return stage;
 }
 
-void read_stages(const Value& list, Place standard, bool sidecars, AnalysisSpec& analysis) {
+void check_place(const StageSpec& stage, Sides sides, const AnalysisSpec& analysis,
+                 const Value& entry) {
+  if (stage.place == Place::Sidecar && sides == Sides::Simulation)
+    entry.fail(fmt::format(
+        "stage '{}' of analysis '{}' wants a sidecar, but there are none; set 'sidecars: "
+        "{{per_node: 1}}' or 'at: simulation'",
+        stage.name, analysis.name));
+  if (stage.place == Place::Simulation && sides == Sides::Guest)
+    entry.fail(
+        fmt::format("stage '{}' of analysis '{}' says 'at: simulation', but the stages of a guest "
+                    "run in the guest; leave out 'at'",
+                    stage.name, analysis.name));
+  if (stage.place == Place::Simulation && analysis.in_sidecars())
+    entry.fail(fmt::format(
+        "stage '{}' of analysis '{}' would run in the simulation after a stage that runs in a "
+        "sidecar; stages in the simulation come first",
+        stage.name, analysis.name));
+}
+
+void read_stages(const Value& list, Sides sides, AnalysisSpec& analysis) {
   if (!list.is_list() || list.entries.empty())
     list.fail(fmt::format("analysis '{}' needs a list of at least one stage", analysis.name));
+  const Place standard = sides == Sides::Simulation ? Place::Simulation : Place::Sidecar;
   for (const auto& [key, entry] : list.entries) {
     StageSpec stage = read_stage(entry, standard);
-    if (stage.place == Place::Sidecar && !sidecars)
-      entry.fail(fmt::format(
-          "stage '{}' of analysis '{}' wants a sidecar, but there are none; set 'sidecars: "
-          "{{ranks: N}}' or 'at: simulation'",
-          stage.name, analysis.name));
-    if (stage.place == Place::Simulation && analysis.in_sidecars() && !analysis.stages.empty())
-      entry.fail(fmt::format(
-          "stage '{}' of analysis '{}' would run in the simulation after a stage that runs in a "
-          "sidecar; stages in the simulation come first",
-          stage.name, analysis.name));
+    check_place(stage, sides, analysis, entry);
     analysis.stages.push_back(std::move(stage));
   }
 }
@@ -101,7 +84,7 @@ bool is_file_name(const std::string& name) {
   return !name.empty() && name[0] != '.' && name.find('/') == std::string::npos;
 }
 
-AnalysisSpec read_analysis(const std::string& name, const Value& value, bool sidecars,
+AnalysisSpec read_analysis(const std::string& name, const Value& value, Sides sides,
                            const Catalogue& catalogue) {
   AnalysisSpec analysis{.name = name, .every = {}, .when = {}, .stages = {}, .place = value};
   analysis.place.entries.clear();
@@ -120,8 +103,48 @@ AnalysisSpec read_analysis(const std::string& name, const Value& value, bool sid
   }
   const Value& stages = reader.require("stages");
   reader.finish();
-  read_stages(stages, sidecars ? Place::Sidecar : Place::Simulation, sidecars, analysis);
+  read_stages(stages, sides, analysis);
   return analysis;
+}
+
+std::deque<AnalysisSpec> read_analyses(const Value& value, Sides sides,
+                                       const Catalogue& catalogue) {
+  std::deque<AnalysisSpec> analyses;
+  if (!value.is_map()) value.fail("'analyses' must be a map from names to analyses");
+  for (const auto& [name, entry] : value.entries)
+    analyses.push_back(read_analysis(name, entry, sides, catalogue));
+  return analyses;
+}
+
+constexpr size_t longest_run_name = 60;
+
+bool may_name_run(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '.' || c == '-';
+}
+
+// A leading '-' would look like an option of `pillion attach`.
+bool may_begin_run(char c) { return may_name_run(c) && c != '-' && c != '.'; }
+
+std::string read_run(const Value& value) {
+  const std::string& name = value.as_text();
+  if (name.empty() || name.size() > longest_run_name || !may_begin_run(name[0]) ||
+      !std::all_of(name.begin(), name.end(), may_name_run))
+    value.fail(
+        fmt::format("'{}' cannot name a run; use at most {} letters, digits, '.', '_' and '-', "
+                    "beginning with a letter, a digit or '_'",
+                    name, longest_run_name));
+  return name;
+}
+
+std::string run_named_after(const std::string& output) {
+  auto folder = std::filesystem::path(output).lexically_normal();
+  if (!folder.has_filename()) folder = folder.parent_path();
+  std::string name = folder.filename().string().substr(0, longest_run_name);
+  if (name.empty() || name == "." || name == "..") return "run";
+  std::replace_if(name.begin(), name.end(), std::not_fn(may_name_run), '_');
+  if (!may_begin_run(name[0])) name[0] = '_';
+  return name;
 }
 
 void check_parameters(const Value* parameters) {
@@ -146,6 +169,8 @@ Configuration read_configuration(const std::string& text, const std::string& fil
   Reader reader(root, "the configuration");
   check_parameters(reader.find("parameters"));
   if (const Value* output = reader.find("output")) configuration.output = output->as_text();
+  const Value* run = reader.find("run");
+  configuration.run = run != nullptr ? read_run(*run) : run_named_after(configuration.output);
   if (const Value* restart = reader.find("restart")) configuration.restart = restart->as_text();
   if (const Value* units = reader.find("units")) {
     Reader inner(*units, "'units'");
@@ -160,17 +185,34 @@ Configuration read_configuration(const std::string& text, const std::string& fil
   reader.finish();
   configuration.catalogue.read(meshes, fields);
 
-  auto& sidecars = configuration.sidecars;
-  if (sidecars.ranks == 0) sidecars.ranks = sidecars_wanted;
-  if (sidecars_wanted != 0 && sidecars.ranks != sidecars_wanted)
-    root.fail(fmt::format(
-        "{} ranks were started as sidecars, but the file says 'sidecars: {{ranks: {}}}'",
-        sidecars_wanted, sidecars.ranks));
-  if (!analyses.is_map()) analyses.fail("'analyses' must be a map from names to analyses");
-  for (const auto& [name, value] : analyses.entries)
-    configuration.analyses.push_back(
-        read_analysis(name, value, sidecars.ranks > 0, configuration.catalogue));
+  settle_sidecars(configuration.sidecars, sidecars_wanted, root);
+  configuration.analyses =
+      read_analyses(analyses, configuration.sidecars.any() ? Sides::Both : Sides::Simulation,
+                    configuration.catalogue);
   return configuration;
+}
+
+std::deque<AnalysisSpec> read_guest_analyses(const std::string& text, const std::string& file,
+                                             const base::Parameters& parameters,
+                                             const Catalogue& catalogue,
+                                             const std::deque<AnalysisSpec>& existing) {
+  const Value root = base::parse_yaml(text, file, parameters);
+  Reader reader(root, "the guest's configuration");
+  for (const char* key : {"output", "run", "restart", "units", "sidecars", "meshes", "fields"})
+    if (const Value* found = root.find(key))
+      found->fail(fmt::format(
+          "'{}' is the run's to say; a guest's file has only 'analyses' and 'parameters'", key));
+  check_parameters(reader.find("parameters"));
+  const Value& analyses = reader.require("analyses");
+  reader.finish();
+  auto added = read_analyses(analyses, Sides::Guest, catalogue);
+  if (added.empty()) analyses.fail("a guest needs at least one analysis");
+  for (const auto& analysis : added)
+    for (const auto& other : existing)
+      if (analysis.name == other.name)
+        analysis.place.fail(fmt::format(
+            "the run has an analysis '{}' already; give the guest's another name", other.name));
+  return added;
 }
 
 }  // namespace pillion::model

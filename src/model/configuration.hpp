@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -12,22 +13,12 @@
 #include "model/catalogue.hpp"
 #include "model/expression.hpp"
 #include "model/schedule.hpp"
+#include "model/sidecars.hpp"
 
 namespace pillion::model {
 
 /// Where a stage runs.
 enum class Place { Simulation, Sidecar };
-
-/// What happens when sidecars cannot keep up.
-enum class WhenFull { Skip, Wait };
-const char* name_of(WhenFull policy);
-
-struct SidecarSpec {
-  int64_t ranks = 0;
-  int64_t memory = int64_t{256} << 20;  ///< bytes of publications in flight per node
-  WhenFull when_full = WhenFull::Skip;
-  double deadline = 60;  ///< seconds that `wait` waits at most
-};
 
 struct StageSpec {
   std::string name;
@@ -54,11 +45,13 @@ struct Configuration {
   std::string file;
   base::Parameters parameters;  ///< given from outside; the file's own are in its text
   std::string output = "results";
+  std::string run;  ///< the name by which guests and separate sidecars find it
   std::string time_units;
   std::string restart;  ///< "" if the run does not resume
   SidecarSpec sidecars;
   Catalogue catalogue;
-  std::vector<AnalysisSpec> analyses;
+  // Guests add to a deque while references to what is in it stay good.
+  std::deque<AnalysisSpec> analyses;
 };
 
 /// Reads a configuration. `catalogue_text` is what the program offers of its own accord (YAML with
@@ -67,5 +60,12 @@ struct Configuration {
 Configuration read_configuration(const std::string& text, const std::string& file,
                                  const base::Parameters& parameters,
                                  const std::string& catalogue_text, int64_t sidecars_wanted);
+
+/// Reads the analyses that a guest adds to a run: YAML with `analyses:` and `parameters:` only. All
+/// their stages run in the guest. `existing` are the run's analyses, whose names are taken.
+std::deque<AnalysisSpec> read_guest_analyses(const std::string& text, const std::string& file,
+                                             const base::Parameters& parameters,
+                                             const Catalogue& catalogue,
+                                             const std::deque<AnalysisSpec>& existing);
 
 }  // namespace pillion::model

@@ -39,8 +39,8 @@ void put_head(Buffer& out, const pillion_table& table, const Origin& origin) {
                  q(table.title), q(origin.analysis), q(origin.stage), q(table.name));
   fmt::format_to(to, "# version: {}\n# step: {}\n# time: {}\n# time_units: {}\n",
                  q(PILLION_VERSION), origin.step, yaml_real(origin.time), q(origin.time_units));
-  fmt::format_to(to, "# publications: {}\n# skipped: {}\n# columns:\n", origin.publications,
-                 origin.skipped);
+  fmt::format_to(to, "# publications: {}\n# skipped: {}\n# coarsened: {}\n# lost: {}\n# columns:\n",
+                 origin.publications, origin.skipped, origin.coarsened, origin.lost);
   for (int32_t c = 0; c < table.column_count; ++c)
     fmt::format_to(to, "#   - {{name: {}, units: {}, type: {}}}\n", q(table.columns[c].name),
                    q(table.columns[c].units),

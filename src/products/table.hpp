@@ -22,6 +22,8 @@ struct Origin {
   double time = 0;
   int64_t publications = 0;
   int64_t skipped = 0;
+  int64_t coarsened = 0;
+  int64_t lost = 0;
 };
 
 /// "ANALYSIS/NAME.csv", or "ANALYSIS/NAME.000000050.csv" for one of each step.

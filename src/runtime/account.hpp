@@ -19,7 +19,10 @@ struct Account {
   int64_t bytes = 0;         ///< sent to sidecars
   int64_t publications = 0;  ///< worked on, or handed on by a simulation rank
   int64_t skipped = 0;
-  int64_t dropped = 0;  ///< published by some ranks, but not by all
+  int64_t dropped = 0;    ///< published by some ranks, but not by all
+  int64_t coarsened = 0;  ///< published as a subsample
+  int64_t spilled = 0;    ///< that went to disk, at some rank
+  int64_t lost = 0;       ///< published, and worked on by no sidecar, or by one that died
 };
 
 /// Mean and maximum over ranks.

@@ -6,7 +6,7 @@
 
 namespace pillion::runtime {
 
-Agenda::Agenda(const std::vector<model::AnalysisSpec>& analyses)
+Agenda::Agenda(const std::deque<model::AnalysisSpec>& analyses)
     : analyses_(analyses), memories_(analyses.size()) {}
 
 std::vector<size_t> Agenda::scheduled(int64_t step, double time) const {
@@ -22,11 +22,20 @@ void Agenda::offer(int64_t step, double time) {
                last_step_);
   started_ = true;
   last_step_ = step;
+  look_ahead(time);
+}
+
+void Agenda::extend(double time) {
+  memories_.resize(analyses_.size());
+  if (started_) look_ahead(time);
+}
+
+void Agenda::look_ahead(double time) {
   next_ = {};
   for (size_t a = 0; a < analyses_.size(); ++a) {
     auto& reached = memories_[a].reached;
     reached = model::advance(analyses_[a].every, reached, time);
-    const auto horizon = model::horizon(analyses_[a].every, reached, step);
+    const auto horizon = model::horizon(analyses_[a].every, reached, last_step_);
     next_.step = std::min(next_.step, horizon.step);
     next_.time = std::min(next_.time, horizon.time);
   }

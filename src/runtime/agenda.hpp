@@ -3,6 +3,7 @@
 // answers for a step at which nothing is due in a few nanoseconds.
 #pragma once
 
+#include <deque>
 #include <vector>
 
 #include "model/configuration.hpp"
@@ -18,7 +19,7 @@ struct Memory {
 
 class Agenda {
  public:
-  explicit Agenda(const std::vector<model::AnalysisSpec>& analyses);
+  explicit Agenda(const std::deque<model::AnalysisSpec>& analyses);
 
   /// Whether certainly nothing is due.
   [[nodiscard]] bool idle(int64_t step, double time) const {
@@ -38,11 +39,17 @@ class Agenda {
   [[nodiscard]] Memory& memory(size_t analysis) { return memories_[analysis]; }
   [[nodiscard]] const Memory& memory(size_t analysis) const { return memories_[analysis]; }
   [[nodiscard]] int64_t last_step() const { return last_step_; }
+  /// Takes in analyses that were appended to those it was made with. Their schedules count from the
+  /// step offered last, whose time is `time`.
+  void extend(double time);
   /// Goes on after a step of an earlier run.
   void resume(int64_t step, double time);
 
  private:
-  const std::vector<model::AnalysisSpec>& analyses_;
+  /// Remembers what the schedules have reached, and finds when the next can be due.
+  void look_ahead(double time);
+
+  const std::deque<model::AnalysisSpec>& analyses_;
   std::vector<Memory> memories_;
   model::Horizon next_;
   int64_t last_step_ = 0;

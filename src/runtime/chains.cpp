@@ -6,17 +6,18 @@ namespace pillion::runtime {
 
 using stagehost::Chain;
 
-Chains make_chains(const Run& run, const Produced& produced) {
+Chains make_chains(const Run& run, Role side, const Produced& produced) {
+  const bool sidecar = side == Role::Sidecar;
   Chains chains;
   for (size_t a = 0; a < run.configuration.analyses.size(); ++a) {
     const auto& analysis = run.configuration.analyses[a];
     const size_t cut = analysis.cut();
-    const size_t begin = run.is_sidecar() ? cut : 0;
-    const size_t end = run.is_sidecar() ? analysis.stages.size() : cut;
+    const size_t begin = sidecar ? cut : 0;
+    const size_t end = sidecar ? analysis.stages.size() : cut;
     auto& chain = chains.emplace_back();
     if (begin == end) continue;
     auto catalogue = run.configuration.catalogue;
-    if (run.is_sidecar())
+    if (sidecar && a < produced.size())
       for (const auto& field : produced[a]) catalogue.add(field);
     chain = std::make_unique<Chain>(analysis, begin, end, std::move(catalogue));
   }
@@ -25,12 +26,14 @@ Chains make_chains(const Run& run, const Produced& produced) {
 
 namespace {
 
-stagehost::Circumstances circumstances_of(Run& run, size_t analysis, int64_t skipped) {
+stagehost::Circumstances circumstances_of(Run& run, size_t analysis, const Gaps& gaps) {
   stagehost::Circumstances circumstances;
   circumstances.peers = &run.side;
   circumstances.sink = &run.sink;
   circumstances.origin = run.origin(analysis);
-  circumstances.origin.skipped = skipped;
+  circumstances.origin.skipped = gaps.skipped;
+  circumstances.origin.coarsened = gaps.coarsened;
+  circumstances.origin.lost = gaps.lost;
   circumstances.interval = run.configuration.analyses[analysis].every.interval;
   return circumstances;
 }
@@ -38,9 +41,9 @@ stagehost::Circumstances circumstances_of(Run& run, size_t analysis, int64_t ski
 }  // namespace
 
 void run_chain(Run& run, Chain& chain, size_t analysis, stagehost::Publication& publication,
-               int64_t skipped, double Account::*account) {
+               const Gaps& gaps, double Account::*account) {
   const Stopwatch watch;
-  auto circumstances = circumstances_of(run, analysis, skipped);
+  auto circumstances = circumstances_of(run, analysis, gaps);
   circumstances.origin.step = publication.step;
   circumstances.origin.time = publication.time;
   if (const auto failure = chain.run_in_place(publication, std::move(circumstances)))
@@ -50,11 +53,11 @@ void run_chain(Run& run, Chain& chain, size_t analysis, stagehost::Publication& 
 }
 
 void finish_chains(Run& run, Chains& chains, int64_t step, double time,
-                   const std::vector<int64_t>& skipped, double Account::*account) {
+                   const std::vector<Gaps>& gaps, double Account::*account) {
   for (size_t a = 0; a < chains.size(); ++a) {
     if (!chains[a] || !run.enabled(a) || chains[a]->publications() == 0) continue;
     const Stopwatch watch;
-    auto circumstances = circumstances_of(run, a, skipped[a]);
+    auto circumstances = circumstances_of(run, a, gaps[a]);
     circumstances.origin.step = step;
     circumstances.origin.time = time;
     if (const auto failure = chains[a]->finish(std::move(circumstances))) run.disable(a, *failure);
@@ -71,8 +74,8 @@ size_t first_stage(const Run& run, size_t analysis) {
 
 }  // namespace
 
-void restore_chains(const Run& run, Chains& chains, const std::set<std::string>& saved) {
-  const std::filesystem::path folder = run.configuration.restart;
+void restore_chains(const Run& run, Chains& chains, const std::filesystem::path& folder,
+                    const std::set<std::string>& saved) {
   for (size_t a = 0; a < chains.size(); ++a) {
     const auto& name = run.configuration.analyses[a].name;
     if (chains[a] && saved.contains(name))
@@ -80,11 +83,12 @@ void restore_chains(const Run& run, Chains& chains, const std::set<std::string>&
   }
 }
 
-void save_chains(const Run& run, const Chains& chains, const std::filesystem::path& folder) {
+void save_chains(const Run& run, const Chains& chains, const std::filesystem::path& folder,
+                 bool durable) {
   for (size_t a = 0; a < chains.size(); ++a)
     if (chains[a] && run.enabled(a))
       chains[a]->save(folder / run.configuration.analyses[a].name, run.side.rank(),
-                      first_stage(run, a));
+                      first_stage(run, a), durable);
 }
 
 }  // namespace pillion::runtime

@@ -16,21 +16,31 @@ using Chains = std::vector<std::unique_ptr<stagehost::Chain>>;
 /// By analysis: fields that its stages in the simulation produce.
 using Produced = std::vector<std::vector<model::Field>>;
 
-/// Creates the chains of this rank's side. `produced` is what crosses the cut, for sidecars.
-Chains make_chains(const Run& run, const Produced& produced);
+/// Creates the chains of one side. `produced` is what crosses the cut, for sidecars.
+Chains make_chains(const Run& run, Role side, const Produced& produced);
+
+/// What is missing from an analysis, for its products to say.
+struct Gaps {
+  int64_t skipped = 0;
+  int64_t coarsened = 0;
+  int64_t lost = 0;
+};
 
 /// Runs one chain on a publication, with its time in the account and on the timeline. A failure
 /// disables the analysis. [collective over the side]
 void run_chain(Run& run, stagehost::Chain& chain, size_t analysis,
-               stagehost::Publication& publication, int64_t skipped, double Account::*account);
+               stagehost::Publication& publication, const Gaps& gaps, double Account::*account);
 
 /// The last word of all chains of this side. [collective over the side]
 void finish_chains(Run& run, Chains& chains, int64_t step, double time,
-                   const std::vector<int64_t>& skipped, double Account::*account);
+                   const std::vector<Gaps>& gaps, double Account::*account);
 
-/// Restores the chains of the analyses that the checkpoint has. [collective over the side]
-void restore_chains(const Run& run, Chains& chains, const std::set<std::string>& saved);
+/// Restores the chains of the analyses that are saved in a folder. [collective over the side]
+void restore_chains(const Run& run, Chains& chains, const std::filesystem::path& folder,
+                    const std::set<std::string>& saved);
 
-void save_chains(const Run& run, const Chains& chains, const std::filesystem::path& folder);
+/// `durable`: on disk, so that it outlives the machine.
+void save_chains(const Run& run, const Chains& chains, const std::filesystem::path& folder,
+                 bool durable);
 
 }  // namespace pillion::runtime

@@ -1,25 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a simulation rank publishes, checkpoints and closes. The only places where it may wait for
-// sidecars are reserve(), as the policy says, and the explicit checkpoint and close.
+// How a simulation rank publishes. The only place where it may wait for sidecars is await_room(),
+// as the policy says.
 #include <algorithm>
-#include <chrono>
-#include <thread>
 
 #include "base/text.hpp"
-#include "comm/agreement.hpp"
-#include "products/whole_file.hpp"
-#include "runtime/checkpoint.hpp"
+#include "model/coarsen.hpp"
 #include "runtime/simulation_side.hpp"
 
 namespace pillion::runtime {
 
+using model::WhenFull;
 using transport::Announcement;
 using transport::Kind;
 using transport::Meshes;
 
 namespace {
-
-void nap() { std::this_thread::sleep_for(std::chrono::microseconds(200)); }
 
 /// Bytes of all arrays of a publication.
 size_t bytes_of(const stagehost::Publication& publication) {
@@ -47,18 +42,19 @@ void add_array(model::MeshBlocks& mesh, const model::Block& like, const std::str
 }  // namespace
 
 void SimulationSide::check_budget() const {
-  if (!sender_) return;
+  if (!link_.sender) return;
   std::set<std::string> names;
   for (const auto& crossing : crossing_)
     for (const auto& name : crossing)
       if (run_.configuration.catalogue.find_field(name) != nullptr) names.insert(name);
   const size_t bytes = bytes_of(sharing_.publication(names, 0, 0));
-  if (bytes > budget_)
+  const auto policy = run_.configuration.sidecars.when_full;
+  if (bytes > link_.budget && policy != WhenFull::Coarsen && policy != WhenFull::Spill)
     base::fail(ErrorCode::Configuration,
                "a publication of rank {} takes {}, more than its share of {} of 'sidecars: "
                "{{memory: {}}}'; raise it",
                run_.side.rank(), base::format_bytes(static_cast<int64_t>(bytes)),
-               base::format_bytes(static_cast<int64_t>(budget_)),
+               base::format_bytes(static_cast<int64_t>(link_.budget)),
                base::format_bytes(run_.configuration.sidecars.memory));
 }
 
@@ -93,51 +89,80 @@ Meshes SimulationSide::crossing(const std::vector<size_t>& due,
   return meshes;
 }
 
+Meshes SimulationSide::gather(Announcement& head, const std::vector<size_t>& due,
+                              const std::vector<stagehost::Publication>& left) {
+  try {
+    return crossing(due, left, head.step, head.time);
+  } catch (const Error& e) {
+    std::vector<size_t> own;
+    std::copy_if(due.begin(), due.end(), std::back_inserter(own),
+                 [&](size_t a) { return a < own_analyses_; });
+    if (own.size() == due.size()) throw;
+    run_.log.warn("rank {} cannot give a guest what it needs at step {}: {}", run_.side.rank(),
+                  head.step, e.what());
+    for (auto& d : head.due) d.unusable = static_cast<size_t>(d.analysis) >= own_analyses_ ? 1 : 0;
+    return crossing(own, left, head.step, head.time);
+  }
+}
+
+Meshes SimulationSide::coarsened(Meshes meshes, int32_t level) const {
+  if (level == 0) return meshes;
+  Meshes out;
+  for (const auto& [name, blocks] : meshes) {
+    const auto& catalogue = run_.configuration.catalogue;
+    const auto* key = catalogue.find_field("id");
+    out[name] = model::coarsen(blocks, catalogue.mesh(name), level,
+                               key != nullptr && key->mesh == name ? "id" : "");
+  }
+  return out;
+}
+
 void SimulationSide::publish(const std::vector<size_t>& scheduled,
                              const std::vector<stagehost::Publication>& left, int64_t step,
                              double time) {
-  const Standing& before = consensus_.settle();
+  const Standing& before = meet();
   std::vector<size_t> due;
-  for (const size_t a : scheduled) {
-    if (before.disabled.contains(static_cast<int32_t>(a)))
-      run_.disabled[a] = "it was disabled in the sidecars";
-    else due.push_back(a);
-  }
-  if (skip(run_.configuration.sidecars.when_full, before)) {
+  for (const size_t a : scheduled)
+    if (!before.disabled.contains(static_cast<int32_t>(a))) due.push_back(a);
+  const auto decision = decide(run_.configuration.sidecars.when_full, before);
+  const double pace = before.pace;
+  if (decision.skip) {
     ++skipped_;
     for (const size_t a : due) ++agenda_.memory(a).skipped, ++run_.accounts[a].skipped;
   } else if (!due.empty()) {
     auto head = head_of(Kind::Publication, step, time);
     head.domains = sharing_.domains();
+    head.coarsening = decision.level;
+    if (decision.level > 0)
+      for (const size_t a : due) ++run_.accounts[a].coarsened;
     for (const size_t a : due)
-      head.due.push_back({static_cast<int32_t>(a), agenda_.memory(a).skipped});
+      head.due.push_back(
+          {static_cast<int32_t>(a), 0, agenda_.memory(a).skipped, run_.accounts[a].coarsened});
     try {
-      const auto meshes = crossing(due, left, step, time);
-      send(head, meshes, due);
+      send(head, coarsened(gather(head, due, left), decision.level), due);
     } catch (const Error& e) {
       run_.log.warn("rank {} cannot publish step {}: {}", run_.side.rank(), step, e.what());
-      head.dropped = true;
-      send_head(head);
+      send_dropped(head, due);
     }
   }
-  sender_->poll();
-  consensus_.start({sender_->in_flight() + last_size_ > budget_, sender_->disabled()});
+  part(pace);
+}
+
+void SimulationSide::count(const std::vector<size_t>& due, int64_t Account::*member) {
+  for (const size_t a : due) ++(run_.accounts[a].*member);
 }
 
 void SimulationSide::send(Announcement& head, const Meshes& meshes,
                           const std::vector<size_t>& due) {
-  const transport::Encoder encoder(head, meshes);
+  const transport::Encoder encoder(head, meshes, &allocations_);
   std::byte* to = reserve(encoder.size(), due, head.step);
-  if (to == nullptr) {
-    head.dropped = true;
-    for (const size_t a : due) ++run_.accounts[a].dropped;
-    send_head(head);
-    return;
-  }
+  if (to == nullptr) return send_dropped(head, due);
   const Stopwatch watch;
   encoder.encode(to);
-  sender_->commit(head.sequence);
-  last_size_ = encoder.size();
+  link_.sender->commit(head.sequence);
+  allocations_.lend(head.sequence - 1);
+  outstanding_.emplace_back(head.sequence, due);
+  last_size_ = head.coarsening == 0 ? encoder.size() : std::max(last_size_, encoder.size());
   const double seconds = watch.end(run_.timeline, "publish", "publish", head.step);
   for (const size_t a : due) {
     auto& account = run_.accounts[a];
@@ -155,17 +180,38 @@ void SimulationSide::send(Announcement& head, const Meshes& meshes,
   }
 }
 
+void SimulationSide::send_dropped(Announcement& head, const std::vector<size_t>& due) {
+  allocations_.forget();
+  count(due, &Account::dropped);
+  head.dropped = true;
+  head.units.clear();
+  head.domains.clear();
+  send_head(head);
+}
+
 std::byte* SimulationSide::reserve(size_t size, const std::vector<size_t>& due, int64_t step) {
-  sender_->poll();
-  std::byte* to = sender_->reserve(size);
-  if (to != nullptr || run_.configuration.sidecars.when_full == model::WhenFull::Skip ||
-      size > budget_)
-    return to;
+  link_.sender->poll();
+  std::byte* to = link_.sender->reserve(size);
+  if (to != nullptr) return to;
+  switch (run_.configuration.sidecars.when_full) {
+    case WhenFull::Wait: return size <= link_.budget ? await_room(size, due, step) : nullptr;
+    case WhenFull::Spill:
+      to = link_.sender->reserve_spill(size);
+      if (to != nullptr) count(due, &Account::spilled);
+      return to;
+    default: return nullptr;
+  }
+}
+
+std::byte* SimulationSide::await_room(size_t size, const std::vector<size_t>& due, int64_t step) {
+  constexpr std::chrono::milliseconds patience{20};
   const Stopwatch watch;
-  while (to == nullptr && watch.seconds() < run_.configuration.sidecars.deadline) {
-    nap();
-    sender_->poll();
-    to = sender_->reserve(size);
+  std::byte* to = nullptr;
+  while (to == nullptr && !stalled_) {
+    link_.sender->wait(patience);
+    launcher_.tend();
+    to = link_.sender->reserve(size);
+    stalled_ = to == nullptr && watch.seconds() >= run_.configuration.sidecars.deadline;
   }
   const double seconds = watch.end(run_.timeline, "stall", "stall", step);
   stall_ += seconds;
@@ -176,75 +222,12 @@ std::byte* SimulationSide::reserve(size_t size, const std::vector<size_t>& due, 
 
 void SimulationSide::send_head(const Announcement& head) {
   const transport::Encoder encoder(head, {});
-  encoder.encode(sender_->reserve_head(encoder.size()));
-  sender_->commit(head.sequence);
-}
-
-void SimulationSide::await_sidecars() {
-  while (sender_ && sender_->behind() > 0) {
-    sender_->poll();
-    if (sender_->behind() > 0) nap();
-  }
-}
-
-std::vector<int64_t> SimulationSide::skips() const {
-  std::vector<int64_t> out;
-  for (size_t a = 0; a < chains_.size(); ++a) out.push_back(agenda_.memory(a).skipped);
-  return out;
-}
-
-// Reductions under way end before anything that every rank does together.
-void SimulationSide::settle_all() {
-  (void)consensus_.settle();
-  for (size_t a = 0; a < triggers_.size(); ++a)
-    if (triggers_[a]) agenda_.memory(a).fired = triggers_[a]->settle(agenda_.memory(a).fired);
-}
-
-void SimulationSide::save_manifest(const std::filesystem::path& folder) const {
-  Manifest manifest{.step = agenda_.last_step(), .time = time_, .analyses = {}};
-  for (size_t a = 0; a < chains_.size(); ++a)
-    if (run_.enabled(a)) manifest.analyses[run_.configuration.analyses[a].name] = agenda_.memory(a);
-  products::write_whole(folder / manifest_name, format_manifest(manifest), true);
-}
-
-void SimulationSide::checkpoint(const std::filesystem::path& path) {
-  const Stopwatch watch;
-  const auto folder = products::aside(path);
-  const bool root = run_.side.rank() == 0;
-  settle_all();
-  comm::together(run_.side, [&] {
-    if (path.filename().empty())
-      base::fail(ErrorCode::Argument, "'{}' cannot name a checkpoint", path.string());
-    if (!root) return;
-    products::discard_folder_aside(path);
-    products::make_folder(folder);
-  });
-  comm::together(run_.side, [&] { save_chains(run_, chains_, folder); });
-  if (sender_) {
-    auto head = head_of(Kind::Checkpoint, agenda_.last_step(), time_);
-    head.path = folder.string();
-    send_head(head);
-    await_sidecars();
-  }
-  comm::together(run_.side, [&] {
-    if (sender_ && !sender_->failure().empty())
-      throw Error(ErrorCode::File, "sidecars could not save their state: " + sender_->failure());
-    if (!root) return;
-    save_manifest(folder);
-    products::put_folder_in_place(path);
-  });
-  watch.end(run_.timeline, "checkpoint", "checkpoint", agenda_.last_step());
-}
-
-void SimulationSide::close() {
-  settle_all();
-  finish_chains(run_, chains_, agenda_.last_step(), time_, skips(), &Account::simulation_seconds);
-  if (!sender_) return;
-  auto head = head_of(Kind::End, agenda_.last_step(), time_);
-  for (size_t a = 0; a < chains_.size(); ++a)
-    head.due.push_back({static_cast<int32_t>(a), agenda_.memory(a).skipped});
-  send_head(head);
-  await_sidecars();
+  std::byte* to = link_.sender->reserve_head(encoder.size());
+  if (to == nullptr)
+    base::fail(ErrorCode::State, "sidecars have not answered for so long that {} messages wait",
+               link_.sender->behind());
+  encoder.encode(to);
+  link_.sender->commit(head.sequence);
 }
 
 }  // namespace pillion::runtime

@@ -21,18 +21,21 @@ namespace {
 struct Statement {
   bool sidecar = false;
   int64_t rank = 0;
+  Outcome outcome;
   std::vector<Account> accounts;
   std::vector<std::string> disabled;
   std::vector<std::string> warnings;
   std::vector<stagehost::Product> products;
   base::Bytes events;
-  int64_t peak = 0;
 };
+
+}  // namespace
 
 base::Bytes state(const Run& run, const Outcome& outcome) {
   base::ByteWriter out;
   out.put(static_cast<int32_t>(run.is_sidecar()));
   out.put(static_cast<int64_t>(run.side.rank()));
+  out.put(outcome);
   out.put(run.accounts);
   for (const auto* texts : {&run.disabled, &run.warnings}) out.put(*texts);
   out.put(static_cast<int64_t>(run.sink.products().size()));
@@ -40,15 +43,17 @@ base::Bytes state(const Run& run, const Outcome& outcome) {
     for (const auto* text : {&p.analysis, &p.stage, &p.path, &p.title}) out.put(*text);
   const auto events = run.timeline.serialise();
   out.put(std::string(reinterpret_cast<const char*>(events.data()), events.size()));
-  out.put(static_cast<int64_t>(outcome.peak));
   return out.take();
 }
+
+namespace {
 
 Statement read_statement(const base::Bytes& bytes) {
   base::ByteReader in(bytes);
   Statement s;
   s.sidecar = in.get<int32_t>() != 0;
   s.rank = in.get<int64_t>();
+  s.outcome = in.get<Outcome>();
   s.accounts = in.get_vector<Account>();
   s.disabled = in.get_vector<std::string>();
   s.warnings = in.get_vector<std::string>();
@@ -59,7 +64,6 @@ Statement read_statement(const base::Bytes& bytes) {
   const auto events = in.get<std::string>();
   const auto* begin = reinterpret_cast<const std::byte*>(events.data());
   s.events.assign(begin, begin + events.size());
-  s.peak = in.get<int64_t>();
   return s;
 }
 
@@ -68,7 +72,13 @@ using Statements = std::vector<Statement>;
 std::vector<Account> accounts_of(const Statements& all, bool sidecar, size_t analysis) {
   std::vector<Account> out;
   for (const auto& s : all)
-    if (s.sidecar == sidecar) out.push_back(s.accounts[analysis]);
+    if (s.sidecar == sidecar && analysis < s.accounts.size()) out.push_back(s.accounts[analysis]);
+  return out;
+}
+
+int64_t most(const std::vector<Account>& accounts, int64_t Account::*member) {
+  int64_t out = 0;
+  for (const auto& account : accounts) out = std::max(out, account.*member);
   return out;
 }
 
@@ -80,7 +90,8 @@ std::string json_spread(const Spread& s) {
 std::string why_disabled(const Statements& all, size_t analysis) {
   std::string why;
   for (const auto& s : all)
-    if (!s.disabled[analysis].empty() && (why.empty() || s.sidecar)) why = s.disabled[analysis];
+    if (analysis < s.disabled.size() && !s.disabled[analysis].empty() && (why.empty() || s.sidecar))
+      why = s.disabled[analysis];
   return why;
 }
 
@@ -95,56 +106,75 @@ std::string format_analysis(const Run& run, const Statements& all, size_t a) {
   for (const auto& stage : analysis.stages) stages.push_back(json_text(stage.name));
   const auto sidecar_seconds = spread(there, &Account::sidecar_seconds);
   const auto simulation_seconds = spread(here, &Account::simulation_seconds);
-  const Account& who = sidecar && !there.empty() ? there.front() : here.front();
+  const Account nobody;
+  const Account& first_here = here.empty() ? nobody : here.front();
+  const Account& who = sidecar && !there.empty() ? there.front() : first_here;
   int64_t bytes = 0;
   for (const auto& account : here) bytes += account.bytes;
   // The sidecars' work spread over the simulation's ranks, and nothing to copy.
-  const double synchronous =
-      simulation_seconds.mean - spread(here, &Account::copy_seconds).mean +
-      sidecar_seconds.mean * static_cast<double>(there.size()) / static_cast<double>(here.size());
+  const double synchronous = simulation_seconds.mean - spread(here, &Account::copy_seconds).mean +
+                             sidecar_seconds.mean * static_cast<double>(there.size()) /
+                                 static_cast<double>(std::max<size_t>(here.size(), 1));
   const double lag =
       who.publications > 0 ? who.lag_seconds / static_cast<double>(who.publications) : 0;
   const std::string why = why_disabled(all, a);
   return fmt::format(
       "    {{\"name\": {}, \"placement\": \"{}\", \"stages\": [{}], \"every\": {}, \"when\": {},\n"
-      "     \"publications\": {}, \"skipped\": {}, \"dropped\": {}, \"disabled\": {},\n"
+      "     \"publications\": {}, \"skipped\": {}, \"coarsened\": {}, \"spilled\": {}, "
+      "\"dropped\": {}, \"lost\": {},\n     \"disabled\": {},\n"
       "     \"seconds\": {{\"simulation\": {}, \"sidecar\": {}, \"stall\": {},\n"
       "                 \"synchronous_estimate\": {}}},\n"
       "     \"bytes_moved\": {}, \"lag_seconds\": {{\"mean\": {}, \"max\": {}}}}}",
       json_text(analysis.name), placement, fmt::join(stages, ", "),
       json_text(analysis.every.text()), analysis.when ? json_text(analysis.when->text()) : "null",
-      who.publications, here.front().skipped, who.dropped, why.empty() ? "null" : json_text(why),
-      json_spread(simulation_seconds), json_spread(sidecar_seconds),
-      json_spread(spread(here, &Account::stall_seconds)), json_number(synchronous), bytes,
-      json_number(lag), json_number(who.longest_lag));
+      who.publications, first_here.skipped, first_here.coarsened, most(here, &Account::spilled),
+      who.dropped, there.empty() ? most(here, &Account::lost) : most(there, &Account::lost),
+      why.empty() ? "null" : json_text(why), json_spread(simulation_seconds),
+      json_spread(sidecar_seconds), json_spread(spread(here, &Account::stall_seconds)),
+      json_number(synchronous), bytes, json_number(lag), json_number(who.longest_lag));
 }
 
-std::string format_run(const Run& run, const Outcome& outcome) {
+size_t number_of(const Statements& all, bool sidecars) {
+  return static_cast<size_t>(
+      std::count_if(all.begin(), all.end(), [&](const auto& s) { return s.sidecar == sidecars; }));
+}
+
+/// What the first simulation rank says of the run; what sidecars have seen of it if there is none.
+Outcome outcome_of(const Statements& all) {
+  for (const auto& s : all)
+    if (!s.sidecar) return s.outcome;
+  return all.empty() ? Outcome() : all.front().outcome;
+}
+
+std::string format_run(const Run& run, const Statements& all) {
+  const Outcome outcome = outcome_of(all);
   const double now = base::calendar_seconds();
+  const double started = outcome.started > 0 ? outcome.started : run.started;
   const auto& restart = run.configuration.restart;
   return fmt::format(
       "  \"run\": {{\"started\": {}, \"seconds\": {}, \"simulation_ranks\": {}, \"sidecar_ranks\": "
       "{},\n          \"first_step\": {}, \"last_step\": {}, \"steps\": {}, \"publications\": {}, "
       "\"skipped\": {},\n          \"time\": {}, \"time_units\": {}, \"restarted_from\": {}}}",
-      json_text(base::format_utc(run.started)), json_number(now - run.started),
-      run.ranks_of(Role::Simulation).size(), run.ranks_of(Role::Sidecar).size(), outcome.first_step,
-      outcome.last_step, outcome.steps, outcome.publications, outcome.skipped,
-      json_number(outcome.time), json_text(run.configuration.time_units),
-      restart.empty() ? "null" : json_text(restart));
+      json_text(base::format_utc(started)), json_number(now - started), number_of(all, false),
+      number_of(all, true), outcome.first_step, outcome.last_step, outcome.steps,
+      outcome.publications, outcome.skipped, json_number(outcome.time),
+      json_text(run.configuration.time_units), restart.empty() ? "null" : json_text(restart));
 }
 
-std::string format_sidecars(const Run& run, const Outcome& outcome, const Statements& all) {
+std::string format_sidecars(const Run& run, const Statements& all) {
   const auto& spec = run.configuration.sidecars;
-  int64_t peak = 0;
-  for (const auto& s : all) peak = std::max(peak, s.peak);
+  const Outcome outcome = outcome_of(all);
+  size_t peak = 0;
+  for (const auto& s : all) peak = std::max(peak, s.outcome.peak);
   return fmt::format(
-      "  \"sidecars\": {{\"ranks\": {}, \"memory_bytes\": {}, \"memory_bytes_per_rank\": {}, "
+      "  \"sidecars\": {{\"ranks\": {}, \"transport\": \"{}\", \"job\": \"{}\", "
+      "\"restarts\": {},\n               \"memory_bytes\": {}, \"memory_bytes_per_rank\": {}, "
       "\"peak_bytes\": {}, \"when_full\": \"{}\"}}",
-      run.ranks_of(Role::Sidecar).size(), spec.memory, outcome.budget, peak,
-      model::name_of(spec.when_full));
+      number_of(all, true), spec.through_node() ? "node" : "network", model::name_of(spec.job),
+      outcome.restarts, spec.memory, outcome.budget, peak, model::name_of(spec.when_full));
 }
 
-std::string format_report(const Run& run, const Outcome& outcome, const Statements& all) {
+std::string format_report(const Run& run, const Statements& all) {
   std::vector<std::string> analyses, products, warnings;
   for (size_t a = 0; a < run.configuration.analyses.size(); ++a)
     analyses.push_back(format_analysis(run, all, a));
@@ -162,29 +192,50 @@ std::string format_report(const Run& run, const Outcome& outcome, const Statemen
       "{{\n  \"pillion\": \"report 1\", \"version\": {},\n{},\n{},\n  \"analyses\": [\n{}\n  ],\n"
       "  \"products\": [\n{}\n  ],\n  \"warnings\": [\n{}\n  ],\n  \"parameters\": {{{}}},\n  "
       "\"configuration\": {}\n}}\n",
-      json_text(PILLION_VERSION), format_run(run, outcome), format_sidecars(run, outcome, all),
+      json_text(PILLION_VERSION), format_run(run, all), format_sidecars(run, all),
       fmt::join(analyses, ",\n"), fmt::join(products, ",\n"), fmt::join(warnings, ",\n"),
       fmt::join(parameters, ", "), json_text(run.configuration.text));
 }
 
 }  // namespace
 
-void write_report(const Run& run, const Outcome& outcome) {
-  const int root = run.ranks_of(Role::Simulation).front();
-  const auto blobs = run.world.gather(state(run, outcome), root);
-  comm::together(run.world, [&] {
-    if (run.world.rank() != root) return;
-    Statements all;
-    std::vector<products::RankTrace> traces;
-    for (const auto& blob : blobs) {
-      all.push_back(read_statement(blob));
-      traces.push_back(
-          {all.back().sidecar ? "sidecar" : "simulation", all.back().rank, all.back().events});
-    }
-    const std::filesystem::path folder = run.configuration.output;
-    products::write_whole(folder / timeline_name, products::format_trace(traces, run.started),
-                          false);
-    products::write_whole(folder / report_name, format_report(run, outcome, all), false);
+void write_report(const Run& run, const std::vector<base::Bytes>& statements,
+                  const std::string& suffix) {
+  Statements all;
+  std::vector<products::RankTrace> traces;
+  for (const auto& bytes : statements) {
+    if (bytes.empty()) continue;
+    all.push_back(read_statement(bytes));
+    traces.push_back(
+        {all.back().sidecar ? "sidecar" : "simulation", all.back().rank, all.back().events});
+  }
+  const std::filesystem::path folder = run.configuration.output;
+  const auto named = [&](const std::string& name) {
+    const size_t dot = name.find('.');
+    return folder / (name.substr(0, dot) + suffix + name.substr(dot));
+  };
+  products::write_whole(named(timeline_name), products::format_trace(traces, run.started), false);
+  products::write_whole(named(report_name), format_report(run, all), false);
+}
+
+void write_report_together(const Run& run, const comm::Communicator& ranks, const Outcome& outcome,
+                           std::vector<base::Bytes> more, const std::string& suffix) {
+  auto statements = ranks.gather(state(run, outcome), 0);
+  base::ByteWriter out;
+  for (const auto& bytes : more) {
+    out.put(static_cast<int64_t>(bytes.size()));
+    out.put_raw(bytes.data(), bytes.size());
+  }
+  const auto others = ranks.gather(out.take(), 0);
+  comm::together(ranks, [&] {
+    if (ranks.rank() != 0) return;
+    for (const auto& bytes : others)
+      for (base::ByteReader in(bytes); !in.done();) {
+        const auto size = static_cast<size_t>(in.get<int64_t>());
+        const std::byte* begin = in.take(size);
+        statements.emplace_back(begin, begin + size);
+      }
+    write_report(run, statements, suffix);
   });
 }
 

@@ -8,11 +8,13 @@ namespace pillion::runtime {
 
 /// What the simulation alone knows of the run.
 struct Outcome {
+  double started = 0;  ///< calendar seconds
   int64_t first_step = 0;
   int64_t last_step = 0;
   int64_t steps = 0;
   int64_t publications = 0;
   int64_t skipped = 0;
+  int64_t restarts = 0;  ///< of sidecars
   double time = 0;
   size_t budget = 0;
   size_t peak = 0;  ///< bytes of staging memory that this rank used
@@ -21,9 +23,17 @@ struct Outcome {
 constexpr const char* report_name = "report.json";
 constexpr const char* timeline_name = "timeline.json";
 
-/// Gathers what all ranks know and writes report.json and timeline.json in the output folder. On
-/// sidecars the outcome is not looked at. [collective over the world] Throws the same error on
-/// every rank if a file cannot be written.
-void write_report(const Run& run, const Outcome& outcome);
+/// What one rank has to say. On sidecars the outcome is not looked at.
+base::Bytes state(const Run& run, const Outcome& outcome);
+
+/// Writes report.json and timeline.json, or the same with `suffix` before the dot, in the output
+/// folder, from what ranks have to say.
+void write_report(const Run& run, const std::vector<base::Bytes>& statements,
+                  const std::string& suffix = {});
+
+/// The same with what all ranks of `ranks` know; the first of them writes. [collective over
+/// `ranks`] Throws the same error on every rank if a file cannot be written.
+void write_report_together(const Run& run, const comm::Communicator& ranks, const Outcome& outcome,
+                           std::vector<base::Bytes> more = {}, const std::string& suffix = {});
 
 }  // namespace pillion::runtime

@@ -14,4 +14,8 @@ enum class Role : int32_t { Any = 0, Simulation = 1, Sidecar = 2 };
 /// become sidecars. Throws ErrorCode::Placement if that leaves too few of either kind.
 std::vector<Role> assign_roles(const std::vector<Role>& wanted, int64_t sidecars);
 
+/// The same with `per_node` sidecars on every node. `node` is the number of each rank's node.
+std::vector<Role> assign_roles_per_node(const std::vector<Role>& wanted,
+                                        const std::vector<int>& node, int64_t per_node);
+
 }  // namespace pillion::runtime

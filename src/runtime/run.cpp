@@ -17,6 +17,12 @@ void Run::warn(const std::string& message) {
   log.warn("{}", message);
 }
 
+void Run::remark(const std::string& message) {
+  if (side.rank() != 0) return;
+  warnings.push_back(message);
+  log.info("{}", message);
+}
+
 void Run::disable(size_t analysis, const Error& failure) {
   disabled[analysis] = failure.what();
   const std::string message = fmt::format("analysis '{}' is disabled for the rest of the run: {}",

@@ -38,6 +38,8 @@ struct Run {
   [[nodiscard]] std::vector<int> ranks_of(Role role) const;
   /// Says something to people, once per side, and keeps it for the report.
   void warn(const std::string& message);
+  /// The same for what is no reason to worry.
+  void remark(const std::string& message);
   /// Disables an analysis, loudly. The same on every rank of this side.
   void disable(size_t analysis, const Error& failure);
   [[nodiscard]] bool enabled(size_t analysis) const { return disabled[analysis].empty(); }

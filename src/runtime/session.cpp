@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Opening a session: read, agree, split, load. Every step that can fail on one rank only is
-// followed by agreement, so that every rank opens or none does.
+// Opening a session: read, agree, split, load, connect. Every step that can fail on one rank only
+// is followed by agreement, so that every rank opens or none does. How sides are connected is in
+// connect.cpp.
 #include "runtime/session.hpp"
 
 #include <algorithm>
+#include <random>
 
 #include "comm/agreement.hpp"
 #include "products/whole_file.hpp"
+#include "runtime/needs.hpp"
 #include "runtime/report.hpp"
-#include "transport/network.hpp"
+#include "runtime/seating.hpp"
 
 namespace pillion::runtime {
 
@@ -16,38 +19,28 @@ using comm::together;
 
 namespace {
 
-/// What the leading rank knows and every rank shall use: so a sidecar program needs no file, no
-/// parameters and no catalogue of its own.
-struct Word {
-  std::string file, text, catalogue, restart;
-  base::Parameters parameters;
+/// A number that no other run has.
+uint64_t new_run() {
+  std::random_device random;
+  return uint64_t{random()} << 32 | random();
+}
 
-  [[nodiscard]] base::Bytes bytes() const {
-    base::ByteWriter out;
-    for (const auto* s : {&file, &text, &catalogue, &restart}) out.put(*s);
-    out.put(static_cast<int64_t>(parameters.size()));
-    for (const auto& [name, value] : parameters) {
-      out.put(name);
-      out.put(value);
-    }
-    return out.take();
-  }
-  static Word from(const base::Bytes& bytes) {
-    base::ByteReader in(bytes);
-    Word word;
-    for (auto* s : {&word.file, &word.text, &word.catalogue, &word.restart})
-      *s = in.get<std::string>();
-    for (auto n = in.get<int64_t>(); n > 0; --n) {
-      const auto name = in.get<std::string>();
-      word.parameters[name] = in.get<std::string>();
-    }
-    return word;
-  }
-};
+int64_t pretended_nodes() {
+  const char* text = std::getenv("PILLION_PRETEND_NODES");
+  return text == nullptr ? 0 : std::max<int64_t>(0, std::atoll(text));
+}
 
 Word agree_on_word(const comm::Communicator& world, int leader, const std::string& file,
                    const Options& options) {
-  Word mine{file, {}, options.catalogue, options.restart, options.parameters};
+  Word mine{.file = file,
+            .text = {},
+            .catalogue = options.catalogue,
+            .restart = options.restart,
+            .parameters = options.parameters,
+            .folder = std::filesystem::current_path().string(),
+            .pretended_nodes = pretended_nodes(),
+            .run = new_run(),
+            .produced = {}};
   together(world, [&] {
     if (world.rank() != leader) return;
     try {
@@ -57,9 +50,9 @@ Word agree_on_word(const comm::Communicator& world, int leader, const std::strin
                   fmt::format("the configuration cannot be opened: {}", e.what()));
     }
   });
-  base::Bytes bytes = mine.bytes();
+  base::Bytes bytes = bytes_of(mine);
   world.broadcast(bytes, leader);
-  return Word::from(bytes);
+  return read_word(bytes);
 }
 
 std::vector<Role> gather_roles(const comm::Communicator& world, Role mine) {
@@ -94,22 +87,37 @@ void Session::configure(const std::string& file, const Options& options) {
     base::fail(ErrorCode::Placement,
                "all {} ranks insist on being sidecars; start the simulation in the same mpirun",
                wanted.size());
-  const auto word =
-      agree_on_word(run_.world, static_cast<int>(leader - wanted.begin()), file, options);
+  word_ = agree_on_word(run_.world, static_cast<int>(leader - wanted.begin()), file, options);
+  find_nodes();
   together(run_.world, [&] {
     const auto sidecars = std::count(wanted.begin(), wanted.end(), Role::Sidecar);
-    run_.configuration =
-        model::read_configuration(word.text, word.file, word.parameters, word.catalogue, sidecars);
-    if (!word.restart.empty()) run_.configuration.restart = word.restart;
-    run_.roles = assign_roles(wanted, run_.configuration.sidecars.ranks);
+    run_.configuration = word_.configuration(sidecars);
+    const auto& spec = run_.configuration.sidecars;
+    run_.roles = spec.per_node > 0 && spec.job == model::Job::Same
+                     ? assign_roles_per_node(wanted, node_, spec.per_node)
+                     : assign_roles(wanted, spec.ranks);
   });
   run_.accounts.resize(run_.configuration.analyses.size());
   run_.disabled.resize(run_.configuration.analyses.size());
 }
 
+void Session::find_nodes() {
+  const int ranks = run_.world.size();
+  if (word_.pretended_nodes > 0) {
+    for (int r = 0; r < ranks; ++r)
+      node_.push_back(pretended_node(r, ranks, static_cast<int>(word_.pretended_nodes)));
+    return;
+  }
+  const auto neighbours = run_.world.split_by_node();
+  node_ = number_nodes(
+      run_.world.gather_all(neighbours.reduced(run_.world.rank(), comm::Operation::Min)));
+}
+
 void Session::take_sides() {
   run_.side = run_.world.split(run_.is_sidecar() ? 1 : 0);
   program_ = run_.world.split(run_.is_sidecar() ? -1 : 0);
+  on_node_ =
+      run_.world.split(run_.is_sidecar() ? -1 : node_[static_cast<size_t>(run_.world.rank())]);
   run_.sink = stagehost::Sink(run_.configuration.output);
   report_path_ = run_.configuration.output + "/" + report_name;
   together(run_.world, [&] {
@@ -117,111 +125,62 @@ void Session::take_sides() {
   });
 }
 
-namespace {
-
-base::Bytes bytes_of(const Chains& chains) {
-  base::ByteWriter out;
-  for (const auto& chain : chains) {
-    const auto fields = chain ? chain->produced() : std::vector<model::Field>();
-    out.put(static_cast<int64_t>(fields.size()));
-    for (const auto& field : fields) {
-      for (const auto* s : {&field.name, &field.mesh, &field.units}) out.put(*s);
-      out.put(static_cast<int32_t>(field.type));
-      out.put(field.components);
-    }
-  }
-  return out.take();
-}
-
-Produced read_produced(const base::Bytes& bytes, size_t analyses) {
-  base::ByteReader in(bytes);
-  Produced produced(analyses);
-  for (auto& fields : produced)
-    for (auto n = in.get<int64_t>(); n > 0; --n) {
-      auto& field = fields.emplace_back();
-      for (auto* s : {&field.name, &field.mesh, &field.units}) *s = in.get<std::string>();
-      field.type = static_cast<model::ElementType>(in.get<int32_t>());
-      field.components = in.get<int32_t>();
-    }
-  return produced;
-}
-
-/// What the sidecars' chains need, known on every rank.
-Crossing agree_on_crossing(const Run& run, const Chains& chains) {
-  base::ByteWriter out;
-  for (const auto& chain : chains) {
-    const auto needed = chain ? chain->needed() : std::set<std::string>();
-    out.put(std::vector<std::string>(needed.begin(), needed.end()));
-  }
-  base::Bytes bytes = out.take();
-  run.world.broadcast(bytes, run.ranks_of(Role::Sidecar).front());
-  base::ByteReader in(bytes);
-  Crossing crossing;
-  for (size_t a = 0; a < chains.size(); ++a) {
-    const auto names = in.get_vector<std::string>();
-    crossing.emplace_back(names.begin(), names.end());
-  }
-  return crossing;
-}
-
-}  // namespace
-
-void Session::make_side() {
-  const size_t analyses = run_.configuration.analyses.size();
-  const bool has_sidecars = run_.configuration.sidecars.ranks > 0;
+Chains Session::meet_other_side(Crossing& crossing) {
+  const auto& spec = run_.configuration.sidecars;
   Chains chains;
   together(run_.world, [&] {
-    if (!run_.is_sidecar()) chains = make_chains(run_, {});
+    if (!run_.is_sidecar()) chains = make_chains(run_, Role::Simulation, {});
   });
-  Crossing crossing(analyses);
-  if (has_sidecars) {
-    base::Bytes produced = bytes_of(chains);
-    run_.world.broadcast(produced, run_.ranks_of(Role::Simulation).front());
-    together(run_.world, [&] {
-      if (run_.is_sidecar()) chains = make_chains(run_, read_produced(produced, analyses));
-    });
-    crossing = agree_on_crossing(run_, chains);
-  }
+  crossing.resize(run_.configuration.analyses.size());
+  if (!spec.any()) return chains;
+  word_.produced = produced_by(chains);
+  base::Bytes told = bytes_of(word_);
+  const int first = run_.ranks_of(Role::Simulation).front();
+  run_.world.broadcast(told, first);
+  word_ = read_word(told);
+  base::Bytes needs;
+  together(run_.world, [&] {
+    if (run_.is_sidecar()) chains = make_chains(run_, Role::Sidecar, word_.produced);
+    if (spec.job == model::Job::Separate && run_.world.rank() == first)
+      needs = bytes_of(ask_needs(word_));
+  });
+  if (run_.is_sidecar()) needs = bytes_of(needed_by(chains));
+  run_.world.broadcast(
+      needs, spec.job == model::Job::Separate ? first : run_.ranks_of(Role::Sidecar).front());
+  crossing = read_crossing(needs);
+  return chains;
+}
+
+void Session::make_side() {
+  Crossing crossing;
+  Chains chains = meet_other_side(crossing);
   std::set<std::string> saved;
   const Manifest manifest = read_restart(saved);
+  restore(chains, saved);
+  Link link;
+  std::unique_ptr<transport::Receiver> receiver;
+  if (run_.configuration.sidecars.through_node()) connect_by_node(link, receiver);
+  else if (run_.configuration.sidecars.any()) connect_by_network(link, receiver);
+  if (run_.is_sidecar()) {
+    sidecar_ = std::make_unique<SidecarSide>(run_, std::move(chains), std::move(receiver));
+    return;
+  }
+  auto launcher = make_launcher(link);
+  simulation_ = std::make_unique<SimulationSide>(run_, std::move(chains), std::move(crossing),
+                                                 std::move(link), std::move(launcher));
+  if (!run_.configuration.restart.empty()) simulation_->resume(manifest);
+}
+
+void Session::restore(Chains& chains, const std::set<std::string>& saved) {
   std::optional<Error> failure;
   try {
-    restore_chains(run_, chains, saved);
+    restore_chains(run_, chains, run_.configuration.restart, saved);
   } catch (const Error& e) {
     failure = e;
   }
   together(run_.world, [&] {
     if (failure) throw *failure;
   });
-  const auto simulating = run_.ranks_of(Role::Simulation);
-  const auto serving = run_.ranks_of(Role::Sidecar);
-  const auto sidecar_for = [&](int rank) {
-    return transport::sidecar_of(rank, static_cast<int>(simulating.size()),
-                                 static_cast<int>(serving.size()));
-  };
-  if (run_.is_sidecar()) {
-    std::vector<int> sources;
-    for (size_t r = 0; r < simulating.size(); ++r)
-      if (sidecar_for(static_cast<int>(r)) == run_.side.rank()) sources.push_back(simulating[r]);
-    sidecar_ = std::make_unique<SidecarSide>(
-        run_, std::move(chains),
-        std::make_unique<transport::NetworkReceiver>(run_.world, std::move(sources)));
-    return;
-  }
-  const size_t budget = staging_budget();
-  std::unique_ptr<transport::Sender> sender;
-  if (has_sidecars)
-    sender = std::make_unique<transport::NetworkSender>(
-        run_.world, serving[static_cast<size_t>(sidecar_for(run_.side.rank()))], budget);
-  simulation_ = std::make_unique<SimulationSide>(run_, std::move(chains), std::move(crossing),
-                                                 std::move(sender), budget);
-  if (!run_.configuration.restart.empty()) simulation_->resume(manifest);
-}
-
-// The budget is for a node; the simulation ranks on it share it evenly.
-size_t Session::staging_budget() const {
-  const auto node = run_.side.split_by_node();
-  return static_cast<size_t>(run_.configuration.sidecars.memory / node.size());
 }
 
 Manifest Session::read_restart(std::set<std::string>& saved) {
@@ -254,15 +213,14 @@ SimulationSide& Session::simulation() const {
 
 void Session::serve() {
   if (!sidecar_) return;
-  sidecar_->serve();
-  write_report(run_, {});
+  (void)sidecar_->serve();
+  write_report_together(run_, run_.world, {});
 }
 
 void Session::close() {
   auto& side = simulation();
   side.close();
-  write_report(run_, {side.first_step(), side.last_step(), side.steps(), side.publications(),
-                      side.skipped(), side.time(), side.budget(), side.peak()});
+  if (!side.sidecars_wrote_report()) write_report_together(run_, run_.world, side.outcome());
 }
 
 }  // namespace pillion::runtime

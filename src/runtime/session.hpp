@@ -8,6 +8,7 @@
 #include "runtime/run.hpp"
 #include "runtime/sidecar_side.hpp"
 #include "runtime/simulation_side.hpp"
+#include "runtime/word.hpp"
 
 namespace pillion::runtime {
 
@@ -42,13 +43,25 @@ class Session {
 
  private:
   void configure(const std::string& file, const Options& options);
+  void find_nodes();
   void take_sides();
   void make_side();
+  /// Chains of this side; and what crosses the cut, known on every rank.
+  Chains meet_other_side(Crossing& crossing);
   Manifest read_restart(std::set<std::string>& saved);
-  [[nodiscard]] size_t staging_budget() const;
+  void restore(Chains& chains, const std::set<std::string>& saved);
+  /// The sidecar that serves each simulation rank, as ranks of their sides.
+  [[nodiscard]] std::vector<int> serving() const;
+  void connect_by_network(Link& link, std::unique_ptr<transport::Receiver>& receiver);
+  void connect_by_node(Link& link, std::unique_ptr<transport::Receiver>& receiver);
+  [[nodiscard]] std::unique_ptr<transport::Spill> make_spill(int ranks_on_node) const;
+  [[nodiscard]] Launcher make_launcher(const Link& link) const;
 
   Run run_;
+  Word word_;
+  std::vector<int> node_;       ///< of every rank of the world
   comm::Communicator program_;  ///< for the program's own messages
+  comm::Communicator on_node_;  ///< simulation ranks of this node
   std::unique_ptr<SimulationSide> simulation_;
   std::unique_ptr<SidecarSide> sidecar_;
   std::string report_path_;

@@ -88,6 +88,13 @@ void Sharing::share_particles(const std::string& name, int32_t block, int64_t co
                           {data, field->type, field->components, {field->components, 0, 0, 1}}};
 }
 
+void Sharing::move(const std::string& field, int32_t block, const void* data) {
+  const auto at = shared_.find(field);
+  if (at == shared_.end()) return;
+  const auto entry = at->second.find(block);
+  if (entry != at->second.end()) entry->second.array.data = data;
+}
+
 void Sharing::unshare(const std::string& field, int32_t block) {
   const auto at = shared_.find(field);
   if (at != shared_.end()) at->second.erase(block);

@@ -24,6 +24,8 @@ class Sharing {
                  const void* data, pillion_type type, const int64_t* strides);
   void share_particles(const std::string& field, int32_t block, int64_t count, const void* data,
                        pillion_type type);
+  /// The values of a block are elsewhere now; nothing else about it has changed.
+  void move(const std::string& field, int32_t block, const void* data);
   void unshare(const std::string& field, int32_t block);
   void set_domain(const std::string& mesh, const pillion_domain& domain);
 

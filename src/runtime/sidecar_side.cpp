@@ -2,49 +2,75 @@
 // The loop of a sidecar.
 #include "runtime/sidecar_side.hpp"
 
+#include <algorithm>
+
 #include "comm/agreement.hpp"
 
 namespace pillion::runtime {
 
 using transport::Announcement;
 using transport::Delivery;
+using transport::Due;
 using transport::Kind;
 
-void SidecarSide::serve() {
+Ending SidecarSide::serve() {
   for (;;) {
     const auto deliveries = receiver_->next();
-    const auto head = agree_on_head(deliveries);
+    const auto [over, left, head] = agree(deliveries);
+    if (over) return left ? Ending::Left : Ending::Alone;
+    receiver_->begin();
     take_units(head);
     std::string failure;
     switch (head.kind) {
-      case Kind::Publication: work(head, deliveries); break;
-      case Kind::Checkpoint: failure = save(head.path); break;
-      case Kind::End: finish(head); break;
+      case Kind::Publication: work(head, *deliveries); break;
+      case Kind::Checkpoint: failure = save(head.path, true); break;
+      case Kind::End: finish(head, *deliveries); break;
     }
+    if (habit_) habit_(head);
     receiver_->finish(head.sequence, disabled(), failure);
-    if (head.kind == Kind::End) return;
+    if (head.kind == Kind::End) return Ending::Closed;
   }
 }
 
-// The first sidecar always has a source. Whoever was told that a rank dropped the publication tells
-// everyone.
-Announcement SidecarSide::agree_on_head(const std::vector<Delivery>& deliveries) const {
-  int32_t dropped = 0;
-  for (const auto& delivery : deliveries)
-    if (transport::decode_head(delivery.data, delivery.size).dropped) dropped = 1;
-  base::Bytes bytes;
-  if (run_.side.rank() == 0)
-    bytes.assign(deliveries.front().data, deliveries.front().data + deliveries.front().size);
-  if (run_.side.rank() == 0) {
-    // Only the head travels: its length stands before it.
-    int64_t length = 0;
-    std::memcpy(&length, bytes.data(), sizeof length);
-    bytes.resize(sizeof length + static_cast<size_t>(length));
+namespace {
+
+/// What ranks reduce about a message: the places of those that are due follow.
+enum Mark { over, left, dropped, first_due };
+constexpr size_t most_due = 61;  // beyond that places are shared
+
+size_t place_of(size_t due) { return Mark::first_due + due % most_due; }
+
+}  // namespace
+
+// The first sidecar that has a source tells the head; what a source lacks, everyone hears of.
+SidecarSide::Agreed SidecarSide::agree(
+    const std::optional<std::vector<Delivery>>& deliveries) const {
+  std::array<int32_t, Mark::first_due + most_due> marks{};
+  const int nobody = run_.side.size();
+  int teller = deliveries && !deliveries->empty() ? run_.side.rank() : nobody;
+  if (!deliveries) {
+    marks[Mark::over] = 1;
+    marks[Mark::left] = call_ && call_() ? 1 : 0;
+  } else {
+    for (const auto& delivery : *deliveries) {
+      const auto head = transport::decode_head(delivery.data, delivery.size);
+      if (head.dropped) marks[Mark::dropped] = 1;
+      for (size_t d = 0; d < head.due.size(); ++d)
+        if (head.due[d].unusable != 0) marks[place_of(d)] = 1;
+    }
   }
-  run_.side.broadcast(bytes, 0);
-  auto head = transport::decode_head(bytes.data(), bytes.size());
-  head.dropped = run_.side.reduced(dropped, comm::Operation::Max) != 0;
-  return head;
+  run_.side.reduce(marks.data(), marks.size(), comm::Operation::Max);
+  Agreed agreed{marks[Mark::over] != 0, marks[Mark::left] != 0, {}};
+  if (agreed.over) return agreed;
+  teller = run_.side.reduced(teller, comm::Operation::Min);
+  base::Bytes bytes;
+  if (run_.side.rank() == teller) bytes = transport::head_of(deliveries->front());
+  run_.side.broadcast(bytes, teller);
+  agreed.head = transport::decode_head(bytes.data(), bytes.size());
+  agreed.head.dropped = marks[Mark::dropped] != 0;
+  for (size_t d = 0; d < agreed.head.due.size(); ++d)
+    agreed.head.due[d].unusable = marks[place_of(d)];
+  return agreed;
 }
 
 void SidecarSide::take_units(const Announcement& head) {
@@ -56,25 +82,36 @@ void SidecarSide::take_units(const Announcement& head) {
   }
 }
 
+bool SidecarSide::is_mine(const Due& due) const {
+  return due.analysis >= base_ && mine(due) < chains_.size();
+}
+
 void SidecarSide::work(const Announcement& head, const std::vector<Delivery>& deliveries) {
+  last_ = head;
   if (head.dropped) {
-    for (const auto& due : head.due) ++run_.accounts[static_cast<size_t>(due.analysis)].dropped;
+    for (const auto& due : head.due)
+      if (is_mine(due)) ++run_.accounts[mine(due)].dropped;
     run_.warn(
         fmt::format("the publication of step {} was dropped: some simulation rank had no room "
                     "for it or could not make it",
                     head.step));
     return;
   }
+  if (std::none_of(head.due.begin(), head.due.end(), [&](const Due& d) { return is_mine(d); }))
+    return;
   transport::Meshes meshes;
   for (const auto& delivery : deliveries) {
-    auto decoded = transport::decode(delivery.data, delivery.size, delivery.keep);
+    auto decoded = transport::decode(
+        delivery.data, delivery.size, delivery.keep,
+        [&](const transport::Lent& lent) { return receiver_->look(delivery.source, lent); });
     for (auto& [name, mesh] : decoded.meshes) {
       auto& all = meshes[name];
       std::move(mesh.blocks.begin(), mesh.blocks.end(), std::back_inserter(all.blocks));
       std::move(mesh.keep.begin(), mesh.keep.end(), std::back_inserter(all.keep));
     }
   }
-  for (const auto& due : head.due) work_on(due, head, meshes);
+  for (const auto& due : head.due)
+    if (is_mine(due)) work_on(due, head, meshes);
 }
 
 namespace {
@@ -98,36 +135,68 @@ model::MeshBlocks blocks_for(const model::MeshBlocks& all, const std::set<std::s
 
 }  // namespace
 
-void SidecarSide::work_on(const transport::Due& due, const Announcement& head,
+Gaps SidecarSide::gaps_of(const Due& due) const {
+  const auto& account = run_.accounts[mine(due)];
+  return {due.skipped, due.coarsened, account.lost + account.dropped};
+}
+
+void SidecarSide::work_on(const Due& due, const Announcement& head,
                           const transport::Meshes& meshes) {
-  const auto a = static_cast<size_t>(due.analysis);
+  const size_t a = mine(due);
+  auto& account = run_.accounts[a];
   if (!run_.enabled(a) || !chains_[a]) return;
-  stagehost::Publication publication{
-      .step = head.step, .time = head.time, .meshes = {}, .domains = head.domains};
+  if (due.unusable != 0) {
+    ++account.dropped;
+    return;
+  }
+  stagehost::Publication publication{.step = head.step,
+                                     .time = head.time,
+                                     .coarsening = head.coarsening,
+                                     .meshes = {},
+                                     .domains = head.domains};
   const auto needed = chains_[a]->needed();
   for (const auto& [name, mesh] : meshes)
     publication.meshes[name] = blocks_for(mesh, needed, run_.configuration.analyses[a].name);
-  run_chain(run_, *chains_[a], a, publication, due.skipped, &Account::sidecar_seconds);
-  auto& account = run_.accounts[a];
+  run_chain(run_, *chains_[a], a, publication, gaps_of(due), &Account::sidecar_seconds);
   ++account.publications;
   const double lag = base::calendar_seconds() - head.published;
   account.lag_seconds += lag;
   account.longest_lag = std::max(account.longest_lag, lag);
 }
 
-std::string SidecarSide::save(const std::string& path) const {
+std::vector<size_t> SidecarSide::due_here(const Announcement& head) const {
+  std::vector<size_t> out;
+  if (head.kind != Kind::Publication) return out;
+  for (const auto& due : head.due)
+    if (is_mine(due)) out.push_back(mine(due));
+  return out;
+}
+
+std::string SidecarSide::save(const std::string& path, bool durable) const {
   try {
-    comm::together(run_.side, [&] { save_chains(run_, chains_, path); });
+    comm::together(run_.side, [&] { save_chains(run_, chains_, path, durable); });
     return {};
   } catch (const Error& e) {
     return e.what();
   }
 }
 
-void SidecarSide::finish(const Announcement& head) {
-  std::vector<int64_t> skipped(chains_.size());
-  for (const auto& due : head.due) skipped[static_cast<size_t>(due.analysis)] = due.skipped;
-  finish_chains(run_, chains_, head.step, head.time, skipped, &Account::sidecar_seconds);
+void SidecarSide::finish(const Announcement& head, const std::vector<Delivery>& deliveries) {
+  std::vector<Gaps> gaps(chains_.size());
+  for (const auto& due : head.due)
+    if (is_mine(due)) gaps[mine(due)] = gaps_of(due);
+  finish_chains(run_, chains_, head.step, head.time, gaps, &Account::sidecar_seconds);
+  for (const auto& delivery : deliveries)
+    statements_.push_back(transport::decode_head(delivery.data, delivery.size).statement);
+}
+
+void SidecarSide::finish_alone() {
+  std::vector<Gaps> gaps(chains_.size());
+  for (size_t a = 0; a < gaps.size(); ++a)
+    gaps[a].lost = run_.accounts[a].lost + run_.accounts[a].dropped;
+  for (const auto& due : last_.due)
+    if (is_mine(due)) gaps[mine(due)] = gaps_of(due);
+  finish_chains(run_, chains_, last_.step, last_.time, gaps, &Account::sidecar_seconds);
 }
 
 std::set<int32_t> SidecarSide::disabled() const {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A sidecar rank's part of a run: works on publications in the order in which they come, until the
-// simulation ends its session.
+// simulation ends its session, dies, or somebody asks the sidecars to leave.
 #pragma once
+
+#include <functional>
 
 #include "runtime/chains.hpp"
 #include "transport/announcement.hpp"
@@ -9,29 +11,67 @@
 
 namespace pillion::runtime {
 
+/// How the work of sidecars ended.
+enum class Ending {
+  Closed,  ///< the simulation has closed its session
+  Left,    ///< sidecars were asked to leave
+  Alone    ///< the simulation is gone without a word
+};
+
 class SidecarSide {
  public:
   SidecarSide(Run& run, Chains chains, std::unique_ptr<transport::Receiver> receiver)
       : run_(run), chains_(std::move(chains)), receiver_(std::move(receiver)) {}
+  /// What the run calls this side's analysis 0.
+  void set_base(int32_t base) { base_ = base; }
 
-  /// Returns when the simulation has ended its session. [collective over the sidecars]
-  void serve();
+  /// Called after each publication, before its memory is given back.
+  void set_habit(std::function<void(const transport::Announcement&)> habit) {
+    habit_ = std::move(habit);
+  }
+  /// Whether this rank was asked to leave.
+  void set_call(std::function<bool()> call) { call_ = std::move(call); }
+
+  /// Returns when no message will come any more. [collective over the sidecars]
+  Ending serve();
+  /// Ends all analyses where there was no word of the end. [collective over the sidecars]
+  void finish_alone();
+  /// Analyses of this side that are due in a publication.
+  [[nodiscard]] std::vector<size_t> due_here(const transport::Announcement& head) const;
+  [[nodiscard]] Chains& chains() { return chains_; }
+  /// What simulation ranks had to say at the end.
+  [[nodiscard]] const std::vector<base::Bytes>& statements() const { return statements_; }
+  [[nodiscard]] std::string save(const std::string& path, bool durable) const;
 
  private:
-  /// What every sidecar knows of the message: the head as the first sidecar got it.
-  transport::Announcement agree_on_head(const std::vector<transport::Delivery>& deliveries) const;
+  using Deliveries = std::vector<transport::Delivery>;
+  /// What sidecars know together of a message.
+  struct Agreed {
+    bool over = false;  ///< some rank will have no message
+    bool left = false;  ///< because it was asked to leave
+    transport::Announcement head;
+  };
+  Agreed agree(const std::optional<Deliveries>& deliveries) const;
+  [[nodiscard]] bool is_mine(const transport::Due& due) const;
+  [[nodiscard]] size_t mine(const transport::Due& due) const {
+    return static_cast<size_t>(due.analysis - base_);
+  }
   void take_units(const transport::Announcement& head);
-  void work(const transport::Announcement& head,
-            const std::vector<transport::Delivery>& deliveries);
+  void work(const transport::Announcement& head, const Deliveries& deliveries);
   void work_on(const transport::Due& due, const transport::Announcement& head,
                const transport::Meshes& meshes);
-  std::string save(const std::string& path) const;
-  void finish(const transport::Announcement& head);
+  [[nodiscard]] Gaps gaps_of(const transport::Due& due) const;
+  void finish(const transport::Announcement& head, const Deliveries& deliveries);
   [[nodiscard]] std::set<int32_t> disabled() const;
 
   Run& run_;
   Chains chains_;
   std::unique_ptr<transport::Receiver> receiver_;
+  int32_t base_ = 0;
+  std::function<void(const transport::Announcement&)> habit_;
+  std::function<bool()> call_;
+  std::vector<base::Bytes> statements_;
+  transport::Announcement last_;  ///< head of the last publication
 };
 
 }  // namespace pillion::runtime

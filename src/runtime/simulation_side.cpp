@@ -2,25 +2,57 @@
 // Steps, as a simulation rank lives them. Publishing and closing are in publish.cpp.
 #include "runtime/simulation_side.hpp"
 
+#include <algorithm>
+
+#include "base/text.hpp"
 #include "comm/agreement.hpp"
 
 namespace pillion::runtime {
 
-SimulationSide::SimulationSide(Run& run, Chains chains, Crossing crossing,
-                               std::unique_ptr<transport::Sender> sender, size_t budget)
+SimulationSide::SimulationSide(Run& run, Chains chains, Crossing crossing, Link link,
+                               Launcher launcher)
     : run_(run),
       chains_(std::move(chains)),
       crossing_(std::move(crossing)),
-      sender_(std::move(sender)),
-      budget_(budget),
+      link_(std::move(link)),
+      allocations_(link_.berth.segment.get()),
+      launcher_(std::move(launcher)),
       sharing_(run.configuration.catalogue),
       agenda_(run.configuration.analyses),
-      consensus_(run.side, run.configuration.analyses.size()) {
+      consensus_(run.side, run.configuration.analyses.size()),
+      next_look_(link_.node != nullptr ? 1 : std::numeric_limits<int64_t>::max()),
+      own_analyses_(run.configuration.analyses.size()) {
   for (const auto& analysis : run.configuration.analyses) {
     auto& trigger = triggers_.emplace_back();
     if (analysis.when)
       trigger = std::make_unique<Trigger>(*analysis.when, run.configuration.catalogue, run.side);
   }
+}
+
+bool SimulationSide::has_own_sidecars() const {
+  const auto& analyses = run_.configuration.analyses;
+  return std::any_of(analyses.begin(), analyses.begin() + static_cast<ptrdiff_t>(own_analyses_),
+                     [](const auto& analysis) { return analysis.in_sidecars(); });
+}
+
+void* SimulationSide::allocate(const std::string& field, int32_t block, size_t size,
+                               int32_t buffers) {
+  if (run_.configuration.catalogue.find_field(field) == nullptr)
+    base::fail(ErrorCode::Argument, "the catalogue has no field '{}'{}", field,
+               base::suggestion(field, run_.configuration.catalogue.field_names()));
+  return allocations_.allocate(field, block, size, buffers);
+}
+
+void* SimulationSide::swap(const std::string& field, int32_t block) {
+  if (link_.node != nullptr) allocations_.reclaim(link_.node->writer().reclaim());
+  void* data = allocations_.swap(field, block);
+  sharing_.move(field, block, data);
+  return data;
+}
+
+void SimulationSide::unshare(const std::string& field, int32_t block) {
+  sharing_.unshare(field, block);
+  allocations_.free(field, block);
 }
 
 bool SimulationSide::set_units(const std::string& name, const std::string& units) {
@@ -83,6 +115,7 @@ bool SimulationSide::is_due(int64_t step, double time) const {
 void SimulationSide::busy_step(int64_t step, double time) {
   ready();
   if (agenda_.known(step)) return;
+  if (steps_ >= next_look_) look();
   if (steps_ == 0) {
     first_offer_ = base::monotonic_seconds();
     first_step_ = step;
@@ -144,8 +177,21 @@ void SimulationSide::run_here(size_t a, stagehost::Publication& publication) {
   });
   if (failure) return run_.disable(a, *failure);
   ++run_.accounts[a].publications;
-  run_chain(run_, *chains_[a], a, publication, agenda_.memory(a).skipped,
+  run_chain(run_, *chains_[a], a, publication, {agenda_.memory(a).skipped, 0, 0},
             &Account::simulation_seconds);
+}
+
+Outcome SimulationSide::outcome() const {
+  return {.started = run_.started,
+          .first_step = first_step_,
+          .last_step = agenda_.last_step(),
+          .steps = steps_,
+          .publications = published_,
+          .skipped = skipped_,
+          .restarts = launcher_.restarts(),
+          .time = time_,
+          .budget = budget(),
+          .peak = peak()};
 }
 
 Progress SimulationSide::progress() const {
@@ -156,7 +202,7 @@ Progress SimulationSide::progress() const {
   if (seconds > 0) progress.steps_per_second = static_cast<double>(steps_ - 1) / seconds;
   progress.publications = published_;
   progress.skipped = skipped_;
-  progress.behind = sender_ ? sender_->behind() : 0;
+  progress.behind = link_.sender ? link_.sender->behind() : 0;
   progress.stall_seconds = stall_;
   for (const auto& why : run_.disabled) progress.disabled += why.empty() ? 0 : 1;
   return progress;

@@ -2,21 +2,23 @@
 // A simulation rank's part of a run: what happens at a step.
 #pragma once
 
+#include <limits>
 #include <optional>
 
 #include "runtime/agenda.hpp"
+#include "runtime/allocations.hpp"
 #include "runtime/chains.hpp"
 #include "runtime/checkpoint.hpp"
 #include "runtime/consensus.hpp"
+#include "runtime/guest.hpp"
+#include "runtime/launcher.hpp"
+#include "runtime/report.hpp"
 #include "runtime/sharing.hpp"
 #include "runtime/trigger.hpp"
 #include "transport/announcement.hpp"
-#include "transport/transport.hpp"
+#include "transport/node_setup.hpp"
 
 namespace pillion::runtime {
-
-/// By analysis: fields that its stages in sidecars need; empty where there are none.
-using Crossing = std::vector<std::set<std::string>>;
 
 /// How the run is doing, for the program.
 struct Progress {
@@ -30,11 +32,17 @@ struct Progress {
   int64_t disabled = 0;
 };
 
+/// How a simulation rank reaches sidecars.
+struct Link {
+  std::unique_ptr<transport::Sender> sender;  ///< null if there are no sidecars
+  transport::NodeSender* node = nullptr;      ///< the same, if it goes through node memory
+  transport::Berth berth;                     ///< then
+  size_t budget = 0;                          ///< bytes in flight
+};
+
 class SimulationSide {
  public:
-  /// `sender` is null if there are no sidecars.
-  SimulationSide(Run& run, Chains chains, Crossing crossing,
-                 std::unique_ptr<transport::Sender> sender, size_t budget);
+  SimulationSide(Run& run, Chains chains, Crossing crossing, Link link, Launcher launcher);
 
   Sharing& sharing() { return sharing_; }
   /// Units that are known at run time only; false if there is no such thing.
@@ -46,7 +54,7 @@ class SimulationSide {
   void ready();
   [[nodiscard]] bool is_due(int64_t step, double time) const;
   void step(int64_t step, double time) {
-    if (ready_ && agenda_.idle(step, time)) {
+    if (ready_ && steps_ < next_look_ && agenda_.idle(step, time)) {
       agenda_.offer_idle(step);
       time_ = time;
       ++steps_;
@@ -65,8 +73,15 @@ class SimulationSide {
   [[nodiscard]] int64_t first_step() const { return first_step_; }
   [[nodiscard]] int64_t last_step() const { return agenda_.last_step(); }
   [[nodiscard]] double time() const { return time_; }
-  [[nodiscard]] size_t budget() const { return budget_; }
-  [[nodiscard]] size_t peak() const { return sender_ ? sender_->peak() : 0; }
+  /// Memory for a block, and the next; see Allocations.
+  void* allocate(const std::string& field, int32_t block, size_t size, int32_t buffers);
+  void* swap(const std::string& field, int32_t block);
+  void unshare(const std::string& field, int32_t block);
+  /// Whether the run's own sidecars, in a job of their own, have finished everything.
+  [[nodiscard]] bool sidecars_wrote_report() const { return finished_by_sidecars_; }
+  [[nodiscard]] Outcome outcome() const;
+  [[nodiscard]] size_t budget() const { return link_.budget; }
+  [[nodiscard]] size_t peak() const { return link_.sender ? link_.sender->peak() : 0; }
 
  private:
   void busy_step(int64_t step, double time);
@@ -87,30 +102,66 @@ class SimulationSide {
   [[nodiscard]] transport::Meshes crossing(const std::vector<size_t>& due,
                                            const std::vector<stagehost::Publication>& left,
                                            int64_t step, double time) const;
+  /// The part of it that is published; what guests need must not spoil what the run's own need.
+  transport::Meshes gather(transport::Announcement& head, const std::vector<size_t>& due,
+                           const std::vector<stagehost::Publication>& left);
+  [[nodiscard]] transport::Meshes coarsened(transport::Meshes meshes, int32_t level) const;
   void send(transport::Announcement& head, const transport::Meshes& meshes,
             const std::vector<size_t>& due);
-  /// Memory for a message, waiting as the policy says; null if there is none.
+  void send_dropped(transport::Announcement& head, const std::vector<size_t>& due);
+  /// Memory for a message, waiting or spilling as the policy says; null if there is none.
   std::byte* reserve(size_t size, const std::vector<size_t>& due, int64_t step);
+  std::byte* await_room(size_t size, const std::vector<size_t>& due, int64_t step);
+  void count(const std::vector<size_t>& due, int64_t Account::*member);
   void send_head(const transport::Announcement& head);
-  void await_sidecars();
   void settle_all();
   void check_budget() const;
+
+  // meeting.cpp
+  /// What all ranks said when they last met, acted upon. [collective]
+  const Standing& meet();
+  /// Says how this rank stands now, for the next meeting. [collective, does not wait]
+  void part(double pace);
+  void look();
+  void admit(int guest);
+  void dismiss(int guest);
+  [[nodiscard]] Standing standing();
+
+  // closing.cpp
+  /// Waits until sidecars have finished; sidecars of another job at most until the deadline. False
+  /// if they have not.
+  bool await_sidecars();
+  void send_end();
+  void count_lost();
+  /// Whether analyses of the run itself want sidecars.
+  [[nodiscard]] bool has_own_sidecars() const;
   [[nodiscard]] std::set<std::string> needed_by(size_t analysis) const;
   [[nodiscard]] std::set<std::string> needed() const;
-  [[nodiscard]] std::vector<int64_t> skips() const;
+  [[nodiscard]] std::vector<Gaps> gaps() const;
   void save_manifest(const std::filesystem::path& folder) const;
 
   Run& run_;
   Chains chains_;
   Crossing crossing_;
-  std::unique_ptr<transport::Sender> sender_;
-  size_t budget_;
+  Link link_;
+  Allocations allocations_;
+  Launcher launcher_;
   Sharing sharing_;
   Agenda agenda_;
   Consensus consensus_;
   std::vector<std::unique_ptr<Trigger>> triggers_;  ///< by analysis, null without a condition
   std::map<std::string, std::string> units_;
-  size_t last_size_ = 0;          ///< of the last publication
+  size_t last_size_ = 0;  ///< of the last publication, as it would have been whole
+  bool stalled_ = false;  ///< waiting was in vain, and nothing has been finished since
+  /// Analyses that were in messages which the run's own sidecars may not have finished.
+  std::deque<std::pair<int64_t, std::vector<size_t>>> outstanding_;
+  /// Numbers of the first and last analysis of each guest; none if it has not been admitted.
+  std::array<std::pair<size_t, size_t>, guest_seats> guests_{};
+  int64_t next_look_ = std::numeric_limits<int64_t>::max();
+  int64_t steps_at_look_ = 0;
+  double time_of_look_ = 0;  ///< monotonic seconds
+  bool finished_by_sidecars_ = false;
+  size_t own_analyses_;           ///< those of the configuration; guests' come after them
   std::optional<Error> refused_;  ///< why the run cannot start
   bool ready_ = false;
   int64_t sequence_ = 0;

@@ -107,12 +107,13 @@ std::optional<Error> Chain::finish(Circumstances circumstances) {
   return each(circumstances, [&](StageInstance& stage) { stage.finish(empty, circumstances); });
 }
 
-void Chain::save(const std::filesystem::path& folder, int rank, size_t first_stage) const {
+void Chain::save(const std::filesystem::path& folder, int rank, size_t first_stage,
+                 bool durable) const {
   for (size_t s = 0; s < stages_.size(); ++s) {
     pillion_state state;
     stages_[s].save(state);
     save_own(state);
-    write_state(state, state_folder(folder, first_stage + s, stages_[s].name()), rank);
+    write_state(state, state_folder(folder, first_stage + s, stages_[s].name()), rank, durable);
   }
 }
 

@@ -54,7 +54,7 @@ class Chain {
   std::optional<Error> finish(Circumstances circumstances);
 
   /// [collective over the peers] State of stage i is in FOLDER/stage-i.
-  void save(const std::filesystem::path& folder, int rank, size_t first_stage) const;
+  void save(const std::filesystem::path& folder, int rank, size_t first_stage, bool durable) const;
   void restore(const std::filesystem::path& folder, const comm::Communicator& peers,
                size_t first_stage);
 

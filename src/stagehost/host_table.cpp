@@ -2,6 +2,7 @@
 // Thin C functions over setup, work and state. Each catches everything.
 #include "stagehost/host_table.hpp"
 
+#include "model/coarsen.hpp"
 #include "stagehost/guard.hpp"
 #include "stagehost/setup.hpp"
 #include "stagehost/state.hpp"
@@ -105,6 +106,18 @@ int32_t domain(const pillion_work* work, const char* mesh, pillion_domain* domai
                  "mesh '{}' has no domain; call pillion_set_domain before the first step", mesh);
     *domain = at->second;
   });
+}
+
+int32_t coarsening(const pillion_work* work, const char* mesh) {
+  int64_t factor = 0;
+  const int32_t status = guard([&] {
+    const auto* known = work->circumstances->catalogue->find_mesh(mesh);
+    if (known == nullptr)
+      base::fail(ErrorCode::Stage, "a stage asked how coarse mesh '{}' is, and there is none",
+                 mesh);
+    factor = model::coarsening_factor(*known, work->publication->coarsening);
+  });
+  return status == 0 ? static_cast<int32_t>(factor) : 0;
 }
 
 int32_t block_count(const pillion_work* work, int32_t input) {
@@ -235,7 +248,8 @@ const pillion_stage_host& host_table() {
                                            &save_global,
                                            &save_keyed,
                                            &load_global,
-                                           &load_keyed};
+                                           &load_keyed,
+                                           &coarsening};
   return table;
 }
 

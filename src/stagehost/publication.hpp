@@ -14,6 +14,7 @@ namespace pillion::stagehost {
 struct Publication {
   int64_t step = 0;
   double time = 0;
+  int32_t coarsening = 0;  ///< level of model::coarsen; 0: whole
   std::map<std::string, model::MeshBlocks> meshes;
   std::map<std::string, pillion_domain> domains;
 };

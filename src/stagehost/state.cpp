@@ -131,14 +131,14 @@ std::vector<Bytes> read_files(const fs::path& folder, int rank, int ranks,
 
 }  // namespace
 
-void write_state(const pillion_state& state, const fs::path& folder, int rank) {
+void write_state(const pillion_state& state, const fs::path& folder, int rank, bool durable) {
   ByteWriter out;
   out.put(std::string(magic));
   put(out, rank == 0 ? state.globals : std::map<std::string, Bytes>());
   put(out, state.keyed);
   const auto& bytes = out.bytes();
   products::write_whole(file_of(folder, rank),
-                        {reinterpret_cast<const char*>(bytes.data()), bytes.size()}, true);
+                        {reinterpret_cast<const char*>(bytes.data()), bytes.size()}, durable);
 }
 
 pillion_state read_state(const fs::path& folder, const comm::Communicator& peers,

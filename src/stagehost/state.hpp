@@ -31,7 +31,8 @@ struct pillion_state {
 namespace pillion::stagehost {
 
 /// Writes this rank's part of a state as FOLDER/RANK.state. Global values go with rank 0's.
-void write_state(const pillion_state& state, const std::filesystem::path& folder, int rank);
+void write_state(const pillion_state& state, const std::filesystem::path& folder, int rank,
+                 bool durable = true);
 
 /// Reads a state that any number of ranks wrote. The fence keeps peers together. [collective]
 pillion_state read_state(const std::filesystem::path& folder, const comm::Communicator& peers,

@@ -19,11 +19,14 @@ size_t align(size_t offset) { return (offset + alignment - 1) / alignment * alig
 void put_announcement(ByteWriter& out, const Announcement& head) {
   out.put(static_cast<int32_t>(head.kind));
   out.put(static_cast<int32_t>(head.dropped ? 1 : 0));
+  out.put(head.coarsening);
   out.put(head.sequence);
   out.put(head.step);
   out.put(head.time);
   out.put(head.published);
   out.put(head.path);
+  out.put(static_cast<int64_t>(head.statement.size()));
+  out.put_raw(head.statement.data(), head.statement.size());
   out.put(head.time_units);
   out.put(head.due);
   out.put(static_cast<int64_t>(head.domains.size()));
@@ -42,11 +45,15 @@ Announcement get_announcement(ByteReader& in) {
   Announcement head;
   head.kind = static_cast<Kind>(in.get<int32_t>());
   head.dropped = in.get<int32_t>() != 0;
+  head.coarsening = in.get<int32_t>();
   head.sequence = in.get<int64_t>();
   head.step = in.get<int64_t>();
   head.time = in.get<double>();
   head.published = in.get<double>();
   head.path = in.get<std::string>();
+  const auto said = static_cast<size_t>(in.get<int64_t>());
+  const std::byte* statement = in.take(said);
+  head.statement.assign(statement, statement + said);
   head.time_units = in.get<std::string>();
   head.due = in.get_vector<Due>();
   for (auto n = in.get<int64_t>(); n > 0; --n) {
@@ -68,8 +75,18 @@ ByteReader head_reader(const std::byte* message, size_t size) {
 
 }  // namespace
 
+namespace {
+
+std::optional<Lent> find_lent(const Lender* lender, const model::Array& array,
+                              const model::Box& box) {
+  if (lender == nullptr || array.strides != model::packed_strides(box, array.components)) return {};
+  return lender->find(array.data);
+}
+
+}  // namespace
+
 // The offsets stand in the head and depend on its length, so they are counted from its end.
-Encoder::Encoder(const Announcement& head, const Meshes& meshes) {
+Encoder::Encoder(const Announcement& head, const Meshes& meshes, const Lender* lender) {
   ByteWriter out;
   put_announcement(out, head);
   size_t offset = 0;
@@ -86,11 +103,14 @@ Encoder::Encoder(const Announcement& head, const Meshes& meshes) {
         out.put(field);
         out.put(static_cast<int32_t>(array.type));
         out.put(array.components);
-        out.put(static_cast<int64_t>(offset));
-        parts_.push_back({&array, &block.box, offset});
         const auto bytes = model::size_of(array.type) * static_cast<size_t>(array.components) *
                            static_cast<size_t>(block.box.volume());
         bytes_[field] += static_cast<int64_t>(bytes);
+        const auto lent = find_lent(lender, array, block.box);
+        out.put(static_cast<int32_t>(lent ? 1 : 0));
+        out.put(lent.value_or(Lent{0, 0, offset}));
+        if (lent) continue;
+        parts_.push_back({&array, &block.box, offset});
         offset = align(offset + bytes);
       }
     }
@@ -107,12 +127,19 @@ void Encoder::encode(std::byte* to) const {
   for (const auto& part : parts_) model::pack(*part.array, *part.box, values + part.offset);
 }
 
+base::Bytes head_of(const Delivery& delivery) {
+  int64_t length = 0;
+  std::memcpy(&length, delivery.data, sizeof length);
+  return {delivery.data, delivery.data + sizeof length + static_cast<size_t>(length)};
+}
+
 Announcement decode_head(const std::byte* message, size_t size) {
   ByteReader in = head_reader(message, size);
   return get_announcement(in);
 }
 
-Decoded decode(const std::byte* message, size_t size, std::shared_ptr<const void> keep) {
+Decoded decode(const std::byte* message, size_t size, std::shared_ptr<const void> keep,
+               const Look& look) {
   ByteReader in = head_reader(message, size);
   int64_t length = 0;
   std::memcpy(&length, message, sizeof length);
@@ -131,7 +158,9 @@ Decoded decode(const std::byte* message, size_t size, std::shared_ptr<const void
         auto& array = block.arrays[in.get<std::string>()];
         array.type = static_cast<model::ElementType>(in.get<int32_t>());
         array.components = in.get<int32_t>();
-        array.data = values + in.get<int64_t>();
+        const bool is_lent = in.get<int32_t>() != 0;
+        const auto where = in.get<Lent>();
+        array.data = is_lent ? look(where) : values + where.offset;
         array.strides = model::packed_strides(block.box, array.components);
       }
       mesh.blocks.push_back(std::move(block));

@@ -5,6 +5,7 @@
 
 #include <pillion/types.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -13,6 +14,7 @@
 
 #include "base/bytes.hpp"
 #include "model/block.hpp"
+#include "transport/transport.hpp"
 
 namespace pillion::transport {
 
@@ -20,18 +22,22 @@ enum class Kind : int32_t { Publication = 1, Checkpoint = 2, End = 3 };
 
 /// One analysis that is due in a publication.
 struct Due {
-  int32_t analysis = 0;  ///< its number in the configuration
-  int64_t skipped = 0;   ///< publications of it that were skipped so far
+  int32_t analysis = 0;   ///< its number in the configuration
+  int32_t unusable = 0;   ///< 1 if this rank cannot give what it needs
+  int64_t skipped = 0;    ///< publications of it that were skipped so far
+  int64_t coarsened = 0;  ///< that were made coarser so far
 };
 
 struct Announcement {
   Kind kind = Kind::Publication;
-  bool dropped = false;  ///< this rank had no room: nobody can use the publication
+  bool dropped = false;    ///< this rank had no room: nobody can use the publication
+  int32_t coarsening = 0;  ///< level of subsampling; 0 if the publication is whole
   int64_t sequence = 0;
   int64_t step = 0;
   double time = 0;
-  double published = 0;  ///< calendar seconds
-  std::string path;      ///< of a checkpoint
+  double published = 0;   ///< calendar seconds
+  std::string path;       ///< of a checkpoint
+  base::Bytes statement;  ///< at the end: what this rank has to say for the report
   std::string time_units;
   std::vector<Due> due;
   std::map<std::string, pillion_domain> domains;
@@ -43,8 +49,9 @@ using Meshes = std::map<std::string, model::MeshBlocks>;
 /// A message being made: its size is known before memory for it is.
 class Encoder {
  public:
-  /// All arrays of all blocks of `meshes` are sent; they must stay until encode() returns.
-  Encoder(const Announcement& head, const Meshes& meshes);
+  /// All arrays of all blocks of `meshes` are sent; they must stay until encode() returns. Those
+  /// that `lender` finds are only pointed to.
+  Encoder(const Announcement& head, const Meshes& meshes, const Lender* lender = nullptr);
   [[nodiscard]] size_t size() const { return size_; }
   /// Bytes of values of one field, over all blocks.
   [[nodiscard]] const std::map<std::string, int64_t>& bytes_of_fields() const { return bytes_; }
@@ -68,9 +75,14 @@ struct Decoded {
   Meshes meshes;
 };
 
+/// The head alone of a message, as a message without values.
+base::Bytes head_of(const Delivery& delivery);
 /// Reads the head only.
 Announcement decode_head(const std::byte* message, size_t size);
+/// Where arrays are that a message only points to.
+using Look = std::function<const std::byte*(const Lent&)>;
 /// Reads a message whose arrays then point into it; `keep` holds its memory.
-Decoded decode(const std::byte* message, size_t size, std::shared_ptr<const void> keep);
+Decoded decode(const std::byte* message, size_t size, std::shared_ptr<const void> keep,
+               const Look& look = {});
 
 }  // namespace pillion::transport

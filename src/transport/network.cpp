@@ -67,6 +67,12 @@ void NetworkSender::poll() {
   }
 }
 
+// MPI has nothing to sleep on, so this sleeps a little and looks.
+void NetworkSender::wait(std::chrono::microseconds patience) {
+  std::this_thread::sleep_for(std::min(patience, std::chrono::microseconds(200)));
+  poll();
+}
+
 void NetworkSender::finished(int64_t sequence) {
   while (!sent_.empty() && sent_.front().sequence <= sequence) {
     sent_.front().request.wait();
@@ -85,7 +91,7 @@ std::shared_ptr<Buffer> NetworkReceiver::buffer_for(size_t source, size_t size) 
   return buffer;
 }
 
-std::vector<Delivery> NetworkReceiver::next() {
+std::optional<std::vector<Delivery>> NetworkReceiver::next() {
   std::vector<Delivery> deliveries(sources_.size());
   size_t missing = sources_.size();
   Patience patience;

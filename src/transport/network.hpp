@@ -26,11 +26,13 @@ class NetworkSender final : public Sender {
   std::byte* reserve_head(size_t size) override;
   void commit(int64_t sequence) override;
   void poll() override;
+  void wait(std::chrono::microseconds patience) override;
+  [[nodiscard]] bool fits(size_t size) const override { return staging_.fits(size); }
   [[nodiscard]] size_t in_flight() const override { return staging_.in_use(); }
   [[nodiscard]] size_t peak() const override { return staging_.peak(); }
   [[nodiscard]] int64_t behind() const override { return static_cast<int64_t>(sent_.size()); }
   [[nodiscard]] const std::set<int32_t>& disabled() const override { return disabled_; }
-  [[nodiscard]] const std::string& failure() const override { return failure_; }
+  [[nodiscard]] std::string failure() const override { return failure_; }
 
  private:
   struct Sent {
@@ -56,7 +58,7 @@ class NetworkReceiver final : public Receiver {
  public:
   /// `sources` are ranks in `wire`.
   NetworkReceiver(const comm::Communicator& wire, std::vector<int> sources);
-  std::vector<Delivery> next() override;
+  std::optional<std::vector<Delivery>> next() override;
   void finish(int64_t sequence, const std::set<int32_t>& disabled,
               const std::string& failure) override;
 

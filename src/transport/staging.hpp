@@ -32,6 +32,7 @@ class Staging {
   /// A buffer of at least `size` bytes, or nothing if those in use leave no room for it.
   std::optional<Buffer> take(size_t size);
   void give_back(Buffer buffer);
+  [[nodiscard]] bool fits(size_t size) const { return in_use_ + size <= budget_; }
 
   [[nodiscard]] size_t budget() const { return budget_; }
   [[nodiscard]] size_t in_use() const { return in_use_; }

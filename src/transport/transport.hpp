@@ -1,18 +1,39 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How publications reach sidecars, whatever carries them. The network transport is one way; node
-// memory is another that will stand beside it.
+// How publications reach sidecars, whatever carries them: MPI messages (network), or memory that
+// the ranks of a node share (node).
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 namespace pillion::transport {
 
-/// The simulation rank's end. Memory for messages comes from a budget; nothing ever waits here.
+/// Where a value lies in memory that sidecars see too.
+struct Lent {
+  uint64_t region = 0;       ///< offset of the region in the segment
+  uint64_t region_size = 0;  ///< bytes
+  uint64_t offset = 0;       ///< of the value in the region
+};
+
+/// Finds values that need not be copied.
+class Lender {
+ public:
+  Lender() = default;
+  Lender(const Lender&) = delete;
+  Lender& operator=(const Lender&) = delete;
+  virtual ~Lender() = default;
+  /// Nothing if sidecars do not see the memory, or may not keep it now.
+  [[nodiscard]] virtual std::optional<Lent> find(const void* data) const = 0;
+};
+
+/// The simulation rank's end. Memory for messages comes from a budget; nothing waits here unless it
+/// says so.
 class Sender {
  public:
   Sender() = default;
@@ -22,22 +43,33 @@ class Sender {
 
   /// Memory for a message of `size` bytes, or null if the budget has no room for it now.
   virtual std::byte* reserve(size_t size) = 0;
-  /// The same beyond the budget, for heads without values.
+  /// The same beyond the budget, for heads without values; null only where fits_head() is false.
   virtual std::byte* reserve_head(size_t size) = 0;
-  /// Sends what was reserved last, as message number `sequence`.
+  /// Memory for a message that goes to disk; null if there is no spilling, or its limit is reached.
+  virtual std::byte* reserve_spill(size_t) { return nullptr; }
+  /// Sends what was reserved last, as message number `sequence`. Throws ErrorCode::File if it was
+  /// to go to disk and could not; it is then not sent.
   virtual void commit(int64_t sequence) = 0;
   /// Takes note of what sidecars have finished.
   virtual void poll() = 0;
+  /// Sleeps until sidecars have finished something, or at most `patience`.
+  virtual void wait(std::chrono::microseconds patience) = 0;
 
+  /// Whether a message of that size would find room now.
+  [[nodiscard]] virtual bool fits(size_t size) const = 0;
+  [[nodiscard]] virtual bool fits_head() const { return true; }
+  [[nodiscard]] virtual bool fits_spill(size_t /*size*/) const { return false; }
   /// Bytes of messages that sidecars have not finished.
   [[nodiscard]] virtual size_t in_flight() const = 0;
   [[nodiscard]] virtual size_t peak() const = 0;
-  /// Messages that sidecars have not finished.
+  /// Messages that the run's own sidecars have not finished.
   [[nodiscard]] virtual int64_t behind() const = 0;
+  /// Whether anybody is there to finish them.
+  [[nodiscard]] virtual bool is_served() { return true; }
   /// Analyses that sidecars have disabled, as far as is known here.
   [[nodiscard]] virtual const std::set<int32_t>& disabled() const = 0;
   /// Why the last checkpoint failed in the sidecars; "" if it did not.
-  [[nodiscard]] virtual const std::string& failure() const = 0;
+  [[nodiscard]] virtual std::string failure() const = 0;
 };
 
 /// One message as it arrived.
@@ -56,12 +88,19 @@ class Receiver {
   Receiver& operator=(const Receiver&) = delete;
   virtual ~Receiver() = default;
 
-  /// The next message of every source, in the order of sources. Waits without burning a core.
-  virtual std::vector<Delivery> next() = 0;
+  /// The next message of every source, in the order of sources; nothing if from some source none
+  /// will come any more, or if this rank was told to leave. Waits without burning a core.
+  virtual std::optional<std::vector<Delivery>> next() = 0;
+  /// Says that work on what next() gave begins: whoever comes after this process leaves it out.
+  virtual void begin() {}
   /// Tells the sources that message `sequence` is finished, which analyses are disabled, and how a
   /// checkpoint failed.
   virtual void finish(int64_t sequence, const std::set<int32_t>& disabled,
                       const std::string& failure) = 0;
+  /// Memory that a message only points to.
+  [[nodiscard]] virtual const std::byte* look(int /*source*/, const Lent& /*lent*/) {
+    return nullptr;
+  }
 };
 
 }  // namespace pillion::transport

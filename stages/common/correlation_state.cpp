@@ -32,20 +32,23 @@ Track load_track(const stage::State& state, const std::string& name) {
 }  // namespace
 
 void TimeCorrelation::save(stage::State& state) const {
-  std::vector<int64_t> steps;
+  std::vector<int64_t> steps, coarse;
   std::vector<double> times, centres;
   for (const auto& origin : origins_.kept()) {
     for (size_t s = 0; s < origin.tracks.size(); ++s)
       save_track(state, name_of(steps.size(), s), origin.tracks[s]);
     steps.push_back(origin.step);
     times.push_back(origin.time);
+    coarse.push_back(origin.coarse ? 1 : 0);
     for (const auto& c : origin.centres) centres.insert(centres.end(), c.begin(), c.end());
   }
   const auto text = options_.signature();
   state.save("options", std::vector<char>(text.begin(), text.end()));
   state.save("origin_steps", steps);
   state.save("origin_times", times);
+  state.save("origin_coarse", coarse);
   state.save("origin_centres", centres);
+  state.save("coarse_left_out", std::vector<int64_t>{coarse_left_out_});
   state.save("lag_integers", lags_.integers());
   state.save("lag_reals", lags_.reals());
 }
@@ -59,10 +62,11 @@ void TimeCorrelation::restore(stage::State& state) {
                                               "); what they gave cannot be continued");
   const auto steps = state.load<int64_t>("origin_steps");
   const auto times = state.load<double>("origin_times");
+  const auto coarse = state.load<int64_t>("origin_coarse");
   const auto centres = state.load<double>("origin_centres");
   const size_t species = options_.selection.size();
   for (size_t n = 0; n < steps.size(); ++n) {
-    Origin origin{steps[n], times[n], {}, {}};
+    Origin origin{steps[n], times[n], {}, {}, coarse.at(n) != 0};
     for (size_t s = 0; s < species; ++s) {
       const double* c = &centres.at(3 * (n * species + s));
       origin.centres.push_back({c[0], c[1], c[2]});
@@ -70,6 +74,7 @@ void TimeCorrelation::restore(stage::State& state) {
     }
     origins_.add(std::move(origin));
   }
+  coarse_left_out_ = state.load<int64_t>("coarse_left_out").at(0);
   lags_.restore(state.load<int64_t>("lag_integers"), state.load<double>("lag_reals"));
 }
 

@@ -23,6 +23,7 @@ struct Origin {
   double time = 0;
   std::vector<Centre> centres;  ///< one per species
   Snapshot tracks;
+  bool coarse = false;  ///< the tracks are those of a subsample
 };
 
 struct OriginSchedule {

@@ -4,8 +4,10 @@
 // before anything is remembered.
 #include "time_correlation.hpp"
 
+#include <algorithm>
 #include <span>
 
+#include "common_centres.hpp"
 #include "read.hpp"
 
 namespace pillion::stages {
@@ -61,14 +63,44 @@ std::vector<Centre> TimeCorrelation::centres(const stage::Step& step, const Part
   return out;
 }
 
-void TimeCorrelation::take_samples(const stage::Step& step, const std::vector<Centre>& now) {
+/// For each kept origin and species, the centres to take off. Where either side is coarse they are
+/// those of the particles that both have.
+std::vector<TimeCorrelation::Reference> TimeCorrelation::references(
+    const stage::Step& step, const Particles& p, const std::vector<Centre>& now) const {
+  std::vector<Reference> out;
+  std::vector<double> sums;
+  std::vector<size_t> places;
+  for (const auto& origin : origins_.kept()) {
+    const bool common = options_.drift != Drift::none && (origin.coarse || coarse(step));
+    for (size_t s = 0; s < now.size(); ++s) {
+      if (common) places.push_back(out.size());
+      out.emplace_back(now[s], origin.centres[s]);
+    }
+    if (!common) continue;
+    for (const auto& sum : weigh_common(p, origin.tracks, options_.drift == Drift::system))
+      sums.insert(sums.end(), sum.begin(), sum.end());
+  }
+  if (places.empty()) return out;
+  step.sum(std::span(sums));
+  for (size_t n = 0; n < places.size(); ++n) {
+    WeightedTwice sum{};
+    std::copy_n(&sums[n * sum.size()], sum.size(), sum.begin());
+    out[places[n]] = stages::centres(sum);
+  }
+  return out;
+}
+
+void TimeCorrelation::take_samples(const stage::Step& step,
+                                   const std::vector<Reference>& references) {
   if (origins_.kept().empty()) return;
   const size_t species = options_.selection.size();
   std::vector<int64_t> samples;
   std::vector<double> sums;
+  auto reference = references.begin();
   for (auto& origin : origins_.kept())
-    for (size_t s = 0; s < species; ++s) {
-      const auto m = sample(kernel_, latest_[s], origin.tracks[s], now[s], origin.centres[s]);
+    for (size_t s = 0; s < species; ++s, ++reference) {
+      const auto m =
+          sample(kernel_, latest_[s], origin.tracks[s], reference->first, reference->second);
       samples.push_back(m.samples);
       sums.insert(sums.end(), m.sum.begin(), m.sum.end());
     }
@@ -83,14 +115,21 @@ void TimeCorrelation::take_samples(const stage::Step& step, const std::vector<Ce
   }
 }
 
-void TimeCorrelation::run(stage::Step& step) {
+void TimeCorrelation::follow(stage::Step& step) {
   const auto particles = read(step);
   check(step, particles);
   const auto now = centres(step, particles);
   latest_ = snapshot_of(particles, options_.selection.size(), options_.per, latest_);
-  if (origins_.due(step.publication())) origins_.add({step.index(), step.time(), now, latest_});
-  take_samples(step, now);
-  if (step.products_due()) step.write(table(step));
+  if (origins_.due(step.publication()))
+    origins_.add({step.index(), step.time(), now, latest_, coarse(step)});
+  take_samples(step, references(step, particles, now));
+}
+
+// A molecule of which some particles are missing has its centre of mass elsewhere.
+void TimeCorrelation::run(stage::Step& step) {
+  if (options_.per == Per::molecule && coarse(step)) ++coarse_left_out_;
+  else follow(step);
+  if (step.products_due() && lags_.size() > 0) step.write(table(step));
 }
 
 void TimeCorrelation::describe(stage::Table& table) const {
@@ -104,6 +143,8 @@ void TimeCorrelation::describe(stage::Table& table) const {
   table.attribute("samples_left_out", static_cast<double>(lags_.left_out()));
   if (options_.per == Per::molecule)
     table.attribute("particles_without_molecule", static_cast<double>(without_molecule_));
+  if (coarse_left_out_ > 0)
+    table.attribute("coarse_publications_left_out", static_cast<double>(coarse_left_out_));
 }
 
 }  // namespace pillion::stages

@@ -23,7 +23,7 @@ class TimeCorrelation : public stage::Stage {
  public:
   void run(stage::Step& step) override;
   void finish(stage::Step& step) override {
-    if (lags_.size() > 0) step.write(table(step));
+    if (lags_.size() > 0 || coarse_left_out_ > 0) step.write(table(step));
   }
   void save(stage::State& state) const override;
   void restore(stage::State& state) override;
@@ -45,17 +45,28 @@ class TimeCorrelation : public stage::Stage {
   void describe(stage::Table& table) const;
 
  private:
+  /// Centres of a species now and at an origin.
+  using Reference = std::pair<Centre, Centre>;
+
+  [[nodiscard]] bool coarse(const stage::Step& step) const {
+    return step.coarsening(options_.mesh) > 1;
+  }
   [[nodiscard]] Particles read(const stage::Step& step) const;
+  void follow(stage::Step& step);
   void check(const stage::Step& step, const Particles& particles);
   [[nodiscard]] std::vector<Centre> centres(const stage::Step& step,
                                             const Particles& particles) const;
-  void take_samples(const stage::Step& step, const std::vector<Centre>& now);
+  [[nodiscard]] std::vector<Reference> references(const stage::Step& step,
+                                                  const Particles& particles,
+                                                  const std::vector<Centre>& now) const;
+  void take_samples(const stage::Step& step, const std::vector<Reference>& references);
 
   CorrelationOptions options_;
   Kernel kernel_;
   Origins origins_;
   Lags lags_;
   Snapshot latest_;
+  int64_t coarse_left_out_ = 0;
   int64_t without_molecule_ = 0;
 };
 

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "../common/coarse.hpp"
 #include "../common/elements.hpp"
 #include "../common/options.hpp"
 #include "../common/units.hpp"
@@ -57,6 +58,7 @@ class Histogram final : public stage::Stage {
   explicit Histogram(stage::Setup& setup)
       : name_(setup["field"].text()),
         field_(field_of(setup, "field", 0, Numbers::any)),
+        mesh_(field_.mesh),
         component_(component_of(setup["component"], field_)),
         bins_(integer_from(setup["bins"], 1)),
         scale_(static_cast<Scale>(choice(setup["scale"], {"linear", "log"}))),
@@ -113,11 +115,14 @@ class Histogram final : public stage::Stage {
     out.attribute("above", static_cast<double>(tally.above()));
     out.attribute("not_finite", static_cast<double>(tally.not_finite()));
     out.attribute("scale", scale_ == Scale::log ? "log" : "linear");
+    const int64_t coarsening = one_of(step, mesh_, field_);
+    if (coarsening > 1) out.attribute("coarsening", static_cast<double>(coarsening));
     return out.per_step();
   }
 
   std::string name_;
   pillion_field_description field_;
+  std::string mesh_;
   int32_t component_;
   int64_t bins_;
   Scale scale_;

@@ -17,25 +17,32 @@ enum class Density { all, others };
 
 struct Averages {
   int64_t frames = 0;
+  int64_t coarse_frames = 0;
   std::vector<int64_t> counts;   ///< [pair of classes][bin], ordered pairs
   std::vector<double> expected;  ///< [pair] Σ N_A N_B / V: pairs per volume if there were no order
   std::vector<double> particles;  ///< [species] Σ N
   std::vector<double> density;    ///< [species] Σ N / V
+  std::vector<double> centres;    ///< [species] Σ N / coarsening
 
   Averages(const PairPlan& plan, size_t species, int64_t bins)
       : counts(plan.class_pairs().size() * bins),
         expected(plan.pairs().size()),
         particles(species),
-        density(species) {}
+        density(species),
+        centres(species) {}
 
+  /// Adds a frame that holds one of `coarsening` particles; numbers and counts are of these. Of the
+  /// partners of each as few are there, so for the mean number of partners it weighs less.
   void add(const PairPlan& plan, std::span<const int64_t> frame_counts,
-           std::span<const int64_t> in_class, double volume, Density rule) {
+           std::span<const int64_t> in_class, double volume, Density rule, int64_t coarsening) {
     ++frames;
+    coarse_frames += coarsening > 1 ? 1 : 0;
     for (size_t i = 0; i < counts.size(); ++i) counts[i] += frame_counts[i];
     for (size_t s = 0; s < particles.size(); ++s) {
       const auto n = static_cast<double>(plan.particles(s, in_class));
       particles[s] += n;
       density[s] += n / volume;
+      centres[s] += n / static_cast<double>(coarsening);
     }
     for (size_t p = 0; p < expected.size(); ++p) {
       const auto& pair = plan.pairs()[p];

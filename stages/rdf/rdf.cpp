@@ -54,7 +54,7 @@ class Rdf final : public stage::Stage {
     step.sum(std::span(in_class));
     auto counts = count(sets, in_class);
     step.sum(std::span(counts));
-    sums_.add(plan_, counts, in_class, volume(domain), density_);
+    sums_.add(plan_, counts, in_class, volume(domain), density_, step.coarsening(mesh_));
     if (step.products_due()) step.write(table(step));
   }
   void finish(stage::Step& step) override {
@@ -64,11 +64,12 @@ class Rdf final : public stage::Stage {
   void save(stage::State& state) const override {
     const auto text = signature();
     state.save("options", std::vector<char>(text.begin(), text.end()));
-    state.save("frames", std::vector<int64_t>{sums_.frames});
+    state.save("frames", std::vector<int64_t>{sums_.frames, sums_.coarse_frames});
     state.save("counts", sums_.counts);
     state.save("expected", sums_.expected);
     state.save("particles", sums_.particles);
     state.save("density", sums_.density);
+    state.save("centres", sums_.centres);
   }
   void restore(stage::State& state) override {
     const auto saved = state.load<char>("options");
@@ -76,11 +77,14 @@ class Rdf final : public stage::Stage {
     if (text != signature())
       throw Error(ErrorCode::Configuration, "saved with other parameters (" + text +
                                                 ") than those of this run (" + signature() + ")");
-    sums_.frames = state.load<int64_t>("frames").at(0);
+    const auto frames = state.load<int64_t>("frames");
+    sums_.frames = frames.at(0);
+    sums_.coarse_frames = frames.at(1);
     sums_.counts = state.load<int64_t>("counts");
     sums_.expected = state.load<double>("expected");
     sums_.particles = state.load<double>("particles");
     sums_.density = state.load<double>("density");
+    sums_.centres = state.load<double>("centres");
   }
 
  private:
@@ -142,7 +146,7 @@ class Rdf final : public stage::Stage {
       const auto& pair = plan_.pairs()[p];
       const auto counts = plan_.counts(pair, sums_.counts, rule_.bins);
       out.column("g_" + pair.name, "", distribution(counts, sums_.expected[p], rule_.cutoff));
-      out.column("n_" + pair.name, "", coordination(counts, sums_.particles[pair.a]));
+      out.column("n_" + pair.name, "", coordination(counts, sums_.centres[pair.a]));
       out.column("count_" + pair.name, "", counts);
     }
     describe(out, length.power(-3).text());
@@ -153,6 +157,8 @@ class Rdf final : public stage::Stage {
     const auto frames = static_cast<double>(sums_.frames);
     std::string absent;
     out.attribute("frames", frames);
+    if (sums_.coarse_frames > 0)
+      out.attribute("coarse_frames", static_cast<double>(sums_.coarse_frames));
     for (size_t s = 0; s < selection_.size(); ++s) {
       const auto& name = selection_.name(s);
       out.attribute("particles_" + name, sums_.particles[s] / frames);

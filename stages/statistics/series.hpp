@@ -3,6 +3,7 @@
 // they make, and their way to and from disk.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <pillion/stage.hpp>
 #include <span>
@@ -10,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "../common/coarse.hpp"
 #include "../common/elements.hpp"
 #include "moments.hpp"
 
@@ -29,6 +31,7 @@ class Series {
   Series(const stage::Setup& setup, const std::string& name, const stage::Value& place)
       : name_(name),
         field_(setup.field(name, place)),
+        mesh_(field_.mesh),
         components_(components_of(field_)),
         input_(setup.input(stage::Input::as_shared({name}))) {}
 
@@ -46,12 +49,15 @@ class Series {
   void append(const stage::Step& step, std::vector<Moments> moments) {
     steps_.push_back(step.index());
     times_.push_back(step.time());
+    coarsening_.push_back(one_of(step, mesh_, field_));
     moments_.insert(moments_.end(), moments.begin(), moments.end());
   }
 
   [[nodiscard]] stage::Table table(const stage::Step& step) const {
     stage::Table out("statistics_" + name_, "Statistics of " + name_);
     out.column("step", "", steps_).column("time", step.units("time"), times_);
+    if (std::any_of(coarsening_.begin(), coarsening_.end(), [](int64_t n) { return n > 1; }))
+      out.column("coarsening", "", coarsening_);
     const auto units = step.units(name_);
     for (size_t p = 0; p < components_.size(); ++p) add_columns(out, p, units);
     return out;
@@ -60,11 +66,13 @@ class Series {
   void save(const stage::State& state) const {
     state.save(name_ + "_steps", steps_);
     state.save(name_ + "_times", times_);
+    state.save(name_ + "_coarsening", coarsening_);
     state.save(name_ + "_moments", moments_);
   }
   void restore(const stage::State& state) {
     steps_ = state.load<int64_t>(name_ + "_steps");
     times_ = state.load<double>(name_ + "_times");
+    coarsening_ = state.load<int64_t>(name_ + "_coarsening");
     moments_ = state.load<Moments>(name_ + "_moments");
     if (moments_.size() != steps_.size() * components_.size())
       throw Error(ErrorCode::Configuration,
@@ -100,10 +108,12 @@ class Series {
 
   std::string name_;
   pillion_field_description field_;
+  std::string mesh_;
   std::vector<int32_t> components_;
   int32_t input_;
   std::vector<int64_t> steps_;
   std::vector<double> times_;
+  std::vector<int64_t> coarsening_;  ///< of how many values each row saw one
   std::vector<Moments> moments_;
 };
 

@@ -105,8 +105,9 @@ def test_wait_ends_at_its_deadline(build, tmp_path):
     ended_well(process, 3)
     _, analyses = report(tmp_path)
     a = analyses["a"]
-    assert a["publications"] + a["dropped"] == 11
-    assert a["dropped"] >= 6
+    # Who has waited in vain once does not wait again until something has been finished.
+    assert a["publications"] + a["dropped"] + a["skipped"] == 11
+    assert a["dropped"] >= 1
     assert a["seconds"]["stall"]["max"] < 10 * 0.1 + 0.5
 
 

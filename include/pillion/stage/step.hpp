@@ -3,6 +3,7 @@
 // sink for products.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <pillion/stage/block.hpp>
 #include <pillion/stage/host.hpp>
@@ -31,6 +32,18 @@ class Step {
     pillion_domain domain{};
     check(host_, host_->domain(work_, mesh.c_str(), &domain));
     return domain;
+  }
+
+  /// How coarse the publication is: the factor by which each axis of a uniform mesh is coarser,
+  /// cell i being cell i * factor of the mesh as described, or of how many particles one is there.
+  /// 1 if it is whole.
+  [[nodiscard]] int32_t coarsening(const std::string& mesh) const {
+    // Hosts that do not know the word never coarsen.
+    constexpr size_t end = offsetof(pillion_stage_host, coarsening) + sizeof host_->coarsening;
+    if (host_->size < end) return 1;
+    const int32_t factor = host_->coarsening(work_, mesh.c_str());
+    if (factor == 0) throw Error(ErrorCode::Stage, host_->failure());
+    return factor;
   }
 
   [[nodiscard]] int32_t block_count(int32_t input) const {

@@ -77,6 +77,92 @@ TEST_CASE("sidecars may come from the launch instead of the file") {
         std::string::npos);
 }
 
+TEST_CASE("with sidecars of any kind, stages run there") {
+  for (const char* sidecars : {"{ranks: 1}", "{per_node: 1}", "{job: separate}"}) {
+    const auto c =
+        read(head + "sidecars: " + sidecars + "\nanalyses: {a: {stages: [{one: {}}]}}\n");
+    CAPTURE(sidecars);
+    CHECK(c.analyses[0].in_sidecars());
+  }
+}
+
+TEST_CASE("a run has a name, its own or that of its output folder") {
+  const std::string most(60, 'x');
+  CHECK(read("run: md_2.a-b\nanalyses: {}\n").run == "md_2.a-b");
+  CHECK(read("run: " + most + "\nanalyses: {}\n").run == most);
+  CHECK(error_of("run: x" + most + "\nanalyses: {}\n").find("f:1: ") == 0);
+  const std::pair<std::string, std::string> outputs[] = {
+      {"results", "results"},
+      {"/scratch/me/out-1", "out-1"},
+      {"out/", "out"},
+      {"a/b/../c/./", "c"},
+      {"my run, b", "my_run__b"},
+      {".", "run"},
+      {"..", "run"},
+      {"/", "run"},
+      {"a/..", "run"},
+      {"-v", "_v"},
+      {".hidden", "_hidden"},
+      {"é", "__"},
+      {most + "yz", most},
+  };
+  for (const auto& [output, name] : outputs) {
+    CAPTURE(output);
+    CHECK(read("output: '" + output + "'\nanalyses: {}\n").run == name);
+  }
+  CHECK(read("analyses: {}\n").run == "results");
+}
+
+namespace {
+
+std::deque<AnalysisSpec> read_guest(const std::string& text) {
+  const auto run = read(head + "sidecars: {per_node: 1}\nanalyses: {a: {stages: [{one: {}}]}}\n");
+  return read_guest_analyses(text, "g", {{"n", "7"}}, run.catalogue, run.analyses);
+}
+
+}  // namespace
+
+TEST_CASE("a guest brings analyses, all of whose stages run in it") {
+  const auto added = read_guest(
+      "parameters: {n: 5, m: 2}\n"
+      "analyses:\n"
+      "  b: {every: $n steps, when: max(density) > $m, stages: [{one: {}}, {two: {at: sidecar}}]}\n"
+      "  c: {stages: [{one: }]}\n");
+  REQUIRE(added.size() == 2);
+  CHECK(added[0].name == "b");
+  CHECK(added[0].every.steps == 7);
+  CHECK(added[0].when->text() == "max(density) > 2");
+  CHECK(added[0].stages.size() == 2);
+  CHECK(added[0].cut() == 0);
+  CHECK(added[1].in_sidecars());
+}
+
+TEST_CASE("what a guest may not say is pointed at") {
+  const std::pair<const char*, const char*> mistakes[] = {
+      {"output: x\nanalyses: {b: {stages: [{s: }]}}\n", "g:1: 'output' is the run's to say"},
+      {"analyses: {b: {stages: [{s: }]}}\nsidecars: {ranks: 1}\n", "g:2: 'sidecars' is the run's"},
+      {"analysis: {}\n", "lacks 'analyses'; is 'analysis' meant to be it?"},
+      {"analyses: {b: {stages: [{s: }]}}\nextra: 1\n", "'extra'"},
+      {"analyses: {}\n", "at least one analysis"},
+      {"analyses: {b: {stages: [{s: {at: simulation}}]}}\n", "run in the guest; leave out 'at'"},
+      {"analyses: {b: {stages: [{s: }, {t: {at: simulation}}]}}\n", "run in the guest"},
+      {"analyses:\n  b: {stages: [{s: }]}\n  a: {stages: [{s: }]}\n",
+       "g:3: the run has an analysis 'a' already"},
+      {"analyses: {b: {when: max(dens) > 1, stages: [{s: }]}}\n", "unknown field 'dens'"},
+  };
+  for (const auto& [text, expected] : mistakes) {
+    CAPTURE(text);
+    std::string error = "no error";
+    try {
+      read_guest(text);
+    } catch (const Error& e) {
+      error = e.what();
+    }
+    CAPTURE(error);
+    CHECK(error.find(expected) != std::string::npos);
+  }
+}
+
 TEST_CASE("mistakes are pointed at") {
   const std::pair<const char*, const char*> mistakes[] = {
       {"analysis: {}\n", "the configuration lacks 'analyses'; is 'analysis' meant to be it?"},
@@ -91,9 +177,10 @@ TEST_CASE("mistakes are pointed at") {
        "simulation}}]}}\n",
        "stages in the simulation come first"},
       {"sidecars: {ranks: -1}\nanalyses: {}\n", "cannot be -1"},
-      {"sidecars: {per_node: 1}\nanalyses: {}\n", "reserved for a later version"},
-      {"sidecars: {ranks: 1, when_full: spill}\nanalyses: {}\n", "reserved for a later version"},
       {"sidecars: {ranks: 1, memory: lots}\nanalyses: {}\n", "expected a number of bytes"},
+      {"run: a/b\nanalyses: {}\n", "'a/b' cannot name a run; use at most 60 letters"},
+      {"run: -a\nanalyses: {}\n", "'-a' cannot name a run"},
+      {"run: ..\nanalyses: {}\n", "'..' cannot name a run"},
       {"analyses: {a: {when: max(dens) > 1, stages: [{s: {}}]}}\n", "unknown field 'dens'"},
       {"analyses: [1]\n", "'analyses' must be a map"},
   };

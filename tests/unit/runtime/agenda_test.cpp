@@ -8,8 +8,8 @@ using namespace pillion::runtime;
 
 namespace {
 
-std::vector<model::AnalysisSpec> analyses() {
-  std::vector<model::AnalysisSpec> out(2);
+std::deque<model::AnalysisSpec> analyses() {
+  std::deque<model::AnalysisSpec> out(2);
   out[0].every = {.steps = 5, .interval = 0};
   out[1].every = {.steps = 1, .interval = 0.5};
   return out;
@@ -56,4 +56,45 @@ TEST_CASE("a run that resumes knows the steps before, and goes on as if it had n
     whole.offer(step, time);
     resumed.offer(step, time);
   }
+}
+
+TEST_CASE(
+    "an analysis that joins is due when its schedule next says so, and others notice nothing") {
+  // Brute force: a schedule in time is due at the first step at or after each multiple.
+  for (int64_t joined = 0; joined < 60; ++joined) {
+    CAPTURE(joined);
+    auto specs = analyses();
+    const auto before = analyses();
+    Agenda agenda(specs), alone(before);
+    const auto offer = [](Agenda& to, int64_t step, double time) {
+      const auto due = to.idle(step, time) ? std::vector<size_t>{} : to.scheduled(step, time);
+      to.idle(step, time) ? to.offer_idle(step) : to.offer(step, time);
+      return due;
+    };
+    for (int64_t step = 1; step <= 200; ++step) {
+      const double time = static_cast<double>(step) * 0.03;
+      if (step == joined + 1) {
+        for (int k = 0; k < 2; ++k) specs.emplace_back();
+        specs[2].every = {.steps = 7, .interval = 0};
+        specs[3].every = {.steps = 1, .interval = 0.25};
+        agenda.extend(static_cast<double>(joined) * 0.03);
+      }
+      auto expected = offer(alone, step, time);
+      if (step > joined && step % 7 == 0) expected.push_back(2);
+      const auto multiples = [](int64_t s) { return s * 3 / 25; };
+      if (step > std::max<int64_t>(joined, 1) && multiples(step) > multiples(step - 1))
+        expected.push_back(3);
+      CAPTURE(step);
+      CHECK(offer(agenda, step, time) == expected);
+    }
+  }
+}
+
+TEST_CASE("an analysis may join before the first step") {
+  auto specs = analyses();
+  Agenda agenda(specs);
+  specs.emplace_back();
+  agenda.extend(0);
+  CHECK_FALSE(agenda.idle(3, 0.7));
+  CHECK(agenda.scheduled(3, 0.7) == std::vector<size_t>{2});
 }

@@ -6,10 +6,27 @@
 using namespace pillion;
 using namespace pillion::runtime;
 
-TEST_CASE("only the policy skip skips, and only if some rank was full") {
-  CHECK(skip(model::WhenFull::Skip, {.full = true, .disabled = {}}));
-  CHECK_FALSE(skip(model::WhenFull::Skip, {.full = false, .disabled = {}}));
-  CHECK_FALSE(skip(model::WhenFull::Wait, {.full = true, .disabled = {}}));
+using model::WhenFull;
+
+TEST_CASE("what is done with a publication depends on how all ranks stood before") {
+  CHECK(decide(WhenFull::Skip, {.full = true}).skip);
+  CHECK_FALSE(decide(WhenFull::Skip, {}).skip);
+  CHECK_FALSE(decide(WhenFull::Wait, {.full = true}).skip);
+  CHECK_FALSE(decide(WhenFull::Spill, {.full = true}).skip);
+  const auto coarse = decide(WhenFull::Coarsen, {.full = true, .level = 3});
+  CHECK_FALSE(coarse.skip);
+  CHECK(coarse.level == 3);
+  CHECK(decide(WhenFull::Coarsen, {.full = true, .level = 1000}).skip);
+  CHECK(decide(WhenFull::Coarsen, {.full = false, .level = 3}).level == 0);
+  for (const auto policy : {WhenFull::Skip, WhenFull::Wait, WhenFull::Spill, WhenFull::Coarsen})
+    CHECK(decide(policy, {.full = true, .blocked = true}).skip);
+}
+
+TEST_CASE("ranks look for newcomers about twice a second") {
+  CHECK(steps_to_next_look(0) == 1);
+  CHECK(steps_to_next_look(10) == 1);
+  CHECK(steps_to_next_look(0.01) == 50);
+  CHECK(steps_to_next_look(1e-12) == 100000);
 }
 
 TEST_CASE("a standing is known one publication later; disabled analyses stay so") {
@@ -18,7 +35,16 @@ TEST_CASE("a standing is known one publication later; disabled analyses stay so"
   CHECK_FALSE(consensus.settle().full);
   consensus.start({.full = true, .disabled = {2}});
   CHECK(consensus.settle().full);
-  consensus.start({.full = false, .disabled = {}});
+  consensus.start({.full = false});
   CHECK_FALSE(consensus.settle().full);
-  CHECK(consensus.settle().disabled == std::set<int32_t>{2});
+}
+
+TEST_CASE("a guest is ready when all ranks say so, gone when one does, and this is heard once") {
+  const comm::Communicator world(MPI_COMM_WORLD);
+  Consensus consensus(world, 0);
+  consensus.start({.ready = {false, true, false}, .deserted = {true, false, false}});
+  const auto heard = consensus.settle();
+  CHECK(heard.ready == std::array{false, true, false});
+  CHECK(heard.deserted == std::array{true, false, false});
+  CHECK(consensus.settle().ready == std::array{false, false, false});
 }

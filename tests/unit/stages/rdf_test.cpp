@@ -170,16 +170,41 @@ TEST_CASE("frames are weighed by the pairs expected in them") {
   const PairPlan plan(s, {{0, 0, "A_A"}, {0, 1, "A_B"}});
   Averages sums(plan, 2, 2);
   const std::vector<int64_t> counts(plan.class_pairs().size() * 2, 6);
-  sums.add(plan, counts, std::vector<int64_t>{4, 3}, 10, Density::others);
-  sums.add(plan, counts, std::vector<int64_t>{4, 3}, 20, Density::others);
+  sums.add(plan, counts, std::vector<int64_t>{4, 3}, 10, Density::others, 1);
+  sums.add(plan, counts, std::vector<int64_t>{4, 3}, 20, Density::others, 1);
   CHECK(sums.frames == 2);
   CHECK(sums.expected[0] == doctest::Approx(12.0 / 10 + 12.0 / 20));
   CHECK(sums.expected[1] == doctest::Approx(12.0 / 10 + 12.0 / 20));
   CHECK(sums.density[1] == doctest::Approx(3.0 / 10 + 3.0 / 20));
   CHECK(sums.counts == std::vector<int64_t>(4, 12));
   Averages with_self(plan, 2, 2);
-  with_self.add(plan, counts, std::vector<int64_t>{4, 3}, 10, Density::all);
+  with_self.add(plan, counts, std::vector<int64_t>{4, 3}, 10, Density::all, 1);
   CHECK(with_self.expected[0] == doctest::Approx(1.6));
+}
+
+TEST_CASE("a coarse frame tells of the same structure as the whole one") {
+  // Of 400 A and 300 B one in ten is there: a hundredth of the pairs, and of the pairs expected.
+  const Selection s({{"A", {1}}, {"B", {2}}});
+  const PairPlan plan(s, {{0, 1, "A_B"}});
+  Averages whole(plan, 2, 2), coarse(plan, 2, 2), both(plan, 2, 2);
+  const std::vector<int64_t> all = {40000, 90000}, few = {400, 900};
+  const std::vector<int64_t> numbers = {400, 300}, few_numbers = {40, 30};
+  whole.add(plan, all, numbers, 10, Density::others, 1);
+  coarse.add(plan, few, few_numbers, 10, Density::others, 10);
+  both.add(plan, all, numbers, 10, Density::others, 1);
+  both.add(plan, few, few_numbers, 10, Density::others, 10);
+  CHECK(coarse.counts == few);
+  CHECK(coarse.particles == std::vector<double>{40, 30});
+  CHECK(coarse.density == std::vector<double>{4, 3});
+  CHECK(whole.coarse_frames == 0);
+  CHECK(both.coarse_frames == 1);
+  for (const auto* sums : {&coarse, &both})
+    for (const size_t bin : {0u, 1u}) {
+      const auto g = distribution(sums->counts, sums->expected[0], 2);
+      CHECK(g[bin] == doctest::Approx(distribution(all, whole.expected[0], 2)[bin]));
+      const auto n = coordination(sums->counts, sums->centres[0]);
+      CHECK(n[bin] == doctest::Approx(coordination(all, 400)[bin]));
+    }
 }
 
 TEST_CASE("counts as expected give one, and nothing expected gives zero") {

@@ -36,7 +36,7 @@ TEST_CASE("a message decodes to what was encoded, values aligned and in place") 
   head.sequence = 9;
   head.step = 50;
   head.time = 0.25;
-  head.due = {{1, 4}};
+  head.due = {{.analysis = 1, .skipped = 4}};
   head.units = {{"density", "kg"}};
   head.domains["atoms"].hi[1] = 3;
   head.path = "p";

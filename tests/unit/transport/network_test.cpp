@@ -35,7 +35,8 @@ TEST_CASE("messages arrive in order, and the budget holds whatever the receiver 
     for (int r = 0; r < server; ++r) sources.push_back(r);
     NetworkReceiver receiver(world, sources);
     for (int64_t m = 1; m <= messages; ++m) {
-      for (const auto& delivery : receiver.next()) {
+      const auto deliveries = receiver.next();
+      for (const auto& delivery : *deliveries) {
         REQUIRE(delivery.size == size);
         CHECK(delivery.data[0] == static_cast<std::byte>(m));
         CHECK(delivery.data[size - 1] == static_cast<std::byte>(delivery.source));

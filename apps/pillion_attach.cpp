@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Attaches sidecars to a run that goes on:
+//   pillion-attach                        lists the runs of this node
+//   pillion-attach RUN                    works as the run's own sidecar (`job: separate`)
+//   pillion-attach RUN extra.yaml         adds the analyses in extra.yaml to the run
+//   mpirun -n 4 pillion-attach RUN ...    the same with several ranks, one or more per node
+// SIGTERM and SIGINT make it finish the publication at hand and leave in good order.
+#include <mpi.h>
+#include <pillion/attach.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace {
+
+constexpr const char* usage =
+    "usage: pillion-attach [RUN [ANALYSES.yaml]] [--name NAME] [--set NAME=VALUE]...\n"
+    "                      [--wait SECONDS] [--quiet]\n"
+    "  RUN       name or id of a run that goes on here; without it the runs are listed\n"
+    "  ANALYSES  a YAML file with `analyses:` to add to the run\n"
+    "  --name    of these analyses, for their report; default: the file's name\n"
+    "  --set     value of a parameter $NAME of the file\n"
+    "  --wait    how long to wait for the run to be there; default 10\n";
+
+struct Arguments {
+  std::vector<std::string> words;
+  std::vector<std::pair<std::string, std::string>> parameters;
+  std::string name;
+  double patience = 10;
+  bool quiet = false;
+  bool help = false;
+  bool answer = false;
+  bool wrong = false;
+};
+
+void read_parameter(const std::string& text, Arguments& out) {
+  const size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) out.wrong = true;
+  else out.parameters.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+}
+
+Arguments read_arguments(int argc, char** argv) {
+  Arguments out;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    const bool has_value = i + 1 < argc;
+    if (word == "--answer") out.answer = true;
+    else if (word == "--help" || word == "-h") out.help = true;
+    else if (word == "--quiet") out.quiet = true;
+    else if (word == "--name" && has_value) out.name = argv[++i];
+    else if (word == "--wait" && has_value) out.patience = std::atof(argv[++i]);
+    else if (word == "--set" && has_value) read_parameter(argv[++i], out);
+    else if (word.starts_with("--")) out.wrong = true;
+    else out.words.push_back(word);
+  }
+  out.wrong = out.wrong || out.words.size() > 2;
+  return out;
+}
+
+void log(void* context, int32_t level, const char* message) {
+  const bool quiet = *static_cast<const bool*>(context);
+  if (level >= PILLION_LOG_WARNING || (level == PILLION_LOG_INFO && !quiet))
+    std::fprintf(stderr, "pillion-attach: %s\n", message);
+}
+
+void leave(int) { pillion_leave(); }
+
+int list_runs() {
+  const char* runs = pillion_runs();
+  std::fputs(*runs != '\0' ? runs : "no run goes on on this node\n", stdout);
+  return 0;
+}
+
+int attach(const Arguments& arguments) {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  bool quiet = arguments.quiet || rank != 0;
+  pillion_options* options = nullptr;
+  pillion_options_create(&options);
+  pillion_options_set_log(options, log, &quiet);
+  for (const auto& [name, value] : arguments.parameters)
+    pillion_options_set(options, name.c_str(), value.c_str());
+  std::signal(SIGTERM, leave);
+  std::signal(SIGINT, leave);
+  int32_t ending = PILLION_ENDED_CLOSED;
+  const auto status = pillion_attach(
+      arguments.words[0].c_str(), arguments.words.size() > 1 ? arguments.words[1].c_str() : nullptr,
+      arguments.name.empty() ? nullptr : arguments.name.c_str(), arguments.patience, MPI_COMM_WORLD,
+      options, &ending);
+  pillion_options_free(options);
+  if (rank == 0 && status != PILLION_OK)
+    std::fprintf(stderr, "pillion-attach: %s\n", pillion_error_message());
+  if (status != PILLION_OK) return 1;
+  constexpr const char* endings[] = {"the run has ended", "left the run",
+                                     "the simulation is gone; what it had published is finished"};
+  if (!quiet) std::fprintf(stderr, "pillion-attach: %s\n", endings[ending]);
+  return ending == PILLION_ENDED_ALONE ? 3 : 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto arguments = read_arguments(argc, argv);
+  if (arguments.help || arguments.wrong) {
+    std::fputs(usage, arguments.wrong ? stderr : stdout);
+    return arguments.wrong ? 2 : 0;
+  }
+  if (arguments.answer) return pillion_answer(0, 1) == PILLION_OK ? 0 : 1;
+  if (arguments.words.empty()) return list_runs();
+  MPI_Init(&argc, &argv);
+  const int result = attach(arguments);
+  MPI_Finalize();
+  return result;
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Starting other programs from a process that is part of an MPI job. What the MPI library of the
+// job left in the environment is not handed on, or the program would take itself for a rank of it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/bytes.hpp"
+
+namespace pillion::base {
+
+/// Starts a shell command that nobody waits for, in a session of its own. Throws ErrorCode::File if
+/// that cannot be done.
+void start_detached(const std::string& command);
+
+/// Runs a program with `input` on its standard input and returns what it wrote to its standard
+/// output. Throws ErrorCode::File if it cannot be run, fails, or takes longer than `seconds`.
+Bytes run_program(const std::vector<std::string>& words, const Bytes& input, double seconds);
+
+}  // namespace pillion::base

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Subsampling by index along the axes of a grid, by scattered id, or by place in a list.
+#include "model/coarsen.hpp"
+
+#include <cstring>
+
+#include "base/error.hpp"
+#include "base/scatter.hpp"
+
+namespace pillion::model {
+
+namespace {
+
+int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b > 0 ? 1 : 0); }
+
+int64_t bytes_of(const Array& array) { return static_cast<int64_t>(size_of(array.type)); }
+
+const void* element(const Array& array, int64_t offset) {
+  return static_cast<const std::byte*>(array.data) + offset * bytes_of(array);
+}
+
+}  // namespace
+
+int level_for(double ratio) {
+  int level = 0;
+  while (level < max_coarsening && static_cast<double>(int64_t{1} << level) < ratio) ++level;
+  return level;
+}
+
+int64_t coarsening_factor(const Mesh& mesh, int level) {
+  if (level < 0 || level > max_coarsening)
+    base::fail(ErrorCode::Internal, "coarsening level {} of mesh '{}' is not between 0 and {}",
+               level, mesh.name, max_coarsening);
+  // Rounded up, so that never more remains than was asked for.
+  const int64_t doublings = mesh.kind == MeshKind::Uniform ? ceil_div(level, mesh.axes) : level;
+  return int64_t{1} << doublings;
+}
+
+Mesh coarse_mesh(const Mesh& mesh, int level) {
+  const int64_t factor = coarsening_factor(mesh, level);
+  Mesh coarse = mesh;
+  if (mesh.kind != MeshKind::Uniform) return coarse;
+  for (int a = 0; a < mesh.axes; ++a) {
+    const double width = mesh.length[a] / static_cast<double>(mesh.cells[a]);
+    coarse.cells[a] = ceil_div(mesh.cells[a], factor);
+    coarse.periodic[a] = mesh.periodic[a] && mesh.cells[a] % factor == 0;
+    if (factor == 1) continue;
+    coarse.length[a] = width * static_cast<double>(factor * coarse.cells[a]);
+    coarse.origin[a] = mesh.origin[a] - width * static_cast<double>(factor - 1) / 2;
+  }
+  return coarse;
+}
+
+namespace {
+
+Block coarse_box(const Block& fine, int axes, int64_t factor) {
+  Block out{fine.number, fine.box, 0, {}};
+  std::array<int64_t, 3> before{};  // cells of each axis before the first that remains
+  for (int a = 0; a < axes; ++a) {
+    out.box.lo[a] = ceil_div(fine.box.lo[a], factor);
+    out.box.hi[a] = ceil_div(fine.box.hi[a], factor);
+    before[a] = out.box.lo[a] * factor - fine.box.lo[a];
+  }
+  out.owned = out.box.volume();
+  for (const auto& [name, array] : fine.arrays) {
+    Array& view = out.arrays[name] = array;
+    int64_t offset = 0;
+    for (int a = 0; a < axes; ++a) {
+      offset += before[a] * array.strides[a];
+      view.strides[a] *= factor;
+    }
+    if (out.owned != 0) view.data = element(array, offset);
+  }
+  return out;
+}
+
+/// Every `factor`-th particle; `seen` counts those of the blocks before.
+Block every_so_many(const Block& fine, int64_t factor, int64_t& seen) {
+  const int64_t first = (factor - seen % factor) % factor, count = fine.box.extent(0);
+  const auto remaining = [&](int64_t of) { return of > first ? ceil_div(of - first, factor) : 0; };
+  seen += count;
+  Block out{fine.number, {{0, 0, 0}, {remaining(count), 1, 1}}, remaining(fine.owned), {}};
+  for (const auto& [name, array] : fine.arrays) {
+    Array& view = out.arrays[name] = array;
+    view.strides[0] *= factor;
+    if (first < count) view.data = element(array, first * array.strides[0]);
+  }
+  return out;
+}
+
+int64_t integer_at(const Array& array, int64_t index) {
+  const void* at = element(array, index * array.strides[0]);
+  return array.type == ElementType::Int32 ? *static_cast<const int32_t*>(at)
+                                          : *static_cast<const int64_t*>(at);
+}
+
+/// Indices of the particles that remain. The first bits of the scattered key decide, for ranks are
+/// given particles by its remainder: those with the same last bits may all have one owner.
+std::vector<int64_t> remaining_by(const Array& key, int64_t count, int level) {
+  std::vector<int64_t> out;
+  for (int64_t i = 0; i < count; ++i)
+    if (base::scatter(integer_at(key, i)) >> (64 - level) == 0) out.push_back(i);
+  return out;
+}
+
+Array gather(const Array& array, const std::vector<int64_t>& indices, MeshBlocks& owner) {
+  const auto size = static_cast<size_t>(bytes_of(array));
+  const auto components = static_cast<size_t>(array.components);
+  const bool together = array.components == 1 || array.strides[3] == 1;
+  const size_t pieces = together ? 1 : components, piece = together ? size * components : size;
+  auto memory = std::make_shared<base::Bytes>(indices.size() * components * size + 1);
+  std::byte* to = memory->data();
+  for (const int64_t i : indices)
+    for (size_t c = 0; c < pieces; ++c, to += piece) {
+      const auto component = static_cast<int64_t>(c);
+      std::memcpy(to, element(array, i * array.strides[0] + component * array.strides[3]), piece);
+    }
+  const Array out{memory->data(), array.type, array.components, {array.components, 0, 0, 1}};
+  owner.keep.push_back(std::move(memory));
+  return out;
+}
+
+Block by_key(const Block& fine, const Array& key, int level, MeshBlocks& owner) {
+  const auto indices = remaining_by(key, fine.box.extent(0), level);
+  Block out{fine.number, {{0, 0, 0}, {static_cast<int64_t>(indices.size()), 1, 1}}, 0, {}};
+  for (const int64_t i : indices) out.owned += i < fine.owned ? 1 : 0;
+  for (const auto& [name, array] : fine.arrays) out.arrays[name] = gather(array, indices, owner);
+  return out;
+}
+
+const Array* find_key(const Block& block, const std::string& name) {
+  const auto at = block.arrays.find(name);
+  if (at == block.arrays.end() || at->second.components != 1) return nullptr;
+  const auto type = at->second.type;
+  return type == ElementType::Int32 || type == ElementType::Int64 ? &at->second : nullptr;
+}
+
+}  // namespace
+
+MeshBlocks coarsen(const MeshBlocks& fine, const Mesh& mesh, int level, const std::string& key) {
+  const int64_t factor = coarsening_factor(mesh, level);
+  if (factor == 1) return fine;
+  MeshBlocks out{.blocks = {}, .keep = fine.keep};
+  int64_t seen = 0;
+  for (const auto& block : fine.blocks) {
+    const Array* keys = mesh.kind == MeshKind::Uniform ? nullptr : find_key(block, key);
+    if (mesh.kind == MeshKind::Uniform) out.blocks.push_back(coarse_box(block, mesh.axes, factor));
+    else if (keys != nullptr) out.blocks.push_back(by_key(block, *keys, level, out));
+    else out.blocks.push_back(every_so_many(block, factor, seen));
+  }
+  return out;
+}
+
+}  // namespace pillion::model

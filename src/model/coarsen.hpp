@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Power-of-two subsamples: what is published, rather than nothing, where there is no room for all.
+// At level k about one of 2^k values remains. Which ones depends on global indices or on ids alone,
+// so the parts of all ranks make the coarse whole, whatever the decomposition, and every level
+// contains the next one.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "model/block.hpp"
+#include "model/catalogue.hpp"
+
+namespace pillion::model {
+
+constexpr int max_coarsening = 12;
+
+/// The smallest level at which what is published shrinks by `ratio`; at most max_coarsening.
+int level_for(double ratio);
+
+/// What a level means on a mesh: by how much each axis of a uniform mesh is coarser, or of how many
+/// particles one remains. 1 at level 0. Throws if there is no such level.
+int64_t coarsening_factor(const Mesh& mesh, int level);
+
+/// The mesh of coarse blocks. The cells that remain are those whose index is a multiple of the
+/// factor; the cells of the coarse mesh are wider by the factor, with these at their centres. An
+/// axis that the factor does not divide is periodic no more. Particles: the mesh itself.
+Mesh coarse_mesh(const Mesh& mesh, int level);
+
+/// What remains of one rank's blocks: as many blocks, empty ones included. Boxes are in coarse
+/// indices, and arrays are strided views of the memory of `fine`. Particles whose block has the
+/// scalar integer field `key` remain or go by it, the same ones at every step, and are gathered
+/// into memory of their own; of others every factor-th of the rank's remains, as a view.
+MeshBlocks coarsen(const MeshBlocks& fine, const Mesh& mesh, int level, const std::string& key);
+
+}  // namespace pillion::model

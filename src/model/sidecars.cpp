@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reading `sidecars:`, and refusing what contradicts itself.
+#include "model/sidecars.hpp"
+
+#include "base/text.hpp"
+
+namespace pillion::model {
+
+using base::Reader;
+using base::Value;
+
+const char* name_of(WhenFull policy) {
+  switch (policy) {
+    case WhenFull::Skip: return "skip";
+    case WhenFull::Wait: return "wait";
+    case WhenFull::Coarsen: return "coarsen";
+    case WhenFull::Spill: return "spill";
+  }
+  return "unknown";
+}
+
+const char* name_of(Job job) { return job == Job::Same ? "same" : "separate"; }
+
+namespace {
+
+WhenFull read_policy(const Value& value) {
+  const std::string& text = value.as_text();
+  for (const auto policy : {WhenFull::Skip, WhenFull::Wait, WhenFull::Coarsen, WhenFull::Spill})
+    if (text == name_of(policy)) return policy;
+  value.fail(fmt::format("unknown policy '{}'{}", text,
+                         base::suggestion(text, {"skip", "wait", "coarsen", "spill"})));
+}
+
+Job read_job(const Value& value) {
+  const std::string& text = value.as_text();
+  for (const auto job : {Job::Same, Job::Separate})
+    if (text == name_of(job)) return job;
+  value.fail(fmt::format("unknown job '{}'{}", text, base::suggestion(text, {"same", "separate"})));
+}
+
+int64_t read_count(const Value& value, const char* what) {
+  const int64_t count = value.as_integer();
+  if (count < 0)
+    value.fail(fmt::format("the number of {} cannot be {}; 0 means none", what, count));
+  return count;
+}
+
+void refuse_nodes(Reader& reader) {
+  if (const Value* nodes = reader.find("nodes"))
+    nodes->fail(
+        "'sidecars: {nodes: ...}' is reserved for a later version; use 'per_node: K' for K "
+        "sidecars on every node, or 'ranks: N' and start them on nodes of their own");
+}
+
+void read_counts(Reader& reader, SidecarSpec& spec) {
+  const Value* ranks = reader.find("ranks");
+  const Value* per_node = reader.find("per_node");
+  if (ranks != nullptr) spec.ranks = read_count(*ranks, "sidecar ranks");
+  if (per_node != nullptr) spec.per_node = read_count(*per_node, "sidecars per node");
+  if (spec.ranks > 0 && spec.per_node > 0)
+    per_node->fail(
+        fmt::format("'per_node: {}' and 'ranks: {}' exclude each other; 'per_node' counts sidecars "
+                    "on every node, 'ranks' those of the whole run: keep one of them",
+                    spec.per_node, spec.ranks));
+  if (spec.job != Job::Separate) return;
+  if (spec.ranks > 0)
+    ranks->fail(
+        fmt::format("'ranks: {}' and 'job: separate' exclude each other; separate sidecars attach "
+                    "on the nodes of the simulation: say 'per_node: K', or leave out 'job'",
+                    spec.ranks));
+  if (per_node == nullptr) spec.per_node = 1;
+  if (spec.per_node == 0)
+    per_node->fail(
+        "'per_node: 0' and 'job: separate' exclude each other; say how many sidecars are to "
+        "attach on every node, or leave out 'per_node' for 1");
+}
+
+void read_separate(Reader& reader, SidecarSpec& spec) {
+  const Value* restart = reader.find("restart");
+  const Value* launch = reader.find("launch");
+  const Value* first = restart != nullptr ? restart : launch;
+  if (first != nullptr && spec.job != Job::Separate)
+    first->fail(
+        fmt::format("'{}: {}' is for separate sidecars only; add 'job: separate' or leave "
+                    "it out",
+                    first == restart ? "restart" : "launch", first->text));
+  if (restart != nullptr) spec.restart = read_count(*restart, "restarts");
+  if (launch != nullptr) spec.launch = launch->as_text();
+}
+
+void read_spill(Reader& reader, SidecarSpec& spec) {
+  const Value* spill = reader.find("spill");
+  if (spill == nullptr) return;
+  if (spec.when_full != WhenFull::Spill)
+    spill->fail(
+        fmt::format("'spill' is for 'when_full: spill' only, but the policy is '{}'; change the "
+                    "one or leave out the other",
+                    name_of(spec.when_full)));
+  Reader inner(*spill, "'spill'");
+  if (const Value* folder = inner.find("folder")) spec.spill_folder = folder->as_text();
+  if (const Value* limit = inner.find("limit")) {
+    spec.spill_limit = limit->as_bytes();
+    if (spec.spill_limit == 0)
+      limit->fail("'limit: 0' leaves no room for a spill; use 'when_full: skip', or say how much");
+  }
+  inner.finish();
+}
+
+}  // namespace
+
+SidecarSpec read_sidecars(const Value& value) {
+  SidecarSpec spec;
+  Reader reader(value, "'sidecars'");
+  refuse_nodes(reader);
+  if (const Value* job = reader.find("job")) spec.job = read_job(*job);
+  read_counts(reader, spec);
+  if (const Value* memory = reader.find("memory")) spec.memory = memory->as_bytes();
+  if (const Value* policy = reader.find("when_full")) spec.when_full = read_policy(*policy);
+  if (const Value* deadline = reader.find("deadline")) spec.deadline = deadline->as_seconds();
+  read_separate(reader, spec);
+  read_spill(reader, spec);
+  reader.finish();
+  return spec;
+}
+
+void settle_sidecars(SidecarSpec& spec, int64_t wanted, const Value& root) {
+  if (spec.job == Job::Separate && wanted != 0)
+    root.fail(
+        fmt::format("{} ranks were started as sidecars, but the file says 'job: separate'; attach "
+                    "sidecars with a job of their own, or leave out 'job'",
+                    wanted));
+  if (spec.through_node()) return;
+  if (spec.ranks == 0) spec.ranks = wanted;
+  if (wanted != 0 && spec.ranks != wanted)
+    root.fail(fmt::format(
+        "{} ranks were started as sidecars, but the file says 'sidecars: {{ranks: {}}}'", wanted,
+        spec.ranks));
+  if (spec.ranks > 0 && spec.when_full == WhenFull::Spill)
+    root.find("sidecars")
+        ->find("when_full")
+        ->fail(
+            "'when_full: spill' needs sidecars on the simulation's nodes; use 'per_node: K' or "
+            "'job: "
+            "separate' instead of 'ranks', or another policy");
+}
+
+}  // namespace pillion::model

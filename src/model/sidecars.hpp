@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The sidecars that a configuration wants: how many, where, and what they may cost.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/value.hpp"
+
+namespace pillion::model {
+
+/// What happens when sidecars cannot keep up.
+enum class WhenFull { Skip, Wait, Coarsen, Spill };
+const char* name_of(WhenFull policy);
+
+/// Whether sidecars are ranks of the simulation's MPI job or attach from jobs of their own.
+enum class Job { Same, Separate };
+const char* name_of(Job job);
+
+struct SidecarSpec {
+  int64_t ranks = 0;  ///< of the same job, over the network
+  /// Over node memory: ranks of the same job on every node, or, with Job::Separate, how many are
+  /// expected to attach there.
+  int64_t per_node = 0;
+  Job job = Job::Same;
+  int64_t memory = int64_t{256} << 20;  ///< bytes of publications in flight per node
+  WhenFull when_full = WhenFull::Skip;
+  double deadline = 60;      ///< seconds that `wait`, and the end with Job::Separate, wait at most
+  int64_t restart = 0;       ///< how often dead separate sidecars are started again
+  std::string launch;        ///< the command that starts them; "" if Pillion is to choose
+  std::string spill_folder;  ///< "" for the environment's
+  int64_t spill_limit = int64_t{10} << 30;  ///< bytes per node
+
+  /// Whether there are sidecars of any kind.
+  [[nodiscard]] bool any() const { return ranks > 0 || through_node(); }
+  /// Whether publications go through node memory.
+  [[nodiscard]] bool through_node() const { return per_node > 0 || job == Job::Separate; }
+};
+
+/// Reads `sidecars:`. Throws a configuration error for keys that exclude each other.
+SidecarSpec read_sidecars(const base::Value& value);
+
+/// Settles how many sidecars there are, given that the launch started `wanted` ranks as sidecars (0
+/// if it left the choice to the file). Throws a configuration error at `root`, the whole file.
+void settle_sidecars(SidecarSpec& spec, int64_t wanted, const base::Value& root);
+
+}  // namespace pillion::model

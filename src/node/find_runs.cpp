@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Finding runs: files without a name that processes of this user hold open in /dev/shm, and whose
+// header says that they are a run's. There is no list that could be out of date or left behind.
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "node/segment.hpp"
+
+namespace pillion::node {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::optional<int> number_in(const std::string& text) {
+  int number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return {};
+  return number;
+}
+
+bool is_nameless_shared_file(const fs::path& link) {
+  std::error_code error;
+  const std::string target = fs::read_symlink(link, error).string();
+  return !error && target.starts_with(std::string(memory_folder) + "/#") &&
+         target.ends_with(" (deleted)");
+}
+
+void look_at(int number, int descriptor, std::vector<Found>& found) {
+  try {
+    const auto segment = Segment::open(static_cast<Token>(number), descriptor);
+    const Found one{segment.maker(), descriptor, segment.identity()};
+    for (int l = 0; l < segment.lanes(); ++l)
+      if (segment.lane(l).writer == 0) return;  // it is only just being made
+    // Sidecars of an ended run may still hold it; the maker's own descriptor is the one to use.
+    if (number_of(one.process) == number && is_alive(one.process)) found.push_back(one);
+  } catch (const Error&) {
+    // Somebody else's file, or a process that has just ended.
+  }
+}
+
+void look_at_process(int number, const fs::path& folder, std::vector<Found>& found) {
+  std::error_code error;
+  for (fs::directory_iterator at(folder / "fd", error), end; !error && at != end;
+       at.increment(error)) {
+    const auto descriptor = number_in(at->path().filename().string());
+    if (descriptor && is_nameless_shared_file(at->path())) look_at(number, *descriptor, found);
+  }
+}
+
+}  // namespace
+
+std::vector<Found> find_runs() {
+  std::vector<Found> found;
+  std::error_code error;
+  for (fs::directory_iterator at("/proc", error), end; !error && at != end; at.increment(error))
+    if (const auto number = number_in(at->path().filename().string()))
+      look_at_process(*number, at->path(), found);
+  std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) {
+    return std::pair(a.identity.run, a.identity.node) < std::pair(b.identity.run, b.identity.node);
+  });
+  found.erase(std::unique(found.begin(), found.end(),
+                          [](const Found& a, const Found& b) {
+                            return a.identity.run == b.identity.run &&
+                                   a.identity.node == b.identity.node;
+                          }),
+              found.end());
+  return found;
+}
+
+}  // namespace pillion::node

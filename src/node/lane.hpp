@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A lane carries the messages of one simulation rank to the sidecars of its node: a counter of what
+// was published, a ring of records that say where each message's bytes are, and seats for those
+// who read. Every word has one writer, nothing is ever locked, and each side may die at any point.
+// protocol.pml models what is here, and is checked by the test suite.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <optional>
+
+#include "node/arena.hpp"
+#include "node/futex.hpp"
+#include "node/process.hpp"
+
+namespace pillion::node {
+
+constexpr int seat_count = 4;
+constexpr int home = 0;  ///< the seat of the run's own sidecars; the others are for guests
+constexpr int64_t record_count = 1024;
+constexpr int64_t most_analyses = 256;
+
+using Count = std::atomic<int64_t>;
+static_assert(Count::is_always_lock_free);
+
+/// Messages finished by all holders of a seat so far, and how many of these were begun with by one
+/// that died and so are lost; in one word, so that no death can come between the two.
+using Progress = uint64_t;
+constexpr int lost_bits = 20;
+constexpr Progress progress_of(int64_t done, int64_t lost) {
+  return static_cast<Progress>(done) << lost_bits | static_cast<Progress>(lost);
+}
+constexpr int64_t done_in(Progress p) { return static_cast<int64_t>(p >> lost_bits); }
+constexpr int64_t lost_in(Progress p) {
+  return static_cast<int64_t>(p & ((Progress{1} << lost_bits) - 1));
+}
+
+/// Where the bytes of a message are: in the segment, or in the lane's spill file.
+struct Record {
+  uint64_t offset = 0;
+  uint64_t size = 0;
+  uint32_t spilled = 0;
+  uint32_t reserved = 0;
+};
+
+enum class SeatState : uint32_t {
+  Free = 0,
+  Claimed = 1,  ///< a guest has sat down
+  Ready = 2,    ///< and wants to be given messages
+  Active = 3,   ///< the simulation gives it messages
+  Leaving = 4   ///< the guest wants no more
+};
+
+/// What the holder of a seat and the simulation tell each other. The home seat is always in use,
+/// whoever holds it, so that messages wait for a sidecar that comes late or anew.
+struct SeatWords {
+  // written by the holder, but for clearing
+  alignas(64) std::atomic<Token> holder;
+  std::atomic<SeatState> state;
+  Word asleep;                     ///< the holder sleeps on the lane's call
+  Count begun;                     ///< messages it has begun with
+  std::atomic<Progress> progress;  ///< messages it has finished, and those that were lost
+  std::atomic<int32_t> base;       ///< what the run calls the guest's analysis 0
+  std::array<std::atomic<uint64_t>, most_analyses / 64> disabled;
+  std::array<std::atomic<uint32_t>, most_analyses> over;  ///< publications finished or lost
+  std::array<char, 256> failure;  ///< of the last checkpoint; empty if there was none
+};
+
+struct LaneWords {
+  // written once, before anyone reads
+  alignas(64) std::atomic<Token> writer;
+  int32_t rank;  ///< of the writer, among simulation ranks
+  int32_t spill_descriptor;
+  uint64_t values_offset, values_size;
+  uint64_t heads_offset, heads_size;
+  // written by the simulation rank
+  alignas(64) Count published;
+  Word call;    ///< changes whenever `published` does
+  Word asleep;  ///< the simulation rank sleeps on the bell
+  Word closed;  ///< no message will follow
+  // written by whoever finishes something
+  alignas(64) Word bell;
+  std::array<SeatWords, seat_count> seats;
+  alignas(64) std::array<Record, record_count> records;
+};
+
+/// The simulation rank's end. One thread uses it.
+class LaneWriter {
+ public:
+  /// `home_in_use`: the run has sidecars of its own, and their messages are kept for them.
+  LaneWriter(LaneWords& words, bool home_in_use);
+
+  /// Offset in the segment for a message's bytes, or nothing if there is no room. Only the last
+  /// reservation counts.
+  std::optional<uint64_t> reserve(size_t size);
+  /// The same in memory that is kept for heads, which are small.
+  std::optional<uint64_t> reserve_head(size_t size);
+  /// Whether a message of that size could be published now.
+  [[nodiscard]] bool fits(size_t size) const;
+  /// Whether a head without values could.
+  [[nodiscard]] bool fits_head() const;
+  /// Publishes a message whose bytes have been written.
+  void publish(const Record& record);
+  /// Says that no message will follow.
+  void close();
+
+  /// Takes note of what readers have finished and of guests that have died or left. Returns the
+  /// number of messages that nobody needs any more.
+  int64_t reclaim();
+  /// Sleeps until a reader has finished something, or at most `patience`.
+  void wait(std::chrono::microseconds patience);
+
+  [[nodiscard]] int64_t published() const { return published_; }
+  [[nodiscard]] int64_t freed() const { return freed_; }
+  [[nodiscard]] const Arena& values() const { return values_; }
+  /// Whether a living process holds the seat.
+  bool is_held(int seat);
+  [[nodiscard]] SeatWords& seat(int number) { return words_.seats[static_cast<size_t>(number)]; }
+  /// Messages that the holder of a seat has finished, and has begun with: whatever stands in memory
+  /// that others may write, never more than there are.
+  [[nodiscard]] int64_t done(int seat) const;
+  [[nodiscard]] int64_t begun(int seat) const;
+  /// Gives a guest that is ready all messages from the next one on.
+  void activate(int seat);
+  /// Whether a guest has sat down and is dead, or wants to leave.
+  bool is_deserted(int seat);
+  /// Frees a guest's seat, now or as soon as its holder is dead or wants to leave.
+  void vacate(int seat) { vacating_[static_cast<size_t>(seat)] = true; }
+
+ private:
+  [[nodiscard]] bool in_use(int seat) const;
+  void clear_deserted();
+  LaneWords& words_;
+  bool home_in_use_;
+  Arena values_, heads_;
+  int64_t published_ = 0;
+  int64_t freed_ = 0;
+  std::array<Watch, seat_count> watches_;
+  std::array<bool, seat_count> vacating_{};
+};
+
+/// A sidecar's end. One thread uses it.
+class LaneReader {
+ public:
+  LaneReader(LaneWords& words, int seat) : words_(words), seat_(seat) {}
+
+  /// Sits down, if nobody who lives holds the seat.
+  bool claim();
+  /// Leaves the seat to others.
+  void leave();
+  /// Whether this process still holds the seat.
+  [[nodiscard]] bool is_mine() const { return seat().holder == me_; }
+
+  /// The number that comes after everything that a holder of this seat has begun with.
+  [[nodiscard]] int64_t begun() const { return seat().begun; }
+  [[nodiscard]] Progress progress() const { return seat().progress; }
+  /// Goes on after what holders before have done.
+  void start_at(Progress progress);
+
+  enum class Next { Message, End, Nothing };
+  /// Waits for message `index`: it is there, or it will never come, or patience ran out.
+  Next wait(int64_t index, std::chrono::microseconds patience);
+  [[nodiscard]] Record record(int64_t index) const;
+  /// Says that message `index` is being read; from here on a successor will not read it again.
+  void begin(int64_t index) { seat().begun = index + 1; }
+  /// Says that message `index` is finished and its bytes may go.
+  void finish(int64_t index);
+
+  [[nodiscard]] SeatWords& seat() const { return words_.seats[static_cast<size_t>(seat_)]; }
+  [[nodiscard]] LaneWords& words() const { return words_; }
+
+ private:
+  void ring();
+  LaneWords& words_;
+  int seat_;
+  Token me_ = 0;
+  Watch writer_;
+};
+
+}  // namespace pillion::node

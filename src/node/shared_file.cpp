@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Files without a name, and how much memory there is for them.
+#include "node/shared_file.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+namespace pillion::node {
+
+Mapping::Mapping(Mapping&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+
+Mapping& Mapping::operator=(Mapping&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+Mapping::~Mapping() {
+  if (data_ != nullptr) munmap(data_, size_);
+}
+
+SharedFile::SharedFile(SharedFile&& other) noexcept
+    : descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+SharedFile& SharedFile::operator=(SharedFile&& other) noexcept {
+  std::swap(descriptor_, other.descriptor_);
+  return *this;
+}
+
+SharedFile::~SharedFile() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+SharedFile SharedFile::make(const std::string& folder, size_t size) {
+  SharedFile file(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (file.descriptor_ < 0)
+    base::fail(ErrorCode::File, "no file for shared memory can be made in {}: {}", folder,
+               std::strerror(errno));
+  if (ftruncate(file.descriptor_, static_cast<off_t>(size)) != 0)
+    base::fail(ErrorCode::File, "a file of {} cannot be made in {}: {}",
+               base::format_bytes(static_cast<int64_t>(size)), folder, std::strerror(errno));
+  return file;
+}
+
+SharedFile SharedFile::open(int number, int descriptor) {
+  const std::string link = "/proc/" + std::to_string(number) + "/fd/" + std::to_string(descriptor);
+  SharedFile file(::open(link.c_str(), O_RDWR | O_CLOEXEC));
+  if (file.descriptor_ < 0)
+    base::fail(ErrorCode::File, "the shared memory of process {} cannot be opened: {}", number,
+               std::strerror(errno));
+  return file;
+}
+
+void SharedFile::reserve(size_t offset, size_t size) const {
+  int result = 0;
+  do result = fallocate(descriptor_, 0, static_cast<off_t>(offset), static_cast<off_t>(size));
+  while (result != 0 && errno == EINTR);
+  if (result != 0)
+    base::fail(ErrorCode::File, "{} of shared memory cannot be had: {}; {} are left in {}",
+               base::format_bytes(static_cast<int64_t>(size)), std::strerror(errno),
+               base::format_bytes(find_room().shared_memory), memory_folder);
+}
+
+void SharedFile::release(size_t offset, size_t size) const noexcept {
+  (void)!fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                   static_cast<off_t>(offset), static_cast<off_t>(size));
+}
+
+// Touching pages one by one later would cost far more than having them mapped at once.
+Mapping SharedFile::map(size_t offset, size_t size, Access access) const {
+  const int protection = access == Access::Write ? PROT_READ | PROT_WRITE : PROT_READ;
+  void* data = mmap(nullptr, size, protection, MAP_SHARED, descriptor_, static_cast<off_t>(offset));
+  if (data == MAP_FAILED)
+    base::fail(ErrorCode::File, "{} of shared memory cannot be mapped: {}",
+               base::format_bytes(static_cast<int64_t>(size)), std::strerror(errno));
+  madvise(data, size, MADV_HUGEPAGE);
+  if (access == Access::Write) madvise(data, size, MADV_POPULATE_WRITE);
+  return {static_cast<std::byte*>(data), size};
+}
+
+size_t whole_pages(size_t size) {
+  static const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  return (size + page - 1) / page * page;
+}
+
+namespace {
+
+constexpr int64_t unlimited = std::numeric_limits<int64_t>::max();
+
+int64_t available_on_node() {
+  std::ifstream file("/proc/meminfo");
+  std::string key;
+  for (int64_t kilobytes = 0; file >> key >> kilobytes; file.ignore(256, '\n'))
+    if (key == "MemAvailable:") return kilobytes * 1024;
+  return unlimited;
+}
+
+/// A number in a file of the control group, or unlimited.
+int64_t limit_in(const std::string& path) {
+  std::ifstream file(path);
+  int64_t value = 0;
+  return file >> value ? value : unlimited;
+}
+
+/// What the job's control group leaves (version 2 of them; older ones are not looked at).
+int64_t available_in_job() {
+  std::ifstream file("/proc/self/cgroup");
+  int64_t least = unlimited;
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with("0::")) continue;
+    for (std::string group = line.substr(3);; group.resize(group.rfind('/'))) {
+      const std::string folder = "/sys/fs/cgroup" + group;
+      const int64_t limit = limit_in(folder + "/memory.max");
+      const int64_t used = limit_in(folder + "/memory.current");
+      if (limit != unlimited && used != unlimited) least = std::min(least, limit - used);
+      if (group.rfind('/') == std::string::npos) break;
+    }
+  }
+  return least;
+}
+
+}  // namespace
+
+Room find_room() {
+  struct statvfs status {};
+  Room room{unlimited, std::min(available_on_node(), available_in_job())};
+  if (statvfs(memory_folder, &status) == 0)
+    room.shared_memory =
+        static_cast<int64_t>(status.f_bavail) * static_cast<int64_t>(status.f_frsize);
+  return room;
+}
+
+void check_room(const Room& room, int64_t wanted, const std::string& purpose) {
+  if (wanted > room.shared_memory)
+    base::fail(ErrorCode::Configuration,
+               "{} of shared memory are needed for {}, but {} has only {} left; ask for less under "
+               "'sidecars: {{memory: ...}}', or have {} made larger",
+               base::format_bytes(wanted), purpose, memory_folder,
+               base::format_bytes(room.shared_memory), memory_folder);
+  if (wanted > room.memory)
+    base::fail(ErrorCode::Configuration,
+               "{} of memory are needed for {}, but this node or job has only {} left; ask for "
+               "less under 'sidecars: {{memory: ...}}'",
+               base::format_bytes(wanted), purpose, base::format_bytes(room.memory));
+}
+
+}  // namespace pillion::node

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Memory that several processes of a node map: a file in /dev/shm that never has a name, so that
+// nothing is left whenever they end, and nobody else can open it. A process of the same user that
+// knows its maker opens it through /proc.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace pillion::node {
+
+/// A stretch of a shared file in this process's memory.
+class Mapping {
+ public:
+  Mapping() = default;
+  Mapping(std::byte* data, size_t size) : data_(data), size_(size) {}
+  Mapping(Mapping&& other) noexcept;
+  Mapping& operator=(Mapping&& other) noexcept;
+  ~Mapping();
+  [[nodiscard]] std::byte* data() const { return data_; }
+  [[nodiscard]] size_t size() const { return size_; }
+
+ private:
+  std::byte* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+class SharedFile {
+ public:
+  SharedFile() = default;
+  /// A new file of `size` bytes without memory behind them. `folder` must be on a file system that
+  /// knows files without a name. Throws ErrorCode::File.
+  static SharedFile make(const std::string& folder, size_t size);
+  /// The file that process `number` has as `descriptor`. Throws ErrorCode::File.
+  static SharedFile open(int number, int descriptor);
+  SharedFile(SharedFile&& other) noexcept;
+  SharedFile& operator=(SharedFile&& other) noexcept;
+  ~SharedFile();
+
+  [[nodiscard]] int descriptor() const { return descriptor_; }
+  /// Puts memory behind a stretch, near the calling core. Throws ErrorCode::File if there is none.
+  void reserve(size_t offset, size_t size) const;
+  /// Gives the memory behind a stretch back; what is read there afterwards is 0.
+  void release(size_t offset, size_t size) const noexcept;
+  enum class Access { Read, Write };
+  /// Maps a stretch whose offset is a multiple of page_size().
+  [[nodiscard]] Mapping map(size_t offset, size_t size, Access access) const;
+
+ private:
+  explicit SharedFile(int descriptor) : descriptor_(descriptor) {}
+  int descriptor_ = -1;
+};
+
+constexpr const char* memory_folder = "/dev/shm";
+
+/// Rounded up to whole pages.
+size_t whole_pages(size_t size);
+
+/// Bytes that may still be taken: in /dev/shm, and of this node's or job's memory.
+struct Room {
+  int64_t shared_memory = 0;
+  int64_t memory = 0;
+};
+Room find_room();
+/// Throws ErrorCode::Configuration with the numbers if `wanted` bytes are not there.
+/// `purpose` ends "... are needed for ".
+void check_room(const Room& room, int64_t wanted, const std::string& purpose);
+
+}  // namespace pillion::node

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Buffers that rotate. Of n buffers sidecars may hold n - 1; if they hold them when the simulation
+// swaps, one more is made, so that a swap never waits. There are never more than n + 1.
+#include "runtime/allocations.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+
+namespace pillion::runtime {
+
+using transport::Lent;
+
+namespace {
+
+constexpr int32_t most_buffers = 16;
+
+bool is_read(const auto& piece) { return piece->last_reader >= 0; }
+
+}  // namespace
+
+std::unique_ptr<Allocations::Piece> Allocations::make(size_t size) const {
+  auto piece = std::make_unique<Piece>();
+  if (segment_ != nullptr) piece->region = segment_->add_region(size);
+  else piece->own = std::make_unique<transport::Buffer>(size);
+  return piece;
+}
+
+void Allocations::release(Piece& piece) const {
+  if (segment_ != nullptr) segment_->remove_region(piece.region);
+}
+
+Allocations::Slot& Allocations::slot(const std::string& field, int32_t block) {
+  const auto at = slots_.find({field, block});
+  if (at == slots_.end())
+    base::fail(ErrorCode::State, "block {} of field '{}' has no memory from pillion_allocate",
+               block, field);
+  return at->second;
+}
+
+void* Allocations::allocate(const std::string& field, int32_t block, size_t size, int32_t buffers) {
+  if (buffers < 2 || buffers > most_buffers)
+    base::fail(ErrorCode::Argument, "{} buffers were asked for; 2 to {} make sense", buffers,
+               most_buffers);
+  if (slots_.contains({field, block}))
+    base::fail(ErrorCode::State,
+               "block {} of field '{}' has memory already; take it back with pillion_unshare first",
+               block, field);
+  Slot slot{.size = size, .wanted = static_cast<size_t>(buffers), .current = 0, .pieces = {}};
+  for (int32_t b = 0; b < buffers; ++b) slot.pieces.push_back(make(size));
+  return (slots_[{field, block}] = std::move(slot)).pieces.front()->data();
+}
+
+void* Allocations::swap(const std::string& field, int32_t block) {
+  Slot& slot = this->slot(field, block);
+  const size_t count = slot.pieces.size();
+  for (size_t step = 1; step < count; ++step) {
+    const size_t next = (slot.current + step) % count;
+    if (is_read(slot.pieces[next])) continue;
+    slot.current = next;
+    return slot.pieces[next]->data();
+  }
+  slot.pieces.push_back(make(slot.size));
+  slot.current = count;
+  return slot.pieces.back()->data();
+}
+
+void Allocations::free(const std::string& field, int32_t block) {
+  const auto at = slots_.find({field, block});
+  if (at == slots_.end()) return;
+  for (auto& piece : at->second.pieces) {
+    if (is_read(piece)) retired_.push_back(std::move(piece));
+    else release(*piece);
+  }
+  slots_.erase(at);
+}
+
+// Beyond n - 1 buffers in sidecars' hands the values are copied instead.
+std::optional<Lent> Allocations::find(const void* data) const {
+  if (segment_ == nullptr) return {};
+  for (const auto& [key, slot] : slots_) {
+    const auto begin = static_cast<const std::byte*>(data);
+    const auto piece = std::find_if(slot.pieces.begin(), slot.pieces.end(), [&](const auto& p) {
+      return begin >= p->data() && begin < p->data() + slot.size;
+    });
+    if (piece == slot.pieces.end()) continue;
+    const auto held = std::count_if(slot.pieces.begin(), slot.pieces.end(),
+                                    [](const auto& p) { return is_read(p); });
+    if (!is_read(*piece) && static_cast<size_t>(held) + 1 >= slot.wanted) return {};
+    asked_.push_back(piece->get());
+    return Lent{(*piece)->region.offset, (*piece)->region.memory.size(),
+                static_cast<uint64_t>(begin - (*piece)->data())};
+  }
+  return {};
+}
+
+void Allocations::lend(int64_t index) {
+  for (auto* piece : asked_) piece->last_reader = index;
+  asked_.clear();
+}
+
+void Allocations::reclaim(int64_t freed) {
+  const auto free_if_read = [&](auto& piece) {
+    if (piece->last_reader < freed) piece->last_reader = -1;
+  };
+  for (auto& [key, slot] : slots_)
+    std::for_each(slot.pieces.begin(), slot.pieces.end(), free_if_read);
+  std::for_each(retired_.begin(), retired_.end(), free_if_read);
+  std::erase_if(retired_, [&](auto& piece) {
+    if (is_read(piece)) return false;
+    release(*piece);
+    return true;
+  });
+}
+
+}  // namespace pillion::runtime

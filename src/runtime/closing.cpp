@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How a simulation rank checkpoints and closes. These wait for sidecars; for those of another job
+// never longer than the deadline.
+#include <algorithm>
+
+#include "comm/agreement.hpp"
+#include "products/whole_file.hpp"
+#include "runtime/report.hpp"
+#include "runtime/simulation_side.hpp"
+
+namespace pillion::runtime {
+
+using transport::Kind;
+
+bool SimulationSide::await_sidecars() {
+  constexpr std::chrono::milliseconds patience{5};
+  const auto& spec = run_.configuration.sidecars;
+  const bool may_die = spec.job == model::Job::Separate;
+  const Stopwatch watch;
+  link_.sender->poll();
+  while (link_.sender->behind() > 0) {
+    launcher_.tend();
+    const bool hopeless = may_die && spec.restart == 0 && !link_.sender->is_served();
+    link_.sender->wait(patience);
+    if (link_.sender->behind() == 0) break;
+    if (hopeless || (may_die && watch.seconds() >= spec.deadline)) return false;
+  }
+  return true;
+}
+
+std::vector<Gaps> SimulationSide::gaps() const {
+  std::vector<Gaps> out;
+  for (size_t a = 0; a < chains_.size(); ++a) out.push_back({agenda_.memory(a).skipped, 0, 0});
+  return out;
+}
+
+// Reductions under way end before anything that every rank does together.
+void SimulationSide::settle_all() {
+  if (link_.sender) (void)meet();
+  for (size_t a = 0; a < triggers_.size(); ++a)
+    if (triggers_[a]) agenda_.memory(a).fired = triggers_[a]->settle(agenda_.memory(a).fired);
+}
+
+void SimulationSide::save_manifest(const std::filesystem::path& folder) const {
+  Manifest manifest{.step = agenda_.last_step(), .time = time_, .analyses = {}};
+  for (size_t a = 0; a < own_analyses_; ++a)
+    if (run_.enabled(a)) manifest.analyses[run_.configuration.analyses[a].name] = agenda_.memory(a);
+  products::write_whole(folder / manifest_name, format_manifest(manifest), true);
+}
+
+void SimulationSide::checkpoint(const std::filesystem::path& path) {
+  const Stopwatch watch;
+  const auto folder = products::aside(path);
+  const bool root = run_.side.rank() == 0;
+  settle_all();
+  comm::together(run_.side, [&] {
+    if (path.filename().empty())
+      base::fail(ErrorCode::Argument, "'{}' cannot name a checkpoint", path.string());
+    if (link_.sender && !link_.sender->fits_head())
+      base::fail(ErrorCode::State, "no checkpoint can be made: the sidecars do not answer");
+    if (!root) return;
+    products::discard_folder_aside(path);
+    products::make_folder(folder);
+  });
+  comm::together(run_.side, [&] { save_chains(run_, chains_, folder, true); });
+  bool answered = true;
+  if (link_.sender) {
+    auto head = head_of(Kind::Checkpoint, agenda_.last_step(), time_);
+    head.path = std::filesystem::absolute(folder).string();
+    send_head(head);
+    answered = await_sidecars();
+  }
+  comm::together(run_.side, [&] {
+    if (!answered)
+      base::fail(ErrorCode::State,
+                 "no checkpoint was made: sidecars did not save their state "
+                 "within the deadline");
+    if (link_.sender && !link_.sender->failure().empty())
+      throw Error(ErrorCode::File,
+                  "sidecars could not save their state: " + link_.sender->failure());
+    if (!root) return;
+    save_manifest(folder);
+    products::put_folder_in_place(path);
+  });
+  watch.end(run_.timeline, "checkpoint", "checkpoint", agenda_.last_step());
+}
+
+// Sidecars of another job write the report, for they know both sides; so they are told what this
+// one has to say. If that does not fit it goes without.
+void SimulationSide::send_end() {
+  auto head = head_of(Kind::End, agenda_.last_step(), time_);
+  for (size_t a = 0; a < chains_.size(); ++a)
+    head.due.push_back(
+        {static_cast<int32_t>(a), 0, agenda_.memory(a).skipped, run_.accounts[a].coarsened});
+  if (link_.node != nullptr) {
+    head.statement = state(run_, outcome());
+    const transport::Encoder encoder(head, {});
+    if (std::byte* to = link_.sender->reserve(encoder.size())) {
+      encoder.encode(to);
+      link_.sender->commit(head.sequence);
+      return;
+    }
+    head.statement.clear();
+  }
+  send_head(head);
+}
+
+void SimulationSide::count_lost() {
+  const int64_t finished = sequence_ - link_.sender->behind();
+  for (const auto& [sequence, due] : outstanding_)
+    if (sequence > finished)
+      for (const size_t a : due)
+        if (a < own_analyses_) ++run_.accounts[a].lost;
+}
+
+void SimulationSide::close() {
+  settle_all();
+  finish_chains(run_, chains_, agenda_.last_step(), time_, gaps(), &Account::simulation_seconds);
+  if (!link_.sender) return;
+  const bool separate = run_.configuration.sidecars.job == model::Job::Separate;
+  const bool own = has_own_sidecars();
+  bool done = own;
+  try {
+    send_end();
+    if (link_.node != nullptr) link_.node->writer().close();
+    done = await_sidecars() && own;
+  } catch (const Error& e) {
+    done = false;
+    run_.log.warn("rank {}: {}", run_.side.rank(), e.what());
+  }
+  if (!separate) return;
+  if (own && !done) count_lost();
+  finished_by_sidecars_ = run_.side.reduced<int32_t>(done ? 1 : 0, comm::Operation::Min) != 0;
+  if (own && !finished_by_sidecars_)
+    run_.warn(
+        "the sidecars had not finished when the simulation ended; if they live, they go on "
+        "and complete the report");
+}
+
+}  // namespace pillion::runtime

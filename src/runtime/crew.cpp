@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Attaching, working, leaving.
+#include "runtime/crew.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "comm/agreement.hpp"
+#include "products/whole_file.hpp"
+#include "runtime/report.hpp"
+
+namespace pillion::runtime {
+
+using comm::together;
+using transport::Announcement;
+using transport::Kind;
+using transport::NodeReceiver;
+
+Crew::Crew(Attach attach, MPI_Comm comm) : attach_(std::move(attach)) {
+  run_.log = attach_.log;
+  run_.started = base::calendar_seconds();
+  run_.world = comm::Communicator(comm);
+  run_.side = comm::Communicator(comm);
+  run_.roles.assign(static_cast<size_t>(run_.side.size()), Role::Sidecar);
+  if (!attach_.leave) attach_.leave = [] { return false; };
+  attachment_ = attach_to(run_.side, attach_.run, attach_.patience);
+  together(run_.side, [&] { configure(); });
+}
+
+void Crew::configure() {
+  word_ = read_word(attachment_.segments.front()->configuration());
+  run_.configuration = word_.configuration(0);
+  auto& output = run_.configuration.output;
+  output = (std::filesystem::path(word_.folder) / output).string();
+  run_.sink = stagehost::Sink(output);
+  if (is_guest()) read_guest_file();
+  else if (run_.configuration.sidecars.job != model::Job::Separate)
+    base::fail(ErrorCode::Placement,
+               "run '{}' has its sidecars in its own job; to add analyses to it, name a file that "
+               "has them",
+               attach_.run);
+  chains_ = make_chains(run_, Role::Sidecar, word_.produced);
+  if (is_guest()) guest_.needs = needed_by(chains_);
+  run_.accounts.resize(chains_.size());
+  run_.disabled.resize(chains_.size());
+  over_.resize(chains_.size());
+}
+
+void Crew::read_guest_file() {
+  guest_.name =
+      attach_.name.empty() ? std::filesystem::path(attach_.analyses).stem().string() : attach_.name;
+  guest_.file = attach_.analyses;
+  guest_.text = products::read_file(attach_.analyses);
+  guest_.parameters = attach_.parameters;
+  run_.configuration.analyses = guest_.analyses(run_.configuration);
+  run_.configuration.text = guest_.text;
+  run_.configuration.parameters = guest_.parameters;
+  word_.produced.clear();
+}
+
+void Crew::sit_down(int seat) {
+  auto receiver = std::make_unique<NodeReceiver>(attachment_.sources, seat, attach_.leave);
+  receiver_ = receiver.get();
+  side_ = std::make_unique<SidecarSide>(run_, std::move(chains_), std::move(receiver));
+  side_->set_call(attach_.leave);
+  side_->set_habit([this](const Announcement& head) { after_each(head); });
+}
+
+bool Crew::claim(bool first, double patience) {
+  const double begin = base::monotonic_seconds();
+  bool claimed = attachment_.is_first != first || receiver_->claim();
+  while (!claimed && base::monotonic_seconds() - begin < patience) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    claimed = receiver_->claim();
+  }
+  return run_.side.reduced<int32_t>(claimed ? 1 : 0, comm::Operation::Min) != 0;
+}
+
+// Whoever has the first lane of the run goes first, so that of two crews one gets all lanes; the
+// ranks of a crew that is dying may hold the others a little longer.
+void Crew::take_home() {
+  constexpr double moment = 2, longer = 20;
+  sit_down(node::home);
+  if (!claim(true, moment) || !claim(false, longer)) {
+    receiver_->leave();
+    base::fail(ErrorCode::State, "run '{}' has its sidecars already", attach_.run);
+  }
+  keepsake_.emplace(run_.configuration.output, word_.run);
+  take_over();
+}
+
+void Crew::take_over() {
+  const auto progress = static_cast<node::Progress>(
+      run_.side.reduced(static_cast<int64_t>(receiver_->progress()), comm::Operation::Max));
+  const int64_t begun = run_.side.reduced(receiver_->begun(), comm::Operation::Max);
+  const int64_t done = node::done_in(progress);
+  std::optional<Keepsake::Content> kept;
+  together(run_.side, [&] { kept = keepsake_->read(); });
+  for (size_t a = 0; a < over_.size(); ++a)
+    over_[a] = run_.side.reduced(receiver_->over(a), comm::Operation::Max);
+  if (kept || begun > 0) restore(kept);
+  count_interrupted(done, begun);
+  std::vector<int64_t> disabled(over_.size());
+  for (const int32_t a : receiver_->disabled())
+    if (static_cast<size_t>(a) < disabled.size()) disabled[static_cast<size_t>(a)] = 1;
+  run_.side.reduce(disabled.data(), static_cast<int64_t>(disabled.size()), comm::Operation::Max);
+  for (size_t a = 0; a < disabled.size(); ++a)
+    if (disabled[a] != 0) run_.disabled[a] = "it failed in sidecars that were here before";
+  receiver_->start_at(node::progress_of(
+      std::max(begun, done), node::lost_in(progress) + std::max<int64_t>(begun - done, 0)));
+}
+
+void Crew::restore(const std::optional<Keepsake::Content>& kept) {
+  std::set<std::string> saved;
+  for (size_t a = 0; kept && a < over_.size(); ++a) {
+    const auto& name = run_.configuration.analyses[a].name;
+    std::error_code error;
+    if (std::filesystem::is_directory(kept->folder / name, error)) saved.insert(name);
+  }
+  if (kept) restore_chains(run_, side_->chains(), kept->folder, saved);
+  for (size_t a = 0; a < over_.size(); ++a) {
+    auto& account = run_.accounts[a];
+    const bool has = kept && a < kept->accounts.size();
+    if (has) account = kept->accounts[a];
+    account.lost += over_[a] - (has ? kept->over[a] : 0);
+    if (account.lost > 0)
+      run_.warn(fmt::format("analysis '{}' has lost {} publications with sidecars that died",
+                            run_.configuration.analyses[a].name, account.lost));
+  }
+}
+
+void Crew::count_interrupted(int64_t done, int64_t begun) {
+  for (int64_t index = done; index < begun; ++index) {
+    const auto deliveries = receiver_->read(index);
+    const int teller = run_.side.reduced(deliveries.empty() ? run_.side.size() : run_.side.rank(),
+                                         comm::Operation::Min);
+    base::Bytes bytes;
+    if (run_.side.rank() == teller) bytes = transport::head_of(deliveries.front());
+    run_.side.broadcast(bytes, teller);
+    const auto head = transport::decode_head(bytes.data(), bytes.size());
+    const auto due = side_->due_here(head);
+    for (const size_t a : due) ++run_.accounts[a].lost;
+    count_as_over(due);
+    if (!due.empty())
+      run_.warn(
+          fmt::format("the publication of step {} is lost: the sidecars that worked on it "
+                      "died",
+                      head.step));
+  }
+}
+
+void Crew::count_as_over(const std::vector<size_t>& analyses) {
+  for (const size_t a : analyses) receiver_->set_over(a, ++over_[a]);
+}
+
+void Crew::take_guest_seat() {
+  constexpr double moment = 0;
+  int seat = node::home + 1;
+  for (;; ++seat) {
+    if (seat == node::seat_count)
+      base::fail(ErrorCode::State, "run '{}' has {} guests already, and room for no more",
+                 attach_.run, node::seat_count - 1);
+    auto chains = side_ ? std::move(side_->chains()) : std::move(chains_);
+    chains_ = std::move(chains);
+    sit_down(seat);
+    if (claim(true, moment) && claim(false, moment)) break;
+    receiver_->leave();
+  }
+  together(run_.side, [&] {
+    for (size_t s = 0; s < attachment_.segments.size(); ++s)
+      if (attachment_.board[s]) attachment_.segments[s]->write_board(seat, bytes_of(guest_));
+  });
+  receiver_->show_ready();
+  const bool active = receiver_->await_activation();
+  if (run_.side.reduced<int32_t>(active ? 1 : 0, comm::Operation::Min) == 0) {
+    receiver_->leave();
+    base::fail(ErrorCode::State, "run '{}' has ended, or has turned this guest away", attach_.run);
+  }
+  receiver_->start_at(
+      node::progress_of(run_.side.reduced(receiver_->begun(), comm::Operation::Max), 0));
+  side_->set_base(run_.side.reduced(receiver_->base(), comm::Operation::Max));
+}
+
+Ending Crew::work() {
+  if (is_guest()) take_guest_seat();
+  else take_home();
+  run_.log.info("{} sidecar ranks have joined run '{}'", run_.side.size(), attach_.run);
+  kept_at_ = base::monotonic_seconds();
+  const auto ending = side_->serve();
+  if (ending == Ending::Left && !is_guest()) keep();
+  if (ending == Ending::Left && is_guest()) side_->finish_alone();
+  if (ending == Ending::Alone) {
+    side_->finish_alone();
+    run_.warn("the simulation is gone without having closed its session");
+  }
+  if (ending == Ending::Alone || is_guest()) write_report();
+  if (ending != Ending::Left && keepsake_ && run_.side.rank() == 0) keepsake_->remove();
+  receiver_->leave();
+  return ending;
+}
+
+// What is over is noted before its memory is given back, so a crew that comes later knows of it.
+void Crew::after_each(const Announcement& head) {
+  count_as_over(side_->due_here(head));
+  if (is_guest()) return;
+  if (head.kind == Kind::End) return write_report();
+  constexpr double least = 1, share = 20;
+  const double now = base::monotonic_seconds();
+  const bool wanted = now - kept_at_ >= std::max(least, share * keeping_took_);
+  if (run_.side.reduced<int32_t>(wanted ? 1 : 0, comm::Operation::Max) != 0) keep();
+}
+
+void Crew::keep() {
+  const double begin = base::monotonic_seconds();
+  const auto folder = keepsake_->next_folder();
+  std::string failure;
+  try {
+    together(run_.side, [&] {
+      std::error_code ignored;
+      if (run_.side.rank() == 0) std::filesystem::remove_all(folder, ignored);
+    });
+    failure = side_->save(folder.string(), false);
+    together(run_.side, [&] {
+      if (!failure.empty()) throw Error(ErrorCode::File, failure);
+      if (run_.side.rank() == 0) keepsake_->complete(run_.accounts, over_);
+      else keepsake_->complete_elsewhere();
+    });
+  } catch (const Error& e) {
+    if (keeping_took_ == 0)
+      run_.warn(fmt::format("what stages remember cannot be kept for sidecars that come later: {}",
+                            e.what()));
+  }
+  kept_at_ = base::monotonic_seconds();
+  keeping_took_ = std::max(kept_at_ - begin, 1e-6);
+}
+
+void Crew::write_report() {
+  write_report_together(run_, run_.side, {}, side_->statements(),
+                        is_guest() ? "-" + guest_.name : "");
+}
+
+}  // namespace pillion::runtime

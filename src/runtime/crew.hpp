@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A crew: sidecars in an MPI job of their own that attach to a run, work for it, and may leave or
+// die as they like. It takes the run's own sidecar stages, or, as a guest, adds analyses of its
+// own.
+#pragma once
+
+#include <functional>
+
+#include "runtime/attachable.hpp"
+#include "runtime/guest.hpp"
+#include "runtime/keepsake.hpp"
+#include "runtime/sidecar_side.hpp"
+
+namespace pillion::runtime {
+
+struct Attach {
+  std::string run;              ///< its name or id
+  std::string analyses;         ///< a guest's YAML file; "" for the run's own sidecars
+  base::Parameters parameters;  ///< of that file
+  std::string name;             ///< of a guest; "" to take that of its file
+  double patience = 10;         ///< seconds to wait for the run to be there
+  base::Log log;
+  std::function<bool()> leave;  ///< whether the crew was asked to leave
+};
+
+class Crew {
+ public:
+  /// Finds the run and loads the stages. [collective] Throws the same error on every rank.
+  Crew(Attach attach, MPI_Comm comm);
+  /// Sits down, works until the run ends or the crew is asked to leave, and writes the report.
+  /// [collective] Throws the same error on every rank if somebody else sits there.
+  Ending work();
+
+ private:
+  [[nodiscard]] bool is_guest() const { return !attach_.analyses.empty(); }
+  void configure();
+  void read_guest_file();
+  void sit_down(int seat);
+  /// Whether ranks of one kind, those with the run's first lane or all others, could claim their
+  /// lanes within `patience` seconds.
+  bool claim(bool first, double patience);
+  void take_home();
+  /// Goes on where crews before this one have ended.
+  void take_over();
+  void restore(const std::optional<Keepsake::Content>& kept);
+  /// Publications that the crew before had begun with when it died.
+  void count_interrupted(int64_t done, int64_t begun);
+  void take_guest_seat();
+  void after_each(const transport::Announcement& head);
+  void count_as_over(const std::vector<size_t>& analyses);
+  void keep();
+  void write_report();
+
+  Attach attach_;
+  Run run_;
+  Attachment attachment_;
+  Word word_;
+  Guest guest_;
+  std::optional<Keepsake> keepsake_;
+  transport::NodeReceiver* receiver_ = nullptr;  ///< belongs to side_
+  Chains chains_;
+  std::unique_ptr<SidecarSide> side_;
+  std::vector<int64_t> over_;  ///< by analysis: publications finished or lost by all crews
+  double kept_at_ = 0;         ///< monotonic seconds
+  double keeping_took_ = 0;
+};
+
+}  // namespace pillion::runtime

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a guest writes on the board of its seat: the analyses that it adds to a run, and the fields
+// that they need.
+#pragma once
+
+#include "runtime/word.hpp"
+
+namespace pillion::runtime {
+
+struct Guest {
+  std::string name;
+  std::string text, file;  ///< YAML with `analyses:`
+  base::Parameters parameters;
+  Crossing needs;  ///< by analysis of the guest
+
+  /// Its analyses, as an addition to those of a run.
+  [[nodiscard]] std::deque<model::AnalysisSpec> analyses(
+      const model::Configuration& configuration) const;
+};
+
+base::Bytes bytes_of(const Guest& guest);
+Guest read_guest(const base::Bytes& bytes);
+
+}  // namespace pillion::runtime

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Starting processes without becoming their parent: a shell does it, and is gone at once.
+#include "runtime/launcher.hpp"
+
+#include <array>
+
+#include "base/clock.hpp"
+#include "base/process.hpp"
+
+namespace pillion::runtime {
+
+bool start_again(const CrewState& state, int64_t allowed) {
+  constexpr double patience = 10;  // for a started job to sit down
+  if (!state.seen || state.alive || state.left || state.restarts >= allowed) return false;
+  return state.restarts == 0 || state.waited >= patience;
+}
+
+std::string launch_command(const std::string& configured, const std::string& program,
+                           const std::string& run) {
+  std::string command = configured.empty() ? "'" + program + "' {run}" : configured;
+  const std::string mark = "{run}";
+  for (size_t at = command.find(mark); at != std::string::npos; at = command.find(mark, at))
+    command.replace(at, mark.size(), run);
+  return command;
+}
+
+Launcher::Launcher(transport::NodeSender& sender, int64_t allowed, std::string command)
+    : sender_(&sender), allowed_(allowed), command_(std::move(command)) {}
+
+void Launcher::tend() {
+  if (sender_ == nullptr || allowed_ == 0) return;
+  const auto holder = sender_->writer().seat(node::home).holder.load();
+  const bool was_alive = state_.alive;
+  state_.alive = holder != 0 && sender_->is_served();
+  state_.left = holder == 0;
+  state_.seen = state_.seen || holder != 0;
+  state_.waited = base::monotonic_seconds() - started_;
+  // A crew that was seen at work may be replaced at once when it dies.
+  if (was_alive && !state_.alive) state_.waited = started_ > 0 ? 1e9 : state_.waited;
+  if (!start_again(state_, allowed_)) return;
+  ++state_.restarts;
+  started_ = base::monotonic_seconds();
+  base::start_detached(command_);
+}
+
+}  // namespace pillion::runtime

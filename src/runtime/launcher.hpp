@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Starts dead sidecars of another job again, as often as the configuration allows. One simulation
+// rank has one that does so; the others' do nothing.
+#pragma once
+
+#include <string>
+
+#include "transport/node.hpp"
+
+namespace pillion::runtime {
+
+/// What is known of the sidecars when one looks at them.
+struct CrewState {
+  bool seen = false;  ///< some were there at some time
+  bool alive = false;
+  bool left = false;     ///< they left of their own accord
+  double waited = 0;     ///< seconds since they were started last
+  int64_t restarts = 0;  ///< so far
+};
+
+/// Whether to start them again, given that `allowed` restarts are.
+bool start_again(const CrewState& state, int64_t allowed);
+
+/// The command that starts sidecars of run `run`: the configured one, or `program` alone.
+std::string launch_command(const std::string& configured, const std::string& program,
+                           const std::string& run);
+
+class Launcher {
+ public:
+  Launcher() = default;
+  Launcher(transport::NodeSender& sender, int64_t allowed, std::string command);
+  /// Starts sidecars if they are dead. Costs nothing to speak of otherwise.
+  void tend();
+  [[nodiscard]] int64_t restarts() const { return state_.restarts; }
+
+ private:
+  transport::NodeSender* sender_ = nullptr;
+  int64_t allowed_ = 0;
+  std::string command_;
+  CrewState state_;
+  double started_ = 0;  ///< monotonic seconds
+};
+
+}  // namespace pillion::runtime

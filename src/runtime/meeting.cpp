@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How simulation ranks agree: at every publication, and where guests may come also now and then
+// between, each acts on what all said when they last met, and says how it stands now.
+#include "model/coarsen.hpp"
+#include "runtime/simulation_side.hpp"
+
+namespace pillion::runtime {
+
+using model::WhenFull;
+using node::SeatState;
+
+namespace {
+
+int seat_of(int guest) { return guest + 1; }
+
+}  // namespace
+
+const Standing& SimulationSide::meet() {
+  const Standing& said = consensus_.settle();
+  link_.sender->poll();
+  allocations_.reclaim(link_.node != nullptr ? link_.node->writer().freed() : sequence_);
+  launcher_.tend();
+  for (const int32_t a : said.disabled)
+    if (run_.enabled(static_cast<size_t>(a)))
+      run_.disabled[static_cast<size_t>(a)] = "it was disabled in the sidecars";
+  for (int g = 0; g < guest_seats; ++g) {
+    if (said.deserted[static_cast<size_t>(g)]) dismiss(g);
+    else if (said.ready[static_cast<size_t>(g)]) admit(g);
+  }
+  return said;
+}
+
+Standing SimulationSide::standing() {
+  Standing mine;
+  const auto& sender = *link_.sender;
+  const auto policy = run_.configuration.sidecars.when_full;
+  mine.full = !sender.fits(last_size_);
+  stalled_ = stalled_ && mine.full;
+  mine.blocked = !sender.fits_head() || stalled_ ||
+                 (policy == WhenFull::Spill && mine.full && !sender.fits_spill(last_size_));
+  if (mine.full && policy == WhenFull::Coarsen)
+    for (mine.level = 1; mine.level <= model::max_coarsening; ++mine.level)
+      if (sender.fits(last_size_ >> mine.level)) break;
+  mine.disabled = sender.disabled();
+  for (int g = 0; link_.node != nullptr && g < guest_seats; ++g) {
+    auto& writer = link_.node->writer();
+    const auto index = static_cast<size_t>(g);
+    mine.deserted[index] = writer.is_deserted(seat_of(g));
+    mine.ready[index] = !mine.deserted[index] && writer.seat(seat_of(g)).state == SeatState::Ready;
+  }
+  return mine;
+}
+
+void SimulationSide::part(double pace) {
+  link_.sender->poll();
+  Standing mine = standing();
+  const double now = base::monotonic_seconds();
+  if (steps_ > steps_at_look_ && time_of_look_ > 0)
+    mine.pace = (now - time_of_look_) / static_cast<double>(steps_ - steps_at_look_);
+  steps_at_look_ = steps_;
+  time_of_look_ = now;
+  if (link_.node != nullptr) next_look_ = steps_ + steps_to_next_look(pace);
+  consensus_.start(mine);
+}
+
+void SimulationSide::look() {
+  const double pace = meet().pace;
+  part(pace);
+}
+
+// Every rank does this at the same meeting, from the same text.
+void SimulationSide::admit(int guest) {
+  auto& [first, last] = guests_[static_cast<size_t>(guest)];
+  if (last > first) return;
+  auto& analyses = run_.configuration.analyses;
+  const size_t before = analyses.size();
+  try {
+    const auto wish = read_guest(link_.berth.segment->read_board(seat_of(guest)));
+    auto added = wish.analyses(run_.configuration);
+    if (added.size() != wish.needs.size() ||
+        before + added.size() > static_cast<size_t>(node::most_analyses))
+      base::fail(ErrorCode::Configuration, "guest '{}' brings {} analyses, which is too many",
+                 wish.name, added.size());
+    for (auto& analysis : added) {
+      crossing_.push_back(wish.needs[analyses.size() - before]);
+      analyses.push_back(std::move(analysis));
+      chains_.emplace_back();
+      auto& trigger = triggers_.emplace_back();
+      if (analyses.back().when)
+        trigger = std::make_unique<Trigger>(*analyses.back().when, run_.configuration.catalogue,
+                                            run_.side);
+    }
+    run_.remark(fmt::format("guest '{}' joined after step {}", wish.name, agenda_.last_step()));
+  } catch (const Error& e) {
+    run_.warn(fmt::format("a guest was turned away: {}", e.what()));
+    link_.node->writer().vacate(seat_of(guest));
+    return;
+  }
+  first = before;
+  last = analyses.size();
+  run_.accounts.resize(last);
+  run_.disabled.resize(last);
+  agenda_.extend(time_);
+  consensus_.extend(last);
+  link_.node->set_base(seat_of(guest), static_cast<int32_t>(before));
+  link_.node->writer().seat(seat_of(guest)).base = static_cast<int32_t>(before);
+  link_.node->writer().activate(seat_of(guest));
+}
+
+void SimulationSide::dismiss(int guest) {
+  auto& [first, last] = guests_[static_cast<size_t>(guest)];
+  for (size_t a = first; a < last; ++a)
+    if (run_.enabled(a))
+      run_.disabled[a] = fmt::format("its guest left after step {}", agenda_.last_step());
+  first = last = 0;
+  link_.node->writer().vacate(seat_of(guest));
+}
+
+}  // namespace pillion::runtime

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What one rank knows and every rank of a run shall use, sidecars of other jobs included: so a
+// sidecar needs no file, no parameters and no catalogue of its own. Also what crosses the cut.
+#pragma once
+
+#include <string>
+
+#include "runtime/chains.hpp"
+
+namespace pillion::runtime {
+
+/// By analysis: fields that its stages in sidecars need; empty where there are none.
+using Crossing = std::vector<std::set<std::string>>;
+
+struct Word {
+  std::string file, text, catalogue, restart;
+  base::Parameters parameters;
+  std::string folder;           ///< in which the simulation runs
+  int64_t pretended_nodes = 0;  ///< 0 if nodes are nodes
+  uint64_t run = 0;             ///< no other run has it
+  Produced produced;            ///< by stages in the simulation; known once these are made
+
+  /// The configuration that it stands for. `sidecars_wanted` as in model::read_configuration.
+  [[nodiscard]] model::Configuration configuration(int64_t sidecars_wanted) const;
+};
+
+base::Bytes bytes_of(const Word& word);
+Word read_word(const base::Bytes& bytes);
+
+base::Bytes bytes_of(const Crossing& crossing);
+Crossing read_crossing(const base::Bytes& bytes);
+
+/// What the chains produce, by analysis.
+Produced produced_by(const Chains& chains);
+/// What the chains need, by analysis.
+Crossing needed_by(const Chains& chains);
+
+}  // namespace pillion::runtime

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Lanes as senders and receivers of messages.
+#include "transport/node.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+
+#include "base/error.hpp"
+
+namespace pillion::transport {
+
+using node::LaneReader;
+using node::Record;
+using node::SeatState;
+
+NodeSender::NodeSender(node::Segment& segment, int lane, bool home_in_use,
+                       std::unique_ptr<Spill> spill)
+    : segment_(segment), writer_(segment.lane(lane), home_in_use), spill_(std::move(spill)) {}
+
+std::byte* NodeSender::reserve(size_t size) {
+  to_spill_ = false;
+  reserved_.reset();
+  if (!writer_.fits(size)) return nullptr;
+  reserved_ = Record{.offset = *writer_.reserve(size), .size = size};
+  return segment_.own(reserved_->offset);
+}
+
+std::byte* NodeSender::reserve_head(size_t size) {
+  to_spill_ = false;
+  reserved_.reset();
+  const auto offset = writer_.fits_head() ? writer_.reserve_head(size) : std::nullopt;
+  if (!offset) return nullptr;
+  reserved_ = Record{.offset = *offset, .size = size};
+  return segment_.own(*offset);
+}
+
+std::byte* NodeSender::reserve_spill(size_t size) {
+  reserved_.reset();
+  std::byte* to = spill_ && writer_.fits_head() ? spill_->reserve(size) : nullptr;
+  to_spill_ = to != nullptr;
+  if (to_spill_) reserved_ = Record{.size = size, .spilled = 1};
+  return to;
+}
+
+void NodeSender::commit(int64_t sequence) {
+  if (!reserved_ || sequence != writer_.published() + 1)
+    base::fail(ErrorCode::Internal, "message {} was not reserved", sequence);
+  if (to_spill_) reserved_->offset = spill_->write(writer_.published());
+  writer_.publish(*reserved_);
+  reserved_.reset();
+}
+
+void NodeSender::poll() {
+  const int64_t freed = writer_.reclaim();
+  if (spill_) spill_->free_before(freed);
+  for (size_t s = 0; s < node::seat_count; ++s) {
+    const auto& words = writer_.seat(static_cast<int>(s)).disabled;
+    for (size_t w = 0; w < words.size(); ++w)
+      for (uint64_t bits = words[w]; bits != 0; bits &= bits - 1)
+        disabled_.insert(bases_[s] + static_cast<int32_t>(64 * w) +
+                         static_cast<int32_t>(std::countr_zero(bits)));
+  }
+}
+
+void NodeSender::wait(std::chrono::microseconds patience) {
+  writer_.wait(patience);
+  poll();
+}
+
+int64_t NodeSender::behind() const { return writer_.published() - writer_.done(node::home); }
+
+std::string NodeSender::failure() const {
+  const auto& text = const_cast<NodeSender*>(this)->writer_.seat(node::home).failure;
+  return {text.data(), strnlen(text.data(), text.size())};
+}
+
+NodeReceiver::NodeReceiver(std::vector<Source> sources, int seat, std::function<bool()> give_up)
+    : sources_(std::move(sources)), seat_(seat), give_up_(std::move(give_up)) {
+  for (const auto& source : sources_) {
+    auto& lane = source.segment->lane(source.lane);
+    readers_.emplace_back(lane, seat);
+    spills_.push_back(lane.spill_descriptor < 0
+                          ? SpillReader()
+                          : SpillReader(node::number_of(lane.writer), lane.spill_descriptor));
+  }
+}
+
+bool NodeReceiver::claim() {
+  for (size_t r = 0; r < readers_.size(); ++r) {
+    if (readers_[r].claim()) continue;
+    while (r > 0) readers_[--r].leave();
+    return false;
+  }
+  return true;
+}
+
+void NodeReceiver::leave() {
+  for (auto& reader : readers_) reader.leave();
+}
+
+namespace {
+
+constexpr std::chrono::milliseconds patience{100};
+
+}  // namespace
+
+std::optional<std::vector<Delivery>> NodeReceiver::next() {
+  for (auto& reader : readers_)
+    for (;;) {
+      const auto now = reader.wait(index_, patience);
+      if (now == LaneReader::Next::Message) break;
+      if (now == LaneReader::Next::End || give_up_()) return {};
+    }
+  return read(index_);
+}
+
+std::vector<Delivery> NodeReceiver::read(int64_t index) {
+  std::vector<Delivery> deliveries;
+  for (size_t s = 0; s < sources_.size(); ++s) deliveries.push_back(deliver(s, index));
+  return deliveries;
+}
+
+Delivery NodeReceiver::deliver(size_t s, int64_t index) {
+  const Record record = readers_[s].record(index);
+  Delivery delivery{static_cast<int>(s), nullptr, record.size, {}};
+  if (record.spilled != 0) {
+    const auto buffer = spills_[s].read(record.offset, record.size);
+    delivery.data = buffer->data();
+    delivery.keep = buffer;
+  } else {
+    delivery.data = sources_[s].segment->look(record.offset, record.size);
+    delivery.keep = sources_[s].segment;
+  }
+  return delivery;
+}
+
+void NodeReceiver::begin() {
+  for (auto& reader : readers_) reader.begin(index_);
+}
+
+void NodeReceiver::finish(int64_t /*sequence*/, const std::set<int32_t>& disabled,
+                          const std::string& failure) {
+  for (auto& reader : readers_) {
+    auto& seat = reader.seat();
+    for (const int32_t a : disabled)
+      if (a < node::most_analyses)
+        seat.disabled[static_cast<size_t>(a) / 64] |= uint64_t{1} << (a % 64);
+    const size_t length = std::min(failure.size(), seat.failure.size() - 1);
+    std::memcpy(seat.failure.data(), failure.data(), length);
+    seat.failure[length] = '\0';
+    reader.finish(index_);
+  }
+  ++index_;
+}
+
+const std::byte* NodeReceiver::look(int source, const Lent& lent) {
+  auto& segment = *sources_[static_cast<size_t>(source)].segment;
+  return segment.look(lent.region, lent.region_size) + lent.offset;
+}
+
+int64_t NodeReceiver::begun() const {
+  int64_t begun = 0;
+  for (const auto& reader : readers_) begun = std::max(begun, reader.begun());
+  return begun;
+}
+
+node::Progress NodeReceiver::progress() const {
+  node::Progress most = 0;
+  for (const auto& reader : readers_) most = std::max(most, reader.progress());
+  return most;
+}
+
+void NodeReceiver::start_at(node::Progress progress) {
+  index_ = node::done_in(progress);
+  for (auto& reader : readers_) reader.start_at(progress);
+}
+
+std::set<int32_t> NodeReceiver::disabled() const {
+  std::set<int32_t> out;
+  for (const auto& reader : readers_)
+    for (int32_t a = 0; a < node::most_analyses; ++a)
+      if ((reader.seat().disabled[static_cast<size_t>(a) / 64] >> (a % 64) & 1) != 0) out.insert(a);
+  return out;
+}
+
+int64_t NodeReceiver::over(size_t analysis) const {
+  int64_t over = 0;
+  for (const auto& reader : readers_) over = std::max<int64_t>(over, reader.seat().over[analysis]);
+  return over;
+}
+
+void NodeReceiver::set_over(size_t analysis, int64_t publications) {
+  for (auto& reader : readers_) reader.seat().over[analysis] = static_cast<uint32_t>(publications);
+}
+
+int32_t NodeReceiver::base() const {
+  return readers_.empty() ? 0 : readers_.front().seat().base.load();
+}
+
+void NodeReceiver::show_ready() {
+  for (auto& reader : readers_) reader.seat().state = SeatState::Ready;
+}
+
+bool NodeReceiver::await_activation() {
+  for (auto& reader : readers_) {
+    while (reader.seat().state == SeatState::Ready) {
+      // A reader that waits for a message that cannot be there yet wakes up when anything happens.
+      const auto now = reader.wait(std::numeric_limits<int64_t>::max(), patience);
+      if (now == LaneReader::Next::End || give_up_()) return false;
+    }
+    if (reader.seat().state != SeatState::Active) return false;
+  }
+  index_ = begun();
+  return true;
+}
+
+}  // namespace pillion::transport

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The node transport: messages go through memory that the simulation ranks of a node share with
+// sidecars, be they in the same MPI job or not. The simulation copies a message once, at most, and
+// waits for nobody.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <optional>
+
+#include "node/segment.hpp"
+#include "transport/spill.hpp"
+#include "transport/transport.hpp"
+
+namespace pillion::transport {
+
+class NodeSender final : public Sender {
+ public:
+  /// The lane must have been taken by this process. `spill` may be null.
+  NodeSender(node::Segment& segment, int lane, bool home_in_use, std::unique_ptr<Spill> spill);
+
+  std::byte* reserve(size_t size) override;
+  std::byte* reserve_head(size_t size) override;
+  std::byte* reserve_spill(size_t size) override;
+  void commit(int64_t sequence) override;
+  void poll() override;
+  void wait(std::chrono::microseconds patience) override;
+  [[nodiscard]] bool fits(size_t size) const override { return writer_.fits(size); }
+  [[nodiscard]] bool fits_head() const override { return writer_.fits_head(); }
+  [[nodiscard]] bool fits_spill(size_t size) const override { return spill_ && spill_->fits(size); }
+  [[nodiscard]] size_t in_flight() const override { return writer_.values().in_use(); }
+  [[nodiscard]] size_t peak() const override { return writer_.values().peak(); }
+  [[nodiscard]] int64_t behind() const override;
+  [[nodiscard]] bool is_served() override { return writer_.is_held(node::home); }
+  [[nodiscard]] const std::set<int32_t>& disabled() const override { return disabled_; }
+  [[nodiscard]] std::string failure() const override;
+
+  [[nodiscard]] node::LaneWriter& writer() { return writer_; }
+  [[nodiscard]] node::Segment& segment() { return segment_; }
+  /// Analysis number 0 of a guest is number `base` of the run.
+  void set_base(int seat, int32_t base) { bases_[static_cast<size_t>(seat)] = base; }
+
+ private:
+  node::Segment& segment_;
+  node::LaneWriter writer_;
+  std::unique_ptr<Spill> spill_;
+  std::optional<node::Record> reserved_;
+  bool to_spill_ = false;
+  std::set<int32_t> disabled_;
+  std::array<int32_t, node::seat_count> bases_{};
+};
+
+/// One simulation rank's messages, for a reader.
+struct Source {
+  std::shared_ptr<node::Segment> segment;
+  int lane = 0;
+};
+
+class NodeReceiver final : public Receiver {
+ public:
+  /// `give_up` is asked now and then while waiting.
+  NodeReceiver(std::vector<Source> sources, int seat, std::function<bool()> give_up);
+
+  /// Sits down at every source; false, and nowhere, if somebody else sits at any.
+  bool claim();
+  void leave();
+  std::optional<std::vector<Delivery>> next() override;
+  void begin() override;
+  void finish(int64_t sequence, const std::set<int32_t>& disabled,
+              const std::string& failure) override;
+  const std::byte* look(int source, const Lent& lent) override;
+
+  /// The number after all messages that holders of the seat have begun with, and how far they got;
+  /// the most over all sources.
+  [[nodiscard]] int64_t begun() const;
+  [[nodiscard]] node::Progress progress() const;
+  void start_at(node::Progress progress);
+  /// A message that was published, whether or not it was begun with.
+  [[nodiscard]] std::vector<Delivery> read(int64_t index);
+  [[nodiscard]] std::set<int32_t> disabled() const;
+  /// How many publications of an analysis are over, finished or lost.
+  [[nodiscard]] int64_t over(size_t analysis) const;
+  void set_over(size_t analysis, int64_t publications);
+  /// Shows all sources that the guest on this seat is ready; its wishes are on the boards.
+  void show_ready();
+  /// What the run calls the guest's analysis 0.
+  [[nodiscard]] int32_t base() const;
+  /// Waits until all sources give messages; false if that will never be.
+  bool await_activation();
+  [[nodiscard]] const std::vector<Source>& sources() const { return sources_; }
+
+ private:
+  Delivery deliver(size_t source, int64_t index);
+  std::vector<Source> sources_;
+  int seat_;
+  std::function<bool()> give_up_;
+  std::deque<node::LaneReader> readers_;
+  std::vector<SpillReader> spills_;
+  int64_t index_ = 0;
+};
+
+}  // namespace pillion::transport

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One rank of a node makes the segment; the others, and sidecars, open it through that rank's
+// process.
+#include "transport/node_setup.hpp"
+
+#include <map>
+
+#include "base/text.hpp"
+#include "comm/agreement.hpp"
+
+namespace pillion::transport {
+
+using comm::together;
+using node::Segment;
+
+namespace {
+
+struct Address {
+  node::Token process = 0;
+  int descriptor = -1;
+};
+
+Address broadcast(const comm::Communicator& comm, const Address& address) {
+  base::ByteWriter out;
+  out.put(address);
+  auto bytes = out.take();
+  comm.broadcast(bytes, 0);
+  return base::ByteReader(bytes).get<Address>();
+}
+
+void check_room_for(const node::Identity& identity, const std::vector<node::LanePlan>& lanes,
+                    size_t configuration, int64_t memory) {
+  node::check_room(node::find_room(), static_cast<int64_t>(Segment::size_of(lanes, configuration)),
+                   fmt::format("'sidecars: {{memory: {}}}' on node {}", base::format_bytes(memory),
+                               identity.node));
+}
+
+}  // namespace
+
+Berth make_berth(const comm::Communicator& simulation, const comm::Communicator& on_node,
+                 const node::Identity& identity, int64_t memory, const base::Bytes& configuration) {
+  Berth berth;
+  berth.lane = on_node.rank();
+  berth.budget = static_cast<size_t>(memory / on_node.size());
+  std::vector<node::LanePlan> lanes;
+  for (const auto rank : on_node.gather_all(simulation.rank()))
+    lanes.push_back({static_cast<int32_t>(rank), berth.budget});
+  Address address;
+  together(simulation, [&] {
+    if (on_node.rank() != 0) return;
+    check_room_for(identity, lanes, configuration.size(), memory);
+    berth.segment = std::make_shared<Segment>(Segment::make(identity, lanes, configuration));
+    address = {node::this_process(), berth.segment->descriptor()};
+  });
+  address = broadcast(on_node, address);
+  together(simulation, [&] {
+    if (!berth.segment)
+      berth.segment = std::make_shared<Segment>(Segment::open(address.process, address.descriptor));
+    berth.segment->take_lane(berth.lane);
+  });
+  return berth;
+}
+
+std::vector<Source> open_sources(const comm::Communicator& world, const Berth* mine,
+                                 const std::vector<int>& serves) {
+  const auto makers =
+      world.gather_all(mine == nullptr ? 0 : static_cast<int64_t>(mine->segment->maker()));
+  // Only the maker's own descriptor can be opened by others; the rest of the node does not know it.
+  const bool made = mine != nullptr && mine->segment->maker() == node::this_process();
+  const auto descriptors = world.gather_all(made ? mine->segment->descriptor() : -1);
+  const auto lanes = world.gather_all(mine == nullptr ? -1 : mine->lane);
+  std::map<int64_t, std::shared_ptr<Segment>> open;
+  std::vector<Source> sources;
+  together(world, [&] {
+    for (const int rank : serves) {
+      const int64_t maker = makers[static_cast<size_t>(rank)];
+      auto& segment = open[maker];
+      for (size_t r = 0; r < makers.size() && !segment; ++r)
+        if (makers[r] == maker && descriptors[r] >= 0)
+          segment = std::make_shared<Segment>(
+              Segment::open(static_cast<node::Token>(maker), static_cast<int>(descriptors[r])));
+      sources.push_back({segment, static_cast<int>(lanes[static_cast<size_t>(rank)])});
+    }
+  });
+  return sources;
+}
+
+}  // namespace pillion::transport
