@@ -14,5 +14,5 @@ trap 'rm -rf "$work"' EXIT
 cd "$work"
 
 mpirun "${mpirun_options[@]}" -n 1 "$build/bench/bench_idle_step"
-mpirun "${mpirun_options[@]}" -n 2 "$build/bench/bench_publish"
+mpirun "${mpirun_options[@]}" -n 2 "$build/bench/bench_handoff"
 PILLION_BUILD=$build "$python" "$root/bench/lammps_overhead.py"

@@ -17,6 +17,8 @@ ranks=${RANKS:-$((${CORES:-$(nproc)} > 2 ? ${CORES:-$(nproc)} - sidecars : 1))}
 . "$root/tools/mpirun_options.sh"
 cd "$root/examples/nacl"
 echo "demo: LAMMPS on $ranks rank(s), analyses on $sidecars sidecar rank(s); about two minutes on two cores"
+echo "demo: to add an analysis meanwhile, from another shell:"
+echo "demo:   $build/bin/pillion attach $(basename "$output") $root/examples/nacl/extra_rdf.yaml"
 mpirun "${mpirun_options[@]}" -n $((ranks + sidecars)) "$build/bin/pillion-lmp" \
   -pillion pillion.yaml -set output="$output" -set sidecars="$sidecars" \
   -in in.nacl -screen none -log "$output/log.lammps" || {

@@ -4,7 +4,9 @@
  * header, so mistakes in calls are still found; what each function means is documented there.
  *
  * Every rank is a simulation rank, its communicator is the one that was given to open, no step is
- * ever due, nothing is read or written, and no call fails. */
+ * ever due, nothing is read or written. Memory from pillion_allocate is real and rotates, since
+ * programs compute in it. No call fails, but for want of memory, or where such memory is asked for
+ * in a way that makes no sense. */
 #ifndef PILLION_PILLION_H
 #define PILLION_PILLION_H
 
@@ -12,6 +14,7 @@
 #include <pillion/types.h>
 #include <pillion/version.h>
 #include <stdlib.h>
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -20,11 +23,23 @@ extern "C" {
 /** 1 in the library, 0 in the header of no-ops. */
 #define PILLION_ENABLED 0
 
+/** The memory of one block: a name, and buffers one after another. */
+typedef struct pillion_noop_memory {
+  struct pillion_noop_memory* next;
+  char* field;
+  char* buffers;
+  size_t stride;
+  int32_t block;
+  int32_t count;
+  int32_t current;
+} pillion_noop_memory;
+
 /** What a session that does nothing must know to answer. */
 typedef struct pillion_session {
   MPI_Comm comm;
   int64_t step;
   double time;
+  pillion_noop_memory* memory;
 } pillion_session;
 
 /** Nobody reads options. */
@@ -176,9 +191,60 @@ static inline pillion_status pillion_share_particles_typed(pillion_session* sess
   return PILLION_OK;
 }
 
+/* Where the memory of a block hangs, or where it would hang. */
+static inline pillion_noop_memory** pillion_noop_find(pillion_session* session, const char* field,
+                                                      int32_t block) {
+  pillion_noop_memory** at = &session->memory;
+  while (*at && ((*at)->block != block || strcmp((*at)->field, field) != 0)) at = &(*at)->next;
+  return at;
+}
+
+static inline void pillion_noop_release(pillion_noop_memory** at) {
+  pillion_noop_memory* gone = *at;
+  *at = gone->next;
+  free(gone->buffers);
+  free(gone->field);
+  free(gone);
+}
+
+static inline pillion_status pillion_allocate(pillion_session* session, const char* field,
+                                              int32_t block, size_t bytes, int32_t buffers,
+                                              void** data) {
+  const size_t stride = bytes / 64 * 64 + 64;
+  pillion_noop_memory** at = pillion_noop_find(session, field, block);
+  pillion_noop_memory* memory;
+  if (*at) return PILLION_ERROR_STATE;
+  if (buffers < 2) return PILLION_ERROR_ARGUMENT;
+  memory = (pillion_noop_memory*)calloc(1, sizeof(pillion_noop_memory));
+  if (!memory) return PILLION_ERROR_FILE;
+  *at = memory;
+  memory->field = (char*)malloc(strlen(field) + 1);
+  memory->buffers = (char*)calloc((size_t)buffers, stride);
+  if (!memory->field || !memory->buffers) {
+    pillion_noop_release(at);
+    return PILLION_ERROR_FILE;
+  }
+  strcpy(memory->field, field);
+  memory->stride = stride;
+  memory->block = block;
+  memory->count = buffers;
+  *data = memory->buffers;
+  return PILLION_OK;
+}
+
+static inline pillion_status pillion_swap(pillion_session* session, const char* field,
+                                          int32_t block, void** data) {
+  pillion_noop_memory* memory = *pillion_noop_find(session, field, block);
+  if (!memory) return PILLION_ERROR_STATE;
+  memory->current = (memory->current + 1) % memory->count;
+  *data = memory->buffers + (size_t)memory->current * memory->stride;
+  return PILLION_OK;
+}
+
 static inline pillion_status pillion_unshare(pillion_session* session, const char* field,
                                              int32_t block) {
-  (void)session, (void)field, (void)block;
+  pillion_noop_memory** at = pillion_noop_find(session, field, block);
+  if (*at) pillion_noop_release(at);
   return PILLION_OK;
 }
 
@@ -232,6 +298,7 @@ static inline const char* pillion_report_path(const pillion_session* session) {
 }
 
 static inline pillion_status pillion_close(pillion_session* session) {
+  while (session && session->memory) pillion_noop_release(&session->memory);
   free(session);
   return PILLION_OK;
 }

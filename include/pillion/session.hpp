@@ -204,7 +204,37 @@ class Session {
     check(pillion_share_particles_typed(open_handle(), field.c_str(), block, count, data,
                                         element_type<T>()));
   }
-  /// Takes a block of a field back.
+  /// Memory for `count` elements of a block, components included: `buffers` buffers that take
+  /// turns, of which the first is given back; share it as any other memory. Where a sidecar is on
+  /// this node it reads them in place, if the block has no gaps. What is in them at first is not
+  /// defined. They are the session's, gone with unshare() or the session.
+  template <Element T>
+  [[nodiscard]] T* allocate(const std::string& field, int32_t block, size_t count,
+                            int32_t buffers = 2) {
+    void* data = nullptr;
+    check(pillion_allocate(open_handle(), field.c_str(), block, count * sizeof(T), buffers, &data));
+    return static_cast<T*>(data);
+  }
+  /// The same for a box with `components` values in each cell, which is shared at once.
+  template <Element T>
+  [[nodiscard]] std::span<T> allocate_box(const std::string& field, const Box& box,
+                                          size_t components = 1, int32_t block = 0,
+                                          int32_t buffers = 2) {
+    const std::span<T> values(
+        allocate<T>(field, block, static_cast<size_t>(box.cells()) * components, buffers),
+        static_cast<size_t>(box.cells()) * components);
+    share(field, values.data(), box, block);
+    return values;
+  }
+  /// The next buffer of a block, which nobody reads, to write the next step's values to; it is
+  /// shared in the place of the one before. Never waits. T must be that of allocate().
+  template <Element T>
+  [[nodiscard]] T* swap(const std::string& field, int32_t block = 0) {
+    void* data = nullptr;
+    check(pillion_swap(open_handle(), field.c_str(), block, &data));
+    return static_cast<T*>(data);
+  }
+  /// Takes a block of a field back, and the memory that allocate() gave for it.
   void unshare(const std::string& field, int32_t block = 0) {
     check(pillion_unshare(open_handle(), field.c_str(), block));
   }

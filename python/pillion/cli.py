@@ -63,6 +63,9 @@ def _table(arguments: argparse.Namespace) -> int:
     names = _chosen(table, arguments.columns)
     print(f"{table.title or table.name} (analysis {table.analysis}, stage {table.stage})")
     print(f"step {table.step}, time {table.time:g} {table.time_units}".rstrip())
+    gaps = [("skipped", table.skipped), ("coarsened", table.coarsened), ("lost", table.lost)]
+    missing = "".join(f", {number} {name}" for name, number in gaps if number)
+    print(f"{table.publications} publications{missing}")
     for attribute in table.attributes.values():
         print(f"{attribute.name} = {attribute.value} {attribute.units}".rstrip())
     heads = [f"{n} [{u}]" if (u := table.columns[n].units) else n for n in names]

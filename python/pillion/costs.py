@@ -30,12 +30,12 @@ def cost_section(run: Run) -> str:
 def _lines(run: Run) -> list[tuple[str, str, Cell]]:
     """Rows of the table: name, what it means, and how to get it."""
     return [
-        ("placement", "", lambda a: escape(a.placement)),
+        ("placement", "", _placement),
         ("stages", "", lambda a: escape(" → ".join(a.stages))),
         ("due every", "", _schedule),
         ("publications", "", lambda a: units.count(a.publications)),
         ("skipped", "due, but the sidecars were behind", lambda a: units.count(a.skipped)),
-        ("dropped", "published by some ranks, but not by all", lambda a: units.count(a.dropped)),
+        *_rare_lines(run),
         ("time in the simulation", "mean (max) over its ranks", lambda a: _seconds(a.simulation)),
         ("stall", "the simulation waiting for sidecars", lambda a: _seconds(a.stall)),
         ("share of run time", "of both together", lambda a: _share(a, run)),
@@ -44,6 +44,26 @@ def _lines(run: Run) -> list[tuple[str, str, Cell]]:
         ("lag", "from a step to its result, mean (max)", lambda a: _seconds(a.lag)),
         ("data moved", "from simulation to sidecars", lambda a: _bytes(a.bytes_moved)),
     ]
+
+
+def _rare_lines(run: Run) -> list[tuple[str, str, Cell]]:
+    """What befalls publications rarely, if it did."""
+    lines: list[tuple[str, str, Cell]] = [
+        ("coarsened", "a subsample was published, for want of room", _number("coarsened")),
+        ("spilled", "went to disk first, for want of room", _number("spilled")),
+        ("dropped", "published by some ranks, but not by all", _number("dropped")),
+        ("lost", "published, but the sidecars died on it", _number("lost")),
+    ]
+    return [line for line in lines if any(getattr(a, line[0]) for a in run.analyses)]
+
+
+def _number(name: str) -> Cell:
+    return lambda analysis: units.count(getattr(analysis, name))
+
+
+def _placement(analysis: Analysis) -> str:
+    guest = f", brought by guest {analysis.guest}" if analysis.guest else ""
+    return escape(analysis.placement + guest)
 
 
 def _schedule(analysis: Analysis) -> str:
@@ -94,39 +114,50 @@ def _verdict(run: Run) -> str:
 
 
 def _memory(run: Run) -> str:
-    """Staging memory of the sidecars, if there are any."""
+    """Memory for publications, if anything was published."""
     facts = run.sidecars
-    if not facts.get("ranks"):
+    if not facts["ranks"] and not facts["peak_bytes"]:
         return ""
     peak, share = int(facts["peak_bytes"]), int(facts["memory_bytes_per_rank"])
     part = units.percent(peak, share)
+    of_share = f" ({part})" if part else ""
     return (
-        f'<p class="note">Publications in flight took at most {_bytes(peak)} of a simulation '
-        f"rank’s share of {_bytes(share)}{f' ({part})' if part else ''}; the budget is "
+        f'<p class="note">Publications went through the {_way(run)}. In flight they took at most '
+        f"{_bytes(peak)} of a simulation rank’s share of {_bytes(share)}{of_share}; the budget is "
         f"{_bytes(int(facts['memory_bytes']))} per node, and when it is full: "
         f"{escape(str(facts['when_full']))}.</p>"
     )
 
 
+def _way(run: Run) -> str:
+    return "memory of the nodes" if run.sidecars["transport"] == "node" else "network"
+
+
 def timeline_section(run: Run) -> tuple[str, list[str]]:
     """Pictures of the timeline, and what was wrong with it."""
-    try:
-        strips = read_timeline(run.folder / "timeline.json")
-    except Error as error:
-        return "", [str(error)]
-    run_window, closer = whole(strips), close_up(strips)
-    if run_window is None:
-        return "", []
-    figures = [f"<figure>{draw_timeline(run_window, 'timeline')}</figure>"]
-    if closer is not None:
-        figures.append(
-            "<h3>A few publications in the middle</h3>\n"
-            f"<figure>{draw_timeline(closer, 'closeup')}</figure>"
-        )
+    figures, problems = timeline_figures(run, "")
     note = (
         '<p class="note">What every rank did for Pillion, and which share of the time; in between, '
         "simulation ranks simulate and sidecars wait. Where there is too much to tell apart, the "
         "height of the columns is that share. The file timeline.json opens in trace viewers such "
         "as Perfetto.</p>"
     )
-    return section("Timeline", "\n".join([*figures, note])), []
+    return (section("Timeline", f"{figures}\n{note}") if figures else ""), problems
+
+
+def timeline_figures(run: Run, prefix: str) -> tuple[str, list[str]]:
+    """The whole timeline and a part of it from close by; ids in them begin with `prefix`."""
+    try:
+        strips = read_timeline(run.timeline)
+    except Error as error:
+        return "", [str(error)]
+    run_window, closer = whole(strips), close_up(strips)
+    if run_window is None:
+        return "", []
+    figures = [f"<figure>{draw_timeline(run_window, f'{prefix}timeline')}</figure>"]
+    if closer is not None:
+        figures.append(
+            "<h3>A few publications in the middle</h3>\n"
+            f"<figure>{draw_timeline(closer, f'{prefix}closeup')}</figure>"
+        )
+    return "\n".join(figures), []

@@ -70,7 +70,7 @@ def summary_section(run: Run) -> str:
         (
             "ranks",
             f"{facts['simulation_ranks']} + {facts['sidecar_ranks']}",
-            "simulation + sidecar",
+            _kinds_of_ranks(run),
         ),
         (
             "publications",
@@ -90,6 +90,17 @@ def summary_section(run: Run) -> str:
         f'<header>\n<h1>Pillion run report</h1>\n<p class="note">{folder} · Pillion '
         f'{escape(run.version)}</p>\n</header>\n<div class="cards">\n{shown}\n</div>\n{resumed}'
     )
+
+
+def _kinds_of_ranks(run: Run) -> str:
+    facts = run.sidecars
+    words = ["simulation + sidecar"]
+    if facts["job"] == "separate":
+        words.append("in a job of their own")
+    restarts = int(facts["restarts"])
+    if restarts:
+        words.append(f"restarted {units.count(restarts)} {'time' if restarts == 1 else 'times'}")
+    return ", ".join(words)
 
 
 def warnings_section(warnings: Sequence[str]) -> str:

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from glob import escape
 from pathlib import Path
 
-from pillion import costs, page, results
+from pillion import costs, guests, page, results
 from pillion.errors import Error
 from pillion.plots import STEPS_SHOWN, spread
 from pillion.results import Series
-from pillion.run import Product, Run, read_run
+from pillion.run import Product, Run, read_guests, read_run, with_guests
 from pillion.tables import read_table
 
 STYLE = Path(__file__).with_name("report.css")
@@ -31,22 +31,26 @@ class Made:
 
 
 def make_report(folder: str | Path, to: str | Path | None = None) -> Made:
-    """Writes FOLDER/report.html, or `to`, from FOLDER/report.json and the tables that it names.
+    """Writes FOLDER/report.html, or `to`, from the reports in FOLDER and the tables they name.
 
     Raises Error if there is no run report, if it is broken, or if the page cannot be written.
     """
     folder = Path(folder)
     path = Path(to) if to is not None else folder / "report.html"
-    run = read_run(folder)
-    tables, problems = _read_products(run)
+    own = read_run(folder)
+    visitors, problems = read_guests(own)
+    run = with_guests(own, visitors)
+    tables, table_problems = _read_products(run)
     timeline, timeline_problems = costs.timeline_section(run)
-    problems += timeline_problems
+    visits, visit_problems = guests.sections(visitors)
+    problems += table_problems + timeline_problems + visit_problems
     sections = [
         page.summary_section(run),
         page.warnings_section([*run.warnings, *_failures(run), *problems]),
         *results.sections(tables),
         costs.cost_section(run),
         timeline,
+        *visits,
         page.configuration_section(run),
     ]
     style = STYLE.read_text(encoding="utf-8")

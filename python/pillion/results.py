@@ -99,8 +99,9 @@ def _origin(series: Series) -> str:
     when = f"step {last.step}, time {units.number(last.time, 6)} {units.as_html(last.time_units)}"
     if series.steps > 1:
         when = f"{series.steps} steps from {series.tables[0].step} to {last.step}"
-    skipped = f", {units.count(last.skipped)} skipped" if last.skipped else ""
-    publications = f"{units.count(last.publications)} publications{skipped}"
+    gaps = [("skipped", last.skipped), ("coarsened", last.coarsened), ("lost", last.lost)]
+    missing = "".join(f", {units.count(number)} {name}" for name, number in gaps if number)
+    publications = f"{units.count(last.publications)} publications{missing}"
     path = escape(f"{last.path.parent.name}/{last.path.name}")
     return f'<p class="note">stage {escape(last.stage)} · {when} · {publications} · {path}</p>\n'
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The run report, report.json, as plain values.
+"""The run report, report.json, as plain values, with what guests of the run have to add.
 
-docs/products.md describes the file. A report that lacks an entry is refused with the entry's name,
+docs/products.md describes the files. A report that lacks an entry is refused with the entry's name,
 so that nothing on the page is made up.
 """
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ FACTS = [
     "time_units",
     "restarted_from",
 ]
+SIDECARS = ["ranks", "transport", "job", "restarts", "memory_bytes", "peak_bytes", "when_full"]
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,10 @@ class Analysis:
     when: str | None
     publications: int
     skipped: int
+    coarsened: int
+    spilled: int
     dropped: int
+    lost: int
     disabled: str | None
     simulation: Span
     sidecar: Span
@@ -56,6 +60,7 @@ class Analysis:
     synchronous: float | None
     bytes_moved: int
     lag: Span
+    guest: str = ""  # who brought it; "" if it is the run's own
 
 
 @dataclass(frozen=True)
@@ -70,9 +75,10 @@ class Product:
 
 @dataclass(frozen=True)
 class Run:
-    """A finished run."""
+    """A finished run, or what a guest of that name has added to one."""
 
     folder: Path
+    name: str
     version: str
     facts: dict[str, Any]
     sidecars: dict[str, Any]
@@ -85,10 +91,65 @@ class Run:
     def seconds(self) -> float:
         return float(self.facts["seconds"])
 
+    @property
+    def timeline(self) -> Path:
+        return self.folder / (f"timeline-{self.name}.json" if self.name else "timeline.json")
+
 
 def read_run(folder: Path) -> Run:
     """Reads report.json of an output folder; raises Error if it is missing or incomplete."""
-    path = folder / "report.json"
+    return _read(folder, folder / "report.json", "")
+
+
+def read_guests(run: Run) -> tuple[list[Run], list[str]]:
+    """What guests of this run have written, and what was wrong with it.
+
+    What lies there from guests of an earlier run in the same folder is left out.
+    """
+    guests, problems = [], []
+    for path in sorted(run.folder.glob("report-*.json")):
+        try:
+            guest = _read(run.folder, path, path.stem.removeprefix("report-"))
+        except Error as error:
+            problems.append(str(error))
+            continue
+        if str(guest.facts["started"]) >= str(run.facts["started"]):
+            guests.append(guest)
+    return guests, problems
+
+
+def with_guests(run: Run, guests: list[Run]) -> Run:
+    """The run with its guests' analyses, products and warnings.
+
+    What an analysis cost the simulation is in the run's report, what it did in that of its guest.
+    """
+    analyses = {analysis.name: analysis for analysis in run.analyses}
+    products, warnings = list(run.products), list(run.warnings)
+    for guest in guests:
+        for there in guest.analyses:
+            analyses[there.name] = _joined(analyses.get(there.name, there), there, guest, run)
+        products += guest.products
+        warnings += [text for text in guest.warnings if text not in warnings]
+    return replace(run, analyses=list(analyses.values()), products=products, warnings=warnings)
+
+
+def _joined(here: Analysis, there: Analysis, guest: Run, run: Run) -> Analysis:
+    ranks = int(run.facts["simulation_ranks"])
+    spread = there.sidecar.mean * int(guest.facts["sidecar_ranks"]) / ranks if ranks else 0.0
+    return replace(
+        here,
+        guest=guest.name,
+        publications=there.publications,
+        dropped=there.dropped,
+        lost=there.lost,
+        disabled=there.disabled,
+        sidecar=there.sidecar,
+        lag=there.lag,
+        synchronous=None if here.synchronous is None else here.synchronous + spread,
+    )
+
+
+def _read(folder: Path, path: Path, name: str) -> Run:
     try:
         report = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -104,26 +165,28 @@ def read_run(folder: Path) -> Run:
     if found != FORMAT:
         raise Error(f"{path} is no run report: expected 'pillion: {FORMAT}', found {found!r}")
     try:
-        return _build(folder, report)
+        return _build(folder, name, report)
     except KeyError as error:
         raise Error(f"{path} lacks the entry {error}") from error
     except (TypeError, ValueError, AttributeError) as error:
         raise Error(f"{path} has an entry of the wrong kind: {error}") from error
 
 
-def _build(folder: Path, report: dict[str, Any]) -> Run:
-    facts = report["run"]
-    for entry in FACTS:
-        if entry not in facts:
-            raise KeyError(f"run.{entry}")
+def _build(folder: Path, name: str, report: dict[str, Any]) -> Run:
+    facts, sidecars = report["run"], report["sidecars"]
+    for part, entries in ((facts, FACTS), (sidecars, SIDECARS)):
+        for entry in entries:
+            if entry not in part:
+                raise KeyError(f"{'run' if part is facts else 'sidecars'}.{entry}")
     products = [
         Product(p["analysis"], p["stage"], p["path"], p["title"]) for p in report["products"]
     ]
     return Run(
         folder=folder,
+        name=name,
         version=str(report["version"]),
         facts=facts,
-        sidecars=report["sidecars"],
+        sidecars=sidecars,
         analyses=[_analysis(entry) for entry in report["analyses"]],
         products=products,
         warnings=[str(text) for text in report["warnings"]],
@@ -146,7 +209,10 @@ def _analysis(entry: dict[str, Any]) -> Analysis:
         when=entry["when"],
         publications=int(entry["publications"]),
         skipped=int(entry["skipped"]),
+        coarsened=int(entry["coarsened"]),
+        spilled=int(entry["spilled"]),
         dropped=int(entry["dropped"]),
+        lost=int(entry["lost"]),
         disabled=entry["disabled"],
         simulation=_span(seconds["simulation"]),
         sidecar=_span(seconds["sidecar"]),

@@ -52,6 +52,8 @@ class Table:
     time_units: str
     publications: int
     skipped: int
+    coarsened: int
+    lost: int
     configuration: str
     columns: dict[str, Column]
     attributes: dict[str, Attribute]
@@ -159,6 +161,8 @@ def _build(path: Path, head: dict[str, Any], columns: dict[str, Column]) -> Tabl
         time_units=str(head.get("time_units") or ""),
         publications=int(head.get("publications") or 0),
         skipped=int(head.get("skipped") or 0),
+        coarsened=int(head.get("coarsened") or 0),
+        lost=int(head.get("lost") or 0),
         configuration=str(head.get("configuration") or ""),
         columns=columns,
         attributes={a.name: a for a in attributes},

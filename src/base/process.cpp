@@ -74,10 +74,19 @@ int wait_for(pid_t child) {
   return status;
 }
 
-/// Moves what can be moved through both pipes until the program closes its end.
+/// Whether the program ends before `end`, in monotonic seconds.
+bool ends_before(pid_t child, double end) {
+  for (siginfo_t info{}; info.si_pid == 0; usleep(1000)) {
+    if (monotonic_seconds() >= end) return false;
+    waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT | WNOHANG);
+  }
+  return true;
+}
+
+/// Moves what can be moved through both pipes until the program closes its end. False if it has not
+/// done so by `end`, in monotonic seconds.
 bool converse(Descriptor& to, const Descriptor& from, const Bytes& input, Bytes& output,
-              double seconds) {
-  const double end = monotonic_seconds() + seconds;
+              double end) {
   size_t sent = 0;
   for (;;) {
     if (sent == input.size()) to.close();
@@ -120,7 +129,10 @@ Bytes run_program(const std::vector<std::string>& words, const Bytes& input, dou
   out_write.close();
   Bytes output;
   auto* const before = std::signal(SIGPIPE, SIG_IGN);
-  const bool ended = converse(in_write, out_read, input, output, seconds);
+  const double end = monotonic_seconds() + seconds;
+  bool ended = converse(in_write, out_read, input, output, end);
+  in_write.close();
+  ended = ended && ends_before(child, end);
   std::signal(SIGPIPE, before);
   if (!ended) kill(child, SIGKILL);
   const int status = wait_for(child);

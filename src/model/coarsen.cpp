@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Subsampling by index along the axes of a grid, by scattered id, or by place in a list.
+// Subsampling by index along the axes of a grid, by scattered id, or by scattered place in a list.
 #include "model/coarsen.hpp"
 
 #include <cstring>
@@ -74,32 +74,20 @@ Block coarse_box(const Block& fine, int axes, int64_t factor) {
   return out;
 }
 
-/// Every `factor`-th particle; `seen` counts those of the blocks before.
-Block every_so_many(const Block& fine, int64_t factor, int64_t& seen) {
-  const int64_t first = (factor - seen % factor) % factor, count = fine.box.extent(0);
-  const auto remaining = [&](int64_t of) { return of > first ? ceil_div(of - first, factor) : 0; };
-  seen += count;
-  Block out{fine.number, {{0, 0, 0}, {remaining(count), 1, 1}}, remaining(fine.owned), {}};
-  for (const auto& [name, array] : fine.arrays) {
-    Array& view = out.arrays[name] = array;
-    view.strides[0] *= factor;
-    if (first < count) view.data = element(array, first * array.strides[0]);
-  }
-  return out;
-}
-
 int64_t integer_at(const Array& array, int64_t index) {
   const void* at = element(array, index * array.strides[0]);
   return array.type == ElementType::Int32 ? *static_cast<const int32_t*>(at)
                                           : *static_cast<const int64_t*>(at);
 }
 
-/// Indices of the particles that remain. The first bits of the scattered key decide, for ranks are
-/// given particles by its remainder: those with the same last bits may all have one owner.
-std::vector<int64_t> remaining_by(const Array& key, int64_t count, int level) {
+/// Indices of the particles that remain, by a number that each has. The first bits of the scattered
+/// number decide, for ranks are given particles by its remainder: those with the same last bits may
+/// all have one owner.
+template <class NumberOf>
+std::vector<int64_t> remaining_by(NumberOf&& number_of, int64_t count, int level) {
   std::vector<int64_t> out;
   for (int64_t i = 0; i < count; ++i)
-    if (base::scatter(integer_at(key, i)) >> (64 - level) == 0) out.push_back(i);
+    if (base::scatter(number_of(i)) >> (64 - level) == 0) out.push_back(i);
   return out;
 }
 
@@ -120,8 +108,7 @@ Array gather(const Array& array, const std::vector<int64_t>& indices, MeshBlocks
   return out;
 }
 
-Block by_key(const Block& fine, const Array& key, int level, MeshBlocks& owner) {
-  const auto indices = remaining_by(key, fine.box.extent(0), level);
+Block gather(const Block& fine, const std::vector<int64_t>& indices, MeshBlocks& owner) {
   Block out{fine.number, {{0, 0, 0}, {static_cast<int64_t>(indices.size()), 1, 1}}, 0, {}};
   for (const int64_t i : indices) out.owned += i < fine.owned ? 1 : 0;
   for (const auto& [name, array] : fine.arrays) out.arrays[name] = gather(array, indices, owner);
@@ -138,15 +125,20 @@ const Array* find_key(const Block& block, const std::string& name) {
 }  // namespace
 
 MeshBlocks coarsen(const MeshBlocks& fine, const Mesh& mesh, int level, const std::string& key) {
-  const int64_t factor = coarsening_factor(mesh, level);
-  if (factor == 1) return fine;
+  if (coarsening_factor(mesh, level) == 1) return fine;
   MeshBlocks out{.blocks = {}, .keep = fine.keep};
-  int64_t seen = 0;
+  if (mesh.kind == MeshKind::Uniform) {
+    for (const auto& block : fine.blocks)
+      out.blocks.push_back(coarse_box(block, mesh.axes, coarsening_factor(mesh, level)));
+    return out;
+  }
+  int64_t before = 0;  // particles in the blocks before
   for (const auto& block : fine.blocks) {
-    const Array* keys = mesh.kind == MeshKind::Uniform ? nullptr : find_key(block, key);
-    if (mesh.kind == MeshKind::Uniform) out.blocks.push_back(coarse_box(block, mesh.axes, factor));
-    else if (keys != nullptr) out.blocks.push_back(by_key(block, *keys, level, out));
-    else out.blocks.push_back(every_so_many(block, factor, seen));
+    const Array* keys = find_key(block, key);
+    const auto number_of = [&](int64_t i) { return keys ? integer_at(*keys, i) : before + i; };
+    const int64_t count = block.box.extent(0);
+    out.blocks.push_back(gather(block, remaining_by(number_of, count, level), out));
+    before += count;
   }
   return out;
 }

@@ -28,9 +28,10 @@ int64_t coarsening_factor(const Mesh& mesh, int level);
 Mesh coarse_mesh(const Mesh& mesh, int level);
 
 /// What remains of one rank's blocks: as many blocks, empty ones included. Boxes are in coarse
-/// indices, and arrays are strided views of the memory of `fine`. Particles whose block has the
-/// scalar integer field `key` remain or go by it, the same ones at every step, and are gathered
-/// into memory of their own; of others every factor-th of the rank's remains, as a view.
+/// indices, and their arrays are strided views of the memory of `fine`. Particles are gathered into
+/// memory of their own. Where their block has the scalar integer field `key` they remain or go by
+/// it, the same ones at every step; elsewhere by their place among the rank's, scattered too, for
+/// places that are evenly spaced would be a pattern in space if particles are sorted by it.
 MeshBlocks coarsen(const MeshBlocks& fine, const Mesh& mesh, int level, const std::string& key);
 
 }  // namespace pillion::model

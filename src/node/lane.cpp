@@ -5,6 +5,7 @@
 #include "node/lane.hpp"
 
 #include <algorithm>
+#include <thread>
 
 #include "base/error.hpp"
 
@@ -23,6 +24,7 @@ std::optional<uint64_t> LaneWriter::reserve(size_t size) {
 }
 
 std::optional<uint64_t> LaneWriter::reserve_head(size_t size) {
+  if (published_ - freed_ >= record_count) return {};
   const auto at = heads_.place(size, published_);
   if (!at) return {};
   return words_.heads_offset + *at;
@@ -44,9 +46,7 @@ void LaneWriter::publish(const Record& record) {
   words_.records[static_cast<size_t>(published_ % record_count)] = record;
   words_.published.store(++published_);
   words_.call.fetch_add(1);
-  const bool sleeper = std::any_of(words_.seats.begin(), words_.seats.end(),
-                                   [](const SeatWords& s) { return s.asleep.load() != 0; });
-  if (sleeper) wake(words_.call);
+  if (words_.sleepers.load() != 0) wake(words_.call);
 }
 
 void LaneWriter::close() {
@@ -79,18 +79,21 @@ void LaneWriter::clear_deserted() {
     if (!vacating_[static_cast<size_t>(s)] || !is_deserted(s)) continue;
     auto& seat = this->seat(s);
     vacating_[static_cast<size_t>(s)] = false;
-    seat.asleep = 0;
+    words_.sleepers.fetch_and(~(uint32_t{1} << s));
     for (auto& word : seat.disabled) word = 0;
     seat.state = SeatState::Free;
     seat.holder = 0;
+    words_.guests.fetch_sub(1);
   }
 }
 
 int64_t LaneWriter::reclaim() {
-  clear_deserted();
-  int64_t needed = published_;
-  for (int s = 0; s < seat_count; ++s)
-    if (in_use(s) && (s == home || is_held(s))) needed = std::min(needed, done(s));
+  int64_t needed = in_use(home) ? done(home) : published_;
+  if (has_guests()) {
+    clear_deserted();
+    for (int s = home + 1; s < seat_count; ++s)
+      if (in_use(s) && is_held(s)) needed = std::min(needed, done(s));
+  }
   freed_ = std::max(freed_, needed);
   values_.free_before(freed_);
   heads_.free_before(freed_);
@@ -115,8 +118,17 @@ void LaneWriter::activate(int number) {
   auto& seat = this->seat(number);
   seat.begun = published_;
   seat.progress = progress_of(published_, 0);
+  vacating_[static_cast<size_t>(number)] = false;
   auto ready = SeatState::Ready;
   seat.state.compare_exchange_strong(ready, SeatState::Active);
+  words_.call.fetch_add(1);
+  wake(words_.call);
+}
+
+void LaneWriter::turn_away(int number) {
+  auto ready = SeatState::Ready;
+  seat(number).state.compare_exchange_strong(ready, SeatState::Claimed);
+  vacate(number);
   words_.call.fetch_add(1);
   wake(words_.call);
 }
@@ -126,15 +138,21 @@ bool LaneReader::claim() {
   Token holder = seat().holder;
   // A dead guest's seat is cleared by the simulation; the home seat goes from hand to hand.
   if (seat_ == home ? is_alive(holder) : holder != 0) return false;
-  if (!seat().holder.compare_exchange_strong(holder, me_)) return false;
-  seat().asleep = 0;
+  // A guest is counted before it sits, so that none sits uncounted.
+  if (seat_ != home) words_.guests.fetch_add(1);
+  if (!seat().holder.compare_exchange_strong(holder, me_)) {
+    if (seat_ != home) words_.guests.fetch_sub(1);
+    return false;
+  }
+  words_.sleepers.fetch_and(~bit());
   if (seat_ != home) seat().state = SeatState::Claimed;
   return true;
 }
 
 void LaneReader::leave() {
+  if (me_ == 0 || !is_mine()) return;
   Token mine = me_;
-  seat().asleep = 0;
+  words_.sleepers.fetch_and(~bit());
   if (seat_ == home) seat().holder.compare_exchange_strong(mine, 0);
   else seat().state = SeatState::Leaving;
   ring();
@@ -151,17 +169,47 @@ void LaneReader::ring() {
   if (words_.asleep.load() != 0) wake(words_.bell);
 }
 
+namespace {
+
+constexpr std::chrono::microseconds shortest_nap{20}, longest_nap{500};
+constexpr std::chrono::seconds dozing{2};
+
+}  // namespace
+
+// Waking somebody is dear for the one who does it, so for the first seconds a reader only dozes: it
+// looks now and then of its own accord, and the simulation need not wake it.
+bool LaneReader::doze(int64_t index, std::chrono::microseconds patience) {
+  const auto begin = std::chrono::steady_clock::now();
+  if (index != dozing_for_) {
+    dozing_for_ = index;
+    dozing_since_ = begin;
+    nap_ = shortest_nap;
+  }
+  while (words_.published.load() <= index && words_.closed.load() == 0) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - dozing_since_ > dozing) return false;
+    if (now - begin >= patience) return true;
+    std::this_thread::sleep_for(nap_);
+    nap_ = std::min(2 * nap_, longest_nap);
+  }
+  return true;
+}
+
 LaneReader::Next LaneReader::wait(int64_t index, std::chrono::microseconds patience) {
   if (words_.published.load() > index) return Next::Message;
-  seat().asleep.store(1);
-  const uint32_t seen = words_.call.load();
-  if (words_.published.load() <= index && words_.closed.load() == 0)
-    sleep_on(words_.call, seen, patience);
-  seat().asleep.store(0);
+  if (!doze(index, patience)) sleep(index, patience);
   // Whatever the writer published before it died or closed comes first.
   const bool over = words_.closed.load() != 0 || !writer_.lives(words_.writer);
   if (words_.published.load() > index) return Next::Message;
   return over ? Next::End : Next::Nothing;
+}
+
+void LaneReader::sleep(int64_t index, std::chrono::microseconds patience) {
+  words_.sleepers.fetch_or(bit());
+  const uint32_t seen = words_.call.load();
+  if (words_.published.load() <= index && words_.closed.load() == 0)
+    sleep_on(words_.call, seen, patience);
+  words_.sleepers.fetch_and(~bit());
 }
 
 Record LaneReader::record(int64_t index) const {

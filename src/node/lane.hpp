@@ -57,12 +57,13 @@ struct SeatWords {
   // written by the holder, but for clearing
   alignas(64) std::atomic<Token> holder;
   std::atomic<SeatState> state;
-  Word asleep;                     ///< the holder sleeps on the lane's call
   Count begun;                     ///< messages it has begun with
   std::atomic<Progress> progress;  ///< messages it has finished, and those that were lost
   std::atomic<int32_t> base;       ///< what the run calls the guest's analysis 0
   std::array<std::atomic<uint64_t>, most_analyses / 64> disabled;
-  std::array<std::atomic<uint32_t>, most_analyses> over;  ///< publications finished or lost
+  /// By analysis, publications finished or lost. Of two slots the one that counts is that of the
+  /// parity of the messages done, so that it changes together with that number.
+  std::array<std::array<std::atomic<uint32_t>, most_analyses>, 2> over;
   std::array<char, 256> failure;  ///< of the last checkpoint; empty if there was none
 };
 
@@ -76,10 +77,13 @@ struct LaneWords {
   // written by the simulation rank
   alignas(64) Count published;
   Word call;    ///< changes whenever `published` does
-  Word asleep;  ///< the simulation rank sleeps on the bell
-  Word closed;  ///< no message will follow
+  Word asleep;    ///< the simulation rank sleeps on the bell
+  Word closed;    ///< no message will follow
+  Word sleepers;  ///< a bit for each seat whose holder sleeps on the call
   // written by whoever finishes something
   alignas(64) Word bell;
+  Word changes;  ///< changes whenever disabled bits do
+  Word guests;   ///< guests that sit down or are there; the rest of their seats is worth a look
   std::array<SeatWords, seat_count> seats;
   alignas(64) std::array<Record, record_count> records;
 };
@@ -115,6 +119,10 @@ class LaneWriter {
   [[nodiscard]] const Arena& values() const { return values_; }
   /// Whether a living process holds the seat.
   bool is_held(int seat);
+  /// Whether there may be guests.
+  [[nodiscard]] bool has_guests() const { return words_.guests.load() != 0; }
+  /// Changes whenever readers have disabled something.
+  [[nodiscard]] uint32_t changes() const { return words_.changes.load(); }
   [[nodiscard]] SeatWords& seat(int number) { return words_.seats[static_cast<size_t>(number)]; }
   /// Messages that the holder of a seat has finished, and has begun with: whatever stands in memory
   /// that others may write, never more than there are.
@@ -122,6 +130,8 @@ class LaneWriter {
   [[nodiscard]] int64_t begun(int seat) const;
   /// Gives a guest that is ready all messages from the next one on.
   void activate(int seat);
+  /// Tells a guest that is ready that it gets none.
+  void turn_away(int seat);
   /// Whether a guest has sat down and is dead, or wants to leave.
   bool is_deserted(int seat);
   /// Frees a guest's seat, now or as soon as its holder is dead or wants to leave.
@@ -163,6 +173,8 @@ class LaneReader {
   [[nodiscard]] Record record(int64_t index) const;
   /// Says that message `index` is being read; from here on a successor will not read it again.
   void begin(int64_t index) { seat().begun = index + 1; }
+  /// Says that analyses were disabled.
+  void show_change() { words_.changes.fetch_add(1); }
   /// Says that message `index` is finished and its bytes may go.
   void finish(int64_t index);
 
@@ -171,10 +183,17 @@ class LaneReader {
 
  private:
   void ring();
+  [[nodiscard]] uint32_t bit() const { return uint32_t{1} << seat_; }
+  /// Waits for message `index` with naps; false if it is time to sleep until woken.
+  bool doze(int64_t index, std::chrono::microseconds patience);
+  void sleep(int64_t index, std::chrono::microseconds patience);
   LaneWords& words_;
   int seat_;
   Token me_ = 0;
   Watch writer_;
+  int64_t dozing_for_ = -1;
+  std::chrono::steady_clock::time_point dozing_since_;
+  std::chrono::microseconds nap_{0};
 };
 
 }  // namespace pillion::node

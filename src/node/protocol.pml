@@ -27,13 +27,9 @@
 #ifndef STOPS
 #define STOPS 1
 #endif
-#ifndef EARLY_RETURNS
-#define EARLY_RETURNS 1
-#endif
 
 #define RECORDS 4
 #define VALUE_RECORDS 2
-#define MESSAGES (OFFERS + 1)
 #define NONE 255
 
 #define SIMULATION(l) (1 + (l))
@@ -45,8 +41,10 @@
 #define VISITOR 1
 #if GUESTS > 0
 #define SEATS 2
+#define AND_GUESTS(deed) deed
 #else
 #define SEATS 1
+#define AND_GUESTS(deed)
 #endif
 
 #define PROGRESS(done, lost) ((done) * 16 + (lost))
@@ -69,16 +67,25 @@ typedef Lane {
 };
 
 Lane lane[LANES];
+bool wait_policy;
+
 mtype life[PROCESSES];
 bool seen[PROCESSES];    // the futex word is as this process saw it last
 bool parked[PROCESSES];  // sleeps in the kernel
+byte struck;             // dies or stops just now: nobody else moves meanwhile
 bool late[LANES];        // the deadline has passed
-bool wait_policy, hasty;
-byte given_to[MESSAGES];  // the crew that began with a message, plus one
-bool finished[MESSAGES];
+#define me _pid
+#define MAY_MOVE provided (struck == 0 || struck == _pid)
+#define WHEN_CALM provided (struck == 0)
+
+byte given;     // messages that any crew has begun with
+byte finished;  // of these, finished
+bool served;    // a crew has seen the end
 #if LANES > 1
+byte giver;
 bool worked[LANES];
-chan inbox[PROCESSES] = [2] of { byte, byte }
+bool waiting[PROCESSES];
+chan inbox[PROCESSES] = [2] of { byte, byte };
 #endif
 
 #define is_alive(p) (life[p] == Alive || life[p] == Stopped)
@@ -91,14 +98,16 @@ chan inbox[PROCESSES] = [2] of { byte, byte }
 inline look_at_word() { seen[me] = true }
 
 inline sleep_on_word() {
-  d_step {
+  if
 #ifdef BROKEN_COMPARE
-    parked[me] = true;
+  :: parked[me] = true
 #else
-    parked[me] = seen[me];
+  :: parked[me] = seen[me]
 #endif
-    seen[me] = false
-  }
+#ifndef NO_EARLY_RETURN
+  :: true  // returns at once, or for want of patience
+#endif
+  fi
 }
 
 inline change_call(l) {
@@ -112,18 +121,17 @@ inline change_call(l) {
 }
 
 inline wake_readers(l) {
-  d_step {
     p = SIDECAR(0, l);
     do
     :: p < PROCESSES -> parked[p] = false; p = p + LANES
     :: else -> p = 0; break
     od
-  }
 }
 
-// LaneReader::ring
-inline ring(l) {
-  seen[SIMULATION(l)] = false;
+// LaneReader::ring, its two halves
+inline change_bell(l) { seen[SIMULATION(l)] = false }
+
+inline wake_simulation(l) {
   if
   :: lane[l].asleep -> parked[SIMULATION(l)] = false
   :: else
@@ -142,7 +150,7 @@ inline find(l, wanted) {
      :: record(l, i).size > 0 ->
         front = (front == NONE -> record(l, i).at : front);
         back = record(l, i).at;
-        end = back + record(l, i).size
+        last = back + record(l, i).size
      :: else
      fi;
      i++
@@ -150,16 +158,16 @@ inline find(l, wanted) {
   od;
   if
   :: front == NONE -> at = 0
-  :: front != NONE && back < front -> at = (front - end >= wanted -> end : NONE)
+  :: front != NONE && back < front -> at = (front - last >= wanted -> last : NONE)
   :: else ->
 #ifdef BROKEN_WRAP
-     at = (UNITS - end >= wanted -> end : 0)
+     at = (UNITS - last >= wanted -> last : 0)
 #else
-     at = (UNITS - end >= wanted -> end : (front >= wanted -> 0 : NONE))
+     at = (UNITS - last >= wanted -> last : (front >= wanted -> 0 : NONE))
 #endif
   fi;
   at = (lane[l].published - freed >= VALUE_RECORDS -> NONE : at);
-  front = NONE; back = 0; end = 0; i = 0
+  front = NONE; back = 0; last = 0; i = 0
 }
 
 // What nobody needs is wiped, so that whoever still reads it is found out.
@@ -181,12 +189,6 @@ inline free_before(l, n) {
 inline least(value) { needed = (value < needed -> value : needed) }
 
 #define DESERTED(l) (guest(l).holder != 0 && (guest(l).state == Leaving || !is_alive(guest(l).holder)))
-
-#if GUESTS > 0
-#define AND_GUESTS(deed) deed
-#else
-#define AND_GUESTS(deed)
-#endif
 
 inline clear_deserted(l) {
   if
@@ -231,11 +233,15 @@ inline need_of_home(l) {
 
 inline reclaim(l) {
   AND_GUESTS(clear_deserted(l);)
-  needed = lane[l].published;
-  AND_GUESTS(need_of_guest(l);)
-  d_step { 
+  d_step {
+    needed = lane[l].published;
 #if CREWS > 0
     need_of_home(l);
+#endif
+#if GUESTS > 0
+  };
+  need_of_guest(l);
+  d_step {
 #endif
     free_before(l, needed);
     needed = 0
@@ -245,8 +251,9 @@ inline reclaim(l) {
 // LaneWriter::wait until there is room, as await_room does
 inline await_room(l) {
   do
-  :: at != NONE || late[l] -> break
-  :: else ->
+  :: at != NONE -> break
+  :: at == NONE -> break  // the deadline has passed
+  :: at == NONE && !late[l] ->
      lane[l].asleep = true;
      look_at_word();
      before = freed;
@@ -254,11 +261,10 @@ inline await_room(l) {
      if
      :: freed == before ->
         sleep_on_word();
-        atomic { !parked[me] AND_GUESTS(|| (vacating && DESERTED(l))) -> parked[me] = false }
-     :: else -> seen[me] = false
+        !parked[me] AND_GUESTS(|| (vacating && DESERTED(l)))
+     :: else
      fi;
-     before = 0;
-     lane[l].asleep = false;
+     d_step { parked[me] = false; seen[me] = false; lane[l].asleep = false; before = 0 };
      reclaim(l);
      d_step { find(l, size) }
   od
@@ -298,17 +304,19 @@ inline publish(l, what) {
   sleeper = home(l).asleep;
 #endif
   AND_GUESTS(sleeper = sleeper || guest(l).asleep;)
-  if
-  :: sleeper -> wake_readers(l)
-  :: else
-  fi;
-  sleeper = false
+  atomic {
+    if
+    :: sleeper -> wake_readers(l)
+    :: else
+    fi;
+    sleeper = false
+  }
 }
 
 inline close(l) {
   lane[l].closed = true;
   change_call(l);
-  wake_readers(l)
+  d_step { wake_readers(l) }
 }
 
 inline activate(l) {
@@ -339,42 +347,40 @@ inline tend_guests(l) {
   :: !deserted && ready ->
      assert(!admitted);
      if
-     :: d_step { size_of_guest = 0; admitted = true }; activate(l)
+     :: admitted = true; activate(l)
      :: turn_away(l)
      fi
   :: else
   fi
 }
 
-proctype Simulation(byte me; byte l) {
-  byte freed, offer, size, at, needed, before, i, p, front = NONE, back, end;
-  bool full, blocked, stalled, sleeper;
+proctype Simulation(byte l) MAY_MOVE {
+  byte freed, offer, size, at, needed, before, i, p, front = NONE, back, last;
+  bool crowded, blocked, stalled, sleeper;
 #if GUESTS > 0
   bool deserted, ready, admitted, vacating;
 #endif
 #if LANES > 1
-  byte full_there, blocked_there;
+  byte crowded_there, blocked_there;
 #endif
   {
     do
     :: offer == OFFERS -> break
-    :: else ->
-       offer++;
-       // SimulationSide::meet
+    :: atomic {
+         offer < OFFERS -> offer++;
 #if LANES > 1
-       if
-       :: offer > 1 -> inbox[me] ? full_there, blocked_there
-       :: else
-       fi;
+         if
+         :: offer > 1 -> inbox[me] ? crowded_there, blocked_there;
+            crowded = crowded || crowded_there; blocked = blocked || blocked_there
+         :: else
+         fi;
 #endif
+       }
+       // SimulationSide::meet
        reclaim(l);
        AND_GUESTS(tend_guests(l);)
        if
-#if LANES > 1
-       :: blocked || blocked_there || (!wait_policy && (full || full_there))
-#else
-       :: blocked || (!wait_policy && full)
-#endif
+       :: blocked || (crowded && !wait_policy)
        :: else ->
           atomic {
             if
@@ -386,7 +392,7 @@ proctype Simulation(byte me; byte l) {
           if
           :: wait_policy ->
              await_room(l);
-             d_step { stalled = (at == NONE); late[l] = false }
+             atomic { stalled = (at == NONE); late[l] = false }
           :: else
           fi;
           if
@@ -400,32 +406,34 @@ proctype Simulation(byte me; byte l) {
        AND_GUESTS(ready = !deserted && guest(l).state == Ready;)
        d_step {
          find(l, size);
-         full = (at == NONE);
+         crowded = (at == NONE);
          at = 0;
-         stalled = stalled && full;
+         stalled = stalled && crowded;
 #ifdef BROKEN_MARGIN
          blocked = stalled || lane[l].published - freed >= RECORDS
 #else
          blocked = stalled || lane[l].published - freed + 1 >= RECORDS
 #endif
-       };
 #if LANES > 1
-       inbox[SIMULATION(1 - l)] ! full, blocked
+         ;
+         inbox[SIMULATION(1 - l)] ! crowded, blocked
 #endif
+       }
     od;
-    reclaim(l);
+    atomic { reclaim(l) };
     publish(l, Last);
     close(l);
-    life[me] = Dead
-  } unless { life[me] == Dead };
+    struck = me
+  } unless { struck == me };
   d_step {
+    struck = 0; life[me] = Dead; parked[me] = false; seen[me] = false;
     freed = 0; offer = 0; size = 0; at = 0; needed = 0; before = 0; i = 0; p = 0;
-    front = 0; back = 0; end = 0; full = false; blocked = false; stalled = false; sleeper = false;
+    front = 0; back = 0; last = 0; crowded = false; blocked = false; stalled = false; sleeper = false;
 #if GUESTS > 0
     deserted = false; ready = false; admitted = false; vacating = false;
 #endif
 #if LANES > 1
-    full_there = 0; blocked_there = 0;
+    crowded_there = 0; blocked_there = 0;
 #endif
   }
 }
@@ -433,7 +441,10 @@ proctype Simulation(byte me; byte l) {
 // ---- a sidecar's end: LaneReader, and Crew above it
 
 #if LANES > 1
-#define exchange(a, b) inbox[me ^ 1] ! a, b; inbox[me] ? theirs, theirs_too
+#define PEER SIDECAR(crew, 1 - l)
+#define exchange(a, b) \
+  atomic { inbox[PEER] ! a, b; waiting[me] = true }; \
+  atomic { inbox[me] ? theirs, theirs_too; waiting[me] = false }
 #endif
 
 // LaneReader::wait, again and again until there is something to say.
@@ -447,16 +458,16 @@ inline wait_for_message(l, s) {
      sleep_on_word();
 #else
      if
-     :: lane[l].published <= index ->
-        if
-        :: !lane[l].closed -> sleep_on_word()
-        :: else -> seen[me] = false
-        fi
-     :: else -> seen[me] = false
+     :: lane[l].published <= index && !lane[l].closed -> sleep_on_word()
+     :: else
      fi;
 #endif
-     atomic { !parked[me] || !is_alive(SIMULATION(l)) -> parked[me] = false };
-     lane[l].seats[s].asleep = false;
+     d_step {
+       !parked[me] || !is_alive(SIMULATION(l)) ->
+       parked[me] = false;
+       seen[me] = false;
+       lane[l].seats[s].asleep = false
+     };
      over = lane[l].closed || !is_alive(SIMULATION(l));
      atomic {
        if
@@ -485,72 +496,61 @@ inline check_message(l) {
   i = 0
 }
 
-#define GONE (life[me] == Dead || life[me] == Stopped)
+#if LANES > 1
+#define ALSO_PEER || index + 1 == given && giver == crew
+#else
+#define ALSO_PEER
+#endif
 
-proctype Sidecar(byte me; byte crew; byte l) {
+#ifdef BROKEN_CLAIM
+#define LEFT_TO_ME true
+#else
+#define LEFT_TO_ME !is_alive(home(l).holder)
+#endif
+#if LANES > 1
+#define MY_TURN (l == 0 -> crew == 0 || life[SIDECAR(crew - 1, 0)] != Unborn : home(0).holder == SIDECAR(crew, 0))
+#else
+#define MY_TURN (crew == 0 || life[SIDECAR(crew - 1, 0)] != Unborn)
+#endif
+#define MAY_COME !served && (crew == 0 || home(0).holder != 0) && MY_TURN && LEFT_TO_ME
+
+proctype Sidecar(byte crew; byte l) MAY_MOVE {
   byte index, progress, old, i;
   mtype outcome;
   bool over;
 #if LANES > 1
   byte theirs, theirs_too;
 #endif
-  {
-    // Crews are alike, so they may as well come in order.
-    if
-    :: crew == 0
-    :: else -> life[SIDECAR(crew - 1, l)] != Unborn
-    fi;
+  // Crew::take_home. Crews are alike, so they may as well come in order; one that finds a living
+  // holder has no part in anything, so none comes before that.
+end:
+  atomic {
+    MAY_COME ->
     life[me] = Alive;
-    // Crew::take_home
-#if LANES > 1
-    if
-    :: l > 0 -> inbox[me] ? theirs, _;
-       if
-       :: theirs == 0 -> goto refused
-       :: else -> theirs = 0
-       fi
-    :: else
-    fi;
-#endif
+    old = home(l).holder
+  };
+  {
     do
-    :: old = home(l).holder;
-#ifndef BROKEN_CLAIM
-       if
-       :: old != 0 && is_alive(old) ->
-#if LANES > 1
-          if
-          :: l == 0 -> inbox[me ^ 1] ! 0, 0; goto refused
-          :: else -> !is_alive(old)
-          fi
-#else
-          goto refused
-#endif
-       :: else
-       fi;
-#endif
-       atomic {
+    :: atomic {
          if
 #ifdef BROKEN_SWAP
          :: true -> home(l).holder = me; break
 #endif
          :: home(l).holder == old -> home(l).holder = me; break
-         :: else
+         :: else -> old = 0
          fi
-       }
+       };
+end_refused:
+       atomic { LEFT_TO_ME -> old = home(l).holder }
     od;
-    old = 0;
-    home(l).asleep = false;
-#if LANES > 1
-    if
-    :: l == 0 -> inbox[me ^ 1] ! 1, 0
-    :: else
-    fi;
-    exchange(0, 0);
-#endif
+    atomic {
+      old = 0;
+      home(l).asleep = false
+    };
     // Crew::take_over
-    index = home(l).begun;
-    progress = home(l).progress;
 #if LANES > 1
+    exchange(0, 0);
+    atomic { index = home(l).begun; progress = home(l).progress };
     exchange(index, progress);
     d_step {
       index = (theirs > index -> theirs : index);
@@ -558,11 +558,16 @@ proctype Sidecar(byte me; byte crew; byte l) {
       theirs = 0;
       theirs_too = 0
     };
-#endif
-#ifdef BROKEN_START
-    index = DONE(progress);
-#endif
     home(l).begun = index;
+#else
+    d_step {
+      index = home(l).begun; progress = home(l).progress;
+#ifdef BROKEN_START
+      index = DONE(progress);
+#endif
+      home(l).begun = index
+    };
+#endif
 #ifdef BROKEN_LOST
     home(l).progress = PROGRESS(DONE(progress), LOST(progress) + index - DONE(progress));
 #endif
@@ -571,7 +576,8 @@ proctype Sidecar(byte me; byte crew; byte l) {
       progress = 0
     };
 #ifndef BROKEN_RING
-    ring(l);
+    change_bell(l);
+    wake_simulation(l);
 #endif
     do
     :: wait_for_message(l, HOME);
@@ -585,15 +591,16 @@ proctype Sidecar(byte me; byte crew; byte l) {
          theirs = 0
        };
 #endif
-       if
-       :: outcome == Over -> break
-       :: else
-       fi;
-       d_step {
+       atomic {
+         if
+         :: outcome == Over -> break
+         :: else
+         fi;
          home(l).begun = index + 1;
-         assert(given_to[index] == 0 || given_to[index] == crew + 1);
-         given_to[index] = crew + 1;
+         assert(index == given ALSO_PEER);
+         given = index + 1;
 #if LANES > 1
+         giver = crew;
          worked[l] = false
 #endif
        };
@@ -612,118 +619,72 @@ proctype Sidecar(byte me; byte crew; byte l) {
 #if LANES > 1
          assert(worked[0] && worked[1]);
 #endif
-         finished[index] = true;
+         finished++;
          index++
        };
-       ring(l);
-       if
-       :: outcome == Last -> break
-       :: else
-       fi
+       change_bell(l);
+       atomic {
+         wake_simulation(l);
+         if
+         :: outcome == Last -> break
+         :: else -> outcome = 0
+         fi
+       }
     od;
-    d_step {
-      // Everything that all lanes have was dealt with, once.
+    // Everything that all lanes have was dealt with, once. LaneReader::leave.
+    atomic {
       assert(index == lane[0].published || index == lane[LANES - 1].published);
-      assert(index == DONE(home(l).progress));
-      i = 0; old = 0;
-      do
-      :: i < index ->
-         assert(given_to[i] > 0);
-         old = old + (finished[i] -> 0 : 1);
-         i++
-      :: else -> break
-      od;
-      assert(old == LOST(home(l).progress));
-      outcome = 0
-    };
-    // LaneReader::leave
-    d_step { home(l).holder = (home(l).holder == me -> 0 : home(l).holder) };
-refused:
-    life[me] = Dead
-  } unless { GONE };
+      assert(index == given);
+      assert(home(l).progress == PROGRESS(index, index - finished));
+      home(l).holder = (home(l).holder == me -> 0 : home(l).holder);
+      served = true;
+      struck = me
+    }
+  } unless { struck == me };
   d_step {
+    struck = 0; life[me] = (life[me] == Stopped -> Stopped : Dead);
+    parked[me] = false; seen[me] = false;
     index = 0; progress = 0; old = 0; i = 0; outcome = 0; over = false;
 #if LANES > 1
-    theirs = 0; theirs_too = 0
+    theirs = 0; theirs_too = 0; waiting[me] = false
 #endif
-  };
-end: life[me] == Dead
+  }
 }
-
-#if GUESTS > 0
-proctype Guest(byte me; byte l) {
-  byte index, i;
-  mtype outcome;
-  bool over;
-  {
-    // Crew::take_guest_seat
-    do
-    :: atomic { guest(l).holder == 0 -> life[me] = Alive; guest(l).holder = me; break }
-    :: guest(l).holder != 0 && life[me] == Unborn ->
-       life[me] = Alive;
-#ifdef BROKEN_LEAVE
-       guest(l).state = Leaving;
-#endif
-       skip
-    od
-end_waiting: skip;
-    guest(l).asleep = false;
-    guest(l).state = Claimed;
-    guest(l).state = Ready
-  } unless { GONE };
-end: life[me] == Dead
-}
-#endif
 
 // ---- what befalls processes
 
-inline kill(p) {
-  if
-  :: is_alive(p) -> life[p] = Dead; parked[p] = false; seen[p] = false
-  :: else
-  fi
-}
-
 byte simulation_deaths = SIMULATION_DEATHS, home_deaths = HOME_DEATHS, guest_deaths = GUEST_DEATHS;
-byte stops = STOPS, early_returns = EARLY_RETURNS;
+byte stops = STOPS;
 
-proctype Fate() {
-  byte p;
+#define MAY_STRIKE(p) (life[p] == Alive && !parked[p])
+
+proctype Fate() WHEN_CALM {
 end:
   do
-  :: simulation_deaths + home_deaths + guest_deaths + stops + early_returns > 0 ->
-     d_step { simulation_deaths = 0; home_deaths = 0; guest_deaths = 0; stops = 0; early_returns = 0 }
 #if LANES == 1
-  :: d_step { simulation_deaths > 0 && is_alive(SIMULATION(0)) ->
-     simulation_deaths--; kill(SIMULATION(0)) }
-  :: d_step { home_deaths > 0 && is_alive(SIDECAR(0, 0)) -> home_deaths--; kill(SIDECAR(0, 0)) }
+  :: d_step { simulation_deaths > 0 && MAY_STRIKE(SIMULATION(0)) ->
+     simulation_deaths--; struck = SIMULATION(0) }
+  :: d_step { home_deaths > 0 && MAY_STRIKE(SIDECAR(0, 0)) -> home_deaths--; struck = SIDECAR(0, 0) }
 #if CREWS > 1
-  :: d_step { home_deaths > 0 && is_alive(SIDECAR(1, 0)) -> home_deaths--; kill(SIDECAR(1, 0)) }
+  :: d_step { home_deaths > 0 && MAY_STRIKE(SIDECAR(1, 0)) -> home_deaths--; struck = SIDECAR(1, 0) }
 #endif
-  :: d_step { stops > 0 && life[SIDECAR(0, 0)] == Alive -> stops--; life[SIDECAR(0, 0)] = Stopped; parked[SIDECAR(0, 0)] = false; seen[SIDECAR(0, 0)] = false }
-  :: d_step { early_returns > 0 && parked[SIMULATION(0)] -> early_returns--; parked[SIMULATION(0)] = false }
-  :: d_step { early_returns > 0 && parked[SIDECAR(0, 0)] -> early_returns--; parked[SIDECAR(0, 0)] = false }
+  :: d_step { stops > 0 && MAY_STRIKE(SIDECAR(0, 0)) -> stops--; life[SIDECAR(0, 0)] = Stopped; struck = SIDECAR(0, 0) }
 #endif
   od
 }
 
 #define IDLE(p) (life[p] != Alive)
 
-proctype Clock() {
+proctype Clock() WHEN_CALM {
   byte l;
 end:
   do
-  :: d_step { hasty && parked[SIMULATION(0)] && !late[0] -> late[0] = true; parked[SIMULATION(0)] = false }
-  :: d_step { hasty && parked[SIMULATION(LANES - 1)] && !late[LANES - 1] -> late[LANES - 1] = true; parked[SIMULATION(LANES - 1)] = false }
-  :: timeout ->
+  :: timeout && (parked[SIMULATION(0)] || parked[SIMULATION(LANES - 1)]) ->
      d_step {
        l = (parked[SIMULATION(0)] -> 0 : LANES - 1);
-       if
-       :: parked[SIMULATION(l)] ->
-         assert(IDLE(home(l).holder));
-         late[l] = true; parked[SIMULATION(l)] = false
-       :: else
-       fi
+       assert(IDLE(home(l).holder));
+       late[l] = true; parked[SIMULATION(l)] = false;
+       l = 0
      }
   od
 }
@@ -733,8 +694,7 @@ init {
   atomic {
     if
     :: wait_policy = false
-    :: wait_policy = true; hasty = false
-    :: wait_policy = true; hasty = true
+    :: wait_policy = true
     fi;
     for (c : 0 .. PROCESSES - 1) {
       life[c] = Unborn
@@ -744,13 +704,15 @@ init {
         lane[l].records[c].number = NONE
       }
       life[SIMULATION(l)] = Alive;
-      run Simulation(SIMULATION(l), l);
-#if CREWS > 0
-      for (c : 0 .. CREWS - 1) {
-        run Sidecar(SIDECAR(c, l), c, l)
-      }
-#endif
+      run Simulation(l)
     }
+#if CREWS > 0
+    for (c : 0 .. CREWS - 1) {
+      for (l : 0 .. LANES - 1) {
+        run Sidecar(c, l)
+      }
+    }
+#endif
     l = 0; c = 0;
     run Fate();
     run Clock()

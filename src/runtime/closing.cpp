@@ -122,12 +122,12 @@ void SimulationSide::close() {
   bool done = own;
   try {
     send_end();
-    if (link_.node != nullptr) link_.node->writer().close();
-    done = await_sidecars() && own;
   } catch (const Error& e) {
     done = false;
     run_.log.warn("rank {}: {}", run_.side.rank(), e.what());
   }
+  if (link_.node != nullptr) link_.node->writer().close();
+  done = await_sidecars() && done;
   if (!separate) return;
   if (own && !done) count_lost();
   finished_by_sidecars_ = run_.side.reduced<int32_t>(done ? 1 : 0, comm::Operation::Min) != 0;

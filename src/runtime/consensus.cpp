@@ -59,7 +59,8 @@ void Consensus::start(const Standing& mine) {
   for (const int32_t a : mine.disabled)
     if (Slot::disabled + static_cast<size_t>(a) < values_.size())
       values_[Slot::disabled + static_cast<size_t>(a)] = 1;
-  request_ = comm::start_maximum(simulation_, values_.data(), static_cast<int>(values_.size()));
+  if (simulation_.size() > 1)
+    request_ = comm::start_maximum(simulation_, values_.data(), static_cast<int>(values_.size()));
   pending_ = true;
 }
 

@@ -86,8 +86,23 @@ void Crew::take_home() {
     receiver_->leave();
     base::fail(ErrorCode::State, "run '{}' has its sidecars already", attach_.run);
   }
+  if (is_over()) {
+    receiver_->leave();
+    base::fail(ErrorCode::State, "run '{}' has ended", attach_.run);
+  }
   keepsake_.emplace(run_.configuration.output, word_.run);
   take_over();
+}
+
+// Whoever was here before has finished everything, and has written the report.
+bool Crew::is_over() const {
+  bool over = true;
+  for (const auto& source : receiver_->sources()) {
+    const auto& lane = source.segment->lane(source.lane);
+    const bool ended = lane.closed != 0 || !node::is_alive(lane.writer);
+    over = over && ended && node::done_in(lane.seats[node::home].progress) >= lane.published;
+  }
+  return run_.side.reduced<int32_t>(over ? 1 : 0, comm::Operation::Min) != 0;
 }
 
 void Crew::take_over() {
@@ -98,7 +113,7 @@ void Crew::take_over() {
   std::optional<Keepsake::Content> kept;
   together(run_.side, [&] { kept = keepsake_->read(); });
   for (size_t a = 0; a < over_.size(); ++a)
-    over_[a] = run_.side.reduced(receiver_->over(a), comm::Operation::Max);
+    over_[a] = run_.side.reduced(receiver_->over(a, done), comm::Operation::Max);
   if (kept || begun > 0) restore(kept);
   count_interrupted(done, begun);
   std::vector<int64_t> disabled(over_.size());
@@ -140,18 +155,13 @@ void Crew::count_interrupted(int64_t done, int64_t begun) {
     run_.side.broadcast(bytes, teller);
     const auto head = transport::decode_head(bytes.data(), bytes.size());
     const auto due = side_->due_here(head);
-    for (const size_t a : due) ++run_.accounts[a].lost;
-    count_as_over(due);
+    for (const size_t a : due) ++run_.accounts[a].lost, ++over_[a];
     if (!due.empty())
       run_.warn(
           fmt::format("the publication of step {} is lost: the sidecars that worked on it "
                       "died",
                       head.step));
   }
-}
-
-void Crew::count_as_over(const std::vector<size_t>& analyses) {
-  for (const size_t a : analyses) receiver_->set_over(a, ++over_[a]);
 }
 
 void Crew::take_guest_seat() {
@@ -202,8 +212,9 @@ Ending Crew::work() {
 
 // What is over is noted before its memory is given back, so a crew that comes later knows of it.
 void Crew::after_each(const Announcement& head) {
-  count_as_over(side_->due_here(head));
   if (is_guest()) return;
+  for (const size_t a : side_->due_here(head)) ++over_[a];
+  receiver_->set_over(over_, receiver_->next_done());
   if (head.kind == Kind::End) return write_report();
   constexpr double least = 1, share = 20;
   const double now = base::monotonic_seconds();
@@ -236,8 +247,8 @@ void Crew::keep() {
 }
 
 void Crew::write_report() {
-  write_report_together(run_, run_.side, {}, side_->statements(),
-                        is_guest() ? "-" + guest_.name : "");
+  const Part part = is_guest() ? Part{"-" + guest_.name, side_->base()} : Part();
+  write_report_together(run_, run_.side, {}, side_->statements(), part);
 }
 
 }  // namespace pillion::runtime

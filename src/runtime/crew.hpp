@@ -40,6 +40,8 @@ class Crew {
   /// lanes within `patience` seconds.
   bool claim(bool first, double patience);
   void take_home();
+  /// Whether nothing is left to do in this run, and nothing will come.
+  [[nodiscard]] bool is_over() const;
   /// Goes on where crews before this one have ended.
   void take_over();
   void restore(const std::optional<Keepsake::Content>& kept);
@@ -47,7 +49,6 @@ class Crew {
   void count_interrupted(int64_t done, int64_t begun);
   void take_guest_seat();
   void after_each(const transport::Announcement& head);
-  void count_as_over(const std::vector<size_t>& analyses);
   void keep();
   void write_report();
 

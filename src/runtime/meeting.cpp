@@ -42,7 +42,8 @@ Standing SimulationSide::standing() {
     for (mine.level = 1; mine.level <= model::max_coarsening; ++mine.level)
       if (sender.fits(last_size_ >> mine.level)) break;
   mine.disabled = sender.disabled();
-  for (int g = 0; link_.node != nullptr && g < guest_seats; ++g) {
+  const bool guests = link_.node != nullptr && link_.node->writer().has_guests();
+  for (int g = 0; guests && g < guest_seats; ++g) {
     auto& writer = link_.node->writer();
     const auto index = static_cast<size_t>(g);
     mine.deserted[index] = writer.is_deserted(seat_of(g));
@@ -93,7 +94,7 @@ void SimulationSide::admit(int guest) {
     run_.remark(fmt::format("guest '{}' joined after step {}", wish.name, agenda_.last_step()));
   } catch (const Error& e) {
     run_.warn(fmt::format("a guest was turned away: {}", e.what()));
-    link_.node->writer().vacate(seat_of(guest));
+    link_.node->writer().turn_away(seat_of(guest));
     return;
   }
   first = before;

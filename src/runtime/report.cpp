@@ -118,6 +118,9 @@ std::string format_analysis(const Run& run, const Statements& all, size_t a) {
   const double lag =
       who.publications > 0 ? who.lag_seconds / static_cast<double>(who.publications) : 0;
   const std::string why = why_disabled(all, a);
+  const int64_t lost = most(there.empty() ? here : there, &Account::lost);
+  // A simulation rank knows what it has handed on; what became of it, sidecars would have to tell.
+  const int64_t worked_on = who.publications - (sidecar && there.empty() ? lost : 0);
   return fmt::format(
       "    {{\"name\": {}, \"placement\": \"{}\", \"stages\": [{}], \"every\": {}, \"when\": {},\n"
       "     \"publications\": {}, \"skipped\": {}, \"coarsened\": {}, \"spilled\": {}, "
@@ -127,9 +130,8 @@ std::string format_analysis(const Run& run, const Statements& all, size_t a) {
       "     \"bytes_moved\": {}, \"lag_seconds\": {{\"mean\": {}, \"max\": {}}}}}",
       json_text(analysis.name), placement, fmt::join(stages, ", "),
       json_text(analysis.every.text()), analysis.when ? json_text(analysis.when->text()) : "null",
-      who.publications, first_here.skipped, first_here.coarsened, most(here, &Account::spilled),
-      who.dropped, there.empty() ? most(here, &Account::lost) : most(there, &Account::lost),
-      why.empty() ? "null" : json_text(why), json_spread(simulation_seconds),
+      worked_on, first_here.skipped, first_here.coarsened, most(here, &Account::spilled),
+      who.dropped, lost, why.empty() ? "null" : json_text(why), json_spread(simulation_seconds),
       json_spread(sidecar_seconds), json_spread(spread(here, &Account::stall_seconds)),
       json_number(synchronous), bytes, json_number(lag), json_number(who.longest_lag));
 }
@@ -197,29 +199,38 @@ std::string format_report(const Run& run, const Statements& all) {
       fmt::join(parameters, ", "), json_text(run.configuration.text));
 }
 
+/// What a simulation rank says of the analyses from `first` on.
+void leave_out_before(size_t first, Statement& statement) {
+  const auto shorten = [&](auto& list) {
+    list.erase(list.begin(), list.begin() + static_cast<ptrdiff_t>(std::min(first, list.size())));
+  };
+  shorten(statement.accounts);
+  shorten(statement.disabled);
+}
+
 }  // namespace
 
-void write_report(const Run& run, const std::vector<base::Bytes>& statements,
-                  const std::string& suffix) {
+void write_report(const Run& run, const std::vector<base::Bytes>& statements, const Part& part) {
   Statements all;
   std::vector<products::RankTrace> traces;
   for (const auto& bytes : statements) {
     if (bytes.empty()) continue;
     all.push_back(read_statement(bytes));
+    if (!all.back().sidecar) leave_out_before(part.first, all.back());
     traces.push_back(
         {all.back().sidecar ? "sidecar" : "simulation", all.back().rank, all.back().events});
   }
   const std::filesystem::path folder = run.configuration.output;
   const auto named = [&](const std::string& name) {
     const size_t dot = name.find('.');
-    return folder / (name.substr(0, dot) + suffix + name.substr(dot));
+    return folder / (name.substr(0, dot) + part.suffix + name.substr(dot));
   };
   products::write_whole(named(timeline_name), products::format_trace(traces, run.started), false);
   products::write_whole(named(report_name), format_report(run, all), false);
 }
 
 void write_report_together(const Run& run, const comm::Communicator& ranks, const Outcome& outcome,
-                           std::vector<base::Bytes> more, const std::string& suffix) {
+                           std::vector<base::Bytes> more, const Part& part) {
   auto statements = ranks.gather(state(run, outcome), 0);
   base::ByteWriter out;
   for (const auto& bytes : more) {
@@ -235,7 +246,7 @@ void write_report_together(const Run& run, const comm::Communicator& ranks, cons
         const std::byte* begin = in.take(size);
         statements.emplace_back(begin, begin + size);
       }
-    write_report(run, statements, suffix);
+    write_report(run, statements, part);
   });
 }
 

@@ -26,14 +26,19 @@ constexpr const char* timeline_name = "timeline.json";
 /// What one rank has to say. On sidecars the outcome is not looked at.
 base::Bytes state(const Run& run, const Outcome& outcome);
 
-/// Writes report.json and timeline.json, or the same with `suffix` before the dot, in the output
-/// folder, from what ranks have to say.
+/// The part of a run that a report is about: all of it, or what a guest has added.
+struct Part {
+  std::string suffix;  ///< of the names of its files, before the dot
+  size_t first = 0;    ///< number of its first analysis among those that the simulation knows
+};
+
+/// Writes report.json and timeline.json in the output folder, from what ranks have to say.
 void write_report(const Run& run, const std::vector<base::Bytes>& statements,
-                  const std::string& suffix = {});
+                  const Part& part = {});
 
 /// The same with what all ranks of `ranks` know; the first of them writes. [collective over
 /// `ranks`] Throws the same error on every rank if a file cannot be written.
 void write_report_together(const Run& run, const comm::Communicator& ranks, const Outcome& outcome,
-                           std::vector<base::Bytes> more = {}, const std::string& suffix = {});
+                           std::vector<base::Bytes> more = {}, const Part& part = {});
 
 }  // namespace pillion::runtime

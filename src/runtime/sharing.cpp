@@ -71,8 +71,7 @@ void Sharing::share_box(const std::string& name, int32_t block, const int64_t* l
     for (int a = 0; a < mesh.axes; ++a) array.strides[a] = strides[a];
     array.strides[3] = strides[mesh.axes];
   }
-  faults_.erase(name);
-  shared_[name][block] = {box, array};
+  put(name, block, box, array);
 }
 
 void Sharing::share_particles(const std::string& name, int32_t block, int64_t count,
@@ -83,9 +82,25 @@ void Sharing::share_particles(const std::string& name, int32_t block, int64_t co
     return fault(name,
                  fmt::format("block {} of field '{}' was shared with {} particles and {} memory",
                              block, name, count, data == nullptr ? "no" : "some"));
-  faults_.erase(name);
-  shared_[name][block] = {{{0, 0, 0}, {count, 1, 1}},
-                          {data, field->type, field->components, {field->components, 0, 0, 1}}};
+  put(name, block, {{0, 0, 0}, {count, 1, 1}},
+      {data, field->type, field->components, {field->components, 0, 0, 1}});
+}
+
+void Sharing::put(const std::string& name, int32_t block, const Box& box,
+                  const model::Array& array) {
+  auto [at, is_new] = shared_[name].try_emplace(block, Shared{box, array});
+  auto& [old_box, old] = at->second;
+  const bool same = !is_new && old_box == box && old.strides == array.strides;
+  const bool mended = faults_.erase(name) != 0;
+  if (!same || mended) ++version_;
+  at->second = {box, array};
+}
+
+const model::Array* Sharing::find(const std::string& field, int32_t block) const {
+  const auto at = shared_.find(field);
+  if (at == shared_.end()) return nullptr;
+  const auto entry = at->second.find(block);
+  return entry == at->second.end() ? nullptr : &entry->second.array;
 }
 
 void Sharing::move(const std::string& field, int32_t block, const void* data) {
@@ -98,6 +113,7 @@ void Sharing::move(const std::string& field, int32_t block, const void* data) {
 void Sharing::unshare(const std::string& field, int32_t block) {
   const auto at = shared_.find(field);
   if (at != shared_.end()) at->second.erase(block);
+  ++version_;
 }
 
 void Sharing::set_domain(const std::string& mesh, const pillion_domain& domain) {
@@ -111,6 +127,7 @@ void Sharing::set_domain(const std::string& mesh, const pillion_domain& domain) 
                             d, domain.lo[d], domain.hi[d]));
   faults_.erase(mesh);
   domains_[mesh] = domain;
+  ++version_;
 }
 
 void Sharing::throw_fault() const {

@@ -30,6 +30,10 @@ class Sharing {
   void set_domain(const std::string& mesh, const pillion_domain& domain);
 
   [[nodiscard]] const std::map<std::string, pillion_domain>& domains() const { return domains_; }
+  /// Changes whenever anything changes but where values are.
+  [[nodiscard]] int64_t version() const { return version_; }
+  /// Where the values of a block are now; null if it is not shared.
+  [[nodiscard]] const model::Array* find(const std::string& field, int32_t block) const;
 
   /// The blocks of all meshes that have one of the fields, as a step that stages can work on.
   /// Throws ErrorCode::Sharing for whatever does not fit, now or when it was shared.
@@ -47,12 +51,18 @@ class Sharing {
   /// The field's entry if the program's type fits it; remembers a fault otherwise.
   const model::Field* accept(const std::string& field, int32_t block, model::MeshKind kind,
                              pillion_type type);
-  void fault(const std::string& name, std::string text) { faults_[name] = std::move(text); }
+  void fault(const std::string& name, std::string text) {
+    faults_[name] = std::move(text);
+    ++version_;
+  }
+  void put(const std::string& field, int32_t block, const model::Box& box,
+           const model::Array& array);
   void throw_fault() const;
   void check_coverage(const model::Mesh& mesh, const std::string& field,
                       const comm::Communicator& simulation) const;
 
   const model::Catalogue& catalogue_;
+  int64_t version_ = 0;
   std::map<std::string, std::map<int32_t, Shared>> shared_;  ///< by field, then block
   std::map<std::string, pillion_domain> domains_;
   std::map<std::string, std::string> faults_;  ///< by name, until it is shared as it should be

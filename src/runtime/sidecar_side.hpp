@@ -24,6 +24,7 @@ class SidecarSide {
       : run_(run), chains_(std::move(chains)), receiver_(std::move(receiver)) {}
   /// What the run calls this side's analysis 0.
   void set_base(int32_t base) { base_ = base; }
+  [[nodiscard]] size_t base() const { return static_cast<size_t>(base_); }
 
   /// Called after each publication, before its memory is given back.
   void set_habit(std::function<void(const transport::Announcement&)> habit) {

@@ -16,19 +16,26 @@ constexpr size_t alignment = 64;
 
 size_t align(size_t offset) { return (offset + alignment - 1) / alignment * alignment; }
 
+/// The numbers of a head, which come first.
+struct Numbers {
+  int32_t kind, dropped, coarsening, reserved;
+  int64_t sequence, step;
+  double time, published;
+};
+
+Numbers numbers_of(const Announcement& head) {
+  return {static_cast<int32_t>(head.kind), head.dropped ? 1 : 0, head.coarsening, 0,
+          head.sequence,                   head.step,            head.time,       head.published};
+}
+
 void put_announcement(ByteWriter& out, const Announcement& head) {
-  out.put(static_cast<int32_t>(head.kind));
-  out.put(static_cast<int32_t>(head.dropped ? 1 : 0));
-  out.put(head.coarsening);
-  out.put(head.sequence);
-  out.put(head.step);
-  out.put(head.time);
-  out.put(head.published);
+  out.put(numbers_of(head));
+  out.put(static_cast<int64_t>(head.due.size()));
+  for (const auto& due : head.due) out.put(due);
   out.put(head.path);
   out.put(static_cast<int64_t>(head.statement.size()));
   out.put_raw(head.statement.data(), head.statement.size());
   out.put(head.time_units);
-  out.put(head.due);
   out.put(static_cast<int64_t>(head.domains.size()));
   for (const auto& [mesh, domain] : head.domains) {
     out.put(mesh);
@@ -43,19 +50,20 @@ void put_announcement(ByteWriter& out, const Announcement& head) {
 
 Announcement get_announcement(ByteReader& in) {
   Announcement head;
-  head.kind = static_cast<Kind>(in.get<int32_t>());
-  head.dropped = in.get<int32_t>() != 0;
-  head.coarsening = in.get<int32_t>();
-  head.sequence = in.get<int64_t>();
-  head.step = in.get<int64_t>();
-  head.time = in.get<double>();
-  head.published = in.get<double>();
+  const auto numbers = in.get<Numbers>();
+  head.kind = static_cast<Kind>(numbers.kind);
+  head.dropped = numbers.dropped != 0;
+  head.coarsening = numbers.coarsening;
+  head.sequence = numbers.sequence;
+  head.step = numbers.step;
+  head.time = numbers.time;
+  head.published = numbers.published;
+  head.due = in.get_vector<Due>();
   head.path = in.get<std::string>();
   const auto said = static_cast<size_t>(in.get<int64_t>());
   const std::byte* statement = in.take(said);
   head.statement.assign(statement, statement + said);
   head.time_units = in.get<std::string>();
-  head.due = in.get_vector<Due>();
   for (auto n = in.get<int64_t>(); n > 0; --n) {
     const auto mesh = in.get<std::string>();
     head.domains[mesh] = in.get<pillion_domain>();
@@ -77,6 +85,12 @@ ByteReader head_reader(const std::byte* message, size_t size) {
 
 namespace {
 
+/// Where an array is: after the head, or in memory that is lent.
+struct Place {
+  int64_t is_lent = 0;
+  Lent where;
+};
+
 std::optional<Lent> find_lent(const Lender* lender, const model::Array& array,
                               const model::Box& box) {
   if (lender == nullptr || array.strides != model::packed_strides(box, array.components)) return {};
@@ -85,11 +99,9 @@ std::optional<Lent> find_lent(const Lender* lender, const model::Array& array,
 
 }  // namespace
 
-// The offsets stand in the head and depend on its length, so they are counted from its end.
 Encoder::Encoder(const Announcement& head, const Meshes& meshes, const Lender* lender) {
   ByteWriter out;
   put_announcement(out, head);
-  size_t offset = 0;
   out.put(static_cast<int64_t>(meshes.size()));
   for (const auto& [name, mesh] : meshes) {
     out.put(name);
@@ -106,17 +118,35 @@ Encoder::Encoder(const Announcement& head, const Meshes& meshes, const Lender* l
         const auto bytes = model::size_of(array.type) * static_cast<size_t>(array.components) *
                            static_cast<size_t>(block.box.volume());
         bytes_[field] += static_cast<int64_t>(bytes);
-        const auto lent = find_lent(lender, array, block.box);
-        out.put(static_cast<int32_t>(lent ? 1 : 0));
-        out.put(lent.value_or(Lent{0, 0, offset}));
-        if (lent) continue;
-        parts_.push_back({&array, &block.box, offset});
-        offset = align(offset + bytes);
+        parts_.push_back({&array, &block.box, bytes, out.bytes().size(), false, 0});
+        out.put(Place{});
       }
     }
   }
   head_ = out.take();
+  lay_out(lender);
+}
+
+// Offsets of values are counted from the end of the head.
+void Encoder::lay_out(const Lender* lender) {
+  size_t offset = 0;
+  for (auto& part : parts_) {
+    const auto lent = find_lent(lender, *part.array, *part.box);
+    part.is_lent = lent.has_value();
+    part.offset = offset;
+    const Place place{lent ? 1 : 0, lent.value_or(Lent{0, 0, offset})};
+    std::memcpy(head_.data() + part.place, &place, sizeof place);
+    if (!lent) offset = align(offset + part.bytes);
+  }
   size_ = align(sizeof(int64_t) + head_.size()) + offset;
+}
+
+void Encoder::renew(const Announcement& head, const Lender* lender) {
+  const auto numbers = numbers_of(head);
+  std::memcpy(head_.data(), &numbers, sizeof numbers);
+  std::memcpy(head_.data() + sizeof numbers + sizeof(int64_t), head.due.data(),
+              head.due.size() * sizeof(Due));
+  lay_out(lender);
 }
 
 void Encoder::encode(std::byte* to) const {
@@ -124,7 +154,8 @@ void Encoder::encode(std::byte* to) const {
   std::memcpy(to, &length, sizeof length);
   std::memcpy(to + sizeof length, head_.data(), head_.size());
   std::byte* values = to + align(sizeof length + head_.size());
-  for (const auto& part : parts_) model::pack(*part.array, *part.box, values + part.offset);
+  for (const auto& part : parts_)
+    if (!part.is_lent) model::pack(*part.array, *part.box, values + part.offset);
 }
 
 base::Bytes head_of(const Delivery& delivery) {
@@ -158,9 +189,8 @@ Decoded decode(const std::byte* message, size_t size, std::shared_ptr<const void
         auto& array = block.arrays[in.get<std::string>()];
         array.type = static_cast<model::ElementType>(in.get<int32_t>());
         array.components = in.get<int32_t>();
-        const bool is_lent = in.get<int32_t>() != 0;
-        const auto where = in.get<Lent>();
-        array.data = is_lent ? look(where) : values + where.offset;
+        const auto place = in.get<Place>();
+        array.data = place.is_lent != 0 ? look(place.where) : values + place.where.offset;
         array.strides = model::packed_strides(block.box, array.components);
       }
       mesh.blocks.push_back(std::move(block));

@@ -46,12 +46,16 @@ struct Announcement {
 
 using Meshes = std::map<std::string, model::MeshBlocks>;
 
-/// A message being made: its size is known before memory for it is.
+/// A message being made: its size is known before memory for it is. It may be made once and used for
+/// several messages that differ in numbers and in where their values are.
 class Encoder {
  public:
-  /// All arrays of all blocks of `meshes` are sent; they must stay until encode() returns. Those
-  /// that `lender` finds are only pointed to.
+  /// All arrays of all blocks of `meshes` are sent; these must stay. Arrays that `lender` finds are
+  /// only pointed to.
   Encoder(const Announcement& head, const Meshes& meshes, const Lender* lender = nullptr);
+  /// Takes the numbers of another head, as many analyses being due, and looks anew where the values
+  /// of the same arrays are.
+  void renew(const Announcement& head, const Lender* lender);
   [[nodiscard]] size_t size() const { return size_; }
   /// Bytes of values of one field, over all blocks.
   [[nodiscard]] const std::map<std::string, int64_t>& bytes_of_fields() const { return bytes_; }
@@ -62,8 +66,12 @@ class Encoder {
   struct Part {
     const model::Array* array;
     const model::Box* box;
+    size_t bytes;
+    size_t place;  ///< in the head, of where it is
+    bool is_lent;
     size_t offset;
   };
+  void lay_out(const Lender* lender);
   base::Bytes head_;
   std::vector<Part> parts_;
   std::map<std::string, int64_t> bytes_;

@@ -30,7 +30,7 @@ std::byte* NodeSender::reserve(size_t size) {
 std::byte* NodeSender::reserve_head(size_t size) {
   to_spill_ = false;
   reserved_.reset();
-  const auto offset = writer_.fits_head() ? writer_.reserve_head(size) : std::nullopt;
+  const auto offset = writer_.reserve_head(size);
   if (!offset) return nullptr;
   reserved_ = Record{.offset = *offset, .size = size};
   return segment_.own(*offset);
@@ -55,6 +55,9 @@ void NodeSender::commit(int64_t sequence) {
 void NodeSender::poll() {
   const int64_t freed = writer_.reclaim();
   if (spill_) spill_->free_before(freed);
+  const uint32_t changes = writer_.changes();
+  if (changes == seen_changes_) return;
+  seen_changes_ = changes;
   for (size_t s = 0; s < node::seat_count; ++s) {
     const auto& words = writer_.seat(static_cast<int>(s)).disabled;
     for (size_t w = 0; w < words.size(); ++w)
@@ -140,13 +143,22 @@ void NodeReceiver::begin() {
   for (auto& reader : readers_) reader.begin(index_);
 }
 
+namespace {
+
+void disable(LaneReader& reader, int32_t analysis) {
+  if (analysis >= node::most_analyses) return;
+  auto& word = reader.seat().disabled[static_cast<size_t>(analysis) / 64];
+  const uint64_t bit = uint64_t{1} << (analysis % 64);
+  if ((word.fetch_or(bit) & bit) == 0) reader.show_change();
+}
+
+}  // namespace
+
 void NodeReceiver::finish(int64_t /*sequence*/, const std::set<int32_t>& disabled,
                           const std::string& failure) {
   for (auto& reader : readers_) {
     auto& seat = reader.seat();
-    for (const int32_t a : disabled)
-      if (a < node::most_analyses)
-        seat.disabled[static_cast<size_t>(a) / 64] |= uint64_t{1} << (a % 64);
+    for (const int32_t a : disabled) disable(reader, a);
     const size_t length = std::min(failure.size(), seat.failure.size() - 1);
     std::memcpy(seat.failure.data(), failure.data(), length);
     seat.failure[length] = '\0';
@@ -185,14 +197,17 @@ std::set<int32_t> NodeReceiver::disabled() const {
   return out;
 }
 
-int64_t NodeReceiver::over(size_t analysis) const {
+int64_t NodeReceiver::over(size_t analysis, int64_t done) const {
   int64_t over = 0;
-  for (const auto& reader : readers_) over = std::max<int64_t>(over, reader.seat().over[analysis]);
+  for (const auto& reader : readers_)
+    over = std::max<int64_t>(over, reader.seat().over[static_cast<size_t>(done % 2)][analysis]);
   return over;
 }
 
-void NodeReceiver::set_over(size_t analysis, int64_t publications) {
-  for (auto& reader : readers_) reader.seat().over[analysis] = static_cast<uint32_t>(publications);
+void NodeReceiver::set_over(const std::vector<int64_t>& over, int64_t done) {
+  for (auto& reader : readers_)
+    for (size_t a = 0; a < over.size(); ++a)
+      reader.seat().over[static_cast<size_t>(done % 2)][a] = static_cast<uint32_t>(over[a]);
 }
 
 int32_t NodeReceiver::base() const {

@@ -46,6 +46,7 @@ class NodeSender final : public Sender {
   std::unique_ptr<Spill> spill_;
   std::optional<node::Record> reserved_;
   bool to_spill_ = false;
+  uint32_t seen_changes_ = 0;
   std::set<int32_t> disabled_;
   std::array<int32_t, node::seat_count> bases_{};
 };
@@ -78,9 +79,12 @@ class NodeReceiver final : public Receiver {
   /// A message that was published, whether or not it was begun with.
   [[nodiscard]] std::vector<Delivery> read(int64_t index);
   [[nodiscard]] std::set<int32_t> disabled() const;
-  /// How many publications of an analysis are over, finished or lost.
-  [[nodiscard]] int64_t over(size_t analysis) const;
-  void set_over(size_t analysis, int64_t publications);
+  /// How many publications of an analysis were over, finished or lost, when `done` messages were.
+  [[nodiscard]] int64_t over(size_t analysis, int64_t done) const;
+  /// How many will be when `done` messages are.
+  void set_over(const std::vector<int64_t>& over, int64_t done);
+  /// Messages that will be finished after the one at hand.
+  [[nodiscard]] int64_t next_done() const { return index_ + 1; }
   /// Shows all sources that the guest on this seat is ready; its wishes are on the boards.
   void show_ready();
   /// What the run calls the guest's analysis 0.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The whole C interface as a simulation uses it: a grid cut into slabs and particles whose number
- * changes, twelve steps, a checkpoint, and a second session beside the first. The program is
+/* The whole C interface as a simulation uses it: a grid cut into slabs, whose density lives in
+ * memory of the session, and particles whose number changes, twelve steps, a checkpoint, and a
+ * second session beside the first. The program is
  * compiled with the library and with the header of no-ops and asserts the same of both; where the
  * no-ops may do less, it says so by PILLION_ENABLED. */
 #include <pillion/pillion.h>
@@ -14,7 +15,7 @@ enum { NX = 4, NY = 3, NZ = 8, STEPS = 12, PARTICLES = 40 };
 typedef struct {
   int rank, ranks;
   int64_t lo[3], hi[3];
-  double* density;
+  double* density; /* memory of the session */
   float* velocity; /* three arrays, one after the other: strided for Pillion */
   double* position;
   int64_t* id;
@@ -43,7 +44,6 @@ static simulation start(MPI_Comm comm) {
   s.lo[2] = NZ * s.rank / s.ranks;
   s.hi[2] = NZ * (s.rank + 1) / s.ranks;
   const size_t cells = (size_t)slab_cells(&s);
-  s.density = calloc(cells, sizeof *s.density);
   s.velocity = calloc(3 * cells, sizeof *s.velocity);
   s.position = calloc(3 * PARTICLES, sizeof *s.position);
   s.id = calloc(PARTICLES, sizeof *s.id);
@@ -52,19 +52,26 @@ static simulation start(MPI_Comm comm) {
 }
 
 static void stop(simulation* s) {
-  free(s->density);
   free(s->velocity);
   free(s->position);
   free(s->id);
   free(s->kind);
 }
 
+/* The density of a step goes to another buffer than that of the step before, which must stay. */
+static void rotate(pillion_session* session, simulation* s, int64_t step) {
+  const double* before = s->density;
+  void* data = NULL;
+  CHECK(pillion_swap(session, "density", 0, &data) == PILLION_OK);
+  CHECK(data != before);
+  s->density = data;
+  for (int64_t i = 0; i < slab_cells(s); ++i) s->density[i] = 1.0 + (double)step;
+  CHECK(slab_cells(s) == 0 || before[0] == (step == 0 ? 0.0 : (double)step));
+}
+
 /* Particles wander: the last rank has none at even steps, and numbers differ between ranks. */
 static int64_t advance(simulation* s, int64_t step) {
-  for (int64_t i = 0; i < slab_cells(s); ++i) {
-    s->density[i] = 1.0 + (double)step;
-    s->velocity[i] = (float)i;
-  }
+  for (int64_t i = 0; i < slab_cells(s); ++i) s->velocity[i] = (float)i;
   const int idle = s->ranks > 1 && s->rank == s->ranks - 1 && step % 2 == 0;
   const int64_t count = idle ? 0 : 1 + (step + s->rank) % (PARTICLES - 1);
   for (int64_t i = 0; i < count; ++i) {
@@ -90,6 +97,36 @@ static pillion_options* make_options(const char* output, int sidecars) {
   CHECK(pillion_options_set_restart(options, "") == PILLION_OK);
   CHECK(pillion_options_set_log(options, count_message, &messages) == PILLION_OK);
   return options;
+}
+
+static size_t density_bytes(const simulation* s) { return (size_t)slab_cells(s) * sizeof(double); }
+
+static void allocate_density(pillion_session* session, simulation* s) {
+  void* data = NULL;
+  CHECK(pillion_allocate(session, "density", 0, density_bytes(s), 3, &data) == PILLION_OK);
+  CHECK(data != NULL && (uintptr_t)data % sizeof(double) == 0);
+  s->density = data;
+  for (int64_t i = 0; i < slab_cells(s); ++i) s->density[i] = 0.0;
+}
+
+/* Every buffer keeps what was written to it, and the next is always another one. */
+static void check_rotation(pillion_session* session, const simulation* s) {
+  void *first = NULL, *second = NULL, *third = NULL, *none = NULL;
+  const size_t bytes = density_bytes(s);
+  CHECK(pillion_swap(session, "density", 5, &none) == PILLION_ERROR_STATE);
+  CHECK(pillion_allocate(session, "density", 5, bytes, 1, &none) == PILLION_ERROR_ARGUMENT);
+  CHECK(pillion_allocate(session, "density", 5, bytes, 2, &first) == PILLION_OK);
+  CHECK(pillion_allocate(session, "density", 5, bytes, 2, &none) == PILLION_ERROR_STATE);
+  memset(first, 1, bytes);
+  CHECK(pillion_swap(session, "density", 5, &second) == PILLION_OK && second != first);
+  memset(second, 2, bytes);
+  CHECK(pillion_swap(session, "density", 5, &third) == PILLION_OK && third != second);
+  for (size_t i = 0; i < bytes; ++i) {
+    CHECK(((char*)second)[i] == 2);
+    CHECK(third != first || ((char*)third)[i] == 1);
+  }
+  CHECK(pillion_unshare(session, "density", 5) == PILLION_OK);
+  CHECK(pillion_swap(session, "density", 5, &none) == PILLION_ERROR_STATE);
 }
 
 static void share_grid(pillion_session* session, const simulation* s) {
@@ -128,6 +165,7 @@ static void run_steps(pillion_session* session, simulation* s) {
     CHECK(pillion_is_due(session, step, time, &due) == PILLION_OK);
     CHECK(due == (PILLION_ENABLED && (step % 2 == 0 || step % 3 == 0)));
     publications += due;
+    rotate(session, s, step);
     const int64_t count = advance(s, step);
     if (due) share_atoms(session, s, count);
     CHECK(pillion_step(session, step, time) == PILLION_OK);
@@ -160,6 +198,8 @@ static void simulate(pillion_session* session, int sidecars) {
   check_communicator(session, sidecars);
   simulation s = start(pillion_communicator(session));
   CHECK(pillion_set_units(session, "density", "g/cm^3") == PILLION_OK);
+  allocate_density(session, &s);
+  check_rotation(session, &s);
   share_grid(session, &s);
   CHECK(pillion_share_particles(session, "id", 7, 0, s.id) == PILLION_OK);
   CHECK(pillion_unshare(session, "id", 7) == PILLION_OK);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The C++ interface as a simulation uses it, compiled with the library and with the header of
 // no-ops and asserting the same of both: vectors, spans, arrays and pointers are shared, types are
-// deduced, misuse throws, and a session can be moved but closes once.
+// deduced, memory of the session rotates, misuse throws, and a session can be moved but closes
+// once.
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <numeric>
@@ -100,6 +102,21 @@ void share_grid(pillion::Session& session, const Simulation& simulation) {
   session.share("velocity", velocity, simulation.box());
 }
 
+/// Memory of the session: what was written stays while the next buffer is filled.
+void check_rotation(pillion::Session& session, const Simulation& simulation) {
+  const auto count = static_cast<size_t>(simulation.box().cells());
+  float* const one = session.allocate<float>("velocity", 3, 3 * count);
+  std::fill_n(one, 3 * count, 1.0F);
+  float* const two = session.swap<float>("velocity", 3);
+  CHECK(two != one);
+  std::fill_n(two, 3 * count, 2.0F);
+  CHECK(std::all_of(one, one + 3 * count, [](float v) { return v == 1.0F; }));
+  CHECK(session.swap<float>("velocity", 3) != two);
+  session.unshare("velocity", 3);
+  CHECK(code_of([&] { static_cast<void>(session.swap<float>("velocity", 3)); }) ==
+        pillion::ErrorCode::State);
+}
+
 void check_misuse(pillion::Session& session, const Simulation& simulation) {
   using enum pillion::ErrorCode;
   const std::vector<double> seven(7);
@@ -120,6 +137,7 @@ void run_steps(pillion::Session& session, Simulation& simulation) {
     CHECK(due == (kEnabled && (step % 2 == 0 || step % 3 == 0)));
     publications += due ? 1 : 0;
     simulation.advance(step);
+    std::ranges::copy(simulation.density, session.swap<double>("density"));
     share_particles(session, simulation);
     session.step(step, time);
   }
@@ -147,6 +165,9 @@ void simulate(pillion::Session& session, int sidecars) {
   Simulation simulation(session.communicator());
   session.set_units("density", "g/cm^3");
   share_grid(session, simulation);
+  check_rotation(session, simulation);
+  const auto density = session.allocate_box<double>("density", simulation.box(), 1, 0, 3);
+  CHECK(density.size() == simulation.density.size());
   check_misuse(session, simulation);
   simulation.advance(0);
   share_particles(session, simulation);

@@ -3,7 +3,8 @@
 
 Functions, enumerations, plain structs, function types and macros are compared after comments and
 white space are taken out. A function that one header has and the other lacks, or that differs in
-any argument, is printed, and the exit status is 1.
+any argument, is printed, and the exit status is 1. What the no-ops need among themselves is called
+pillion_noop_… and not compared.
 """
 
 import re
@@ -32,7 +33,7 @@ def declarations(path: Path) -> dict[str, str]:
     text = path.read_text(encoding="utf-8")
     code = normalised(re.sub(r"^#.*?(?<!\\)$", " ", text, flags=re.MULTILINE | re.DOTALL))
     code = code.replace("static inline ", "")
-    prototype = r"((?:const )?\b(?!return\b)\w+[ *]+)(pillion_\w+)\(([^()]*)\)(?=[;{])"
+    prototype = r"((?:const )?\b(?!return\b)\w+[ *]+)(pillion_(?!noop_)\w+)\(([^()]*)\)(?=[;{])"
     found = {
         f"function {name}": f"{kind.strip()}({arguments})"
         for kind, name, arguments in re.findall(prototype, code)

@@ -116,6 +116,32 @@ run(
 )
 check_table(beside)
 
+# Sidecars of a job of their own, by the installed command: the library asks the installed
+# pillion-attach what they will need, which may load nothing of the build tree either.
+file(READ ${yaml} separate)
+file(
+  WRITE ${work}/separate.yaml
+  "sidecars: {job: separate, memory: 4 MiB, when_full: wait, deadline: 60 s}\n${separate}"
+)
+execute_process(
+  COMMAND ${launch} 1 ${work}/build/consumer_c ${work}/separate.yaml ${pillion_build} separate 60
+  COMMAND ${prefix}/bin/pillion attach separate --wait 60
+  WORKING_DIRECTORY ${work}
+  RESULTS_VARIABLE statuses
+)
+if(NOT statuses STREQUAL "0;0")
+  message(FATAL_ERROR "a simulation and its separate sidecars ended with ${statuses}")
+endif()
+check_table(separate)
+
+run(${prefix}/bin/pillion --version)
+run(${prefix}/bin/pillion runs)
+foreach(file IN ITEMS bin/pillion-attach share/pillion/python/pillion/__main__.py)
+  if(NOT EXISTS ${prefix}/${file})
+    message(FATAL_ERROR "${file} was not installed")
+  endif()
+endforeach()
+
 foreach(ranks IN ITEMS 1 2)
   run(
     ${launch}

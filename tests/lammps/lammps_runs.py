@@ -31,10 +31,12 @@ def placements(everyday):
     ]
 
 
-def configuration(analyses: dict, sidecars: int, **more) -> str:
-    """A YAML file: products go to `results`; sidecars never skip."""
+def configuration(analyses: dict, sidecars: int | dict, **more) -> str:
+    """A YAML file: products go to `results`; sidecars, if they are only counted, never skip."""
     content = {"output": "results", "analyses": analyses, **more}
-    if sidecars:
+    if isinstance(sidecars, dict):
+        content["sidecars"] = sidecars
+    elif sidecars:
         content["sidecars"] = {"ranks": sidecars, "when_full": "wait"}
     return yaml.safe_dump(content, sort_keys=False)
 

@@ -40,24 +40,37 @@ def assert_same(table, quantity, rows, kind):
             np.testing.assert_allclose(table[name], own, rtol=1e-10, atol=1e-13 * scale)
 
 
-@pytest.mark.parametrize(
-    ("ranks", "sidecars"), placements([(1, 0), (4, 0), (1, 1), (2, 1), (3, 2), (2, 3)])
-)
-def test_the_same_as_lammps_itself(build, tmp_path, ranks, sidecars):
-    text = MIXTURE + OWN_RDF + own_correlations() + RIDE + "run 100\n"
-    lmp(build, tmp_path, text, configuration(ANALYSES, sidecars), ranks + sidecars)
+INPUT = OWN_RDF + own_correlations() + RIDE + "run 100\n"
 
-    rdf = read_table(tmp_path / "results/structure/rdf.csv")
-    own = pair_counts(read_vectors(tmp_path / "rdf.txt"), [ONE, ONE, TWO])
+
+def assert_as_lammps_itself(folder):
+    """What ANALYSES left of INPUT, against what LAMMPS computed in the same run."""
+    rdf = read_table(folder / "results/structure/rdf.csv")
+    own = pair_counts(read_vectors(folder / "rdf.txt"), [ONE, ONE, TWO])
     for pair, counts in zip(("one_one", "one_two", "two_two"), own):
         assert counts.sum() > 10000
         assert np.array_equal(rdf[f"count_{pair}"], counts)
 
-    rows = read_scalars(tmp_path / "own.txt")
+    rows = read_scalars(folder / "own.txt")
     assert len(rows) == 11
-    assert_same(read_table(tmp_path / "results/motion/msd.csv"), "msd", rows, "msd")
-    assert_same(read_table(tmp_path / "results/motion/vacf.csv"), "vacf", rows, "vacf")
-    assert_same(read_table(tmp_path / "results/drift/msd.csv"), "msd", rows, "drift")
+    assert_same(read_table(folder / "results/motion/msd.csv"), "msd", rows, "msd")
+    assert_same(read_table(folder / "results/motion/vacf.csv"), "vacf", rows, "vacf")
+    assert_same(read_table(folder / "results/drift/msd.csv"), "msd", rows, "drift")
+
+
+@pytest.mark.parametrize(
+    ("ranks", "sidecars"), placements([(1, 0), (4, 0), (1, 1), (2, 1), (3, 2), (2, 3)])
+)
+def test_the_same_as_lammps_itself(build, tmp_path, ranks, sidecars):
+    lmp(build, tmp_path, MIXTURE + INPUT, configuration(ANALYSES, sidecars), ranks + sidecars)
+    assert_as_lammps_itself(tmp_path)
+
+
+@pytest.mark.parametrize("sidecars", [1, 2])
+def test_the_same_through_node_memory(build, tmp_path, sidecars):
+    on_node = configuration(ANALYSES, {"per_node": sidecars, "when_full": "wait"})
+    lmp(build, tmp_path, MIXTURE + INPUT, on_node, 2 + sidecars)
+    assert_as_lammps_itself(tmp_path)
 
 
 @pytest.mark.parametrize(("ranks", "sidecars"), placements([(2, 0), (3, 1)]))

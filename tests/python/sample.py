@@ -25,7 +25,18 @@ TIME_UNITS = "fs"
 
 
 def table_text(
-    *, title, analysis, stage, name, columns, attributes=(), step=1000, time=1000.0, skipped=0
+    *,
+    title,
+    analysis,
+    stage,
+    name,
+    columns,
+    attributes=(),
+    step=1000,
+    time=1000.0,
+    skipped=0,
+    coarsened=0,
+    lost=0,
 ) -> str:
     """A table product as the library writes it; columns are (name, units, values)."""
     head = [
@@ -40,6 +51,8 @@ def table_text(
         f'time_units: "{TIME_UNITS}"',
         "publications: 21",
         f"skipped: {skipped}",
+        f"coarsened: {coarsened}",
+        f"lost: {lost}",
         "columns:",
         *(
             f'  - {{name: "{n}", units: "{u}", type: "{np.asarray(v).dtype}"}}'
@@ -145,6 +158,7 @@ class Sample:
         }
         entry = {"name": name, "placement": placement, "stages": stages, "every": "50 steps"}
         entry |= {"when": None, "publications": 21, "skipped": 0, "dropped": 0, "disabled": None}
+        entry |= {"coarsened": 0, "spilled": 0, "lost": 0}
         entry |= {"seconds": seconds, "bytes_moved": 7654321}
         entry |= {"lag_seconds": {"mean": 0.0123, "max": 0.0456}}
         self.analyses.append(entry | more)
@@ -156,6 +170,7 @@ class Sample:
         run |= {"restarted_from": None}
         sidecars = {"ranks": 1, "memory_bytes": 268435456, "memory_bytes_per_rank": 89478485}
         sidecars |= {"peak_bytes": 1234567, "when_full": "skip"}
+        sidecars |= {"transport": "network", "job": "same", "restarts": 0}
         return {
             "pillion": "report 1",
             "version": "0.1.0",
@@ -257,3 +272,36 @@ def make_sample(folder: Path) -> Sample:
     text = json.dumps(timeline())
     (folder / "timeline.json").write_text(text, encoding="utf-8")
     return sample
+
+
+GUEST_CONFIGURATION = """\
+analyses:
+  hydrogen:   # <bonds>
+    every: 10 steps
+    stages:
+      - rdf: {pairs: [[O, H]]}
+"""
+
+
+def add_guest(sample: Sample, name: str = "late", started: str = "2026-11-21T08:00:00Z") -> dict:
+    """A guest that brings the analysis `hydrogen`; returns its report."""
+    run_entry = dict(sample.analyses[0]) | {"name": "hydrogen", "publications": 33}
+    run_entry |= {"seconds": sample.analyses[0]["seconds"] | {"sidecar": {"mean": 0.0, "max": 0.0}}}
+    run_entry["seconds"] |= {"synchronous_estimate": 0.01}
+    sample.analyses.append(run_entry)
+    sample.warnings.append(f"guest '{name}' joined after step 500")
+    sample.write()
+    guest = Sample(sample.folder, warnings=[*sample.warnings, "one more from the guest"])
+    guest.product(
+        title="Hydrogen bonds",
+        analysis="hydrogen",
+        stage="rdf",
+        name="rdf",
+        columns=rdf_columns(),
+    )
+    guest.analysis("hydrogen", ["rdf"], "sidecar", 99.0, 0.6, publications=31, lost=2)
+    report = guest.report() | {"configuration": GUEST_CONFIGURATION}
+    report["run"] |= {"started": started, "sidecar_ranks": 2}
+    (sample.folder / f"report-{name}.json").write_text(json.dumps(report), encoding="utf-8")
+    (sample.folder / f"timeline-{name}.json").write_text(json.dumps(timeline()), encoding="utf-8")
+    return report

@@ -6,8 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
-from sample import make_sample
+from sample import make_sample, table_text
 
 PACKAGE = Path(__file__).parents[2] / "python"
 
@@ -69,10 +70,20 @@ def test_table(sample):
     assert done.returncode == 0
     lines = done.stdout.splitlines()
     assert lines[0] == "Mean squared displacement (analysis motion, stage msd)"
+    assert lines[2] == "21 publications"
     assert "diffusion_O = 2.47e-05 Å^2/fs" in lines
     assert lines[-5].split() == ["lag", "[fs]", "msd_O", "[Å^2]"]
     assert lines[-4].split() == ["0", "0"]
     assert lines[-1] == "… 38 more rows"
+
+
+def test_table_tells_what_is_missing_in_it(tmp_path):
+    columns = [("x", "", np.arange(3.0))]
+    described = {"title": "t", "analysis": "a", "stage": "s", "name": "n", "columns": columns}
+    path = tmp_path / "n.csv"
+    path.write_text(table_text(**described, skipped=3, coarsened=4, lost=5), encoding="utf-8")
+    done = pillion("table", path)
+    assert done.stdout.splitlines()[2] == "21 publications, 3 skipped, 4 coarsened, 5 lost"
 
 
 def test_table_without_such_a_column(sample):

@@ -28,6 +28,8 @@ def path(tmp_path):
         step=42,
         time=21.5,
         skipped=3,
+        coarsened=4,
+        lost=5,
     )
     path.write_text(text, encoding="utf-8")
     return path
@@ -60,7 +62,13 @@ def test_head(path):
     assert (table.title, table.analysis, table.stage, table.name) == ('A "title"', "a", "s", "made")
     assert (table.step, table.time, table.time_units) == (42, 21.5, "fs")
     assert (table.publications, table.skipped) == (21, 3)
+    assert (table.coarsened, table.lost) == (4, 5)
     assert table.configuration == CONFIGURATION
+
+
+def test_head_of_an_older_table(path):
+    path.write_text(re.sub(r"# (coarsened|lost): .*\n", "", path.read_text()))
+    assert (read_table(path).coarsened, read_table(path).lost) == (0, 0)
 
 
 def test_attributes_keep_their_kind(path):

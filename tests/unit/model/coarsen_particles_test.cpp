@@ -167,25 +167,53 @@ TEST_CASE("owned particles stay ahead of copies, with and without ids") {
     }
 }
 
-TEST_CASE("without ids every so many particles of a rank remain, as views") {
+namespace {
+
+/// Ids of what remains of particles 0, 1, 2, ... in blocks of the given sizes, by place alone.
+std::vector<int64_t> remaining_by_place(const std::vector<int64_t>& sizes, int level) {
+  Particles rank;
+  int64_t id = 0;
+  for (const int64_t size : sizes) {
+    std::vector<int64_t> ids(static_cast<size_t>(size));
+    std::iota(ids.begin(), ids.end(), id);
+    id += size;
+    rank.add<int32_t>(ids, size, level % 2 == 0);
+  }
+  const auto coarse = coarsen(rank.blocks, atoms(), level, "");
+  CHECK(coarse.blocks.size() == sizes.size());
+  CHECK(ids_of(coarse, true) == ids_of(coarse));
+  return ids_of(coarse);
+}
+
+}  // namespace
+
+TEST_CASE("without ids it is the place among the rank's that decides, however they are divided") {
+  std::vector<int64_t> finer = remaining_by_place({3000}, 1);
   for (const int level : {1, 2, 5}) {
-    Particles rank;
-    std::vector<int64_t> expected;
-    int64_t id = 0;
-    for (const int64_t count : {7, 0, 1, 1, 30, 3}) {
-      std::vector<int64_t> ids;
-      for (int64_t i = 0; i < count; ++i, ++id) {
-        ids.push_back(id);
-        if (id % (int64_t{1} << level) == 0) expected.push_back(id);
-      }
-      rank.add<int32_t>(ids, count, level == 2);
+    const auto alone = remaining_by_place({3000}, level);
+    CHECK(alone == remaining_by_place({7, 0, 1, 1, 1990, 0, 1001}, level));
+    CHECK(std::includes(finer.begin(), finer.end(), alone.begin(), alone.end()));
+    const double share = std::pow(0.5, level);
+    CHECK(std::abs(static_cast<double>(alone.size()) - 3000 * share) <
+          5 * std::sqrt(3000 * share * (1 - share)));
+    finer = alone;
+  }
+}
+
+// Particles sorted by place in space have neighbours in it as neighbours in the list: every fourth
+// of them would have none at distances 1, 2 and 3, and too many at 4.
+TEST_CASE("without ids no distance in the list is favoured") {
+  constexpr int64_t count = 64000;
+  for (const int level : {1, 2, 3}) {
+    std::vector<bool> remains(count);
+    for (const auto id : remaining_by_place({count}, level))
+      remains[static_cast<size_t>(id)] = true;
+    const double expected = count * std::pow(0.25, level);
+    for (size_t distance = 1; distance <= 16; ++distance) {
+      int64_t pairs = 0;
+      for (size_t i = distance; i < count; ++i) pairs += remains[i] && remains[i - distance];
+      CHECK(std::abs(static_cast<double>(pairs) - expected) < 6 * std::sqrt(expected));
     }
-    const auto coarse = coarsen(rank.blocks, atoms(), level, "");
-    CHECK(ids_of(coarse) == expected);
-    CHECK(ids_of(coarse, true) == expected);
-    CHECK(coarse.keep.size() == rank.blocks.keep.size());
-    const auto* first = rank.blocks.blocks[0].arrays.at("x").data;
-    CHECK(coarse.blocks[0].arrays.at("x").data == first);
   }
 }
 

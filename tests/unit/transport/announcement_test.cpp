@@ -3,8 +3,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <numeric>
 
+#include "model/coarsen.hpp"
 #include "transport/staging.hpp"
 
 using namespace pillion;
@@ -68,4 +70,103 @@ TEST_CASE("a message that ends too early is an error, not a crash") {
   const Buffer memory(encoder.size());
   encoder.encode(memory.data());
   CHECK_THROWS_AS(decode_head(memory.data(), 20), Error);
+}
+
+namespace {
+
+/// Lends what lies in one array.
+class LibraryOf final : public Lender {
+ public:
+  explicit LibraryOf(const std::vector<double>& values) : values_(values) {}
+  std::optional<Lent> find(const void* data) const override {
+    const auto* at = static_cast<const double*>(data);
+    if (at < values_.data() || at >= values_.data() + values_.size()) return {};
+    return Lent{4096, 8 * values_.size(), static_cast<uint64_t>(at - values_.data()) * 8};
+  }
+
+ private:
+  const std::vector<double>& values_;
+};
+
+/// Values of all blocks of a field, in order of cells.
+std::vector<double> values_in(const model::MeshBlocks& mesh, const std::string& field) {
+  std::vector<double> out;
+  for (const auto& block : mesh.blocks) {
+    const auto& array = block.arrays.at(field);
+    std::vector<double> packed(static_cast<size_t>(block.box.volume()));
+    model::pack(array, block.box, reinterpret_cast<std::byte*>(packed.data()));
+    out.insert(out.end(), packed.begin(), packed.end());
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("lent arrays are only pointed to, and found again where they are mapped") {
+  std::vector<double> lent(60), copied(30);
+  std::iota(lent.begin(), lent.end(), 0.25);
+  std::iota(copied.begin(), copied.end(), 1000.5);
+  const model::Box box{{0, 0, 0}, {5, 3, 2}};
+  const auto packed = model::packed_strides(box, 1);
+  const auto type = model::ElementType::Float64;
+  Meshes meshes;
+  meshes["grid"].blocks = {
+      {0,
+       box,
+       30,
+       {{"a", {lent.data(), type, 1, packed}}, {"b", {copied.data(), type, 1, packed}}}},
+      {1, box, 30, {{"a", {lent.data() + 30, type, 1, packed}}}}};
+  const LibraryOf library(lent);
+  const Encoder whole({}, meshes), pointed({}, meshes, &library);
+  CHECK(whole.size() - pointed.size() >= 60 * 8);
+  CHECK(pointed.bytes_of_fields() == whole.bytes_of_fields());
+  const Buffer memory(pointed.size());
+  pointed.encode(memory.data());
+  const auto mapped = lent;
+  const auto look = [&](const Lent& l) {
+    CHECK(l.region == 4096);
+    CHECK(l.region_size == 480);
+    return reinterpret_cast<const std::byte*>(mapped.data()) + l.offset;
+  };
+  std::fill(lent.begin(), lent.end(), 0.0);
+  const auto out = decode(memory.data(), pointed.size(), nullptr, look);
+  const auto& blocks = out.meshes.at("grid").blocks;
+  CHECK(blocks[0].arrays.at("a").data == mapped.data());
+  CHECK(blocks[1].arrays.at("a").data == mapped.data() + 30);
+  CHECK(values_in(out.meshes.at("grid"), "a") == mapped);
+  CHECK(std::equal(copied.begin(), copied.end(),
+                   static_cast<const double*>(blocks[0].arrays.at("b").data)));
+}
+
+// Strided values of lent memory cannot be pointed to, for sidecars are told no strides.
+TEST_CASE("a coarse publication has the values of its cells, lent or not") {
+  model::Mesh mesh;
+  mesh.kind = model::MeshKind::Uniform;
+  mesh.axes = 2;
+  mesh.cells = {9, 6, 1};
+  std::vector<double> values(54);
+  std::iota(values.begin(), values.end(), 0.0);
+  const model::Box box{{0, 0, 0}, {9, 6, 1}};
+  model::MeshBlocks fine;
+  fine.blocks.push_back(
+      {0,
+       box,
+       54,
+       {{"d", {values.data(), model::ElementType::Float64, 1, model::packed_strides(box, 1)}}}});
+  Announcement head;
+  head.coarsening = 2;
+  head.dropped = true;
+  const Meshes meshes{{"grid", model::coarsen(fine, mesh, 2, "")}};
+  const LibraryOf library(values);
+  const Encoder encoder(head, meshes, &library);
+  const Buffer memory(encoder.size());
+  encoder.encode(memory.data());
+  std::fill(values.begin(), values.end(), -1.0);
+  const auto out = decode(memory.data(), encoder.size(), nullptr);
+  CHECK(out.head.coarsening == 2);
+  CHECK(out.head.dropped);
+  std::vector<double> expected;
+  for (int j = 0; j < 6; j += 2)
+    for (int i = 0; i < 9; i += 2) expected.push_back(9 * j + i);
+  CHECK(values_in(out.meshes.at("grid"), "d") == expected);
 }

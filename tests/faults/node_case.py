@@ -1,0 +1,286 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One run of node_driver with separate sidecars, all of whose choices come from a seed: ranks,
+nodes, crews, policy, budget, restarts. Starts and finds its processes, each under a time limit.
+
+It works in name spaces of its own where the machine allows it, so that its process numbers and its
+/dev/shm are its own and a small disk can be mounted; see node_fault.py.
+"""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from conftest import launcher
+
+MARK = "PILLION_FAULT_CASE"
+LIMIT = 60  # seconds for anything
+
+
+class Wrong(Exception):
+    """The program broke a promise."""
+
+
+@dataclass
+class Choices:
+    """What a run looks like. Kinds of faults overrule some of it."""
+
+    ranks: int
+    nodes: int
+    crew: int
+    policy: str
+    memory: str
+    deadline: float
+    restart: int
+    steps: int
+    milliseconds: int
+    allocate: bool
+    products_every: int
+    columns: int = 64
+    mishap: dict = field(default_factory=dict)
+    spill: str = ""
+
+
+def draw(dice: random.Random) -> Choices:
+    ranks = dice.randint(1, 3)
+    return Choices(
+        ranks=ranks,
+        nodes=dice.randint(1, min(ranks, 2)),
+        crew=dice.randint(1, min(ranks, 2)),
+        policy=dice.choice(["skip", "wait", "coarsen", "spill"]),
+        memory=dice.choice(["96 KiB", "8 MiB"]),
+        deadline=dice.choice([0.3, 1.0]),
+        restart=dice.choice([0, 3]),
+        steps=dice.randint(250, 450),
+        milliseconds=dice.randint(2, 4),
+        allocate=dice.random() < 0.3,
+        products_every=dice.choice([0, 1, 10]),
+    )
+
+
+def configuration(c: Choices, launch: str) -> str:
+    spill = f", spill: {{folder: {c.spill or '.'}}}" if c.policy == "spill" else ""
+    restart = f", restart: {c.restart}, launch: '{launch}'" if c.restart else ""
+    mishap = ", ".join(f"{key}: {value}" for key, value in c.mishap.items())
+    return f"""
+output: out
+run: case
+sidecars: {{job: separate, memory: {c.memory}, when_full: {c.policy},
+           deadline: {c.deadline} s{restart}{spill}}}
+meshes: {{grid: {{kind: uniform, cells: [{c.columns}, 16]}}, atoms: {{kind: particles}}}}
+fields:
+  density: {{mesh: grid, type: float64, units: kg}}
+  id: {{mesh: atoms, type: int64}}
+  velocity: {{mesh: atoms, type: float64, components: 3}}
+analyses:
+  sums: {{products_every: {c.products_every}, stages: [{{statistics: {{fields: [density]}}}}]}}
+  spread: {{every: 4, stages: [{{histogram: {{field: density, range: [0, 1], bins: 8}}}}]}}
+  motion: {{every: 2, stages: [{{statistics: {{fields: [velocity]}}}}]}}
+  seen: {{products_every: 1, stages: [{{mishap: {{{mishap}}}}}]}}
+"""
+
+
+EVERY = {"sums": 1, "spread": 4, "motion": 2, "seen": 1}
+
+
+def due(analysis: str, steps: int) -> int:
+    return -(-steps // EVERY[analysis])
+
+
+class Case:
+    def __init__(self, build: Path, folder: Path, kind: str, seed: int):
+        self.build, self.folder, self.seed = build, folder, seed
+        self.dice = random.Random(f"{kind} {seed}")
+        self.choices = draw(self.dice)
+        self.simulation: subprocess.Popen | None = None
+        self.crews: dict[str, subprocess.Popen] = {}
+        self.disturbances = 0
+        self.harmed: set[str] = set()  # crews that something was done to
+        self.began = self.lasted = 0.0
+        self.private = False  # whether process numbers and /dev/shm are the case's own
+
+    # Starting -------------------------------------------------------------------------------------
+
+    def environment(self, crew: str = "") -> dict[str, str]:
+        (self.folder / "tmp").mkdir(exist_ok=True)
+        return {
+            **os.environ,
+            MARK: f"{self.seed}/{os.getpid()}/{crew}",
+            "PILLION_STAGE_PATH": str(self.build / "tests" / "faults" / "stages"),
+            "PILLION_PRETEND_NODES": str(self.choices.nodes),
+            "TMPDIR": str(self.folder / "tmp"),
+        }
+
+    def popen(self, command, name: str, crew: str = "", **more) -> subprocess.Popen:
+        with open(self.folder / f"{name}.log", "ab") as log:
+            return subprocess.Popen(
+                [str(word) for word in command],
+                cwd=self.folder,
+                env=self.environment(crew),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                **more,
+            )
+
+    def attach_command(self, *more) -> list:
+        program = self.build / "bin" / "pillion-attach"
+        ranks = [] if self.choices.crew == 1 else [*launcher(), "-n", self.choices.crew]
+        return [*ranks, program, *more]
+
+    def driver(self, program: str, milliseconds: int, state: str) -> list:
+        c = self.choices
+        command = [*launcher(), "-n", c.ranks, self.build / "tests" / "faults" / program]
+        command += ["pillion.yaml", c.columns, c.steps, milliseconds, state]
+        return command + (["allocate"] if c.allocate else [])
+
+    def start(self):
+        launch = " ".join(str(word) for word in self.attach_command("--wait", "5", "{run}"))
+        launch += f" 2>>{self.folder}/again.log"
+        (self.folder / "pillion.yaml").write_text(configuration(self.choices, launch))
+        self.began = time.monotonic()
+        self.simulation = self.popen(self.driver("node_driver", self.choices.milliseconds, "state"), "simulation")
+
+    def attach(self, name: str, *more, **options) -> subprocess.Popen:
+        self.crews[name] = self.popen(
+            self.attach_command("case", *more, "--wait", "10"), name, name, **options
+        )
+        return self.crews[name]
+
+    def undisturbed(self):
+        """The same run without Pillion; what it leaves is in `expected`."""
+        process = self.popen(self.driver("node_driver_noop", 0, "expected"), "noop")
+        if process.wait(LIMIT) != 0:
+            raise Wrong("the driver without Pillion failed")
+
+    # Finding --------------------------------------------------------------------------------------
+
+    def processes(self, program: str = "", crew: str | None = None) -> list[int]:
+        """Living processes of this case, by the name of their program and by crew."""
+        found = []
+        mark = f"{MARK}={self.seed}/{os.getpid()}/".encode()
+        for entry in Path("/proc").glob("[0-9]*"):
+            try:
+                environ = (entry / "environ").read_bytes().split(b"\0")
+                words = (entry / "cmdline").read_bytes().split(b"\0")
+                state = (entry / "stat").read_text().rpartition(")")[2].split()[0]
+            except OSError:
+                continue
+            mine = [e for e in environ if e.startswith(mark)]
+            if not mine or state == "Z" or b"--answer" in words:
+                continue
+            if program and Path(words[0].decode()).name != program:
+                continue
+            if crew is None or mine[0] == mark + crew.encode():
+                found.append(int(entry.name))
+        return sorted(found)
+
+    def crew_of(self, pid: int) -> str:
+        try:
+            environ = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+        except OSError:
+            return ""
+        mine = [e.decode() for e in environ if e.startswith(MARK.encode() + b"=")]
+        return mine[0].rpartition("/")[2] if mine else ""
+
+    def attached(self, crew: str | None = None) -> list[int]:
+        return self.processes("pillion-attach", crew)
+
+    def simulating(self) -> bool:
+        return self.simulation.poll() is None
+
+    def await_that(self, what: str, condition, seconds: float = LIMIT) -> bool:
+        """Waits until it is so; False if the simulation ended before."""
+        end = time.monotonic() + seconds
+        while not condition():
+            if not self.simulating():
+                return False
+            if time.monotonic() > end:
+                raise Wrong(f"{what}: not within {seconds} s")
+            time.sleep(0.01)
+        return True
+
+    def await_joined(self, name: str) -> bool:
+        log = self.folder / f"{name}.log"
+        return self.await_that(
+            f"{name} joins", lambda: log.exists() and "have joined" in log.read_text()
+        )
+
+    def await_gone(self, pids: list[int]) -> bool:
+        return self.await_that("a signal works", lambda: not set(pids) & set(self.processes()))
+
+    def happened(self) -> bool:
+        """Whether the stage has struck; then the sidecars are not those that they were."""
+        if not (self.folder / "once").exists():
+            return False
+        self.harmed |= set(self.crews)
+        return True
+
+    # Disturbing -----------------------------------------------------------------------------------
+
+    def signal(self, pids: list[int], number: int) -> list[int]:
+        self.disturbances += 1
+        for pid in pids:
+            try:
+                self.harmed.add(self.crew_of(pid))
+                os.kill(pid, number)
+            except ProcessLookupError:
+                pass
+        return pids
+
+    def some(self, pids: list[int]) -> list[int]:
+        """One of the processes or all of them."""
+        return pids if self.dice.random() < 0.4 or not pids else [self.dice.choice(pids)]
+
+    def pause(self, most: float):
+        time.sleep(self.dice.random() * most)
+
+    # Ending ---------------------------------------------------------------------------------------
+
+    def await_end(self):
+        try:
+            self.simulation.wait(LIMIT)
+        except subprocess.TimeoutExpired:
+            raise Wrong(f"the simulation has not ended after {LIMIT} s") from None
+        self.lasted = time.monotonic() - self.began
+
+    def await_crews(self):
+        """Sidecars leave by themselves."""
+        for name, crew in self.crews.items():
+            try:
+                crew.wait(LIMIT / 2)
+            except subprocess.TimeoutExpired:
+                raise Wrong(f"'{name}' goes on {LIMIT / 2} s after the end of the run") from None
+        end = time.monotonic() + LIMIT / 2
+        while self.processes():
+            if time.monotonic() > end:
+                raise Wrong(f"processes are left over: {self.describe(self.processes())}")
+            time.sleep(0.02)
+
+    @staticmethod
+    def describe(pids: list[int]) -> str:
+        lines = []
+        for pid in pids:
+            try:
+                words = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+                wait = Path(f"/proc/{pid}/wchan").read_text()
+            except OSError:
+                continue
+            lines.append(f"{pid} in {wait}: {words}")
+        return "\n".join(lines)
+
+    def kill_all(self):
+        for pid in self.processes():
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        for process in [self.simulation, *self.crews.values()]:
+            if process is not None:
+                process.wait(10)

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What must hold after a faulty run, whatever happened in it: see ARCHITECTURE.md, section 6."""
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+from node_case import EVERY, Case, Wrong, due
+from pillion.tables import read_table
+
+
+def require(holds, what: str):
+    if not holds:
+        raise Wrong(what)
+
+
+def check_simulation(case: Case):
+    """It ended well, in time, with the bits that it would have had alone."""
+    c = case.choices
+    status = case.simulation.returncode
+    require(status == 0, f"the simulation ended with status {status}")
+    same = (case.folder / "state").read_bytes() == (case.folder / "expected").read_bytes()
+    require(same, "the simulation's result is not that of a run without Pillion")
+    # Twice the time of its own, for machines that do other things too, and starting.
+    own = 2 * c.steps * c.milliseconds / 1000 + 8
+    bound = own + (case.disturbances + 2) * c.deadline
+    require(case.lasted <= bound, f"the simulation took {case.lasted:.1f} s, more than {bound:.1f}")
+
+
+def check_nothing_left(case: Case):
+    if case.private:
+        room = os.statvfs("/dev/shm")
+        left = [p.name for p in Path("/dev/shm").iterdir()]
+        # The launcher's own files may survive a killed job.
+        ours = [name for name in left if "vader" not in name and "sm_segment" not in name]
+        require(not ours, f"left in /dev/shm: {ours}")
+        require(left or room.f_blocks == room.f_bfree, "nameless memory is left in /dev/shm")
+    for descriptor in Path("/proc").glob("[0-9]*/fd/*"):
+        try:
+            target = os.readlink(descriptor)
+        except OSError:
+            continue
+        if case.private and target.startswith("/dev/shm/#"):
+            raise Wrong(f"{descriptor} still holds {target}")
+
+
+def tables(case: Case) -> dict[str, list]:
+    """All tables by analysis; each is read whole."""
+    found: dict[str, list] = {name: [] for name in EVERY}
+    for path in sorted((case.folder / "out").rglob("*.csv")):
+        if any(part.startswith(".") for part in path.relative_to(case.folder).parts):
+            continue
+        table = read_table(path)
+        require(
+            len({len(column.values) for column in table.columns.values()}) == 1,
+            f"{path} has columns of several lengths",
+        )
+        found.setdefault(table.analysis, []).append(table)
+    return found
+
+
+def check_series(case: Case, name: str, table) -> np.ndarray:
+    """The steps of a table over the run: some of those due, each once and in order."""
+    steps = table["step"]
+    require(np.all(np.diff(steps) > 0), f"{table.path}: a step twice, or out of order: {steps}")
+    require(np.all(steps % EVERY.get(name, 1) == 0), f"{table.path}: a step that was not due")
+    require(
+        len(steps) == table.publications,
+        f"{table.path}: {len(steps)} rows, but {table.publications} publications at its head",
+    )
+    return steps
+
+
+def extremes(case: Case) -> np.ndarray:
+    values = np.fromfile(case.folder / "expected", dtype=np.float64)
+    return values[: 2 * case.choices.steps].reshape(-1, 2)
+
+
+def check_products(case: Case) -> dict[str, np.ndarray]:
+    """Every table is whole and right. Returns the steps in each table over the run."""
+    seen = {}
+    truth = extremes(case)
+    for name, found in tables(case).items():
+        for table in found:
+            if "step" in table.columns and table.name != "big":
+                seen[f"{name}/{table.name}"] = steps = check_series(case, name, table)
+            if table.name == "big":
+                require(len(set(table["step"])) == 1, f"{table.path} is a mixture")
+            if table.name == "statistics_density" and case.choices.policy != "coarsen":
+                require(
+                    np.array_equal(table["min"], truth[steps, 0])
+                    and np.array_equal(table["max"], truth[steps, 1]),
+                    f"{table.path}: values of other steps",
+                )
+            if table.name.startswith("histogram") and case.choices.policy != "coarsen":
+                require(table["count"].sum() == 16 * case.choices.columns, f"{table.path}: count")
+    partial = [p for p in (case.folder / "out").rglob("*.partial*") if not p.name.startswith(".")]
+    require(not partial, f"half-written files look whole: {partial}")
+    return seen
+
+
+def report(case: Case, suffix: str = "") -> dict:
+    path = case.folder / "out" / f"report{suffix}.json"
+    require(path.exists(), f"there is no {path.name}")
+    return json.loads(path.read_text())
+
+
+def check_counts(case: Case, counted: dict, series: dict[str, np.ndarray]):
+    """Everything that was due is accounted for, once."""
+    # Without sidecars at the end the simulation tells what it has handed on; of that, sidecars that
+    # died may not have written the latest.
+    by_sidecars = counted["sidecars"]["ranks"] > 0
+    for analysis in counted["analyses"]:
+        name = analysis["name"]
+        if analysis["disabled"] is not None:
+            continue
+        parts = {k: analysis[k] for k in ("publications", "skipped", "dropped", "lost")}
+        total = due(name, case.choices.steps)
+        require(
+            sum(parts.values()) == total,
+            f"'{name}' was due {total} times, but is accounted for {sum(parts.values())}: {parts}",
+        )
+        rows = rows_of(case, name, series)
+        # A table that was written by sidecars that died is there, though its step counts as lost.
+        most = parts["publications"] + (parts["lost"] if name == "spread" else 0)
+        least = parts["publications"] if by_sidecars else 0
+        require(
+            least <= rows <= most or not by_sidecars,
+            f"the products of '{name}' hold {rows} publications, but {parts} are counted",
+        )
+
+
+def rows_of(case: Case, name: str, series: dict[str, np.ndarray]) -> int:
+    """Publications in the products of an analysis."""
+    if name == "spread":
+        return len(list((case.folder / "out" / "spread").glob("histogram*.csv")))
+    table = {"sums": "sums/statistics_density", "motion": "motion/statistics_velocity"}
+    return len(series.get(table.get(name, f"{name}/{name}"), []))
+
+
+def check_no_keepsake(case: Case):
+    left = list((case.folder / "out").glob(".sidecars-*"))
+    require(not left, f"left in the output folder: {left}")
+
+
+# What a sidecar job may say when it could not do its work, through no fault of its own.
+REFUSALS = (
+    "has its sidecars already",
+    "no run called",
+    "has ended, or has turned this guest away",
+    "cannot be opened",
+)
+
+
+def check_endings(case: Case, kind: str):
+    """Sidecars that were left in peace ended well, or said why they could not join."""
+    for name, crew in case.crews.items():
+        log = (case.folder / f"{name}.log").read_text(errors="replace")
+        refused = any(text in log for text in REFUSALS)
+        if kind == "simulation_killed" and not refused:
+            require(crew.returncode == 3, f"'{name}' ended with status {crew.returncode}, not 3")
+        elif name not in case.harmed and not refused:
+            require(crew.returncode == 0, f"'{name}' ended with status {crew.returncode}")
+
+
+def check_report(case: Case, kind: str, series: dict[str, np.ndarray]):
+    if kind == "simulation_killed":
+        check_published_is_finished(case, series)
+    elif kind != "disk_full":
+        check_counts(case, report(case), series)
+
+
+def check_published_is_finished(case: Case, series: dict[str, np.ndarray]):
+    """What all ranks had published when one of them died is in the products."""
+    if not any(crew.returncode == 3 for crew in case.crews.values()):
+        return
+    counted = {a["name"]: a for a in report(case)["analyses"]}
+    steps = [np.fromfile(path, dtype=np.int64) for path in case.folder.glob("progress-*")]
+    last = min(int(s[0]) if len(s) else -1 for s in steps)
+    seen = series.get("seen/seen", np.array([], dtype=int))
+    require(counted["seen"]["publications"] == len(seen), "not all that was worked on is written")
+    if case.choices.memory == "8 MiB":
+        require(len(seen) > last, f"{last + 1} steps were published, but only {len(seen)} finished")
+        require(np.array_equal(seen, np.arange(len(seen))), f"steps are missing: {seen}")

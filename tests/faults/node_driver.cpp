@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A simulation for the fault tests of the node transport: a chaotic map on a grid whose columns are
+// coupled to their neighbours on other ranks, so that one wrong bit anywhere changes everything
+// later, and particles. At its end it writes its whole state, and the extremes of every step, for
+// comparison with a build of the same file with the header of no-ops.
+//   node_driver CONFIG COLUMNS STEPS MILLISECONDS STATE [allocate]
+// MILLISECONDS is how long a step takes; with `allocate` the density lies in the session's memory.
+#include <fcntl.h>
+#include <mpi.h>
+#include <pillion/pillion.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+constexpr int64_t rows = 16;
+constexpr int64_t particles = 200;
+
+struct Simulation {
+  int rank = 0, ranks = 1;
+  MPI_Comm comm;
+  int64_t lo[2], hi[2];
+  std::vector<double> density, next, velocity;
+  std::vector<int64_t> ids;
+  std::vector<double> extremes;  ///< of every step so far: least and greatest density
+
+  Simulation(MPI_Comm simulation, int64_t columns) : comm(simulation) {
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &ranks);
+    lo[0] = columns * rank / ranks, hi[0] = columns * (rank + 1) / ranks;
+    lo[1] = 0, hi[1] = rows;
+    for (int64_t cell = lo[0] * rows; cell < hi[0] * rows; ++cell)
+      density.push_back(0.1 + 0.8 * static_cast<double>(cell * 7919 % 104729) / 104729);
+    next.resize(density.size());
+    for (int64_t p = 0; p < particles; ++p) ids.push_back(rank * particles + p);
+    velocity.assign(static_cast<size_t>(3 * particles), 0.5);
+  }
+
+  /// Columns are contiguous: the slower axis comes first here, and is the second one of the mesh.
+  void advance() {
+    const auto width = static_cast<size_t>(hi[0] - lo[0]);
+    std::vector<double> mine(rows), theirs(rows);
+    for (size_t j = 0; j < rows; ++j) mine[j] = density[j * width + width - 1];
+    MPI_Sendrecv(mine.data(), rows, MPI_DOUBLE, (rank + 1) % ranks, 0, theirs.data(), rows,
+                 MPI_DOUBLE, (rank + ranks - 1) % ranks, 0, comm, MPI_STATUS_IGNORE);
+    for (size_t j = 0; j < rows; ++j)
+      for (size_t i = 0; i < width; ++i) {
+        const double left = i == 0 ? theirs[j] : density[j * width + i - 1];
+        const double x = 0.9 * density[j * width + i] + 0.1 * left;
+        next[j * width + i] = 3.9 * x * (1 - x);
+      }
+    density.swap(next);
+    for (size_t v = 0; v < velocity.size(); ++v)
+      velocity[v] = 3.9 * velocity[v] * (1 - velocity[v]) + 1e-9 * static_cast<double>(v);
+  }
+
+  void note_extremes() {
+    double local[2] = {-density[0], density[0]}, all[2];
+    for (const double x : density) {
+      local[0] = std::max(local[0], -x);
+      local[1] = std::max(local[1], x);
+    }
+    MPI_Allreduce(local, all, 2, MPI_DOUBLE, MPI_MAX, comm);
+    extremes.insert(extremes.end(), {-all[0], all[1]});
+  }
+
+  void write_state(const std::string& path) const {
+    for (int r = 0; r < ranks; ++r) {
+      MPI_Barrier(comm);
+      if (r != rank) continue;
+      std::ofstream file(path, r == 0 ? std::ios::binary : std::ios::binary | std::ios::app);
+      const auto put = [&](const std::vector<double>& values) {
+        file.write(reinterpret_cast<const char*>(values.data()),
+                   static_cast<std::streamsize>(values.size() * sizeof(double)));
+      };
+      if (r == 0) put(extremes);
+      put(density);
+      put(velocity);
+    }
+    MPI_Barrier(comm);
+  }
+};
+
+/// Where the density is shared from: the simulation's own memory, or a copy in the session's.
+class Shared {
+ public:
+  Shared(pillion_session* session, Simulation& simulation, bool allocate)
+      : session_(session), simulation_(simulation) {
+    pillion_domain domain{};
+    for (int axis = 0; axis < 3; ++axis) domain.hi[axis] = 1;
+    pillion_set_domain(session, "atoms", &domain);
+    for (const char* name : {"id", "velocity"})
+      pillion_share_particles_typed(session, name, 0, particles,
+                                    name[0] == 'i' ? static_cast<void*>(simulation.ids.data())
+                                                   : static_cast<void*>(simulation.velocity.data()),
+                                    name[0] == 'i' ? PILLION_INT64 : PILLION_FLOAT64);
+#if PILLION_ENABLED
+    if (allocate) pillion_allocate(session, "density", 0, bytes(), 2, &memory_);
+#else
+    (void)allocate;
+#endif
+    if (memory_ != nullptr) offer(memory_);
+  }
+
+  void refresh() {
+    if (memory_ == nullptr) return offer(simulation_.density.data());
+#if PILLION_ENABLED
+    pillion_swap(session_, "density", 0, &memory_);
+#endif
+    std::memcpy(memory_, simulation_.density.data(), bytes());
+  }
+
+ private:
+  [[nodiscard]] size_t bytes() const { return simulation_.density.size() * sizeof(double); }
+  void offer(const void* data) {
+    pillion_share_box_typed(session_, "density", 0, simulation_.lo, simulation_.hi, data,
+                            PILLION_FLOAT64);
+  }
+  pillion_session* session_;
+  Simulation& simulation_;
+  void* memory_ = nullptr;
+};
+
+/// Survives this process, so that a test knows how far it came.
+void note_progress(int rank, int64_t step) {
+  if (PILLION_ENABLED == 0) return;
+  static const int file =
+      open(("progress-" + std::to_string(rank)).c_str(), O_CREAT | O_WRONLY, 0600);
+  (void)!pwrite(file, &step, sizeof step, 0);
+}
+
+int stop(const char* call) {
+  std::fprintf(stderr, "node_driver: %s: %s\n", call, pillion_error_message());
+  return 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  pillion_session* session = nullptr;
+  if (pillion_open(argv[1], MPI_COMM_WORLD, &session) != PILLION_OK) return stop("open");
+  if (pillion_serve(session) != 0) return MPI_Finalize();
+  {
+    Simulation simulation(pillion_communicator(session), std::atoll(argv[2]));
+    Shared shared(session, simulation, argc > 6 && std::string(argv[6]) == "allocate");
+    const int64_t steps = std::atoll(argv[3]);
+    for (int64_t step = 0; step < steps; ++step) {
+      simulation.advance();
+      simulation.note_extremes();
+      std::this_thread::sleep_for(std::chrono::milliseconds(std::atoi(argv[4])));
+      shared.refresh();
+      if (pillion_step(session, step, 0.5 * static_cast<double>(step)) != PILLION_OK)
+        return stop("step");
+      note_progress(simulation.rank, step);
+    }
+    simulation.write_state(argv[5]);
+    if (pillion_close(session) != PILLION_OK) return stop("close");
+  }
+  return MPI_Finalize();
+}

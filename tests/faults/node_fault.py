@@ -1,0 +1,351 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The kinds of faults: each does its deed to a running case. By itself this runs one of them:
+
+    node_fault.py BUILD KIND SEED
+
+prints what it drew and what happened, and ends with status 0 if every promise was kept, 1 if not,
+and 77 if this machine does not allow it.
+"""
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "python"))
+import node_checks as checks
+from node_case import Case, Wrong
+
+KILL, STOP, CONT = signal.SIGKILL, signal.SIGSTOP, signal.SIGCONT
+
+
+class NotHere(Exception):
+    """The machine lacks what the case needs."""
+
+
+# Deeds --------------------------------------------------------------------------------------------
+
+
+def begin(case: Case, crew: str = "crew", **options) -> bool:
+    """Starts the run and its sidecars; False if it was over before they had joined."""
+    case.start()
+    case.attach(crew, **options)
+    return case.await_joined(crew)
+
+
+def succeed(case: Case):
+    """Somebody may come after sidecars that died: sent by the run itself, by hand, or nobody."""
+    if case.choices.restart == 0 and case.dice.random() < 0.7:
+        case.pause(0.2)
+        case.attach("second")
+
+
+def killed(case: Case):
+    if begin(case):
+        case.pause(0.7)
+        case.signal(case.some(case.processes(crew="crew")), KILL)
+        succeed(case)
+
+
+def stopped(case: Case):
+    if not begin(case):
+        return
+    case.pause(0.5)
+    pids = case.signal(case.some(case.attached("crew")), STOP)
+    ending = case.dice.choice(["soon", "late", "never", "replaced"])
+    if ending == "replaced":
+        case.attach("second")
+        case.pause(0.5)
+        case.signal(pids, KILL)
+    if ending == "soon":
+        case.pause(0.5)
+        case.signal(pids, CONT)
+    case.await_end()
+    case.signal(pids, KILL if ending == "never" else CONT)
+
+
+def allow_memory(case: Case, pids: list[int]):
+    case.disturbances += 1
+    for pid in pids:
+        try:
+            pages = int(Path(f"/proc/{pid}/statm").read_text().split()[0])
+            most = pages * os.sysconf("SC_PAGESIZE") + case.dice.randint(0, 1 << 20)
+            resource.prlimit(pid, resource.RLIMIT_AS, (most, resource.RLIM_INFINITY))
+        except OSError:
+            pass
+
+
+def out_of_memory(case: Case):
+    c = case.choices
+    way = case.dice.choice(["stage", "process", "from the start"])
+    if way == "stage":
+        c.mishap = {"point": case.dice.choice(["run", "save", "finish"]), "step": 50}
+        c.mishap["how"] = case.dice.choice(["eat", "starve"])
+        c.mishap["peer"] = case.dice.randrange(c.crew)
+        begin(case)
+        case.disturbances += 1
+    elif way == "process":
+        if begin(case):
+            case.pause(0.3)
+            allow_memory(case, case.some(case.attached("crew")))
+    else:
+        case.start()
+        most = case.dice.randint(20, 400) << 20
+        limit = (resource.RLIMIT_AS, (most, most))
+        case.attach("crew", preexec_fn=lambda: resource.setrlimit(*limit))
+        case.disturbances += 1
+    case.harmed.add("crew")
+    succeed(case)
+
+
+def killed_attaching(case: Case):
+    c = case.choices
+    point = case.dice.choice(["any", "any", "create", "restore"])
+    if point != "any":
+        c.mishap = {"point": point, "peer": case.dice.randrange(c.crew), "how": "kill"}
+    if point == "restore":
+        c.steps, c.milliseconds, c.restart = 500, 5, 0
+    case.start()
+    if point == "restore":
+        case.attach("before")
+        if case.await_joined("before"):
+            time.sleep(1.3)
+            case.signal(case.attached("before"), KILL)
+            case.attach("crew")
+            case.await_that("the accident", lambda: case.happened())
+    else:
+        for attempt in range(case.dice.randint(1, 3)):
+            case.attach(f"crew{attempt}")
+            case.pause(0.6 if c.crew == 1 else 1.0)
+            case.signal(case.some(case.processes(crew=f"crew{attempt}")), KILL)
+    case.disturbances += 1
+    succeed(case)
+
+
+def suffer(case: Case, at: str, hows: list[str]):
+    """The stage itself strikes."""
+    c = case.choices
+    how = case.dice.choice(hows)
+    c.mishap = {"point": at, "how": how, "peer": case.dice.randrange(c.crew)}
+    c.mishap["step"] = case.dice.randint(1, c.steps // 3)
+    if at == "product":
+        c.mishap |= {"peer": 0, "partial": "out/seen/.big.csv.partial"}
+    if not begin(case) or not case.await_that("the accident", case.happened):
+        return
+    case.disturbances += 1
+    if how == "stop":
+        case.pause(0.5)
+        case.signal(case.attached("crew"), KILL)
+    succeed(case)
+
+
+def killed_reading(case: Case):
+    suffer(case, "run", ["kill", "abort", "stop"])
+
+
+def killed_writing(case: Case):
+    suffer(case, "product", ["kill", "kill", "stop"])
+
+
+def killed_saving(case: Case):
+    case.choices.steps, case.choices.milliseconds = 500, 5
+    suffer(case, "save", ["kill", "stop"])
+
+
+def killed_ending(case: Case):
+    suffer(case, "finish", ["kill", "abort"])
+
+
+def mount(folder: Path, size: str):
+    if not case_is_private():
+        raise NotHere("no small disk can be mounted here")
+    folder.mkdir(parents=True, exist_ok=True)
+    command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "none", str(folder)]
+    subprocess.run(command, check=True, timeout=10)
+
+
+def disk_full(case: Case):
+    case.choices.mishap = {"partial": "out/seen/.big.csv.partial"}
+    mount(case.folder / "out", f"{case.dice.randint(100, 800)}k")
+    begin(case)
+
+
+def spill_full(case: Case):
+    c = case.choices
+    c.policy, c.memory, c.spill = "spill", "96 KiB", str(case.folder / "small")
+    c.mishap = {"milliseconds": 3 * c.milliseconds}
+    mount(case.folder / "small", f"{case.dice.randint(50, 1000)}k")
+    if begin(case) and case.dice.random() < 0.4:
+        case.pause(0.5)
+        case.signal(case.some(case.attached("crew")), KILL)
+        succeed(case)
+
+
+def simulation_killed(case: Case):
+    c = case.choices
+    c.mishap = {"milliseconds": case.dice.choice([0, 2 * c.milliseconds])}
+    if begin(case):
+        case.pause(0.5)
+        case.signal([case.dice.choice(case.processes("node_driver"))], KILL)
+
+
+GUEST = """
+analyses:
+  more: {{products_every: 1, stages: [{{statistics: {{fields: [velocity, density]}}}}]}}
+  watched: {{every: {every}, products_every: 1, stages: [{{mishap: {{{mishap}}}}}]}}
+"""
+
+
+def guest(case: Case):
+    c = case.choices
+    c.memory, c.crew, how = "8 MiB", 1, case.dice.choice(["any", "any", "run", "finish", "stop"])
+    mishap = f"point: {how}, step: {c.steps // 2}" if how in ("run", "finish") else ""
+    (case.folder / "more.yaml").write_text(GUEST.format(every=case.dice.randint(1, 3), mishap=mishap))
+    if not begin(case):
+        return
+    case.pause(0.3)
+    case.attach("guest", "more.yaml")
+    if how in ("run", "finish"):
+        case.harmed.add("guest")
+    if how == "any":
+        case.pause(1.0)
+        case.signal(case.attached("guest"), KILL)
+        if case.dice.random() < 0.5:
+            case.attach("guest2", "more.yaml", "--name", "again")
+    if how == "stop" and case.await_joined("guest"):
+        pids = case.signal(case.attached("guest"), STOP)
+        case.await_end()
+        case.signal(pids, case.dice.choice([KILL, CONT]))
+
+
+def last_moment(case: Case):
+    c = case.choices
+    case.start()
+    if case.dice.random() < 0.5:
+        case.attach("first")
+        case.await_joined("first")
+        (case.folder / "more.yaml").write_text(GUEST.format(every=1, mishap=""))
+        more = ["more.yaml"]
+    else:
+        more = []
+    end = case.began + 0.4 + c.steps * c.milliseconds * 1.15 / 1000
+    time.sleep(max(0, end - time.monotonic() - 0.6 + 0.8 * case.dice.random()))
+    case.attach("crew", *more)
+
+
+def rush(case: Case):
+    """Several crews at once; some while the one before is dying."""
+    case.start()
+    case.attach("a")
+    case.attach("b")
+    case.pause(1.0)
+    case.signal(case.some(case.processes(crew=case.dice.choice("ab"))), KILL)
+    case.attach("c")
+    case.attach("d")
+
+
+KINDS = {
+    kind.__name__: kind
+    for kind in (
+        killed, stopped, out_of_memory, killed_attaching, killed_reading, killed_writing,
+        killed_saving, killed_ending, disk_full, spill_full, simulation_killed, guest, last_moment,
+        rush,
+    )
+}  # fmt: skip
+
+
+# Judging ------------------------------------------------------------------------------------------
+
+
+def judge(case: Case, kind: str):
+    case.await_end()
+    case.await_crews()
+    case.undisturbed()
+    checks.check_nothing_left(case)
+    if kind != "simulation_killed":
+        checks.check_simulation(case)
+    series = checks.check_products(case)
+    checks.check_endings(case, kind)
+    checks.check_no_keepsake(case)
+    checks.check_report(case, kind, series)
+
+
+def tell(case: Case):
+    """All that was said, for whoever looks for the cause."""
+    for path in sorted(case.folder.glob("*.log")) + sorted(case.folder.glob("out/report*.json")):
+        print(f"--- {path.name}\n{path.read_text(errors='replace')[-6000:]}")
+    print(f"--- pillion.yaml\n{(case.folder / 'pillion.yaml').read_text()}")
+
+
+def run(build: Path, kind: str, seed: int, folder: Path) -> int:
+    case = Case(build, folder, kind, seed)
+    case.private = case_is_private()
+    try:
+        KINDS[kind](case)
+        print(f"{kind} {seed}: {case.choices}", flush=True)
+        judge(case, kind)
+    except NotHere as reason:
+        print(reason)
+        return 77
+    except Exception:  # noqa: BLE001
+        traceback.print_exc(file=sys.stdout)
+        tell(case)
+        print(f"again: {Path(__file__).name} {build} {kind} {seed}")
+        return 1
+    finally:
+        case.kill_all()
+    print(f"{case.lasted:.2f} s")
+    return 0
+
+
+# A place of its own -------------------------------------------------------------------------------
+
+INSIDE = "PILLION_FAULT_INSIDE"
+
+
+def case_is_private() -> bool:
+    return os.environ.get(INSIDE) == "1"
+
+
+def unsharing() -> list[str]:
+    """The command that gives a program name spaces of its own; empty if that is not allowed."""
+    command = ["unshare", "--mount", "--pid", "--fork", "--mount-proc", "--kill-child"]
+    for words in (command, [*command, "--map-root-user"]):
+        try:
+            done = subprocess.run(
+                [*words, "mount", "-t", "tmpfs", "none", "/dev/shm"],
+                check=False,
+                capture_output=True,
+                timeout=10,
+            )
+        except OSError:
+            return []
+        if done.returncode == 0:
+            return words
+    return []
+
+
+def main() -> int:
+    build, kind, seed = Path(sys.argv[1]).resolve(), sys.argv[2], int(sys.argv[3])
+    if not case_is_private() and (outside := unsharing()):
+        environment = {**os.environ, INSIDE: "1"}
+        return subprocess.run(
+            [*outside, sys.executable, *sys.argv], check=False, env=environment
+        ).returncode
+    with tempfile.TemporaryDirectory(prefix="pillion-", dir="/tmp") as name:
+        if case_is_private():
+            for place in ("/dev/shm", name):
+                mount(Path(place), "1g")
+        status = run(build, kind, seed, Path(name))
+        if case_is_private():
+            subprocess.run(["umount", "-l", name], check=False)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The command `pillion` in the build's bin folder: what it does itself, and what it hands on."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from sample import make_sample
+
+
+@pytest.fixture
+def pillion(build, tmp_path):
+    def run(*arguments, program=build / "bin/pillion", **environment):
+        return subprocess.run(
+            [program, *map(str, arguments)],
+            env={**os.environ, "PILLION_PYTHON": sys.executable, **environment},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+
+    return run
+
+
+def test_help_and_version(pillion):
+    for word in ("--help", "-h", "help"):
+        done = pillion(word)
+        assert done.returncode == 0
+        assert all(f"pillion {c}" in done.stdout for c in ("attach", "runs", "report", "table"))
+        assert done.stderr == ""
+    version = pillion("--version")
+    assert version.stdout.startswith("pillion 0.")
+
+
+def test_wrong_use(pillion):
+    for arguments, why in (((), "usage"), (("dance",), "'dance'"), (("attach",), "which run")):
+        done = pillion(*arguments)
+        assert done.returncode == 2
+        assert done.stdout == ""
+        assert why in done.stderr
+
+
+def test_runs(pillion):
+    done = pillion("runs")
+    assert done.returncode == 0
+    assert done.stdout
+
+
+def test_attach_is_handed_on(pillion):
+    assert pillion("attach", "--help").stdout.startswith("usage: pillion-attach")
+    done = pillion("attach", "no-such-run", "--wait", "0")
+    assert done.returncode == 1
+    assert "no run called 'no-such-run'" in done.stderr
+
+
+def test_through_a_link(pillion, build, tmp_path):
+    link = tmp_path / "elsewhere"
+    link.symlink_to(build / "bin/pillion")
+    assert "usage: pillion-attach" in pillion("attach", "--help", program=link).stdout
+
+
+def test_report_and_table_are_handed_on(pillion, tmp_path):
+    make_sample(tmp_path)
+    done = pillion("report", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == str(tmp_path / "report.html")
+    table = pillion("table", tmp_path / "motion/msd.csv", "--rows", 1)
+    assert table.stdout.startswith("Mean squared displacement")
+
+
+def test_the_package_is_found_whatever_the_caller_had(pillion, tmp_path):
+    make_sample(tmp_path)
+    done = pillion("report", tmp_path, PYTHONPATH="/nowhere")
+    assert done.returncode == 0, done.stderr
+
+
+def test_exit_status_is_that_of_the_package(pillion, tmp_path):
+    done = pillion("report", tmp_path / "nothing")
+    assert done.returncode == 1
+    assert done.stderr.startswith("pillion: there is no ")

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Lanes between processes, and step by step against a naive count of who needs what. Threads are in
+// lane_threads_test.cpp.
+#include "node/lane.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "child.hpp"
+#include "lane_memory.hpp"
+
+using namespace pillion::node;
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+namespace {
+
+constexpr milliseconds soon{20};
+
+/// A token of a process that is dead.
+Token dead_token() {
+  Shared<Token> token;
+  Child child([&] {
+    *token = this_process();
+    return 0;
+  });
+  child.wait();
+  return *token;
+}
+
+/// A reader at one seat, and what it should see.
+struct Guest {
+  Guest(LaneWords& words, int seat) : reader(words, seat) {}
+  LaneReader reader;
+  int64_t next = 0, begun = 0;
+  enum { Away, Waiting, Here } state = Away;
+};
+
+}  // namespace
+
+TEST_CASE("memory is free again when all who need it have finished, and not before") {
+  std::mt19937 random(1);
+  Shared<LaneMemory> memory;
+  memory->prepare();
+  LaneWriter writer(memory->words, true);
+  std::deque<Guest> guests;
+  for (int s = 0; s < seat_count; ++s) guests.emplace_back(memory->words, s);
+  REQUIRE(guests[home].reader.claim());
+  guests[home].state = decltype(Guest::state)::Here;
+  int64_t read = 0, admitted = 0;
+  for (int n = 0; n < 60000; ++n) {
+    const int s = static_cast<int>(random() % seat_count);
+    auto& guest = guests[static_cast<size_t>(s)];
+    switch (random() % 4) {
+      case 0: publish_one(*memory, writer, random); break;
+      case 1:  // come or go
+        if (s == home || random() % 8 != 0) break;
+        if (guest.state == Guest::Away && guest.reader.claim()) {
+          guest.reader.seat().state = SeatState::Ready;
+          guest.state = Guest::Waiting;
+        } else if (guest.state == Guest::Here) {
+          guest.reader.leave();
+          guest.state = Guest::Away;
+          REQUIRE(writer.is_deserted(s));
+          writer.vacate(s);
+        }
+        break;
+      case 2:  // the simulation looks
+        if (guest.state == Guest::Waiting) {
+          writer.activate(s);
+          guest.state = Guest::Here;
+          guest.next = guest.begun = writer.published();
+          ++admitted;
+        }
+        break;
+      default:
+        if (guest.state != Guest::Here) break;
+        if (guest.begun == guest.next) {
+          if (guest.reader.wait(guest.next, std::chrono::microseconds(0)) !=
+              LaneReader::Next::Message) {
+            REQUIRE(guest.next == writer.published());
+            break;
+          }
+          guest.reader.begin(guest.begun++);
+        }
+        REQUIRE(is_whole(*memory, guest.reader.record(guest.next), guest.next));
+        if (random() % 2 == 0) break;
+        guest.reader.finish(guest.next++);
+        ++read;
+    }
+    int64_t needed = writer.published();
+    for (const auto& g : guests)
+      if (g.state == Guest::Here) needed = std::min(needed, g.next);
+    REQUIRE(writer.reclaim() == needed);
+  }
+  CHECK(read > 3000);
+  CHECK(admitted > 50);
+  CHECK(writer.published() > 1000);
+}
+
+TEST_CASE("no home seat in use: nothing is kept for it") {
+  Shared<LaneMemory> memory;
+  memory->prepare();
+  LaneWriter writer(memory->words, false);
+  std::mt19937 random(1);
+  for (int n = 0; n < 5000; ++n) {
+    writer.reclaim();
+    REQUIRE(publish_one(*memory, writer, random));
+  }
+}
+
+TEST_CASE("records run out before they are overwritten, and some are kept for heads") {
+  Shared<LaneMemory> memory;
+  memory->prepare();
+  LaneWriter writer(memory->words, true);
+  while (writer.fits(0)) {
+    REQUIRE(writer.reserve(0));
+    writer.publish({});
+  }
+  CHECK(writer.published() < record_count);
+  int64_t heads = 0;
+  for (; writer.fits_head(); ++heads) writer.publish({});
+  CHECK(heads > 100);
+  while (writer.published() < record_count) writer.publish({});
+  CHECK_THROWS(writer.publish({}));
+  CHECK(memory->words.published == record_count);
+}
+
+TEST_CASE("a seat has one holder, and who was refused does not harm it") {
+  Shared<LaneMemory> memory;
+  memory->prepare();
+  LaneWriter writer(memory->words, true);
+  for (const int seat : {home, 2}) {
+    LaneReader first(memory->words, seat);
+    REQUIRE(first.claim());
+    if (seat != home) {
+      first.seat().state = SeatState::Ready;
+      writer.activate(seat);
+    }
+    Child second([&] {
+      LaneReader other(memory->words, seat);
+      if (other.claim() || other.is_mine()) return 1;
+      other.leave();
+      return 0;
+    });
+    CHECK(second.wait() == 0);
+    CHECK(first.is_mine());
+    CHECK(writer.is_held(seat));
+    CHECK_FALSE(writer.is_deserted(seat));
+    if (seat != home) CHECK(first.seat().state == SeatState::Active);
+    first.leave();
+    if (seat == home) CHECK_FALSE(first.is_mine());
+  }
+}
+
+TEST_CASE("a guest that is dead, or left before it was admitted, is noticed and cleared") {
+  Shared<LaneMemory> memory;
+  memory->prepare();
+  LaneWriter writer(memory->words, false);
+  for (const SeatState died_as : {SeatState::Free, SeatState::Claimed, SeatState::Ready,
+                                  SeatState::Active, SeatState::Leaving}) {
+    auto& seat = writer.seat(1);
+    memory->words.guests = 1;
+    seat.holder = dead_token();
+    seat.state = died_as;
+    seat.disabled[0] = 5;
+    CHECK(writer.is_deserted(1));
+    writer.publish({});
+    CHECK(writer.reclaim() == writer.published());
+    writer.vacate(1);
+    writer.reclaim();
+    CHECK(seat.holder == 0);
+    CHECK(seat.state == SeatState::Free);
+    CHECK(seat.disabled[0] == 0);
+  }
+  LaneReader guest(memory->words, 1);
+  REQUIRE(guest.claim());
+  guest.seat().state = SeatState::Ready;
+  guest.leave();
+  writer.activate(1);
+  CHECK(writer.is_deserted(1));
+  writer.vacate(1);
+  writer.reclaim();
+  CHECK(LaneReader(memory->words, 1).claim());
+}
+
+TEST_CASE("who waits is woken at once, on either side") {
+  constexpr std::chrono::seconds long_time{30};
+  Shared<LaneMemory> memory;
+  memory->prepare();
+  LaneWriter writer(memory->words, true);
+  Child reader([&] {
+    LaneReader mine(memory->words, home);
+    if (!mine.claim()) return 1;
+    for (int64_t index = 0; mine.wait(index, long_time) == LaneReader::Next::Message; ++index) {
+      mine.begin(index);
+      usleep(2000);
+      mine.finish(index);
+    }
+    return 0;
+  });
+  const auto begin = Clock::now();
+  for (int n = 0; n < 50; ++n) {
+    writer.publish({});
+    while (writer.reclaim() <= n) writer.wait(long_time);
+    if (n % 10 == 0) usleep(3000);
+  }
+  writer.close();
+  CHECK(reader.wait() == 0);
+  CHECK(Clock::now() - begin < long_time / 2);
+}
+
+TEST_CASE("a reader gets all that a dead simulation had published, and then the end") {
+  for (const bool closes : {false, true}) {
+    Shared<LaneMemory> memory;
+    LaneReader reader(memory->words, home);
+    REQUIRE(reader.claim());
+    Child simulation([&] {
+      memory->prepare();
+      LaneWriter writer(memory->words, true);
+      std::mt19937 random(1);
+      while (writer.published() < 3) publish_one(*memory, writer, random);
+      if (closes) writer.close();
+      else ::kill(getpid(), SIGKILL);
+      return 0;
+    });
+    simulation.await_death();
+    for (int64_t index = 0; index < 3; ++index) {
+      REQUIRE(reader.wait(index, soon) == LaneReader::Next::Message);
+      CHECK(is_whole(*memory, reader.record(index), index));
+    }
+    CHECK(reader.wait(3, soon) == LaneReader::Next::End);
+  }
+}
+
+namespace {
+
+/// What readers have done with each message, kept where their deaths do not matter.
+struct Diary {
+  static constexpr int64_t messages = 20000;
+  std::atomic<int32_t> offered[messages], finished[messages];
+  std::atomic<int32_t> overwritten, takeovers;
+};
+
+/// Sits down at the home seat as Crew does, and reads until the end.
+int read_on(LaneMemory& memory, Diary& diary) {
+  LaneReader reader(memory.words, home);
+  while (!reader.claim()) usleep(50);
+  const Progress before = reader.progress();
+  const int64_t begun = reader.begun(), done = done_in(before);
+  const int64_t next = std::max(begun, done);
+  reader.start_at(progress_of(next, lost_in(before) + (next - done)));
+  ++diary.takeovers;
+  for (int64_t index = next;; ++index) {
+    LaneReader::Next now{};
+    while ((now = reader.wait(index, soon)) == LaneReader::Next::Nothing) {}
+    if (now == LaneReader::Next::End) return 0;
+    reader.begin(index);
+    ++diary.offered[index];
+    const Record record = reader.record(index);
+    if (!is_whole(memory, record, index)) ++diary.overwritten;
+    ++diary.finished[index];
+    reader.finish(index);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("readers that are killed at any moment lose what they had begun with, which is counted") {
+  Shared<LaneMemory> memory;
+  Shared<Diary> diary;
+  memory->prepare();
+  LaneWriter writer(memory->words, true);
+  std::mt19937 random(7);
+  const auto start = [&] {
+    return std::make_unique<Child>([&] { return read_on(*memory, *diary); });
+  };
+  auto reader = start();
+  int kills = 0;
+  while (writer.published() < Diary::messages) {
+    if (!publish_one(*memory, writer, random)) writer.wait(std::chrono::microseconds(500));
+    if (random() % 40 != 0) continue;
+    usleep(random() % 300);
+    reader->kill(SIGKILL);
+    // Now and then the successor comes while the other is a zombie.
+    if (random() % 2 == 0) reader->await_death();
+    auto next = start();
+    reader->wait();
+    reader = std::move(next);
+    ++kills;
+  }
+  writer.close();
+  CHECK(reader->wait() == 0);
+  writer.reclaim();
+  CHECK(writer.freed() == Diary::messages);
+  const Progress progress = writer.seat(home).progress;
+  int64_t missing = 0, twice = 0;
+  for (int64_t i = 0; i < Diary::messages; ++i) {
+    missing += diary->finished[i] == 0;
+    twice += diary->offered[i] > 1 || diary->finished[i] > 1;
+  }
+  CHECK(kills > 100);
+  CHECK(diary->takeovers > kills / 4);
+  CHECK(diary->overwritten == 0);
+  CHECK(twice == 0);
+  CHECK(done_in(progress) == Diary::messages);
+  CHECK(missing <= lost_in(progress));
+  CHECK(lost_in(progress) <= kills);
+  CHECK_MESSAGE(lost_in(progress) > 0, "no death came while a message was being read");
+}

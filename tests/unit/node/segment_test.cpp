@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "node/segment.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "child.hpp"
+
+using namespace pillion;
+using namespace pillion::node;
+
+namespace {
+
+base::Bytes bytes(size_t count, int seed) {
+  base::Bytes out(count);
+  for (size_t i = 0; i < count; ++i)
+    out[i] = static_cast<std::byte>(i * 7 + static_cast<size_t>(seed));
+  return out;
+}
+
+/// No run on this machine has it.
+uint64_t new_run() {
+  static uint64_t last = this_process() << 8;
+  return ++last;
+}
+
+std::vector<Found> runs_with(uint64_t run) {
+  auto found = find_runs();
+  std::erase_if(found, [&](const Found& f) { return f.identity.run != run; });
+  return found;
+}
+
+const Identity identity{"run", 77, 1, 2, 5};
+const std::vector<LanePlan> two_lanes{{3, 10000}, {4, 1}};
+
+}  // namespace
+
+TEST_CASE("who opens a segment finds what its maker put there") {
+  const auto made = Segment::make(identity, two_lanes, bytes(5000, 1));
+  const auto opened = Segment::open(this_process(), made.descriptor());
+  for (const Segment* s : {&made, &opened}) {
+    CHECK(s->identity().name == "run");
+    CHECK(s->identity().run == 77);
+    CHECK(s->identity().node == 1);
+    CHECK(s->identity().nodes == 2);
+    CHECK(s->identity().simulation_ranks == 5);
+    CHECK(s->configuration() == bytes(5000, 1));
+    CHECK(s->maker() == this_process());
+    REQUIRE(s->lanes() == 2);
+    CHECK(s->lane(0).rank == 3);
+    CHECK(s->lane(1).rank == 4);
+    CHECK(s->lane(0).values_size >= 10000);
+    CHECK(s->lane(0).spill_descriptor == -1);
+  }
+  made.lane(1).published = 9;
+  CHECK(opened.lane(1).published == 9);
+}
+
+TEST_CASE("lanes, boards and regions have memory of their own") {
+  auto first = Segment::make(identity, two_lanes, bytes(100, 1));
+  auto second = Segment::open(this_process(), first.descriptor());
+  auto reader = Segment::open(this_process(), first.descriptor());
+  first.take_lane(0);
+  second.take_lane(1);
+  const auto small = first.add_region(10), large = second.add_region(100000);
+  struct Stretch {
+    uint64_t offset;
+    std::byte* memory;
+    size_t size;
+  };
+  const auto& a = first.lane(0);
+  const auto& b = first.lane(1);
+  const std::vector<Stretch> stretches{
+      {a.values_offset, first.own(a.values_offset), a.values_size},
+      {a.heads_offset, first.own(a.heads_offset), a.heads_size},
+      {b.values_offset, second.own(b.values_offset), b.values_size},
+      {b.heads_offset, second.own(b.heads_offset), b.heads_size},
+      {small.offset, small.memory.data(), small.memory.size()},
+      {large.offset, large.memory.data(), large.memory.size()}};
+  for (int seat = 0; seat < seat_count; ++seat) second.write_board(seat, bytes(1000, seat));
+  for (size_t s = 0; s < stretches.size(); ++s)
+    std::memset(stretches[s].memory, static_cast<int>(s) + 1, stretches[s].size);
+  for (size_t s = 0; s < stretches.size(); ++s) {
+    const auto* seen = reader.look(stretches[s].offset, stretches[s].size);
+    CHECK(std::all_of(seen, seen + stretches[s].size,
+                      [&](std::byte v) { return v == static_cast<std::byte>(s + 1); }));
+  }
+  for (int seat = 0; seat < seat_count; ++seat) CHECK(first.read_board(seat) == bytes(1000, seat));
+  CHECK(reader.configuration() == bytes(100, 1));
+  first.remove_region(large);
+  CHECK(reader.look(large.offset, 1)[0] == std::byte{0});
+  CHECK(reader.look(small.offset, 1)[0] == std::byte{5});
+}
+
+TEST_CASE("a look beyond the segment, and too much on a board, are errors") {
+  auto segment = Segment::make(identity, two_lanes, {});
+  CHECK_THROWS_AS(static_cast<void>(segment.look(size_t{1} << 40, 8)), Error);
+  CHECK_THROWS_AS(static_cast<void>(segment.look(0, size_t{1} << 40)), Error);
+  const auto& lane = segment.lane(0);
+  CHECK_THROWS_AS(
+      static_cast<void>(segment.look(lane.values_offset, lane.values_size + lane.heads_size + 1)),
+      Error);
+  CHECK_THROWS_AS(segment.write_board(1, bytes(1 << 16, 0)), Error);
+  segment.write_board(1, bytes((1 << 16) - 8, 3));
+  CHECK(segment.read_board(1) == bytes((1 << 16) - 8, 3));
+}
+
+TEST_CASE("other files, and runs of another version, are refused") {
+  for (const size_t size : {0, 100, 1 << 20}) {
+    const auto file = SharedFile::make(memory_folder, size);
+    CHECK_THROWS_AS(Segment::open(this_process(), file.descriptor()), Error);
+  }
+  const auto segment = Segment::make(identity, two_lanes, {});
+  const auto file = SharedFile::open(getpid(), segment.descriptor());
+  const auto memory = file.map(0, whole_pages(1), SharedFile::Access::Write);
+  memory.data()[8] = std::byte{99};  // the version stands behind eight letters
+  try {
+    Segment::open(this_process(), segment.descriptor());
+    FAIL("it was opened");
+  } catch (const Error& e) {
+    CHECK(std::string(e.what()).find("version 99") != std::string::npos);
+  }
+}
+
+TEST_CASE("runs are found while they go on, each once, whatever their names") {
+  const uint64_t mine = new_run(), theirs = new_run();
+  auto segment = Segment::make({"twin", mine, 0, 1, 2}, two_lanes, {});
+  CHECK(runs_with(mine).empty());
+  segment.open_lane(0);
+  CHECK_MESSAGE(runs_with(mine).empty(), "not all of its lanes are there");
+  segment.open_lane(1);
+  REQUIRE(runs_with(mine).size() == 1);
+
+  Shared<int> ready;
+  Child other([&] {
+    auto segments = std::vector<Segment>();
+    for (int node : {1, 0}) {
+      segments.push_back(Segment::make({"twin", theirs, node, 2, 2}, {{node, 100}}, {}));
+      segments.back().open_lane(0);
+    }
+    *ready = 1;
+    for (;;) pause();
+    return 0;
+  });
+  while (*static_cast<volatile int*>(&*ready) == 0) usleep(1000);
+  const auto found = runs_with(theirs);
+  REQUIRE(found.size() == 2);
+  CHECK(found[0].identity.node == 0);
+  CHECK(found[1].identity.node == 1);
+  CHECK(number_of(found[0].process) == other.number());
+  auto opened = Segment::open(found[0].process, found[0].descriptor);
+  CHECK(opened.identity().run == theirs);
+  CHECK_MESSAGE(runs_with(theirs).size() == 2, "who has opened it is no second run");
+  CHECK(runs_with(mine).size() == 1);
+  other.kill(SIGKILL);
+  other.await_death();
+  CHECK_MESSAGE(runs_with(theirs).empty(), "its maker is dead, though this process has it open");
+}

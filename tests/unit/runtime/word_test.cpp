@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/word.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace pillion;
+using namespace pillion::runtime;
+
+TEST_CASE("a word is read as it was said") {
+  Word word;
+  word.file = "a.yaml";
+  word.text = std::string("output: x\n\0y", 12);
+  word.catalogue = "meshes: {}";
+  word.restart = "state";
+  word.folder = "/some/where";
+  word.parameters = {{"nx", "64"}, {"empty", ""}};
+  word.pretended_nodes = 3;
+  word.run = ~uint64_t{0} - 5;
+  model::Field speed;
+  speed.name = "speed";
+  speed.mesh = "grid";
+  speed.type = model::ElementType::Float32;
+  speed.components = 3;
+  speed.units = "m/s";
+  word.produced = {{}, {speed}, {}};
+  const Word out = read_word(bytes_of(word));
+  CHECK(out.file == word.file);
+  CHECK(out.text == word.text);
+  CHECK(out.catalogue == word.catalogue);
+  CHECK(out.restart == word.restart);
+  CHECK(out.folder == word.folder);
+  CHECK(out.parameters == word.parameters);
+  CHECK(out.pretended_nodes == 3);
+  CHECK(out.run == word.run);
+  REQUIRE(out.produced.size() == 3);
+  CHECK(out.produced[0].empty());
+  REQUIRE(out.produced[1].size() == 1);
+  const auto& field = out.produced[1][0];
+  CHECK(field.name == "speed");
+  CHECK(field.mesh == "grid");
+  CHECK(field.type == model::ElementType::Float32);
+  CHECK(field.components == 3);
+  CHECK(field.units == "m/s");
+  const auto whole = bytes_of(word);
+  for (size_t cut : {size_t{0}, size_t{4}, whole.size() / 2, whole.size() - 1})
+    CHECK_THROWS_AS(read_word({whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(cut)}),
+                    Error);
+}
+
+TEST_CASE("the configuration is the text's, and what the program asked for goes before") {
+  Word word;
+  word.file = "a.yaml";
+  word.text =
+      "output: $name\nrestart: of_the_file\nmeshes: {g: {kind: uniform, cells: [4]}}\n"
+      "fields: {d: {mesh: g, type: float64}}\n"
+      "analyses: {a: {every: 1 steps, stages: [statistics: {fields: d}]}}\n";
+  word.parameters = {{"name", "there"}};
+  CHECK(word.configuration(0).output == "there");
+  CHECK(word.configuration(0).restart == "of_the_file");
+  word.restart = "of_the_program";
+  CHECK(word.configuration(0).restart == "of_the_program");
+}
+
+TEST_CASE("what crosses the cut is read as it was said, empty analyses too") {
+  for (const Crossing& crossing :
+       {Crossing{}, Crossing{{}}, Crossing{{"density", "velocity"}, {}, {"id"}, {}}})
+    CHECK(read_crossing(bytes_of(crossing)) == crossing);
+}

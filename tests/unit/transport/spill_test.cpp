@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transport/spill.hpp"
+
+#include <doctest/doctest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <filesystem>
+#include <random>
+
+#include "../node/child.hpp"
+#include "base/error.hpp"
+
+using namespace pillion;
+using namespace pillion::transport;
+
+namespace {
+
+const std::string folder = std::filesystem::temp_directory_path().string();
+
+int64_t disk_space(const Spill& spill) {
+  struct stat status {};
+  fstat(spill.descriptor(), &status);
+  return status.st_blocks * 512;
+}
+
+struct Message {
+  uint64_t offset;
+  size_t size;
+  unsigned char value;
+};
+
+bool is_whole(const SpillReader& reader, const Message& m) {
+  const auto buffer = reader.read(m.offset, m.size);
+  const auto* begin = reinterpret_cast<const unsigned char*>(buffer->data());
+  return std::all_of(begin, begin + m.size, [&](unsigned char v) { return v == m.value; });
+}
+
+Message spill_one(Spill& spill, size_t size, int64_t index) {
+  const auto value = static_cast<unsigned char>(index % 255 + 1);
+  std::byte* to = spill.reserve(size);
+  REQUIRE(to != nullptr);
+  std::memset(to, value, size);
+  return {spill.write(index), size, value};
+}
+
+}  // namespace
+
+TEST_CASE("what was spilled is read back until it is freed, within the limit") {
+  constexpr size_t limit = 400000;
+  std::mt19937 random(8);
+  Spill spill(folder, limit);
+  const SpillReader reader(getpid(), spill.descriptor());
+  std::deque<Message> waiting;
+  size_t bytes = 0;
+  int64_t index = 0, freed = 0;
+  int refused = 0;
+  for (int n = 0; n < 2000; ++n) {
+    const size_t size = 1 + random() % 100000;
+    CHECK(spill.fits(size) == (bytes + size <= limit));
+    if (bytes + size <= limit) {
+      waiting.push_back(spill_one(spill, size, index++));
+      bytes += size;
+    } else {
+      CHECK(spill.reserve(size) == nullptr);
+      ++refused;
+      const auto some = static_cast<int64_t>(1 + random() % waiting.size());
+      for (int64_t i = 0; i < some; ++i, ++freed, waiting.pop_front())
+        bytes -= waiting.front().size;
+      spill.free_before(freed);
+    }
+    CHECK(spill.waiting() == bytes);
+    if (!waiting.empty()) REQUIRE(is_whole(reader, waiting[random() % waiting.size()]));
+  }
+  CHECK(refused > 100);
+  CHECK_MESSAGE(disk_space(spill) < static_cast<int64_t>(3 * limit), "holes give their space back");
+  spill.free_before(index);
+  CHECK(spill.waiting() == 0);
+}
+
+TEST_CASE("a disk that is full is an error, and what is on it already stays readable") {
+  Spill spill(folder, 1 << 20);
+  const SpillReader reader(getpid(), spill.descriptor());
+  const auto first = spill_one(spill, 100000, 0);
+  node::Child short_of_disk([&] {
+    std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{150000, 150000};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    std::memset(spill.reserve(100000), 7, 100000);
+    try {
+      spill.write(1);
+      return 1;
+    } catch (const Error& e) {
+      if (e.code() != ErrorCode::File) return 2;
+      if (std::string(e.what()).find("100000 bytes") == std::string::npos) return 3;
+    }
+    if (spill.waiting() != 100000) return 4;
+    std::memset(spill.reserve(40000), 9, 40000);
+    return is_whole(reader, {spill.write(1), 40000, 9}) && is_whole(reader, first) ? 0 : 5;
+  });
+  CHECK(short_of_disk.wait() == 0);
+}
+
+TEST_CASE("a folder that is not there, and a message that is not there, are errors") {
+  CHECK_THROWS_AS(Spill("/no/such/folder", 1), Error);
+  const Spill spill(folder, 1 << 20);
+  const SpillReader reader(getpid(), spill.descriptor());
+  CHECK_THROWS_AS(static_cast<void>(reader.read(0, 100)), Error);
+}
