@@ -195,7 +195,7 @@ Configuration read_configuration(const std::string& text, const std::string& fil
 std::deque<AnalysisSpec> read_guest_analyses(const std::string& text, const std::string& file,
                                              const base::Parameters& parameters,
                                              const Catalogue& catalogue,
-                                             const std::deque<AnalysisSpec>& existing) {
+                                             const std::set<std::string>& taken) {
   const Value root = base::parse_yaml(text, file, parameters);
   Reader reader(root, "the guest's configuration");
   for (const char* key : {"output", "run", "restart", "units", "sidecars", "meshes", "fields"})
@@ -208,10 +208,9 @@ std::deque<AnalysisSpec> read_guest_analyses(const std::string& text, const std:
   auto added = read_analyses(analyses, Sides::Guest, catalogue);
   if (added.empty()) analyses.fail("a guest needs at least one analysis");
   for (const auto& analysis : added)
-    for (const auto& other : existing)
-      if (analysis.name == other.name)
-        analysis.place.fail(fmt::format(
-            "the run has an analysis '{}' already; give the guest's another name", other.name));
+    if (taken.contains(analysis.name))
+      analysis.place.fail(fmt::format(
+          "the run has an analysis '{}' already; give the guest's another name", analysis.name));
   return added;
 }
 

@@ -7,6 +7,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -62,10 +63,10 @@ Configuration read_configuration(const std::string& text, const std::string& fil
                                  const std::string& catalogue_text, int64_t sidecars_wanted);
 
 /// Reads the analyses that a guest adds to a run: YAML with `analyses:` and `parameters:` only. All
-/// their stages run in the guest. `existing` are the run's analyses, whose names are taken.
+/// their stages run in the guest. `taken` are the names of the run's analyses.
 std::deque<AnalysisSpec> read_guest_analyses(const std::string& text, const std::string& file,
                                              const base::Parameters& parameters,
                                              const Catalogue& catalogue,
-                                             const std::deque<AnalysisSpec>& existing);
+                                             const std::set<std::string>& taken);
 
 }  // namespace pillion::model

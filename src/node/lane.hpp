@@ -76,7 +76,7 @@ struct LaneWords {
   uint64_t heads_offset, heads_size;
   // written by the simulation rank
   alignas(64) Count published;
-  Word call;    ///< changes whenever `published` does
+  Word call;      ///< changes whenever `published` does
   Word asleep;    ///< the simulation rank sleeps on the bell
   Word closed;    ///< no message will follow
   Word sleepers;  ///< a bit for each seat whose holder sleeps on the call

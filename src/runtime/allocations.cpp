@@ -51,18 +51,19 @@ void* Allocations::allocate(const std::string& field, int32_t block, size_t size
   return (slots_[{field, block}] = std::move(slot)).pieces.front()->data();
 }
 
-void* Allocations::swap(const std::string& field, int32_t block) {
+Allocations::Swapped Allocations::swap(const std::string& field, int32_t block) {
   Slot& slot = this->slot(field, block);
   const size_t count = slot.pieces.size();
+  std::byte* before = slot.pieces[slot.current]->data();
   for (size_t step = 1; step < count; ++step) {
     const size_t next = (slot.current + step) % count;
     if (is_read(slot.pieces[next])) continue;
     slot.current = next;
-    return slot.pieces[next]->data();
+    return {before, slot.pieces[next]->data(), slot.size};
   }
   slot.pieces.push_back(make(slot.size));
   slot.current = count;
-  return slot.pieces.back()->data();
+  return {before, slot.pieces.back()->data(), slot.size};
 }
 
 void Allocations::free(const std::string& field, int32_t block) {

@@ -23,8 +23,13 @@ class Allocations final : public transport::Lender {
   /// The first of `buffers` buffers for a block. Throws ErrorCode::Argument, or ErrorCode::State if
   /// the block has some already.
   void* allocate(const std::string& field, int32_t block, size_t size, int32_t buffers);
+  struct Swapped {
+    std::byte* before;
+    std::byte* now;
+    size_t size;
+  };
   /// Another buffer of the block than the one that was current, which nobody reads.
-  void* swap(const std::string& field, int32_t block);
+  Swapped swap(const std::string& field, int32_t block);
   /// The buffers of a block are no longer needed.
   void free(const std::string& field, int32_t block);
 

@@ -5,6 +5,7 @@
 
 #include "comm/agreement.hpp"
 #include "products/whole_file.hpp"
+#include "runtime/keepsake.hpp"
 #include "runtime/report.hpp"
 #include "runtime/simulation_side.hpp"
 
@@ -12,20 +13,33 @@ namespace pillion::runtime {
 
 using transport::Kind;
 
-bool SimulationSide::await_sidecars() {
+bool SimulationSide::await(const std::function<bool()>& holds) {
   constexpr std::chrono::milliseconds patience{5};
   const auto& spec = run_.configuration.sidecars;
   const bool may_die = spec.job == model::Job::Separate;
   const Stopwatch watch;
   link_.sender->poll();
-  while (link_.sender->behind() > 0) {
+  while (!holds()) {
     launcher_.tend();
     const bool hopeless = may_die && spec.restart == 0 && !link_.sender->is_served();
     link_.sender->wait(patience);
-    if (link_.sender->behind() == 0) break;
+    if (holds()) break;
     if (hopeless || (may_die && watch.seconds() >= spec.deadline)) return false;
   }
   return true;
+}
+
+bool SimulationSide::await_sidecars() {
+  return await([&] { return link_.sender->behind() == 0; });
+}
+
+std::byte* SimulationSide::reserve_at_last(size_t size) {
+  std::byte* to = nullptr;
+  (void)await([&] {
+    to = link_.sender->reserve(size);
+    return to != nullptr || link_.sender->behind() == 0;
+  });
+  return to;
 }
 
 std::vector<Gaps> SimulationSide::gaps() const {
@@ -86,7 +100,7 @@ void SimulationSide::checkpoint(const std::filesystem::path& path) {
 }
 
 // Sidecars of another job write the report, for they know both sides; so they are told what this
-// one has to say. If that does not fit it goes without.
+// one has to say. If there will be no room for that it goes without.
 void SimulationSide::send_end() {
   auto head = head_of(Kind::End, agenda_.last_step(), time_);
   for (size_t a = 0; a < chains_.size(); ++a)
@@ -95,7 +109,7 @@ void SimulationSide::send_end() {
   if (link_.node != nullptr) {
     head.statement = state(run_, outcome());
     const transport::Encoder encoder(head, {});
-    if (std::byte* to = link_.sender->reserve(encoder.size())) {
+    if (std::byte* to = reserve_at_last(encoder.size())) {
       encoder.encode(to);
       link_.sender->commit(head.sequence);
       return;
@@ -105,12 +119,24 @@ void SimulationSide::send_end() {
   send_head(head);
 }
 
+void SimulationSide::note_outstanding(int64_t sequence, const std::vector<size_t>& due) {
+  if (run_.configuration.sidecars.job != model::Job::Separate) return;
+  const int64_t finished = sequence_ - 1 - link_.sender->behind();
+  while (!outstanding_.empty() && outstanding_.front().first <= finished) outstanding_.pop_front();
+  outstanding_.emplace_back(sequence, due);
+}
+
 void SimulationSide::count_lost() {
   const int64_t finished = sequence_ - link_.sender->behind();
   for (const auto& [sequence, due] : outstanding_)
     if (sequence > finished)
       for (const size_t a : due)
         if (a < own_analyses_) ++run_.accounts[a].lost;
+}
+
+void SimulationSide::remove_keepsake() const {
+  if (run_.side.rank() == 0)
+    Keepsake(run_.configuration.output, link_.berth.segment->identity().run).remove();
 }
 
 void SimulationSide::close() {
@@ -131,7 +157,9 @@ void SimulationSide::close() {
   if (!separate) return;
   if (own && !done) count_lost();
   finished_by_sidecars_ = run_.side.reduced<int32_t>(done ? 1 : 0, comm::Operation::Min) != 0;
-  if (own && !finished_by_sidecars_)
+  if (!own || finished_by_sidecars_) return;
+  if (!link_.sender->is_served()) remove_keepsake();
+  if (!refused_)
     run_.warn(
         "the sidecars had not finished when the simulation ended; if they live, they go on "
         "and complete the report");

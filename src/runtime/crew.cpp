@@ -53,7 +53,9 @@ void Crew::read_guest_file() {
   guest_.file = attach_.analyses;
   guest_.text = products::read_file(attach_.analyses);
   guest_.parameters = attach_.parameters;
-  run_.configuration.analyses = guest_.analyses(run_.configuration);
+  std::set<std::string> taken;
+  for (const auto& analysis : run_.configuration.analyses) taken.insert(analysis.name);
+  run_.configuration.analyses = guest_.analyses(run_.configuration.catalogue, taken);
   run_.configuration.text = guest_.text;
   run_.configuration.parameters = guest_.parameters;
   word_.produced.clear();
@@ -65,6 +67,7 @@ void Crew::sit_down(int seat) {
   side_ = std::make_unique<SidecarSide>(run_, std::move(chains_), std::move(receiver));
   side_->set_call(attach_.leave);
   side_->set_habit([this](const Announcement& head) { after_each(head); });
+  if (seat == node::home) side_->set_before_end([this] { keep(); });
 }
 
 bool Crew::claim(bool first, double patience) {
@@ -115,15 +118,15 @@ void Crew::take_over() {
   for (size_t a = 0; a < over_.size(); ++a)
     over_[a] = run_.side.reduced(receiver_->over(a, done), comm::Operation::Max);
   if (kept || begun > 0) restore(kept);
-  count_interrupted(done, begun);
+  const int64_t resumed = count_interrupted(done, begun);
   std::vector<int64_t> disabled(over_.size());
   for (const int32_t a : receiver_->disabled())
     if (static_cast<size_t>(a) < disabled.size()) disabled[static_cast<size_t>(a)] = 1;
   run_.side.reduce(disabled.data(), static_cast<int64_t>(disabled.size()), comm::Operation::Max);
   for (size_t a = 0; a < disabled.size(); ++a)
     if (disabled[a] != 0) run_.disabled[a] = "it failed in sidecars that were here before";
-  receiver_->start_at(node::progress_of(
-      std::max(begun, done), node::lost_in(progress) + std::max<int64_t>(begun - done, 0)));
+  receiver_->set_over(over_, resumed);
+  receiver_->start_at(node::progress_of(resumed, node::lost_in(progress) + (resumed - done)));
 }
 
 void Crew::restore(const std::optional<Keepsake::Content>& kept) {
@@ -145,8 +148,11 @@ void Crew::restore(const std::optional<Keepsake::Content>& kept) {
   }
 }
 
-void Crew::count_interrupted(int64_t done, int64_t begun) {
-  for (int64_t index = done; index < begun; ++index) {
+// A publication that was begun with may be what killed those who worked on it. Checkpoints and the
+// end change nothing that a successor would not write again.
+int64_t Crew::count_interrupted(int64_t done, int64_t begun) {
+  int64_t index = done;
+  for (; index < begun; ++index) {
     const auto deliveries = receiver_->read(index);
     const int teller = run_.side.reduced(deliveries.empty() ? run_.side.size() : run_.side.rank(),
                                          comm::Operation::Min);
@@ -154,6 +160,7 @@ void Crew::count_interrupted(int64_t done, int64_t begun) {
     if (run_.side.rank() == teller) bytes = transport::head_of(deliveries.front());
     run_.side.broadcast(bytes, teller);
     const auto head = transport::decode_head(bytes.data(), bytes.size());
+    if (head.kind != Kind::Publication) break;
     const auto due = side_->due_here(head);
     for (const size_t a : due) ++run_.accounts[a].lost, ++over_[a];
     if (!due.empty())
@@ -162,6 +169,7 @@ void Crew::count_interrupted(int64_t done, int64_t begun) {
                       "died",
                       head.step));
   }
+  return index;
 }
 
 void Crew::take_guest_seat() {

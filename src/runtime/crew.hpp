@@ -46,7 +46,7 @@ class Crew {
   void take_over();
   void restore(const std::optional<Keepsake::Content>& kept);
   /// Publications that the crew before had begun with when it died.
-  void count_interrupted(int64_t done, int64_t begun);
+  int64_t count_interrupted(int64_t done, int64_t begun);
   void take_guest_seat();
   void after_each(const transport::Announcement& head);
   void keep();

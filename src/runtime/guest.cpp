@@ -4,9 +4,9 @@
 
 namespace pillion::runtime {
 
-std::deque<model::AnalysisSpec> Guest::analyses(const model::Configuration& configuration) const {
-  return model::read_guest_analyses(text, file, parameters, configuration.catalogue,
-                                    configuration.analyses);
+std::deque<model::AnalysisSpec> Guest::analyses(const model::Catalogue& catalogue,
+                                                const std::set<std::string>& taken) const {
+  return model::read_guest_analyses(text, file, parameters, catalogue, taken);
 }
 
 base::Bytes bytes_of(const Guest& guest) {

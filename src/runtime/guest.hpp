@@ -13,9 +13,9 @@ struct Guest {
   base::Parameters parameters;
   Crossing needs;  ///< by analysis of the guest
 
-  /// Its analyses, as an addition to those of a run.
-  [[nodiscard]] std::deque<model::AnalysisSpec> analyses(
-      const model::Configuration& configuration) const;
+  /// Its analyses, as an addition to those of a run, whose names are taken.
+  [[nodiscard]] std::deque<model::AnalysisSpec> analyses(const model::Catalogue& catalogue,
+                                                         const std::set<std::string>& taken) const;
 };
 
 base::Bytes bytes_of(const Guest& guest);

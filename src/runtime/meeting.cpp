@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How simulation ranks agree: at every publication, and where guests may come also now and then
 // between, each acts on what all said when they last met, and says how it stands now.
+#include <algorithm>
+
 #include "model/coarsen.hpp"
 #include "runtime/simulation_side.hpp"
 
@@ -12,6 +14,10 @@ using node::SeatState;
 namespace {
 
 int seat_of(int guest) { return guest + 1; }
+
+/// A quarter more than what it would be on average: particles come with their ids then, and are
+/// chosen by them.
+size_t coarse_size(size_t whole, int32_t level) { return (whole + whole / 4) >> level; }
 
 }  // namespace
 
@@ -40,7 +46,7 @@ Standing SimulationSide::standing() {
                  (policy == WhenFull::Spill && mine.full && !sender.fits_spill(last_size_));
   if (mine.full && policy == WhenFull::Coarsen)
     for (mine.level = 1; mine.level <= model::max_coarsening; ++mine.level)
-      if (sender.fits(last_size_ >> mine.level)) break;
+      if (sender.fits(coarse_size(last_size_, mine.level))) break;
   mine.disabled = sender.disabled();
   const bool guests = link_.node != nullptr && link_.node->writer().has_guests();
   for (int g = 0; guests && g < guest_seats; ++g) {
@@ -69,6 +75,17 @@ void SimulationSide::look() {
   part(pace);
 }
 
+std::set<std::string> SimulationSide::names_in_use() const {
+  std::set<std::string> names;
+  for (size_t a = 0; a < run_.configuration.analyses.size(); ++a) {
+    const bool gone =
+        a >= own_analyses_ && std::none_of(guests_.begin(), guests_.end(),
+                                           [&](auto g) { return g.first <= a && a < g.second; });
+    if (!gone) names.insert(run_.configuration.analyses[a].name);
+  }
+  return names;
+}
+
 // Every rank does this at the same meeting, from the same text.
 void SimulationSide::admit(int guest) {
   auto& [first, last] = guests_[static_cast<size_t>(guest)];
@@ -77,7 +94,7 @@ void SimulationSide::admit(int guest) {
   const size_t before = analyses.size();
   try {
     const auto wish = read_guest(link_.berth.segment->read_board(seat_of(guest)));
-    auto added = wish.analyses(run_.configuration);
+    auto added = wish.analyses(run_.configuration.catalogue, names_in_use());
     if (added.size() != wish.needs.size() ||
         before + added.size() > static_cast<size_t>(node::most_analyses))
       base::fail(ErrorCode::Configuration, "guest '{}' brings {} analyses, which is too many",

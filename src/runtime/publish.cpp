@@ -65,20 +65,29 @@ Announcement SimulationSide::head_of(Kind kind, int64_t step, double time) {
   head.step = step;
   head.time = time;
   head.published = base::calendar_seconds();
-  head.time_units = run_.configuration.time_units;
-  head.units = units_;
   return head;
 }
 
-Meshes SimulationSide::crossing(const std::vector<size_t>& due,
-                                const std::vector<stagehost::Publication>& left, int64_t step,
-                                double time) const {
+// Particles are chosen by their id, where they have one, so that they are the same at every step.
+void SimulationSide::add_ids(std::set<std::string>& fields) const {
+  const auto& catalogue = run_.configuration.catalogue;
+  const auto* id = catalogue.find_field("id");
+  if (id == nullptr || !sharing_.has("id")) return;
+  const bool wanted = std::any_of(fields.begin(), fields.end(), [&](const std::string& name) {
+    return catalogue.field(name).mesh == id->mesh;
+  });
+  if (wanted) fields.insert("id");
+}
+
+Meshes SimulationSide::crossing(const Announcement& head, const std::vector<size_t>& due,
+                                const std::vector<stagehost::Publication>& left) const {
   const auto& catalogue = run_.configuration.catalogue;
   std::set<std::string> shared;
   for (const size_t a : due)
     for (const auto& name : crossing_[a])
       if (catalogue.find_field(name) != nullptr) shared.insert(name);
-  Meshes meshes = sharing_.publication(shared, step, time).meshes;
+  if (head.coarsening > 0) add_ids(shared);
+  Meshes meshes = sharing_.publication(shared, head.step, head.time).meshes;
   for (const size_t a : due)
     for (const auto& [mesh, blocks] : left[a].meshes)
       for (const auto& block : blocks.blocks)
@@ -92,7 +101,7 @@ Meshes SimulationSide::crossing(const std::vector<size_t>& due,
 Meshes SimulationSide::gather(Announcement& head, const std::vector<size_t>& due,
                               const std::vector<stagehost::Publication>& left) {
   try {
-    return crossing(due, left, head.step, head.time);
+    return crossing(head, due, left);
   } catch (const Error& e) {
     std::vector<size_t> own;
     std::copy_if(due.begin(), due.end(), std::back_inserter(own),
@@ -101,7 +110,7 @@ Meshes SimulationSide::gather(Announcement& head, const std::vector<size_t>& due
     run_.log.warn("rank {} cannot give a guest what it needs at step {}: {}", run_.side.rank(),
                   head.step, e.what());
     for (auto& d : head.due) d.unusable = static_cast<size_t>(d.analysis) >= own_analyses_ ? 1 : 0;
-    return crossing(own, left, head.step, head.time);
+    return crossing(head, own, left);
   }
 }
 
@@ -131,7 +140,6 @@ void SimulationSide::publish(const std::vector<size_t>& scheduled,
     for (const size_t a : due) ++agenda_.memory(a).skipped, ++run_.accounts[a].skipped;
   } else if (!due.empty()) {
     auto head = head_of(Kind::Publication, step, time);
-    head.domains = sharing_.domains();
     head.coarsening = decision.level;
     if (decision.level > 0)
       for (const size_t a : due) ++run_.accounts[a].coarsened;
@@ -139,7 +147,7 @@ void SimulationSide::publish(const std::vector<size_t>& scheduled,
       head.due.push_back(
           {static_cast<int32_t>(a), 0, agenda_.memory(a).skipped, run_.accounts[a].coarsened});
     try {
-      send(head, coarsened(gather(head, due, left), decision.level), due);
+      send(head, prepare(head, due, left), due);
     } catch (const Error& e) {
       run_.log.warn("rank {} cannot publish step {}: {}", run_.side.rank(), step, e.what());
       send_dropped(head, due);
@@ -152,26 +160,46 @@ void SimulationSide::count(const std::vector<size_t>& due, int64_t Account::*mem
   for (const size_t a : due) ++(run_.accounts[a].*member);
 }
 
-void SimulationSide::send(Announcement& head, const Meshes& meshes,
+Parcel& SimulationSide::prepare(Announcement& head, const std::vector<size_t>& due,
+                                const std::vector<stagehost::Publication>& left) {
+  const bool as_shared = head.coarsening == 0 && std::all_of(due.begin(), due.end(), [&](size_t a) {
+                           return left[a].meshes.empty();
+                         });
+  if (as_shared)
+    if (Parcel* parcel = parcels_.find(due, sharing_.version())) {
+      parcel->renew(head, allocations_);
+      return *parcel;
+    }
+  head.time_units = run_.configuration.time_units;
+  head.units = units_;
+  head.domains = sharing_.domains();
+  auto meshes = coarsened(gather(head, due, left), head.coarsening);
+  auto parcel = std::make_unique<Parcel>(head, std::move(meshes), allocations_);
+  const bool for_all = std::all_of(head.due.begin(), head.due.end(),
+                                   [](const transport::Due& d) { return d.unusable == 0; });
+  if (!as_shared || !for_all) return *(only_once_ = std::move(parcel));
+  parcel->link(sharing_);
+  return parcels_.keep(due, sharing_.version(), std::move(parcel));
+}
+
+void SimulationSide::send(Announcement& head, const Parcel& parcel,
                           const std::vector<size_t>& due) {
-  const transport::Encoder encoder(head, meshes, &allocations_);
+  const auto& encoder = parcel.encoder();
+  last_size_ = encoder.size() << head.coarsening;
   std::byte* to = reserve(encoder.size(), due, head.step);
   if (to == nullptr) return send_dropped(head, due);
   const Stopwatch watch;
   encoder.encode(to);
   link_.sender->commit(head.sequence);
   allocations_.lend(head.sequence - 1);
-  outstanding_.emplace_back(head.sequence, due);
-  last_size_ = head.coarsening == 0 ? encoder.size() : std::max(last_size_, encoder.size());
+  note_outstanding(head.sequence, due);
   const double seconds = watch.end(run_.timeline, "publish", "publish", head.step);
   for (const size_t a : due) {
     auto& account = run_.accounts[a];
     ++account.publications;
     int64_t bytes = 0;
     for (const auto& [field, size] : encoder.bytes_of_fields())
-      if (crossing_[a].contains(field) ||
-          field.starts_with(run_.configuration.analyses[a].name + "/"))
-        bytes += size;
+      if (is_for(field, run_.configuration.analyses[a], crossing_[a])) bytes += size;
     account.bytes += bytes;
     // The copy is shared by all that are due, in proportion to their bytes.
     const double copy = seconds * static_cast<double>(bytes) / static_cast<double>(encoder.size());

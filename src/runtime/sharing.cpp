@@ -103,11 +103,21 @@ const model::Array* Sharing::find(const std::string& field, int32_t block) const
   return entry == at->second.end() ? nullptr : &entry->second.array;
 }
 
-void Sharing::move(const std::string& field, int32_t block, const void* data) {
+bool Sharing::has(const std::string& field) const {
+  const auto at = shared_.find(field);
+  return at != shared_.end() && !at->second.empty();
+}
+
+// A block with ghost cells begins within the buffer; a block of other memory stays where it is.
+void Sharing::move(const std::string& field, int32_t block, const std::byte* from, size_t size,
+                   const std::byte* to) {
   const auto at = shared_.find(field);
   if (at == shared_.end()) return;
   const auto entry = at->second.find(block);
-  if (entry != at->second.end()) entry->second.array.data = data;
+  if (entry == at->second.end()) return;
+  auto& data = entry->second.array.data;
+  const auto* begin = static_cast<const std::byte*>(data);
+  if (begin >= from && begin < from + size) data = to + (begin - from);
 }
 
 void Sharing::unshare(const std::string& field, int32_t block) {

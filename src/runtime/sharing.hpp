@@ -24,14 +24,17 @@ class Sharing {
                  const void* data, pillion_type type, const int64_t* strides);
   void share_particles(const std::string& field, int32_t block, int64_t count, const void* data,
                        pillion_type type);
-  /// The values of a block are elsewhere now; nothing else about it has changed.
-  void move(const std::string& field, int32_t block, const void* data);
+  /// What lay in `size` bytes at `from` lies at `to` now; nothing else about it has changed.
+  void move(const std::string& field, int32_t block, const std::byte* from, size_t size,
+            const std::byte* to);
   void unshare(const std::string& field, int32_t block);
   void set_domain(const std::string& mesh, const pillion_domain& domain);
 
   [[nodiscard]] const std::map<std::string, pillion_domain>& domains() const { return domains_; }
   /// Changes whenever anything changes but where values are.
   [[nodiscard]] int64_t version() const { return version_; }
+  /// Whether this rank shares any block of it.
+  [[nodiscard]] bool has(const std::string& field) const;
   /// Where the values of a block are now; null if it is not shared.
   [[nodiscard]] const model::Array* find(const std::string& field, int32_t block) const;
 

@@ -185,6 +185,7 @@ void SidecarSide::finish(const Announcement& head, const std::vector<Delivery>& 
   std::vector<Gaps> gaps(chains_.size());
   for (const auto& due : head.due)
     if (is_mine(due)) gaps[mine(due)] = gaps_of(due);
+  if (before_end_) before_end_();
   finish_chains(run_, chains_, head.step, head.time, gaps, &Account::sidecar_seconds);
   for (const auto& delivery : deliveries)
     statements_.push_back(transport::decode_head(delivery.data, delivery.size).statement);

@@ -30,6 +30,8 @@ class SidecarSide {
   void set_habit(std::function<void(const transport::Announcement&)> habit) {
     habit_ = std::move(habit);
   }
+  /// Called when the simulation has ended its session, before analyses are ended.
+  void set_before_end(std::function<void()> before_end) { before_end_ = std::move(before_end); }
   /// Whether this rank was asked to leave.
   void set_call(std::function<bool()> call) { call_ = std::move(call); }
 
@@ -70,6 +72,7 @@ class SidecarSide {
   std::unique_ptr<transport::Receiver> receiver_;
   int32_t base_ = 0;
   std::function<void(const transport::Announcement&)> habit_;
+  std::function<void()> before_end_;
   std::function<bool()> call_;
   std::vector<base::Bytes> statements_;
   transport::Announcement last_;  ///< head of the last publication

@@ -45,9 +45,9 @@ void* SimulationSide::allocate(const std::string& field, int32_t block, size_t s
 
 void* SimulationSide::swap(const std::string& field, int32_t block) {
   if (link_.node != nullptr) allocations_.reclaim(link_.node->writer().reclaim());
-  void* data = allocations_.swap(field, block);
-  sharing_.move(field, block, data);
-  return data;
+  const auto [before, now, size] = allocations_.swap(field, block);
+  sharing_.move(field, block, before, size, now);
+  return now;
 }
 
 void SimulationSide::unshare(const std::string& field, int32_t block) {
@@ -58,12 +58,14 @@ void SimulationSide::unshare(const std::string& field, int32_t block) {
 bool SimulationSide::set_units(const std::string& name, const std::string& units) {
   if (name == "time") {
     run_.configuration.time_units = units;
+    parcels_.clear();
     return true;
   }
   if (!run_.configuration.catalogue.set_units(name, units)) return false;
   for (auto& chain : chains_)
     if (chain) chain->catalogue().set_units(name, units);
   units_[name] = units;
+  parcels_.clear();
   return true;
 }
 
@@ -115,12 +117,14 @@ bool SimulationSide::is_due(int64_t step, double time) const {
 void SimulationSide::busy_step(int64_t step, double time) {
   ready();
   if (agenda_.known(step)) return;
+  // A guest that comes now is served from the next step on: for this one the program was told what
+  // is due, and has prepared that.
+  const auto scheduled = agenda_.scheduled(step, time);
   if (steps_ >= next_look_) look();
   if (steps_ == 0) {
     first_offer_ = base::monotonic_seconds();
     first_step_ = step;
   }
-  const auto scheduled = agenda_.scheduled(step, time);
   agenda_.offer(step, time);
   time_ = time;
   ++steps_;

@@ -2,6 +2,7 @@
 // A simulation rank's part of a run: what happens at a step.
 #pragma once
 
+#include <functional>
 #include <limits>
 #include <optional>
 
@@ -12,6 +13,7 @@
 #include "runtime/consensus.hpp"
 #include "runtime/guest.hpp"
 #include "runtime/launcher.hpp"
+#include "runtime/parcel.hpp"
 #include "runtime/report.hpp"
 #include "runtime/sharing.hpp"
 #include "runtime/trigger.hpp"
@@ -99,15 +101,18 @@ class SimulationSide {
                int64_t step, double time);
   transport::Announcement head_of(transport::Kind kind, int64_t step, double time);
   /// What crosses the cut: shared fields, and fields that stages left, as "ANALYSIS/FIELD".
-  [[nodiscard]] transport::Meshes crossing(const std::vector<size_t>& due,
-                                           const std::vector<stagehost::Publication>& left,
-                                           int64_t step, double time) const;
+  [[nodiscard]] transport::Meshes crossing(const transport::Announcement& head,
+                                           const std::vector<size_t>& due,
+                                           const std::vector<stagehost::Publication>& left) const;
+  void add_ids(std::set<std::string>& fields) const;
   /// The part of it that is published; what guests need must not spoil what the run's own need.
   transport::Meshes gather(transport::Announcement& head, const std::vector<size_t>& due,
                            const std::vector<stagehost::Publication>& left);
   [[nodiscard]] transport::Meshes coarsened(transport::Meshes meshes, int32_t level) const;
-  void send(transport::Announcement& head, const transport::Meshes& meshes,
-            const std::vector<size_t>& due);
+  /// What is published, made anew only if it must be.
+  Parcel& prepare(transport::Announcement& head, const std::vector<size_t>& due,
+                  const std::vector<stagehost::Publication>& left);
+  void send(transport::Announcement& head, const Parcel& parcel, const std::vector<size_t>& due);
   void send_dropped(transport::Announcement& head, const std::vector<size_t>& due);
   /// Memory for a message, waiting or spilling as the policy says; null if there is none.
   std::byte* reserve(size_t size, const std::vector<size_t>& due, int64_t step);
@@ -125,14 +130,25 @@ class SimulationSide {
   void look();
   void admit(int guest);
   void dismiss(int guest);
+  /// Names of analyses that a guest cannot have.
+  [[nodiscard]] std::set<std::string> names_in_use() const;
   [[nodiscard]] Standing standing();
 
   // closing.cpp
-  /// Waits until sidecars have finished; sidecars of another job at most until the deadline. False
-  /// if they have not.
+  /// Waits until something holds that sidecars bring about; for sidecars of another job at most
+  /// until the deadline, and only while there are any. False if it does not hold.
+  bool await(const std::function<bool()>& holds);
+  /// Waits so until they have finished everything.
   bool await_sidecars();
+  /// Memory for a message of that size, for which it waits as it does for sidecars; null if there
+  /// will be none.
+  std::byte* reserve_at_last(size_t size);
   void send_end();
+  /// Notes what a message was for, until sidecars of another job have finished it.
+  void note_outstanding(int64_t sequence, const std::vector<size_t>& due);
   void count_lost();
+  /// Takes away what sidecars of another job have kept for successors that will not come.
+  void remove_keepsake() const;
   /// Whether analyses of the run itself want sidecars.
   [[nodiscard]] bool has_own_sidecars() const;
   [[nodiscard]] std::set<std::string> needed_by(size_t analysis) const;
@@ -151,6 +167,8 @@ class SimulationSide {
   Consensus consensus_;
   std::vector<std::unique_ptr<Trigger>> triggers_;  ///< by analysis, null without a condition
   std::map<std::string, std::string> units_;
+  Parcels parcels_;
+  std::unique_ptr<Parcel> only_once_;
   size_t last_size_ = 0;  ///< of the last publication, as it would have been whole
   bool stalled_ = false;  ///< waiting was in vain, and nothing has been finished since
   /// Analyses that were in messages which the run's own sidecars may not have finished.

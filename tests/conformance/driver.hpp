@@ -6,11 +6,14 @@
 #include <mpi.h>
 #include <pillion/pillion.h>
 
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <fstream>
 #include <map>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 #include "frames.hpp"
 
@@ -69,6 +72,18 @@ inline Player open(const Arguments& arguments) {
   return player;
 }
 
+/// Before frame --meet-at, or after the last: says in a file that it is here, and goes on when the
+/// test has written the file --meet.
+inline void meet(const Player& player, const Arguments& arguments, int64_t number) {
+  const auto path = arguments.text("meet");
+  if (path.empty() || number != arguments.integer("meet-at", 0)) return;
+  if (player.rank == 0) std::ofstream(path + ".here");
+  for (int n = 0; !std::ifstream(path); ++n) {
+    if (n == 6000) throw std::runtime_error("nobody came to " + path);
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+}
+
 /// Plays frames [--from, --to); `share(player, frames, number)` shares one of them. With
 /// --checkpoint PATH the stages' state is saved after the last.
 template <class Share>
@@ -76,11 +91,14 @@ void play(Player& player, const Frames& all, const Arguments& arguments, Share&&
   MPI_Comm_rank(pillion_communicator(player.session), &player.rank);
   MPI_Comm_size(pillion_communicator(player.session), &player.ranks);
   const auto count = static_cast<int64_t>(all.frames.size());
-  for (int64_t n = arguments.integer("from", 0); n < arguments.integer("to", count); ++n) {
+  const int64_t end = arguments.integer("to", count);
+  for (int64_t n = arguments.integer("from", 0); n < end; ++n) {
+    meet(player, arguments, n);
     const Frame& frame = all.frames[static_cast<size_t>(n)];
     share(player, all, n);
     check(pillion_step(player.session, frame.step, frame.time));
   }
+  meet(player, arguments, end);
   const auto path = arguments.text("checkpoint");
   if (!path.empty()) check(pillion_checkpoint(player.session, path.c_str()));
   check(pillion_close(player.session));

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The file of frames that a test makes for a driver, and runs of the drivers.
+"""The file of frames that a test makes for a driver.
 
 Frames are plain numpy arrays, so that oracles work on the very values that the simulation shares.
 The layout of the file is that of frames.hpp.
@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from conftest import mpirun
 
 TYPES = {"int32": 1, "int64": 2, "float32": 3, "float64": 4}
 
@@ -79,71 +78,3 @@ def write_frames(path: Path, frames: list[Frame]) -> None:
                 array = frame[name]
                 assert array.dtype == frames[0][name].dtype and len(array) == frame.count
                 out.write(np.ascontiguousarray(array).tobytes())
-
-
-@dataclass(frozen=True)
-class Placement:
-    """Where the stages run and how the simulation's data are divided. No sidecars: in it."""
-
-    simulation: int
-    sidecars: int
-    decomposition: str
-
-    def __str__(self) -> str:
-        return f"{self.simulation}+{self.sidecars}-{self.decomposition}"
-
-
-@dataclass
-class Scene:
-    """Frames, the catalogue that describes them, and analyses: everything but the placement."""
-
-    name: str
-    frames: list[Frame]
-    catalogue: str
-    analyses: str
-    driver: str
-    arguments: tuple = ()
-
-    def run(
-        self,
-        build: Path,
-        folder: Path,
-        placement: Placement,
-        *,
-        restart: Path | None = None,
-        checkpoint: Path | None = None,
-        first: int = 0,
-        last: int | None = None,
-        fails: bool = False,
-    ):
-        """Plays frames [first, last); returns (output folder, CompletedProcess).
-
-        If the run is one that `fails`, what it says on standard error is for the caller to check.
-        """
-        folder.mkdir(parents=True, exist_ok=True)
-        frames = folder / "frames"
-        write_frames(frames, self.frames)
-        config = folder / "pillion.yaml"
-        head = f"output: {folder / 'results'}\n"
-        if placement.sidecars:
-            head += f"sidecars: {{ranks: {placement.sidecars}, when_full: wait}}\n"
-        if restart:
-            head += f"restart: {restart}\n"
-        config.write_text(head + self.catalogue + self.analyses, encoding="utf-8")
-        arguments = [
-            *("--config", config, "--frames", frames, "--decomposition", placement.decomposition),
-            *("--from", first, "--to", len(self.frames) if last is None else last),
-            *self.arguments,
-        ]
-        if checkpoint:
-            arguments += ["--checkpoint", checkpoint]
-        if fails:
-            arguments += ["--failure-status", 0]
-        done = mpirun(
-            placement.simulation + placement.sidecars,
-            build / "tests" / "conformance" / self.driver,
-            *arguments,
-            timeout=180,
-        )
-        frames.unlink()
-        return folder / "results", done

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "driver.hpp"
+#include "memory.hpp"
 
 namespace {
 
@@ -70,25 +71,17 @@ std::vector<Box> boxes_of(const Player& player, const Index& cells, int64_t numb
 /// it.
 class Padded {
  public:
-  Padded(const std::vector<char>& values, size_t element, int64_t components, const Index& cells,
-         const Box& box, int64_t pad) {
-    Index width;
-    for (int d = 0; d < 3; ++d) width[d] = box.hi[d] - box.lo[d] + 2 * pad;
-    strides_ = {components, components * width[0], components * width[0] * width[1], 1};
-    const auto bytes = static_cast<size_t>(components) * element;
-    // What lies in the padding must never be read as data.
-    memory_.assign(bytes * static_cast<size_t>(width[0] * width[1] * width[2]), '\x7f');
-    first_ = static_cast<size_t>((pad * width[1] + pad) * width[0] + pad) * bytes;
-    const size_t row = static_cast<size_t>(box.hi[0] - box.lo[0]) * bytes;
-    for (int64_t k = box.lo[2]; k < box.hi[2]; ++k)
-      for (int64_t j = box.lo[1]; j < box.hi[1]; ++j) {
-        const auto from = static_cast<size_t>((k * cells[1] + j) * cells[0] + box.lo[0]) * bytes;
-        const auto to =
-            static_cast<size_t>(((k - box.lo[2]) * width[1] + j - box.lo[1]) * width[0]);
-        std::memcpy(memory_.data() + first_ + to * bytes, values.data() + from, row);
-      }
+  Padded(size_t element, int64_t components, const Box& box, int64_t pad)
+      : box_(box), bytes_(static_cast<size_t>(components) * element) {
+    for (int d = 0; d < 3; ++d) width_[d] = box.hi[d] - box.lo[d] + 2 * pad;
+    strides_ = {components, components * width_[0], components * width_[0] * width_[1], 1};
+    first_ = static_cast<size_t>((pad * width_[1] + pad) * width_[0] + pad) * bytes_;
   }
-  [[nodiscard]] const void* data() const { return memory_.data() + first_; }
+  [[nodiscard]] size_t size() const {
+    return bytes_ * static_cast<size_t>(width_[0] * width_[1] * width_[2]);
+  }
+  /// Where the first value of the box is.
+  [[nodiscard]] size_t first() const { return first_; }
   /// One per axis of the mesh, then that of components.
   [[nodiscard]] std::vector<int64_t> strides(size_t axes) const {
     std::vector<int64_t> out(strides_.begin(),
@@ -96,64 +89,79 @@ class Padded {
     out.push_back(strides_[3]);
     return out;
   }
+  void fill(const std::vector<char>& values, const Index& cells, char* memory) const {
+    // What lies in the padding must never be read as data.
+    std::memset(memory, '\x7f', size());
+    const size_t row = static_cast<size_t>(box_.hi[0] - box_.lo[0]) * bytes_;
+    for (int64_t k = box_.lo[2]; k < box_.hi[2]; ++k)
+      for (int64_t j = box_.lo[1]; j < box_.hi[1]; ++j) {
+        const auto from = static_cast<size_t>((k * cells[1] + j) * cells[0] + box_.lo[0]) * bytes_;
+        const auto to =
+            static_cast<size_t>(((k - box_.lo[2]) * width_[1] + j - box_.lo[1]) * width_[0]);
+        std::memcpy(memory + first_ + to * bytes_, values.data() + from, row);
+      }
+  }
 
  private:
+  Box box_;
+  size_t bytes_;
+  Index width_{};
   std::array<int64_t, 4> strides_{};
   size_t first_ = 0;
-  std::vector<char> memory_;
 };
 
 class Shelf {
  public:
-  explicit Shelf(const std::string& cells) {
-    std::stringstream in(cells);
+  explicit Shelf(const Arguments& arguments) : memory_(arguments) {
+    std::stringstream in(arguments.text("cells"));
     for (std::string word; std::getline(in, word, ',');) cells_[axes_++] = std::stoll(word);
   }
 
   void share(const Player& player, const Frames& all, int64_t number) {
     const Frame& frame = all.frames[static_cast<size_t>(number)];
     const auto boxes = boxes_of(player, cells_, number);
-    const int64_t pad = player.decomposition == "uneven" ? 2 : 0;
-    std::vector<Padded> fresh;
-    fresh.reserve(all.fields.size() * boxes.size());
     for (size_t f = 0; f < all.fields.size(); ++f) {
       const auto& field = all.fields[f];
-      const size_t element = field.bytes() / static_cast<size_t>(field.components);
-      for (size_t b = 0; b < boxes.size(); ++b) {
-        fresh.emplace_back(frame.values[f], element, field.components, cells_, boxes[b],
-                           axes_ == 3 ? pad : 0);
-        share(player, field, static_cast<int32_t>(b), boxes[b], fresh.back());
-      }
+      for (size_t b = 0; b < boxes.size(); ++b)
+        share(player, field, frame.values[f], static_cast<int32_t>(b), boxes[b]);
       for (size_t b = boxes.size(); b < blocks_; ++b)
-        check(pillion_unshare(player.session, field.name.c_str(), static_cast<int32_t>(b)));
+        memory_.take_back(player, field.name, static_cast<int32_t>(b));
     }
     blocks_ = boxes.size();
-    memory_ = std::move(fresh);
+    memory_.forget_old();
   }
 
  private:
-  void share(const Player& player, const FrameField& field, int32_t block, const Box& box,
-             const Padded& memory) const {
-    if (player.decomposition == "uneven")
+  void share(const Player& player, const FrameField& field, const std::vector<char>& values,
+             int32_t block, const Box& box) {
+    const bool uneven = player.decomposition == "uneven";
+    const size_t element = field.bytes() / static_cast<size_t>(field.components);
+    const auto padded = [&](const Box& of) {
+      return Padded(element, field.components, of, uneven && axes_ == 3 ? 2 : 0);
+    };
+    const Padded here = padded(box);
+    char* memory =
+        memory_.next(player, field.name, block, here.size(), padded({{0, 0, 0}, cells_}).size());
+    here.fill(values, cells_, memory);
+    if (uneven)
       check(pillion_share_box_strided(player.session, field.name.c_str(), block, box.lo.data(),
-                                      box.hi.data(), memory.data(), field.type,
-                                      memory.strides(axes_).data()));
+                                      box.hi.data(), memory + here.first(), field.type,
+                                      here.strides(axes_).data()));
     else
       check(pillion_share_box_typed(player.session, field.name.c_str(), block, box.lo.data(),
-                                    box.hi.data(), memory.data(), field.type));
+                                    box.hi.data(), memory, field.type));
   }
 
   Index cells_ = {1, 1, 1};
   size_t axes_ = 0, blocks_ = 0;
-  std::vector<Padded> memory_;
+  Memory memory_;
 };
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  Shelf shelf(conformance::Arguments(argc, argv).text("cells"));
-  return conformance::main_of(argc, argv,
-                              [&](const Player& player, const Frames& all, int64_t number) {
-                                shelf.share(player, all, number);
-                              });
+  Shelf shelf(Arguments(argc, argv));
+  return main_of(argc, argv, [&](const Player& player, const Frames& all, int64_t number) {
+    shelf.share(player, all, number);
+  });
 }

@@ -3,18 +3,30 @@
 that differ in everything; with PILLION_TEST_ALL=1 every number of ranks with every division."""
 
 import itertools
+import json
 import os
 
 import pytest
-from frames import Placement
+from scenes import Placement, Scene
 
 EVERYTHING = os.environ.get("PILLION_TEST_ALL", "") not in ("", "0")
+
+# Sidecars, how they are reached, pretended nodes, buffers, policy.
+BY_NODE = [
+    *((1, "node", 1, 0), (2, "node", 1, 2), (1, "node", 2, 3), (2, "node", 2, 0)),
+    *((1, "separate", 1, 3), (2, "separate", 1, 0), (2, "separate", 2, 2)),
+    *((1, "separate", 2, 0, "spill"), (0, "network", 1, 2), (2, "network", 1, 3)),
+]
 
 
 def placements(decompositions: list[str], everyday: list[tuple]) -> list[Placement]:
     if not EVERYTHING:
         return [Placement(*p) for p in everyday]
-    return [Placement(*p) for p in itertools.product((1, 2, 3, 4), (0, 1, 2, 3), decompositions)]
+    network = itertools.product((1, 2, 3, 4), (0, 1, 2, 3), decompositions)
+    node = itertools.product((2, 3), BY_NODE, decompositions)
+    return [Placement(*p) for p in network] + [
+        Placement(ranks, sidecars, division, *rest) for ranks, (sidecars, *rest), division in node
+    ]
 
 
 def cases(scenes: dict[str, list[Placement]]) -> list:
@@ -22,3 +34,20 @@ def cases(scenes: dict[str, list[Placement]]) -> list:
     return [
         pytest.param((name, p), id=f"{name}-{p}") for name, those in scenes.items() for p in those
     ]
+
+
+def check_report(scene: Scene, placement: Placement, results) -> None:
+    """It ran where it was to run, and nothing was left out on the way."""
+    report = json.loads((results / "report.json").read_text())
+    assert report["run"]["simulation_ranks"] == placement.simulation
+    sidecars = report["sidecars"]
+    if placement.sidecars > 0:
+        assert sidecars["transport"] == ("node" if placement.by_node else "network")
+        assert sidecars["job"] == ("separate" if placement.through == "separate" else "same")
+        of_all = placement.nodes if placement.through == "node" else 1
+        assert sidecars["ranks"] == placement.sidecars * of_all
+    for analysis in report["analyses"]:
+        assert analysis["publications"] == len(scene.frames), analysis
+        gaps = {k: analysis[k] for k in ("skipped", "coarsened", "dropped", "lost")}
+        assert set(gaps.values()) == {0} and analysis["disabled"] is None, analysis
+        assert placement.when_full != "spill" or analysis["spilled"] > 0, analysis

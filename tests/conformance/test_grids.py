@@ -6,8 +6,9 @@ from functools import cache
 import numpy as np
 import pytest
 from conftest import read_table
-from frames import Frame, Placement, Scene
-from placements import cases, placements
+from frames import Frame
+from placements import cases, check_report, placements
+from scenes import Placement, Scene
 
 ANALYSES = """
 analyses:
@@ -78,10 +79,18 @@ CASES = cases(
             [
                 *((1, 0, "slabs"), (2, 0, "many"), (3, 0, "uneven"), (4, 0, "empty")),
                 *((1, 1, "many"), (2, 1, "empty"), (3, 2, "many"), (4, 3, "uneven")),
+                *((1, 1, "uneven", "node"), (3, 2, "many", "node"), (4, 2, "empty", "node", 2)),
+                (3, 1, "many", "node", 2, 3),
+                *((2, 1, "empty", "separate"), (3, 2, "many", "separate", 2, 2)),
+                *((2, 1, "slabs", "separate", 2, 0, "spill"), (2, 0, "many", "network", 1, 2)),
             ],
         ),
-        "sheet": [Placement(3, 0, "many"), Placement(2, 2, "uneven")],
-        "line": [Placement(4, 1, "slabs")],
+        "sheet": [
+            Placement(3, 0, "many"),
+            Placement(2, 2, "uneven"),
+            Placement(2, 1, "uneven", "node", 1, 2),
+        ],
+        "line": [Placement(4, 1, "slabs"), Placement(4, 1, "slabs", "separate", 2, 3)],
     }
 )
 
@@ -90,6 +99,7 @@ CASES = cases(
 def played(request, build, tmp_path_factory):
     name, placement = request.param
     results, _ = scene(name).run(build, tmp_path_factory.mktemp("run"), placement)
+    check_report(scene(name), placement, results)
     return scene(name), results
 
 

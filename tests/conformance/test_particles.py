@@ -8,8 +8,8 @@ import oracles
 import pytest
 import worlds
 from conftest import read_table
-from frames import Scene
-from placements import cases, placements
+from placements import cases, check_report, placements
+from scenes import Scene
 
 SPECIES = {"O": [2], "ion": [3, 4], "water": [1, 2]}
 EVERY, KEEP = 3, 3
@@ -68,7 +68,7 @@ def scene(name: str) -> Scene:
 
 
 DIVISIONS = ["slabs", "migrate", "sparse", "pieces"]
-FEW = [(1, 0, "slabs"), (3, 0, "pieces"), (2, 2, "migrate")]
+FEW = [(1, 0, "slabs"), (3, 0, "pieces"), (2, 2, "migrate"), (3, 1, "pieces", "node", 2, 2)]
 CASES = cases(
     {
         "periodic": placements(
@@ -76,6 +76,10 @@ CASES = cases(
             [
                 *((1, 0, "slabs"), (2, 0, "pieces"), (3, 0, "migrate"), (4, 0, "sparse")),
                 *((1, 1, "pieces"), (2, 1, "sparse"), (3, 2, "migrate"), (4, 3, "pieces")),
+                *((2, 1, "migrate", "node"), (3, 2, "sparse", "node"), (4, 2, "slabs", "node", 2)),
+                *((2, 1, "pieces", "separate"), (3, 2, "migrate", "separate", 2)),
+                *((2, 1, "sparse", "separate", 1, 3), (2, 0, "pieces", "network", 1, 3)),
+                (2, 2, "migrate", "separate", 2, 0, "spill"),
             ],
         ),
         "tilted": placements(DIVISIONS, FEW + [(4, 3, "sparse")]),
@@ -90,6 +94,7 @@ def played(request, build, tmp_path_factory):
     """A scene that was played: its frames, and the folder of the results."""
     name, placement = request.param
     results, _ = scene(name).run(build, tmp_path_factory.mktemp("run"), placement)
+    check_report(scene(name), placement, results)
     return scene(name), results
 
 

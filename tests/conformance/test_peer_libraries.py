@@ -8,7 +8,7 @@ import pytest
 import tidynamics
 import worlds
 from conftest import read_table
-from frames import Placement, Scene
+from scenes import Placement, Scene
 
 CUTOFF, BINS, FRAMES = 4.7, 80, 12
 ANALYSES = f"""

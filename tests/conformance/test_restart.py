@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A run that stops at a checkpoint and is resumed elsewhere gives the results of one that was never
-interrupted: with other numbers of ranks on both sides, from sidecars to the simulation and back."""
+interrupted: with other numbers of ranks on both sides, from sidecars to the simulation and back,
+through the network, through the node's memory, and with sidecars of a job of their own."""
 
 import numpy as np
 import pytest
 import test_particles
 from conftest import read_table
-from frames import Placement, Scene
 from placements import EVERYTHING
+from scenes import Placement, Scene
 
 STOP = 8  # frames before the checkpoint: between two time origins
 
@@ -17,12 +18,17 @@ CHANGES = [
     (Placement(1, 0, "slabs"), Placement(2, 3, "pieces")),
     (Placement(3, 2, "pieces"), Placement(4, 0, "sparse")),
     (Placement(4, 0, "migrate"), Placement(1, 0, "slabs")),
+    (Placement(2, 1, "migrate", "node"), Placement(3, 1, "pieces", "separate")),
+    (Placement(2, 2, "slabs", "separate", 2, 2), Placement(2, 1, "migrate", "node", 2)),
 ]
 if EVERYTHING:
     CHANGES += [
         (Placement(4, 3, "migrate"), Placement(1, 1, "slabs")),
         (Placement(1, 3, "slabs"), Placement(4, 1, "migrate")),
         (Placement(2, 2, "migrate"), Placement(2, 2, "migrate")),
+        (Placement(3, 1, "pieces", "separate"), Placement(2, 0, "slabs")),
+        (Placement(2, 3, "sparse"), Placement(4, 2, "migrate", "separate", 2, 3)),
+        (Placement(3, 0, "slabs"), Placement(2, 2, "pieces", "node", 1, 2)),
     ]
 
 TABLES = [

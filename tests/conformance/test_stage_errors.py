@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 import worlds
 from conftest import read_table
-from frames import Frame, Placement, Scene
+from frames import Frame
+from scenes import Placement, Scene
 
 GOOD = """
   good:

@@ -3,11 +3,13 @@
 // several ways: contiguous slabs; every particle at a random rank that changes each frame
 // (migrate); all on the last rank (sparse); several blocks per rank whose number changes each frame
 // (pieces).
+#include <algorithm>
 #include <cstring>
 #include <numeric>
 #include <vector>
 
 #include "driver.hpp"
+#include "memory.hpp"
 
 namespace {
 
@@ -43,47 +45,51 @@ std::vector<Indices> dealt(const Player& player, int64_t count, int64_t number) 
   return out;
 }
 
-/// This rank's copies of what it shares: [block][field].
+/// What this rank shares.
 class Shelf {
  public:
+  explicit Shelf(const Arguments& arguments) : memory_(arguments) {}
+
   void share(const Player& player, const Frames& all, int64_t number) {
     const Frame& frame = all.frames[static_cast<size_t>(number)];
     check(pillion_set_domain(player.session, "atoms", &frame.domain));
     const auto blocks = dealt(player, frame.count, number);
-    std::vector<std::vector<char>> fresh;
     for (size_t f = 0; f < all.fields.size(); ++f) {
       const auto& field = all.fields[f];
       for (size_t b = 0; b < blocks.size(); ++b) {
-        fresh.push_back(gather(frame.values[f], field.bytes(), blocks[b]));
+        char* to = memory_.next(player, field.name, static_cast<int32_t>(b),
+                                blocks[b].size() * field.bytes(), most_of(all) * field.bytes());
+        gather(frame.values[f], field.bytes(), blocks[b], to);
         check(pillion_share_particles_typed(
             player.session, field.name.c_str(), static_cast<int32_t>(b),
-            static_cast<int64_t>(blocks[b].size()), fresh.back().data(), field.type));
+            static_cast<int64_t>(blocks[b].size()), to, field.type));
       }
       for (size_t b = blocks.size(); b < blocks_; ++b)
-        check(pillion_unshare(player.session, field.name.c_str(), static_cast<int32_t>(b)));
+        memory_.take_back(player, field.name, static_cast<int32_t>(b));
     }
     blocks_ = blocks.size();
-    memory_ = std::move(fresh);
+    memory_.forget_old();
   }
 
  private:
-  static std::vector<char> gather(const std::vector<char>& values, size_t size,
-                                  const Indices& which) {
-    std::vector<char> out(size * which.size());
+  static void gather(const std::vector<char>& values, size_t size, const Indices& which, char* to) {
     for (size_t i = 0; i < which.size(); ++i)
-      std::memcpy(out.data() + i * size, values.data() + static_cast<size_t>(which[i]) * size,
-                  size);
-    return out;
+      std::memcpy(to + i * size, values.data() + static_cast<size_t>(which[i]) * size, size);
+  }
+  static size_t most_of(const Frames& all) {
+    int64_t most = 0;
+    for (const auto& frame : all.frames) most = std::max(most, frame.count);
+    return static_cast<size_t>(most);
   }
 
   size_t blocks_ = 0;
-  std::vector<std::vector<char>> memory_;
+  Memory memory_;
 };
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  Shelf shelf;
+  Shelf shelf(Arguments(argc, argv));
   return main_of(argc, argv, [&](const Player& player, const Frames& all, int64_t number) {
     shelf.share(player, all, number);
   });

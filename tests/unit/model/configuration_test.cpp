@@ -117,7 +117,7 @@ namespace {
 
 std::deque<AnalysisSpec> read_guest(const std::string& text) {
   const auto run = read(head + "sidecars: {per_node: 1}\nanalyses: {a: {stages: [{one: {}}]}}\n");
-  return read_guest_analyses(text, "g", {{"n", "7"}}, run.catalogue, run.analyses);
+  return read_guest_analyses(text, "g", {{"n", "7"}}, run.catalogue, {"a"});
 }
 
 }  // namespace

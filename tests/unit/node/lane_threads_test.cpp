@@ -161,7 +161,7 @@ void simulate(transport::NodeSender& sender, runtime::Allocations& allocations, 
     sender.commit(n + 1);
     allocations.lend(n);
     allocations.reclaim(sender.writer().freed());
-    if (lent) data = static_cast<double*>(allocations.swap("density", 0));
+    if (lent) data = reinterpret_cast<double*>(allocations.swap("density", 0).now);
     sender.poll();
     if (word_on(n).empty()) continue;
     while (sender.behind() > 0) sender.wait(soon);

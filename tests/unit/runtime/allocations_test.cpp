@@ -53,7 +53,7 @@ TEST_CASE("a buffer is never given to the simulation while sidecars read it") {
           allocations.lend(message++);
           break;
         case 1: {
-          void* next = allocations.swap("x", 0);
+          void* next = allocations.swap("x", 0).now;
           REQUIRE(next != current);
           REQUIRE((!last_reader.contains(next) || last_reader[next] < freed));
           all.insert(current = next);
@@ -115,9 +115,9 @@ TEST_CASE("without shared memory buffers take turns and nothing is lent") {
   auto* first = allocations.allocate("x", 0, 64, 2);
   std::memset(first, 1, 64);
   CHECK_FALSE(allocations.find(first));
-  auto* second = allocations.swap("x", 0);
+  auto* second = allocations.swap("x", 0).now;
   CHECK(second != first);
-  CHECK(allocations.swap("x", 0) == first);
+  CHECK(allocations.swap("x", 0).now == first);
   CHECK(*static_cast<std::byte*>(first) == std::byte{1});
   allocations.free("x", 0);
   CHECK(allocations.empty());

@@ -44,7 +44,7 @@ TEST_CASE("a guest's analyses are read against the run's catalogue, with its own
       "analyses: {spread: {every: 1 steps, stages: [histogram: {field: d, bins: $bins, range: "
       "auto}]}}\n";
   guest.parameters = {{"bins", "5"}};
-  const auto analyses = guest.analyses(configuration_of(run));
+  const auto analyses = guest.analyses(configuration_of(run).catalogue, {});
   REQUIRE(analyses.size() == 1);
   CHECK(analyses[0].name == "spread");
 }
@@ -54,7 +54,7 @@ TEST_CASE("an analysis that the run has already is refused") {
   guest.file = "extra.yaml";
   guest.text = "analyses: {mean: {every: 1 steps, stages: [statistics: {fields: d}]}}\n";
   try {
-    static_cast<void>(guest.analyses(configuration_of(run)));
+    static_cast<void>(guest.analyses(configuration_of(run).catalogue, {"mean"}));
     FAIL("it was taken");
   } catch (const Error& e) {
     CHECK(std::string(e.what()).find("mean") != std::string::npos);

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Making, keeping and renewing parcels.
+#include "runtime/parcel.hpp"
+
+namespace pillion::runtime {
+
+bool is_for(const std::string& field, const model::AnalysisSpec& analysis,
+            const std::set<std::string>& crossing) {
+  return crossing.contains(field) || field.starts_with(analysis.name + "/");
+}
+
+Parcel::Parcel(const transport::Announcement& head, transport::Meshes meshes,
+               const transport::Lender& lender)
+    : meshes_(std::move(meshes)), encoder_(head, meshes_, &lender) {}
+
+void Parcel::link(const Sharing& sharing) {
+  for (auto& [name, mesh] : meshes_)
+    for (auto& block : mesh.blocks)
+      for (auto& [field, array] : block.arrays)
+        links_.push_back({&array, sharing.find(field, block.number)});
+}
+
+void Parcel::renew(const transport::Announcement& head, const transport::Lender& lender) {
+  for (const auto& link : links_) link.array->data = link.shared->data;
+  encoder_.renew(head, &lender);
+}
+
+Parcel* Parcels::find(const std::vector<size_t>& due, int64_t version) {
+  if (version != version_) return nullptr;
+  const auto at = parcels_.find(due);
+  return at == parcels_.end() ? nullptr : at->second.get();
+}
+
+// Which analyses are due together repeats itself; where it does not, nothing is gained by keeping.
+Parcel& Parcels::keep(const std::vector<size_t>& due, int64_t version,
+                      std::unique_ptr<Parcel> parcel) {
+  constexpr size_t most = 16;
+  if (version != version_ || parcels_.size() >= most) parcels_.clear();
+  version_ = version;
+  return *(parcels_[due] = std::move(parcel));
+}
+
+}  // namespace pillion::runtime

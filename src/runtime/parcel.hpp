@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A publication as it goes to sidecars. Simulations publish the same arrays again and again, with
+// other values: so what was made for one publication is kept for the next that is like it.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "model/configuration.hpp"
+#include "runtime/sharing.hpp"
+#include "runtime/word.hpp"
+#include "transport/announcement.hpp"
+
+namespace pillion::runtime {
+
+/// Of the fields of a message, those that one analysis asked for.
+bool is_for(const std::string& field, const model::AnalysisSpec& analysis,
+            const std::set<std::string>& crossing);
+
+class Parcel {
+ public:
+  Parcel(const transport::Announcement& head, transport::Meshes meshes,
+         const transport::Lender& lender);
+  Parcel(const Parcel&) = delete;
+  Parcel& operator=(const Parcel&) = delete;
+
+  /// Remembers where `sharing` keeps what is in here. All of it must be shared.
+  void link(const Sharing& sharing);
+  /// Makes it the publication of another step, with what is shared now.
+  void renew(const transport::Announcement& head, const transport::Lender& lender);
+
+  [[nodiscard]] const transport::Encoder& encoder() const { return encoder_; }
+
+ private:
+  struct Link {
+    model::Array* array;
+    const model::Array* shared;
+  };
+  transport::Meshes meshes_;
+  transport::Encoder encoder_;
+  std::vector<Link> links_;
+};
+
+/// Parcels by the analyses that are due, as long as what is shared does not change otherwise than
+/// in its values.
+class Parcels {
+ public:
+  /// Null if there is none.
+  Parcel* find(const std::vector<size_t>& due, int64_t version);
+  Parcel& keep(const std::vector<size_t>& due, int64_t version, std::unique_ptr<Parcel> parcel);
+  void clear() { parcels_.clear(); }
+
+ private:
+  std::map<std::vector<size_t>, std::unique_ptr<Parcel>> parcels_;
+  int64_t version_ = -1;  ///< of what was shared when they were made
+};
+
+}  // namespace pillion::runtime
