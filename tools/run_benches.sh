@@ -15,4 +15,5 @@ cd "$work"
 
 mpirun "${mpirun_options[@]}" -n 1 "$build/bench/bench_idle_step"
 mpirun "${mpirun_options[@]}" -n 2 "$build/bench/bench_handoff"
+mpirun "${mpirun_options[@]}" -n 2 "$build/bench/bench_overlap"
 PILLION_BUILD=$build "$python" "$root/bench/lammps_overhead.py"

@@ -57,8 +57,7 @@ void LaneWriter::close() {
 
 bool LaneWriter::in_use(int seat) const {
   if (seat == home) return home_in_use_;
-  const auto state = words_.seats[static_cast<size_t>(seat)].state.load();
-  return state == SeatState::Active || state == SeatState::Leaving;
+  return words_.seats[static_cast<size_t>(seat)].state == SeatState::Active;
 }
 
 int64_t LaneWriter::done(int seat) const {
@@ -111,6 +110,14 @@ void LaneWriter::wait(std::chrono::microseconds patience) {
 bool LaneWriter::is_deserted(int number) {
   if (seat(number).holder == 0) return false;
   return seat(number).state == SeatState::Leaving || !is_held(number);
+}
+
+bool LaneWriter::retire() {
+  Token holder = seat(home).holder;
+  if (watches_[home].lives(holder)) return false;
+  if (!seat(home).holder.compare_exchange_strong(holder, this_process())) return false;
+  seat(home).state = SeatState::Leaving;
+  return true;
 }
 
 // The guest may have left since it said that it was ready.

@@ -48,7 +48,7 @@ enum class SeatState : uint32_t {
   Claimed = 1,  ///< a guest has sat down
   Ready = 2,    ///< and wants to be given messages
   Active = 3,   ///< the simulation gives it messages
-  Leaving = 4   ///< the guest wants no more
+  Leaving = 4   ///< the guest wants no more; at home: all that will ever come was dealt with
 };
 
 /// What the holder of a seat and the simulation tell each other. The home seat is always in use,
@@ -134,6 +134,9 @@ class LaneWriter {
   void turn_away(int seat);
   /// Whether a guest has sat down and is dead, or wants to leave.
   bool is_deserted(int seat);
+  /// Takes the home seat for good from sidecars that are dead or have left, so that none come after
+  /// them. False if living ones hold it.
+  bool retire();
   /// Frees a guest's seat, now or as soon as its holder is dead or wants to leave.
   void vacate(int seat) { vacating_[static_cast<size_t>(seat)] = true; }
 

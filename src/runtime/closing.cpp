@@ -134,8 +134,9 @@ void SimulationSide::count_lost() {
         if (a < own_analyses_) ++run_.accounts[a].lost;
 }
 
-void SimulationSide::remove_keepsake() const {
-  if (run_.side.rank() == 0)
+// Sidecars that came from here on would find nothing to go on from, and spoil the report.
+void SimulationSide::give_up() {
+  if (run_.side.rank() == 0 && link_.node->writer().retire())
     Keepsake(run_.configuration.output, link_.berth.segment->identity().run).remove();
 }
 
@@ -158,7 +159,7 @@ void SimulationSide::close() {
   if (own && !done) count_lost();
   finished_by_sidecars_ = run_.side.reduced<int32_t>(done ? 1 : 0, comm::Operation::Min) != 0;
   if (!own || finished_by_sidecars_) return;
-  if (!link_.sender->is_served()) remove_keepsake();
+  give_up();
   if (!refused_)
     run_.warn(
         "the sidecars had not finished when the simulation ended; if they live, they go on "

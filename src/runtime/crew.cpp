@@ -99,13 +99,7 @@ void Crew::take_home() {
 
 // Whoever was here before has finished everything, and has written the report.
 bool Crew::is_over() const {
-  bool over = true;
-  for (const auto& source : receiver_->sources()) {
-    const auto& lane = source.segment->lane(source.lane);
-    const bool ended = lane.closed != 0 || !node::is_alive(lane.writer);
-    over = over && ended && node::done_in(lane.seats[node::home].progress) >= lane.published;
-  }
-  return run_.side.reduced<int32_t>(over ? 1 : 0, comm::Operation::Min) != 0;
+  return run_.side.reduced<int32_t>(receiver_->is_over() ? 1 : 0, comm::Operation::Max) != 0;
 }
 
 void Crew::take_over() {
@@ -117,7 +111,7 @@ void Crew::take_over() {
   together(run_.side, [&] { kept = keepsake_->read(); });
   for (size_t a = 0; a < over_.size(); ++a)
     over_[a] = run_.side.reduced(receiver_->over(a, done), comm::Operation::Max);
-  if (kept || begun > 0) restore(kept);
+  restore(kept);
   const int64_t resumed = count_interrupted(done, begun);
   std::vector<int64_t> disabled(over_.size());
   for (const int32_t a : receiver_->disabled())
@@ -129,14 +123,19 @@ void Crew::take_over() {
   receiver_->start_at(node::progress_of(resumed, node::lost_in(progress) + (resumed - done)));
 }
 
+// Stages go on from what the last crew kept, or else from the checkpoint that the run goes on from.
 void Crew::restore(const std::optional<Keepsake::Content>& kept) {
+  const auto& checkpoint = run_.configuration.restart;
+  std::filesystem::path folder;
+  if (kept) folder = kept->folder;
+  else if (!checkpoint.empty()) folder = std::filesystem::path(word_.folder) / checkpoint;
   std::set<std::string> saved;
-  for (size_t a = 0; kept && a < over_.size(); ++a) {
-    const auto& name = run_.configuration.analyses[a].name;
+  for (const auto& analysis : run_.configuration.analyses) {
     std::error_code error;
-    if (std::filesystem::is_directory(kept->folder / name, error)) saved.insert(name);
+    if (!folder.empty() && std::filesystem::is_directory(folder / analysis.name, error))
+      saved.insert(analysis.name);
   }
-  if (kept) restore_chains(run_, side_->chains(), kept->folder, saved);
+  restore_chains(run_, side_->chains(), folder, saved);
   for (size_t a = 0; a < over_.size(); ++a) {
     auto& account = run_.accounts[a];
     const bool has = kept && a < kept->accounts.size();
@@ -213,6 +212,7 @@ Ending Crew::work() {
     run_.warn("the simulation is gone without having closed its session");
   }
   if (ending == Ending::Alone || is_guest()) write_report();
+  if (ending == Ending::Alone && !is_guest()) receiver_->show_over();
   if (ending != Ending::Left && keepsake_ && run_.side.rank() == 0) keepsake_->remove();
   receiver_->leave();
   return ending;
@@ -223,7 +223,11 @@ void Crew::after_each(const Announcement& head) {
   if (is_guest()) return;
   for (const size_t a : side_->due_here(head)) ++over_[a];
   receiver_->set_over(over_, receiver_->next_done());
-  if (head.kind == Kind::End) return write_report();
+  if (head.kind == Kind::End) {
+    write_report();
+    receiver_->show_over();
+    return;
+  }
   constexpr double least = 1, share = 20;
   const double now = base::monotonic_seconds();
   const bool wanted = now - kept_at_ >= std::max(least, share * keeping_took_);

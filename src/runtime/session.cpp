@@ -220,7 +220,13 @@ void Session::serve() {
 void Session::close() {
   auto& side = simulation();
   side.close();
-  if (!side.sidecars_wrote_report()) write_report_together(run_, run_.world, side.outcome());
+  if (side.sidecars_wrote_report()) return;
+  try {
+    write_report_together(run_, run_.world, side.outcome());
+  } catch (const Error& e) {
+    if (run_.configuration.sidecars.job != model::Job::Separate) throw;
+    run_.warn(e.what());
+  }
 }
 
 }  // namespace pillion::runtime

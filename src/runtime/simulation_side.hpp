@@ -147,8 +147,8 @@ class SimulationSide {
   /// Notes what a message was for, until sidecars of another job have finished it.
   void note_outstanding(int64_t sequence, const std::vector<size_t>& due);
   void count_lost();
-  /// Takes away what sidecars of another job have kept for successors that will not come.
-  void remove_keepsake() const;
+  /// Unless sidecars live: none shall come any more, and what they kept for successors is removed.
+  void give_up();
   /// Whether analyses of the run itself want sidecars.
   [[nodiscard]] bool has_own_sidecars() const;
   [[nodiscard]] std::set<std::string> needed_by(size_t analysis) const;

@@ -210,6 +210,16 @@ void NodeReceiver::set_over(const std::vector<int64_t>& over, int64_t done) {
       reader.seat().over[static_cast<size_t>(done % 2)][a] = static_cast<uint32_t>(over[a]);
 }
 
+void NodeReceiver::show_over() {
+  for (auto& reader : readers_) reader.seat().state = SeatState::Leaving;
+}
+
+bool NodeReceiver::is_over() const {
+  return std::any_of(readers_.begin(), readers_.end(), [](const LaneReader& reader) {
+    return reader.seat().state == SeatState::Leaving;
+  });
+}
+
 int32_t NodeReceiver::base() const {
   return readers_.empty() ? 0 : readers_.front().seat().base.load();
 }

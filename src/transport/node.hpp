@@ -85,6 +85,9 @@ class NodeReceiver final : public Receiver {
   void set_over(const std::vector<int64_t>& over, int64_t done);
   /// Messages that will be finished after the one at hand.
   [[nodiscard]] int64_t next_done() const { return index_ + 1; }
+  /// Says at the home seat that nobody need come after this crew, or whether a crew has said so.
+  void show_over();
+  [[nodiscard]] bool is_over() const;
   /// Shows all sources that the guest on this seat is ready; its wishes are on the boards.
   void show_ready();
   /// What the run calls the guest's analysis 0.

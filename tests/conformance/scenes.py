@@ -31,6 +31,8 @@ class Placement:
     nodes: int = 1  # pretended
     buffers: int = 0  # of memory from pillion_allocate; 0: memory of the program's own
     when_full: str = "wait"
+    memory: str = "256 KiB"  # so little that `wait` does have to wait
+    deadline: str = "60 s"
 
     def __str__(self) -> str:
         text = f"{self.simulation}+{self.sidecars}-{self.decomposition}"
@@ -49,22 +51,17 @@ class Placement:
         return self.simulation + own[self.through]
 
     @property
-    def is_late(self) -> bool:
-        """Whether separate sidecars come after the last frame, so that something is spilled."""
-        return self.when_full == "spill"
-
-    @property
     def head(self) -> str:
-        """What the configuration says of it; `wait` does have to wait with so little memory."""
-        spill = f"when_full: {self.when_full}"
-        spill += ", spill: {folder: .}" if self.when_full == "spill" else ""
-        memory = "32 KiB" if self.when_full == "spill" else "256 KiB"
+        """What the configuration says of it."""
         if self.sidecars == 0:
             return ""
+        policy = f"when_full: {self.when_full}, deadline: {self.deadline}"
         if not self.by_node:
-            return f"sidecars: {{ranks: {self.sidecars}, {spill}}}\n"
+            return f"sidecars: {{ranks: {self.sidecars}, {policy}}}\n"
+        policy += f", memory: {self.memory}"
+        policy += ", spill: {folder: .}" if self.when_full == "spill" else ""
         job = "job: separate" if self.through == "separate" else f"per_node: {self.sidecars}"
-        return f"sidecars: {{{job}, memory: {memory}, {spill}}}\n"
+        return f"sidecars: {{{job}, {policy}}}\n"
 
 
 class Crew:
@@ -146,10 +143,13 @@ class Scene:
         checkpoint: Path | None = None,
         first: int = 0,
         last: int | None = None,
+        meet_at: int | None = None,
         fails: bool = False,
     ):
         """Plays frames [first, last); returns (output folder, CompletedProcess).
 
+        Separate sidecars come before frame `meet_at`; by default the first, or after the last if
+        something is to be spilled.
         If the run is one that `fails`, what it says on standard error is for the caller to check.
         """
         folder.mkdir(parents=True, exist_ok=True)
@@ -173,7 +173,9 @@ class Scene:
             arguments += ["--failure-status", 0]
         if placement.through == "separate":
             arguments += ["--meet", folder / "meet"]
-            arguments += ["--meet-at", last if placement.is_late else first]
+            if meet_at is None:
+                meet_at = last if placement.when_full == "spill" else first
+            arguments += ["--meet-at", meet_at]
 
         def play():
             return mpirun(

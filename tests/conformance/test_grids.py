@@ -82,7 +82,10 @@ CASES = cases(
                 *((1, 1, "uneven", "node"), (3, 2, "many", "node"), (4, 2, "empty", "node", 2)),
                 (3, 1, "many", "node", 2, 3),
                 *((2, 1, "empty", "separate"), (3, 2, "many", "separate", 2, 2)),
-                *((2, 1, "slabs", "separate", 2, 0, "spill"), (2, 0, "many", "network", 1, 2)),
+                *(
+                    (2, 1, "slabs", "separate", 2, 0, "spill", "32 KiB"),
+                    (2, 0, "many", "network", 1, 2),
+                ),
             ],
         ),
         "sheet": [

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""When there is no room all ranks decide alike, though only some of them are short of it: a step is
+in the products whole, or as one and the same subsample everywhere, or not at all. Sidecars come
+late, so that there is no room, however fast anything is."""
+
+import json
+
+import numpy as np
+import pytest
+from conftest import read_table
+from frames import Frame
+from scenes import Placement, Scene
+
+CELLS = (9, 8, 11)
+FRAMES, MEETING = 40, 25
+CATALOGUE = """
+meshes: {grid: {kind: uniform, cells: [9, 8, 11]}}
+fields: {density: {mesh: grid, type: float64}}
+"""
+ANALYSES = """
+analyses:
+  values: {stages: [statistics: {fields: density}]}
+  seldom: {every: 3 steps, stages: [histogram: {field: density, range: [0, 1], bins: 4}]}
+"""
+DUE = {"values": FRAMES, "seldom": -(-FRAMES // 3)}
+
+
+def place(policy: str, division: str, deadline: str = "60 s") -> Placement:
+    memory = "48 KiB" if policy == "coarsen" else "32 KiB"
+    return Placement(3, 1, division, "separate", 1, 0, policy, memory, deadline)
+
+
+def scene() -> Scene:
+    rng = np.random.default_rng(3)
+    count = int(np.prod(CELLS))
+    frames = [Frame(n, float(n), {"density": rng.random(count)}) for n in range(FRAMES)]
+    cells = ("--cells", ",".join(map(str, CELLS)))
+    return Scene("shortage", frames, CATALOGUE, ANALYSES, "grid_driver", cells)
+
+
+def subsamples(frame: Frame) -> dict[int, np.ndarray]:
+    """By number of cells: the whole, and every 2nd, 4th, ... cell along each axis."""
+    whole = frame["density"].reshape(CELLS[::-1])
+    samples = [whole[::f, ::f, ::f].ravel() for f in (1, 2, 4, 8, 16)]
+    return {sample.size: sample for sample in samples}
+
+
+def play(build, folder, placement: Placement, meet_at: int):
+    """Returns the table over the run, the report, and how many cells were seen at each step."""
+    shortage = scene()
+    results, _ = shortage.run(build, folder, placement, meet_at=meet_at)
+    table = read_table(results / "values" / "statistics_density.csv")
+    assert (np.diff(table["step"]) > 0).all()
+    for row, step in enumerate(table["step"]):
+        sample = subsamples(shortage.frames[step])[table["count"][row]]
+        assert (table["min"][row], table["max"][row]) == (sample.min(), sample.max())
+        np.testing.assert_allclose(table["mean"][row], sample.mean(), rtol=1e-13)
+    report = json.loads((results / "report.json").read_text())
+    for analysis in report["analyses"]:
+        parts = [analysis[k] for k in ("publications", "skipped", "dropped", "lost")]
+        assert sum(parts) == DUE[analysis["name"]], analysis
+    assert report["analyses"][0]["publications"] == len(table)
+    assert len(list((results / "seldom").glob("*.csv"))) == report["analyses"][1]["publications"]
+    return table, report
+
+
+# On the first rank of an `empty` division there is always room, on the others there is not.
+@pytest.mark.parametrize("meet_at", [MEETING, FRAMES])
+@pytest.mark.parametrize("division", ["empty", "many"])
+@pytest.mark.parametrize("policy", ["skip", "coarsen"])
+def test_shortage(policy, division, meet_at, build, tmp_path):
+    table, report = play(build, tmp_path, place(policy, division), meet_at)
+    (values, _) = report["analyses"]
+    whole = table["count"] == np.prod(CELLS)
+    assert whole[:2].all() and table["step"][1] == 1, "there is room for the first ones"
+    if policy == "skip":
+        assert whole.all() and values["skipped"] > 0
+        assert values["dropped"] <= FRAMES - meet_at + 1, "a rank found no room where others did"
+        assert table.head["skipped"] == values["skipped"]
+    else:
+        assert values["coarsened"] >= (~whole).sum() > 0
+        assert table.head["coarsened"] == values["coarsened"]
+
+
+def test_waiting_ends_at_the_deadline(build, tmp_path):
+    """Once, not at every step."""
+    table, report = play(build, tmp_path, place("wait", "empty", "0.4 s"), FRAMES)
+    (values, seldom) = report["analyses"]
+    assert (table["count"] == np.prod(CELLS)).all()
+    assert values["skipped"] + values["dropped"] == FRAMES - len(table) > 0
+    stall = values["seconds"]["stall"]["max"] + seldom["seconds"]["stall"]["max"]
+    assert 0.4 <= stall < 1.2
