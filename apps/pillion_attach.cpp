@@ -8,11 +8,13 @@
 #include <mpi.h>
 #include <pillion/attach.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -75,6 +77,20 @@ int list_runs() {
   return 0;
 }
 
+/// Whether all ranks get here. One that fails by itself, for want of memory for example, leaves the
+/// others waiting for it in the middle of something.
+bool all_are_here(bool failed) {
+  const double patience = failed ? 2 : 60;
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Ibarrier(MPI_COMM_WORLD, &request);
+  int here = 0;
+  for (const double begin = MPI_Wtime(); here == 0 && MPI_Wtime() - begin < patience;) {
+    MPI_Test(&request, &here, MPI_STATUS_IGNORE);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return here != 0;
+}
+
 int attach(const Arguments& arguments) {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -113,6 +129,7 @@ int main(int argc, char** argv) {
   if (arguments.words.empty()) return list_runs();
   MPI_Init(&argc, &argv);
   const int result = attach(arguments);
+  if (!all_are_here(result == 1)) MPI_Abort(MPI_COMM_WORLD, 1);
   MPI_Finalize();
   return result;
 }

@@ -11,7 +11,7 @@ packages=(
   build-essential cmake ninja-build
   libopenmpi-dev openmpi-bin libyaml-cpp-dev libfmt-dev doctest-dev
   liblammps-dev lammps-examples
-  python3 python3-venv
+  python3 python3-venv spin
 )
 requirements=(python/requirements.txt tests/requirements.txt)
 if [ "${1:-}" = --all ]; then

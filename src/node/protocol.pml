@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* The lanes of a node, as lane.cpp, arena.cpp and, for what is agreed above them, transport/node.cpp,
-   runtime/crew.cpp, meeting.cpp and publish.cpp have them: simulation ranks that publish, one crew of
-   sidecars after another in the home seat, and guests that come and go in a seat of their own. Any
-   process may be killed between any two steps; tests/model checks all orders of steps.
+/* The lanes of a node, as lane.cpp, arena.cpp and, for what is agreed above them,
+   transport/node.cpp, runtime/crew.cpp, meeting.cpp and publish.cpp have them: simulation ranks
+   that publish, one crew of sidecars after another in the home seat, and guests that come and go in
+   a seat of their own. Any process may be killed between any two steps; tests/model has all orders
+   of steps searched.
 
    Checked: what is read is what was published and stays so until it is finished (nothing is lost,
-   doubled or overwritten in use); messages that died with a crew are counted once, and no message is
-   offered twice; crews never share the home seat; nobody waits for ever, and nobody is woken by a
-   time-out alone unless someone has died. BROKEN_... takes one precaution away; each must be found out.
+   doubled or overwritten in use); messages that died with a crew are counted once, and none is
+   offered twice; crews never share the home seat; nobody waits for ever, and a time-out is needed
+   only where somebody has died. BROKEN_... takes one precaution away; each must be found out.
 
-   Left out: analyses, heads and spill (other arenas of the same kind), checkpoints, a home crew that
-   leaves in mid-run (a death between two messages), dozing (looks that only come later), and weak
-   memory (the words are sequentially consistent). Processes notice deaths at once, or late by being
-   slow. A guest that waits to be admitted looks now and then. Freed memory is wiped, so that whoever
-   still reads it is found out. */
+   Left out: analyses, heads and spill (other arenas of the same kind), checkpoints, guests that are
+   turned away, a home crew that leaves in mid-run (a death between two messages), dozing (looks
+   that only come later), and weak memory (the words are sequentially consistent). A guest that
+   waits to be admitted looks now and then. A death is seen at once by who looks; a process that is
+   stopped is one that is slow. Freed memory is wiped, so that who still reads it is found out. */
 
 #ifndef LANES
 #define LANES 1  // simulation ranks, and ranks of each crew
@@ -120,14 +121,13 @@ bool worked[LANES];
 #if LANES > 1
 chan inbox[PROCESSES] = [2] of { byte, byte };
 
-inline agree(a, b) {
-  inbox[PEER(me)] ! a, b;
-  atomic {
-    inbox[me] ? theirs, theirs_too;
-    a = (theirs > a -> theirs : a);
-    b = (theirs_too > b -> theirs_too : b);
-    theirs = 0; theirs_too = 0
-  }
+#define say(a, b) inbox[PEER(me)] ! a, b
+
+inline hear(a, b) {
+  inbox[me] ? theirs, theirs_too;
+  a = (theirs > a -> theirs : a);
+  b = (theirs_too > b -> theirs_too : b);
+  theirs = 0; theirs_too = 0
 }
 #endif
 
@@ -138,8 +138,10 @@ inline vanish() {
   WITH_LANES(do :: len(inbox[me]) > 0 -> inbox[me] ? _, _ :: len(inbox[me]) == 0 -> break od)
 }
 
-// ---- futexes
+// ---- futexes; with two lanes, who sleeps just wakes when there is something, a
+// message takes one unit, and a rank meets, publishes and parts in one step
 
+#if LANES == 1
 inline sleep_on_word() {
 #ifdef BROKEN_COMPARE
   parked[me] = true
@@ -148,14 +150,12 @@ inline sleep_on_word() {
 #endif
 }
 
-#define NOT_ON(l) (LANES > 1 && (p - FIRST_READER) % LANES != l)
-
-inline change_call(l) {
-  d_step { for (p : FIRST_READER .. PROCESSES - 1) { seen[p] = seen[p] && NOT_ON(l) } p = 0 }
+inline change_call() {
+  d_step { for (p : FIRST_READER .. PROCESSES - 1) { seen[p] = false } p = 0 }
 }
 
-inline wake_readers(l) {
-  d_step { for (p : FIRST_READER .. PROCESSES - 1) { parked[p] = parked[p] && NOT_ON(l) } p = 0 }
+inline wake_readers() {
+  d_step { for (p : FIRST_READER .. PROCESSES - 1) { parked[p] = false } p = 0 }
 }
 
 // LaneReader::ring
@@ -163,6 +163,11 @@ inline ring(l) {
   seen[SIMULATION(l)] = false;
   d_step { parked[SIMULATION(l)] = parked[SIMULATION(l)] && !lane[l].asleep }
 }
+#else
+#define change_call() skip
+#define wake_readers() skip
+#define ring(l) skip
+#endif
 
 // ---- the simulation's end: Arena and LaneWriter
 
@@ -251,12 +256,19 @@ inline reclaim(l) {
 #endif
 }
 
-// Waking for want of patience alone is right only if somebody has died, and helps if it was a guest.
+// Waking for want of patience alone is right only if somebody has died; it helps if it was a guest.
 #define HOME_IS_LOST (CREWS > 0 && !is_alive(home(l).holder))
 #define SOMEBODY_DIED (HOME_IS_LOST WITH_GUESTS(|| GUEST_DIED(l)))
 
 // LaneWriter::wait, and the look that follows
 inline wait_for_readers(l) {
+#if LANES > 1
+  if
+  :: freed < NEED_OF_HOME(l)
+  :: timeout -> assert(HOME_IS_LOST)
+  fi;
+  reclaim(l)
+#else
   lane[l].asleep = true;
   d_step { seen[me] = true; before = freed };
   reclaim(l);
@@ -272,6 +284,7 @@ inline wait_for_readers(l) {
     assert(!impatient || freed > before || HOME_IS_LOST);
     before = 0; impatient = false
   }
+#endif
 }
 
 inline write_message(l, what) {
@@ -296,17 +309,19 @@ inline publish(l, what) {
 #endif
   lane[l].published++;
 #endif
-  change_call(l);
+#if LANES == 1
+  change_call();
 #ifndef BROKEN_FENCE
   sleeper = lane[l].sleepers != 0;
 #endif
-  atomic { when(sleeper, wake_readers(l); sleeper = false) }
+  atomic { when(sleeper, wake_readers(); sleeper = false) }
+#endif
 }
 
 inline close(l) {
   lane[l].closed = true;
-  change_call(l);
-  wake_readers(l)
+  change_call();
+  wake_readers()
 }
 
 inline activate(l) {
@@ -344,11 +359,7 @@ inline meet(l) {
 #endif
 }
 
-#ifdef BROKEN_MARGIN
-#define KEPT 0
-#else
 #define KEPT 1  // records that stay for the end
-#endif
 
 inline part(l) {
   reclaim(l);
@@ -373,12 +384,14 @@ proctype Simulation(byte l) MORTAL {
   {
     do
     :: atomic { offer == OFFERS -> break }
-    :: atomic { offer < OFFERS -> offer++ };
+    :: WITH_LANES(atomic) { offer < OFFERS -> offer++;
        meet(l);
        atomic {
          if
          :: size = 1
+#if LANES == 1
          :: size = 2
+#endif
          fi;
          if
          :: news & BLOCKED_NEWS || (news & FULL_NEWS && !WAIT) -> goto parting
@@ -398,11 +411,13 @@ proctype Simulation(byte l) MORTAL {
        :: else -> publish(l, DROPPED)
        fi;
 parting:
-       part(l)
+       part(l) }
     od;
     // SimulationSide::close
-    meet(l);
-    publish(l, LAST);
+    WITH_LANES(atomic) {
+      meet(l);
+      publish(l, LAST)
+    };
     close(l);
 #if CREWS > 0 && GUESTS == 0
     do
@@ -424,7 +439,12 @@ parting:
 
 // ---- a sidecar's end: LaneReader, and Crew above it
 
+#define ENDED(l) (lane[l].closed || !is_alive(SIMULATION(l)))
+
 inline sleep_until_called(l, s) {
+#if LANES > 1
+  lane[l].published > index || ENDED(l)
+#else
   lane[l].sleepers = lane[l].sleepers | BIT(s);
   seen[me] = true;
 #ifdef BROKEN_RECHECK
@@ -440,9 +460,8 @@ inline sleep_until_called(l, s) {
     parked[me] = false; seen[me] = false;
     lane[l].sleepers = lane[l].sleepers & (255 - BIT(s))
   }
+#endif
 }
-
-#define ENDED(l) (lane[l].closed || !is_alive(SIMULATION(l)))
 
 // LaneReader::wait, again and again until there is something to say
 inline wait_for_message(l, s) {
@@ -498,7 +517,12 @@ proctype Sidecar(byte crew; byte l) MORTAL {
   // Crew::take_home. Crews are alike, so they come in order, when the seat seems to be free; one
   // that would find a living holder has no part in anything. The first lane of the run goes first.
 end:
-  atomic { MY_TURN && FIRST_HAS_COME && LEFT_TO_ME -> life[me] = Alive; old = home(l).holder };
+  atomic {
+    MY_TURN && FIRST_HAS_COME && LEFT_TO_ME ->
+    life[me] = Alive;
+    WITH_LANES(home(l).holder = me;)  // crews that come at once are tried with one lane
+    old = home(l).holder
+  };
   {
     do
     :: atomic {
@@ -520,7 +544,7 @@ end_refused:
 #else
       over = lane[l].served;
 #endif
-      WITH_LANES(agree(over, old);)
+      WITH_LANES(say(over, 0); hear(over, old);)
 #ifdef BROKEN_OVER
       over = !over;
 #endif
@@ -528,7 +552,7 @@ end_refused:
       assert(!served);
       // Crew::take_over
       index = home(l).begun; progress = home(l).progress;
-      WITH_LANES(agree(index, progress);)
+      WITH_LANES(say(index, progress); hear(index, progress);)
 #ifdef BROKEN_START
       index = DONE(progress);
 #endif
@@ -539,31 +563,41 @@ end_refused:
 #ifdef BROKEN_LOST
     home(l).progress = PROGRESS(DONE(home(l).progress), LOST(progress));
 #endif
-    d_step { home(l).progress = progress; assert(LOST(progress) == index - finished); progress = 0 };
+    d_step {
+      home(l).progress = progress;
+      assert(LOST(progress) == index - finished);
+      progress = 0
+    };
 #ifndef BROKEN_RING
     ring(l);
 #endif
     do
-    :: true ->
-       wait_for_message(l, HOME);
-       atomic { WITH_LANES(agree(outcome, old);) when(outcome == OVER, break) };
-       d_step {
+    :: WITH_LANES(atomic) { true -> wait_for_message(l, HOME) };
+       WITH_LANES(say(outcome, 0);)
+       atomic {
+         WITH_LANES(hear(outcome, old);)
+         when(outcome == OVER, break);
          home(l).begun = index + 1;
          assert(index == given || index + 1 == given && giver == crew && LANES > 1);
          given = index + 1; giver = crew; worked[l] = false
        };
        atomic { check_message(l); worked[l] = true };
 #ifndef BROKEN_ALONE
-       WITH_LANES(agree(old, old);)
+       WITH_LANES(say(0, 0);)
 #endif
-       atomic { when(outcome == LAST, lane[l].served = true) };
-       finish(l, HOME);
-       atomic {
-         index++;
-         if
-         :: outcome == LAST -> break
-         :: else -> outcome = NOTHING
-         fi
+       WITH_LANES(atomic) {
+#ifndef BROKEN_ALONE
+         WITH_LANES(hear(old, old);)
+#endif
+         atomic { when(outcome == LAST, lane[l].served = true) };
+         finish(l, HOME);
+         atomic {
+           index++;
+           if
+           :: outcome == LAST -> break
+           :: else -> outcome = NOTHING
+           fi
+         }
        }
     od;
     // All that all lanes have was dealt with.
@@ -609,7 +643,11 @@ end:
     lane[l].sleepers = lane[l].sleepers & BIT(HOME);
     guest(l).state = Claimed;
     guest(l).state = Ready;
-    atomic { guest(l).state != Ready || ENDED(l) -> when(guest(l).state != Active, goto leave) };
+    if
+    :: guest(l).state != Ready || ENDED(l)
+    :: true  // gives up
+    fi;
+    atomic { when(guest(l).state != Active, goto leave) };
     index = guest(l).begun;
     d_step { guest(l).begun = index; guest(l).progress = PROGRESS(index, 0) };
     ring(l);

@@ -135,9 +135,10 @@ void SimulationSide::count_lost() {
 }
 
 // Sidecars that came from here on would find nothing to go on from, and spoil the report.
-void SimulationSide::give_up() {
-  if (run_.side.rank() == 0 && link_.node->writer().retire())
-    Keepsake(run_.configuration.output, link_.berth.segment->identity().run).remove();
+bool SimulationSide::give_up() {
+  const bool mine = run_.side.rank() == 0 && link_.node->writer().retire();
+  if (mine) Keepsake(run_.configuration.output, link_.berth.segment->identity().run).remove();
+  return run_.side.reduced<int32_t>(mine ? 1 : 0, comm::Operation::Max) != 0;
 }
 
 void SimulationSide::close() {
@@ -159,11 +160,11 @@ void SimulationSide::close() {
   if (own && !done) count_lost();
   finished_by_sidecars_ = run_.side.reduced<int32_t>(done ? 1 : 0, comm::Operation::Min) != 0;
   if (!own || finished_by_sidecars_) return;
-  give_up();
+  const bool alone = give_up();
   if (!refused_)
-    run_.warn(
-        "the sidecars had not finished when the simulation ended; if they live, they go on "
-        "and complete the report");
+    run_.warn(alone ? "no sidecars were there to finish when the simulation ended"
+                    : "the sidecars had not finished when the simulation ended; they go on and "
+                      "complete the report");
 }
 
 }  // namespace pillion::runtime

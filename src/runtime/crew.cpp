@@ -215,6 +215,7 @@ Ending Crew::work() {
   if (ending == Ending::Alone && !is_guest()) receiver_->show_over();
   if (ending != Ending::Left && keepsake_ && run_.side.rank() == 0) keepsake_->remove();
   receiver_->leave();
+  if (unreported_) throw *unreported_;
   return ending;
 }
 
@@ -258,9 +259,14 @@ void Crew::keep() {
   keeping_took_ = std::max(kept_at_ - begin, 1e-6);
 }
 
+// Without a report the work is done nevertheless, and nobody who came again could do better.
 void Crew::write_report() {
   const Part part = is_guest() ? Part{"-" + guest_.name, side_->base()} : Part();
-  write_report_together(run_, run_.side, {}, side_->statements(), part);
+  try {
+    write_report_together(run_, run_.side, {}, side_->statements(), part);
+  } catch (const Error& e) {
+    unreported_ = e;
+  }
 }
 
 }  // namespace pillion::runtime

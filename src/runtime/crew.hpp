@@ -64,6 +64,7 @@ class Crew {
   std::vector<int64_t> over_;  ///< by analysis: publications finished or lost by all crews
   double kept_at_ = 0;         ///< monotonic seconds
   double keeping_took_ = 0;
+  std::optional<Error> unreported_;  ///< why there is no report
 };
 
 }  // namespace pillion::runtime

@@ -4,14 +4,15 @@
 
 namespace pillion::runtime {
 
-bool is_for(const std::string& field, const model::AnalysisSpec& analysis,
-            const std::set<std::string>& crossing) {
-  return crossing.contains(field) || field.starts_with(analysis.name + "/");
-}
-
 Parcel::Parcel(const transport::Announcement& head, transport::Meshes meshes,
                const transport::Lender& lender)
     : meshes_(std::move(meshes)), encoder_(head, meshes_, &lender) {}
+
+void Parcel::add_share(const model::AnalysisSpec& analysis, const std::set<std::string>& crossing) {
+  auto& share = shares_.emplace_back(0);
+  for (const auto& [field, bytes] : encoder_.bytes_of_fields())
+    if (crossing.contains(field) || field.starts_with(analysis.name + "/")) share += bytes;
+}
 
 void Parcel::link(const Sharing& sharing) {
   for (auto& [name, mesh] : meshes_)

@@ -14,10 +14,6 @@
 
 namespace pillion::runtime {
 
-/// Of the fields of a message, those that one analysis asked for.
-bool is_for(const std::string& field, const model::AnalysisSpec& analysis,
-            const std::set<std::string>& crossing);
-
 class Parcel {
  public:
   Parcel(const transport::Announcement& head, transport::Meshes meshes,
@@ -25,12 +21,16 @@ class Parcel {
   Parcel(const Parcel&) = delete;
   Parcel& operator=(const Parcel&) = delete;
 
+  /// Bytes of values that an analysis asked for; `crossing` are its shared fields.
+  void add_share(const model::AnalysisSpec& analysis, const std::set<std::string>& crossing);
   /// Remembers where `sharing` keeps what is in here. All of it must be shared.
   void link(const Sharing& sharing);
   /// Makes it the publication of another step, with what is shared now.
   void renew(const transport::Announcement& head, const transport::Lender& lender);
 
   [[nodiscard]] const transport::Encoder& encoder() const { return encoder_; }
+  /// Bytes of values by analysis, in the order in which they were added.
+  [[nodiscard]] const std::vector<int64_t>& shares() const { return shares_; }
 
  private:
   struct Link {
@@ -40,6 +40,7 @@ class Parcel {
   transport::Meshes meshes_;
   transport::Encoder encoder_;
   std::vector<Link> links_;
+  std::vector<int64_t> shares_;
 };
 
 /// Parcels by the analyses that are due, as long as what is shared does not change otherwise than

@@ -65,6 +65,8 @@ Announcement SimulationSide::head_of(Kind kind, int64_t step, double time) {
   head.step = step;
   head.time = time;
   head.published = base::calendar_seconds();
+  head.time_units = run_.configuration.time_units;
+  head.units = units_;
   return head;
 }
 
@@ -170,11 +172,10 @@ Parcel& SimulationSide::prepare(Announcement& head, const std::vector<size_t>& d
       parcel->renew(head, allocations_);
       return *parcel;
     }
-  head.time_units = run_.configuration.time_units;
-  head.units = units_;
   head.domains = sharing_.domains();
   auto meshes = coarsened(gather(head, due, left), head.coarsening);
   auto parcel = std::make_unique<Parcel>(head, std::move(meshes), allocations_);
+  for (const size_t a : due) parcel->add_share(run_.configuration.analyses[a], crossing_[a]);
   const bool for_all = std::all_of(head.due.begin(), head.due.end(),
                                    [](const transport::Due& d) { return d.unusable == 0; });
   if (!as_shared || !for_all) return *(only_once_ = std::move(parcel));
@@ -194,12 +195,10 @@ void SimulationSide::send(Announcement& head, const Parcel& parcel,
   allocations_.lend(head.sequence - 1);
   note_outstanding(head.sequence, due);
   const double seconds = watch.end(run_.timeline, "publish", "publish", head.step);
-  for (const size_t a : due) {
-    auto& account = run_.accounts[a];
+  for (size_t d = 0; d < due.size(); ++d) {
+    auto& account = run_.accounts[due[d]];
+    const int64_t bytes = parcel.shares()[d];
     ++account.publications;
-    int64_t bytes = 0;
-    for (const auto& [field, size] : encoder.bytes_of_fields())
-      if (is_for(field, run_.configuration.analyses[a], crossing_[a])) bytes += size;
     account.bytes += bytes;
     // The copy is shared by all that are due, in proportion to their bytes.
     const double copy = seconds * static_cast<double>(bytes) / static_cast<double>(encoder.size());

@@ -148,7 +148,8 @@ class SimulationSide {
   void note_outstanding(int64_t sequence, const std::vector<size_t>& due);
   void count_lost();
   /// Unless sidecars live: none shall come any more, and what they kept for successors is removed.
-  void give_up();
+  /// [collective] Returns whether it is so.
+  bool give_up();
   /// Whether analyses of the run itself want sidecars.
   [[nodiscard]] bool has_own_sidecars() const;
   [[nodiscard]] std::set<std::string> needed_by(size_t analysis) const;

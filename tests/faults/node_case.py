@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,7 +23,7 @@ MARK = "PILLION_FAULT_CASE"
 LIMIT = 60  # seconds for anything
 
 
-class Wrong(Exception):
+class PromiseError(Exception):
     """The program broke a promise."""
 
 
@@ -101,6 +102,7 @@ class Case:
         self.crews: dict[str, subprocess.Popen] = {}
         self.disturbances = 0
         self.harmed: set[str] = set()  # crews that something was done to
+        self.replacements = 0  # crews that the run sent for and that came
         self.began = self.lasted = 0.0
         self.private = False  # whether process numbers and /dev/shm are the case's own
 
@@ -145,11 +147,13 @@ class Case:
         launch += f" 2>>{self.folder}/again.log"
         (self.folder / "pillion.yaml").write_text(configuration(self.choices, launch))
         self.began = time.monotonic()
-        self.simulation = self.popen(self.driver("node_driver", self.choices.milliseconds, "state"), "simulation")
+        self.simulation = self.popen(
+            self.driver("node_driver", self.choices.milliseconds, "state"), "simulation"
+        )
 
-    def attach(self, name: str, *more, **options) -> subprocess.Popen:
+    def attach(self, name: str, *more, wait: int = 10, **options) -> subprocess.Popen:
         self.crews[name] = self.popen(
-            self.attach_command("case", *more, "--wait", "10"), name, name, **options
+            self.attach_command("case", *more, "--wait", wait), name, name, **options
         )
         return self.crews[name]
 
@@ -157,7 +161,7 @@ class Case:
         """The same run without Pillion; what it leaves is in `expected`."""
         process = self.popen(self.driver("node_driver_noop", 0, "expected"), "noop")
         if process.wait(LIMIT) != 0:
-            raise Wrong("the driver without Pillion failed")
+            raise PromiseError("the driver without Pillion failed")
 
     # Finding --------------------------------------------------------------------------------------
 
@@ -202,24 +206,24 @@ class Case:
             if not self.simulating():
                 return False
             if time.monotonic() > end:
-                raise Wrong(f"{what}: not within {seconds} s")
+                raise PromiseError(f"{what}: not within {seconds} s")
             time.sleep(0.01)
         return True
 
-    def await_joined(self, name: str) -> bool:
+    def await_joined(self, name: str, times: int = 1) -> bool:
         log = self.folder / f"{name}.log"
         return self.await_that(
-            f"{name} joins", lambda: log.exists() and "have joined" in log.read_text()
+            f"{name} joins", lambda: log.exists() and log.read_text().count("have joined") >= times
         )
 
     def await_gone(self, pids: list[int]) -> bool:
         return self.await_that("a signal works", lambda: not set(pids) & set(self.processes()))
 
     def happened(self) -> bool:
-        """Whether the stage has struck; then the sidecars are not those that they were."""
+        """Whether the stage has struck; only that of the crew of this name is told to."""
         if not (self.folder / "once").exists():
             return False
-        self.harmed |= set(self.crews)
+        self.harmed.add("crew")
         return True
 
     # Disturbing -----------------------------------------------------------------------------------
@@ -247,7 +251,7 @@ class Case:
         try:
             self.simulation.wait(LIMIT)
         except subprocess.TimeoutExpired:
-            raise Wrong(f"the simulation has not ended after {LIMIT} s") from None
+            raise PromiseError(f"the simulation has not ended after {LIMIT} s") from None
         self.lasted = time.monotonic() - self.began
 
     def await_crews(self):
@@ -256,11 +260,13 @@ class Case:
             try:
                 crew.wait(LIMIT / 2)
             except subprocess.TimeoutExpired:
-                raise Wrong(f"'{name}' goes on {LIMIT / 2} s after the end of the run") from None
+                raise PromiseError(
+                    f"'{name}' goes on {LIMIT / 2} s after the end of the run"
+                ) from None
         end = time.monotonic() + LIMIT / 2
         while self.processes():
             if time.monotonic() > end:
-                raise Wrong(f"processes are left over: {self.describe(self.processes())}")
+                raise PromiseError(f"processes are left over: {self.describe(self.processes())}")
             time.sleep(0.02)
 
     @staticmethod
@@ -277,10 +283,8 @@ class Case:
 
     def kill_all(self):
         for pid in self.processes():
-            try:
+            with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
         for process in [self.simulation, *self.crews.values()]:
             if process is not None:
                 process.wait(10)

@@ -6,13 +6,13 @@ import os
 from pathlib import Path
 
 import numpy as np
-from node_case import EVERY, Case, Wrong, due
+from node_case import EVERY, Case, PromiseError, due
 from pillion.tables import read_table
 
 
 def require(holds, what: str):
     if not holds:
-        raise Wrong(what)
+        raise PromiseError(what)
 
 
 def check_simulation(case: Case):
@@ -42,7 +42,7 @@ def check_nothing_left(case: Case):
         except OSError:
             continue
         if case.private and target.startswith("/dev/shm/#"):
-            raise Wrong(f"{descriptor} still holds {target}")
+            raise PromiseError(f"{descriptor} still holds {target}")
 
 
 def tables(case: Case) -> dict[str, list]:
@@ -140,6 +140,9 @@ def rows_of(case: Case, name: str, series: dict[str, np.ndarray]) -> int:
 
 
 def check_no_keepsake(case: Case):
+    # Sidecars that outlive the simulation remove it themselves, unless they die then.
+    if case.harmed and "they go on and" in (case.folder / "simulation.log").read_text():
+        return
     left = list((case.folder / "out").glob(".sidecars-*"))
     require(not left, f"left in the output folder: {left}")
 
@@ -148,7 +151,7 @@ def check_no_keepsake(case: Case):
 REFUSALS = (
     "has its sidecars already",
     "no run called",
-    "has ended, or has turned this guest away",
+    "has ended",
     "cannot be opened",
 )
 
@@ -160,15 +163,42 @@ def check_endings(case: Case, kind: str):
         refused = any(text in log for text in REFUSALS)
         if kind == "simulation_killed" and not refused:
             require(crew.returncode == 3, f"'{name}' ended with status {crew.returncode}, not 3")
+        elif kind == "disk_full" and "No space left" in log:
+            pass  # it could not write its report, and said so
         elif name not in case.harmed and not refused:
             require(crew.returncode == 0, f"'{name}' ended with status {crew.returncode}")
 
 
 def check_report(case: Case, kind: str, series: dict[str, np.ndarray]):
     if kind == "simulation_killed":
-        check_published_is_finished(case, series)
-    elif kind != "disk_full":
-        check_counts(case, report(case), series)
+        return check_published_is_finished(case, series)
+    if kind == "disk_full" and not (case.folder / "out" / "report.json").exists():
+        log = (case.folder / "simulation.log").read_text()
+        return require("No space left" in log, "nobody says that there is no report")
+    counted = report(case)
+    check_counts(case, counted, series)
+    if kind == "killed_ending" and counted["sidecars"]["ranks"] > 0:
+        lost = {a["name"]: a["lost"] for a in counted["analyses"]}
+        require(not any(lost.values()), f"lost when only the end was interrupted: {lost}")
+    if kind == "replaced":
+        came = counted["sidecars"]["restarts"]
+        require(came >= case.replacements > 0, f"{case.replacements} came, {came} were sent for")
+        last = series["seen/seen"][-1]
+        require(last == case.choices.steps - 1, f"the replacement's last step is {last}")
+    if kind == "guest":
+        check_guests(case, series)
+
+
+def check_guests(case: Case, series: dict[str, np.ndarray]):
+    """A guest that stayed to the end has told what it did."""
+    for name, suffix in (("guest", "-more"), ("guest2", "-again")):
+        crew = case.crews.get(name)
+        if crew is None or crew.returncode != 0 or name in case.harmed:
+            continue
+        counted = {a["name"]: a for a in report(case, suffix)["analyses"]}
+        for table, analysis in (("more/statistics_velocity", "more"), ("watched/seen", "watched")):
+            rows, told = len(series.get(table, [])), counted[analysis]["publications"]
+            require(rows == told, f"'{table}' has {rows} rows, but '{name}' tells of {told}")
 
 
 def check_published_is_finished(case: Case, series: dict[str, np.ndarray]):

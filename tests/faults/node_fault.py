@@ -19,12 +19,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "python"))
 import node_checks as checks
-from node_case import Case, Wrong
+from node_case import Case, PromiseError
 
 KILL, STOP, CONT = signal.SIGKILL, signal.SIGSTOP, signal.SIGCONT
 
 
-class NotHere(Exception):
+class NotHereError(Exception):
     """The machine lacks what the case needs."""
 
 
@@ -42,7 +42,7 @@ def succeed(case: Case):
     """Somebody may come after sidecars that died: sent by the run itself, by hand, or nobody."""
     if case.choices.restart == 0 and case.dice.random() < 0.7:
         case.pause(0.2)
-        case.attach("second")
+        case.attach("second", wait=2)
 
 
 def killed(case: Case):
@@ -50,6 +50,20 @@ def killed(case: Case):
         case.pause(0.7)
         case.signal(case.some(case.processes(crew="crew")), KILL)
         succeed(case)
+
+
+def replaced(case: Case):
+    """The run sends for sidecars by itself, as often as it may."""
+    c = case.choices
+    c.restart, c.steps, c.milliseconds, c.memory = 2, 600, 8, "8 MiB"
+    if not begin(case):
+        return
+    for crew in ("crew", ""):
+        case.pause(0.5)
+        case.signal(case.some(case.attached(crew)), KILL)
+        if not case.await_joined("again", case.replacements + 1):
+            return
+        case.replacements += 1
 
 
 def stopped(case: Case):
@@ -163,7 +177,7 @@ def killed_ending(case: Case):
 
 def mount(folder: Path, size: str):
     if not case_is_private():
-        raise NotHere("no small disk can be mounted here")
+        raise NotHereError("no small disk can be mounted here")
     folder.mkdir(parents=True, exist_ok=True)
     command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "none", str(folder)]
     subprocess.run(command, check=True, timeout=10)
@@ -205,7 +219,9 @@ def guest(case: Case):
     c = case.choices
     c.memory, c.crew, how = "8 MiB", 1, case.dice.choice(["any", "any", "run", "finish", "stop"])
     mishap = f"point: {how}, step: {c.steps // 2}" if how in ("run", "finish") else ""
-    (case.folder / "more.yaml").write_text(GUEST.format(every=case.dice.randint(1, 3), mishap=mishap))
+    (case.folder / "more.yaml").write_text(
+        GUEST.format(every=case.dice.randint(1, 3), mishap=mishap)
+    )
     if not begin(case):
         return
     case.pause(0.3)
@@ -235,7 +251,7 @@ def last_moment(case: Case):
         more = []
     end = case.began + 0.4 + c.steps * c.milliseconds * 1.15 / 1000
     time.sleep(max(0, end - time.monotonic() - 0.6 + 0.8 * case.dice.random()))
-    case.attach("crew", *more)
+    case.attach("crew", *more, wait=2)
 
 
 def rush(case: Case):
@@ -245,14 +261,14 @@ def rush(case: Case):
     case.attach("b")
     case.pause(1.0)
     case.signal(case.some(case.processes(crew=case.dice.choice("ab"))), KILL)
-    case.attach("c")
-    case.attach("d")
+    case.attach("c", wait=2)
+    case.attach("d", wait=2)
 
 
 KINDS = {
     kind.__name__: kind
     for kind in (
-        killed, stopped, out_of_memory, killed_attaching, killed_reading, killed_writing,
+        killed, replaced, stopped, out_of_memory, killed_attaching, killed_reading, killed_writing,
         killed_saving, killed_ending, disk_full, spill_full, simulation_killed, guest, last_moment,
         rush,
     )
@@ -265,6 +281,7 @@ KINDS = {
 def judge(case: Case, kind: str):
     case.await_end()
     case.await_crews()
+    case.happened()
     case.undisturbed()
     checks.check_nothing_left(case)
     if kind != "simulation_killed":
@@ -282,22 +299,33 @@ def tell(case: Case):
     print(f"--- pillion.yaml\n{(case.folder / 'pillion.yaml').read_text()}")
 
 
+NOT_HERE = 77
+ALL_TOLD = 150  # seconds for a case
+
+
+def too_late(*_):
+    raise PromiseError(f"the case has not ended after {ALL_TOLD} s")
+
+
 def run(build: Path, kind: str, seed: int, folder: Path) -> int:
     case = Case(build, folder, kind, seed)
     case.private = case_is_private()
     try:
+        signal.signal(signal.SIGALRM, too_late)
+        signal.alarm(ALL_TOLD)
         KINDS[kind](case)
         print(f"{kind} {seed}: {case.choices}", flush=True)
         judge(case, kind)
-    except NotHere as reason:
+    except NotHereError as reason:
         print(reason)
-        return 77
-    except Exception:  # noqa: BLE001
+        return NOT_HERE
+    except Exception:
         traceback.print_exc(file=sys.stdout)
         tell(case)
-        print(f"again: {Path(__file__).name} {build} {kind} {seed}")
+        print(f"again: {sys.executable} {Path(__file__)} {build} {kind} {seed}")
         return 1
     finally:
+        signal.alarm(0)
         case.kill_all()
     print(f"{case.lasted:.2f} s")
     return 0

@@ -38,7 +38,9 @@ void eat(bool keep) {
   limit.rlim_cur = 1;
   setrlimit(RLIMIT_AS, &limit);
   try {
-    for (;;) (void)new char[1024];
+    // Otherwise a compiler may leave the allocations out.
+    static char* volatile eaten;
+    for (;;) eaten = new char[1024];
   } catch (const std::bad_alloc&) {
     limit.rlim_cur = before;
     if (!keep) setrlimit(RLIMIT_AS, &limit);

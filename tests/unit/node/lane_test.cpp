@@ -158,6 +158,24 @@ TEST_CASE("a seat has one holder, and who was refused does not harm it") {
   }
 }
 
+TEST_CASE("the home seat retires for good, but not while sidecars live there") {
+  Shared<LaneMemory> memory;
+  memory->prepare();
+  LaneWriter writer(memory->words, true);
+  LaneReader sidecar(memory->words, home), late(memory->words, home);
+  const auto& seat = memory->words.seats[home];
+  REQUIRE(sidecar.claim());
+  CHECK_FALSE(writer.retire());
+  CHECK(seat.state == SeatState::Free);
+  bool dead = false;
+  SUBCASE("they left") { sidecar.leave(); }
+  SUBCASE("they died") { dead = true; }
+  if (dead) memory->words.seats[home].holder = dead_token();
+  CHECK(writer.retire());
+  CHECK(seat.state == SeatState::Leaving);
+  CHECK_FALSE(late.claim());
+}
+
 TEST_CASE("a guest that is dead, or left before it was admitted, is noticed and cleared") {
   Shared<LaneMemory> memory;
   memory->prepare();

@@ -48,3 +48,24 @@ TEST_CASE("a guest is ready when all ranks say so, gone when one does, and this 
   CHECK(heard.deserted == std::array{true, false, false});
   CHECK(consensus.settle().ready == std::array{false, false, false});
 }
+
+TEST_CASE("what only one rank says, all hear; a guest is ready when the last rank says so") {
+  const comm::Communicator world(MPI_COMM_WORLD);
+  Consensus consensus(world, 3);
+  for (int teller = 0; teller < world.size(); ++teller) {
+    const bool mine = world.rank() == teller;
+    Standing standing{.full = mine, .blocked = mine, .level = mine ? 4 : 1, .pace = mine ? 0.5 : 0};
+    standing.ready = {mine, true, false};
+    standing.deserted = {mine, false, false};
+    if (mine) standing.disabled = {1};
+    consensus.start(standing);
+    const Standing heard = consensus.settle();
+    CHECK(heard.full);
+    CHECK(heard.blocked);
+    CHECK(heard.level == 4);
+    CHECK(heard.pace == 0.5);
+    CHECK(heard.ready == std::array{world.size() == 1, true, false});
+    CHECK(heard.deserted == std::array{true, false, false});
+    CHECK(heard.disabled == std::set<int32_t>{1});
+  }
+}

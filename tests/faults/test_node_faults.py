@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The fault matrix of the node transport: sidecars that are killed, stopped, starved of memory or
+disk at any point, and simulations that are killed. Every case draws its run and its moment from a
+seed; node_fault.py says what each kind does, and repeats one. By default one case of each kind
+runs; with PILLION_TEST_ALL=1 more than 200 in all.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from node_fault import ALL_TOLD, KINDS, NOT_HERE, unsharing
+
+ALL = os.environ.get("PILLION_TEST_ALL", "") not in ("", "0")
+SEEDS = range(1, 15) if ALL else range(1, 2)
+CASES = [(kind, seed) for seed in SEEDS for kind in KINDS]
+
+
+def test_there_are_enough():
+    assert not ALL or len(CASES) >= 200
+
+
+def run_case(build: Path, kind: str, seed: int) -> tuple[int, str]:
+    """The status of node_fault.py, and what it said. It limits itself; this is if it hangs."""
+    program = Path(__file__).with_name("node_fault.py")
+    process = subprocess.Popen(
+        [sys.executable, program, build, kind, str(seed)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    )
+    try:
+        said, _ = process.communicate(timeout=ALL_TOLD + 30)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        said = process.communicate()[0] + f"\n{program} {kind} {seed} hangs"
+    return process.returncode, said
+
+
+@pytest.fixture(scope="module")
+def cases(request, build):
+    """The selected cases, under way; two at once where they cannot see each other."""
+    counts = Counter()
+    selected = [
+        (item.callspec.params["kind"], item.callspec.params["seed"])
+        for item in request.session.items
+        if getattr(item, "originalname", "") == "test_fault" and item.path == request.path
+    ]
+    pool = ThreadPoolExecutor(2 if unsharing() else 1)
+    futures = {case: pool.submit(run_case, build, *case) for case in selected}
+    yield futures, counts
+    pool.shutdown(cancel_futures=True)
+    kinds = ", ".join(f"{kind} {number}" for kind, number in counts.items())
+    with request.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
+        print(f"\nfault matrix: {counts.total()} cases ran: {kinds}")
+
+
+@pytest.mark.parametrize(("kind", "seed"), CASES)
+def test_fault(cases, kind, seed):
+    futures, counts = cases
+    status, said = futures[kind, seed].result()
+    if status == NOT_HERE:
+        pytest.skip(said.strip().splitlines()[-1])
+    counts[kind] += 1
+    assert status == 0, said
