@@ -94,9 +94,9 @@ Result play(pillion_session* session, int64_t cells, bool zero_copy) {
   std::vector<double> publish, copy, idle;
   for (int64_t r = 0; r < repetitions; ++r) {
     auto* values = static_cast<double*>(data);
-    std::fill(values, values + cells, static_cast<double>(r));
     std::fill(from.begin(), from.end(), static_cast<double>(r));
     copy.push_back(memcpy_seconds(to, from));
+    std::fill(values, values + cells, static_cast<double>(r));
     const auto begin = Clock::now();
     check(pillion_step(session, 1000 * r, 0));
     if (zero_copy) check(pillion_swap(session, "density", 0, &data));

@@ -26,42 +26,77 @@ std::array<int64_t, 4> packed_strides(const Box& box, int32_t components) {
 
 namespace {
 
-template <class T>
-void gather(const Array& array, const Box& box, T* to) {
-  const T* from = static_cast<const T*>(array.data);
+/// Puts pieces one behind the other.
+class Appender {
+ public:
+  explicit Appender(std::byte* to) : to_(to) {}
+  void put(const std::byte* from, size_t size) {
+    std::memcpy(to_, from, size);
+    to_ += size;
+  }
+
+ private:
+  std::byte* to_;
+};
+
+const std::byte* at(const Array& array, int64_t element) {
+  return static_cast<const std::byte*>(array.data) +
+         element * static_cast<int64_t>(size_of(array.type));
+}
+
+template <size_t size, class Sink>
+void put_values(const Array& array, const Box& box, Sink&& sink) {
   const auto& s = array.strides;
   for (int64_t k = 0; k < box.extent(2); ++k)
     for (int64_t j = 0; j < box.extent(1); ++j)
       for (int64_t i = 0; i < box.extent(0); ++i)
         for (int32_t c = 0; c < array.components; ++c)
-          *to++ = from[i * s[0] + j * s[1] + k * s[2] + c * s[3]];
+          sink.put(at(array, i * s[0] + j * s[1] + k * s[2] + c * s[3]), size);
+}
+
+template <class Sink>
+void put_rows(const Array& array, const Box& box, size_t row, Sink&& sink) {
+  const auto& s = array.strides;
+  for (int64_t k = 0; k < box.extent(2); ++k)
+    for (int64_t j = 0; j < box.extent(1); ++j) sink.put(at(array, j * s[1] + k * s[2]), row);
+}
+
+/// Rows along the first axis are contiguous more often than not.
+template <class Sink>
+void put_all(const Array& array, const Box& box, Sink&& sink) {
+  const auto packed = packed_strides(box, array.components);
+  const auto& s = array.strides;
+  const bool rows = s[0] == packed[0] && (array.components == 1 || s[3] == packed[3]);
+  const size_t element = size_of(array.type);
+  if (rows) put_rows(array, box, static_cast<size_t>(packed[1]) * element, sink);
+  else if (element == 4) put_values<4>(array, box, sink);
+  else put_values<8>(array, box, sink);
+}
+
+/// Whether the block lies in memory as it will in the copy; strides along axes of one cell say
+/// nothing.
+bool is_packed(const Array& array, const Box& box) {
+  const auto packed = packed_strides(box, array.components);
+  bool same = array.components == 1 || array.strides[3] == packed[3];
+  for (int axis = 0; axis < 3; ++axis)
+    same = same && (array.strides[static_cast<size_t>(axis)] == packed[static_cast<size_t>(axis)] ||
+                    (axis > 0 && box.extent(axis) == 1));
+  return same;
 }
 
 }  // namespace
 
-void pack(const Array& array, const Box& box, std::byte* to) {
-  const size_t element = size_of(array.type);
-  const auto packed = packed_strides(box, array.components);
-  const auto& s = array.strides;
-  const bool rows_packed = s[0] == packed[0] && (array.components == 1 || s[3] == packed[3]);
+void pack(const Array& array, const Box& box, std::byte* to, base::Copy how) {
   if (box.volume() == 0) return;
-  if (!rows_packed) {
-    if (element == 4) return gather(array, box, reinterpret_cast<int32_t*>(to));
-    return gather(array, box, reinterpret_cast<int64_t*>(to));
-  }
-  // Rows along the first axis are contiguous; whole planes or the whole block often are, too.
-  const bool planes = s[1] == packed[1] || box.extent(1) == 1;
-  const bool whole = planes && (s[2] == packed[2] || box.extent(2) == 1);
-  const int64_t row = packed[1] * static_cast<int64_t>(element);
   const auto* from = static_cast<const std::byte*>(array.data);
-  if (whole) {
-    std::memcpy(to, from, static_cast<size_t>(row * box.extent(1) * box.extent(2)));
-    return;
-  }
-  for (int64_t k = 0; k < box.extent(2); ++k)
-    for (int64_t j = 0; j < box.extent(1); ++j, to += row)
-      std::memcpy(to, from + (j * s[1] + k * s[2]) * static_cast<int64_t>(element),
-                  static_cast<size_t>(row));
+  const size_t size = size_of(array.type) * static_cast<size_t>(array.components) *
+                      static_cast<size_t>(box.volume());
+  const bool streaming = how == base::Copy::Streaming;
+  if (!is_packed(array, box)) {
+    if (streaming) put_all(array, box, base::Streamer(to));
+    else put_all(array, box, Appender(to));
+  } else if (streaming) base::stream(to, from, size);
+  else std::memcpy(to, from, size);
 }
 
 }  // namespace pillion::model

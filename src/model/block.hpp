@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/bytes.hpp"
+#include "base/copy.hpp"
 #include "model/catalogue.hpp"
 
 namespace pillion::model {
@@ -57,6 +58,6 @@ struct MeshBlocks {
 };
 
 /// Copies an array of a box into packed arrangement at `to`, which has room for it.
-void pack(const Array& array, const Box& box, std::byte* to);
+void pack(const Array& array, const Box& box, std::byte* to, base::Copy how = base::Copy::Plain);
 
 }  // namespace pillion::model

@@ -100,22 +100,24 @@ void SimulationSide::checkpoint(const std::filesystem::path& path) {
 }
 
 // Sidecars of another job write the report, for they know both sides; so they are told what this
-// one has to say. If there will be no room for that it goes without.
+// one has to say: all of it, or what fits where heads go, or nothing.
 void SimulationSide::send_end() {
   auto head = head_of(Kind::End, agenda_.last_step(), time_);
   for (size_t a = 0; a < chains_.size(); ++a)
     head.due.push_back(
         {static_cast<int32_t>(a), 0, agenda_.memory(a).skipped, run_.accounts[a].coarsened});
-  if (link_.node != nullptr) {
-    head.statement = state(run_, outcome());
+  for (const bool timeline : {true, false}) {
+    if (link_.node == nullptr) break;
+    head.statement = state(run_, outcome(), timeline);
     const transport::Encoder encoder(head, {});
-    if (std::byte* to = reserve_at_last(encoder.size())) {
-      encoder.encode(to);
-      link_.sender->commit(head.sequence);
-      return;
-    }
-    head.statement.clear();
+    std::byte* to =
+        timeline ? reserve_at_last(encoder.size()) : link_.sender->reserve_head(encoder.size());
+    if (to == nullptr) continue;
+    encoder.encode(to);
+    link_.sender->commit(head.sequence);
+    return;
   }
+  head.statement.clear();
   send_head(head);
 }
 

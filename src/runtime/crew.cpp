@@ -259,12 +259,14 @@ void Crew::keep() {
   keeping_took_ = std::max(kept_at_ - begin, 1e-6);
 }
 
-// Without a report the work is done nevertheless, and nobody who came again could do better.
+// If the disk does not take the report the work is done nevertheless, and nobody who came again
+// could do better.
 void Crew::write_report() {
   const Part part = is_guest() ? Part{"-" + guest_.name, side_->base()} : Part();
   try {
     write_report_together(run_, run_.side, {}, side_->statements(), part);
   } catch (const Error& e) {
+    if (e.code() != ErrorCode::File) throw;
     unreported_ = e;
   }
 }

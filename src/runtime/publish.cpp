@@ -190,7 +190,7 @@ void SimulationSide::send(Announcement& head, const Parcel& parcel,
   std::byte* to = reserve(encoder.size(), due, head.step);
   if (to == nullptr) return send_dropped(head, due);
   const Stopwatch watch;
-  encoder.encode(to);
+  encoder.encode(to, link_.node != nullptr ? base::Copy::Streaming : base::Copy::Plain);
   link_.sender->commit(head.sequence);
   allocations_.lend(head.sequence - 1);
   note_outstanding(head.sequence, due);

@@ -31,7 +31,7 @@ struct Statement {
 
 }  // namespace
 
-base::Bytes state(const Run& run, const Outcome& outcome) {
+base::Bytes state(const Run& run, const Outcome& outcome, bool timeline) {
   base::ByteWriter out;
   out.put(static_cast<int32_t>(run.is_sidecar()));
   out.put(static_cast<int64_t>(run.side.rank()));
@@ -41,7 +41,7 @@ base::Bytes state(const Run& run, const Outcome& outcome) {
   out.put(static_cast<int64_t>(run.sink.products().size()));
   for (const auto& p : run.sink.products())
     for (const auto* text : {&p.analysis, &p.stage, &p.path, &p.title}) out.put(*text);
-  const auto events = run.timeline.serialise();
+  const auto events = (timeline ? run.timeline : products::Timeline(0)).serialise();
   out.put(std::string(reinterpret_cast<const char*>(events.data()), events.size()));
   return out.take();
 }

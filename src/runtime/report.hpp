@@ -23,8 +23,9 @@ struct Outcome {
 constexpr const char* report_name = "report.json";
 constexpr const char* timeline_name = "timeline.json";
 
-/// What one rank has to say. On sidecars the outcome is not looked at.
-base::Bytes state(const Run& run, const Outcome& outcome);
+/// What one rank has to say, with or without its timeline. On sidecars the outcome is not looked
+/// at.
+base::Bytes state(const Run& run, const Outcome& outcome, bool timeline = true);
 
 /// The part of a run that a report is about: all of it, or what a guest has added.
 struct Part {

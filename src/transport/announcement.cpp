@@ -149,13 +149,13 @@ void Encoder::renew(const Announcement& head, const Lender* lender) {
   lay_out(lender);
 }
 
-void Encoder::encode(std::byte* to) const {
+void Encoder::encode(std::byte* to, base::Copy how) const {
   const auto length = static_cast<int64_t>(head_.size());
   std::memcpy(to, &length, sizeof length);
   std::memcpy(to + sizeof length, head_.data(), head_.size());
   std::byte* values = to + align(sizeof length + head_.size());
   for (const auto& part : parts_)
-    if (!part.is_lent) model::pack(*part.array, *part.box, values + part.offset);
+    if (!part.is_lent) model::pack(*part.array, *part.box, values + part.offset, how);
 }
 
 base::Bytes head_of(const Delivery& delivery) {

@@ -60,7 +60,7 @@ class Encoder {
   /// Bytes of values of one field, over all blocks.
   [[nodiscard]] const std::map<std::string, int64_t>& bytes_of_fields() const { return bytes_; }
   /// Writes the message to `to`, aligned to 64 bytes, which has room for size() bytes.
-  void encode(std::byte* to) const;
+  void encode(std::byte* to, base::Copy how = base::Copy::Plain) const;
 
  private:
   struct Part {

@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +27,19 @@ def check_simulation(case: Case):
     own = 2 * c.steps * c.milliseconds / 1000 + 8
     bound = own + (case.disturbances + 2) * c.deadline
     require(case.lasted <= bound, f"the simulation took {case.lasted:.1f} s, more than {bound:.1f}")
+    check_delay(case)
+
+
+def check_delay(case: Case):
+    """Only at its end may it wait for sidecars, for room to say so and then for them to finish.
+
+    With the policy `wait` a publication too may wait, for sidecars that are slow and not dead.
+    """
+    c = case.choices
+    delay = max(float(path.read_text()) for path in case.folder.glob("delay-*"))
+    bound = 2 * c.deadline + 2  # with time for work, on machines that do other things too
+    if c.policy != "wait":
+        require(delay <= bound, f"Pillion's calls took {delay:.2f} s, more than {bound:.1f}")
 
 
 def check_nothing_left(case: Case):
@@ -173,8 +187,9 @@ def check_report(case: Case, kind: str, series: dict[str, np.ndarray]):
     if kind == "simulation_killed":
         return check_published_is_finished(case, series)
     if kind == "disk_full" and not (case.folder / "out" / "report.json").exists():
-        log = (case.folder / "simulation.log").read_text()
-        return require("No space left" in log, "nobody says that there is no report")
+        logs = "".join(path.read_text(errors="replace") for path in case.folder.glob("*.log"))
+        told = re.search(r"cannot write .*/\.(timeline|report)\.json.*No space left", logs)
+        return require(told, "nobody says that there is no report")
     counted = report(case)
     check_counts(case, counted, series)
     if kind == "killed_ending" and counted["sidecars"]["ranks"] > 0:

@@ -137,6 +137,24 @@ void note_progress(int rank, int64_t step) {
   (void)!pwrite(file, &step, sizeof step, 0);
 }
 
+/// How long Pillion's calls have taken on this rank, for comparison with the bound that was set.
+class Delay {
+ public:
+  template <class Call>
+  pillion_status of(Call&& call) {
+    const double begin = MPI_Wtime();
+    const auto status = call();
+    seconds_ += MPI_Wtime() - begin;
+    return status;
+  }
+  void write(int rank) const {
+    if (PILLION_ENABLED != 0) std::ofstream("delay-" + std::to_string(rank)) << seconds_;
+  }
+
+ private:
+  double seconds_ = 0;
+};
+
 int stop(const char* call) {
   std::fprintf(stderr, "node_driver: %s: %s\n", call, pillion_error_message());
   return 1;
@@ -152,18 +170,21 @@ int main(int argc, char** argv) {
   {
     Simulation simulation(pillion_communicator(session), std::atoll(argv[2]));
     Shared shared(session, simulation, argc > 6 && std::string(argv[6]) == "allocate");
+    Delay delay;
     const int64_t steps = std::atoll(argv[3]);
     for (int64_t step = 0; step < steps; ++step) {
       simulation.advance();
       simulation.note_extremes();
       std::this_thread::sleep_for(std::chrono::milliseconds(std::atoi(argv[4])));
       shared.refresh();
-      if (pillion_step(session, step, 0.5 * static_cast<double>(step)) != PILLION_OK)
+      const double time = 0.5 * static_cast<double>(step);
+      if (delay.of([&] { return pillion_step(session, step, time); }) != PILLION_OK)
         return stop("step");
       note_progress(simulation.rank, step);
     }
     simulation.write_state(argv[5]);
-    if (pillion_close(session) != PILLION_OK) return stop("close");
+    if (delay.of([&] { return pillion_close(session); }) != PILLION_OK) return stop("close");
+    delay.write(simulation.rank);
   }
   return MPI_Finalize();
 }

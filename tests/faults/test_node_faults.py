@@ -49,14 +49,15 @@ def run_case(build: Path, kind: str, seed: int) -> tuple[int, str]:
 
 @pytest.fixture(scope="module")
 def cases(request, build):
-    """The selected cases, under way; two at once where they cannot see each other."""
+    """The selected cases, under way; several at once where they cannot see each other: most of the
+    time they wait."""
     counts = Counter()
     selected = [
         (item.callspec.params["kind"], item.callspec.params["seed"])
         for item in request.session.items
         if getattr(item, "originalname", "") == "test_fault" and item.path == request.path
     ]
-    pool = ThreadPoolExecutor(2 if unsharing() else 1)
+    pool = ThreadPoolExecutor((4 if ALL else 2) if unsharing() else 1)
     futures = {case: pool.submit(run_case, build, *case) for case in selected}
     yield futures, counts
     pool.shutdown(cancel_futures=True)

@@ -39,7 +39,7 @@ void eat(bool keep) {
   setrlimit(RLIMIT_AS, &limit);
   try {
     // Otherwise a compiler may leave the allocations out.
-    static char* volatile eaten;
+    [[maybe_unused]] static char* volatile eaten;
     for (;;) eaten = new char[1024];
   } catch (const std::bad_alloc&) {
     limit.rlim_cur = before;

@@ -6,6 +6,7 @@
 #include <numeric>
 
 using namespace pillion::model;
+using pillion::base::Copy;
 
 TEST_CASE("boxes overlap if they have a cell in common") {
   const Box a{{0, 0, 0}, {4, 4, 4}};
@@ -31,14 +32,16 @@ TEST_CASE("packing any arrangement gives components interleaved, first axis fast
     std::iota(memory.begin(), memory.end(), 0.0);
     const int32_t components = strides[3] == 0 ? 1 : 2;
     const Array array{memory.data(), ElementType::Float64, components, strides};
-    std::vector<double> packed(static_cast<size_t>(box.volume() * components), -1);
-    pack(array, box, reinterpret_cast<std::byte*>(packed.data()));
-    size_t at = 0;
-    for (int64_t k = 0; k < 2; ++k)
-      for (int64_t j = 0; j < 2; ++j)
-        for (int64_t i = 0; i < 3; ++i)
-          for (int32_t c = 0; c < components; ++c)
-            CHECK(packed[at++] == static_cast<double>(i * strides[0] + j * strides[1] +
-                                                      k * strides[2] + c * strides[3]));
+    for (const auto how : {Copy::Plain, Copy::Streaming}) {
+      std::vector<double> packed(static_cast<size_t>(box.volume() * components), -1);
+      pack(array, box, reinterpret_cast<std::byte*>(packed.data()), how);
+      size_t at = 0;
+      for (int64_t k = 0; k < 2; ++k)
+        for (int64_t j = 0; j < 2; ++j)
+          for (int64_t i = 0; i < 3; ++i)
+            for (int32_t c = 0; c < components; ++c)
+              CHECK(packed[at++] == static_cast<double>(i * strides[0] + j * strides[1] +
+                                                        k * strides[2] + c * strides[3]));
+    }
   }
 }
