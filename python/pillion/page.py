@@ -111,6 +111,11 @@ def warnings_section(warnings: Sequence[str]) -> str:
     return section(title, f"<ul>\n{items}\n</ul>", kind="warnings")
 
 
+def remarks_section(remarks: Sequence[str]) -> str:
+    """What is worth knowing, and no reason to worry."""
+    return "\n".join(f'<p class="note">{escape(text)}</p>' for text in remarks)
+
+
 def configuration_section(run: Run) -> str:
     text = escape(run.configuration.rstrip())
     return section("Configuration", f"<pre>{text}</pre>")

@@ -47,6 +47,7 @@ def make_report(folder: str | Path, to: str | Path | None = None) -> Made:
     sections = [
         page.summary_section(run),
         page.warnings_section([*run.warnings, *_failures(run), *problems]),
+        page.remarks_section(run.remarks),
         *results.sections(tables),
         costs.cost_section(run),
         timeline,

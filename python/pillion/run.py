@@ -85,6 +85,7 @@ class Run:
     analyses: list[Analysis]
     products: list[Product]
     warnings: list[str]
+    remarks: list[str]
     configuration: str
 
     @property
@@ -119,18 +120,25 @@ def read_guests(run: Run) -> tuple[list[Run], list[str]]:
 
 
 def with_guests(run: Run, guests: list[Run]) -> Run:
-    """The run with its guests' analyses, products and warnings.
+    """The run with its guests' analyses, products, warnings and remarks.
 
     What an analysis cost the simulation is in the run's report, what it did in that of its guest.
     """
     analyses = {analysis.name: analysis for analysis in run.analyses}
-    products, warnings = list(run.products), list(run.warnings)
+    products, warnings, remarks = list(run.products), list(run.warnings), list(run.remarks)
     for guest in guests:
         for there in guest.analyses:
             analyses[there.name] = _joined(analyses.get(there.name, there), there, guest, run)
         products += guest.products
         warnings += [text for text in guest.warnings if text not in warnings]
-    return replace(run, analyses=list(analyses.values()), products=products, warnings=warnings)
+        remarks += [text for text in guest.remarks if text not in remarks]
+    return replace(
+        run,
+        analyses=list(analyses.values()),
+        products=products,
+        warnings=warnings,
+        remarks=remarks,
+    )
 
 
 def _joined(here: Analysis, there: Analysis, guest: Run, run: Run) -> Analysis:
@@ -190,6 +198,7 @@ def _build(folder: Path, name: str, report: dict[str, Any]) -> Run:
         analyses=[_analysis(entry) for entry in report["analyses"]],
         products=products,
         warnings=[str(text) for text in report["warnings"]],
+        remarks=[str(text) for text in report["remarks"]],
         configuration=str(report["configuration"]),
     )
 

@@ -54,8 +54,18 @@ std::pair<int, int> share_of_lanes(int me, int helpers, int lanes) {
 
 namespace {
 
-/// The segments of the one run of that name that are on this node, as soon as somebody sees it.
-std::vector<Found> look_for(const comm::Communicator& sidecars, const std::string& name,
+/// Whether all nodes of a run have made their segments. [collective]
+bool is_complete(const comm::Communicator& sidecars, const comm::Communicator& neighbours,
+                 const std::vector<Found>& mine) {
+  const auto here = neighbours.rank() == 0 ? static_cast<int64_t>(mine.size()) : 0;
+  const int64_t nodes = mine.empty() ? 1 : mine.front().identity.nodes;
+  return sidecars.reduced(here, comm::Operation::Sum) >=
+         sidecars.reduced(nodes, comm::Operation::Max);
+}
+
+/// The segments of the one run of that name that are on this node, as soon as all are there.
+std::vector<Found> look_for(const comm::Communicator& sidecars,
+                            const comm::Communicator& neighbours, const std::string& name,
                             double patience) {
   const double begin = base::monotonic_seconds();
   std::vector<Found> all, mine;
@@ -65,7 +75,7 @@ std::vector<Found> look_for(const comm::Communicator& sidecars, const std::strin
     mine = matching(all, name);
     const double waited = sidecars.reduced(base::monotonic_seconds() - begin, comm::Operation::Max);
     seen = sidecars.reduced<int32_t>(mine.empty() ? 0 : 1, comm::Operation::Min);
-    if (seen != 0 || waited >= patience) break;
+    if ((is_complete(sidecars, neighbours, mine) && seen != 0) || waited >= patience) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
   comm::together(sidecars, [&] {
@@ -82,8 +92,8 @@ std::vector<Found> look_for(const comm::Communicator& sidecars, const std::strin
 }  // namespace
 
 Attachment attach_to(const comm::Communicator& sidecars, const std::string& name, double patience) {
-  const auto found = look_for(sidecars, name, patience);
   const auto neighbours = sidecars.split_by_node();
+  const auto found = look_for(sidecars, neighbours, name, patience);
   Attachment out;
   std::vector<transport::Source> all;
   comm::together(sidecars, [&] {

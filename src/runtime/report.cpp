@@ -25,6 +25,7 @@ struct Statement {
   std::vector<Account> accounts;
   std::vector<std::string> disabled;
   std::vector<std::string> warnings;
+  std::vector<std::string> remarks;
   std::vector<stagehost::Product> products;
   base::Bytes events;
 };
@@ -37,7 +38,7 @@ base::Bytes state(const Run& run, const Outcome& outcome, bool timeline) {
   out.put(static_cast<int64_t>(run.side.rank()));
   out.put(outcome);
   out.put(run.accounts);
-  for (const auto* texts : {&run.disabled, &run.warnings}) out.put(*texts);
+  for (const auto* texts : {&run.disabled, &run.warnings, &run.remarks}) out.put(*texts);
   out.put(static_cast<int64_t>(run.sink.products().size()));
   for (const auto& p : run.sink.products())
     for (const auto* text : {&p.analysis, &p.stage, &p.path, &p.title}) out.put(*text);
@@ -57,6 +58,7 @@ Statement read_statement(const base::Bytes& bytes) {
   s.accounts = in.get_vector<Account>();
   s.disabled = in.get_vector<std::string>();
   s.warnings = in.get_vector<std::string>();
+  s.remarks = in.get_vector<std::string>();
   for (auto n = in.get<int64_t>(); n > 0; --n) {
     auto& p = s.products.emplace_back();
     for (auto* text : {&p.analysis, &p.stage, &p.path, &p.title}) *text = in.get<std::string>();
@@ -177,7 +179,7 @@ std::string format_sidecars(const Run& run, const Statements& all) {
 }
 
 std::string format_report(const Run& run, const Statements& all) {
-  std::vector<std::string> analyses, products, warnings;
+  std::vector<std::string> analyses, products, warnings, remarks;
   for (size_t a = 0; a < run.configuration.analyses.size(); ++a)
     analyses.push_back(format_analysis(run, all, a));
   for (const auto& s : all) {
@@ -186,17 +188,19 @@ std::string format_report(const Run& run, const Statements& all) {
           "    {{\"analysis\": {}, \"stage\": {}, \"path\": {}, \"title\": {}}}",
           json_text(p.analysis), json_text(p.stage), json_text(p.path), json_text(p.title)));
     for (const auto& warning : s.warnings) warnings.push_back("    " + json_text(warning));
+    for (const auto& remark : s.remarks) remarks.push_back("    " + json_text(remark));
   }
   std::vector<std::string> parameters;
   for (const auto& [name, value] : run.configuration.parameters)
     parameters.push_back(json_text(name) + ": " + json_text(value));
   return fmt::format(
       "{{\n  \"pillion\": \"report 1\", \"version\": {},\n{},\n{},\n  \"analyses\": [\n{}\n  ],\n"
-      "  \"products\": [\n{}\n  ],\n  \"warnings\": [\n{}\n  ],\n  \"parameters\": {{{}}},\n  "
+      "  \"products\": [\n{}\n  ],\n  \"warnings\": [\n{}\n  ],\n  \"remarks\": [\n{}\n  ],\n  "
+      "\"parameters\": {{{}}},\n  "
       "\"configuration\": {}\n}}\n",
       json_text(PILLION_VERSION), format_run(run, all), format_sidecars(run, all),
       fmt::join(analyses, ",\n"), fmt::join(products, ",\n"), fmt::join(warnings, ",\n"),
-      fmt::join(parameters, ", "), json_text(run.configuration.text));
+      fmt::join(remarks, ",\n"), fmt::join(parameters, ", "), json_text(run.configuration.text));
 }
 
 /// What a simulation rank says of the analyses from `first` on.

@@ -19,7 +19,7 @@ void Run::warn(const std::string& message) {
 
 void Run::remark(const std::string& message) {
   if (side.rank() != 0) return;
-  warnings.push_back(message);
+  remarks.push_back(message);
   log.info("{}", message);
 }
 

@@ -29,6 +29,7 @@ struct Run {
   std::vector<Account> accounts;      ///< by analysis
   std::vector<std::string> disabled;  ///< why, by analysis; "" if it is not
   std::vector<std::string> warnings;
+  std::vector<std::string> remarks;
   double started = 0;  ///< calendar seconds
 
   [[nodiscard]] bool is_sidecar() const {

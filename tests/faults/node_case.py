@@ -258,6 +258,8 @@ class Case:
         """Sidecars leave by themselves."""
         for name, crew in self.crews.items():
             try:
+                if self.choices.mishap.get("how") == "stop":
+                    self.await_or_kill(crew)
                 crew.wait(LIMIT / 2)
             except subprocess.TimeoutExpired:
                 raise PromiseError(
@@ -268,6 +270,14 @@ class Case:
             if time.monotonic() > end:
                 raise PromiseError(f"processes are left over: {self.describe(self.processes())}")
             time.sleep(0.02)
+
+    def await_or_kill(self, crew: subprocess.Popen):
+        """Sidecars that a stage stops after the end of the simulation would never leave."""
+        end = time.monotonic() + LIMIT / 2
+        while crew.poll() is None and time.monotonic() < end:
+            if self.happened():
+                self.signal(self.attached("crew"), signal.SIGKILL)
+            time.sleep(0.05)
 
     @staticmethod
     def describe(pids: list[int]) -> str:

@@ -110,7 +110,7 @@ def assert_counts(table, blocks) -> None:
 
 def assert_report_names_the_guest(results, steps) -> None:
     report = json.loads((results / "report.json").read_text())
-    assert any("guest 'late' joined after step" in text for text in report["warnings"])
+    assert any("guest 'late' joined after step" in text for text in report["remarks"])
     own = json.loads((results / "report-late.json").read_text())
     (finer,) = (a for a in own["analyses"] if a["name"] == "finer")
     assert finer["publications"] == len(steps)

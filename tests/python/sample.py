@@ -135,6 +135,7 @@ class Sample:
     folder: Path
     products: list = field(default_factory=list)
     warnings: list = field(default_factory=list)
+    remarks: list = field(default_factory=list)
     analyses: list = field(default_factory=list)
 
     def product(self, *, per_step=False, **described) -> Path:
@@ -179,6 +180,7 @@ class Sample:
             "analyses": self.analyses,
             "products": self.products,
             "warnings": self.warnings,
+            "remarks": self.remarks,
             "configuration": CONFIGURATION,
         }
 
@@ -289,9 +291,11 @@ def add_guest(sample: Sample, name: str = "late", started: str = "2026-11-21T08:
     run_entry |= {"seconds": sample.analyses[0]["seconds"] | {"sidecar": {"mean": 0.0, "max": 0.0}}}
     run_entry["seconds"] |= {"synchronous_estimate": 0.01}
     sample.analyses.append(run_entry)
-    sample.warnings.append(f"guest '{name}' joined after step 500")
+    sample.warnings.append("one from the run")
+    sample.remarks.append(f"guest '{name}' joined after step 500")
     sample.write()
-    guest = Sample(sample.folder, warnings=[*sample.warnings, "one more from the guest"])
+    warnings = [*sample.warnings, "one more from the guest"]
+    guest = Sample(sample.folder, warnings=warnings, remarks=sample.remarks)
     guest.product(
         title="Hydrogen bonds",
         analysis="hydrogen",

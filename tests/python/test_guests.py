@@ -96,6 +96,7 @@ def test_a_guest(sample):
     assert "hydrogen: # <bonds>" in page.text
     assert "Hydrogen bonds" in page.text
     assert "2 warnings" in page.text, "what both reports say is told once"
+    assert page.text.count("joined after step 500") == 1
     assert [label.startswith("timeline") for label in page.labels].count(True) == 4
     ids = [a["id"] for _, a in page.tags if "id" in a]
     assert len(ids) == len(set(ids))
