@@ -135,6 +135,7 @@ def killed_attaching(case: Case):
     else:
         for attempt in range(case.dice.randint(1, 3)):
             case.attach(f"crew{attempt}")
+            case.harmed.add(f"crew{attempt}")
             case.pause(0.6 if c.crew == 1 else 1.0)
             case.signal(case.some(case.processes(crew=f"crew{attempt}")), KILL)
     case.disturbances += 1
