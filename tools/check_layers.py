@@ -17,6 +17,7 @@ LAYERS = {
     "node": {"base"},
     "products": {"base"},
     "layout": {"base", "model"},
+    "redistribution": {"base", "model", "comm", "layout"},
     "transport": {"base", "model", "comm", "node"},
     "stagehost": {"base", "model", "comm", "layout", "products"},
     "runtime": {"base", "model", "comm", "layout", "node", "products", "transport", "stagehost"},

@@ -40,6 +40,15 @@ bool Request::test() {
 
 void Request::wait() { check(MPI_Wait(&handle_, MPI_STATUS_IGNORE), "MPI_Wait"); }
 
+// An array of requests is an array of handles.
+size_t wait_any(std::span<Request> requests) {
+  int index = MPI_UNDEFINED;
+  check(MPI_Waitany(static_cast<int>(requests.size()), &requests.front().handle_, &index,
+                    MPI_STATUS_IGNORE),
+        "MPI_Waitany");
+  return static_cast<size_t>(index);
+}
+
 namespace {
 
 // Below this size plain bytes do, and no datatype need be made.

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copies a box of cells from one arrangement in memory to another, in runs as long as both allow.
+#pragma once
+
+#include "model/block.hpp"
+
+namespace pillion::layout {
+
+/// Where the cells of a box are: element (i, j, k), component c, of the box that begins at `lo` is
+/// at data[(i - lo[0]) * strides[0] + ... + c * strides[3]], in elements.
+template <class Byte>
+struct Arrangement {
+  Byte* data = nullptr;
+  std::array<int64_t, 3> lo{};
+  std::array<int64_t, 4> strides{};
+};
+
+using Source = Arrangement<const std::byte>;
+using Target = Arrangement<std::byte>;
+
+Source source_of(const model::Array& array, const model::Box& box);
+
+/// The region alone, components interleaved, first axis fastest.
+template <class Byte>
+Arrangement<Byte> packed_at(Byte* data, const model::Box& region, int32_t components) {
+  return {data, region.lo, model::packed_strides(region, components)};
+}
+
+/// Copies `region`, given where the target's cells are counted; those of the source are counted
+/// from `shift` before.
+void copy_region(const Target& to, const Source& from, const model::Box& region,
+                 const std::array<int64_t, 3>& shift, int32_t components, size_t element);
+
+}  // namespace pillion::layout

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Moves the fields of a mesh from the boxes that ranks have to boxes that they want: planned once,
+// carried out as often as the boxes stay the same, with one message for each pair of ranks.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "comm/message.hpp"
+#include "layout/copy_region.hpp"
+#include "layout/moves.hpp"
+
+namespace pillion::redistribution {
+
+/// One field: where it is, and where it shall be.
+struct Carried {
+  int32_t components = 1;
+  size_t element = 8;                  ///< bytes of a value
+  std::vector<layout::Source> from{};  ///< by box here
+  std::vector<layout::Target> to{};    ///< by box wanted here
+};
+
+class Redistribution {
+ public:
+  /// Rank r of the tiling is rank owners[r] of the communicator, which must stay. No box may
+  /// overlap another. [collective]
+  Redistribution(const comm::Communicator& ranks, std::vector<layout::Box> here,
+                 const layout::Wanted& wanted, const std::vector<int>& owners);
+
+  /// What this rank gets, ghost cells included.
+  [[nodiscard]] const std::vector<layout::Box>& boxes() const { return boxes_; }
+  /// What this rank has.
+  [[nodiscard]] const std::vector<layout::Box>& here() const { return here_; }
+  /// Cells that this rank sends to others, gets from others, and keeps.
+  [[nodiscard]] int64_t cells_sent() const;
+  [[nodiscard]] int64_t cells_received() const;
+  [[nodiscard]] int64_t cells_kept() const { return kept_.cells; }
+  [[nodiscard]] size_t messages_sent() const { return sent_.size(); }
+
+  /// Moves fields; all ranks give the same ones in the same order. [collective]
+  void carry(std::span<const Carried> fields);
+
+ private:
+  /// Memory that is not cleared and only grows.
+  class Memory {
+   public:
+    std::byte* of(size_t size);
+
+   private:
+    std::unique_ptr<std::byte[]> bytes_;
+    size_t capacity_ = 0;
+  };
+  void tell(const std::vector<layout::Moves>& out);
+
+  const comm::Communicator& ranks_;
+  std::vector<layout::Box> here_, boxes_;
+  std::vector<layout::Moves> sent_, received_;  ///< `rank` is that of the communicator
+  layout::Moves kept_;
+  Memory sending_, receiving_;
+};
+
+}  // namespace pillion::redistribution

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Any region from any arrangement to any other, against loops over cells.
+#include "layout/copy_region.hpp"
+
+#include <doctest/doctest.h>
+
+#include <numeric>
+
+#include "random_boxes.hpp"
+
+using namespace pillion::layout;
+using pillion::model::Box;
+using random_boxes::below;
+using random_boxes::Random;
+
+namespace {
+
+/// Strides of a box whose axes and components lie in memory in any order, with gaps.
+std::array<int64_t, 4> some_strides(const Box& box, int32_t components, Random& random,
+                                    int64_t& size) {
+  std::array<size_t, 4> order{0, 1, 2, 3};
+  if (below(random, 3) != 0) std::shuffle(order.begin(), order.end(), random);
+  else order = {3, 0, 1, 2};
+  std::array<int64_t, 4> strides{};
+  size = 1;
+  for (const size_t d : order) {
+    strides[d] = size;
+    size *= (d == 3 ? components : box.extent(static_cast<int>(d))) + below(random, 3) / 2;
+  }
+  return strides;
+}
+
+template <class T>
+void check_copies(Random& random) {
+  const Box from = random_boxes::domain(random, 7);
+  const auto components = static_cast<int32_t>(1 + below(random, 3));
+  Box region;
+  std::array<int64_t, 3> shift{};
+  for (size_t d = 0; d < 3; ++d) {
+    shift[d] = below(random, 9) - 4;
+    region.lo[d] = from.lo[d] + below(random, from.hi[d] - from.lo[d]);
+    region.hi[d] = region.lo[d] + 1 + below(random, from.hi[d] - region.lo[d]);
+    region.lo[d] += shift[d], region.hi[d] += shift[d];
+  }
+  Box to = region;
+  for (size_t d = 0; d < 3; ++d) to.lo[d] -= below(random, 3), to.hi[d] += below(random, 3);
+  int64_t from_size = 0, to_size = 0;
+  const auto a = some_strides(from, components, random, from_size);
+  const auto b = some_strides(to, components, random, to_size);
+  std::vector<T> source(static_cast<size_t>(from_size)), target(static_cast<size_t>(to_size), -1);
+  std::iota(source.begin(), source.end(), T{1});
+  auto expected = target;
+  for (int64_t k = region.lo[2]; k < region.hi[2]; ++k)
+    for (int64_t j = region.lo[1]; j < region.hi[1]; ++j)
+      for (int64_t i = region.lo[0]; i < region.hi[0]; ++i)
+        for (int32_t c = 0; c < components; ++c)
+          expected[static_cast<size_t>((i - to.lo[0]) * b[0] + (j - to.lo[1]) * b[1] +
+                                       (k - to.lo[2]) * b[2] + c * b[3])] =
+              source[static_cast<size_t>((i - shift[0] - from.lo[0]) * a[0] +
+                                         (j - shift[1] - from.lo[1]) * a[1] +
+                                         (k - shift[2] - from.lo[2]) * a[2] + c * a[3])];
+  copy_region({reinterpret_cast<std::byte*>(target.data()), to.lo, b},
+              {reinterpret_cast<const std::byte*>(source.data()), from.lo, a}, region, shift,
+              components, sizeof(T));
+  REQUIRE(target == expected);
+}
+
+}  // namespace
+
+TEST_CASE("a region is copied whole, and nothing else is touched") {
+  Random random(3);
+  for (int round = 0; round < 1500; ++round) {
+    check_copies<double>(random);
+    check_copies<int32_t>(random);
+  }
+}
