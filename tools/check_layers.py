@@ -20,7 +20,17 @@ LAYERS = {
     "redistribution": {"base", "model", "comm", "layout"},
     "transport": {"base", "model", "comm", "node"},
     "stagehost": {"base", "model", "comm", "layout", "products"},
-    "runtime": {"base", "model", "comm", "layout", "node", "products", "transport", "stagehost"},
+    "runtime": {
+        "base",
+        "model",
+        "comm",
+        "layout",
+        "node",
+        "products",
+        "redistribution",
+        "transport",
+        "stagehost",
+    },
     "capi": {"base", "comm", "runtime", "stagehost"},
 }
 MPI_LAYERS = {"comm"}
