@@ -161,7 +161,9 @@ struct Shares {
 
 Shares measure(const Sides& sides, const Case& c) {
   const layout::Wanted wanted{Tiling::blocks(c.domain, 3, sides.targets), {0, 0, 0}, {}};
-  Redistribution plan(sides.world, boxes_here(sides, c.domain, c.side), wanted, sides.owners());
+  const redistribution::Neighbours neighbours(sides.world);
+  Redistribution plan(sides.world, boxes_here(sides, c.domain, c.side), wanted, sides.owners(),
+                      &neighbours);
   Field field(plan, c.components);
   const auto pieces = all_pieces(sides, c, wanted);
   Contiguous contiguous(sides, pieces, c.components);

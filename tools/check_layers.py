@@ -17,9 +17,9 @@ LAYERS = {
     "node": {"base"},
     "products": {"base"},
     "layout": {"base", "model"},
-    "redistribution": {"base", "model", "comm", "layout"},
+    "redistribution": {"base", "model", "comm", "layout", "node"},
     "transport": {"base", "model", "comm", "node"},
-    "stagehost": {"base", "model", "comm", "layout", "products"},
+    "stagehost": {"base", "model", "comm", "layout", "products", "redistribution"},
     "runtime": {
         "base",
         "model",

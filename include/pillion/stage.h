@@ -28,11 +28,18 @@ typedef struct pillion_setup pillion_setup; /* a stage being created */
 typedef struct pillion_work pillion_work;   /* a publication being worked on */
 typedef struct pillion_state pillion_state; /* what a stage remembers, being saved or restored */
 
-/** Which rank holds what. */
+/** Which rank holds what. The last four are for uniform meshes. They may be grown by ghost cells;
+ * without these, each cell of the mesh is in one block of one peer, and a peer may have no block if
+ * there are few cells. The arrays of their blocks are contiguous, components interleaved, first
+ * axis fastest. */
 enum {
   PILLION_LAYOUT_AS_SHARED = 1, /**< blocks as the simulation shares them */
   PILLION_LAYOUT_BY_KEY = 2,    /**< a particle is always at the owner of its key, sorted by key */
-  PILLION_LAYOUT_SPATIAL = 3    /**< by place, with copies of all that lies within `halo` */
+  PILLION_LAYOUT_SPATIAL = 3,   /**< by place, with copies of all that lies within `halo` */
+  PILLION_LAYOUT_BLOCKS = 4,    /**< one block per peer, as near to cubes as can be */
+  PILLION_LAYOUT_SLABS = 5,     /**< one per peer, cut along `axis` alone */
+  PILLION_LAYOUT_PENCILS = 6,   /**< one per peer, whole along `axis`, cut along the others */
+  PILLION_LAYOUT_POWERS_OF_TWO = 7 /**< any number per peer; see `sides` */
 };
 
 /** Kinds of configuration value. */
@@ -81,6 +88,13 @@ typedef struct pillion_input_request {
   const int64_t* select_values; /**< values of `select` that are wanted */
   int32_t select_count;
   int32_t reserved;
+
+  /* read for the layouts from BLOCKS on, and not for those that older plug-ins know */
+  int32_t axis;      /**< SLABS, PENCILS: 0 to 2 */
+  int32_t sides[3];  /**< POWERS_OF_TWO: 2^sides[d] cells along axis d, fewer at its upper end */
+  int64_t ghosts[3]; /**< cells that are added on both sides, per axis: where the mesh is periodic,
+                      * copies of those at its other end, however many; where it is not, as many as
+                      * there are. `sides` and `ghosts` of axes that the mesh lacks mean nothing. */
 } pillion_input_request;
 
 /** Values of one field in one block. Element (i, j, k) of component c is at
@@ -94,15 +108,26 @@ typedef struct pillion_array {
 
 /** The part of an input that this rank holds in one piece. Of particles, the first `owned` of
  * `count` are this rank's, the rest are copies of others' (halo), shifted to their nearest image.
- * Of a coarse publication, `lo` and `hi` are in coarse indices: see `coarsening`. */
+ * With ghost cells, `lo` and `hi` are those of all cells, so that they may be below 0 or above the
+ * mesh where it is periodic; cell i is then cell i modulo the mesh's cells. `inner_lo` and
+ * `inner_hi` are the block without them: what this rank has to work on, each cell once among all
+ * peers. `count` is the number of all cells, `owned` that of the inner ones.
+ * Of a coarse publication all indices are coarse, see `coarsening`: layouts divide the coarse mesh,
+ * sides and ghosts are counted in its cells, and an axis that the factor does not divide is not
+ * periodic there. */
 typedef struct pillion_block {
   int64_t lo[3];
   int64_t hi[3];
   int64_t count;
   int64_t owned;
-  int32_t number; /**< as shared */
+  int32_t number; /**< as shared; in layouts from BLOCKS on, among the boxes of this peer */
   int32_t array_count;
   const pillion_array* arrays;
+
+  /* hosts that do not know the layouts from BLOCKS on end before this line: read it of inputs in
+   * these layouts only */
+  int64_t inner_lo[3];
+  int64_t inner_hi[3];
 } pillion_block;
 
 /** A column of a table: exactly one of the two pointers is set. */

@@ -10,6 +10,7 @@ namespace {
 constexpr int32_t goes_on = 1;
 constexpr int32_t ended = 2;
 constexpr int32_t failed = 4;
+constexpr int32_t marked = 8;
 
 int32_t meet(const Communicator& comm, int32_t mark) {
   check(MPI_Allreduce(MPI_IN_PLACE, &mark, 1, MPI_INT32_T, MPI_BOR, comm.handle()),
@@ -56,14 +57,17 @@ void together(const Communicator& comm, const std::function<void()>& work) {
   if (const auto failure = share(comm, caught(work))) throw *failure;
 }
 
-void Fence::before_collective() {
-  const int32_t marks = peer_failed_ ? failed : meet(*comm_, goes_on);
+void Fence::before_collective() { (void)any_before_collective(false); }
+
+bool Fence::any_before_collective(bool mine) {
+  const int32_t marks = peer_failed_ ? failed : meet(*comm_, mine ? goes_on | marked : goes_on);
   peer_failed_ = (marks & failed) != 0;
   if (peer_failed_) base::fail(ErrorCode::Stage, "a peer has failed");
   if ((marks & ended) != 0)
     base::fail(ErrorCode::Stage,
                "the ranks of a stage did not make the same calls: some had finished when others "
                "came to a reduction or a table");
+  return (marks & marked) != 0;
 }
 
 // Whoever sees a failure goes straight to sharing it. A rank that has ended while others go on

@@ -23,6 +23,8 @@ class Fence {
 
   /// Call before each collective. Throws if a peer has failed or has already ended. [collective]
   void before_collective();
+  /// The same, and whether any rank came with `mine`: agreement at no further cost. [collective]
+  [[nodiscard]] bool any_before_collective(bool mine);
 
   /// Runs `work`, whose collectives are all fenced, and ends it on every rank together. Returns the
   /// failure of the lowest rank that failed, the same everywhere, or nothing. [collective]

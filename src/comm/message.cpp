@@ -41,11 +41,12 @@ bool Request::test() {
 void Request::wait() { check(MPI_Wait(&handle_, MPI_STATUS_IGNORE), "MPI_Wait"); }
 
 // An array of requests is an array of handles.
-size_t wait_any(std::span<Request> requests) {
-  int index = MPI_UNDEFINED;
-  check(MPI_Waitany(static_cast<int>(requests.size()), &requests.front().handle_, &index,
+std::optional<size_t> test_any(std::span<Request> requests) {
+  int index = MPI_UNDEFINED, found = 0;
+  check(MPI_Testany(static_cast<int>(requests.size()), &requests.front().handle_, &index, &found,
                     MPI_STATUS_IGNORE),
-        "MPI_Waitany");
+        "MPI_Testany");
+  if (found == 0 || index == MPI_UNDEFINED) return {};
   return static_cast<size_t>(index);
 }
 

@@ -35,15 +35,15 @@ class Request {
   ~Request() = default;
   [[nodiscard]] bool test();
   void wait();
-  friend size_t wait_any(std::span<Request> requests);
+  friend std::optional<size_t> test_any(std::span<Request> requests);
 
  private:
   MPI_Request handle_ = MPI_REQUEST_NULL;
 };
 
 static_assert(sizeof(Request) == sizeof(MPI_Request));
-/// Waits for one of several that are under way, and says which. Those that are done are left out.
-size_t wait_any(std::span<Request> requests);
+/// One of several that is done now, if any is. It is not found again.
+std::optional<size_t> test_any(std::span<Request> requests);
 
 [[nodiscard]] Request send(const Communicator& comm, const void* data, size_t size, int to,
                            int tag);

@@ -4,6 +4,7 @@
 
 #include <pillion/stage.h>
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -13,8 +14,15 @@ namespace pillion::layout {
 enum class Kind : int32_t {
   AsShared = PILLION_LAYOUT_AS_SHARED,
   ByKey = PILLION_LAYOUT_BY_KEY,
-  Spatial = PILLION_LAYOUT_SPATIAL
+  Spatial = PILLION_LAYOUT_SPATIAL,
+  Blocks = PILLION_LAYOUT_BLOCKS,
+  Slabs = PILLION_LAYOUT_SLABS,
+  Pencils = PILLION_LAYOUT_PENCILS,
+  PowersOfTwo = PILLION_LAYOUT_POWERS_OF_TWO
 };
+
+/// Whether it is a division of a uniform mesh other than as shared.
+constexpr bool is_division(Kind kind) { return kind >= Kind::Blocks; }
 
 struct Request {
   std::vector<std::string> fields;  ///< all on one mesh
@@ -24,6 +32,9 @@ struct Request {
   double halo = 0;       ///< Spatial: distance in the mesh's units
   std::string select;    ///< integer field, or ""
   std::vector<int64_t> select_values;
+  int axis = 0;                     ///< Slabs, Pencils
+  std::array<int, 3> sides{};       ///< PowersOfTwo
+  std::array<int64_t, 3> ghosts{};  ///< divisions: cells added on both sides
   friend bool operator==(const Request&, const Request&) = default;
 
   /// Every field whose values are needed to fulfil the request.

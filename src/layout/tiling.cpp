@@ -11,9 +11,10 @@ namespace {
 int64_t ceiling(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// Parts per axis whose product is `ranks`, with the least surface for their volume; axes that may
-/// not be cut have one. No axis gets more parts than cells if that can be.
+/// not be cut have one. No axis gets more parts than cells if that can be. One part if nothing may
+/// be cut.
 Index3 parts_of(const Box& domain, const std::array<bool, 3>& may_be_cut, int ranks) {
-  Index3 best{};
+  Index3 best{1, 1, 1};
   double least = std::numeric_limits<double>::infinity();
   const auto consider = [&](const Index3& parts) {
     double surface = 0;

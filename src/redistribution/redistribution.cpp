@@ -4,6 +4,7 @@
 #include "redistribution/redistribution.hpp"
 
 #include <algorithm>
+#include <thread>
 
 #include "comm/sparse.hpp"
 
@@ -24,32 +25,30 @@ size_t bytes_per_cell(std::span<const Carried> fields) {
   return bytes;
 }
 
-/// The parts of a message, one behind the other: for each move all fields.
-template <class Deed>
-void each_part(const Moves& moves, std::span<const Carried> fields, std::byte* at, Deed&& deed) {
-  for (const auto& move : moves.moves)
-    for (const auto& field : fields) {
-      deed(move, field, at);
-      at += field.element * static_cast<size_t>(field.components) *
-            static_cast<size_t>(move.region.volume());
-    }
+size_t bytes_of(const Move& move, const Carried& field) {
+  return field.element * static_cast<size_t>(field.components) *
+         static_cast<size_t>(move.region.volume());
 }
 
-void pack(const Moves& moves, std::span<const Carried> fields, std::byte* to) {
-  each_part(moves, fields, to, [](const Move& move, const Carried& field, std::byte* at) {
-    layout::copy_region(layout::packed_at(at, move.region, field.components),
+/// Packs all fields of a move; returns where the next one goes.
+std::byte* pack(const Move& move, std::span<const Carried> fields, std::byte* to) {
+  for (const auto& field : fields) {
+    layout::copy_region(layout::packed_at(to, move.region, field.components),
                         field.from[static_cast<size_t>(move.from)], move.region, move.shift,
                         field.components, field.element);
-  });
+    to += bytes_of(move, field);
+  }
+  return to;
 }
 
-void unpack(const Moves& moves, std::span<const Carried> fields, std::byte* from) {
-  each_part(moves, fields, from, [](const Move& move, const Carried& field, std::byte* at) {
-    layout::copy_region(
-        field.to[static_cast<size_t>(move.to)],
-        layout::packed_at(static_cast<const std::byte*>(at), move.region, field.components),
-        move.region, {0, 0, 0}, field.components, field.element);
-  });
+const std::byte* unpack(const Move& move, std::span<const Carried> fields, const std::byte* from) {
+  for (const auto& field : fields) {
+    layout::copy_region(field.to[static_cast<size_t>(move.to)],
+                        layout::packed_at(from, move.region, field.components), move.region,
+                        {0, 0, 0}, field.components, field.element);
+    from += bytes_of(move, field);
+  }
+  return from;
 }
 
 void copy(const Moves& moves, std::span<const Carried> fields) {
@@ -66,10 +65,25 @@ int64_t cells_of(const std::vector<Moves>& all) {
   return cells;
 }
 
-/// Waits for all, and calls deed(i) for each as soon as it is there.
-template <class Deed>
-void each_arrived(std::vector<comm::Request>& requests, Deed&& deed) {
-  for (size_t n = 0; n < requests.size(); ++n) deed(comm::wait_any(requests));
+/// Large regions in pieces, so that whoever receives them can begin before all is there.
+std::vector<Moves> in_pieces(std::vector<Moves> all) {
+  constexpr int64_t most_cells = 1 << 14;
+  for (auto& moves : all) {
+    std::vector<Move> pieces;
+    for (auto& move : moves.moves) {
+      const int axis = move.region.extent(2) > 1 ? 2 : 1;
+      const int64_t layer = move.region.volume() / move.region.extent(axis);
+      const int64_t step = std::max<int64_t>(most_cells / layer, 1);
+      const auto d = static_cast<size_t>(axis);
+      for (int64_t lo = move.region.lo[d]; lo < move.region.hi[d]; lo += step) {
+        pieces.push_back(move);
+        pieces.back().region.lo[d] = lo;
+        pieces.back().region.hi[d] = std::min(lo + step, move.region.hi[d]);
+      }
+    }
+    moves.moves = std::move(pieces);
+  }
+  return all;
 }
 
 }  // namespace
@@ -83,13 +97,14 @@ std::byte* Redistribution::Memory::of(size_t size) {
 }
 
 Redistribution::Redistribution(const comm::Communicator& ranks, std::vector<Box> here,
-                               const layout::Wanted& wanted, const std::vector<int>& owners)
-    : ranks_(ranks), here_(std::move(here)) {
+                               const layout::Wanted& wanted, const std::vector<int>& owners,
+                               const Neighbours* neighbours)
+    : ranks_(ranks), neighbours_(neighbours), here_(std::move(here)) {
   const auto mine = std::find(owners.begin(), owners.end(), ranks.rank());
   if (mine != owners.end())
     for (const auto& place : wanted.tiling.places_of(static_cast<int>(mine - owners.begin())))
       boxes_.push_back(wanted.grown(place.box));
-  for (auto& moves : layout::plan_moves(here_, wanted)) {
+  for (auto& moves : in_pieces(layout::plan_moves(here_, wanted))) {
     moves.rank = owners[static_cast<size_t>(moves.rank)];
     if (moves.rank == ranks.rank()) kept_ = std::move(moves);
     else sent_.push_back(std::move(moves));
@@ -124,15 +139,64 @@ void Redistribution::tell(const std::vector<Moves>& out) {
 int64_t Redistribution::cells_sent() const { return cells_of(sent_); }
 int64_t Redistribution::cells_received() const { return cells_of(received_); }
 
+std::optional<int> Redistribution::place_of(const Moves& moves) const {
+  return path_ ? neighbours_->find(moves.rank) : std::optional<int>();
+}
+
+void Redistribution::make_path(size_t per_cell) {
+  if (neighbours_ == nullptr || !neighbours_->any() || per_cell <= path_per_cell_) return;
+  std::map<int, size_t> sizes;
+  for (const auto& moves : sent_)
+    if (const auto place = neighbours_->find(moves.rank))
+      sizes[*place] = static_cast<size_t>(moves.cells) * per_cell;
+  path_ = NodePath::make(*neighbours_, sizes);
+  path_per_cell_ = per_cell;
+}
+
+void Redistribution::hand_over(int place, const Moves& moves,
+                               std::span<const Carried> fields) const {
+  constexpr std::ptrdiff_t portion = std::ptrdiff_t{128} << 10;
+  std::byte* at = path_->begin_writing(place);
+  std::byte* told = at;
+  for (const auto& move : moves.moves) {
+    at = pack(move, fields, at);
+    if (at - told < portion) continue;
+    path_->wrote(place, static_cast<size_t>(at - told));
+    told = at;
+  }
+  path_->wrote(place, static_cast<size_t>(at - told));
+}
+
+bool Redistribution::take(Coming& coming, std::span<const Carried> fields) const {
+  const size_t there = path_->unread(coming.place);
+  size_t done = 0;
+  while (coming.next < coming.moves->moves.size()) {
+    const Move& move = coming.moves->moves[coming.next];
+    const size_t bytes = static_cast<size_t>(move.region.volume()) * bytes_per_cell(fields);
+    if (done + bytes > there) break;
+    coming.at = unpack(move, fields, coming.at);
+    done += bytes;
+    ++coming.next;
+  }
+  if (done > 0) path_->did_read(coming.place, done);
+  return done > 0;
+}
+
 void Redistribution::carry(std::span<const Carried> fields) {
   const size_t per_cell = bytes_per_cell(fields);
+  make_path(per_cell);
   const auto size_of = [&](const Moves& m) { return static_cast<size_t>(m.cells) * per_cell; };
-  std::vector<std::byte*> places;
+  std::vector<std::pair<const Moves*, std::byte*>> posted;
   std::vector<comm::Request> coming, going;
+  std::vector<Coming> handed;
   std::byte* at = receiving_.of(static_cast<size_t>(cells_received()) * per_cell);
   for (const auto& moves : received_) {
+    if (const auto place = place_of(moves)) {
+      handed.push_back({*place, &moves, 0, path_->begin_reading(*place)});
+      continue;
+    }
     coming.push_back(comm::receive(ranks_, at, size_of(moves), moves.rank, values_tag));
-    places.push_back(at);
+    posted.emplace_back(&moves, at);
     at += size_of(moves);
   }
   // Each rank begins with another, so that they do not all write to the same one.
@@ -142,12 +206,29 @@ void Redistribution::carry(std::span<const Carried> fields) {
   const auto first = static_cast<size_t>(next - sent_.begin());
   for (size_t n = 0; n < sent_.size(); ++n) {
     const auto& moves = sent_[(first + n) % sent_.size()];
-    pack(moves, fields, at);
-    going.push_back(comm::send(ranks_, at, size_of(moves), moves.rank, values_tag));
-    at += size_of(moves);
+    if (const auto place = place_of(moves)) {
+      hand_over(*place, moves, fields);
+      continue;
+    }
+    std::byte* const begin = at;
+    for (const auto& move : moves.moves) at = pack(move, fields, at);
+    going.push_back(comm::send(ranks_, begin, size_of(moves), moves.rank, values_tag));
   }
   copy(kept_, fields);
-  each_arrived(coming, [&](size_t i) { unpack(received_[i], fields, places[i]); });
+  size_t open = coming.size();
+  while (open > 0 || !handed.empty()) {
+    bool progress = false;
+    for (auto& from : handed) progress = take(from, fields) || progress;
+    std::erase_if(handed, [](const Coming& c) { return c.next == c.moves->moves.size(); });
+    if (open > 0)
+      if (const auto i = comm::test_any(coming)) {
+        const std::byte* from = posted[*i].second;
+        for (const auto& move : posted[*i].first->moves) from = unpack(move, fields, from);
+        --open;
+        progress = true;
+      }
+    if (!progress) std::this_thread::yield();
+  }
   for (auto& request : going) request.wait();
 }
 

@@ -9,6 +9,7 @@
 #include "comm/message.hpp"
 #include "layout/copy_region.hpp"
 #include "layout/moves.hpp"
+#include "redistribution/node_path.hpp"
 
 namespace pillion::redistribution {
 
@@ -23,9 +24,11 @@ struct Carried {
 class Redistribution {
  public:
   /// Rank r of the tiling is rank owners[r] of the communicator, which must stay. No box may
-  /// overlap another. [collective]
+  /// overlap another. Ranks of a node use its memory if `neighbours` are given, on all of them, and
+  /// stay. [collective]
   Redistribution(const comm::Communicator& ranks, std::vector<layout::Box> here,
-                 const layout::Wanted& wanted, const std::vector<int>& owners);
+                 const layout::Wanted& wanted, const std::vector<int>& owners,
+                 const Neighbours* neighbours = nullptr);
 
   /// What this rank gets, ghost cells included.
   [[nodiscard]] const std::vector<layout::Box>& boxes() const { return boxes_; }
@@ -50,13 +53,30 @@ class Redistribution {
     std::unique_ptr<std::byte[]> bytes_;
     size_t capacity_ = 0;
   };
+  /// What comes from a neighbour, and how far it has been unpacked.
+  struct Coming {
+    int place;
+    const layout::Moves* moves;
+    size_t next = 0;
+    const std::byte* at = nullptr;
+  };
   void tell(const std::vector<layout::Moves>& out);
+  /// Makes memory for fields of so many bytes per cell, unless there is enough.
+  void make_path(size_t per_cell);
+  /// Its rank on the node, if values go to it through the node's memory.
+  [[nodiscard]] std::optional<int> place_of(const layout::Moves& moves) const;
+  void hand_over(int place, const layout::Moves& moves, std::span<const Carried> fields) const;
+  /// Unpacks what is there; whether anything was.
+  bool take(Coming& coming, std::span<const Carried> fields) const;
 
   const comm::Communicator& ranks_;
+  const Neighbours* neighbours_;
   std::vector<layout::Box> here_, boxes_;
   std::vector<layout::Moves> sent_, received_;  ///< `rank` is that of the communicator
   layout::Moves kept_;
   Memory sending_, receiving_;
+  std::optional<NodePath> path_;
+  size_t path_per_cell_ = 0;  ///< bytes for which it was made
 };
 
 }  // namespace pillion::redistribution

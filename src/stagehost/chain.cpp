@@ -32,13 +32,15 @@ StageInstance::StageInstance(const model::StageSpec& spec, model::Catalogue& cat
   setup_->parameters = complete_parameters(spec, plugin_.table());
   setup_->catalogue = &catalogue;
   check(plugin_.table().create(&host_table(), setup_.get(), &stage_));
+  carriages_.resize(setup_->inputs.size());
 }
 
 StageInstance::StageInstance(StageInstance&& other) noexcept
     : name_(std::move(other.name_)),
       plugin_(std::move(other.plugin_)),
       setup_(std::move(other.setup_)),
-      stage_(std::exchange(other.stage_, nullptr)) {}
+      stage_(std::exchange(other.stage_, nullptr)),
+      carriages_(std::move(other.carriages_)) {}
 
 StageInstance::~StageInstance() {
   if (stage_ != nullptr) plugin_.table().destroy(stage_);
@@ -46,8 +48,8 @@ StageInstance::~StageInstance() {
 
 void StageInstance::run(Publication& publication, const Circumstances& circumstances) {
   pillion_work work{setup_.get(), &publication, &circumstances, {}};
-  for (const auto& request : setup_->inputs)
-    work.inputs.push_back(bring(request, publication, circumstances));
+  for (size_t i = 0; i < setup_->inputs.size(); ++i)
+    work.inputs.push_back(bring(setup_->inputs[i], publication, circumstances, carriages_[i]));
   check(plugin_.table().run(stage_, &work));
   check_outputs(*setup_, publication, *circumstances.catalogue);
 }

@@ -37,6 +37,7 @@ class StageInstance {
   Plugin plugin_;
   std::unique_ptr<pillion_setup> setup_;
   void* stage_ = nullptr;
+  std::vector<Carriage> carriages_;  ///< by input
 };
 
 class Chain {

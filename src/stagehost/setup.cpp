@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/text.hpp"
+#include "layout/division.hpp"
 
 namespace pillion::stagehost {
 
@@ -80,6 +81,17 @@ void check_position(const pillion_setup& setup, const Request& request) {
     setup.parameters.fail(fmt::format("a halo cannot be {} wide", request.halo));
 }
 
+void check_division(const pillion_setup& setup, const Request& request, const std::string& name) {
+  const Value& place = place_of(setup, request.fields.front());
+  const auto& mesh = setup.catalogue->mesh(name);
+  if (mesh.kind != model::MeshKind::Uniform)
+    place.fail(fmt::format("this stage needs a uniform mesh, and field '{}' is on particles '{}'",
+                           request.fields.front(), name));
+  if (!request.select.empty()) setup.parameters.fail("cells of a mesh cannot be selected from");
+  const std::string fault = layout::fault_of(request, mesh);
+  if (!fault.empty()) place.fail(fault);
+}
+
 void check_request(const pillion_setup& setup, const Request& request) {
   if (request.fields.empty()) setup.parameters.fail("a stage asked for an input without fields");
   std::string mesh;
@@ -98,6 +110,7 @@ void check_request(const pillion_setup& setup, const Request& request) {
     if (!request.select.empty()) setup.parameters.fail("blocks as shared cannot be selected from");
     return;
   }
+  if (layout::is_division(request.kind)) return check_division(setup, request, mesh);
   if (!particles)
     place_of(setup, request.fields.front())
         .fail(fmt::format("this stage needs particles, and field '{}' is on the uniform mesh '{}'",
@@ -134,13 +147,18 @@ void describe_field(const pillion_setup& setup, const std::string& name, const V
 int32_t add_input(pillion_setup& setup, const pillion_input_request& wanted) {
   Request request;
   for (int32_t f = 0; f < wanted.field_count; ++f) request.fields.emplace_back(wanted.fields[f]);
-  if (wanted.layout < PILLION_LAYOUT_AS_SHARED || wanted.layout > PILLION_LAYOUT_SPATIAL)
+  if (wanted.layout < PILLION_LAYOUT_AS_SHARED || wanted.layout > PILLION_LAYOUT_POWERS_OF_TWO)
     base::fail(ErrorCode::Plugin, "a stage asked for layout {}, which is not known", wanted.layout);
   request.kind = static_cast<Kind>(wanted.layout);
   if (request.kind == Kind::ByKey) request.key = text_or_empty(wanted.key);
   if (request.kind == Kind::Spatial) {
     request.position = text_or_empty(wanted.position);
     request.halo = wanted.halo;
+  }
+  if (layout::is_division(request.kind)) {
+    request.axis = wanted.axis;
+    std::copy_n(wanted.sides, 3, request.sides.begin());
+    std::copy_n(wanted.ghosts, 3, request.ghosts.begin());
   }
   request.select = text_or_empty(wanted.select);
   request.select_values.assign(wanted.select_values, wanted.select_values + wanted.select_count);

@@ -2,6 +2,8 @@
 // Inputs and outputs of a stage at work.
 #include "stagehost/work.hpp"
 
+#include <algorithm>
+
 #include "layout/particles.hpp"
 
 namespace pillion::stagehost {
@@ -40,7 +42,18 @@ void describe(const std::vector<model::Block>& blocks, const Request& request, I
     described.number = block.number;
     described.array_count = static_cast<int32_t>(arrays.size());
     described.arrays = arrays.data();
+    std::copy_n(described.lo, 3, described.inner_lo);
+    std::copy_n(described.hi, 3, described.inner_hi);
     input.blocks.push_back(described);
+  }
+}
+
+void describe(const Carriage& carriage, const Request& request, Input& input) {
+  describe(carriage.blocks(), request, input);
+  for (size_t b = 0; b < input.blocks.size(); ++b) {
+    const auto& inner = carriage.inner()[b];
+    std::copy_n(inner.lo.begin(), 3, input.blocks[b].inner_lo);
+    std::copy_n(inner.hi.begin(), 3, input.blocks[b].inner_hi);
   }
 }
 
@@ -55,12 +68,17 @@ const pillion_domain& domain_of(const Publication& publication, const std::strin
 }  // namespace
 
 Input bring(const Request& request, const Publication& publication,
-            const Circumstances& circumstances) {
+            const Circumstances& circumstances, Carriage& carriage) {
   const std::string mesh = circumstances.catalogue->field(request.fields.front()).mesh;
   const MeshBlocks& mine = blocks_of(publication, mesh);
   Input input;
   if (request.kind == Kind::AsShared) {
     describe(mine.blocks, request, input);
+    return input;
+  }
+  if (layout::is_division(request.kind)) {
+    carriage.carry(request, mine, publication.coarsening, circumstances);
+    describe(carriage, request, input);
     return input;
   }
   const int ranks = circumstances.peers->size();

@@ -7,26 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "comm/agreement.hpp"
-#include "stagehost/publication.hpp"
+#include "stagehost/carriage.hpp"
+#include "stagehost/circumstances.hpp"
 #include "stagehost/setup.hpp"
-#include "stagehost/sink.hpp"
 
-namespace pillion::stagehost {
-
-/// What a stage is told about the publication and the run.
-struct Circumstances {
-  const comm::Communicator* peers = nullptr;
-  comm::Fence* fence = nullptr;
-  const model::Catalogue* catalogue = nullptr;
-  Sink* sink = nullptr;
-  products::Origin origin;
-  int64_t before = 0;  ///< publications that the analysis has worked on before
-  double interval = 0;
-  bool products_due = false;
-};
-
-/// An input in the form that a plug-in sees. Holds the memory of what was moved.
+/// An input in the form that a plug-in sees. Holds the memory of particles that were moved.
 struct Input {
   std::vector<std::vector<pillion_array>> arrays;  ///< by block
   std::vector<pillion_block> blocks;
@@ -45,9 +30,10 @@ struct pillion_work {
 
 namespace pillion::stagehost {
 
-/// Brings a request's data where it is wanted. [collective over the peers if it moves]
+/// Brings a request's data where it is wanted; the carriage is the request's own, and has what
+/// moved on a uniform mesh. [collective over the peers if it moves]
 Input bring(const layout::Request& request, const Publication& publication,
-            const Circumstances& circumstances);
+            const Circumstances& circumstances, Carriage& carriage);
 
 /// Memory for an output on one block of an input.
 void* produce(pillion_work& work, int32_t output, int32_t input, int32_t index);

@@ -47,10 +47,13 @@ class Block {
   [[nodiscard]] int64_t owned() const { return block_->owned; }
   [[nodiscard]] const int64_t* lo() const { return block_->lo; }
   [[nodiscard]] const int64_t* hi() const { return block_->hi; }
+  /// The block without ghost cells, in layouts that have them: see pillion_block.
+  [[nodiscard]] const int64_t* inner_lo() const { return block_->inner_lo; }
+  [[nodiscard]] const int64_t* inner_hi() const { return block_->inner_hi; }
   /// Field number i of the input's list.
   [[nodiscard]] Array operator[](int32_t i) const { return Array(block_->arrays[i]); }
-  /// All values of a particle field as one contiguous range (components interleaved). Only for
-  /// inputs by key or spatial, and a T that is the field's own type.
+  /// All values of a field as one contiguous range (components interleaved, then first axis
+  /// fastest). Not for inputs as shared, and only for a T that is the field's own type.
   template <class T>
   [[nodiscard]] std::span<const T> values(int32_t i) const {
     const auto& array = block_->arrays[i];

@@ -3,6 +3,7 @@
 // asks for. Nothing is read or computed yet.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <pillion/stage/host.hpp>
 #include <pillion/stage/value.hpp>
@@ -12,7 +13,8 @@
 
 namespace pillion::stage {
 
-/// Which rank holds what, and which fields. Made with as_shared, by_key or spatial.
+/// Which rank holds what, and which fields. Made with one of its functions; those from blocks on
+/// are for uniform meshes, and stage.h says what the blocks are.
 struct Input {
   std::vector<std::string> fields{};
   int32_t layout = PILLION_LAYOUT_AS_SHARED;
@@ -21,6 +23,9 @@ struct Input {
   double halo = 0;
   std::string select{};
   std::vector<int64_t> select_values{};
+  int32_t axis = 0;
+  std::array<int32_t, 3> sides{};
+  std::array<int64_t, 3> ghosts{};
 
   /// Blocks as the simulation shares them.
   static Input as_shared(std::vector<std::string> fields) { return {.fields = std::move(fields)}; }
@@ -34,6 +39,32 @@ struct Input {
             .layout = PILLION_LAYOUT_SPATIAL,
             .position = std::move(position),
             .halo = halo};
+  }
+  /// One block per peer, as near to cubes as can be.
+  static Input blocks(std::vector<std::string> fields) {
+    return {.fields = std::move(fields), .layout = PILLION_LAYOUT_BLOCKS};
+  }
+  /// One block per peer, cut along one axis alone.
+  static Input slabs(std::vector<std::string> fields, int32_t axis) {
+    return {.fields = std::move(fields), .layout = PILLION_LAYOUT_SLABS, .axis = axis};
+  }
+  /// One block per peer, whole along one axis.
+  static Input pencils(std::vector<std::string> fields, int32_t axis) {
+    return {.fields = std::move(fields), .layout = PILLION_LAYOUT_PENCILS, .axis = axis};
+  }
+  /// Any number of blocks of 2^sides[d] cells along axis d, fewer at its upper end; neighbours are
+  /// with the same peer as a rule.
+  static Input powers_of_two(std::vector<std::string> fields, std::array<int32_t, 3> sides) {
+    return {.fields = std::move(fields), .layout = PILLION_LAYOUT_POWERS_OF_TWO, .sides = sides};
+  }
+  /// The same with 2^side cells along every axis.
+  static Input powers_of_two(std::vector<std::string> fields, int32_t side) {
+    return powers_of_two(std::move(fields), std::array<int32_t, 3>{side, side, side});
+  }
+  /// Blocks grown by so many cells on both sides of each axis; not for blocks as shared.
+  [[nodiscard]] Input with_ghosts(std::array<int64_t, 3> widths) && {
+    ghosts = widths;
+    return std::move(*this);
   }
   /// Only particles whose integer field has one of these values.
   [[nodiscard]] Input where(std::string field, std::vector<int64_t> values) && {
@@ -90,6 +121,15 @@ inline int32_t Setup::input(const Input& wanted) const {
   request.select = wanted.select.empty() ? nullptr : wanted.select.c_str();
   request.select_values = wanted.select_values.data();
   request.select_count = static_cast<int32_t>(wanted.select_values.size());
+  request.axis = wanted.axis;
+  for (size_t d = 0; d < 3; ++d) {
+    request.sides[d] = wanted.sides[d];
+    request.ghosts[d] = wanted.ghosts[d];
+  }
+  // The host does not look at them there.
+  if (wanted.layout < PILLION_LAYOUT_BLOCKS && wanted.ghosts != std::array<int64_t, 3>{})
+    parameters().fail(
+        "ghost cells come with blocks, slabs, pencils and powers of two, not in other layouts");
   int32_t number = 0;
   check(host_, host_->request_input(handle_, &request, &number));
   return number;

@@ -114,6 +114,7 @@ layout::Wanted some_wanted(const Box& domain, int ranks, Random& random) {
 
 TEST_CASE("fields arrive as they were, however often a plan is used") {
   const comm::Communicator world(MPI_COMM_WORLD);
+  const Neighbours neighbours(world);
   Random random(7);
   for (int round = 0; round < 60; ++round) {
     const Box domain = random_boxes::domain(random, 10);
@@ -124,7 +125,8 @@ TEST_CASE("fields arrive as they were, however often a plan is used") {
     std::shuffle(owners.begin(), owners.end(), random);
     owners.resize(1 + random() % owners.size());
     const auto wanted = some_wanted(domain, static_cast<int>(owners.size()), random);
-    Redistribution plan(world, here[static_cast<size_t>(world.rank())], wanted, owners);
+    Redistribution plan(world, here[static_cast<size_t>(world.rank())], wanted, owners,
+                        round % 2 == 0 ? &neighbours : nullptr);
     const bool apart = below(random, 2) == 0;
     Field<double> scalar(plan, 1, apart);
     Field<int32_t> vector(plan, 3, apart);

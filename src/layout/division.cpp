@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a stage asks for is checked once, on the mesh as it is described; on a coarser one the same
+// numbers may reach beyond it, which does no harm.
+#include "layout/division.hpp"
+
+#include <bit>
+
+#include "base/error.hpp"
+
+namespace pillion::layout {
+namespace {
+
+/// The exponent of the smallest power of two that is not below `cells`.
+int covering(int64_t cells) { return std::bit_width(static_cast<uint64_t>(cells - 1)); }
+
+std::string fault_of_axis(int axis, const model::Mesh& mesh) {
+  if (axis >= 0 && axis < mesh.axes) return {};
+  return fmt::format("mesh '{}' has no axis {} to divide by; its axes are 0 to {}", mesh.name, axis,
+                     mesh.axes - 1);
+}
+
+std::string fault_of_side(int side, int axis, const model::Mesh& mesh) {
+  const int64_t cells = mesh.cells[static_cast<size_t>(axis)];
+  if (side < 0)
+    return fmt::format(
+        "boxes cannot have 2^{} cells along axis {} of mesh '{}'; the exponent is at least 0", side,
+        axis, mesh.name);
+  if (side <= covering(cells)) return {};
+  return fmt::format(
+      "boxes of 2^{} cells along axis {} are too large for mesh '{}', which has {} cells there; "
+      "the exponent is at most {}",
+      side, axis, mesh.name, cells, covering(cells));
+}
+
+std::string fault_of_ghosts(int64_t width, int axis, const model::Mesh& mesh) {
+  if (width >= 0) return {};
+  return fmt::format("{} ghost cells along axis {} of mesh '{}'; a width is at least 0", width,
+                     axis, mesh.name);
+}
+
+Tiling tiling_of(const Request& request, const model::Mesh& mesh, int ranks) {
+  const Box domain{{0, 0, 0}, mesh.cells};
+  switch (request.kind) {
+    case Kind::Blocks: return Tiling::blocks(domain, mesh.axes, ranks);
+    case Kind::Slabs: return Tiling::slabs(domain, request.axis, ranks);
+    case Kind::Pencils: return Tiling::pencils(domain, mesh.axes, request.axis, ranks);
+    default: break;
+  }
+  auto sides = request.sides;
+  for (int d = mesh.axes; d < 3; ++d) sides[static_cast<size_t>(d)] = 0;
+  return Tiling::powers_of_two(domain, sides, ranks);
+}
+
+}  // namespace
+
+std::string fault_of(const Request& request, const model::Mesh& mesh) {
+  std::string fault;
+  if (request.kind == Kind::Slabs || request.kind == Kind::Pencils)
+    fault = fault_of_axis(request.axis, mesh);
+  for (int d = 0; d < mesh.axes && fault.empty(); ++d) {
+    const auto i = static_cast<size_t>(d);
+    if (request.kind == Kind::PowersOfTwo) fault = fault_of_side(request.sides[i], d, mesh);
+    if (fault.empty()) fault = fault_of_ghosts(request.ghosts[i], d, mesh);
+  }
+  return fault;
+}
+
+Wanted wanted_of(const Request& request, const model::Mesh& mesh, int ranks) {
+  Wanted wanted{tiling_of(request, mesh, ranks), {0, 0, 0}, {}};
+  for (size_t d = 0; d < static_cast<size_t>(mesh.axes); ++d) {
+    wanted.ghosts[d] = request.ghosts[d];
+    wanted.periodic[d] = mesh.periodic[d];
+  }
+  return wanted;
+}
+
+}  // namespace pillion::layout

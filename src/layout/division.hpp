@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From a request for a division of a uniform mesh (blocks, slabs, pencils, powers of two) to the
+// boxes that every rank shall have.
+#pragma once
+
+#include "layout/moves.hpp"
+#include "layout/request.hpp"
+#include "model/catalogue.hpp"
+
+namespace pillion::layout {
+
+/// Why the mesh cannot be divided like that, and what could be asked for; empty if it can.
+std::string fault_of(const Request& request, const model::Mesh& mesh);
+
+/// The boxes, for a request without fault. The mesh may also be a coarser one.
+Wanted wanted_of(const Request& request, const model::Mesh& mesh, int ranks);
+
+}  // namespace pillion::layout

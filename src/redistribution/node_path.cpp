@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Each rank's memory: a few words about each neighbour, then what goes to each.
+#include "redistribution/node_path.hpp"
+
+#include <atomic>
+#include <thread>
+
+#include "comm/agreement.hpp"
+#include "node/process.hpp"
+
+namespace pillion::redistribution {
+
+using node::SharedFile;
+
+Neighbours::Neighbours(const comm::Communicator& ranks)
+    : on_node_(ranks.split_by_node()), me_(ranks.rank()) {
+  const auto all = on_node_.gather_all(ranks.rank());
+  for (size_t r = 0; r < all.size(); ++r) places_[static_cast<int>(all[r])] = static_cast<int>(r);
+}
+
+std::optional<int> Neighbours::find(int rank) const {
+  const auto at = places_.find(rank);
+  if (rank == me_ || at == places_.end()) return {};
+  return at->second;
+}
+
+/// What one rank says about its dealings with another: bytes since the memory was made.
+struct NodePath::Words {
+  alignas(64) std::atomic<uint64_t> written;
+  std::atomic<uint64_t> read;
+  uint64_t offset;  ///< of what goes to it
+};
+
+NodePath::Words& NodePath::words(int owner, int about) const {
+  return reinterpret_cast<Words*>(maps_[static_cast<size_t>(owner)].data())[about];
+}
+
+std::optional<NodePath> NodePath::make(const Neighbours& neighbours,
+                                       const std::map<int, size_t>& sizes) {
+  const auto& node = neighbours.on_node();
+  const size_t head = node::whole_pages(static_cast<size_t>(node.size()) * sizeof(Words));
+  size_t size = head;
+  for (const auto& [rank, bytes] : sizes) size += node::whole_pages(bytes);
+  NodePath path;
+  path.me_ = node.rank();
+  bool made = true;
+  try {
+    path.own_file_ = SharedFile::make(node::memory_folder, size);
+    path.own_file_.reserve(0, size);
+  } catch (const Error&) {
+    made = false;
+  }
+  if (node.reduced<int32_t>(made ? 1 : 0, comm::Operation::Min) == 0) return {};
+  const auto processes = node.gather_all(static_cast<int64_t>(node::this_process()));
+  const auto descriptors = node.gather_all(path.own_file_.descriptor());
+  const auto lengths = node.gather_all(static_cast<int64_t>(size));
+  comm::together(node, [&] {
+    for (int r = 0; r < node.size(); ++r) {
+      const auto i = static_cast<size_t>(r);
+      const auto length = static_cast<size_t>(lengths[i]);
+      if (r == path.me_) {
+        path.maps_.push_back(path.own_file_.map(0, length, SharedFile::Access::Write));
+        continue;
+      }
+      const auto theirs = SharedFile::open(node::number_of(static_cast<node::Token>(processes[i])),
+                                           static_cast<int>(descriptors[i]));
+      path.maps_.push_back(theirs.map(0, length, SharedFile::Access::Read));
+    }
+    size_t at = head;
+    for (const auto& [rank, bytes] : sizes) {
+      path.words(path.me_, rank).offset = at;
+      at += node::whole_pages(bytes);
+    }
+  });
+  return path;
+}
+
+std::byte* NodePath::begin_writing(int to) const {
+  const auto& mine = words(me_, to);
+  const auto& theirs = words(to, me_);
+  while (theirs.read.load(std::memory_order_acquire) != mine.written.load())
+    std::this_thread::yield();
+  return maps_[static_cast<size_t>(me_)].data() + mine.offset;
+}
+
+void NodePath::wrote(int to, size_t bytes) const {
+  auto& mine = words(me_, to);
+  mine.written.store(mine.written.load(std::memory_order_relaxed) + bytes,
+                     std::memory_order_release);
+}
+
+const std::byte* NodePath::begin_reading(int from) const {
+  return maps_[static_cast<size_t>(from)].data() + words(from, me_).offset;
+}
+
+size_t NodePath::unread(int from) const {
+  return words(from, me_).written.load(std::memory_order_acquire) -
+         words(me_, from).read.load(std::memory_order_relaxed);
+}
+
+void NodePath::did_read(int from, size_t bytes) const {
+  auto& mine = words(me_, from);
+  mine.read.store(mine.read.load(std::memory_order_relaxed) + bytes, std::memory_order_release);
+}
+
+}  // namespace pillion::redistribution

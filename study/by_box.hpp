@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The way of the early in-transit code: the root tells all receivers of each box in three small
+// broadcasts; then each box goes in a blocking message of its size and one of its data, and
+// receivers take boxes one by one, by the number of the box.
+#pragma once
+
+#include <mpi.h>
+
+#include <vector>
+
+#include "layout/moves.hpp"
+
+namespace study {
+
+using pillion::layout::Box;
+using pillion::layout::Tiling;
+
+/// A part of a box on its way.
+struct Piece {
+  int source, target;  ///< ranks in the world
+  Box box, region;
+};
+
+/// In the order of the boxes' lower corners, first axis fastest, whoever has them.
+std::vector<Piece> all_pieces(const Tiling& from, const pillion::layout::Wanted& wanted);
+
+/// Where a rank's seconds went.
+struct Spent {
+  double sizes = 0;   ///< blocked in messages of sizes: for a receiver, the wait for the sender
+  double values = 0;  ///< blocked in messages of data
+  double copying = 0;
+};
+
+/// [collective] `mine` are the pieces that this rank sends or receives.
+Spent carry_by_box(const std::vector<Piece>& mine, int components);
+
+/// Seconds of one of the small broadcasts from rank 0 to the receivers when `times` follow each
+/// other. [collective]
+double seconds_per_broadcast(int sources, int times);
+
+}  // namespace study

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Stands in for src/layout/copy_region.cpp and for the allocation of large arrays, so that the
+// library's redistribution runs as it is on data far larger than this machine's memory.
+#include "simulated.hpp"
+
+#include <mpi.h>
+#include <smpi/smpi.h>
+
+#include <cstdlib>
+#include <new>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "layout/copy_region.hpp"
+
+namespace {
+
+constexpr size_t large = size_t{1} << 18;
+constexpr double flops_per_second = 1e9;  // as in the platform
+
+std::unordered_set<void*>& bogus() {
+  static auto* all = new std::unordered_set<void*>;
+  return *all;
+}
+
+int world_rank() {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return rank;
+}
+
+std::unordered_map<int, double>& copied() {
+  static auto* all = new std::unordered_map<int, double>;
+  return *all;
+}
+
+}  // namespace
+
+void study::spend_copying(size_t bytes) {
+  const double seconds = static_cast<double>(bytes) / copy_rate;
+  copied()[world_rank()] += seconds;
+  smpi_execute_flops(seconds * flops_per_second);
+}
+
+double study::seconds_copied() {
+  double& mine = copied()[world_rank()];
+  const double seconds = mine;
+  mine = 0;
+  return seconds;
+}
+
+void pillion::layout::copy_region(const Target&, const Source&, const model::Box& region,
+                                  const std::array<int64_t, 3>&, int32_t components,
+                                  size_t element) {
+  study::spend_copying(static_cast<size_t>(region.volume() * components) * element);
+}
+
+// Messages from and to such memory are timed and not copied.
+void* operator new[](size_t size) {
+  if (size < large) {
+    if (void* plain = std::malloc(size)) return plain;
+    throw std::bad_alloc();
+  }
+  void* shared = SMPI_SHARED_MALLOC(size);
+  if (shared == nullptr) throw std::bad_alloc();
+  bogus().insert(shared);
+  return shared;
+}
+
+void operator delete[](void* memory) noexcept {
+  if (bogus().erase(memory) != 0) SMPI_SHARED_FREE(memory);
+  else std::free(memory);
+}
+
+void operator delete[](void* memory, size_t) noexcept { operator delete[](memory); }
