@@ -13,14 +13,13 @@ COMPONENTS=10
 mkdir -p "$BUILD" "$OUT"
 
 build() {
-  if [ "$BUILD/scale" -nt "$here/scale.cpp" ] && [ "$BUILD/scale" -nt "$here/simulated.cpp" ] &&
-     [ "$BUILD/scale" -nt "$here/by_box.cpp" ] &&
-     [ "$BUILD/scale" -nt "$src/redistribution/redistribution.cpp" ]; then return; fi
-  local flags=(-std=c++20 -O2 -ffunction-sections -I"$here" -I"$src" -I"$here/../include")
-  timeout 300 smpicxx "${flags[@]}" -Wl,--gc-sections -o "$BUILD/scale" \
-    "$here"/{scale,by_box,simulated}.cpp "$src"/redistribution/*.cpp \
+  if [ -e "$BUILD/scale" ] &&
+     [ -z "$(find "$here" "$src" -name '*.[ch]pp' -newer "$BUILD/scale")" ]; then return; fi
+  local flags=(-std=c++20 -O2 -ffunction-sections -fvisibility=hidden -I"$here" -I"$src" -I"$here/../include")
+  timeout 300 smpicxx "${flags[@]}" -Wl,--gc-sections,-Bsymbolic -o "$BUILD/scale" \
+    "$here"/{scale,by_box,simulated,simulated_mpi}.cpp "$src"/redistribution/*.cpp \
     "$src"/layout/{tiling,curve,moves}.cpp "$src"/comm/{agreement,communicator,message,sparse}.cpp \
-    "$src"/node/{shared_file,process}.cpp "$src"/base/{copy,text}.cpp "$src"/model/{block,catalogue}.cpp -lfmt
+    "$src"/node/{shared_file,process}.cpp "$src"/base/{copy,text}.cpp "$src"/model/block.cpp -lfmt
 }
 
 # A link gives each message its full rate: none of the corrections for TCP that SimGrid has by

@@ -161,7 +161,8 @@ void print(const Case& c) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+// Else hidden, so that the linker drops what is not used of the library.
+__attribute__((visibility("default"))) int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   {
     const comm::Communicator world(MPI_COMM_WORLD);

@@ -38,19 +38,28 @@ struct Nest {
   }
 };
 
-template <size_t element>
-void copy_values(std::byte* to, const std::byte* from, const Loop& loop) {
-  for (int64_t i = 0; i < loop.count; ++i)
-    std::memcpy(to + i * loop.to * static_cast<int64_t>(element),
-                from + i * loop.from * static_cast<int64_t>(element), element);
+/// Runs of so many bytes, `to` and `from` being bytes from one to the next.
+template <size_t bytes>
+void copy_runs_of(std::byte* to, const std::byte* from, const Loop& runs) {
+  for (int64_t i = 0; i < runs.count; ++i)
+    std::memcpy(to + i * runs.to, from + i * runs.from, bytes);
 }
 
-/// The innermost loop.
-void copy_line(std::byte* to, const std::byte* from, const Loop& loop, size_t element) {
-  if (loop.to == 1 && loop.from == 1)
-    std::memcpy(to, from, static_cast<size_t>(loop.count) * element);
-  else if (element == 4) copy_values<4>(to, from, loop);
-  else copy_values<8>(to, from, loop);
+// Sides of boxes tend to be powers of two, and copies of a known length are several times as fast.
+void copy_runs(std::byte* to, const std::byte* from, const Loop& runs, size_t bytes) {
+  switch (bytes) {
+    case 4: return copy_runs_of<4>(to, from, runs);
+    case 8: return copy_runs_of<8>(to, from, runs);
+    case 16: return copy_runs_of<16>(to, from, runs);
+    case 24: return copy_runs_of<24>(to, from, runs);
+    case 32: return copy_runs_of<32>(to, from, runs);
+    case 64: return copy_runs_of<64>(to, from, runs);
+    case 128: return copy_runs_of<128>(to, from, runs);
+    case 256: return copy_runs_of<256>(to, from, runs);
+    default:
+      for (int64_t i = 0; i < runs.count; ++i)
+        std::memcpy(to + i * runs.to, from + i * runs.from, bytes);
+  }
 }
 
 template <class Byte>
@@ -76,16 +85,22 @@ void copy_region(const Target& to, const Source& from, const Box& region,
   for (size_t d = 0; d < 3; ++d) source_lo[d] -= shift[d];
   std::byte* target = first_of(to, region.lo, element);
   const std::byte* source = first_of(from, source_lo, element);
-  const auto& loops = nest.loops;
-  const auto size = static_cast<int64_t>(element);
-  const auto outer = [&](size_t d) { return nest.depth > d ? loops[d] : Loop{1, 0, 0}; };
-  const Loop line = nest.depth > 0 ? loops[0] : Loop{1, 1, 1};
-  for (int64_t k = 0; k < outer(3).count; ++k)
-    for (int64_t j = 0; j < outer(2).count; ++j)
-      for (int64_t i = 0; i < outer(1).count; ++i)
-        copy_line(target + (i * outer(1).to + j * outer(2).to + k * outer(3).to) * size,
-                  source + (i * outer(1).from + j * outer(2).from + k * outer(3).from) * size, line,
-                  element);
+  // The innermost loop is a run of bytes if both sides have it in one piece.
+  const bool has_run = nest.depth > 0 && nest.loops[0].to == 1 && nest.loops[0].from == 1;
+  const size_t bytes = element * static_cast<size_t>(has_run ? nest.loops[0].count : 1);
+  const size_t inner = has_run ? 1 : 0;
+  const auto loop = [&](size_t n) {
+    Loop out = inner + n < nest.depth ? nest.loops[inner + n] : Loop{1, 0, 0};
+    out.to *= static_cast<int64_t>(element);
+    out.from *= static_cast<int64_t>(element);
+    return out;
+  };
+  const Loop runs = loop(0), planes = loop(1), volumes = loop(2), all = loop(3);
+  for (int64_t l = 0; l < all.count; ++l)
+    for (int64_t k = 0; k < volumes.count; ++k)
+      for (int64_t j = 0; j < planes.count; ++j)
+        copy_runs(target + j * planes.to + k * volumes.to + l * all.to,
+                  source + j * planes.from + k * volumes.from + l * all.from, runs, bytes);
 }
 
 }  // namespace pillion::layout

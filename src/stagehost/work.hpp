@@ -11,6 +11,8 @@
 #include "stagehost/circumstances.hpp"
 #include "stagehost/setup.hpp"
 
+namespace pillion::stagehost {
+
 /// An input in the form that a plug-in sees. Holds the memory of particles that were moved.
 struct Input {
   std::vector<std::vector<pillion_array>> arrays;  ///< by block
