@@ -41,11 +41,12 @@ bool Request::test() {
 void Request::wait() { check(MPI_Wait(&handle_, MPI_STATUS_IGNORE), "MPI_Wait"); }
 
 // An array of requests is an array of handles.
-std::optional<size_t> test_any(std::span<Request> requests) {
-  int index = MPI_UNDEFINED, found = 0;
-  check(MPI_Testany(static_cast<int>(requests.size()), &requests.front().handle_, &index, &found,
-                    MPI_STATUS_IGNORE),
-        "MPI_Testany");
+std::optional<size_t> find_done(std::span<Request> requests, bool wait) {
+  int index = MPI_UNDEFINED, found = 1;
+  const auto count = static_cast<int>(requests.size());
+  MPI_Request* handles = &requests.front().handle_;
+  if (wait) check(MPI_Waitany(count, handles, &index, MPI_STATUS_IGNORE), "MPI_Waitany");
+  else check(MPI_Testany(count, handles, &index, &found, MPI_STATUS_IGNORE), "MPI_Testany");
   if (found == 0 || index == MPI_UNDEFINED) return {};
   return static_cast<size_t>(index);
 }

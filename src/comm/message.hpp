@@ -35,15 +35,15 @@ class Request {
   ~Request() = default;
   [[nodiscard]] bool test();
   void wait();
-  friend std::optional<size_t> test_any(std::span<Request> requests);
+  friend std::optional<size_t> find_done(std::span<Request> requests, bool wait);
 
  private:
   MPI_Request handle_ = MPI_REQUEST_NULL;
 };
 
 static_assert(sizeof(Request) == sizeof(MPI_Request));
-/// One of several that is done now, if any is. It is not found again.
-std::optional<size_t> test_any(std::span<Request> requests);
+/// One of several that is done, now or, with `wait`, as soon as one is. It is not found again.
+std::optional<size_t> find_done(std::span<Request> requests, bool wait);
 
 [[nodiscard]] Request send(const Communicator& comm, const void* data, size_t size, int to,
                            int tag);

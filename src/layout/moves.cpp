@@ -4,25 +4,14 @@
 
 #include <algorithm>
 
+#include "layout/overlaps.hpp"
+
 namespace pillion::layout {
 namespace {
 
 Box shifted(Box box, const Index3& shift) {
   for (size_t d = 0; d < 3; ++d) box.lo[d] += shift[d], box.hi[d] += shift[d];
   return box;
-}
-
-Box common(const Box& a, const Box& b) {
-  Box out;
-  for (size_t d = 0; d < 3; ++d) {
-    out.lo[d] = std::max(a.lo[d], b.lo[d]);
-    out.hi[d] = std::min(a.hi[d], b.hi[d]);
-  }
-  return out;
-}
-
-bool is_empty(const Box& box) {
-  return box.lo[0] >= box.hi[0] || box.lo[1] >= box.hi[1] || box.lo[2] >= box.hi[2];
 }
 
 /// How often the domain must be repeated on each side for its ghost cells.

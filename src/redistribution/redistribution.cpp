@@ -104,9 +104,22 @@ Redistribution::Redistribution(const comm::Communicator& ranks, std::vector<Box>
   if (mine != owners.end())
     for (const auto& place : wanted.tiling.places_of(static_cast<int>(mine - owners.begin())))
       boxes_.push_back(wanted.grown(place.box));
-  for (auto& moves : in_pieces(layout::plan_moves(here_, wanted))) {
-    moves.rank = owners[static_cast<size_t>(moves.rank)];
-    if (moves.rank == ranks.rank()) kept_ = std::move(moves);
+  auto all = layout::plan_moves(here_, wanted);
+  for (auto& moves : all) moves.rank = owners[static_cast<size_t>(moves.rank)];
+  // Owners may come in any order, and neighbours must agree on whose turn it is.
+  std::sort(all.begin(), all.end(), [](const Moves& a, const Moves& b) { return a.rank < b.rank; });
+  take_on(std::move(all));
+}
+
+Redistribution::Redistribution(const comm::Communicator& ranks, std::vector<Box> here,
+                               const WantedBoxes& wanted, const Neighbours* neighbours)
+    : ranks_(ranks), neighbours_(neighbours), here_(std::move(here)), boxes_(wanted.boxes) {
+  take_on(meet(ranks, here_, wanted));
+}
+
+void Redistribution::take_on(std::vector<Moves> all) {
+  for (auto& moves : in_pieces(std::move(all))) {
+    if (moves.rank == ranks_.rank()) kept_ = std::move(moves);
     else sent_.push_back(std::move(moves));
   }
   tell(sent_);
@@ -221,7 +234,7 @@ void Redistribution::carry(std::span<const Carried> fields) {
     for (auto& from : handed) progress = take(from, fields) || progress;
     std::erase_if(handed, [](const Coming& c) { return c.next == c.moves->moves.size(); });
     if (open > 0)
-      if (const auto i = comm::test_any(coming)) {
+      if (const auto i = comm::find_done(coming, handed.empty())) {
         const std::byte* from = posted[*i].second;
         for (const auto& move : posted[*i].first->moves) from = unpack(move, fields, from);
         --open;

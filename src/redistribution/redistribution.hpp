@@ -10,6 +10,7 @@
 #include "layout/copy_region.hpp"
 #include "layout/moves.hpp"
 #include "redistribution/node_path.hpp"
+#include "redistribution/rendezvous.hpp"
 
 namespace pillion::redistribution {
 
@@ -29,6 +30,9 @@ class Redistribution {
   Redistribution(const comm::Communicator& ranks, std::vector<layout::Box> here,
                  const layout::Wanted& wanted, const std::vector<int>& owners,
                  const Neighbours* neighbours = nullptr);
+  /// To boxes of which each rank knows only its own. [collective]
+  Redistribution(const comm::Communicator& ranks, std::vector<layout::Box> here,
+                 const WantedBoxes& wanted, const Neighbours* neighbours = nullptr);
 
   /// What this rank gets, ghost cells included.
   [[nodiscard]] const std::vector<layout::Box>& boxes() const { return boxes_; }
@@ -60,6 +64,7 @@ class Redistribution {
     size_t next = 0;
     const std::byte* at = nullptr;
   };
+  void take_on(std::vector<layout::Moves> all);
   void tell(const std::vector<layout::Moves>& out);
   /// Makes memory for fields of so many bytes per cell, unless there is enough.
   void make_path(size_t per_cell);

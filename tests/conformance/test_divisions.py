@@ -172,13 +172,12 @@ class Block:
 def whole(frame: Frame, cells: tuple, field: str) -> np.ndarray:
     """A field of a frame as an array with an index per axis and one for components."""
     if field == "speed":
-        values = np.sqrt((frame["velocity"].astype(np.float64) ** 2).sum(axis=1))
+        squares = frame["velocity"].astype(np.float64) ** 2
+        values = np.sqrt(squares.sum(axis=1)).astype(np.float32)
     else:
         values = frame[field]
     shape = (*cells, *[1] * (3 - len(cells)))
-    return values.reshape((*shape, -1), order="F") if values.ndim == 1 else np.stack(
-        [c.reshape(shape, order="F") for c in values.T], axis=-1
-    )
+    return values.reshape((*shape, -1), order="F")
 
 
 def read(path: Path, fields: tuple, frame: Frame) -> tuple[int, list[Block]]:
@@ -221,7 +220,7 @@ def played(request, build, tmp_path_factory):
 
 def all_blocks(played):
     """For every analysis and step: the division, the frame, and the blocks of all peers."""
-    grid, placement, folder, frames = played
+    grid, _, folder, frames = played
     for analysis, division in grid.divisions.items():
         for frame in frames:
             files = sorted((folder / analysis).glob(f"{frame.step}-*"))
@@ -342,7 +341,7 @@ def fail(build, folder, fields, parameters, placement, monkeypatch):
 def test_wrong_requests_are_refused_at_their_line(build, tmp_path, monkeypatch, name, sidecars):
     parameters, expected = WRONG[name]
     place = Placement(2, sidecars, "slabs")
-    results, done = fail(build, tmp_path, "density", parameters, place, monkeypatch)
+    _, done = fail(build, tmp_path, "density", parameters, place, monkeypatch)
     lines = (tmp_path / "pillion.yaml").read_text().splitlines()
     line = next(n for n, text in enumerate(lines, 1) if "- cells:" in text)
     errors = [e for e in done.stderr.splitlines() if expected in e]

@@ -64,3 +64,16 @@ TEST_CASE("ranks that do not make the same calls are told so") {
   REQUIRE(failure.has_value());
   CHECK(std::string(failure->what()).find("did not make the same calls") != std::string::npos);
 }
+
+TEST_CASE("at a fence one rank's mark is everyone's, and is gone at the next") {
+  const Communicator world(MPI_COMM_WORLD);
+  Fence fence(world);
+  const auto failure = fence.run([&] {
+    for (int marker = -1; marker < world.size(); ++marker) {
+      CHECK(fence.any_before_collective(world.rank() == marker) == (marker >= 0));
+      fence.before_collective();
+    }
+    CHECK_FALSE(fence.any_before_collective(false));
+  });
+  CHECK_FALSE(failure.has_value());
+}

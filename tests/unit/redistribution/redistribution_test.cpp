@@ -144,6 +144,49 @@ TEST_CASE("fields arrive as they were, however often a plan is used") {
   }
 }
 
+TEST_CASE("any boxes to any boxes, and back again") {
+  const comm::Communicator world(MPI_COMM_WORLD);
+  const Neighbours neighbours(world);
+  Random random(9);
+  for (int round = 0; round < 60; ++round) {
+    const Box domain = random_boxes::domain(random, 10);
+    const auto me = static_cast<size_t>(world.rank());
+    const auto here = random_boxes::divide(domain, world.size(), round % 7 == 0 ? 1000 : 8, random);
+    const auto there =
+        random_boxes::divide(domain, world.size(), round % 9 == 0 ? 1000 : 8, random);
+    WantedBoxes wanted{there[me], domain, {}};
+    for (auto& periodic : wanted.periodic) periodic = below(random, 2) == 0;
+    // Ghost cells, of another width at each box of each rank.
+    Random own(static_cast<unsigned>(1000 * round + world.rank()));
+    for (auto& box : wanted.boxes)
+      for (size_t d = 0; d < 3; ++d) {
+        box.lo[d] -= below(own, 4);
+        box.hi[d] += below(own, 13);
+        if (wanted.periodic[d]) continue;
+        box.lo[d] = std::max(box.lo[d], domain.lo[d]);
+        box.hi[d] = std::min(box.hi[d], domain.hi[d]);
+      }
+    Redistribution out(world, here[me], wanted, round % 2 == 0 ? &neighbours : nullptr);
+    Field<double> field(out, 2, below(random, 2) == 0);
+    field.fill(out, round);
+    out.carry(std::span(&field.carried, 1));
+    field.check(out, domain, round);
+    // What each had comes back to where it was.
+    const Redistribution plain(world, here[me], WantedBoxes{there[me], domain, {}}, nullptr);
+    Redistribution forth(world, here[me], WantedBoxes{there[me], domain, {}}, &neighbours);
+    Redistribution back(world, there[me], WantedBoxes{here[me], domain, {}}, &neighbours);
+    Field<double> first(forth, 1, false), second(back, 1, false);
+    first.fill(forth, round);
+    forth.carry(std::span(&first.carried, 1));
+    second.from = first.to;
+    for (size_t b = 0; b < second.from.size(); ++b)
+      second.carried.from[b].data = reinterpret_cast<std::byte*>(second.from[b].data());
+    back.carry(std::span(&second.carried, 1));
+    CHECK(second.to == first.from);
+    CHECK(plain.cells_sent() == forth.cells_sent());
+  }
+}
+
 TEST_CASE("sparse exchanges bring each message to its rank, one exchange after the other") {
   const comm::Communicator world(MPI_COMM_WORLD);
   comm::SparseExchange exchange(world, 31);

@@ -3,6 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <cstddef>
+#include <cstring>
+
 using namespace pillion;
 using namespace pillion::stagehost;
 
@@ -90,6 +93,67 @@ TEST_CASE("requests are checked against the catalogue, pointing at the parameter
   CHECK(ask({"x"}, 17, "", "", nullptr).find("layout 17") != std::string::npos);
   CHECK(ask({}, PILLION_LAYOUT_AS_SHARED, "", "", nullptr).find("without fields") !=
         std::string::npos);
+}
+
+TEST_CASE("divisions of a mesh are checked against it, pointing at the field") {
+  auto fields = catalogue();
+  const auto root = base::parse_yaml(
+      "meshes: {plate: {kind: uniform, cells: [5, 16], length: [1, 1]}}\n"
+      "fields: {heat: {mesh: plate, type: float64}}\n",
+      "c", {});
+  fields.read(root.find("meshes"), root.find("fields"));
+  const auto ask = [&](const char* name, auto&& set) {
+    pillion_setup setup;
+    setup.parameters = base::parse_yaml("\n\nfield: heat\nother: x\n", "f", {});
+    setup.catalogue = &fields;
+    pillion_input_request request{};
+    request.fields = &name;
+    request.field_count = 1;
+    request.layout = PILLION_LAYOUT_BLOCKS;
+    set(request);
+    return error_of([&] { add_input(setup, request); });
+  };
+  using Wanted = pillion_input_request;
+  const auto slabs = [&](int32_t axis) {
+    return ask("heat", [&](Wanted& w) { w.layout = PILLION_LAYOUT_SLABS, w.axis = axis; });
+  };
+  const auto boxes = [&](int32_t x, int32_t y, int32_t z) {
+    return ask("heat", [&](Wanted& w) {
+      w.layout = PILLION_LAYOUT_POWERS_OF_TWO;
+      w.sides[0] = x, w.sides[1] = y, w.sides[2] = z;
+    });
+  };
+  CHECK(ask("heat", [](Wanted& w) { w.ghosts[1] = 100, w.ghosts[2] = -1; }) == "no error");
+  CHECK(ask("heat", [](Wanted& w) { w.ghosts[1] = -2; }) ==
+        "f:3: -2 ghost cells along axis 1 of mesh 'plate'; a width is at least 0");
+  CHECK(slabs(1) == "no error");
+  CHECK(slabs(2) == "f:3: mesh 'plate' has no axis 2 to divide by; its axes are 0 to 1");
+  CHECK(slabs(-1).starts_with("f:3: mesh 'plate' has no axis -1"));
+  CHECK(boxes(3, 4, 9) == "no error");
+  CHECK(boxes(4, 4, 0) ==
+        "f:3: boxes of 2^4 cells along axis 0 are too large for mesh 'plate', which has 5 cells "
+        "there; the exponent is at most 3");
+  CHECK(boxes(0, 5, 0).starts_with("f:3: boxes of 2^5 cells along axis 1 are too large"));
+  CHECK(boxes(0, -1, 0).starts_with("f:3: boxes cannot have 2^-1 cells along axis 1"));
+  CHECK(ask("x", [](Wanted&) {}) ==
+        "f:4: this stage needs a uniform mesh, and field 'x' is on particles 'atoms'");
+  CHECK(ask("heat", [](Wanted& w) { w.select = "heat"; }).ends_with("cannot be selected from"));
+}
+
+// Plug-ins that were built before there were divisions hand over a request that ends earlier.
+TEST_CASE("what older requests do not have is not read") {
+  auto fields = catalogue();
+  pillion_setup setup;
+  setup.parameters = base::parse_yaml("{}", "f", {});
+  setup.catalogue = &fields;
+  const char* name = "density";
+  pillion_input_request request{};
+  std::memset(&request.axis, 0x7f, sizeof request - offsetof(pillion_input_request, axis));
+  request.fields = &name;
+  request.field_count = 1;
+  request.layout = PILLION_LAYOUT_AS_SHARED;
+  CHECK(add_input(setup, request) == 0);
+  CHECK(setup.inputs.front() == layout::Request{.fields = {"density"}});
 }
 
 TEST_CASE("a produced field joins the catalogue on the mesh of its model, once") {

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Fields of a mesh that is shared in columns, coarse or whole, in a division: values, plans and
+// memory over several publications, and what happens when something is missing on one rank.
+#include "stagehost/carriage.hpp"
+
+#include <doctest/doctest.h>
+
+#include "model/coarsen.hpp"
+
+using namespace pillion;
+using namespace pillion::stagehost;
+using model::Box;
+
+namespace {
+
+constexpr int64_t nx = 14, ny = 9;
+
+double heat(int64_t i, int64_t j, int round) {
+  return static_cast<double>(1000 * round + 20 * i + j);
+}
+float wind(int64_t i, int64_t j, int component, int round) {
+  return static_cast<float>(heat(i, j, round)) + 0.25f * static_cast<float>(component);
+}
+
+model::Catalogue catalogue() {
+  const auto root = base::parse_yaml(
+      "meshes: {plate: {kind: uniform, cells: [14, 9], length: [1, 1], periodic: true}}\n"
+      "fields:\n  heat: {mesh: plate, type: float64}\n"
+      "  wind: {mesh: plate, type: float32, components: 3}\n",
+      "c", {});
+  model::Catalogue out;
+  out.read(root.find("meshes"), root.find("fields"));
+  return out;
+}
+
+model::Block column(int32_t number, int64_t from, int64_t to, int round,
+                    std::vector<std::shared_ptr<const void>>& keep) {
+  const Box box{{from, 0, 0}, {to, ny, 1}};
+  auto scalar = std::make_shared<std::vector<double>>();
+  auto vector = std::make_shared<std::vector<float>>();
+  for (int64_t j = 0; j < ny; ++j)
+    for (int64_t i = from; i < to; ++i) scalar->push_back(heat(i, j, round));
+  for (int c = 0; c < 3; ++c)  // components outside
+    for (int64_t j = 0; j < ny; ++j)
+      for (int64_t i = from; i < to; ++i) vector->push_back(wind(i, j, c, round));
+  model::Block block{number, box, box.volume(), {}};
+  block.arrays["heat"] = {scalar->data(), model::ElementType::Float64, 1,
+                          model::packed_strides(box, 1)};
+  block.arrays["wind"] = {
+      vector->data(), model::ElementType::Float32, 3, {1, to - from, box.volume(), box.volume()}};
+  keep.push_back(scalar);
+  keep.push_back(vector);
+  return block;
+}
+
+/// One rank's columns: those from `first` on belong to the ranks in turn.
+model::MeshBlocks share(const comm::Communicator& world, int round, int64_t first = 0) {
+  model::MeshBlocks out;
+  const auto begin = [&](int64_t part) { return nx * part / (world.size() + 1); };
+  for (int64_t part = 0; part <= world.size(); ++part)
+    if ((part + first) % world.size() == world.rank())
+      out.blocks.push_back(
+          column(static_cast<int32_t>(part), begin(part), begin(part + 1), round, out.keep));
+  return out;
+}
+
+struct Played {
+  comm::Communicator world{MPI_COMM_WORLD};
+  comm::Fence fence{world};
+  model::Catalogue fields = catalogue();
+  Carriage carriage;
+  layout::Request request{
+      .fields = {"wind", "heat"}, .kind = layout::Kind::Blocks, .ghosts = {2, 1, 5}};
+
+  std::optional<Error> carry(const model::MeshBlocks& mine, int level = 0) {
+    Circumstances circumstances;
+    circumstances.peers = &world;
+    circumstances.fence = &fence;
+    circumstances.catalogue = &fields;
+    return fence.run([&] { carriage.carry(request, mine, level, circumstances); });
+  }
+};
+
+/// Values of a block that are not what they must be, where each cell stands for the whole mesh's
+/// at `factor` times its index.
+int64_t wrong_values(const model::Block& block, int64_t factor, int round) {
+  const int64_t cells[2] = {(nx + factor - 1) / factor, (ny + factor - 1) / factor};
+  const auto& scalar = block.arrays.at("heat");
+  const auto& vector = block.arrays.at("wind");
+  int64_t wrong = 0, n = 0;
+  for (int64_t j = block.box.lo[1]; j < block.box.hi[1]; ++j)
+    for (int64_t i = block.box.lo[0]; i < block.box.hi[0]; ++i, ++n) {
+      const int64_t x = factor * ((i + 10 * cells[0]) % cells[0]);
+      const int64_t y = factor * ((j + 10 * cells[1]) % cells[1]);
+      wrong += static_cast<const double*>(scalar.data)[n] != heat(x, y, round);
+      for (int c = 0; c < 3; ++c)
+        wrong += static_cast<const float*>(vector.data)[3 * n + c] != wind(x, y, c, round);
+    }
+  return wrong;
+}
+
+void check(const Played& played, int64_t factor, int round) {
+  const auto& blocks = played.carriage.blocks();
+  REQUIRE(blocks.size() == played.carriage.inner().size());
+  int64_t cells = 0;
+  for (size_t b = 0; b < blocks.size(); ++b) {
+    CHECK(wrong_values(blocks[b], factor, round) == 0);
+    CHECK(blocks[b].owned == played.carriage.inner()[b].volume());
+    cells += blocks[b].owned;
+  }
+  const int64_t all = ((nx + factor - 1) / factor) * ((ny + factor - 1) / factor);
+  CHECK(played.world.reduced(cells, comm::Operation::Sum) == all);
+}
+
+}  // namespace
+
+TEST_CASE("a plan and its memory are kept while everybody's boxes stay") {
+  Played played;
+  const void* memory = nullptr;
+  for (int round = 0; round < 4; ++round) {
+    REQUIRE_FALSE(played.carry(share(played.world, round)));
+    check(played, 1, round);
+    CHECK(played.carriage.plans() == 1);
+    if (played.carriage.blocks().empty()) continue;
+    const void* now = played.carriage.blocks().front().arrays.at("heat").data;
+    CHECK((memory == nullptr || memory == now));
+    memory = now;
+  }
+  if (played.world.size() == 1) return;
+  // Now the columns change hands.
+  REQUIRE_FALSE(played.carry(share(played.world, 4, 1)));
+  check(played, 1, 4);
+  CHECK(played.carriage.plans() == 2);
+  if (memory != nullptr) CHECK(played.carriage.blocks().front().arrays.at("heat").data == memory);
+}
+
+TEST_CASE("what changes on one rank alone is planned anew on all") {
+  Played played;
+  REQUIRE_FALSE(played.carry(share(played.world, 0)));
+  auto mine = share(played.world, 1);
+  if (played.world.rank() == 0) mine.blocks.push_back({77, {{3, 3, 0}, {3, 9, 1}}, 0, {}});
+  if (played.world.rank() == 0)
+    mine.blocks.back().arrays = mine.blocks.front().arrays;  // of no cell
+  REQUIRE_FALSE(played.carry(mine));
+  check(played, 1, 1);
+  CHECK(played.carriage.plans() == 2);
+}
+
+TEST_CASE("coarse publications are divided as the coarse mesh") {
+  Played played;
+  const auto& mesh = played.fields.mesh("plate");
+  int round = 0;
+  for (const int level : {0, 2, 2, 4, 0}) {
+    const auto factor = model::coarsening_factor(mesh, level);
+    const auto all = share(played.world, round);
+    REQUIRE_FALSE(played.carry(model::coarsen(all, mesh, level, ""), level));
+    check(played, factor, round++);
+    // 9 cells are not divided by 2, so that the coarse plate is open there.
+    if (factor > 1)
+      for (const auto& block : played.carriage.blocks()) CHECK(block.box.lo[1] >= 0);
+  }
+  CHECK(played.carriage.plans() == 4);
+}
+
+TEST_CASE("cells that nobody shares are missed, and a field that is not there, by every rank") {
+  Played played;
+  auto mine = share(played.world, 0);
+  if (played.world.rank() == 0) mine.blocks.pop_back();
+  auto failure = played.carry(mine);
+  REQUIRE(failure.has_value());
+  CHECK(std::string(failure->what()).find("must be shared by one rank") != std::string::npos);
+
+  Played other;
+  mine = share(other.world, 0);
+  if (other.world.rank() == 0) mine.blocks.front().arrays.erase("heat");
+  failure = other.carry(mine);
+  REQUIRE(failure.has_value());
+  CHECK(std::string(failure->what()) == "block 0 of mesh 'plate' came without field 'heat'");
+}
