@@ -25,13 +25,13 @@ enum class Kind : int32_t {
 constexpr bool is_division(Kind kind) { return kind >= Kind::Blocks; }
 
 struct Request {
-  std::vector<std::string> fields;  ///< all on one mesh
+  std::vector<std::string> fields{};  ///< all on one mesh
   Kind kind = Kind::AsShared;
-  std::string key;       ///< ByKey: integer field
-  std::string position;  ///< Spatial: field of 3 components
-  double halo = 0;       ///< Spatial: distance in the mesh's units
-  std::string select;    ///< integer field, or ""
-  std::vector<int64_t> select_values;
+  std::string key{};       ///< ByKey: integer field
+  std::string position{};  ///< Spatial: field of 3 components
+  double halo = 0;         ///< Spatial: distance in the mesh's units
+  std::string select{};    ///< integer field, or ""
+  std::vector<int64_t> select_values{};
   int axis = 0;                     ///< Slabs, Pencils
   std::array<int, 3> sides{};       ///< PowersOfTwo
   std::array<int64_t, 3> ghosts{};  ///< divisions: cells added on both sides

@@ -194,6 +194,7 @@ void SimulationSide::send(Announcement& head, const Parcel& parcel,
   link_.sender->commit(head.sequence);
   allocations_.lend(head.sequence - 1);
   note_outstanding(head.sequence, due);
+  in_place_ += encoder.bytes_lent();
   const double seconds = watch.end(run_.timeline, "publish", "publish", head.step);
   for (size_t d = 0; d < due.size(); ++d) {
     auto& account = run_.accounts[due[d]];

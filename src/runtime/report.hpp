@@ -17,7 +17,8 @@ struct Outcome {
   int64_t restarts = 0;  ///< of sidecars
   double time = 0;
   size_t budget = 0;
-  size_t peak = 0;  ///< bytes of staging memory that this rank used
+  size_t peak = 0;       ///< bytes of staging memory that this rank used
+  int64_t in_place = 0;  ///< bytes of this rank that sidecars read where they were
 };
 
 constexpr const char* report_name = "report.json";

@@ -195,7 +195,8 @@ Outcome SimulationSide::outcome() const {
           .restarts = launcher_.restarts(),
           .time = time_,
           .budget = budget(),
-          .peak = peak()};
+          .peak = peak(),
+          .in_place = in_place_};
 }
 
 Progress SimulationSide::progress() const {

@@ -188,6 +188,7 @@ class SimulationSide {
   int64_t first_step_ = 0;
   int64_t published_ = 0;
   int64_t skipped_ = 0;
+  int64_t in_place_ = 0;
   double time_ = 0;
   double stall_ = 0;
   double first_offer_ = 0;  ///< monotonic seconds

@@ -24,8 +24,14 @@ struct Numbers {
 };
 
 Numbers numbers_of(const Announcement& head) {
-  return {static_cast<int32_t>(head.kind), head.dropped ? 1 : 0, head.coarsening, 0,
-          head.sequence,                   head.step,            head.time,       head.published};
+  return {static_cast<int32_t>(head.kind),
+          head.dropped ? 1 : 0,
+          head.coarsening,
+          0,
+          head.sequence,
+          head.step,
+          head.time,
+          head.published};
 }
 
 void put_announcement(ByteWriter& out, const Announcement& head) {
@@ -130,13 +136,15 @@ Encoder::Encoder(const Announcement& head, const Meshes& meshes, const Lender* l
 // Offsets of values are counted from the end of the head.
 void Encoder::lay_out(const Lender* lender) {
   size_t offset = 0;
+  lent_ = 0;
   for (auto& part : parts_) {
     const auto lent = find_lent(lender, *part.array, *part.box);
     part.is_lent = lent.has_value();
     part.offset = offset;
     const Place place{lent ? 1 : 0, lent.value_or(Lent{0, 0, offset})};
     std::memcpy(head_.data() + part.place, &place, sizeof place);
-    if (!lent) offset = align(offset + part.bytes);
+    if (lent) lent_ += static_cast<int64_t>(part.bytes);
+    else offset = align(offset + part.bytes);
   }
   size_ = align(sizeof(int64_t) + head_.size()) + offset;
 }

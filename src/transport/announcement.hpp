@@ -46,8 +46,8 @@ struct Announcement {
 
 using Meshes = std::map<std::string, model::MeshBlocks>;
 
-/// A message being made: its size is known before memory for it is. It may be made once and used for
-/// several messages that differ in numbers and in where their values are.
+/// A message being made: its size is known before memory for it is. It may be made once and used
+/// for several messages that differ in numbers and in where their values are.
 class Encoder {
  public:
   /// All arrays of all blocks of `meshes` are sent; these must stay. Arrays that `lender` finds are
@@ -57,6 +57,8 @@ class Encoder {
   /// of the same arrays are.
   void renew(const Announcement& head, const Lender* lender);
   [[nodiscard]] size_t size() const { return size_; }
+  /// Bytes of values that are only pointed to.
+  [[nodiscard]] int64_t bytes_lent() const { return lent_; }
   /// Bytes of values of one field, over all blocks.
   [[nodiscard]] const std::map<std::string, int64_t>& bytes_of_fields() const { return bytes_; }
   /// Writes the message to `to`, aligned to 64 bytes, which has room for size() bytes.
@@ -76,6 +78,7 @@ class Encoder {
   std::vector<Part> parts_;
   std::map<std::string, int64_t> bytes_;
   size_t size_ = 0;
+  int64_t lent_ = 0;
 };
 
 struct Decoded {
