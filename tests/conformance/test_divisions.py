@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import read_table
 from frames import Frame
 from placements import check_report, placements
 from scenes import Placement, Scene
@@ -154,6 +155,7 @@ def scene(name: str, folder: Path) -> Scene:
             f"layout: {division.layout}, axis: {division.axis}, sides: {flow(division.sides)}, "
             f"ghosts: {flow(division.ghosts)}}}\n"
         )
+    analyses += "  roughness: {every: 1 steps, stages: [roughness: {field: density}]}\n"
     arguments = ("--cells", ",".join(map(str, grid.cells)))
     return Scene(name, frames_of(name), catalogue, analyses, "grid_driver", arguments)
 
@@ -302,6 +304,29 @@ def test_blocks_have_the_shape_of_their_layout(played):
             uncut = {"slabs": d != division.axis, "pencils": d == division.axis, "blocks": False}
             if uncut[division.layout]:
                 assert (extents[:, d] == cells[d]).all()
+
+
+def beside(values: np.ndarray, axis: int, side: int, periodic: bool) -> np.ndarray:
+    """Each cell's neighbour on one side; NaN where there is none."""
+    shifted = np.roll(values, -side, axis)
+    if not periodic:
+        edge = [slice(None)] * values.ndim
+        edge[axis] = -1 if side > 0 else 0
+        shifted[tuple(edge)] = np.nan
+    return shifted
+
+
+def test_a_stage_that_looks_at_neighbours(played):
+    grid, _, folder, frames = played
+    table = read_table(folder / "run" / "results" / "roughness" / "roughness.csv")
+    expected = []
+    for frame in frames:
+        values = frame["density"].reshape(grid.cells, order="F")
+        around = [
+            beside(values, d, side, grid.periodic[d]) for d in range(grid.axes) for side in (-1, 1)
+        ]
+        expected.append(np.sqrt(((values - np.nanmean(around, axis=0)) ** 2).mean()))
+    np.testing.assert_allclose(table["roughness"], expected, rtol=1e-12)
 
 
 WRONG = {
