@@ -10,7 +10,8 @@
 
 namespace study {
 
-std::vector<Piece> all_pieces(const Tiling& from, const pillion::layout::Wanted& wanted) {
+std::vector<Piece> all_pieces(const Tiling& from, const pillion::layout::Wanted& wanted,
+                              bool scattered) {
   std::vector<Piece> pieces;
   for (int source = 0; source < from.ranks(); ++source) {
     std::vector<Box> boxes;
@@ -24,6 +25,8 @@ std::vector<Piece> all_pieces(const Tiling& from, const pillion::layout::Wanted&
   std::sort(pieces.begin(), pieces.end(), [&](const Piece& a, const Piece& b) {
     return std::pair(corner(a.box), corner(a.region)) < std::pair(corner(b.box), corner(b.region));
   });
+  for (size_t i = 0; scattered && i < pieces.size(); ++i)
+    pieces[i].target = from.ranks() + static_cast<int>(i) % wanted.tiling.ranks();
   return pieces;
 }
 
@@ -43,8 +46,7 @@ Spent carry_by_box(const std::vector<Piece>& mine, int components) {
     if (piece.source == rank)
       MPI_Send(memory.get(), count, MPI_DOUBLE, piece.target, 2, MPI_COMM_WORLD);
     else
-      MPI_Recv(memory.get(), count, MPI_DOUBLE, piece.source, 2, MPI_COMM_WORLD,
-               MPI_STATUS_IGNORE);
+      MPI_Recv(memory.get(), count, MPI_DOUBLE, piece.source, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     spent.sizes += told - begin;
     spent.values += MPI_Wtime() - told;
     if (piece.source != rank) spend_copying(static_cast<size_t>(count) * sizeof(double));
@@ -53,21 +55,22 @@ Spent carry_by_box(const std::vector<Piece>& mine, int components) {
   return spent;
 }
 
-double seconds_per_broadcast(int sources, int times) {
+Broadcasts time_broadcasts(int sources, int times) {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   const bool takes_part = rank == 0 || rank >= sources;
   MPI_Comm comm = MPI_COMM_NULL;
   MPI_Comm_split(MPI_COMM_WORLD, takes_part ? 0 : MPI_UNDEFINED, rank, &comm);
-  double seconds = 0;
-  if (takes_part) {
-    int box[6] = {};
-    MPI_Barrier(comm);
-    const double begin = MPI_Wtime();
-    for (int t = 0; t < times; ++t) MPI_Bcast(box, 6, MPI_INT, 0, comm);
-    seconds = (MPI_Wtime() - begin) / times;
-    MPI_Comm_free(&comm);
+  Broadcasts seconds;
+  const double begin = begin_together();
+  if (!takes_part) return seconds;
+  int box[6] = {};
+  for (int t = 0; t < times; ++t) {
+    MPI_Bcast(box, 6, MPI_INT, 0, comm);
+    if (t == 0) seconds.alone = MPI_Wtime() - begin;
   }
+  seconds.each = (MPI_Wtime() - begin - seconds.alone) / (times - 1);
+  MPI_Comm_free(&comm);
   return seconds;
 }
 

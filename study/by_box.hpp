@@ -21,8 +21,10 @@ struct Piece {
   Box box, region;
 };
 
-/// In the order of the boxes' lower corners, first axis fastest, whoever has them.
-std::vector<Piece> all_pieces(const Tiling& from, const pillion::layout::Wanted& wanted);
+/// In the order of the boxes' lower corners, first axis fastest, whoever has them. If scattered,
+/// piece i goes to target i modulo their number, and not where it is wanted.
+std::vector<Piece> all_pieces(const Tiling& from, const pillion::layout::Wanted& wanted,
+                              bool scattered);
 
 /// Where a rank's seconds went.
 struct Spent {
@@ -34,8 +36,12 @@ struct Spent {
 /// [collective] `mine` are the pieces that this rank sends or receives.
 Spent carry_by_box(const std::vector<Piece>& mine, int components);
 
-/// Seconds of one of the small broadcasts from rank 0 to the receivers when `times` follow each
-/// other. [collective]
-double seconds_per_broadcast(int sources, int times);
+/// Of the small broadcasts from rank 0 to the receivers: seconds until a rank has the first, and
+/// after how many each of the next follows.
+struct Broadcasts {
+  double alone = 0, each = 0;
+};
+/// [collective]
+Broadcasts time_broadcasts(int sources, int times);
 
 }  // namespace study

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Builds the scale study with SimGrid's compiler and runs it: `run.sh small` (seconds), `run.sh
-# full` (the paper's sizes), or `run.sh one CELLS SIMULATION ANALYSIS [boxes|blocks] [--spread]`.
+# half` (4096 ranks, a quarter of an hour), `run.sh full` (8192 as in the paper, an hour), or
+# `run.sh one CELLS SIMULATION ANALYSIS [boxes|blocks|scattered] [--spread]`.
 # Results, a line of JSON a point, go to results/ (or $OUT); what was built, to $BUILD.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -25,8 +26,9 @@ build() {
 # A link gives each message its full rate: none of the corrections for TCP that SimGrid has by
 # default. 0.4 us of CPU for each message on each side.
 one() {  # cells simulation analysis layout [--spread]
-  local cells=$1 simulation=$2 analysis=$3 layout=${4:-boxes} spread=${5:-} at=$BUILD/point
-  python3 "$here/platform.py" "$at" "$simulation" "$analysis" $spread
+  local cells=$1 simulation=$2 analysis=$3 layout=${4:-boxes} spread=${5:-} at
+  at=$BUILD/point-$cells-$simulation-$analysis-$layout$spread
+  python3 "$here/machine.py" "$at" "$simulation" "$analysis" $spread
   local begin=$SECONDS
   timeout "$LIMIT" smpirun -quiet -np $((simulation + analysis)) -platform "$at/platform.xml" \
     -hostfile "$at/hosts" --log=root.thresh:error \
@@ -37,21 +39,31 @@ one() {  # cells simulation analysis layout [--spread]
     --cfg=smpi/os:0:4e-7:0 --cfg=smpi/ois:0:4e-7:0 --cfg=smpi/or:0:4e-7:0 \
     --cfg=smpi/send-is-detached-thresh:8192 --cfg=smpi/async-small-thresh:8192 \
     --cfg=smpi/shared-malloc-blocksize:67108864 --cfg=surf/precision:1e-7 \
-    "$BUILD/scale" "$cells" $COMPONENTS "$analysis" "${BROADCASTS:-24}" "$layout" |
+    "$BUILD/scale" "$cells" $COMPONENTS "$analysis" "${BROADCASTS:-16}" "$layout" |
     sed "s/^{/{\"placement\": \"${spread:+spread}${spread:-behind}\", /; s/spread--spread/spread/"
   echo "$cells^3, $simulation + $analysis ranks, $layout: $((SECONDS - begin)) s of this machine" >&2
+}
+
+# cells of the sweep over ratios, ranks in all, the most that analyse
+sizes() {
+  local cells=$1 ranks=$2 most=$3 best=$(($2 / 8))
+  for ((analysis = 64; analysis <= most; analysis *= 2)); do
+    one "$cells" $((ranks - analysis)) $analysis
+  done | tee "$OUT/ratio.jsonl"
+  for ((side = 128; side <= 2 * cells; side *= 2)); do
+    one $side $((ranks - best)) $best
+  done | tee "$OUT/grid.jsonl"
+  for how in blocks scattered "boxes --spread"; do
+    one "$cells" $((ranks - best)) $best $how
+  done | tee "$OUT/other.jsonl"
 }
 
 build
 case ${1:-small} in
   small)
     { one 128 72 24; one 128 72 24 blocks; } | tee "$OUT/small.jsonl" ;;
-  full)
-    for analysis in 64 128 256 512 1024 2048 4096; do
-      one 1024 $((8192 - analysis)) $analysis
-    done | tee "$OUT/ratio.jsonl"
-    for cells in 128 256 512 1024 2048; do one $cells 7168 1024; done | tee "$OUT/grid.jsonl"
-    { one 1024 7168 1024 blocks; one 1024 7168 1024 boxes --spread; } | tee "$OUT/other.jsonl" ;;
+  half) sizes 1024 4096 2048 ;;
+  full) sizes 1024 8192 4096 ;;
   one) shift; one "$@" ;;
-  *) echo "run.sh: $1 is none of small, full, one" >&2; exit 2 ;;
+  *) echo "run.sh: $1 is none of small, half, full, one" >&2; exit 2 ;;
 esac

@@ -28,8 +28,9 @@ struct Case {
   int64_t cells;
   int components;
   int targets;
-  int broadcasts;   ///< how many are simulated; their number is known
-  bool has_blocks;  ///< one block for each analysis rank, or whole boxes by the curve?
+  int broadcasts;     ///< how many are simulated; their number is known
+  bool has_blocks;    ///< one block for each analysis rank, or whole boxes by the curve?
+  bool is_scattered;  ///< box by box: to the analysis ranks in turn
   int sources = 0;
   [[nodiscard]] Box domain() const { return {{0, 0, 0}, {cells, cells, cells}}; }
   [[nodiscard]] Tiling from() const {
@@ -50,7 +51,8 @@ struct Found {
   double planned = 0, carried = 0, copied = 0;
   double bytes = 0;  ///< received
   size_t messages = 0;
-  double broadcast = 0, by_box = 0;
+  Broadcasts broadcasts;
+  double by_box = 0;
   Spent spent;
 };
 
@@ -60,7 +62,7 @@ std::vector<std::vector<Piece>> pieces_of;
 
 void share_pieces(const Case& c) {
   pieces_of.resize(static_cast<size_t>(c.sources + c.targets));
-  for (const auto& piece : all_pieces(c.from(), c.wanted())) {
+  for (const auto& piece : all_pieces(c.from(), c.wanted(), c.is_scattered)) {
     pieces_of[static_cast<size_t>(piece.source)].push_back(piece);
     pieces_of[static_cast<size_t>(piece.target)].push_back(piece);
   }
@@ -86,9 +88,8 @@ void carry_as_planned(const comm::Communicator& world, const Case& c, Found& min
   Redistribution plan(world, here, c.wanted(), owners);
   mine.planned = MPI_Wtime() - begin;
   const Carried field = field_of(plan, c.components);
-  world.barrier();
   seconds_copied();
-  const double planned = MPI_Wtime();
+  const double planned = begin_together();
   plan.carry(std::span(&field, 1));
   mine.carried = MPI_Wtime() - planned;
   mine.copied = seconds_copied();
@@ -99,9 +100,8 @@ void carry_as_planned(const comm::Communicator& world, const Case& c, Found& min
 void carry_boxes(const comm::Communicator& world, const Case& c, Found& mine) {
   if (world.rank() == 0) share_pieces(c);
   world.barrier();
-  mine.broadcast = seconds_per_broadcast(c.sources, c.broadcasts);
-  world.barrier();
-  const double begin = MPI_Wtime();
+  mine.broadcasts = time_broadcasts(c.sources, c.broadcasts);
+  const double begin = begin_together();
   mine.spent = carry_by_box(pieces_of[static_cast<size_t>(world.rank())], c.components);
   mine.by_box = MPI_Wtime() - begin;
 }
@@ -137,8 +137,10 @@ void print(const Case& c) {
       "{\"cells\": %lld, \"components\": %d, \"sources\": %d, \"targets\": %d, \"layout\": \"%s\", "
       "\"target_nodes\": %d, \"boxes\": %.0f, \"bytes\": %.0f, \"fullest_node_bytes\": %.0f, ",
       static_cast<long long>(c.cells), c.components, c.sources, c.targets,
-      c.has_blocks ? "blocks" : "boxes", (c.targets + cores - 1) / cores, boxes, c.bytes(),
-      fullest_node(c));
+      c.has_blocks     ? "blocks"
+      : c.is_scattered ? "scattered"
+                       : "boxes",
+      (c.targets + cores - 1) / cores, boxes, c.bytes(), fullest_node(c));
   std::printf(
       "\"planned_seconds\": %.6g, \"seconds\": %.6g, \"messages\": %.0f, "
       "\"pack_seconds_most\": %.6g, \"unpack_seconds_most\": %.6g, ",
@@ -146,12 +148,15 @@ void print(const Case& c) {
       most(0, all, [](auto& f) { return f.carried; }),
       mean(0, all, [](auto& f) { return f.messages; }) * static_cast<double>(all),
       most(0, s, [](auto& f) { return f.copied; }), most(s, all, [](auto& f) { return f.copied; }));
-  const double each = most(0, all, [](auto& f) { return f.broadcast; });
+  const double each = most(0, all, [](auto& f) { return f.broadcasts.each; });
   std::printf(
-      "\"broadcast_seconds_each\": %.6g, \"broadcasts_simulated\": %d, \"broadcast_seconds\": %.6g, "
+      "\"broadcast_seconds_alone\": %.6g, \"broadcast_seconds_each\": %.6g, "
+      "\"broadcasts_simulated\": %d, \"broadcast_seconds\": "
+      "%.6g, "
       "\"by_box_message_seconds\": %.6g, \"receiver_waits_for_sender\": %.6g, "
       "\"receiver_takes_values\": %.6g, \"receiver_copies\": %.6g, \"sender_blocked\": %.6g}\n",
-      each, c.broadcasts, each * 3 * boxes, most(0, all, [](auto& f) { return f.by_box; }),
+      most(0, all, [](auto& f) { return f.broadcasts.alone; }), each, c.broadcasts,
+      each * 3 * boxes, most(0, all, [](auto& f) { return f.by_box; }),
       mean(s, all, [](auto& f) { return f.spent.sizes; }),
       mean(s, all, [](auto& f) { return f.spent.values; }),
       mean(s, all, [](auto& f) { return f.spent.copying; }),
@@ -168,11 +173,17 @@ __attribute__((visibility("default"))) int main(int argc, char** argv) {
     const comm::Communicator world(MPI_COMM_WORLD);
     if (argc != 6) {
       if (world.rank() == 0)
-        std::fputs("scale: usage: scale CELLS COMPONENTS TARGETS BROADCASTS boxes|blocks\n", stderr);
+        std::fputs(
+            "scale: usage: scale CELLS COMPONENTS TARGETS BROADCASTS boxes|blocks|scattered\n",
+            stderr);
       MPI_Abort(MPI_COMM_WORLD, 2);
     }
-    Case c{std::atoll(argv[1]), std::atoi(argv[2]), std::atoi(argv[3]), std::atoi(argv[4]),
-           std::strcmp(argv[5], "blocks") == 0};
+    Case c{std::atoll(argv[1]),
+           std::atoi(argv[2]),
+           std::atoi(argv[3]),
+           std::atoi(argv[4]),
+           std::strcmp(argv[5], "blocks") == 0,
+           std::strcmp(argv[5], "scattered") == 0};
     c.sources = world.size() - c.targets;
     if (world.rank() == 0) found.resize(static_cast<size_t>(world.size()));
     world.barrier();

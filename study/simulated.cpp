@@ -6,6 +6,7 @@
 #include <mpi.h>
 #include <smpi/smpi.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <new>
 #include <unordered_map>
@@ -47,6 +48,15 @@ double study::seconds_copied() {
   const double seconds = mine;
   mine = 0;
   return seconds;
+}
+
+double study::begin_together() {
+  constexpr double skew = 2e-2;  // more than ranks differ in leaving a barrier
+  static double instant = 0;
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (const double now = MPI_Wtime(); now > instant) instant = now + skew;
+  smpi_execute_flops(std::max(instant - MPI_Wtime(), 0.0) * flops_per_second);
+  return instant;
 }
 
 void pillion::layout::copy_region(const Target&, const Source&, const model::Box& region,

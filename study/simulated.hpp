@@ -14,5 +14,8 @@ inline constexpr double copy_rate = 1.8e9;
 void spend_copying(size_t bytes);
 /// Simulated seconds that this rank has copied since it last asked.
 double seconds_copied();
+/// Lets all ranks of the world go on at the same instant, which a barrier does not: besides being
+/// fair, it lets the simulator begin all transfers in one go. Returns that instant. [collective]
+double begin_together();
 
 }  // namespace study

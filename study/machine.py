@@ -29,8 +29,14 @@ PLATFORM = """<?xml version='1.0'?>
 
 def platform(bandwidth: float, latency: float, nodes: int) -> str:
     groups = max(2, math.ceil(nodes / NODES_PER_GROUP))
-    return PLATFORM.format(last=groups * NODES_PER_GROUP - 1, cores=CORES, groups=groups,
-                           bandwidth=bandwidth, latency=latency, loopback=5e9)
+    return PLATFORM.format(
+        last=groups * NODES_PER_GROUP - 1,
+        cores=CORES,
+        groups=groups,
+        bandwidth=bandwidth,
+        latency=latency,
+        loopback=5e9,
+    )
 
 
 def nodes_for(ranks: int) -> int:
@@ -43,8 +49,9 @@ def nodes_of(simulation: int, analysis: int, spread: bool) -> list[int]:
     every = list(range(few + many))
     mine = [i * (few + many) // few for i in range(few)] if spread else every[many:]
     theirs = [n for n in every if n not in set(mine)]
-    return [theirs[r // CORES] for r in range(simulation)] + \
-           [mine[r * few // analysis] for r in range(analysis)]
+    return [theirs[r // CORES] for r in range(simulation)] + [
+        mine[r * few // analysis] for r in range(analysis)
+    ]
 
 
 def main() -> None:
@@ -54,13 +61,17 @@ def main() -> None:
     args.add_argument("analysis", type=int, help="number of analysis ranks")
     args.add_argument("--bandwidth", type=float, default=4e9, help="bytes/s of a link")
     args.add_argument("--latency", type=float, default=2.5e-7, help="seconds of a link")
-    args.add_argument("--spread", action="store_true",
-                      help="analysis nodes evenly among the others, not behind them")
+    args.add_argument(
+        "--spread",
+        action="store_true",
+        help="analysis nodes evenly among the others, not behind them",
+    )
     given = args.parse_args()
     nodes = nodes_of(given.simulation, given.analysis, given.spread)
     given.folder.mkdir(parents=True, exist_ok=True)
     (given.folder / "platform.xml").write_text(
-        platform(given.bandwidth, given.latency, max(nodes) + 1))
+        platform(given.bandwidth, given.latency, max(nodes) + 1)
+    )
     (given.folder / "hosts").write_text("".join(f"n{n}\n" for n in nodes))
 
 

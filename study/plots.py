@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Draws the two plots of docs/scale-study.md and prints its tables, from results/*.jsonl.
+
+Derived here: the bound (bytes over what the links of the analysis nodes carry), the bandwidth of
+an analysis node, and the paper's measure, bytes a second over the links of all nodes of the job.
+"""
+
+import json
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+
+HERE = Path(__file__).resolve().parent
+DOCS = HERE.parent / "docs"
+LINK = 4e9
+CORES = 24
+BLUE, RED, GREY = "#1f6f9f", "#c1443c", "#777777"
+
+
+def read(name: str) -> list[dict]:
+    path = HERE / "results" / name
+    return [derive(json.loads(line)) for line in path.read_text().splitlines()]
+
+
+def derive(point: dict) -> dict:
+    nodes = point["target_nodes"]
+    every = nodes + -(-point["sources"] // CORES)
+    by_box = point["by_box_message_seconds"]
+    point |= {
+        "theirs": by_box + point["broadcast_seconds"],
+        "every": every,
+        "theirs_slow": by_box + 3 * point["boxes"] * point["broadcast_seconds_alone"],
+        "bound": point["bytes"] / (LINK * nodes),
+    }
+    point["senders_bound"] = point["bytes"] / (LINK * (every - nodes))
+    return point
+
+
+def node_rate(point: dict, key: str) -> float:
+    return point["bytes"] / point[key] / point["target_nodes"] / 1e9
+
+
+def peak_share(point: dict, key: str) -> float:
+    return 100 * point["bytes"] / point[key] / (LINK * point["every"])
+
+
+def plot_ratio(points: list[dict]) -> None:
+    points = sorted(points, key=lambda p: p["targets"])
+    ranks = [p["targets"] for p in points]
+    figure, axes = plt.subplots(figsize=(7, 4.2), layout="constrained")
+    limit = [min(LINK, LINK * p["bound"] / p["senders_bound"]) / 1e9 for p in points]
+    axes.plot(ranks, limit, color=GREY, ls="--", label="limit: links of the nodes")
+    axes.plot(ranks, [0.6 * v for v in limit], color=GREY, ls=":", label="60 % of it")
+    axes.plot(
+        ranks,
+        [node_rate(p, "seconds") for p in points],
+        "o-",
+        color=BLUE,
+        label="Pillion: one message a pair",
+    )
+    axes.fill_between(
+        ranks,
+        [node_rate(p, "theirs_slow") for p in points],
+        [node_rate(p, "theirs") for p in points],
+        color=RED,
+        alpha=0.15,
+        lw=0,
+        label="… if no broadcast overlaps the next",
+    )
+    axes.plot(
+        ranks,
+        [node_rate(p, "theirs") for p in points],
+        "s-",
+        color=RED,
+        label="early code: broadcasts, then box by box",
+    )
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(ranks, [str(r) for r in ranks])
+    axes.set_ylim(0, 4.3)
+    axes.set_xlabel(f"analysis ranks of {points[0]['sources'] + points[0]['targets']}, 24 a node")
+    axes.set_ylabel("GB/s into each analysis node")
+    axes.set_title("10 components of 1024³ cells in boxes of 32³ (simulated)", fontsize=10)
+    axes.legend(frameon=False, fontsize=8, loc="lower left")
+    figure.savefig(DOCS / "scale-study-ratio.svg")
+
+
+def plot_grid(points: list[dict]) -> None:
+    points = sorted(points, key=lambda p: p["cells"])
+    cells = [p["cells"] for p in points]
+    figure, axes = plt.subplots(figsize=(7, 4.2), layout="constrained")
+    axes.plot(
+        cells,
+        [p["bound"] for p in points],
+        color=GREY,
+        ls="--",
+        label="bound: links of the analysis nodes",
+    )
+    axes.plot(
+        cells,
+        [p["theirs"] for p in points],
+        "s-",
+        color=RED,
+        label="early code: broadcasts, then box by box",
+    )
+    axes.plot(
+        cells,
+        [p["broadcast_seconds"] for p in points],
+        "s:",
+        color=RED,
+        alpha=0.5,
+        ms=3,
+        label="… of which broadcasts",
+    )
+    axes.plot(
+        cells, [p["seconds"] for p in points], "o-", color=BLUE, label="Pillion: one message a pair"
+    )
+    axes.plot(
+        cells,
+        [p["pack_seconds_most"] for p in points],
+        "o:",
+        color=BLUE,
+        alpha=0.5,
+        ms=3,
+        label="… of which packing",
+    )
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    axes.set_xticks(cells, [f"{c}³" for c in cells])
+    axes.set_xlabel("cells, 10 components, boxes of 32³")
+    axes.set_ylabel("seconds")
+    axes.set_title(
+        f"{points[0]['sources']} simulation ranks to {points[0]['targets']} analysis ranks "
+        "(simulated)",
+        fontsize=10,
+    )
+    axes.legend(frameon=False, fontsize=8, loc="upper left")
+    figure.savefig(DOCS / "scale-study-grid.svg")
+
+
+def table(points: list[dict]) -> None:
+    for p in points:
+        print(
+            f"| {p['cells']}³ | {p['sources']} + {p['targets']} | {p['layout']}, {p['placement']} "
+            f"| {p['bound']:.3g} | {p['seconds']:.3g} | {node_rate(p, 'seconds'):.2f} "
+            f"| {100 * p['bound'] / p['seconds']:.0f} | {p['by_box_message_seconds']:.3g} "
+            f"| {p['broadcast_seconds']:.3g} | {100 * p['bound'] / p['theirs']:.0f} "
+            f"| {peak_share(p, 'seconds'):.1f} | {peak_share(p, 'theirs'):.1f} "
+            f"| {peak_share(p, 'theirs_slow'):.1f} |"
+        )
+
+
+def main() -> None:
+    plt.rcParams["svg.hashsalt"] = "pillion"
+    ratio, grid = read("ratio.jsonl"), read("grid.jsonl")
+    plot_ratio(ratio)
+    plot_grid(grid)
+    table(ratio + grid + read("other.jsonl"))
+
+
+if __name__ == "__main__":
+    main()
