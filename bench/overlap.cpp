@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // When does it pay to analyse beside the simulation rather than in it? A compute loop of known
 // length publishes 1 MiB at every step, for analyses from a five-hundredth to twice as long as the
-// step. Each is run in the simulation's rank, in a sidecar on the other core, and in two simulation
-// ranks that divide the loop between them: that is, with the sidecar's core given to the
-// simulation. On two ranks.
+// step. Each is run in the simulation's rank, in a sidecar on the other core, reached through the
+// node's memory and through the network, and in two simulation ranks that divide the loop between
+// them: that is, with the sidecar's core given to the simulation. On two ranks.
 #include <mpi.h>
 #include <pillion/pillion.h>
 
@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -78,19 +79,21 @@ int64_t operations_per_step() {
 struct Way {
   const char* name;
   int simulation_ranks;
-  bool sidecar;
-  bool divided;  ///< whether the analysis is divided among simulation ranks
+  const char* sidecar;  ///< how many, and so how they are reached; null if there are none
+  bool divided;         ///< whether the analysis is divided among simulation ranks
 };
 
-constexpr Way in_one = {"one_rank", 1, false, true};
-constexpr Way beside = {"beside", 1, true, true};
-constexpr Way in_two = {"two_ranks", 2, false, true};
-constexpr Way in_two_undivided = {"two_ranks_undivided", 2, false, false};
+constexpr Way in_one = {"one_rank", 1, nullptr, true};
+constexpr Way beside = {"beside", 1, "per_node: 1", true};
+constexpr Way across = {"across", 1, "ranks: 1", true};
+constexpr Way in_two = {"two_ranks", 2, nullptr, true};
+constexpr Way in_two_undivided = {"two_ranks_undivided", 2, nullptr, false};
 
 void write_configuration(const Way& way, int64_t operations) {
   std::ofstream(file) << "output: bench_overlap.out\n"
-                      << (way.sidecar ? "sidecars: {per_node: 1, memory: 16 MiB, when_full: wait}\n"
-                                      : "")
+                      << (way.sidecar != nullptr ? std::string("sidecars: {") + way.sidecar +
+                                                       ", memory: 16 MiB, when_full: wait}\n"
+                                                 : "")
                       << "meshes: {grid: {kind: uniform, cells: [" << cells
                       << "]}}\n"
                          "fields: {density: {mesh: grid, type: float64}}\n"
@@ -119,7 +122,7 @@ double play(const Way& way, int64_t simulation, int64_t analysis, int rank) {
   if (rank == 0) write_configuration(way, analysis);
   meet();
   MPI_Comm comm;
-  const bool takes_part = rank < way.simulation_ranks + (way.sidecar ? 1 : 0);
+  const bool takes_part = rank < way.simulation_ranks + (way.sidecar != nullptr ? 1 : 0);
   MPI_Comm_split(MPI_COMM_WORLD, takes_part ? 0 : 1, rank, &comm);
   double seconds = 0;
   if (takes_part) {
@@ -133,13 +136,13 @@ double play(const Way& way, int64_t simulation, int64_t analysis, int rank) {
 }
 
 struct Point {
-  double ratio, simulation, analysis, undisturbed, one, two, two_undivided, together;
+  double ratio, simulation, analysis, undisturbed, one, two, two_undivided, together, network;
   [[nodiscard]] double longest() const { return std::max(simulation, analysis); }
 };
 
 Point measure(double ratio, int64_t operations, int rank) {
   const auto analysis = static_cast<int64_t>(ratio * static_cast<double>(operations));
-  std::vector<double> s, a, together, one, aside, two, undivided;
+  std::vector<double> s, a, together, one, aside, far, two, undivided;
   for (int r = 0; r < repetitions; ++r) {
     if (rank == 0) s.push_back(alone(operations)), a.push_back(alone(analysis));
     meet();
@@ -150,12 +153,13 @@ Point measure(double ratio, int64_t operations, int rank) {
     together.push_back(both);
     one.push_back(play(in_one, operations, analysis, rank));
     aside.push_back(play(beside, operations, analysis, rank));
+    far.push_back(play(across, operations, analysis, rank));
     two.push_back(play(in_two, operations, analysis, rank));
     undivided.push_back(play(in_two_undivided, operations, analysis, rank));
   }
   if (rank != 0) return {};
-  return {ratio,       median(s),   median(a),         median(together),
-          median(one), median(two), median(undivided), median(aside)};
+  return {ratio,       median(s),         median(a),     median(together), median(one),
+          median(two), median(undivided), median(aside), median(far)};
 }
 
 void print(const Point& p) {
@@ -163,10 +167,12 @@ void print(const Point& p) {
       "{\"bench\": \"overlap\", \"analysis_over_simulation\": %.3f, \"simulation_seconds\": %.4f, "
       "\"analysis_seconds\": %.4f, \"both_without_pillion_seconds\": %.4f, "
       "\"synchronous_seconds\": %.4f, \"asynchronous_seconds\": %.4f, "
-      "\"two_ranks_seconds\": %.4f, \"two_ranks_undivided_seconds\": %.4f, "
-      "\"synchronous_over_sum\": %.3f, \"asynchronous_over_max\": %.3f}\n",
-      p.ratio, p.simulation, p.analysis, p.undisturbed, p.one, p.together, p.two, p.two_undivided,
-      p.one / (p.simulation + p.analysis), p.together / p.longest());
+      "\"network_seconds\": %.4f, \"two_ranks_seconds\": %.4f, "
+      "\"two_ranks_undivided_seconds\": %.4f, \"synchronous_over_sum\": %.3f, "
+      "\"asynchronous_over_max\": %.3f, \"network_over_max\": %.3f}\n",
+      p.ratio, p.simulation, p.analysis, p.undisturbed, p.one, p.together, p.network, p.two,
+      p.two_undivided, p.one / (p.simulation + p.analysis), p.together / p.longest(),
+      p.network / p.longest());
   std::fflush(stdout);
 }
 
@@ -184,17 +190,19 @@ double crossover(const std::vector<Point>& points, double Point::*other) {
 }
 
 void conclude(const std::vector<Point>& points) {
-  double worst = 0, worst_disturbed = 0, sum = 0;
+  double worst = 0, network = 0, worst_disturbed = 0, sum = 0;
   for (const auto& p : points) {
     worst = std::max(worst, p.together / p.longest());
+    network = std::max(network, p.network / p.longest());
     worst_disturbed = std::max(worst_disturbed, p.together / p.undisturbed);
     sum = std::max(sum, std::abs(p.one / (p.simulation + p.analysis) - 1));
   }
   std::printf(
-      "bench overlap: asynchronous_over_max_worst=%.3f over_both_without_pillion_worst=%.3f "
+      "bench overlap: asynchronous_over_max_worst=%.3f network_over_max_worst=%.3f "
+      "over_both_without_pillion_worst=%.3f "
       "synchronous_off_sum_worst=%.3f pays_from_one_core=%.3f pays_from_undivided=%.3f "
       "pays_from_divided=%.3f\n",
-      worst, worst_disturbed, sum, crossover(points, &Point::one),
+      worst, network, worst_disturbed, sum, crossover(points, &Point::one),
       crossover(points, &Point::two_undivided), crossover(points, &Point::two));
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How fast is a mesh carried from many small boxes on some ranks to one block on each of the
-// others? Against MPI_Alltoallv of the same bytes, which lie ready in one piece on both sides, and
-// against one blocking message for each box. Then how long planning takes for 10^4 to 10^6 boxes.
+// others? Against MPI_Alltoallv of the same bytes, which lie ready in one piece on both sides,
+// against one blocking message for each box, and against the same plan without the node's memory,
+// one message for each pair of ranks. Then how long planning takes for 10^4 to 10^6 boxes.
 // On 2 to 8 ranks, of which a third, rounded up, receive.
 #include <mpi.h>
 
@@ -156,7 +157,7 @@ struct Contiguous {
 };
 
 struct Shares {
-  double of_alltoallv, of_boxes;
+  double of_alltoallv, of_boxes, of_messages;
 };
 
 Shares measure(const Sides& sides, const Case& c) {
@@ -164,35 +165,38 @@ Shares measure(const Sides& sides, const Case& c) {
   const redistribution::Neighbours neighbours(sides.world);
   Redistribution plan(sides.world, boxes_here(sides, c.domain, c.side), wanted, sides.owners(),
                       &neighbours);
+  Redistribution distant(sides.world, boxes_here(sides, c.domain, c.side), wanted, sides.owners());
   Field field(plan, c.components);
   const auto pieces = all_pieces(sides, c, wanted);
   Contiguous contiguous(sides, pieces, c.components);
   std::vector<double> aside(size_t{1} << (3 * c.side) << 4);
-  std::vector<double> ours, theirs, by_box;
+  std::vector<double> ours, theirs, by_box, by_message;
   const auto carry = [&] { plan.carry(std::span(&field.carried, 1)); };
   const auto ready = [&] { contiguous.carry(sides.world.handle()); };
   const auto boxes = [&] { carry_by_box(sides, pieces, field.carried, aside); };
-  carry(), ready(), boxes();
+  const auto messages = [&] { distant.carry(std::span(&field.carried, 1)); };
+  carry(), ready(), boxes(), messages();
   // In turns, so that all meet the same machine.
   for (int r = 0; r < repetitions; ++r) {
     ours.push_back(seconds_of(sides.world, carry, 1));
     theirs.push_back(seconds_of(sides.world, ready, 1));
     by_box.push_back(seconds_of(sides.world, boxes, 1));
+    by_message.push_back(seconds_of(sides.world, messages, 1));
   }
   const auto median = [](std::vector<double> v) {
     std::sort(v.begin(), v.end());
     return v[v.size() / 2];
   };
-  const double a = median(ours), b = median(theirs), d = median(by_box);
+  const double a = median(ours), b = median(theirs), d = median(by_box), e = median(by_message);
   const double bytes = static_cast<double>(c.domain.volume()) * c.components * 8;
   if (sides.world.rank() == 0)
     std::printf(
         "{\"bench\": \"redistribute\", \"case\": \"%s\", \"sources\": %d, \"targets\": %d, "
         "\"boxes\": %lld, \"bytes\": %.0f, \"seconds\": %.3g, \"alltoallv_seconds\": %.3g, "
-        "\"by_box_seconds\": %.3g}\n",
+        "\"by_box_seconds\": %.3g, \"by_message_seconds\": %.3g}\n",
         c.name, sides.sources, sides.targets,
-        static_cast<long long>(c.domain.volume() >> (3 * c.side)), bytes, a, b, d);
-  return {b / a, d / a};
+        static_cast<long long>(c.domain.volume() >> (3 * c.side)), bytes, a, b, d, e);
+  return {b / a, d / a, e / a};
 }
 
 double planning(const Sides& sides, int64_t tiles) {
@@ -220,9 +224,10 @@ int main(int argc, char** argv) {
     if (world.rank() == 0)
       std::printf(
           "bench redistribute: ranks=%d alltoallv_share_32=%.2f alltoallv_share_8=%.2f "
-          "times_by_box_32=%.1f times_by_box_8=%.1f plan_1e4=%.3g plan_1e5=%.3g plan_1e6=%.3g\n",
-          world.size(), large.of_alltoallv, small.of_alltoallv, large.of_boxes, small.of_boxes, e4,
-          e5, e6);
+          "times_by_box_32=%.1f times_by_box_8=%.1f times_by_message_32=%.2f "
+          "times_by_message_8=%.2f plan_1e4=%.3g plan_1e5=%.3g plan_1e6=%.3g\n",
+          world.size(), large.of_alltoallv, small.of_alltoallv, large.of_boxes, small.of_boxes,
+          large.of_messages, small.of_messages, e4, e5, e6);
   }
   MPI_Finalize();
   return 0;

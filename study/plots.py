@@ -8,6 +8,7 @@ an analysis node, and the paper's measure, bytes a second over the links of all 
 
 import json
 from pathlib import Path
+from typing import NamedTuple
 
 import matplotlib
 
@@ -19,6 +20,30 @@ DOCS = HERE.parent / "docs"
 LINK = 4e9
 CORES = 24
 BLUE, RED, GREY = "#1f6f9f", "#c1443c", "#777777"
+
+
+class Way(NamedTuple):
+    """How one of the two is drawn."""
+
+    seconds: str
+    label: str
+    part: str
+    part_label: str
+    marker: str
+    color: str
+
+
+WAYS = (
+    Way("seconds", "Pillion: one message a pair", "pack_seconds_most", "packing", "o", BLUE),
+    Way(
+        "theirs",
+        "early code: broadcasts, then box by box",
+        "broadcast_seconds",
+        "broadcasts",
+        "s",
+        RED,
+    ),
+)
 
 
 def read(name: str) -> list[dict]:
@@ -55,29 +80,13 @@ def plot_ratio(points: list[dict]) -> None:
     limit = [min(LINK, LINK * p["bound"] / p["senders_bound"]) / 1e9 for p in points]
     axes.plot(ranks, limit, color=GREY, ls="--", label="limit: links of the nodes")
     axes.plot(ranks, [0.6 * v for v in limit], color=GREY, ls=":", label="60 % of it")
-    axes.plot(
-        ranks,
-        [node_rate(p, "seconds") for p in points],
-        "o-",
-        color=BLUE,
-        label="Pillion: one message a pair",
-    )
-    axes.fill_between(
-        ranks,
-        [node_rate(p, "theirs_slow") for p in points],
-        [node_rate(p, "theirs") for p in points],
-        color=RED,
-        alpha=0.15,
-        lw=0,
-        label="… if no broadcast overlaps the next",
-    )
-    axes.plot(
-        ranks,
-        [node_rate(p, "theirs") for p in points],
-        "s-",
-        color=RED,
-        label="early code: broadcasts, then box by box",
-    )
+    rates = {
+        key: [node_rate(p, key) for p in points] for key in ("seconds", "theirs", "theirs_slow")
+    }
+    for way in WAYS:
+        axes.plot(ranks, rates[way.seconds], way.marker + "-", color=way.color, label=way.label)
+    shade = {"color": RED, "alpha": 0.15, "lw": 0, "label": "… if no broadcast overlaps the next"}
+    axes.fill_between(ranks, rates["theirs_slow"], rates["theirs"], **shade)
     axes.set_xscale("log", base=2)
     axes.set_xticks(ranks, [str(r) for r in ranks])
     axes.set_ylim(0, 4.3)
@@ -92,51 +101,20 @@ def plot_grid(points: list[dict]) -> None:
     points = sorted(points, key=lambda p: p["cells"])
     cells = [p["cells"] for p in points]
     figure, axes = plt.subplots(figsize=(7, 4.2), layout="constrained")
-    axes.plot(
-        cells,
-        [p["bound"] for p in points],
-        color=GREY,
-        ls="--",
-        label="bound: links of the analysis nodes",
-    )
-    axes.plot(
-        cells,
-        [p["theirs"] for p in points],
-        "s-",
-        color=RED,
-        label="early code: broadcasts, then box by box",
-    )
-    axes.plot(
-        cells,
-        [p["broadcast_seconds"] for p in points],
-        "s:",
-        color=RED,
-        alpha=0.5,
-        ms=3,
-        label="… of which broadcasts",
-    )
-    axes.plot(
-        cells, [p["seconds"] for p in points], "o-", color=BLUE, label="Pillion: one message a pair"
-    )
-    axes.plot(
-        cells,
-        [p["pack_seconds_most"] for p in points],
-        "o:",
-        color=BLUE,
-        alpha=0.5,
-        ms=3,
-        label="… of which packing",
-    )
+    bound = [p["bound"] for p in points]
+    axes.plot(cells, bound, color=GREY, ls="--", label="bound: links of the analysis nodes")
+    for way in reversed(WAYS):
+        whole, part = ([p[key] for p in points] for key in (way.seconds, way.part))
+        axes.plot(cells, whole, way.marker + "-", color=way.color, label=way.label)
+        thin = {"color": way.color, "alpha": 0.5, "ms": 3, "label": f"… of which {way.part_label}"}
+        axes.plot(cells, part, way.marker + ":", **thin)
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     axes.set_xticks(cells, [f"{c}³" for c in cells])
     axes.set_xlabel("cells, 10 components, boxes of 32³")
     axes.set_ylabel("seconds")
-    axes.set_title(
-        f"{points[0]['sources']} simulation ranks to {points[0]['targets']} analysis ranks "
-        "(simulated)",
-        fontsize=10,
-    )
+    ranks = f"{points[0]['sources']} simulation ranks to {points[0]['targets']} analysis ranks"
+    axes.set_title(f"{ranks} (simulated)", fontsize=10)
     axes.legend(frameon=False, fontsize=8, loc="upper left")
     figure.savefig(DOCS / "scale-study-grid.svg")
 

@@ -8,9 +8,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 #include <new>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "layout/copy_region.hpp"
 
@@ -19,8 +19,9 @@ namespace {
 constexpr size_t large = size_t{1} << 18;
 constexpr double flops_per_second = 1e9;  // as in the platform
 
-std::unordered_set<void*>& bogus() {
-  static auto* all = new std::unordered_set<void*>;
+/// By size. Nothing is in them, so that one serves all ranks.
+std::map<size_t, void*>& bogus() {
+  static auto* all = new std::map<size_t, void*>;
   return *all;
 }
 
@@ -71,15 +72,15 @@ void* operator new[](size_t size) {
     if (void* plain = std::malloc(size)) return plain;
     throw std::bad_alloc();
   }
-  void* shared = SMPI_SHARED_MALLOC(size);
+  void*& shared = bogus()[size];
+  if (shared == nullptr) shared = SMPI_SHARED_MALLOC(size);
   if (shared == nullptr) throw std::bad_alloc();
-  bogus().insert(shared);
   return shared;
 }
 
 void operator delete[](void* memory) noexcept {
-  if (bogus().erase(memory) != 0) SMPI_SHARED_FREE(memory);
-  else std::free(memory);
+  const auto holds = [&](const auto& entry) { return entry.second == memory; };
+  if (std::none_of(bogus().begin(), bogus().end(), holds)) std::free(memory);
 }
 
 void operator delete[](void* memory, size_t) noexcept { operator delete[](memory); }

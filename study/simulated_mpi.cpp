@@ -24,9 +24,10 @@ int MPI_Improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* mess
   return code;
 }
 
-int MPI_Mrecv(void* data, int count, MPI_Datatype type, MPI_Message* message, MPI_Status* status) {
+int MPI_Imrecv(void* data, int count, MPI_Datatype type, MPI_Message* message,
+               MPI_Request* request) {
   auto* probed = static_cast<Probed*>(std::exchange(*message, nullptr));
-  const int code = MPI_Recv(data, count, type, probed->source, probed->tag, probed->comm, status);
+  const int code = MPI_Irecv(data, count, type, probed->source, probed->tag, probed->comm, request);
   delete probed;
   return code;
 }

@@ -18,7 +18,7 @@ LAYERS = {
     "products": {"base"},
     "layout": {"base", "model"},
     "redistribution": {"base", "model", "comm", "layout", "node"},
-    "transport": {"base", "model", "comm", "node"},
+    "transport": {"base", "model", "comm", "node", "layout", "redistribution"},
     "stagehost": {"base", "model", "comm", "layout", "products", "redistribution"},
     "runtime": {
         "base",

@@ -95,15 +95,18 @@ std::optional<Arrival> find_arrival(const Communicator& comm, int from, int tag)
   return arrival;
 }
 
-void receive(Arrival& arrival, void* data) {
+void receive(Arrival& arrival, void* data) { start_receiving(arrival, data).wait(); }
+
+Request start_receiving(Arrival& arrival, void* data) {
+  MPI_Request request = MPI_REQUEST_NULL;
   if (arrival.size <= plain) {
-    check(MPI_Mrecv(data, static_cast<int>(arrival.size), MPI_BYTE, &arrival.message,
-                    MPI_STATUS_IGNORE),
-          "MPI_Mrecv");
-    return;
+    check(MPI_Imrecv(data, static_cast<int>(arrival.size), MPI_BYTE, &arrival.message, &request),
+          "MPI_Imrecv");
+  } else {
+    const ByteType type(arrival.size);
+    check(MPI_Imrecv(data, 1, type.handle(), &arrival.message, &request), "MPI_Imrecv");
   }
-  const ByteType type(arrival.size);
-  check(MPI_Mrecv(data, 1, type.handle(), &arrival.message, MPI_STATUS_IGNORE), "MPI_Mrecv");
+  return Request(request);
 }
 
 Request start_maximum(const Communicator& comm, double* values, int count) {

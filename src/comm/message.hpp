@@ -59,6 +59,8 @@ struct Arrival {
 [[nodiscard]] std::optional<Arrival> find_arrival(const Communicator& comm, int from, int tag);
 /// Receives it; `data` has room for arrival.size bytes.
 void receive(Arrival& arrival, void* data);
+/// The same without waiting.
+[[nodiscard]] Request start_receiving(Arrival& arrival, void* data);
 
 /// Starts a maximum over all ranks, in place. [collective, but does not wait]
 [[nodiscard]] Request start_maximum(const Communicator& comm, double* values, int count);

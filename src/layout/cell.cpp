@@ -15,7 +15,10 @@ Cell::Cell(const pillion_domain& domain)
       zz_(domain.hi[2] - domain.lo[2]),
       xy_(domain.tilt[0]),
       xz_(domain.tilt[1]),
-      yz_(domain.tilt[2]) {
+      yz_(domain.tilt[2]),
+      per_xx_(1 / xx_),
+      per_yy_(1 / yy_),
+      per_zz_(1 / zz_) {
   for (int d = 0; d < 3; ++d) {
     lo_[d] = domain.lo[d];
     periodic_[d] = domain.periodic[d] != 0;
@@ -25,18 +28,11 @@ Cell::Cell(const pillion_domain& domain)
                  domain.lo[d], domain.hi[d]);
   }
   // Rows of the inverse edge matrix; the distance between faces is one over their length.
-  const double ix = 1 / xx_, iy = 1 / yy_, iz = 1 / zz_;
+  const double ix = per_xx_, iy = per_yy_, iz = per_zz_;
   const double ixy = -xy_ * ix * iy, iyz = -yz_ * iy * iz;
   const double ixz = (xy_ * yz_ - xz_ * yy_) * ix * iy * iz;
   widths_ = {1 / std::sqrt(ix * ix + ixy * ixy + ixz * ixz), 1 / std::sqrt(iy * iy + iyz * iyz),
              zz_};
-}
-
-Vector Cell::fractional(const Vector& position) const {
-  const double z = (position[2] - lo_[2]) / zz_;
-  const double y = (position[1] - lo_[1] - yz_ * z) / yy_;
-  const double x = (position[0] - lo_[0] - xy_ * y - xz_ * z) / xx_;
-  return {x, y, z};
 }
 
 Vector Cell::shift(const Index& edges) const {

@@ -18,7 +18,12 @@ class Cell {
   explicit Cell(const pillion_domain& domain);
 
   /// Coordinates in units of the edges: the domain is [0, 1)^3.
-  [[nodiscard]] Vector fractional(const Vector& position) const;
+  [[nodiscard]] Vector fractional(const Vector& position) const {
+    const double z = (position[2] - lo_[2]) * per_zz_;
+    const double y = (position[1] - lo_[1] - yz_ * z) * per_yy_;
+    const double x = (position[0] - lo_[0] - xy_ * y - xz_ * z) * per_xx_;
+    return {x, y, z};
+  }
   /// The displacement by whole edges.
   [[nodiscard]] Vector shift(const Index& edges) const;
   /// Distance between opposite faces, per direction.
@@ -28,6 +33,7 @@ class Cell {
  private:
   Vector lo_{};
   double xx_, yy_, zz_, xy_, xz_, yz_;
+  double per_xx_, per_yy_, per_zz_;
   Vector widths_{};
   std::array<bool, 3> periodic_{};
 };

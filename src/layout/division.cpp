@@ -65,6 +65,14 @@ std::string fault_of(const Request& request, const model::Mesh& mesh) {
   return fault;
 }
 
+void check_coverage(const std::string& mesh, int64_t cells, int64_t came) {
+  if (came != cells)
+    base::fail(ErrorCode::Sharing,
+               "of {} cells of mesh '{}' that a peer needs {} are shared; to divide a mesh anew, "
+               "each of its cells must be shared by one rank",
+               cells, mesh, came);
+}
+
 Wanted wanted_of(const Request& request, const model::Mesh& mesh, int ranks) {
   Wanted wanted{tiling_of(request, mesh, ranks), {0, 0, 0}, {}};
   for (size_t d = 0; d < static_cast<size_t>(mesh.axes); ++d) {

@@ -15,4 +15,7 @@ std::string fault_of(const Request& request, const model::Mesh& mesh);
 /// The boxes, for a request without fault. The mesh may also be a coarser one.
 Wanted wanted_of(const Request& request, const model::Mesh& mesh, int ranks);
 
+/// Throws unless as many cells have come to a rank, or will, as are in its boxes.
+void check_coverage(const std::string& mesh, int64_t cells, int64_t came);
+
 }  // namespace pillion::layout

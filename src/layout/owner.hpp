@@ -9,9 +9,11 @@
 namespace pillion::layout {
 
 /// Owner of a key among `ranks` ranks. Keys are scattered, so that keys with a stride are balanced
-/// too.
+/// too. Of the scattered key the lower half alone decides, for subsamples are chosen by its highest
+/// bits; as a fraction of all it needs no division.
 inline int owner_of(int64_t key, int ranks) {
-  return static_cast<int>(base::scatter(key) % static_cast<uint64_t>(ranks));
+  const uint64_t lower = base::scatter(key) & 0xffffffffu;
+  return static_cast<int>((lower * static_cast<uint64_t>(ranks)) >> 32);
 }
 
 }  // namespace pillion::layout

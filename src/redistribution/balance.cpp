@@ -48,18 +48,14 @@ class Line {
 
 }  // namespace
 
-std::vector<int> balance(const comm::Communicator& ranks, const std::vector<Load>& here,
-                         const Box& domain, int owners) {
-  std::vector<Key> keys;
+Cuts balance(const comm::Communicator& ranks, const std::vector<Load>& here, const Box& domain,
+             int owners) {
   std::vector<std::pair<Key, int64_t>> loads;
-  for (const auto& load : here) {
-    keys.push_back(key_of(load.box, domain));
-    loads.emplace_back(keys.back(), load.bytes);
-  }
+  for (const auto& load : here) loads.emplace_back(key_of(load.box, domain), load.bytes);
   const Line line(std::move(loads));
   const int64_t total = ranks.reduced(line.total(), comm::Operation::Sum);
   // A cut is the last key before which no more than so many shares lie; it begins the next piece.
-  std::vector<Key> cuts(static_cast<size_t>(std::max(owners - 1, 0)), 0);
+  Cuts cuts(static_cast<size_t>(std::max(owners - 1, 0)), 0);
   std::vector<int64_t> before(cuts.size());
   for (int bit = 3 * bits_per_axis - 1; bit >= 0; --bit) {
     for (size_t c = 0; c < cuts.size(); ++c) before[c] = line.before(cuts[c] | Key{1} << bit);
@@ -69,10 +65,12 @@ std::vector<int> balance(const comm::Communicator& ranks, const std::vector<Load
                            total % owners * static_cast<int64_t>(c + 1) / owners)
         cuts[c] |= Key{1} << bit;
   }
-  std::vector<int> out;
-  for (const Key key : keys)
-    out.push_back(static_cast<int>(std::upper_bound(cuts.begin(), cuts.end(), key) - cuts.begin()));
-  return out;
+  return cuts;
+}
+
+int owner_of(const Box& box, const Box& domain, const Cuts& cuts) {
+  const auto next = std::upper_bound(cuts.begin(), cuts.end(), key_of(box, domain));
+  return static_cast<int>(next - cuts.begin());
 }
 
 }  // namespace pillion::redistribution

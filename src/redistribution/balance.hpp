@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Boxes of any sizes given to ranks so that each has about as many bytes, and neighbours in space
+// Boxes of any sizes given to owners so that each has about as many bytes, and neighbours in space
 // stay together: the Z-order curve through the middles of the boxes is cut into as many pieces as
-// there are ranks. Each rank knows its own boxes only.
+// there are owners. Each rank knows its own boxes only.
 #pragma once
 
 #include "comm/communicator.hpp"
@@ -16,9 +16,15 @@ struct Load {
   int64_t bytes = 0;
 };
 
-/// For each of this rank's boxes, which of `owners` owners it goes to. No owner gets more than its
-/// share and the largest box. [collective]
-std::vector<int> balance(const comm::Communicator& ranks, const std::vector<Load>& here,
-                         const model::Box& domain, int owners);
+/// Where on the curve each owner's piece begins, but the first.
+using Cuts = std::vector<uint64_t>;
+
+/// Cuts such that no owner gets more than its share and the largest box. The same on every rank.
+/// [collective]
+Cuts balance(const comm::Communicator& ranks, const std::vector<Load>& here,
+             const model::Box& domain, int owners);
+
+/// Whose piece a box is in.
+int owner_of(const model::Box& box, const model::Box& domain, const Cuts& cuts);
 
 }  // namespace pillion::redistribution

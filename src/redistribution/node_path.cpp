@@ -5,15 +5,14 @@
 #include <atomic>
 #include <thread>
 
-#include "comm/agreement.hpp"
 #include "node/process.hpp"
 
 namespace pillion::redistribution {
 
 using node::SharedFile;
 
-Neighbours::Neighbours(const comm::Communicator& ranks)
-    : on_node_(ranks.split_by_node()), me_(ranks.rank()) {
+Neighbours::Neighbours(const comm::Communicator& ranks, comm::Communicator on_node)
+    : on_node_(std::move(on_node)), me_(ranks.rank()) {
   const auto all = on_node_.gather_all(ranks.rank());
   for (size_t r = 0; r < all.size(); ++r) places_[static_cast<int>(all[r])] = static_cast<int>(r);
 }
@@ -35,6 +34,22 @@ NodePath::Words& NodePath::words(int owner, int about) const {
   return reinterpret_cast<Words*>(maps_[static_cast<size_t>(owner)].data())[about];
 }
 
+namespace {
+
+/// Whether a deed succeeded on every rank.
+template <class Deed>
+bool on_all(const comm::Communicator& ranks, Deed&& deed) {
+  int32_t done = 1;
+  try {
+    deed();
+  } catch (const std::exception&) {
+    done = 0;
+  }
+  return ranks.reduced(done, comm::Operation::Min) != 0;
+}
+
+}  // namespace
+
 std::optional<NodePath> NodePath::make(const Neighbours& neighbours,
                                        const std::map<int, size_t>& sizes) {
   const auto& node = neighbours.on_node();
@@ -43,27 +58,23 @@ std::optional<NodePath> NodePath::make(const Neighbours& neighbours,
   for (const auto& [rank, bytes] : sizes) size += node::whole_pages(bytes);
   NodePath path;
   path.me_ = node.rank();
-  bool made = true;
-  try {
+  const bool made = on_all(node, [&] {
     path.own_file_ = SharedFile::make(node::memory_folder, size);
     path.own_file_.reserve(0, size);
-  } catch (const Error&) {
-    made = false;
-  }
-  if (node.reduced<int32_t>(made ? 1 : 0, comm::Operation::Min) == 0) return {};
+  });
+  if (!made) return {};
   const auto processes = node.gather_all(static_cast<int64_t>(node::this_process()));
   const auto descriptors = node.gather_all(path.own_file_.descriptor());
   const auto lengths = node.gather_all(static_cast<int64_t>(size));
-  comm::together(node, [&] {
-    for (int r = 0; r < node.size(); ++r) {
-      const auto i = static_cast<size_t>(r);
-      const auto length = static_cast<size_t>(lengths[i]);
-      if (r == path.me_) {
+  const bool mapped = on_all(node, [&] {
+    for (size_t r = 0; r < lengths.size(); ++r) {
+      const auto length = static_cast<size_t>(lengths[r]);
+      if (static_cast<int>(r) == path.me_) {
         path.maps_.push_back(path.own_file_.map(0, length, SharedFile::Access::Write));
         continue;
       }
-      const auto theirs = SharedFile::open(node::number_of(static_cast<node::Token>(processes[i])),
-                                           static_cast<int>(descriptors[i]));
+      const auto theirs = SharedFile::open(node::number_of(static_cast<node::Token>(processes[r])),
+                                           static_cast<int>(descriptors[r]));
       path.maps_.push_back(theirs.map(0, length, SharedFile::Access::Read));
     }
     size_t at = head;
@@ -72,6 +83,7 @@ std::optional<NodePath> NodePath::make(const Neighbours& neighbours,
       at += node::whole_pages(bytes);
     }
   });
+  if (!mapped) return {};
   return path;
 }
 

@@ -16,7 +16,9 @@ namespace pillion::redistribution {
 class Neighbours {
  public:
   /// [collective]
-  explicit Neighbours(const comm::Communicator& ranks);
+  explicit Neighbours(const comm::Communicator& ranks) : Neighbours(ranks, ranks.split_by_node()) {}
+  /// Those of `on_node`, which must share its memory. [collective]
+  Neighbours(const comm::Communicator& ranks, comm::Communicator on_node);
   [[nodiscard]] bool any() const { return on_node_.size() > 1; }
   /// Its rank on the node; nothing for this rank itself and for ranks of other nodes.
   [[nodiscard]] std::optional<int> find(int rank) const;
@@ -31,7 +33,7 @@ class Neighbours {
 class NodePath {
  public:
   /// `sizes` are the bytes for each neighbour, by rank on the node. [collective over the node]
-  /// Nothing if some rank finds no memory for it.
+  /// Nothing, on all of them, if some rank finds no memory or cannot see that of another.
   static std::optional<NodePath> make(const Neighbours& neighbours,
                                       const std::map<int, size_t>& sizes);
 

@@ -3,6 +3,7 @@
 #include "runtime/agenda.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace pillion::runtime {
 
@@ -16,10 +17,22 @@ std::vector<size_t> Agenda::scheduled(int64_t step, double time) const {
   return due;
 }
 
+int64_t Agenda::steps_until_due(size_t analysis, double time) const {
+  const auto& every = analyses_[analysis].every;
+  const auto next = model::horizon(every, memories_[analysis].reached, last_step_);
+  if (!every.in_time()) return next.step - last_step_;
+  const double steps = per_step_ > 0 ? std::ceil((next.time - time) / per_step_) : 1;
+  return static_cast<int64_t>(std::clamp(steps, 1.0, 1e9));
+}
+
 void Agenda::offer(int64_t step, double time) {
   if (started_ && step <= last_step_)
     base::fail(ErrorCode::Argument, "step {} was offered after step {}; steps must increase", step,
                last_step_);
+  if (started_ && step > looked_step_)
+    per_step_ = (time - looked_) / static_cast<double>(step - looked_step_);
+  looked_ = time;
+  looked_step_ = step;
   started_ = true;
   last_step_ = step;
   look_ahead(time);

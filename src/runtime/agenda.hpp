@@ -31,6 +31,9 @@ class Agenda {
   }
   /// Analyses whose schedule is due, conditions not asked.
   [[nodiscard]] std::vector<size_t> scheduled(int64_t step, double time) const;
+  /// How many steps after the one offered last, at `time`, an analysis is due again, or may be.
+  /// Steps are taken to go on as the last one did where it is due in time.
+  [[nodiscard]] int64_t steps_until_due(size_t analysis, double time) const;
   /// Takes note of a step. Throws ErrorCode::Argument if steps do not increase.
   void offer(int64_t step, double time);
   /// The same for a step at which idle() was true.
@@ -53,6 +56,9 @@ class Agenda {
   std::vector<Memory> memories_;
   model::Horizon next_;
   int64_t last_step_ = 0;
+  double looked_ = 0;        ///< time of the last step that was not idle
+  int64_t looked_step_ = 0;  ///< and its number
+  double per_step_ = 0;      ///< time that a step takes, as it was last
   int64_t restored_ = std::numeric_limits<int64_t>::min();
   bool started_ = false;
 };

@@ -29,6 +29,7 @@ namespace {
 stagehost::Circumstances circumstances_of(Run& run, size_t analysis, const Gaps& gaps) {
   stagehost::Circumstances circumstances;
   circumstances.peers = &run.side;
+  circumstances.plans = &run.plans;
   circumstances.sink = &run.sink;
   circumstances.origin = run.origin(analysis);
   circumstances.origin.skipped = gaps.skipped;

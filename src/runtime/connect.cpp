@@ -48,13 +48,15 @@ void Session::connect_by_network(Link& link, std::unique_ptr<transport::Receiver
   const auto sidecars = run_.ranks_of(Role::Sidecar);
   if (run_.is_sidecar()) {
     receiver = std::make_unique<transport::NetworkReceiver>(
-        run_.world, served_by(run_.side.rank(), serving(), run_.ranks_of(Role::Simulation)));
+        run_.world, run_.side,
+        served_by(run_.side.rank(), serving(), run_.ranks_of(Role::Simulation)));
     return;
   }
   link.budget = static_cast<size_t>(run_.configuration.sidecars.memory / on_node_.size());
   const int mine = serving()[static_cast<size_t>(run_.side.rank())];
-  link.sender = std::make_unique<transport::NetworkSender>(
-      run_.world, sidecars[static_cast<size_t>(mine)], link.budget);
+  auto sender = std::make_unique<transport::NetworkSender>(run_.world, sidecars, mine, link.budget);
+  link.network = sender.get();
+  link.sender = std::move(sender);
 }
 
 std::unique_ptr<transport::Spill> Session::make_spill(int ranks_on_node) const {

@@ -11,8 +11,10 @@ namespace pillion::runtime {
 
 using model::WhenFull;
 
-Decision decide(WhenFull policy, const Standing& before) {
+Decision decide(WhenFull policy, const Standing& before, Claim claim) {
   if (before.blocked) return {.skip = true};
+  if (policy == WhenFull::Skip && claim == Claim::Waits) return {.skip = before.scant};
+  if (policy == WhenFull::Skip && claim == Claim::Yields && before.tight) return {.skip = true};
   if (!before.full) return {};
   if (policy == WhenFull::Coarsen)
     return {.skip = before.level > model::max_coarsening, .level = before.level};
@@ -31,6 +33,9 @@ namespace {
 // Where things stand among the numbers of which the maximum is taken.
 enum Slot {
   full,
+  tight,
+  scant,
+  dropped,
   blocked,
   level,
   pace,
@@ -49,6 +54,9 @@ void Consensus::extend(size_t analyses) { values_.resize(Slot::disabled + analys
 void Consensus::start(const Standing& mine) {
   std::fill(values_.begin(), values_.end(), 0.0);
   values_[Slot::full] = mine.full ? 1 : 0;
+  values_[Slot::tight] = mine.tight ? 1 : 0;
+  values_[Slot::scant] = mine.scant ? 1 : 0;
+  values_[Slot::dropped] = mine.dropped ? 1 : 0;
   values_[Slot::blocked] = mine.blocked ? 1 : 0;
   values_[Slot::level] = mine.level;
   values_[Slot::pace] = mine.pace;
@@ -75,6 +83,9 @@ const Standing& Consensus::settle() {
   pending_ = false;
   standing_ = {};
   standing_.full = values_[Slot::full] != 0;
+  standing_.tight = values_[Slot::tight] != 0;
+  standing_.scant = values_[Slot::scant] != 0;
+  standing_.dropped = values_[Slot::dropped] != 0;
   standing_.blocked = values_[Slot::blocked] != 0;
   standing_.level = static_cast<int32_t>(values_[Slot::level]);
   standing_.pace = values_[Slot::pace];

@@ -18,6 +18,9 @@ constexpr int guest_seats = 3;
 /// How a rank, or all of them together, stood when they last met.
 struct Standing {
   bool full = false;     ///< another publication like the last would not have fitted
+  bool tight = false;    ///< nor two, of which one is for the analysis that waits
+  bool scant = false;    ///< nor that one
+  bool dropped = false;  ///< the last one was dropped for want of room
   bool blocked = false;  ///< nor word of it, nor would waiting have helped
   int32_t level = 0;     ///< the coarsening at which it would have fitted; beyond the most if none
   double pace = 0;       ///< seconds between steps
@@ -31,8 +34,12 @@ struct Decision {
   int32_t level = 0;  ///< of coarsening
 };
 
-/// What to do with the publication that is due now, given how all ranks stood before.
-Decision decide(model::WhenFull policy, const Standing& before);
+/// How a publication stands to the analysis that has waited for longest.
+enum class Claim { None, Waits, Yields };
+
+/// What to do with the publication that is due now, given how all ranks stood before, and whether
+/// it is for the analysis that waits, or should leave room for that.
+Decision decide(model::WhenFull policy, const Standing& before, Claim claim = Claim::None);
 
 /// Steps until ranks should look for newcomers again: about twice a second, each step if steps are
 /// slow.

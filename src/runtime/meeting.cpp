@@ -41,6 +41,13 @@ Standing SimulationSide::standing() {
   const auto& sender = *link_.sender;
   const auto policy = run_.configuration.sidecars.when_full;
   mine.full = !sender.fits(last_size_);
+  mine.dropped = std::exchange(dropped_, false);
+  // Of what was never published nobody knows how large it is.
+  if (const auto next = turns_.next()) {
+    const auto known = sizes_.find(*next);
+    mine.scant = known != sizes_.end() ? !sender.fits(known->second) : sender.in_flight() > 0;
+    mine.tight = known == sizes_.end() || !sender.fits(last_size_ + known->second);
+  }
   stalled_ = stalled_ && mine.full;
   mine.blocked = !sender.fits_head() || stalled_ ||
                  (policy == WhenFull::Spill && mine.full && !sender.fits_spill(last_size_));

@@ -10,14 +10,15 @@
 #include "model/configuration.hpp"
 #include "runtime/sharing.hpp"
 #include "runtime/word.hpp"
-#include "transport/announcement.hpp"
+#include "transport/shipment.hpp"
 
 namespace pillion::runtime {
 
 class Parcel {
  public:
+  /// What goes home with the head, and, through the network, what goes straight.
   Parcel(const transport::Announcement& head, transport::Meshes meshes,
-         const transport::Lender& lender);
+         const transport::Lender& lender, std::unique_ptr<transport::Shipment> shipment);
   Parcel(const Parcel&) = delete;
   Parcel& operator=(const Parcel&) = delete;
 
@@ -29,6 +30,11 @@ class Parcel {
   void renew(const transport::Announcement& head, const transport::Lender& lender);
 
   [[nodiscard]] const transport::Encoder& encoder() const { return encoder_; }
+  /// Null if everything goes home.
+  [[nodiscard]] transport::Shipment* shipment() const { return shipment_.get(); }
+  /// Bytes of the message and the shipment behind it.
+  [[nodiscard]] size_t size() const;
+  void encode(std::byte* to, int64_t sequence, base::Copy how) const;
   /// Bytes of values by analysis, in the order in which they were added.
   [[nodiscard]] const std::vector<int64_t>& shares() const { return shares_; }
 
@@ -39,6 +45,8 @@ class Parcel {
   };
   transport::Meshes meshes_;
   transport::Encoder encoder_;
+  void link(const Sharing& sharing, transport::Meshes& meshes);
+  std::unique_ptr<transport::Shipment> shipment_;
   std::vector<Link> links_;
   std::vector<int64_t> shares_;
 };

@@ -135,12 +135,15 @@ void SimulationSide::publish(const std::vector<size_t>& scheduled,
   std::vector<size_t> due;
   for (const size_t a : scheduled)
     if (!before.disabled.contains(static_cast<int32_t>(a))) due.push_back(a);
-  const auto decision = decide(run_.configuration.sidecars.when_full, before);
+  take_turn(before);
+  const auto decision = decide(run_.configuration.sidecars.when_full, before, claim_of(due, time));
   const double pace = before.pace;
   if (decision.skip) {
+    turns_.skipped(due);
     ++skipped_;
     for (const size_t a : due) ++agenda_.memory(a).skipped, ++run_.accounts[a].skipped;
   } else if (!due.empty()) {
+    turn_ = due;
     auto head = head_of(Kind::Publication, step, time);
     head.coarsening = decision.level;
     if (decision.level > 0)
@@ -158,6 +161,21 @@ void SimulationSide::publish(const std::vector<size_t>& scheduled,
   part(pace);
 }
 
+void SimulationSide::take_turn(const Standing& before) {
+  const auto last = std::exchange(turn_, {});
+  if (before.dropped) turns_.dropped(last);
+  else turns_.served(last, sequence_);
+  for (const int32_t a : before.disabled) turns_.pass(static_cast<size_t>(a));
+}
+
+Claim SimulationSide::claim_of(const std::vector<size_t>& due, double time) const {
+  const auto next = turns_.next();
+  if (!next) return Claim::None;
+  if (std::find(due.begin(), due.end(), *next) != due.end()) return Claim::Waits;
+  const bool yields = turns_.yields(due, agenda_.steps_until_due(*next, time));
+  return yields ? Claim::Yields : Claim::None;
+}
+
 void SimulationSide::count(const std::vector<size_t>& due, int64_t Account::*member) {
   for (const size_t a : due) ++(run_.accounts[a].*member);
 }
@@ -168,30 +186,69 @@ Parcel& SimulationSide::prepare(Announcement& head, const std::vector<size_t>& d
                            return left[a].meshes.empty();
                          });
   if (as_shared)
-    if (Parcel* parcel = parcels_.find(due, sharing_.version())) {
+    if (Parcel* parcel = parcels_.find(due, version())) {
+      if (parcel->shipment() != nullptr) declare(head, *parcel->shipment());
       parcel->renew(head, allocations_);
       return *parcel;
     }
   head.domains = sharing_.domains();
   auto meshes = coarsened(gather(head, due, left), head.coarsening);
-  auto parcel = std::make_unique<Parcel>(head, std::move(meshes), allocations_);
+  auto shipment = ship(head, meshes);
+  if (shipment) declare(head, *shipment);
+  const bool lasts = !shipment || shipment->is_lasting();
+  auto parcel =
+      std::make_unique<Parcel>(head, std::move(meshes), allocations_, std::move(shipment));
   for (const size_t a : due) parcel->add_share(run_.configuration.analyses[a], crossing_[a]);
   const bool for_all = std::all_of(head.due.begin(), head.due.end(),
                                    [](const transport::Due& d) { return d.unusable == 0; });
-  if (!as_shared || !for_all) return *(only_once_ = std::move(parcel));
+  if (!as_shared || !for_all || !lasts) return *(only_once_ = std::move(parcel));
   parcel->link(sharing_);
-  return parcels_.keep(due, sharing_.version(), std::move(parcel));
+  return parcels_.keep(due, version(), std::move(parcel));
+}
+
+int64_t SimulationSide::version() const {
+  return sharing_.version() + (link_.network != nullptr ? link_.network->cuts_version() : 0);
+}
+
+std::unique_ptr<transport::Shipment> SimulationSide::ship(const Announcement& head,
+                                                          Meshes& meshes) {
+  if (link_.network == nullptr) return {};
+  const auto& catalogue = run_.configuration.catalogue;
+  const auto routes = routes_for(link_.wishes, head, catalogue);
+  return std::make_unique<transport::Shipment>(
+      meshes, head.coarsening,
+      transport::Destination{.sidecars = link_.network->sidecars(),
+                             .home = link_.network->home(),
+                             .catalogue = &catalogue,
+                             .routes = &routes,
+                             .cuts = &link_.network->cuts(transport::due_set_of(head)),
+                             .domains = &head.domains});
+}
+
+void SimulationSide::declare(Announcement& head, transport::Shipment& shipment) const {
+  head.targets = shipment.sidecars();
+  head.scattered = shipment.is_scattered();
+  head.news = !told_.knows(transport::due_set_of(head), shipment.terms(), head.sequence);
+  shipment.lay_out(head.news);
 }
 
 void SimulationSide::send(Announcement& head, const Parcel& parcel,
                           const std::vector<size_t>& due) {
   const auto& encoder = parcel.encoder();
-  last_size_ = encoder.size() << head.coarsening;
-  std::byte* to = reserve(encoder.size(), due, head.step);
+  last_size_ = parcel.size() << head.coarsening;
+  for (const size_t a : due) sizes_[a] = last_size_;
+  std::byte* to = reserve(parcel.size(), due, head.step);
   if (to == nullptr) return send_dropped(head, due);
   const Stopwatch watch;
-  encoder.encode(to, link_.node != nullptr ? base::Copy::Streaming : base::Copy::Plain);
-  link_.sender->commit(head.sequence);
+  parcel.encode(to, head.sequence,
+                link_.node != nullptr ? base::Copy::Streaming : base::Copy::Plain);
+  if (const auto* shipment = parcel.shipment()) {
+    link_.network->commit(head.sequence, encoder.size(), shipment->pieces());
+    told_.note(transport::due_set_of(head), shipment->terms(), head.sequence);
+    direct_ += shipment->direct_bytes();
+  } else {
+    link_.sender->commit(head.sequence);
+  }
   allocations_.lend(head.sequence - 1);
   note_outstanding(head.sequence, due);
   in_place_ += encoder.bytes_lent();
@@ -202,7 +259,7 @@ void SimulationSide::send(Announcement& head, const Parcel& parcel,
     ++account.publications;
     account.bytes += bytes;
     // The copy is shared by all that are due, in proportion to their bytes.
-    const double copy = seconds * static_cast<double>(bytes) / static_cast<double>(encoder.size());
+    const double copy = seconds * static_cast<double>(bytes) / static_cast<double>(parcel.size());
     account.copy_seconds += copy;
     account.simulation_seconds += copy;
   }
@@ -210,8 +267,11 @@ void SimulationSide::send(Announcement& head, const Parcel& parcel,
 
 void SimulationSide::send_dropped(Announcement& head, const std::vector<size_t>& due) {
   allocations_.forget();
+  dropped_ = true;
   count(due, &Account::dropped);
   head.dropped = true;
+  head.news = head.scattered = false;
+  head.targets.clear();
   head.units.clear();
   head.domains.clear();
   send_head(head);

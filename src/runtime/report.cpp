@@ -169,17 +169,20 @@ std::string format_sidecars(const Run& run, const Statements& all) {
   const auto& spec = run.configuration.sidecars;
   const Outcome outcome = outcome_of(all);
   size_t peak = 0;
-  int64_t in_place = 0;
+  int64_t in_place = 0, direct = 0;
   for (const auto& s : all) {
     peak = std::max(peak, s.outcome.peak);
-    if (!s.sidecar) in_place += s.outcome.in_place;
+    if (s.sidecar) continue;
+    in_place += s.outcome.in_place;
+    direct += s.outcome.direct;
   }
   return fmt::format(
       "  \"sidecars\": {{\"ranks\": {}, \"transport\": \"{}\", \"job\": \"{}\", "
       "\"restarts\": {},\n               \"memory_bytes\": {}, \"memory_bytes_per_rank\": {}, "
-      "\"peak_bytes\": {}, \"in_place_bytes\": {}, \"when_full\": \"{}\"}}",
+      "\"peak_bytes\": {}, \"in_place_bytes\": {},\n               \"direct_bytes\": {}, "
+      "\"when_full\": \"{}\"}}",
       number_of(all, true), spec.through_node() ? "node" : "network", model::name_of(spec.job),
-      outcome.restarts, spec.memory, outcome.budget, peak, in_place,
+      outcome.restarts, spec.memory, outcome.budget, peak, in_place, direct,
       model::name_of(spec.when_full));
 }
 

@@ -19,6 +19,7 @@ struct Outcome {
   size_t budget = 0;
   size_t peak = 0;       ///< bytes of staging memory that this rank used
   int64_t in_place = 0;  ///< bytes of this rank that sidecars read where they were
+  int64_t direct = 0;    ///< bytes of this rank that went at once where stages wanted them
 };
 
 constexpr const char* report_name = "report.json";

@@ -14,6 +14,7 @@
 #include "products/timeline.hpp"
 #include "runtime/account.hpp"
 #include "runtime/roles.hpp"
+#include "stagehost/plans.hpp"
 #include "stagehost/sink.hpp"
 
 namespace pillion::runtime {
@@ -24,6 +25,7 @@ struct Run {
   std::vector<Role> roles;  ///< of every rank of `world`
   comm::Communicator world;
   comm::Communicator side;  ///< the simulation ranks, or the sidecar ranks
+  stagehost::Plans plans;   ///< among the ranks of `side`
   stagehost::Sink sink{"."};
   products::Timeline timeline{20000};
   std::vector<Account> accounts;      ///< by analysis

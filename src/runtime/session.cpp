@@ -125,7 +125,7 @@ void Session::take_sides() {
   });
 }
 
-Chains Session::meet_other_side(Crossing& crossing) {
+Chains Session::meet_other_side(Crossing& crossing, Wishes& wishes) {
   const auto& spec = run_.configuration.sidecars;
   Chains chains;
   together(run_.world, [&] {
@@ -148,21 +148,30 @@ Chains Session::meet_other_side(Crossing& crossing) {
   run_.world.broadcast(
       needs, spec.job == model::Job::Separate ? first : run_.ranks_of(Role::Sidecar).front());
   crossing = read_crossing(needs);
+  if (spec.through_node()) return chains;
+  base::Bytes wished;
+  if (run_.is_sidecar()) wished = bytes_of(wishes_of(chains));
+  run_.world.broadcast(wished, run_.ranks_of(Role::Sidecar).front());
+  wishes = read_wishes(wished);
   return chains;
 }
 
 void Session::make_side() {
   Crossing crossing;
-  Chains chains = meet_other_side(crossing);
+  Wishes wishes;
+  Chains chains = meet_other_side(crossing, wishes);
   std::set<std::string> saved;
   const Manifest manifest = read_restart(saved);
   restore(chains, saved);
   Link link;
+  link.wishes = wishes;
   std::unique_ptr<transport::Receiver> receiver;
   if (run_.configuration.sidecars.through_node()) connect_by_node(link, receiver);
   else if (run_.configuration.sidecars.any()) connect_by_network(link, receiver);
   if (run_.is_sidecar()) {
+    auto* network = dynamic_cast<transport::NetworkReceiver*>(receiver.get());
     sidecar_ = std::make_unique<SidecarSide>(run_, std::move(chains), std::move(receiver));
+    if (network != nullptr) sidecar_->set_network(*network, std::move(wishes));
     return;
   }
   auto launcher = make_launcher(link);

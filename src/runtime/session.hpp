@@ -46,8 +46,8 @@ class Session {
   void find_nodes();
   void take_sides();
   void make_side();
-  /// Chains of this side; and what crosses the cut, known on every rank.
-  Chains meet_other_side(Crossing& crossing);
+  /// Chains of this side; what crosses the cut and how sidecars want it, known on every rank.
+  Chains meet_other_side(Crossing& crossing, Wishes& wishes);
   Manifest read_restart(std::set<std::string>& saved);
   void restore(Chains& chains, const std::set<std::string>& saved);
   /// The sidecar that serves each simulation rank, as ranks of their sides.

@@ -16,13 +16,14 @@ using transport::Kind;
 Ending SidecarSide::serve() {
   for (;;) {
     const auto deliveries = receiver_->next();
-    const auto [over, left, head] = agree(deliveries);
-    if (over) return left ? Ending::Left : Ending::Alone;
+    const auto agreed = agree(deliveries);
+    if (agreed.over) return agreed.left ? Ending::Left : Ending::Alone;
+    const auto& head = agreed.head;
     receiver_->begin();
     take_units(head);
     std::string failure;
     switch (head.kind) {
-      case Kind::Publication: work(head, *deliveries); break;
+      case Kind::Publication: work(agreed, *deliveries); break;
       case Kind::Checkpoint: failure = save(head.path, true); break;
       case Kind::End: finish(head, *deliveries); break;
     }
@@ -35,8 +36,8 @@ Ending SidecarSide::serve() {
 namespace {
 
 /// What ranks reduce about a message: the places of those that are due follow.
-enum Mark { over, left, dropped, first_due };
-constexpr size_t most_due = 61;  // beyond that places are shared
+enum Mark { over, left, dropped, news, scattered, first_due };
+constexpr size_t most_due = 59;  // beyond that places are shared
 
 size_t place_of(size_t due) { return Mark::first_due + due % most_due; }
 
@@ -48,19 +49,24 @@ SidecarSide::Agreed SidecarSide::agree(
   std::array<int32_t, Mark::first_due + most_due> marks{};
   const int nobody = run_.side.size();
   int teller = deliveries && !deliveries->empty() ? run_.side.rank() : nobody;
+  Agreed agreed;
   if (!deliveries) {
     marks[Mark::over] = 1;
     marks[Mark::left] = call_ && call_() ? 1 : 0;
   } else {
     for (const auto& delivery : *deliveries) {
-      const auto head = transport::decode_head(delivery.data, delivery.size);
+      const auto& head = agreed.heads[delivery.source] =
+          transport::decode_head(delivery.data, delivery.size);
       if (head.dropped) marks[Mark::dropped] = 1;
+      if (head.news) marks[Mark::news] = 1;
+      if (head.scattered) marks[Mark::scattered] = 1;
       for (size_t d = 0; d < head.due.size(); ++d)
         if (head.due[d].unusable != 0) marks[place_of(d)] = 1;
     }
   }
   run_.side.reduce(marks.data(), marks.size(), comm::Operation::Max);
-  Agreed agreed{marks[Mark::over] != 0, marks[Mark::left] != 0, {}};
+  agreed.over = marks[Mark::over] != 0;
+  agreed.left = marks[Mark::left] != 0;
   if (agreed.over) return agreed;
   teller = run_.side.reduced(teller, comm::Operation::Min);
   base::Bytes bytes;
@@ -68,6 +74,8 @@ SidecarSide::Agreed SidecarSide::agree(
   run_.side.broadcast(bytes, teller);
   agreed.head = transport::decode_head(bytes.data(), bytes.size());
   agreed.head.dropped = marks[Mark::dropped] != 0;
+  agreed.head.news = marks[Mark::news] != 0;
+  agreed.head.scattered = marks[Mark::scattered] != 0;
   for (size_t d = 0; d < agreed.head.due.size(); ++d)
     agreed.head.due[d].unusable = marks[place_of(d)];
   return agreed;
@@ -86,8 +94,12 @@ bool SidecarSide::is_mine(const Due& due) const {
   return due.analysis >= base_ && mine(due) < chains_.size();
 }
 
-void SidecarSide::work(const Announcement& head, const std::vector<Delivery>& deliveries) {
+void SidecarSide::work(const Agreed& agreed, const Deliveries& deliveries) {
+  const Announcement& head = agreed.head;
   last_ = head;
+  if (std::none_of(head.due.begin(), head.due.end(), [&](const Due& d) { return is_mine(d); }))
+    return;
+  const auto cargo = unload(agreed, deliveries);
   if (head.dropped) {
     for (const auto& due : head.due)
       if (is_mine(due)) ++run_.accounts[mine(due)].dropped;
@@ -97,39 +109,67 @@ void SidecarSide::work(const Announcement& head, const std::vector<Delivery>& de
                     head.step));
     return;
   }
-  if (std::none_of(head.due.begin(), head.due.end(), [&](const Due& d) { return is_mine(d); }))
-    return;
-  transport::Meshes meshes;
-  for (const auto& delivery : deliveries) {
-    auto decoded = transport::decode(
-        delivery.data, delivery.size, delivery.keep,
-        [&](const transport::Lent& lent) { return receiver_->look(delivery.source, lent); });
-    for (auto& [name, mesh] : decoded.meshes) {
-      auto& all = meshes[name];
-      std::move(mesh.blocks.begin(), mesh.blocks.end(), std::back_inserter(all.blocks));
-      std::move(mesh.keep.begin(), mesh.keep.end(), std::back_inserter(all.keep));
-    }
+  for (const auto& due : head.due) {
+    if (is_mine(due)) work_on(due, head, cargo);
+    receiver_->look();
   }
-  for (const auto& due : head.due)
-    if (is_mine(due)) work_on(due, head, meshes);
+}
+
+transport::Cargo SidecarSide::unload(const Agreed& agreed, const Deliveries& deliveries) {
+  transport::Cargo cargo;
+  if (!agreed.head.dropped)
+    for (const auto& delivery : deliveries) {
+      auto decoded = transport::decode(
+          delivery.data, delivery.size, delivery.keep,
+          [&](const transport::Lent& lent) { return receiver_->look(delivery.source, lent); });
+      for (auto& [name, mesh] : decoded.meshes) {
+        auto& all = cargo.meshes[name];
+        std::move(mesh.blocks.begin(), mesh.blocks.end(), std::back_inserter(all.blocks));
+        std::move(mesh.keep.begin(), mesh.keep.end(), std::back_inserter(all.keep));
+      }
+    }
+  if (network_ != nullptr) {
+    const auto& catalogue = run_.configuration.catalogue;
+    const auto routes = routes_for(wishes_, agreed.head, catalogue);
+    network_->unloading().unload(agreed.head, agreed.heads, routes, catalogue, cargo);
+  }
+  return cargo;
 }
 
 namespace {
 
-/// The blocks of one mesh with only the arrays of one analysis: shared fields that it needs, and
-/// its own "ANALYSIS/FIELD" under their plain names.
-model::MeshBlocks blocks_for(const model::MeshBlocks& all, const std::set<std::string>& needed,
-                             const std::string& analysis) {
-  model::MeshBlocks out{.blocks = {}, .keep = all.keep};
-  for (const auto& block : all.blocks) {
-    model::Block own{block.number, block.box, block.owned, {}};
+/// Blocks with only the arrays of one analysis: shared fields that it needs, and its own
+/// "ANALYSIS/FIELD" under their plain names.
+std::vector<model::Block> blocks_for(const std::vector<model::Block>& all,
+                                     const std::set<std::string>& needed,
+                                     const std::string& analysis) {
+  std::vector<model::Block> out;
+  for (const auto& block : all) {
+    auto& own = out.emplace_back(model::Block{block.number, block.box, block.owned, {}});
     for (const auto& name : needed) {
       auto at = block.arrays.find(analysis + "/" + name);
       if (at == block.arrays.end()) at = block.arrays.find(name);
       if (at != block.arrays.end()) own.arrays[name] = at->second;
     }
-    if (!own.arrays.empty()) out.blocks.push_back(std::move(own));
   }
+  return out;
+}
+
+/// The same of one mesh, leaving out blocks of which the analysis has nothing.
+model::MeshBlocks mesh_for(const model::MeshBlocks& all, const std::set<std::string>& needed,
+                           const std::string& analysis) {
+  model::MeshBlocks out{.blocks = blocks_for(all.blocks, needed, analysis), .keep = all.keep};
+  std::erase_if(out.blocks, [](const model::Block& block) { return block.arrays.empty(); });
+  return out;
+}
+
+layout::Arrived arrived_for(const layout::Arrived& all, const std::set<std::string>& needed,
+                            const std::string& analysis) {
+  layout::Arrived out = all;
+  out.blocks = blocks_for(all.blocks, needed, analysis);
+  for (const auto& name : needed)
+    if (const auto at = all.came.find(analysis + "/" + name); at != all.came.end())
+      out.came[name] = at->second;
   return out;
 }
 
@@ -140,8 +180,7 @@ Gaps SidecarSide::gaps_of(const Due& due) const {
   return {due.skipped, due.coarsened, account.lost + account.dropped};
 }
 
-void SidecarSide::work_on(const Due& due, const Announcement& head,
-                          const transport::Meshes& meshes) {
+void SidecarSide::work_on(const Due& due, const Announcement& head, const transport::Cargo& cargo) {
   const size_t a = mine(due);
   auto& account = run_.accounts[a];
   if (!run_.enabled(a) || !chains_[a]) return;
@@ -153,10 +192,14 @@ void SidecarSide::work_on(const Due& due, const Announcement& head,
                                      .time = head.time,
                                      .coarsening = head.coarsening,
                                      .meshes = {},
-                                     .domains = head.domains};
+                                     .domains = head.domains,
+                                     .arrived = {}};
   const auto needed = chains_[a]->needed();
-  for (const auto& [name, mesh] : meshes)
-    publication.meshes[name] = blocks_for(mesh, needed, run_.configuration.analyses[a].name);
+  const auto& analysis = run_.configuration.analyses[a].name;
+  for (const auto& [name, mesh] : cargo.meshes)
+    publication.meshes[name] = mesh_for(mesh, needed, analysis);
+  for (const auto& [name, arrived] : cargo.arrived)
+    publication.arrived[name] = arrived_for(arrived, needed, analysis);
   run_chain(run_, *chains_[a], a, publication, gaps_of(due), &Account::sidecar_seconds);
   ++account.publications;
   const double lag = base::calendar_seconds() - head.published;

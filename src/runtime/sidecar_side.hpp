@@ -6,7 +6,8 @@
 #include <functional>
 
 #include "runtime/chains.hpp"
-#include "transport/announcement.hpp"
+#include "runtime/word.hpp"
+#include "transport/network.hpp"
 #include "transport/transport.hpp"
 
 namespace pillion::runtime {
@@ -25,6 +26,12 @@ class SidecarSide {
   /// What the run calls this side's analysis 0.
   void set_base(int32_t base) { base_ = base; }
   [[nodiscard]] size_t base() const { return static_cast<size_t>(base_); }
+
+  /// The receiver, if there are shipments to unload; they go as the stages have wished.
+  void set_network(transport::NetworkReceiver& network, Wishes wishes) {
+    network_ = &network;
+    wishes_ = std::move(wishes);
+  }
 
   /// Called after each publication, before its memory is given back.
   void set_habit(std::function<void(const transport::Announcement&)> habit) {
@@ -52,7 +59,8 @@ class SidecarSide {
   struct Agreed {
     bool over = false;  ///< some rank will have no message
     bool left = false;  ///< because it was asked to leave
-    transport::Announcement head;
+    transport::Announcement head{};
+    std::map<int, transport::Announcement> heads{};  ///< what each source of this rank said
   };
   Agreed agree(const std::optional<Deliveries>& deliveries) const;
   [[nodiscard]] bool is_mine(const transport::Due& due) const;
@@ -60,9 +68,11 @@ class SidecarSide {
     return static_cast<size_t>(due.analysis - base_);
   }
   void take_units(const transport::Announcement& head);
-  void work(const transport::Announcement& head, const Deliveries& deliveries);
+  void work(const Agreed& agreed, const Deliveries& deliveries);
+  /// All that has come of a publication. [collective over the sidecars]
+  transport::Cargo unload(const Agreed& agreed, const Deliveries& deliveries);
   void work_on(const transport::Due& due, const transport::Announcement& head,
-               const transport::Meshes& meshes);
+               const transport::Cargo& cargo);
   [[nodiscard]] Gaps gaps_of(const transport::Due& due) const;
   void finish(const transport::Announcement& head, const Deliveries& deliveries);
   [[nodiscard]] std::set<int32_t> disabled() const;
@@ -70,6 +80,8 @@ class SidecarSide {
   Run& run_;
   Chains chains_;
   std::unique_ptr<transport::Receiver> receiver_;
+  transport::NetworkReceiver* network_ = nullptr;  ///< the same
+  Wishes wishes_;
   int32_t base_ = 0;
   std::function<void(const transport::Announcement&)> habit_;
   std::function<void()> before_end_;

@@ -139,6 +139,7 @@ std::vector<size_t> SimulationSide::fired(const std::vector<size_t>& scheduled, 
     if (!run_.enabled(a)) continue;
     if (triggers_[a]) check_condition(a, step, time);
     if (!triggers_[a] || agenda_.memory(a).fired) due.push_back(a);
+    else turns_.pass(a);
   }
   return due;
 }
@@ -196,7 +197,8 @@ Outcome SimulationSide::outcome() const {
           .time = time_,
           .budget = budget(),
           .peak = peak(),
-          .in_place = in_place_};
+          .in_place = in_place_,
+          .direct = direct_};
 }
 
 Progress SimulationSide::progress() const {

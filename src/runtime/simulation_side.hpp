@@ -17,7 +17,9 @@
 #include "runtime/report.hpp"
 #include "runtime/sharing.hpp"
 #include "runtime/trigger.hpp"
+#include "runtime/turns.hpp"
 #include "transport/announcement.hpp"
+#include "transport/network.hpp"
 #include "transport/node_setup.hpp"
 
 namespace pillion::runtime {
@@ -36,10 +38,12 @@ struct Progress {
 
 /// How a simulation rank reaches sidecars.
 struct Link {
-  std::unique_ptr<transport::Sender> sender;  ///< null if there are no sidecars
-  transport::NodeSender* node = nullptr;      ///< the same, if it goes through node memory
-  transport::Berth berth;                     ///< then
-  size_t budget = 0;                          ///< bytes in flight
+  std::unique_ptr<transport::Sender> sender;    ///< null if there are no sidecars
+  transport::NodeSender* node = nullptr;        ///< the same, if it goes through node memory
+  transport::NetworkSender* network = nullptr;  ///< the same, if it goes through the network
+  Wishes wishes;                                ///< then
+  transport::Berth berth;                       ///< then
+  size_t budget = 0;                            ///< bytes in flight
 };
 
 class SimulationSide {
@@ -112,12 +116,22 @@ class SimulationSide {
   /// What is published, made anew only if it must be.
   Parcel& prepare(transport::Announcement& head, const std::vector<size_t>& due,
                   const std::vector<stagehost::Publication>& left);
+  /// Takes out of `meshes` what goes straight to the sidecars that work on it; null if nothing can.
+  std::unique_ptr<transport::Shipment> ship(const transport::Announcement& head,
+                                            transport::Meshes& meshes);
+  /// Says in the head what is new about a shipment.
+  void declare(transport::Announcement& head, transport::Shipment& shipment) const;
+  /// Changes when the same blocks would be published otherwise.
+  [[nodiscard]] int64_t version() const;
   void send(transport::Announcement& head, const Parcel& parcel, const std::vector<size_t>& due);
   void send_dropped(transport::Announcement& head, const std::vector<size_t>& due);
   /// Memory for a message, waiting or spilling as the policy says; null if there is none.
   std::byte* reserve(size_t size, const std::vector<size_t>& due, int64_t step);
   std::byte* await_room(size_t size, const std::vector<size_t>& due, int64_t step);
   void count(const std::vector<size_t>& due, int64_t Account::*member);
+  [[nodiscard]] Claim claim_of(const std::vector<size_t>& due, double time) const;
+  /// Counts the publication before as made or left out, as all ranks know now.
+  void take_turn(const Standing& before);
   void send_head(const transport::Announcement& head);
   void settle_all();
   void check_budget() const;
@@ -170,8 +184,13 @@ class SimulationSide {
   std::map<std::string, std::string> units_;
   Parcels parcels_;
   std::unique_ptr<Parcel> only_once_;
-  size_t last_size_ = 0;  ///< of the last publication, as it would have been whole
-  bool stalled_ = false;  ///< waiting was in vain, and nothing has been finished since
+  transport::Told told_;
+  Turns turns_;
+  std::vector<size_t> turn_;        ///< analyses of the last publication that was not skipped
+  bool dropped_ = false;            ///< it was dropped on this rank
+  std::map<size_t, size_t> sizes_;  ///< of the last publication for an analysis
+  size_t last_size_ = 0;            ///< of the last publication, as it would have been whole
+  bool stalled_ = false;            ///< waiting was in vain, and nothing has been finished since
   /// Analyses that were in messages which the run's own sidecars may not have finished.
   std::deque<std::pair<int64_t, std::vector<size_t>>> outstanding_;
   /// Numbers of the first and last analysis of each guest; none if it has not been admitted.
@@ -189,6 +208,7 @@ class SimulationSide {
   int64_t published_ = 0;
   int64_t skipped_ = 0;
   int64_t in_place_ = 0;
+  int64_t direct_ = 0;
   double time_ = 0;
   double stall_ = 0;
   double first_offer_ = 0;  ///< monotonic seconds

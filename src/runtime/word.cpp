@@ -87,6 +87,77 @@ Crossing read_crossing(const base::Bytes& bytes) {
   return crossing;
 }
 
+namespace {
+
+void put_request(ByteWriter& out, const layout::Request& request) {
+  out.put(static_cast<int64_t>(request.fields.size()));
+  for (const auto& name : request.fields) out.put(name);
+  out.put(request.kind);
+  for (const auto* s : {&request.key, &request.position, &request.select}) out.put(*s);
+  out.put(request.halo);
+  out.put(request.select_values);
+  out.put(request.axis);
+  out.put(request.sides);
+  out.put(request.ghosts);
+}
+
+layout::Request get_request(ByteReader& in) {
+  layout::Request request;
+  request.fields.resize(static_cast<size_t>(in.get<int64_t>()));
+  for (auto& name : request.fields) name = in.get<std::string>();
+  request.kind = in.get<layout::Kind>();
+  for (auto* s : {&request.key, &request.position, &request.select}) *s = in.get<std::string>();
+  request.halo = in.get<double>();
+  request.select_values = in.get_vector<int64_t>();
+  request.axis = in.get<int>();
+  request.sides = in.get<std::array<int, 3>>();
+  request.ghosts = in.get<std::array<int64_t, 3>>();
+  return request;
+}
+
+}  // namespace
+
+base::Bytes bytes_of(const Wishes& wishes) {
+  ByteWriter out;
+  for (const auto& of_analysis : wishes) {
+    out.put(static_cast<int64_t>(of_analysis.size()));
+    for (const auto& wish : of_analysis) {
+      out.put(wish.mesh);
+      put_request(out, wish.request);
+      out.put(wish.is_for_own);
+    }
+  }
+  return out.take();
+}
+
+Wishes read_wishes(const base::Bytes& bytes) {
+  Wishes wishes;
+  for (ByteReader in(bytes); !in.done();) {
+    auto& of_analysis = wishes.emplace_back(static_cast<size_t>(in.get<int64_t>()));
+    for (auto& wish : of_analysis) {
+      wish.mesh = in.get<std::string>();
+      wish.request = get_request(in);
+      wish.is_for_own = in.get<bool>();
+    }
+  }
+  return wishes;
+}
+
+Wishes wishes_of(const Chains& chains) {
+  Wishes wishes;
+  for (const auto& chain : chains)
+    wishes.push_back(chain ? chain->wishes() : std::vector<layout::Wish>());
+  return wishes;
+}
+
+transport::Routes routes_for(const Wishes& wishes, const transport::Announcement& head,
+                             const model::Catalogue& catalogue) {
+  std::vector<const layout::Wish*> due;
+  for (const auto& d : head.due)
+    for (const auto& wish : wishes.at(static_cast<size_t>(d.analysis))) due.push_back(&wish);
+  return layout::routes_for(due, catalogue);
+}
+
 Produced produced_by(const Chains& chains) {
   Produced produced;
   for (const auto& chain : chains)

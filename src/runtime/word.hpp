@@ -6,11 +6,15 @@
 #include <string>
 
 #include "runtime/chains.hpp"
+#include "transport/shipment.hpp"
 
 namespace pillion::runtime {
 
 /// By analysis: fields that its stages in sidecars need; empty where there are none.
 using Crossing = std::vector<std::set<std::string>>;
+
+/// By analysis: the layouts that its stages in sidecars ask for.
+using Wishes = std::vector<std::vector<layout::Wish>>;
 
 struct Word {
   std::string file, text, catalogue, restart;
@@ -29,6 +33,13 @@ Word read_word(const base::Bytes& bytes);
 
 base::Bytes bytes_of(const Crossing& crossing);
 Crossing read_crossing(const base::Bytes& bytes);
+
+base::Bytes bytes_of(const Wishes& wishes);
+Wishes read_wishes(const base::Bytes& bytes);
+Wishes wishes_of(const Chains& chains);
+/// How meshes go to sidecars when these analyses are due: the same on every rank.
+transport::Routes routes_for(const Wishes& wishes, const transport::Announcement& head,
+                             const model::Catalogue& catalogue);
 
 /// What the chains produce, by analysis.
 Produced produced_by(const Chains& chains);

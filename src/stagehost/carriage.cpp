@@ -2,14 +2,11 @@
 // Whatever may fail on one rank alone is done before a fence, so that no rank is left in a message.
 #include "stagehost/carriage.hpp"
 
-#include <numeric>
-
 #include "model/coarsen.hpp"
 
 namespace pillion::stagehost {
 
 using layout::Request;
-using layout::Wanted;
 using model::Box;
 using model::MeshBlocks;
 using redistribution::Carried;
@@ -42,72 +39,61 @@ Carried source_of(const model::Field& field, const MeshBlocks& mine) {
   return out;
 }
 
+void check_coverage(const Plan& plan) {
+  layout::check_coverage(plan.division.mesh, cells_of(plan.moves.boxes()),
+                         plan.moves.cells_received() + plan.moves.cells_kept());
+}
+
 }  // namespace
 
 void Carriage::carry(const Request& request, const MeshBlocks& mine, int coarsening,
                      const Circumstances& circumstances) {
   const auto& catalogue = *circumstances.catalogue;
+  auto& plans = *circumstances.plans;
+  auto& fence = *circumstances.fence;
   const auto mesh = model::coarse_mesh(catalogue.mesh_of(request.fields.front()), coarsening);
-  std::vector<Carried> fields;
+  Fields fields;
   for (const auto& name : request.fields) fields.push_back(source_of(catalogue.field(name), mine));
   auto here = boxes_of(mine);
-  const bool is_new = !plan_ || peers_ != circumstances.peers || cells_ != mesh.cells ||
-                      periodic_ != mesh.periodic || plan_->here() != here;
-  if (circumstances.fence->any_before_collective(is_new))
-    plan(request, mesh, std::move(here), circumstances);
-  for (size_t f = 0; f < fields.size(); ++f) fields[f].to = places_[f];
-  plan_->carry(fields);
+  Plan* plan = plans.find({request, mesh});
+  const bool fits = plan != nullptr && plan->moves.here() == here;
+  if (fits) make_room(*plan, request, catalogue, fields);
+  if (fence.any_before_collective(!fits)) {
+    auto made = plans.make(request, mesh, std::move(here), *circumstances.peers);
+    check_coverage(*made);
+    make_room(*made, request, catalogue, fields);
+    fence.before_collective();
+    plan = plans.keep(std::move(made));
+  }
+  plan->moves.carry(fields);
 }
 
-void Carriage::plan(const Request& request, const model::Mesh& mesh, std::vector<Box> here,
-                    const Circumstances& circumstances) {
-  peers_ = circumstances.peers;
-  cells_ = mesh.cells;
-  periodic_ = mesh.periodic;
-  ++plans_;
-  std::vector<int> owners(static_cast<size_t>(peers_->size()));
-  std::iota(owners.begin(), owners.end(), 0);
-  const Wanted wanted = layout::wanted_of(request, mesh, peers_->size());
-  plan_ =
-      std::make_unique<redistribution::Redistribution>(*peers_, std::move(here), wanted, owners);
-  check_coverage(mesh);
-  make_room(request, wanted, *circumstances.catalogue);
-  circumstances.fence->before_collective();
-}
-
-void Carriage::check_coverage(const model::Mesh& mesh) const {
-  const int64_t cells = cells_of(plan_->boxes());
-  const int64_t coming = plan_->cells_received() + plan_->cells_kept();
-  if (coming != cells)
-    base::fail(ErrorCode::Sharing,
-               "of {} cells of mesh '{}' that a peer needs {} are shared; to divide a mesh anew, "
-               "each of its cells must be shared by one rank",
-               cells, mesh.name, coming);
-}
-
-void Carriage::make_room(const Request& request, const Wanted& wanted,
-                         const model::Catalogue& catalogue) {
+void Carriage::make_room(const Plan& plan, const Request& request,
+                         const model::Catalogue& catalogue, Fields& fields) {
+  const auto& boxes = plan.moves.boxes();
   blocks_.clear();
   inner_.clear();
-  for (const auto& place : wanted.tiling.places_of(peers_->rank())) {
+  for (size_t b = 0; b < boxes.size(); ++b) {
+    const auto& place = plan.places[b];
     if (place.box.volume() == 0) continue;
     inner_.push_back(place.box);
-    blocks_.push_back({place.number, wanted.grown(place.box), place.box.volume(), {}});
+    blocks_.push_back({place.number, boxes[b], place.box.volume(), {}});
   }
-  rooms_.resize(request.fields.size());
-  places_.assign(request.fields.size(), {});
-  for (size_t f = 0; f < rooms_.size(); ++f) make_room(catalogue.field(request.fields[f]), f);
+  rooms_.resize(fields.size());
+  for (size_t f = 0; f < fields.size(); ++f)
+    make_room(catalogue.field(request.fields[f]), boxes, rooms_[f], fields[f]);
 }
 
-void Carriage::make_room(const model::Field& field, size_t number) {
-  const size_t per_cell = model::size_of(field.type) * static_cast<size_t>(field.components);
-  const size_t size = static_cast<size_t>(cells_of(plan_->boxes())) * per_cell;
-  Room& room = rooms_[number];
+void Carriage::make_room(const model::Field& field, const std::vector<Box>& boxes, Room& room,
+                         Carried& carried) {
+  const size_t per_cell = carried.element * static_cast<size_t>(carried.components);
+  const size_t size = static_cast<size_t>(cells_of(boxes)) * per_cell;
   if (room.size < size) room = {std::make_unique_for_overwrite<std::byte[]>(size), size};
   std::byte* at = room.bytes.get();
   auto block = blocks_.begin();
-  for (const auto& box : plan_->boxes()) {
-    places_[number].push_back(layout::packed_at(at, box, field.components));
+  carried.to.clear();
+  for (const auto& box : boxes) {
+    carried.to.push_back(layout::packed_at(at, box, field.components));
     if (box.volume() == 0) continue;
     block->arrays[field.name] = {at, field.type, field.components,
                                  model::packed_strides(box, field.components)};

@@ -2,6 +2,7 @@
 // Stages in a row.
 #include "stagehost/chain.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "stagehost/guard.hpp"
@@ -32,7 +33,7 @@ StageInstance::StageInstance(const model::StageSpec& spec, model::Catalogue& cat
   setup_->parameters = complete_parameters(spec, plugin_.table());
   setup_->catalogue = &catalogue;
   check(plugin_.table().create(&host_table(), setup_.get(), &stage_));
-  carriages_.resize(setup_->inputs.size());
+  movers_.resize(setup_->inputs.size());
 }
 
 StageInstance::StageInstance(StageInstance&& other) noexcept
@@ -40,7 +41,7 @@ StageInstance::StageInstance(StageInstance&& other) noexcept
       plugin_(std::move(other.plugin_)),
       setup_(std::move(other.setup_)),
       stage_(std::exchange(other.stage_, nullptr)),
-      carriages_(std::move(other.carriages_)) {}
+      movers_(std::move(other.movers_)) {}
 
 StageInstance::~StageInstance() {
   if (stage_ != nullptr) plugin_.table().destroy(stage_);
@@ -49,7 +50,7 @@ StageInstance::~StageInstance() {
 void StageInstance::run(Publication& publication, const Circumstances& circumstances) {
   pillion_work work{setup_.get(), &publication, &circumstances, {}};
   for (size_t i = 0; i < setup_->inputs.size(); ++i)
-    work.inputs.push_back(bring(setup_->inputs[i], publication, circumstances, carriages_[i]));
+    work.inputs.push_back(bring(setup_->inputs[i], publication, circumstances, movers_[i]));
   check(plugin_.table().run(stage_, &work));
   check_outputs(*setup_, publication, *circumstances.catalogue);
 }
@@ -156,6 +157,21 @@ std::set<std::string> Chain::needed() const {
     for (const auto& output : stage.setup().outputs) made.insert(output.name);
   }
   return names;
+}
+
+std::vector<layout::Wish> Chain::wishes() const {
+  std::vector<layout::Wish> wishes;
+  std::set<std::string> made;
+  for (const auto& stage : stages_) {
+    for (const auto& request : stage.setup().inputs) {
+      const auto needed = request.needed();
+      wishes.push_back({catalogue_.field(request.fields.front()).mesh, request,
+                        std::all_of(needed.begin(), needed.end(),
+                                    [&](const auto& name) { return made.contains(name); })});
+    }
+    for (const auto& output : stage.setup().outputs) made.insert(output.name);
+  }
+  return wishes;
 }
 
 std::vector<model::Field> Chain::produced() const {

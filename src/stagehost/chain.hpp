@@ -9,6 +9,7 @@
 #include <set>
 #include <vector>
 
+#include "layout/route.hpp"
 #include "model/configuration.hpp"
 #include "stagehost/plugin.hpp"
 #include "stagehost/state.hpp"
@@ -37,7 +38,7 @@ class StageInstance {
   Plugin plugin_;
   std::unique_ptr<pillion_setup> setup_;
   void* stage_ = nullptr;
-  std::vector<Carriage> carriages_;  ///< by input
+  std::vector<Movers> movers_;  ///< by input
 };
 
 class Chain {
@@ -61,6 +62,8 @@ class Chain {
 
   /// Fields that must come from outside, and fields that stages produce here.
   [[nodiscard]] std::set<std::string> needed() const;
+  /// The layouts that stages ask for, in their order.
+  [[nodiscard]] std::vector<layout::Wish> wishes() const;
   [[nodiscard]] std::vector<model::Field> produced() const;
   [[nodiscard]] model::Catalogue& catalogue() { return catalogue_; }
   /// Publications worked on so far, restarts included.

@@ -4,6 +4,7 @@
 
 #include "comm/agreement.hpp"
 #include "model/catalogue.hpp"
+#include "stagehost/plans.hpp"
 #include "stagehost/publication.hpp"
 #include "stagehost/sink.hpp"
 
@@ -13,6 +14,7 @@ struct Circumstances {
   const comm::Communicator* peers = nullptr;
   comm::Fence* fence = nullptr;
   const model::Catalogue* catalogue = nullptr;
+  Plans* plans = nullptr;  ///< of redistribution among the peers
   Sink* sink = nullptr;
   products::Origin origin;
   int64_t before = 0;  ///< publications that the analysis has worked on before

@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 
+#include "layout/route.hpp"
 #include "model/block.hpp"
 
 namespace pillion::stagehost {
@@ -17,6 +18,7 @@ struct Publication {
   int32_t coarsening = 0;  ///< level of model::coarsen; 0: whole
   std::map<std::string, model::MeshBlocks> meshes;
   std::map<std::string, pillion_domain> domains;
+  std::map<std::string, layout::Arrived> arrived{};  ///< by mesh: the same in a layout of its own
 };
 
 }  // namespace pillion::stagehost

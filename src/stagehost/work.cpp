@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "layout/particles.hpp"
-
 namespace pillion::stagehost {
 
 using layout::Kind;
@@ -48,12 +46,43 @@ void describe(const std::vector<model::Block>& blocks, const Request& request, I
   }
 }
 
+void describe_inner(const std::vector<model::Box>& inner, Input& input) {
+  for (size_t b = 0; b < inner.size(); ++b) {
+    std::copy_n(inner[b].lo.begin(), 3, input.blocks[b].inner_lo);
+    std::copy_n(inner[b].hi.begin(), 3, input.blocks[b].inner_hi);
+  }
+}
+
 void describe(const Carriage& carriage, const Request& request, Input& input) {
   describe(carriage.blocks(), request, input);
-  for (size_t b = 0; b < input.blocks.size(); ++b) {
-    const auto& inner = carriage.inner()[b];
-    std::copy_n(inner.lo.begin(), 3, input.blocks[b].inner_lo);
-    std::copy_n(inner.hi.begin(), 3, input.blocks[b].inner_hi);
+  describe_inner(carriage.inner(), input);
+}
+
+void describe(const layout::Arrived& arrived, const Request& request, Input& input) {
+  describe(arrived.blocks, request, input);
+  describe_inner(arrived.inner, input);
+}
+
+/// What came in the layout that a request asks for. The same on every peer, for no peer can carry
+/// anything alone.
+const layout::Arrived* find_arrived(const Request& request, const std::string& mesh,
+                                    const Publication& publication) {
+  const auto at = publication.arrived.find(mesh);
+  if (at == publication.arrived.end() || !layout::same_layout(at->second.request, request))
+    return nullptr;
+  const auto& came = at->second.request.fields;
+  const bool all = std::all_of(request.fields.begin(), request.fields.end(), [&](const auto& f) {
+    return std::find(came.begin(), came.end(), f) != came.end();
+  });
+  return all ? &at->second : nullptr;
+}
+
+void check_coverage(const layout::Arrived& arrived, const Request& request,
+                    const std::string& mesh) {
+  if (!layout::is_division(request.kind)) return;
+  for (const auto& name : request.fields) {
+    const auto at = arrived.came.find(name);
+    layout::check_coverage(mesh, arrived.cells, at == arrived.came.end() ? 0 : at->second);
   }
 }
 
@@ -68,7 +97,7 @@ const pillion_domain& domain_of(const Publication& publication, const std::strin
 }  // namespace
 
 Input bring(const Request& request, const Publication& publication,
-            const Circumstances& circumstances, Carriage& carriage) {
+            const Circumstances& circumstances, Movers& movers) {
   const std::string mesh = circumstances.catalogue->field(request.fields.front()).mesh;
   const MeshBlocks& mine = blocks_of(publication, mesh);
   Input input;
@@ -76,19 +105,26 @@ Input bring(const Request& request, const Publication& publication,
     describe(mine.blocks, request, input);
     return input;
   }
+  if (const auto* arrived = find_arrived(request, mesh, publication)) {
+    check_coverage(*arrived, request, mesh);
+    describe(*arrived, request, input);
+    return input;
+  }
   if (layout::is_division(request.kind)) {
-    carriage.carry(request, mine, publication.coarsening, circumstances);
-    describe(carriage, request, input);
+    movers.cells.carry(request, mine, publication.coarsening, circumstances);
+    describe(movers.cells, request, input);
     return input;
   }
   const int ranks = circumstances.peers->size();
-  const auto out = request.kind == Kind::ByKey
-                       ? layout::pack_by_key(mine, request, ranks)
-                       : layout::pack_spatial(mine, request, domain_of(publication, mesh), ranks);
+  const auto moves =
+      request.kind == Kind::ByKey
+          ? layout::ParticleMoves::by_key(mine, request, ranks)
+          : layout::ParticleMoves::spatial(mine, request, domain_of(publication, mesh), ranks);
   circumstances.fence->before_collective();
-  const auto received = circumstances.peers->exchange(out);
-  input.moved = layout::unpack(received, request, *circumstances.catalogue);
-  describe(input.moved.blocks, request, input);
+  movers.particles.plan(*circumstances.peers, moves);
+  circumstances.fence->before_collective();
+  const auto moved = movers.particles.carry(request, *circumstances.catalogue);
+  describe(moved.blocks, request, input);
   return input;
 }
 

@@ -7,17 +7,23 @@
 #include <string>
 #include <vector>
 
+#include "redistribution/particles.hpp"
 #include "stagehost/carriage.hpp"
 #include "stagehost/circumstances.hpp"
 #include "stagehost/setup.hpp"
 
 namespace pillion::stagehost {
 
-/// An input in the form that a plug-in sees. Holds the memory of particles that were moved.
+/// An input in the form that a plug-in sees.
 struct Input {
   std::vector<std::vector<pillion_array>> arrays;  ///< by block
   std::vector<pillion_block> blocks;
-  model::MeshBlocks moved;
+};
+
+/// What moves an input, and the memory that it moves to, good until the next publication.
+struct Movers {
+  Carriage cells;
+  redistribution::ParticleExchange particles;
 };
 
 }  // namespace pillion::stagehost
@@ -32,10 +38,10 @@ struct pillion_work {
 
 namespace pillion::stagehost {
 
-/// Brings a request's data where it is wanted; the carriage is the request's own, and has what
-/// moved on a uniform mesh. [collective over the peers if it moves]
+/// Brings a request's data where it is wanted; the movers are the request's own. [collective over
+/// the peers if it moves]
 Input bring(const layout::Request& request, const Publication& publication,
-            const Circumstances& circumstances, Carriage& carriage);
+            const Circumstances& circumstances, Movers& movers);
 
 /// Memory for an output on one block of an input.
 void* produce(pillion_work& work, int32_t output, int32_t input, int32_t index);

@@ -18,7 +18,8 @@ size_t align(size_t offset) { return (offset + alignment - 1) / alignment * alig
 
 /// The numbers of a head, which come first.
 struct Numbers {
-  int32_t kind, dropped, coarsening, reserved;
+  static constexpr int32_t news = 1, scattered = 2;  // of `shipments`
+  int32_t kind, dropped, coarsening, shipments;
   int64_t sequence, step;
   double time, published;
 };
@@ -27,7 +28,7 @@ Numbers numbers_of(const Announcement& head) {
   return {static_cast<int32_t>(head.kind),
           head.dropped ? 1 : 0,
           head.coarsening,
-          0,
+          (head.news ? Numbers::news : 0) | (head.scattered ? Numbers::scattered : 0),
           head.sequence,
           head.step,
           head.time,
@@ -38,6 +39,7 @@ void put_announcement(ByteWriter& out, const Announcement& head) {
   out.put(numbers_of(head));
   out.put(static_cast<int64_t>(head.due.size()));
   for (const auto& due : head.due) out.put(due);
+  out.put(head.targets);
   out.put(head.path);
   out.put(static_cast<int64_t>(head.statement.size()));
   out.put_raw(head.statement.data(), head.statement.size());
@@ -60,11 +62,14 @@ Announcement get_announcement(ByteReader& in) {
   head.kind = static_cast<Kind>(numbers.kind);
   head.dropped = numbers.dropped != 0;
   head.coarsening = numbers.coarsening;
+  head.news = (numbers.shipments & Numbers::news) != 0;
+  head.scattered = (numbers.shipments & Numbers::scattered) != 0;
   head.sequence = numbers.sequence;
   head.step = numbers.step;
   head.time = numbers.time;
   head.published = numbers.published;
   head.due = in.get_vector<Due>();
+  head.targets = in.get_vector<int32_t>();
   head.path = in.get<std::string>();
   const auto said = static_cast<size_t>(in.get<int64_t>());
   const std::byte* statement = in.take(said);

@@ -40,6 +40,9 @@ struct Announcement {
   base::Bytes statement;  ///< at the end: what this rank has to say for the report
   std::string time_units;
   std::vector<Due> due;
+  std::vector<int32_t> targets;  ///< sidecars to which a shipment of this rank goes
+  bool news = false;             ///< something about shipments has changed
+  bool scattered = false;        ///< particles that should have been dealt are among the blocks
   std::map<std::string, pillion_domain> domains;
   std::map<std::string, std::string> units;  ///< of fields and meshes, where set at run time
 };

@@ -3,7 +3,6 @@
 #include "transport/network.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <thread>
 
 namespace pillion::transport {
@@ -12,27 +11,19 @@ namespace {
 constexpr int publication_tag = 11;
 constexpr int finished_tag = 12;
 
-/// Sleeps a little longer each time, so that an idle sidecar leaves its core to others, and one
-/// that is busy loses no time.
-class Patience {
- public:
-  void wait() {
-    std::this_thread::sleep_for(pause_);
-    pause_ = std::min(pause_ * 2, std::chrono::microseconds(1000));
-  }
-
- private:
-  std::chrono::microseconds pause_{20};
-};
-
 }  // namespace
 
 int sidecar_of(int simulation_rank, int simulation_ranks, int sidecar_ranks) {
   return static_cast<int>(static_cast<int64_t>(simulation_rank) * sidecar_ranks / simulation_ranks);
 }
 
-NetworkSender::NetworkSender(const comm::Communicator& wire, int to, size_t budget)
-    : wire_(wire), to_(to), staging_(budget) {}
+NetworkSender::NetworkSender(const comm::Communicator& wire, std::vector<int> sidecars, int home,
+                             size_t budget)
+    : wire_(wire),
+      sidecars_(std::move(sidecars)),
+      home_(home),
+      to_(sidecars_.at(static_cast<size_t>(home))),
+      staging_(budget) {}
 
 std::byte* NetworkSender::reserve(size_t size) {
   reserved_ = staging_.take(size);
@@ -48,10 +39,15 @@ std::byte* NetworkSender::reserve_head(size_t size) {
   return reserved_->data();
 }
 
-void NetworkSender::commit(int64_t sequence) {
+void NetworkSender::commit(int64_t sequence, size_t size, const std::vector<Piece>& shipment) {
   if (!reserved_) base::fail(ErrorCode::Internal, "message {} was not reserved", sequence);
-  auto request = comm::send(wire_, reserved_->data(), reserved_size_, to_, publication_tag);
-  sent_.push_back({sequence, std::move(*reserved_), reserved_staged_, std::move(request)});
+  std::vector<comm::Request> requests;
+  requests.push_back(comm::send(wire_, reserved_->data(), size, to_, publication_tag));
+  for (const auto& piece : shipment)
+    requests.push_back(comm::send(wire_, reserved_->data() + aligned(size) + piece.offset,
+                                  piece.size, sidecars_[static_cast<size_t>(piece.sidecar)],
+                                  Unloading::body_tag));
+  sent_.push_back({sequence, std::move(*reserved_), reserved_staged_, std::move(requests)});
   reserved_.reset();
 }
 
@@ -63,8 +59,25 @@ void NetworkSender::poll() {
     const auto sequence = in.get<int64_t>();
     for (const auto analysis : in.get_vector<int32_t>()) disabled_.insert(analysis);
     failure_ = in.get<std::string>();
+    take_cuts(in);
     finished(sequence);
   }
+  give_back();
+}
+
+void NetworkSender::take_cuts(base::ByteReader& word) {
+  while (!word.done()) {
+    const auto due = word.get_vector<int32_t>();
+    const auto mesh = word.get<std::string>();
+    cuts_[due][mesh] = word.get_vector<uint64_t>();
+    ++cuts_version_;
+  }
+}
+
+const MeshCuts& NetworkSender::cuts(const DueSet& due) const {
+  static const MeshCuts none;
+  const auto at = cuts_.find(due);
+  return at == cuts_.end() ? none : at->second;
 }
 
 // MPI has nothing to sleep on, so this sleeps a little and looks.
@@ -74,42 +87,39 @@ void NetworkSender::wait(std::chrono::microseconds patience) {
 }
 
 void NetworkSender::finished(int64_t sequence) {
-  while (!sent_.empty() && sent_.front().sequence <= sequence) {
-    sent_.front().request.wait();
-    if (sent_.front().staged) staging_.give_back(std::move(sent_.front().buffer));
+  for (auto& sent : sent_) sent.is_finished = sent.is_finished || sent.sequence <= sequence;
+}
+
+// Other sidecars than the one that has finished may still have to take their part.
+void NetworkSender::give_back() {
+  while (!sent_.empty() && sent_.front().is_finished) {
+    auto& sent = sent_.front();
+    for (auto& request : sent.requests)
+      if (!request.test()) return;
+    if (sent.staged) staging_.give_back(std::move(sent.buffer));
     sent_.pop_front();
   }
 }
 
-NetworkReceiver::NetworkReceiver(const comm::Communicator& wire, std::vector<int> sources)
-    : wire_(wire), sources_(std::move(sources)), buffers_(sources_.size()) {}
-
-std::shared_ptr<Buffer> NetworkReceiver::buffer_for(size_t source, size_t size) {
-  auto& buffer = buffers_[source];
-  const bool usable = buffer && buffer.use_count() == 1 && buffer->capacity() >= size;
-  if (!usable) buffer = std::make_shared<Buffer>(size);
-  return buffer;
-}
+NetworkReceiver::NetworkReceiver(const comm::Communicator& wire, const comm::Communicator& side,
+                                 std::vector<int> sources)
+    : wire_(wire),
+      sources_(std::move(sources)),
+      heads_(wire, publication_tag),
+      unloading_(wire, side) {}
 
 std::optional<std::vector<Delivery>> NetworkReceiver::next() {
-  std::vector<Delivery> deliveries(sources_.size());
-  size_t missing = sources_.size();
-  Patience patience;
-  while (missing > 0) {
-    bool progress = false;
-    for (size_t s = 0; s < sources_.size(); ++s) {
-      if (deliveries[s].data != nullptr) continue;
-      auto arrival = comm::find_arrival(wire_, sources_[s], publication_tag);
-      if (!arrival) continue;
-      auto buffer = buffer_for(s, arrival->size);
-      comm::receive(*arrival, buffer->data());
-      deliveries[s] = {sources_[s], buffer->data(), arrival->size, buffer};
-      --missing;
-      progress = true;
-    }
-    if (missing > 0 && !progress) patience.wait();
-  }
+  std::vector<Delivery> deliveries;
+  auto letters = heads_.take(sources_);
+  for (size_t s = 0; s < sources_.size(); ++s)
+    deliveries.push_back(
+        {sources_[s], letters[s].buffer->data(), letters[s].size, std::move(letters[s].buffer)});
   return deliveries;
+}
+
+void NetworkReceiver::look() {
+  heads_.look(sources_);
+  unloading_.look();
 }
 
 void NetworkReceiver::finish(int64_t sequence, const std::set<int32_t>& disabled,
@@ -118,6 +128,8 @@ void NetworkReceiver::finish(int64_t sequence, const std::set<int32_t>& disabled
   out.put(sequence);
   out.put(std::vector<int32_t>(disabled.begin(), disabled.end()));
   out.put(failure);
+  const auto word = unloading_.take_word();
+  out.put_raw(word.data(), word.size());
   std::vector<comm::Request> sent;
   for (const int source : sources_)
     sent.push_back(comm::send(wire_, out.bytes().data(), out.bytes().size(), source, finished_tag));

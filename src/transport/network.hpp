@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The network transport: sidecar ranks in the same MPI job. Each simulation rank sends to one
-// sidecar rank, one message per publication, from a staging buffer that is its own until the
-// sidecar says that it has finished; so no more than the budget is ever under way, in MPI's own
-// buffers included.
+// The network transport: sidecar ranks in the same MPI job. For each publication a simulation rank
+// sends its head to one sidecar rank, with the blocks that are for that one, and a message to every
+// other that gets part of a shipment, all from a staging buffer that is its own until the one that
+// got the head says that it has finished; so no more than the budget is ever under way, in MPI's
+// own buffers included.
 #pragma once
 
 #include <deque>
@@ -11,20 +12,25 @@
 #include "comm/message.hpp"
 #include "transport/staging.hpp"
 #include "transport/transport.hpp"
+#include "transport/unloading.hpp"
 
 namespace pillion::transport {
 
-/// Which sidecar a simulation rank sends to: neighbours together, numbers balanced.
+/// Which sidecar a simulation rank sends its heads to: neighbours together, numbers balanced.
 int sidecar_of(int simulation_rank, int simulation_ranks, int sidecar_ranks);
 
 class NetworkSender final : public Sender {
  public:
-  /// `wire` holds both sides; `to` is the sidecar's rank in it. `budget` is in bytes.
-  NetworkSender(const comm::Communicator& wire, int to, size_t budget);
+  /// `wire` holds both sides; `sidecars` are ranks in it, and heads go to number `home` of them.
+  /// `budget` is in bytes.
+  NetworkSender(const comm::Communicator& wire, std::vector<int> sidecars, int home, size_t budget);
 
   std::byte* reserve(size_t size) override;
   std::byte* reserve_head(size_t size) override;
-  void commit(int64_t sequence) override;
+  void commit(int64_t sequence) override { commit(sequence, reserved_size_, {}); }
+  /// The same if only the first `size` bytes are the message, and pieces of the rest, which begins
+  /// at the next multiple of 64, are a shipment.
+  void commit(int64_t sequence, size_t size, const std::vector<Piece>& shipment);
   void poll() override;
   void wait(std::chrono::microseconds patience) override;
   [[nodiscard]] bool fits(size_t size) const override { return staging_.fits(size); }
@@ -34,17 +40,31 @@ class NetworkSender final : public Sender {
   [[nodiscard]] const std::set<int32_t>& disabled() const override { return disabled_; }
   [[nodiscard]] std::string failure() const override { return failure_; }
 
+  [[nodiscard]] int sidecars() const { return static_cast<int>(sidecars_.size()); }
+  [[nodiscard]] int home() const { return home_; }
+  /// Whose blocks are whose when some analyses are due, as sidecars have balanced them.
+  [[nodiscard]] const MeshCuts& cuts(const DueSet& due) const;
+  /// Changes whenever any cuts do.
+  [[nodiscard]] int64_t cuts_version() const { return cuts_version_; }
+
  private:
   struct Sent {
     int64_t sequence;
     Buffer buffer;
     bool staged;  ///< from the budget
-    comm::Request request;
+    std::vector<comm::Request> requests;
+    bool is_finished = false;
   };
   void finished(int64_t sequence);
+  void take_cuts(base::ByteReader& word);
+  void give_back();
 
   const comm::Communicator& wire_;
-  int to_;
+  std::vector<int> sidecars_;
+  int home_;
+  int to_;  ///< rank of the home
+  std::map<DueSet, MeshCuts> cuts_;
+  int64_t cuts_version_ = 0;
   Staging staging_;
   std::optional<Buffer> reserved_;
   size_t reserved_size_ = 0;
@@ -56,17 +76,20 @@ class NetworkSender final : public Sender {
 
 class NetworkReceiver final : public Receiver {
  public:
-  /// `sources` are ranks in `wire`.
-  NetworkReceiver(const comm::Communicator& wire, std::vector<int> sources);
+  /// `sources` are ranks in `wire`, those whose heads come here; `side` are the sidecars.
+  NetworkReceiver(const comm::Communicator& wire, const comm::Communicator& side,
+                  std::vector<int> sources);
   std::optional<std::vector<Delivery>> next() override;
   void finish(int64_t sequence, const std::set<int32_t>& disabled,
               const std::string& failure) override;
+  void look() override;
+  [[nodiscard]] Unloading& unloading() { return unloading_; }
 
  private:
-  std::shared_ptr<Buffer> buffer_for(size_t source, size_t size);
   const comm::Communicator& wire_;
   std::vector<int> sources_;
-  std::vector<std::shared_ptr<Buffer>> buffers_;  ///< one per source, used again when free
+  Inbox heads_;
+  Unloading unloading_;
 };
 
 }  // namespace pillion::transport

@@ -97,6 +97,8 @@ class Receiver {
   /// checkpoint failed.
   virtual void finish(int64_t sequence, const std::set<int32_t>& disabled,
                       const std::string& failure) = 0;
+  /// Takes in what has come for later, where that is not done by others. Waits for nothing.
+  virtual void look() {}
   /// Memory that a message only points to.
   [[nodiscard]] virtual const std::byte* look(int /*source*/, const Lent& /*lent*/) {
     return nullptr;

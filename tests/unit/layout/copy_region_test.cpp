@@ -12,23 +12,9 @@ using namespace pillion::layout;
 using pillion::model::Box;
 using random_boxes::below;
 using random_boxes::Random;
+using random_boxes::some_strides;
 
 namespace {
-
-/// Strides of a box whose axes and components lie in memory in any order, with gaps.
-std::array<int64_t, 4> some_strides(const Box& box, int32_t components, Random& random,
-                                    int64_t& size) {
-  std::array<size_t, 4> order{0, 1, 2, 3};
-  if (below(random, 3) != 0) std::shuffle(order.begin(), order.end(), random);
-  else order = {3, 0, 1, 2};
-  std::array<int64_t, 4> strides{};
-  size = 1;
-  for (const size_t d : order) {
-    strides[d] = size;
-    size *= (d == 3 ? components : box.extent(static_cast<int>(d))) + below(random, 3) / 2;
-  }
-  return strides;
-}
 
 template <class T>
 void check_copies(Random& random) {

@@ -11,7 +11,9 @@
 
 using namespace pillion::layout;
 using random_boxes::below;
+using random_boxes::each_cell;
 using random_boxes::Random;
+using random_boxes::wrapped;
 
 namespace {
 
@@ -31,17 +33,6 @@ Wanted some_wanted(const Box& domain, int ranks, Random& random) {
     wanted.periodic[d] = below(random, 2) == 0;
   }
   return wanted;
-}
-
-int64_t wrapped(int64_t cell, int64_t lo, int64_t extent) {
-  return lo + ((cell - lo) % extent + extent) % extent;
-}
-
-template <class Deed>
-void each_cell(const Box& box, Deed&& deed) {
-  for (int64_t k = box.lo[2]; k < box.hi[2]; ++k)
-    for (int64_t j = box.lo[1]; j < box.hi[1]; ++j)
-      for (int64_t i = box.lo[0]; i < box.hi[0]; ++i) deed(Index3{i, j, k});
 }
 
 /// Which cell of the domain arrives at each cell of each box: by rank, number and cell.
@@ -95,10 +86,7 @@ TEST_CASE("each wanted cell arrives once, from the cell that it is") {
           const auto at = arrived.find({rank, place.number, cell});
           REQUIRE(at != arrived.end());
           REQUIRE(at->second.size() == 1);
-          for (int d = 0; d < 3; ++d) {
-            const auto i = static_cast<size_t>(d);
-            REQUIRE(at->second[0][i] == wrapped(cell[i], domain.lo[i], domain.extent(d)));
-          }
+          REQUIRE(at->second[0] == wrapped(cell, domain));
         });
       }
     CHECK(arrived.size() == expected);

@@ -1,206 +1,121 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Redistribution of particles against brute force: who must own or see a particle is decided by
-// comparing it, and all its images, with every other.
+// Particles dealt out by many ranks, packed and unpacked, all in one process: each selected one
+// arrives once, with its values, and its copies wherever they are near.
 #include "layout/particles.hpp"
 
-#include <doctest/doctest.h>
-
 #include <algorithm>
-#include <cmath>
-#include <random>
 
-#include "comm/communicator.hpp"
-#include "layout/cell.hpp"
-#include "layout/owner.hpp"
+#include "random_particles.hpp"
 
 using namespace pillion;
 using namespace pillion::layout;
+using namespace random_particles;
 
 namespace {
 
-model::Catalogue catalogue() {
-  const auto root = base::parse_yaml(
-      "meshes: {atoms: {kind: particles}}\n"
-      "fields:\n  id: {mesh: atoms, type: int64}\n  type: {mesh: atoms, type: int32}\n"
-      "  x: {mesh: atoms, type: float64, components: 3}\n",
-      "c", {});
-  model::Catalogue out;
-  out.read(root.find("meshes"), root.find("fields"));
-  return out;
+using Message = std::vector<std::byte>;
+
+ParticleMoves deal(const Held& held, const Request& request, const Shape& shape, int ranks) {
+  return request.kind == Kind::ByKey
+             ? ParticleMoves::by_key(held.blocks, request, ranks)
+             : ParticleMoves::spatial(held.blocks, request, shape.domain, ranks);
 }
 
-struct Particle {
-  int64_t id;
-  int32_t type;
-  Vector x;
-};
-
-/// The same particles on every rank; some lie outside the domain.
-std::vector<Particle> particles(const pillion_domain& domain, int count) {
-  std::mt19937 random(5);
-  std::uniform_real_distribution<double> uniform(-0.3, 1.3);
-  std::vector<Particle> out;
-  for (int i = 0; i < count; ++i) {
-    const double f[3] = {domain.periodic[0] ? uniform(random) : (uniform(random) + 0.3) / 1.6,
-                         domain.periodic[1] ? uniform(random) : (uniform(random) + 0.3) / 1.6,
-                         domain.periodic[2] ? uniform(random) : (uniform(random) + 0.3) / 1.6};
-    const double L[3] = {domain.hi[0] - domain.lo[0], domain.hi[1] - domain.lo[1],
-                         domain.hi[2] - domain.lo[2]};
-    out.push_back(
-        {100 + 3 * i,
-         i % 4,
-         {domain.lo[0] + f[0] * L[0] + f[1] * domain.tilt[0] + f[2] * domain.tilt[1],
-          domain.lo[1] + f[1] * L[1] + f[2] * domain.tilt[2], domain.lo[2] + f[2] * L[2]}});
+/// What a rank sends, by receiver; not a byte more is written than was promised.
+std::vector<Message> pack(const ParticleMoves& moves, int ranks) {
+  constexpr std::byte guard{0xa5};
+  std::vector<Message> out;
+  for (int r = 0; r < ranks; ++r) {
+    const bool gets = std::binary_search(moves.ranks().begin(), moves.ranks().end(), r);
+    CHECK(gets == (moves.size_for(r) > 0));
+    Message message(moves.size_for(r) + 64, guard);
+    moves.pack(r, message.data());
+    CHECK(std::count(message.end() - 64, message.end(), guard) == 64);
+    message.resize(moves.size_for(r));
+    out.push_back(std::move(message));
   }
   return out;
 }
 
-/// One rank's part, in two blocks, with positions component by component in memory.
-struct Held {
-  std::vector<int64_t> ids;
-  std::vector<int32_t> types;
-  std::vector<double> x;
-  model::MeshBlocks blocks;
+std::vector<std::span<const std::byte>> to(int rank, const std::vector<std::vector<Message>>& all) {
+  std::vector<std::span<const std::byte>> out;
+  for (const auto& from : all) out.emplace_back(from[static_cast<size_t>(rank)]);
+  return out;
+}
 
-  Held(const std::vector<Particle>& all, int rank, int ranks) {
-    // The last of several ranks has nothing.
-    const int holders = std::max(1, ranks - 1);
-    std::vector<Particle> mine;
-    for (size_t i = 0; i < all.size(); ++i)
-      if (static_cast<int>(i * 7 % static_cast<size_t>(holders)) == rank) mine.push_back(all[i]);
-    const size_t n = mine.size();
-    for (const auto& p : mine) ids.push_back(p.id), types.push_back(p.type);
-    for (int c = 0; c < 3; ++c)
-      for (const auto& p : mine) x.push_back(p.x[c]);
-    if (n == 0) return;
-    const size_t half = n / 2;
-    for (const auto& [number, begin, end] :
-         {std::tuple(0, size_t{0}, half), std::tuple(1, half, n)}) {
-      const auto count = static_cast<int64_t>(end - begin);
-      blocks.blocks.push_back(
-          {number,
-           {{0, 0, 0}, {count, 1, 1}},
-           count,
-           {{"id", {ids.data() + begin, model::ElementType::Int64, 1, {1, 0, 0, 1}}},
-            {"type", {types.data() + begin, model::ElementType::Int32, 1, {1, 0, 0, 1}}},
-            {"x",
-             {x.data() + begin,
-              model::ElementType::Float64,
-              3,
-              {1, 0, 0, static_cast<int64_t>(n)}}}}});
-    }
-  }
-};
-
-const pillion_domain cubic = {{-1, 0, 2}, {9, 8, 14}, {0, 0, 0}, {1, 1, 1}, 0};
-const pillion_domain slab = {{0, 0, 0}, {10, 8, 12}, {0, 0, 0}, {1, 0, 1}, 0};
-const pillion_domain tilted = {{0, 1, 0}, {10, 11, 12}, {3, -2, 4}, {1, 1, 1}, 0};
-
-/// Coordinates of a particle of the input by its id.
-const Particle& by_id(const std::vector<Particle>& all, int64_t id) {
-  return all[static_cast<size_t>((id - 100) / 3)];
+void check(const std::vector<Particle>& all, const Shape& shape, const Request& request, int rank,
+           int ranks, const model::MeshBlocks& out) {
+  request.kind == Kind::ByKey ? check_by_key(all, request, rank, ranks, out)
+                              : check_spatial(all, shape, request, rank, ranks, out);
 }
 
 }  // namespace
 
-TEST_CASE("by key: every selected particle is at its owner, sorted, with its values") {
-  const comm::Communicator world(MPI_COMM_WORLD);
-  const auto all = particles(cubic, 500);
-  const Held held(all, world.rank(), world.size());
-  Request request;
-  request.fields = {"x"};
-  request.kind = Kind::ByKey;
-  request.key = "id";
-  request.select = "type";
-  request.select_values = {1, 3};
-  const auto out =
-      unpack(world.exchange(pack_by_key(held.blocks, request, world.size())), request, catalogue());
-  const auto& block = out.blocks.at(0);
-  std::vector<int64_t> expected;
-  for (const auto& p : all)
-    if (p.type % 2 == 1 && owner_of(p.id, world.size()) == world.rank()) expected.push_back(p.id);
-  const auto* ids = static_cast<const int64_t*>(block.arrays.at("id").data);
-  const auto* x = static_cast<const double*>(block.arrays.at("x").data);
-  REQUIRE(block.owned == static_cast<int64_t>(expected.size()));
-  for (size_t i = 0; i < expected.size(); ++i) {
-    CHECK(ids[i] == expected[i]);
-    for (int c = 0; c < 3; ++c) CHECK(x[3 * i + static_cast<size_t>(c)] == by_id(all, ids[i]).x[c]);
-  }
-}
-
-TEST_CASE("spatial: each particle is owned once, and every neighbour within the halo is at hand") {
-  const comm::Communicator world(MPI_COMM_WORLD);
-  for (const auto& domain : {cubic, slab, tilted}) {
-    const auto all = particles(domain, 400);
-    const Held held(all, world.rank(), world.size());
-    const Cell cell(domain);
-    Request request;
-    request.fields = {"id", "x"};
-    request.kind = Kind::Spatial;
-    request.position = "x";
-    request.halo = 2.5;
-    const auto packed = pack_spatial(held.blocks, request, domain, world.size());
-    const auto out = unpack(world.exchange(packed), request, catalogue());
-    const auto& block = out.blocks.at(0);
-    const auto* ids = static_cast<const int64_t*>(block.arrays.at("id").data);
-    const auto* x = static_cast<const double*>(block.arrays.at("x").data);
-    CHECK(world.reduced(block.owned, comm::Operation::Sum) == static_cast<int64_t>(all.size()));
-    int64_t id_sum = 0;
-    for (int64_t i = 0; i < block.owned; ++i) id_sum += ids[i];
-    int64_t expected_sum = 0;
-    for (const auto& p : all) expected_sum += p.id;
-    CHECK(world.reduced(id_sum, comm::Operation::Sum) == expected_sum);
-
-    // Brute force over all particles and images: pairs within the halo, counted at the owner.
-    int64_t missing = 0, found = 0;
-    for (int64_t i = 0; i < block.owned; ++i) {
-      std::vector<std::pair<int64_t, double>> near, expected;
-      for (int64_t j = 0; j < block.box.volume(); ++j) {
-        const double d = std::hypot(x[3 * i] - x[3 * j], x[3 * i + 1] - x[3 * j + 1],
-                                    x[3 * i + 2] - x[3 * j + 2]);
-        if (j != i && d < request.halo) near.emplace_back(ids[j], d);
-      }
-      const Vector a = by_id(all, ids[i]).x;
-      for (const auto& p : all)
-        for (int64_t u = -3; u <= 3; ++u)
-          for (int64_t v = -3; v <= 3; ++v)
-            for (int64_t w = -3; w <= 3; ++w) {
-              if ((u != 0 && !cell.periodic(0)) || (v != 0 && !cell.periodic(1)) ||
-                  (w != 0 && !cell.periodic(2)))
-                continue;
-              const Vector s = cell.shift({u, v, w});
-              const double d =
-                  std::hypot(a[0] - p.x[0] - s[0], a[1] - p.x[1] - s[1], a[2] - p.x[2] - s[2]);
-              if (d < request.halo && !(p.id == ids[i] && u == 0 && v == 0 && w == 0))
-                expected.emplace_back(p.id, d);
-            }
-      std::sort(near.begin(), near.end());
-      std::sort(expected.begin(), expected.end());
-      REQUIRE(near.size() == expected.size());
-      for (size_t k = 0; k < near.size(); ++k) {
-        missing += near[k].first != expected[k].first ? 1 : 0;
-        CHECK(near[k].second == doctest::Approx(expected[k].second).epsilon(1e-12));
-        ++found;
-      }
+TEST_CASE("each selected particle arrives once as owned, and where it is near as a copy") {
+  const auto fields = catalogue();
+  Random random(5);
+  std::vector<base::Room> rooms;
+  for (int round = 0; round < 80; ++round) {
+    const int ranks = 1 + static_cast<int>(below(random, 9));
+    const auto shape = some_shape(random);
+    const auto all = some_particles(shape, below(random, 250), random);
+    const auto request = some_request(round % 2 == 0 ? Kind::ByKey : Kind::Spatial, shape, random);
+    const auto held = share_out(all, ranks, random);
+    std::vector<std::vector<Message>> messages;
+    for (const auto& h : held) {
+      const auto moves = deal(h, request, shape, ranks);
+      messages.push_back(pack(moves, ranks));
+      CHECK(pack(moves, ranks) == messages.back());
     }
-    CHECK(missing == 0);
-    CHECK(world.reduced(found, comm::Operation::Sum) > 1000);
+    for (int r = 0; r < ranks; ++r) {
+      const auto received = to(r, messages);
+      check(all, shape, request, r, ranks, unpack(received, request, fields));
+      check(all, shape, request, r, ranks, unpack(received, request, fields, rooms));
+    }
   }
 }
 
-TEST_CASE("a halo wider than the domain, and positions that are not finite, are refused") {
-  const auto all = particles(cubic, 10);
-  Held held(all, 0, 1);
-  Request request;
-  request.fields = {"x"};
-  request.kind = Kind::Spatial;
-  request.position = "x";
-  request.halo = 8.5;
-  CHECK_THROWS_AS(pack_spatial(held.blocks, request, cubic, 2), Error);
+TEST_CASE("dealing costs no memory for ranks that get nothing") {
+  Random random(3);
+  const auto shape = some_shape(random);
+  const auto held = share_out(some_particles(shape, 3, random), 1, random);
+  Request request = some_request(Kind::ByKey, shape, random);
+  request.select.clear();
+  const auto moves = ParticleMoves::by_key(held[0].blocks, request, 1 << 20);
+  CHECK(moves.ranks().size() <= 3);
+  CHECK(!moves.ranks().empty());
+}
+
+TEST_CASE("what cannot be dealt out or unpacked is refused") {
+  Random random(2);
+  const Shape shape({{-1, 0, 2}, {9, 8, 14}, {0, 0, 0}, {1, 1, 1}, 0});
+  std::vector<Particle> all{{1, {0, 1, 3}}, {2, {1, 1, 3}}};
+  const auto refused = [&](const Request& request, const pillion_domain& domain) {
+    Held held;
+    held.add(all, random);
+    CHECK_THROWS_AS(ParticleMoves::spatial(held.blocks, request, domain, 2), Error);
+  };
+  Request request{.fields = {"x"}, .kind = Kind::Spatial, .position = "x", .halo = 8.5};
+  refused(request, shape.domain);
   request.halo = 1;
-  held.x[3] = std::nan("");
-  CHECK_THROWS_AS(pack_spatial(held.blocks, request, cubic, 2), Error);
-  CHECK_THROWS_AS(Cell(pillion_domain{}), Error);
+  refused(request, pillion_domain{});
+  for (const double x : {std::nan(""), HUGE_VAL, 1e6, -1e6}) {
+    all[1].x[0] = x;
+    refused(request, shape.domain);
+  }
+  all[1].x[0] = 1;
+  request.position = "y";
+  refused(request, shape.domain);
+  request.position = "x";
+  Held held;
+  held.add(all, random);
+  const auto moves = ParticleMoves::spatial(held.blocks, request, shape.domain, 1);
+  Message message(moves.size_for(0));
+  moves.pack(0, message.data());
+  const std::span<const std::byte> whole(message);
+  CHECK(unpack({whole, {}}, request, catalogue()).blocks.front().owned == 2);
+  for (const size_t size : {whole.size() - 1, size_t{16}, size_t{3}})
+    CHECK_THROWS_AS(unpack({whole.first(size)}, request, catalogue()), Error);
 }
 
 TEST_CASE("a domain is divided so that faces are small") {

@@ -261,6 +261,8 @@ namespace {
 /// What readers have done with each message, kept where their deaths do not matter.
 struct Diary {
   static constexpr int64_t messages = 20000;
+  /// Some messages are read until somebody kills the reader; none of the last ones.
+  static bool is_endless(int64_t message) { return message % 1000 == 500; }
   std::atomic<int32_t> offered[messages], finished[messages];
   std::atomic<int32_t> overwritten, takeovers;
 };
@@ -280,6 +282,7 @@ int read_on(LaneMemory& memory, Diary& diary) {
     if (now == LaneReader::Next::End) return 0;
     reader.begin(index);
     ++diary.offered[index];
+    while (Diary::is_endless(index)) usleep(1000);
     const Record record = reader.record(index);
     if (!is_whole(memory, record, index)) ++diary.overwritten;
     ++diary.finished[index];
@@ -327,8 +330,7 @@ TEST_CASE("readers that are killed at any moment lose what they had begun with, 
   CHECK(diary->overwritten == 0);
   CHECK(twice == 0);
   CHECK(done_in(progress) == Diary::messages);
+  CHECK(missing >= Diary::messages / 1000);
   CHECK(missing <= lost_in(progress));
   CHECK(lost_in(progress) <= kills);
-  // On a busy machine readers may be killed only while they wait.
-  WARN_MESSAGE(lost_in(progress) > 0, "no death came while a message was being read");
 }

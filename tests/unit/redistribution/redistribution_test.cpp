@@ -1,97 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fields on random boxes are carried to random tilings and compared, cell by cell, with what each
-// cell must hold; every rank draws the same random numbers.
+// Fields on random boxes are carried to random tilings and to random boxes and compared, byte by
+// byte, with what each cell must hold; every rank draws the same random numbers.
 #include "redistribution/redistribution.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
-#include "../layout/random_boxes.hpp"
+#include <numeric>
+
+#include "carrying.hpp"
 #include "comm/sparse.hpp"
 
 using namespace pillion;
 using namespace pillion::redistribution;
+using carrying::Ways;
 using layout::Box;
-using layout::Index3;
 using random_boxes::below;
+using random_boxes::Cell;
 using random_boxes::Random;
+using random_boxes::wrapped;
+using some_field::Field;
 
 namespace {
-
-/// What a component of a cell holds.
-double value_of(const Index3& cell, int32_t component, int round) {
-  return static_cast<double>(((cell[2] * 1000 + cell[1]) * 1000 + cell[0]) * 10 + component) +
-         round;
-}
-
-template <class Deed>
-void each_cell(const Box& box, Deed&& deed) {
-  for (int64_t k = box.lo[2]; k < box.hi[2]; ++k)
-    for (int64_t j = box.lo[1]; j < box.hi[1]; ++j)
-      for (int64_t i = box.lo[0]; i < box.hi[0]; ++i) deed(Index3{i, j, k});
-}
-
-template <class T>
-size_t at(const Box& box, const std::array<int64_t, 4>& strides, const Index3& cell, int32_t c) {
-  int64_t place = c * strides[3];
-  for (size_t d = 0; d < 3; ++d) place += (cell[d] - box.lo[d]) * strides[d];
-  return static_cast<size_t>(place);
-}
-
-/// A field of this rank's boxes, in any of two arrangements, and memory for it where it goes.
-template <class T>
-struct Field {
-  int32_t components;
-  std::vector<std::vector<T>> from, to;
-  Carried carried;
-
-  Field(const Redistribution& plan, int32_t n, bool components_apart) : components(n) {
-    carried.components = n;
-    carried.element = sizeof(T);
-    for (const auto& box : plan.here()) {
-      auto& memory = from.emplace_back(static_cast<size_t>(box.volume() * n));
-      auto strides = model::packed_strides(box, n);
-      if (components_apart)
-        strides = {1, box.extent(0), box.extent(0) * box.extent(1), box.volume()};
-      carried.from.push_back({reinterpret_cast<std::byte*>(memory.data()), box.lo, strides});
-    }
-    for (const auto& box : plan.boxes()) {
-      auto& memory = to.emplace_back(static_cast<size_t>(std::max<int64_t>(box.volume(), 0) * n));
-      carried.to.push_back(layout::packed_at(reinterpret_cast<std::byte*>(memory.data()), box, n));
-    }
-  }
-
-  void fill(const Redistribution& plan, int round) {
-    for (size_t b = 0; b < from.size(); ++b) {
-      const Box& box = plan.here()[b];
-      each_cell(box, [&](const Index3& cell) {
-        for (int32_t c = 0; c < components; ++c)
-          from[b][at<T>(box, carried.from[b].strides, cell, c)] =
-              static_cast<T>(value_of(cell, c, round));
-      });
-    }
-    for (auto& memory : to) std::fill(memory.begin(), memory.end(), T{-1});
-  }
-
-  void check(const Redistribution& plan, const Box& domain, int round) const {
-    for (size_t b = 0; b < to.size(); ++b) {
-      const Box& box = plan.boxes()[b];
-      int64_t wrong = 0;
-      each_cell(box, [&](const Index3& cell) {
-        Index3 inside{};
-        for (int d = 0; d < 3; ++d) {
-          const auto i = static_cast<size_t>(d);
-          const int64_t n = domain.extent(d);
-          inside[i] = domain.lo[i] + ((cell[i] - domain.lo[i]) % n + n) % n;
-        }
-        for (int32_t c = 0; c < components; ++c)
-          if (to[b][at<T>(box, carried.to[b].strides, cell, c)] !=
-              static_cast<T>(value_of(inside, c, round)))
-            ++wrong;
-      });
-      CHECK(wrong == 0);
-    }
-  }
-};
 
 layout::Wanted some_wanted(const Box& domain, int ranks, Random& random) {
   using layout::Tiling;
@@ -110,43 +41,68 @@ layout::Wanted some_wanted(const Box& domain, int ranks, Random& random) {
   return wanted;
 }
 
+/// Some of the ranks, in some order.
+std::vector<int> some_owners(int ranks, Random& random) {
+  std::vector<int> owners(static_cast<size_t>(ranks));
+  std::iota(owners.begin(), owners.end(), 0);
+  std::shuffle(owners.begin(), owners.end(), random);
+  owners.resize(1 + random() % owners.size());
+  return owners;
+}
+
+/// Grown by another width at each side of each box, beyond the domain where it is periodic.
+void grow(std::vector<Box>& boxes, const WantedBoxes& wanted, int64_t most, Random& random) {
+  for (auto& box : boxes)
+    for (size_t d = 0; d < 3; ++d) {
+      box.lo[d] -= below(random, 4);
+      box.hi[d] += below(random, most);
+      if (wanted.periodic[d]) continue;
+      box.lo[d] = std::max(box.lo[d], wanted.domain.lo[d]);
+      box.hi[d] = std::min(box.hi[d], wanted.domain.hi[d]);
+    }
+}
+
+/// A field goes to other boxes and comes back to where it was.
+void check_round_trip(const comm::Communicator& world, const std::vector<Box>& here,
+                      const std::vector<Box>& there, const Box& domain, const Ways& ways,
+                      int round) {
+  Random own(static_cast<unsigned>(100 * round + world.rank()));
+  Redistribution forth(world, here, WantedBoxes{there, domain, {}}, ways.of(round));
+  Redistribution back(world, there, WantedBoxes{here, domain, {}}, ways.of(round + 1));
+  Field out(forth, 5, 8, 3, own), home(back, 0, 8, 3, own);
+  out.fill(round);
+  home.fill(round);
+  out.pass_on(home);
+  forth.carry(std::span(&out.carried, 1));
+  back.carry(std::span(&home.carried, 1));
+  CHECK(home.has_arrived(round, [](const Cell& cell) { return cell; }));
+  const auto sum = [&](int64_t cells) { return world.reduced(cells, comm::Operation::Sum); };
+  CHECK(sum(forth.cells_sent()) == sum(back.cells_sent()));
+}
+
 }  // namespace
 
-TEST_CASE("fields arrive as they were, however often a plan is used") {
+TEST_CASE("random boxes go to tilings with ghost cells, on some of the ranks") {
   const comm::Communicator world(MPI_COMM_WORLD);
-  const Neighbours neighbours(world);
+  const Ways ways(world);
   Random random(7);
   for (int round = 0; round < 60; ++round) {
     const Box domain = random_boxes::domain(random, 10);
     const auto here = random_boxes::divide(domain, world.size(), round % 7 == 0 ? 1000 : 8, random);
-    // Some of the ranks, in some order.
-    std::vector<int> owners(static_cast<size_t>(world.size()));
-    for (int r = 0; r < world.size(); ++r) owners[static_cast<size_t>(r)] = r;
-    std::shuffle(owners.begin(), owners.end(), random);
-    owners.resize(1 + random() % owners.size());
+    const auto owners = some_owners(world.size(), random);
     const auto wanted = some_wanted(domain, static_cast<int>(owners.size()), random);
     Redistribution plan(world, here[static_cast<size_t>(world.rank())], wanted, owners,
-                        round % 2 == 0 ? &neighbours : nullptr);
-    const bool apart = below(random, 2) == 0;
-    Field<double> scalar(plan, 1, apart);
-    Field<int32_t> vector(plan, 3, apart);
-    for (int again = 0; again < 3; ++again) {
-      scalar.fill(plan, again);
-      vector.fill(plan, again);
-      const std::vector<Carried> fields{scalar.carried, vector.carried};
-      plan.carry(again == 1 ? std::span(fields).first(1) : fields);
-      scalar.check(plan, domain, again);
-      if (again != 1) vector.check(plan, domain, again);
-    }
-    CHECK(world.reduced(plan.cells_sent(), comm::Operation::Sum) ==
-          world.reduced(plan.cells_received(), comm::Operation::Sum));
+                        ways.of(round));
+    carrying::check(
+        world, plan, [&](const Cell& cell) { return std::optional(wrapped(cell, domain)); },
+        random);
     CHECK(plan.messages_sent() <= owners.size());
   }
 }
 
 TEST_CASE("any boxes to any boxes, and back again") {
   const comm::Communicator world(MPI_COMM_WORLD);
-  const Neighbours neighbours(world);
+  const Ways ways(world);
   Random random(9);
   for (int round = 0; round < 60; ++round) {
     const Box domain = random_boxes::domain(random, 10);
@@ -156,34 +112,71 @@ TEST_CASE("any boxes to any boxes, and back again") {
         random_boxes::divide(domain, world.size(), round % 9 == 0 ? 1000 : 8, random);
     WantedBoxes wanted{there[me], domain, {}};
     for (auto& periodic : wanted.periodic) periodic = below(random, 2) == 0;
-    // Ghost cells, of another width at each box of each rank.
     Random own(static_cast<unsigned>(1000 * round + world.rank()));
-    for (auto& box : wanted.boxes)
-      for (size_t d = 0; d < 3; ++d) {
-        box.lo[d] -= below(own, 4);
-        box.hi[d] += below(own, 13);
-        if (wanted.periodic[d]) continue;
-        box.lo[d] = std::max(box.lo[d], domain.lo[d]);
-        box.hi[d] = std::min(box.hi[d], domain.hi[d]);
-      }
-    Redistribution out(world, here[me], wanted, round % 2 == 0 ? &neighbours : nullptr);
-    Field<double> field(out, 2, below(random, 2) == 0);
-    field.fill(out, round);
-    out.carry(std::span(&field.carried, 1));
-    field.check(out, domain, round);
-    // What each had comes back to where it was.
-    const Redistribution plain(world, here[me], WantedBoxes{there[me], domain, {}}, nullptr);
-    Redistribution forth(world, here[me], WantedBoxes{there[me], domain, {}}, &neighbours);
-    Redistribution back(world, there[me], WantedBoxes{here[me], domain, {}}, &neighbours);
-    Field<double> first(forth, 1, false), second(back, 1, false);
-    first.fill(forth, round);
-    forth.carry(std::span(&first.carried, 1));
-    second.from = first.to;
-    for (size_t b = 0; b < second.from.size(); ++b)
-      second.carried.from[b].data = reinterpret_cast<std::byte*>(second.from[b].data());
-    back.carry(std::span(&second.carried, 1));
-    CHECK(second.to == first.from);
-    CHECK(plain.cells_sent() == forth.cells_sent());
+    grow(wanted.boxes, wanted, 13, own);
+    Redistribution out(world, here[me], wanted, ways.of(round));
+    carrying::check(
+        world, out, [&](const Cell& cell) { return std::optional(wrapped(cell, domain)); }, random);
+    check_round_trip(world, here[me], there[me], domain, ways, round);
+  }
+}
+
+TEST_CASE("one box for each cell, on both sides") {
+  const comm::Communicator world(MPI_COMM_WORLD);
+  const Ways ways(world);
+  Random random(11);
+  for (int round = 0; round < 6; ++round) {
+    const Box domain{{-2, 5, 0}, {6 + below(random, 4), 13, 7}};
+    const auto me = static_cast<size_t>(world.rank());
+    std::vector<std::vector<Box>> here(static_cast<size_t>(world.size())), there(here);
+    random_boxes::each_cell(domain, [&](const Cell& cell) {
+      const Box box{cell, {cell[0] + 1, cell[1] + 1, cell[2] + 1}};
+      here[random() % here.size()].push_back(box);
+      there[random() % there.size()].push_back(box);
+    });
+    const auto origin = [&](const Cell& cell) { return std::optional(wrapped(cell, domain)); };
+    WantedBoxes wanted{there[me], domain, {true, false, round % 2 == 0}};
+    Random own(static_cast<unsigned>(1000 * round + world.rank()));
+    if (round > 1) grow(wanted.boxes, wanted, 3, own);
+    Redistribution to_boxes(world, here[me], wanted, ways.of(round));
+    carrying::check(world, to_boxes, origin, random);
+    const auto owners = some_owners(world.size(), random);
+    const auto tiling =
+        layout::Tiling::powers_of_two(domain, {0, 0, 0}, static_cast<int>(owners.size()));
+    Redistribution to_tiles(world, here[me], layout::Wanted{tiling, {1, 0, 2}, {true, false, true}},
+                            owners, ways.of(round));
+    carrying::check(world, to_tiles, origin, random);
+    check_round_trip(world, here[me], there[me], domain, ways, round);
+  }
+}
+
+TEST_CASE(
+    "ranks of a node that find no memory, or not that of others, send messages, all of them") {
+  const comm::Communicator world(MPI_COMM_WORLD);
+  if (world.size() == 1) return;
+  const Neighbours neighbours(world);
+  Random random(13);
+  for (const int may_open : {0, 1, 1000}) {
+    const Box domain{{0, 0, 0}, {9, 8, 7}};
+    const auto me = static_cast<size_t>(world.rank());
+    auto here = random_boxes::divide(domain, world.size(), 8, random);
+    const auto there = random_boxes::divide(domain, world.size(), 8, random);
+    Redistribution plan(world, here[me], WantedBoxes{there[me], domain, {}}, &neighbours);
+    world.barrier();
+    // The last rank may open so many files more.
+    rlimit before{};
+    getrlimit(RLIMIT_NOFILE, &before);
+    const int next = dup(0);
+    close(next);
+    rlimit now = before;
+    now.rlim_cur = static_cast<rlim_t>(next + may_open);
+    if (world.rank() == world.size() - 1) setrlimit(RLIMIT_NOFILE, &now);
+    const std::map<int, size_t> sizes{{(world.rank() + 1) % world.size(), 1000}};
+    CHECK(NodePath::make(neighbours, sizes).has_value() == (may_open > 1));
+    carrying::check(
+        world, plan, [](const Cell& cell) { return std::optional(cell); }, random);
+    setrlimit(RLIMIT_NOFILE, &before);
+    CHECK_FALSE(NodePath::make(neighbours, {{0, me == 0 ? size_t{1} << 60 : 1}}).has_value());
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fields of a mesh that is shared in columns, coarse or whole, in a division: values, plans and
+// Fields of a mesh that is shared in columns, coarse or whole, in divisions: values, plans and
 // memory over several publications, and what happens when something is missing on one rank.
 #include "stagehost/carriage.hpp"
 
@@ -68,16 +68,22 @@ struct Played {
   comm::Communicator world{MPI_COMM_WORLD};
   comm::Fence fence{world};
   model::Catalogue fields = catalogue();
+  Plans plans;
   Carriage carriage;
   layout::Request request{
       .fields = {"wind", "heat"}, .kind = layout::Kind::Blocks, .ghosts = {2, 1, 5}};
 
   std::optional<Error> carry(const model::MeshBlocks& mine, int level = 0) {
+    return carry(carriage, request, mine, level);
+  }
+  std::optional<Error> carry(Carriage& input, const layout::Request& wanted,
+                             const model::MeshBlocks& mine, int level = 0) {
     Circumstances circumstances;
     circumstances.peers = &world;
     circumstances.fence = &fence;
     circumstances.catalogue = &fields;
-    return fence.run([&] { carriage.carry(request, mine, level, circumstances); });
+    circumstances.plans = &plans;
+    return fence.run([&] { input.carry(wanted, mine, level, circumstances); });
   }
 };
 
@@ -85,31 +91,37 @@ struct Played {
 /// at `factor` times its index.
 int64_t wrong_values(const model::Block& block, int64_t factor, int round) {
   const int64_t cells[2] = {(nx + factor - 1) / factor, (ny + factor - 1) / factor};
-  const auto& scalar = block.arrays.at("heat");
-  const auto& vector = block.arrays.at("wind");
+  const auto scalar = block.arrays.find("heat"), vector = block.arrays.find("wind");
   int64_t wrong = 0, n = 0;
   for (int64_t j = block.box.lo[1]; j < block.box.hi[1]; ++j)
     for (int64_t i = block.box.lo[0]; i < block.box.hi[0]; ++i, ++n) {
       const int64_t x = factor * ((i + 10 * cells[0]) % cells[0]);
       const int64_t y = factor * ((j + 10 * cells[1]) % cells[1]);
-      wrong += static_cast<const double*>(scalar.data)[n] != heat(x, y, round);
-      for (int c = 0; c < 3; ++c)
-        wrong += static_cast<const float*>(vector.data)[3 * n + c] != wind(x, y, c, round);
+      if (scalar != block.arrays.end())
+        wrong += static_cast<const double*>(scalar->second.data)[n] != heat(x, y, round);
+      for (int c = 0; vector != block.arrays.end() && c < 3; ++c)
+        wrong += static_cast<const float*>(vector->second.data)[3 * n + c] != wind(x, y, c, round);
     }
   return wrong;
 }
 
-void check(const Played& played, int64_t factor, int round) {
-  const auto& blocks = played.carriage.blocks();
-  REQUIRE(blocks.size() == played.carriage.inner().size());
+void check(const comm::Communicator& world, const Carriage& carriage, size_t fields, int64_t factor,
+           int round) {
+  const auto& blocks = carriage.blocks();
+  REQUIRE(blocks.size() == carriage.inner().size());
   int64_t cells = 0;
   for (size_t b = 0; b < blocks.size(); ++b) {
+    CHECK(blocks[b].arrays.size() == fields);
     CHECK(wrong_values(blocks[b], factor, round) == 0);
-    CHECK(blocks[b].owned == played.carriage.inner()[b].volume());
+    CHECK(blocks[b].owned == carriage.inner()[b].volume());
     cells += blocks[b].owned;
   }
   const int64_t all = ((nx + factor - 1) / factor) * ((ny + factor - 1) / factor);
-  CHECK(played.world.reduced(cells, comm::Operation::Sum) == all);
+  CHECK(world.reduced(cells, comm::Operation::Sum) == all);
+}
+
+void check(const Played& played, int64_t factor, int round) {
+  check(played.world, played.carriage, played.request.fields.size(), factor, round);
 }
 
 }  // namespace
@@ -120,7 +132,7 @@ TEST_CASE("a plan and its memory are kept while everybody's boxes stay") {
   for (int round = 0; round < 4; ++round) {
     REQUIRE_FALSE(played.carry(share(played.world, round)));
     check(played, 1, round);
-    CHECK(played.carriage.plans() == 1);
+    CHECK(played.plans.made() == 1);
     if (played.carriage.blocks().empty()) continue;
     const void* now = played.carriage.blocks().front().arrays.at("heat").data;
     CHECK((memory == nullptr || memory == now));
@@ -130,7 +142,7 @@ TEST_CASE("a plan and its memory are kept while everybody's boxes stay") {
   // Now the columns change hands.
   REQUIRE_FALSE(played.carry(share(played.world, 4, 1)));
   check(played, 1, 4);
-  CHECK(played.carriage.plans() == 2);
+  CHECK(played.plans.made() == 2);
   if (memory != nullptr) CHECK(played.carriage.blocks().front().arrays.at("heat").data == memory);
 }
 
@@ -143,14 +155,14 @@ TEST_CASE("what changes on one rank alone is planned anew on all") {
     mine.blocks.back().arrays = mine.blocks.front().arrays;  // of no cell
   REQUIRE_FALSE(played.carry(mine));
   check(played, 1, 1);
-  CHECK(played.carriage.plans() == 2);
+  CHECK(played.plans.made() == 2);
 }
 
-TEST_CASE("coarse publications are divided as the coarse mesh") {
+TEST_CASE("coarse publications are divided as the coarse mesh, with a plan for each level") {
   Played played;
   const auto& mesh = played.fields.mesh("plate");
   int round = 0;
-  for (const int level : {0, 2, 2, 4, 0}) {
+  for (const int level : {0, 2, 2, 4, 0, 2, 0, 4, 4, 0}) {
     const auto factor = model::coarsening_factor(mesh, level);
     const auto all = share(played.world, round);
     REQUIRE_FALSE(played.carry(model::coarsen(all, mesh, level, ""), level));
@@ -159,7 +171,56 @@ TEST_CASE("coarse publications are divided as the coarse mesh") {
     if (factor > 1)
       for (const auto& block : played.carriage.blocks()) CHECK(block.box.lo[1] >= 0);
   }
-  CHECK(played.carriage.plans() == 4);
+  CHECK(played.plans.made() == 3);
+}
+
+TEST_CASE("inputs that ask for the same division share a plan, but no memory") {
+  Played played;
+  struct Input {
+    layout::Request request;
+    Carriage carriage{};
+  };
+  // Two in blocks with the same ghost cells, of different fields; then others.
+  std::vector<Input> inputs(5);
+  inputs[0].request = played.request;
+  inputs[1].request = played.request;
+  inputs[1].request.fields = {"heat"};
+  inputs[2].request = {.fields = {"heat"}, .kind = layout::Kind::Blocks, .ghosts = {2, 2, 5}};
+  inputs[3].request = {.fields = {"wind"}, .kind = layout::Kind::Slabs};
+  inputs[4].request = {.fields = {"wind"}, .kind = layout::Kind::Slabs, .axis = 1};
+  for (int round = 0; round < 3; ++round) {
+    for (auto& [request, carriage] : inputs)
+      REQUIRE_FALSE(played.carry(carriage, request, share(played.world, round)));
+    for (const auto& [request, carriage] : inputs)
+      check(played.world, carriage, request.fields.size(), 1, round);
+    CHECK(played.plans.made() == 4);
+  }
+}
+
+TEST_CASE("the plan for boxes that are no more goes, and so does what was not used for long") {
+  Played played;
+  // A plan fits the ranks whose boxes stay, but not all: there is one for all, or none.
+  for (int round = 0; round < 4; ++round) {
+    auto mine = share(played.world, round);
+    if (played.world.rank() == 0 && round % 2 == 1)
+      std::swap(mine.blocks.front(), mine.blocks.back());
+    REQUIRE_FALSE(played.carry(mine));
+    check(played, 1, round);
+    CHECK(played.plans.made() == round + 1);
+  }
+  const auto before = played.plans.made();
+  for (int round = 0; round < 3; ++round)
+    for (int64_t width = 0; width < 20; ++width) {
+      played.request.ghosts = {width, 0, 0};
+      REQUIRE_FALSE(played.carry(share(played.world, round)));
+      check(played, 1, round);
+      // Asked again at once, it is still there.
+      const auto made = played.plans.made();
+      REQUIRE_FALSE(played.carry(share(played.world, round + 1)));
+      check(played, 1, round + 1);
+      CHECK(played.plans.made() == made);
+    }
+  CHECK(played.plans.made() == before + 60);
 }
 
 TEST_CASE("cells that nobody shares are missed, and a field that is not there, by every rank") {
@@ -171,6 +232,10 @@ TEST_CASE("cells that nobody shares are missed, and a field that is not there, b
   auto failure = played.carry(mine);
   REQUIRE(failure.has_value());
   CHECK(std::string(failure->what()).find("must be shared by one rank") != std::string::npos);
+  // Nobody has kept a plan that is of no use to one.
+  REQUIRE_FALSE(played.carry(share(played.world, 1)));
+  check(played, 1, 1);
+  CHECK(played.plans.made() == 2);
 
   Played other;
   mine = share(other.world, 0);

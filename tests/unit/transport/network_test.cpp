@@ -30,10 +30,11 @@ TEST_CASE("messages arrive in order, and the budget holds whatever the receiver 
   constexpr size_t size = 300000;
   constexpr int64_t messages = 20;
   const int server = world.size() - 1;
+  const auto side = world.split(world.rank() == server ? 0 : -1);
   if (world.rank() == server) {
     std::vector<int> sources;
     for (int r = 0; r < server; ++r) sources.push_back(r);
-    NetworkReceiver receiver(world, sources);
+    NetworkReceiver receiver(world, side, sources);
     for (int64_t m = 1; m <= messages; ++m) {
       const auto deliveries = receiver.next();
       for (const auto& delivery : *deliveries) {
@@ -44,7 +45,7 @@ TEST_CASE("messages arrive in order, and the budget holds whatever the receiver 
       receiver.finish(m, m == messages ? std::set<int32_t>{3} : std::set<int32_t>{}, {});
     }
   } else {
-    NetworkSender sender(world, server, 3 * size);
+    NetworkSender sender(world, {server}, 0, 3 * size);
     for (int64_t m = 1; m <= messages; ++m) {
       std::byte* to = nullptr;
       while ((to = sender.reserve(size)) == nullptr) sender.poll();

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One pass over all particles, in which the usual case, a particle for one rank, costs no branch
+// that the processor cannot foresee but whether it lengthens a run.
+#include "layout/dealing.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.hpp"
+#include "layout/division_axis.hpp"
+#include "layout/owner.hpp"
+#include "layout/particle_column.hpp"
+
+namespace pillion::layout {
+
+using model::Array;
+using model::Block;
+using model::MeshBlocks;
+
+namespace {
+
+int64_t integer_at(const Array& array, int64_t index) {
+  const int64_t at = index * array.strides[0];
+  return array.type == model::ElementType::Int32 ? static_cast<const int32_t*>(array.data)[at]
+                                                 : static_cast<const int64_t*>(array.data)[at];
+}
+
+Vector vector_at(const Array& array, int64_t index) {
+  Vector v{};
+  for (int c = 0; c < 3; ++c) {
+    const int64_t at = index * array.strides[0] + c * array.strides[3];
+    v[c] = array.type == model::ElementType::Float32 ? static_cast<const float*>(array.data)[at]
+                                                     : static_cast<const double*>(array.data)[at];
+  }
+  return v;
+}
+
+/// Whether the request selects a particle of a block.
+class Selection {
+ public:
+  Selection(const Block& block, const Request& request)
+      : field_(request.select.empty() ? nullptr : &array_of(block, request.select)),
+        values_(request.select_values) {}
+  [[nodiscard]] bool has(int64_t index) const {
+    return field_ == nullptr ||
+           std::find(values_.begin(), values_.end(), integer_at(*field_, index)) != values_.end();
+  }
+
+ private:
+  const Array* field_;
+  const std::vector<int64_t>& values_;
+};
+
+/// Deals particles of one field of each block: deal(array, index).
+template <class Deal>
+void deal_all(const MeshBlocks& mine, const Request& request, const std::string& field,
+              Shares& shares, Deal&& deal) {
+  for (size_t b = 0; b < mine.blocks.size(); ++b) {
+    const Block& block = mine.blocks[b];
+    if (block.owned == 0) continue;
+    const Selection selection(block, request);
+    const Array& array = array_of(block, field);
+    for (int64_t begin = 0; begin < block.owned; begin += Shares::longest_stretch) {
+      shares.begin(static_cast<int32_t>(b), begin);
+      const int64_t end = std::min(block.owned, begin + Shares::longest_stretch);
+      for (int64_t i = begin; i < end; ++i)
+        if (selection.has(i)) deal(array, i, block);
+    }
+  }
+}
+
+class Dealer {
+ public:
+  Dealer(const Cell& cell, double halo, int ranks, Shares& shares)
+      : cell_(cell), axes_(axes_of(cell, halo, ranks)), shares_(shares) {}
+
+  void deal(const Block& block, int64_t index, const Vector& position) {
+    const Vector f = cell_.fractional(position);
+    if (is_inside(f[0]) && is_inside(f[1]) && is_inside(f[2])) {
+      const auto x = axes_[0].home(f[0]), y = axes_[1].home(f[1]), z = axes_[2].home(f[2]);
+      if (x.alone && y.alone && z.alone) return shares_.own(rank_of(x.part, y.part, z.part), index);
+    }
+    deal_to_several(block, index, f);
+  }
+
+ private:
+  using Spans = std::array<Axis::Span, 3>;
+
+  static bool is_inside(double f) { return f >= 0 && f < 1; }
+
+  void deal_to_several(const Block& block, int64_t index, const Vector& f) {
+    if (!axes_[0].can_place(f[0]) || !axes_[1].can_place(f[1]) || !axes_[2].can_place(f[2]))
+      refuse(block, index, f);
+    const Spans spans{axes_[0].span(f[0]), axes_[1].span(f[1]), axes_[2].span(f[2])};
+    const int home = rank_of(spans[0].home, spans[1].home, spans[2].home);
+    shares_.own(home, index, edges_of(-spans[0].wrap, -spans[1].wrap, -spans[2].wrap));
+    copy(index, spans);
+  }
+
+  static std::array<Axis, 3> axes_of(const Cell& cell, double halo, int ranks) {
+    const auto parts = division(ranks, cell.widths());
+    return {Axis(cell, 0, parts[0], halo), Axis(cell, 1, parts[1], halo),
+            Axis(cell, 2, parts[2], halo)};
+  }
+
+  [[noreturn]] static void refuse(const Block& block, int64_t index, const Vector& f) {
+    for (const double x : f)
+      if (!std::isfinite(x))
+        base::fail(ErrorCode::Stage, "particle {} of block {} has a position that is not finite",
+                   index, block.number);
+    base::fail(ErrorCode::Stage,
+               "particle {} of block {} lies more than {} periods outside the domain: at {}, {}, "
+               "{} of its edges",
+               index, block.number, Axis::most_periods, f[0], f[1], f[2]);
+  }
+
+  static Edges edges_of(int64_t x, int64_t y, int64_t z) {
+    return {static_cast<int8_t>(x), static_cast<int8_t>(y), static_cast<int8_t>(z)};
+  }
+
+  [[nodiscard]] int rank_of(int64_t x, int64_t y, int64_t z) const {
+    return static_cast<int>((z * axes_[1].parts() + y) * axes_[0].parts() + x);
+  }
+
+  void copy(int64_t index, const Spans& spans) {
+    axes_[2].each(spans[2], [&](int64_t z, int64_t edges_z, bool home_z) {
+      axes_[1].each(spans[1], [&](int64_t y, int64_t edges_y, bool home_y) {
+        axes_[0].each(spans[0], [&](int64_t x, int64_t edges_x, bool home_x) {
+          if (home_x && home_y && home_z) return;
+          shares_.copy(rank_of(x, y, z), index, edges_of(edges_x, edges_y, edges_z));
+        });
+      });
+    });
+  }
+
+  const Cell& cell_;
+  std::array<Axis, 3> axes_;
+  Shares& shares_;
+};
+
+}  // namespace
+
+std::vector<Share> deal_by_key(const MeshBlocks& mine, const Request& request, int ranks) {
+  Shares shares(ranks);
+  deal_all(mine, request, request.key, shares, [&](const Array& keys, int64_t i, const Block&) {
+    shares.own(owner_of(integer_at(keys, i), ranks), i);
+  });
+  return shares.take();
+}
+
+std::vector<Share> deal_spatial(const MeshBlocks& mine, const Request& request, const Cell& cell,
+                                int ranks) {
+  Shares shares(ranks);
+  Dealer dealer(cell, request.halo, ranks, shares);
+  deal_all(mine, request, request.position, shares,
+           [&](const Array& positions, int64_t i, const Block& block) {
+             dealer.deal(block, i, vector_at(positions, i));
+           });
+  return shares.take();
+}
+
+}  // namespace pillion::layout

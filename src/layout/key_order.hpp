@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Puts records that come in several lists in the order of their keys. Keys of particles are mostly
+// numbers up to how many there are, so they are sorted digit by digit, in as few digits as matter.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace pillion::layout {
+
+class KeyOrder {
+ public:
+  struct Keys {
+    const std::byte* data;  ///< int32 or int64, not aligned
+    size_t count;
+  };
+
+  KeyOrder() = default;
+  /// Equal keys stay in the order in which they are given.
+  KeyOrder(const std::vector<Keys>& lists, bool is_int32);
+
+  /// Whether the order is that in which the keys were given.
+  [[nodiscard]] bool is_given() const { return places_ == nullptr; }
+  /// Copies the records of all lists to `to`, unless the order is the given one.
+  void gather(const std::vector<const std::byte*>& lists, size_t record, std::byte* to) const;
+
+ private:
+  template <class T>
+  void sort(const std::vector<Keys>& lists);
+  template <class Card>
+  std::unique_ptr<Card[]> sorted(std::unique_ptr<Card[]> cards, int key_bits) const;
+  template <class Size>
+  void gather_records(const std::vector<const std::byte*>& lists, Size size, std::byte* to) const;
+
+  size_t count_ = 0;
+  int list_bits_ = 0, index_bits_ = 0;
+  std::unique_ptr<uint64_t[]> places_;  ///< by order; from the lowest bit: index, list, others
+};
+
+}  // namespace pillion::layout

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Plans of redistribution among one set of peers, kept for every stage that asks for the same
+// division of the same mesh, whole or coarse, and what the peers need for all of them.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "layout/division.hpp"
+#include "redistribution/redistribution.hpp"
+
+namespace pillion::stagehost {
+
+/// How cells are divided, whatever fields are on them.
+struct Division {
+  Division(layout::Request request, const model::Mesh& mesh);
+  friend bool operator==(const Division&, const Division&) = default;
+
+  layout::Request request;
+  std::string mesh;
+  std::array<int64_t, 3> cells;  ///< fewer where it is coarse
+  std::array<bool, 3> periodic;
+};
+
+struct Plan {
+  Division division;
+  std::vector<layout::Place> places;  ///< what this rank gets, without ghost cells
+  redistribution::Redistribution moves;
+};
+
+class Plans {
+ public:
+  Plans() = default;
+  Plans(const Plans&) = delete;
+  Plans& operator=(const Plans&) = delete;
+
+  /// The plan that is kept for a division, or null: there is one at most, for the boxes that ranks
+  /// had when it was made. All ranks ask for the same ones in the same order.
+  Plan* find(const Division& division);
+  /// A plan for the boxes that ranks have now; one that was kept for the division is dropped.
+  /// `peers` are the same every time, and stay. [collective]
+  std::unique_ptr<Plan> make(const layout::Request& request, const model::Mesh& mesh,
+                             std::vector<model::Box> here, const comm::Communicator& peers);
+  /// Keeps a plan that is good on all ranks; beyond a number, drops the one unused for longest.
+  Plan* keep(std::unique_ptr<Plan> plan);
+
+  /// How many have been made.
+  [[nodiscard]] int64_t made() const { return made_; }
+
+ private:
+  std::optional<redistribution::Neighbours> neighbours_;  ///< found when first needed
+  std::vector<std::unique_ptr<Plan>> kept_;               ///< that used last at the end
+  int64_t made_ = 0;
+};
+
+}  // namespace pillion::stagehost

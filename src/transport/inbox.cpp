@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Taking in messages.
+#include "transport/inbox.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+namespace pillion::transport {
+namespace {
+
+/// Sleeps a little longer each time, so that an idle sidecar leaves its core to others, and one
+/// that is busy loses no time.
+class Patience {
+ public:
+  void wait() {
+    std::this_thread::sleep_for(pause_);
+    pause_ = std::min(pause_ * 2, std::chrono::microseconds(1000));
+  }
+
+ private:
+  std::chrono::microseconds pause_{20};
+};
+
+}  // namespace
+
+std::shared_ptr<Buffer> Inbox::buffer_for(size_t size) {
+  // The smallest that will do, or else the largest, made larger.
+  std::shared_ptr<Buffer>* best = nullptr;
+  for (auto& buffer : buffers_) {
+    if (buffer.use_count() > 1) continue;
+    const size_t there = buffer->capacity();
+    if (best == nullptr) best = &buffer;
+    else if ((*best)->capacity() < size ? there > (*best)->capacity()
+                                        : there >= size && there < (*best)->capacity())
+      best = &buffer;
+  }
+  if (best == nullptr) return buffers_.emplace_back(std::make_shared<Buffer>(size));
+  if ((*best)->capacity() < size) *best = std::make_shared<Buffer>(size);
+  return *best;
+}
+
+bool Inbox::look(int source) {
+  constexpr size_t ahead = 2;
+  auto& coming = coming_[source];
+  if (coming.size() >= ahead) return false;
+  auto arrival = comm::find_arrival(wire_, source, tag_);
+  if (!arrival) return false;
+  auto buffer = buffer_for(arrival->size);
+  auto request = comm::start_receiving(*arrival, buffer->data());
+  coming.push_back({{std::move(buffer), arrival->size}, std::move(request)});
+  return true;
+}
+
+void Inbox::look(const std::vector<int>& sources) {
+  for (const int source : sources)
+    while (look(source)) continue;
+}
+
+std::vector<Letter> Inbox::take(const std::vector<int>& sources) {
+  Patience patience;
+  const auto is_there = [&](int source) {
+    auto& coming = coming_[source];
+    return !coming.empty() && coming.front().request.test();
+  };
+  for (;;) {
+    look(sources);
+    if (std::all_of(sources.begin(), sources.end(), is_there)) break;
+    patience.wait();
+  }
+  std::vector<Letter> letters;
+  for (const int source : sources) {
+    letters.push_back(std::move(coming_[source].front().letter));
+    coming_[source].pop_front();
+  }
+  return letters;
+}
+
+}  // namespace pillion::transport

@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Publications of random boxes go through the network transport, by whatever way each takes, and
+// every value that a sidecar has is compared with what its cell must hold. All ranks draw the same
+// random numbers; the first ones are the simulation, the others sidecars.
+#include "transport/shipment.hpp"
+
+#include <doctest/doctest.h>
+
+#include <numeric>
+
+#include "../layout/random_boxes.hpp"
+#include "base/value.hpp"
+#include "layout/division.hpp"
+#include "transport/network.hpp"
+
+using namespace pillion;
+using namespace pillion::transport;
+using Layout = layout::Kind;
+using layout::Request;
+using model::Box;
+using random_boxes::below;
+using random_boxes::Random;
+
+namespace {
+
+using Cell = std::array<int64_t, 3>;
+
+double value_of(const Cell& cell, int32_t component, int64_t step) {
+  return static_cast<double>(((cell[2] * 100 + cell[1]) * 100 + cell[0]) * 10 + component) +
+         0.5 * static_cast<double>(step);
+}
+
+/// What a set of analyses asks for, and what all ranks share when it is due.
+struct Publication {
+  int32_t due = 0;
+  std::vector<std::vector<Box>> boxes{};  ///< by simulation rank
+  int dropped = -1;                       ///< a simulation rank that has no room
+  bool same = false;                      ///< as the last time that the same analysis was due
+};
+
+struct Voyage {
+  model::Catalogue catalogue;
+  Box domain;
+  std::vector<Request> requests{};  ///< by analysis; AsShared for whole blocks
+  std::vector<Publication> publications{};
+};
+
+Request some_division(Random& random) {
+  Request request{.fields = {"density", "velocity"}};
+  request.kind = std::array<Layout, 4>{Layout::Blocks, Layout::Slabs, Layout::Pencils,
+                                       Layout::PowersOfTwo}[static_cast<size_t>(below(random, 4))];
+  request.axis = static_cast<int>(below(random, 3));
+  for (auto& side : request.sides) side = static_cast<int>(below(random, 3));
+  for (auto& width : request.ghosts) width = below(random, 3);
+  return request;
+}
+
+Voyage some_voyage(Random& random, int simulations) {
+  Voyage voyage;
+  voyage.domain = random_boxes::domain(random, 11);
+  for (size_t d = 0; d < 3; ++d) {
+    voyage.domain.hi[d] -= voyage.domain.lo[d];
+    voyage.domain.lo[d] = 0;
+  }
+  const auto flag = [&] { return below(random, 2) == 0 ? "true" : "false"; };
+  const auto& n = voyage.domain.hi;
+  const auto text = fmt::format(
+      "meshes: {{grid: {{kind: uniform, cells: [{}, {}, {}], length: [1, 1, 1], periodic: [{}, {}, "
+      "{}]}}}}\nfields:\n  density: {{mesh: grid, type: float64}}\n"
+      "  velocity: {{mesh: grid, type: float32, components: 3}}\n",
+      n[0], n[1], n[2], flag(), flag(), flag());
+  const auto root = base::parse_yaml(text, "catalogue", {});
+  voyage.catalogue.read(root.find("meshes"), root.find("fields"));
+  voyage.requests = {some_division(random), Request{.fields = {"density", "velocity"}},
+                     some_division(random)};
+  auto boxes = random_boxes::divide(voyage.domain, simulations, 9, random);
+  std::map<int32_t, bool> is_known;
+  for (int p = 0; p < 14; ++p) {
+    auto& next = voyage.publications.emplace_back();
+    if (below(random, 4) == 0) {
+      boxes = random_boxes::divide(voyage.domain, simulations, 9, random);
+      is_known.clear();
+    }
+    next.boxes = boxes;
+    next.due = static_cast<int32_t>(below(random, 3));
+    next.same = is_known[next.due];
+    if (below(random, 5) == 0) next.dropped = static_cast<int>(below(random, simulations));
+    else is_known[next.due] = true;
+  }
+  return voyage;
+}
+
+template <class T>
+T* element(const model::Array& array, const Box& box, const Cell& cell, int32_t c) {
+  int64_t at = c * array.strides[3];
+  for (size_t d = 0; d < 3; ++d) at += (cell[d] - box.lo[d]) * array.strides[d];
+  return static_cast<T*>(const_cast<void*>(array.data)) + at;
+}
+
+/// A rank's blocks with values; the velocity's components lie apart, and in some blocks the two
+/// fields are in blocks of their own.
+struct Held {
+  std::deque<std::vector<double>> density;
+  std::deque<std::vector<float>> velocity;
+  Meshes meshes;
+
+  Held(const std::vector<Box>& boxes, int64_t step) {
+    auto& blocks = meshes["grid"].blocks;
+    int32_t number = 0;
+    for (const auto& box : boxes) {
+      const auto n = static_cast<size_t>(box.volume());
+      auto& d = density.emplace_back(n);
+      auto& v = velocity.emplace_back(3 * n);
+      const model::Array scalar{d.data(), model::ElementType::Float64, 1,
+                                model::packed_strides(box, 1)};
+      const model::Array vector{v.data(),
+                                model::ElementType::Float32,
+                                3,
+                                {1, box.extent(0), box.extent(0) * box.extent(1), box.volume()}};
+      random_boxes::each_cell(box, [&](const Cell& cell) {
+        *element<double>(scalar, box, cell, 0) = value_of(cell, 0, step);
+        for (int32_t c = 0; c < 3; ++c)
+          *element<float>(vector, box, cell, c) = static_cast<float>(value_of(cell, c, step));
+      });
+      if (number % 3 == 2) {
+        blocks.push_back({number++, box, box.volume(), {{"density", scalar}}});
+        blocks.push_back({number++, box, box.volume(), {{"velocity", vector}}});
+      } else {
+        blocks.push_back(
+            {number++, box, box.volume(), {{"density", scalar}, {"velocity", vector}}});
+      }
+    }
+  }
+};
+
+/// A publication as a simulation rank sends it. `version` is left alone if nothing was new.
+void publish(NetworkSender& sender, Told& told, const Voyage& voyage, const Publication& p,
+             int rank, int64_t sequence) {
+  Announcement head;
+  head.sequence = head.step = sequence;
+  head.due = {{p.due, 0, 0, 0}};
+  Held held(p.boxes[static_cast<size_t>(rank)], sequence);
+  if (p.dropped == rank) {
+    head.dropped = true;
+    const Encoder encoder(head, {});
+    encoder.encode(sender.reserve_head(encoder.size()));
+    return sender.commit(sequence);
+  }
+  const Routes routes{{"grid", voyage.requests[static_cast<size_t>(p.due)]}};
+  const std::map<std::string, pillion_domain> domains;
+  Shipment shipment(held.meshes, 0,
+                    {sender.sidecars(), sender.home(), &voyage.catalogue, &routes,
+                     &sender.cuts(due_set_of(head)), &domains});
+  head.targets = shipment.sidecars();
+  head.news = !told.knows(due_set_of(head), shipment.terms(), sequence);
+  if (p.same && routes.at("grid").kind != Layout::AsShared) CHECK_FALSE(head.news);
+  shipment.lay_out(head.news);
+  const Encoder encoder(head, held.meshes);
+  std::byte* to = sender.reserve(aligned(encoder.size()) + shipment.size());
+  REQUIRE(to != nullptr);
+  encoder.encode(to);
+  shipment.encode(to + aligned(encoder.size()), sequence);
+  sender.commit(sequence, encoder.size(), shipment.pieces());
+  told.note(due_set_of(head), shipment.terms(), sequence);
+}
+
+/// What sidecars know together of the heads, as SidecarSide finds out.
+Announcement agree(const comm::Communicator& side, const std::map<int, Announcement>& heads,
+                   const Publication& p, int64_t sequence) {
+  Announcement agreed;
+  agreed.sequence = sequence;
+  agreed.due = {{p.due, 0, 0, 0}};
+  int marks[2] = {0, 0};
+  for (const auto& [rank, head] : heads) {
+    REQUIRE(head.sequence == sequence);
+    marks[0] |= head.news ? 1 : 0;
+    marks[1] |= head.dropped ? 1 : 0;
+  }
+  side.reduce(marks, 2, comm::Operation::Max);
+  agreed.news = marks[0] != 0;
+  agreed.dropped = marks[1] != 0;
+  return agreed;
+}
+
+int64_t wrong_values(const model::Block& block, const Box& domain, int64_t step) {
+  int64_t wrong = 0;
+  random_boxes::each_cell(block.box, [&](const Cell& cell) {
+    const Cell inside = random_boxes::wrapped(cell, domain);
+    if (const auto at = block.arrays.find("density"); at != block.arrays.end())
+      wrong += *element<double>(at->second, block.box, cell, 0) != value_of(inside, 0, step);
+    if (const auto at = block.arrays.find("velocity"); at != block.arrays.end())
+      for (int32_t c = 0; c < 3; ++c)
+        wrong += *element<float>(at->second, block.box, cell, c) !=
+                 static_cast<float>(value_of(inside, c, step));
+  });
+  return wrong;
+}
+
+/// That each cell of each field is in one block of one sidecar, with its value.
+void check_blocks(const comm::Communicator& side, const Cargo& cargo, const Voyage& voyage,
+                  int64_t step) {
+  int64_t cells[2] = {0, 0};
+  if (const auto at = cargo.meshes.find("grid"); at != cargo.meshes.end())
+    for (const auto& block : at->second.blocks) {
+      CHECK(wrong_values(block, voyage.domain, step) == 0);
+      cells[0] += block.arrays.contains("density") ? block.box.volume() : 0;
+      cells[1] += block.arrays.contains("velocity") ? block.box.volume() : 0;
+    }
+  side.reduce(cells, 2, comm::Operation::Sum);
+  CHECK(cells[0] == voyage.domain.volume());
+  CHECK(cells[1] == voyage.domain.volume());
+}
+
+void check_arrived(const comm::Communicator& side, const Cargo& cargo, const Voyage& voyage,
+                   const Request& request, int64_t step) {
+  REQUIRE(cargo.arrived.contains("grid"));
+  const auto& arrived = cargo.arrived.at("grid");
+  const auto wanted = layout::wanted_of(request, voyage.catalogue.mesh("grid"), side.size());
+  size_t b = 0;
+  for (const auto& place : wanted.tiling.places_of(side.rank())) {
+    if (place.box.volume() == 0) continue;
+    REQUIRE(b < arrived.blocks.size());
+    CHECK(arrived.inner[b] == place.box);
+    CHECK(arrived.blocks[b].box == wanted.grown(place.box));
+    CHECK(arrived.blocks[b].arrays.size() == 2);
+    CHECK(wrong_values(arrived.blocks[b++], voyage.domain, step) == 0);
+  }
+  CHECK(b == arrived.blocks.size());
+  for (const auto& field : request.fields)
+    if (arrived.cells > 0) CHECK(arrived.came.at(field) == arrived.cells);
+}
+
+/// That no sidecar has more than its share and the largest block.
+void check_balance(const comm::Communicator& side, const Cargo& cargo) {
+  int64_t mine = 0, largest = 0;
+  if (const auto at = cargo.meshes.find("grid"); at != cargo.meshes.end())
+    for (const auto& block : at->second.blocks) {
+      int64_t bytes = 0;
+      for (const auto& [name, array] : block.arrays)
+        bytes += block.box.volume() * (name == "density" ? 8 : 12);
+      mine += bytes;
+      largest = std::max(largest, 2 * bytes);  // two may have one middle
+    }
+  const int64_t total = side.reduced(mine, comm::Operation::Sum);
+  CHECK(mine <= total / side.size() + side.reduced(largest, comm::Operation::Max) + side.size());
+}
+
+/// Whether sidecars have had the chance to balance these boxes: they were sent before, and all of
+/// that was finished before this was sent.
+bool is_balanced(const Voyage& voyage, size_t p) {
+  const auto& now = voyage.publications[p];
+  return std::any_of(
+      voyage.publications.begin(), voyage.publications.begin() + static_cast<std::ptrdiff_t>(p),
+      [&](const Publication& before) {
+        return before.dropped < 0 && before.due == now.due && before.boxes == now.boxes;
+      });
+}
+
+/// The simulation may be so many publications ahead of the sidecars.
+void sail(const Voyage& voyage, const comm::Communicator& world, int simulations, int64_t ahead) {
+  const bool is_sidecar = world.rank() >= simulations;
+  const auto side = world.split(is_sidecar ? 1 : 0);
+  const int sidecars = world.size() - simulations;
+  std::vector<int> ranks(static_cast<size_t>(sidecars));
+  std::iota(ranks.begin(), ranks.end(), simulations);
+  const auto count = static_cast<int64_t>(voyage.publications.size());
+  if (!is_sidecar) {
+    NetworkSender sender(world, ranks, sidecar_of(side.rank(), simulations, sidecars), 1 << 20);
+    Told told;
+    for (int64_t p = 0; p < count; ++p) {
+      publish(sender, told, voyage, voyage.publications[static_cast<size_t>(p)], side.rank(),
+              p + 1);
+      while (sender.behind() > ahead) sender.poll();
+    }
+    while (sender.behind() > 0) sender.poll();
+    CHECK(sender.in_flight() == 0);
+    return;
+  }
+  std::vector<int> sources;
+  for (int r = 0; r < simulations; ++r)
+    if (sidecar_of(r, simulations, sidecars) == side.rank()) sources.push_back(r);
+  NetworkReceiver receiver(world, side, sources);
+  for (int64_t p = 0; p < count; ++p) {
+    const auto& publication = voyage.publications[static_cast<size_t>(p)];
+    const Routes routes{{"grid", voyage.requests[static_cast<size_t>(publication.due)]}};
+    const auto deliveries = receiver.next();
+    Cargo cargo;
+    std::map<int, Announcement> heads;
+    for (const auto& delivery : *deliveries) {
+      auto decoded = decode(delivery.data, delivery.size, delivery.keep);
+      heads[delivery.source] = decoded.head;
+      for (auto& [name, mesh] : decoded.meshes)
+        std::move(mesh.blocks.begin(), mesh.blocks.end(),
+                  std::back_inserter(cargo.meshes[name].blocks));
+    }
+    const auto agreed = agree(side, heads, publication, p + 1);
+    CHECK(agreed.dropped == (publication.dropped >= 0));
+    receiver.unloading().unload(agreed, heads, routes, voyage.catalogue, cargo);
+    receiver.look();
+    if (!agreed.dropped) {
+      const auto& request = routes.at("grid");
+      check_blocks(side, cargo, voyage, p + 1);
+      if (request.kind != Layout::AsShared) check_arrived(side, cargo, voyage, request, p + 1);
+      else if (ahead == 0 && is_balanced(voyage, static_cast<size_t>(p)))
+        check_balance(side, cargo);
+    }
+    receiver.finish(p + 1, {}, {});
+  }
+}
+
+}  // namespace
+
+TEST_CASE("every cell gets where it is wanted, whatever changes on the way") {
+  const comm::Communicator world(MPI_COMM_WORLD);
+  Random random(91);
+  for (int round = 0; round < 60 && world.size() > 1; ++round) {
+    const int simulations = 1 + static_cast<int>(below(random, world.size() - 1));
+    const auto voyage = some_voyage(random, simulations);
+    CAPTURE(round);
+    sail(voyage, world, simulations, round % 3);
+  }
+}
+
+TEST_CASE("cells that nobody shares are missed, and those that are there are right") {
+  const comm::Communicator world(MPI_COMM_WORLD);
+  if (world.size() == 1) return;
+  Random random(17);
+  auto voyage = some_voyage(random, 1);
+  voyage.publications.resize(1);
+  auto& only = voyage.publications.front();
+  only = {};
+  const Box half{{0, 0, 0},
+                 {(voyage.domain.hi[0] + 1) / 2, voyage.domain.hi[1], voyage.domain.hi[2]}};
+  Held held({half}, 3);
+  const auto side = world.split(world.rank() == 0 ? 0 : 1);
+  const Request request{
+      .fields = {"density", "velocity"}, .kind = Layout::Blocks, .ghosts = {1, 1, 1}};
+  const Routes routes{{"grid", request}};
+  std::vector<int> ranks(static_cast<size_t>(world.size() - 1));
+  std::iota(ranks.begin(), ranks.end(), 1);
+  voyage.requests[0] = request;
+  only.boxes = {{half}};
+  if (world.rank() == 0) {
+    NetworkSender sender(world, ranks, 0, 1 << 20);
+    Told told;
+    publish(sender, told, voyage, only, 0, 3);
+    while (sender.behind() > 0) sender.poll();
+    return;
+  }
+  NetworkReceiver receiver(world, side,
+                           side.rank() == 0 ? std::vector<int>{0} : std::vector<int>{});
+  std::map<int, Announcement> heads;
+  const auto deliveries = receiver.next();
+  for (const auto& delivery : *deliveries) heads[0] = decode_head(delivery.data, delivery.size);
+  Cargo cargo;
+  receiver.unloading().unload(agree(side, heads, only, 3), heads, routes, voyage.catalogue, cargo);
+  const auto& arrived = cargo.arrived.at("grid");
+  const auto came = arrived.came.find("density");
+  int64_t missing = arrived.cells - (came == arrived.came.end() ? 0 : came->second);
+  int64_t shared = 0;
+  for (const auto& block : cargo.meshes["grid"].blocks) {
+    CHECK(wrong_values(block, voyage.domain, 3) == 0);
+    shared += block.box.volume();
+  }
+  CHECK(side.reduced(missing, comm::Operation::Sum) > 0);
+  CHECK(side.reduced(shared, comm::Operation::Sum) == half.volume());
+  receiver.finish(3, {}, {});
+}
