@@ -2,6 +2,9 @@
 // Making, keeping and renewing parcels.
 #include "runtime/parcel.hpp"
 
+#include <algorithm>
+#include <tuple>
+
 namespace pillion::runtime {
 
 Parcel::Parcel(const transport::Announcement& head, transport::Meshes meshes,
@@ -30,16 +33,75 @@ void Parcel::add_share(const model::AnalysisSpec& analysis, const std::set<std::
   if (shipment_) add(shipment_->bytes_of_fields());
 }
 
-void Parcel::link(const Sharing& sharing) {
-  link(sharing, meshes_);
-  if (shipment_) link(sharing, shipment_->meshes());
+template <class Deed>
+void Parcel::each_array(Deed&& deed) {
+  for (auto* meshes : {&meshes_, shipment_ ? &shipment_->meshes() : nullptr}) {
+    if (meshes == nullptr) continue;
+    for (auto& [name, mesh] : *meshes)
+      for (auto& block : mesh.blocks)
+        for (auto& [field, array] : block.arrays) deed(name, block, field, array);
+  }
 }
 
-void Parcel::link(const Sharing& sharing, transport::Meshes& meshes) {
-  for (auto& [name, mesh] : meshes)
-    for (auto& block : mesh.blocks)
-      for (auto& [field, array] : block.arrays)
-        links_.push_back({&array, sharing.find(field, block.number)});
+void Parcel::link(const Sharing& sharing) {
+  each_array([&](const std::string&, const model::Block& block, const std::string& field,
+                 model::Array& array) {
+    links_.push_back({&array, sharing.find(field, block.number)});
+  });
+}
+
+namespace {
+
+bool alike(const model::Block& a, const model::Block& b) {
+  return a.number == b.number && a.box == b.box && a.owned == b.owned &&
+         std::equal(a.arrays.begin(), a.arrays.end(), b.arrays.begin(), b.arrays.end(),
+                    [](const auto& x, const auto& y) {
+                      return x.first == y.first && x.second.type == y.second.type &&
+                             x.second.components == y.second.components &&
+                             x.second.strides == y.second.strides;
+                    });
+}
+
+/// Whether only values differ, and where they are.
+bool alike(const transport::Meshes& a, const transport::Meshes& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
+    const auto& of_x = x.second.blocks;
+    const auto& of_y = y.second.blocks;
+    return x.first == y.first &&
+           std::equal(of_x.begin(), of_x.end(), of_y.begin(), of_y.end(),
+                      [](const auto& p, const auto& q) { return alike(p, q); });
+  });
+}
+
+}  // namespace
+
+void Parcel::note(transport::Meshes meshes) {
+  std::map<std::tuple<std::string, int32_t, std::string>, model::Array*> places;
+  each_array([&](const std::string& mesh, const model::Block& block, const std::string& field,
+                 model::Array& array) {
+    places[{mesh, block.number, field}] = &array;
+  });
+  noted_ = std::move(meshes);
+  for (const auto& [name, mesh] : noted_)
+    for (const auto& block : mesh.blocks)
+      for (const auto& [field, array] : block.arrays)
+        slots_.push_back(places.at({name, block.number, field}));
+}
+
+bool Parcel::refill(transport::Meshes& meshes) {
+  if (!alike(noted_, meshes)) return false;
+  noted_ = std::move(meshes);
+  auto slot = slots_.begin();
+  for (const auto& [name, mesh] : noted_)
+    for (const auto& block : mesh.blocks)
+      for (const auto& [field, array] : block.arrays) (*slot++)->data = array.data;
+  return true;
+}
+
+void Parcel::release() {
+  for (auto* meshes : {&meshes_, &noted_, shipment_ ? &shipment_->meshes() : nullptr})
+    if (meshes != nullptr)
+      for (auto& [name, mesh] : *meshes) mesh.keep.clear();
 }
 
 void Parcel::renew(const transport::Announcement& head, const transport::Lender& lender) {
@@ -47,14 +109,14 @@ void Parcel::renew(const transport::Announcement& head, const transport::Lender&
   encoder_.renew(head, &lender);
 }
 
-Parcel* Parcels::find(const std::vector<size_t>& due, int64_t version) {
+Parcel* Parcels::find(const transport::DueSet& due, int64_t version) {
   if (version != version_) return nullptr;
   const auto at = parcels_.find(due);
   return at == parcels_.end() ? nullptr : at->second.get();
 }
 
 // Which analyses are due together repeats itself; where it does not, nothing is gained by keeping.
-Parcel& Parcels::keep(const std::vector<size_t>& due, int64_t version,
+Parcel& Parcels::keep(const transport::DueSet& due, int64_t version,
                       std::unique_ptr<Parcel> parcel) {
   constexpr size_t most = 16;
   if (version != version_ || parcels_.size() >= most) parcels_.clear();

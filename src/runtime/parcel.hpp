@@ -26,6 +26,12 @@ class Parcel {
   void add_share(const model::AnalysisSpec& analysis, const std::set<std::string>& crossing);
   /// Remembers where `sharing` keeps what is in here. All of it must be shared.
   void link(const Sharing& sharing);
+  /// Remembers what it was made of before part of it was shipped.
+  void note(transport::Meshes meshes);
+  /// Takes other values, if they lie in blocks like those that were noted; else nothing happens.
+  [[nodiscard]] bool refill(transport::Meshes& meshes);
+  /// Lets go of memory that is not the simulation's.
+  void release();
   /// Makes it the publication of another step, with what is shared now.
   void renew(const transport::Announcement& head, const transport::Lender& lender);
 
@@ -43,25 +49,30 @@ class Parcel {
     model::Array* array;
     const model::Array* shared;
   };
+  /// Calls deed(mesh's name, block, field, array) for all that is in here.
+  template <class Deed>
+  void each_array(Deed&& deed);
+
   transport::Meshes meshes_;
   transport::Encoder encoder_;
-  void link(const Sharing& sharing, transport::Meshes& meshes);
   std::unique_ptr<transport::Shipment> shipment_;
   std::vector<Link> links_;
+  transport::Meshes noted_;
+  std::vector<model::Array*> slots_;  ///< where the arrays of `noted_` are now, in their order
   std::vector<int64_t> shares_;
 };
 
-/// Parcels by the analyses that are due, as long as what is shared does not change otherwise than
-/// in its values.
+/// Parcels by the analyses that are due and the coarsening, as long as what is shared does not
+/// change otherwise than in its values.
 class Parcels {
  public:
   /// Null if there is none.
-  Parcel* find(const std::vector<size_t>& due, int64_t version);
-  Parcel& keep(const std::vector<size_t>& due, int64_t version, std::unique_ptr<Parcel> parcel);
+  Parcel* find(const transport::DueSet& due, int64_t version);
+  Parcel& keep(const transport::DueSet& due, int64_t version, std::unique_ptr<Parcel> parcel);
   void clear() { parcels_.clear(); }
 
  private:
-  std::map<std::vector<size_t>, std::unique_ptr<Parcel>> parcels_;
+  std::map<transport::DueSet, std::unique_ptr<Parcel>> parcels_;
   int64_t version_ = -1;  ///< of what was shared when they were made
 };
 

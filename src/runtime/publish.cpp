@@ -182,17 +182,18 @@ void SimulationSide::count(const std::vector<size_t>& due, int64_t Account::*mem
 
 Parcel& SimulationSide::prepare(Announcement& head, const std::vector<size_t>& due,
                                 const std::vector<stagehost::Publication>& left) {
+  const auto due_set = transport::due_set_of(head);
   const bool as_shared = head.coarsening == 0 && std::all_of(due.begin(), due.end(), [&](size_t a) {
                            return left[a].meshes.empty();
                          });
   if (as_shared)
-    if (Parcel* parcel = parcels_.find(due, version())) {
-      if (parcel->shipment() != nullptr) declare(head, *parcel->shipment());
-      parcel->renew(head, allocations_);
-      return *parcel;
-    }
+    if (Parcel* parcel = parcels_.find(due_set, version())) return renewed(*parcel, head);
   head.domains = sharing_.domains();
   auto meshes = coarsened(gather(head, due, left), head.coarsening);
+  if (!as_shared)
+    if (Parcel* parcel = parcels_.find(due_set, version()); parcel && parcel->refill(meshes))
+      return renewed(*parcel, head);
+  auto noted = as_shared ? Meshes() : meshes;
   auto shipment = ship(head, meshes);
   if (shipment) declare(head, *shipment);
   const bool lasts = !shipment || shipment->is_lasting();
@@ -201,9 +202,16 @@ Parcel& SimulationSide::prepare(Announcement& head, const std::vector<size_t>& d
   for (const size_t a : due) parcel->add_share(run_.configuration.analyses[a], crossing_[a]);
   const bool for_all = std::all_of(head.due.begin(), head.due.end(),
                                    [](const transport::Due& d) { return d.unusable == 0; });
-  if (!as_shared || !for_all || !lasts) return *(only_once_ = std::move(parcel));
-  parcel->link(sharing_);
-  return parcels_.keep(due, version(), std::move(parcel));
+  if (!for_all || !lasts) return *(only_once_ = std::move(parcel));
+  if (as_shared) parcel->link(sharing_);
+  else parcel->note(std::move(noted));
+  return parcels_.keep(due_set, version(), std::move(parcel));
+}
+
+Parcel& SimulationSide::renewed(Parcel& parcel, Announcement& head) const {
+  if (parcel.shipment() != nullptr) declare(head, *parcel.shipment());
+  parcel.renew(head, allocations_);
+  return parcel;
 }
 
 int64_t SimulationSide::version() const {
@@ -232,13 +240,15 @@ void SimulationSide::declare(Announcement& head, transport::Shipment& shipment) 
   shipment.lay_out(head.news);
 }
 
-void SimulationSide::send(Announcement& head, const Parcel& parcel,
-                          const std::vector<size_t>& due) {
+void SimulationSide::send(Announcement& head, Parcel& parcel, const std::vector<size_t>& due) {
   const auto& encoder = parcel.encoder();
   last_size_ = parcel.size() << head.coarsening;
   for (const size_t a : due) sizes_[a] = last_size_;
   std::byte* to = reserve(parcel.size(), due, head.step);
-  if (to == nullptr) return send_dropped(head, due);
+  if (to == nullptr) {
+    parcel.release();
+    return send_dropped(head, due);
+  }
   const Stopwatch watch;
   parcel.encode(to, head.sequence,
                 link_.node != nullptr ? base::Copy::Streaming : base::Copy::Plain);
@@ -250,6 +260,7 @@ void SimulationSide::send(Announcement& head, const Parcel& parcel,
     link_.sender->commit(head.sequence);
   }
   allocations_.lend(head.sequence - 1);
+  parcel.release();
   note_outstanding(head.sequence, due);
   in_place_ += encoder.bytes_lent();
   const double seconds = watch.end(run_.timeline, "publish", "publish", head.step);

@@ -123,7 +123,8 @@ class SimulationSide {
   void declare(transport::Announcement& head, transport::Shipment& shipment) const;
   /// Changes when the same blocks would be published otherwise.
   [[nodiscard]] int64_t version() const;
-  void send(transport::Announcement& head, const Parcel& parcel, const std::vector<size_t>& due);
+  [[nodiscard]] Parcel& renewed(Parcel& parcel, transport::Announcement& head) const;
+  void send(transport::Announcement& head, Parcel& parcel, const std::vector<size_t>& due);
   void send_dropped(transport::Announcement& head, const std::vector<size_t>& due);
   /// Memory for a message, waiting or spilling as the policy says; null if there is none.
   std::byte* reserve(size_t size, const std::vector<size_t>& due, int64_t step);
