@@ -76,6 +76,15 @@ typedef struct pillion_field_description {
   int32_t reserved;
 } pillion_field_description;
 
+/** Sides of boxes that follow from the blocks as they are shared: along this axis, or, for cubes,
+ * along any. */
+typedef enum {
+  PILLION_SIDE_FIT = -1,          /**< the smallest power of two that holds the longest of them */
+  PILLION_SIDE_ENLARGED = -2,     /**< twice as many cells */
+  PILLION_SIDE_FIT_CUBE = -3,     /**< as FIT; the same along all axes */
+  PILLION_SIDE_ENLARGED_CUBE = -4 /**< as ENLARGED; the same along all axes */
+} pillion_side;
+
 /** Fields of one mesh, wanted in one layout. */
 typedef struct pillion_input_request {
   const char* const* fields; /**< arrays of the blocks come in this order */
@@ -91,7 +100,8 @@ typedef struct pillion_input_request {
 
   /* read for the layouts from BLOCKS on, and not for those that older plug-ins know */
   int32_t axis;      /**< SLABS, PENCILS: 0 to 2 */
-  int32_t sides[3];  /**< POWERS_OF_TWO: 2^sides[d] cells along axis d, fewer at its upper end */
+  int32_t sides[3];  /**< POWERS_OF_TWO: 2^sides[d] cells along axis d, fewer at its upper end; or
+                      * one of the following */
   int64_t ghosts[3]; /**< cells that are added on both sides, per axis: where the mesh is periodic,
                       * copies of those at its other end, however many; where it is not, as many as
                       * there are. `sides` and `ghosts` of axes that the mesh lacks mean nothing. */

@@ -3,6 +3,7 @@
 // numbers may reach beyond it, which does no harm.
 #include "layout/division.hpp"
 
+#include <algorithm>
 #include <bit>
 
 #include "base/error.hpp"
@@ -13,6 +14,8 @@ namespace {
 /// The exponent of the smallest power of two that is not below `cells`.
 int covering(int64_t cells) { return std::bit_width(static_cast<uint64_t>(cells - 1)); }
 
+bool is_open(int side) { return side <= PILLION_SIDE_FIT && side >= PILLION_SIDE_ENLARGED_CUBE; }
+
 std::string fault_of_axis(int axis, const model::Mesh& mesh) {
   if (axis >= 0 && axis < mesh.axes) return {};
   return fmt::format("mesh '{}' has no axis {} to divide by; its axes are 0 to {}", mesh.name, axis,
@@ -21,10 +24,12 @@ std::string fault_of_axis(int axis, const model::Mesh& mesh) {
 
 std::string fault_of_side(int side, int axis, const model::Mesh& mesh) {
   const int64_t cells = mesh.cells[static_cast<size_t>(axis)];
+  if (is_open(side)) return {};
   if (side < 0)
     return fmt::format(
-        "boxes cannot have 2^{} cells along axis {} of mesh '{}'; the exponent is at least 0", side,
-        axis, mesh.name);
+        "boxes cannot have 2^{} cells along axis {} of mesh '{}'; the exponent is at least 0, or "
+        "one of pillion_side",
+        side, axis, mesh.name);
   if (side <= covering(cells)) return {};
   return fmt::format(
       "boxes of 2^{} cells along axis {} are too large for mesh '{}', which has {} cells there; "
@@ -63,6 +68,25 @@ std::string fault_of(const Request& request, const model::Mesh& mesh) {
     if (fault.empty()) fault = fault_of_ghosts(request.ghosts[i], d, mesh);
   }
   return fault;
+}
+
+bool has_open_sides(const Request& request) {
+  return request.kind == Kind::PowersOfTwo &&
+         std::any_of(request.sides.begin(), request.sides.end(), is_open);
+}
+
+Request with_sides(Request request, const std::array<int64_t, 3>& longest,
+                   const model::Mesh& mesh) {
+  const int64_t of_all = *std::max_element(longest.begin(), longest.end());
+  for (size_t d = 0; d < 3; ++d) {
+    int& side = request.sides[d];
+    if (!is_open(side)) continue;
+    const bool cube = side <= PILLION_SIDE_FIT_CUBE;
+    const bool enlarged = side == PILLION_SIDE_ENLARGED || side == PILLION_SIDE_ENLARGED_CUBE;
+    const int fit = covering(std::max<int64_t>(cube ? of_all : longest[d], 1));
+    side = std::min(fit + (enlarged ? 1 : 0), covering(mesh.cells[d]));
+  }
+  return request;
 }
 
 void check_coverage(const std::string& mesh, int64_t cells, int64_t came) {

@@ -12,7 +12,12 @@ namespace pillion::layout {
 /// Why the mesh cannot be divided like that, and what could be asked for; empty if it can.
 std::string fault_of(const Request& request, const model::Mesh& mesh);
 
-/// The boxes, for a request without fault. The mesh may also be a coarser one.
+/// Whether the sides of its boxes follow from the blocks that ranks have.
+bool has_open_sides(const Request& request);
+/// The same with the sides that they have, given the most cells of any block along each axis.
+Request with_sides(Request request, const std::array<int64_t, 3>& longest, const model::Mesh& mesh);
+
+/// The boxes, for a request without fault and open sides. The mesh may also be a coarser one.
 Wanted wanted_of(const Request& request, const model::Mesh& mesh, int ranks);
 
 /// Throws unless as many cells have come to a rank, or will, as are in its boxes.

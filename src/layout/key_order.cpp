@@ -45,17 +45,14 @@ Range<T> range_of(const std::vector<KeyOrder::Keys>& lists) {
 }
 
 template <class Card, class T>
-std::unique_ptr<Card[]> cards_of(const std::vector<KeyOrder::Keys>& lists, size_t count, T lowest,
-                                 int list_bits, int index_bits) {
-  auto cards = std::make_unique_for_overwrite<Card[]>(count);
-  Card* card = cards.get();
+void write_cards(const std::vector<KeyOrder::Keys>& lists, T lowest, int list_bits, int index_bits,
+                 Card* card) {
   for (size_t l = 0; l < lists.size(); ++l)
     for (size_t i = 0; i < lists[l].count; ++i) {
       const uint64_t key =
           static_cast<uint64_t>(read<T>(lists[l].data, i)) - static_cast<uint64_t>(lowest);
       *card++ = ((Card{key} << list_bits) | l) << index_bits | i;
     }
-  return cards;
 }
 
 template <class Card>
@@ -72,21 +69,28 @@ void sort_by_digit(const Card* from, size_t count, int shift, int bits, Card* to
 }  // namespace
 
 template <class Card>
-std::unique_ptr<Card[]> KeyOrder::sorted(std::unique_ptr<Card[]> cards, int key_bits) const {
+Card* KeyOrder::in_room(base::Room& room) const {
+  return reinterpret_cast<Card*>(room.of(count_ * sizeof(Card)));
+}
+
+template <class Card>
+const Card* KeyOrder::sorted(int key_bits) {
   constexpr int most_bits = 11;
   const int digits = (key_bits + most_bits - 1) / most_bits;
-  auto aside = std::make_unique_for_overwrite<Card[]>(count_);
+  Card *from = in_room<Card>(cards_), *to = in_room<Card>(aside_);
   for (int d = 0; d < digits; ++d) {
     const int begin = key_bits * d / digits, end = key_bits * (d + 1) / digits;
-    sort_by_digit(cards.get(), count_, list_bits_ + index_bits_ + begin, end - begin, aside.get());
-    std::swap(cards, aside);
+    sort_by_digit(from, count_, list_bits_ + index_bits_ + begin, end - begin, to);
+    std::swap(from, to);
   }
-  return cards;
+  return from;
 }
 
 template <class T>
-void KeyOrder::sort(const std::vector<Keys>& lists) {
+void KeyOrder::find_by(const std::vector<Keys>& lists) {
   size_t longest = 0;
+  count_ = 0;
+  places_ = nullptr;
   for (const auto& list : lists) {
     count_ += list.count;
     longest = std::max(longest, list.count);
@@ -97,18 +101,19 @@ void KeyOrder::sort(const std::vector<Keys>& lists) {
   list_bits_ = std::bit_width(lists.size());
   index_bits_ = std::bit_width(longest);
   if (key_bits + list_bits_ + index_bits_ <= 64) {
-    places_ =
-        sorted(cards_of<uint64_t>(lists, count_, range.lowest, list_bits_, index_bits_), key_bits);
+    write_cards(lists, range.lowest, list_bits_, index_bits_, in_room<uint64_t>(cards_));
+    places_ = sorted<uint64_t>(key_bits);
     return;
   }
-  const auto cards =
-      sorted(cards_of<Wide>(lists, count_, range.lowest, list_bits_, index_bits_), key_bits);
-  places_ = std::make_unique_for_overwrite<uint64_t[]>(count_);
-  for (size_t i = 0; i < count_; ++i) places_[i] = static_cast<uint64_t>(cards[i]);
+  write_cards(lists, range.lowest, list_bits_, index_bits_, in_room<Wide>(cards_));
+  const auto* cards = sorted<Wide>(key_bits);
+  auto* places = in_room<uint64_t>(places_room_);
+  for (size_t i = 0; i < count_; ++i) places[i] = static_cast<uint64_t>(cards[i]);
+  places_ = places;
 }
 
-KeyOrder::KeyOrder(const std::vector<Keys>& lists, bool is_int32) {
-  is_int32 ? sort<int32_t>(lists) : sort<int64_t>(lists);
+void KeyOrder::find(const std::vector<Keys>& lists, bool is_int32) {
+  is_int32 ? find_by<int32_t>(lists) : find_by<int64_t>(lists);
 }
 
 /// `size` is an integral constant or, for sizes out of the ordinary, a variable.

@@ -3,10 +3,10 @@
 // numbers up to how many there are, so they are sorted digit by digit, in as few digits as matter.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <vector>
+
+#include "base/room.hpp"
 
 namespace pillion::layout {
 
@@ -17,9 +17,8 @@ class KeyOrder {
     size_t count;
   };
 
-  KeyOrder() = default;
-  /// Equal keys stay in the order in which they are given.
-  KeyOrder(const std::vector<Keys>& lists, bool is_int32);
+  /// Finds the order, in the memory of the one before. Equal keys stay as they are given.
+  void find(const std::vector<Keys>& lists, bool is_int32);
 
   /// Whether the order is that in which the keys were given.
   [[nodiscard]] bool is_given() const { return places_ == nullptr; }
@@ -28,15 +27,18 @@ class KeyOrder {
 
  private:
   template <class T>
-  void sort(const std::vector<Keys>& lists);
+  void find_by(const std::vector<Keys>& lists);
   template <class Card>
-  std::unique_ptr<Card[]> sorted(std::unique_ptr<Card[]> cards, int key_bits) const;
+  Card* in_room(base::Room& room) const;
+  template <class Card>
+  const Card* sorted(int key_bits);
   template <class Size>
   void gather_records(const std::vector<const std::byte*>& lists, Size size, std::byte* to) const;
 
   size_t count_ = 0;
   int list_bits_ = 0, index_bits_ = 0;
-  std::unique_ptr<uint64_t[]> places_;  ///< by order; from the lowest bit: index, list, others
+  const uint64_t* places_ = nullptr;  ///< by order; from the lowest bit: index, list, others
+  base::Room cards_, aside_, places_room_;
 };
 
 }  // namespace pillion::layout

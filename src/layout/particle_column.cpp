@@ -2,6 +2,7 @@
 // Records of a known length are copied inline, long runs at once.
 #include "layout/particle_column.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <type_traits>
 
@@ -30,9 +31,12 @@ template <class Size>
 std::byte* ParticleColumn::pack_records(const std::byte* begin, std::span<const Run> runs,
                                         Size size, std::byte* to) const {
   constexpr uint32_t long_run = 8;
+  constexpr size_t ahead = 16;
   const bool packed = step_ == static_cast<int64_t>(record_);
-  for (const Run& run : runs) {
+  for (size_t r = 0; r < runs.size(); ++r) {
+    const Run& run = runs[r];
     const std::byte* from = begin + run.first * step_;
+    __builtin_prefetch(begin + runs[std::min(r + ahead, runs.size() - 1)].first * step_);
     if (packed && run.count >= long_run) {
       std::memcpy(to, from, run.count * size);
       to += run.count * size;

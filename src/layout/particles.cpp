@@ -70,9 +70,9 @@ void join(std::vector<Source>& sources, int64_t owned, size_t record, std::byte*
   }
 }
 
-/// The order of all particles by key, from sources that have not been read from yet.
-KeyOrder order_of(const std::vector<Source>& sources, const std::vector<Column>& columns,
-                  const std::string& key) {
+/// Finds the order of all particles by key, from sources that have not been read from yet.
+void find_order(const std::vector<Source>& sources, const std::vector<Column>& columns,
+                const std::string& key, KeyOrder& order) {
   size_t before = 0;
   const Column* found = nullptr;
   for (const auto& column : columns) {
@@ -85,7 +85,7 @@ KeyOrder order_of(const std::vector<Source>& sources, const std::vector<Column>&
   std::vector<KeyOrder::Keys> keys;
   for (const auto& source : sources)
     keys.push_back({source.at + before * source.count(), source.count()});
-  return KeyOrder(keys, found->field->type == model::ElementType::Int32);
+  order.find(keys, found->field->type == model::ElementType::Int32);
 }
 
 void put_in_order(std::vector<Source>& sources, const KeyOrder& order, size_t record,
@@ -101,7 +101,7 @@ void put_in_order(std::vector<Source>& sources, const KeyOrder& order, size_t re
 }  // namespace
 
 MeshBlocks unpack(const Messages& received, const Request& request,
-                  const model::Catalogue& catalogue, std::vector<base::Room>& rooms) {
+                  const model::Catalogue& catalogue, UnpackingRoom& room) {
   const auto columns = columns_of(request, catalogue);
   auto sources = sources_of(received, columns);
   int64_t owned = 0, count = 0;
@@ -109,15 +109,15 @@ MeshBlocks unpack(const Messages& received, const Request& request,
     owned += source.owned;
     count += source.owned + source.copies;
   }
-  KeyOrder order;
-  if (request.kind == Kind::ByKey) order = order_of(sources, columns, request.key);
-  rooms.resize(columns.size());
+  const bool by_key = request.kind == Kind::ByKey;
+  if (by_key) find_order(sources, columns, request.key, room.order);
+  room.fields.resize(columns.size());
   model::Block block{.number = 0, .box = {{0, 0, 0}, {count, 1, 1}}, .owned = owned, .arrays = {}};
   for (size_t c = 0; c < columns.size(); ++c) {
     const auto& [field, record] = columns[c];
-    std::byte* const to = rooms[c].of(record * static_cast<size_t>(count));
-    if (order.is_given()) join(sources, owned, record, to);
-    else put_in_order(sources, order, record, to);
+    std::byte* const to = room.fields[c].of(record * static_cast<size_t>(count));
+    if (by_key && !room.order.is_given()) put_in_order(sources, room.order, record, to);
+    else join(sources, owned, record, to);
     block.arrays[field->name] = {to, field->type, field->components, {field->components, 0, 0, 1}};
   }
   MeshBlocks out;
@@ -127,9 +127,10 @@ MeshBlocks unpack(const Messages& received, const Request& request,
 
 MeshBlocks unpack(const Messages& received, const Request& request,
                   const model::Catalogue& catalogue) {
-  const auto rooms = std::make_shared<std::vector<base::Room>>();
-  MeshBlocks out = unpack(received, request, catalogue, *rooms);
-  out.keep.push_back(rooms);
+  const auto room = std::make_shared<UnpackingRoom>();
+  MeshBlocks out = unpack(received, request, catalogue, *room);
+  room->order = {};
+  out.keep.push_back(room);
   return out;
 }
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "base/room.hpp"
+#include "layout/key_order.hpp"
 #include "layout/particle_moves.hpp"
 
 namespace pillion::layout {
@@ -15,9 +15,15 @@ namespace pillion::layout {
 model::MeshBlocks unpack(const std::vector<std::span<const std::byte>>& received,
                          const Request& request, const model::Catalogue& catalogue);
 
-/// The same in memory of the caller, one room per field, which the block stays in.
+/// Memory for what is unpacked time after time.
+struct UnpackingRoom {
+  std::vector<base::Room> fields;
+  KeyOrder order;
+};
+
+/// The same; the block stays in that room, and is good until the room is used again.
 model::MeshBlocks unpack(const std::vector<std::span<const std::byte>>& received,
                          const Request& request, const model::Catalogue& catalogue,
-                         std::vector<base::Room>& rooms);
+                         UnpackingRoom& room);
 
 }  // namespace pillion::layout

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "layout/division.hpp"
+
 namespace pillion::layout {
 namespace {
 
@@ -69,6 +71,8 @@ std::map<std::string, Request> routes_for(std::span<const Wish* const> wishes,
   for (const auto& [mesh, asked] : by_mesh) {
     auto& route = routes[mesh] = common_layout(catalogue.mesh(mesh).kind, asked);
     const auto needed = route.needed();
+    // Nobody knows the boxes of all ranks.
+    if (has_open_sides(route)) route = {};
     // What stages produce goes by longer names, of which dealing knows nothing.
     if (catalogue.mesh(mesh).kind == model::MeshKind::Particles &&
         !std::all_of(needed.begin(), needed.end(),

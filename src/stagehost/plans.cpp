@@ -15,6 +15,18 @@ namespace {
 // Some divisions of some meshes, each whole and at a few levels of coarseness.
 constexpr size_t most = 16;
 
+/// The request with sides, where these follow from the boxes that ranks have. [collective]
+Request closed(const Request& request, const model::Mesh& mesh, const std::vector<Box>& here,
+               const comm::Communicator& peers) {
+  if (!layout::has_open_sides(request)) return request;
+  std::array<int64_t, 3> longest{};
+  for (const auto& box : here)
+    for (int d = 0; d < 3; ++d)
+      longest[static_cast<size_t>(d)] = std::max(longest[static_cast<size_t>(d)], box.extent(d));
+  peers.reduce(longest.data(), 3, comm::Operation::Max);
+  return layout::with_sides(request, longest, mesh);
+}
+
 }  // namespace
 
 Division::Division(Request asked, const model::Mesh& divided)
@@ -41,7 +53,7 @@ std::unique_ptr<Plan> Plans::make(const Request& request, const model::Mesh& mes
   if (!neighbours_) neighbours_.emplace(peers);
   std::vector<int> owners(static_cast<size_t>(peers.size()));
   std::iota(owners.begin(), owners.end(), 0);
-  const auto wanted = layout::wanted_of(request, mesh, peers.size());
+  const auto wanted = layout::wanted_of(closed(request, mesh, here, peers), mesh, peers.size());
   return std::unique_ptr<Plan>(new Plan{
       std::move(division), wanted.tiling.places_of(peers.rank()),
       redistribution::Redistribution(peers, std::move(here), wanted, owners, &*neighbours_)});

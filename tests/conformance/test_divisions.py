@@ -53,6 +53,8 @@ GRIDS = {
             "pencils_z": Division("pencils", 2, ghosts=(1, 1, 1), fields=("speed", "density")),
             "cubes": Division("cubes", sides=(1, 0, 0), ghosts=(1, 1, 1)),
             "bricks": Division("powers", sides=(4, 0, 2)),
+            "fitted": Division("powers", sides=(-1, -2, 1), ghosts=(1, 0, 0)),
+            "fitted_cubes": Division("cubes", sides=(-3, 0, 0)),
         },
     ),
     "mixed": Grid(
@@ -111,7 +113,7 @@ PLACEMENTS = {
 }
 # Analyses that agree on a layout: cells go to the sidecars that want them in one hop.
 DIRECT = {
-    **{name: ("cube", [name]) for name in GRIDS["cube"].divisions},
+    **{name: ("cube", [name]) for name in GRIDS["cube"].divisions if "fitted" not in name},
     "halos": ("cube", ["blocks", "halo", "far"]),
     "sheet_x": ("sheet", ["slabs_x"]),
     "line_pencils": ("line", ["pencils"]),
@@ -303,7 +305,10 @@ def test_blocks_have_the_shape_of_their_layout(played):
         extents = np.array([b.inner_hi - b.inner_lo for b in blocks])
         if division.layout in ("powers", "cubes"):
             sides = [division.sides[0]] * 3 if division.layout == "cubes" else division.sides
-            side = 2 ** np.array([*sides[: grid.axes], *[0] * (3 - grid.axes)])
+            sides = [*sides[: grid.axes], *[0] * (3 - grid.axes)]
+            # What follows from the blocks of the simulation is at least a power of two.
+            longest = np.ceil(np.log2(extents.max(0))).astype(int)
+            side = 2 ** np.where(np.array(sides) < 0, longest, sides)
             assert len(blocks) == np.prod(-(-cells // side))
             for block, extent in zip(blocks, extents, strict=True):
                 assert (block.inner_lo % side == 0).all()
@@ -352,7 +357,7 @@ WRONG = {
     "negative axis": ("layout: pencils, axis: -1", "has no axis -1"),
     "negative ghosts": ("ghosts: [0, -3, 0]", "-3 ghost cells along axis 1"),
     "large side": ("layout: powers, sides: [2, 4, 0]", "exponent is at most 3"),
-    "negative side": ("layout: cubes, sides: [-1, 0, 0]", "exponent is at least 0"),
+    "negative side": ("layout: cubes, sides: [-5, 0, 0]", "exponent is at least 0"),
     "ghosts as shared": ("layout: shared, ghosts: [1, 0, 0]", "not in other layouts"),
 }
 

@@ -52,8 +52,9 @@ struct Input {
   static Input pencils(std::vector<std::string> fields, int32_t axis) {
     return {.fields = std::move(fields), .layout = PILLION_LAYOUT_PENCILS, .axis = axis};
   }
-  /// Any number of blocks of 2^sides[d] cells along axis d, fewer at its upper end; neighbours are
-  /// with the same peer as a rule.
+  /// Any number of blocks of 2^sides[d] cells along axis d, fewer at its upper end, or of sides
+  /// that follow from the blocks as shared (pillion_side); neighbours are with the same peer as a
+  /// rule.
   static Input powers_of_two(std::vector<std::string> fields, std::array<int32_t, 3> sides) {
     return {.fields = std::move(fields), .layout = PILLION_LAYOUT_POWERS_OF_TWO, .sides = sides};
   }

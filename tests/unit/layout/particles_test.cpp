@@ -54,7 +54,7 @@ void check(const std::vector<Particle>& all, const Shape& shape, const Request& 
 TEST_CASE("each selected particle arrives once as owned, and where it is near as a copy") {
   const auto fields = catalogue();
   Random random(5);
-  std::vector<base::Room> rooms;
+  UnpackingRoom room;
   for (int round = 0; round < 80; ++round) {
     const int ranks = 1 + static_cast<int>(below(random, 9));
     const auto shape = some_shape(random);
@@ -70,7 +70,7 @@ TEST_CASE("each selected particle arrives once as owned, and where it is near as
     for (int r = 0; r < ranks; ++r) {
       const auto received = to(r, messages);
       check(all, shape, request, r, ranks, unpack(received, request, fields));
-      check(all, shape, request, r, ranks, unpack(received, request, fields, rooms));
+      check(all, shape, request, r, ranks, unpack(received, request, fields, room));
     }
   }
 }
