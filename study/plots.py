@@ -137,6 +137,7 @@ def main() -> None:
     plot_ratio(ratio)
     plot_grid(grid)
     table(ratio + grid + read("other.jsonl"))
+    table([p for name in ("ratio", "grid", "other") for p in read(f"half/{name}.jsonl")])
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Builds the scale study with SimGrid's compiler and runs it: `run.sh small` (seconds), `run.sh
-# half` (4096 ranks, a quarter of an hour), `run.sh full` (8192 as in the paper, an hour), or
+# half` (4096 ranks, a quarter of an hour), `run.sh full` (8192 as in the paper, 40 minutes), or
 # `run.sh one CELLS SIMULATION ANALYSIS [boxes|blocks|scattered] [--spread]`.
-# Results, a line of JSON a point, go to results/ (or $OUT); what was built, to $BUILD.
+# Results, a line of JSON a point, go to results/ (or $OUT), those of `half` to half/ in it; what
+# was built, to $BUILD.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 src=$here/../src
@@ -53,7 +54,7 @@ sizes() {
   for ((side = 128; side <= 2 * cells; side *= 2)); do
     one $side $((ranks - best)) $best
   done | tee "$OUT/grid.jsonl"
-  for how in blocks scattered "boxes --spread"; do
+  for how in scattered "boxes --spread"; do
     one "$cells" $((ranks - best)) $best $how
   done | tee "$OUT/other.jsonl"
 }
@@ -62,7 +63,7 @@ build
 case ${1:-small} in
   small)
     { one 128 72 24; one 128 72 24 blocks; } | tee "$OUT/small.jsonl" ;;
-  half) sizes 1024 4096 2048 ;;
+  half) OUT=$OUT/half; mkdir -p "$OUT"; sizes 1024 4096 2048 ;;
   full) sizes 1024 8192 4096 ;;
   one) shift; one "$@" ;;
   *) echo "run.sh: $1 is none of small, half, full, one" >&2; exit 2 ;;

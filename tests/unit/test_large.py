@@ -20,5 +20,5 @@ def memory() -> int:
 @pytest.mark.skipif(memory() < NEEDED, reason="needs 10 GiB of memory")
 def test_messages_of_more_than_two_gibibytes(build):
     program = build / "tests" / "unit" / "unit_parallel"
-    done = mpirun(2, program, "--no-skip", "--test-case=messages of more than 2 GiB", timeout=300)
+    done = mpirun(2, program, "-ns", "-nc", "-tc=messages of more than 2 GiB", timeout=300)
     assert "test cases: 1 | 1 passed" in " ".join(done.stdout.split())

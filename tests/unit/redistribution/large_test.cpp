@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A message of more than 2 GiB between two ranks. Takes 7 GiB of memory and is left out unless it
-// is asked for by doctest's --no-skip, as tests/unit/test_large.py does.
+// is asked for with doctest's --no-skip, as tests/unit/test_large.py does.
 #include <doctest/doctest.h>
 
 #include "redistribution/redistribution.hpp"
