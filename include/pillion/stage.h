@@ -105,6 +105,7 @@ typedef struct pillion_input_request {
   int64_t ghosts[3]; /**< cells that are added on both sides, per axis: where the mesh is periodic,
                       * copies of those at its other end, however many; where it is not, as many as
                       * there are. `sides` and `ghosts` of axes that the mesh lacks mean nothing. */
+  const char* mesh;  /**< if there are no fields: of which mesh boxes are wanted, without values */
 } pillion_input_request;
 
 /** Values of one field in one block. Element (i, j, k) of component c is at
@@ -230,6 +231,14 @@ typedef struct pillion_stage_host {
    * i * factor of the mesh as described; or of how many particles one is there. 1 if it is whole, 0
    * on failure. */
   int32_t (*coarsening)(const pillion_work*, const char* mesh);
+
+  /** What is known of a mesh; as of a field, with an empty name and the units of its lengths. */
+  int32_t (*describe_mesh)(pillion_setup*, const char* name, const pillion_value* place,
+                           pillion_field_description* description);
+  /** A field that the stage produces on the blocks of an input of its own, which must be in one of
+   * the layouts from BLOCKS on: on their inner cells, each of which is one peer's. */
+  int32_t (*declare_output_on)(pillion_setup*, const char* name, int32_t input, pillion_type type,
+                               int32_t components, const char* units, int32_t* output);
 } pillion_stage_host;
 
 /** What a plug-in is. */

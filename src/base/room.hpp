@@ -13,7 +13,7 @@ class Room {
  public:
   /// Room for so many bytes, at least one; what was there is lost if it must grow.
   std::byte* of(size_t size) {
-    if (size >= capacity_) grow(size);
+    if (!bytes_ || size >= capacity_) grow(size);
     return bytes_.get();
   }
 

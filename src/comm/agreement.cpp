@@ -10,7 +10,7 @@ namespace {
 constexpr int32_t goes_on = 1;
 constexpr int32_t ended = 2;
 constexpr int32_t failed = 4;
-constexpr int32_t marked = 8;
+constexpr int32_t lacking = 8;  // the first of most_common
 
 int32_t meet(const Communicator& comm, int32_t mark) {
   check(MPI_Allreduce(MPI_IN_PLACE, &mark, 1, MPI_INT32_T, MPI_BOR, comm.handle()),
@@ -57,17 +57,20 @@ void together(const Communicator& comm, const std::function<void()>& work) {
   if (const auto failure = share(comm, caught(work))) throw *failure;
 }
 
-void Fence::before_collective() { (void)any_before_collective(false); }
+void Fence::before_collective() { (void)common_before_collective(0); }
 
-bool Fence::any_before_collective(bool mine) {
-  const int32_t marks = peer_failed_ ? failed : meet(*comm_, mine ? goes_on | marked : goes_on);
+// What some rank lacks is not common.
+uint32_t Fence::common_before_collective(uint32_t mine) {
+  constexpr uint32_t all = (1u << most_common) - 1;
+  const auto mark = goes_on + static_cast<int32_t>(~mine & all) * lacking;
+  const int32_t marks = peer_failed_ ? failed : meet(*comm_, mark);
   peer_failed_ = (marks & failed) != 0;
   if (peer_failed_) base::fail(ErrorCode::Stage, "a peer has failed");
   if ((marks & ended) != 0)
     base::fail(ErrorCode::Stage,
                "the ranks of a stage did not make the same calls: some had finished when others "
                "came to a reduction or a table");
-  return (marks & marked) != 0;
+  return ~(static_cast<uint32_t>(marks) / lacking) & all;
 }
 
 // Whoever sees a failure goes straight to sharing it. A rank that has ended while others go on

@@ -24,7 +24,12 @@ class Fence {
   /// Call before each collective. Throws if a peer has failed or has already ended. [collective]
   void before_collective();
   /// The same, and whether any rank came with `mine`: agreement at no further cost. [collective]
-  [[nodiscard]] bool any_before_collective(bool mine);
+  [[nodiscard]] bool any_before_collective(bool mine) {
+    return common_before_collective(mine ? 0 : 1) == 0;
+  }
+  /// The same, and which of up to most_common bits all ranks have set.
+  [[nodiscard]] uint32_t common_before_collective(uint32_t mine);
+  static constexpr int most_common = 28;
 
   /// Runs `work`, whose collectives are all fenced, and ends it on every rank together. Returns the
   /// failure of the lowest rank that failed, the same everywhere, or nothing. [collective]

@@ -93,7 +93,7 @@ class Dealer {
       refuse(block, index, f);
     const Spans spans{axes_[0].span(f[0]), axes_[1].span(f[1]), axes_[2].span(f[2])};
     const int home = rank_of(spans[0].home, spans[1].home, spans[2].home);
-    shares_.own(home, index, edges_of(-spans[0].wrap, -spans[1].wrap, -spans[2].wrap));
+    shares_.own(home, index, {-spans[0].wrap, -spans[1].wrap, -spans[2].wrap});
     copy(index, spans);
   }
 
@@ -114,10 +114,6 @@ class Dealer {
                index, block.number, Axis::most_periods, f[0], f[1], f[2]);
   }
 
-  static Edges edges_of(int64_t x, int64_t y, int64_t z) {
-    return {static_cast<int8_t>(x), static_cast<int8_t>(y), static_cast<int8_t>(z)};
-  }
-
   [[nodiscard]] int rank_of(int64_t x, int64_t y, int64_t z) const {
     return static_cast<int>((z * axes_[1].parts() + y) * axes_[0].parts() + x);
   }
@@ -127,7 +123,7 @@ class Dealer {
       axes_[1].each(spans[1], [&](int64_t y, int64_t edges_y, bool home_y) {
         axes_[0].each(spans[0], [&](int64_t x, int64_t edges_x, bool home_x) {
           if (home_x && home_y && home_z) return;
-          shares_.copy(rank_of(x, y, z), index, edges_of(edges_x, edges_y, edges_z));
+          shares_.copy(rank_of(x, y, z), index, {edges_x, edges_y, edges_z});
         });
       });
     });

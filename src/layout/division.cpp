@@ -58,6 +58,10 @@ Tiling tiling_of(const Request& request, const model::Mesh& mesh, int ranks) {
 
 }  // namespace
 
+std::string mesh_of(const Request& request, const model::Catalogue& catalogue) {
+  return request.fields.empty() ? request.mesh : catalogue.field(request.fields.front()).mesh;
+}
+
 std::string fault_of(const Request& request, const model::Mesh& mesh) {
   std::string fault;
   if (request.kind == Kind::Slabs || request.kind == Kind::Pencils)
@@ -89,12 +93,14 @@ Request with_sides(Request request, const std::array<int64_t, 3>& longest,
   return request;
 }
 
-void check_coverage(const std::string& mesh, int64_t cells, int64_t came) {
+void check_coverage(const std::string& field, const std::string& mesh, int64_t cells,
+                    int64_t came) {
   if (came != cells)
-    base::fail(ErrorCode::Sharing,
-               "of {} cells of mesh '{}' that a peer needs {} are shared; to divide a mesh anew, "
-               "each of its cells must be shared by one rank",
-               cells, mesh, came);
+    base::fail(
+        ErrorCode::Sharing,
+        "of {} cells of mesh '{}' that a peer needs, field '{}' is shared on {}; to divide a "
+        "mesh anew, each of its cells must be shared by one rank",
+        cells, mesh, field, came);
 }
 
 Wanted wanted_of(const Request& request, const model::Mesh& mesh, int ranks) {

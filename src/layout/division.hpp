@@ -9,6 +9,9 @@
 
 namespace pillion::layout {
 
+/// The mesh of a request.
+std::string mesh_of(const Request& request, const model::Catalogue& catalogue);
+
 /// Why the mesh cannot be divided like that, and what could be asked for; empty if it can.
 std::string fault_of(const Request& request, const model::Mesh& mesh);
 
@@ -21,6 +24,6 @@ Request with_sides(Request request, const std::array<int64_t, 3>& longest, const
 Wanted wanted_of(const Request& request, const model::Mesh& mesh, int ranks);
 
 /// Throws unless as many cells have come to a rank, or will, as are in its boxes.
-void check_coverage(const std::string& mesh, int64_t cells, int64_t came);
+void check_coverage(const std::string& field, const std::string& mesh, int64_t cells, int64_t came);
 
 }  // namespace pillion::layout

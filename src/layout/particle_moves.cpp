@@ -104,7 +104,7 @@ void ParticleMoves::pack(int rank, std::byte* to) const {
 
 void ParticleMoves::displace(const ParticleList& list, size_t record, std::byte* positions) const {
   for (const auto& [number, edges] : list.displaced) {
-    const Vector shift = cell_->shift({edges[0], edges[1], edges[2]});
+    const Vector shift = cell_->shift({edges.along[0], edges.along[1], edges.along[2]});
     std::byte* const at = positions + static_cast<size_t>(number) * record;
     record == 3 * sizeof(float) ? add<float>(shift, at) : add<double>(shift, at);
   }

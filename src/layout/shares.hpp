@@ -25,7 +25,13 @@ struct Stretch {
 };
 
 /// Whole edges of the domain, by which a particle is displaced.
-using Edges = std::array<int8_t, 3>;
+struct Edges {
+  Edges(int64_t x, int64_t y, int64_t z)
+      : along{static_cast<int8_t>(x), static_cast<int8_t>(y), static_cast<int8_t>(z)},
+        none((x | y | z) == 0) {}
+  std::array<int8_t, 3> along;
+  bool none;
+};
 
 /// A particle that is not where it is wanted.
 struct Displaced {
@@ -105,7 +111,7 @@ class Shares {
   }
 
   void add(Growing& to, int64_t index, const Edges& edges) {
-    if (edges != Edges{}) to.list.displaced.push_back({to.list.count, edges});
+    if (!edges.none) to.list.displaced.push_back({to.list.count, edges});
     add(to, index);
   }
 

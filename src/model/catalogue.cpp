@@ -170,6 +170,12 @@ std::vector<std::string> Catalogue::field_names() const {
   return names;
 }
 
+std::vector<std::string> Catalogue::mesh_names() const {
+  std::vector<std::string> names;
+  for (const auto& mesh : meshes_) names.push_back(mesh.name);
+  return names;
+}
+
 bool Catalogue::set_units(const std::string& name, const std::string& units) {
   bool found = false;
   for (auto& field : fields_)

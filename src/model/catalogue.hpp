@@ -60,6 +60,7 @@ class Catalogue {
   [[nodiscard]] const Field& field(const std::string& name) const;
   [[nodiscard]] const Mesh& mesh_of(const std::string& field) const;
   [[nodiscard]] std::vector<std::string> field_names() const;
+  [[nodiscard]] std::vector<std::string> mesh_names() const;
 
   /// Sets the units of a field or of a mesh's lengths; false if there is no such thing.
   bool set_units(const std::string& name, const std::string& units);

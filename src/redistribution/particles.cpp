@@ -87,7 +87,7 @@ model::MeshBlocks ParticleExchange::carry(const layout::Request& request,
   }
   if (kept_) moves_->pack(kept_->rank, kept_->at);
   for (auto& message : pending) message.wait();
-  return layout::unpack(received(), request, catalogue, rooms_);
+  return layout::unpack(received(), request, catalogue, unpacking_);
 }
 
 }  // namespace pillion::redistribution

@@ -40,7 +40,7 @@ class ParticleExchange {
   std::vector<Message> sent_, received_;
   std::optional<Message> kept_;  ///< for this rank itself
   base::Room sending_, receiving_, keeping_;
-  std::vector<base::Room> rooms_;  ///< by field
+  layout::UnpackingRoom unpacking_;
 };
 
 }  // namespace pillion::redistribution

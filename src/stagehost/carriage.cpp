@@ -2,6 +2,8 @@
 // Whatever may fail on one rank alone is done before a fence, so that no rank is left in a message.
 #include "stagehost/carriage.hpp"
 
+#include <algorithm>
+
 #include "model/coarsen.hpp"
 
 namespace pillion::stagehost {
@@ -13,85 +15,118 @@ using redistribution::Carried;
 
 namespace {
 
-std::vector<Box> boxes_of(const MeshBlocks& mine) {
-  std::vector<Box> boxes;
-  for (const auto& block : mine.blocks) boxes.push_back(block.box);
-  return boxes;
-}
-
 int64_t cells_of(const std::vector<Box>& boxes) {
   int64_t cells = 0;
   for (const auto& box : boxes) cells += box.volume();
   return cells;
 }
 
-Carried source_of(const model::Field& field, const MeshBlocks& mine) {
-  Carried out;
-  out.components = field.components;
-  out.element = model::size_of(field.type);
-  for (const auto& block : mine.blocks) {
-    const auto at = block.arrays.find(field.name);
-    if (at == block.arrays.end())
-      base::fail(ErrorCode::Sharing, "block {} of mesh '{}' came without field '{}'", block.number,
-                 field.mesh, field.name);
-    out.from.push_back(layout::source_of(at->second, block.box));
-  }
-  return out;
-}
-
-void check_coverage(const Plan& plan) {
-  layout::check_coverage(plan.division.mesh, cells_of(plan.moves.boxes()),
+void check_coverage(const std::string& field, const Plan& plan) {
+  layout::check_coverage(field, plan.division.mesh, cells_of(plan.moves.boxes()),
                          plan.moves.cells_received() + plan.moves.cells_kept());
 }
 
 }  // namespace
 
+Carriage::Traveller Carriage::traveller(const model::Field& field, const MeshBlocks& mine) {
+  Traveller out{&field, {}, {}};
+  out.carried.components = field.components;
+  out.carried.element = model::size_of(field.type);
+  for (const auto& block : mine.blocks) {
+    const auto at = block.arrays.find(field.name);
+    if (at == block.arrays.end()) continue;
+    out.here.push_back(block.box);
+    out.carried.from.push_back(layout::source_of(at->second, block.box));
+  }
+  return out;
+}
+
 void Carriage::carry(const Request& request, const MeshBlocks& mine, int coarsening,
                      const Circumstances& circumstances) {
   const auto& catalogue = *circumstances.catalogue;
+  const auto mesh =
+      model::coarse_mesh(catalogue.mesh(layout::mesh_of(request, catalogue)), coarsening);
+  blocks_.clear();
+  inner_.clear();
+  travellers_.clear();
+  for (const auto& name : request.fields)
+    travellers_.push_back(traveller(catalogue.field(name), mine));
+  rooms_.resize(travellers_.size());
+  const Division division(request, mesh);
+  if (travellers_.empty()) {
+    const auto wanted = layout::wanted_of(request, mesh, circumstances.peers->size());
+    return place(wanted.tiling.places_of(circumstances.peers->rank()), wanted);
+  }
+  // As a rule once: fields in other boxes go one after the other.
+  while (std::any_of(travellers_.begin(), travellers_.end(),
+                     [](const Traveller& t) { return !t.is_there; }))
+    carry_some(division, mesh, circumstances);
+}
+
+// The plan must fit on all ranks, and so must whoever travels by it.
+void Carriage::carry_some(const Division& division, const model::Mesh& mesh,
+                          const Circumstances& circumstances) {
   auto& plans = *circumstances.plans;
   auto& fence = *circumstances.fence;
-  const auto mesh = model::coarse_mesh(catalogue.mesh_of(request.fields.front()), coarsening);
-  Fields fields;
-  for (const auto& name : request.fields) fields.push_back(source_of(catalogue.field(name), mine));
-  auto here = boxes_of(mine);
-  Plan* plan = plans.find({request, mesh});
-  const bool fits = plan != nullptr && plan->moves.here() == here;
-  if (fits) make_room(*plan, request, catalogue, fields);
-  if (fence.any_before_collective(!fits)) {
-    auto made = plans.make(request, mesh, std::move(here), *circumstances.peers);
-    check_coverage(*made);
-    make_room(*made, request, catalogue, fields);
+  const auto first = std::find_if(travellers_.begin(), travellers_.end(),
+                                  [](const Traveller& t) { return !t.is_there; });
+  const bool alike = std::all_of(first, travellers_.end(), [&](const Traveller& t) {
+    return t.is_there || t.here == first->here;
+  });
+  const uint32_t bits = plans.fitting(division, first->here);
+  // All plans for a division have the same boxes.
+  if (bits != 0) reserve(plans.peek(bits).moves.boxes());
+  constexpr uint32_t all_together = 1u << (comm::Fence::most_common - 1);
+  const uint32_t common = fence.common_before_collective(bits | (alike ? all_together : 0));
+  Plan* plan = nullptr;
+  if ((common & ~all_together) != 0) {
+    plan = plans.use(common & ~all_together);
+  } else {
+    auto made = plans.make(division.request, mesh, first->here, *circumstances.peers);
+    check_coverage(first->field->name, *made);
     fence.before_collective();
     plan = plans.keep(std::move(made));
   }
+  std::vector<Carried> fields;
+  std::vector<size_t> numbers;
+  for (auto t = first; t != travellers_.end(); ++t) {
+    if (t->is_there) continue;
+    const bool comes = (common & all_together) != 0 || t == first ||
+                       !fence.any_before_collective(t->here != plan->moves.here());
+    if (comes) numbers.push_back(static_cast<size_t>(t - travellers_.begin()));
+  }
+  if (blocks_.empty()) place(plan->places, plan->wanted);
+  for (const size_t n : numbers) {
+    make_room(plan->moves.boxes(), rooms_[n], travellers_[n]);
+    fields.push_back(travellers_[n].carried);
+    travellers_[n].is_there = true;
+  }
+  if (common <= all_together) fence.before_collective();
   plan->moves.carry(fields);
 }
 
-void Carriage::make_room(const Plan& plan, const Request& request,
-                         const model::Catalogue& catalogue, Fields& fields) {
-  const auto& boxes = plan.moves.boxes();
-  blocks_.clear();
-  inner_.clear();
-  for (size_t b = 0; b < boxes.size(); ++b) {
-    const auto& place = plan.places[b];
-    if (place.box.volume() == 0) continue;
-    inner_.push_back(place.box);
-    blocks_.push_back({place.number, boxes[b], place.box.volume(), {}});
+void Carriage::reserve(const std::vector<Box>& boxes) {
+  const auto cells = static_cast<size_t>(cells_of(boxes));
+  for (size_t t = 0; t < travellers_.size(); ++t) {
+    const auto& carried = travellers_[t].carried;
+    (void)rooms_[t].of(cells * carried.element * static_cast<size_t>(carried.components));
   }
-  rooms_.resize(fields.size());
-  for (size_t f = 0; f < fields.size(); ++f)
-    make_room(catalogue.field(request.fields[f]), boxes, rooms_[f], fields[f]);
 }
 
-void Carriage::make_room(const model::Field& field, const std::vector<Box>& boxes, Room& room,
-                         Carried& carried) {
+void Carriage::place(const std::vector<layout::Place>& places, const layout::Wanted& wanted) {
+  for (const auto& place : places) {
+    if (place.box.volume() == 0) continue;
+    inner_.push_back(place.box);
+    blocks_.push_back({place.number, wanted.grown(place.box), place.box.volume(), {}});
+  }
+}
+
+void Carriage::make_room(const std::vector<Box>& boxes, base::Room& room, Traveller& traveller) {
+  const auto& field = *traveller.field;
+  auto& carried = traveller.carried;
   const size_t per_cell = carried.element * static_cast<size_t>(carried.components);
-  const size_t size = static_cast<size_t>(cells_of(boxes)) * per_cell;
-  if (room.size < size) room = {std::make_unique_for_overwrite<std::byte[]>(size), size};
-  std::byte* at = room.bytes.get();
+  std::byte* at = room.of(static_cast<size_t>(cells_of(boxes)) * per_cell);
   auto block = blocks_.begin();
-  carried.to.clear();
   for (const auto& box : boxes) {
     carried.to.push_back(layout::packed_at(at, box, field.components));
     if (box.volume() == 0) continue;

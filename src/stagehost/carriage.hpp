@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Brings the fields of one input of a stage to a division of their mesh, publication after
-// publication. The memory is kept, and the plan until what ranks share has changed.
+// publication. The memory is kept, and plans until what ranks have has changed. Fields that lie in
+// the same blocks travel together.
 #pragma once
 
-#include <memory>
 #include <vector>
 
+#include "base/room.hpp"
 #include "stagehost/circumstances.hpp"
 #include "stagehost/plans.hpp"
 
@@ -24,19 +25,24 @@ class Carriage {
   [[nodiscard]] const std::vector<model::Box>& inner() const { return inner_; }
 
  private:
-  /// Memory of one field, not cleared, which only grows.
-  struct Room {
-    std::unique_ptr<std::byte[]> bytes;
-    size_t size = 0;
+  /// A field on its way.
+  struct Traveller {
+    const model::Field* field;
+    std::vector<model::Box> here;  ///< boxes of this rank in which it lies
+    redistribution::Carried carried;
+    bool is_there = false;
   };
-  using Fields = std::vector<redistribution::Carried>;
-  /// Blocks of the boxes of a plan, with memory for the fields, which learn where they go.
-  void make_room(const Plan& plan, const layout::Request& request,
-                 const model::Catalogue& catalogue, Fields& fields);
-  void make_room(const model::Field& field, const std::vector<model::Box>& boxes, Room& room,
-                 redistribution::Carried& carried);
+  static Traveller traveller(const model::Field& field, const model::MeshBlocks& mine);
+  /// Carries those that have not been, as far as they lie in the boxes of one plan.
+  void carry_some(const Division& division, const model::Mesh& mesh,
+                  const Circumstances& circumstances);
+  void place(const std::vector<layout::Place>& places, const layout::Wanted& wanted);
+  /// Memory for all travellers, so that none has to be found in the middle of a message.
+  void reserve(const std::vector<model::Box>& boxes);
+  void make_room(const std::vector<model::Box>& boxes, base::Room& room, Traveller& traveller);
 
-  std::vector<Room> rooms_;  ///< by field
+  std::vector<Traveller> travellers_;
+  std::vector<base::Room> rooms_;  ///< by field
   std::vector<model::Block> blocks_;
   std::vector<model::Box> inner_;
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "layout/division.hpp"
 #include "stagehost/guard.hpp"
 #include "stagehost/host_table.hpp"
 
@@ -52,7 +53,7 @@ void StageInstance::run(Publication& publication, const Circumstances& circumsta
   for (size_t i = 0; i < setup_->inputs.size(); ++i)
     work.inputs.push_back(bring(setup_->inputs[i], publication, circumstances, movers_[i]));
   check(plugin_.table().run(stage_, &work));
-  check_outputs(*setup_, publication, *circumstances.catalogue);
+  check_outputs(work);
 }
 
 void StageInstance::finish(Publication& publication, const Circumstances& circumstances) {
@@ -165,7 +166,7 @@ std::vector<layout::Wish> Chain::wishes() const {
   for (const auto& stage : stages_) {
     for (const auto& request : stage.setup().inputs) {
       const auto needed = request.needed();
-      wishes.push_back({catalogue_.field(request.fields.front()).mesh, request,
+      wishes.push_back({layout::mesh_of(request, catalogue_), request,
                         std::all_of(needed.begin(), needed.end(),
                                     [&](const auto& name) { return made.contains(name); })});
     }

@@ -74,14 +74,27 @@ int32_t request_input(pillion_setup* setup, const pillion_input_request* request
   return guard([&] { *input = add_input(*setup, *request); });
 }
 
+model::Field field_of(const char* name, pillion_type type, int32_t components, const char* units) {
+  if (type < PILLION_INT32 || type > PILLION_FLOAT64)
+    base::fail(ErrorCode::Plugin, "field '{}' has type {}, which is not known", name, type);
+  return {name, {}, units, static_cast<model::ElementType>(type), components};
+}
+
 int32_t declare_output(pillion_setup* setup, const char* name, const char* like, pillion_type type,
                        int32_t components, const char* units, int32_t* output) {
-  return guard([&] {
-    if (type < PILLION_INT32 || type > PILLION_FLOAT64)
-      base::fail(ErrorCode::Plugin, "field '{}' has type {}, which is not known", name, type);
-    const model::Field field{name, {}, units, static_cast<model::ElementType>(type), components};
-    *output = add_output(*setup, field, like);
-  });
+  return guard(
+      [&] { *output = add_output(*setup, field_of(name, type, components, units), like); });
+}
+
+int32_t declare_output_on(pillion_setup* setup, const char* name, int32_t input, pillion_type type,
+                          int32_t components, const char* units, int32_t* output) {
+  return guard(
+      [&] { *output = add_output_on(*setup, field_of(name, type, components, units), input); });
+}
+
+int32_t describe_a_mesh(pillion_setup* setup, const char* name, const pillion_value* place,
+                        pillion_field_description* description) {
+  return guard([&] { describe_mesh(*setup, name, node(place), *description); });
 }
 
 int64_t step(const pillion_work* work) { return work->circumstances->origin.step; }
@@ -249,7 +262,9 @@ const pillion_stage_host& host_table() {
                                            &save_keyed,
                                            &load_global,
                                            &load_keyed,
-                                           &coarsening};
+                                           &coarsening,
+                                           &describe_a_mesh,
+                                           &declare_output_on};
   return table;
 }
 

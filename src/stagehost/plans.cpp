@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Were there two plans for one division, ranks might each find another one that fits.
+// The order of plans is the same on all ranks, so a bit means the same plan on each.
 #include "stagehost/plans.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
+
+#include "comm/agreement.hpp"
 
 namespace pillion::stagehost {
 
@@ -12,8 +15,10 @@ using model::Box;
 
 namespace {
 
-// Some divisions of some meshes, each whole and at a few levels of coarseness.
-constexpr size_t most = 16;
+// Some divisions of some meshes, each whole and at a few levels of coarseness; and of each a few,
+// for fields that lie in different boxes.
+constexpr size_t most = 16, most_of_one = 4;
+static_assert(most <= comm::Fence::most_common);
 
 /// The request with sides, where these follow from the boxes that ranks have. [collective]
 Request closed(const Request& request, const model::Mesh& mesh, const std::vector<Box>& here,
@@ -37,10 +42,19 @@ Division::Division(Request asked, const model::Mesh& divided)
   request.fields.clear();
 }
 
-Plan* Plans::find(const Division& division) {
-  const auto at = std::find_if(kept_.begin(), kept_.end(),
-                               [&](const auto& plan) { return plan->division == division; });
-  if (at == kept_.end()) return nullptr;
+uint32_t Plans::fitting(const Division& division, const std::vector<Box>& here) const {
+  uint32_t bits = 0;
+  for (size_t p = 0; p < kept_.size(); ++p)
+    if (kept_[p]->division == division && kept_[p]->moves.here() == here) bits |= 1u << p;
+  return bits;
+}
+
+const Plan& Plans::peek(uint32_t bits) const {
+  return *kept_[static_cast<size_t>(std::countr_zero(bits))];
+}
+
+Plan* Plans::use(uint32_t bits) {
+  const auto at = kept_.begin() + std::countr_zero(bits);
   std::rotate(at, at + 1, kept_.end());
   return kept_.back().get();
 }
@@ -49,17 +63,19 @@ std::unique_ptr<Plan> Plans::make(const Request& request, const model::Mesh& mes
                                   std::vector<Box> here, const comm::Communicator& peers) {
   ++made_;
   Division division(request, mesh);
-  std::erase_if(kept_, [&](const auto& plan) { return plan->division == division; });
   if (!neighbours_) neighbours_.emplace(peers);
   std::vector<int> owners(static_cast<size_t>(peers.size()));
   std::iota(owners.begin(), owners.end(), 0);
   const auto wanted = layout::wanted_of(closed(request, mesh, here, peers), mesh, peers.size());
   return std::unique_ptr<Plan>(new Plan{
-      std::move(division), wanted.tiling.places_of(peers.rank()),
+      std::move(division), wanted, wanted.tiling.places_of(peers.rank()),
       redistribution::Redistribution(peers, std::move(here), wanted, owners, &*neighbours_)});
 }
 
 Plan* Plans::keep(std::unique_ptr<Plan> plan) {
+  const auto of_same = [&](const auto& other) { return other->division == plan->division; };
+  if (std::count_if(kept_.begin(), kept_.end(), of_same) == most_of_one)
+    kept_.erase(std::find_if(kept_.begin(), kept_.end(), of_same));
   if (kept_.size() == most) kept_.erase(kept_.begin());
   return kept_.emplace_back(std::move(plan)).get();
 }

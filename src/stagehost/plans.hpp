@@ -25,6 +25,7 @@ struct Division {
 
 struct Plan {
   Division division;
+  layout::Wanted wanted;
   std::vector<layout::Place> places;  ///< what this rank gets, without ghost cells
   redistribution::Redistribution moves;
 };
@@ -35,14 +36,19 @@ class Plans {
   Plans(const Plans&) = delete;
   Plans& operator=(const Plans&) = delete;
 
-  /// The plan that is kept for a division, or null: there is one at most, for the boxes that ranks
-  /// had when it was made. All ranks ask for the same ones in the same order.
-  Plan* find(const Division& division);
-  /// A plan for the boxes that ranks have now; one that was kept for the division is dropped.
-  /// `peers` are the same every time, and stay. [collective]
+  /// Which of the plans that are kept take boxes `here` to a division: a bit for each. All ranks
+  /// ask for the same ones in the same order, and must agree on one to use.
+  [[nodiscard]] uint32_t fitting(const Division& division,
+                                 const std::vector<model::Box>& here) const;
+  /// The plan of the lowest bit, to look at or to use.
+  [[nodiscard]] const Plan& peek(uint32_t bits) const;
+  Plan* use(uint32_t bits);
+  /// A plan for the boxes that ranks have now. `peers` are the same every time, and stay.
+  /// [collective]
   std::unique_ptr<Plan> make(const layout::Request& request, const model::Mesh& mesh,
                              std::vector<model::Box> here, const comm::Communicator& peers);
-  /// Keeps a plan that is good on all ranks; beyond a number, drops the one unused for longest.
+  /// Keeps a plan that is good on all ranks; beyond a number, of all or of its division, drops the
+  /// one unused for longest.
   Plan* keep(std::unique_ptr<Plan> plan);
 
   /// How many have been made.

@@ -82,17 +82,36 @@ void check_position(const pillion_setup& setup, const Request& request) {
 }
 
 void check_division(const pillion_setup& setup, const Request& request, const std::string& name) {
-  const Value& place = place_of(setup, request.fields.front());
+  const std::string subject = request.fields.empty() ? name : request.fields.front();
+  const Value& place = place_of(setup, subject);
   const auto& mesh = setup.catalogue->mesh(name);
   if (mesh.kind != model::MeshKind::Uniform)
-    place.fail(fmt::format("this stage needs a uniform mesh, and field '{}' is on particles '{}'",
-                           request.fields.front(), name));
+    place.fail(
+        request.fields.empty()
+            ? fmt::format("this stage needs a uniform mesh, and '{}' is one of particles", name)
+            : fmt::format("this stage needs a uniform mesh, and field '{}' is on particles '{}'",
+                          subject, name));
+  if (request.fields.empty() && layout::has_open_sides(request))
+    place.fail("boxes of a mesh without fields cannot follow from blocks that are shared");
   if (!request.select.empty()) setup.parameters.fail("cells of a mesh cannot be selected from");
   const std::string fault = layout::fault_of(request, mesh);
   if (!fault.empty()) place.fail(fault);
 }
 
+const model::Mesh& mesh_at(const pillion_setup& setup, const std::string& name,
+                           const Value& place) {
+  const model::Mesh* mesh = setup.catalogue->find_mesh(name);
+  if (mesh == nullptr)
+    place.fail(fmt::format("unknown mesh '{}'{}", name,
+                           base::suggestion(name, setup.catalogue->mesh_names())));
+  return *mesh;
+}
+
 void check_request(const pillion_setup& setup, const Request& request) {
+  if (request.fields.empty() && layout::is_division(request.kind)) {
+    (void)mesh_at(setup, request.mesh, place_of(setup, request.mesh));
+    return check_division(setup, request, request.mesh);
+  }
   if (request.fields.empty()) setup.parameters.fail("a stage asked for an input without fields");
   std::string mesh;
   for (const auto& name : request.needed()) {
@@ -124,16 +143,11 @@ std::string text_or_empty(const char* text) { return text == nullptr ? "" : text
 
 }  // namespace
 
-void describe_field(const pillion_setup& setup, const std::string& name, const Value* place,
-                    pillion_field_description& description) {
-  const auto& field = field_at(setup, name, place != nullptr ? *place : place_of(setup, name));
-  const auto& mesh = setup.catalogue->mesh(field.mesh);
+namespace {
+
+void describe(const model::Mesh& mesh, pillion_field_description& description) {
   description = {};
-  description.name = field.name.c_str();
-  description.mesh = field.mesh.c_str();
-  description.units = field.units.c_str();
-  description.type = static_cast<pillion_type>(field.type);
-  description.components = field.components;
+  description.mesh = mesh.name.c_str();
   description.mesh_kind = static_cast<pillion_mesh_kind>(mesh.kind);
   description.axes = mesh.axes;
   for (int d = 0; d < 3; ++d) {
@@ -144,12 +158,34 @@ void describe_field(const pillion_setup& setup, const std::string& name, const V
   }
 }
 
+}  // namespace
+
+void describe_field(const pillion_setup& setup, const std::string& name, const Value* place,
+                    pillion_field_description& description) {
+  const auto& field = field_at(setup, name, place != nullptr ? *place : place_of(setup, name));
+  describe(setup.catalogue->mesh(field.mesh), description);
+  description.name = field.name.c_str();
+  description.units = field.units.c_str();
+  description.type = static_cast<pillion_type>(field.type);
+  description.components = field.components;
+}
+
+void describe_mesh(const pillion_setup& setup, const std::string& name, const Value* place,
+                   pillion_field_description& description) {
+  const auto& mesh = mesh_at(setup, name, place != nullptr ? *place : place_of(setup, name));
+  describe(mesh, description);
+  description.name = "";
+  description.units = mesh.units.c_str();
+}
+
 int32_t add_input(pillion_setup& setup, const pillion_input_request& wanted) {
   Request request;
   for (int32_t f = 0; f < wanted.field_count; ++f) request.fields.emplace_back(wanted.fields[f]);
   if (wanted.layout < PILLION_LAYOUT_AS_SHARED || wanted.layout > PILLION_LAYOUT_POWERS_OF_TWO)
     base::fail(ErrorCode::Plugin, "a stage asked for layout {}, which is not known", wanted.layout);
   request.kind = static_cast<Kind>(wanted.layout);
+  if (request.fields.empty() && layout::is_division(request.kind))
+    request.mesh = text_or_empty(wanted.mesh);
   if (request.kind == Kind::ByKey) request.key = text_or_empty(wanted.key);
   if (request.kind == Kind::Spatial) {
     request.position = text_or_empty(wanted.position);
@@ -167,17 +203,37 @@ int32_t add_input(pillion_setup& setup, const pillion_input_request& wanted) {
   return static_cast<int32_t>(setup.inputs.size() - 1);
 }
 
-int32_t add_output(pillion_setup& setup, const model::Field& field, const std::string& like) {
+namespace {
+
+int32_t add(pillion_setup& setup, model::Field field, const std::string& mesh, Output output) {
   const Value& place = place_of(setup, field.name);
   if (setup.catalogue->find_field(field.name) != nullptr)
     place.fail(
         fmt::format("there is a field '{}' already; give the new one another name", field.name));
-  model::Field produced = field;
-  produced.mesh = field_at(setup, like, place).mesh;
-  if (produced.components < 1) place.fail("a field has at least one component");
-  setup.catalogue->add(produced);
-  setup.outputs.push_back({field.name, like});
+  if (field.components < 1) place.fail("a field has at least one component");
+  field.mesh = mesh;
+  setup.catalogue->add(field);
+  setup.outputs.push_back(std::move(output));
   return static_cast<int32_t>(setup.outputs.size() - 1);
+}
+
+}  // namespace
+
+int32_t add_output(pillion_setup& setup, const model::Field& field, const std::string& like) {
+  const auto& mesh = field_at(setup, like, place_of(setup, field.name)).mesh;
+  return add(setup, field, mesh, {field.name, like, -1});
+}
+
+int32_t add_output_on(pillion_setup& setup, const model::Field& field, int32_t input) {
+  if (input < 0 || static_cast<size_t>(input) >= setup.inputs.size())
+    base::fail(ErrorCode::Plugin, "field '{}' is to be produced on input {} of {}", field.name,
+               input, setup.inputs.size());
+  const auto& request = setup.inputs[static_cast<size_t>(input)];
+  if (!layout::is_division(request.kind))
+    base::fail(ErrorCode::Plugin,
+               "field '{}' cannot be produced on input {}, which is no division of a mesh",
+               field.name, input);
+  return add(setup, field, layout::mesh_of(request, *setup.catalogue), {field.name, "", input});
 }
 
 }  // namespace pillion::stagehost

@@ -12,10 +12,11 @@
 
 namespace pillion::stagehost {
 
-/// A field that a stage produces on the blocks of another.
+/// A field that a stage produces: on the blocks of another, or on those of an input of its own.
 struct Output {
   std::string name;
-  std::string like;
+  std::string like;    ///< "" if on an input's
+  int32_t input = -1;  ///< which then is a division
 };
 
 }  // namespace pillion::stagehost
@@ -41,5 +42,10 @@ void describe_field(const pillion_setup& setup, const std::string& name, const b
 int32_t add_input(pillion_setup& setup, const pillion_input_request& request);
 
 int32_t add_output(pillion_setup& setup, const model::Field& field, const std::string& like);
+/// The same on the blocks of an input in a division.
+int32_t add_output_on(pillion_setup& setup, const model::Field& field, int32_t input);
+
+void describe_mesh(const pillion_setup& setup, const std::string& name, const base::Value* place,
+                   pillion_field_description& description);
 
 }  // namespace pillion::stagehost

@@ -46,6 +46,26 @@ void describe(const std::vector<model::Block>& blocks, const Request& request, I
   }
 }
 
+/// Blocks that have the fields of a request. Others, that stages have produced, may have none.
+void describe_shared(const std::vector<model::Block>& blocks, const Request& request,
+                     const std::string& mesh, Input& input) {
+  std::vector<model::Block> having;
+  for (size_t b = 0; b < blocks.size(); ++b) {
+    const auto has = [&](const std::string& name) { return blocks[b].arrays.contains(name); };
+    if (std::none_of(request.fields.begin(), request.fields.end(), has)) continue;
+    const auto lacking = std::find_if_not(request.fields.begin(), request.fields.end(), has);
+    if (lacking != request.fields.end())
+      base::fail(
+          ErrorCode::Sharing,
+          "block {} of mesh '{}' came without field '{}': fields of one input as shared must "
+          "be on the same blocks",
+          blocks[b].number, mesh, *lacking);
+    having.push_back(blocks[b]);
+    input.places.push_back(b);
+  }
+  describe(having, request, input);
+}
+
 void describe_inner(const std::vector<model::Box>& inner, Input& input) {
   for (size_t b = 0; b < inner.size(); ++b) {
     std::copy_n(inner[b].lo.begin(), 3, input.blocks[b].inner_lo);
@@ -70,6 +90,7 @@ const layout::Arrived* find_arrived(const Request& request, const std::string& m
   const auto at = publication.arrived.find(mesh);
   if (at == publication.arrived.end() || !layout::same_layout(at->second.request, request))
     return nullptr;
+  if (request.fields.empty()) return nullptr;
   const auto& came = at->second.request.fields;
   const bool all = std::all_of(request.fields.begin(), request.fields.end(), [&](const auto& f) {
     return std::find(came.begin(), came.end(), f) != came.end();
@@ -82,7 +103,7 @@ void check_coverage(const layout::Arrived& arrived, const Request& request,
   if (!layout::is_division(request.kind)) return;
   for (const auto& name : request.fields) {
     const auto at = arrived.came.find(name);
-    layout::check_coverage(mesh, arrived.cells, at == arrived.came.end() ? 0 : at->second);
+    layout::check_coverage(name, mesh, arrived.cells, at == arrived.came.end() ? 0 : at->second);
   }
 }
 
@@ -98,11 +119,11 @@ const pillion_domain& domain_of(const Publication& publication, const std::strin
 
 Input bring(const Request& request, const Publication& publication,
             const Circumstances& circumstances, Movers& movers) {
-  const std::string mesh = circumstances.catalogue->field(request.fields.front()).mesh;
+  const std::string mesh = layout::mesh_of(request, *circumstances.catalogue);
   const MeshBlocks& mine = blocks_of(publication, mesh);
   Input input;
   if (request.kind == Kind::AsShared) {
-    describe(mine.blocks, request, input);
+    describe_shared(mine.blocks, request, mesh, input);
     return input;
   }
   if (const auto* arrived = find_arrived(request, mesh, publication)) {
@@ -139,38 +160,70 @@ T& checked(std::vector<T>& values, int32_t index, const char* what) {
 
 }  // namespace
 
+namespace {
+
+/// The block of the mesh on which an output lies: as the input's, without its ghost cells.
+model::Block& target_of(MeshBlocks& mesh, Input& input, int32_t index) {
+  if (!input.places.empty()) return mesh.blocks[input.places[static_cast<size_t>(index)]];
+  if (input.boxes.empty())
+    for (size_t b = 0; b < mesh.blocks.size(); ++b)
+      input.boxes[{mesh.blocks[b].box.lo, mesh.blocks[b].box.hi}] = b;
+  const pillion_block& block = input.blocks[static_cast<size_t>(index)];
+  model::Box inner;
+  std::copy_n(block.inner_lo, 3, inner.lo.begin());
+  std::copy_n(block.inner_hi, 3, inner.hi.begin());
+  const auto [at, is_new] = input.boxes.try_emplace({inner.lo, inner.hi}, mesh.blocks.size());
+  if (is_new) mesh.blocks.push_back({block.number, inner, inner.volume(), {}});
+  return mesh.blocks[at->second];
+}
+
+}  // namespace
+
 void* produce(pillion_work& work, int32_t output, int32_t input, int32_t index) {
   auto outputs = work.setup->outputs;
   const Output& wanted = checked(outputs, output, "output");
   auto& from = checked(work.inputs, input, "input");
-  auto requests = work.setup->inputs;
-  const Request& request = checked(requests, input, "input");
-  const pillion_block& block = checked(from.blocks, index, "block");
-  if (request.kind != Kind::AsShared)
+  (void)checked(from.blocks, index, "block");
+  const Request& request = work.setup->inputs[static_cast<size_t>(input)];
+  if (wanted.input < 0 && request.kind != Kind::AsShared)
     base::fail(
         ErrorCode::Stage,
         "field '{}' can only be produced on blocks as they are shared, not in another layout",
         wanted.name);
+  if (wanted.input >= 0 && wanted.input != input)
+    base::fail(ErrorCode::Stage, "field '{}' can only be produced on input {}, not on input {}",
+               wanted.name, wanted.input, input);
   const auto& field = work.circumstances->catalogue->field(wanted.name);
   auto& mesh = work.publication->meshes[field.mesh];
+  auto& target = target_of(mesh, from, index);
   const auto bytes = model::size_of(field.type) * static_cast<size_t>(field.components) *
-                     static_cast<size_t>(block.count);
+                     static_cast<size_t>(target.box.volume());
   // Not cleared: the stage writes all of it.
   std::shared_ptr<std::byte[]> memory(new std::byte[bytes + 1]);
-  auto& target = checked(mesh.blocks, index, "block");
   target.arrays[wanted.name] = {memory.get(), field.type, field.components,
                                 model::packed_strides(target.box, field.components)};
   mesh.keep.push_back(memory);
+  work.produced[output].insert(index);
   return memory.get();
 }
 
-void check_outputs(const pillion_setup& setup, const Publication& publication,
-                   const model::Catalogue& catalogue) {
-  for (const auto& output : setup.outputs)
-    for (const auto& block : blocks_of(publication, catalogue.field(output.name).mesh).blocks)
-      if (!block.arrays.contains(output.name))
-        base::fail(ErrorCode::Stage, "field '{}' was not produced on block {}", output.name,
-                   block.number);
+void check_outputs(const pillion_work& work) {
+  for (size_t o = 0; o < work.setup->outputs.size(); ++o) {
+    const auto& output = work.setup->outputs[o];
+    const auto produced = work.produced.find(static_cast<int32_t>(o));
+    const size_t there = produced == work.produced.end() ? 0 : produced->second.size();
+    size_t wanted = 0;
+    if (output.input >= 0) {
+      wanted = work.inputs[static_cast<size_t>(output.input)].blocks.size();
+    } else {
+      const auto& mesh = work.circumstances->catalogue->field(output.like).mesh;
+      for (const auto& block : blocks_of(*work.publication, mesh).blocks)
+        wanted += block.arrays.contains(output.like) ? 1 : 0;
+    }
+    if (there != wanted)
+      base::fail(ErrorCode::Stage, "field '{}' was produced on {} blocks of {}", output.name, there,
+                 wanted);
+  }
 }
 
 }  // namespace pillion::stagehost

@@ -3,7 +3,9 @@
 // produces, and the peers it works with.
 #pragma once
 
-#include <memory>
+#include <array>
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,6 +20,9 @@ namespace pillion::stagehost {
 struct Input {
   std::vector<std::vector<pillion_array>> arrays;  ///< by block
   std::vector<pillion_block> blocks;
+  std::vector<size_t> places;  ///< by block, as shared: which of the publication's it is
+  /// Elsewhere, once something is produced: which of the publication's have these lo and hi.
+  std::map<std::array<std::array<int64_t, 3>, 2>, size_t> boxes;
 };
 
 /// What moves an input, and the memory that it moves to, good until the next publication.
@@ -34,6 +39,7 @@ struct pillion_work {
   pillion::stagehost::Publication* publication = nullptr;
   const pillion::stagehost::Circumstances* circumstances = nullptr;
   std::vector<pillion::stagehost::Input> inputs;
+  std::map<int32_t, std::set<int32_t>> produced{};  ///< by output: on which blocks
 };
 
 namespace pillion::stagehost {
@@ -47,7 +53,6 @@ Input bring(const layout::Request& request, const Publication& publication,
 void* produce(pillion_work& work, int32_t output, int32_t input, int32_t index);
 
 /// Throws if a stage has left out a block of an output that it declared.
-void check_outputs(const pillion_setup& setup, const Publication& publication,
-                   const model::Catalogue& catalogue);
+void check_outputs(const pillion_work& work);
 
 }  // namespace pillion::stagehost

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <pillion/stage/host.hpp>
 #include <pillion/stage/value.hpp>
@@ -26,6 +27,7 @@ struct Input {
   int32_t axis = 0;
   std::array<int32_t, 3> sides{};
   std::array<int64_t, 3> ghosts{};
+  std::string mesh{};
 
   /// Blocks as the simulation shares them.
   static Input as_shared(std::vector<std::string> fields) { return {.fields = std::move(fields)}; }
@@ -61,6 +63,12 @@ struct Input {
   /// The same with 2^side cells along every axis.
   static Input powers_of_two(std::vector<std::string> fields, int32_t side) {
     return powers_of_two(std::move(fields), std::array<int32_t, 3>{side, side, side});
+  }
+  /// Boxes of a mesh without values, for a stage that produces some there: one of the layouts above
+  /// of no fields.
+  [[nodiscard]] Input of_mesh(std::string name) && {
+    mesh = std::move(name);
+    return std::move(*this);
   }
   /// Blocks grown by so many cells on both sides of each axis; not for blocks as shared.
   [[nodiscard]] Input with_ghosts(std::array<int64_t, 3> widths) && {
@@ -102,9 +110,30 @@ class Setup {
                                        units.c_str(), &number));
     return number;
   }
+  /// The same on the inner cells of an input in one of the layouts from blocks on.
+  [[nodiscard]] int32_t output_on(const std::string& name, int32_t input, pillion_type type,
+                                  int32_t components, const std::string& units) const {
+    require(offsetof(pillion_stage_host, declare_output_on));
+    int32_t number = 0;
+    check(host_, host_->declare_output_on(handle_, name.c_str(), input, type, components,
+                                          units.c_str(), &number));
+    return number;
+  }
+  /// What is known of a mesh: the entry of a field without a name, with the units of its lengths.
+  [[nodiscard]] pillion_field_description mesh(const std::string& name, const Value& place) const {
+    require(offsetof(pillion_stage_host, describe_mesh));
+    pillion_field_description description{};
+    check(host_, host_->describe_mesh(handle_, name.c_str(), place.node(), &description));
+    return description;
+  }
   [[nodiscard]] const pillion_stage_host* host() const { return host_; }
 
  private:
+  /// Throws if the host is older than the function at that place of its table.
+  void require(size_t offset) const {
+    if (host_->size < offset + sizeof(void*))
+      parameters().fail("this stage needs a newer version of Pillion");
+  }
   const pillion_stage_host* host_;
   pillion_setup* handle_;
 };
@@ -123,6 +152,7 @@ inline int32_t Setup::input(const Input& wanted) const {
   request.select_values = wanted.select_values.data();
   request.select_count = static_cast<int32_t>(wanted.select_values.size());
   request.axis = wanted.axis;
+  request.mesh = wanted.mesh.c_str();
   for (size_t d = 0; d < 3; ++d) {
     request.sides[d] = wanted.sides[d];
     request.ghosts[d] = wanted.ghosts[d];

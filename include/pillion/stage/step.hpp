@@ -53,8 +53,8 @@ class Step {
     return Block(host_->block(work_, input, index));
   }
 
-  /// Memory for an output on one block of an input: contiguous, first axis fastest, components
-  /// interleaved, uninitialised.
+  /// Memory for an output on one block of an input, or on its inner cells if it may have ghost
+  /// cells: contiguous, first axis fastest, components interleaved, uninitialised.
   template <class T>
   [[nodiscard]] T* produce(int32_t output, int32_t input, int32_t index) const {
     void* data = nullptr;
