@@ -108,6 +108,14 @@ typedef struct pillion_input_request {
   const char* mesh;  /**< if there are no fields: of which mesh boxes are wanted, without values */
 } pillion_input_request;
 
+/** A box of cells, counted from 0, divided among the peers in one of the layouts BLOCKS, SLABS and
+ * PENCILS. Each peer has one part, or none. */
+typedef struct pillion_division {
+  int32_t layout;
+  int32_t axis; /**< SLABS, PENCILS: 0 to 2 */
+  int64_t cells[3];
+} pillion_division;
+
 /** Values of one field in one block. Element (i, j, k) of component c is at
  * data[i*strides[0] + j*strides[1] + k*strides[2] + c*strides[3]], in elements; particles use i. */
 typedef struct pillion_array {
@@ -239,6 +247,13 @@ typedef struct pillion_stage_host {
    * the layouts from BLOCKS on: on their inner cells, each of which is one peer's. */
   int32_t (*declare_output_on)(pillion_setup*, const char* name, int32_t input, pillion_type type,
                                int32_t components, const char* units, int32_t* output);
+
+  /** The part that this peer has; lo and hi are 0 if it has none. */
+  int32_t (*part)(const pillion_work*, const pillion_division* division, int64_t* lo, int64_t* hi);
+  /** Moves what the stage has computed from one division of some cells to another: so many bytes
+   * for each cell, packed with the first axis fastest. Every peer must make the call. */
+  int32_t (*regroup)(pillion_work*, const pillion_division* from, const pillion_division* to,
+                     int64_t bytes_per_cell, const void* source, void* target);
 } pillion_stage_host;
 
 /** What a plug-in is. */

@@ -2,8 +2,11 @@
 // Thin C functions over setup, work and state. Each catches everything.
 #include "stagehost/host_table.hpp"
 
+#include <algorithm>
+
 #include "model/coarsen.hpp"
 #include "stagehost/guard.hpp"
+#include "stagehost/regroup.hpp"
 #include "stagehost/setup.hpp"
 #include "stagehost/state.hpp"
 #include "stagehost/work.hpp"
@@ -183,6 +186,19 @@ int32_t reduce(pillion_work* work, void* values, int64_t count, pillion_type typ
 
 MPI_Comm communicator(const pillion_work* work) { return work->circumstances->peers->handle(); }
 
+int32_t part(const pillion_work* work, const pillion_division* division, int64_t* lo, int64_t* hi) {
+  return guard([&] {
+    const auto box = part_of(*division, *work->circumstances->peers);
+    std::copy_n(box.lo.begin(), 3, lo);
+    std::copy_n(box.hi.begin(), 3, hi);
+  });
+}
+
+int32_t move_cells(pillion_work* work, const pillion_division* from, const pillion_division* to,
+                   int64_t bytes_per_cell, const void* source, void* target) {
+  return guard([&] { regroup(*from, *to, bytes_per_cell, source, target, *work->circumstances); });
+}
+
 int32_t save_global(pillion_state* state, const char* name, const void* bytes, size_t size) {
   return guard([&] {
     const auto* begin = static_cast<const std::byte*>(bytes);
@@ -264,7 +280,9 @@ const pillion_stage_host& host_table() {
                                            &load_keyed,
                                            &coarsening,
                                            &describe_a_mesh,
-                                           &declare_output_on};
+                                           &declare_output_on,
+                                           &part,
+                                           &move_cells};
   return table;
 }
 

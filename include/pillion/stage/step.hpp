@@ -3,6 +3,7 @@
 // sink for products.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <pillion/stage/block.hpp>
@@ -10,6 +11,7 @@
 #include <pillion/stage/table.hpp>
 #include <span>
 #include <string>
+#include <type_traits>
 
 namespace pillion::stage {
 
@@ -80,11 +82,38 @@ class Step {
   void max(std::span<T> values) const {
     reduce(values, PILLION_MAX);
   }
+  /// The part of a division that this peer has: of no cell where lo and hi are 0.
+  struct Part {
+    std::array<int64_t, 3> lo{}, hi{};
+    [[nodiscard]] int64_t count() const {
+      return (hi[0] - lo[0]) * (hi[1] - lo[1]) * (hi[2] - lo[2]);
+    }
+  };
+  [[nodiscard]] Part part(const pillion_division& division) const {
+    require(offsetof(pillion_stage_host, part));
+    Part out;
+    check(host_, host_->part(work_, &division, out.lo.data(), out.hi.data()));
+    return out;
+  }
+  /// Moves what this stage has computed from one division of some cells to another, a T for each
+  /// cell, first axis fastest. [peers]
+  template <class T>
+  void regroup(const pillion_division& from, const pillion_division& to, const T* source,
+               T* target) const {
+    static_assert(std::is_trivially_copyable_v<T>);
+    require(offsetof(pillion_stage_host, regroup));
+    check(host_, host_->regroup(work_, &from, &to, sizeof(T), source, target));
+  }
   /// For libraries that want one. A peer that fails while others are in a call on it hangs them, so
   /// prefer the reductions above.
   [[nodiscard]] MPI_Comm communicator() const { return host_->communicator(work_); }
 
  private:
+  /// Throws if the host is older than the function at that place of its table.
+  void require(size_t offset) const {
+    if (host_->size < offset + sizeof(void*))
+      throw Error(ErrorCode::Plugin, "this stage needs a newer version of Pillion");
+  }
   template <class T>
   void reduce(std::span<T> values, int32_t operation) const {
     check(host_, host_->reduce(work_, values.data(), static_cast<int64_t>(values.size()),
