@@ -9,7 +9,8 @@ cd "$(dirname "$0")/.."
 
 packages=(
   build-essential cmake ninja-build
-  libopenmpi-dev openmpi-bin libyaml-cpp-dev libfmt-dev doctest-dev
+  libopenmpi-dev openmpi-bin libyaml-cpp-dev libfmt-dev libfftw3-dev libfftw3-mpi-dev doctest-dev
+  pkg-config
   liblammps-dev lammps-examples
   python3 python3-venv spin
 )

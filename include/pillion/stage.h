@@ -105,7 +105,6 @@ typedef struct pillion_input_request {
   int64_t ghosts[3]; /**< cells that are added on both sides, per axis: where the mesh is periodic,
                       * copies of those at its other end, however many; where it is not, as many as
                       * there are. `sides` and `ghosts` of axes that the mesh lacks mean nothing. */
-  const char* mesh;  /**< if there are no fields: of which mesh boxes are wanted, without values */
 } pillion_input_request;
 
 /** A box of cells, counted from 0, divided among the peers in one of the layouts BLOCKS, SLABS and
@@ -113,7 +112,9 @@ typedef struct pillion_input_request {
 typedef struct pillion_division {
   int32_t layout;
   int32_t axis; /**< SLABS, PENCILS: 0 to 2 */
-  int64_t cells[3];
+  int32_t axes; /**< 1 to 3; parts are those of a mesh of as many */
+  int32_t reserved;
+  int64_t cells[3]; /**< 1 along axes that there are not */
 } pillion_division;
 
 /** Values of one field in one block. Element (i, j, k) of component c is at
@@ -247,6 +248,18 @@ typedef struct pillion_stage_host {
    * the layouts from BLOCKS on: on their inner cells, each of which is one peer's. */
   int32_t (*declare_output_on)(pillion_setup*, const char* name, int32_t input, pillion_type type,
                                int32_t components, const char* units, int32_t* output);
+
+  /** A field that the stage produces on boxes of a uniform mesh of its choosing. */
+  int32_t (*declare_output_of)(pillion_setup*, const char* name, const char* mesh,
+                               pillion_type type, int32_t components, const char* units,
+                               int32_t* output);
+  /** Memory for one of them, packed with the first axis fastest. No cell may be in two boxes of any
+   * peers. */
+  int32_t (*produce_box)(pillion_work*, int32_t output, const int64_t* lo, const int64_t* hi,
+                         void** data);
+  /** The part of the domain that is this peer's in a SPATIAL input, from lo to hi in units of the
+   * domain's edges; a particle is owned by the peer in whose part it lies. */
+  int32_t (*spatial_part)(const pillion_work*, int32_t input, double* lo, double* hi);
 
   /** The part that this peer has; lo and hi are 0 if it has none. */
   int32_t (*part)(const pillion_work*, const pillion_division* division, int64_t* lo, int64_t* hi);

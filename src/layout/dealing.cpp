@@ -155,4 +155,17 @@ std::vector<Share> deal_spatial(const MeshBlocks& mine, const Request& request, 
   return shares.take();
 }
 
+// As Dealer::rank_of counts them, and Axis::home cuts them.
+DomainPart spatial_part(const pillion_domain& domain, int rank, int ranks) {
+  const auto parts = division(ranks, Cell(domain).widths());
+  const std::array<int, 3> at{rank % parts[0], rank / parts[0] % parts[1],
+                              rank / parts[0] / parts[1]};
+  DomainPart part{};
+  for (size_t d = 0; d < 3; ++d) {
+    part.lo[d] = static_cast<double>(at[d]) / parts[d];
+    part.hi[d] = static_cast<double>(at[d] + 1) / parts[d];
+  }
+  return part;
+}
+
 }  // namespace pillion::layout

@@ -14,4 +14,10 @@ std::vector<Share> deal_by_key(const model::MeshBlocks& mine, const Request& req
 std::vector<Share> deal_spatial(const model::MeshBlocks& mine, const Request& request,
                                 const Cell& cell, int ranks);
 
+/// The part of a domain that is a rank's, in units of the domain's edges: from lo to hi.
+struct DomainPart {
+  Vector lo, hi;
+};
+DomainPart spatial_part(const pillion_domain& domain, int rank, int ranks);
+
 }  // namespace pillion::layout

@@ -59,7 +59,7 @@ Tiling tiling_of(const Request& request, const model::Mesh& mesh, int ranks) {
 }  // namespace
 
 std::string mesh_of(const Request& request, const model::Catalogue& catalogue) {
-  return request.fields.empty() ? request.mesh : catalogue.field(request.fields.front()).mesh;
+  return catalogue.field(request.fields.front()).mesh;
 }
 
 std::string fault_of(const Request& request, const model::Mesh& mesh) {

@@ -26,7 +26,6 @@ constexpr bool is_division(Kind kind) { return kind >= Kind::Blocks; }
 
 struct Request {
   std::vector<std::string> fields{};  ///< all on one mesh
-  std::string mesh{};                 ///< divisions without fields: of which mesh
   Kind kind = Kind::AsShared;
   std::string key{};       ///< ByKey: integer field
   std::string position{};  ///< Spatial: field of 3 components

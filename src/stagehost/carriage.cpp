@@ -53,10 +53,6 @@ void Carriage::carry(const Request& request, const MeshBlocks& mine, int coarsen
     travellers_.push_back(traveller(catalogue.field(name), mine));
   rooms_.resize(travellers_.size());
   const Division division(request, mesh);
-  if (travellers_.empty()) {
-    const auto wanted = layout::wanted_of(request, mesh, circumstances.peers->size());
-    return place(wanted.tiling.places_of(circumstances.peers->rank()), wanted);
-  }
   // As a rule once: fields in other boxes go one after the other.
   while (std::any_of(travellers_.begin(), travellers_.end(),
                      [](const Traveller& t) { return !t.is_there; }))

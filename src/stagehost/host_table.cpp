@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "layout/dealing.hpp"
+#include "layout/division.hpp"
 #include "model/coarsen.hpp"
 #include "stagehost/guard.hpp"
 #include "stagehost/regroup.hpp"
@@ -95,6 +97,35 @@ int32_t declare_output_on(pillion_setup* setup, const char* name, int32_t input,
       [&] { *output = add_output_on(*setup, field_of(name, type, components, units), input); });
 }
 
+int32_t declare_output_of(pillion_setup* setup, const char* name, const char* mesh,
+                          pillion_type type, int32_t components, const char* units,
+                          int32_t* output) {
+  return guard(
+      [&] { *output = add_output_of(*setup, field_of(name, type, components, units), mesh); });
+}
+
+int32_t make_box(pillion_work* work, int32_t output, const int64_t* lo, const int64_t* hi,
+                 void** data) {
+  return guard([&] {
+    model::Box box;
+    std::copy_n(lo, 3, box.lo.begin());
+    std::copy_n(hi, 3, box.hi.begin());
+    *data = produce_box(*work, output, box);
+  });
+}
+
+int32_t spatial_part(const pillion_work* work, int32_t input, double* lo, double* hi) {
+  return guard([&] {
+    const auto& request = work->setup->inputs.at(static_cast<size_t>(input));
+    const auto& catalogue = *work->circumstances->catalogue;
+    const auto& domain = domain_of(*work->publication, layout::mesh_of(request, catalogue));
+    const auto& peers = *work->circumstances->peers;
+    const auto part = layout::spatial_part(domain, peers.rank(), peers.size());
+    std::copy_n(part.lo.begin(), 3, lo);
+    std::copy_n(part.hi.begin(), 3, hi);
+  });
+}
+
 int32_t describe_a_mesh(pillion_setup* setup, const char* name, const pillion_value* place,
                         pillion_field_description* description) {
   return guard([&] { describe_mesh(*setup, name, node(place), *description); });
@@ -115,13 +146,7 @@ const char* units(const pillion_work* work, const char* name) {
 }
 
 int32_t domain(const pillion_work* work, const char* mesh, pillion_domain* domain) {
-  return guard([&] {
-    const auto at = work->publication->domains.find(mesh);
-    if (at == work->publication->domains.end())
-      base::fail(ErrorCode::Sharing,
-                 "mesh '{}' has no domain; call pillion_set_domain before the first step", mesh);
-    *domain = at->second;
-  });
+  return guard([&] { *domain = domain_of(*work->publication, mesh); });
 }
 
 int32_t coarsening(const pillion_work* work, const char* mesh) {
@@ -281,6 +306,9 @@ const pillion_stage_host& host_table() {
                                            &coarsening,
                                            &describe_a_mesh,
                                            &declare_output_on,
+                                           &declare_output_of,
+                                           &make_box,
+                                           &spatial_part,
                                            &part,
                                            &move_cells};
   return table;

@@ -14,6 +14,9 @@ namespace {
 
 model::Mesh mesh_of(const pillion_division& division) {
   model::Mesh mesh;
+  if (division.axes < 1 || division.axes > 3)
+    base::fail(ErrorCode::Plugin, "a stage divides cells along {} axes", division.axes);
+  mesh.axes = division.axes;
   for (size_t d = 0; d < 3; ++d) {
     mesh.cells[d] = division.cells[d];
     if (division.cells[d] < 1)

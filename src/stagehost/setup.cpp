@@ -82,17 +82,11 @@ void check_position(const pillion_setup& setup, const Request& request) {
 }
 
 void check_division(const pillion_setup& setup, const Request& request, const std::string& name) {
-  const std::string subject = request.fields.empty() ? name : request.fields.front();
-  const Value& place = place_of(setup, subject);
+  const Value& place = place_of(setup, request.fields.front());
   const auto& mesh = setup.catalogue->mesh(name);
   if (mesh.kind != model::MeshKind::Uniform)
-    place.fail(
-        request.fields.empty()
-            ? fmt::format("this stage needs a uniform mesh, and '{}' is one of particles", name)
-            : fmt::format("this stage needs a uniform mesh, and field '{}' is on particles '{}'",
-                          subject, name));
-  if (request.fields.empty() && layout::has_open_sides(request))
-    place.fail("boxes of a mesh without fields cannot follow from blocks that are shared");
+    place.fail(fmt::format("this stage needs a uniform mesh, and field '{}' is on particles '{}'",
+                           request.fields.front(), name));
   if (!request.select.empty()) setup.parameters.fail("cells of a mesh cannot be selected from");
   const std::string fault = layout::fault_of(request, mesh);
   if (!fault.empty()) place.fail(fault);
@@ -108,10 +102,6 @@ const model::Mesh& mesh_at(const pillion_setup& setup, const std::string& name,
 }
 
 void check_request(const pillion_setup& setup, const Request& request) {
-  if (request.fields.empty() && layout::is_division(request.kind)) {
-    (void)mesh_at(setup, request.mesh, place_of(setup, request.mesh));
-    return check_division(setup, request, request.mesh);
-  }
   if (request.fields.empty()) setup.parameters.fail("a stage asked for an input without fields");
   std::string mesh;
   for (const auto& name : request.needed()) {
@@ -184,8 +174,6 @@ int32_t add_input(pillion_setup& setup, const pillion_input_request& wanted) {
   if (wanted.layout < PILLION_LAYOUT_AS_SHARED || wanted.layout > PILLION_LAYOUT_POWERS_OF_TWO)
     base::fail(ErrorCode::Plugin, "a stage asked for layout {}, which is not known", wanted.layout);
   request.kind = static_cast<Kind>(wanted.layout);
-  if (request.fields.empty() && layout::is_division(request.kind))
-    request.mesh = text_or_empty(wanted.mesh);
   if (request.kind == Kind::ByKey) request.key = text_or_empty(wanted.key);
   if (request.kind == Kind::Spatial) {
     request.position = text_or_empty(wanted.position);
@@ -221,7 +209,7 @@ int32_t add(pillion_setup& setup, model::Field field, const std::string& mesh, O
 
 int32_t add_output(pillion_setup& setup, const model::Field& field, const std::string& like) {
   const auto& mesh = field_at(setup, like, place_of(setup, field.name)).mesh;
-  return add(setup, field, mesh, {field.name, like, -1});
+  return add(setup, field, mesh, {.name = field.name, .like = like});
 }
 
 int32_t add_output_on(pillion_setup& setup, const model::Field& field, int32_t input) {
@@ -233,7 +221,18 @@ int32_t add_output_on(pillion_setup& setup, const model::Field& field, int32_t i
     base::fail(ErrorCode::Plugin,
                "field '{}' cannot be produced on input {}, which is no division of a mesh",
                field.name, input);
-  return add(setup, field, layout::mesh_of(request, *setup.catalogue), {field.name, "", input});
+  return add(setup, field, layout::mesh_of(request, *setup.catalogue),
+             {.name = field.name, .input = input});
+}
+
+int32_t add_output_of(pillion_setup& setup, const model::Field& field, const std::string& name) {
+  const Value& place = place_of(setup, name);
+  if (mesh_at(setup, name, place).kind != model::MeshKind::Uniform)
+    place.fail(
+        fmt::format("field '{}' can be produced on a uniform mesh, and '{}' is one of "
+                    "particles",
+                    field.name, name));
+  return add(setup, field, name, {.name = field.name, .of_boxes = true});
 }
 
 }  // namespace pillion::stagehost

@@ -12,11 +12,13 @@
 
 namespace pillion::stagehost {
 
-/// A field that a stage produces: on the blocks of another, or on those of an input of its own.
+/// A field that a stage produces: on the blocks of another, on those of an input, which is a
+/// division, or on boxes that it chooses.
 struct Output {
   std::string name;
-  std::string like;    ///< "" if on an input's
-  int32_t input = -1;  ///< which then is a division
+  std::string like{};
+  int32_t input = -1;
+  bool of_boxes = false;
 };
 
 }  // namespace pillion::stagehost
@@ -44,6 +46,9 @@ int32_t add_input(pillion_setup& setup, const pillion_input_request& request);
 int32_t add_output(pillion_setup& setup, const model::Field& field, const std::string& like);
 /// The same on the blocks of an input in a division.
 int32_t add_output_on(pillion_setup& setup, const model::Field& field, int32_t input);
+
+/// The same on boxes of a mesh.
+int32_t add_output_of(pillion_setup& setup, const model::Field& field, const std::string& mesh);
 
 void describe_mesh(const pillion_setup& setup, const std::string& name, const base::Value* place,
                    pillion_field_description& description);

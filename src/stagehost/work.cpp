@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "model/coarsen.hpp"
+
 namespace pillion::stagehost {
 
 using layout::Kind;
@@ -90,7 +92,6 @@ const layout::Arrived* find_arrived(const Request& request, const std::string& m
   const auto at = publication.arrived.find(mesh);
   if (at == publication.arrived.end() || !layout::same_layout(at->second.request, request))
     return nullptr;
-  if (request.fields.empty()) return nullptr;
   const auto& came = at->second.request.fields;
   const bool all = std::all_of(request.fields.begin(), request.fields.end(), [&](const auto& f) {
     return std::find(came.begin(), came.end(), f) != came.end();
@@ -107,6 +108,8 @@ void check_coverage(const layout::Arrived& arrived, const Request& request,
   }
 }
 
+}  // namespace
+
 const pillion_domain& domain_of(const Publication& publication, const std::string& mesh) {
   const auto at = publication.domains.find(mesh);
   if (at == publication.domains.end())
@@ -114,8 +117,6 @@ const pillion_domain& domain_of(const Publication& publication, const std::strin
                "mesh '{}' has no domain; call pillion_set_domain before the first step", mesh);
   return at->second;
 }
-
-}  // namespace
 
 Input bring(const Request& request, const Publication& publication,
             const Circumstances& circumstances, Movers& movers) {
@@ -177,6 +178,17 @@ model::Block& target_of(MeshBlocks& mesh, Input& input, int32_t index) {
   return mesh.blocks[at->second];
 }
 
+/// Not cleared: the stage writes all of it.
+void* add_array(MeshBlocks& mesh, model::Block& block, const model::Field& field) {
+  const auto bytes = model::size_of(field.type) * static_cast<size_t>(field.components) *
+                     static_cast<size_t>(block.box.volume());
+  std::shared_ptr<std::byte[]> memory(new std::byte[bytes + 1]);
+  block.arrays[field.name] = {memory.get(), field.type, field.components,
+                              model::packed_strides(block.box, field.components)};
+  mesh.keep.push_back(memory);
+  return memory.get();
+}
+
 }  // namespace
 
 void* produce(pillion_work& work, int32_t output, int32_t input, int32_t index) {
@@ -185,7 +197,7 @@ void* produce(pillion_work& work, int32_t output, int32_t input, int32_t index) 
   auto& from = checked(work.inputs, input, "input");
   (void)checked(from.blocks, index, "block");
   const Request& request = work.setup->inputs[static_cast<size_t>(input)];
-  if (wanted.input < 0 && request.kind != Kind::AsShared)
+  if (wanted.of_boxes || (wanted.input < 0 && request.kind != Kind::AsShared))
     base::fail(
         ErrorCode::Stage,
         "field '{}' can only be produced on blocks as they are shared, not in another layout",
@@ -195,21 +207,33 @@ void* produce(pillion_work& work, int32_t output, int32_t input, int32_t index) 
                wanted.name, wanted.input, input);
   const auto& field = work.circumstances->catalogue->field(wanted.name);
   auto& mesh = work.publication->meshes[field.mesh];
-  auto& target = target_of(mesh, from, index);
-  const auto bytes = model::size_of(field.type) * static_cast<size_t>(field.components) *
-                     static_cast<size_t>(target.box.volume());
-  // Not cleared: the stage writes all of it.
-  std::shared_ptr<std::byte[]> memory(new std::byte[bytes + 1]);
-  target.arrays[wanted.name] = {memory.get(), field.type, field.components,
-                                model::packed_strides(target.box, field.components)};
-  mesh.keep.push_back(memory);
   work.produced[output].insert(index);
-  return memory.get();
+  return add_array(mesh, target_of(mesh, from, index), field);
+}
+
+void* produce_box(pillion_work& work, int32_t output, const model::Box& box) {
+  auto outputs = work.setup->outputs;
+  const Output& wanted = checked(outputs, output, "output");
+  const auto& field = work.circumstances->catalogue->field(wanted.name);
+  const auto cells = model::coarse_mesh(work.circumstances->catalogue->mesh(field.mesh),
+                                        work.publication->coarsening)
+                         .cells;
+  bool fits = wanted.of_boxes;
+  for (size_t d = 0; d < 3; ++d)
+    fits = fits && 0 <= box.lo[d] && box.lo[d] <= box.hi[d] && box.hi[d] <= cells[d];
+  if (!fits)
+    base::fail(ErrorCode::Stage, "field '{}' cannot be produced on box {} of mesh '{}'",
+               wanted.name, model::to_string(box, 3), field.mesh);
+  auto& mesh = work.publication->meshes[field.mesh];
+  const auto number = static_cast<int32_t>(mesh.blocks.size());
+  mesh.blocks.push_back({number, box, box.volume(), {}});
+  return add_array(mesh, mesh.blocks.back(), field);
 }
 
 void check_outputs(const pillion_work& work) {
   for (size_t o = 0; o < work.setup->outputs.size(); ++o) {
     const auto& output = work.setup->outputs[o];
+    if (output.of_boxes) continue;  // whoever wants its cells sees whether they are there
     const auto produced = work.produced.find(static_cast<int32_t>(o));
     const size_t there = produced == work.produced.end() ? 0 : produced->second.size();
     size_t wanted = 0;

@@ -44,6 +44,9 @@ struct pillion_work {
 
 namespace pillion::stagehost {
 
+/// The domain of a mesh of particles; throws if the program has set none.
+const pillion_domain& domain_of(const Publication& publication, const std::string& mesh);
+
 /// Brings a request's data where it is wanted; the movers are the request's own. [collective over
 /// the peers if it moves]
 Input bring(const layout::Request& request, const Publication& publication,
@@ -51,6 +54,9 @@ Input bring(const layout::Request& request, const Publication& publication,
 
 /// Memory for an output on one block of an input.
 void* produce(pillion_work& work, int32_t output, int32_t input, int32_t index);
+
+/// The same on a box of an output that is on boxes of a mesh.
+void* produce_box(pillion_work& work, int32_t output, const model::Box& box);
 
 /// Throws if a stage has left out a block of an output that it declared.
 void check_outputs(const pillion_work& work);

@@ -27,7 +27,6 @@ struct Input {
   int32_t axis = 0;
   std::array<int32_t, 3> sides{};
   std::array<int64_t, 3> ghosts{};
-  std::string mesh{};
 
   /// Blocks as the simulation shares them.
   static Input as_shared(std::vector<std::string> fields) { return {.fields = std::move(fields)}; }
@@ -63,12 +62,6 @@ struct Input {
   /// The same with 2^side cells along every axis.
   static Input powers_of_two(std::vector<std::string> fields, int32_t side) {
     return powers_of_two(std::move(fields), std::array<int32_t, 3>{side, side, side});
-  }
-  /// Boxes of a mesh without values, for a stage that produces some there: one of the layouts above
-  /// of no fields.
-  [[nodiscard]] Input of_mesh(std::string name) && {
-    mesh = std::move(name);
-    return std::move(*this);
   }
   /// Blocks grown by so many cells on both sides of each axis; not for blocks as shared.
   [[nodiscard]] Input with_ghosts(std::array<int64_t, 3> widths) && {
@@ -119,6 +112,16 @@ class Setup {
                                           units.c_str(), &number));
     return number;
   }
+  /// The same on boxes of a uniform mesh that Step::produce_box chooses.
+  [[nodiscard]] int32_t output_of(const std::string& name, const std::string& mesh,
+                                  pillion_type type, int32_t components,
+                                  const std::string& units) const {
+    require(offsetof(pillion_stage_host, declare_output_of));
+    int32_t number = 0;
+    check(host_, host_->declare_output_of(handle_, name.c_str(), mesh.c_str(), type, components,
+                                          units.c_str(), &number));
+    return number;
+  }
   /// What is known of a mesh: the entry of a field without a name, with the units of its lengths.
   [[nodiscard]] pillion_field_description mesh(const std::string& name, const Value& place) const {
     require(offsetof(pillion_stage_host, describe_mesh));
@@ -152,7 +155,6 @@ inline int32_t Setup::input(const Input& wanted) const {
   request.select_values = wanted.select_values.data();
   request.select_count = static_cast<int32_t>(wanted.select_values.size());
   request.axis = wanted.axis;
-  request.mesh = wanted.mesh.c_str();
   for (size_t d = 0; d < 3; ++d) {
     request.sides[d] = wanted.sides[d];
     request.ghosts[d] = wanted.ghosts[d];

@@ -64,6 +64,27 @@ class Step {
     return static_cast<T*>(data);
   }
 
+  /// Memory for an output on boxes of a mesh, in one of them; no cell may be in two, of any peers.
+  template <class T>
+  [[nodiscard]] T* produce_box(int32_t output, const std::array<int64_t, 3>& lo,
+                               const std::array<int64_t, 3>& hi) const {
+    require(offsetof(pillion_stage_host, produce_box));
+    void* data = nullptr;
+    check(host_, host_->produce_box(work_, output, lo.data(), hi.data(), &data));
+    return static_cast<T*>(data);
+  }
+  /// The part of the domain whose particles are this peer's in a spatial input, in units of the
+  /// domain's edges.
+  struct Region {
+    std::array<double, 3> lo{}, hi{};
+  };
+  [[nodiscard]] Region spatial_part(int32_t input) const {
+    require(offsetof(pillion_stage_host, spatial_part));
+    Region out;
+    check(host_, host_->spatial_part(work_, input, out.lo.data(), out.hi.data()));
+    return out;
+  }
+
   /// Writes a product. [peers] The first peer's table is the one that is written.
   void write(const Table& table) const { check(host_, table.write(host_, work_)); }
 

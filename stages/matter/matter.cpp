@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The stage `matter`: total matter from gas and dark matter, in units of the mean, as a new field.
+// Each is taken in units of its own mean, so it does not matter in which units they are.
+#include <cmath>
+#include <pillion/stage.hpp>
+#include <span>
+#include <string>
+
+#include "../common/options.hpp"
+
+namespace {
+
+using namespace pillion;
+using namespace pillion::stages;
+
+class Matter final : public stage::Stage {
+ public:
+  explicit Matter(stage::Setup& setup)
+      : gas_(field_of(setup, "gas", 1, Numbers::real)),
+        dark_(field_of(setup, "dark_matter", 1, Numbers::real)),
+        fraction_(setup["baryon_fraction"].real()) {
+    if (std::string(gas_.mesh) != dark_.mesh)
+      setup["dark_matter"].fail("gas and dark matter are on different meshes");
+    if (!(fraction_ >= 0 && fraction_ <= 1))
+      setup["baryon_fraction"].fail("the fraction of baryons is from 0 to 1");
+    input_ = setup.input(stage::Input::blocks({setup["gas"].text(), setup["dark_matter"].text()}));
+    output_ = setup.output_on(setup["into"].text(), input_, PILLION_FLOAT64, 1, "");
+  }
+
+  void run(stage::Step& step) override {
+    double sums[3] = {0, 0, 0};
+    for (int32_t b = 0; b < step.block_count(input_); ++b) {
+      const auto block = step.block(input_, b);
+      sums[0] += sum(block, 0);
+      sums[1] += sum(block, 1);
+      sums[2] += static_cast<double>(block.count());
+    }
+    step.sum(std::span<double>(sums));
+    if (!(sums[0] > 0 && sums[1] > 0))
+      throw Error(ErrorCode::Stage, "gas and dark matter must have means above 0, which are " +
+                                        std::to_string(sums[0] / sums[2]) + " and " +
+                                        std::to_string(sums[1] / sums[2]));
+    const double of_gas = fraction_ * sums[2] / sums[0];
+    const double of_dark = (1 - fraction_) * sums[2] / sums[1];
+    for (int32_t b = 0; b < step.block_count(input_); ++b) {
+      const auto block = step.block(input_, b);
+      auto* out = step.produce<double>(output_, input_, b);
+      block[0].visit([&](const auto* gas) {
+        block[1].visit([&](const auto* dark) {
+          for (int64_t i = 0; i < block.count(); ++i)
+            out[i] = of_gas * static_cast<double>(gas[i]) + of_dark * static_cast<double>(dark[i]);
+        });
+      });
+    }
+  }
+
+ private:
+  static double sum(const stage::Block& block, int32_t field) {
+    return block[field].visit([&](const auto* values) {
+      double sum = 0;
+      for (int64_t i = 0; i < block.count(); ++i) sum += static_cast<double>(values[i]);
+      return sum;
+    });
+  }
+
+  pillion_field_description gas_, dark_;
+  double fraction_;
+  int32_t input_ = 0, output_ = 0;
+};
+
+const pillion_parameter parameters[] = {
+    {"gas", "field", nullptr, "Density of gas, in any units"},
+    {"dark_matter", "field", nullptr, "Density of dark matter, in any units"},
+    {"baryon_fraction", "number", nullptr, "Omega_b / Omega_m"},
+    {"into", "name", nullptr, "Name of the total, in units of its mean"},
+};
+
+}  // namespace
+
+PILLION_STAGE(Matter, "matter", "Total matter of gas and dark matter, as a new field", parameters)

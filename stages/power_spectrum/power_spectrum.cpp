@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The stage `power_spectrum`: how much a field varies on which scale, from its Fourier transform on
+// a periodic mesh; with a second field, how much the two vary together.
+#include <cmath>
+#include <numbers>
+#include <optional>
+#include <pillion/stage.hpp>
+#include <set>
+#include <span>
+#include <string>
+
+#include "../common/options.hpp"
+#include "../common/units.hpp"
+#include "shells.hpp"
+
+namespace {
+
+using namespace pillion;
+using namespace pillion::stages;
+
+/// Powers of sinc: of nearest grid point, cloud in cell and triangular-shaped cloud.
+int window_of(const stage::Value& value) { return choice(value, {"none", "ngp", "cic", "tsc"}); }
+
+class PowerSpectrum final : public stage::Stage {
+ public:
+  explicit PowerSpectrum(stage::Setup& setup)
+      : name_(setup["field"].text()),
+        other_(setup["with"] ? setup["with"].text() : ""),
+        field_(mesh_field(setup, "field")),
+        mesh_(field_.mesh),
+        contrast_(setup["contrast"].boolean()),
+        window_(window_of(setup["window"])),
+        other_window_(window_of(setup["with_window"])),
+        particles_(setup["shot_noise"] ? setup["shot_noise"].real() : 0),
+        is_log_(choice(setup["scale"], {"linear", "log"}) == 1),
+        bins_(setup["bins"] ? integer_from(setup["bins"], 1) : 0),
+        width_(setup["width"].real()),
+        layout_(choice(setup["layout"], {"auto", "slabs", "pencils"})) {
+    if (!other_.empty() && std::string(mesh_field(setup, "with").mesh) != mesh_)
+      setup["with"].fail("fields '" + name_ + "' and '" + other_ + "' are on different meshes");
+    for (int32_t d = 0; d < field_.axes; ++d)
+      if (field_.periodic[d] == 0)
+        setup["field"].fail("mesh '" + mesh_ + "' is not periodic along axis " + std::to_string(d) +
+                            "; a power spectrum needs a periodic mesh");
+    if (is_log_ && bins_ == 0) setup["bins"].fail("logarithmic shells need a number of `bins`");
+    if (!is_log_ && bins_ != 0)
+      setup["bins"].fail("linear shells are set by `width`; `bins` are for `scale: log`");
+    if (!(width_ > 0) || !std::isfinite(width_)) setup["width"].fail("shells must have a width");
+    if (setup["shot_noise"] && !(particles_ > 0))
+      setup["shot_noise"].fail("expected the number of particles, which is above 0");
+    if (setup["shot_noise"] && !other_.empty())
+      setup["shot_noise"].fail("two fields have no shot noise in common");
+    read_lines(setup["line_of_sight"]);
+    const auto cells = cells_at(1);
+    std::vector<std::string> names{name_};
+    if (!other_.empty()) names.push_back(other_);
+    // How many peers there will be is not known yet: slabs unless pencils were asked for.
+    slabs_ = layout_ == 1 || (layout_ == 0 && cells[2] > 1);
+    input_ = setup.input(slabs_ ? stage::Input::slabs(names, 2) : stage::Input::pencils(names, 0));
+  }
+
+  void run(stage::Step& step) override {
+    const int32_t factor = step.coarsening(mesh_);
+    const auto cells = cells_at(factor);
+    if (cells[0] == 0) return;  // not periodic any more
+    const Volume volume{cells, {field_.length[0], field_.length[1], field_.length[2]}, field_.axes};
+    if (!transform_ || transformed_ != cells) {
+      const auto decomposition = slabs_ ? Decomposition::slabs : Decomposition::pencils;
+      transform_.emplace(cells, field_.axes, decomposition);
+      if (!other_.empty()) second_.emplace(cells, field_.axes, decomposition);
+      transformed_ = cells;
+    }
+    const Complex* a = transform_->forward(step, values_of(step, 0, *transform_));
+    const Complex* b = nullptr;
+    if (second_) b = second_->forward(step, values_of(step, 1, *second_));
+    const double unit = 2 * std::numbers::pi / volume.longest();
+    Shells shells(volume, is_log_ ? log_edges(volume, bins_) : linear_edges(volume, width_),
+                  window_, other_window_);
+    shells.add(a, b, transform_->part());
+    auto& sums = shells.sums();
+    reduce(step, sums);
+    const double scale = scale_of(volume, sums);
+    step.write(spectrum(step, volume, shells, scale, unit, factor));
+    for (const int d : lines_) step.write(line_of_sight(step, volume, sums, scale, d));
+  }
+
+ private:
+  [[nodiscard]] static pillion_field_description mesh_field(const stage::Setup& setup,
+                                                            const std::string& parameter) {
+    const auto field = field_of(setup, parameter, 1, Numbers::any);
+    if (field.mesh_kind != PILLION_UNIFORM)
+      setup[parameter].fail("field '" + std::string(field.name) + "' is not on a uniform mesh");
+    return field;
+  }
+
+  void read_lines(const stage::Value& value) {
+    if (!value) return;
+    for (const int64_t axis : value.integers()) {
+      if (axis < 0 || axis >= field_.axes)
+        value.fail("mesh '" + mesh_ + "' has no axis " + std::to_string(axis));
+      lines_.insert(static_cast<int>(axis));
+    }
+  }
+
+  /// Cells of the mesh, coarser by a factor; none if the factor does not divide them.
+  [[nodiscard]] Cells cells_at(int32_t factor) const {
+    Cells cells{1, 1, 1};
+    for (int32_t d = 0; d < field_.axes; ++d) {
+      if (field_.cells[d] % factor != 0) return {0, 0, 0};
+      cells[static_cast<size_t>(d)] = field_.cells[d] / factor;
+    }
+    return cells;
+  }
+
+  /// This peer's values as the transform takes them; converted in its own memory if they must be.
+  [[nodiscard]] const double* values_of(const stage::Step& step, int32_t number,
+                                        Transform& transform) const {
+    double* room = transform.real(step);
+    if (step.block_count(input_) == 0) return room;
+    const auto block = step.block(input_);
+    if (block[number].type() == PILLION_FLOAT64) return block.values<double>(number).data();
+    block[number].visit([&](const auto* values) { std::copy_n(values, block.count(), room); });
+    return room;
+  }
+
+  void reduce(const stage::Step& step, Shells::Sums& sums) const {
+    for (auto* values : {&sums.k, &sums.power, &sums.own_a, &sums.own_b, &sums.planes[0],
+                         &sums.planes[1], &sums.planes[2]})
+      step.sum(std::span(*values));
+    step.sum(std::span(sums.modes));
+    double single[3] = {sums.all, sums.mean_a, sums.mean_b};
+    step.sum(std::span<double>(single));
+    sums.all = single[0];
+    sums.mean_a = single[1];
+    sums.mean_b = single[2];
+  }
+
+  /// From |F|^2 of values to the power of the field or of its contrast: V / N^2, over the means.
+  [[nodiscard]] double scale_of(const Volume& volume, const Shells::Sums& sums) const {
+    const double n = volume.count();
+    double scale = volume.size() / (n * n);
+    if (contrast_) scale /= sums.mean_a / n * (other_.empty() ? sums.mean_a : sums.mean_b) / n;
+    return scale;
+  }
+
+  [[nodiscard]] Units power_units(const stage::Step& step, int dimensions) const {
+    const Units length(step.units(mesh_));
+    if (contrast_) return length.power(dimensions);
+    const Units a(step.units(name_));
+    return length.power(dimensions) * a * (other_.empty() ? a : Units(step.units(other_)));
+  }
+
+  [[nodiscard]] std::string subject() const {
+    return other_.empty() ? name_ : name_ + "_" + other_;
+  }
+
+  [[nodiscard]] stage::Table spectrum(const stage::Step& step, const Volume& volume, Shells& shells,
+                                      double scale, double unit, int32_t factor) const {
+    using std::numbers::pi;
+    const auto& sums = shells.sums();
+    const auto& edges = shells.edges();
+    const double noise = particles_ > 0 ? volume.size() / particles_ : 0;
+    std::vector<double> lower, upper, k, power, error, dimensionless;
+    for (size_t s = 0; s < sums.modes.size(); ++s) {
+      const auto n = static_cast<double>(sums.modes[s]);
+      const auto mean = [&](double sum) { return n > 0 ? sum / n : std::nan(""); };
+      lower.push_back(edges[s] * unit);
+      upper.push_back(edges[s + 1] * unit);
+      k.push_back(mean(sums.k[s]) * unit);
+      const double p = mean(sums.power[s]) * scale;
+      power.push_back(p - noise);
+      // Of a Gaussian field: each mode and its conjugate are one draw.
+      error.push_back(other_.empty() ? p * std::sqrt(2 / n) : cross_error(volume, sums, s, p));
+      dimensionless.push_back(power.back() * std::pow(k.back(), volume.axes) / shell_area(volume));
+    }
+    const auto inverse = Units(step.units(mesh_)).power(-1).text();
+    const auto units = power_units(step, volume.axes).text();
+    stage::Table out("power_spectrum_" + subject(),
+                     other_.empty() ? "Power spectrum of " + name_
+                                    : "Cross spectrum of " + name_ + " and " + other_);
+    out.column("k", inverse, k).column("power", units, power).column("error", units, error);
+    out.column("dimensionless", power_units(step, 0).text(), dimensionless);
+    out.column("modes", "", sums.modes).column("k_lower", inverse, lower);
+    out.column("k_upper", inverse, upper);
+    out.attribute("mean", sums.mean_a / volume.count(), step.units(name_));
+    out.attribute("variance", sums.all * scale / volume.size(), power_units(step, 0).text());
+    out.attribute("k_nyquist", nyquist(volume), inverse);
+    if (particles_ > 0) out.attribute("shot_noise", noise, units);
+    if (factor > 1) out.attribute("coarsening", factor);
+    return out.per_step();
+  }
+
+  /// sqrt((P_ab^2 + P_a P_b) / N) over independent modes.
+  [[nodiscard]] double cross_error(const Volume& volume, const Shells::Sums& sums, size_t s,
+                                   double p) const {
+    const auto n = static_cast<double>(sums.modes[s]);
+    const double cells = volume.count();
+    double scale = volume.size() / (cells * cells), scale_a = scale, scale_b = scale;
+    if (contrast_) {
+      scale_a /= sums.mean_a / cells * sums.mean_a / cells;
+      scale_b /= sums.mean_b / cells * sums.mean_b / cells;
+    }
+    return std::sqrt((p * p + sums.own_a[s] / n * scale_a * (sums.own_b[s] / n * scale_b)) / n);
+  }
+
+  /// What k^d P is divided by to be the variance per logarithm of k.
+  [[nodiscard]] static double shell_area(const Volume& volume) {
+    using std::numbers::pi;
+    return volume.axes == 3 ? 2 * pi * pi : volume.axes == 2 ? 2 * pi : pi;
+  }
+
+  [[nodiscard]] static double nyquist(const Volume& volume) {
+    double least = std::numeric_limits<double>::infinity();
+    for (int d = 0; d < volume.axes; ++d)
+      least = std::min(least, volume.fundamental(d) *
+                                  static_cast<double>(volume.cells[static_cast<size_t>(d)]) / 2);
+    return least;
+  }
+
+  /// L / N^2 times the sum over the modes across, which is V / N^2 over the area across.
+  [[nodiscard]] stage::Table line_of_sight(const stage::Step& step, const Volume& volume,
+                                           const Shells::Sums& sums, double scale, int axis) const {
+    const auto d = static_cast<size_t>(axis);
+    const double across = volume.size() / volume.lengths[d];
+    std::vector<double> k, power;
+    for (int64_t n = 1; n < static_cast<int64_t>(sums.planes[d].size()); ++n) {
+      const bool both = axis > 0 && 2 * n != volume.cells[d];
+      k.push_back(volume.fundamental(axis) * static_cast<double>(n));
+      power.push_back(sums.planes[d][static_cast<size_t>(n)] / (both ? 2 : 1) * scale / across);
+    }
+    stage::Table out("power_spectrum_" + subject() + "_axis_" + std::to_string(axis),
+                     "Power spectrum of " + subject() + " along axis " + std::to_string(axis));
+    out.column("k", Units(step.units(mesh_)).power(-1).text(), k);
+    out.column("power", power_units(step, 1).text(), power);
+    return out.per_step();
+  }
+
+  std::string name_, other_;
+  pillion_field_description field_;
+  std::string mesh_;
+  bool contrast_;
+  int window_, other_window_;
+  double particles_;
+  bool is_log_;
+  int64_t bins_;
+  double width_;
+  int layout_;
+  bool slabs_ = false;
+  std::set<int> lines_;
+  int32_t input_ = 0;
+  Cells transformed_{};
+  std::optional<Transform> transform_, second_;
+};
+
+const pillion_parameter parameters[] = {
+    {"field", "field", nullptr, "Scalar field on a periodic uniform mesh"},
+    {"with", "field", "null", "Second field: the cross spectrum of the two"},
+    {"contrast", "true | false", "true",
+     "Of f / mean - 1, as densities are compared, or of the field as it is"},
+    {"scale", "linear | log", "linear", "Shells of equal width or of equal ratio"},
+    {"width", "number", "1", "Width of linear shells, in units of 2 pi / L of the longest axis"},
+    {"bins", "integer", "null", "Number of logarithmic shells"},
+    {"window", "none | ngp | cic | tsc", "none", "How particles were put on the mesh, to undo it"},
+    {"with_window", "none | ngp | cic | tsc", "none", "The same for the second field"},
+    {"shot_noise", "number", "null", "Number of particles, whose noise V/N is subtracted"},
+    {"line_of_sight", "list of axes", "null", "Axes along which there is a spectrum of lines, too"},
+    {"layout", "auto | slabs | pencils", "auto", "How the mesh is divided among the peers"},
+};
+
+}  // namespace
+
+PILLION_STAGE(PowerSpectrum, "power_spectrum", "Power spectrum of a field on a periodic mesh",
+              parameters)

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Modes sorted into shells of the wave number, and into planes along each axis.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "transform.hpp"
+
+namespace pillion::stages {
+
+/// A periodic box: cells and lengths; an axis that a mesh lacks has one cell, and its length does
+/// not count.
+struct Volume {
+  Cells cells;
+  std::array<double, 3> lengths;
+  int axes = 3;
+
+  [[nodiscard]] double fundamental(int axis) const;  ///< 2 pi / L
+  [[nodiscard]] double longest() const;
+  [[nodiscard]] double size() const;   ///< the product of the lengths
+  [[nodiscard]] double count() const;  ///< of all cells
+};
+
+/// Edges in units of the longest axis's 2 pi / L, ascending: shells [m - 1/2, m + 1/2) for m from 1
+/// to half the cells of that axis, or of equal ratio.
+std::vector<double> linear_edges(const Volume& volume, double width);
+std::vector<double> log_edges(const Volume& volume, int64_t bins);
+
+/// Sums over modes.
+class Shells {
+ public:
+  /// `edges` are wave numbers in units of 2 pi over the longest axis. Windows are powers of sinc
+  /// that the fields were convolved with.
+  Shells(const Volume& volume, std::vector<double> edges, int window_a, int window_b);
+
+  /// Adds the modes of one part of a transform, or of two, with their conjugate twins.
+  void add(const Complex* a, const Complex* b, const stage::Step::Part& part);
+
+  struct Sums {
+    std::vector<double> k, power, own_a, own_b;  ///< by shell; powers are |F|^2 or Re(F_a F_b*)
+    std::vector<int64_t> modes;
+    std::array<std::vector<double>, 3> planes;  ///< by axis, then |n|: the sum over the others
+    double all = 0;                             ///< |F|^2 of all modes but the mean
+    double mean_a = 0, mean_b = 0;              ///< F of the mean
+  };
+  [[nodiscard]] Sums& sums() { return sums_; }
+  [[nodiscard]] const std::vector<double>& edges() const { return edges_; }
+
+ private:
+  Volume volume_;
+  std::vector<double> edges_, squares_;
+  std::array<std::vector<double>, 3> wave_squares_;  ///< by axis and index, in the same units
+  /// What windows have taken from |F_a|^2, |F_b|^2 and F_a F_b*, as a factor to make up for it.
+  enum Product { aa, bb, ab };
+  std::array<std::array<std::vector<double>, 3>, 3> sharpen_;  ///< by product, axis and index
+  Sums sums_;
+};
+
+}  // namespace pillion::stages
