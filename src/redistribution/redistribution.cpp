@@ -88,14 +88,6 @@ std::vector<Moves> in_pieces(std::vector<Moves> all) {
 
 }  // namespace
 
-std::byte* Redistribution::Memory::of(size_t size) {
-  if (size > capacity_) {
-    bytes_.reset(new std::byte[size]);
-    capacity_ = size;
-  }
-  return bytes_.get();
-}
-
 Redistribution::Redistribution(const comm::Communicator& ranks, std::vector<Box> here,
                                const layout::Wanted& wanted, const std::vector<int>& owners,
                                const Neighbours* neighbours)

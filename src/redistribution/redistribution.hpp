@@ -3,9 +3,9 @@
 // carried out as often as the boxes stay the same, with one message for each pair of ranks.
 #pragma once
 
-#include <memory>
 #include <span>
 
+#include "base/room.hpp"
 #include "comm/message.hpp"
 #include "layout/copy_region.hpp"
 #include "layout/moves.hpp"
@@ -48,15 +48,6 @@ class Redistribution {
   void carry(std::span<const Carried> fields);
 
  private:
-  /// Memory that is not cleared and only grows.
-  class Memory {
-   public:
-    std::byte* of(size_t size);
-
-   private:
-    std::unique_ptr<std::byte[]> bytes_;
-    size_t capacity_ = 0;
-  };
   /// What comes from a neighbour, and how far it has been unpacked.
   struct Coming {
     int place;
@@ -79,7 +70,7 @@ class Redistribution {
   std::vector<layout::Box> here_, boxes_;
   std::vector<layout::Moves> sent_, received_;  ///< `rank` is that of the communicator
   layout::Moves kept_;
-  Memory sending_, receiving_;
+  base::Room sending_, receiving_;
   std::optional<NodePath> path_;
   size_t path_per_cell_ = 0;  ///< bytes for which it was made
 };
