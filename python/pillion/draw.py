@@ -18,6 +18,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from pillion import units
+from pillion.planes import HeatMap
 from pillion.plots import Plot
 from pillion.timeline import BINS, POINTS, Strip, Window, merged, shares
 
@@ -66,12 +67,41 @@ def draw_plot(plot: Plot, prefix: str) -> str:
         axes.margins(x=0.02)
         if plot.log_x:
             axes.set_xscale("log")
+        if plot.log_y:
+            axes.set_yscale("log")
         if len(plot.curves) > 1:
             widest = max(len(curve.label) for curve in plot.curves)
             columns = max(1, 70 // (widest + 7))
             figure.legend(loc="outside upper left", fontsize=9, ncols=columns, handlelength=1.6)
         labels = ", ".join(curve.key for curve in plot.curves)
         return _svg(figure, prefix, f"{plot.y_label} over {plot.x_label}: {labels}")
+
+
+def draw_heat_map(plot: HeatMap, prefix: str) -> str:
+    """Values by colour, on a logarithmic scale; where there are none, the page shows through."""
+    values = np.ma.masked_less_equal(np.nan_to_num(plot.values), 0)
+    with mpl.rc_context({**STYLE, "svg.hashsalt": prefix, "axes.grid": False}):
+        figure = Figure(figsize=(6.0, 4.4), layout="constrained", dpi=150)
+        axes = figure.add_subplot()
+        mesh = axes.pcolormesh(
+            plot.x_edges,
+            plot.y_edges,
+            values,
+            norm=mpl.colors.LogNorm() if values.count() else None,
+            cmap="viridis",
+            rasterized=True,
+        )
+        if plot.log_x:
+            axes.set_xscale("log")
+        if plot.log_y:
+            axes.set_yscale("log")
+        axes.set_xlabel(_axis_label(plot.x_label, plot.x_units))
+        axes.set_ylabel(_axis_label(plot.y_label, plot.y_units))
+        if values.count():
+            bar = figure.colorbar(mesh, ax=axes)
+            bar.set_label(_axis_label(plot.label, plot.units))
+        description = f"{plot.label} of {plot.y_label} against {plot.x_label}"
+        return _svg(figure, prefix, description)
 
 
 def _draw_curve(axes: Axes, plot: Plot, number: int) -> None:

@@ -4,8 +4,9 @@
 The first column is x. The others are grouped by what stands before their first underscore and by
 units, one plot per group, one curve per column; minimum, mean and maximum go together. Cartesian
 components of a column that is there itself, and integers beside reals (samples, pair counts), are
-of second rank: they get plots too, which the page keeps folded. Tables of one name made at several
-steps are laid over each other.
+of second rank: they get plots too, which the page keeps folded. So are columns NAME_OTHER over
+x_OTHER, where x has another form of that name. Tables of one name made at several steps are laid
+over each other. Tables with bins along two axes become heat maps (planes.py).
 """
 
 import re
@@ -15,6 +16,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from pillion.planes import HeatMap, heat_maps_of, is_plane
 from pillion.tables import Column, Table
 
 COMPONENTS = {"x", "y", "z", "xx", "yy", "zz", "xy", "xz", "yz"}
@@ -26,6 +28,7 @@ NAMES = {
     "msd": "mean squared displacement",
     "vacf": "velocity autocorrelation",
     "diffusion": "diffusion coefficient so far",
+    "effective": "effective optical depth",
 }
 LEVELS = {"g": 1.0, "vacf": 0.0}  # what curves of that name tend to
 STEPS_SHOWN = 6
@@ -54,6 +57,7 @@ class Plot:
     secondary: bool = False
     edges: bool = False
     log_x: bool = False
+    log_y: bool = False
     over_steps: bool = False
     level: float | None = None
 
@@ -65,6 +69,7 @@ class _Place:
     name: str
     units: str
     secondary: bool
+    x: str
 
 
 @dataclass
@@ -80,12 +85,17 @@ def spread(items: Sequence[Item], most: int) -> list[Item]:
     return [items[round(i * (len(items) - 1) / (most - 1))] for i in range(most)]
 
 
-def plots_of(tables: Sequence[Table]) -> list[Plot]:
+def plots_of(tables: Sequence[Table]) -> Sequence[Plot | HeatMap]:
     """Plots of one product: a table, or its tables at several steps in order of the steps."""
-    chosen = spread(tables, STEPS_SHOWN)
-    last = chosen[-1]
+    last = tables[-1]
     if last.rows == 0:
         return []
+    return list(heat_maps_of(last)) if is_plane(last) else _plots_of(tables)
+
+
+def _plots_of(tables: Sequence[Table]) -> list[Plot]:
+    chosen = spread(tables, STEPS_SHOWN)
+    last = chosen[-1]
     plots = []
     for group in _groups(last):
         over_steps = len(group.members) == 1 and len(chosen) > 1
@@ -135,8 +145,8 @@ def _abscissa(table: Table) -> tuple[str, set[str]]:
         return edges[0], set(edges)
     first = next(iter(table.columns))
     if first == "step" and "time" in table.columns:
-        return "time", {"step", "time"}
-    return first, {first, f"{first}_steps"}
+        return "time", {"step", "time", "redshift"}
+    return first, {first, *(name for name in table.columns if name.startswith(f"{first}_"))}
 
 
 def _subject(table: Table) -> str:
@@ -146,6 +156,11 @@ def _subject(table: Table) -> str:
 
 def _place_and_label(table: Table, column: Column) -> tuple[_Place, str]:
     words = column.name.split("_")
+    x, taken = _abscissa(table)
+    if (own := f"{x}_{'_'.join(words[1:])}") in taken:
+        return _Place(words[0], column.units, True, own), words[0]
+    if words[-2:] == ["per", "dex"]:
+        return _Place(" ".join(words), column.units, False, x), " ".join(words)
     component = any(
         "_".join(words[:i] + words[i + 1 :]) in table.columns
         for i in range(1, len(words))
@@ -156,10 +171,11 @@ def _place_and_label(table: Table, column: Column) -> tuple[_Place, str]:
         what = match[1].replace("_", " ")
         part = (match[2] or "").replace("_", "–")
         if match[1] in ("min", "mean", "max"):
-            return _Place(part or _subject(table), column.units, secondary), what
-        return _Place(what, column.units, secondary or match[1] == "rms"), part or what
+            secondary = secondary or _bin_edges(table) is not None
+            return _Place(part or _subject(table), column.units, secondary, x), what
+        return _Place(what, column.units, secondary or match[1] == "rms", x), part or what
     label = "–".join(words[1:]) or NAMES.get(words[0], words[0])
-    return _Place(words[0], column.units, secondary), label
+    return _Place(words[0], column.units, secondary, x), label
 
 
 def _groups(table: Table) -> Iterator[_Group]:
@@ -173,7 +189,7 @@ def _groups(table: Table) -> Iterator[_Group]:
 
 
 def _curves(table: Table, group: _Group) -> Iterator[Curve]:
-    x = table[_abscissa(table)[0]]
+    x = table[group.place.x]
     if edges := _bin_edges(table):
         x = np.append(x, table[edges[1]][-1:])
     for column, label in group.members:
@@ -188,10 +204,12 @@ def _of_step(curve: Curve, table: Table) -> Curve:
 
 
 def _plot(table: Table, group: _Group, curves: list[Curve], over_steps: bool) -> Plot:
-    x_name = _abscissa(table)[0]
+    x_name = group.place.x
     edges = _bin_edges(table) is not None
     units = table.columns[x_name].units
     scale = table.attributes.get("scale")
+    logarithmic = scale is not None and scale.value == "log"
+    positive = all((curve.x > 0).all() and (curve.y > 0).all() for curve in curves)
     return Plot(
         x_label=_subject(table) if edges else x_name.replace("_", " "),
         x_units=units or (table.time_units if x_name == "time" else ""),
@@ -200,7 +218,8 @@ def _plot(table: Table, group: _Group, curves: list[Curve], over_steps: bool) ->
         curves=curves,
         secondary=group.place.secondary,
         edges=edges,
-        log_x=edges and scale is not None and scale.value == "log",
+        log_x=logarithmic and (edges or positive),
+        log_y=logarithmic and positive and not edges,
         over_steps=over_steps,
         level=None if group.place.secondary else LEVELS.get(group.place.name),
     )

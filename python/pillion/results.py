@@ -9,8 +9,9 @@ from html import escape
 from itertools import count
 
 from pillion import units
-from pillion.draw import draw_plot
+from pillion.draw import draw_heat_map, draw_plot
 from pillion.page import exact, section, table
+from pillion.planes import HeatMap
 from pillion.plots import Plot, constants_of, plots_of
 from pillion.tables import Attribute, Table
 
@@ -86,12 +87,14 @@ def _product(series: Series, numbers: Iterable[int]) -> str:
     return f"<article>\n{''.join(parts)}\n</article>"
 
 
-def _of(plots: Iterable[Plot], secondary: bool) -> list[Plot]:
+def _of(plots: Iterable[Plot | HeatMap], secondary: bool) -> list[Plot | HeatMap]:
     return [plot for plot in plots if plot.secondary is secondary]
 
 
-def _figure(plot: Plot, number: int) -> str:
-    return f"<figure>{draw_plot(plot, f'plot{number}')}</figure>\n"
+def _figure(plot: Plot | HeatMap, number: int) -> str:
+    prefix = f"plot{number}"
+    svg = draw_plot(plot, prefix) if isinstance(plot, Plot) else draw_heat_map(plot, prefix)
+    return f"<figure>{svg}</figure>\n"
 
 
 def _origin(series: Series) -> str:

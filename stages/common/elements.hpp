@@ -6,11 +6,13 @@
 
 #include <pillion/stage.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace pillion::stages {
 
@@ -82,6 +84,56 @@ void for_each_stretch(const pillion_array& array, const Extent& n, int32_t compo
     case PILLION_INT64: return as(static_cast<const int64_t*>(array.data));
     case PILLION_FLOAT32: return as(static_cast<const float*>(array.data));
     default: return as(static_cast<const double*>(array.data));
+  }
+}
+
+/// One component of an array, or the magnitude.
+struct Selected {
+  const pillion_array* array;
+  int32_t component;
+};
+
+namespace detail {
+
+/// Values number `from` to `from + out.size()`, counted with the first axis fastest.
+template <class T>
+void read_from(const T* data, const Selected& what, const Extent& n, int64_t from,
+               std::span<double> out) {
+  const auto& strides = what.array->strides;
+  int64_t i = from % n[0], j = from / n[0] % n[1], k = from / (n[0] * n[1]);
+  for (size_t at = 0; at < out.size(); i = 0, k += ++j == n[1], j %= n[1]) {
+    const T* row = data + j * strides[1] + k * strides[2];
+    for (; i < n[0] && at < out.size(); ++i)
+      out[at++] = pick(row + i * strides[0], *what.array, what.component);
+  }
+}
+
+inline void read_from(const Selected& what, const Extent& n, int64_t from, std::span<double> out) {
+  const void* data = what.array->data;
+  switch (what.array->type) {
+    case PILLION_INT32: return read_from(static_cast<const int32_t*>(data), what, n, from, out);
+    case PILLION_INT64: return read_from(static_cast<const int64_t*>(data), what, n, from, out);
+    case PILLION_FLOAT32: return read_from(static_cast<const float*>(data), what, n, from, out);
+    default: return read_from(static_cast<const double*>(data), what, n, from, out);
+  }
+}
+
+}  // namespace detail
+
+/// Calls use(std::vector<std::span<double>>) with all values of several arrays, of the same
+/// elements each time, in stretches that may be written to.
+template <class F>
+void for_each_stretch_of(const std::vector<Selected>& all, const Extent& n, F&& use) {
+  constexpr int64_t longest = 1024;
+  std::vector<double> memory(all.size() * longest);
+  std::vector<std::span<double>> values(all.size());
+  for (int64_t from = 0; from < size_of(n); from += longest) {
+    const auto count = static_cast<size_t>(std::min(longest, size_of(n) - from));
+    for (size_t a = 0; a < all.size(); ++a) {
+      values[a] = std::span(memory).subspan(a * longest, count);
+      detail::read_from(all[a], n, from, values[a]);
+    }
+    use(values);
   }
 }
 

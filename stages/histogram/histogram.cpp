@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The stage `histogram`: how the values of a field are distributed, one table per publication.
-// Counts are integers over all ranks, so they do not depend on how many there are.
+// The stage `histogram`: how the values of a field are distributed, by themselves or against those
+// of another, one table per publication. Counts are integers over all ranks, so they do not depend
+// on how many there are.
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <optional>
 #include <pillion/stage.hpp>
 #include <span>
 #include <string>
@@ -14,119 +15,152 @@
 #include "../common/coarse.hpp"
 #include "../common/elements.hpp"
 #include "../common/options.hpp"
-#include "../common/units.hpp"
-#include "bins.hpp"
+#include "../common/tally.hpp"
+#include "exact_mean.hpp"
+#include "histogram_table.hpp"
+#include "quantity.hpp"
 
 namespace {
 
 using namespace pillion;
 using namespace pillion::stages;
 
-using Range = std::pair<double, double>;
-
-/// Which component of a field; a field that has but one needs no word.
-int32_t component_of(const stage::Value& value, const pillion_field_description& field) {
-  if (!value) {
-    if (field.components == 1) return 0;
-    value.fail("field '" + std::string(field.name) + "' has " + std::to_string(field.components) +
-               " components; say which: `component: 0` or `component: magnitude`");
-  }
-  if (value.text() == "magnitude") return magnitude_of_all;
-  const int64_t component = integer_from(value, 0);
-  if (component >= field.components)
-    value.fail("component " + std::to_string(component) + " is none of the " +
-               std::to_string(field.components) + " of field '" + field.name + "'");
-  return static_cast<int32_t>(component);
-}
-
-/// [lo, hi], or nothing for `auto`.
-std::optional<Range> range_of(const stage::Value& value, Scale scale) {
-  if (value.is_scalar()) {
-    choice(value, {"auto"});
-    return {};
-  }
-  if (!value.is_list() || value.size() != 2) value.fail("expected `auto` or [LOWEST, HIGHEST]");
-  const Range range = {value[0].real(), value[1].real()};
-  if (!(std::isfinite(range.second - range.first) && range.first < range.second))
-    value.fail("the range must be finite, its lower end first");
-  if (scale == Scale::log && range.first <= 0) value.fail("a logarithmic range must begin above 0");
-  return range;
-}
-
 class Histogram final : public stage::Stage {
  public:
-  explicit Histogram(stage::Setup& setup)
-      : name_(setup["field"].text()),
-        field_(field_of(setup, "field", 0, Numbers::any)),
-        mesh_(field_.mesh),
-        component_(component_of(setup["component"], field_)),
-        bins_(integer_from(setup["bins"], 1)),
-        scale_(static_cast<Scale>(choice(setup["scale"], {"linear", "log"}))),
-        range_(range_of(setup["range"], scale_)),
-        input_(setup.input(stage::Input::as_shared({name_}))) {
-    if (range_ && !Bins(range_->first, range_->second, bins_, scale_).distinct())
-      setup["bins"].fail("so many bins in this range have edges that coincide");
+  explicit Histogram(stage::Setup& setup) {
+    quantities_.emplace_back(setup, setup.parameters());
+    if (const auto against = setup["against"]) add_second(setup, against);
+    show_.per_dex = setup["per_dex"].boolean();
+    show_.means = setup["means"].boolean();
+    if (show_.per_dex)
+      for (const auto& quantity : quantities_)
+        if (quantity.scale() != Scale::log)
+          setup["per_dex"].fail("a density per decade needs `scale: log`, and bins of '" +
+                                quantity.called() + "' are linear");
+    std::vector<std::string> fields;
+    for (const auto& quantity : quantities_) fields.push_back(quantity.field_name());
+    if (const auto weight = setup["weight"]) {
+      show_.weight = weight.text();
+      const auto field = field_of(setup, "weight", 1, Numbers::any);
+      same_mesh(weight, show_.weight, field.mesh);
+      fields.push_back(show_.weight);
+    }
+    input_ = setup.input(stage::Input::as_shared(fields));
   }
 
   void run(stage::Step& step) override {
-    const auto [lo, hi] = range_ ? *range_ : seen(step);
-    const Bins bins(lo, hi, bins_, scale_);
-    Tally tally(bins);
-    for_each_value(step, [&](std::span<const double> values) { tally.add(values); });
-    step.sum(tally.all());
-    step.write(table(step, bins, tally));
+    const auto means = means_of(step);
+    std::vector<Bins> bins;
+    const auto [least, greatest] = extremes(step, means);
+    for (size_t q = 0; q < quantities_.size(); ++q)
+      bins.push_back(quantities_[q].bins(least[q], greatest[q]));
+    Tally tally(std::move(bins), !show_.weight.empty(), show_.means);
+    for_each(step, means, [&](std::span<const std::span<double>> all) {
+      const auto values = all.first(quantities_.size());
+      tally.add(values, show_.weight.empty() ? std::span<double>() : all.back());
+    });
+    tally.combine(step);
+    auto out = table_of(step, quantities_, tally, show_);
+    for (size_t q = 0; q < quantities_.size(); ++q)
+      if (quantities_[q].relative())
+        out.attribute(q == 0 ? "mean_of_field" : "mean_of_against", means[q],
+                      step.units(quantities_[q].field_name()));
+    const int64_t coarsening = one_of(step, quantities_[0].mesh(), quantities_[0].field());
+    if (coarsening > 1) out.attribute("coarsening", static_cast<double>(coarsening));
+    step.write(out.per_step());
   }
 
  private:
+  void add_second(const stage::Setup& setup, const stage::Value& against) {
+    if (!against.is_map())
+      against.fail("expected a map, such as {field: density, range: [0.01, 100], scale: log}");
+    only_keys(against, {"field", "bins", "range", "scale", "component", "relative_to_mean"});
+    quantities_.emplace_back(setup, against);
+    const auto& [first, second] = std::pair(quantities_[0], quantities_[1]);
+    same_mesh(against.find("field"), second.field_name(), second.mesh());
+    if (first.called() == second.called())
+      against.fail("'" + first.called() + "' cannot be counted against itself");
+    if (first.bin_count() * second.bin_count() > 10'000'000)
+      against.fail("more than ten million bins");
+  }
+  void same_mesh(const stage::Value& place, const std::string& name,
+                 const std::string& mesh) const {
+    if (mesh != quantities_[0].mesh())
+      place.fail("field '" + name + "' is on mesh '" + mesh + "', and '" +
+                 quantities_[0].field_name() + "' on '" + quantities_[0].mesh() +
+                 "'; they must be on one");
+  }
+
+  /// Calls use(spans) with values of all quantities, over their means if these are wanted, and
+  /// weights, of some cells or particles at a time.
   template <class F>
-  void for_each_value(const stage::Step& step, F&& use) const {
+  void for_each(const stage::Step& step, const std::vector<double>& means, F&& use) const {
     for (int32_t b = 0; b < step.block_count(input_); ++b) {
       const auto block = step.block(input_, b);
-      for_each_stretch(block[0].raw(), extent_of(block.raw(), field_), component_, use);
+      std::vector<Selected> selected;
+      for (int32_t f = 0; f < block.raw().array_count; ++f) {
+        const bool weight = static_cast<size_t>(f) == quantities_.size();
+        selected.push_back({&block.raw().arrays[f], weight ? 0 : quantities_[f].component()});
+      }
+      for_each_stretch_of(selected, extent_of(block.raw(), quantities_[0].field()),
+                          [&](std::vector<std::span<double>>& values) {
+                            for (size_t q = 0; q < means.size(); ++q)
+                              if (quantities_[q].relative())
+                                for (double& v : values[q]) v /= means[q];
+                            use(values);
+                          });
     }
   }
 
-  /// The range of this step's finite values; with a logarithmic scale, of the positive ones.
-  [[nodiscard]] Range seen(const stage::Step& step) const {
-    double least = std::numeric_limits<double>::infinity(), greatest = -least;
-    for_each_value(step, [&](std::span<const double> values) {
-      for (const double v : values)
-        if (std::isfinite(v) && (v > 0 || scale_ == Scale::linear)) {
-          least = std::min(least, v);
-          greatest = std::max(greatest, v);
-        }
+  /// Of the quantities that are wanted relative to it; the same bits on any number of ranks.
+  [[nodiscard]] std::vector<double> means_of(const stage::Step& step) const {
+    const auto relative = [](const Quantity& q) { return q.relative(); };
+    if (std::none_of(quantities_.begin(), quantities_.end(), relative)) return {};
+    std::vector<double> size(quantities_.size());
+    for_each(step, {}, [&](std::span<const std::span<double>> values) {
+      for (size_t q = 0; q < size.size(); ++q)
+        for (const double v : values[q])
+          if (std::isfinite(v)) size[q] = std::max(size[q], std::abs(v));
     });
-    step.min(std::span(&least, 1));
-    step.max(std::span(&greatest, 1));
-    return automatic_range(least, greatest, scale_);
+    step.max(std::span(size));
+    std::vector<ExactSum> sums(size.begin(), size.end());
+    for_each(step, {}, [&](std::span<const std::span<double>> values) {
+      for (size_t q = 0; q < sums.size(); ++q)
+        for (const double v : values[q]) sums[q].add(v);
+    });
+    std::vector<double> means;
+    for (auto& sum : sums) {
+      step.sum(sum.integers());
+      means.push_back(sum.mean());
+    }
+    return means;
   }
 
-  [[nodiscard]] stage::Table table(const stage::Step& step, const Bins& bins,
-                                   const Tally& tally) const {
-    const Units units(step.units(name_));
-    const auto& edges = bins.edges();
-    const auto what = name_ + ending_of(component_, field_.components);
-    stage::Table out("histogram_" + what, "Distribution of " + what);
-    out.column("lower", units.text(), std::vector<double>(edges.begin(), edges.end() - 1));
-    out.column("upper", units.text(), std::vector<double>(edges.begin() + 1, edges.end()));
-    out.column("count", "", tally.in_bins());
-    out.column("density", units.power(-1).text(), density_of(tally.in_bins(), edges));
-    out.attribute("below", static_cast<double>(tally.below()));
-    out.attribute("above", static_cast<double>(tally.above()));
-    out.attribute("not_finite", static_cast<double>(tally.not_finite()));
-    out.attribute("scale", scale_ == Scale::log ? "log" : "linear");
-    const int64_t coarsening = one_of(step, mesh_, field_);
-    if (coarsening > 1) out.attribute("coarsening", static_cast<double>(coarsening));
-    return out.per_step();
+  using Extremes = std::pair<std::vector<double>, std::vector<double>>;
+
+  /// Of the values that count for automatic ranges, if there are any.
+  [[nodiscard]] Extremes extremes(const stage::Step& step, const std::vector<double>& means) const {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    Extremes out{std::vector<double>(quantities_.size(), infinity),
+                 std::vector<double>(quantities_.size(), -infinity)};
+    const auto automatic = [](const Quantity& q) { return q.automatic(); };
+    if (std::none_of(quantities_.begin(), quantities_.end(), automatic)) return out;
+    auto& [least, greatest] = out;
+    for_each(step, means, [&](std::span<const std::span<double>> values) {
+      for (size_t q = 0; q < least.size(); ++q)
+        for (const double v : values[q])
+          if (quantities_[q].counts_for_range(v)) {
+            least[q] = std::min(least[q], v);
+            greatest[q] = std::max(greatest[q], v);
+          }
+    });
+    step.min(std::span(least));
+    step.max(std::span(greatest));
+    return out;
   }
 
-  std::string name_;
-  pillion_field_description field_;
-  std::string mesh_;
-  int32_t component_;
-  int64_t bins_;
-  Scale scale_;
-  std::optional<Range> range_;
+  std::vector<Quantity> quantities_;  ///< the field, and what it is counted against
+  Shown show_;
   int32_t input_;
 };
 
@@ -137,6 +171,13 @@ const pillion_parameter parameters[] = {
      "Ends of the first and last bin; auto: of the values of each step"},
     {"scale", "linear | log", "linear", "Bins of equal width or of equal ratio"},
     {"component", "integer | magnitude", "null", "Component of a vector field, or its magnitude"},
+    {"relative_to_mean", "true | false", "false", "Divide the values by their mean first"},
+    {"against", "map", "null",
+     "Count in two dimensions, against another field of the mesh: its `field`, `bins`, `range`, "
+     "`scale`, `component` and `relative_to_mean`"},
+    {"weight", "field", "null", "Field that is added up in each bin, beside the counts"},
+    {"per_dex", "true | false", "false", "Also a density per decade; for logarithmic bins"},
+    {"means", "true | false", "false", "Also the mean of the values in each bin"},
 };
 
 }  // namespace

@@ -185,6 +185,7 @@ class PowerSpectrum final : public stage::Stage {
     out.attribute("mean", sums.mean_a / volume.count(), step.units(name_));
     out.attribute("variance", sums.all * scale / volume.size(), power_units(step, 0).text());
     out.attribute("k_nyquist", nyquist(volume), inverse);
+    out.attribute("scale", "log");  // how it is looked at
     if (particles_ > 0) out.attribute("shot_noise", noise, units);
     if (factor > 1) out.attribute("coarsening", factor);
     return out.per_step();

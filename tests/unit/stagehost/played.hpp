@@ -15,6 +15,7 @@
 
 #include "model/coarsen.hpp"
 #include "stagehost/chain.hpp"
+#include "stagehost/plans.hpp"
 
 namespace pillion::test {
 
@@ -123,6 +124,7 @@ class Play {
   stagehost::Circumstances circumstances(int64_t step) {
     stagehost::Circumstances out;
     out.peers = &world_;
+    out.plans = &plans_;
     out.sink = &sink_;
     out.origin.analysis = "a";
     out.origin.step = step;
@@ -131,6 +133,7 @@ class Play {
   }
 
   const comm::Communicator& world_;
+  stagehost::Plans plans_;
   stagehost::Sink sink_;
   std::unique_ptr<stagehost::Chain> chain_;
 };

@@ -8,7 +8,9 @@
 #include <random>
 #include <vector>
 
-#include "histogram/bins.hpp"
+#include "common/bins.hpp"
+#include "common/tally.hpp"
+#include "histogram/exact_mean.hpp"
 
 using namespace pillion::stages;
 
@@ -60,7 +62,7 @@ TEST_CASE("edges are equally spaced, in ratio if logarithmic, and end where they
 
 TEST_CASE("tails and values that are not finite are counted apart") {
   const Bins bins(0, 1, 2, Scale::linear);
-  Tally tally(bins);
+  Tally tally({bins});
   constexpr double inf = std::numeric_limits<double>::infinity();
   tally.add(std::vector<double>{0, 0.25, 0.5, 1, -1, 1.5, 2, std::nan(""), inf, -inf});
   CHECK(tally.in_bins() == std::vector<int64_t>{2, 2});
@@ -69,16 +71,73 @@ TEST_CASE("tails and values that are not finite are counted apart") {
   CHECK(tally.not_finite() == 3);
 }
 
-TEST_CASE("the density integrates to one over the bins") {
-  const Bins bins(1e-2, 10, 9, Scale::log);
-  const std::vector<int64_t> counts = {1, 0, 5, 7, 11, 2, 0, 0, 3};
-  const auto density = density_of(counts, bins.edges());
-  double integral = 0;
-  for (size_t i = 0; i < counts.size(); ++i)
-    integral += density[i] * (bins.edges()[i + 1] - bins.edges()[i]);
+TEST_CASE("the density integrates to one over the bins, per unit and per decade") {
+  Tally tally({Bins(1e-2, 10, 9, Scale::log)});
+  tally.add(std::vector<double>{0.02, 0.5, 0.5, 0.5, 7, 10, 1e-3, 11, 12});
+  const auto& edges = tally.axes()[0].edges();
+  const auto density = of_bins(tally, density_of(tally, tally.counts(), units_of));
+  const auto per_dex = of_bins(tally, density_of(tally, tally.counts(), decades_of));
+  double integral = 0, in_decades = 0;
+  for (size_t i = 0; i < density.size(); ++i) {
+    integral += density[i] * (edges[i + 1] - edges[i]);
+    in_decades += per_dex[i] * std::log10(edges[i + 1] / edges[i]);
+  }
   CHECK(integral == doctest::Approx(1));
-  const auto empty = density_of({0, 0}, {0, 1, 2});
-  CHECK(empty == std::vector<double>{0, 0});
+  CHECK(in_decades == doctest::Approx(1));
+  const Tally empty({Bins(0, 2, 2, Scale::linear)});
+  CHECK(of_bins(empty, density_of(empty, empty.counts(), units_of)) == std::vector<double>{0, 0});
+}
+
+TEST_CASE("in two dimensions every finite pair is in one slot, and rows add up to one axis") {
+  const Bins across(-1, 1, 7, Scale::linear), along(0.1, 10, 5, Scale::log);
+  std::mt19937_64 random(8);
+  std::normal_distribution<double> normal;
+  std::vector<double> a(5000), b(5000), weight(5000);
+  for (size_t i = 0; i < a.size(); ++i) {
+    a[i] = normal(random);
+    b[i] = std::exp(2 * normal(random));
+    weight[i] = static_cast<double>(random() % 100);
+  }
+  a[3] = std::nan("");
+  b[4] = std::numeric_limits<double>::infinity();
+  weight[5] = std::nan("");
+  Tally both({across, along}, true, true), one({across});
+  const std::vector<std::span<double>> pairs = {a, b};
+  both.add(pairs, weight);
+  a.erase(a.begin() + 4);
+  one.add(a);
+  CHECK(both.marginal(0) == one.marginal(0));
+  CHECK(both.not_finite() == 2);
+  CHECK(both.weights_not_finite() == 1);
+  int64_t inside = 0, all = 0;
+  for (size_t s = 0; s < both.slots(); ++s) all += both.counts()[s];
+  for (const auto count : both.in_bins()) inside += count;
+  CHECK(all == 4998);
+  CHECK(both.in_bins().size() == 35);
+  CHECK(inside < all);
+  CHECK(inside > 0);
+}
+
+TEST_CASE("the mean is right, and the same bits however values are divided and ordered") {
+  std::mt19937_64 random(9);
+  std::normal_distribution<double> normal;
+  for (const double size : {1.0, 1e-300, 1e300, 3e7}) {
+    std::vector<double> values(3001);
+    long double exact = 0;
+    for (double& v : values) exact += v = size * (std::exp(6 * normal(random)) * 1e-9);
+    const double greatest = *std::max_element(values.begin(), values.end());
+    ExactSum one(greatest), left(greatest), right(greatest);
+    for (const double v : values) one.add(v);
+    std::shuffle(values.begin(), values.end(), random);
+    for (size_t i = 0; i < values.size(); ++i) (i % 3 == 0 ? left : right).add(values[i]);
+    for (size_t i = 0; i < left.integers().size(); ++i) left.integers()[i] += right.integers()[i];
+    CHECK(left.mean() == one.mean());
+    CHECK(std::abs(one.mean() / static_cast<double>(exact / 3001) - 1) < 5e-16);
+  }
+  ExactSum signs(2);
+  for (const double v : {1.5, -2.0, 0.5, std::nan("")}) signs.add(v);
+  CHECK(signs.mean() == 0);
+  CHECK(ExactSum(0).mean() == 0);
 }
 
 TEST_CASE("an automatic range has a width and holds the values") {

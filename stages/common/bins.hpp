@@ -8,7 +8,6 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -33,6 +32,7 @@ class Bins {
 
   [[nodiscard]] int64_t count() const { return static_cast<int64_t>(edges_.size()) - 1; }
   [[nodiscard]] const std::vector<double>& edges() const { return edges_; }
+  [[nodiscard]] Scale scale() const { return scale_; }
   [[nodiscard]] bool distinct() const {
     return std::adjacent_find(edges_.begin(), edges_.end(), std::greater_equal<>()) == edges_.end();
   }
@@ -48,53 +48,19 @@ class Bins {
     while (bin < count() - 1 && value >= edges_[bin + 1]) ++bin;
     return bin;
   }
+  /// One more than the bin, 0 for a value below all, count() + 1 for one above all, and -1 for one
+  /// that is not finite.
+  [[nodiscard]] int64_t slot(double value) const {
+    if (value >= edges_.front() && value <= edges_.back()) return find(value) + 1;
+    if (!std::isfinite(value)) return -1;
+    return value < edges_.front() ? 0 : count() + 1;
+  }
 
  private:
   Scale scale_;
   std::vector<double> edges_;
   double per_unit_ = 0;
 };
-
-/// Counts of the bins, then of the values below and above them and of those not finite.
-class Tally {
- public:
-  explicit Tally(const Bins& bins) : bins_(&bins), counts_(bins.count() + 3) {}
-
-  void add(std::span<const double> values) {
-    const int64_t n = bins_->count();
-    const double lo = bins_->edges().front(), hi = bins_->edges().back();
-    for (const double v : values) {
-      int64_t at = n + 2;
-      if (v >= lo && v <= hi) at = bins_->find(v);
-      else if (std::isfinite(v)) at = v < lo ? n : n + 1;
-      ++counts_[at];
-    }
-  }
-
-  [[nodiscard]] std::span<int64_t> all() { return counts_; }
-  [[nodiscard]] std::vector<int64_t> in_bins() const {
-    return {counts_.begin(), counts_.end() - 3};
-  }
-  [[nodiscard]] int64_t below() const { return counts_[bins_->count()]; }
-  [[nodiscard]] int64_t above() const { return counts_[bins_->count() + 1]; }
-  [[nodiscard]] int64_t not_finite() const { return counts_[bins_->count() + 2]; }
-
- private:
-  const Bins* bins_;
-  std::vector<int64_t> counts_;
-};
-
-/// N_i / (N_in_range · width_i), which integrates to 1 over the bins; zeros if they are empty.
-inline std::vector<double> density_of(const std::vector<int64_t>& counts,
-                                      const std::vector<double>& edges) {
-  int64_t total = 0;
-  for (const auto c : counts) total += c;
-  std::vector<double> out(counts.size());
-  for (size_t i = 0; i < counts.size() && total > 0; ++i)
-    out[i] =
-        static_cast<double>(counts[i]) / (static_cast<double>(total) * (edges[i + 1] - edges[i]));
-  return out;
-}
 
 /// The range that suits values between least and greatest. One of next to no width is widened, to
 /// what numpy.histogram takes if the values are not large; without values (least > greatest) any

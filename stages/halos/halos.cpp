@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The stage `halos`: connected regions above a threshold, from the merge tree of the field, which
+// is built once for each publication and then asked about any number of thresholds. Every peer has
+// a block with one layer of its neighbours' cells. See README.md here for definitions.
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <optional>
+#include <pillion/stage.hpp>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "../common/units.hpp"
+#include "build.hpp"
+#include "catalogue.hpp"
+#include "field_values.hpp"
+#include "product.hpp"
+#include "query.hpp"
+#include "thresholds.hpp"
+
+namespace {
+
+using namespace pillion;
+using namespace pillion::stages;
+
+pillion_field_description scalar_on_uniform_mesh(const stage::Setup& setup) {
+  const auto field = field_of(setup, "field", 1, Numbers::any);
+  if (field.mesh_kind != PILLION_UNIFORM)
+    setup["field"].fail("field '" + std::string(field.name) + "' is not on a uniform mesh");
+  return field;
+}
+
+class Halos final : public stage::Stage {
+ public:
+  explicit Halos(stage::Setup& setup)
+      : name_(setup["field"].text()),
+        field_(scalar_on_uniform_mesh(setup)),
+        mesh_(field_.mesh),
+        thresholds_(all_thresholds(setup["thresholds"])),
+        least_(integer_from(setup["minimum_cells"], 1)),
+        bins_(integer_from(setup["bins"], 1)),
+        masses_(masses_from(setup["masses"])),
+        keeps_tree_(setup["keep_tree"].boolean()),
+        input_(setup.input(stage::Input::blocks({name_}).with_ghosts({1, 1, 1}))) {
+    if (bins_ > 100'000) setup["bins"].fail("more than 100000 bins");
+    add_averages(setup, "averages", mesh_, false, averages_);
+    add_averages(setup, "mass_averages", mesh_, true, averages_);
+    std::vector<std::string> names;
+    for (const auto& average : averages_) {
+      const auto found = std::find(names.begin(), names.end(), average.field);
+      places_.push_back(static_cast<int32_t>(found - names.begin()));
+      if (found == names.end()) names.push_back(average.field);
+    }
+    if (!names.empty()) other_input_ = setup.input(stage::Input::blocks(names));
+  }
+
+  void run(stage::Step& step) override {
+    const auto search = [&](auto type) { this->search<decltype(type)>(step); };
+    switch (field_.type) {
+      case PILLION_INT32: return search(int32_t{});
+      case PILLION_INT64: return search(int64_t{});
+      case PILLION_FLOAT32: return search(float{});
+      default: return search(double{});
+    }
+  }
+
+ private:
+  template <class T>
+  void search(stage::Step& step) {
+    const Scale scale(field_, step.coarsening(mesh_));
+    const Piece piece = piece_of(step);
+    const bool is_empty = step.block_count(input_) == 0;
+    const FieldValues<T> values(piece, is_empty ? nullptr : step.block(input_).values<T>(0).data());
+    const Peers peers(step.communicator(), [&] {
+      int64_t nothing = 0;
+      step.max(std::span(&nothing, 1));
+    });
+    const auto total = total_of(peers, values.sum(), values.finite());
+    const Tree tree = build_tree(peers, scale.grid(), piece, values.data());
+    Query query(scale.grid(), piece, values.data(), tree, summands(step));
+    query.prepare(lowest_boundary(total));
+    for (size_t i = 0; i < thresholds_.size(); ++i) {
+      const auto [boundary, peak] = thresholds_[i].of(total.mean);
+      const auto halos = gather(peers, query.halos(boundary, peak));
+      write(step, scale, total, i, halos);
+    }
+    if (keeps_tree_) step.write(tree_table(step, scale, gather_pairs(peers, tree)));
+  }
+
+  [[nodiscard]] Piece piece_of(const stage::Step& step) const {
+    Piece piece;
+    if (step.block_count(input_) == 0) return piece;
+    const auto block = step.block(input_);
+    for (size_t d = 0; d < 3; ++d) {
+      piece.lo[d] = block.lo()[d];
+      piece.hi[d] = block.hi()[d];
+      piece.inner_lo[d] = block.inner_lo()[d];
+      piece.inner_hi[d] = block.inner_hi()[d];
+    }
+    if (piece.size() >= most_cells)
+      throw Error(ErrorCode::Stage, "a rank has " + std::to_string(piece.size()) +
+                                        " cells, of which `halos` can count 2147483647; "
+                                        "use more ranks");
+    return piece;
+  }
+
+  [[nodiscard]] static Total total_of(const Peers& peers, const ExactSum& sum, int64_t finite) {
+    const Words all =
+        peers.all({std::bit_cast<int64_t>(sum.high()), std::bit_cast<int64_t>(sum.low()), finite});
+    Total out;
+    ExactSum whole;
+    for (size_t r = 0; r < all.size(); r += 3) {
+      whole.add(ExactSum(std::bit_cast<double>(all[r]), std::bit_cast<double>(all[r + 1])));
+      out.finite += all[r + 2];
+    }
+    out.mean = out.finite == 0 ? 0 : whole.value() / static_cast<double>(out.finite);
+    return out;
+  }
+
+  [[nodiscard]] double lowest_boundary(const Total& total) const {
+    double lowest = thresholds_.front().of(total.mean).first;
+    for (const auto& thresholds : thresholds_)
+      lowest = std::min(lowest, thresholds.of(total.mean).first);
+    return lowest;
+  }
+
+  [[nodiscard]] std::vector<Summand> summands(const stage::Step& step) const {
+    std::vector<Summand> out;
+    for (size_t i = 0; i < averages_.size(); ++i) {
+      Summand summand;
+      summand.component = averages_[i].component;
+      summand.is_weighted = averages_[i].is_weighted;
+      if (step.block_count(*other_input_) > 0) {
+        const auto block = step.block(*other_input_);
+        summand.array = block[places_[i]].raw();
+        summand.lo = {block.lo()[0], block.lo()[1], block.lo()[2]};
+      }
+      out.push_back(summand);
+    }
+    return out;
+  }
+
+  /// Whole halos at the first peer, nothing elsewhere.
+  [[nodiscard]] Shares gather(const Peers& peers, const Shares& mine) const {
+    Words words;
+    pack(words, mine.halos);
+    pack(words, mine.sums);
+    std::vector<Shares> all;
+    for (const auto& from : peers.gather(words)) {
+      size_t at = 0;
+      auto& shares = all.emplace_back();
+      shares.halos = unpack<Share>(from, at);
+      shares.sums = unpack<double>(from, at);
+    }
+    return combined(all, averages_.size(), least_);
+  }
+  [[nodiscard]] static std::vector<Pair> gather_pairs(const Peers& peers, const Tree& tree) {
+    Words words;
+    pack(words, pairs_of(tree));
+    std::vector<Pair> out;
+    for (const auto& from : peers.gather(words)) {
+      size_t at = 0;
+      const auto pairs = unpack<Pair>(from, at);
+      out.insert(out.end(), pairs.begin(), pairs.end());
+    }
+    std::sort(out.begin(), out.end(), [](const Pair& a, const Pair& b) { return b.top < a.top; });
+    return out;
+  }
+
+  void write(const stage::Step& step, const Scale& scale, const Total& total, size_t number,
+             const Shares& halos) const {
+    const Units length(step.units(mesh_)), units(step.units(name_));
+    const std::string ending =
+        thresholds_.size() == 1 ? name_ : name_ + "_" + std::to_string(number);
+    const auto columns = Columns(scale, halos, averages_.size());
+    stage::Table table("halos_" + ending, "Halos of " + name_);
+    const auto mass_units = (units * length.power(field_.axes)).text();
+    columns.add_to(table, units.text(), length.text(), mass_units);
+    for (size_t a = 0; a < averages_.size(); ++a)
+      table.column(averages_[a].column, step.units(averages_[a].field),
+                   columns.average(a, averages_[a].is_weighted));
+    describe(table, step, scale, total, thresholds_[number]);
+    step.write(table.per_step());
+
+    const auto [lowest, highest] = masses_ ? *masses_ : range_of(columns.mass);
+    MassFunction function(lowest, highest, bins_);
+    for (const double mass : columns.mass) function.add(mass);
+    auto masses =
+        mass_table("halo_mass_function_" + ending, "Halo mass function of " + name_, function,
+                   scale.volume(), mass_units, length.power(-field_.axes).text());
+    describe(masses, step, scale, total, thresholds_[number]);
+    step.write(masses.per_step());
+  }
+
+  void describe(stage::Table& table, const stage::Step& step, const Scale& scale,
+                const Total& total, const Thresholds& thresholds) const {
+    const auto units = step.units(name_);
+    const auto [boundary, peak] = thresholds.of(total.mean);
+    table.attribute("boundary", boundary, units).attribute("peak_threshold", peak, units);
+    table.attribute("mean", total.mean, units);
+    table.attribute("minimum_cells", static_cast<double>(least_));
+    table.attribute("not_finite", static_cast<double>(scale.grid().count() - total.finite));
+    if (scale.factor() > 1) table.attribute("coarsening", static_cast<double>(scale.all_axes()));
+  }
+
+  [[nodiscard]] stage::Table tree_table(const stage::Step& step, const Scale& scale,
+                                        const std::vector<Pair>& pairs) const {
+    auto table = table_of_pairs("halo_tree_" + name_, "Merge tree of " + name_, scale, pairs,
+                                step.units(name_));
+    if (scale.factor() > 1) table.attribute("coarsening", static_cast<double>(scale.all_axes()));
+    return table.per_step();
+  }
+
+  std::string name_;
+  pillion_field_description field_;
+  std::string mesh_;
+  std::vector<Thresholds> thresholds_;
+  int64_t least_, bins_;
+  std::optional<std::pair<double, double>> masses_;
+  bool keeps_tree_;
+  int32_t input_;
+  std::vector<Average> averages_;
+  std::vector<int32_t> places_;  ///< of their fields in the other input
+  std::optional<int32_t> other_input_;
+};
+
+const pillion_parameter parameters[] = {
+    {"field", "field", nullptr, "Scalar field on a uniform mesh, a density as a rule"},
+    {"thresholds", "list of pairs", nullptr,
+     "[BOUNDARY, PEAK] in multiples of the mean, or {boundary: …, peak: …, absolute: true}"},
+    {"averages", "list of fields", "[]", "Fields to average over the cells of each halo"},
+    {"mass_averages", "list of fields", "[]", "The same, weighted with the field"},
+    {"minimum_cells", "integer", "1", "Halos of fewer cells are left out"},
+    {"bins", "integer", "20", "Number of bins of the mass function, of equal ratio"},
+    {"masses", "[lowest, highest] | auto", "auto",
+     "Ends of the first and last bin; auto: of the masses of each step"},
+    {"keep_tree", "true | false", "false",
+     "Also write the merge tree, to be asked for other thresholds later"},
+};
+
+}  // namespace
+
+PILLION_STAGE(Halos, "halos", "Halos and their mass function from a merge tree", parameters)

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Halos of one rank's cells, from the tree, for any two thresholds. Cells at or above the lower one
+// are added up by basin, by looking at them or, if they are few, once for all in a census that
+// later queries only look up; then every basin's sums go to the halo that the tree says it is part
+// of. Stretches of cells that are all lower are passed over by their greatest value.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "census.hpp"
+#include "summand.hpp"
+#include "tree.hpp"
+
+namespace pillion::stages {
+
+/// What one rank has of a halo, or all of it. Places are those of the image of the halo whose
+/// maximum is in the mesh itself.
+struct Share {
+  Vertex top;
+  int64_t wraps = 0;  ///< bits: axes along which the halo wraps round the mesh
+  Sums sums;
+};
+
+struct Shares {
+  std::vector<Share> halos;
+  std::vector<double> sums;  ///< of the summands, halo after halo
+};
+
+template <class T>
+class Query {
+ public:
+  /// All that is given must outlive the query.
+  Query(const Grid& grid, const Piece& piece, const T* values, const Tree& tree,
+        std::vector<Summand> summands = {})
+      : grid_(grid),
+        piece_(piece),
+        values_(values),
+        tree_(tree),
+        summands_(std::move(summands)),
+        of_node_(tree.nodes.size(), -1),
+        roots_(tree.nodes.size()) {
+    for_each_stretch([&](const Cell&, int64_t begin, int64_t count) {
+      greatest_.push_back(*std::max_element(values + begin, values + begin + count));
+    });
+  }
+
+  /// Components of the cells at or above `boundary` whose maximum is at or above `peak`.
+  Shares halos(double boundary, double peak) {
+    boundary_ = boundary;
+    peak_ = peak;
+    ++number_;
+    shares_ = {};
+    prepare(boundary);
+    if (census_)
+      census_->for_each_basin(boundary, [&](const Place& place, const Sums& sums,
+                                            const double* others) { put(place, sums, others); });
+    else look_at_cells();
+    for (const auto& wrap : tree_.wraps) put(wrap);
+    for (const auto node : halo_nodes_) of_node_[node] = -1;
+    halo_nodes_.clear();
+    return std::move(shares_);
+  }
+
+  /// Makes queries with boundaries from here upwards fast, if cells above are few enough to list.
+  void prepare(double boundary) {
+    if (census_ && census_->level() <= boundary) return;
+    census_.reset();
+    std::vector<uint32_t> cells;
+    const auto most = static_cast<size_t>(piece_.size() / few);
+    for_each_high(
+        [&](const Cell&, int64_t begin, int64_t count) {
+          for (int64_t c = begin; c < begin + count && cells.size() <= most; ++c)
+            if (static_cast<double>(values_[c]) >= boundary)
+              cells.push_back(static_cast<uint32_t>(c));
+        },
+        boundary);
+    if (cells.size() <= most) census_.emplace(piece_, values_, tree_, boundary, cells, summands_);
+  }
+
+ private:
+  static constexpr int64_t longest = 64, few = 6;
+  struct Root {
+    int64_t number = -1;  ///< of the query it was found for
+    int32_t node = -1;
+    Image image = 0;
+  };
+
+  /// Own cells in stretches along the first axis.
+  template <class F>
+  void for_each_stretch(F&& use) const {
+    const Cell &lo = piece_.inner_lo, &hi = piece_.inner_hi;
+    for (int64_t z = lo[2]; z < hi[2]; ++z)
+      for (int64_t y = lo[1]; y < hi[1]; ++y) {
+        const int64_t row = piece_.offset({lo[0], y, z});
+        for (int64_t x = lo[0]; x < hi[0]; x += longest)
+          use(Cell{x, y, z}, row + x - lo[0], std::min(longest, hi[0] - x));
+      }
+  }
+  /// Those with cells at or above a level.
+  template <class F>
+  void for_each_high(F&& use, double level) const {
+    size_t stretch = 0;
+    for_each_stretch([&](const Cell& first, int64_t begin, int64_t count) {
+      if (static_cast<double>(greatest_[stretch++]) >= level) use(first, begin, count);
+    });
+  }
+
+  void look_at_cells() {
+    of_basin_.assign(tree_.places.size(), {});
+    others_.assign(tree_.places.size() * summands_.size(), 0);
+    for_each_high(
+        [&](const Cell& first, int64_t begin, int64_t count) { look_at(first, begin, count); },
+        boundary_);
+    for (uint32_t basin = 0; basin < of_basin_.size(); ++basin)
+      if (of_basin_[basin].cells > 0)
+        put(tree_.places[basin], of_basin_[basin], others_.data() + basin * summands_.size());
+    of_basin_ = {};
+    others_ = {};
+  }
+  /// Runs of cells in one basin are added up by themselves.
+  void look_at(const Cell& first, int64_t begin, int64_t count) {
+    const T* values = values_ + begin;
+    const uint32_t* label = tree_.label.data() + begin;
+    const auto is_in = [&](int64_t i) { return static_cast<double>(values[i]) >= boundary_; };
+    for (int64_t i = 0; i < count;) {
+      if (!is_in(i)) {
+        ++i;
+        continue;
+      }
+      const int64_t start = i;
+      double sum = 0;
+      for (; i < count && label[i] == label[start] && is_in(i); ++i)
+        sum += weights_[i - start] = static_cast<double>(values[i]);
+      add(label[start], {first[0] + start, first[1], first[2]}, i - start, sum);
+    }
+  }
+  void add(uint32_t basin, const Cell& first, int64_t count, double sum) {
+    auto& to = of_basin_[basin];
+    to.cells += count;
+    to.places[0] += first[0] * count + count * (count - 1) / 2;
+    to.places[1] += first[1] * count;
+    to.places[2] += first[2] * count;
+    to.sum += sum;
+    for (size_t s = 0; s < summands_.size(); ++s)
+      others_[basin * summands_.size() + s] += summands_[s].of(first, count, weights_);
+  }
+
+  void put(const Place& place, const Sums& sums, const double* others) {
+    const Root& root = root_of(place.node);
+    if (!(tree_.nodes[root.node].top.value >= peak_)) return;
+    auto& to = share(root.node).sums;
+    to.cells += sums.cells;
+    to.sum += sums.sum;
+    const Cell meshes = meshes_of(root.image - place.image);
+    for (size_t d = 0; d < 3; ++d)
+      to.places[d] += sums.places[d] + sums.cells * meshes[d] * grid_.cells[d];
+    double* all = shares_.sums.data() + static_cast<size_t>(of_node_[root.node]) * summands_.size();
+    for (size_t s = 0; s < summands_.size(); ++s) all[s] += others[s];
+  }
+  void put(const Wrap& wrap) {
+    if (!(wrap.level.value >= boundary_)) return;
+    const Root& root = root_of(static_cast<int32_t>(wrap.node));
+    if (tree_.nodes[root.node].top.value >= peak_) share(root.node).wraps |= wrap.axes;
+  }
+  Share& share(int32_t node) {
+    auto& number = of_node_[node];
+    if (number < 0) {
+      number = static_cast<int32_t>(shares_.halos.size());
+      halo_nodes_.push_back(node);
+      shares_.halos.push_back({tree_.nodes[node].top, 0, {}});
+      shares_.sums.resize(shares_.sums.size() + summands_.size());
+    }
+    return shares_.halos[number];
+  }
+
+  /// The highest node of the component of a node, and the node's image as seen from there.
+  const Root& root_of(int32_t node) {
+    int32_t at = node;
+    for (; roots_[at].number != number_ && is_joined(at); at = tree_.branches[at].parent)
+      way_.push_back(at);
+    if (roots_[at].number != number_) roots_[at] = {number_, at, 0};
+    for (Root root = roots_[at]; !way_.empty(); way_.pop_back()) {
+      root.image += tree_.branches[way_.back()].image;
+      roots_[way_.back()] = root;
+    }
+    return roots_[node];
+  }
+  [[nodiscard]] bool is_joined(int32_t node) const {
+    const auto& branch = tree_.branches[node];
+    return branch.parent >= 0 && branch.saddle.value >= boundary_;
+  }
+
+  const Grid& grid_;
+  const Piece& piece_;
+  const T* values_;
+  const Tree& tree_;
+  std::vector<Summand> summands_;
+  std::vector<T> greatest_;  ///< of stretches
+  std::optional<Census> census_;
+  double boundary_ = 0, peak_ = 0;
+  std::vector<Sums> of_basin_;
+  std::vector<double> others_;  ///< sums of summands, basin after basin
+  double weights_[longest] = {};
+  std::vector<int32_t> of_node_, halo_nodes_, way_;
+  std::vector<Root> roots_;
+  int64_t number_ = 0;
+  Shares shares_;
+};
+
+}  // namespace pillion::stages

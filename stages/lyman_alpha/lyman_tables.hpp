@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The products of `lyman_alpha`: what was measured along one axis, as tables, and the mean flux
+// over time, which is remembered.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <numbers>
+#include <pillion/stage.hpp>
+#include <string>
+#include <vector>
+
+#include "../common/options.hpp"
+#include "../common/tally.hpp"
+#include "cosmology.hpp"
+
+namespace pillion::stages {
+
+/// Along one axis, of all peers.
+struct Measured {
+  char axis;
+  Sight sight;
+  int64_t lines = 0, not_usable = 0, coarsening = 1;
+  double rescaling = 1, mean_flux = 1;
+
+  [[nodiscard]] double effective_depth() const { return -std::log(mean_flux); }
+};
+
+inline Bins tau_bins_of(const stage::Setup& setup) {
+  const auto count = setup["tau_bins"], range = setup["tau_range"];
+  if (!range.is_list() || range.size() != 2) range.fail("expected [LOWEST, HIGHEST]");
+  const double low = range[0].real(), high = range[1].real();
+  if (!(low > 0 && low < high && std::isfinite(high)))
+    range.fail("expected two numbers above 0, the lower one first");
+  const int64_t number = integer_from(count, 1);
+  if (number > 1'000'000) count.fail("more than a million bins");
+  Bins bins(low, high, number, Scale::log);
+  if (!bins.distinct()) count.fail("so many bins in this range have edges that coincide");
+  return bins;
+}
+
+inline void describe(stage::Table& table, const Measured& found) {
+  table.attribute("mean_flux", found.mean_flux);
+  table.attribute("effective_optical_depth", found.effective_depth());
+  table.attribute("rescaling", found.rescaling);
+  table.attribute("lines", static_cast<double>(found.lines));
+  table.attribute("velocity_length", found.sight.velocity, "km/s");
+  table.attribute("comoving_length", found.sight.length, "Mpc");
+  if (found.not_usable > 0) table.attribute("not_usable", static_cast<double>(found.not_usable));
+  if (found.coarsening > 1) table.attribute("coarsening", static_cast<double>(found.coarsening));
+}
+
+/// Distribution of optical depth or flux over all pixels.
+inline stage::Table table_of(const Tally& tally, const std::string& what, const Measured& found) {
+  const auto& edges = tally.axes()[0].edges();
+  const bool log = tally.axes()[0].scale() == Scale::log;
+  stage::Table out("lyman_alpha_" + what + "_" + found.axis,
+                   (log ? "Lyman-alpha optical depth along " : "Lyman-alpha flux along ") +
+                       std::string(1, found.axis));
+  out.column("lower", "", std::vector<double>(edges.begin(), edges.end() - 1));
+  out.column("upper", "", std::vector<double>(edges.begin() + 1, edges.end()));
+  out.column("count", "", tally.in_bins());
+  out.column("density", "", of_bins(tally, density_of(tally, tally.counts(), units_of)));
+  if (log)
+    out.column("density_per_dex", "",
+               of_bins(tally, density_of(tally, tally.counts(), decades_of)));
+  out.attribute("below", static_cast<double>(tally.below()));
+  out.attribute("above", static_cast<double>(tally.above()));
+  out.attribute("scale", log ? "log" : "linear");
+  describe(out, found);
+  return out.per_step();
+}
+
+/// Power spectrum of F / <F> - 1 along lines, from sums of |DFT(F)|^2 for n = 1, 2, ….
+inline stage::Table table_of(const std::vector<double>& sums, const Measured& found) {
+  const auto cells = static_cast<double>(found.sight.cells);
+  const double scale =
+      1 / (cells * cells * static_cast<double>(found.lines) * found.mean_flux * found.mean_flux);
+  std::vector<double> k, power, dimensionless, comoving_k, comoving_power;
+  for (size_t n = 0; n < sums.size(); ++n) {
+    const double turns = 2 * std::numbers::pi * static_cast<double>(n + 1);
+    k.push_back(turns / found.sight.velocity);
+    comoving_k.push_back(turns / found.sight.length);
+    power.push_back(sums[n] * scale * found.sight.velocity);
+    comoving_power.push_back(sums[n] * scale * found.sight.length);
+    dimensionless.push_back(k.back() * power.back() / std::numbers::pi);
+  }
+  stage::Table out("lyman_alpha_power_" + std::string(1, found.axis),
+                   "Lyman-alpha flux power spectrum along " + std::string(1, found.axis));
+  out.column("k", "s/km", k).column("power", "km/s", power);
+  out.column("dimensionless", "", dimensionless);
+  out.column("k_comoving", "1/Mpc", comoving_k).column("power_comoving", "Mpc", comoving_power);
+  out.attribute("scale", "log");
+  describe(out, found);
+  return out.per_step();
+}
+
+/// Mean flux over time: a row per publication, with `axes` values of each kind.
+class History {
+ public:
+  size_t axes = 0;
+
+  void begin(const stage::Step& step, double redshift) {
+    steps_.push_back(step.index());
+    times_.push_back(step.time());
+    redshifts_.push_back(redshift);
+  }
+  void add(const Measured& found) {
+    flux_.push_back(found.mean_flux);
+    rescaling_.push_back(found.rescaling);
+  }
+  [[nodiscard]] bool empty() const { return steps_.empty(); }
+
+  [[nodiscard]] stage::Table table(const stage::Step& step, const std::string& letters) const {
+    stage::Table out("lyman_alpha", "Lyman-alpha mean flux");
+    out.column("step", "", steps_).column("time", step.units("time"), times_);
+    out.column("redshift", "", redshifts_);
+    for (size_t a = 0; a < axes; ++a) {
+      const std::string ending = std::string("_") + letters[a];
+      auto depth = of(flux_, a);
+      for (double& d : depth) d = -std::log(d);
+      out.column("flux" + ending, "", of(flux_, a));
+      out.column("effective" + ending, "", std::move(depth));
+      out.column("rescaling" + ending, "", of(rescaling_, a));
+    }
+    return out;
+  }
+
+  void save(const stage::State& state) const {
+    state.save("steps", steps_);
+    state.save("times", times_);
+    state.save("redshifts", redshifts_);
+    state.save("flux", flux_);
+    state.save("rescaling", rescaling_);
+  }
+  void restore(const stage::State& state) {
+    steps_ = state.load<int64_t>("steps");
+    times_ = state.load<double>("times");
+    redshifts_ = state.load<double>("redshifts");
+    flux_ = state.load<double>("flux");
+    rescaling_ = state.load<double>("rescaling");
+    if (flux_.size() != steps_.size() * axes)
+      throw Error(ErrorCode::Configuration, "the saved mean flux is of another number of axes");
+  }
+
+ private:
+  [[nodiscard]] std::vector<double> of(const std::vector<double>& all, size_t axis) const {
+    std::vector<double> out;
+    for (size_t i = axis; i < all.size(); i += axes) out.push_back(all[i]);
+    return out;
+  }
+
+  std::vector<int64_t> steps_;
+  std::vector<double> times_, redshifts_;
+  std::vector<double> flux_, rescaling_;  ///< row by row
+};
+
+}  // namespace pillion::stages
