@@ -189,7 +189,7 @@ def test_values_as_they_are_in_logarithmic_shells(played):
 
 
 def test_window_and_shot_noise(played):
-    name, _, results = played
+    name = played[0]
     for _, frame, table in tables(played, "counts", "power_spectrum_counts"):
         a = transform(name, whole(name, frame, "counts"), True, 2)
         noise = np.prod(SHAPES[name][1]) / 5000
