@@ -16,6 +16,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from pillion import units
 from pillion.planes import HeatMap
@@ -65,16 +66,27 @@ def draw_plot(plot: Plot, prefix: str) -> str:
         axes.set_xlabel(_axis_label(plot.x_label, plot.x_units))
         axes.set_ylabel(_axis_label(_y_label(plot), plot.y_units))
         axes.margins(x=0.02)
-        if plot.log_x:
-            axes.set_xscale("log")
-        if plot.log_y:
-            axes.set_yscale("log")
+        _set_scales(axes, plot.log_x, plot.log_y)
         if len(plot.curves) > 1:
             widest = max(len(curve.label) for curve in plot.curves)
             columns = max(1, 70 // (widest + 7))
             figure.legend(loc="outside upper left", fontsize=9, ncols=columns, handlelength=1.6)
         labels = ", ".join(curve.key for curve in plot.curves)
         return _svg(figure, prefix, f"{plot.y_label} over {plot.x_label}: {labels}")
+
+
+def _set_scales(axes: Axes, log_x: bool, log_y: bool) -> None:
+    """Logarithmic axes that have a few numbers each, none over another."""
+    if log_x:
+        axes.set_xscale("log")
+    if log_y:
+        axes.set_yscale("log")
+    for axis in [axes.xaxis] * log_x + [axes.yaxis] * log_y:
+        lowest, highest = axis.get_view_interval()
+        if lowest > 0 and highest < 100 * lowest:
+            axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.set_minor_formatter(NullFormatter())
 
 
 def draw_heat_map(plot: HeatMap, prefix: str) -> str:
@@ -91,10 +103,7 @@ def draw_heat_map(plot: HeatMap, prefix: str) -> str:
             cmap="viridis",
             rasterized=True,
         )
-        if plot.log_x:
-            axes.set_xscale("log")
-        if plot.log_y:
-            axes.set_yscale("log")
+        _set_scales(axes, plot.log_x, plot.log_y)
         axes.set_xlabel(_axis_label(plot.x_label, plot.x_units))
         axes.set_ylabel(_axis_label(plot.y_label, plot.y_units))
         if values.count():

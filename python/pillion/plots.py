@@ -6,7 +6,8 @@ units, one plot per group, one curve per column; minimum, mean and maximum go to
 components of a column that is there itself, and integers beside reals (samples, pair counts), are
 of second rank: they get plots too, which the page keeps folded. So are columns NAME_OTHER over
 x_OTHER, where x has another form of that name. Tables of one name made at several steps are laid
-over each other. Tables with bins along two axes become heat maps (planes.py).
+over each other. Tables with bins along two axes become heat maps (planes.py). Lists of things that
+have an id get none: nothing is a function of an id.
 """
 
 import re
@@ -88,9 +89,14 @@ def spread(items: Sequence[Item], most: int) -> list[Item]:
 def plots_of(tables: Sequence[Table]) -> Sequence[Plot | HeatMap]:
     """Plots of one product: a table, or its tables at several steps in order of the steps."""
     last = tables[-1]
-    if last.rows == 0:
+    if last.rows == 0 or is_list(last):
         return []
     return list(heat_maps_of(last)) if is_plane(last) else _plots_of(tables)
+
+
+def is_list(table: Table) -> bool:
+    """Whether its rows are things, each with an id, and not points of curves."""
+    return next(iter(table.columns), "") == "id"
 
 
 def _plots_of(tables: Sequence[Table]) -> list[Plot]:

@@ -12,10 +12,11 @@ from pillion import units
 from pillion.draw import draw_heat_map, draw_plot
 from pillion.page import exact, section, table
 from pillion.planes import HeatMap
-from pillion.plots import Plot, constants_of, plots_of
+from pillion.plots import Plot, constants_of, is_list, plots_of
 from pillion.tables import Attribute, Table
 
 DIFFUSION = "diffusion_"
+ROWS_SHOWN = 10
 METHODS = {
     "msd": "slope of the mean squared displacement",
     "vacf": "integral of the velocity autocorrelation",
@@ -82,9 +83,29 @@ def _product(series: Series, numbers: Iterable[int]) -> str:
             f"<details><summary>More curves: components, counts and the like</summary>\n"
             f'<div class="figures">\n{"".join(folded)}</div></details>'
         )
-    if not plots:
+    if is_list(last) and last.rows > 0:
+        parts.append(_first_rows(last))
+    elif not plots:
         parts.append('<p class="note">There is nothing to plot.</p>')
     return f"<article>\n{''.join(parts)}\n</article>"
+
+
+def _first_rows(made: Table) -> str:
+    """The head of a list."""
+    shown = range(min(made.rows, ROWS_SHOWN))
+    heads = [
+        f"{escape(name.replace('_', ' '))} {units.as_html(column.units)}".strip()
+        for name, column in made.columns.items()
+    ]
+    rows = [[_cell(column.values[i]) for column in made.columns.values()] for i in shown]
+    note = f'<p class="note">The first {len(shown)} of {units.count(made.rows)} rows.</p>'
+    return table(heads, rows) + (note if made.rows > len(shown) else "")
+
+
+def _cell(value: float | int) -> str:
+    if isinstance(value, float):
+        return exact(units.number(value, 6), value, "")
+    return str(value)
 
 
 def _of(plots: Iterable[Plot | HeatMap], secondary: bool) -> list[Plot | HeatMap]:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Which plots a product gets."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from pillion.plots import constants_of, plots_of
@@ -82,3 +84,9 @@ def test_nothing_but_nan_is_no_plot(tables):
     table.columns["g_O_O"].values[:] = np.nan
     table.columns["g_ion_O"].values[:] = np.nan
     assert ["g_ion_O", "g_O_O"] not in keys(plots_of([table]))
+
+
+def test_lists_of_things_are_no_curves(tables):
+    made = tables("structure/rdf.csv")[0]
+    columns = {"id": made.columns["r"], "mass": made.columns["g_ion_O"]}
+    assert plots_of([replace(made, columns=columns)]) == []
