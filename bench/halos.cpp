@@ -7,7 +7,6 @@
 #include <mpi.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -20,11 +19,13 @@
 #include "halos/catalogue.hpp"
 #include "halos/field_values.hpp"
 #include "halos/query.hpp"
+#include "timing.hpp"
 
 namespace {
 
 using namespace pillion::stages;
-using Clock = std::chrono::steady_clock;
+using bench::median;
+using bench::seconds_of;
 
 constexpr int repetitions = 5, queries = 20;
 
@@ -35,22 +36,6 @@ struct World {
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   }
 };
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
-/// Of the slowest rank.
-template <class Deed>
-double seconds_of(Deed&& deed) {
-  MPI_Barrier(MPI_COMM_WORLD);
-  const auto begin = Clock::now();
-  deed();
-  double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-  MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-  return seconds;
-}
 
 /// exp of a Gaussian field with this standard deviation, smoothed so many times over neighbours.
 std::vector<float> lognormal(int64_t side, double deviation, int smoothings) {

@@ -18,18 +18,14 @@
 #include <thread>
 #include <vector>
 
+#include "timing.hpp"
+
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using bench::Clock;
 
 constexpr const char* file = "bench_handoff.yaml";
 constexpr int repetitions = 25;
-
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<long>(values.size() / 2),
-                   values.end());
-  return values[values.size() / 2];
-}
 
 double since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
@@ -105,7 +101,7 @@ Result play(pillion_session* session, int64_t cells, bool zero_copy) {
     settle(session);
   }
   publish.erase(publish.begin(), publish.begin() + 5);
-  return {median(publish), median(copy), median(idle)};
+  return {bench::median(publish), bench::median(copy), bench::median(idle)};
 }
 
 Result measure(const std::string& sidecars, int64_t bytes, bool zero_copy, int rank) {

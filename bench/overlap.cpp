@@ -18,10 +18,12 @@
 #include <vector>
 
 #include "busy.hpp"
+#include "timing.hpp"
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using bench::Clock;
+using bench::median;
 
 constexpr const char* file = "bench_overlap.yaml";
 constexpr int64_t cells = 1 << 17;
@@ -37,11 +39,6 @@ void check(pillion_status status) {
 
 double since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
 }
 
 /// A barrier that leaves the core alone.

@@ -6,22 +6,21 @@
 // On 2 to 8 ranks, of which a third, rounded up, receive.
 #include <mpi.h>
 
-#include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <numeric>
 #include <vector>
 
 #include "redistribution/redistribution.hpp"
+#include "timing.hpp"
 
 namespace {
 
 using namespace pillion;
+using bench::median;
 using layout::Box;
 using layout::Tiling;
 using redistribution::Carried;
 using redistribution::Redistribution;
-using Clock = std::chrono::steady_clock;
 
 constexpr int repetitions = 15;
 
@@ -71,21 +70,6 @@ struct Field {
   std::vector<std::vector<double>> from, to;
   Carried carried;
 };
-
-/// The longest time of all ranks, the median over repetitions.
-template <class Deed>
-double seconds_of(const comm::Communicator& world, Deed&& deed, int times = repetitions) {
-  std::vector<double> all;
-  for (int r = 0; r < times; ++r) {
-    world.barrier();
-    const auto begin = Clock::now();
-    deed();
-    const double mine = std::chrono::duration<double>(Clock::now() - begin).count();
-    all.push_back(world.reduced(mine, comm::Operation::Max));
-  }
-  std::sort(all.begin(), all.end());
-  return all[all.size() / 2];
-}
 
 /// What goes from each box to each target, in the order of the boxes of the sources.
 struct Piece {
@@ -178,15 +162,11 @@ Shares measure(const Sides& sides, const Case& c) {
   carry(), ready(), boxes(), messages();
   // In turns, so that all meet the same machine.
   for (int r = 0; r < repetitions; ++r) {
-    ours.push_back(seconds_of(sides.world, carry, 1));
-    theirs.push_back(seconds_of(sides.world, ready, 1));
-    by_box.push_back(seconds_of(sides.world, boxes, 1));
-    by_message.push_back(seconds_of(sides.world, messages, 1));
+    ours.push_back(bench::seconds_of(carry));
+    theirs.push_back(bench::seconds_of(ready));
+    by_box.push_back(bench::seconds_of(boxes));
+    by_message.push_back(bench::seconds_of(messages));
   }
-  const auto median = [](std::vector<double> v) {
-    std::sort(v.begin(), v.end());
-    return v[v.size() / 2];
-  };
   const double a = median(ours), b = median(theirs), d = median(by_box), e = median(by_message);
   const double bytes = static_cast<double>(c.domain.volume()) * c.components * 8;
   if (sides.world.rank() == 0)
@@ -203,8 +183,11 @@ double planning(const Sides& sides, int64_t tiles) {
   const Box domain{{0, 0, 0}, {8 * tiles, 8 * tiles, 8 * tiles}};
   const layout::Wanted wanted{Tiling::blocks(domain, 3, sides.targets), {0, 0, 0}, {}};
   const auto boxes = boxes_here(sides, domain, 3);
-  return seconds_of(
-      sides.world, [&] { Redistribution(sides.world, boxes, wanted, sides.owners()); }, 3);
+  std::vector<double> times;
+  for (int r = 0; r < 3; ++r)
+    times.push_back(
+        bench::seconds_of([&] { Redistribution(sides.world, boxes, wanted, sides.owners()); }));
+  return median(times);
 }
 
 }  // namespace

@@ -6,13 +6,13 @@
 #include <mpi.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <numeric>
 #include <random>
 #include <vector>
 
 #include "redistribution/particles.hpp"
+#include "timing.hpp"
 
 namespace {
 
@@ -21,7 +21,6 @@ using layout::Kind;
 using layout::ParticleMoves;
 using layout::Request;
 using layout::Vector;
-using Clock = std::chrono::steady_clock;
 
 constexpr int repetitions = 15;
 constexpr int64_t particles = 1000000;
@@ -104,21 +103,6 @@ struct Contiguous {
   }
 };
 
-/// The longest of all ranks.
-template <class Deed>
-double seconds_of(const comm::Communicator& world, Deed&& deed) {
-  world.barrier();
-  const auto begin = Clock::now();
-  deed();
-  const double mine = std::chrono::duration<double>(Clock::now() - begin).count();
-  return world.reduced(mine, comm::Operation::Max);
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
 /// The speed as a fraction of that of MPI_Alltoallv.
 double measure(const comm::Communicator& world, const Held& held, const Request& request) {
   const auto fields = catalogue();
@@ -132,12 +116,12 @@ double measure(const comm::Communicator& world, const Held& held, const Request&
   std::vector<double> dealing, carrying, ours, theirs;
   for (int r = -1; r < repetitions; ++r) {  // once to warm up; in turns, to meet the same machine
     std::optional<ParticleMoves> moves;
-    const double dealt = seconds_of(world, [&] { moves = deal(); });
-    const double carried = seconds_of(world, [&] {
+    const double dealt = bench::seconds_of([&] { moves = deal(); });
+    const double carried = bench::seconds_of([&] {
       exchange.plan(world, *moves);
       (void)exchange.carry(request, fields);
     });
-    const double alltoallv = seconds_of(world, [&] { contiguous.carry(world.handle()); });
+    const double alltoallv = bench::seconds_of([&] { contiguous.carry(world.handle()); });
     if (r < 0) continue;
     dealing.push_back(dealt), carrying.push_back(carried);
     ours.push_back(dealt + carried), theirs.push_back(alltoallv);
@@ -150,8 +134,9 @@ double measure(const comm::Communicator& world, const Held& held, const Request&
         "\"bytes\": %.0f, \"seconds\": %.3g, \"dealing_seconds\": %.3g, "
         "\"carrying_seconds\": %.3g, \"alltoallv_seconds\": %.3g}\n",
         request.kind == Kind::ByKey ? "by key" : "spatial with halo", world.size(), bytes,
-        median(ours), median(dealing), median(carrying), median(theirs));
-  return median(theirs) / median(ours);
+        bench::median(ours), bench::median(dealing), bench::median(carrying),
+        bench::median(theirs));
+  return bench::median(theirs) / bench::median(ours);
 }
 
 }  // namespace

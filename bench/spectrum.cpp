@@ -7,7 +7,6 @@
 #include <pillion/pillion.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -17,9 +16,12 @@
 #include <utility>
 #include <vector>
 
+#include "timing.hpp"
+
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using bench::median;
+using bench::seconds_of;
 
 constexpr const char* file = "bench_spectrum.yaml";
 constexpr int64_t repetitions = 9;
@@ -28,22 +30,6 @@ void check(pillion_status status) {
   if (status == PILLION_OK) return;
   std::fprintf(stderr, "spectrum: %s\n", pillion_error_message());
   MPI_Abort(MPI_COMM_WORLD, 1);
-}
-
-/// Seconds of the slowest rank.
-template <class Deed>
-double timed(Deed&& deed) {
-  MPI_Barrier(MPI_COMM_WORLD);
-  const auto begin = Clock::now();
-  deed();
-  double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-  MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-  return seconds;
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
 }
 
 double value_at(int64_t i, int64_t j, int64_t k) {
@@ -128,8 +114,8 @@ Times measure(const Bare& bare, int64_t n, int64_t side, const char* layout, int
   std::vector<double> fftw, stage;
   check(pillion_step(session, 0, 0));  // plans
   for (int64_t s = 1; s <= repetitions; ++s) {
-    fftw.push_back(timed([&] { bare.execute(); }));
-    stage.push_back(timed([&] { check(pillion_step(session, s, static_cast<double>(s))); }));
+    fftw.push_back(seconds_of([&] { bare.execute(); }));
+    stage.push_back(seconds_of([&] { check(pillion_step(session, s, static_cast<double>(s))); }));
   }
   check(pillion_close(session));
   return {median(fftw), median(stage)};
