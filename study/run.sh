@@ -21,7 +21,7 @@ build() {
   timeout 300 smpicxx "${flags[@]}" -Wl,--gc-sections,-Bsymbolic -o "$BUILD/scale" \
     "$here"/{scale,by_box,simulated,simulated_mpi}.cpp "$src"/redistribution/*.cpp \
     "$src"/layout/{tiling,curve,moves}.cpp "$src"/comm/{agreement,communicator,message,sparse}.cpp \
-    "$src"/node/{shared_file,process}.cpp "$src"/base/{copy,text}.cpp "$src"/model/block.cpp -lfmt
+    "$src"/node/{shared_file,process}.cpp "$src"/base/{copy,room,text}.cpp "$src"/model/block.cpp -lfmt
 }
 
 # A link gives each message its full rate: none of the corrections for TCP that SimGrid has by

@@ -16,7 +16,7 @@ packages=(
 )
 requirements=(python/requirements.txt tests/requirements.txt)
 if [ "${1:-}" = --all ]; then
-  packages+=(clang-format codespell chromium)
+  packages+=(clang-format codespell chromium libsimgrid-dev)
   requirements+=(tests/requirements-all.txt)
 fi
 
