@@ -23,6 +23,7 @@ size_t coarse_size(size_t whole, int32_t level) { return (whole + whole / 4) >> 
 
 const Standing& SimulationSide::meet() {
   const Standing& said = consensus_.settle();
+  turn_dropped_ = turn_dropped_ || said.dropped;
   link_.sender->poll();
   allocations_.reclaim(link_.node != nullptr ? link_.node->writer().freed() : sequence_);
   launcher_.tend();

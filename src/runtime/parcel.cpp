@@ -76,16 +76,17 @@ bool alike(const transport::Meshes& a, const transport::Meshes& b) {
 }  // namespace
 
 void Parcel::note(transport::Meshes meshes) {
-  std::map<std::tuple<std::string, int32_t, std::string>, model::Array*> places;
+  using Place = std::tuple<std::string, int32_t, std::array<int64_t, 3>, std::string>;
+  std::map<Place, model::Array*> places;
   each_array([&](const std::string& mesh, const model::Block& block, const std::string& field,
                  model::Array& array) {
-    places[{mesh, block.number, field}] = &array;
+    places[{mesh, block.number, block.box.lo, field}] = &array;
   });
   noted_ = std::move(meshes);
   for (const auto& [name, mesh] : noted_)
     for (const auto& block : mesh.blocks)
       for (const auto& [field, array] : block.arrays)
-        slots_.push_back(places.at({name, block.number, field}));
+        slots_.push_back(places.at({name, block.number, block.box.lo, field}));
 }
 
 bool Parcel::refill(transport::Meshes& meshes) {

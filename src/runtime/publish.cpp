@@ -17,9 +17,9 @@ using transport::Meshes;
 namespace {
 
 /// Bytes of all arrays of a publication.
-size_t bytes_of(const stagehost::Publication& publication) {
+size_t bytes_of(const Meshes& meshes) {
   size_t bytes = 0;
-  for (const auto& [name, mesh] : publication.meshes)
+  for (const auto& [name, mesh] : meshes)
     for (const auto& block : mesh.blocks)
       for (const auto& [field, array] : block.arrays)
         bytes += model::size_of(array.type) * static_cast<size_t>(array.components) *
@@ -27,11 +27,12 @@ size_t bytes_of(const stagehost::Publication& publication) {
   return bytes;
 }
 
-/// Adds one array to the block of the same number.
+/// Adds one array to the same block: stages number the boxes that they make as they like.
 void add_array(model::MeshBlocks& mesh, const model::Block& like, const std::string& name,
                const model::Array& array) {
-  auto at = std::find_if(mesh.blocks.begin(), mesh.blocks.end(),
-                         [&](const model::Block& b) { return b.number == like.number; });
+  auto at = std::find_if(mesh.blocks.begin(), mesh.blocks.end(), [&](const model::Block& b) {
+    return b.number == like.number && b.box == like.box;
+  });
   if (at == mesh.blocks.end()) {
     mesh.blocks.push_back({like.number, like.box, like.owned, {}});
     at = std::prev(mesh.blocks.end());
@@ -41,13 +42,27 @@ void add_array(model::MeshBlocks& mesh, const model::Block& like, const std::str
 
 }  // namespace
 
-void SimulationSide::check_budget() const {
+size_t SimulationSide::size_for(const std::vector<size_t>& due) {
+  Announcement head;
+  head.domains = sharing_.domains();
+  for (const size_t a : due) head.due.push_back({static_cast<int32_t>(a), 0, 0, 0});
+  auto meshes = crossing(head, due, std::vector<stagehost::Publication>(chains_.size()));
+  const auto shipment = ship(head, meshes);
+  if (!shipment) return bytes_of(meshes);  // what is lent takes no room, so the head is left out
+  shipment->lay_out(true);
+  return transport::aligned(transport::Encoder(head, meshes).size()) + shipment->size();
+}
+
+// What goes straight to where it is wanted may take more than what is shared: there are ghost cells
+// and copies, and not the same ones when several analyses are due as when one is.
+void SimulationSide::check_budget() {
   if (!link_.sender) return;
-  std::set<std::string> names;
-  for (const auto& crossing : crossing_)
-    for (const auto& name : crossing)
-      if (run_.configuration.catalogue.find_field(name) != nullptr) names.insert(name);
-  const size_t bytes = bytes_of(sharing_.publication(names, 0, 0));
+  std::vector<size_t> all;
+  for (size_t a = 0; a < own_analyses_; ++a)
+    if (run_.configuration.analyses[a].in_sidecars()) all.push_back(a);
+  size_t bytes = size_for(all);
+  if (link_.network != nullptr)
+    for (const size_t a : all) bytes = std::max(bytes, size_for({a}));
   const auto policy = run_.configuration.sidecars.when_full;
   if (bytes > link_.budget && policy != WhenFull::Coarsen && policy != WhenFull::Spill)
     base::fail(ErrorCode::Configuration,
@@ -135,7 +150,7 @@ void SimulationSide::publish(const std::vector<size_t>& scheduled,
   std::vector<size_t> due;
   for (const size_t a : scheduled)
     if (!before.disabled.contains(static_cast<int32_t>(a))) due.push_back(a);
-  take_turn(before);
+  end_turn(before.disabled);
   const auto decision = decide(run_.configuration.sidecars.when_full, before, claim_of(due, time));
   const double pace = before.pace;
   if (decision.skip) {
@@ -153,7 +168,8 @@ void SimulationSide::publish(const std::vector<size_t>& scheduled,
           {static_cast<int32_t>(a), 0, agenda_.memory(a).skipped, run_.accounts[a].coarsened});
     try {
       send(head, prepare(head, due, left), due);
-    } catch (const Error& e) {
+    } catch (const std::exception& e) {
+      // Whatever it is, the others wait for this rank at the next meeting.
       run_.log.warn("rank {} cannot publish step {}: {}", run_.side.rank(), step, e.what());
       send_dropped(head, due);
     }
@@ -161,11 +177,11 @@ void SimulationSide::publish(const std::vector<size_t>& scheduled,
   part(pace);
 }
 
-void SimulationSide::take_turn(const Standing& before) {
+void SimulationSide::end_turn(const std::set<int32_t>& disabled) {
   const auto last = std::exchange(turn_, {});
-  if (before.dropped) turns_.dropped(last);
+  if (std::exchange(turn_dropped_, false)) turns_.dropped(last);
   else turns_.served(last, sequence_);
-  for (const int32_t a : before.disabled) turns_.pass(static_cast<size_t>(a));
+  for (const int32_t a : disabled) turns_.pass(static_cast<size_t>(a));
 }
 
 Claim SimulationSide::claim_of(const std::vector<size_t>& due, double time) const {

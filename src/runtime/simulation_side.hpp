@@ -132,10 +132,12 @@ class SimulationSide {
   void count(const std::vector<size_t>& due, int64_t Account::*member);
   [[nodiscard]] Claim claim_of(const std::vector<size_t>& due, double time) const;
   /// Counts the publication before as made or left out, as all ranks know now.
-  void take_turn(const Standing& before);
+  void end_turn(const std::set<int32_t>& disabled);
+  /// Bytes of a publication of what is shared now for these analyses.
+  [[nodiscard]] size_t size_for(const std::vector<size_t>& due);
   void send_head(const transport::Announcement& head);
   void settle_all();
-  void check_budget() const;
+  void check_budget();
 
   // meeting.cpp
   /// What all ranks said when they last met, acted upon. [collective]
@@ -188,7 +190,8 @@ class SimulationSide {
   transport::Told told_;
   Turns turns_;
   std::vector<size_t> turn_;        ///< analyses of the last publication that was not skipped
-  bool dropped_ = false;            ///< it was dropped on this rank
+  bool dropped_ = false;            ///< it was dropped on this rank, which others do not know yet
+  bool turn_dropped_ = false;       ///< it was dropped on some rank
   std::map<size_t, size_t> sizes_;  ///< of the last publication for an analysis
   size_t last_size_ = 0;            ///< of the last publication, as it would have been whole
   bool stalled_ = false;            ///< waiting was in vain, and nothing has been finished since

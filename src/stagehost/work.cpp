@@ -159,10 +159,6 @@ T& checked(std::vector<T>& values, int32_t index, const char* what) {
   return values[static_cast<size_t>(index)];
 }
 
-}  // namespace
-
-namespace {
-
 /// The block of the mesh on which an output lies: as the input's, without its ghost cells.
 model::Block& target_of(MeshBlocks& mesh, Input& input, int32_t index) {
   if (!input.places.empty()) return mesh.blocks[input.places[static_cast<size_t>(index)]];

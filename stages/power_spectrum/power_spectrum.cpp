@@ -79,6 +79,10 @@ class PowerSpectrum final : public stage::Stage {
     shells.add(a, b, transform_->part());
     auto& sums = shells.sums();
     reduce(step, sums);
+    if (contrast_ && (sums.mean_a == 0 || (second_ && sums.mean_b == 0)))
+      throw Error(ErrorCode::Stage, "a contrast is relative to the mean, which is 0 for field '" +
+                                        (sums.mean_a == 0 ? name_ : other_) +
+                                        "'; set `contrast: false`");
     const double scale = scale_of(volume, sums);
     step.write(spectrum(step, volume, shells, scale, unit, factor));
     for (const int d : lines_) step.write(line_of_sight(step, volume, sums, scale, d));

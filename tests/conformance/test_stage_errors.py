@@ -117,6 +117,13 @@ class TestWhileRunning:
             frame.domain.hi = frame.domain.lo + np.array([12, 9.9, 12])
         self.check(scene, build, tmp_path, place, ["cutoff 5", "4.95", "step 50"])
 
+    def test_positions_that_are_not_finite(self, place, build, tmp_path):
+        """Found where particles are dealt: through the network, in the simulation's ranks."""
+        scene = scene_with("rdf: {species: {O: 2}, pairs: [[O, O]], cutoff: 3}")
+        oxygen = np.flatnonzero(scene.frames[1]["type"] == 2)
+        scene.frames[1]["position"][oxygen[3], 1] = np.nan
+        self.check(scene, build, tmp_path, place, ["not finite", "particle"])
+
     def test_masses_that_weigh_nothing(self, place, build, tmp_path):
         scene = scene_with("vacf: {remove_drift: system}")
         scene.frames[2]["mass"][:2] = [0, np.nan]
