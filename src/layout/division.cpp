@@ -49,6 +49,9 @@ Tiling tiling_of(const Request& request, const model::Mesh& mesh, int ranks) {
     case Kind::Blocks: return Tiling::blocks(domain, mesh.axes, ranks);
     case Kind::Slabs: return Tiling::slabs(domain, request.axis, ranks);
     case Kind::Pencils: return Tiling::pencils(domain, mesh.axes, request.axis, ranks);
+    case Kind::Transform:
+      if (mesh.axes == 3 && ranks <= mesh.cells[2]) return Tiling::slabs(domain, 2, ranks);
+      return Tiling::pencils(domain, mesh.axes, 0, ranks);
     default: break;
   }
   auto sides = request.sides;

@@ -18,7 +18,8 @@ enum class Kind : int32_t {
   Blocks = PILLION_LAYOUT_BLOCKS,
   Slabs = PILLION_LAYOUT_SLABS,
   Pencils = PILLION_LAYOUT_PENCILS,
-  PowersOfTwo = PILLION_LAYOUT_POWERS_OF_TWO
+  PowersOfTwo = PILLION_LAYOUT_POWERS_OF_TWO,
+  Transform = PILLION_LAYOUT_TRANSFORM
 };
 
 /// Whether it is a division of a uniform mesh other than as shared.

@@ -171,7 +171,7 @@ void describe_mesh(const pillion_setup& setup, const std::string& name, const Va
 int32_t add_input(pillion_setup& setup, const pillion_input_request& wanted) {
   Request request;
   for (int32_t f = 0; f < wanted.field_count; ++f) request.fields.emplace_back(wanted.fields[f]);
-  if (wanted.layout < PILLION_LAYOUT_AS_SHARED || wanted.layout > PILLION_LAYOUT_POWERS_OF_TWO)
+  if (wanted.layout < PILLION_LAYOUT_AS_SHARED || wanted.layout > PILLION_LAYOUT_TRANSFORM)
     base::fail(ErrorCode::Plugin, "a stage asked for layout {}, which is not known", wanted.layout);
   request.kind = static_cast<Kind>(wanted.layout);
   if (request.kind == Kind::ByKey) request.key = text_or_empty(wanted.key);

@@ -51,12 +51,11 @@ class PowerSpectrum final : public stage::Stage {
     if (setup["shot_noise"] && !other_.empty())
       setup["shot_noise"].fail("two fields have no shot noise in common");
     read_lines(setup["line_of_sight"]);
-    const auto cells = cells_at(1);
     std::vector<std::string> names{name_};
     if (!other_.empty()) names.push_back(other_);
-    // How many peers there will be is not known yet: slabs unless pencils were asked for.
-    slabs_ = layout_ == 1 || (layout_ == 0 && cells[2] > 1);
-    input_ = setup.input(slabs_ ? stage::Input::slabs(names, 2) : stage::Input::pencils(names, 0));
+    input_ = setup.input(layout_ == 0   ? stage::Input::transform(names)
+                         : layout_ == 1 ? stage::Input::slabs(names, 2)
+                                        : stage::Input::pencils(names, 0));
   }
 
   void run(stage::Step& step) override {
@@ -65,7 +64,7 @@ class PowerSpectrum final : public stage::Stage {
     if (cells[0] == 0) return;  // not periodic any more
     const Volume volume{cells, {field_.length[0], field_.length[1], field_.length[2]}, field_.axes};
     if (!transform_ || transformed_ != cells) {
-      const auto decomposition = slabs_ ? Decomposition::slabs : Decomposition::pencils;
+      const auto decomposition = decomposition_of(step, cells);
       transform_.emplace(cells, field_.axes, decomposition);
       if (!other_.empty()) second_.emplace(cells, field_.axes, decomposition);
       transformed_ = cells;
@@ -89,6 +88,12 @@ class PowerSpectrum final : public stage::Stage {
   }
 
  private:
+  /// As Input::transform has it, if nothing else was asked for.
+  [[nodiscard]] Decomposition decomposition_of(const stage::Step& step,
+                                               const std::array<int64_t, 3>& cells) const {
+    const bool slabs = layout_ == 0 ? field_.axes == 3 && step.peers() <= cells[2] : layout_ == 1;
+    return slabs ? Decomposition::slabs : Decomposition::pencils;
+  }
   [[nodiscard]] static pillion_field_description mesh_field(const stage::Setup& setup,
                                                             const std::string& parameter) {
     const auto field = field_of(setup, parameter, 1, Numbers::any);
@@ -250,7 +255,6 @@ class PowerSpectrum final : public stage::Stage {
   int64_t bins_;
   double width_;
   int layout_;
-  bool slabs_ = false;
   std::set<int> lines_;
   int32_t input_ = 0;
   Cells transformed_{};

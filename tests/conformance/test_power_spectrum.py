@@ -41,6 +41,7 @@ fields:
 SHAPES = {
     "cube": ((16, 16, 16), (40, 40, 40)),
     "brick": ((9, 8, 15), (3, 5, 4)),
+    "plate": ((14, 10, 2), (7, 6, 1)),  # fewer planes than some placements have peers
     "sheet": ((12, 21), (1, 1.5)),
     "line": ((64,), (8,)),
 }
@@ -74,6 +75,7 @@ PLACEMENTS = {
         ],
     ),
     "brick": [Placement(2, 0, "many"), Placement(1, 4, "slabs"), Placement(3, 2, "empty")],
+    "plate": [Placement(2, 0, "slabs"), Placement(4, 0, "uneven"), Placement(2, 3, "many")],
     "sheet": [Placement(3, 0, "uneven"), Placement(2, 2, "many")],
     "line": [Placement(2, 0, "slabs"), Placement(2, 3, "many")],
 }

@@ -53,6 +53,11 @@ struct Input {
   static Input pencils(std::vector<std::string> fields, int32_t axis) {
     return {.fields = std::move(fields), .layout = PILLION_LAYOUT_PENCILS, .axis = axis};
   }
+  /// One block per peer to begin a Fourier transform with: cut along the third axis alone, or, if
+  /// there are fewer planes than peers, whole along the first.
+  static Input transform(std::vector<std::string> fields) {
+    return {.fields = std::move(fields), .layout = PILLION_LAYOUT_TRANSFORM};
+  }
   /// Any number of blocks of 2^sides[d] cells along axis d, fewer at its upper end, or of sides
   /// that follow from the blocks as shared (pillion_side); neighbours are with the same peer as a
   /// rule.

@@ -37,6 +37,20 @@ TEST_CASE("sides of boxes may follow from the blocks that are shared") {
   CHECK(sides_for({fit, enlarged, cube}, {0, 0, 0}) == Sides{0, 1, 0});
 }
 
+TEST_CASE("a transform begins with slabs as long as there are planes for all") {
+  const Request request{.kind = Kind::Transform};
+  const auto first_box = [&](model::Mesh mesh, int ranks) {
+    return wanted_of(request, mesh, ranks).tiling.places_of(0).front().box;
+  };
+  CHECK(first_box(mesh_of({12, 10, 4}), 4).hi == std::array<int64_t, 3>{12, 10, 1});
+  const auto pencil = first_box(mesh_of({12, 10, 4}), 5);
+  CHECK(pencil.extent(0) == 12);
+  CHECK(pencil.extent(1) < 10);
+  auto sheet = mesh_of({12, 10, 1});
+  sheet.axes = 2;
+  CHECK(first_box(sheet, 2).hi == std::array<int64_t, 3>{12, 5, 1});
+}
+
 TEST_CASE("only some sides are open") {
   CHECK_FALSE(has_open_sides({.kind = Kind::PowersOfTwo, .sides = {0, 3, 2}}));
   CHECK(has_open_sides({.kind = Kind::PowersOfTwo, .sides = {0, PILLION_SIDE_FIT, 2}}));
