@@ -111,7 +111,10 @@ void SimulationSide::ready() {
 
 bool SimulationSide::is_due(int64_t step, double time) const {
   if (agenda_.idle(step, time) || agenda_.known(step)) return false;
-  return !agenda_.scheduled(step, time).empty();
+  const auto scheduled = agenda_.scheduled(step, time);
+  return std::any_of(scheduled.begin(), scheduled.end(), [&](size_t a) {
+    return !triggers_[a] || triggers_[a]->may_hold(step, time);
+  });
 }
 
 void SimulationSide::busy_step(int64_t step, double time) {
@@ -146,8 +149,12 @@ std::vector<size_t> SimulationSide::fired(const std::vector<size_t>& scheduled, 
 
 // A rank whose blocks do not fit still takes part in the reduction, for the others wait for it.
 void SimulationSide::check_condition(size_t a, int64_t step, double time) {
-  const Stopwatch watch;
   bool& fired = agenda_.memory(a).fired;
+  if (triggers_[a]->is_immediate()) {
+    fired = triggers_[a]->may_hold(step, time);
+    return;
+  }
+  const Stopwatch watch;
   fired = triggers_[a]->settle(fired);
   stagehost::Publication look{.step = step, .time = time, .meshes = {}, .domains = {}};
   try {

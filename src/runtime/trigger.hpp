@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Conditions on the state of the simulation. The statistics of a check are reduced over the ranks
 // without waiting, and looked at when the next check comes; so a condition speaks of the check
-// before, on every rank alike, and no rank waits for another in between.
+// before, on every rank alike, and no rank waits for another in between. A condition on step and
+// time alone needs no reduction and is looked at where it stands.
 #pragma once
 
 #include <vector>
@@ -22,6 +23,12 @@ class Trigger {
           const comm::Communicator& simulation)
       : condition_(condition), catalogue_(catalogue), simulation_(simulation) {}
 
+  /// Whether it speaks of step and time alone.
+  [[nodiscard]] bool is_immediate() const { return condition_.quantities().empty(); }
+  /// Whether a condition on step and time holds there; true for others, which may.
+  [[nodiscard]] bool may_hold(int64_t step, double time) const {
+    return !is_immediate() || condition_.holds({}, step, time);
+  }
   /// The fields whose values are looked at.
   [[nodiscard]] std::set<std::string> fields() const;
   /// Starts the reduction of a check. The one before must be settled. [collective, does not wait]
