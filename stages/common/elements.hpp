@@ -95,7 +95,6 @@ struct Selected {
 
 namespace detail {
 
-/// Values number `from` to `from + out.size()`, counted with the first axis fastest.
 template <class T>
 void read_from(const T* data, const Selected& what, const Extent& n, int64_t from,
                std::span<double> out) {
@@ -108,17 +107,22 @@ void read_from(const T* data, const Selected& what, const Extent& n, int64_t fro
   }
 }
 
-inline void read_from(const Selected& what, const Extent& n, int64_t from, std::span<double> out) {
+}  // namespace detail
+
+/// Values number `from` to `from + out.size()` of an array, counted with the first axis fastest.
+inline void read_values(const Selected& what, const Extent& n, int64_t from,
+                        std::span<double> out) {
   const void* data = what.array->data;
   switch (what.array->type) {
-    case PILLION_INT32: return read_from(static_cast<const int32_t*>(data), what, n, from, out);
-    case PILLION_INT64: return read_from(static_cast<const int64_t*>(data), what, n, from, out);
-    case PILLION_FLOAT32: return read_from(static_cast<const float*>(data), what, n, from, out);
-    default: return read_from(static_cast<const double*>(data), what, n, from, out);
+    case PILLION_INT32:
+      return detail::read_from(static_cast<const int32_t*>(data), what, n, from, out);
+    case PILLION_INT64:
+      return detail::read_from(static_cast<const int64_t*>(data), what, n, from, out);
+    case PILLION_FLOAT32:
+      return detail::read_from(static_cast<const float*>(data), what, n, from, out);
+    default: return detail::read_from(static_cast<const double*>(data), what, n, from, out);
   }
 }
-
-}  // namespace detail
 
 /// Calls use(std::vector<std::span<double>>) with all values of several arrays, of the same
 /// elements each time, in stretches that may be written to.
@@ -131,7 +135,7 @@ void for_each_stretch_of(const std::vector<Selected>& all, const Extent& n, F&& 
     const auto count = static_cast<size_t>(std::min(longest, size_of(n) - from));
     for (size_t a = 0; a < all.size(); ++a) {
       values[a] = std::span(memory).subspan(a * longest, count);
-      detail::read_from(all[a], n, from, values[a]);
+      read_values(all[a], n, from, values[a]);
     }
     use(values);
   }

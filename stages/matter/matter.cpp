@@ -18,13 +18,14 @@ class Matter final : public stage::Stage {
   explicit Matter(stage::Setup& setup)
       : gas_(field_of(setup, "gas", 1, Numbers::real)),
         dark_(field_of(setup, "dark_matter", 1, Numbers::real)),
-        fraction_(setup["baryon_fraction"].real()) {
+        fraction_(setup["baryon_fraction"].real()),
+        mean_(mean_of(setup["mean"])) {
     if (std::string(gas_.mesh) != dark_.mesh)
       setup["dark_matter"].fail("gas and dark matter are on different meshes");
     if (!(fraction_ >= 0 && fraction_ <= 1))
       setup["baryon_fraction"].fail("the fraction of baryons is from 0 to 1");
     input_ = setup.input(stage::Input::blocks({setup["gas"].text(), setup["dark_matter"].text()}));
-    output_ = setup.output_on(setup["into"].text(), input_, PILLION_FLOAT64, 1, "");
+    output_ = setup.output_on(setup["into"].text(), input_, PILLION_FLOAT64, 1, units_of(setup));
   }
 
   void run(stage::Step& step) override {
@@ -40,8 +41,8 @@ class Matter final : public stage::Stage {
       throw Error(ErrorCode::Stage, "gas and dark matter must have means above 0, which are " +
                                         std::to_string(sums[0] / sums[2]) + " and " +
                                         std::to_string(sums[1] / sums[2]));
-    const double of_gas = fraction_ * sums[2] / sums[0];
-    const double of_dark = (1 - fraction_) * sums[2] / sums[1];
+    const double of_gas = mean_ * fraction_ * sums[2] / sums[0];
+    const double of_dark = mean_ * (1 - fraction_) * sums[2] / sums[1];
     for (int32_t b = 0; b < step.block_count(input_); ++b) {
       const auto block = step.block(input_, b);
       auto* out = step.produce<double>(output_, input_, b);
@@ -55,6 +56,17 @@ class Matter final : public stage::Stage {
   }
 
  private:
+  static double mean_of(const stage::Value& value) {
+    const double mean = value ? value.real() : 1;
+    if (!(mean > 0 && std::isfinite(mean))) value.fail("a mean density is above 0");
+    return mean;
+  }
+  static std::string units_of(const stage::Setup& setup) {
+    const auto units = setup["units"];
+    if (!units) return "";
+    if (!setup["mean"]) units.fail("without `mean` the total has no units");
+    return units.text();
+  }
   static double sum(const stage::Block& block, int32_t field) {
     return block[field].visit([&](const auto* values) {
       double sum = 0;
@@ -64,7 +76,7 @@ class Matter final : public stage::Stage {
   }
 
   pillion_field_description gas_, dark_;
-  double fraction_;
+  double fraction_, mean_;
   int32_t input_ = 0, output_ = 0;
 };
 
@@ -72,7 +84,9 @@ const pillion_parameter parameters[] = {
     {"gas", "field", nullptr, "Density of gas, in any units"},
     {"dark_matter", "field", nullptr, "Density of dark matter, in any units"},
     {"baryon_fraction", "number", nullptr, "Omega_b / Omega_m"},
-    {"into", "name", nullptr, "Name of the total, in units of its mean"},
+    {"into", "name", nullptr, "Name of the total"},
+    {"mean", "number", "null", "Mean of the total; 1 if left out"},
+    {"units", "text", "null", "Units of `mean`, and so of the total"},
 };
 
 }  // namespace
