@@ -1,19 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The command `pillion`: `report` makes the HTML page of a run, `table` shows a table product.
+"""The command `pillion`: `report` makes the HTML page of a run, `table` shows a table product, and
+`query` finds halos in a merge tree.
 
 Exit status: 0 if all went well, 1 if a file was missing or broken (the reason is on standard
 error), 2 if the command line was wrong.
 """
 
 import argparse
+import csv
 import sys
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+import numpy as np
+
 from pillion.errors import Error
-from pillion.report import make_report
 from pillion.tables import Table, read_table
+from pillion.trees import Thresholds, halos_of
 
 
 def _version() -> str:
@@ -32,15 +36,39 @@ def _parser() -> argparse.ArgumentParser:
     report = commands.add_parser("report", help="make one HTML page of a finished run")
     report.add_argument("output", type=Path, help="the run's output folder, where report.json is")
     report.add_argument("--to", type=Path, help="the page (default: report.html in that folder)")
+    report.add_argument(
+        "--compare",
+        type=Path,
+        help="a folder with what tables are compared with, such as theory "
+        "(default: compare in the output folder)",
+    )
     table = commands.add_parser("table", help="show a table product: head and rows")
     table.add_argument("file", type=Path)
     table.add_argument("--columns", help="comma-separated names of the columns to show")
     table.add_argument("--rows", type=int, default=10, help="rows to show; 0 shows all")
+    query = commands.add_parser("query", help="find halos in a merge tree that a run has kept")
+    query.add_argument("tree", type=Path, help="a table halo_tree_FIELD.STEP.csv")
+    query.add_argument(
+        "--threshold",
+        nargs=2,
+        type=float,
+        action="append",
+        required=True,
+        metavar=("BOUNDARY", "PEAK"),
+        help="in multiples of the field's mean; may be given several times",
+    )
+    query.add_argument("--absolute", action="store_true", help="thresholds are in field units")
+    query.add_argument("--rows", type=int, default=10, help="halos to show; 0 shows all")
+    query.add_argument("--to", type=Path, help="a CSV file for all of them, instead of showing")
     return parser
 
 
 def _report(arguments: argparse.Namespace) -> int:
-    made = make_report(arguments.output, arguments.to)
+    from pillion.report import make_report  # takes Matplotlib, which other commands do without
+
+    if arguments.compare is not None and not arguments.compare.is_dir():
+        raise Error(f"there is no folder {arguments.compare} to compare with")
+    made = make_report(arguments.output, arguments.to, arguments.compare)
     for problem in made.problems:
         print(f"pillion: {problem}", file=sys.stderr)
     print(made.path)
@@ -68,21 +96,61 @@ def _table(arguments: argparse.Namespace) -> int:
     print(f"{table.publications} publications{missing}")
     for attribute in table.attributes.values():
         print(f"{attribute.name} = {attribute.value} {attribute.units}".rstrip())
-    heads = [f"{n} [{u}]" if (u := table.columns[n].units) else n for n in names]
-    shown = table.rows if arguments.rows <= 0 else min(arguments.rows, table.rows)
-    rows = [[f"{table.columns[n].values[i]:.6g}" for n in names] for i in range(shown)]
-    widths = [max(len(line[c]) for line in [heads, *rows]) for c in range(len(names))]
-    for line in [heads, *rows]:
-        print("  ".join(text.rjust(width) for text, width in zip(line, widths, strict=True)))
-    if shown < table.rows:
-        print(f"… {table.rows - shown} more rows")
+    _show(table, names, np.arange(table.rows), arguments.rows)
     return 0
+
+
+def _text(value: float | int) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _show(table: Table, names: list[str], rows: np.ndarray, most: int) -> None:
+    """These rows, but no more than so many if that is above 0."""
+    heads = [f"{n} [{u}]" if (u := table.columns[n].units) else n for n in names]
+    shown = rows if most <= 0 else rows[:most]
+    lines = [[_text(table[n][i].item()) for n in names] for i in shown]
+    widths = [max(len(line[c]) for line in [heads, *lines]) for c in range(len(names))]
+    for line in [heads, *lines]:
+        print("  ".join(text.rjust(width) for text, width in zip(line, widths, strict=True)))
+    if len(shown) < len(rows):
+        print(f"… {len(rows) - len(shown)} more rows")
+
+
+def _query(arguments: argparse.Namespace) -> int:
+    tree = read_table(arguments.tree)
+    asked = [Thresholds(b, p, not arguments.absolute) for b, p in arguments.threshold]
+    found = [halos_of(tree, thresholds) for thresholds in asked]
+    if arguments.to is not None:
+        _write_halos(arguments.to, tree, asked, found)
+        return 0
+    names = [name for name in tree.columns if not name.startswith("saddle")]
+    units = tree.columns["peak"].units
+    print(f"{tree.title}: step {tree.step}, time {tree.time:g} {tree.time_units}".rstrip())
+    for thresholds, rows in zip(asked, found, strict=True):
+        boundary, peak = thresholds.of(tree)
+        print(f"{len(rows)} halos of boundary {boundary:g}, peak {peak:g} {units}".rstrip())
+        _show(tree, names, rows, arguments.rows)
+    return 0
+
+
+def _write_halos(path: Path, tree: Table, asked: list[Thresholds], found: list[np.ndarray]) -> None:
+    """All halos in one file, which says of each what was asked for."""
+    names = [name for name in tree.columns if not name.startswith("saddle")]
+    try:
+        with path.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(["boundary", "peak_threshold", *names])
+            for thresholds, rows in zip(asked, found, strict=True):
+                columns = [tree[name][rows].tolist() for name in names]
+                writer.writerows([*thresholds.of(tree), *row] for row in zip(*columns, strict=True))
+    except OSError as error:
+        raise Error(f"cannot write {path}: {error.strerror}") from error
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
     try:
-        return _report(arguments) if arguments.command == "report" else _table(arguments)
+        return {"report": _report, "table": _table, "query": _query}[arguments.command](arguments)
     except Error as error:
         print(f"pillion: {error}", file=sys.stderr)
         return 1

@@ -63,12 +63,15 @@ def draw_plot(plot: Plot, prefix: str) -> str:
             axes.axhline(plot.level, color=FAINT, linewidth=1.4)
         for number in range(len(plot.curves)):
             _draw_curve(axes, plot, number)
-        axes.set_xlabel(_axis_label(plot.x_label, plot.x_units))
-        axes.set_ylabel(_axis_label(_y_label(plot), plot.y_units))
         axes.margins(x=0.02)
         _set_scales(axes, plot.log_x, plot.log_y)
-        if len(plot.curves) > 1:
-            widest = max(len(curve.label) for curve in plot.curves)
+        axes.autoscale_view()
+        axes.set_autoscale_on(False)
+        dashed = [_draw_compared(axes, plot, place) for place in range(len(plot.compared))]
+        axes.set_xlabel(_axis_label(plot.x_label, plot.x_units))
+        axes.set_ylabel(_axis_label(_y_label(plot), plot.y_units))
+        if len(plot.curves) > 1 or dashed:
+            widest = max(len(label) for label in [*(c.label for c in plot.curves), *dashed])
             columns = max(1, 70 // (widest + 7))
             figure.legend(loc="outside upper left", fontsize=9, ncols=columns, handlelength=1.6)
         labels = ", ".join(curve.key for curve in plot.curves)
@@ -90,8 +93,10 @@ def _set_scales(axes: Axes, log_x: bool, log_y: bool) -> None:
 
 
 def draw_heat_map(plot: HeatMap, prefix: str) -> str:
-    """Values by colour, on a logarithmic scale; where there are none, the page shows through."""
-    values = np.ma.masked_less_equal(np.nan_to_num(plot.values), 0)
+    """Values by colour; where there are none, the page shows through."""
+    values = np.ma.masked_invalid(plot.values)
+    if plot.log_values:
+        values = np.ma.masked_less_equal(values, 0)
     with mpl.rc_context({**STYLE, "svg.hashsalt": prefix, "axes.grid": False}):
         figure = Figure(figsize=(6.0, 4.4), layout="constrained", dpi=150)
         axes = figure.add_subplot()
@@ -99,11 +104,14 @@ def draw_heat_map(plot: HeatMap, prefix: str) -> str:
             plot.x_edges,
             plot.y_edges,
             values,
-            norm=mpl.colors.LogNorm() if values.count() else None,
-            cmap="viridis",
+            norm=_norm(plot) if values.count() else None,
+            cmap="magma" if plot.equal else "viridis",
             rasterized=True,
         )
         _set_scales(axes, plot.log_x, plot.log_y)
+        if plot.equal:
+            axes.set_aspect("equal")
+        axes.set_title(plot.title, fontsize=10.5)
         axes.set_xlabel(_axis_label(plot.x_label, plot.x_units))
         axes.set_ylabel(_axis_label(plot.y_label, plot.y_units))
         if values.count():
@@ -111,6 +119,29 @@ def draw_heat_map(plot: HeatMap, prefix: str) -> str:
             bar.set_label(_axis_label(plot.label, plot.units))
         description = f"{plot.label} of {plot.y_label} against {plot.x_label}"
         return _svg(figure, prefix, description)
+
+
+def _norm(plot: HeatMap) -> mpl.colors.Normalize:
+    low, high = plot.limits or (None, None)
+    return mpl.colors.LogNorm(low, high) if plot.log_values else mpl.colors.Normalize(low, high)
+
+
+def _draw_compared(axes: Axes, plot: Plot, place: int) -> str:
+    """A dashed line in the colour of its curve, as far as it is within the axes; returns its label,
+    which is shown once.
+    """
+    number, curve = plot.compared[place]
+    first = all(other.label != curve.label for _, other in plot.compared[:place])
+    axes.plot(
+        curve.x,
+        curve.y,
+        color=_colour(plot, number),
+        label=curve.label if first else None,
+        linestyle="--",
+        linewidth=1.2,
+        gid=f"compared-{place}",
+    )
+    return curve.label
 
 
 def _draw_curve(axes: Axes, plot: Plot, number: int) -> None:

@@ -1,18 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tables with bins along two axes, and the heat maps that they are shown as.
+"""Tables over two axes, and the heat maps that they are shown as.
 
-Such a table has a row for every pair of bins, with edges `lower`, `upper` of the field and
-`against_lower`, `against_upper` of what it is counted against. Rows for what lies outside have
-infinite edges, and are not shown.
+A histogram in two dimensions has a row for every pair of bins, with edges `lower`, `upper` of the
+field and `against_lower`, `against_upper` of what it is counted against. Rows for what lies outside
+have infinite edges, and are not shown. A slice through a mesh has a row for every pixel, with two
+of `x`, `y`, `z` and the field's `mean` there.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from pillion import units
 from pillion.tables import Table
 
+AXES = ("x", "y", "z")
+WIDE = 30  # values that vary by this factor are shown by their logarithms
 EDGES = ("lower", "upper", "against_lower", "against_upper")
 SHOWN = (("density_per_dex", "density"), ("weighted_density_per_dex", "weighted_density"))
 
@@ -33,6 +37,10 @@ class HeatMap:
     units: str
     values: np.ndarray
     secondary: bool = False
+    log_values: bool = True  # then only values above 0 are shown
+    limits: tuple[float, float] | None = None  # of the colours; that of the values if None
+    title: str = ""
+    equal: bool = False  # lengths along both axes are drawn alike
 
 
 def is_plane(table: Table) -> bool:
@@ -67,6 +75,56 @@ def heat_maps_of(table: Table) -> Iterator[HeatMap]:
             units=table.columns[name].units,
             values=table[name][inside][order].reshape(shape),
         )
+
+
+def is_slice(table: Table) -> bool:
+    names = list(table.columns)
+    return len(names) == 3 and names[0] != names[1] and {*names[:2]} <= {*AXES}
+
+
+def slices_of(tables: Sequence[Table]) -> list[HeatMap]:
+    """One heat map for each step, all with the same colours."""
+    values = np.concatenate([table[list(table.columns)[2]] for table in tables])
+    values = values[np.isfinite(values)]
+    if values.size == 0:
+        return []
+    low, high = np.percentile(values, (0.1, 99.9))
+    return [_slice(table, (float(low), float(high))) for table in tables]
+
+
+def _slice(table: Table, span: tuple[float, float]) -> HeatMap:
+    x, y, mean = table.columns.values()
+    x_edges, y_edges = _around(x.values), _around(y.values)
+    values = np.full((len(y_edges) - 1, len(x_edges) - 1), np.nan)
+    values[np.searchsorted(y_edges, y.values) - 1, np.searchsorted(x_edges, x.values) - 1] = (
+        mean.values
+    )
+    return HeatMap(
+        x_label=x.name,
+        x_units=x.units,
+        x_edges=x_edges,
+        log_x=False,
+        y_label=y.name,
+        y_units=y.units,
+        y_edges=y_edges,
+        log_y=False,
+        label=table.name.removeprefix(f"{table.stage}_")[:-2].replace("_", " "),
+        units=mean.units,
+        values=values,
+        log_values=span[0] > 0 and span[1] > WIDE * span[0],
+        limits=span,
+        title=units.moment(table.step, table.time, table.time_units),
+        equal=True,
+    )
+
+
+def _around(centres: np.ndarray) -> np.ndarray:
+    """Edges of pixels with these centres."""
+    at = np.unique(centres)
+    if len(at) == 1:
+        return np.array([at[0] - 0.5, at[0] + 0.5])
+    middle = (at[1:] + at[:-1]) / 2
+    return np.concatenate(([2 * at[0] - middle[0]], middle, [2 * at[-1] - middle[-1]]))
 
 
 def _edges(lower: np.ndarray, upper: np.ndarray) -> np.ndarray:

@@ -3,21 +3,23 @@
 
 The first column is x. The others are grouped by what stands before their first underscore and by
 units, one plot per group, one curve per column; minimum, mean and maximum go together. Cartesian
-components of a column that is there itself, and integers beside reals (samples, pair counts), are
-of second rank: they get plots too, which the page keeps folded. So are columns NAME_OTHER over
-x_OTHER, where x has another form of that name. Tables of one name made at several steps are laid
-over each other. Tables with bins along two axes become heat maps (planes.py). Lists of things that
+components of a column that is there itself, errors, and integers beside reals (samples, pair
+counts), are of second rank: they get plots too, which the page keeps folded. So are columns
+NAME_OTHER over x_OTHER, where x has another form of that name. Tables of one name made at several
+steps are laid over each other. Tables with bins along two axes and slices become heat maps
+(planes.py). What a table is to be compared with is drawn beside its curves. Lists of things that
 have an id get none: nothing is a function of an id.
 """
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import numpy as np
 
-from pillion.planes import HeatMap, heat_maps_of, is_plane
+from pillion import units
+from pillion.planes import HeatMap, heat_maps_of, is_plane, is_slice, slices_of
 from pillion.tables import Column, Table
 
 COMPONENTS = {"x", "y", "z", "xx", "yy", "zz", "xy", "xz", "yz"}
@@ -31,8 +33,10 @@ NAMES = {
     "diffusion": "diffusion coefficient so far",
     "effective": "effective optical depth",
 }
+WIDE = 1e3  # densities that vary by this factor over bins of equal ratio get a logarithmic axis
 LEVELS = {"g": 1.0, "vacf": 0.0}  # what curves of that name tend to
 STEPS_SHOWN = 6
+SLICES_SHOWN = 4
 Item = TypeVar("Item")
 
 
@@ -48,7 +52,9 @@ class Curve:
 
 @dataclass(frozen=True)
 class Plot:
-    """Axes with curves. `edges` says that x holds bin edges, one more than y has values."""
+    """Axes with curves. `edges` says that x holds bin edges, one more than y has values; then
+    `compared` are curves over points all the same. They go with the curve of that number.
+    """
 
     x_label: str
     x_units: str
@@ -61,6 +67,7 @@ class Plot:
     log_y: bool = False
     over_steps: bool = False
     level: float | None = None
+    compared: list[tuple[int, Curve]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -91,6 +98,8 @@ def plots_of(tables: Sequence[Table]) -> Sequence[Plot | HeatMap]:
     last = tables[-1]
     if last.rows == 0 or is_list(last):
         return []
+    if is_slice(last):
+        return slices_of(spread(tables, SLICES_SHOWN))
     return list(heat_maps_of(last)) if is_plane(last) else _plots_of(tables)
 
 
@@ -106,10 +115,12 @@ def _plots_of(tables: Sequence[Table]) -> list[Plot]:
     for group in _groups(last):
         over_steps = len(group.members) == 1 and len(chosen) > 1
         curves = [c for table in (chosen if over_steps else [last]) for c in _curves(table, group)]
+        shown = chosen if over_steps else [last] * len(curves)
+        compared = list(_compared(curves, shown))
         if over_steps:
             curves = [_of_step(c, t) for c, t in zip(curves, chosen, strict=True)]
         if any(np.isfinite(curve.y).any() for curve in curves):
-            plots.append(_plot(last, group, curves, over_steps))
+            plots.append(_plot(last, group, curves, over_steps, compared))
     return sorted(plots, key=lambda plot: plot.secondary)
 
 
@@ -173,6 +184,7 @@ def _place_and_label(table: Table, column: Column) -> tuple[_Place, str]:
         if words[i] in COMPONENTS
     )
     secondary = component or (_has_reals(table) and column.values.dtype.kind == "i")
+    secondary = secondary or column.name == "error"
     if match := STATISTIC.fullmatch(column.name):
         what = match[1].replace("_", " ")
         part = (match[2] or "").replace("_", "–")
@@ -204,28 +216,65 @@ def _curves(table: Table, group: _Group) -> Iterator[Curve]:
         yield Curve(column.name, label, x, y)
 
 
+def _compared(curves: Sequence[Curve], tables: Sequence[Table]) -> Iterator[tuple[int, Curve]]:
+    """What there is to be compared with each curve, which comes from the table at its place."""
+    for number, (curve, table) in enumerate(zip(curves, tables, strict=True)):
+        other = table.comparison
+        if other is not None and curve.key in other.columns:
+            label = other.label
+            yield number, Curve(f"{label} of {curve.key}", label, other.x, other.columns[curve.key])
+
+
 def _of_step(curve: Curve, table: Table) -> Curve:
     key = f"{curve.key} at step {table.step}"
-    return Curve(key, f"step {table.step}", curve.x, curve.y)
+    label = units.moment(table.step, table.time, table.time_units)
+    return Curve(key, label, curve.x, curve.y)
 
 
-def _plot(table: Table, group: _Group, curves: list[Curve], over_steps: bool) -> Plot:
+def _is_log(table: Table, name: str) -> bool:
+    attribute = table.attributes.get(name)
+    return attribute is not None and attribute.value == "log"
+
+
+def _are_wide(curves: Sequence[Curve]) -> bool:
+    values = np.concatenate([curve.y[curve.y > 0] for curve in curves])
+    return values.size > 0 and bool(values.max() > WIDE * values.min())
+
+
+def _plot(
+    table: Table,
+    group: _Group,
+    curves: list[Curve],
+    over_steps: bool,
+    compared: list[tuple[int, Curve]],
+) -> Plot:
     x_name = group.place.x
     edges = _bin_edges(table) is not None
-    units = table.columns[x_name].units
-    scale = table.attributes.get("scale")
-    logarithmic = scale is not None and scale.value == "log"
-    positive = all((curve.x > 0).all() and (curve.y > 0).all() for curve in curves)
+    own_units = table.columns[x_name].units
+    logarithmic = _is_log(table, "scale")
+    positive = all((curve.x > 0).all() for curve in curves)
+    if edges:
+        log_y = _is_log(table, f"{group.place.name}_scale") or (
+            logarithmic and group.place.name == "density" and _are_wide(curves)
+        )
+    else:
+        log_y = logarithmic and positive and any((curve.y > 0).any() for curve in curves)
+    if log_y:
+        curves = [replace(curve, y=np.where(curve.y > 0, curve.y, np.nan)) for curve in curves]
+        kept = [n for n, curve in enumerate(curves) if np.isfinite(curve.y).any()]
+        curves = [curves[n] for n in kept]
+        compared = [(kept.index(n), curve) for n, curve in compared if n in kept]
     return Plot(
         x_label=_subject(table) if edges else x_name.replace("_", " "),
-        x_units=units or (table.time_units if x_name == "time" else ""),
+        x_units=own_units or (table.time_units if x_name == "time" else ""),
         y_label=NAMES.get(group.place.name, group.place.name),
         y_units=group.place.units,
         curves=curves,
         secondary=group.place.secondary,
         edges=edges,
         log_x=logarithmic and (edges or positive),
-        log_y=logarithmic and positive and not edges,
+        log_y=log_y,
         over_steps=over_steps,
         level=None if group.place.secondary else LEVELS.get(group.place.name),
+        compared=compared,
     )

@@ -8,16 +8,17 @@ the others: the page and the caller are told.
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from glob import escape
 from pathlib import Path
 
 from pillion import costs, guests, page, results
+from pillion.comparisons import FOLDER, read_comparison
 from pillion.errors import Error
 from pillion.plots import STEPS_SHOWN, spread
 from pillion.results import Series
 from pillion.run import Product, Run, read_guests, read_run, with_guests
-from pillion.tables import read_table
+from pillion.tables import Table, read_table
 
 STYLE = Path(__file__).with_name("report.css")
 
@@ -30,8 +31,12 @@ class Made:
     problems: list[str]
 
 
-def make_report(folder: str | Path, to: str | Path | None = None) -> Made:
+def make_report(
+    folder: str | Path, to: str | Path | None = None, compare: str | Path | None = None
+) -> Made:
     """Writes FOLDER/report.html, or `to`, from the reports in FOLDER and the tables they name.
+
+    What tables are compared with is in the folder `compare`, or in FOLDER/compare.
 
     Raises Error if there is no run report, if it is broken, or if the page cannot be written.
     """
@@ -40,7 +45,7 @@ def make_report(folder: str | Path, to: str | Path | None = None) -> Made:
     own = read_run(folder)
     visitors, problems = read_guests(own)
     run = with_guests(own, visitors)
-    tables, table_problems = _read_products(run)
+    tables, table_problems = _read_products(run, Path(compare or folder / FOLDER))
     timeline, timeline_problems = costs.timeline_section(run)
     visits, visit_problems = guests.sections(visitors)
     problems += table_problems + timeline_problems + visit_problems
@@ -70,13 +75,15 @@ def _failures(run: Run) -> list[str]:
     ]
 
 
-def _read_products(run: Run) -> tuple[dict[str, list[Series]], list[str]]:
+def _read_products(run: Run, compare: Path) -> tuple[dict[str, list[Series]], list[str]]:
     """Series by analysis, and what went wrong."""
     found: dict[str, list[Series]] = {}
     problems = []
     for product in run.products:
         try:
-            series = _read_series(_inside(run.folder, product))
+            path = _inside(run.folder, product)
+            beside = compare / path.parent.relative_to(run.folder.resolve())
+            series = _read_series(path, beside)
         except Error as error:
             problems.append(str(error))
             continue
@@ -91,11 +98,11 @@ def _inside(folder: Path, product: Product) -> Path:
     return path
 
 
-def _read_series(path: Path) -> Series:
+def _read_series(path: Path, compare: Path) -> Series:
     """A table, or, of a product with a file per step, tables of some steps up to this one."""
     match = re.fullmatch(r"(.+)\.(\d{9,})\.csv", path.name)
     if not match:
-        return Series([read_table(path)], 1)
+        return Series([_read_compared(path, compare)], 1)
     steps = {
         int(other.name.split(".")[-2]): other
         for other in path.parent.glob(f"{escape(match[1])}.*.csv")
@@ -104,7 +111,12 @@ def _read_series(path: Path) -> Series:
     if int(match[2]) not in steps:
         raise Error(f"cannot read {path}: there is no such file")
     paths = [steps[step] for step in sorted(steps) if step <= int(match[2])]
-    return Series([read_table(chosen) for chosen in spread(paths, STEPS_SHOWN)], len(paths))
+    shown = spread(paths, STEPS_SHOWN)
+    return Series([_read_compared(chosen, compare) for chosen in shown], len(paths))
+
+
+def _read_compared(path: Path, compare: Path) -> Table:
+    return replace(read_table(path), comparison=read_comparison(compare / path.name))
 
 
 def _write_whole(path: Path, text: str) -> None:

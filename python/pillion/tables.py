@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import yaml
 
+from pillion.comparisons import Comparison
 from pillion.errors import Error
 
 FORMAT = "table 1"
@@ -55,8 +56,10 @@ class Table:
     coarsened: int
     lost: int
     configuration: str
+    parameters: dict[str, str]
     columns: dict[str, Column]
     attributes: dict[str, Attribute]
+    comparison: Comparison | None = None
 
     def __getitem__(self, name: str) -> np.ndarray:
         return self.columns[name].values
@@ -164,6 +167,7 @@ def _build(path: Path, head: dict[str, Any], columns: dict[str, Column]) -> Tabl
         coarsened=int(head.get("coarsened") or 0),
         lost=int(head.get("lost") or 0),
         configuration=str(head.get("configuration") or ""),
+        parameters={str(n): str(v) for n, v in (head.get("parameters") or {}).items()},
         columns=columns,
         attributes={a.name: a for a in attributes},
     )

@@ -51,6 +51,13 @@ def number(value: float | str, digits: int = 4) -> str:
     return f"{text}×10<sup>{str(int(exponent)).replace('-', '−')}</sup>"
 
 
+def moment(step: int, time: float, time_units: str) -> str:
+    """What to call a step in a legend: its redshift where the time says that, or its number."""
+    if time_units == "scale factor" and time > 0:
+        return f"z = {abs(1 / time - 1):.3g}"
+    return f"z = {time:.3g}" if time_units == "redshift" else f"step {step}"
+
+
 def count(value: int) -> str:
     """An integer with thin spaces between thousands."""
     return f"{value:,}".replace(",", "\u202f")

@@ -86,7 +86,7 @@ class Halos final : public stage::Stage {
       const auto halos = gather(peers, query.halos(boundary, peak));
       write(step, scale, total, i, halos);
     }
-    if (keeps_tree_) step.write(tree_table(step, scale, gather_pairs(peers, tree)));
+    if (keeps_tree_) step.write(tree_table(step, scale, total, gather_pairs(peers, tree)));
   }
 
   [[nodiscard]] Piece piece_of(const stage::Step& step) const {
@@ -206,9 +206,10 @@ class Halos final : public stage::Stage {
   }
 
   [[nodiscard]] stage::Table tree_table(const stage::Step& step, const Scale& scale,
-                                        const std::vector<Pair>& pairs) const {
+                                        const Total& total, const std::vector<Pair>& pairs) const {
     auto table = table_of_pairs("halo_tree_" + name_, "Merge tree of " + name_, scale, pairs,
-                                step.units(name_));
+                                step.units(name_), step.units(mesh_));
+    table.attribute("mean", total.mean, step.units(name_));
     if (scale.factor() > 1) table.attribute("coarsening", static_cast<double>(scale.all_axes()));
     return table.per_step();
   }

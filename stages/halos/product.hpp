@@ -134,6 +134,8 @@ inline stage::Table mass_table(std::string name, std::string title, const MassFu
   out.column("density", density_units, function.density(volume));
   out.attribute("below", static_cast<double>(function.below));
   out.attribute("above", static_cast<double>(function.above));
+  out.attribute("scale", "log");
+  out.attribute("density_scale", "log");
   return out;
 }
 
@@ -152,7 +154,8 @@ inline std::vector<Pair> pairs_of(const Tree& tree) {
 }
 
 inline stage::Table table_of_pairs(std::string name, std::string title, const Scale& scale,
-                                   const std::vector<Pair>& pairs, const std::string& units) {
+                                   const std::vector<Pair>& pairs, const std::string& units,
+                                  const std::string& length_units) {
   std::vector<int64_t> id, saddle_id;
   std::vector<double> peak, saddle;
   for (const auto& pair : pairs) {
@@ -165,6 +168,13 @@ inline stage::Table table_of_pairs(std::string name, std::string title, const Sc
   stage::Table out(std::move(name), std::move(title));
   out.column("id", "", std::move(id)).column("peak", units, std::move(peak));
   out.column("saddle_id", "", std::move(saddle_id)).column("saddle", units, std::move(saddle));
+  for (size_t d = 0; d < scale.axes(); ++d) {
+    std::vector<double> place;
+    for (const auto& pair : pairs)
+      place.push_back(
+          scale.coordinate(static_cast<double>(scale.grid().cell(pair.top.id)[d]), d));
+    out.column(std::string("peak_") + "xyz"[d], length_units, std::move(place));
+  }
   return out;
 }
 

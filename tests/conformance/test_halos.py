@@ -4,9 +4,11 @@ scipy.ndimage.label (count, cells, mass, peak), centroids against flooding, pair
 against gudhi's lower-star filtration.
 """
 
+import csv
 import itertools
 import json
 import math
+import subprocess
 from collections import deque
 from dataclasses import dataclass
 from functools import cache
@@ -399,16 +401,25 @@ def test_merge_trees(played, analysis, field):
         assert found == expected_pairs(name_of(mesh), frame.step, field)
 
 
-def test_the_tree_tells_how_many_halos_there_are(played):
-    _, frames, results = played
-    for number, thresholds in enumerate(DENSITY):
-        for frame in frames:
-            boundary, peak, _ = in_units(frame, "density", thresholds)
-            tree = read_table(results / "halos" / f"halo_tree_density.{frame.step:09d}.csv")
-            alone = ~(tree["saddle"] >= boundary)
-            count = (alone & (tree["peak"] >= max(boundary, peak))).sum()
-            table = read_table(results / "halos" / f"halos_density_{number}.{frame.step:09d}.csv")
-            assert count == len(table)
+def query(build, tree, to, thresholds):
+    """What the command finds in a kept tree, one list of rows for each pair of thresholds."""
+    asked = [word for pair in thresholds for word in ("--threshold", *map(repr, pair))]
+    command = [build / "bin" / "pillion", "query", tree, *asked, "--absolute", "--to", to]
+    subprocess.run([str(word) for word in command], check=True, timeout=60)
+    with to.open(encoding="utf-8") as file:
+        rows = [{name: float(text) for name, text in row.items()} for row in csv.DictReader(file)]
+    return [[r for r in rows if (r["boundary"], r["peak_threshold"]) == p] for p in thresholds]
+
+
+def test_kept_trees_tell_the_halos_of_any_thresholds(played, build, tmp_path):
+    mesh, frames, results = played
+    thresholds = [in_units(frames[0], "density", asked)[:2] for asked in DENSITY]
+    tree = results / "halos" / f"halo_tree_density.{frames[0].step:09d}.csv"
+    answers = query(build, tree, tmp_path / "halos.csv", thresholds)
+    for number, found in enumerate(answers):
+        table = read_table(results / "halos" / f"halos_density_{number}.{frames[0].step:09d}.csv")
+        for name in ["id", "peak", *(f"peak_{axis}" for axis in "xyz"[: len(mesh.cells)])]:
+            assert [row[name] for row in found] == table[name].tolist()
 
 
 def small_scene(stage: str, values=None, length="[5, 6, 1]") -> Scene:

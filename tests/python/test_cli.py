@@ -95,3 +95,53 @@ def test_table_without_such_a_column(sample):
 def test_wrong_use():
     assert pillion().returncode == 2
     assert pillion("dance").returncode == 2
+
+
+def tree_file(folder):
+    """Three maxima: the highest, one that joins it at 2, one that joins that at 4."""
+    path = folder / "halo_tree_rho.000000007.csv"
+    columns = [
+        ("id", "", np.array([5, 9, 11])),
+        ("peak", "g", np.array([10.0, 6.0, 4.5])),
+        ("saddle_id", "", np.array([-1, 7, 8])),
+        ("saddle", "g", np.array([np.nan, 2.0, 4.0])),
+        ("peak_x", "m", np.array([0.5, 1.5, 2.5])),
+    ]
+    path.write_text(
+        table_text(
+            title="Merge tree of rho",
+            analysis="a",
+            stage="halos",
+            name="halo_tree_rho",
+            columns=columns,
+            attributes=[("mean", 2.0, "g")],
+        ),
+        encoding="utf-8",
+    )
+    return path
+
+
+def test_query_shows_halos_of_each_pair(tmp_path):
+    path = tree_file(tmp_path)
+    asked = ["--threshold", "1.5", "2", "--threshold", "2", "2.1"]
+    out = pillion("query", path, *asked).stdout
+    assert "2 halos of boundary 3, peak 4 g" in out
+    assert "3 halos of boundary 4, peak 4.2 g" not in out  # at 4 the third is still a part
+    assert "2 halos of boundary 4, peak 4.2 g" in out
+    assert "peak_x [m]" in out
+    assert "saddle" not in out
+
+
+def test_query_writes_what_it_found(tmp_path):
+    path, to = tree_file(tmp_path), tmp_path / "halos.csv"
+    pillion("query", path, "--absolute", "--threshold", "4.1", "4.1", "--to", to)
+    lines = to.read_text(encoding="utf-8").splitlines()
+    assert lines[0] == "boundary,peak_threshold,id,peak,peak_x"
+    assert lines[1:] == ["4.1,4.1,5,10.0,0.5", "4.1,4.1,9,6.0,1.5", "4.1,4.1,11,4.5,2.5"]
+
+
+def test_query_wants_a_tree(tmp_path):
+    table = make_sample(tmp_path).folder / "structure" / "rdf.csv"
+    done = pillion("query", table, "--threshold", "1", "2")
+    assert done.returncode == 1
+    assert "no merge tree" in done.stderr

@@ -86,3 +86,38 @@ def test_pictures_are_whole(tmp_path, factor):
     assert svg.startswith("<svg")
     assert "hot gas against rho" in svg
     assert ('xlink:href="data:image/png' in svg) == (factor == 1)
+
+
+def slice_of(folder, step, values, **more):
+    """Of 3 x 2 pixels of 2 x 1 Mpc."""
+    y, x = np.meshgrid([0.5, 1.5], [1.0, 3, 5], indexing="ij")
+    path = folder / f"slice_gas_density_z.{step:09d}.csv"
+    columns = [("x", "Mpc", x.ravel()), ("y", "Mpc", y.ravel()), ("mean", "g", np.array(values))]
+    text = table_text(
+        title="Slice", analysis="a", stage="slice", name="slice_gas_density_z", columns=columns,
+        step=step, **more,
+    )  # fmt: skip
+    path.write_text(text, encoding="utf-8")
+    return read_table(path)
+
+
+def test_slices_are_pictures_with_the_same_colours(tmp_path):
+    first = slice_of(tmp_path, 0, [1.0, 2, 3, 4, 5, 6])
+    last = slice_of(tmp_path, 9, [0.5, 2, np.nan, 4, 5, 900])
+    plots = plots_of([first, last])
+    assert [plot.title for plot in plots] == ["step 0", "step 9"]
+    assert plots[0].values.tolist() == [[1, 2, 3], [4, 5, 6]]
+    assert np.isnan(plots[1].values[0, 2])
+    assert plots[0].x_edges.tolist() == [0, 2, 4, 6]
+    assert plots[0].y_edges.tolist() == [0, 1, 2]
+    assert plots[0].limits == plots[1].limits
+    assert plots[0].limits[0] < 0.51 and plots[0].limits[1] > 890
+    assert all(plot.log_values and plot.equal for plot in plots)
+    assert (plots[0].label, plots[0].units, plots[0].x_units) == ("gas density", "g", "Mpc")
+    assert "data:image/png" in draw_heat_map(plots[1], "p")
+
+
+def test_slices_of_values_about_zero_have_linear_colours(tmp_path):
+    (plot,) = plots_of([slice_of(tmp_path, 0, [-1.0, 2, 3, 4, 5, 600])])
+    assert not plot.log_values
+    assert plots_of([slice_of(tmp_path, 1, [np.nan] * 6)]) == []

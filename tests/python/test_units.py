@@ -70,3 +70,10 @@ def test_numbers():
     assert units.number(-2.5) == "−2.5"
     assert units.number("<b>") == "&lt;b&gt;"
     assert units.count(1234567) == "1\u202f234\u202f567"
+
+
+def test_steps_are_called_by_their_redshift_where_it_is_known():
+    assert units.moment(20, 0.25, "scale factor") == "z = 3"
+    assert units.moment(100, 1.0, "scale factor") == "z = 0"
+    assert units.moment(3, 2.5, "redshift") == "z = 2.5"
+    assert units.moment(7, 2.5, "fs") == "step 7"
