@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <exception>
+#include <map>
 #include <pillion/session.hpp>
 
 #include "gravity.hpp"
@@ -13,6 +14,29 @@
 
 namespace cosmology {
 namespace {
+
+/// What the YAML file may call by these names.
+std::map<std::string, double> values_of(const Parameters& parameters) {
+  const double volume = std::pow(parameters.length / static_cast<double>(parameters.cells), 3);
+  const double density = mean_density(parameters.omega_m, parameters.hubble);
+  return {{"cells", static_cast<double>(parameters.cells)},
+          {"length", parameters.length},
+          {"omega_m", parameters.omega_m},
+          {"omega_b", parameters.omega_b},
+          {"hubble", parameters.hubble},
+          {"tilt", parameters.tilt},
+          {"sigma_8", parameters.sigma_8},
+          {"baryon_fraction", parameters.omega_b / parameters.omega_m},
+          {"matter_density", density},
+          {"particle_mass", density * volume}};
+}
+
+pillion::Options options_of(const Parameters& parameters) {
+  pillion::Options options;
+  options.set("output", parameters.output);
+  for (const auto& [name, value] : values_of(parameters)) options.set(name, value);
+  return options;
+}
 
 std::vector<Vector> velocities(const Particles& particles, const Parameters& parameters, double a) {
   const double unit = velocity_unit(parameters, a);
@@ -35,6 +59,8 @@ class Simulation {
                                      scale_factor(0))) {
     const double side = parameters.length;
     session.set_domain("dark_matter", {{0, 0, 0}, {side, side, side}, {0, 0, 0}, {1, 1, 1}, 0});
+    if (!parameters.snapshots.empty())
+      begin_snapshots(parameters.snapshots, values_of(parameters), slabs_);
   }
 
   void run() {
@@ -72,7 +98,7 @@ class Simulation {
       share();
     }
     if (snapshot)
-      write_snapshot(parameters_.snapshots, step, particles_, velocity_, gas_, boxes_, slabs_);
+      write_snapshot(parameters_.snapshots, {step, a}, particles_, velocity_, gas_, boxes_, slabs_);
     session_.step(step, a);
   }
 
@@ -123,25 +149,19 @@ class Simulation {
   Gas gas_;
 };
 
-pillion::Options options_of(const Parameters& parameters) {
-  const double volume = std::pow(parameters.length / static_cast<double>(parameters.cells), 3);
-  return pillion::Options()
-      .set("cells", parameters.cells)
-      .set("length", parameters.length)
-      .set("omega_m", parameters.omega_m)
-      .set("omega_b", parameters.omega_b)
-      .set("hubble", parameters.hubble)
-      .set("particle_mass", mean_density(parameters.omega_m, parameters.hubble) * volume);
-}
-
 void run(const std::vector<std::string>& arguments) {
   const Parameters parameters = read_parameters(arguments);
   auto session =
       pillion::Session::open(parameters.analyses, MPI_COMM_WORLD, options_of(parameters));
   if (session.serve()) return;
   fftw_mpi_init();
-  Simulation(parameters, session).run();
+  Simulation simulation(parameters, session);
+  int rank = 0;
+  MPI_Comm_rank(session.communicator(), &rank);
+  const double start = MPI_Wtime();
+  simulation.run();
   session.close();
+  if (rank == 0) std::printf("seconds of all steps and analyses: %.3f\n", MPI_Wtime() - start);
 }
 
 }  // namespace

@@ -44,6 +44,7 @@ const std::map<std::string, Setter>& setters() {
       {"ionisation", set(&P::ionisation)},
       {"helium", set(&P::helium)},
       {"analyses", set(&P::analyses)},
+      {"output", set(&P::output)},
       {"snapshots", set(&P::snapshots)},
       {"snapshot_every", set(&P::snapshot_every)},
   };

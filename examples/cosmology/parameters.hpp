@@ -34,6 +34,7 @@ struct Parameters {
   double helium = 0.245;      ///< mass fraction
 
   std::string analyses = "pillion.yaml";
+  std::string output = "results";  ///< of the analyses
   std::string snapshots;       ///< folder of .npy files; none are written if empty
   int64_t snapshot_every = 0;  ///< steps between them; 0: only after the last
 };

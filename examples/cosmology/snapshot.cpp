@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A .npy file is a head of text, padded to a multiple of 64 bytes, and the values in C order.
+// Steps are added to snapshots.yaml once their files are whole.
 #include "snapshot.hpp"
 
+#include <charconv>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <stdexcept>
 
 namespace cosmology {
@@ -80,14 +83,37 @@ void write_field(const std::string& path, const BoxField& field, int components,
   }
 }
 
+/// With all its digits.
+std::string text_of(double value) {
+  char digits[32];
+  return {digits, std::to_chars(digits, digits + sizeof digits, value).ptr};
+}
+
+/// What cannot be written is noticed by the ranks that write arrays there.
+void add_lines(const std::string& folder, const std::string& lines, std::ios::openmode mode) {
+  std::ofstream(folder + "/snapshots.yaml", mode) << lines;
+}
+
 }  // namespace
 
-void write_snapshot(const std::string& folder, int64_t step, const Particles& particles,
+void begin_snapshots(const std::string& folder, const std::map<std::string, double>& values,
+                     const Slabs& slabs) {
+  if (slabs.rank != 0) return;
+  std::string text = "parameters:\n";
+  for (const auto& [name, value] : values) text += "  " + name + ": " + text_of(value) + "\n";
+  const std::string side = text_of(slabs.length);
+  text += "domains:\n  dark_matter: {length: [" + side + ", " + side + ", " + side +
+          "], periodic: true}\nsteps:\n";
+  std::filesystem::create_directories(folder);
+  add_lines(folder, text, std::ios::trunc);
+}
+
+void write_snapshot(const std::string& folder, Moment moment, const Particles& particles,
                     const std::vector<Vector>& velocity, const Gas& gas, const Boxes& boxes,
                     const Slabs& slabs) {
   std::filesystem::create_directories(folder);
   char number[32];
-  std::snprintf(number, sizeof number, ".%06lld.npy", static_cast<long long>(step));
+  std::snprintf(number, sizeof number, ".%06lld.npy", static_cast<long long>(moment.step));
   const auto path = [&](const char* name) { return folder + "/" + name + number; };
   const auto count = static_cast<int64_t>(particles.count());
   int64_t before = 0;
@@ -103,6 +129,9 @@ void write_snapshot(const std::string& folder, int64_t step, const Particles& pa
   write_field(path("gas_temperature"), gas.temperature, 1, boxes, slabs);
   write_field(path("gas_velocity"), gas.velocity, 3, boxes, slabs);
   write_field(path("n_HI"), gas.neutral, 1, boxes, slabs);
+  if (slabs.rank == 0)
+    add_lines(folder, "  " + std::to_string(moment.step) + ": {time: " + text_of(moment.a) + "}\n",
+              std::ios::app);
 }
 
 }  // namespace cosmology

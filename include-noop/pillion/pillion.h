@@ -4,9 +4,9 @@
  * header, so mistakes in calls are still found; what each function means is documented there.
  *
  * Every rank is a simulation rank, its communicator is the one that was given to open, no step is
- * ever due, nothing is read or written. Memory from pillion_allocate is real and rotates, since
- * programs compute in it. No call fails, but for want of memory, or where such memory is asked for
- * in a way that makes no sense. */
+ * ever due, there are no fields, nothing is read or written. Memory from pillion_allocate is real
+ * and rotates, since programs compute in it. No call fails, but for want of memory, or where such
+ * memory is asked for in a way that makes no sense. */
 #ifndef PILLION_PILLION_H
 #define PILLION_PILLION_H
 
@@ -87,6 +87,19 @@ typedef struct pillion_progress {
   int64_t disabled;
 } pillion_progress;
 
+/** A field of the catalogue, and the mesh that it lives on. */
+typedef struct pillion_field {
+  const char* name;
+  const char* mesh;
+  pillion_mesh_kind mesh_kind;
+  pillion_type type;
+  int32_t components;
+  int32_t axes;
+  int64_t cells[3];
+  int32_t used;
+  int32_t reserved;
+} pillion_field;
+
 static inline const char* pillion_error_message(void) { return ""; }
 
 static inline const char* pillion_version(void) { return PILLION_VERSION; }
@@ -114,6 +127,12 @@ static inline pillion_status pillion_options_set_role(pillion_options* options, 
 static inline pillion_status pillion_options_set_catalogue(pillion_options* options,
                                                            const char* yaml) {
   (void)options, (void)yaml;
+  return PILLION_OK;
+}
+
+static inline pillion_status pillion_options_override(pillion_options* options, const char* key,
+                                                      const char* value) {
+  (void)options, (void)key, (void)value;
   return PILLION_OK;
 }
 
@@ -163,6 +182,18 @@ static inline MPI_Comm pillion_communicator(const pillion_session* session) {
 
 static inline MPI_Fint pillion_communicator_fortran(const pillion_session* session) {
   return MPI_Comm_c2f(session->comm);
+}
+
+static inline pillion_status pillion_count_fields(const pillion_session* session, int32_t* count) {
+  (void)session;
+  *count = 0;
+  return PILLION_OK;
+}
+
+static inline pillion_status pillion_get_field(const pillion_session* session, int32_t number,
+                                               pillion_field* field) {
+  (void)session, (void)number, (void)field;
+  return PILLION_ERROR_ARGUMENT;
 }
 
 /* ---- sharing -------------------------------------------------------------------------------- */

@@ -62,6 +62,19 @@ typedef struct pillion_progress {
   int64_t disabled;        /**< analyses disabled by a failure */
 } pillion_progress;
 
+/** A field of the catalogue, and the mesh that it lives on. Texts belong to the session. */
+typedef struct pillion_field {
+  const char* name;
+  const char* mesh;
+  pillion_mesh_kind mesh_kind;
+  pillion_type type;
+  int32_t components;
+  int32_t axes;     /**< of a uniform mesh: 1 to 3; of particles 0 */
+  int64_t cells[3]; /**< of a uniform mesh, 1 beyond its axes; of particles 0 */
+  int32_t used;     /**< 1 if an analysis or a condition uses it, so that it must be shared */
+  int32_t reserved;
+} pillion_field;
+
 /** Message of the last failure on this thread; "" if there was none. Never NULL. */
 const char* pillion_error_message(void);
 
@@ -83,6 +96,12 @@ pillion_status pillion_options_set_role(pillion_options* options, pillion_role r
 /** YAML text with `meshes:` and `fields:` that the program offers of its own accord, so that its
  * users need not repeat them. Entries of the user's file win. */
 pillion_status pillion_options_set_catalogue(pillion_options* options, const char* yaml);
+
+/** Puts another value in the place of what the YAML file says: `key` is where, such as "output" or
+ * "sidecars.when_full", `value` is YAML, and "null" takes the entry out. Parameters are set with
+ * pillion_options_set. What is wrong with it is an error of opening. */
+pillion_status pillion_options_override(pillion_options* options, const char* key,
+                                        const char* value);
 
 /** Directory of a checkpoint to resume from; overrides `restart` of the YAML file. */
 pillion_status pillion_options_set_restart(pillion_options* options, const char* path);
@@ -110,6 +129,12 @@ int32_t pillion_serve(pillion_session* session);
  * MPI_COMM_NULL on a sidecar. */
 MPI_Comm pillion_communicator(const pillion_session* session);
 MPI_Fint pillion_communicator_fortran(const pillion_session* session);
+
+/** How many fields the catalogue has, and what the file says of one of them; `number` counts from
+ * 0. For simulation ranks that do not know, or need not prepare, every field. */
+pillion_status pillion_count_fields(const pillion_session* session, int32_t* count);
+pillion_status pillion_get_field(const pillion_session* session, int32_t number,
+                                 pillion_field* field);
 
 /* ---- sharing -------------------------------------------------------------------------------- */
 /* Sharing copies nothing: the memory must stay valid until the block is shared anew, unshared, or

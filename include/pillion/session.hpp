@@ -84,6 +84,18 @@ struct Box {
   size_t axes;
 };
 
+/// A field of the catalogue, and the mesh that it lives on.
+struct Field {
+  std::string name;
+  std::string mesh;
+  pillion_mesh_kind mesh_kind;
+  pillion_type type;
+  int32_t components;
+  int32_t axes;                  ///< of a uniform mesh; of particles 0
+  std::array<int64_t, 3> cells;  ///< of a uniform mesh, 1 beyond its axes; of particles 0
+  bool used;                     ///< by an analysis or a condition, so that it must be shared
+};
+
 /// How a session is opened. A plain value: it may be copied, and may go once the session is open.
 class Options {
  public:
@@ -112,6 +124,12 @@ class Options {
     catalogue_ = yaml;
     return *this;
   }
+  /// Puts YAML in the place of what the file says at a key such as "output" or
+  /// "sidecars.when_full"; "null" takes the entry out.
+  Options& override_entry(const std::string& key, const std::string& yaml) {
+    overrides_.emplace_back(key, yaml);
+    return *this;
+  }
   /// Directory of a checkpoint to resume from; overrides `restart` of the YAML file.
   Options& restart(const std::string& path) {
     restart_ = path;
@@ -127,6 +145,7 @@ class Options {
  private:
   friend class Session;
   std::vector<std::pair<std::string, std::string>> parameters_;
+  std::vector<std::pair<std::string, std::string>> overrides_;
   Role role_ = Role::Any;
   std::string catalogue_;
   std::string restart_;
@@ -163,6 +182,27 @@ class Session {
 
   /// Communicator of the simulation ranks, owned by the session; MPI_COMM_NULL on a sidecar.
   [[nodiscard]] MPI_Comm communicator() const { return pillion_communicator(open_handle()); }
+
+  /// The fields of the catalogue as the file has them, for programs that do not know, or need not
+  /// prepare, every one.
+  [[nodiscard]] std::vector<Field> fields() const {
+    int32_t count = 0;
+    check(pillion_count_fields(open_handle(), &count));
+    std::vector<Field> out;
+    for (int32_t f = 0; f < count; ++f) {
+      pillion_field field{};
+      check(pillion_get_field(open_handle(), f, &field));
+      out.push_back({field.name,
+                     field.mesh,
+                     field.mesh_kind,
+                     field.type,
+                     field.components,
+                     field.axes,
+                     {field.cells[0], field.cells[1], field.cells[2]},
+                     field.used != 0});
+    }
+    return out;
+  }
 
   /// Shares a box of a field on a uniform mesh; the first axis varies fastest, components are
   /// interleaved. Nothing is copied: the memory must stay where it is until the block is shared
@@ -318,6 +358,8 @@ inline Session Session::open(const std::string& file, MPI_Comm comm, const Optio
       raw, &pillion_options_free);
   for (const auto& [name, value] : options.parameters_)
     check(pillion_options_set(raw, name.c_str(), value.c_str()));
+  for (const auto& [key, yaml] : options.overrides_)
+    check(pillion_options_override(raw, key.c_str(), yaml.c_str()));
   check(pillion_options_set_role(raw, static_cast<pillion_role>(options.role_)));
   if (!options.catalogue_.empty())
     check(pillion_options_set_catalogue(raw, options.catalogue_.c_str()));

@@ -69,11 +69,11 @@ class Table:
         return len(next(iter(self.columns.values())).values)
 
 
-class _Loader(yaml.SafeLoader):
+class Loader(yaml.SafeLoader):
     """Safe YAML that also takes 1e-05 for a number, as YAML 1.2 does."""
 
 
-_Loader.add_implicit_resolver(
+Loader.add_implicit_resolver(
     "tag:yaml.org,2002:float",
     re.compile(r"^[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+$"),
     list("-+0123456789"),
@@ -103,7 +103,7 @@ def read_table(path: str | Path) -> Table:
 def _read_head(path: Path, lines: list[str]) -> dict[str, Any]:
     try:
         # The loader is a safe one.
-        head = yaml.load("\n".join(line[2:] for line in lines), Loader=_Loader)
+        head = yaml.load("\n".join(line[2:] for line in lines), Loader=Loader)
     except yaml.YAMLError as error:
         raise Error(f"{path} has a head that is not YAML: {error}") from error
     found = head.get("pillion") if isinstance(head, dict) else None

@@ -63,6 +63,24 @@ double Value::as_seconds() const {
   return expect(*this, parse_seconds(text), "a duration such as 30 s");
 }
 
+void set_entry(Value& root, std::string_view path, Value value) {
+  if (root.is_null()) root.kind = Value::Kind::Map;
+  if (!root.is_map())
+    root.fail(fmt::format("expected a map with the key '{}', found {}", path, kind_name(root)));
+  const auto dot = path.find('.');
+  const auto key = path.substr(0, dot);
+  const auto at = std::find_if(root.entries.begin(), root.entries.end(),
+                               [&](const auto& entry) { return entry.first == key; });
+  Value& entry =
+      at != root.entries.end() ? at->second : root.entries.emplace_back(key, Value()).second;
+  if (at == root.entries.end()) {
+    entry.line = value.line;
+    entry.file = value.file;
+  }
+  if (dot == std::string_view::npos) entry = std::move(value);
+  else set_entry(entry, path.substr(dot + 1), std::move(value));
+}
+
 Reader::Reader(const Value& map, std::string what) : map_(map), what_(std::move(what)) {
   if (!map.is_map())
     map.fail(fmt::format("expected {} as a map of 'key: value', found {}", what_, kind_name(map)));

@@ -48,6 +48,13 @@ struct Value {
 
 using Parameters = std::map<std::string, std::string>;
 
+/// YAML by the place where it goes, such as "sidecars.when_full".
+using Overrides = std::map<std::string, std::string>;
+
+/// Puts a value where `path` says, names of keys with dots between; maps on the way are made.
+/// Throws a configuration error where the way leads through something else.
+void set_entry(Value& root, std::string_view path, Value value);
+
 /// Parses YAML text. `parameters` are the values of $name in scalars; the file's own top-level
 /// `parameters:` map gives defaults. Throws an Error with file and line.
 Value parse_yaml(const std::string& text, const std::string& file, const Parameters& parameters);

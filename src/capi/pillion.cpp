@@ -51,6 +51,27 @@ pillion::runtime::SimulationSide& side(const pillion_session* session) {
   return given(session, "the session").session.simulation();
 }
 
+pillion_field described(const pillion::runtime::SimulationSide& side, int32_t number) {
+  const auto& catalogue = side.catalogue();
+  const auto names = catalogue.field_names();
+  if (number < 0 || static_cast<size_t>(number) >= names.size())
+    pillion::base::fail(ErrorCode::Argument, "there is no field number {}; the catalogue has {}",
+                        number, names.size());
+  const auto& field = catalogue.field(names[static_cast<size_t>(number)]);
+  const auto& mesh = catalogue.mesh(field.mesh);
+  const bool uniform = mesh.kind == pillion::model::MeshKind::Uniform;
+  pillion_field out{};
+  out.name = field.name.c_str();
+  out.mesh = mesh.name.c_str();
+  out.mesh_kind = static_cast<pillion_mesh_kind>(mesh.kind);
+  out.type = static_cast<pillion_type>(field.type);
+  out.components = field.components;
+  out.axes = uniform ? mesh.axes : 0;
+  for (size_t a = 0; a < 3; ++a) out.cells[a] = uniform ? mesh.cells[a] : 0;
+  out.used = side.uses(field.name) ? 1 : 0;
+  return out;
+}
+
 }  // namespace
 
 extern "C" {
@@ -81,6 +102,13 @@ pillion_status pillion_options_set_role(pillion_options* options, pillion_role r
 
 pillion_status pillion_options_set_catalogue(pillion_options* options, const char* yaml) {
   return guard([&] { given(options, "options").options.catalogue = text(yaml, "the catalogue"); });
+}
+
+pillion_status pillion_options_override(pillion_options* options, const char* key,
+                                        const char* value) {
+  return guard([&] {
+    given(options, "options").options.overrides[text(key, "the key")] = text(value, "the value");
+  });
 }
 
 pillion_status pillion_options_set_restart(pillion_options* options, const char* path) {
@@ -133,6 +161,17 @@ MPI_Comm pillion_communicator(const pillion_session* session) {
 
 MPI_Fint pillion_communicator_fortran(const pillion_session* session) {
   return pillion::comm::to_fortran(pillion_communicator(session));
+}
+
+pillion_status pillion_count_fields(const pillion_session* session, int32_t* count) {
+  return guard([&] {
+    given(count, "count") = static_cast<int32_t>(side(session).catalogue().field_names().size());
+  });
+}
+
+pillion_status pillion_get_field(const pillion_session* session, int32_t number,
+                                 pillion_field* field) {
+  return guard([&] { given(field, "field") = described(side(session), number); });
 }
 
 pillion_status pillion_share_box_strided(pillion_session* session, const char* field, int32_t block,

@@ -152,11 +152,20 @@ void check_parameters(const Value* parameters) {
   if (!parameters->is_map()) parameters->fail("'parameters' must be a map from names to values");
 }
 
+/// Values of parameters are in the tree by now.
+void override_entry(Value& root, const std::string& key, const std::string& yaml) {
+  if (key == "parameters" || key.starts_with("parameters."))
+    base::fail(ErrorCode::Configuration,
+               "'{}' cannot be overridden; set the parameter to a value instead", key);
+  base::set_entry(root, key, base::parse_yaml(yaml, "what overrides '" + key + "'", {}));
+}
+
 }  // namespace
 
 Configuration read_configuration(const std::string& text, const std::string& file,
                                  const base::Parameters& parameters,
-                                 const std::string& catalogue_text, int64_t sidecars_wanted) {
+                                 const std::string& catalogue_text, int64_t sidecars_wanted,
+                                 const base::Overrides& overrides) {
   Configuration configuration;
   configuration.text = text;
   configuration.file = file;
@@ -165,7 +174,8 @@ Configuration read_configuration(const std::string& text, const std::string& fil
     const Value offered = base::parse_yaml(catalogue_text, "the program's catalogue", parameters);
     configuration.catalogue.read(offered.find("meshes"), offered.find("fields"));
   }
-  const Value root = base::parse_yaml(text, file, parameters);
+  Value root = base::parse_yaml(text, file, parameters);
+  for (const auto& [key, yaml] : overrides) override_entry(root, key, yaml);
   Reader reader(root, "the configuration");
   check_parameters(reader.find("parameters"));
   if (const Value* output = reader.find("output")) configuration.output = output->as_text();

@@ -57,10 +57,11 @@ struct Configuration {
 
 /// Reads a configuration. `catalogue_text` is what the program offers of its own accord (YAML with
 /// `meshes:` and `fields:`, may be empty). `sidecars_wanted` are sidecar ranks that the launch
-/// itself asks for, so that the file need not.
+/// itself asks for, so that the file need not. `overrides` go before what the file says.
 Configuration read_configuration(const std::string& text, const std::string& file,
                                  const base::Parameters& parameters,
-                                 const std::string& catalogue_text, int64_t sidecars_wanted);
+                                 const std::string& catalogue_text, int64_t sidecars_wanted,
+                                 const base::Overrides& overrides = {});
 
 /// Reads the analyses that a guest adds to a run: YAML with `analyses:` and `parameters:` only. All
 /// their stages run in the guest. `taken` are the names of the run's analyses.

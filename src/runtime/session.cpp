@@ -37,6 +37,7 @@ Word agree_on_word(const comm::Communicator& world, int leader, const std::strin
             .catalogue = options.catalogue,
             .restart = options.restart,
             .parameters = options.parameters,
+            .overrides = options.overrides,
             .folder = std::filesystem::current_path().string(),
             .pretended_nodes = pretended_nodes(),
             .run = new_run(),

@@ -17,7 +17,8 @@ struct Options {
   base::Parameters parameters;
   Role role = Role::Any;
   std::string catalogue;  ///< YAML with meshes and fields
-  std::string restart;    ///< overrides the file's `restart`
+  base::Overrides overrides;
+  std::string restart;  ///< overrides the file's `restart`
   base::Log log;
 };
 

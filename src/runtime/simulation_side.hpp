@@ -51,6 +51,9 @@ class SimulationSide {
   SimulationSide(Run& run, Chains chains, Crossing crossing, Link link, Launcher launcher);
 
   Sharing& sharing() { return sharing_; }
+  [[nodiscard]] const model::Catalogue& catalogue() const { return run_.configuration.catalogue; }
+  /// Whether an analysis or a condition needs a field.
+  [[nodiscard]] bool uses(const std::string& field) const { return needed().contains(field); }
   /// Units that are known at run time only; false if there is no such thing.
   bool set_units(const std::string& name, const std::string& units);
   /// Goes on where a checkpoint ended.

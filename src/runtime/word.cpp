@@ -9,6 +9,23 @@ using base::ByteWriter;
 
 namespace {
 
+void put_texts(ByteWriter& out, const std::map<std::string, std::string>& texts) {
+  out.put(static_cast<int64_t>(texts.size()));
+  for (const auto& [name, text] : texts) {
+    out.put(name);
+    out.put(text);
+  }
+}
+
+std::map<std::string, std::string> get_texts(ByteReader& in) {
+  std::map<std::string, std::string> texts;
+  for (auto n = in.get<int64_t>(); n > 0; --n) {
+    const auto name = in.get<std::string>();
+    texts[name] = in.get<std::string>();
+  }
+  return texts;
+}
+
 void put_produced(ByteWriter& out, const Produced& produced) {
   out.put(static_cast<int64_t>(produced.size()));
   for (const auto& fields : produced) {
@@ -37,7 +54,7 @@ Produced get_produced(ByteReader& in) {
 
 model::Configuration Word::configuration(int64_t sidecars_wanted) const {
   auto configuration =
-      model::read_configuration(text, file, parameters, catalogue, sidecars_wanted);
+      model::read_configuration(text, file, parameters, catalogue, sidecars_wanted, overrides);
   if (!restart.empty()) configuration.restart = restart;
   return configuration;
 }
@@ -48,11 +65,7 @@ base::Bytes bytes_of(const Word& word) {
     out.put(*s);
   out.put(word.pretended_nodes);
   out.put(word.run);
-  out.put(static_cast<int64_t>(word.parameters.size()));
-  for (const auto& [name, value] : word.parameters) {
-    out.put(name);
-    out.put(value);
-  }
+  for (const auto* texts : {&word.parameters, &word.overrides}) put_texts(out, *texts);
   put_produced(out, word.produced);
   return out.take();
 }
@@ -64,10 +77,7 @@ Word read_word(const base::Bytes& bytes) {
     *s = in.get<std::string>();
   word.pretended_nodes = in.get<int64_t>();
   word.run = in.get<uint64_t>();
-  for (auto n = in.get<int64_t>(); n > 0; --n) {
-    const auto name = in.get<std::string>();
-    word.parameters[name] = in.get<std::string>();
-  }
+  for (auto* texts : {&word.parameters, &word.overrides}) *texts = get_texts(in);
   word.produced = get_produced(in);
   return word;
 }

@@ -19,6 +19,7 @@ using Wishes = std::vector<std::vector<layout::Wish>>;
 struct Word {
   std::string file, text, catalogue, restart;
   base::Parameters parameters;
+  base::Overrides overrides;
   std::string folder;           ///< in which the simulation runs
   int64_t pretended_nodes = 0;  ///< 0 if nodes are nodes
   uint64_t run = 0;             ///< no other run has it

@@ -88,7 +88,9 @@ static pillion_options* make_options(const char* output, int sidecars) {
   CHECK(pillion_options_create(&options) == PILLION_OK && options);
   snprintf(text, sizeof text, "%d", sidecars);
   CHECK(pillion_options_set(options, "sidecars", text) == PILLION_OK);
-  CHECK(pillion_options_set(options, "output", output) == PILLION_OK);
+  CHECK(pillion_options_set(options, "output", "unused") == PILLION_OK);
+  CHECK(pillion_options_override(options, "output", output) == PILLION_OK);
+  CHECK(pillion_options_override(options, "sidecars.deadline", "30 s") == PILLION_OK);
   CHECK(pillion_options_set(options, "nx", "4") == PILLION_OK);
   CHECK(pillion_options_set(options, "ny", "3") == PILLION_OK);
   CHECK(pillion_options_set(options, "nz", "8") == PILLION_OK);
@@ -156,6 +158,32 @@ static void check_communicator(const pillion_session* session, int sidecars) {
   CHECK(same == MPI_IDENT);
 }
 
+/* What the file and the program's catalogue say together; particles' id and kind are not used. */
+static void check_fields(const pillion_session* session) {
+  int32_t count = -1, used = 0;
+  pillion_field field;
+  CHECK(pillion_count_fields(session, &count) == PILLION_OK);
+  CHECK(count == (PILLION_ENABLED ? 5 : 0));
+  for (int32_t f = 0; f < count; ++f) {
+    CHECK(pillion_get_field(session, f, &field) == PILLION_OK);
+    used += field.used;
+    if (strcmp(field.name, "velocity") == 0) {
+      CHECK(strcmp(field.mesh, "grid") == 0 && field.mesh_kind == PILLION_UNIFORM);
+      CHECK(field.type == PILLION_FLOAT32 && field.components == 3 && field.used == 1);
+      CHECK(field.axes == 3 && field.cells[0] == NX && field.cells[1] == NY &&
+            field.cells[2] == NZ);
+    }
+    if (strcmp(field.name, "id") == 0) {
+      CHECK(strcmp(field.mesh, "atoms") == 0 && field.mesh_kind == PILLION_PARTICLES);
+      CHECK(field.type == PILLION_INT64 && field.components == 1 && field.used == 0);
+      CHECK(field.axes == 0 && field.cells[0] == 0);
+    }
+  }
+  CHECK(used == (PILLION_ENABLED ? 3 : 0));
+  CHECK(pillion_get_field(session, count, &field) == PILLION_ERROR_ARGUMENT);
+  CHECK(pillion_get_field(session, -1, &field) == PILLION_ERROR_ARGUMENT);
+}
+
 /* The first analysis is due every second step, the other every third. */
 static void run_steps(pillion_session* session, simulation* s) {
   int64_t publications = 0;
@@ -196,6 +224,7 @@ static void run_second_session(MPI_Comm comm) {
 static void simulate(pillion_session* session, int sidecars) {
   char report[1024] = "";
   check_communicator(session, sidecars);
+  check_fields(session);
   simulation s = start(pillion_communicator(session));
   CHECK(pillion_set_units(session, "density", "g/cm^3") == PILLION_OK);
   allocate_density(session, &s);
@@ -212,7 +241,7 @@ static void simulate(pillion_session* session, int sidecars) {
   strncat(report, pillion_report_path(session), sizeof report - 1);
   MPI_Barrier(pillion_communicator(session));
   CHECK(pillion_close(session) == PILLION_OK);
-  CHECK(!PILLION_ENABLED || file_exists(report));
+  CHECK(!PILLION_ENABLED || (file_exists(report) && strncmp(report, "results/", 8) == 0));
   CHECK(messages == 0);
   stop(&s);
 }

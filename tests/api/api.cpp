@@ -75,7 +75,10 @@ fields:
 
 pillion::Session open(int sidecars, int& warnings) {
   pillion::Options options;
-  options.set("sidecars", sidecars).set("output", "results").role(pillion::Role::Any);
+  options.set("sidecars", sidecars)
+      .set("output", "unused")
+      .override_entry("output", "results")
+      .role(pillion::Role::Any);
   options.set("nx", 4).set("ny", int64_t{3}).set("nz", "8").catalogue(kCatalogue);
   options.log([&warnings](pillion::LogLevel level, const std::string&) {
     warnings += level >= pillion::LogLevel::Warning ? 1 : 0;
@@ -129,6 +132,18 @@ void check_misuse(pillion::Session& session, const Simulation& simulation) {
         }) == Argument);
 }
 
+void check_fields(const pillion::Session& session) {
+  const auto fields = session.fields();
+  CHECK(fields.size() == (kEnabled ? 4 : 0));
+  for (const pillion::Field& field : fields) {
+    CHECK(field.used == (field.name != "id"));
+    if (field.name != "velocity") continue;
+    CHECK(field.mesh == "grid" && field.mesh_kind == PILLION_UNIFORM && field.axes == 3);
+    CHECK(field.type == PILLION_FLOAT32 && field.components == 3);
+    CHECK((field.cells == std::array<int64_t, 3>{4, 3, 8}));
+  }
+}
+
 void run_steps(pillion::Session& session, Simulation& simulation) {
   int64_t publications = 0;
   for (int64_t step = 0; step < kSteps; ++step) {
@@ -162,6 +177,7 @@ void simulate(pillion::Session& session, int sidecars) {
   int size = 0;
   MPI_Comm_size(session.communicator(), &size);
   CHECK(size == expected_simulation_ranks(kEnabled, sidecars));
+  check_fields(session);
   Simulation simulation(session.communicator());
   session.set_units("density", "g/cm^3");
   share_grid(session, simulation);

@@ -136,6 +136,13 @@ check_table(separate)
 
 run(${prefix}/bin/pillion --version)
 run(${prefix}/bin/pillion runs)
+run(
+  ${prefix}/bin/pillion
+  replay
+  -n
+  2
+  --help
+)
 foreach(file IN ITEMS bin/pillion-attach share/pillion/python/pillion/__main__.py)
   if(NOT EXISTS ${prefix}/${file})
     message(FATAL_ERROR "${file} was not installed")

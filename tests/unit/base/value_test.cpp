@@ -65,6 +65,20 @@ TEST_CASE("a value of another kind is refused with what was seen") {
         "f:1: expected true or false, found 'soon'");
 }
 
+TEST_CASE("an entry is put where its path says, and maps on the way are made") {
+  auto root = parse_yaml("a: 1\nb: {c: 2, d: 3}\ne:\nf: [4]\n", "f", {});
+  set_entry(root, "a", parse_yaml("{x: 5}", "g", {}));
+  set_entry(root, "b.c", parse_yaml("6", "g", {}));
+  set_entry(root, "b.d", parse_yaml("null", "g", {}));
+  set_entry(root, "e.y.z", parse_yaml("7", "g", {}));
+  set_entry(root, "h", parse_yaml("8", "g", {}));
+  CHECK(to_flow(root) == "{a: {x: 5}, b: {c: 6, d: null}, e: {y: {z: 7}}, f: [4], h: 8}");
+  CHECK(error_of([&] { set_entry(root, "f.g", parse_yaml("9", "g", {})); }) ==
+        "f:4: expected a map with the key 'g', found a list");
+  CHECK(error_of([&] { (void)root.find("h")->as_boolean(); }) ==
+        "g:1: expected true or false, found '8'");
+}
+
 TEST_CASE("a reader refuses what nobody asked for") {
   const auto root = parse_yaml("evry: 5\nstages: 1\n", "f", {});
   Reader reader(root, "analysis 'x'");

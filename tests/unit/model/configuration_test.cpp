@@ -56,6 +56,30 @@ TEST_CASE("a whole configuration is read") {
   CHECK(c.analyses[1].in_sidecars());
 }
 
+TEST_CASE("what overrides an entry goes before the file, and is checked as the file is") {
+  const std::string text = head +
+                           "output: $name\nparameters: {name: out}\n"
+                           "sidecars: {per_node: 1, when_full: spill, spill: {folder: x}}\n"
+                           "analyses: {a: {stages: [{one: {}}]}}\n";
+  const auto with = [&](const base::Overrides& overrides) {
+    return read_configuration(text, "f", {}, {}, 0, overrides);
+  };
+  const auto c = with({{"output", "else"},
+                       {"sidecars.when_full", "wait"},
+                       {"sidecars.spill", "null"},
+                       {"analyses.a.every", "3 steps"}});
+  CHECK(c.output == "else");
+  CHECK(c.sidecars.when_full == WhenFull::Wait);
+  CHECK(c.sidecars.per_node == 1);
+  CHECK(c.analyses[0].every.steps == 3);
+  CHECK(c.text == text);
+  for (const auto& [key, said] : base::Overrides{
+           {"sidecars.when_fill", "unknown key 'when_fill' in 'sidecars'"},
+           {"sidecars.when_full", "what overrides 'sidecars.when_full':1: unknown policy 'often'"},
+           {"parameters.name", "cannot be overridden"}})
+    CHECK_THROWS_WITH_AS(with({{key, "often"}}), doctest::Contains(said.c_str()), Error);
+}
+
 TEST_CASE("without sidecars everything runs in the simulation") {
   const auto c = read(head + "analyses: {a: {stages: [{one: {}}]}}\n");
   CHECK_FALSE(c.analyses[0].in_sidecars());

@@ -14,6 +14,7 @@ TEST_CASE("a word is read as it was said") {
   word.restart = "state";
   word.folder = "/some/where";
   word.parameters = {{"nx", "64"}, {"empty", ""}};
+  word.overrides = {{"sidecars.memory", "1 MiB"}};
   word.pretended_nodes = 3;
   word.run = ~uint64_t{0} - 5;
   model::Field speed;
@@ -30,6 +31,7 @@ TEST_CASE("a word is read as it was said") {
   CHECK(out.restart == word.restart);
   CHECK(out.folder == word.folder);
   CHECK(out.parameters == word.parameters);
+  CHECK(out.overrides == word.overrides);
   CHECK(out.pretended_nodes == 3);
   CHECK(out.run == word.run);
   REQUIRE(out.produced.size() == 3);
@@ -59,6 +61,8 @@ TEST_CASE("the configuration is the text's, and what the program asked for goes 
   CHECK(word.configuration(0).restart == "of_the_file");
   word.restart = "of_the_program";
   CHECK(word.configuration(0).restart == "of_the_program");
+  word.overrides = {{"output", "elsewhere"}};
+  CHECK(word.configuration(0).output == "elsewhere");
 }
 
 TEST_CASE("what crosses the cut is read as it was said, empty analyses too") {
