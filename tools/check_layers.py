@@ -12,6 +12,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # What each layer may include besides itself and the public headers.
 LAYERS = {
     "base": set(),
+    "idx": set(),
     "model": {"base"},
     "comm": {"base"},
     "node": {"base"},

@@ -9,8 +9,9 @@ cd "$(dirname "$0")/.."
 
 packages=(
   build-essential cmake ninja-build
-  libopenmpi-dev openmpi-bin libyaml-cpp-dev libfmt-dev libfftw3-dev libfftw3-mpi-dev doctest-dev
-  pkg-config
+  libopenmpi-dev openmpi-bin libyaml-cpp-dev libfmt-dev libfftw3-dev libfftw3-mpi-dev
+  libhdf5-openmpi-dev doctest-dev
+  pkg-config zlib1g-dev liblz4-dev
   liblammps-dev lammps-examples
   python3 python3-venv spin
 )
