@@ -269,6 +269,16 @@ typedef struct pillion_stage_host {
    * for each cell, packed with the first axis fastest. Every peer must make the call. */
   int32_t (*regroup)(pillion_work*, const pillion_division* from, const pillion_division* to,
                      int64_t bytes_per_cell, const void* source, void* target);
+
+  /** The folder of the analysis's products, for stages that write files of their own; it is there
+   * on return. The text lives until the callback returns. */
+  int32_t (*product_folder)(pillion_work*, const char** path);
+  /** Writes a product that is a text whole or not at all, after whatever was written before is on
+   * disk; the first peer's is the one that counts. Lines about where it comes from are put in
+   * front, each behind `comment`, or none if that is NULL. It may stand for a dataset of several
+   * files, which are then all named by it. */
+  int32_t (*write_text)(pillion_work*, const char* name, const char* title, const char* comment,
+                        const char* text);
 } pillion_stage_host;
 
 /** What a plug-in is. */

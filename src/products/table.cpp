@@ -32,15 +32,25 @@ std::string yaml_real(double value) {
   return text;
 }
 
+std::string q(std::string_view text) { return base::json_text(text); }
+
+/// Where it comes from, in lines that begin with `c`.
+void put_origin(Buffer& out, std::string_view title, std::string_view name, const Origin& origin,
+                std::string_view c) {
+  auto to = std::back_inserter(out);
+  fmt::format_to(to, "{0}title: {1}\n{0}analysis: {2}\n{0}stage: {3}\n{0}name: {4}\n", c, q(title),
+                 q(origin.analysis), q(origin.stage), q(name));
+  fmt::format_to(to, "{0}version: {1}\n{0}step: {2}\n{0}time: {3}\n{0}time_units: {4}\n", c,
+                 q(PILLION_VERSION), origin.step, yaml_real(origin.time), q(origin.time_units));
+  fmt::format_to(to, "{0}publications: {1}\n{0}skipped: {2}\n{0}coarsened: {3}\n{0}lost: {4}\n", c,
+                 origin.publications, origin.skipped, origin.coarsened, origin.lost);
+}
+
 void put_head(Buffer& out, const pillion_table& table, const Origin& origin) {
   auto to = std::back_inserter(out);
-  const auto q = [](std::string_view text) { return base::json_text(text); };
-  fmt::format_to(to, "# pillion: table 1\n# title: {}\n# analysis: {}\n# stage: {}\n# name: {}\n",
-                 q(table.title), q(origin.analysis), q(origin.stage), q(table.name));
-  fmt::format_to(to, "# version: {}\n# step: {}\n# time: {}\n# time_units: {}\n",
-                 q(PILLION_VERSION), origin.step, yaml_real(origin.time), q(origin.time_units));
-  fmt::format_to(to, "# publications: {}\n# skipped: {}\n# coarsened: {}\n# lost: {}\n# columns:\n",
-                 origin.publications, origin.skipped, origin.coarsened, origin.lost);
+  fmt::format_to(to, "# pillion: table 1\n");
+  put_origin(out, table.title, table.name, origin, "# ");
+  fmt::format_to(to, "# columns:\n");
   for (int32_t c = 0; c < table.column_count; ++c)
     fmt::format_to(to, "#   - {{name: {}, units: {}, type: {}}}\n", q(table.columns[c].name),
                    q(table.columns[c].units),
@@ -55,12 +65,12 @@ void put_head(Buffer& out, const pillion_table& table, const Origin& origin) {
 }
 
 // As a quoted text, so that whatever the user wrote, tabs and odd indents too, is kept as it was.
-void put_configuration(Buffer& out, const Origin& origin) {
+void put_configuration(Buffer& out, const Origin& origin, std::string_view c) {
   auto to = std::back_inserter(out);
-  fmt::format_to(to, "# parameters:{}\n", origin.parameters.empty() ? " {}" : "");
+  fmt::format_to(to, "{}parameters:{}\n", c, origin.parameters.empty() ? " {}" : "");
   for (const auto& [name, value] : origin.parameters)
-    fmt::format_to(to, "#   {}: {}\n", base::json_text(name), base::json_text(value));
-  fmt::format_to(to, "# configuration: {}\n", base::json_text(origin.configuration));
+    fmt::format_to(to, "{}  {}: {}\n", c, q(name), q(value));
+  fmt::format_to(to, "{}configuration: {}\n", c, q(origin.configuration));
 }
 
 void put_rows(Buffer& out, const pillion_table& table) {
@@ -81,8 +91,7 @@ void put_rows(Buffer& out, const pillion_table& table) {
 
 void check_table(const pillion_table& table) {
   const std::string name = table.name == nullptr ? "" : table.name;
-  if (name.empty() || name[0] == '.' || name.find('/') != std::string::npos)
-    base::fail(ErrorCode::Stage, "'{}' cannot name a table", name);
+  check_name(name);
   if (table.column_count < 1) base::fail(ErrorCode::Stage, "table '{}' has no column", name);
   for (int32_t c = 0; c < table.column_count; ++c) {
     const auto& column = table.columns[c];
@@ -94,6 +103,19 @@ void check_table(const pillion_table& table) {
 
 }  // namespace
 
+void check_name(const std::string& name) {
+  if (name.empty() || name[0] == '.' || name.find('/') != std::string::npos)
+    base::fail(ErrorCode::Stage, "'{}' cannot name a product", name);
+}
+
+std::string format_origin(const std::string& title, const std::string& name, const Origin& origin,
+                          const std::string& comment) {
+  Buffer out;
+  put_origin(out, title, name, origin, comment);
+  put_configuration(out, origin, comment);
+  return fmt::to_string(out);
+}
+
 std::string table_path(const pillion_table& table, const Origin& origin) {
   return table.per_step != 0
              ? fmt::format("{}/{}.{:09}.csv", origin.analysis, table.name, origin.step)
@@ -104,7 +126,7 @@ std::string format_table(const pillion_table& table, const Origin& origin) {
   check_table(table);
   Buffer out;
   put_head(out, table, origin);
-  put_configuration(out, origin);
+  put_configuration(out, origin, "# ");
   put_rows(out, table);
   return fmt::to_string(out);
 }

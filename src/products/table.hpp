@@ -29,6 +29,14 @@ struct Origin {
 /// "ANALYSIS/NAME.csv", or "ANALYSIS/NAME.000000050.csv" for one of each step.
 std::string table_path(const pillion_table& table, const Origin& origin);
 
+/// Throws ErrorCode::Stage if a product cannot be called so.
+void check_name(const std::string& name);
+
+/// What a product that is no table says of where it comes from, in lines that begin with
+/// `comment` and are one YAML document without it.
+std::string format_origin(const std::string& title, const std::string& name, const Origin& origin,
+                          const std::string& comment);
+
 /// The whole file. Throws ErrorCode::Stage if the table makes no sense.
 std::string format_table(const pillion_table& table, const Origin& origin);
 

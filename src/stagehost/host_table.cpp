@@ -182,6 +182,23 @@ int32_t write_table(pillion_work* work, const pillion_table* table) {
   });
 }
 
+int32_t product_folder(pillion_work* work, const char** path) {
+  return guard([&] {
+    const auto& circumstances = *work->circumstances;
+    work->folder = circumstances.sink->folder_of(circumstances.origin.analysis).string();
+    *path = work->folder.c_str();
+  });
+}
+
+int32_t write_text(pillion_work* work, const char* name, const char* title, const char* comment,
+                   const char* text) {
+  return guard([&] {
+    const auto& circumstances = *work->circumstances;
+    if (circumstances.peers->rank() == 0)
+      circumstances.sink->write_text(name, title, comment, text, circumstances.origin);
+  });
+}
+
 int32_t peer(const pillion_work* work) { return work->circumstances->peers->rank(); }
 int32_t peers(const pillion_work* work) { return work->circumstances->peers->size(); }
 
@@ -310,7 +327,9 @@ const pillion_stage_host& host_table() {
                                            &make_box,
                                            &spatial_part,
                                            &part,
-                                           &move_cells};
+                                           &move_cells,
+                                           &product_folder,
+                                           &write_text};
   return table;
 }
 

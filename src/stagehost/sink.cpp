@@ -11,9 +11,27 @@ namespace pillion::stagehost {
 void Sink::write(const pillion_table& table, const products::Origin& origin) {
   const std::string path = products::table_path(table, origin);
   products::write_whole(folder_ / path, products::format_table(table, origin), false);
-  const Product product{origin.analysis, origin.stage, path, table.title};
-  const std::string name = origin.analysis + "/" + table.name + ".";
-  const auto same = [&](const Product& p) { return p.path.starts_with(name); };
+  remember({origin.analysis, origin.stage, path, table.title},
+           origin.analysis + "/" + table.name + ".");
+}
+
+void Sink::write_text(const std::string& name, const std::string& title, const char* comment,
+                      const std::string& text, const products::Origin& origin) {
+  products::check_name(name);
+  const std::string path = origin.analysis + "/" + name;
+  const auto head = comment == nullptr ? "" : products::format_origin(title, name, origin, comment);
+  products::write_whole(folder_ / path, head + text, true);
+  remember({origin.analysis, origin.stage, path, title}, path);
+}
+
+std::filesystem::path Sink::folder_of(const std::string& analysis) const {
+  const auto folder = std::filesystem::absolute(folder_ / analysis);
+  products::make_folder(folder);
+  return folder;
+}
+
+void Sink::remember(const Product& product, const std::string& beginning) {
+  const auto same = [&](const Product& p) { return p.path.starts_with(beginning); };
   const auto at = std::find_if(products_.begin(), products_.end(), same);
   if (at != products_.end()) *at = product;
   else products_.push_back(product);

@@ -24,9 +24,18 @@ class Sink {
 
   /// Writes a table whole. Throws ErrorCode::File or ErrorCode::Stage.
   void write(const pillion_table& table, const products::Origin& origin);
+  /// Writes a text whole and on disk, with its origin in front behind `comment`, unless that is
+  /// null.
+  void write_text(const std::string& name, const std::string& title, const char* comment,
+                  const std::string& text, const products::Origin& origin);
+  /// The folder of an analysis's products, which is there on return.
+  [[nodiscard]] std::filesystem::path folder_of(const std::string& analysis) const;
   [[nodiscard]] const std::vector<Product>& products() const { return products_; }
 
  private:
+  /// Takes note of a product, in the place of another whose path begins like that.
+  void remember(const Product& product, const std::string& beginning);
+
   std::filesystem::path folder_;
   std::vector<Product> products_;
 };

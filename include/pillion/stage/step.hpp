@@ -88,6 +88,22 @@ class Step {
   /// Writes a product. [peers] The first peer's table is the one that is written.
   void write(const Table& table) const { check(host_, table.write(host_, work_)); }
 
+  /// The folder of the analysis's products, for files of the stage's own.
+  [[nodiscard]] std::string product_folder() const {
+    require(offsetof(pillion_stage_host, product_folder));
+    const char* path = nullptr;
+    check(host_, host_->product_folder(work_, &path));
+    return path;
+  }
+  /// Writes a product that is a text, whole or not at all, with its origin in front, in lines that
+  /// begin with `comment`; none if that is null. [peers] The first peer's is the one that is
+  /// written.
+  void write_text(const std::string& name, const std::string& title, const char* comment,
+                  const std::string& text) const {
+    require(offsetof(pillion_stage_host, write_text));
+    check(host_, host_->write_text(work_, name.c_str(), title.c_str(), comment, text.c_str()));
+  }
+
   [[nodiscard]] int32_t peer() const { return host_->peer(work_); }
   [[nodiscard]] int32_t peers() const { return host_->peers(work_); }
   /// Reductions in place; every peer gets the result. [peers]
