@@ -6,8 +6,9 @@ preset ?= release
 build := build/$(preset)
 python := .venv/bin/python
 demo_output ?= results/nacl
+cosmology_output ?= results/cosmology
 
-.PHONY: all demo test test-all asan tsan bench format check deps build clean
+.PHONY: all demo demo-cosmology test test-all asan tsan bench format check deps build clean
 
 all: build
 
@@ -21,6 +22,10 @@ build: deps
 # A real LAMMPS run, analysed while it runs, and a report of it.
 demo: build
 	@PYTHON=$(python) tools/run_demo.sh $(build) $(demo_output)
+
+# Structure forms in the universe, and a report that sets it beside theory.
+demo-cosmology: build
+	@PYTHON=$(python) tools/run_demo_cosmology.sh $(build) $(cosmology_output) $(cosmology)
 
 test: build check
 	ctest --preset $(preset) -j $(jobs)
