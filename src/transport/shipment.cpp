@@ -47,19 +47,28 @@ Groups group(const std::vector<Block>& blocks) {
 }  // namespace
 
 Shipment::Shipment(Meshes& meshes, int coarsening, const Destination& to) {
-  for (auto& [name, mesh] : meshes) {
+  const auto kind_of = [&](const std::string& name) {
     const auto route = to.routes->find(name);
-    const Layout kind = route == to.routes->end() ? Layout::AsShared : route->second.kind;
-    if (to.catalogue->mesh(name).kind == MeshKind::Uniform && kind == Layout::AsShared) {
-      take_blocks(name, mesh, coarsening, to);
-      continue;
-    }
-    if (kind == Layout::AsShared) continue;
+    return route == to.routes->end() ? Layout::AsShared : route->second.kind;
+  };
+  const auto take = [&](const std::string& name, MeshBlocks& mesh) {
     meshes_[name] = std::move(mesh);
     mesh = {};
-    if (layout::is_division(kind)) take_parts(name, coarsening, to);
-    else if (!take_particles(name, to)) std::swap(mesh, meshes_[name]);
-  }
+  };
+  // Whatever the meshes are called, messages hold blocks first, then parts, then particles.
+  for (auto& [name, mesh] : meshes)
+    if (to.catalogue->mesh(name).kind == MeshKind::Uniform && kind_of(name) == Layout::AsShared)
+      take_blocks(name, mesh, coarsening, to);
+  for (auto& [name, mesh] : meshes)
+    if (layout::is_division(kind_of(name))) {
+      take(name, mesh);
+      take_parts(name, coarsening, to);
+    }
+  for (auto& [name, mesh] : meshes)
+    if (kind_of(name) != Layout::AsShared && !layout::is_division(kind_of(name))) {
+      take(name, mesh);
+      if (!take_particles(name, to)) std::swap(mesh, meshes_[name]);
+    }
   std::erase_if(meshes, [&](const auto& entry) {
     return meshes_.contains(entry.first) && entry.second.blocks.empty();
   });
