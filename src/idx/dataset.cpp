@@ -145,26 +145,28 @@ void read_fields(const Reader& in, Dataset& out) {
   if (out.fields.empty()) in.fail("(fields) names no field");
 }
 
-/// "FIRST LAST FOLDER" or "FIRST LAST FOLDER (a,b,step) …".
+/// "FIRST LAST FOLDER" or "FOLDER (a,b,step) …".
 void read_times(const Reader& in, Dataset& out) {
   if (!in.has("time")) return;
   const auto fail = [&] { in.fail("(time) makes no sense: " + in.text("time")); };
-  std::istringstream words(in.text("time"));
-  int64_t first = 0, last = 0, step = 1;
-  if (!(words >> first >> last >> out.times.folder)) fail();
-  const auto add = [&] {
+  const auto add = [&](int64_t first, int64_t last, int64_t step) {
     if (step < 1 || first > last || (last - first) / step > 10'000'000) fail();
     for (int64_t t = first; t <= last; t += step) out.times.steps.push_back(t);
   };
+  std::istringstream words(in.text("time"));
+  int64_t first = 0, last = 0, step = 1;
+  if (words >> first) {
+    if (!(words >> last >> out.times.folder)) fail();
+    return add(first, last, 1);
+  }
+  words.clear();
+  if (!(words >> out.times.folder)) fail();
   char open = 0, comma = 0, other = 0, close = 0;
-  bool ranges = false;
   while (words >> open) {
     if (!(words >> first >> comma >> last >> other >> step >> close) || open != '(' || close != ')')
       fail();
-    add();
-    ranges = true;
+    add(first, last, step);
   }
-  if (!ranges) add();
 }
 
 }  // namespace
@@ -177,7 +179,7 @@ namespace {
 /// As few ranges of equal steps as one finds by going on as long as the step is the same.
 void put_times(std::ostringstream& out, const Times& times) {
   const auto& all = times.steps;
-  out << "(time)\n" << all.front() << " " << all.back() << " " << times.folder;
+  out << "(time)\n" << times.folder;
   for (size_t from = 0, to = 0; from < all.size(); from = to + 1) {
     to = from;
     const int64_t step = from + 1 < all.size() ? all[from + 1] - all[from] : 1;

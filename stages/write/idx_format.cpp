@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Choices, and the dataset's text.
+#include "idx_format.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "../common/options.hpp"
+
+namespace pillion::stages {
+namespace {
+
+constexpr int64_t wanted_file_bytes = int64_t{64} << 20;
+
+/// Whether the format's usual reader takes elements of so many bytes.
+bool is_readable(size_t bytes) {
+  return bytes <= 32 || bytes == 64 || bytes == 128 || bytes == 256 || bytes == 512 ||
+         bytes == 1024;
+}
+
+idx::Type type_of(pillion_type type) {
+  switch (type) {
+    case PILLION_INT32: return idx::Type::int32;
+    case PILLION_INT64: return idx::Type::int64;
+    case PILLION_FLOAT32: return idx::Type::float32;
+    default: return idx::Type::float64;
+  }
+}
+
+int covering(int64_t count) {
+  return std::bit_width(static_cast<uint64_t>(std::max<int64_t>(count, 1) - 1));
+}
+
+/// As many hexadecimal digits as numbers of blocks have, by four to a folder.
+std::string file_template(const std::string& name, int64_t blocks) {
+  int digits = std::max(1, (covering(blocks) + 3) / 4);
+  std::string out = ".bin";
+  for (; digits > 0; digits -= 4) {
+    const std::string token = "/%0" + std::to_string(std::min(digits, 4)) + "x";
+    out = token + out;
+  }
+  return "./" + name + out;
+}
+
+int64_t integer_or_auto(const stage::Value& value, int64_t least) {
+  if (value.is_scalar() && value.text() == "auto") return 0;
+  return integer_from(value, least);
+}
+
+/// The samples of a block as shared, one after the other.
+Bytes without_gaps(const pillion_array& array, const idx::Point& extent) {
+  const size_t size = bytes_of(array.type);
+  const auto components = static_cast<size_t>(array.components);
+  Bytes out(static_cast<size_t>(extent[0] * extent[1] * extent[2]) * size * components);
+  std::byte* to = out.data();
+  const auto* from = static_cast<const std::byte*>(array.data);
+  for (int64_t k = 0; k < extent[2]; ++k)
+    for (int64_t j = 0; j < extent[1]; ++j)
+      for (int64_t i = 0; i < extent[0]; ++i)
+        for (size_t c = 0; c < components; ++c, to += size) {
+          const int64_t at = i * array.strides[0] + j * array.strides[1] + k * array.strides[2] +
+                             static_cast<int64_t>(c) * array.strides[3];
+          std::memcpy(to, from + at * static_cast<int64_t>(size), size);
+        }
+  return out;
+}
+
+}  // namespace
+
+IdxFormat::IdxFormat(stage::Setup& setup)
+    : fields_(setup), name_(setup["name"] ? setup["name"].text() : fields_.mesh().mesh) {
+  if (name_.empty() || name_[0] == '.' || name_.find_first_of("/%() \t") != std::string::npos)
+    setup["name"].fail("'" + name_ + "' cannot name a dataset");
+  read_numbers(setup);
+  read_box(setup["box"]);
+  constexpr idx::Codec codecs[] = {idx::Codec::raw, idx::Codec::zip, idx::Codec::lz4};
+  const auto codec = codecs[choice(setup["compression"], {"none", "zip", "lz4"})];
+  if (options_.direct && codec != idx::Codec::raw)
+    setup["compression"].fail(
+        "blocks can be compressed only where they are put together; with "
+        "`phases: 1` nobody does");
+  list_sources(codec);
+  input_ = setup.input(input());
+}
+
+void IdxFormat::read_numbers(const stage::Setup& setup) {
+  phases_ = static_cast<int>(integer_from(setup["phases"], 1));
+  if (phases_ > 3) setup["phases"].fail("there are 1 to 3 phases");
+  options_.direct = phases_ == 1;
+  options_.aggregators = static_cast<size_t>(integer_or_auto(setup["aggregators"], 1));
+  options_.durable = setup["durable"].boolean();
+  bits_per_block_ = integer_or_auto(setup["bits_per_block"], 1);
+  if (bits_per_block_ > 28) setup["bits_per_block"].fail("blocks have at most 2^28 samples");
+  blocks_per_file_ = integer_or_auto(setup["blocks_per_file"], 1);
+  left_out_ = static_cast<int>(integer_from(setup["leave_out"], 0));
+}
+
+void IdxFormat::read_box(const stage::Value& box) {
+  if (box.is_scalar()) {
+    enlarged_ = choice(box, {"fit", "enlarged"}) == 1;
+    return;
+  }
+  is_given_ = true;
+  if (!box.is_list() || box.size() != fields_.mesh().axes)
+    box.fail("expected fit, enlarged, or the number of samples along each of the " +
+             std::to_string(fields_.mesh().axes) + " axes");
+  for (int64_t d = 0; d < box.size(); ++d) {
+    const int64_t side = integer_from(box[d], 1);
+    if (!std::has_single_bit(static_cast<uint64_t>(side)))
+      box[d].fail("sides of boxes are powers of two, which " + std::to_string(side) + " is not");
+    given_sides_[static_cast<size_t>(d)] =
+        std::min(covering(side), covering(fields_.mesh().cells[d]));
+  }
+}
+
+void IdxFormat::list_sources(idx::Codec codec) {
+  for (size_t f = 0; f < fields_.names.size(); ++f) {
+    const auto& field = fields_.fields[f];
+    const size_t size = WrittenFields::element_size(field);
+    const auto type = type_of(field.type);
+    if (is_readable(size)) {
+      dataset_fields_.push_back({fields_.names[f], type, field.components, codec, 0});
+      sources_.push_back({f, size, 0});
+      continue;
+    }
+    split_ += (split_.empty() ? "" : ", ") + fields_.names[f];
+    for (int c = 0; c < field.components; ++c) {
+      dataset_fields_.push_back({fields_.names[f] + "_" + std::to_string(c), type, 1, codec, 0});
+      sources_.push_back({f, size, static_cast<size_t>(c) * idx::size_of(type)});
+    }
+  }
+}
+
+stage::Input IdxFormat::input() const {
+  if (phases_ < 3) return stage::Input::as_shared(fields_.names);
+  if (is_given_)
+    return stage::Input::powers_of_two(fields_.names,
+                                       {given_sides_[0], given_sides_[1], given_sides_[2]});
+  return stage::Input::powers_of_two(
+      fields_.names, enlarged_ ? PILLION_SIDE_ENLARGED_CUBE : PILLION_SIDE_FIT_CUBE);
+}
+
+std::vector<SampleBox> IdxFormat::boxes_of(const stage::Step& step) {
+  if (phases_ == 3) return WrittenFields::boxes(step, input_);
+  packed_.clear();
+  std::vector<SampleBox> out;
+  for (int32_t b = 0; b < step.block_count(input_); ++b) {
+    const auto block = step.block(input_, b);
+    auto& box = out.emplace_back(SampleBox{{0, 0, 0}, {1, 1, 1}, {}});
+    for (int32_t d = 0; d < fields_.mesh().axes; ++d) {
+      box.lo[static_cast<size_t>(d)] = block.lo()[d];
+      box.hi[static_cast<size_t>(d)] = block.hi()[d];
+    }
+    for (int32_t f = 0; f < block.raw().array_count; ++f) {
+      packed_.push_back(without_gaps(block.raw().arrays[f], box.extent()));
+      box.arrays.push_back(packed_.back().data());
+    }
+  }
+  return out;
+}
+
+// Sides that follow from blocks are not told, but the largest box has them.
+std::array<int, 3> IdxFormat::sides_of(const stage::Step& step,
+                                       const std::vector<SampleBox>& boxes) const {
+  if (is_given_) return given_sides_;
+  std::array<int64_t, 3> most{1, 1, 1};
+  for (const auto& box : boxes)
+    for (size_t a = 0; a < 3; ++a) most[a] = std::max(most[a], box.extent()[a]);
+  step.max(std::span<int64_t>(most));
+  if (phases_ < 3) std::fill(most.begin(), most.end(), *std::max_element(most.begin(), most.end()));
+  std::array<int, 3> sides{};
+  for (size_t a = 0; a < static_cast<size_t>(fields_.mesh().axes); ++a)
+    sides[a] = std::min(covering(most[a]), covering(fields_.mesh().cells[a]));
+  return sides;
+}
+
+idx::Dataset IdxFormat::dataset_for(const stage::Step& step,
+                                    const std::array<int, 3>& sides) const {
+  const auto& mesh = fields_.mesh();
+  idx::Dataset out;
+  out.axes = mesh.axes;
+  std::array<double, 6> physical{};
+  for (size_t a = 0; a < static_cast<size_t>(mesh.axes); ++a) {
+    out.hi[a] = mesh.cells[a];
+    physical[2 * a] = mesh.origin[a];
+    physical[2 * a + 1] = mesh.origin[a] + mesh.length[a];
+  }
+  out.physical_box = physical;
+  out.fields = dataset_fields_;
+  out.mask = idx::Bitmask::of_boxes(out.hi, sides);
+  const int box_bits = sides[0] + sides[1] + sides[2];
+  const int64_t usual = std::clamp<int64_t>(box_bits - 3, 8, 15);
+  out.bits_per_block = static_cast<int>(
+      std::min<int64_t>(bits_per_block_ > 0 ? bits_per_block_ : usual, out.mask.bits()));
+  const int64_t block_bytes =
+      out.block_samples() * static_cast<int64_t>(fields_.bytes_per_sample());
+  const auto fitting = static_cast<int64_t>(
+      std::bit_floor(static_cast<uint64_t>(std::max<int64_t>(1, wanted_file_bytes / block_bytes))));
+  out.blocks_per_file = blocks_per_file_ > 0 ? blocks_per_file_ : std::min(fitting, out.blocks());
+  out.left_out = std::min(left_out_, out.mask.bits());
+  out.files = file_template(name_, out.blocks());
+  out.times.folder = "time%09d/";
+  (void)step;
+  return out;
+}
+
+// What an earlier run left under this name is taken away, unless this one goes on with it.
+void IdxFormat::begin(const stage::Step& step, const std::vector<SampleBox>& boxes) {
+  const auto sides = sides_of(step, boxes);
+  const std::filesystem::path folder = step.product_folder();
+  auto dataset =
+      restored_.empty() ? dataset_for(step, sides) : idx::Dataset::parse(restored_, name_ + ".idx");
+  options_.shared_blocks = dataset.blocks();
+  if (phases_ == 3)
+    options_.shared_blocks = std::max<int64_t>(
+        1,
+        dataset.blocks() >> std::max(0, sides[0] + sides[1] + sides[2] - dataset.bits_per_block));
+  if (restored_.empty() && step.peer() == 0) {
+    std::error_code error;
+    std::filesystem::remove(folder / (name_ + ".idx"), error);
+    std::filesystem::remove_all(folder / name_, error);
+  }
+  writer_ = std::make_unique<IdxWriter>(std::move(dataset), sources_, folder, options_);
+}
+
+void IdxFormat::write(stage::Step& step) {
+  if (step.coarsening(fields_.mesh().mesh) > 1) {
+    ++coarse_;
+    if (!rows_.empty()) step.write(table());
+    return;
+  }
+  const auto boxes = boxes_of(step);
+  if (!writer_) begin(step, boxes);
+  const Exchange exchange(step.communicator(), [&] {
+    int64_t nothing = 0;
+    step.max(std::span(&nothing, 1));
+  });
+  note(step, writer_->write(boxes, step, exchange));
+  auto& steps = writer_->dataset().times.steps;
+  if (steps.empty() || steps.back() < step.index()) steps.push_back(step.index());
+  std::string title = "Dataset of";
+  for (size_t f = 0; f < fields_.names.size(); ++f)
+    title += (f > 0 ? ", " : " ") + fields_.names[f];
+  step.write_text(name_ + ".idx", title, "# ", writer_->dataset().text());
+  step.write(table());
+}
+
+// The reductions also see to it that every peer's part is written before the step is told of.
+void IdxFormat::note(const stage::Step& step, IdxCost cost) {
+  Row row{step.index(),
+          {cost.plan, cost.exchange, cost.write},
+          {cost.bytes, cost.sent, cost.files, cost.runs}};
+  step.max(std::span<double>(row.times));
+  step.sum(std::span<int64_t>(row.counts));
+  rows_.push_back(row);
+}
+
+stage::Table IdxFormat::table() const {
+  stage::Table out("write_" + name_, "Writing of " + name_);
+  const auto reals = [&](const char* name, size_t n) {
+    std::vector<double> values;
+    for (const auto& row : rows_) values.push_back(row.times[n]);
+    out.column(name, "s", std::move(values));
+  };
+  const auto integers = [&](const char* name, size_t n) {
+    std::vector<int64_t> values;
+    for (const auto& row : rows_) values.push_back(row.counts[n]);
+    out.column(name, "", std::move(values));
+  };
+  std::vector<int64_t> steps;
+  for (const auto& row : rows_) steps.push_back(row.step);
+  out.column("step", "", std::move(steps));
+  reals("plan_seconds", 0);
+  reals("exchange_seconds", 1);
+  reals("write_seconds", 2);
+  integers("bytes", 0);
+  integers("bytes_sent", 1);
+  integers("files", 2);
+  integers("runs", 3);
+  const auto& dataset = writer_->dataset();
+  out.attribute("bits", dataset.mask.text());
+  out.attribute("bits_per_block", dataset.bits_per_block);
+  out.attribute("blocks_per_file", static_cast<double>(dataset.blocks_per_file));
+  out.attribute("phases", phases_);
+  if (!split_.empty()) out.attribute("split_into_components", split_);
+  if (coarse_ > 0) out.attribute("coarse_not_written", static_cast<double>(coarse_));
+  return out;
+}
+
+void IdxFormat::save(stage::State& state) const {
+  const std::string text = writer_ ? writer_->dataset().text() : restored_;
+  state.save("dataset", std::vector<char>(text.begin(), text.end()));
+  state.save("rows", rows_);
+}
+
+void IdxFormat::restore(stage::State& state) {
+  const auto text = state.load<char>("dataset");
+  restored_.assign(text.begin(), text.end());
+  rows_ = state.load<Row>("rows");
+}
+
+}  // namespace pillion::stages

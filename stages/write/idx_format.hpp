@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The format `idx`: multiresolution, readable coarse levels first. Chooses what the user has not:
+// boxes, bitmask, sizes of blocks and files; and keeps a table of what each step has cost.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dataset_format.hpp"
+#include "fields.hpp"
+#include "idx_writer.hpp"
+
+namespace pillion::stages {
+
+class IdxFormat final : public DatasetFormat {
+ public:
+  explicit IdxFormat(stage::Setup& setup);
+
+  void write(stage::Step& step) override;
+  void save(stage::State& state) const override;
+  void restore(stage::State& state) override;
+
+ private:
+  void read_numbers(const stage::Setup& setup);
+  void read_box(const stage::Value& box);
+  /// What is a field of the dataset: fields of the simulation, or components of those that readers
+  /// could not take in one.
+  void list_sources(idx::Codec codec);
+  [[nodiscard]] stage::Input input() const;
+  [[nodiscard]] std::array<int, 3> sides_of(const stage::Step& step,
+                                            const std::vector<SampleBox>& boxes) const;
+  [[nodiscard]] idx::Dataset dataset_for(const stage::Step& step,
+                                         const std::array<int, 3>& sides) const;
+  void begin(const stage::Step& step, const std::vector<SampleBox>& boxes);
+  [[nodiscard]] std::vector<SampleBox> boxes_of(const stage::Step& step);
+  void note(const stage::Step& step, IdxCost cost);
+  [[nodiscard]] stage::Table table() const;
+
+  WrittenFields fields_;
+  std::string name_;
+  int phases_ = 3;
+  bool enlarged_ = false, is_given_ = false;
+  std::array<int, 3> given_sides_{};
+  int64_t bits_per_block_ = 0, blocks_per_file_ = 0;  ///< 0: to be chosen
+  int left_out_ = 0;
+  IdxOptions options_;
+  std::vector<idx::Field> dataset_fields_;
+  std::vector<Source> sources_;
+  std::string split_;  ///< fields whose components are apart
+  int32_t input_ = 0;
+
+  std::unique_ptr<IdxWriter> writer_;
+  std::string restored_;       ///< text of the dataset that is gone on with
+  std::vector<Bytes> packed_;  ///< blocks as shared, without gaps
+  struct Row {
+    int64_t step = 0;
+    std::array<double, 3> times{};    ///< plan, exchange, write: of the slowest peer
+    std::array<int64_t, 4> counts{};  ///< bytes, sent, files, runs: of all
+  };
+  std::vector<Row> rows_;
+  int64_t coarse_ = 0;  ///< publications that were not whole, and so not written
+};
+
+}  // namespace pillion::stages

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The stage `write`: fields as datasets that people can open, one step for each publication.
+#include <memory>
+#include <pillion/stage.hpp>
+#include <string>
+
+#include "../common/options.hpp"
+#include "dataset_format.hpp"
+#include "idx_format.hpp"
+
+namespace {
+
+using namespace pillion;
+using namespace pillion::stages;
+
+std::unique_ptr<DatasetFormat> format_of(stage::Setup& setup) {
+  switch (choice(setup["format"], {"idx"})) {
+    default: return std::make_unique<IdxFormat>(setup);
+  }
+}
+
+class Write final : public stage::Stage {
+ public:
+  explicit Write(stage::Setup& setup) : format_(format_of(setup)) {}
+
+  void run(stage::Step& step) override { format_->write(step); }
+  void save(stage::State& state) const override { format_->save(state); }
+  void restore(stage::State& state) override { format_->restore(state); }
+
+ private:
+  std::unique_ptr<DatasetFormat> format_;
+};
+
+const pillion_parameter parameters[] = {
+    {"fields", "list of fields", nullptr, "Fields to write, all on one uniform mesh"},
+    {"format", "idx", "idx", "What kind of dataset"},
+    {"name", "name", "null", "Of the dataset; that of the mesh if left out"},
+    {"phases", "1 | 2 | 3", "3",
+     "3: boxes of powers of two, blocks put together, large writes; 2: without such boxes; 1: "
+     "every "
+     "rank writes what it has"},
+    {"box", "fit | enlarged | [side, …]", "fit",
+     "Sides of the boxes, which are powers of two: cubes that hold the largest shared block, twice "
+     "that, or as given"},
+    {"bits_per_block", "integer | auto", "auto", "log2 of the number of samples in a block"},
+    {"blocks_per_file", "integer | auto", "auto", "Blocks in a file"},
+    {"aggregators", "integer | auto", "auto", "Ranks that put blocks together"},
+    {"compression", "none | zip | lz4", "none", "Of each block"},
+    {"leave_out", "integer", "0", "How many of the finest levels are not written"},
+    {"durable", "true | false", "true", "A step is told of only when it is on disk"},
+};
+
+}  // namespace
+
+PILLION_STAGE(Write, "write", "Fields as datasets on disk", parameters)

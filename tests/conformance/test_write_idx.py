@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Datasets that the stage `write` makes, read by OpenVisus sample by sample at every level,
+wherever they are written and on however many ranks."""
+
+import json
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import read_table
+from frames import Frame
+from placements import cases, check_report, placements
+from scenes import Placement, Scene
+
+READER = Path(__file__).with_name("read_idx.py")
+SHAPES = {
+    "brick": (22, 36, 22),
+    "cube": (32, 32, 32),
+    "thin": (48, 5, 3),
+    "sheet": (45, 70),
+}
+STAGES = {
+    "plain": "write: {fields: [density, velocity, level]}",
+    "packed": "write: {fields: [density, level], compression: zip, bits_per_block: 9, "
+    "name: packed}",
+    "lz4": "write: {fields: [velocity, ids], compression: lz4, bits_per_block: 7, "
+    "blocks_per_file: 5, name: lz4}",
+    "enlarged": "write: {fields: [density], box: enlarged, aggregators: 1, name: enlarged, "
+    "bits_per_block: 6}",
+    "two": "write: {fields: [velocity, density], phases: 2, name: two, bits_per_block: 8}",
+    "one": "write: {fields: [density, level], phases: 1, name: one, bits_per_block: 8, "
+    "blocks_per_file: 3}",
+    "coarse": "write: {fields: [density], leave_out: 4, name: coarse, bits_per_block: 5}",
+}
+CATALOGUE = """
+meshes:
+  grid: {{kind: uniform, cells: [{cells}], length: [{length}], units: m}}
+fields:
+  density: {{mesh: grid, type: float64, units: kg/m^3}}
+  velocity: {{mesh: grid, type: float32, components: 3, units: m/s}}
+  level: {{mesh: grid, type: int32}}
+  ids: {{mesh: grid, type: int64}}
+"""
+
+
+@cache
+def scene(name: str) -> Scene:
+    cells = SHAPES[name]
+    rng = np.random.default_rng(len(name))
+    count = int(np.prod(cells))
+    frames = [
+        Frame(
+            step,
+            0.5 * step,
+            {
+                "density": rng.lognormal(size=count),
+                "velocity": rng.normal(size=(count, 3)).astype(np.float32),
+                "level": rng.integers(-9, 9, count).astype(np.int32),
+                "ids": rng.integers(-(2**60), 2**60, count),
+            },
+        )
+        for step in range(2)
+    ]
+    analyses = "".join(
+        f"  {key}:\n    every: 1 steps\n    stages:\n      - {stage}\n"
+        for key, stage in STAGES.items()
+    )
+    lengths = ", ".join(str(n / 4) for n in cells)
+    text = CATALOGUE.format(cells=", ".join(map(str, cells)), length=lengths)
+    arguments = ("--cells", ",".join(map(str, cells)))
+    return Scene(name, frames, text, f"analyses:\n{analyses}", "grid_driver", arguments)
+
+
+PLACEMENTS = {
+    "brick": placements(
+        ["slabs", "uneven", "many", "empty"],
+        [
+            *((1, 0, "slabs"), (3, 0, "uneven"), (5, 0, "many")),
+            *((2, 3, "empty"), (2, 1, "many", "node", 1, 0, "wait", "4 MiB")),
+        ],
+    ),
+    "cube": [Placement(2, 0, "many"), Placement(8, 0, "slabs")],
+    "thin": [Placement(3, 0, "slabs")],
+    "sheet": [Placement(2, 2, "many")],
+}
+
+
+@pytest.fixture(scope="module", params=cases(PLACEMENTS))
+def played(request, build, tmp_path_factory):
+    if not (build / "stages" / "write.so").exists():
+        pytest.skip("the stage write was not built: zlib or LZ4 was not found")
+    name, placement = request.param
+    results, _ = scene(name).run(build, tmp_path_factory.mktemp("run"), placement)
+    check_report(scene(name), placement, results)
+    return name, results
+
+
+def read(path: Path, asked: list) -> list[np.ndarray]:
+    """What OpenVisus reads, [field, step, level] each, in a process of its own."""
+    to = path.with_suffix(".npz")
+    command = [sys.executable, READER, path, to, json.dumps(asked)]
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    with np.load(to) as arrays:
+        return [arrays[str(n)] for n in range(len(asked))]
+
+
+def expected(name: str, frame: Frame, field: str, stride: list[int]) -> np.ndarray:
+    cells = SHAPES[name]
+    values = frame[field]
+    values = values.reshape(*cells[::-1], *values.shape[1:])
+    return values[tuple(slice(None, None, s) for s in stride[: len(cells)][::-1])]
+
+
+def stride_at(bits: str, level: int) -> list[int]:
+    return [2 ** bits[level + 1 :].count(str(axis)) for axis in range(3)]
+
+
+def header(path: Path) -> dict[str, str]:
+    lines = [line for line in path.read_text().splitlines() if not line.startswith("#")]
+    keys = [n for n, line in enumerate(lines) if line.startswith("(")]
+    ends = [*keys[1:], len(lines)]
+    return {lines[k][1:-1]: "\n".join(lines[k + 1 : e]) for k, e in zip(keys, ends, strict=True)}
+
+
+@pytest.mark.parametrize("key", STAGES)
+def test_every_sample_of_every_level(played, key):
+    name, results = played
+    dataset = "grid" if key == "plain" else key
+    path = results / key / f"{dataset}.idx"
+    head = header(path)
+    bits = head["bits"]
+    fields = [line.removeprefix("+ ").split()[0] for line in head["fields"].splitlines()]
+    left_out = int(head.get("levels_left_out", 0))
+    levels = range(len(bits) - left_out)
+    asked = [(field, step, level) for field in fields for step in (0, 1) for level in levels]
+    for one, found in zip(asked, read(path, asked), strict=True):
+        field, step, level = one
+        wanted = expected(name, scene(name).frames[step], field, stride_at(bits, level))
+        assert found.dtype == wanted.dtype
+        np.testing.assert_array_equal(found.reshape(wanted.shape), wanted, str(one))
+
+
+def test_the_table_tells_what_was_chosen(played):
+    _, results = played
+    table = read_table(results / "plain" / "write_grid.csv")
+    assert table["step"].tolist() == [0, 1]
+    assert table.attributes["bits"] == header(results / "plain" / "grid.idx")["bits"]
+    assert (table["bytes"] > 0).all()
