@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A run that is killed leaves no product that looks finished and is not, and no report."""
+"""A run that is killed leaves no product that looks finished and is not, and no report. Datasets
+hold every step that they tell of."""
 
+import json
 import os
+import re
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 from conftest import launcher, read_table
 from faults import GRID
@@ -37,29 +42,67 @@ def children_of(parent: int) -> list[int]:
     return children
 
 
-@pytest.mark.parametrize("sidecars", [0, 1])
-def test_killed_in_the_middle(build, tmp_path, sidecars):
-    (tmp_path / "pillion.yaml").write_text(CONFIG + f"sidecars: {{ranks: {sidecars}}}\n")
+def kill_when(build, folder, config, ranks, ready):
+    """Starts a run of a hundred thousand steps, and kills all its ranks when `ready` is true."""
+    (folder / "pillion.yaml").write_text(config)
     driver = build / "tests" / "faults" / "fault_driver"
-    command = [*launcher(), "-n", str(2 + sidecars), driver, "pillion.yaml", "100000", "pause=1"]
+    command = [*launcher(), "-n", str(ranks), driver, "pillion.yaml", "100000", "pause=1"]
     process = subprocess.Popen(
         [str(word) for word in command],
-        cwd=tmp_path,
+        cwd=folder,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
-    products = tmp_path / "out" / "a"
     end = time.monotonic() + 20
-    while time.monotonic() < end and len(list(products.glob("*.csv"))) < 50:
+    while time.monotonic() < end and not ready():
         time.sleep(0.05)
     ranks = children_of(process.pid)
     assert ranks
     for rank in ranks:
         os.kill(rank, signal.SIGKILL)
     process.wait(timeout=30)
+    assert not (folder / "out" / "report.json").exists()
+
+
+@pytest.mark.parametrize("sidecars", [0, 1])
+def test_killed_in_the_middle(build, tmp_path, sidecars):
+    products = tmp_path / "out" / "a"
+    config = CONFIG + f"sidecars: {{ranks: {sidecars}}}\n"
+    kill_when(
+        build, tmp_path, config, 2 + sidecars, lambda: len(list(products.glob("*.csv"))) >= 50
+    )
     tables = sorted(products.glob("*.csv"))
     assert len(tables) >= 50
     for path in tables:
         assert len(read_table(path).columns) >= 3
-    assert not (tmp_path / "out" / "report.json").exists()
+
+
+def steps_of(path: Path) -> list[int]:
+    """Those that a dataset tells of, which are all up to the last."""
+    if not path.exists():
+        return []
+    first, last, step = re.findall(r"^time%09d/ \((\d+),(\d+),(\d+)\)$", path.read_text(), re.M)[0]
+    return list(range(int(first), int(last) + 1, int(step)))
+
+
+@pytest.mark.parametrize("sidecars", [0, 1])
+def test_datasets_hold_the_steps_that_they_tell_of(build, tmp_path, sidecars):
+    """Cells hold the number of the step."""
+    if not (build / "stages" / "write.so").exists():
+        pytest.skip("the stage write was not built: zlib or LZ4 was not found")
+    dataset = tmp_path / "out" / "a" / "grid.idx"
+    write = "analyses: {a: {stages: [{write: {fields: [density], durable: false, name: grid}}]}}\n"
+    config = GRID + write + f"sidecars: {{ranks: {sidecars}}}\n"
+    kill_when(build, tmp_path, config, 2 + sidecars, lambda: len(steps_of(dataset)) >= 20)
+    steps = steps_of(dataset)
+    assert len(steps) >= 20
+    level = re.search(r"\(bits\)\nV(\d+)", dataset.read_text())[1]
+    asked = json.dumps([("density", step, len(level)) for step in steps])
+    found = tmp_path / "found.npz"
+    reader = Path(__file__).parents[1] / "conformance" / "read_idx.py"
+    command = [sys.executable, reader, dataset, found, asked]
+    subprocess.run([str(word) for word in command], check=True, timeout=60)
+    with np.load(found) as arrays:
+        for number, step in enumerate(steps):
+            assert (arrays[str(number)] == step).all(), step
