@@ -1,41 +1,41 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Blocks that lie one after the other in a file, written at once.
+// Bytes that lie one after the other in memory and in a file, written at once.
 #pragma once
 
 #include <filesystem>
+#include <span>
 
-#include "exchange.hpp"
 #include "files.hpp"
 
 namespace pillion::stages {
 
 class Batch {
  public:
-  explicit Batch(OpenFiles& files) : files_(files) { buffer_.reserve(most); }
+  explicit Batch(OpenFiles& files) : files_(files) {}
 
-  /// Room for bytes at an offset of a file, good until the next call.
-  std::byte* room(const std::filesystem::path& path, int64_t offset, size_t size) {
-    const bool joins = path == path_ && offset == begin_ + static_cast<int64_t>(buffer_.size()) &&
-                       buffer_.size() + size <= most;
-    if (!joins) {
-      flush();
-      path_ = path;
-      begin_ = offset;
+  /// The bytes must stay as they are until the next flush.
+  void write(const std::filesystem::path& path, std::span<const std::byte> bytes, int64_t offset) {
+    const bool joins = bytes.data() == bytes_.data() + bytes_.size() && path == path_ &&
+                       offset == offset_ + static_cast<int64_t>(bytes_.size());
+    if (joins && !bytes_.empty()) {
+      bytes_ = {bytes_.data(), bytes_.size() + bytes.size()};
+      return;
     }
-    buffer_.resize(buffer_.size() + size);
-    return buffer_.data() + buffer_.size() - size;
+    flush();
+    path_ = path;
+    offset_ = offset;
+    bytes_ = bytes;
   }
   void flush() {
-    if (!buffer_.empty()) files_.write(path_, buffer_, begin_);
-    buffer_.clear();
+    if (!bytes_.empty()) files_.write(path_, bytes_, offset_);
+    bytes_ = {};
   }
 
  private:
-  static constexpr size_t most = size_t{8} << 20;
   OpenFiles& files_;
   std::filesystem::path path_;
-  int64_t begin_ = 0;
-  Bytes buffer_;
+  int64_t offset_ = 0;
+  std::span<const std::byte> bytes_;
 };
 
 }  // namespace pillion::stages

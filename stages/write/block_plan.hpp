@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 #include <pillion/idx/blocks.hpp>
+#include <set>
 #include <vector>
 
 #include "exchange.hpp"
@@ -14,8 +15,9 @@
 
 namespace pillion::stages {
 
-/// Samples of the dataset's box in a block.
-inline int64_t samples_in(const idx::Dataset& dataset, int64_t block) {
+/// Samples of a block that are in [lo, hi).
+inline int64_t samples_in(const idx::Dataset& dataset, int64_t block, const idx::Point& lo,
+                          const idx::Point& hi) {
   const auto grid = idx::grid_of(dataset, block);
   int64_t count = 1;
   for (size_t a = 0; a < 3; ++a) {
@@ -23,7 +25,7 @@ inline int64_t samples_in(const idx::Dataset& dataset, int64_t block) {
       const int64_t k = (edge - grid.origin[a] + grid.stride[a] - 1) / grid.stride[a];
       return std::clamp<int64_t>(edge <= grid.origin[a] ? 0 : k, 0, grid.extent[a]);
     };
-    count *= below(dataset.hi[a]) - below(dataset.lo[a]);
+    count *= below(hi[a]) - below(lo[a]);
   }
   return count;
 }
@@ -47,53 +49,83 @@ struct Landing {
   int64_t peer = 0, at = 0;                ///< where in which peer's message, in samples
 };
 
+/// Part of a message to an aggregator.
+struct Sent {
+  size_t peer = 0;
+  int64_t at = 0, count = 0;  ///< which samples of the cell
+  int64_t to = 0;             ///< where in the message, in samples
+};
+
+struct CellPlan {
+  BoxCell cell;
+  std::vector<Piece> whole;  ///< blocks that the cell has all of
+  std::vector<Piece> parts;  ///< of other blocks that this peer writes
+  std::vector<Sent> sent;
+};
+
 struct BlockPlan {
-  std::vector<Piece> own;                ///< of blocks that this peer writes alone, by block
-  std::vector<std::vector<Piece>> sent;  ///< by aggregator, in order of blocks
-  std::vector<Landing> landing;          ///< what comes from peers, by block
+  std::vector<CellPlan> cells;
+  std::vector<int64_t> samples_sent;  ///< by peer
+  std::vector<int64_t> samples_come;  ///< by peer
+  std::vector<Landing> landing;       ///< what comes, by block
 };
 
 /// Tells aggregators what they will get. [peers]
-inline std::vector<Landing> tell(const std::vector<std::vector<Piece>>& sent,
-                                 const Exchange& exchange) {
+inline void tell(const std::vector<std::vector<Landing>>& sent, const Exchange& exchange,
+                 BlockPlan& plan) {
   std::vector<Bytes> out(exchange.size());
   for (size_t p = 0; p < out.size(); ++p) {
-    int64_t at = 0;
-    for (const auto& piece : sent[p]) {
-      const Landing landing{piece.block, piece.slot, piece.count, exchange.rank(), at};
-      const auto* bytes = reinterpret_cast<const std::byte*>(&landing);
-      out[p].insert(out[p].end(), bytes, bytes + sizeof landing);
-      at += piece.count;
-    }
+    out[p].resize(sent[p].size() * sizeof(Landing));
+    if (!sent[p].empty()) std::memcpy(out[p].data(), sent[p].data(), out[p].size());
   }
-  std::vector<Landing> landing;
+  plan.samples_come.assign(exchange.size(), 0);
   for (const auto& bytes : exchange(out)) {
-    const size_t before = landing.size();
-    landing.resize(before + bytes.size() / sizeof(Landing));
-    if (!bytes.empty()) std::memcpy(landing.data() + before, bytes.data(), bytes.size());
+    const size_t before = plan.landing.size();
+    plan.landing.resize(before + bytes.size() / sizeof(Landing));
+    if (!bytes.empty()) std::memcpy(plan.landing.data() + before, bytes.data(), bytes.size());
   }
-  std::stable_sort(landing.begin(), landing.end(),
+  for (const auto& landing : plan.landing)
+    plan.samples_come[static_cast<size_t>(landing.peer)] += landing.count;
+  std::stable_sort(plan.landing.begin(), plan.landing.end(),
                    [](const Landing& a, const Landing& b) { return a.block < b.block; });
-  return landing;
 }
 
 /// `direct`: every peer writes what it has, whoever else has the rest of a block. [peers]
 inline BlockPlan plan_blocks(const idx::Dataset& dataset, const std::vector<SampleBox>& boxes,
                              const Aggregators& aggregators, bool direct,
                              const Exchange& exchange) {
-  std::map<int64_t, std::vector<Piece>> by_block;
-  for (size_t b = 0; b < boxes.size(); ++b)
-    for_each_piece(dataset, boxes[b], b, [&](const Piece& p) { by_block[p.block].push_back(p); });
   BlockPlan plan;
-  plan.sent.resize(exchange.size());
-  for (const auto& [block, pieces] : by_block) {
-    int64_t held = 0;
-    for (const auto& piece : pieces) held += piece.count;
-    const bool alone = direct || held == samples_in(dataset, block);
-    auto& to = alone ? plan.own : plan.sent[aggregators.of(block)];
-    to.insert(to.end(), pieces.begin(), pieces.end());
+  std::vector<std::vector<Piece>> pieces;
+  std::map<int64_t, int64_t> held;  // samples of each block
+  for (size_t b = 0; b < boxes.size(); ++b) {
+    std::set<int64_t> blocks;
+    for_each_cell(dataset, boxes[b], b, [&](const BoxCell& cell, std::vector<Piece>& found) {
+      plan.cells.push_back({cell, {}, {}, {}});
+      std::erase_if(found, [&](const Piece& p) { return !idx::is_present(dataset, p.block); });
+      for (const auto& piece : found) blocks.insert(piece.block);
+      pieces.push_back(std::move(found));
+    });
+    for (const int64_t block : blocks)
+      held[block] += samples_in(dataset, block, boxes[b].lo, boxes[b].end);
   }
-  plan.landing = tell(plan.sent, exchange);
+  plan.samples_sent.assign(exchange.size(), 0);
+  std::vector<std::vector<Landing>> sent(exchange.size());
+  for (size_t c = 0; c < pieces.size(); ++c)
+    for (const auto& piece : pieces[c]) {
+      if (piece.count == dataset.block_samples()) {
+        plan.cells[c].whole.push_back(piece);
+      } else if (direct ||
+                 held[piece.block] == samples_in(dataset, piece.block, dataset.lo, dataset.hi)) {
+        plan.cells[c].parts.push_back(piece);
+      } else {
+        const size_t peer = aggregators.of(piece.block);
+        int64_t& to = plan.samples_sent[peer];
+        plan.cells[c].sent.push_back({peer, piece.at, piece.count, to});
+        sent[peer].push_back({piece.block, piece.slot, piece.count, exchange.rank(), to});
+        to += piece.count;
+      }
+    }
+  tell(sent, exchange, plan);
   return plan;
 }
 

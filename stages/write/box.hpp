@@ -13,6 +13,7 @@ namespace pillion::stages {
 /// one array for each field that is written.
 struct SampleBox {
   idx::Point lo{}, hi{};
+  idx::Point end{};  ///< of the mesh's samples: what is beyond, up to hi, is there to fill the box
   std::vector<const std::byte*> arrays;
 
   [[nodiscard]] idx::Point extent() const { return {hi[0] - lo[0], hi[1] - lo[1], hi[2] - lo[2]}; }

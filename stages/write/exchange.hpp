@@ -36,6 +36,11 @@ class Exchange {
     MPI_Alltoall(sizes_out.data(), 1, MPI_INT64_T, sizes_in.data(), 1, MPI_INT64_T, comm_);
     std::vector<Bytes> in(size_);
     for (size_t p = 0; p < size_; ++p) in[p].resize(static_cast<size_t>(sizes_in[p]));
+    swap(out, in);
+    return in;
+  }
+  /// The same where everybody knows what comes: in[p] is as long as what peer p sends. [peers]
+  void swap(const std::vector<Bytes>& out, std::vector<Bytes>& in) const {
     agree_();
     std::vector<MPI_Request> requests;
     for (size_t step = 0; step < size_; ++step) {
@@ -51,7 +56,6 @@ class Exchange {
       });
     }
     MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
-    return in;
   }
 
  private:

@@ -15,14 +15,17 @@ struct WrittenFields {
   std::vector<pillion_field_description> fields;
 
   /// From the parameter `fields`.
-  explicit WrittenFields(const stage::Setup& setup) {
+  explicit WrittenFields(const stage::Setup& setup, bool takes_particles = false) {
     const auto list = setup["fields"];
     for (const auto& name : list.texts()) {
       for (const auto& before : names)
         if (before == name) list.fail("field '" + name + "' is listed twice");
       const auto field = setup.field(name, list);
-      if (field.mesh_kind != PILLION_UNIFORM)
-        list.fail("field '" + name + "' is not on a uniform mesh, which `write` needs");
+      const bool is_taken = field.mesh_kind == PILLION_UNIFORM ||
+                            (takes_particles && field.mesh_kind == PILLION_PARTICLES);
+      if (!is_taken)
+        list.fail("field '" + name + "' is not on a uniform mesh" +
+                  (takes_particles ? " or one of particles" : "") + ", which this format needs");
       if (!fields.empty() && std::string(field.mesh) != fields.front().mesh)
         list.fail("fields '" + names.front() + "' and '" + name +
                   "' are on different meshes; write them in two stages");
@@ -51,7 +54,7 @@ struct WrittenFields {
       auto& box = out.emplace_back();
       for (size_t a = 0; a < 3; ++a) {
         box.lo[a] = block.inner_lo()[a];
-        box.hi[a] = block.inner_hi()[a];
+        box.hi[a] = box.end[a] = block.inner_hi()[a];
       }
       for (int32_t f = 0; f < block.raw().array_count; ++f)
         box.arrays.push_back(static_cast<const std::byte*>(block.raw().arrays[f].data));

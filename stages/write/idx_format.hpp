@@ -30,9 +30,9 @@ class IdxFormat final : public DatasetFormat {
   [[nodiscard]] stage::Input input() const;
   [[nodiscard]] std::array<int, 3> sides_of(const stage::Step& step,
                                             const std::vector<SampleBox>& boxes) const;
-  [[nodiscard]] idx::Dataset dataset_for(const stage::Step& step,
-                                         const std::array<int, 3>& sides) const;
+  [[nodiscard]] idx::Dataset dataset_for(const std::array<int, 3>& sides) const;
   void begin(const stage::Step& step, const std::vector<SampleBox>& boxes);
+  [[nodiscard]] std::vector<SampleBox> whole_boxes(const stage::Step& step);
   [[nodiscard]] std::vector<SampleBox> boxes_of(const stage::Step& step);
   void note(const stage::Step& step, IdxCost cost);
   [[nodiscard]] stage::Table table() const;
@@ -51,11 +51,12 @@ class IdxFormat final : public DatasetFormat {
   int32_t input_ = 0;
 
   std::unique_ptr<IdxWriter> writer_;
-  std::string restored_;       ///< text of the dataset that is gone on with
-  std::vector<Bytes> packed_;  ///< blocks as shared, without gaps
+  std::string restored_;        ///< text of the dataset that is gone on with
+  std::array<int, 3> sides_{};  ///< of boxes, as the bitmask has them
+  std::vector<Bytes> packed_;   ///< blocks as shared, without gaps
   struct Row {
     int64_t step = 0;
-    std::array<double, 3> times{};    ///< plan, exchange, write: of the slowest peer
+    std::array<double, 4> times{};    ///< plan, encode, exchange, write: of the slowest peer
     std::array<int64_t, 4> counts{};  ///< bytes, sent, files, runs: of all
   };
   std::vector<Row> rows_;

@@ -5,11 +5,13 @@
 
 #include <chrono>
 
-#include "batch.hpp"
 #include "codec.hpp"
 
 namespace pillion::stages {
 namespace {
+
+constexpr size_t at_once =
+    32;  ///< bytes of an element that are encoded in one pass: more needs memory
 
 /// Adds the time until its end to a sum.
 class Timed {
@@ -40,149 +42,156 @@ IdxCost IdxWriter::write(const std::vector<SampleBox>& boxes, const stage::Step&
   step_ = step.index();
   boxes_ = &boxes;
   open_.emplace();
-  make_plan(boxes, exchange);
-  Packed packed;
-  bool compresses = false;
-  for (size_t f = 0; f < sources_.size(); ++f) {
-    if (dataset_.fields[f].codec == idx::Codec::raw) continue;
-    pack(f, exchange_field(f, exchange), packed);
-    compresses = true;
-  }
+  batch_.emplace(*open_);
   entries_.clear();
-  if (compresses) place(packed, step);
-  for (size_t f = 0; f < sources_.size(); ++f) {
-    if (dataset_.fields[f].codec != idx::Codec::raw) continue;
-    if (options_.direct) write_direct(f);
-    else write_raw(f, exchange_field(f, exchange));
+  make_plan(boxes, step, exchange);
+  {
+    const Timed timed(cost_.encode);
+    for (size_t p = 0; p < out_.size(); ++p)
+      out_[p].resize(message_offset(sources_.size(), plan_.samples_sent[p]));
+    for (const auto& group : groups())
+      for (const auto& cell : plan_.cells) handle(cell, group);
   }
+  exchange_parts(exchange);
+  put_together();
+  if (compresses()) place(step);
   const Timed timed(cost_.write);
-  write_packed(packed);
+  write_kept();
   write_heads(exchange);
   if (options_.durable) open_->sync();
   cost_.bytes = open_->bytes();
   cost_.files = static_cast<int64_t>(open_->count());
-  cost_.runs = static_cast<int64_t>(plan_.own.size());
-  for (const auto& pieces : plan_.sent) cost_.runs += static_cast<int64_t>(pieces.size());
+  batch_.reset();
   open_.reset();
   return cost_;
 }
 
 // Boxes stay as they are from step to step, as a rule; then the plan stays, too.
-void IdxWriter::make_plan(const std::vector<SampleBox>& boxes, const Exchange& exchange) {
+void IdxWriter::make_plan(const std::vector<SampleBox>& boxes, const stage::Step& step,
+                          const Exchange& exchange) {
   const Timed timed(cost_.plan);
   std::vector<std::pair<idx::Point, idx::Point>> now;
   for (const auto& box : boxes) now.emplace_back(box.lo, box.hi);
-  const bool same = plan_.sent.size() == exchange.size() && now == planned_;
-  std::vector<Bytes> word(exchange.size());
-  if (!same)
-    for (auto& bytes : word) bytes.resize(1);
-  bool all_same = true;
-  for (const auto& bytes : exchange(word)) all_same = all_same && bytes.empty();
-  if (all_same) return;
+  int64_t changed = plan_.samples_sent.size() == exchange.size() && now == planned_ ? 0 : 1;
+  step.max(std::span(&changed, 1));
+  if (changed == 0) return;
   planned_ = std::move(now);
   Aggregators aggregators{exchange.size(), exchange.size(), options_.shared_blocks};
   if (options_.aggregators > 0) aggregators.count = std::min(options_.aggregators, exchange.size());
   plan_ = plan_blocks(dataset_, boxes, aggregators, options_.direct, exchange);
+  out_.assign(exchange.size(), {});
+  in_.assign(exchange.size(), {});
 }
 
-Elements IdxWriter::elements(const SampleBox& box, size_t field) const {
-  const auto& source = sources_[field];
-  return {box.arrays[source.array] + source.begin, source.stride,
-          dataset_.fields[field].sample_size()};
+std::vector<IdxWriter::Group> IdxWriter::groups() const {
+  std::vector<Group> out;
+  for (size_t f = 0; f < sources_.size(); ++f) {
+    const bool joins = f > 0 && sources_[f].array == sources_[f - 1].array &&
+                       (out.back().count + 1) * dataset_.fields[f].sample_size() <= at_once;
+    if (joins) ++out.back().count;
+    else out.push_back({f, 1});
+  }
+  return out;
 }
 
-void IdxWriter::gather_piece(const Piece& piece, size_t field, std::byte* to) {
-  const auto& box = (*boxes_)[piece.box];
-  gather(piece, elements(box, field), offsets_.of(dataset_.mask, box.extent(), piece.bits), to);
+void IdxWriter::handle(const CellPlan& cell, const Group& group) {
+  const auto& box = (*boxes_)[cell.cell.box];
+  const auto& source = sources_[group.first];
+  const size_t size = dataset_.fields[group.first].sample_size();
+  if (encoded_.size() < group.count) encoded_.resize(group.count);
+  std::vector<std::byte*> places;
+  for (size_t g = 0; g < group.count; ++g) {
+    encoded_[g].resize(std::max(encoded_[g].size(), size << cell.cell.bits));
+    places.push_back(encoded_[g].data());
+  }
+  const auto* first = box.arrays[source.array] + source.begin +
+                      cell.cell.corner * static_cast<int64_t>(source.stride);
+  encode({first, source.stride, size}, offsets_.of(dataset_.mask, box.extent(), cell.cell.bits),
+         cell.cell.bits, places);
+  for (size_t g = 0; g < group.count; ++g) write_parts(cell, group.first + g, places[g]);
 }
 
-std::vector<Bytes> IdxWriter::exchange_field(size_t field, const Exchange& exchange) {
+void IdxWriter::write_parts(const CellPlan& cell, size_t field, const std::byte* encoded) {
+  const size_t size = dataset_.fields[field].sample_size();
+  const auto bytes_at = [&](int64_t at, int64_t count) {
+    return std::span(encoded + static_cast<size_t>(at) * size, static_cast<size_t>(count) * size);
+  };
+  for (const auto& piece : cell.whole) keep(field, piece.block, bytes_at(piece.at, piece.count));
+  for (const auto& piece : cell.parts) {
+    const auto bytes = bytes_at(piece.at, piece.count);
+    const size_t slot = static_cast<size_t>(piece.slot) * size;
+    if (options_.direct)
+      batch_->write(path_of(dataset_.file_of(piece.block)), bytes,
+                    offset_of(field, piece.block) + static_cast<int64_t>(slot));
+    else std::memcpy(assembled(field, piece.block).data() + slot, bytes.data(), bytes.size());
+  }
+  batch_->flush();
+  for (const auto& sent : cell.sent) {
+    const auto bytes = bytes_at(sent.at, sent.count);
+    const size_t to =
+        message_offset(field, plan_.samples_sent[sent.peer]) + static_cast<size_t>(sent.to) * size;
+    std::memcpy(out_[sent.peer].data() + to, bytes.data(), bytes.size());
+  }
+  cost_.runs += static_cast<int64_t>(cell.whole.size() + cell.parts.size() + cell.sent.size());
+}
+
+/// A whole block: written at once, or kept until its place is known.
+void IdxWriter::keep(size_t field, int64_t block, std::span<const std::byte> bytes) {
+  if (!compresses()) {
+    batch_->write(path_of(dataset_.file_of(block)), bytes, offset_of(field, block));
+    return;
+  }
+  auto smaller = packed(dataset_.fields[field].codec, bytes);
+  kept_[{field, block}] = smaller.empty() ? Bytes(bytes.begin(), bytes.end()) : std::move(smaller);
+}
+
+Bytes& IdxWriter::assembled(size_t field, int64_t block) {
+  auto& bytes = assembled_[{field, block}];
+  if (bytes.empty())
+    bytes.assign(block_bytes(field), static_cast<std::byte>(dataset_.fields[field].fill));
+  return bytes;
+}
+
+size_t IdxWriter::message_offset(size_t field, int64_t samples) const {
+  size_t bytes = 0;
+  for (size_t f = 0; f < field; ++f) bytes += dataset_.fields[f].sample_size();
+  return bytes * static_cast<size_t>(samples);
+}
+
+void IdxWriter::exchange_parts(const Exchange& exchange) {
   const Timed timed(cost_.exchange);
-  const size_t size = dataset_.fields[field].sample_size();
-  std::vector<Bytes> out(exchange.size());
-  for (size_t p = 0; p < out.size(); ++p) {
-    size_t samples = 0;
-    for (const auto& piece : plan_.sent[p]) samples += static_cast<size_t>(piece.count);
-    out[p].resize(samples * size);
-    std::byte* to = out[p].data();
-    for (const auto& piece : plan_.sent[p]) {
-      gather_piece(piece, field, to);
-      to += static_cast<size_t>(piece.count) * size;
+  for (size_t p = 0; p < in_.size(); ++p) {
+    in_[p].resize(message_offset(sources_.size(), plan_.samples_come[p]));
+    cost_.sent += static_cast<int64_t>(out_[p].size());
+  }
+  exchange.swap(out_, in_);
+}
+
+void IdxWriter::put_together() {
+  const Timed timed(cost_.write);
+  for (size_t f = 0; f < sources_.size(); ++f) {
+    const size_t size = dataset_.fields[f].sample_size();
+    for (const auto& landing : plan_.landing) {
+      const auto peer = static_cast<size_t>(landing.peer);
+      const size_t from =
+          message_offset(f, plan_.samples_come[peer]) + static_cast<size_t>(landing.at) * size;
+      std::memcpy(assembled(f, landing.block).data() + static_cast<size_t>(landing.slot) * size,
+                  in_[peer].data() + from, static_cast<size_t>(landing.count) * size);
     }
-    cost_.sent += static_cast<int64_t>(out[p].size());
   }
-  return exchange(out);
+  for (auto& [key, bytes] : assembled_) keep(key.first, key.second, bytes);
+  batch_->flush();
+  assembled_.clear();
 }
 
-template <class Room>
-void IdxWriter::fill_blocks(size_t field, const std::vector<Bytes>& came, Room&& room) {
-  const size_t size = dataset_.fields[field].sample_size();
-  const auto fill = static_cast<unsigned char>(dataset_.fields[field].fill);
-  std::byte* block = nullptr;
-  int64_t current = -1;
-  const auto slot_of = [&](int64_t number, int64_t slot) {
-    if (number != current) {
-      block = room(number);
-      std::memset(block, fill, block_bytes(field));
-      current = number;
-    }
-    return block + static_cast<size_t>(slot) * size;
-  };
-  for (const auto& piece : plan_.own) gather_piece(piece, field, slot_of(piece.block, piece.slot));
-  for (const auto& landing : plan_.landing) {
-    const auto* from = came[static_cast<size_t>(landing.peer)].data();
-    std::memcpy(slot_of(landing.block, landing.slot), from + static_cast<size_t>(landing.at) * size,
-                static_cast<size_t>(landing.count) * size);
-  }
-}
-
-void IdxWriter::write_direct(size_t field) {
-  const Timed timed(cost_.write);
-  const size_t size = dataset_.fields[field].sample_size();
-  Bytes buffer;
-  for (const auto& piece : plan_.own) {
-    buffer.resize(static_cast<size_t>(piece.count) * size);
-    gather_piece(piece, field, buffer.data());
-    open_->write(path_of(dataset_.file_of(piece.block)), buffer,
-                 offset_of(field, piece.block) + piece.slot * static_cast<int64_t>(size));
-  }
-}
-
-void IdxWriter::write_raw(size_t field, const std::vector<Bytes>& came) {
-  const Timed timed(cost_.write);
-  Batch batch(*open_);
-  fill_blocks(field, came, [&](int64_t block) {
-    return batch.room(path_of(dataset_.file_of(block)), offset_of(field, block),
-                      block_bytes(field));
-  });
-  batch.flush();
-}
-
-void IdxWriter::pack(size_t field, const std::vector<Bytes>& came, Packed& out) {
-  const Timed timed(cost_.write);
-  Bytes bytes(block_bytes(field));
-  int64_t current = -1;
-  const auto finish = [&] {
-    if (current < 0) return;
-    auto smaller = packed(dataset_.fields[field].codec, bytes);
-    out[{field, current}] = smaller.empty() ? bytes : std::move(smaller);
-  };
-  fill_blocks(field, came, [&](int64_t block) {
-    finish();
-    current = block;
-    return bytes.data();
-  });
-  finish();
-}
-
-void IdxWriter::place(const Packed& packed, const stage::Step& step) {
+void IdxWriter::place(const stage::Step& step) {
   std::vector<size_t> first;  // of each file's sizes
   std::vector<int64_t> sizes;
   for (int64_t number = 0; number < file_count(); ++number) {
     first.push_back(sizes.size());
     sizes.resize(sizes.size() + sources_.size() * file(number).present().size());
   }
-  for (const auto& [key, bytes] : packed) {
+  for (const auto& [key, bytes] : kept_) {
     const auto& [field, block] = key;
     const auto number = dataset_.file_of(block);
     const auto present = file(number).present();
@@ -200,19 +209,19 @@ void IdxWriter::place(const Packed& packed, const stage::Step& step) {
       for (const int64_t block : in.present()) {
         auto& entry = entries[f * static_cast<size_t>(dataset_.blocks_per_file) +
                               static_cast<size_t>(block - in.first_block())];
-        if (const int64_t size = sizes[next++]; size > 0) {
-          if (size < entry.size) entry.flags = static_cast<uint32_t>(dataset_.fields[f].codec);
-          entry.size = static_cast<uint32_t>(size);
-        }
+        const auto size = static_cast<uint32_t>(sizes[next++]);
+        if (size < entry.size) entry.flags = static_cast<uint32_t>(dataset_.fields[f].codec);
+        entry.size = size;
         entry.offset = at;
-        at += entry.size;
+        at += size;
       }
   }
 }
 
-void IdxWriter::write_packed(const Packed& packed) {
-  for (const auto& [key, bytes] : packed)
+void IdxWriter::write_kept() {
+  for (const auto& [key, bytes] : kept_)
     open_->write(path_of(dataset_.file_of(key.second)), bytes, offset_of(key.first, key.second));
+  kept_.clear();
 }
 
 // The head of a file is one peer's; which, follows from the file's number.

@@ -8,9 +8,11 @@
 #include <optional>
 #include <pillion/idx/blocks.hpp>
 #include <pillion/stage.hpp>
+#include <span>
 #include <utility>
 #include <vector>
 
+#include "batch.hpp"
 #include "block_plan.hpp"
 #include "box.hpp"
 #include "files.hpp"
@@ -27,7 +29,8 @@ struct IdxOptions {
 
 /// What a step has cost this peer.
 struct IdxCost {
-  double plan = 0, exchange = 0, write = 0;  ///< seconds; encoding is part of the last two
+  double plan = 0, encode = 0, exchange = 0, write = 0;  ///< seconds; whole blocks are written
+                                                         ///< as soon as they are encoded
   int64_t bytes = 0, sent = 0, files = 0, runs = 0;
 };
 
@@ -45,28 +48,35 @@ class IdxWriter {
                 const Exchange& exchange);
 
  private:
+  /// Fields that come from one array, side by side in its elements.
+  struct Group {
+    size_t first = 0, count = 0;  ///< of the dataset's fields
+  };
   /// Blocks as they are stored, by field and block.
-  using Packed = std::map<std::pair<size_t, int64_t>, Bytes>;
+  using Blocks = std::map<std::pair<size_t, int64_t>, Bytes>;
 
-  void make_plan(const std::vector<SampleBox>& boxes, const Exchange& exchange);
-  [[nodiscard]] Elements elements(const SampleBox& box, size_t field) const;
-  void gather_piece(const Piece& piece, size_t field, std::byte* to);
-  [[nodiscard]] std::vector<Bytes> exchange_field(size_t field, const Exchange& exchange);
-  /// Puts each block that is this peer's to write where room(block) says.
-  template <class Room>
-  void fill_blocks(size_t field, const std::vector<Bytes>& came, Room&& room);
-  void write_direct(size_t field);
-  void write_raw(size_t field, const std::vector<Bytes>& came);
-  void pack(size_t field, const std::vector<Bytes>& came, Packed& packed);
+  void make_plan(const std::vector<SampleBox>& boxes, const stage::Step& step,
+                 const Exchange& exchange);
+  [[nodiscard]] std::vector<Group> groups() const;
+  /// Puts the samples of a cell in order, and each where it belongs.
+  void handle(const CellPlan& cell, const Group& group);
+  void write_parts(const CellPlan& cell, size_t field, const std::byte* encoded);
+  void exchange_parts(const Exchange& exchange);
+  /// Where parts of a field begin in the message to or from a peer with so many samples.
+  [[nodiscard]] size_t message_offset(size_t field, int64_t samples) const;
+  void put_together();
+  void keep(size_t field, int64_t block, std::span<const std::byte> bytes);
+  Bytes& assembled(size_t field, int64_t block);
   /// Agrees on where compressed blocks lie. [peers]
-  void place(const Packed& packed, const stage::Step& step);
-  void write_packed(const Packed& packed);
+  void place(const stage::Step& step);
+  void write_kept();
   void write_heads(const Exchange& exchange);
   const idx::File& file(int64_t number);
   [[nodiscard]] std::filesystem::path path_of(int64_t file_number) const;
   [[nodiscard]] int64_t file_count() const;
   [[nodiscard]] size_t block_bytes(size_t field) const;
   [[nodiscard]] int64_t offset_of(size_t field, int64_t block);
+  [[nodiscard]] bool compresses() const { return dataset_.fields[0].codec != idx::Codec::raw; }
 
   idx::Dataset dataset_;
   std::vector<Source> sources_;
@@ -76,9 +86,14 @@ class IdxWriter {
   std::vector<std::pair<idx::Point, idx::Point>> planned_;  ///< boxes that the plan is for
   BlockPlan plan_;
   CellOffsets offsets_;
+  std::vector<Bytes> encoded_;   ///< a cell's samples, by field of a group
+  std::vector<Bytes> out_, in_;  ///< messages, by peer
+  Blocks assembled_;             ///< of several cells' or peers' parts
+  Blocks kept_;                  ///< compressed
   std::map<int64_t, idx::File> files_;
   std::map<int64_t, std::vector<idx::Entry>> entries_;  ///< of files with compressed blocks
   std::optional<OpenFiles> open_;
+  std::optional<Batch> batch_;
   IdxCost cost_;
   int64_t step_ = 0;
 };
