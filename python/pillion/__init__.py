@@ -2,7 +2,8 @@
 """Pillion in Python: reading what a run left behind, and reporting on it.
 
 `pillion.tables` reads table products as NumPy arrays with their units, and `pillion.report` makes
-one HTML file of a finished run. The command `pillion` (or `python -m pillion`) does both.
+one HTML file of a finished run; the command `pillion` (or `python -m pillion`) does both.
+`pillion.idx` reads multiresolution datasets, and `pillion view` shows them in a browser.
 """
 
 from pillion.errors import Error

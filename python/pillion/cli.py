@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The command `pillion`: `report` makes the HTML page of a run, `table` shows a table product, and
-`query` finds halos in a merge tree.
+"""The command `pillion`: `report` makes the HTML page of a run, `table` shows a table product,
+`query` finds halos in a merge tree, and `view` shows a multiresolution dataset in a browser.
 
 Exit status: 0 if all went well, 1 if a file was missing or broken (the reason is on standard
 error), 2 if the command line was wrong.
@@ -60,6 +60,10 @@ def _parser() -> argparse.ArgumentParser:
     query.add_argument("--absolute", action="store_true", help="thresholds are in field units")
     query.add_argument("--rows", type=int, default=10, help="halos to show; 0 shows all")
     query.add_argument("--to", type=Path, help="a CSV file for all of them, instead of showing")
+    view = commands.add_parser("view", help="show slices of an IDX dataset in a browser")
+    view.add_argument("dataset", type=Path, help="its .idx file")
+    view.add_argument("--port", type=int, default=0, help="default: one that is free")
+    view.add_argument("--no-browser", action="store_true", help="only print where the page is")
     return parser
 
 
@@ -147,10 +151,18 @@ def _write_halos(path: Path, tree: Table, asked: list[Thresholds], found: list[n
         raise Error(f"cannot write {path}: {error.strerror}") from error
 
 
+def _view(arguments: argparse.Namespace) -> int:
+    from pillion.view import view  # takes Matplotlib too
+
+    view(arguments.dataset, arguments.port, not arguments.no_browser)
+    return 0
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
     try:
-        return {"report": _report, "table": _table, "query": _query}[arguments.command](arguments)
+        commands = {"report": _report, "table": _table, "query": _query, "view": _view}
+        return commands[arguments.command](arguments)
     except Error as error:
         print(f"pillion: {error}", file=sys.stderr)
         return 1

@@ -70,6 +70,12 @@ def test_report_and_table_are_handed_on(pillion, tmp_path):
     assert table.stdout.startswith("Mean squared displacement")
 
 
+def test_view_is_handed_on(pillion):
+    done = pillion("view", "none.idx", "--no-browser")
+    assert done.returncode == 1
+    assert done.stderr == "pillion: cannot read none.idx: No such file or directory\n"
+
+
 def test_the_package_is_found_whatever_the_caller_had(pillion, tmp_path):
     make_sample(tmp_path)
     done = pillion("report", tmp_path, PYTHONPATH="/nowhere")

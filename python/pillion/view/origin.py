@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the origin of a dataset says of units and times: by itself, or through the configuration of
+the run that wrote it. Any of it may be missing or not what it should be; then nothing is said.
+"""
+
+import math
+from typing import Any
+
+import yaml
+
+from pillion.tables import Loader
+
+
+def field_units(origin: dict[str, Any]) -> dict[str, str]:
+    """Units by the names of fields."""
+    columns = origin.get("columns") or origin.get("fields")
+    said = columns if isinstance(columns, list) else []
+    known = {str(c["name"]): c for c in said if isinstance(c, dict) and "name" in c}
+    known = _mapping(_configuration(origin).get("fields")) | known
+    return {name: _text(_mapping(entry).get("units")) for name, entry in known.items()}
+
+
+def length_units(origin: dict[str, Any], names: list[str]) -> str:
+    """Units of the physical box: those of the mesh of the first of these fields that is known."""
+    configuration = _configuration(origin)
+    fields, meshes = (_mapping(configuration.get(part)) for part in ("fields", "meshes"))
+    of_fields = (_mapping(fields[name]).get("mesh") for name in names if name in fields)
+    mesh = _mapping(meshes.get(str(next(of_fields, None))))
+    return _text(origin.get("length_units") or mesh.get("units"))
+
+
+def times_of(origin: dict[str, Any], count: int) -> list[float] | None:
+    """A time for each of so many steps."""
+    times = origin.get("times")
+    if not isinstance(times, list) or len(times) != count:
+        return None
+    good = all(isinstance(time, int | float) and math.isfinite(time) for time in times)
+    return times if good else None
+
+
+def time_units(origin: dict[str, Any]) -> str:
+    return _text(origin.get("time_units"))
+
+
+def _configuration(origin: dict[str, Any]) -> dict[str, Any]:
+    try:
+        return _mapping(yaml.load(str(origin.get("configuration") or ""), Loader=Loader))
+    except yaml.YAMLError:
+        return {}
+
+
+def _mapping(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _text(value: object) -> str:
+    return str(value) if isinstance(value, str | int) else ""

@@ -1,0 +1,355 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The IDX reader against datasets written sample by sample, and against ones that are broken."""
+
+import os
+import subprocess
+import sys
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pillion.idx
+import pytest
+from idx_writer import header, write_dataset
+from openvisus_writer import random_field
+from pillion.errors import Error
+from pillion.idx.files import number_in
+from pillion.idx.steps import Steps, read_steps
+
+ROOT = Path(__file__).parents[2]
+ABOUT = {"mask": "V210210210", "bits_per_block": 3, "per_file": 5}
+
+
+def arrays(seed=0, shape=(6, 7, 8)):
+    return [random_field(seed, shape, "float64", 3), random_field(seed + 9, shape, "int32", 2)]
+
+
+def test_blocks_in_any_order_and_of_any_kind(tmp_path):
+    """HZ order and rows, raw and compressed, in one file."""
+    values = arrays()
+    path = write_dataset(
+        tmp_path, "d", {0: values}, **ABOUT, zipped=range(0, 64, 3), in_rows=range(0, 64, 2)
+    )
+    dataset = pillion.idx.open(path)
+    assert dataset.steps == (0,)
+    for name, wanted in zip(dataset, values, strict=True):
+        for level in range(10):
+            x, y, z = dataset.stride(level)
+            np.testing.assert_array_equal(dataset[name][0, level], wanted[::z, ::y, ::x])
+
+
+def test_levels_left_out(tmp_path):
+    """The finest levels are not there, and not asked for."""
+    values = arrays(shape=(8, 8, 8))
+    path = write_dataset(tmp_path, "d", {0: values}, **ABOUT, left_out=3)
+    dataset = pillion.idx.open(path)
+    assert dataset.levels == 6
+    assert dataset.shape == (8, 8, 8)
+    found = dataset["f0"].read()
+    assert found.stride == (2, 2, 2)
+    np.testing.assert_array_equal(found.values, values[0][::2, ::2, ::2])
+    np.testing.assert_array_equal(found.coordinates(0), [0, 2, 4, 6])
+    with pytest.raises(Error, match="has the levels 0 to 6; 7 is not there"):
+        dataset["f0"].read(level=7)
+    path.write_text(path.read_text().replace("(levels_left_out)\n3", "(levels_left_out) 2"))
+    assert pillion.idx.open(path).levels == 7
+
+
+def test_several_ranges_of_steps(tmp_path):
+    stored = {step: arrays(step) for step in (0, 4, 8, 9, 10, 12)}
+    text = "t%03d/ (0,8,4) (9,10,1) (12,12,1)"
+    dataset = pillion.idx.open(write_dataset(tmp_path, "d", stored, **ABOUT, steps=text))
+    assert dataset.steps == tuple(stored)
+    for step, values in stored.items():
+        np.testing.assert_array_equal(dataset["f1"][step], values[1])
+    with pytest.raises(Error, match="has no step 5; it has 0, 4, 8, 9, 10, 12"):
+        dataset["f1"].read(5)
+
+
+def test_progressive_reading_reads_nothing_twice(tmp_path, monkeypatch):
+    path = write_dataset(tmp_path, "d", {0: arrays()}, **ABOUT)
+    places, read = [], os.pread
+    monkeypatch.setattr(
+        os, "pread", lambda fd, *a: places.append((os.fstat(fd).st_ino, *a)) or read(fd, *a)
+    )
+    dataset = pillion.idx.open(path)
+    found = list(dataset["f0"].progressive())
+    assert [samples.level for samples in found] == list(range(3, 10))
+    np.testing.assert_array_equal(found[-1].values, arrays()[0])
+    assert len(places) == len(set(places)) > 42  # that many blocks, and tables
+    places.clear()
+    dataset["f0"].read(0, 3)
+    assert len(places) == 1  # the table is known, and one block is enough
+
+
+def test_few_blocks_are_read_for_a_corner(tmp_path, monkeypatch):
+    dataset = pillion.idx.open(write_dataset(tmp_path, "d", {0: arrays()}, **ABOUT))
+    sizes, read = [], os.pread
+    monkeypatch.setattr(os, "pread", lambda *a: sizes.append(a[1]) or read(*a))
+    found = dataset["f0"][0, None, ((0, 2), (0, 2), (0, 2))]
+    np.testing.assert_array_equal(found, arrays()[0][:2, :2, :2])
+    assert sizes.count(8 * 24) == 4  # block 0, and one of each level that the corner is on
+
+
+@pytest.mark.parametrize(("fill", "byte"), [(7, 7), (-1, 255), (256 + 3, 3)])
+def test_what_is_absent_is_filled_bytewise(tmp_path, fill, byte):
+    values = arrays()
+    path = write_dataset(tmp_path, "d", {0: values}, **ABOUT, fill=fill)
+    dataset = pillion.idx.open(path)
+    (tmp_path / "data/0005.bin").unlink()
+    table = bytearray((tmp_path / "data/000a.bin").read_bytes())
+    table[40 + 16 : 40 + 20] = bytes(4)  # the size of the first block in it
+    (tmp_path / "data/000a.bin").write_bytes(table)
+    found, wanted = dataset["f0"][0], values[0]
+    filled = np.frombuffer(bytes([byte] * 8), dtype="float64")[0]
+    missing = (found != wanted).any(axis=-1)
+    assert 0 < missing.sum() < missing.size
+    assert (found[missing].view(np.uint8) == byte).all(), filled
+    assert not missing[::4, ::4, ::4].any()
+
+
+def broken(tmp_path, change):
+    """A dataset of which a file was changed, and that file."""
+    dataset = pillion.idx.open(write_dataset(tmp_path, "d", {0: arrays()}, **ABOUT, zipped=[1]))
+    path = tmp_path / "data/0000.bin"
+    data = bytearray(path.read_bytes())
+    changed = change(data)
+    path.write_bytes(data if changed is None else changed)
+    return dataset, path
+
+
+def set_word(place, value):
+    def change(data):
+        data[place : place + 4] = value.to_bytes(4, "big")
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda data: data[:300], r"is cut short: it has 300 bytes, its table alone 440"),
+        (lambda data: data[:-60], r"block \d of field 'f\d' is cut short: \d+ bytes of"),
+        (lambda data: b"", "is cut short"),
+        (set_word(40 + 12, 5), "block 0 of field 'f0' is cut short"),
+        (set_word(40 + 16, 100), "block 0 of field 'f0' cannot be read: it holds 100 bytes"),
+        (set_word(40 + 20, 8), "compressed with zfp, which is not read here"),
+        (set_word(40 + 20, 9), "a codec of number 9"),
+        (set_word(40 + 20, 3), "cannot be decompressed"),
+        (set_word(40 + 20, 7), "cannot be decompressed"),
+        (set_word(80 + 16, 40), "block 1 of field 'f0' cannot be read"),
+    ],
+)
+def test_broken_files_are_errors_and_no_zeros(tmp_path, change, why):
+    dataset, path = broken(tmp_path, change)
+    with pytest.raises(Error, match=why) as raised:
+        for name in dataset:
+            dataset[name].read()
+    assert str(path) in str(raised.value)
+
+
+def test_a_block_of_another_size_once_decompressed(tmp_path):
+    dataset, path = broken(tmp_path, lambda data: None)
+    for size in (24 * 8 + 1, 10, 1 << 20):
+        data = bytearray(path.read_bytes())
+        stored = zlib.compress(bytes(size))
+        for place, value in ((8, len(data)), (12, 0), (16, len(stored)), (20, 3)):
+            set_word(40 + place, value)(data)
+        path.write_bytes(data + stored)
+        dataset.refresh()
+        with pytest.raises(Error, match="bytes where 192 were expected"):
+            dataset["f0"].read(0, 3)
+
+
+def test_a_block_whose_checksum_is_missing(tmp_path):
+    dataset, path = broken(tmp_path, lambda data: None)
+    data = bytearray(path.read_bytes())
+    stored = zlib.compress(bytes(192))[:-4]
+    for place, value in ((8, len(data)), (16, len(stored)), (20, 3)):
+        set_word(40 + place, value)(data)
+    path.write_bytes(data + stored)
+    with pytest.raises(Error, match="its end is missing"):
+        dataset["f0"].read(0, 3)
+
+
+def test_lz4_is_asked_for_by_name(tmp_path, monkeypatch):
+    dataset, _ = broken(tmp_path, set_word(40 + 20, 7))
+    monkeypatch.setitem(sys.modules, "lz4.block", None)
+    monkeypatch.setitem(sys.modules, "lz4", None)
+    with pytest.raises(Error, match="pip install lz4"):
+        dataset["f0"].read()
+
+
+def test_a_dataset_that_grows(tmp_path):
+    stored = {0: arrays(0), 5: arrays(5)}
+    path = write_dataset(tmp_path, "d", {0: stored[0]}, **ABOUT, steps="0 0 t%03d/")
+    dataset = pillion.idx.open(path)
+    field = dataset["f0"]
+    assert not dataset.refresh()
+    write_dataset(tmp_path, "d", stored, **ABOUT, steps="t%03d/ (0,5,5)")
+    assert dataset.steps == (0,)
+    assert dataset.refresh()
+    assert dataset.steps == (0, 5)
+    np.testing.assert_array_equal(field[5], stored[5][0])
+    path.unlink()
+    with pytest.raises(Error, match=r"cannot read .*d\.idx: No such file"):
+        dataset.refresh()
+    np.testing.assert_array_equal(field[5], stored[5][0])
+
+
+def test_boxes_must_be_inside(tmp_path):
+    field = pillion.idx.open(write_dataset(tmp_path, "d", {0: arrays()}, **ABOUT))["f0"]
+    for box in (((0, 9), (0, 7), (0, 6)), ((-1, 3), (0, 7), (0, 6)), ((4, 3), (0, 7), (0, 6)),
+                ((0, 8), (0, 7))):  # fmt: skip
+        with pytest.raises(Error, match="is not inside it"):
+            field.read(box=box)
+    assert field.read(box=((3, 3), (0, 7), (0, 6))).values.shape == (6, 7, 0, 3)
+    assert field.read(0, 0, ((1, 8), (0, 7), (0, 6))).values.shape == (1, 1, 0, 3)
+
+
+PLAIN = {"mask": "V0101", "box": [(0, 4), (0, 3)], "fields": ["a float32"], "bits_per_block": 2,
+         "per_file": 4}  # fmt: skip
+
+
+def written(tmp_path, text):
+    path = tmp_path / "d.idx"
+    path.write_text(text)
+    return path
+
+
+def test_origin_and_physical_box(tmp_path):
+    said = (
+        '# analysis: a\n# stage: write\n# title: "Density"\n# time: 1e-05\n'
+        '# configuration: "a: b\\n"\n'
+        "# columns:\n#   - {name: a, units: K}\n"
+    )
+    more = "(physic_box)\n0 1.5 -2 2\n(unknown)\nthing\n"
+    dataset = pillion.idx.open(written(tmp_path, said + header(**PLAIN, more=more)))
+    assert dataset.origin["title"] == "Density"
+    assert dataset.origin["time"] == 1e-5
+    assert dataset.physical_box == ((0, 1.5), (-2, 2))
+    assert (dataset.axes, dataset.shape, dataset.box) == (2, (3, 4), ((0, 4), (0, 3)))
+
+
+@pytest.mark.parametrize("said", ["", "# by hand\n", "# a: [\n", "# a: b\n"])
+def test_other_comments_are_no_origin(tmp_path, said):
+    text = header(**PLAIN).replace("(bits)", f"{said}\n(bits)").replace("\n", "\r\n")
+    dataset = pillion.idx.open(written(tmp_path, text))
+    assert dataset.origin is None
+    assert dataset.physical_box is None
+
+
+def test_axes_that_are_there_for_nothing(tmp_path):
+    text = header(**PLAIN).replace("0 3 0 2", "0 3 0 2 0 0 0 0 0 0")
+    assert pillion.idx.open(written(tmp_path, text)).axes == 2
+
+
+@pytest.mark.parametrize(
+    ("entry", "dtype", "components", "fill"),
+    [
+        ("a float32[3] default_value(9)", "float32", 3, 9),
+        ("a 3*float64", "float64", 3, 0),
+        ("a uint16 min(1e+05) max(2e+09) default_value(-2)", "uint16", 1, 254),
+    ],
+)
+def test_types(tmp_path, entry, dtype, components, fill):
+    text = header(**PLAIN | {"fields": [entry, "b int8"]})
+    dataset = pillion.idx.open(written(tmp_path, text))
+    assert dataset.fields == ["a", "b"]
+    field = dataset["a"]
+    assert (field.dtype, field.components) == (np.dtype(dtype), components)
+    assert dataset.header.fields["a"].fill == fill
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ("(version)\n6", "(version)\n5", "it is of version 5; 6 is read here"),
+        ("(version)\n6", "", r"it has no \(version\)"),
+        ("(bits)\nV0101", "", r"it has no \(bits\)"),
+        ("V0101", "V0100", r"\(bits\) has too few digits 1"),
+        ("V0101", "F0101", "a bitmask is V"),
+        ("0 3 0 2", "0 3 0", "two numbers for each axis"),
+        ("0 3 0 2", "0 3 2 0", "is empty or begins below 0"),
+        ("0 3 0 2", "-1 3 0 2", "is empty or begins below 0"),
+        ("0 3 0 2", "0 x 0 2", "holds something that is no number"),
+        ("a float32", "", r"it has no \(fields\)"),
+        ("a float32", "a float31", "field 'a' is of a type that is not known: float31"),
+        ("a float32", "a", "field 'a' is of a type that is not known"),
+        ("a float32", "a float32 + a int8", "two alike"),
+        ("(blocksperfile)\n4", "(blocksperfile)\n0", r"\(blocksperfile\) must be one from 1"),
+        ("(blocksperfile)\n4", "(blocksperfile)\n2.5", r"\(blocksperfile\) must be one from 1"),
+        ("./data", "", ""),
+    ],
+)
+def test_headers_that_make_no_sense(tmp_path, old, new, why):
+    text = header(**PLAIN)
+    assert old in text
+    if not why:
+        assert pillion.idx.open(written(tmp_path, text.replace(old, new))).fields
+        return
+    with pytest.raises(Error, match=why) as raised:
+        pillion.idx.open(written(tmp_path, text.replace(old, new)))
+    assert str(raised.value).startswith(f"cannot read the dataset {tmp_path}/d.idx: ")
+
+
+def test_what_is_no_dataset(tmp_path):
+    for data, why in ((b"\xff\xfe", "not UTF-8"), (b"hello", "no .version")):
+        (tmp_path / "d.idx").write_bytes(data)
+        with pytest.raises(Error, match=why):
+            pillion.idx.open(tmp_path / "d.idx")
+    with pytest.raises(Error, match=r"cannot read .*: Is a directory"):
+        pillion.idx.open(tmp_path)
+    dataset = pillion.idx.open(written(tmp_path, header(**PLAIN)))
+    with pytest.raises(Error, match="has no field 'b'; it has a"):
+        dataset["b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "steps"),
+    [
+        ("", Steps((0,), "")),
+        ("2 4 time%06d/", Steps((2, 3, 4), "time%06d/")),
+        ("t%d/ (0,4,2) (9,9,1)", Steps((0, 2, 4, 9), "t%d/")),
+        ("0 9 t%d/ (0, 4, 2) (3,3,1)", Steps((0, 2, 3, 4), "t%d/")),
+    ],
+)
+def test_steps(text, steps):
+    assert read_steps(text) == steps
+
+
+@pytest.mark.parametrize(
+    "text", ["* * t%d/", "t%d/", "4 2 t/", "t (0,1,0)", "t (0,99999999,1)", "1 2"]
+)
+def test_steps_that_make_no_sense(text):
+    with pytest.raises(Error, match="time"):
+        read_steps(text)
+
+
+def test_names_of_files():
+    assert number_in("%02x/%04x.bin", 0x12ABCD) == "12/abcd.bin"
+    assert number_in("%04x.bin", 0x1ABCD) == "0001/abcd.bin"
+    assert number_in("%01x.bin", 0x12C) == "1/2/c.bin"
+    assert Steps((), "time%06d/").folder_of(3) == "time000003/"
+    assert Steps((), "t%3d-%d").folder_of(7) == "t  7-%d"
+
+
+def test_the_example_of_the_docs_runs(tmp_path):
+    folder = tmp_path / "results/snapshots"
+    folder.mkdir(parents=True)
+    values = random_field(1, (8, 8, 8, 1), "float64", 1)
+    path = write_dataset(folder, "gas", {0: [values], 7: [values]}, **ABOUT, steps="t%03d/ (0,7,7)")
+    path.write_text(path.read_text().replace("f0 ", "density "))
+    done = subprocess.run(
+        [sys.executable, ROOT / "docs/examples/read_dataset.py"],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(ROOT / "python")},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0] == "['density'] (0, 7) (8, 8, 8) 9"
+    assert lines[1] == "(2, 2, 2) (1, 8, 8)"
+    assert lines[-1] == f"9 {values.mean()} (0, 0, 0) (1, 1, 1)"
