@@ -279,6 +279,9 @@ typedef struct pillion_stage_host {
    * files, which are then all named by it. */
   int32_t (*write_text)(pillion_work*, const char* name, const char* title, const char* comment,
                         const char* text);
+  /** Where a product of the stage's own comes from, as a YAML document for it to hold. The text
+   * lives until the next such call, or until the callback returns. */
+  int32_t (*origin)(pillion_work*, const char* name, const char* title, const char** text);
 } pillion_stage_host;
 
 /** What a plug-in is. */

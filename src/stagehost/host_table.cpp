@@ -199,6 +199,13 @@ int32_t write_text(pillion_work* work, const char* name, const char* title, cons
   });
 }
 
+int32_t origin(pillion_work* work, const char* name, const char* title, const char** text) {
+  return guard([&] {
+    work->origin = products::format_origin(title, name, work->circumstances->origin, "");
+    *text = work->origin.c_str();
+  });
+}
+
 int32_t peer(const pillion_work* work) { return work->circumstances->peers->rank(); }
 int32_t peers(const pillion_work* work) { return work->circumstances->peers->size(); }
 
@@ -329,7 +336,8 @@ const pillion_stage_host& host_table() {
                                            &part,
                                            &move_cells,
                                            &product_folder,
-                                           &write_text};
+                                           &write_text,
+                                           &origin};
   return table;
 }
 

@@ -41,6 +41,7 @@ struct pillion_work {
   std::vector<pillion::stagehost::Input> inputs;
   std::map<int32_t, std::set<int32_t>> produced{};  ///< by output: on which blocks
   std::string folder{};                             ///< of products, once asked for
+  std::string origin{};                             ///< of the product last asked about
 };
 
 namespace pillion::stagehost {

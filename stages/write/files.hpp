@@ -22,7 +22,8 @@ namespace pillion::stages {
 
 class OpenFiles {
  public:
-  OpenFiles() = default;
+  /// Files that are not there are made, unless they are others' to make.
+  explicit OpenFiles(bool makes = true) : flags_(makes ? O_CREAT : 0) {}
   OpenFiles(const OpenFiles&) = delete;
   OpenFiles& operator=(const OpenFiles&) = delete;
   ~OpenFiles() {
@@ -66,12 +67,13 @@ class OpenFiles {
     if (at != files_.end()) return at->second;
     std::error_code error;
     std::filesystem::create_directories(path.parent_path(), error);
-    const int file = ::open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0666);
-    if (file < 0) fail("make", path);
+    const int file = ::open(path.c_str(), flags_ | O_WRONLY | O_CLOEXEC, 0666);
+    if (file < 0) fail("open", path);
     files_.emplace(path, file);
     return file;
   }
 
+  int flags_;
   std::map<std::filesystem::path, int> files_;
   int64_t written_ = 0;
 };

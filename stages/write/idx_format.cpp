@@ -101,6 +101,7 @@ void IdxFormat::read_numbers(const stage::Setup& setup) {
   options_.direct = phases_ == 1;
   options_.aggregators = static_cast<size_t>(integer_or_auto(setup["aggregators"], 1));
   options_.durable = setup["durable"].boolean();
+  options_.at_once = integer_from(setup["at_once"], 0);
   bits_per_block_ = integer_or_auto(setup["bits_per_block"], 1);
   if (bits_per_block_ > 28) setup["bits_per_block"].fail("blocks have at most 2^28 samples");
   blocks_per_file_ = integer_or_auto(setup["blocks_per_file"], 1);
@@ -148,8 +149,8 @@ stage::Input IdxFormat::input() const {
   if (is_given_)
     return stage::Input::powers_of_two(fields_.names,
                                        {given_sides_[0], given_sides_[1], given_sides_[2]});
-  return stage::Input::powers_of_two(
-      fields_.names, enlarged_ ? PILLION_SIDE_ENLARGED_CUBE : PILLION_SIDE_FIT_CUBE);
+  const int32_t side = enlarged_ ? PILLION_SIDE_ENLARGED : PILLION_SIDE_FIT;
+  return stage::Input::powers_of_two(fields_.names, {side, side, side});
 }
 
 // Boxes at the upper ends of the mesh are made whole, so that they have as few runs as others;
@@ -201,7 +202,6 @@ std::array<int, 3> IdxFormat::sides_of(const stage::Step& step,
   for (const auto& box : boxes)
     for (size_t a = 0; a < 3; ++a) most[a] = std::max(most[a], box.extent()[a]);
   step.max(std::span<int64_t>(most));
-  if (phases_ < 3) std::fill(most.begin(), most.end(), *std::max_element(most.begin(), most.end()));
   std::array<int, 3> sides{};
   for (size_t a = 0; a < static_cast<size_t>(fields_.mesh().axes); ++a)
     sides[a] = std::min(covering(most[a]), covering(fields_.mesh().cells[a]));

@@ -34,7 +34,8 @@ IdxWriter::IdxWriter(idx::Dataset dataset, std::vector<Source> sources,
     : dataset_(std::move(dataset)),
       sources_(std::move(sources)),
       folder_(std::move(folder)),
-      options_(options) {}
+      options_(options),
+      turns_(options.at_once) {}
 
 IdxCost IdxWriter::write(const std::vector<SampleBox>& boxes, const stage::Step& step,
                          const Exchange& exchange) {
@@ -45,20 +46,28 @@ IdxCost IdxWriter::write(const std::vector<SampleBox>& boxes, const stage::Step&
   batch_.emplace(*open_);
   entries_.clear();
   make_plan(boxes, step, exchange);
-  {
+  const auto in_turn = [&](auto&& deed) {
+    if (options_.at_once == 0) return deed();
+    int64_t nobody_has_failed = 0;
+    step.max(std::span(&nobody_has_failed, 1));
+    turns_(step.communicator(), deed);
+  };
+  in_turn([&] {
     const Timed timed(cost_.encode);
     for (size_t p = 0; p < out_.size(); ++p)
       out_[p].resize(message_offset(sources_.size(), plan_.samples_sent[p]));
     for (const auto& group : groups())
       for (const auto& cell : plan_.cells) handle(cell, group);
-  }
+  });
   exchange_parts(exchange);
-  put_together();
+  in_turn([&] { put_together(); });
   if (compresses()) place(step);
-  const Timed timed(cost_.write);
-  write_kept();
-  write_heads(exchange);
-  if (options_.durable) open_->sync();
+  in_turn([&] {
+    const Timed timed(cost_.write);
+    write_kept();
+    write_heads(exchange);
+    if (options_.durable) open_->sync();
+  });
   cost_.bytes = open_->bytes();
   cost_.files = static_cast<int64_t>(open_->count());
   batch_.reset();

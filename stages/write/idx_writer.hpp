@@ -17,6 +17,7 @@
 #include "box.hpp"
 #include "files.hpp"
 #include "source.hpp"
+#include "turns.hpp"
 
 namespace pillion::stages {
 
@@ -24,6 +25,7 @@ struct IdxOptions {
   bool direct = false;        ///< every run of samples is written by whoever has it
   size_t aggregators = 0;     ///< 0: every peer is one
   bool durable = true;        ///< a step is told of when it is on disk
+  int64_t at_once = 0;        ///< how many peers write at the same time; 0: all
   int64_t shared_blocks = 1;  ///< of blocks below this number several peers have parts, as a rule
 };
 
@@ -82,6 +84,7 @@ class IdxWriter {
   std::vector<Source> sources_;
   std::filesystem::path folder_;
   IdxOptions options_;
+  Turns turns_;
   const std::vector<SampleBox>* boxes_ = nullptr;
   std::vector<std::pair<idx::Point, idx::Point>> planned_;  ///< boxes that the plan is for
   BlockPlan plan_;

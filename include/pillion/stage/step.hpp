@@ -104,6 +104,14 @@ class Step {
     check(host_, host_->write_text(work_, name.c_str(), title.c_str(), comment, text.c_str()));
   }
 
+  /// Where a product in a file of the stage's own comes from: a YAML document.
+  [[nodiscard]] std::string origin(const std::string& name, const std::string& title) const {
+    require(offsetof(pillion_stage_host, origin));
+    const char* text = nullptr;
+    check(host_, host_->origin(work_, name.c_str(), title.c_str(), &text));
+    return text;
+  }
+
   [[nodiscard]] int32_t peer() const { return host_->peer(work_); }
   [[nodiscard]] int32_t peers() const { return host_->peers(work_); }
   /// Reductions in place; every peer gets the result. [peers]

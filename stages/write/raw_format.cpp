@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Files of values, and the YAML that says what is where in them.
+#include "raw_format.hpp"
+
+#include <bit>
+#include <chrono>
+#include <cstdio>
+#include <list>
+
+#include "../common/options.hpp"
+#include "exchange.hpp"
+#include "files.hpp"
+#include "packed.hpp"
+#include "parameters.hpp"
+#include "unfinished_file.hpp"
+
+namespace pillion::stages {
+namespace {
+
+/// As NumPy says it.
+std::string type_name(pillion_type type) {
+  const std::string order = std::endian::native == std::endian::little ? "<" : ">";
+  switch (type) {
+    case PILLION_INT32: return order + "i4";
+    case PILLION_INT64: return order + "i8";
+    case PILLION_FLOAT32: return order + "f4";
+    default: return order + "f8";
+  }
+}
+
+std::string real(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.17g", value);
+  // YAML 1.1 readers take 1e-05 for a text unless there is a point.
+  std::string out = text;
+  const auto exponent = out.find('e');
+  if (exponent != std::string::npos && out.find('.') == std::string::npos)
+    out.insert(exponent, ".0");
+  return out;
+}
+
+std::string list(const int64_t* numbers, int32_t count) {
+  std::string out = "[";
+  for (int32_t n = 0; n < count; ++n) out += (n > 0 ? ", " : "") + std::to_string(numbers[n]);
+  return out + "]";
+}
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+RawFormat::RawFormat(stage::Setup& setup)
+    : fields_(setup, true),
+      name_(dataset_name(setup, fields_.mesh().mesh)),
+      durable_(setup["durable"].boolean()),
+      turns_(integer_from(setup["at_once"], 0)) {
+  refuse_foreign(setup, "raw",
+                 {{"phases", "3"},
+                  {"box", "fit"},
+                  {"bits_per_block", "auto"},
+                  {"blocks_per_file", "auto"},
+                  {"aggregators", "auto"},
+                  {"leave_out", "0"},
+                  {"compression", "none"},
+                  {"files", "shared"},
+                  {"groups", "auto"},
+                  {"chunk", "auto"},
+                  {"position", "null"}});
+  input_ = setup.input(stage::Input::as_shared(fields_.names));
+}
+
+std::string RawFormat::path_of(int64_t step, const std::string& end) const {
+  char number[32];
+  std::snprintf(number, sizeof number, "%09lld", static_cast<long long>(step));
+  return name_ + "_raw/" + name_ + "." + number + end;
+}
+
+// What an earlier run left under this name is taken away, unless this one goes on with it.
+void RawFormat::begin(const stage::Step& step) const {
+  if (!steps_.is_resumed() && step.peer() == 0) {
+    std::error_code error;
+    const std::filesystem::path folder = step.product_folder();
+    std::filesystem::remove(folder / (name_ + ".raw.yaml"), error);
+    std::filesystem::remove_all(folder / (name_ + "_raw"), error);
+  }
+  int64_t nobody_writes_before = 0;
+  step.max(std::span(&nobody_writes_before, 1));
+}
+
+void RawFormat::write(stage::Step& step) {
+  if (!has_begun_) begin(step);
+  has_begun_ = true;
+  const double begun = seconds_now();
+  const auto agree = [&] {
+    int64_t nothing = 0;
+    step.max(std::span(&nothing, 1));
+  };
+  const Exchange exchange(step.communicator(), agree);
+  char number[32];
+  std::snprintf(number, sizeof number, ".%06d.raw", step.peer());
+  const auto path = path_of(step.index(), number);
+  std::string lines;
+  int64_t bytes = 0;
+  agree();
+  turns_(step.communicator(), [&] { lines = write_blocks(step, path, bytes); });
+  std::vector<Bytes> out(exchange.size());
+  const auto* text = reinterpret_cast<const std::byte*>(lines.data());
+  out[0].assign(text, text + lines.size());
+  std::string all;
+  for (const auto& in : exchange(out))
+    all.append(reinterpret_cast<const char*>(in.data()), in.size());
+  if (step.peer() == 0) write_step_index(step, all);
+  agree();
+  steps_.add({step.index(), step.time(), step.coarsening(fields_.mesh().mesh), 0});
+  write_index(step);
+  note(step, seconds_now() - begun, bytes);
+}
+
+std::string RawFormat::write_blocks(const stage::Step& step, const std::string& path,
+                                    int64_t& bytes) const {
+  if (step.block_count(input_) == 0) return "";
+  UnfinishedFile file(std::filesystem::path(step.product_folder()) / path);
+  OpenFiles files;
+  std::string lines;
+  for (int32_t b = 0; b < step.block_count(input_); ++b) {
+    const auto block = step.block(input_, b);
+    int64_t extent[3] = {block.owned(), 1, 1};
+    lines += "  - {file: " + path;
+    if (is_mesh()) {
+      for (int32_t d = 0; d < fields_.mesh().axes; ++d) extent[d] = block.hi()[d] - block.lo()[d];
+      lines += ", lo: " + list(block.lo(), fields_.mesh().axes) +
+               ", hi: " + list(block.hi(), fields_.mesh().axes);
+    }
+    lines += ", count: " + std::to_string(extent[0] * extent[1] * extent[2]) + ", offsets: [";
+    for (int32_t f = 0; f < block.raw().array_count; ++f) {
+      const auto& array = block.raw().arrays[f];
+      const size_t size = static_cast<size_t>(extent[0] * extent[1] * extent[2]) *
+                          WrittenFields::element_size(fields_.fields[static_cast<size_t>(f)]);
+      const Bytes copy = is_packed(array, extent) ? Bytes{} : close_packed(array, extent);
+      const auto* values = copy.empty() ? static_cast<const std::byte*>(array.data) : copy.data();
+      files.write(file.aside(), {values, size}, bytes);
+      lines += (f > 0 ? ", " : "") + std::to_string(bytes);
+      bytes += static_cast<int64_t>(size);
+    }
+    lines += "]}\n";
+  }
+  file.finish(durable_);
+  return lines;
+}
+
+void RawFormat::write_step_index(const stage::Step& step, const std::string& blocks) const {
+  std::string text = step.origin(name_, "Blocks of a step");
+  text += "coarsening: " + std::to_string(step.coarsening(fields_.mesh().mesh)) +
+          "\nblocks:" + (blocks.empty() ? " []\n" : "\n" + blocks);
+  UnfinishedFile file(std::filesystem::path(step.product_folder()) /
+                      path_of(step.index(), ".yaml"));
+  OpenFiles files;
+  files.write(file.aside(), std::as_bytes(std::span(text)), 0);
+  file.finish(durable_);
+}
+
+void RawFormat::write_index(const stage::Step& step) const {
+  const auto& mesh = fields_.mesh();
+  std::string text = "mesh: {name: \"" + std::string(mesh.mesh) + "\"";
+  if (is_mesh()) {
+    text += ", cells: " + list(mesh.cells, mesh.axes) + ", origin: [";
+    for (int32_t d = 0; d < mesh.axes; ++d) text += (d > 0 ? ", " : "") + real(mesh.origin[d]);
+    text += "], length: [";
+    for (int32_t d = 0; d < mesh.axes; ++d) text += (d > 0 ? ", " : "") + real(mesh.length[d]);
+    text += "]";
+  }
+  text += "}\norder: \"components, then the first axis, fastest\"\nfields:\n";
+  for (size_t f = 0; f < fields_.names.size(); ++f)
+    text += "  - {name: \"" + fields_.names[f] + "\", type: \"" +
+            type_name(fields_.fields[f].type) +
+            "\", components: " + std::to_string(fields_.fields[f].components) + ", units: \"" +
+            fields_.fields[f].units + "\"}\n";
+  text += "steps:\n";
+  for (const auto& of : steps_.steps())
+    text += "  - {step: " + std::to_string(of.step) + ", time: " + real(of.time) +
+            ", coarsening: " + std::to_string(of.coarsening) +
+            ", index: " + path_of(of.step, ".yaml") + "}\n";
+  step.write_text(name_ + ".raw.yaml", "Values of " + name_ + " by rank", "", text);
+}
+
+void RawFormat::note(const stage::Step& step, double seconds, int64_t bytes) {
+  step.max(std::span(&seconds, 1));
+  step.sum(std::span(&bytes, 1));
+  written_.push_back(step.index());
+  seconds_.push_back(seconds);
+  bytes_.push_back(bytes);
+  stage::Table table("write_" + name_ + "_raw", "Writing of " + name_ + " by rank");
+  table.column("step", "", written_).column("write_seconds", "s", seconds_);
+  step.write(table.column("bytes", "", bytes_));
+}
+
+}  // namespace pillion::stages

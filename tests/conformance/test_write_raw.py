@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Files of each rank, read by NumPy as their index says."""
+
+import numpy as np
+import pytest
+from conftest import read_table
+from datasets import (
+    SHAPES,
+    in_file_order,
+    mesh_scene,
+    particle_frames,
+    particle_scene,
+    read_raw,
+    roomy,
+)
+from placements import cases, check_report, placements
+from scenes import Placement
+
+STAGE = "write: {fields: [density, velocity, level, ids], format: raw, durable: false}"
+ATOMS = "write: {fields: [id, position, charge, kind], format: raw, durable: false, at_once: 1}"
+PLACEMENTS = {
+    "brick": placements(
+        ["slabs", "uneven", "many", "empty"], [(3, 0, "uneven"), (5, 0, "many"), (3, 2, "empty")]
+    ),
+    "sheet": [Placement(2, 1, "many", "node", 1, 0, "wait", "4 MiB")],
+}
+
+
+@pytest.fixture(
+    scope="module", params=cases({name: roomy(those) for name, those in PLACEMENTS.items()})
+)
+def played(request, build, tmp_path_factory):
+    name, placement = request.param
+    scene = mesh_scene(name, {"a": STAGE})
+    results, _ = scene.run(build, tmp_path_factory.mktemp("run"), placement)
+    check_report(scene, placement, results)
+    return scene, results
+
+
+def test_every_value(played):
+    scene, results = played
+    steps = read_raw(results / "a", "grid.raw.yaml")
+    assert list(steps) == [frame.step for frame in scene.frames]
+    for frame in scene.frames:
+        _, blocks = steps[frame.step]
+        seen = np.zeros(SHAPES[scene.name][::-1], int)
+        for block in blocks:
+            box = tuple(slice(a, b) for a, b in zip(block["lo"], block["hi"], strict=True))[::-1]
+            seen[box] += 1
+            for field, values in frame.values.items():
+                assert block[field].dtype == values.dtype
+                wanted = in_file_order(scene.name, values)[box]
+                np.testing.assert_array_equal(block[field].reshape(wanted.shape), wanted, field)
+        assert (seen == 1).all()
+    table = read_table(results / "a" / "write_grid_raw.csv")
+    assert (table["bytes"] == sum(v.nbytes for v in scene.frames[0].values.values())).all()
+
+
+def test_every_particle(build, tmp_path):
+    scene = particle_scene({"a": ATOMS})
+    results, _ = scene.run(build, tmp_path, Placement(3, 2, "pieces"))
+    steps = read_raw(results / "a", "atoms.raw.yaml")
+    for frame in particle_frames():
+        _, blocks = steps[frame.step]
+        found = {
+            field: np.concatenate([values[:0], *(block[field] for block in blocks)])
+            for field, values in frame.values.items()
+        }
+        order, wanted = np.argsort(found["id"]), np.argsort(frame["id"])
+        for field, values in frame.values.items():
+            np.testing.assert_array_equal(found[field][order], values[wanted], field)
