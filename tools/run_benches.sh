@@ -21,3 +21,6 @@ mpirun "${mpirun_options[@]}" -n 4 "$build/bench/bench_redistribute_particles"
 mpirun "${mpirun_options[@]}" -n 2 "$build/bench/bench_spectrum"
 mpirun "${mpirun_options[@]}" -n 2 "$build/bench/bench_halos"
 PILLION_BUILD=$build "$python" "$root/bench/lammps_overhead.py"
+if [ -e "$build/examples/cosmology/cosmology" ]; then
+  PILLION_BUILD=$build "$python" "$root/bench/intransit.py"
+fi
