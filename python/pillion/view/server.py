@@ -155,7 +155,9 @@ def view(path: Path, port: int = 0, browser: bool = True) -> None:
     """
     with Server(Dataset(path), port) as server, TemporaryDirectory() as folder:
         print(server.url, flush=True)
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        # A shell may have started this in the background, with interrupts turned off.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.default_int_handler)
         try:
             if browser and _has_screen():
                 _open_browser(server.url, Path(folder))
