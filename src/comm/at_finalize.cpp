@@ -2,9 +2,8 @@
 // MPI_Finalize first frees MPI_COMM_SELF and so deletes its attributes (MPI 3.1, section 8.7.1).
 #include "comm/at_finalize.hpp"
 
+#include <cstdlib>
 #include <utility>
-
-#include "comm/communicator.hpp"
 
 namespace pillion::comm {
 namespace {
@@ -29,6 +28,19 @@ AtFinalize::AtFinalize(Action action) : action_(std::make_shared<Action>(std::mo
   check(MPI_Comm_set_attr(MPI_COMM_SELF, key, new std::shared_ptr<Action>(action_)),
         "MPI_Comm_set_attr");
   check(MPI_Comm_free_keyval(&key), "MPI_Comm_free_keyval");
+}
+
+void end_job_at_finalize(const Communicator& all, const Communicator& some) {
+  int ranks = 0;
+  check(MPI_Comm_size(MPI_COMM_WORLD, &ranks), "MPI_Comm_size");
+  if (all.size() != ranks) return;
+  // These live until the program ends, as there is nobody to hold them.
+  auto* const waiting = new Communicator(some.handle());
+  new AtFinalize([waiting] {
+    waiting->barrier();
+    if (waiting->rank() == 0) MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+    waiting->barrier();
+  });
 }
 
 AtFinalize::~AtFinalize() { *action_ = nullptr; }

@@ -5,6 +5,8 @@
 #include <functional>
 #include <memory>
 
+#include "comm/communicator.hpp"
+
 namespace pillion::comm {
 
 class AtFinalize {
@@ -18,5 +20,10 @@ class AtFinalize {
  private:
   std::shared_ptr<std::function<void()>> action_;
 };
+
+/// Ends the whole job when all ranks of `some` have come to MPI_Finalize: for jobs with other ranks
+/// that will never come. Does nothing if the job has ranks that are not in `all`. [collective over
+/// `some`]
+void end_job_at_finalize(const Communicator& all, const Communicator& some);
 
 }  // namespace pillion::comm

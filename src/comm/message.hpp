@@ -55,7 +55,8 @@ struct Arrival {
   int source = -1;
   size_t size = 0;
 };
-/// The next message from a rank, if one has arrived. Not collective, does not wait.
+constexpr int any_rank = MPI_ANY_SOURCE;
+/// The next message from a rank, or from any, if one has arrived. Not collective, does not wait.
 [[nodiscard]] std::optional<Arrival> find_arrival(const Communicator& comm, int from, int tag);
 /// Receives it; `data` has room for arrival.size bytes.
 void receive(Arrival& arrival, void* data);

@@ -20,6 +20,7 @@ bool SimulationSide::await(const std::function<bool()>& holds) {
   const Stopwatch watch;
   link_.sender->poll();
   while (!holds()) {
+    if (loss_.heard()) return false;
     launcher_.tend();
     const bool hopeless = may_die && spec.restart == 0 && !link_.sender->is_served();
     link_.sender->wait(patience);
@@ -86,9 +87,9 @@ void SimulationSide::checkpoint(const std::filesystem::path& path) {
   }
   comm::together(run_.side, [&] {
     if (!answered)
-      base::fail(ErrorCode::State,
-                 "no checkpoint was made: sidecars did not save their state "
-                 "within the deadline");
+      base::fail(ErrorCode::State, "no checkpoint was made: sidecars {}",
+                 loss_.heard() ? "have ended early: " + loss_.why()
+                               : "did not save their state within the deadline");
     if (link_.sender && !link_.sender->failure().empty())
       throw Error(ErrorCode::File,
                   "sidecars could not save their state: " + link_.sender->failure());
@@ -143,6 +144,23 @@ bool SimulationSide::give_up() {
   return run_.side.reduced<int32_t>(mine ? 1 : 0, comm::Operation::Max) != 0;
 }
 
+// A rank whose own sidecar has finished everything may not know yet that another has not.
+void SimulationSide::settle_loss() {
+  lost_ = loss_.heard_by_any();
+  if (!lost_) return;
+  loss_.await();
+  note_loss();
+  run_.warn(fmt::format("sidecars ended early, and what they worked on is not complete: {}",
+                        loss_.why()));
+  loss_.end_job_at_finalize();
+}
+
+void SimulationSide::note_loss() {
+  for (size_t a = 0; a < own_analyses_; ++a)
+    if (run_.enabled(a) && run_.configuration.analyses[a].in_sidecars())
+      run_.disabled[a] = "the sidecars ended early: " + loss_.why();
+}
+
 void SimulationSide::close() {
   settle_all();
   finish_chains(run_, chains_, agenda_.last_step(), time_, gaps(), &Account::simulation_seconds);
@@ -158,7 +176,7 @@ void SimulationSide::close() {
   }
   if (link_.node != nullptr) link_.node->writer().close();
   done = await_sidecars() && done;
-  if (!separate) return;
+  if (!separate) return settle_loss();
   if (own && !done) count_lost();
   finished_by_sidecars_ = run_.side.reduced<int32_t>(done ? 1 : 0, comm::Operation::Min) != 0;
   if (!own || finished_by_sidecars_) return;

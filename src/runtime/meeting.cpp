@@ -29,7 +29,9 @@ const Standing& SimulationSide::meet() {
   launcher_.tend();
   for (const int32_t a : said.disabled)
     if (run_.enabled(static_cast<size_t>(a)))
-      run_.disabled[static_cast<size_t>(a)] = "it was disabled in the sidecars";
+      run_.disabled[static_cast<size_t>(a)] = loss_.heard()
+                                                  ? "the sidecars ended early: " + loss_.why()
+                                                  : "it was disabled in the sidecars";
   for (int g = 0; g < guest_seats; ++g) {
     if (said.deserted[static_cast<size_t>(g)]) dismiss(g);
     else if (said.ready[static_cast<size_t>(g)]) admit(g);
@@ -56,6 +58,10 @@ Standing SimulationSide::standing() {
     for (mine.level = 1; mine.level <= model::max_coarsening; ++mine.level)
       if (sender.fits(coarse_size(last_size_, mine.level))) break;
   mine.disabled = sender.disabled();
+  if (loss_.heard())
+    for (size_t a = 0; a < own_analyses_; ++a)
+      if (run_.configuration.analyses[a].in_sidecars())
+        mine.disabled.insert(static_cast<int32_t>(a));
   const bool guests = link_.node != nullptr && link_.node->writer().has_guests();
   for (int g = 0; guests && g < guest_seats; ++g) {
     auto& writer = link_.node->writer();

@@ -322,7 +322,7 @@ std::byte* SimulationSide::await_room(size_t size, const std::vector<size_t>& du
   constexpr std::chrono::milliseconds patience{20};
   const Stopwatch watch;
   std::byte* to = nullptr;
-  while (to == nullptr && !stalled_) {
+  while (to == nullptr && !stalled_ && !loss_.heard()) {
     link_.sender->wait(patience);
     launcher_.tend();
     to = link_.sender->reserve(size);

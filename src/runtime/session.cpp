@@ -9,6 +9,7 @@
 
 #include "comm/agreement.hpp"
 #include "products/whole_file.hpp"
+#include "runtime/loss.hpp"
 #include "runtime/needs.hpp"
 #include "runtime/report.hpp"
 #include "runtime/seating.hpp"
@@ -223,7 +224,12 @@ SimulationSide& Session::simulation() const {
 
 void Session::serve() {
   if (!sidecar_) return;
-  (void)sidecar_->serve();
+  try {
+    (void)sidecar_->serve();
+  } catch (const std::exception& e) {
+    Loss(run_).tell(e.what());
+    throw;
+  }
   write_report_together(run_, run_.world, {});
 }
 
@@ -232,7 +238,7 @@ void Session::close() {
   side.close();
   if (side.sidecars_wrote_report()) return;
   try {
-    write_report_together(run_, run_.world, side.outcome());
+    write_report_together(run_, side.has_lost_sidecars() ? run_.side : run_.world, side.outcome());
   } catch (const Error& e) {
     if (run_.configuration.sidecars.job != model::Job::Separate) throw;
     run_.warn(e.what());

@@ -21,6 +21,7 @@ SimulationSide::SimulationSide(Run& run, Chains chains, Crossing crossing, Link 
       agenda_(run.configuration.analyses),
       consensus_(run.side, run.configuration.analyses.size()),
       next_look_(link_.node != nullptr ? 1 : std::numeric_limits<int64_t>::max()),
+      loss_(run),
       own_analyses_(run.configuration.analyses.size()) {
   for (const auto& analysis : run.configuration.analyses) {
     auto& trigger = triggers_.emplace_back();
@@ -112,9 +113,8 @@ void SimulationSide::ready() {
 bool SimulationSide::is_due(int64_t step, double time) const {
   if (agenda_.idle(step, time) || agenda_.known(step)) return false;
   const auto scheduled = agenda_.scheduled(step, time);
-  return std::any_of(scheduled.begin(), scheduled.end(), [&](size_t a) {
-    return !triggers_[a] || triggers_[a]->may_hold(step, time);
-  });
+  return std::any_of(scheduled.begin(), scheduled.end(),
+                     [&](size_t a) { return !triggers_[a] || triggers_[a]->may_hold(step, time); });
 }
 
 void SimulationSide::busy_step(int64_t step, double time) {

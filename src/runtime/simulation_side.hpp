@@ -13,6 +13,7 @@
 #include "runtime/consensus.hpp"
 #include "runtime/guest.hpp"
 #include "runtime/launcher.hpp"
+#include "runtime/loss.hpp"
 #include "runtime/parcel.hpp"
 #include "runtime/report.hpp"
 #include "runtime/sharing.hpp"
@@ -88,6 +89,8 @@ class SimulationSide {
   void unshare(const std::string& field, int32_t block);
   /// Whether the run's own sidecars, in a job of their own, have finished everything.
   [[nodiscard]] bool sidecars_wrote_report() const { return finished_by_sidecars_; }
+  /// Whether sidecars of this job have ended early, so that nobody should wait for them.
+  [[nodiscard]] bool has_lost_sidecars() const { return lost_; }
   [[nodiscard]] Outcome outcome() const;
   [[nodiscard]] size_t budget() const { return link_.budget; }
   [[nodiscard]] size_t peak() const { return link_.sender ? link_.sender->peak() : 0; }
@@ -164,6 +167,10 @@ class SimulationSide {
   /// will be none.
   std::byte* reserve_at_last(size_t size);
   void send_end();
+  /// Finds out whether sidecars of this job were lost, and acts on it. [collective]
+  void settle_loss();
+  /// Disables what they worked on.
+  void note_loss();
   /// Notes what a message was for, until sidecars of another job have finished it.
   void note_outstanding(int64_t sequence, const std::vector<size_t>& due);
   void count_lost();
@@ -205,6 +212,8 @@ class SimulationSide {
   int64_t next_look_ = std::numeric_limits<int64_t>::max();
   int64_t steps_at_look_ = 0;
   double time_of_look_ = 0;  ///< monotonic seconds
+  Loss loss_;
+  bool lost_ = false;  ///< sidecars, for good; the same on every rank, known at the end
   bool finished_by_sidecars_ = false;
   size_t own_analyses_;           ///< those of the configuration; guests' come after them
   std::optional<Error> refused_;  ///< why the run cannot start

@@ -2,7 +2,9 @@
 // A small simulation on a grid of 8 x 4 cells, cut along the first axis, and with particles, that
 // can be told to share wrongly. Every rank prints one line: "rank R: ok" or "rank R: CALL:
 // MESSAGE".
-//   fault_driver CONFIG STEPS [wrong-type|wrong-box|overlap|hole|unshared|late|no-close|pause=MS]
+//   fault_driver CONFIG STEPS
+//     [wrong-type|wrong-box|overlap|hole|unshared|late|no-close|ballast|pause=MS]
+// `ballast` also shares 64 MiB of a field of that name.
 #include <mpi.h>
 #include <pillion/pillion.h>
 
@@ -20,6 +22,7 @@ struct Simulation {
   int64_t lo[2], hi[2];
   std::vector<double> density;
   std::vector<float> singles;
+  std::vector<double> ballast;
 
   explicit Simulation(MPI_Comm comm) {
     MPI_Comm_rank(comm, &rank);
@@ -41,6 +44,14 @@ struct Simulation {
     else pillion_share_box_typed(session, "density", 0, lo, hi, density.data(), PILLION_FLOAT64);
   }
 
+  void share_ballast(pillion_session* session) {
+    constexpr int64_t cells = int64_t{8} << 20;
+    const int64_t first = cells * rank / ranks, last = cells * (rank + 1) / ranks;
+    ballast.assign(static_cast<size_t>(last - first), 1.0);
+    pillion_share_box_typed(session, "ballast", 0, &first, &last, ballast.data(),
+                            PILLION_FLOAT64);
+  }
+
   /// All cells hold the step; so a test can tell which step a result is of.
   void solve(int64_t step) {
     for (auto& value : density) value = static_cast<double>(step);
@@ -55,6 +66,7 @@ int say(int rank, const char* call) {
 int run_steps(pillion_session* session, int64_t steps, const std::string& fault, int rank) {
   Simulation simulation(pillion_communicator(session));
   simulation.share(session, fault);
+  if (fault == "ballast") simulation.share_ballast(session);
   const int pause = fault.starts_with("pause=") ? std::atoi(fault.c_str() + 6) : 0;
   for (int64_t step = 0; step <= steps; ++step) {
     simulation.solve(step);

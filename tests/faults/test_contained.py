@@ -153,3 +153,34 @@ def test_sidecars_alone_are_told_so(build, tmp_path):
     process = launch((2, build / "bin" / "pillion-sidecar"), cwd=tmp_path, check=False)
     assert process.returncode != 0
     assert process.stderr.count("start the simulation in the same mpirun") == 1
+
+
+STARVED = """
+output: out
+meshes: {grid: {kind: uniform, cells: [8, 4]}, store: {kind: uniform, cells: [8388608]}}
+fields:
+  density: {mesh: grid, type: float64, units: kg}
+  ballast: {mesh: store, type: float64}
+analyses:
+  hungry: {stages: [{trouble: {fail_at: 1, fail_on: 0, how: starve}}]}
+  large: {when: step > 5, stages: [{histogram: {field: ballast, range: [0, 2], bins: 2}}]}
+  here: {stages: [{statistics: {fields: [density], at: simulation}}]}
+"""
+
+
+@pytest.mark.parametrize("policy", ["skip", "wait"])
+@pytest.mark.parametrize("sidecars", [1, 2])
+def test_sidecars_that_run_out_of_memory_outside_any_stage(build, tmp_path, sidecars, policy):
+    """The simulation goes on to its end, is told, and nobody waits for what will never come."""
+    config = STARVED + f"sidecars: {{ranks: {sidecars}, when_full: {policy}, deadline: 600 s}}\n"
+    process = drive(build, tmp_path, config, 2 + sidecars, "pillion.yaml", 200, "ballast")
+    assert "a sidecar ended early" in process.stderr
+    lines = said(process)
+    assert all(lines[rank][-1] == "ok" for rank in range(2)), (lines, process.stderr)
+    assert (process.returncode == 0) == (sidecars == 1)  # a job with others is ended by force
+    whole, analyses = report(tmp_path)
+    assert "the sidecars ended early" in analyses["large"]["disabled"]
+    assert any("sidecars ended early" in text for text in whole["warnings"])
+    assert analyses["here"]["disabled"] is None
+    table = read_table(tmp_path / "out" / "here" / "statistics_density.csv")
+    assert list(table.columns["step"]) == list(range(201))

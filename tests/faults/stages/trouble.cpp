@@ -2,7 +2,11 @@
 // A stage that does what it should not, when it is told to: throws on one peer or on all, leaves
 // the others in a reduction, is slow, cannot be created. Otherwise it counts publications and
 // writes which steps it saw, so that a test can tell what arrived.
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <chrono>
+#include <fstream>
 #include <iterator>
 #include <pillion/stage.hpp>
 #include <thread>
@@ -15,7 +19,8 @@ const pillion_parameter parameters[] = {
     {"field", "field", "density", "what to read"},
     {"fail_at", "step", "-1", "the step at which to throw"},
     {"fail_on", "peer", "-1", "the peer that throws; -1 is all"},
-    {"how", "text", "exception", "exception, number, memory or calls"},
+    {"how", "text", "exception",
+     "exception, number, memory, calls, or starve: take all but 16 MiB"},
     {"create", "text", "well", "'badly' fails in the constructor"},
     {"milliseconds", "integer", "0", "how long each publication takes"},
 };
@@ -37,6 +42,7 @@ class Trouble : public Stage {
     for (int32_t b = 0; b < step.block_count(input_); ++b) cells += step.block(input_, b).count();
     if (step.index() == fail_at_ && (fail_on_ < 0 || fail_on_ == step.peer())) {
       if (how_ == "calls") return;
+      if (how_ == "starve") return starve();
       fail();
     }
     step.sum(std::span(&cells, 1));
@@ -49,6 +55,14 @@ class Trouble : public Stage {
   }
 
  private:
+  /// From now on the process can have little more memory than it has.
+  static void starve() {
+    long pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    const auto bytes = static_cast<rlim_t>(pages) * static_cast<rlim_t>(sysconf(_SC_PAGESIZE));
+    const rlimit limit{bytes + (rlim_t{16} << 20), RLIM_INFINITY};
+    setrlimit(RLIMIT_AS, &limit);
+  }
   void fail() const {
     if (how_ == "number") throw 42;
     if (how_ == "memory") throw std::bad_alloc();
