@@ -11,9 +11,11 @@
 #include <sstream>
 
 #include "replay/agreement.hpp"
+#include "replay/kept.hpp"
 #include "replay/message.hpp"
 #include "replay/plan.hpp"
 #include "replay/player.hpp"
+#include "replay/search.hpp"
 #include "replay/verdict.hpp"
 
 namespace {
@@ -89,13 +91,18 @@ std::string summary(const Tally& tally, const std::vector<Frame>& frames, size_t
                      static_cast<double>(bytes) / 1e6);
 }
 
+/// Nothing if there is no such file.
+std::string text_of(const std::string& path) {
+  std::ostringstream text;
+  if (std::filesystem::exists(path)) text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
 /// Says what the report finds wrong.
 int judge(MPI_Comm comm, const std::string& report) {
   const auto faults = from_first(comm, [&] {
-    std::ostringstream text;
-    if (std::filesystem::exists(report)) text << std::ifstream(report).rdbuf();
     std::string all;
-    for (const auto& fault : faults_in(text.str())) all += "pillion-replay: " + fault + "\n";
+    for (const auto& fault : faults_in(text_of(report))) all += "pillion-replay: " + fault + "\n";
     return all;
   });
   say(comm, stderr, faults);
@@ -103,14 +110,18 @@ int judge(MPI_Comm comm, const std::string& report) {
 }
 
 int play(Session& session, const Options& options, MPI_Comm comm) {
-  const auto bytes =
-      from_first(comm, [&] { return bytes_of(make_plan(options, session.fields())); });
+  const std::string report = session.report_path();
+  const auto warn = [&](const std::string& text) { log(pillion::LogLevel::Warning, text); };
+  const auto bytes = from_first(comm, [&] {
+    const auto output = std::filesystem::path(report).parent_path().string();
+    expect_kept(find_files(options.files), text_of(options.configuration), output);
+    return bytes_of(make_plan(options, session.fields(), warn));
+  });
   const auto frames = read_frames(bytes);
   const auto fields = used_fields(session);
   const Tally tally = Player(session, fields, options.indices, comm).play(frames);
   int64_t read = tally.bytes;
   MPI_Allreduce(MPI_IN_PLACE, &read, 1, MPI_INT64_T, MPI_SUM, comm);
-  const std::string report = session.report_path();
   session.close();
   const int status = judge(comm, report);
   say(comm, stdout,

@@ -9,6 +9,7 @@ set(pillion_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/pillion)
 set(pillion_noop_dir ${CMAKE_INSTALL_INCLUDEDIR}/pillion-noop)
 
 set_target_properties(pillion_headers PROPERTIES EXPORT_NAME headers)
+set_target_properties(pillion_idx PROPERTIES EXPORT_NAME idx)
 
 add_library(pillion_noop INTERFACE)
 add_library(pillion::noop ALIAS pillion_noop)
@@ -17,9 +18,10 @@ target_include_directories(pillion_noop INTERFACE $<INSTALL_INTERFACE:${pillion_
 target_link_libraries(pillion_noop INTERFACE MPI::MPI_C)
 
 install(
-  TARGETS pillion pillion_headers pillion_noop
+  TARGETS pillion pillion_headers pillion_idx pillion_noop
   EXPORT pillionTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
 )
 install(
   DIRECTORY ${PROJECT_SOURCE_DIR}/include/pillion ${PROJECT_BINARY_DIR}/include/pillion

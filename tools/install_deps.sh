@@ -11,7 +11,7 @@ packages=(
   build-essential cmake ninja-build
   libopenmpi-dev openmpi-bin libyaml-cpp-dev libfmt-dev libfftw3-dev libfftw3-mpi-dev
   libhdf5-openmpi-dev doctest-dev
-  pkg-config zlib1g-dev liblz4-dev
+  pkg-config zlib1g-dev liblz4-dev libzfp-dev
   liblammps-dev lammps-examples
   python3 python3-venv spin
 )

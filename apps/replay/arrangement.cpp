@@ -49,6 +49,7 @@ std::string words_for(const Field& field, const Arrangement& expected) {
 
 std::string advice(const Stored& stored, const Field& field, Indices indices) {
   if (field.mesh_kind == PILLION_PARTICLES) return {};
+  if (stored.has_known_order()) return "; do the parameters say the right cells?";
   const Indices other = indices == Indices::Zyx ? Indices::Xyz : Indices::Zyx;
   auto turned = indexed(field, other);
   if (stored.shape.size() + 1 == turned.size() && field.components == 1) turned.pop_back();
@@ -75,6 +76,7 @@ void check_type(const Stored& stored, const Field& field) {
 
 Arrangement arrange(const Stored& stored, const Field& field, Indices indices) {
   check_type(stored, field);
+  if (stored.has_known_order()) indices = Indices::Zyx;
   const bool particles = field.mesh_kind == PILLION_PARTICLES;
   const auto expected = indexed(field, indices);
   auto out = expected;

@@ -88,7 +88,8 @@ namespace {
 std::string expected(const std::string& field, const Frame& frame, const Names& names) {
   const auto& [other, beside] = *frame.fields.begin();
   if (!beside.dataset.empty())
-    return fmt::format("'{}' has no dataset '{}'", beside.path, names.name(field));
+    return fmt::format("'{}' has no {} '{}'", beside.path,
+                       beside.has_known_order() ? "field" : "dataset", names.name(field));
   const std::filesystem::path path = beside.path;
   const auto ending = path.filename().string().substr(names.name(other).size());
   return fmt::format("there is no '{}'",

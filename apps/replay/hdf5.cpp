@@ -6,6 +6,7 @@
 #define H5_USE_110_API
 #include <hdf5.h>
 
+#include <filesystem>
 #include <pillion/error.hpp>
 #include <utility>
 
@@ -31,7 +32,7 @@ class Handle {
   herr_t (*close_)(hid_t);
 };
 
-void check(bool good, const std::string& place, const char* what) {
+void check(bool good, const std::string& place, const std::string& what) {
   if (!good) throw Error(ErrorCode::File, fmt::format("{} cannot be read: {}", place, what));
 }
 
@@ -70,13 +71,33 @@ Stored describe(hid_t file, const std::string& path, const std::string& name) {
              .dataset = "/" + name,
              .number = number_of(type),
              .type = name_of_type(type),
-             .shape = {}};
+             .shape = {},
+             .format = Format::Hdf5};
   const int axes = H5Sget_simple_extent_ndims(space);
   check(axes >= 0, out.place(), "its extents are unknown");
   std::vector<hsize_t> extents(static_cast<size_t>(axes));
   H5Sget_simple_extent_dims(space, extents.data(), nullptr);
   out.shape.assign(extents.begin(), extents.end());
   return out;
+}
+
+/// Values of parts that are missing are read as zeros, without a word.
+void check_parts(hid_t file, const Stored& stored) {
+  const Handle dataset(H5Dopen2(file, stored.dataset.c_str(), H5P_DEFAULT), H5Dclose);
+  const Handle how(H5Dget_create_plist(dataset), H5Pclose);
+  size_t parts = 0;
+  if (H5Pget_layout(how) == H5D_VIRTUAL) H5Pget_virtual_count(how, &parts);
+  for (size_t n = 0; n < parts; ++n) {
+    std::string name(static_cast<size_t>(H5Pget_virtual_filename(how, n, nullptr, 0)), '\0');
+    H5Pget_virtual_filename(how, n, name.data(), name.size() + 1);
+    std::string source(static_cast<size_t>(H5Pget_virtual_dsetname(how, n, nullptr, 0)), '\0');
+    H5Pget_virtual_dsetname(how, n, source.data(), source.size() + 1);
+    if (name == ".") continue;
+    const auto path = (std::filesystem::path(stored.path).parent_path() / name).string();
+    const Handle part(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
+    check(part >= 0 && H5Lexists(part, source.c_str(), H5P_DEFAULT) > 0, stored.place(),
+          "its part '" + path + "' is missing or broken");
+  }
 }
 
 herr_t note_dataset(hid_t, const char* name, const H5O_info_t* object, void* names) {
@@ -93,6 +114,25 @@ std::optional<T> attribute(hid_t file, const char* name, hid_t type) {
   T value{};
   if (H5Sget_simple_extent_npoints(space) != 1 || H5Aread(found, type, &value) < 0) return {};
   return value;
+}
+
+template <class T>
+bool triple(hid_t file, const char* name, hid_t type, T* values) {
+  if (H5Aexists(file, name) <= 0) return false;
+  const Handle found(H5Aopen(file, name, H5P_DEFAULT), H5Aclose);
+  const Handle space(H5Aget_space(found), H5Sclose);
+  return H5Sget_simple_extent_npoints(space) == 3 && H5Aread(found, type, values) >= 0;
+}
+
+/// As the stage `write` tells it.
+std::optional<pillion_domain> domain_in(hid_t file) {
+  pillion_domain out{};
+  if (!triple(file, "domain_lo", H5T_NATIVE_DOUBLE, out.lo) ||
+      !triple(file, "domain_hi", H5T_NATIVE_DOUBLE, out.hi) ||
+      !triple(file, "domain_tilt", H5T_NATIVE_DOUBLE, out.tilt) ||
+      !triple(file, "domain_periodic", H5T_NATIVE_INT32, out.periodic))
+    return {};
+  return out;
 }
 
 hid_t native(pillion_type type) {
@@ -114,9 +154,14 @@ Hdf5Content look_into_hdf5(const std::string& path,
         "its groups cannot be walked");
   Hdf5Content out{{},
                   attribute<int64_t>(file, "step", H5T_NATIVE_INT64),
-                  attribute<double>(file, "time", H5T_NATIVE_DOUBLE)};
-  for (const auto& name : names)
-    if (is_wanted(name)) out.datasets.push_back(describe(file, path, name));
+                  attribute<double>(file, "time", H5T_NATIVE_DOUBLE),
+                  attribute<int64_t>(file, "coarsening", H5T_NATIVE_INT64).value_or(1)};
+  for (const auto& name : names) {
+    if (!is_wanted(name)) continue;
+    out.datasets.push_back(describe(file, path, name));
+    out.datasets.back().domain = domain_in(file);
+    check_parts(file, out.datasets.back());
+  }
   return out;
 }
 

@@ -16,6 +16,7 @@ struct Hdf5Content {
   std::vector<Stored> datasets;
   std::optional<int64_t> step;  ///< its attribute `step`
   std::optional<double> time;   ///< its attribute `time`
+  int64_t coarsening = 1;  ///< its attribute `coarsening`: more if it has not all that there was
 };
 
 /// Looks at the datasets that are wanted by their path, "group/name". Throws pillion::Error if the

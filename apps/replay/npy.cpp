@@ -56,8 +56,9 @@ std::vector<int64_t> read_shape(const std::string& text, const std::string& path
   return shape;
 }
 
-/// "<f8" and the like.
-void read_type(const std::string& type, Stored& out) {
+}  // namespace
+
+void read_npy_type(const std::string& type, Stored& out) {
   out.type = type;
   if (type.size() < 3) return;
   size_t bytes = 0;
@@ -67,6 +68,8 @@ void read_type(const std::string& type, Stored& out) {
   const bool little = std::endian::native == std::endian::little;
   out.swapped = (type[0] == '>' && little) || (type[0] == '<' && !little);
 }
+
+namespace {
 
 /// Bytes that the file should have.
 uint64_t size_told(const Stored& stored) {
@@ -102,7 +105,7 @@ Stored parse_npy_head(std::string_view head, const std::string& path) {
              .shape = {},
              .offset = static_cast<int64_t>(size)};
   // Records are written as a list, whatever is in them.
-  read_type(entry(text, "descr", "(?:'([^']*)'|\\[)", path), out);
+  read_npy_type(entry(text, "descr", "(?:'([^']*)'|\\[)", path), out);
   if (out.type.empty()) out.type = "records";
   out.fortran = entry(text, "fortran_order", "(True|False)", path) == "True";
   out.shape = read_shape(entry(text, "shape", "\\(([^)]*)\\)", path), path);

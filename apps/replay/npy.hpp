@@ -13,6 +13,9 @@ namespace replay {
 constexpr size_t npy_begin_size = 12;
 size_t npy_head_size(std::string_view begin, const std::string& path);
 
+/// Notes the type that NumPy calls so: "<f8" and the like.
+void read_npy_type(const std::string& type, Stored& out);
+
 /// Reads a whole head. Throws pillion::Error if it makes no sense.
 Stored parse_npy_head(std::string_view head, const std::string& path);
 

@@ -4,10 +4,12 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <sstream>
 
 namespace replay {
 
@@ -17,16 +19,19 @@ using pillion::ErrorCode;
 const char* const usage =
     "usage: pillion replay [-n RANKS] [OPTIONS] FILES... CONFIGURATION.yaml\n"
     "Computes from stored fields what a run would have computed while it went on.\n"
-    "  FILES            .npy and .h5 or .hdf5 files, or folders of them:\n"
+    "  FILES            such files, or folders of them:\n"
     "                     FIELD.STEP.npy   a field at a step; FIELD.npy: at step 0\n"
-    "                     NAME_STEP.h5     datasets named after fields; attributes `step` and\n"
-    "                                      `time` of the file go before its name\n"
+    "                     NAME_STEP.h5     or .hdf5: datasets named after fields; attributes\n"
+    "                                      `step` and `time` of the file go before its name\n"
+    "                     NAME.idx         all steps of an IDX dataset\n"
+    "                     NAME.raw.yaml    all steps that the stage `write` left as raw files\n"
     "  CONFIGURATION    the YAML file of the run; the last word\n"
     "  -n RANKS         start that many ranks with mpirun; the first option\n"
     "  --set NAME=VALUE   value of the parameter $NAME\n"
     "  --output FOLDER    where products go, whatever the configuration says\n"
     "  --name FIELD=NAME  files call the field NAME; in HDF5 also a path, GROUP/NAME\n"
     "  --axes ORDER       how grids are indexed: zyx, which is [z, y, x], or xyz; components last\n"
+    "  --steps LIST       only these, such as 0,20..100\n"
     "  --time-per-step T  the time of a step is T times its number\n"
     "  --domain MESH=LX,LY,LZ   particles live in a periodic box of that size, from the origin\n"
     "  --about FILE       YAML with `parameters`, `domains` and `steps`; by default\n"
@@ -57,6 +62,27 @@ std::pair<std::string, std::string> pair_of(const std::string& option, const std
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
+int64_t step_number(const std::string& text) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size())
+    refuse(fmt::format("--steps needs numbers and ranges such as 0,20..100; found '{}'", text));
+  return value;
+}
+
+/// "0,20..100"
+std::vector<std::pair<int64_t, int64_t>> read_steps(const std::string& text) {
+  std::vector<std::pair<int64_t, int64_t>> out;
+  std::istringstream words(text);
+  for (std::string word; std::getline(words, word, ',');) {
+    const size_t dots = word.find("..");
+    const int64_t first = step_number(word.substr(0, dots));
+    out.emplace_back(first, dots == std::string::npos ? first : step_number(word.substr(dots + 2)));
+  }
+  if (out.empty()) (void)step_number(text);
+  return out;
+}
+
 Indices read_indices(const std::string& text) {
   if (text != "zyx" && text != "xyz") refuse(fmt::format("--axes is zyx or xyz, found '{}'", text));
   return text == "xyz" ? Indices::Xyz : Indices::Zyx;
@@ -71,6 +97,7 @@ const std::map<std::string, Setter>& setters() {
       {"--name", [](Options& o, const auto& v) { o.names.insert(pair_of("--name", v)); }},
       {"--axes", [](Options& o, const auto& v) { o.indices = read_indices(v); }},
       {"--about", [](Options& o, const auto& v) { o.about = v; }},
+      {"--steps", [](Options& o, const auto& v) { o.steps = read_steps(v); }},
       {"--time-per-step",
        [](Options& o, const auto& v) { o.time_per_step = number(v, "--time-per-step"); }},
       {"--domain", [](Options& o, const auto& v) {

@@ -20,6 +20,8 @@ struct Options {
   std::map<std::string, std::string> names;  ///< by field, what files call it
   std::map<std::string, pillion_domain> domains;
   std::optional<double> time_per_step;
+  std::vector<std::pair<int64_t, int64_t>>
+      steps;           ///< from one to another, both included; empty: all
   std::string about;   ///< the file that says the rest; "": those beside the files
   std::string output;  ///< "": as the configuration says
   Indices indices = Indices::Zyx;

@@ -9,8 +9,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "replay/hdf5.hpp"
-#include "replay/npy.hpp"
+#include "replay/search.hpp"
 
 namespace replay {
 namespace {
@@ -22,11 +21,6 @@ using pillion::Field;
 
 [[noreturn]] void fail(const std::string& why) { throw Error(ErrorCode::File, why); }
 
-bool is_npy(const fs::path& path) { return path.extension() == ".npy"; }
-bool is_hdf5(const fs::path& path) {
-  return path.extension() == ".h5" || path.extension() == ".hdf5";
-}
-
 std::string read_text(const fs::path& path) {
   std::ifstream file(path);
   std::ostringstream text;
@@ -34,38 +28,6 @@ std::string read_text(const fs::path& path) {
   if (!file) fail(fmt::format("'{}' cannot be read", path.string()));
   return text.str();
 }
-
-/// Finds fields in files, looking only into files and at datasets that may hold one of them.
-class Search {
- public:
-  Search(const Names& names, const std::set<std::string>& used) : names_(names), used_(used) {}
-
-  void look_into(const fs::path& path) {
-    if (is_npy(path)) npy(path);
-    else hdf5(path);
-  }
-  [[nodiscard]] const std::vector<Found>& found() const { return found_; }
-
- private:
-  void npy(const fs::path& path) {
-    const auto what = field_at_step(path.stem().string(), names_);
-    if (what && used_.contains(what->field))
-      found_.push_back({what->field, what->step, {}, look_into_npy(path.string())});
-  }
-  void hdf5(const fs::path& path) {
-    const auto content = look_into_hdf5(path.string(), [&](const std::string& dataset) {
-      return used_.contains(names_.field_of_dataset(dataset));
-    });
-    const int64_t step =
-        content.step.value_or(last_number(path.stem().string()).value_or(int64_t{0}));
-    for (const auto& stored : content.datasets)
-      found_.push_back({names_.field_of_dataset(stored.dataset), step, content.time, stored});
-  }
-
-  const Names& names_;
-  const std::set<std::string>& used_;
-  std::vector<Found> found_;
-};
 
 /// Fields of one mesh have as many particles.
 void check_counts(const Frame& frame, const std::vector<Field>& fields) {
@@ -90,6 +52,23 @@ void check_domains(const Frame& frame, const std::vector<Field>& fields) {
                       field.mesh, frame.step, field.mesh, about_name));
 }
 
+/// What files say of themselves goes before what is said beside them.
+void set_domains(std::vector<Frame>& frames, const std::vector<Field>& fields) {
+  for (auto& frame : frames)
+    for (const auto& field : fields)
+      if (field.used && field.mesh_kind == PILLION_PARTICLES)
+        if (const auto& told = frame.fields.at(field.name).domain)
+          frame.domains[field.mesh] = *told;
+}
+
+bool has_times(const std::vector<Found>& found, const About& about, const Options& options) {
+  return options.time_per_step ||
+         std::any_of(found.begin(), found.end(),
+                     [](const Found& f) { return f.time.has_value(); }) ||
+         std::any_of(about.steps.begin(), about.steps.end(),
+                     [](const auto& step) { return step.second.time.has_value(); });
+}
+
 /// What the command line says goes before what files say.
 void override_domains(std::vector<Frame>& frames, const Options& options,
                       const std::vector<Field>& fields) {
@@ -106,23 +85,6 @@ void override_domains(std::vector<Frame>& frames, const Options& options,
 
 }  // namespace
 
-std::vector<std::string> find_files(const std::vector<std::string>& words) {
-  std::vector<std::string> out;
-  for (const auto& word : words) {
-    if (!fs::exists(word)) fail(fmt::format("'{}' is not there", word));
-    if (!fs::is_directory(word)) {
-      if (!is_npy(word) && !is_hdf5(word))
-        fail(fmt::format("'{}' is neither .npy nor .h5 or .hdf5; convert it", word));
-      out.push_back(word);
-      continue;
-    }
-    for (const auto& entry : fs::directory_iterator(word))
-      if (is_npy(entry.path()) || is_hdf5(entry.path())) out.push_back(entry.path().string());
-  }
-  std::sort(out.begin(), out.end());
-  return out;
-}
-
 About gather_about(const Options& options) {
   if (!options.about.empty()) return parse_about(read_text(options.about), options.about);
   std::set<fs::path> folders;
@@ -135,7 +97,8 @@ About gather_about(const Options& options) {
   return about;
 }
 
-std::vector<Frame> make_plan(const Options& options, const std::vector<Field>& fields) {
+std::vector<Frame> make_plan(const Options& options, const std::vector<Field>& fields,
+                             const std::function<void(const std::string&)>& warn) {
   std::set<std::string> known, used;
   for (const auto& field : fields) {
     known.insert(field.name);
@@ -143,15 +106,24 @@ std::vector<Frame> make_plan(const Options& options, const std::vector<Field>& f
   }
   const Names names(known, options.names);
   const auto files = find_files(options.files);
-  Search search(names, used);
+  Search search(names, used, options.steps);
   for (const auto& file : files) search.look_into(file);
-  auto frames =
-      make_frames(search.found(), used, names, gather_about(options), options.time_per_step);
+  for (const auto& warning : search.warnings()) warn(warning);
+  const About about = gather_about(options);
+  auto frames = make_frames(search.found(), used, names, about, options.time_per_step);
   if (frames.empty())
     fail(
-        fmt::format("none of the {} files holds a field that analyses use, such as '{}'; see "
+        fmt::format("none of the {} files holds a field that analyses use, such as '{}'{}; see "
                     "--name if files call it something else",
-                    files.size(), used.empty() ? "" : *used.begin()));
+                    files.size(), used.empty() ? "" : *used.begin(),
+                    options.steps.empty() ? "" : ", at these steps"));
+  const auto& first = frames.front().fields.begin()->second;
+  if (first.format == Format::Idx && !has_times(search.found(), about, options))
+    warn(
+        fmt::format("'{}' does not say the times of its steps; the time of a step is its number "
+                    "here (see --time-per-step)",
+                    first.path));
+  set_domains(frames, fields);
   override_domains(frames, options, fields);
   for (const auto& frame : frames) {
     for (const auto& field : fields)

@@ -13,6 +13,9 @@ void put(Packer& out, const Stored& stored) {
   out.put(stored.fortran);
   out.put(stored.shape);
   out.put(stored.offset);
+  out.put(stored.format);
+  out.put(stored.step);
+  out.put(stored.column);
 }
 
 Stored get_stored(Unpacker& in) {
@@ -23,6 +26,9 @@ Stored get_stored(Unpacker& in) {
   in.get(stored.fortran);
   in.get(stored.shape);
   in.get(stored.offset);
+  in.get(stored.format);
+  in.get(stored.step);
+  in.get(stored.column);
   return stored;
 }
 

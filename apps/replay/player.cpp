@@ -124,7 +124,7 @@ void Player::share_grid(const Field& field, const Stored& stored, bool with_valu
   const Part part = in_file(arrangement, box);
   if (part.count() == 0) return;
   std::byte* values = memory(field.name, part.count(), field.type);
-  if (with_values) tally_.bytes += read(stored, arrangement, part, field.type, values);
+  if (with_values) tally_.bytes += files_.read(stored, arrangement, part, field.type, values);
   check(pillion_share_box_strided(session_.handle(), field.name.c_str(), 0, box.lo.data(),
                                   box.hi.data(), values, field.type,
                                   strides_of(arrangement, part, field.axes).data()));
@@ -135,7 +135,7 @@ void Player::share_particles(const Field& field, const Stored& stored, bool with
   const Part mine = part_of({stored.shape.front()}, rank_, ranks_);
   const Part part = in_file(arrangement, mine);
   std::byte* values = memory(field.name, part.count(), field.type);
-  if (with_values) tally_.bytes += read(stored, arrangement, part, field.type, values);
+  if (with_values) tally_.bytes += files_.read(stored, arrangement, part, field.type, values);
   if (arrangement.front().axis == Dimension::components)
     interleave(values, mine.count(), field.components, size_of(field.type));
   check(pillion_share_particles_typed(session_.handle(), field.name.c_str(), 0, mine.count(),

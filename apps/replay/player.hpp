@@ -44,6 +44,7 @@ class Player {
   std::vector<pillion::Field> fields_;
   Indices indices_;
   MPI_Comm comm_;
+  FieldReader files_;
   int rank_ = 0, ranks_ = 1;
   std::map<std::string, Part> parts_;                     ///< by mesh
   std::map<std::string, std::vector<std::byte>> memory_;  ///< by field

@@ -28,10 +28,10 @@ typedef struct pillion_setup pillion_setup; /* a stage being created */
 typedef struct pillion_work pillion_work;   /* a publication being worked on */
 typedef struct pillion_state pillion_state; /* what a stage remembers, being saved or restored */
 
-/** Which rank holds what. Those from BLOCKS on are for uniform meshes. They may be grown by ghost cells;
- * without these, each cell of the mesh is in one block of one peer, and a peer may have no block if
- * there are few cells. The arrays of their blocks are contiguous, components interleaved, first
- * axis fastest. */
+/** Which rank holds what. Those from BLOCKS on are for uniform meshes. They may be grown by ghost
+ * cells; without these, each cell of the mesh is in one block of one peer, and a peer may have no
+ * block if there are few cells. The arrays of their blocks are contiguous, components interleaved,
+ * first axis fastest. */
 enum {
   PILLION_LAYOUT_AS_SHARED = 1, /**< blocks as the simulation shares them */
   PILLION_LAYOUT_BY_KEY = 2,    /**< a particle is always at the owner of its key, sorted by key */
@@ -40,8 +40,8 @@ enum {
   PILLION_LAYOUT_SLABS = 5,     /**< one per peer, cut along `axis` alone */
   PILLION_LAYOUT_PENCILS = 6,   /**< one per peer, whole along `axis`, cut along the others */
   PILLION_LAYOUT_POWERS_OF_TWO = 7, /**< any number per peer; see `sides` */
-  PILLION_LAYOUT_TRANSFORM = 8 /**< slabs along the third axis; where the mesh has fewer planes
-                                  than there are peers, pencils along the first */
+  PILLION_LAYOUT_TRANSFORM = 8      /**< slabs along the third axis; where the mesh has fewer planes
+                                       than there are peers, pencils along the first */
 };
 
 /** Kinds of configuration value. */
@@ -98,7 +98,8 @@ typedef struct pillion_input_request {
   const char* select;           /**< particles: an integer field to select by, or NULL for all */
   const int64_t* select_values; /**< values of `select` that are wanted */
   int32_t select_count;
-  int32_t reserved;
+  int32_t in_parts; /**< layouts from BLOCKS on, without ghost cells: 1 if a box may come as several
+                     * blocks, its parts, so that what is here already need not be copied */
 
   /* read for the layouts from BLOCKS on, and not for those that older plug-ins know */
   int32_t axis;      /**< SLABS, PENCILS: 0 to 2 */
@@ -134,9 +135,11 @@ typedef struct pillion_array {
  * mesh where it is periodic; cell i is then cell i modulo the mesh's cells. `inner_lo` and
  * `inner_hi` are the block without them: what this rank has to work on, each cell once among all
  * peers. `count` is the number of all cells, `owned` that of the inner ones.
- * Of a coarse publication all indices are coarse, see `coarsening`: layouts divide the coarse mesh,
- * sides and ghosts are counted in its cells, and an axis that the factor does not divide is not
- * periodic there. */
+ * Of a box in parts, `lo` and `hi` are those of a part, whose values lie where they are or came to,
+ * with any strides; `inner_lo` and `inner_hi` are those of the box, and `number` is the same for
+ * all of its parts. Of a coarse publication all indices are coarse, see `coarsening`: layouts
+ * divide the coarse mesh, sides and ghosts are counted in its cells, and an axis that the factor
+ * does not divide is not periodic there. */
 typedef struct pillion_block {
   int64_t lo[3];
   int64_t hi[3];
@@ -273,12 +276,12 @@ typedef struct pillion_stage_host {
   /** The folder of the analysis's products, for stages that write files of their own; it is there
    * on return. The text lives until the callback returns. */
   int32_t (*product_folder)(pillion_work*, const char** path);
-  /** Writes a product that is a text whole or not at all, after whatever was written before is on
-   * disk; the first peer's is the one that counts. Lines about where it comes from are put in
-   * front, each behind `comment`, or none if that is NULL. It may stand for a dataset of several
+  /** Writes a product that is a text whole or not at all, and waits until it is on disk if it is to
+   * be `durable`; the first peer's is the one that counts. Lines about where it comes from are put
+   * in front, each behind `comment`, or none if that is NULL. It may stand for a dataset of several
    * files, which are then all named by it. */
   int32_t (*write_text)(pillion_work*, const char* name, const char* title, const char* comment,
-                        const char* text);
+                        const char* text, int32_t durable);
   /** Where a product of the stage's own comes from, as a YAML document for it to hold. The text
    * lives until the next such call, or until the callback returns. */
   int32_t (*origin)(pillion_work*, const char* name, const char* title, const char** text);

@@ -53,6 +53,15 @@ std::vector<Cell> cells_of(const Bitmask& mask, const Point& lo, const Point& hi
   return found;
 }
 
+std::vector<Cell> split(const Bitmask& mask, const Cell& cell, int bits) {
+  std::vector<Cell> out;
+  const int64_t first = mask.z_address(cell.corner);
+  const int least = std::min(bits, cell.bits);
+  for (int64_t n = 0; n < int64_t{1} << (cell.bits - least); ++n)
+    out.push_back({mask.of_z(first + (n << least)), least});
+  return out;
+}
+
 Run run_of(const Bitmask& mask, const Cell& cell, int number) {
   const int64_t cell_number = mask.z_address(cell.corner) >> cell.bits;
   if (number == 0) return {mask.hz_of(cell_number << cell.bits), 1};

@@ -62,14 +62,6 @@ void copy_runs(std::byte* to, const std::byte* from, const Loop& runs, size_t by
   }
 }
 
-template <class Byte>
-Byte* first_of(const Arrangement<Byte>& arrangement, const std::array<int64_t, 3>& lo,
-               size_t element) {
-  int64_t at = 0;
-  for (size_t d = 0; d < 3; ++d) at += (lo[d] - arrangement.lo[d]) * arrangement.strides[d];
-  return arrangement.data + at * static_cast<int64_t>(element);
-}
-
 }  // namespace
 
 void copy_region(const Target& to, const Source& from, const Box& region,
@@ -83,8 +75,8 @@ void copy_region(const Target& to, const Source& from, const Box& region,
               from.strides[static_cast<size_t>(d)]});
   auto source_lo = region.lo;
   for (size_t d = 0; d < 3; ++d) source_lo[d] -= shift[d];
-  std::byte* target = first_of(to, region.lo, element);
-  const std::byte* source = first_of(from, source_lo, element);
+  std::byte* target = address(to, region.lo, element);
+  const std::byte* source = address(from, source_lo, element);
   // The innermost loop is a run of bytes if both sides have it in one piece.
   const bool has_run = nest.depth > 0 && nest.loops[0].to == 1 && nest.loops[0].from == 1;
   const size_t bytes = element * static_cast<size_t>(has_run ? nest.loops[0].count : 1);

@@ -26,6 +26,15 @@ Arrangement<Byte> packed_at(Byte* data, const model::Box& region, int32_t compon
   return {data, region.lo, model::packed_strides(region, components)};
 }
 
+/// Where a cell is, given the bytes of an element.
+template <class Byte>
+Byte* address(const Arrangement<Byte>& arrangement, const std::array<int64_t, 3>& cell,
+              size_t element) {
+  int64_t at = 0;
+  for (size_t d = 0; d < 3; ++d) at += (cell[d] - arrangement.lo[d]) * arrangement.strides[d];
+  return arrangement.data + at * static_cast<int64_t>(element);
+}
+
 /// Copies `region`, given where the target's cells are counted; those of the source are counted
 /// from `shift` before.
 void copy_region(const Target& to, const Source& from, const model::Box& region,

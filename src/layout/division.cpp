@@ -74,6 +74,8 @@ std::string fault_of(const Request& request, const model::Mesh& mesh) {
     if (request.kind == Kind::PowersOfTwo) fault = fault_of_side(request.sides[i], d, mesh);
     if (fault.empty()) fault = fault_of_ghosts(request.ghosts[i], d, mesh);
   }
+  if (fault.empty() && request.in_parts && request.ghosts != std::array<int64_t, 3>{})
+    fault = "boxes with ghost cells cannot come in parts";
   return fault;
 }
 

@@ -36,6 +36,7 @@ struct Request {
   int axis = 0;                     ///< Slabs, Pencils
   std::array<int, 3> sides{};       ///< PowersOfTwo
   std::array<int64_t, 3> ghosts{};  ///< divisions: cells added on both sides
+  bool in_parts = false;            ///< divisions: boxes may come as several parts
   friend bool operator==(const Request&, const Request&) = default;
 
   /// Every field whose values are needed to fulfil the request.

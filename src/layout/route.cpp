@@ -13,6 +13,7 @@ namespace {
 
 Request without_fields(Request request) {
   request.fields.clear();
+  request.in_parts = false;
   return request;
 }
 

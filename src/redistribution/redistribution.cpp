@@ -86,6 +86,21 @@ std::vector<Moves> in_pieces(std::vector<Moves> all) {
   return all;
 }
 
+/// Joins what continues a part of the same box along one axis; whether it does.
+bool grow(Part& part, const Move& move) {
+  if (part.box != move.to) return false;
+  int other = 0;
+  size_t axis = 0;
+  for (size_t d = 0; d < 3; ++d)
+    if (part.region.lo[d] != move.region.lo[d] || part.region.hi[d] != move.region.hi[d]) {
+      ++other;
+      axis = d;
+    }
+  if (other != 1 || part.region.hi[axis] != move.region.lo[axis]) return false;
+  part.region.hi[axis] = move.region.hi[axis];
+  return true;
+}
+
 }  // namespace
 
 Redistribution::Redistribution(const comm::Communicator& ranks, std::vector<Box> here,
@@ -110,11 +125,13 @@ Redistribution::Redistribution(const comm::Communicator& ranks, std::vector<Box>
 }
 
 void Redistribution::take_on(std::vector<Moves> all) {
-  for (auto& moves : in_pieces(std::move(all))) {
+  for (auto& moves : all) {
     if (moves.rank == ranks_.rank()) kept_ = std::move(moves);
     else sent_.push_back(std::move(moves));
   }
+  sent_ = in_pieces(std::move(sent_));
   tell(sent_);
+  list_parts();
 }
 
 // Receivers need not know the boxes of the senders, only where things go.
@@ -139,6 +156,20 @@ void Redistribution::tell(const std::vector<Moves>& out) {
       moves.cells += move.region.volume();
     }
   }
+}
+
+// Pieces that were cut for the way are one part again.
+void Redistribution::list_parts() {
+  received_parts_ = received_;
+  for (auto& moves : received_parts_) {
+    const size_t first = parts_.size();
+    for (auto& move : moves.moves) {
+      if (parts_.size() == first || !grow(parts_.back(), move))
+        parts_.push_back({move.to, move.region, -1});
+      move.to = static_cast<int32_t>(parts_.size()) - 1;
+    }
+  }
+  for (const auto& move : kept_.moves) parts_.push_back({move.to, move.region, move.from});
 }
 
 int64_t Redistribution::cells_sent() const { return cells_of(sent_); }
@@ -187,7 +218,8 @@ bool Redistribution::take(Coming& coming, std::span<const Carried> fields) const
   return done > 0;
 }
 
-void Redistribution::carry(std::span<const Carried> fields) {
+void Redistribution::carry(std::span<const Carried> fields, const std::vector<Moves>& received,
+                           const Moves& kept) {
   const size_t per_cell = bytes_per_cell(fields);
   make_path(per_cell);
   const auto size_of = [&](const Moves& m) { return static_cast<size_t>(m.cells) * per_cell; };
@@ -195,7 +227,7 @@ void Redistribution::carry(std::span<const Carried> fields) {
   std::vector<comm::Request> coming, going;
   std::vector<Coming> handed;
   std::byte* at = receiving_.of(static_cast<size_t>(cells_received()) * per_cell);
-  for (const auto& moves : received_) {
+  for (const auto& moves : received) {
     if (const auto place = place_of(moves)) {
       handed.push_back({*place, &moves, 0, path_->begin_reading(*place)});
       continue;
@@ -219,7 +251,7 @@ void Redistribution::carry(std::span<const Carried> fields) {
     for (const auto& move : moves.moves) at = pack(move, fields, at);
     going.push_back(comm::send(ranks_, begin, size_of(moves), moves.rank, values_tag));
   }
-  copy(kept_, fields);
+  copy(kept, fields);
   size_t open = coming.size();
   while (open > 0 || !handed.empty()) {
     bool progress = false;

@@ -22,6 +22,13 @@ struct Carried {
   std::vector<layout::Target> to{};    ///< by box wanted here
 };
 
+/// What a box wanted here is made of.
+struct Part {
+  int32_t box = 0;  ///< number of the box
+  layout::Box region;
+  int32_t from = -1;  ///< which of the boxes here it lies in; -1 if it comes from another rank
+};
+
 class Redistribution {
  public:
   /// Rank r of the tiling is rank owners[r] of the communicator, which must stay. No box may
@@ -43,9 +50,15 @@ class Redistribution {
   [[nodiscard]] int64_t cells_received() const;
   [[nodiscard]] int64_t cells_kept() const { return kept_.cells; }
   [[nodiscard]] size_t messages_sent() const { return sent_.size(); }
+  /// What comes from others, then what stays where it is. Not if ghost cells are wanted, which may
+  /// be images of cells elsewhere.
+  [[nodiscard]] const std::vector<Part>& parts() const { return parts_; }
 
   /// Moves fields; all ranks give the same ones in the same order. [collective]
-  void carry(std::span<const Carried> fields);
+  void carry(std::span<const Carried> fields) { carry(fields, received_, kept_); }
+  /// The same, where `to` is by those of the parts that come from others, and nothing else is
+  /// moved. [collective]
+  void carry_parts(std::span<const Carried> fields) { carry(fields, received_parts_, {}); }
 
  private:
   /// What comes from a neighbour, and how far it has been unpacked.
@@ -55,8 +68,11 @@ class Redistribution {
     size_t next = 0;
     const std::byte* at = nullptr;
   };
+  void carry(std::span<const Carried> fields, const std::vector<layout::Moves>& received,
+             const layout::Moves& kept);
   void take_on(std::vector<layout::Moves> all);
   void tell(const std::vector<layout::Moves>& out);
+  void list_parts();
   /// Makes memory for fields of so many bytes per cell, unless there is enough.
   void make_path(size_t per_cell);
   /// Its rank on the node, if values go to it through the node's memory.
@@ -70,6 +86,8 @@ class Redistribution {
   std::vector<layout::Box> here_, boxes_;
   std::vector<layout::Moves> sent_, received_;  ///< `rank` is that of the communicator
   layout::Moves kept_;
+  std::vector<layout::Moves> received_parts_;  ///< the same, `to` being a part
+  std::vector<Part> parts_;
   base::Room sending_, receiving_;
   std::optional<NodePath> path_;
   size_t path_per_cell_ = 0;  ///< bytes for which it was made

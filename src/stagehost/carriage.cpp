@@ -49,6 +49,7 @@ void Carriage::carry(const Request& request, const MeshBlocks& mine, int coarsen
   blocks_.clear();
   inner_.clear();
   travellers_.clear();
+  owners_ = {};
   for (const auto& name : request.fields)
     travellers_.push_back(traveller(catalogue.field(name), mine));
   rooms_.resize(travellers_.size());
@@ -56,11 +57,11 @@ void Carriage::carry(const Request& request, const MeshBlocks& mine, int coarsen
   // As a rule once: fields in other boxes go one after the other.
   while (std::any_of(travellers_.begin(), travellers_.end(),
                      [](const Traveller& t) { return !t.is_there; }))
-    carry_some(division, mesh, circumstances);
+    carry_some(division, mesh, request.in_parts, circumstances);
 }
 
 // The plan must fit on all ranks, and so must whoever travels by it.
-void Carriage::carry_some(const Division& division, const model::Mesh& mesh,
+void Carriage::carry_some(const Division& division, const model::Mesh& mesh, bool in_parts,
                           const Circumstances& circumstances) {
   auto& plans = *circumstances.plans;
   auto& fence = *circumstances.fence;
@@ -69,20 +70,24 @@ void Carriage::carry_some(const Division& division, const model::Mesh& mesh,
   const bool alike = std::all_of(first, travellers_.end(), [&](const Traveller& t) {
     return t.is_there || t.here == first->here;
   });
-  const uint32_t bits = plans.fitting(division, first->here);
+  const uint32_t bits = plans.fitting(division, first->here, owners_);
   // All plans for a division have the same boxes.
-  if (bits != 0) reserve(plans.peek(bits).moves.boxes());
+  if (bits != 0) {
+    const auto& moves = plans.peek(bits).moves;
+    reserve(in_parts && alike ? moves.cells_received() : cells_of(moves.boxes()));
+  }
   constexpr uint32_t all_together = 1u << (comm::Fence::most_common - 1);
   const uint32_t common = fence.common_before_collective(bits | (alike ? all_together : 0));
   Plan* plan = nullptr;
   if ((common & ~all_together) != 0) {
     plan = plans.use(common & ~all_together);
   } else {
-    auto made = plans.make(division.request, mesh, first->here, *circumstances.peers);
+    auto made = plans.make(division.request, mesh, first->here, *circumstances.peers, owners_);
     check_coverage(first->field->name, *made);
     fence.before_collective();
     plan = plans.keep(std::move(made));
   }
+  owners_ = plan->owners;
   std::vector<Carried> fields;
   std::vector<size_t> numbers;
   for (auto t = first; t != travellers_.end(); ++t) {
@@ -91,21 +96,27 @@ void Carriage::carry_some(const Division& division, const model::Mesh& mesh,
                        !fence.any_before_collective(t->here != plan->moves.here());
     if (comes) numbers.push_back(static_cast<size_t>(t - travellers_.begin()));
   }
-  if (blocks_.empty()) place(plan->places, plan->wanted);
+  // Fields that lie in different blocks would not have the same parts.
+  const bool comes_in_parts =
+      in_parts && (common & all_together) != 0 && first == travellers_.begin();
+  if (blocks_.empty() && comes_in_parts) place_parts(*plan);
+  else if (blocks_.empty()) place(plan->places, plan->wanted);
   for (const size_t n : numbers) {
-    make_room(plan->moves.boxes(), rooms_[n], travellers_[n]);
+    if (comes_in_parts) make_room_for_parts(*plan, rooms_[n], travellers_[n]);
+    else make_room(plan->moves.boxes(), rooms_[n], travellers_[n]);
     fields.push_back(travellers_[n].carried);
     travellers_[n].is_there = true;
   }
-  if (common <= all_together) fence.before_collective();
-  plan->moves.carry(fields);
+  if (common <= all_together || in_parts != comes_in_parts) fence.before_collective();
+  if (comes_in_parts) plan->moves.carry_parts(fields);
+  else plan->moves.carry(fields);
 }
 
-void Carriage::reserve(const std::vector<Box>& boxes) {
-  const auto cells = static_cast<size_t>(cells_of(boxes));
+void Carriage::reserve(int64_t cells) {
   for (size_t t = 0; t < travellers_.size(); ++t) {
     const auto& carried = travellers_[t].carried;
-    (void)rooms_[t].of(cells * carried.element * static_cast<size_t>(carried.components));
+    (void)rooms_[t].of(static_cast<size_t>(cells) * carried.element *
+                       static_cast<size_t>(carried.components));
   }
 }
 
@@ -114,6 +125,35 @@ void Carriage::place(const std::vector<layout::Place>& places, const layout::Wan
     if (place.box.volume() == 0) continue;
     inner_.push_back(place.box);
     blocks_.push_back({place.number, wanted.grown(place.box), place.box.volume(), {}});
+  }
+}
+
+void Carriage::place_parts(const Plan& plan) {
+  for (const auto& part : plan.moves.parts()) {
+    const auto& place = plan.places[static_cast<size_t>(part.box)];
+    inner_.push_back(place.box);
+    blocks_.push_back({place.number, part.region, part.region.volume(), {}});
+  }
+}
+
+void Carriage::make_room_for_parts(const Plan& plan, base::Room& room, Traveller& traveller) {
+  const auto& field = *traveller.field;
+  auto& carried = traveller.carried;
+  const size_t per_cell = carried.element * static_cast<size_t>(carried.components);
+  std::byte* at = room.of(static_cast<size_t>(plan.moves.cells_received()) * per_cell);
+  auto block = blocks_.begin();
+  for (const auto& part : plan.moves.parts()) {
+    auto& array = (block++)->arrays[field.name];
+    if (part.from < 0) {
+      carried.to.push_back(layout::packed_at(at, part.region, field.components));
+      array = {at, field.type, field.components,
+               model::packed_strides(part.region, field.components)};
+      at += static_cast<size_t>(part.region.volume()) * per_cell;
+    } else {
+      const auto& from = carried.from[static_cast<size_t>(part.from)];
+      array = {layout::address(from, part.region.lo, carried.element), field.type, field.components,
+               from.strides};
+    }
   }
 }
 

@@ -34,15 +34,19 @@ class Carriage {
   };
   static Traveller traveller(const model::Field& field, const model::MeshBlocks& mine);
   /// Carries those that have not been, as far as they lie in the boxes of one plan.
-  void carry_some(const Division& division, const model::Mesh& mesh,
+  void carry_some(const Division& division, const model::Mesh& mesh, bool in_parts,
                   const Circumstances& circumstances);
   void place(const std::vector<layout::Place>& places, const layout::Wanted& wanted);
+  /// The same for boxes in parts, of which those that are here stay where they are.
+  void place_parts(const Plan& plan);
+  void make_room_for_parts(const Plan& plan, base::Room& room, Traveller& traveller);
   /// Memory for all travellers, so that none has to be found in the middle of a message.
-  void reserve(const std::vector<model::Box>& boxes);
+  void reserve(int64_t cells);
   void make_room(const std::vector<model::Box>& boxes, base::Room& room, Traveller& traveller);
 
   std::vector<Traveller> travellers_;
   std::vector<base::Room> rooms_;  ///< by field
+  Owners owners_;                  ///< of what is being carried: the same for all fields
   std::vector<model::Block> blocks_;
   std::vector<model::Box> inner_;
 };

@@ -191,11 +191,12 @@ int32_t product_folder(pillion_work* work, const char** path) {
 }
 
 int32_t write_text(pillion_work* work, const char* name, const char* title, const char* comment,
-                   const char* text) {
+                   const char* text, int32_t durable) {
   return guard([&] {
     const auto& circumstances = *work->circumstances;
     if (circumstances.peers->rank() == 0)
-      circumstances.sink->write_text(name, title, comment, text, circumstances.origin);
+      circumstances.sink->write_text({name, title, comment, text, durable != 0},
+                                     circumstances.origin);
   });
 }
 

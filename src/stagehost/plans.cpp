@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "comm/agreement.hpp"
+#include "layout/match.hpp"
 
 namespace pillion::stagehost {
 
@@ -32,6 +33,34 @@ Request closed(const Request& request, const model::Mesh& mesh, const std::vecto
   return layout::with_sides(request, longest, mesh);
 }
 
+/// The rank of each share of the tiling. Only boxes of powers of two may be anybody's. [collective]
+std::vector<int> owners_of(const layout::Wanted& wanted, layout::Kind kind,
+                           const std::vector<Box>& here, const comm::Communicator& peers) {
+  std::vector<int> owners(static_cast<size_t>(peers.size()));
+  std::iota(owners.begin(), owners.end(), 0);
+  if (kind != layout::Kind::PowersOfTwo) return owners;
+  constexpr size_t most_of_one = 8;  // a rank's blocks are in no more shares of its size, as a rule
+  std::vector<layout::Overlap> mine;
+  for (const auto& moves : layout::plan_moves(here, wanted))
+    mine.push_back({moves.rank, peers.rank(), moves.cells});
+  std::sort(mine.begin(), mine.end(),
+            [](const auto& a, const auto& b) { return a.cells > b.cells; });
+  mine.resize(std::min(mine.size(), most_of_one));
+  base::ByteWriter writer;
+  for (const auto& overlap : mine) writer.put(overlap);
+  std::vector<layout::Overlap> all;
+  for (const auto& bytes : peers.gather(writer.take(), 0))
+    for (base::ByteReader in(bytes); !in.done();) all.push_back(in.get<layout::Overlap>());
+  base::ByteWriter told;
+  if (peers.rank() == 0)
+    for (const int owner : layout::match(std::move(all), peers.size())) told.put(owner);
+  auto bytes = told.take();
+  peers.broadcast(bytes, 0);
+  base::ByteReader in(bytes);
+  for (auto& owner : owners) owner = in.get<int>();
+  return owners;
+}
+
 }  // namespace
 
 Division::Division(Request asked, const model::Mesh& divided)
@@ -40,12 +69,18 @@ Division::Division(Request asked, const model::Mesh& divided)
       cells(divided.cells),
       periodic(divided.periodic) {
   request.fields.clear();
+  request.in_parts = false;
 }
 
-uint32_t Plans::fitting(const Division& division, const std::vector<Box>& here) const {
+uint32_t Plans::fitting(const Division& division, const std::vector<Box>& here,
+                        const Owners& owners) const {
   uint32_t bits = 0;
-  for (size_t p = 0; p < kept_.size(); ++p)
-    if (kept_[p]->division == division && kept_[p]->moves.here() == here) bits |= 1u << p;
+  for (size_t p = 0; p < kept_.size(); ++p) {
+    const Plan& plan = *kept_[p];
+    const bool fits = plan.division == division && plan.moves.here() == here &&
+                      (!owners || *plan.owners == *owners);
+    if (fits) bits |= 1u << p;
+  }
   return bits;
 }
 
@@ -60,16 +95,18 @@ Plan* Plans::use(uint32_t bits) {
 }
 
 std::unique_ptr<Plan> Plans::make(const Request& request, const model::Mesh& mesh,
-                                  std::vector<Box> here, const comm::Communicator& peers) {
+                                  std::vector<Box> here, const comm::Communicator& peers,
+                                  Owners owners) {
   ++made_;
   Division division(request, mesh);
   if (!neighbours_) neighbours_.emplace(peers);
-  std::vector<int> owners(static_cast<size_t>(peers.size()));
-  std::iota(owners.begin(), owners.end(), 0);
   const auto wanted = layout::wanted_of(closed(request, mesh, here, peers), mesh, peers.size());
+  if (!owners)
+    owners = std::make_shared<std::vector<int>>(owners_of(wanted, request.kind, here, peers));
+  const auto mine = std::find(owners->begin(), owners->end(), peers.rank()) - owners->begin();
   return std::unique_ptr<Plan>(new Plan{
-      std::move(division), wanted, wanted.tiling.places_of(peers.rank()),
-      redistribution::Redistribution(peers, std::move(here), wanted, owners, &*neighbours_)});
+      std::move(division), owners, wanted, wanted.tiling.places_of(static_cast<int>(mine)),
+      redistribution::Redistribution(peers, std::move(here), wanted, *owners, &*neighbours_)});
 }
 
 Plan* Plans::keep(std::unique_ptr<Plan> plan) {

@@ -23,8 +23,12 @@ struct Division {
   std::array<bool, 3> periodic;
 };
 
+/// The rank of each share of boxes.
+using Owners = std::shared_ptr<const std::vector<int>>;
+
 struct Plan {
   Division division;
+  Owners owners;
   layout::Wanted wanted;
   std::vector<layout::Place> places;  ///< what this rank gets, without ghost cells
   redistribution::Redistribution moves;
@@ -36,17 +40,19 @@ class Plans {
   Plans(const Plans&) = delete;
   Plans& operator=(const Plans&) = delete;
 
-  /// Which of the plans that are kept take boxes `here` to a division: a bit for each. All ranks
-  /// ask for the same ones in the same order, and must agree on one to use.
-  [[nodiscard]] uint32_t fitting(const Division& division,
-                                 const std::vector<model::Box>& here) const;
+  /// Which of the plans that are kept take boxes `here` to a division, with these owners if there
+  /// are any: a bit for each. All ranks ask for the same ones in the same order, and must agree on
+  /// one to use.
+  [[nodiscard]] uint32_t fitting(const Division& division, const std::vector<model::Box>& here,
+                                 const Owners& owners = {}) const;
   /// The plan of the lowest bit, to look at or to use.
   [[nodiscard]] const Plan& peek(uint32_t bits) const;
   Plan* use(uint32_t bits);
-  /// A plan for the boxes that ranks have now. `peers` are the same every time, and stay.
-  /// [collective]
+  /// A plan for the boxes that ranks have now, with these owners, or such as suit it. `peers` are
+  /// the same every time, and stay. [collective]
   std::unique_ptr<Plan> make(const layout::Request& request, const model::Mesh& mesh,
-                             std::vector<model::Box> here, const comm::Communicator& peers);
+                             std::vector<model::Box> here, const comm::Communicator& peers,
+                             Owners owners = {});
   /// Keeps a plan that is good on all ranks; beyond a number, of all or of its division, drops the
   /// one unused for longest.
   Plan* keep(std::unique_ptr<Plan> plan);

@@ -183,6 +183,7 @@ int32_t add_input(pillion_setup& setup, const pillion_input_request& wanted) {
     request.axis = wanted.axis;
     std::copy_n(wanted.sides, 3, request.sides.begin());
     std::copy_n(wanted.ghosts, 3, request.ghosts.begin());
+    request.in_parts = wanted.in_parts != 0;
   }
   request.select = text_or_empty(wanted.select);
   request.select_values.assign(wanted.select_values, wanted.select_values + wanted.select_count);

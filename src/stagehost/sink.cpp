@@ -15,13 +15,14 @@ void Sink::write(const pillion_table& table, const products::Origin& origin) {
            origin.analysis + "/" + table.name + ".");
 }
 
-void Sink::write_text(const std::string& name, const std::string& title, const char* comment,
-                      const std::string& text, const products::Origin& origin) {
-  products::check_name(name);
-  const std::string path = origin.analysis + "/" + name;
-  const auto head = comment == nullptr ? "" : products::format_origin(title, name, origin, comment);
-  products::write_whole(folder_ / path, head + text, true);
-  remember({origin.analysis, origin.stage, path, title}, path);
+void Sink::write_text(const Text& text, const products::Origin& origin) {
+  products::check_name(text.name);
+  const std::string path = origin.analysis + "/" + text.name;
+  const auto head = text.comment == nullptr
+                        ? ""
+                        : products::format_origin(text.title, text.name, origin, text.comment);
+  products::write_whole(folder_ / path, head + text.content, text.durable);
+  remember({origin.analysis, origin.stage, path, text.title}, path);
 }
 
 std::filesystem::path Sink::folder_of(const std::string& analysis) const {

@@ -18,16 +18,21 @@ struct Product {
   std::string title;
 };
 
+struct Text {
+  std::string name, title;
+  const char* comment;  ///< behind which its origin is put in front; nowhere if this is null
+  std::string content;
+  bool durable;
+};
+
 class Sink {
  public:
   explicit Sink(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
   /// Writes a table whole. Throws ErrorCode::File or ErrorCode::Stage.
   void write(const pillion_table& table, const products::Origin& origin);
-  /// Writes a text whole and on disk, with its origin in front behind `comment`, unless that is
-  /// null.
-  void write_text(const std::string& name, const std::string& title, const char* comment,
-                  const std::string& text, const products::Origin& origin);
+  /// Writes a text whole.
+  void write_text(const Text& text, const products::Origin& origin);
   /// The folder of an analysis's products, which is there on return.
   [[nodiscard]] std::filesystem::path folder_of(const std::string& analysis) const;
   [[nodiscard]] const std::vector<Product>& products() const { return products_; }

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <map>
 #include <pillion/idx/blocks.hpp>
-#include <set>
 #include <vector>
 
 #include "exchange.hpp"
@@ -58,6 +57,7 @@ struct Sent {
 
 struct CellPlan {
   BoxCell cell;
+  std::vector<int32_t> parts_of_cubes;
   std::vector<Piece> whole;  ///< blocks that the cell has all of
   std::vector<Piece> parts;  ///< of other blocks that this peer writes
   std::vector<Sent> sent;
@@ -91,22 +91,24 @@ inline void tell(const std::vector<std::vector<Landing>>& sent, const Exchange& 
 }
 
 /// `direct`: every peer writes what it has, whoever else has the rest of a block. [peers]
-inline BlockPlan plan_blocks(const idx::Dataset& dataset, const std::vector<SampleBox>& boxes,
+inline BlockPlan plan_blocks(const idx::Dataset& dataset, const std::vector<BoxShape>& boxes,
                              const Aggregators& aggregators, bool direct,
                              const Exchange& exchange) {
   BlockPlan plan;
   std::vector<std::vector<Piece>> pieces;
   std::map<int64_t, int64_t> held;  // samples of each block
   for (size_t b = 0; b < boxes.size(); ++b) {
-    std::set<int64_t> blocks;
+    std::map<int64_t, int64_t> of_box;
     for_each_cell(dataset, boxes[b], b, [&](const BoxCell& cell, std::vector<Piece>& found) {
-      plan.cells.push_back({cell, {}, {}, {}});
-      std::erase_if(found, [&](const Piece& p) { return !idx::is_present(dataset, p.block); });
-      for (const auto& piece : found) blocks.insert(piece.block);
+      for (const auto& piece : found)
+        of_box.try_emplace(piece.block,
+                           samples_in(dataset, piece.block, boxes[b].lo, boxes[b].end));
+      // Of some blocks a box has nothing but what is beyond the mesh; others write these.
+      std::erase_if(found, [&](const Piece& p) { return of_box[p.block] == 0; });
+      plan.cells.push_back({cell, {}, {}, {}, {}});
       pieces.push_back(std::move(found));
     });
-    for (const int64_t block : blocks)
-      held[block] += samples_in(dataset, block, boxes[b].lo, boxes[b].end);
+    for (const auto& [block, count] : of_box) held[block] += count;
   }
   plan.samples_sent.assign(exchange.size(), 0);
   std::vector<std::vector<Landing>> sent(exchange.size());

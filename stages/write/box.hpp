@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a writer is given of a publication: boxes of samples, with an array for each field.
+// What a writer is given of a publication: boxes of samples, in parts that lie where they came to
+// or where the simulation has them.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +10,28 @@
 
 namespace pillion::stages {
 
-/// Samples [lo, hi) that this peer has, packed with the first axis fastest, components interleaved;
-/// one array for each field that is written.
-struct SampleBox {
+struct Region {
   idx::Point lo{}, hi{};
-  idx::Point end{};  ///< of the mesh's samples: what is beyond, up to hi, is there to fill the box
-  std::vector<const std::byte*> arrays;
+  bool operator==(const Region&) const = default;
+};
 
-  [[nodiscard]] idx::Point extent() const { return {hi[0] - lo[0], hi[1] - lo[1], hi[2] - lo[2]}; }
+/// Samples [lo, end) that this peer has, and of which parts they are made.
+struct BoxShape {
+  idx::Point lo{}, end{};
+  idx::Point hi{};  ///< of what is written: beyond the end of the mesh, a box is filled with zeros
+  std::vector<Region> parts;
+  bool operator==(const BoxShape&) const = default;
+};
+
+/// Elements of one field in a part; the components of one lie together.
+struct PartArray {
+  const std::byte* data = nullptr;  ///< the first sample of the part
+  idx::Point strides{};             ///< bytes between neighbours along the axes
+};
+
+struct SampleBox {
+  BoxShape shape;
+  std::vector<std::vector<PartArray>> arrays;  ///< by part, and by field that is written
 };
 
 }  // namespace pillion::stages

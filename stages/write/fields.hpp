@@ -6,8 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "box.hpp"
-
 namespace pillion::stages {
 
 struct WrittenFields {
@@ -44,22 +42,6 @@ struct WrittenFields {
   static size_t element_size(const pillion_field_description& field) {
     const bool wide = field.type == PILLION_FLOAT64 || field.type == PILLION_INT64;
     return (wide ? 8 : 4) * static_cast<size_t>(field.components);
-  }
-  /// The blocks of an input in one of the layouts in which they are packed.
-  static std::vector<SampleBox> boxes(const stage::Step& step, int32_t input) {
-    std::vector<SampleBox> out;
-    for (int32_t b = 0; b < step.block_count(input); ++b) {
-      const auto block = step.block(input, b);
-      if (block.count() == 0) continue;
-      auto& box = out.emplace_back();
-      for (size_t a = 0; a < 3; ++a) {
-        box.lo[a] = block.inner_lo()[a];
-        box.hi[a] = box.end[a] = block.inner_hi()[a];
-      }
-      for (int32_t f = 0; f < block.raw().array_count; ++f)
-        box.arrays.push_back(static_cast<const std::byte*>(block.raw().arrays[f].data));
-    }
-    return out;
   }
 };
 

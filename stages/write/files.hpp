@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -22,37 +23,41 @@ namespace pillion::stages {
 
 class OpenFiles {
  public:
-  /// Files that are not there are made, unless they are others' to make.
-  explicit OpenFiles(bool makes = true) : flags_(makes ? O_CREAT : 0) {}
+  /// Files that are not there are made, unless they are others' to make. If the disk will be waited
+  /// for, it begins early.
+  explicit OpenFiles(bool makes = true, bool begins_early = false)
+      : flags_(makes ? O_CREAT : 0), begins_early_(begins_early) {}
   OpenFiles(const OpenFiles&) = delete;
   OpenFiles& operator=(const OpenFiles&) = delete;
   ~OpenFiles() {
-    for (const auto& [path, file] : files_) ::close(file);
+    for (const auto& [path, open] : files_) ::close(open.file);
   }
 
   /// Puts bytes at an offset of a file, which is made if it is not there, as are folders.
   void write(const std::filesystem::path& path, std::span<const std::byte> bytes, int64_t offset) {
-    const int file = open(path);
+    Open& to = open(path);
+    const int64_t first = offset;
     while (!bytes.empty()) {
-      const auto done = ::pwrite(file, bytes.data(), bytes.size(), offset);
+      const auto done = ::pwrite(to.file, bytes.data(), bytes.size(), offset);
       if (done < 0 && errno == EINTR) continue;
       if (done <= 0) fail("write", path);
       bytes = bytes.subspan(static_cast<size_t>(done));
       offset += done;
       written_ += done;
     }
+    if (begins_early_) begin(to, first, offset);
   }
   /// Makes a file at least so long; what is not written reads as 0.
   void extend(const std::filesystem::path& path, int64_t size) {
-    const int file = open(path);
+    const int file = open(path).file;
     struct stat status {};
     if (::fstat(file, &status) != 0 || (status.st_size < size && ::ftruncate(file, size) != 0))
       fail("extend", path);
   }
   /// Waits until all of it is on disk.
   void sync() {
-    for (const auto& [path, file] : files_)
-      if (::fdatasync(file) != 0) fail("write to disk", path);
+    for (const auto& [path, open] : files_)
+      if (::fdatasync(open.file) != 0) fail("write to disk", path);
   }
   [[nodiscard]] size_t count() const { return files_.size(); }
   [[nodiscard]] int64_t bytes() const { return written_; }
@@ -62,19 +67,38 @@ class OpenFiles {
     throw Error(ErrorCode::File,
                 std::string("cannot ") + what + " " + path.string() + ": " + std::strerror(errno));
   }
-  int open(const std::filesystem::path& path) {
+  struct Open;
+  Open& open(const std::filesystem::path& path) {
     const auto at = files_.find(path);
     if (at != files_.end()) return at->second;
     std::error_code error;
     std::filesystem::create_directories(path.parent_path(), error);
     const int file = ::open(path.c_str(), flags_ | O_WRONLY | O_CLOEXEC, 0666);
     if (file < 0) fail("open", path);
-    files_.emplace(path, file);
-    return file;
+    return files_.emplace(path, Open{file}).first->second;
+  }
+
+  /// Of a file: bytes of which the kernel does not know yet that they will be waited for.
+  struct Open {
+    int file;
+    int64_t lo = 0, hi = 0, size = 0;
+  };
+  /// Has the kernel bring bytes to the disk while this rank goes on.
+  static void begin(Open& open, int64_t lo, int64_t hi) {
+    constexpr int64_t enough = int64_t{1} << 20;
+    open.lo = open.size == 0 ? lo : std::min(open.lo, lo);
+    open.hi = std::max(open.hi, hi);
+    open.size += hi - lo;
+    if (open.size < enough) return;
+#ifdef SYNC_FILE_RANGE_WRITE
+    (void)::sync_file_range(open.file, open.lo, open.hi - open.lo, SYNC_FILE_RANGE_WRITE);
+#endif
+    open = {open.file};
   }
 
   int flags_;
-  std::map<std::filesystem::path, int> files_;
+  bool begins_early_;
+  std::map<std::filesystem::path, Open> files_;
   int64_t written_ = 0;
 };
 

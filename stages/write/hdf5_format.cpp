@@ -152,13 +152,16 @@ void Hdf5Format::begin(const stage::Step& step) const {
 std::vector<StoredBlock> Hdf5Format::blocks_of_mesh(const stage::Step& step) const {
   const auto axes = static_cast<size_t>(fields_.mesh().axes);
   std::vector<StoredBlock> out;
-  for (auto& box : WrittenFields::boxes(step, input_)) {
-    auto& block = out.emplace_back();
+  for (int32_t b = 0; b < step.block_count(input_); ++b) {
+    const auto block = step.block(input_, b);
+    if (block.count() == 0) continue;
+    auto& stored = out.emplace_back();
     for (size_t a = axes; a-- > 0;) {
-      block.lo.push_back(box.lo[a]);
-      block.extent.push_back(box.extent()[a]);
+      stored.lo.push_back(block.lo()[a]);
+      stored.extent.push_back(block.hi()[a] - block.lo()[a]);
     }
-    block.arrays = std::move(box.arrays);
+    for (int32_t f = 0; f < block.raw().array_count; ++f)
+      stored.arrays.push_back(static_cast<const std::byte*>(block.raw().arrays[f].data));
   }
   return out;
 }
@@ -236,7 +239,7 @@ void Hdf5Format::write_index(const stage::Step& step) const {
   const auto title = dataset_title(fields_);
   const Xdmf document{fields_, name_, position_, step.origin(name_, title), &step_path};
   const auto text = step.peer() == 0 ? document.text(steps_.steps()) : std::string();
-  step.write_text(name_ + ".xmf", title, nullptr, text);
+  step.write_text(name_ + ".xmf", title, nullptr, text, writer_.is_durable());
 }
 
 void Hdf5Format::note(stage::Step& step, Hdf5Cost cost) {

@@ -31,6 +31,7 @@ class Hdf5Writer {
   Hdf5Writer(const Compression& compression, bool durable, int64_t at_once)
       : compression_(compression), durable_(durable), turns_(at_once) {}
 
+  [[nodiscard]] bool is_durable() const { return durable_; }
   /// Throws on every peer if one has failed, and then there is no file. [peers]
   Hdf5Cost write(const stage::Step& step, const WrittenFields& fields, const Chunking& chunking,
                  std::vector<StoredBlock> blocks, const StepText& text,

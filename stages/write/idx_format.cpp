@@ -48,35 +48,6 @@ int64_t integer_or_auto(const stage::Value& value, int64_t least) {
   return integer_from(value, least);
 }
 
-/// The samples of a block as shared, one after the other.
-Bytes without_gaps(const pillion_array& array, const idx::Point& extent) {
-  const size_t size = bytes_of(array.type);
-  const auto components = static_cast<size_t>(array.components);
-  Bytes out(static_cast<size_t>(extent[0] * extent[1] * extent[2]) * size * components);
-  std::byte* to = out.data();
-  const auto* from = static_cast<const std::byte*>(array.data);
-  for (int64_t k = 0; k < extent[2]; ++k)
-    for (int64_t j = 0; j < extent[1]; ++j)
-      for (int64_t i = 0; i < extent[0]; ++i)
-        for (size_t c = 0; c < components; ++c, to += size) {
-          const int64_t at = i * array.strides[0] + j * array.strides[1] + k * array.strides[2] +
-                             static_cast<int64_t>(c) * array.strides[3];
-          std::memcpy(to, from + at * static_cast<int64_t>(size), size);
-        }
-  return out;
-}
-
-/// A box's samples in a larger one with the same lower corner, and zeros.
-Bytes grown(const std::byte* from, const idx::Point& extent, const idx::Point& to, size_t size) {
-  Bytes out(static_cast<size_t>(to[0] * to[1] * to[2]) * size);
-  const size_t row = static_cast<size_t>(extent[0]) * size;
-  for (int64_t k = 0; k < extent[2]; ++k)
-    for (int64_t j = 0; j < extent[1]; ++j)
-      std::memcpy(out.data() + static_cast<size_t>(to[0] * (j + to[1] * k)) * size,
-                  from + static_cast<size_t>(j + extent[1] * k) * row, row);
-  return out;
-}
-
 }  // namespace
 
 IdxFormat::IdxFormat(stage::Setup& setup)
@@ -85,13 +56,12 @@ IdxFormat::IdxFormat(stage::Setup& setup)
     setup["name"].fail("'" + name_ + "' cannot name a dataset");
   read_numbers(setup);
   read_box(setup["box"]);
-  constexpr idx::Codec codecs[] = {idx::Codec::raw, idx::Codec::zip, idx::Codec::lz4};
-  const auto codec = codecs[choice(setup["compression"], {"none", "zip", "lz4"})];
-  if (options_.direct && codec != idx::Codec::raw)
+  const BlockCompression compression(setup["compression"], fields_);
+  if (options_.direct && compression.codec() != idx::Codec::raw)
     setup["compression"].fail(
         "blocks can be compressed only where they are put together; with "
         "`phases: 1` nobody does");
-  list_sources(codec);
+  list_sources(compression);
   input_ = setup.input(input());
 }
 
@@ -110,13 +80,16 @@ void IdxFormat::read_numbers(const stage::Setup& setup) {
 
 void IdxFormat::read_box(const stage::Value& box) {
   if (box.is_scalar()) {
-    enlarged_ = choice(box, {"fit", "enlarged"}) == 1;
+    constexpr pillion_side sides[] = {PILLION_SIDE_FIT, PILLION_SIDE_ENLARGED,
+                                      PILLION_SIDE_FIT_CUBE, PILLION_SIDE_ENLARGED_CUBE};
+    side_ = sides[choice(box, {"fit", "enlarged", "cube", "enlarged_cube"})];
     return;
   }
   is_given_ = true;
   if (!box.is_list() || box.size() != fields_.mesh().axes)
-    box.fail("expected fit, enlarged, or the number of samples along each of the " +
-             std::to_string(fields_.mesh().axes) + " axes");
+    box.fail(
+        "expected fit, enlarged, cube, enlarged_cube, or the number of samples along each of the " +
+        std::to_string(fields_.mesh().axes) + " axes");
   for (int64_t d = 0; d < box.size(); ++d) {
     const int64_t side = integer_from(box[d], 1);
     if (!std::has_single_bit(static_cast<uint64_t>(side)))
@@ -126,72 +99,46 @@ void IdxFormat::read_box(const stage::Value& box) {
   }
 }
 
-void IdxFormat::list_sources(idx::Codec codec) {
+void IdxFormat::list_sources(const BlockCompression& compression) {
+  const auto codec = compression.codec();
   for (size_t f = 0; f < fields_.names.size(); ++f) {
     const auto& field = fields_.fields[f];
     const size_t size = WrittenFields::element_size(field);
     const auto type = type_of(field.type);
-    if (is_readable(size)) {
-      dataset_fields_.push_back({fields_.names[f], type, field.components, codec, 0});
-      sources_.push_back({f, size, 0});
+    if (is_readable(size) && (field.components == 1 || compression.takes_vectors())) {
+      dataset_fields_.push_back(
+          {fields_.names[f], type, field.components, codec, 0, compression.loss(f)});
+      sources_.push_back({f, 0});
       continue;
     }
     split_ += (split_.empty() ? "" : ", ") + fields_.names[f];
     for (int c = 0; c < field.components; ++c) {
-      dataset_fields_.push_back({fields_.names[f] + "_" + std::to_string(c), type, 1, codec, 0});
-      sources_.push_back({f, size, static_cast<size_t>(c) * idx::size_of(type)});
+      dataset_fields_.push_back(
+          {fields_.names[f] + "_" + std::to_string(c), type, 1, codec, 0, compression.loss(f)});
+      sources_.push_back({f, static_cast<size_t>(c) * idx::size_of(type)});
     }
   }
 }
 
 stage::Input IdxFormat::input() const {
   if (phases_ < 3) return stage::Input::as_shared(fields_.names);
-  if (is_given_)
-    return stage::Input::powers_of_two(fields_.names,
-                                       {given_sides_[0], given_sides_[1], given_sides_[2]});
-  const int32_t side = enlarged_ ? PILLION_SIDE_ENLARGED : PILLION_SIDE_FIT;
-  return stage::Input::powers_of_two(fields_.names, {side, side, side});
+  auto sides = given_sides_;
+  if (!is_given_) sides.fill(side_);
+  return stage::Input::powers_of_two(fields_.names, {sides[0], sides[1], sides[2]}).in_parts();
 }
 
 // Boxes at the upper ends of the mesh are made whole, so that they have as few runs as others;
 // nobody reads what is beyond the mesh.
-std::vector<SampleBox> IdxFormat::whole_boxes(const stage::Step& step) {
-  auto boxes = WrittenFields::boxes(step, input_);
-  if (!writer_) begin(step, boxes);
+void IdxFormat::make_whole(std::vector<SampleBox>& boxes) const {
   const idx::Point whole{int64_t{1} << sides_[0], int64_t{1} << sides_[1], int64_t{1} << sides_[2]};
   for (auto& box : boxes) {
-    bool is_cut = box.extent() != whole;  // by the mesh alone: other boxes may come later
+    auto& shape = box.shape;
+    bool is_cut = true;  // by the mesh alone: other boxes may come later
     for (size_t a = 0; a < static_cast<size_t>(fields_.mesh().axes); ++a)
-      is_cut = is_cut && box.lo[a] % whole[a] == 0 &&
-               box.hi[a] == std::min(box.lo[a] + whole[a], fields_.mesh().cells[a]);
-    if (!is_cut) continue;
-    for (size_t f = 0; f < box.arrays.size(); ++f) {
-      const size_t size = WrittenFields::element_size(fields_.fields[f]);
-      packed_.push_back(grown(box.arrays[f], box.extent(), whole, size));
-      box.arrays[f] = packed_.back().data();
-    }
-    for (size_t a = 0; a < 3; ++a) box.hi[a] = box.lo[a] + whole[a];
+      is_cut = is_cut && shape.lo[a] % whole[a] == 0 &&
+               shape.end[a] == std::min(shape.lo[a] + whole[a], fields_.mesh().cells[a]);
+    for (size_t a = 0; is_cut && a < 3; ++a) shape.hi[a] = shape.lo[a] + whole[a];
   }
-  return boxes;
-}
-
-std::vector<SampleBox> IdxFormat::boxes_of(const stage::Step& step) {
-  packed_.clear();
-  if (phases_ == 3) return whole_boxes(step);
-  std::vector<SampleBox> out;
-  for (int32_t b = 0; b < step.block_count(input_); ++b) {
-    const auto block = step.block(input_, b);
-    auto& box = out.emplace_back(SampleBox{{0, 0, 0}, {1, 1, 1}, {1, 1, 1}, {}});
-    for (int32_t d = 0; d < fields_.mesh().axes; ++d) {
-      box.lo[static_cast<size_t>(d)] = block.lo()[d];
-      box.hi[static_cast<size_t>(d)] = box.end[static_cast<size_t>(d)] = block.hi()[d];
-    }
-    for (int32_t f = 0; f < block.raw().array_count; ++f) {
-      packed_.push_back(without_gaps(block.raw().arrays[f], box.extent()));
-      box.arrays.push_back(packed_.back().data());
-    }
-  }
-  return out;
 }
 
 // Sides that follow from blocks are not told, but the largest box has them.
@@ -200,7 +147,7 @@ std::array<int, 3> IdxFormat::sides_of(const stage::Step& step,
   if (is_given_) return given_sides_;
   std::array<int64_t, 3> most{1, 1, 1};
   for (const auto& box : boxes)
-    for (size_t a = 0; a < 3; ++a) most[a] = std::max(most[a], box.extent()[a]);
+    for (size_t a = 0; a < 3; ++a) most[a] = std::max(most[a], box.shape.end[a] - box.shape.lo[a]);
   step.max(std::span<int64_t>(most));
   std::array<int, 3> sides{};
   for (size_t a = 0; a < static_cast<size_t>(fields_.mesh().axes); ++a)
@@ -253,6 +200,9 @@ void IdxFormat::begin(const stage::Step& step, const std::vector<SampleBox>& box
     std::filesystem::remove_all(folder / name_, error);
   }
   sides_ = sides;
+  aggregators_ = options_.aggregators > 0
+                     ? std::min(options_.aggregators, static_cast<size_t>(step.peers()))
+                     : static_cast<size_t>(step.peers());
   writer_ = std::make_unique<IdxWriter>(std::move(dataset), sources_, folder, options_);
 }
 
@@ -262,19 +212,19 @@ void IdxFormat::write(stage::Step& step) {
     if (!rows_.empty()) step.write(table());
     return;
   }
-  const auto boxes = boxes_of(step);
-  if (!writer_) begin(step, boxes);
+  SampleBoxes boxes(step, input_, fields_.mesh().axes, phases_ == 3);
+  if (!writer_) begin(step, boxes.all());
+  if (phases_ == 3) make_whole(boxes.all());
   const Exchange exchange(step.communicator(), [&] {
     int64_t nothing = 0;
     step.max(std::span(&nothing, 1));
   });
-  note(step, writer_->write(boxes, step, exchange));
-  auto& steps = writer_->dataset().times.steps;
-  if (steps.empty() || steps.back() < step.index()) steps.push_back(step.index());
+  note(step, writer_->write(boxes.all(), step, exchange));
+  writer_->dataset().times.add(step.index(), step.time());
   std::string title = "Dataset of";
   for (size_t f = 0; f < fields_.names.size(); ++f)
     title += (f > 0 ? ", " : " ") + fields_.names[f];
-  step.write_text(name_ + ".idx", title, "# ", writer_->dataset().text());
+  step.write_text(name_ + ".idx", title, "# ", writer_->dataset().text(), options_.durable);
   step.write(table());
 }
 
@@ -316,9 +266,23 @@ stage::Table IdxFormat::table() const {
   out.attribute("bits_per_block", dataset.bits_per_block);
   out.attribute("blocks_per_file", static_cast<double>(dataset.blocks_per_file));
   out.attribute("phases", phases_);
+  out.attribute("aggregators", static_cast<double>(aggregators_));
+  if (phases_ == 3) add_boxes(out);
   if (!split_.empty()) out.attribute("split_into_components", split_);
   if (coarse_ > 0) out.attribute("coarse_not_written", static_cast<double>(coarse_));
   return out;
+}
+
+void IdxFormat::add_boxes(stage::Table& table) const {
+  std::string sides;
+  int64_t boxes = 1;
+  for (size_t a = 0; a < static_cast<size_t>(fields_.mesh().axes); ++a) {
+    const int64_t side = int64_t{1} << sides_[a];
+    sides += (a > 0 ? " x " : "") + std::to_string(side);
+    boxes *= (fields_.mesh().cells[a] + side - 1) / side;
+  }
+  table.attribute("box", sides);
+  table.attribute("boxes", static_cast<double>(boxes));
 }
 
 void IdxFormat::save(stage::State& state) const {

@@ -7,9 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "block_compression.hpp"
 #include "dataset_format.hpp"
 #include "fields.hpp"
 #include "idx_writer.hpp"
+#include "sample_boxes.hpp"
 
 namespace pillion::stages {
 
@@ -26,21 +28,22 @@ class IdxFormat final : public DatasetFormat {
   void read_box(const stage::Value& box);
   /// What is a field of the dataset: fields of the simulation, or components of those that readers
   /// could not take in one.
-  void list_sources(idx::Codec codec);
+  void list_sources(const BlockCompression& compression);
   [[nodiscard]] stage::Input input() const;
   [[nodiscard]] std::array<int, 3> sides_of(const stage::Step& step,
                                             const std::vector<SampleBox>& boxes) const;
   [[nodiscard]] idx::Dataset dataset_for(const std::array<int, 3>& sides) const;
   void begin(const stage::Step& step, const std::vector<SampleBox>& boxes);
-  [[nodiscard]] std::vector<SampleBox> whole_boxes(const stage::Step& step);
-  [[nodiscard]] std::vector<SampleBox> boxes_of(const stage::Step& step);
+  void make_whole(std::vector<SampleBox>& boxes) const;
   void note(const stage::Step& step, IdxCost cost);
   [[nodiscard]] stage::Table table() const;
+  void add_boxes(stage::Table& table) const;
 
   WrittenFields fields_;
   std::string name_;
   int phases_ = 3;
-  bool enlarged_ = false, is_given_ = false;
+  pillion_side side_ = PILLION_SIDE_FIT;  ///< unless sides are given
+  bool is_given_ = false;
   std::array<int, 3> given_sides_{};
   int64_t bits_per_block_ = 0, blocks_per_file_ = 0;  ///< 0: to be chosen
   int left_out_ = 0;
@@ -53,7 +56,7 @@ class IdxFormat final : public DatasetFormat {
   std::unique_ptr<IdxWriter> writer_;
   std::string restored_;        ///< text of the dataset that is gone on with
   std::array<int, 3> sides_{};  ///< of boxes, as the bitmask has them
-  std::vector<Bytes> packed_;   ///< blocks as shared, without gaps
+  size_t aggregators_ = 0;
   struct Row {
     int64_t step = 0;
     std::array<double, 4> times{};    ///< plan, encode, exchange, write: of the slowest peer

@@ -11,7 +11,7 @@ namespace pillion::stages {
 namespace {
 
 constexpr size_t at_once =
-    32;  ///< bytes of an element that are encoded in one pass: more needs memory
+    48;  ///< bytes of an element that are encoded in one pass: more needs memory
 
 /// Adds the time until its end to a sum.
 class Timed {
@@ -42,7 +42,7 @@ IdxCost IdxWriter::write(const std::vector<SampleBox>& boxes, const stage::Step&
   cost_ = {};
   step_ = step.index();
   boxes_ = &boxes;
-  open_.emplace();
+  open_.emplace(true, options_.durable);
   batch_.emplace(*open_);
   entries_.clear();
   make_plan(boxes, step, exchange);
@@ -56,8 +56,10 @@ IdxCost IdxWriter::write(const std::vector<SampleBox>& boxes, const stage::Step&
     const Timed timed(cost_.encode);
     for (size_t p = 0; p < out_.size(); ++p)
       out_[p].resize(message_offset(sources_.size(), plan_.samples_sent[p]));
-    for (const auto& group : groups())
+    for (const auto& group : groups()) {
       for (const auto& cell : plan_.cells) handle(cell, group);
+      keep_assembled();
+    }
   });
   exchange_parts(exchange);
   in_turn([&] { put_together(); });
@@ -79,15 +81,19 @@ IdxCost IdxWriter::write(const std::vector<SampleBox>& boxes, const stage::Step&
 void IdxWriter::make_plan(const std::vector<SampleBox>& boxes, const stage::Step& step,
                           const Exchange& exchange) {
   const Timed timed(cost_.plan);
-  std::vector<std::pair<idx::Point, idx::Point>> now;
-  for (const auto& box : boxes) now.emplace_back(box.lo, box.hi);
+  std::vector<BoxShape> now;
+  for (const auto& box : boxes) now.push_back(box.shape);
   int64_t changed = plan_.samples_sent.size() == exchange.size() && now == planned_ ? 0 : 1;
   step.max(std::span(&changed, 1));
   if (changed == 0) return;
   planned_ = std::move(now);
   Aggregators aggregators{exchange.size(), exchange.size(), options_.shared_blocks};
   if (options_.aggregators > 0) aggregators.count = std::min(options_.aggregators, exchange.size());
-  plan_ = plan_blocks(dataset_, boxes, aggregators, options_.direct, exchange);
+  plan_ = plan_blocks(dataset_, planned_, aggregators, options_.direct, exchange);
+  for (auto& cell : plan_.cells)
+    cell.parts_of_cubes =
+        parts_of_cubes(shapes_.of(dataset_.mask, cell.cell.bits, dataset_.left_out),
+                       cell.cell.corner, planned_[cell.cell.box].parts);
   out_.assign(exchange.size(), {});
   in_.assign(exchange.size(), {});
 }
@@ -107,16 +113,24 @@ void IdxWriter::handle(const CellPlan& cell, const Group& group) {
   const auto& box = (*boxes_)[cell.cell.box];
   const auto& source = sources_[group.first];
   const size_t size = dataset_.fields[group.first].sample_size();
+  const auto& shape = shapes_.of(dataset_.mask, cell.cell.bits, dataset_.left_out);
   if (encoded_.size() < group.count) encoded_.resize(group.count);
   std::vector<std::byte*> places;
   for (size_t g = 0; g < group.count; ++g) {
-    encoded_[g].resize(std::max(encoded_[g].size(), size << cell.cell.bits));
+    encoded_[g].resize(std::max(encoded_[g].size(), size << shape.levels()));
     places.push_back(encoded_[g].data());
   }
-  const auto* first = box.arrays[source.array] + source.begin +
-                      cell.cell.corner * static_cast<int64_t>(source.stride);
-  encode({first, source.stride, size}, offsets_.of(dataset_.mask, box.extent(), cell.cell.bits),
-         cell.cell.bits, places);
+  std::vector<PartElements> parts;
+  for (size_t p = 0; p < box.arrays.size(); ++p) {
+    const auto& array = box.arrays[p][source.array];
+    auto& part = parts.emplace_back(
+        PartElements{box.shape.parts[p], array.data + source.begin, array.strides});
+    for (size_t a = 0; a < 3; ++a) {
+      part.region.lo[a] -= cell.cell.corner[a];
+      part.region.hi[a] -= cell.cell.corner[a];
+    }
+  }
+  encode(shape, parts, cell.parts_of_cubes, size, places);
   for (size_t g = 0; g < group.count; ++g) write_parts(cell, group.first + g, places[g]);
 }
 
@@ -150,7 +164,7 @@ void IdxWriter::keep(size_t field, int64_t block, std::span<const std::byte> byt
     batch_->write(path_of(dataset_.file_of(block)), bytes, offset_of(field, block));
     return;
   }
-  auto smaller = packed(dataset_.fields[field].codec, bytes);
+  auto smaller = packed(dataset_, dataset_.fields[field], block, bytes);
   kept_[{field, block}] = smaller.empty() ? Bytes(bytes.begin(), bytes.end()) : std::move(smaller);
 }
 
@@ -187,7 +201,11 @@ void IdxWriter::put_together() {
       std::memcpy(assembled(f, landing.block).data() + static_cast<size_t>(landing.slot) * size,
                   in_[peer].data() + from, static_cast<size_t>(landing.count) * size);
     }
+    keep_assembled();
   }
+}
+
+void IdxWriter::keep_assembled() {
   for (auto& [key, bytes] : assembled_) keep(key.first, key.second, bytes);
   batch_->flush();
   assembled_.clear();
@@ -219,7 +237,7 @@ void IdxWriter::place(const stage::Step& step) {
         auto& entry = entries[f * static_cast<size_t>(dataset_.blocks_per_file) +
                               static_cast<size_t>(block - in.first_block())];
         const auto size = static_cast<uint32_t>(sizes[next++]);
-        if (size < entry.size) entry.flags = static_cast<uint32_t>(dataset_.fields[f].codec);
+        if (size < entry.size) entry.flags = flags_of(dataset_.fields[f].codec);
         entry.size = size;
         entry.offset = at;
         at += size;

@@ -15,6 +15,7 @@
 #include "batch.hpp"
 #include "block_plan.hpp"
 #include "box.hpp"
+#include "encode.hpp"
 #include "files.hpp"
 #include "source.hpp"
 #include "turns.hpp"
@@ -69,6 +70,7 @@ class IdxWriter {
   void put_together();
   void keep(size_t field, int64_t block, std::span<const std::byte> bytes);
   Bytes& assembled(size_t field, int64_t block);
+  void keep_assembled();
   /// Agrees on where compressed blocks lie. [peers]
   void place(const stage::Step& step);
   void write_kept();
@@ -86,9 +88,9 @@ class IdxWriter {
   IdxOptions options_;
   Turns turns_;
   const std::vector<SampleBox>* boxes_ = nullptr;
-  std::vector<std::pair<idx::Point, idx::Point>> planned_;  ///< boxes that the plan is for
+  std::vector<BoxShape> planned_;  ///< boxes that the plan is for
   BlockPlan plan_;
-  CellOffsets offsets_;
+  CellShapes shapes_;
   std::vector<Bytes> encoded_;   ///< a cell's samples, by field of a group
   std::vector<Bytes> out_, in_;  ///< messages, by peer
   Blocks assembled_;             ///< of several cells' or peers' parts

@@ -45,6 +45,16 @@ std::string list(const int64_t* numbers, int32_t count) {
   return out + "]";
 }
 
+std::string list(const double* numbers) {
+  return "[" + real(numbers[0]) + ", " + real(numbers[1]) + ", " + real(numbers[2]) + "]";
+}
+
+std::string text_of(const pillion_domain& domain) {
+  const auto axis = [&](size_t d) { return domain.periodic[d] != 0 ? "true" : "false"; };
+  return "{lo: " + list(domain.lo) + ", hi: " + list(domain.hi) + ", tilt: " + list(domain.tilt) +
+         ", periodic: [" + axis(0) + ", " + axis(1) + ", " + axis(2) + "]}";
+}
+
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
@@ -152,6 +162,7 @@ std::string RawFormat::write_blocks(const stage::Step& step, const std::string& 
 
 void RawFormat::write_step_index(const stage::Step& step, const std::string& blocks) const {
   std::string text = step.origin(name_, "Blocks of a step");
+  if (!is_mesh()) text += "domain: " + text_of(step.domain(fields_.mesh().mesh)) + "\n";
   text += "coarsening: " + std::to_string(step.coarsening(fields_.mesh().mesh)) +
           "\nblocks:" + (blocks.empty() ? " []\n" : "\n" + blocks);
   UnfinishedFile file(std::filesystem::path(step.product_folder()) /
@@ -182,7 +193,7 @@ void RawFormat::write_index(const stage::Step& step) const {
     text += "  - {step: " + std::to_string(of.step) + ", time: " + real(of.time) +
             ", coarsening: " + std::to_string(of.coarsening) +
             ", index: " + path_of(of.step, ".yaml") + "}\n";
-  step.write_text(name_ + ".raw.yaml", "Values of " + name_ + " by rank", "", text);
+  step.write_text(name_ + ".raw.yaml", "Values of " + name_ + " by rank", "", text, durable_);
 }
 
 void RawFormat::note(const stage::Step& step, double seconds, int64_t bytes) {

@@ -14,9 +14,8 @@ inline size_t bytes_of(pillion_type type) {
 }
 
 struct Source {
-  size_t array = 0;   ///< number of the field among those that are written
-  size_t stride = 0;  ///< bytes of one of its elements
-  size_t begin = 0;   ///< byte of the element at which what is wanted begins
+  size_t array = 0;  ///< number of the field among those that are written
+  size_t begin = 0;  ///< byte of the element at which what is wanted begins
 };
 
 }  // namespace pillion::stages

@@ -50,16 +50,16 @@ const pillion_parameter parameters[] = {
     {"name", "name", "null", "Of the dataset; that of the mesh if left out"},
     {"phases", "1 | 2 | 3", "3",
      "3: boxes of powers of two, blocks put together, large writes; 2: without such boxes; 1: "
-     "every "
-     "rank writes what it has"},
-    {"box", "fit | enlarged | [side, …]", "fit",
-     "Sides of the boxes, which are powers of two: such as hold the longest shared block, twice "
-     "that, or as given"},
+     "every rank writes what it has"},
+    {"box", "fit | enlarged | cube | enlarged_cube | [side, …]", "fit",
+     "Sides of the boxes, which are powers of two: such as hold the longest shared block along "
+     "each axis, twice that, the same for cubes, or as given"},
     {"bits_per_block", "integer | auto", "auto", "log2 of the number of samples in a block"},
     {"blocks_per_file", "integer | auto", "auto", "Blocks in a file"},
     {"aggregators", "integer | auto", "auto", "Ranks that put blocks together"},
-    {"compression", "none | zip | lz4; hdf5: none | gzip | zstd | blosc", "none",
-     "Of each block or chunk"},
+    {"compression",
+     "none | zip | lz4 | zfp | {zfp: {tolerance | precision: …}}; hdf5: none | gzip | zstd | blosc",
+     "none", "Of each block or chunk"},
     {"leave_out", "integer", "0", "How many of the finest levels are not written"},
     {"files", "shared | grouped", "shared",
      "hdf5: one file for a step, or several, each of one rank, that a further one shows as one"},

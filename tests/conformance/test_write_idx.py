@@ -21,6 +21,8 @@ SHAPES = {
     "cube": (32, 32, 32),
     "thin": (48, 5, 3),
     "sheet": (45, 70),
+    "flat": (40, 33, 1),
+    "edge": (40, 33),  # one box has a single row of the mesh, so nothing of some blocks
 }
 STAGES = {
     "plain": "write: {fields: [density, velocity, level]}",
@@ -85,6 +87,8 @@ PLACEMENTS = {
     "cube": [Placement(2, 0, "many"), Placement(8, 0, "slabs")],
     "thin": [Placement(3, 0, "slabs")],
     "sheet": [Placement(2, 2, "many")],
+    "flat": [Placement(3, 0, "slabs")],
+    "edge": [Placement(2, 0, "many"), Placement(3, 0, "empty")],
 }
 
 

@@ -149,6 +149,14 @@ foreach(file IN ITEMS bin/pillion-attach share/pillion/python/pillion/__main__.p
   endif()
 endforeach()
 
+# A dataset without files has its fill value everywhere.
+file(
+  WRITE ${work}/grid.idx
+  "(version)\n6\n(box)\n0 4 0 2\n(fields)\ndensity uint8 default_value(7)\n(bits)\nV01010\n"
+  "(bitsperblock)\n2\n(blocksperfile)\n1\n(filename_template)\n./grid/%04x.bin\n"
+)
+run(${work}/build/read_dataset ${work}/grid.idx)
+
 foreach(ranks IN ITEMS 1 2)
   run(
     ${launch}

@@ -133,7 +133,8 @@ def set_word(place, value):
         (lambda data: b"", "is cut short"),
         (set_word(40 + 12, 5), "block 0 of field 'f0' is cut short"),
         (set_word(40 + 16, 100), "block 0 of field 'f0' cannot be read: it holds 100 bytes"),
-        (set_word(40 + 20, 8), "compressed with zfp, which is not read here"),
+        (set_word(40 + 20, 6), "compressed with png, which is not read here"),
+        (set_word(40 + 20, 8), "compressed with zfp, and the dataset's text does not say how"),
         (set_word(40 + 20, 9), "a codec of number 9"),
         (set_word(40 + 20, 3), "cannot be decompressed"),
         (set_word(40 + 20, 7), "cannot be decompressed"),
@@ -177,6 +178,13 @@ def test_lz4_is_asked_for_by_name(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "lz4.block", None)
     monkeypatch.setitem(sys.modules, "lz4", None)
     with pytest.raises(Error, match="pip install lz4"):
+        dataset["f0"].read()
+
+
+def test_zfpy_is_asked_for_by_name(tmp_path, monkeypatch):
+    dataset, _ = broken(tmp_path, set_word(40 + 20, 8))
+    monkeypatch.setitem(sys.modules, "zfpy", None)
+    with pytest.raises(Error, match="pip install zfpy"):
         dataset["f0"].read()
 
 

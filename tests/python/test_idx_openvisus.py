@@ -46,9 +46,11 @@ class Case:
 
 HZ, ROWS = "default_layout(hzorder)", "default_layout(row_major)"
 ZIP, LZ4 = "default_compression(zip)", "default_compression(lz4)"
+ZFP = "default_compression(zfp-reversible-reversible)"
 EVERY_TYPE = tuple(
     (t, t, 1) for t in ("uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64")
 ) + (("float32", "float32", 1), ("float64", "float64", 1), ("vector", "float64", 3))
+SCALARS = tuple((t, t, 1) for t in ("int32", "int64", "float32", "float64"))
 CASES = [
     Case("irregular", (22, 36, 22), "V0120120120120121", EVERY_TYPE, options=HZ),
     Case("rows", (22, 36, 22), "V0120120120120121", EVERY_TYPE, options=ROWS, bits_per_block=9),
@@ -61,6 +63,9 @@ CASES = [
     Case("plane_long", (5, 100), "V0000101010", bits_per_block=3, per_file=3, options=HZ),
     Case("offset", (7, 9, 11), "V012012012012012", low=(17, 5, 20), bits_per_block=5, options=HZ),
     Case("offset_rows", (7, 9, 11), "V012012012012012", low=(17, 5, 20), options=f"{ROWS} {LZ4}"),
+    Case("zfp", (22, 36, 22), "V0120120120120121", SCALARS, options=f"{ROWS} {ZFP}"),
+    Case("zfp_flat", (3, 40, 9), "V111012012010", SCALARS, options=f"{ROWS} {ZFP}"),
+    Case("zfp_plane", (45, 60), "V010101010101", SCALARS, options=f"{ROWS} {ZFP}"),
     Case("one_block", (16, 16, 16), "V012012012012", bits_per_block=16, per_file=1, options=ROWS),
 ]  # fmt: skip
 
@@ -142,3 +147,4 @@ def test_blocks_are_stored_as_asked(written):
     assert flags["steps"] == 3
     assert flags["lz4"] == 0x17
     assert flags["zip"] == 0x13
+    assert flags["zfp"] == flags["zfp_flat"] == flags["zfp_plane"] == 0x18

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs pillion-replay, and writes the files that it reads with NumPy and h5py."""
+"""Runs pillion-replay, writes files that it reads with NumPy and h5py, and compares products."""
 
 import os
 import subprocess
@@ -8,7 +8,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-from conftest import mpirun
+from conftest import mpirun, read_table
 
 
 def replay(build: Path, folder: Path, ranks: int, *words, check: bool = True, env=None):
@@ -47,3 +47,56 @@ def write_hdf5(path: Path, arrays: dict[str, np.ndarray], **attributes) -> None:
         for name, array in arrays.items():
             packed = {"chunks": True, "compression": "gzip"} if array.size > 1 else {}
             file.create_dataset(name, data=array, **packed)
+
+
+def read_seen(folder, step: int, cells, fields) -> dict[str, np.ndarray]:
+    """What the stage `cells` saw, put together; indexed [x, y, z, component]. `fields` says of each
+    its type and number of components."""
+    whole = (*cells, *[1] * (3 - len(cells)))
+    times = np.zeros(whole, int)
+    seen = {name: np.zeros((*whole, c), kind) for name, (kind, c, *_) in fields.items()}
+    for path in (folder / "seen").glob(f"{step}-*"):
+        data = path.read_bytes()
+        (blocks,), at = np.frombuffer(data, np.int64, 1, 8), 16
+        for _ in range(blocks):
+            count, lo, hi = np.frombuffer(data, np.int64, 1, at + 8), at + 24, at + 48
+            lo, hi = (np.frombuffer(data, np.int64, 3, place) for place in (lo, hi))
+            box = tuple(slice(a, b) for a, b in zip(lo, hi))
+            times[box] += 1
+            at += 8 * 15
+            for name, (kind, components, *_) in fields.items():
+                values = np.frombuffer(data, kind, count[0] * components, at)
+                at += values.nbytes
+                part = values.reshape((*(hi - lo)[::-1], components))
+                seen[name][box] = part.transpose(2, 1, 0, 3)
+        assert at == len(data)
+    assert (times == 1).all()
+    return seen
+
+
+def _scale_of(table, units: str) -> float:
+    """The largest value in such units: sums that cancel are right to its rounding."""
+    like = [v for name, v in table.columns.items() if table.units[name] == units]
+    values = np.abs(np.concatenate(like, dtype=float))
+    return max(values[np.isfinite(values)], default=0)
+
+
+def assert_same(one: Path, other: Path) -> None:
+    """Two tables: integers exactly, reals as far as sums in another order allow."""
+    a, b = read_table(one), read_table(other)
+    assert list(a.columns) == list(b.columns) and a.units == b.units
+    for entry in ("step", "time", "publications", "skipped"):
+        assert a.head[entry] == b.head[entry], (one.name, entry)
+    for column in a.head["columns"]:
+        found, expected = b[column["name"]], a[column["name"]]
+        if column["type"] == "int64":
+            np.testing.assert_array_equal(found, expected, err_msg=f"{one}: {column['name']}")
+            continue
+        scale = _scale_of(a, column["units"])
+        np.testing.assert_allclose(
+            found, expected, rtol=1e-9, atol=1e-12 * scale, err_msg=f"{one}: {column['name']}"
+        )
+    for name, value in a.attributes.items():
+        assert b.attributes[name] == (
+            pytest.approx(value, rel=1e-9) if isinstance(value, float) else value
+        )

@@ -6,7 +6,7 @@ any number of ranks, also more than there are planes."""
 import numpy as np
 import pytest
 from conftest import read_table
-from replaying import needs_hdf5, replay, write_hdf5, write_npy
+from replaying import needs_hdf5, read_seen, replay, write_hdf5, write_npy
 
 # What each field is declared as, and as what it may be stored.
 FIELDS = {
@@ -65,30 +65,6 @@ analyses:
 """
 
 
-def read_seen(folder, step: int, cells) -> dict[str, np.ndarray]:
-    """What the stage `cells` saw, put together; indexed [x, y, z, component]."""
-    whole = (*cells, *[1] * (3 - len(cells)))
-    times = np.zeros(whole, int)
-    seen = {name: np.zeros((*whole, c), kind) for name, (kind, c, _) in FIELDS.items()}
-    for path in (folder / "seen").glob(f"{step}-*"):
-        data = path.read_bytes()
-        (blocks,), at = np.frombuffer(data, np.int64, 1, 8), 16
-        for _ in range(blocks):
-            count, lo, hi = np.frombuffer(data, np.int64, 1, at + 8), at + 24, at + 48
-            lo, hi = (np.frombuffer(data, np.int64, 3, place) for place in (lo, hi))
-            box = tuple(slice(a, b) for a, b in zip(lo, hi))
-            times[box] += 1
-            at += 8 * 15
-            for name, (kind, components, _) in FIELDS.items():
-                values = np.frombuffer(data, kind, count[0] * components, at)
-                at += values.nbytes
-                part = values.reshape((*(hi - lo)[::-1], components))
-                seen[name][box] = part.transpose(2, 1, 0, 3)
-        assert at == len(data)
-    assert (times == 1).all()
-    return seen
-
-
 @pytest.mark.parametrize(("shape", "ranks", "kind", "axes", "sidecars"), CASES)
 def test_grids(build, tmp_path, shape, ranks, kind, axes, sidecars):
     cells = SHAPES[shape]
@@ -113,7 +89,7 @@ def test_grids(build, tmp_path, shape, ranks, kind, axes, sidecars):
     table = read_table(tmp_path / "results/seen/statistics_density.csv")
     assert list(table["step"]) == list(STEPS) and list(table["time"]) == [0, 3.5, 5]
     for step in STEPS:
-        seen = read_seen(tmp_path, step, cells)
+        seen = read_seen(tmp_path, step, cells, FIELDS)
         for name, (declared, _, _) in FIELDS.items():
             expected = arrays[name, step].astype(declared)
             if axes == "zyx":

@@ -52,7 +52,15 @@ def test_ranks_are_started(build, tmp_path):
 def test_statuses_and_help(build, tmp_path):
     helped = pillion(build, tmp_path, "replay", "--help")
     assert helped.returncode == 0 and helped.stdout.startswith("usage: pillion replay [-n RANKS]")
-    for option in ("--set", "--name", "--axes", "--time-per-step", "--domain", "--about"):
+    for option in (
+        "--set",
+        "--name",
+        "--axes",
+        "--steps",
+        "--time-per-step",
+        "--domain",
+        "--about",
+    ):
         assert option in helped.stdout
     assert pillion(build, tmp_path, "replay", "-n", "many", "f", "c.yaml").returncode == 2
     assert pillion(build, tmp_path, "replay", "-n", 2, "f").returncode == 2

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import mpirun, read_table
-from replaying import needs_hdf5, replay, write_hdf5
+from replaying import assert_same, needs_hdf5, replay, write_hdf5
 
 EXAMPLE = Path(__file__).parents[2] / "examples/cosmology/pillion.yaml"
 SETTINGS = ["cells=16", "box=8", "steps=8", "length=16", "snapshot_every=2"]
@@ -54,33 +54,6 @@ def as_hdf5(snapshots: Path, folder: Path) -> None:
             arrays[f"{'grid' if array.ndim > 2 else 'particles'}/{path.name.split('.')[0]}"] = array
         write_hdf5(folder / f"snap{step:03}.h5", arrays, time=time)
     (folder / "snapshots.yaml").write_text(about.split("steps:")[0])
-
-
-def scale_of(table, units: str) -> float:
-    """The largest value in such units: sums that cancel are right to its rounding."""
-    like = [v for name, v in table.columns.items() if table.units[name] == units]
-    values = np.abs(np.concatenate(like, dtype=float))
-    return max(values[np.isfinite(values)], default=0)
-
-
-def assert_same(one: Path, other: Path) -> None:
-    a, b = read_table(one), read_table(other)
-    assert list(a.columns) == list(b.columns) and a.units == b.units
-    for entry in ("step", "time", "publications", "skipped"):
-        assert a.head[entry] == b.head[entry], (one.name, entry)
-    for column in a.head["columns"]:
-        found, expected = b[column["name"]], a[column["name"]]
-        if column["type"] == "int64":
-            np.testing.assert_array_equal(found, expected, err_msg=f"{one}: {column['name']}")
-            continue
-        scale = scale_of(a, column["units"])
-        np.testing.assert_allclose(
-            found, expected, rtol=1e-9, atol=1e-12 * scale, err_msg=f"{one}: {column['name']}"
-        )
-    for name, value in a.attributes.items():
-        assert b.attributes[name] == (
-            pytest.approx(value, rel=1e-9) if isinstance(value, float) else value
-        )
 
 
 @pytest.mark.parametrize(("ranks", "sidecars", "nodes", "place", "kind"), PLACEMENTS)

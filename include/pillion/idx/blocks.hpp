@@ -20,6 +20,7 @@ struct Grid {
   /// The lowest and one past the highest index.
   [[nodiscard]] Point lo() const { return origin; }
   [[nodiscard]] Point hi() const;
+  [[nodiscard]] int64_t samples() const { return extent[0] * extent[1] * extent[2]; }
   bool operator==(const Grid&) const = default;
 };
 

@@ -19,7 +19,14 @@ size_t size_of(Type type);
 std::string name_of(Type type);
 
 /// How the bytes of a block are stored: the low four bits of a block's flags.
-enum class Codec : uint32_t { raw = 0, zip = 3, lz4 = 7 };
+enum class Codec : uint32_t { raw = 0, zip = 3, lz4 = 7, zfp = 8 };
+
+/// What zfp may lose of reals: nothing if both are 0, and no more than one of them is not.
+struct ZfpLoss {
+  int precision = 0;     ///< bit planes that are kept of each 4 x 4 x 4 samples
+  double tolerance = 0;  ///< the largest absolute error
+  bool operator==(const ZfpLoss&) const = default;
+};
 
 struct Field {
   std::string name;
@@ -27,6 +34,7 @@ struct Field {
   int components = 1;        ///< of a sample, interleaved
   Codec codec = Codec::raw;  ///< that writers use
   int fill = 0;              ///< byte of samples that are nowhere
+  ZfpLoss zfp{};             ///< if that is the codec
 
   [[nodiscard]] size_t sample_size() const {
     return size_of(type) * static_cast<size_t>(components);
@@ -38,6 +46,11 @@ struct Field {
 struct Times {
   std::vector<int64_t> steps{};  ///< increasing
   std::string folder{};          ///< such as "time%09d/"; empty if there is one step alone
+  std::vector<double> values{};  ///< of the simulation, one for each step; empty if not known
+
+  /// Notes a step, unless that or a later one is there.
+  void add(int64_t step, double time);
+  [[nodiscard]] bool are_known() const { return !steps.empty() && values.size() == steps.size(); }
   bool operator==(const Times&) const = default;
 };
 

@@ -19,6 +19,9 @@ struct Cell {
 /// The fewest cells that make up the box [lo, hi), in Z order.
 std::vector<Cell> cells_of(const Bitmask& mask, const Point& lo, const Point& hi);
 
+/// The cells of at most 2^bits samples that make up a cell, in Z order.
+std::vector<Cell> split(const Bitmask& mask, const Cell& cell, int bits);
+
 /// Samples with neighbouring HZ addresses.
 struct Run {
   int64_t address = 0, count = 0;

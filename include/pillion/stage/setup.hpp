@@ -27,6 +27,7 @@ struct Input {
   int32_t axis = 0;
   std::array<int32_t, 3> sides{};
   std::array<int64_t, 3> ghosts{};
+  bool parts = false;
 
   /// Blocks as the simulation shares them.
   static Input as_shared(std::vector<std::string> fields) { return {.fields = std::move(fields)}; }
@@ -71,6 +72,12 @@ struct Input {
   /// Blocks grown by so many cells on both sides of each axis; not for blocks as shared.
   [[nodiscard]] Input with_ghosts(std::array<int64_t, 3> widths) && {
     ghosts = widths;
+    return std::move(*this);
+  }
+  /// Boxes may come as several blocks, whose values lie wherever they are: saves their copying. Not
+  /// with ghost cells.
+  [[nodiscard]] Input in_parts() && {
+    parts = true;
     return std::move(*this);
   }
   /// Only particles whose integer field has one of these values.
@@ -159,6 +166,7 @@ inline int32_t Setup::input(const Input& wanted) const {
   request.select = wanted.select.empty() ? nullptr : wanted.select.c_str();
   request.select_values = wanted.select_values.data();
   request.select_count = static_cast<int32_t>(wanted.select_values.size());
+  request.in_parts = wanted.parts ? 1 : 0;
   request.axis = wanted.axis;
   for (size_t d = 0; d < 3; ++d) {
     request.sides[d] = wanted.sides[d];

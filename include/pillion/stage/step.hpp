@@ -96,12 +96,13 @@ class Step {
     return path;
   }
   /// Writes a product that is a text, whole or not at all, with its origin in front, in lines that
-  /// begin with `comment`; none if that is null. [peers] The first peer's is the one that is
-  /// written.
+  /// begin with `comment`; none if that is null. If `durable`, it is on disk on return. [peers] The
+  /// first peer's is the one that is written.
   void write_text(const std::string& name, const std::string& title, const char* comment,
-                  const std::string& text) const {
+                  const std::string& text, bool durable) const {
     require(offsetof(pillion_stage_host, write_text));
-    check(host_, host_->write_text(work_, name.c_str(), title.c_str(), comment, text.c_str()));
+    check(host_, host_->write_text(work_, name.c_str(), title.c_str(), comment, text.c_str(),
+                                   durable ? 1 : 0));
   }
 
   /// Where a product in a file of the stage's own comes from: a YAML document.

@@ -50,6 +50,14 @@ def first_block(mask: Bitmask, bits_per_block: int) -> Grid:
     return Grid((0, 0, 0), mask.part(1, bits_per_block).extents, mask.stride(bits_per_block))
 
 
+def extent_of_block(mask: Bitmask, bits_per_block: int, number: int) -> Point:
+    """Numbers of samples of a block's grid along each axis."""
+    if number == 0:
+        return mask.part(1, bits_per_block).extents
+    level = bits_per_block + number.bit_length()
+    return mask.part(level - bits_per_block, level - 1).extents
+
+
 def order_of_block(mask: Bitmask, bits_per_block: int, level: int) -> np.ndarray:
     """Places in a block in HZ order of the samples of its grid, indexed [z, y, x]; of block 0 if
     the level is one of those that it holds.

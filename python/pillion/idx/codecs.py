@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How the bytes of a block are stored: as they are, as a zlib stream, or as a bare LZ4 block."""
+"""How the bytes of a block are stored: as they are, as a zlib stream, or as a bare LZ4 block; as
+zfp streams, which take more than their bytes to read, in a file of their own.
+"""
 
 import zlib
 
 from pillion.errors import Error
 
-RAW, ZIP, LZ4 = 0, 3, 7
-NOT_READ = {4: "jpg", 6: "png", 8: "zfp"}
+RAW, ZIP, LZ4, ZFP = 0, 3, 7, 8
+NOT_READ = {4: "jpg", 6: "png"}
 
 
 def decode(codec: int, stored: bytes, size: int) -> bytes:
@@ -19,7 +21,8 @@ def decode(codec: int, stored: bytes, size: int) -> bytes:
         out = _from_lz4(stored, size)
     else:
         name = NOT_READ.get(codec, f"a codec of number {codec}")
-        raise Error(f"it is compressed with {name}, which is not read here (raw, zip and lz4 are)")
+        known = "raw, zip, lz4 and zfp are"
+        raise Error(f"it is compressed with {name}, which is not read here ({known})")
     if len(out) != size:
         raise Error(f"it holds {len(out)} bytes where {size} were expected")
     return out

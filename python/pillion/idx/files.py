@@ -17,8 +17,10 @@ from pathlib import Path
 import numpy as np
 
 from pillion.errors import Error
-from pillion.idx.codecs import decode
+from pillion.idx.blocks import extent_of_block
+from pillion.idx.codecs import ZFP, decode
 from pillion.idx.header import Entry, Header
+from pillion.idx.zfp import decode_zfp
 
 PREAMBLE = 40  # bytes before the table, and bytes of each entry of it
 ROW_MAJOR = 0x10
@@ -112,11 +114,18 @@ class Files:
         if len(stored) != size:
             raise Error(f"{what} is cut short: {len(stored)} bytes of {size} at {offset} are there")
         try:
-            data = decode(flags & 0xF, stored, self._header.block_samples * entry.sample_size)
+            data = self._decoded(flags & 0xF, stored, entry, number)
         except Error as error:
             raise Error(f"{what} cannot be read: {error}") from error
         values = np.frombuffer(data, dtype=entry.dtype).reshape(-1, entry.components)
         return Block(values, bool(flags & ROW_MAJOR))
+
+    def _decoded(self, codec: int, stored: bytes, entry: Entry, number: int) -> bytes:
+        mask, per_block = self._header.mask, self._header.bits_per_block
+        if codec != ZFP:
+            return decode(codec, stored, self._header.block_samples * entry.sample_size)
+        extent = extent_of_block(mask, per_block, number)
+        return decode_zfp(stored, entry.dtype, entry.components, entry.loss, mask, extent)
 
     def _table(self, descriptor: int, path: Path, entry: Entry) -> np.ndarray:
         """Ten words for each block of the file, of one field."""

@@ -18,6 +18,7 @@ from pillion.errors import Error
 from pillion.idx.bitmask import AXES, Bitmask
 from pillion.idx.grid import Box
 from pillion.idx.steps import Steps, read_steps
+from pillion.idx.zfp import Loss, read_loss
 from pillion.tables import Loader
 
 KINDS = {
@@ -35,6 +36,7 @@ class Entry:
     dtype: np.dtype  # of a component, little-endian
     components: int
     fill: int  # byte of samples that are nowhere
+    loss: Loss | None  # by zfp, if that is what its blocks are compressed with
 
     @property
     def sample_size(self) -> int:
@@ -133,7 +135,9 @@ def _header(values: _Values, origin: dict[str, Any] | None) -> Header:
     if "bitsperblock" in values:
         bits_per_block = values.number("bitsperblock", 1, 30)
     left_out = values.number("levels_left_out", 0, mask.bits) if "levels_left_out" in values else 0
-    physical = values.pairs("physic_box") if "physic_box" in values else None
+    of_all = "physical_box_of_all_axes"
+    key = of_all if of_all in values else "physic_box"
+    physical = values.pairs(key) if key in values else None
     return Header(
         axes=axes,
         box=box,
@@ -179,7 +183,14 @@ def _entry(text: str) -> Entry:
     if kind is None or kind[2] not in KINDS or components < 1:
         raise Error(f"field '{name}' is of a type that is not known: {rest.strip()}")
     fill = re.search(r"default_value\(\s*([-+]?\d+)", rest)
-    return Entry(name, np.dtype(KINDS[kind[2]]), components, int(fill[1]) & 255 if fill else 0)
+    compression = re.search(r"default_compression\(\s*(.*?)\s*\)", rest)
+    return Entry(
+        name=name,
+        dtype=np.dtype(KINDS[kind[2]]),
+        components=components,
+        fill=int(fill[1]) & 255 if fill else 0,
+        loss=read_loss(compression[1]) if compression else None,
+    )
 
 
 def _origin(text: str) -> dict[str, Any] | None:

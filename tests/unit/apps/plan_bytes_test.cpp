@@ -15,6 +15,9 @@ TEST_CASE("frames are read from bytes as they were") {
   stored.swapped = stored.fortran = true;
   stored.shape = {7, 0, 5};
   stored.offset = int64_t{1} << 40;
+  stored.format = Format::Raw;
+  stored.step = -7;
+  stored.column = 3;
   frame.fields["none"];
   frame.domains["stars"].hi[2] = 2.5;
   const auto out = read_frames(bytes_of({Frame(), frame}));
@@ -32,5 +35,8 @@ TEST_CASE("frames are read from bytes as they were") {
   CHECK(same.fortran);
   CHECK(same.shape == stored.shape);
   CHECK(same.offset == stored.offset);
+  CHECK(same.format == stored.format);
+  CHECK(same.step == stored.step);
+  CHECK(same.column == stored.column);
   CHECK(!out[1].fields.at("none").number);
 }

@@ -71,6 +71,46 @@ TEST_CASE("texts of other writers are read") {
   CHECK(read.times.steps == std::vector<int64_t>{2, 3, 4});
 }
 
+TEST_CASE("times of steps are a comment that is YAML") {
+  Dataset dataset = sample();
+  CHECK(!dataset.times.are_known());
+  CHECK(dataset.text().find("# times") == std::string::npos);
+  dataset.times.steps.clear();
+  const double times[] = {0, 1e-5, 0.1 + 0.2, 1e20, 12345.678};
+  for (const double time : times)
+    dataset.times.add(3 * static_cast<int64_t>(dataset.times.steps.size()), time);
+  dataset.times.add(5, 99);  // a later one is there
+  CHECK(dataset.times.steps == std::vector<int64_t>{0, 3, 6, 9, 12});
+  const auto text = dataset.text();
+  CHECK(text.starts_with("# times: [0.0, 1.0e-05, 0.30000000000000004, 1.0e+20, 12345.678]\n"));
+  CHECK(Dataset::parse(text, "x.idx").times == dataset.times);
+  for (const char* other :
+       {"# times: [1, 2]", "# times: [1, 2, x, 4, 5]", "# times: [1, 2, 3, 4, 5"})
+    CHECK(!Dataset::parse(other + text.substr(text.find('\n')), "x.idx").times.are_known());
+  auto old = Dataset::parse(text.substr(text.find('\n')), "x.idx").times;
+  old.add(15, 1);
+  CHECK(old.steps.size() == 6);
+  CHECK(!old.are_known());
+}
+
+TEST_CASE("the physical box is kept") {
+  Dataset dataset = sample();
+  CHECK(!Dataset::parse(dataset.text(), "x.idx").physical_box);
+  dataset.physical_box = {0.1, 2, -3, 1e-9, 5, 6};
+  CHECK(Dataset::parse(dataset.text(), "x.idx").physical_box == dataset.physical_box);
+}
+
+TEST_CASE("fields with signs, and axes that have nothing") {
+  auto text = replaced("default_value(0)", "default_value(0) min(-1e+30) max(+2.5e+3)");
+  CHECK(Dataset::parse(text, "x.idx").fields == sample().fields);
+  text =
+      "(version)\n6\n(box)\n0 7 0 3 0 0 0 0 0 0\n(fields)\na uint8\n(bits)\nV01010\n"
+      "(blocksperfile)\n1\n(filename_template)\n./a/%04x.bin\n(time)\nt%d/ (5,9,2) (0,2,1)\n";
+  const auto read = Dataset::parse(text, "x.idx");
+  CHECK(read.axes == 2);
+  CHECK(read.times.steps == std::vector<int64_t>{0, 1, 2, 5, 7, 9});
+}
+
 TEST_CASE("texts that make no sense are refused by name") {
   CHECK(fault_of(replaced("(bits)", "(bite)")).find("x.idx: it has no (bits)") !=
         std::string::npos);

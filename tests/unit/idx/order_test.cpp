@@ -161,6 +161,26 @@ TEST_CASE("runs of any box hold its samples and no others, each once") {
   }
 }
 
+TEST_CASE("a cell is made of smaller ones") {
+  const Bitmask mask("V2101210210210");
+  const Cell cell{{8, 0, 4}, 7};
+  CHECK(split(mask, cell, 7) == std::vector<Cell>{cell});
+  CHECK(split(mask, cell, 9) == std::vector<Cell>{cell});
+  const auto parts = split(mask, cell, 5);
+  REQUIRE(parts.size() == 4);
+  std::map<int64_t, int> seen;
+  for (const auto& part : parts)
+    for (int number = 0; number <= part.bits; ++number) {
+      const Run run = run_of(mask, part, number);
+      for (int64_t t = 0; t < run.count; ++t) ++seen[run.address + t];
+    }
+  for (int number = 0; number <= cell.bits; ++number) {
+    const Run run = run_of(mask, cell, number);
+    for (int64_t t = 0; t < run.count; ++t) CHECK(seen[run.address + t] == 1);
+  }
+  CHECK(seen.size() == 128);
+}
+
 TEST_CASE("samples of a run are found in the array of their cell") {
   const Bitmask mask("V2101210210210");
   const Cell cell{{8, 0, 4}, 7};

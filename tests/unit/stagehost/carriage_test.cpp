@@ -197,6 +197,80 @@ TEST_CASE("inputs that ask for the same division share a plan, but no memory") {
   }
 }
 
+namespace {
+
+bool is_within(const Box& part, const Box& box) {
+  bool is = true;
+  for (size_t d = 0; d < 3; ++d) is = is && part.lo[d] >= box.lo[d] && part.hi[d] <= box.hi[d];
+  return is;
+}
+
+/// Values of a part that are not what they must be, wherever they lie.
+int64_t wrong_in_part(const model::Block& part, int round) {
+  const auto& heats = part.arrays.at("heat");
+  const auto& winds = part.arrays.at("wind");
+  int64_t wrong = 0;
+  for (int64_t j = part.box.lo[1]; j < part.box.hi[1]; ++j)
+    for (int64_t i = part.box.lo[0]; i < part.box.hi[0]; ++i) {
+      const auto at = [&](const model::Array& array) {
+        return (i - part.box.lo[0]) * array.strides[0] + (j - part.box.lo[1]) * array.strides[1];
+      };
+      wrong += static_cast<const double*>(heats.data)[at(heats)] != heat(i, j, round);
+      for (int c = 0; c < 3; ++c)
+        wrong += static_cast<const float*>(winds.data)[at(winds) + c * winds.strides[3]] !=
+                 wind(i, j, c, round);
+    }
+  return wrong;
+}
+
+}  // namespace
+
+TEST_CASE("boxes in parts leave what is here where it is") {
+  Played played;
+  played.request = {.fields = {"wind", "heat"},
+                    .kind = layout::Kind::PowersOfTwo,
+                    .sides = {2, 2, 0},
+                    .in_parts = true};
+  for (int round = 0; round < 3; ++round) {
+    const auto mine = share(played.world, round, round == 2 ? 1 : 0);
+    REQUIRE_FALSE(played.carry(mine));
+    const auto& parts = played.carriage.blocks();
+    REQUIRE(parts.size() == played.carriage.inner().size());
+    int64_t cells = 0, in_place = 0;
+    for (size_t p = 0; p < parts.size(); ++p) {
+      CHECK(wrong_in_part(parts[p], round) == 0);
+      CHECK(is_within(parts[p].box, played.carriage.inner()[p]));
+      cells += parts[p].box.volume();
+      for (const auto& block : mine.blocks) {
+        const auto* first = static_cast<const double*>(block.arrays.at("heat").data);
+        const auto* at = static_cast<const double*>(parts[p].arrays.at("heat").data);
+        if (at >= first && at < first + block.box.volume()) in_place += parts[p].box.volume();
+      }
+    }
+    CHECK(played.world.reduced(cells, comm::Operation::Sum) == nx * ny);
+    // Every rank gets the boxes of which it has most.
+    in_place = played.world.reduced(in_place, comm::Operation::Sum);
+    CHECK(2 * in_place > nx * ny / played.world.size());
+    if (played.world.size() == 1) CHECK(in_place == nx * ny);
+  }
+  CHECK(played.plans.made() == (played.world.size() == 1 ? 1 : 2));
+}
+
+TEST_CASE("boxes whose fields lie in different blocks come whole") {
+  Played played;
+  played.request = {.fields = {"wind", "heat"},
+                    .kind = layout::Kind::PowersOfTwo,
+                    .sides = {2, 2, 0},
+                    .in_parts = true};
+  auto mine = share(played.world, 0);
+  auto others = share(played.world, 0, 1);
+  for (auto& block : mine.blocks) block.arrays.erase("wind");
+  for (auto& block : others.blocks) block.arrays.erase("heat");
+  mine.blocks.insert(mine.blocks.end(), others.blocks.begin(), others.blocks.end());
+  REQUIRE_FALSE(played.carry(mine));
+  if (played.world.size() > 1) check(played, 1, 0);
+}
+
 TEST_CASE("plans for boxes that come back are kept, and what was not used for long goes") {
   Played played;
   // A plan fits the ranks whose boxes stay, but not all: all must use the same one.

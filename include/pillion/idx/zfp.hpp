@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Blocks as zfp streams without headers: what a dataset's text says of a field, and the extent of
+// a block's grid, say how to read them. (P. Lindstrom, "Fixed-rate compressed floating-point
+// arrays", IEEE TVCG 20 (2014); the library's modes are in its documentation.) A build without the
+// library can neither write nor read them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <pillion/idx/dataset.hpp>
+#include <span>
+#include <vector>
+
+namespace pillion::idx {
+
+/// Whether this build has the library. Where it has not, the others throw pillion::Error.
+bool has_zfp();
+
+/// The samples of a block, of one component, in the order of the block's grid: first axis fastest.
+/// Empty where the stream would not be smaller, or the field's tolerance not be kept, or something
+/// be lost of a block with numbers that are not finite: such blocks are stored as they are.
+std::vector<std::byte> zfp_encoded(const Dataset& dataset, const Field& field, int64_t block,
+                                   std::span<const std::byte> samples);
+
+/// Fills `samples`, a whole block of them in the same order, from such a stream. Throws
+/// pillion::Error if its end is missing, if the dataset does not say how the field was compressed,
+/// and for types and numbers of components that zfp has no streams of.
+void zfp_decode(const Dataset& dataset, const Field& field, int64_t block,
+                std::span<const std::byte> stream, std::span<std::byte> samples);
+
+}  // namespace pillion::idx

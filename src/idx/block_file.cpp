@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Positioned reads of heads and blocks. Nothing that a file says of itself is believed before its
+// size is known to allow it.
+#include "block_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <pillion/error.hpp>
+
+#include "decode.hpp"
+
+namespace pillion::idx {
+namespace {
+
+constexpr int64_t entry_size = 40;  ///< in the head, which begins with as many bytes
+
+[[noreturn]] void fail_to_read(const std::string& path, const std::string& why) {
+  throw Error(ErrorCode::File, "cannot read " + path + ": " + why);
+}
+
+}  // namespace
+
+std::unique_ptr<BlockFile> BlockFile::open(const std::string& path, const Dataset& dataset) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0 && (errno == ENOENT || errno == ENOTDIR)) return nullptr;
+  if (file < 0) fail_to_read(path, std::strerror(errno));
+  struct stat about {};
+  const int status = fstat(file, &about);
+  std::unique_ptr<BlockFile> out(new BlockFile(path, file, about.st_size, dataset));
+  if (status != 0) fail_to_read(path, std::strerror(errno));
+  const auto head = head_size(static_cast<int64_t>(dataset.fields.size()), dataset.blocks_per_file);
+  if (about.st_size < head)
+    fail_to_read(path, "it is cut short: it has " + std::to_string(about.st_size) +
+                           " bytes, its head alone " + std::to_string(head));
+  return out;
+}
+
+BlockFile::~BlockFile() { close(file_); }
+
+std::vector<Entry> BlockFile::entries(size_t field, std::span<const BlockOfLevel> blocks) const {
+  const int64_t first = blocks.front().number, last = blocks.back().number;
+  // What is in front of the first entry is read in the place of the head's first bytes.
+  std::vector<std::byte> head(static_cast<size_t>(entry_size * (last - first + 2)));
+  const int64_t at =
+      static_cast<int64_t>(field) * dataset_.blocks_per_file + first % dataset_.blocks_per_file;
+  read_at(entry_size * at, head.data(), head.size());
+  const auto all = entries_of(head);
+  std::vector<Entry> out;
+  for (const auto& block : blocks) out.push_back(all[static_cast<size_t>(block.number - first)]);
+  return out;
+}
+
+void BlockFile::expect_readable(const Entry& entry, size_t field, int64_t block) const {
+  if (is_absent(entry)) fail(field, block, "is missing");
+  expect_there(entry, field, block);
+  if (const auto why = why_not_read(entry.codec()); !why.empty())
+    fail(field, block, "cannot be read: " + why);
+}
+
+void BlockFile::expect_there(const Entry& entry, size_t field, int64_t block) const {
+  if (entry.offset < 0 || entry.offset > size_ || entry.size > size_ - entry.offset)
+    fail(field, block,
+         "is cut short: " + std::to_string(entry.size) + " bytes at " +
+             std::to_string(entry.offset) + " are told of, and the file has " +
+             std::to_string(size_));
+}
+
+void BlockFile::read(const Entry& entry, size_t field, int64_t block,
+                     std::vector<std::byte>& samples) const {
+  expect_there(entry, field, block);
+  std::vector<std::byte> stored(entry.size);
+  read_at(entry.offset, stored.data(), stored.size());
+  samples.resize(static_cast<size_t>(dataset_.block_samples()) *
+                 dataset_.fields[field].sample_size());
+  try {
+    decode(dataset_, dataset_.fields[field], block, entry.codec(), stored, samples);
+  } catch (const Error& error) {
+    fail(field, block, std::string("cannot be read: ") + error.what());
+  }
+}
+
+void BlockFile::fail(size_t field, int64_t block, const std::string& why) const {
+  fail_to_read(path_, "block " + std::to_string(block) + " of field '" +
+                          dataset_.fields[field].name + "' " + why);
+}
+
+void BlockFile::read_at(int64_t offset, std::byte* to, size_t size) const {
+  while (size > 0) {
+    const ssize_t n = pread(file_, to, size, offset);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail_to_read(path_, std::strerror(errno));
+    if (n == 0) fail_to_read(path_, "it has become shorter while it was read");
+    to += n;
+    size -= static_cast<size_t>(n);
+    offset += n;
+  }
+}
+
+}  // namespace pillion::idx
