@@ -20,6 +20,9 @@ mpirun "${mpirun_options[@]}" -n 4 "$build/bench/bench_redistribute"
 mpirun "${mpirun_options[@]}" -n 4 "$build/bench/bench_redistribute_particles"
 mpirun "${mpirun_options[@]}" -n 2 "$build/bench/bench_spectrum"
 mpirun "${mpirun_options[@]}" -n 2 "$build/bench/bench_halos"
+if [ -e "$build/bench/bench_s3d" ]; then
+  mpirun "${mpirun_options[@]}" -n 4 "$build/bench/bench_s3d" 20 1 durable
+fi
 PILLION_BUILD=$build "$python" "$root/bench/lammps_overhead.py"
 if [ -e "$build/examples/cosmology/cosmology" ]; then
   PILLION_BUILD=$build "$python" "$root/bench/intransit.py"

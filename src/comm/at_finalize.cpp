@@ -2,6 +2,7 @@
 // MPI_Finalize first frees MPI_COMM_SELF and so deletes its attributes (MPI 3.1, section 8.7.1).
 #include "comm/at_finalize.hpp"
 
+#include <cstdio>
 #include <cstdlib>
 #include <utility>
 
@@ -37,6 +38,7 @@ void end_job_at_finalize(const Communicator& all, const Communicator& some) {
   // These live until the program ends, as there is nobody to hold them.
   auto* const waiting = new Communicator(some.handle());
   new AtFinalize([waiting] {
+    std::fflush(nullptr);  // an aborted program writes nothing more
     waiting->barrier();
     if (waiting->rank() == 0) MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
     waiting->barrier();

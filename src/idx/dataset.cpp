@@ -82,9 +82,15 @@ void put_comment(std::ostringstream& out, const Times& times) {
 }  // namespace
 
 void Times::add(int64_t step, double time) {
-  if (!steps.empty() && steps.back() >= step) return;
+  forget_from(step);
   if (values.size() == steps.size()) values.push_back(time);
   steps.push_back(step);
+}
+
+void Times::forget_from(int64_t step) {
+  const auto kept = std::lower_bound(steps.begin(), steps.end(), step) - steps.begin();
+  steps.resize(static_cast<size_t>(kept));
+  values.resize(std::min(values.size(), steps.size()));
 }
 
 std::string Dataset::text() const {

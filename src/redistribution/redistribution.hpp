@@ -54,6 +54,12 @@ class Redistribution {
   /// be images of cells elsewhere.
   [[nodiscard]] const std::vector<Part>& parts() const { return parts_; }
 
+  /// Finds memory for messages with so many bytes for each cell; then carry() needs no more.
+  void reserve(size_t per_cell) {
+    (void)receiving_.of(static_cast<size_t>(cells_received()) * per_cell);
+    (void)sending_.of(static_cast<size_t>(cells_sent()) * per_cell);
+  }
+
   /// Moves fields; all ranks give the same ones in the same order. [collective]
   void carry(std::span<const Carried> fields) { carry(fields, received_, kept_); }
   /// The same, where `to` is by those of the parts that come from others, and nothing else is

@@ -204,6 +204,7 @@ Ending Crew::work() {
   else take_home();
   run_.log.info("{} sidecar ranks have joined run '{}'", run_.side.size(), attach_.run);
   kept_at_ = base::monotonic_seconds();
+  if (!is_guest()) keep();  // so that whoever comes after knows that it is not the first
   const auto ending = side_->serve();
   if (ending == Ending::Left && !is_guest()) keep();
   if (ending == Ending::Left && is_guest()) side_->finish_alone();

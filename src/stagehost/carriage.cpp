@@ -73,7 +73,8 @@ void Carriage::carry_some(const Division& division, const model::Mesh& mesh, boo
   const uint32_t bits = plans.fitting(division, first->here, owners_);
   // All plans for a division have the same boxes.
   if (bits != 0) {
-    const auto& moves = plans.peek(bits).moves;
+    auto& moves = plans.peek(bits).moves;
+    moves.reserve(bytes_per_cell());
     reserve(in_parts && alike ? moves.cells_received() : cells_of(moves.boxes()));
   }
   constexpr uint32_t all_together = 1u << (comm::Fence::most_common - 1);
@@ -84,6 +85,7 @@ void Carriage::carry_some(const Division& division, const model::Mesh& mesh, boo
   } else {
     auto made = plans.make(division.request, mesh, first->here, *circumstances.peers, owners_);
     check_coverage(first->field->name, *made);
+    made->moves.reserve(bytes_per_cell());
     fence.before_collective();
     plan = plans.keep(std::move(made));
   }
@@ -110,6 +112,13 @@ void Carriage::carry_some(const Division& division, const model::Mesh& mesh, boo
   if (common <= all_together || in_parts != comes_in_parts) fence.before_collective();
   if (comes_in_parts) plan->moves.carry_parts(fields);
   else plan->moves.carry(fields);
+}
+
+size_t Carriage::bytes_per_cell() const {
+  size_t bytes = 0;
+  for (const auto& t : travellers_)
+    if (!t.is_there) bytes += t.carried.element * static_cast<size_t>(t.carried.components);
+  return bytes;
 }
 
 void Carriage::reserve(int64_t cells) {

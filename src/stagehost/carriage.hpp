@@ -42,6 +42,8 @@ class Carriage {
   void make_room_for_parts(const Plan& plan, base::Room& room, Traveller& traveller);
   /// Memory for all travellers, so that none has to be found in the middle of a message.
   void reserve(int64_t cells);
+  /// Of all that has yet to travel.
+  [[nodiscard]] size_t bytes_per_cell() const;
   void make_room(const std::vector<model::Box>& boxes, base::Room& room, Traveller& traveller);
 
   std::vector<Traveller> travellers_;

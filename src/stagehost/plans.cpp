@@ -84,7 +84,7 @@ uint32_t Plans::fitting(const Division& division, const std::vector<Box>& here,
   return bits;
 }
 
-const Plan& Plans::peek(uint32_t bits) const {
+Plan& Plans::peek(uint32_t bits) const {
   return *kept_[static_cast<size_t>(std::countr_zero(bits))];
 }
 

@@ -46,7 +46,7 @@ class Plans {
   [[nodiscard]] uint32_t fitting(const Division& division, const std::vector<model::Box>& here,
                                  const Owners& owners = {}) const;
   /// The plan of the lowest bit, to look at or to use.
-  [[nodiscard]] const Plan& peek(uint32_t bits) const;
+  [[nodiscard]] Plan& peek(uint32_t bits) const;
   Plan* use(uint32_t bits);
   /// A plan for the boxes that ranks have now, with these owners, or such as suit it. `peers` are
   /// the same every time, and stay. [collective]

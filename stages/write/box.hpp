@@ -18,7 +18,7 @@ struct Region {
 /// Samples [lo, end) that this peer has, and of which parts they are made.
 struct BoxShape {
   idx::Point lo{}, end{};
-  idx::Point hi{};  ///< of what is written: beyond the end of the mesh, a box is filled with zeros
+  idx::Point first{}, hi{};  ///< of what is written: where there are no samples, zeros
   std::vector<Region> parts;
   bool operator==(const BoxShape&) const = default;
 };

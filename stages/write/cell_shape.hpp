@@ -21,7 +21,9 @@ class CellShape {
     const int wanted = std::max(bits - left_out, 0);
     cube_bits_ = std::min(wanted, most_cube_bits);
     grid_bits_ = wanted - cube_bits_;
-    (void)points_of(mask, 0, bits - wanted);
+    for (int bit = 0; bit < bits - wanted; ++bit)
+      spacing_[static_cast<size_t>(mask.axis_of_bit(bit))] *= 2;
+    step_ = spacing_;
     const auto in_z_order = points_of(mask, bits - wanted, cube_bits_);
     side_ = spacing_;
     corners_ = points_of(mask, bits - grid_bits_, grid_bits_);
@@ -33,8 +35,9 @@ class CellShape {
   /// Levels that are wanted, above the cell's corner.
   [[nodiscard]] int levels() const { return cube_bits_ + grid_bits_; }
   [[nodiscard]] int cube_bits() const { return cube_bits_; }
-  /// Samples that a cube spans along the axes.
+  /// Samples of the mesh that a cube spans along the axes, and from one that is wanted to the next.
   [[nodiscard]] const idx::Point& side() const { return side_; }
+  [[nodiscard]] const idx::Point& step() const { return step_; }
   /// Where cubes begin, from the corner of the cell, in Z order.
   [[nodiscard]] const std::vector<idx::Point>& corners() const { return corners_; }
   /// Samples of a cube, from its corner, in order of levels: the corner, then 2^(level - 1) each.
@@ -68,7 +71,7 @@ class CellShape {
 
   int cube_bits_ = 0, grid_bits_ = 0;
   idx::Point spacing_{1, 1, 1};  ///< what the next bit along an axis is worth
-  idx::Point side_{1, 1, 1};
+  idx::Point side_{1, 1, 1}, step_{1, 1, 1};
   std::vector<idx::Point> corners_, samples_;
 };
 

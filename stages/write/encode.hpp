@@ -42,26 +42,31 @@ inline void pack_row(std::byte* to, const std::byte* from, int64_t count, int64_
   }
 }
 
-/// Elements of a cube, first axis fastest, whatever parts they are in; what is in none is 0.
-inline void gather(const std::vector<PartElements>& parts, const idx::Point& corner,
-                   const idx::Point& side, size_t size, std::vector<std::byte>& to) {
+/// Elements of a cube that are wanted, first axis fastest, whatever parts they are in; what is in
+/// none is 0.
+inline void gather(const std::vector<PartElements>& parts, const CellShape& shape,
+                   const idx::Point& corner, size_t size, std::vector<std::byte>& to) {
   std::fill(to.begin(), to.end(), std::byte{0});
+  const auto& step = shape.step();
+  const auto& side = shape.side();
   for (const auto& part : parts) {
-    idx::Point lo, hi;
+    idx::Point lo, hi;  // numbers of wanted samples
     for (size_t a = 0; a < 3; ++a) {
-      lo[a] = std::max(corner[a], part.region.lo[a]);
-      hi[a] = std::min(corner[a] + side[a], part.region.hi[a]);
+      const int64_t from = std::max<int64_t>(part.region.lo[a] - corner[a], 0);
+      const int64_t end = std::min(part.region.hi[a] - corner[a], side[a]);
+      lo[a] = (from + step[a] - 1) / step[a];
+      hi[a] = end <= 0 ? 0 : (end + step[a] - 1) / step[a];
     }
     if (lo[0] >= hi[0]) continue;
     for (int64_t k = lo[2]; k < hi[2]; ++k)
       for (int64_t j = lo[1]; j < hi[1]; ++j) {
-        const idx::Point in_part{lo[0] - part.region.lo[0], j - part.region.lo[1],
-                                 k - part.region.lo[2]};
-        const int64_t in_cube =
-            lo[0] - corner[0] + side[0] * (j - corner[1] + side[1] * (k - corner[2]));
+        const idx::Point in_part{corner[0] + lo[0] * step[0] - part.region.lo[0],
+                                 corner[1] + j * step[1] - part.region.lo[1],
+                                 corner[2] + k * step[2] - part.region.lo[2]};
+        const int64_t in_cube = lo[0] + side[0] / step[0] * (j + side[1] / step[1] * k);
         pack_row(to.data() + static_cast<size_t>(in_cube) * size,
-                 part.first + offset_of(in_part, part.strides), hi[0] - lo[0], part.strides[0],
-                 size);
+                 part.first + offset_of(in_part, part.strides), hi[0] - lo[0],
+                 part.strides[0] * step[0], size);
       }
   }
 }
@@ -92,14 +97,18 @@ void encode(const CellShape& shape, const std::vector<PartElements>& parts,
   std::vector<std::vector<int64_t>> offsets;
   for (const auto& part : parts) offsets.push_back(offsets_of(shape, part.strides));
   const auto element = static_cast<int64_t>(size * to.size());
-  const auto& side = shape.side();
-  const auto in_cube = offsets_of(shape, {element, element * side[0], element * side[0] * side[1]});
-  std::vector<std::byte> gathered(static_cast<size_t>(element * side[0] * side[1] * side[2]));
+  const idx::Point count{shape.side()[0] / shape.step()[0], shape.side()[1] / shape.step()[1], 0};
+  std::vector<int64_t> in_cube;  // of samples that were gathered
+  for (const auto& sample : shape.samples())
+    in_cube.push_back(element * (sample[0] / shape.step()[0] +
+                                 count[0] * (sample[1] / shape.step()[1] +
+                                             count[1] * (sample[2] / shape.step()[2]))));
+  std::vector<std::byte> gathered(shape.samples().size() * static_cast<size_t>(element));
   for (size_t cube = 0; cube < shape.corners().size(); ++cube) {
     const auto& corner = shape.corners()[cube];
     const int32_t owner = parts_of_cubes[cube];
     if (owner == several) {
-      gather(parts, corner, side, size * to.size(), gathered);
+      gather(parts, shape, corner, size * to.size(), gathered);
       put_cube<known>(shape, cube, gathered.data(), in_cube.data(), size, to);
       continue;
     }

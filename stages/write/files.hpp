@@ -59,7 +59,8 @@ class OpenFiles {
     for (const auto& [path, open] : files_)
       if (::fdatasync(open.file) != 0) fail("write to disk", path);
   }
-  [[nodiscard]] size_t count() const { return files_.size(); }
+  /// How many have been opened.
+  [[nodiscard]] int64_t count() const { return opened_; }
   [[nodiscard]] int64_t bytes() const { return written_; }
 
  private:
@@ -71,10 +72,12 @@ class OpenFiles {
   Open& open(const std::filesystem::path& path) {
     const auto at = files_.find(path);
     if (at != files_.end()) return at->second;
+    if (files_.size() == most_open) close_all();
     std::error_code error;
     std::filesystem::create_directories(path.parent_path(), error);
     const int file = ::open(path.c_str(), flags_ | O_WRONLY | O_CLOEXEC, 0666);
     if (file < 0) fail("open", path);
+    ++opened_;
     return files_.emplace(path, Open{file}).first->second;
   }
 
@@ -96,8 +99,17 @@ class OpenFiles {
     open = {open.file};
   }
 
+  /// A process may have a thousand files open, and the simulation has its own.
+  static constexpr size_t most_open = 128;
+  void close_all() {
+    if (begins_early_) sync();
+    for (const auto& [path, open] : files_) ::close(open.file);
+    files_.clear();
+  }
+
   int flags_;
   bool begins_early_;
+  int64_t opened_ = 0;
   std::map<std::filesystem::path, Open> files_;
   int64_t written_ = 0;
 };

@@ -41,6 +41,7 @@ class Hdf5Format final : public DatasetFormat {
                     {"bits_per_block", "auto"},
                     {"blocks_per_file", "auto"},
                     {"aggregators", "auto"},
+                    {"region", "null"},
                     {"leave_out", "0"}});
     read_files(setup);
     read_chunk(setup["chunk"]);

@@ -7,11 +7,22 @@
 #include <cmath>
 
 #include "../common/options.hpp"
+#include "going_on.hpp"
+#include "parameters.hpp"
 
 namespace pillion::stages {
 namespace {
 
-constexpr int64_t wanted_file_bytes = int64_t{64} << 20;
+/// A file for the finest level of each box, since ranks that write to one file wait for each other;
+/// but no small files, and not so many that making them takes the time.
+int64_t usual_blocks_per_file(int64_t finest_of_box, int64_t blocks, int64_t block_bytes,
+                              int64_t peers) {
+  constexpr int64_t least_bytes = int64_t{4} << 20;
+  const int64_t most_files = std::max<int64_t>(256, peers);
+  int64_t out = std::min(finest_of_box, blocks);
+  while (out < blocks && (out * block_bytes < least_bytes || blocks / out > most_files)) out *= 2;
+  return out;
+}
 
 /// Whether the format's usual reader takes elements of so many bytes.
 bool is_readable(size_t bytes) {
@@ -51,9 +62,9 @@ int64_t integer_or_auto(const stage::Value& value, int64_t least) {
 }  // namespace
 
 IdxFormat::IdxFormat(stage::Setup& setup)
-    : fields_(setup), name_(setup["name"] ? setup["name"].text() : fields_.mesh().mesh) {
-  if (name_.empty() || name_[0] == '.' || name_.find_first_of("/%() \t") != std::string::npos)
-    setup["name"].fail("'" + name_ + "' cannot name a dataset");
+    : fields_(setup),
+      name_(dataset_name(setup, fields_.mesh().mesh)),
+      region_(region_from(setup["region"], fields_.mesh())) {
   read_numbers(setup);
   read_box(setup["box"]);
   const BlockCompression compression(setup["compression"], fields_);
@@ -62,6 +73,12 @@ IdxFormat::IdxFormat(stage::Setup& setup)
         "blocks can be compressed only where they are put together; with "
         "`phases: 1` nobody does");
   list_sources(compression);
+  constexpr int64_t most_bytes = int64_t{1} << 30;  // what sizes and codecs can tell
+  for (const auto& field : dataset_fields_)
+    if (bits_per_block_ > 0 &&
+        static_cast<int64_t>(field.sample_size()) > most_bytes >> bits_per_block_)
+      setup["bits_per_block"].fail("blocks of field '" + field.name +
+                                   "' would have more than 1 GiB; take fewer bits");
   input_ = setup.input(input());
 }
 
@@ -127,17 +144,22 @@ stage::Input IdxFormat::input() const {
   return stage::Input::powers_of_two(fields_.names, {sides[0], sides[1], sides[2]}).in_parts();
 }
 
-// Boxes at the upper ends of the mesh are made whole, so that they have as few runs as others;
-// nobody reads what is beyond the mesh.
+// Boxes at the ends of what is written are made whole, so that they have as few runs as others;
+// nobody reads what is beyond.
 void IdxFormat::make_whole(std::vector<SampleBox>& boxes) const {
   const idx::Point whole{int64_t{1} << sides_[0], int64_t{1} << sides_[1], int64_t{1} << sides_[2]};
   for (auto& box : boxes) {
     auto& shape = box.shape;
-    bool is_cut = true;  // by the mesh alone: other boxes may come later
-    for (size_t a = 0; a < static_cast<size_t>(fields_.mesh().axes); ++a)
-      is_cut = is_cut && shape.lo[a] % whole[a] == 0 &&
-               shape.end[a] == std::min(shape.lo[a] + whole[a], fields_.mesh().cells[a]);
-    for (size_t a = 0; is_cut && a < 3; ++a) shape.hi[a] = shape.lo[a] + whole[a];
+    bool is_cut = true;  // by the region alone: other boxes may come later
+    for (size_t a = 0; a < static_cast<size_t>(fields_.mesh().axes); ++a) {
+      const int64_t first = shape.lo[a] / whole[a] * whole[a];
+      is_cut = is_cut && shape.lo[a] == std::max(first, region_.lo[a]) &&
+               shape.end[a] == std::min(first + whole[a], region_.hi[a]);
+    }
+    for (size_t a = 0; is_cut && a < 3; ++a) {
+      shape.first[a] = shape.lo[a] / whole[a] * whole[a];
+      shape.hi[a] = shape.first[a] + whole[a];
+    }
   }
 }
 
@@ -155,15 +177,20 @@ std::array<int, 3> IdxFormat::sides_of(const stage::Step& step,
   return sides;
 }
 
-idx::Dataset IdxFormat::dataset_for(const std::array<int, 3>& sides) const {
+idx::Dataset IdxFormat::dataset_for(const std::array<int, 3>& sides, int64_t peers) const {
   const auto& mesh = fields_.mesh();
   idx::Dataset out;
   out.axes = mesh.axes;
   std::array<double, 6> physical{};
   for (size_t a = 0; a < static_cast<size_t>(mesh.axes); ++a) {
-    out.hi[a] = mesh.cells[a];
-    physical[2 * a] = mesh.origin[a];
-    physical[2 * a + 1] = mesh.origin[a] + mesh.length[a];
+    out.lo[a] = region_.lo[a];
+    out.hi[a] = region_.hi[a];
+    const auto at = [&](int64_t cell) {
+      const double part = static_cast<double>(cell) / static_cast<double>(mesh.cells[a]);
+      return mesh.origin[a] + mesh.length[a] * part;
+    };
+    physical[2 * a] = at(out.lo[a]);
+    physical[2 * a + 1] = at(out.hi[a]);
   }
   out.physical_box = physical;
   out.fields = dataset_fields_;
@@ -174,9 +201,10 @@ idx::Dataset IdxFormat::dataset_for(const std::array<int, 3>& sides) const {
       std::min<int64_t>(bits_per_block_ > 0 ? bits_per_block_ : usual, out.mask.bits()));
   const int64_t block_bytes =
       out.block_samples() * static_cast<int64_t>(fields_.bytes_per_sample());
-  const auto fitting = static_cast<int64_t>(
-      std::bit_floor(static_cast<uint64_t>(std::max<int64_t>(1, wanted_file_bytes / block_bytes))));
-  out.blocks_per_file = blocks_per_file_ > 0 ? blocks_per_file_ : std::min(fitting, out.blocks());
+  const int64_t of_box = int64_t{1} << std::max(box_bits - 1 - out.bits_per_block, 0);
+  out.blocks_per_file = blocks_per_file_ > 0
+                            ? blocks_per_file_
+                            : usual_blocks_per_file(of_box, out.blocks(), block_bytes, peers);
   out.left_out = std::min(left_out_, out.mask.bits());
   out.files = file_template(name_, out.blocks());
   out.times.folder = "time%09d/";
@@ -187,14 +215,15 @@ idx::Dataset IdxFormat::dataset_for(const std::array<int, 3>& sides) const {
 void IdxFormat::begin(const stage::Step& step, const std::vector<SampleBox>& boxes) {
   const auto sides = sides_of(step, boxes);
   const std::filesystem::path folder = step.product_folder();
-  auto dataset =
-      restored_.empty() ? dataset_for(sides) : idx::Dataset::parse(restored_, name_ + ".idx");
+  auto dataset = restored_.empty() ? dataset_for(sides, step.peers())
+                                   : idx::Dataset::parse(restored_, name_ + ".idx");
   options_.shared_blocks = dataset.blocks();
   if (phases_ == 3)
     options_.shared_blocks = std::max<int64_t>(
         1,
         dataset.blocks() >> std::max(0, sides[0] + sides[1] + sides[2] - dataset.bits_per_block));
-  if (restored_.empty() && step.peer() == 0) {
+  const bool goes_on = is_resumed_ && go_on(step, dataset);
+  if (!goes_on && step.peer() == 0) {
     std::error_code error;
     std::filesystem::remove(folder / (name_ + ".idx"), error);
     std::filesystem::remove_all(folder / name_, error);
@@ -206,14 +235,33 @@ void IdxFormat::begin(const stage::Step& step, const std::vector<SampleBox>& box
   writer_ = std::make_unique<IdxWriter>(std::move(dataset), sources_, folder, options_);
 }
 
+// Steps that will be written anew are forgotten first, or a reader would find them half done.
+bool IdxFormat::go_on(const stage::Step& step, idx::Dataset& dataset) {
+  const std::filesystem::path folder = step.product_folder();
+  const auto found = dataset_in(text_on_disk(step, folder / (name_ + ".idx")));
+  const bool is_found = found && are_alike(*found, dataset);
+  if (is_found) dataset.times = found->times;
+  dataset.times.forget_from(step.index());
+  if (is_found && dataset.times != found->times) tell(step, dataset);
+  return is_found || !restored_.empty();
+}
+
+void IdxFormat::tell(const stage::Step& step, const idx::Dataset& dataset) const {
+  std::string title = "Dataset of";
+  for (size_t f = 0; f < fields_.names.size(); ++f)
+    title += (f > 0 ? ", " : " ") + fields_.names[f];
+  step.write_text(name_ + ".idx", title, "# ", dataset.text(), options_.durable);
+}
+
 void IdxFormat::write(stage::Step& step) {
   if (step.coarsening(fields_.mesh().mesh) > 1) {
     ++coarse_;
-    if (!rows_.empty()) step.write(table());
+    if (writer_ && !rows_.empty()) step.write(table());
     return;
   }
   SampleBoxes boxes(step, input_, fields_.mesh().axes, phases_ == 3);
   if (!writer_) begin(step, boxes.all());
+  clip(boxes.all(), region_);
   if (phases_ == 3) make_whole(boxes.all());
   const Exchange exchange(step.communicator(), [&] {
     int64_t nothing = 0;
@@ -221,10 +269,7 @@ void IdxFormat::write(stage::Step& step) {
   });
   note(step, writer_->write(boxes.all(), step, exchange));
   writer_->dataset().times.add(step.index(), step.time());
-  std::string title = "Dataset of";
-  for (size_t f = 0; f < fields_.names.size(); ++f)
-    title += (f > 0 ? ", " : " ") + fields_.names[f];
-  step.write_text(name_ + ".idx", title, "# ", writer_->dataset().text(), options_.durable);
+  tell(step, writer_->dataset());
   step.write(table());
 }
 
@@ -295,6 +340,25 @@ void IdxFormat::restore(stage::State& state) {
   const auto text = state.load<char>("dataset");
   restored_.assign(text.begin(), text.end());
   rows_ = state.load<Row>("rows");
+  is_resumed_ = true;
+  if (!restored_.empty()) check_restored();
+}
+
+void IdxFormat::check_restored() const {
+  const auto saved = idx::Dataset::parse(restored_, name_ + ".idx");
+  auto asked = saved;
+  asked.lo = region_.lo;
+  asked.hi = region_.hi;
+  asked.fields = dataset_fields_;
+  asked.left_out = std::min(left_out_, saved.mask.bits());
+  if (bits_per_block_ > 0)
+    asked.bits_per_block = static_cast<int>(std::min<int64_t>(bits_per_block_, saved.mask.bits()));
+  if (blocks_per_file_ > 0) asked.blocks_per_file = blocks_per_file_;
+  if (!are_alike(asked, saved))
+    throw Error(ErrorCode::Configuration,
+                "dataset '" + name_ +
+                    "' was saved with other parameters; go on with those, or give the new one "
+                    "another `name`");
 }
 
 }  // namespace pillion::stages

@@ -11,6 +11,7 @@
 #include "dataset_format.hpp"
 #include "fields.hpp"
 #include "idx_writer.hpp"
+#include "region.hpp"
 #include "sample_boxes.hpp"
 
 namespace pillion::stages {
@@ -32,8 +33,13 @@ class IdxFormat final : public DatasetFormat {
   [[nodiscard]] stage::Input input() const;
   [[nodiscard]] std::array<int, 3> sides_of(const stage::Step& step,
                                             const std::vector<SampleBox>& boxes) const;
-  [[nodiscard]] idx::Dataset dataset_for(const std::array<int, 3>& sides) const;
+  [[nodiscard]] idx::Dataset dataset_for(const std::array<int, 3>& sides, int64_t peers) const;
   void begin(const stage::Step& step, const std::vector<SampleBox>& boxes);
+  /// Takes up what is on disk already; false if there is nothing to go on with. [peers]
+  [[nodiscard]] bool go_on(const stage::Step& step, idx::Dataset& dataset);
+  void check_restored() const;
+  /// Writes the dataset's text. [peers]
+  void tell(const stage::Step& step, const idx::Dataset& dataset) const;
   void make_whole(std::vector<SampleBox>& boxes) const;
   void note(const stage::Step& step, IdxCost cost);
   [[nodiscard]] stage::Table table() const;
@@ -41,6 +47,7 @@ class IdxFormat final : public DatasetFormat {
 
   WrittenFields fields_;
   std::string name_;
+  Region region_;  ///< that is written
   int phases_ = 3;
   pillion_side side_ = PILLION_SIDE_FIT;  ///< unless sides are given
   bool is_given_ = false;
@@ -54,7 +61,8 @@ class IdxFormat final : public DatasetFormat {
   int32_t input_ = 0;
 
   std::unique_ptr<IdxWriter> writer_;
-  std::string restored_;        ///< text of the dataset that is gone on with
+  bool is_resumed_ = false;
+  std::string restored_;        ///< text of the dataset that is gone on with, if it had begun
   std::array<int, 3> sides_{};  ///< of boxes, as the bitmask has them
   size_t aggregators_ = 0;
   struct Row {

@@ -37,10 +37,22 @@ IdxWriter::IdxWriter(idx::Dataset dataset, std::vector<Source> sources,
       options_(options),
       turns_(options.at_once) {}
 
+/// However a step ends, nothing of it stays.
+struct IdxWriter::Closing {
+  IdxWriter& writer;
+  ~Closing() {
+    writer.batch_.reset();
+    writer.open_.reset();
+    writer.assembled_.clear();
+    writer.kept_.clear();
+  }
+};
+
 IdxCost IdxWriter::write(const std::vector<SampleBox>& boxes, const stage::Step& step,
                          const Exchange& exchange) {
   cost_ = {};
   step_ = step.index();
+  const Closing closing{*this};
   boxes_ = &boxes;
   open_.emplace(true, options_.durable);
   batch_.emplace(*open_);
@@ -71,9 +83,7 @@ IdxCost IdxWriter::write(const std::vector<SampleBox>& boxes, const stage::Step&
     if (options_.durable) open_->sync();
   });
   cost_.bytes = open_->bytes();
-  cost_.files = static_cast<int64_t>(open_->count());
-  batch_.reset();
-  open_.reset();
+  cost_.files = open_->count();
   return cost_;
 }
 
@@ -86,14 +96,15 @@ void IdxWriter::make_plan(const std::vector<SampleBox>& boxes, const stage::Step
   int64_t changed = plan_.samples_sent.size() == exchange.size() && now == planned_ ? 0 : 1;
   step.max(std::span(&changed, 1));
   if (changed == 0) return;
-  planned_ = std::move(now);
+  planned_.clear();
   Aggregators aggregators{exchange.size(), exchange.size(), options_.shared_blocks};
   if (options_.aggregators > 0) aggregators.count = std::min(options_.aggregators, exchange.size());
-  plan_ = plan_blocks(dataset_, planned_, aggregators, options_.direct, exchange);
+  plan_ = plan_blocks(dataset_, now, aggregators, options_.direct, exchange);
   for (auto& cell : plan_.cells)
     cell.parts_of_cubes =
         parts_of_cubes(shapes_.of(dataset_.mask, cell.cell.bits, dataset_.left_out),
-                       cell.cell.corner, planned_[cell.cell.box].parts);
+                       cell.cell.corner, now[cell.cell.box].parts);
+  planned_ = std::move(now);
   out_.assign(exchange.size(), {});
   in_.assign(exchange.size(), {});
 }

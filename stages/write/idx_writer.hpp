@@ -51,6 +51,7 @@ class IdxWriter {
                 const Exchange& exchange);
 
  private:
+  struct Closing;
   /// Fields that come from one array, side by side in its elements.
   struct Group {
     size_t first = 0, count = 0;  ///< of the dataset's fields

@@ -34,7 +34,7 @@ void for_each_cell(const idx::Dataset& dataset, const BoxShape& box, size_t numb
   // Smaller ones than could be need less memory while they are encoded.
   const int most_bits = dataset.bits_per_block + dataset.left_out + 3;
   std::vector<idx::Cell> cells;
-  for (const auto& large : idx::cells_of(dataset.mask, box.lo, box.hi))
+  for (const auto& large : idx::cells_of(dataset.mask, box.first, box.hi))
     for (const auto& cell : idx::split(dataset.mask, large, most_bits)) cells.push_back(cell);
   for (const auto& cell : cells) {
     std::vector<Piece> pieces;

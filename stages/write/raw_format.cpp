@@ -72,6 +72,7 @@ RawFormat::RawFormat(stage::Setup& setup)
                   {"bits_per_block", "auto"},
                   {"blocks_per_file", "auto"},
                   {"aggregators", "auto"},
+                  {"region", "null"},
                   {"leave_out", "0"},
                   {"compression", "none"},
                   {"files", "shared"},

@@ -28,7 +28,7 @@ class SampleBoxes {
         at = std::find_if(boxes_.begin(), boxes_.end(),
                           [&](const SampleBox& box) { return box.shape.lo == whole.lo; });
       if (at == boxes_.end())
-        at = boxes_.insert(at, SampleBox{{whole.lo, whole.hi, whole.hi, {}}, {}});
+        at = boxes_.insert(at, SampleBox{{whole.lo, whole.hi, whole.lo, whole.hi, {}}, {}});
       at->shape.parts.push_back(region);
       auto& arrays = at->arrays.emplace_back();
       for (int32_t f = 0; f < block.raw().array_count; ++f)

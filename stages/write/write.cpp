@@ -60,6 +60,8 @@ const pillion_parameter parameters[] = {
     {"compression",
      "none | zip | lz4 | zfp | {zfp: {tolerance | precision: …}}; hdf5: none | gzip | zstd | blosc",
      "none", "Of each block or chunk"},
+    {"region", "[[first, end], …]", "null",
+     "idx: the cells that are written, along each axis; all if left out"},
     {"leave_out", "integer", "0", "How many of the finest levels are not written"},
     {"files", "shared | grouped", "shared",
      "hdf5: one file for a step, or several, each of one rank, that a further one shows as one"},

@@ -48,8 +48,10 @@ struct Times {
   std::string folder{};          ///< such as "time%09d/"; empty if there is one step alone
   std::vector<double> values{};  ///< of the simulation, one for each step; empty if not known
 
-  /// Notes a step, unless that or a later one is there.
+  /// Notes a step, and forgets later ones.
   void add(int64_t step, double time);
+  /// Forgets a step and all after it: whoever goes on from before them writes them anew.
+  void forget_from(int64_t step);
   [[nodiscard]] bool are_known() const { return !steps.empty() && values.size() == steps.size(); }
   bool operator==(const Times&) const = default;
 };

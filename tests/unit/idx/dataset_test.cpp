@@ -79,7 +79,6 @@ TEST_CASE("times of steps are a comment that is YAML") {
   const double times[] = {0, 1e-5, 0.1 + 0.2, 1e20, 12345.678};
   for (const double time : times)
     dataset.times.add(3 * static_cast<int64_t>(dataset.times.steps.size()), time);
-  dataset.times.add(5, 99);  // a later one is there
   CHECK(dataset.times.steps == std::vector<int64_t>{0, 3, 6, 9, 12});
   const auto text = dataset.text();
   CHECK(text.starts_with("# times: [0.0, 1.0e-05, 0.30000000000000004, 1.0e+20, 12345.678]\n"));
@@ -91,6 +90,25 @@ TEST_CASE("times of steps are a comment that is YAML") {
   old.add(15, 1);
   CHECK(old.steps.size() == 6);
   CHECK(!old.are_known());
+}
+
+TEST_CASE("a run that goes on from before some steps writes these anew") {
+  Times times{{0, 5, 10, 20}, "time%09d/", {0.0, 0.5, 1.0, 2.0}};
+  times.add(10, 1.25);
+  CHECK(times.steps == std::vector<int64_t>{0, 5, 10});
+  CHECK(times.values == std::vector<double>{0.0, 0.5, 1.25});
+  times.add(12, 1.5);
+  times.forget_from(13);
+  CHECK(times.steps == std::vector<int64_t>{0, 5, 10, 12});
+  times.forget_from(1);
+  CHECK(times.steps == std::vector<int64_t>{0});
+  CHECK(times.are_known());
+  times.forget_from(-1);
+  CHECK(times.steps.empty());
+  Times unknown{{0, 5}, "time%09d/", {}};
+  unknown.add(5, 1);
+  CHECK(unknown.steps == std::vector<int64_t>{0, 5});
+  CHECK(!unknown.are_known());
 }
 
 TEST_CASE("the physical box is kept") {

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A dataset goes on after a restart, from the step of the checkpoint, with the same parameters or
+not at all."""
+
+import re
+
+import pytest
+from datasets import mesh_scene
+from scenes import Placement
+
+PLACEMENT = Placement(2, 0, "slabs")
+
+
+def scene(stage: str):
+    return mesh_scene("brick", {"a": f"write: {stage}"}, frames=4)
+
+
+@pytest.fixture(autouse=True)
+def needs_write(build):
+    if not (build / "stages" / "write.so").exists():
+        pytest.skip("the stage write was not built: zlib or LZ4 was not found")
+
+
+def times(dataset) -> str:
+    return re.search(r"\(time\)\n(.*)", dataset.read_text())[1]
+
+
+OTHERS = {
+    "field": "{fields: [ids]}",
+    "size": "{fields: [velocity]}",
+    "more": "{fields: [density, ids]}",
+    "codec": "{fields: [density], compression: zip}",
+    "blocks": "{fields: [density], bits_per_block: 6}",
+    "levels": "{fields: [density], leave_out: 3}",
+    "region": "{fields: [density], region: [[0, 8], [0, 8], [0, 8]]}",
+}
+
+
+@pytest.mark.parametrize("other", OTHERS)
+def test_other_parameters_are_refused_and_nothing_is_lost(build, tmp_path, other):
+    state = tmp_path / "state"
+    first = scene("{fields: [density]}")
+    results, _ = first.run(build, tmp_path, PLACEMENT, last=2, checkpoint=state)
+    dataset = results / "a" / "grid.idx"
+    before = dataset.read_bytes()
+    second = scene(OTHERS[other])
+    _, done = second.run(build, tmp_path, PLACEMENT, first=2, restart=state, fails=True)
+    assert "dataset 'grid' was saved with other parameters" in done.stderr
+    assert dataset.read_bytes() == before
+
+
+def test_steps_after_the_checkpoint_are_written_anew(build, tmp_path):
+    state = tmp_path / "state"
+    played = scene("{fields: [density]}")
+    played.run(build, tmp_path, PLACEMENT, last=2, checkpoint=state)
+    results, _ = played.run(build, tmp_path, PLACEMENT, first=2, restart=state)
+    dataset = results / "a" / "grid.idx"
+    assert times(dataset) == "time%09d/ (0,3,1)"
+    results, _ = played.run(build, tmp_path, PLACEMENT, first=2, last=3, restart=state)
+    assert times(dataset) == "time%09d/ (0,2,1)"
+
+
+def test_a_step_of_more_files_than_may_be_open(build, tmp_path):
+    played = mesh_scene(
+        "cube",
+        {"a": "write: {fields: [density], durable: false, bits_per_block: 4, blocks_per_file: 1}"},
+        frames=1,
+    )
+    results, _ = played.run(build, tmp_path, Placement(1, 0, "slabs"))
+    assert len(list((results / "a" / "grid").rglob("*.bin"))) == 2048
