@@ -45,6 +45,8 @@ struct IdxWriter::Closing {
     writer.open_.reset();
     writer.assembled_.clear();
     writer.kept_.clear();
+    writer.placed_.clear();
+    writer.entries_.clear();
   }
 };
 
@@ -56,7 +58,6 @@ IdxCost IdxWriter::write(const std::vector<SampleBox>& boxes, const stage::Step&
   boxes_ = &boxes;
   open_.emplace(true, options_.durable);
   batch_.emplace(*open_);
-  entries_.clear();
   make_plan(boxes, step, exchange);
   const auto in_turn = [&](auto&& deed) {
     if (options_.at_once == 0) return deed();
@@ -75,7 +76,7 @@ IdxCost IdxWriter::write(const std::vector<SampleBox>& boxes, const stage::Step&
   });
   exchange_parts(exchange);
   in_turn([&] { put_together(); });
-  if (compresses()) place(step);
+  if (compresses()) place(exchange);
   in_turn([&] {
     const Timed timed(cost_.write);
     write_kept();
@@ -222,43 +223,66 @@ void IdxWriter::keep_assembled() {
   assembled_.clear();
 }
 
-void IdxWriter::place(const stage::Step& step) {
-  std::vector<size_t> first;  // of each file's sizes
-  std::vector<int64_t> sizes;
-  for (int64_t number = 0; number < file_count(); ++number) {
-    first.push_back(sizes.size());
-    sizes.resize(sizes.size() + sources_.size() * file(number).present().size());
-  }
+// Whoever writes a file's head hears the sizes of its blocks, lays them out, and says where they
+// go. So nobody has to know of more than its own blocks and files.
+void IdxWriter::place(const Exchange& exchange) {
+  struct Size {
+    int64_t field, block, bytes;
+  };
+  std::vector<Bytes> out(exchange.size());
+  std::vector<std::vector<int64_t*>> waiting(exchange.size());
   for (const auto& [key, bytes] : kept_) {
-    const auto& [field, block] = key;
-    const auto number = dataset_.file_of(block);
-    const auto present = file(number).present();
-    const auto at = std::lower_bound(present.begin(), present.end(), block) - present.begin();
-    sizes[first[static_cast<size_t>(number)] + field * present.size() + static_cast<size_t>(at)] =
-        static_cast<int64_t>(bytes.size());
+    const Size size{static_cast<int64_t>(key.first), key.second,
+                    static_cast<int64_t>(bytes.size())};
+    const auto peer = static_cast<size_t>(dataset_.file_of(key.second)) % exchange.size();
+    const auto* first = reinterpret_cast<const std::byte*>(&size);
+    out[peer].insert(out[peer].end(), first, first + sizeof size);
+    waiting[peer].push_back(&placed_[key]);
   }
-  step.sum(std::span(sizes));
-  for (int64_t number = 0; number < file_count(); ++number) {
-    const auto& in = file(number);
-    auto& entries = entries_[number] = idx::raw_entries(dataset_, in);
-    int64_t at = in.begin();
-    size_t next = first[static_cast<size_t>(number)];
-    for (size_t f = 0; f < sources_.size(); ++f)
-      for (const int64_t block : in.present()) {
-        auto& entry = entries[f * static_cast<size_t>(dataset_.blocks_per_file) +
-                              static_cast<size_t>(block - in.first_block())];
-        const auto size = static_cast<uint32_t>(sizes[next++]);
-        if (size < entry.size) entry.flags = flags_of(dataset_.fields[f].codec);
-        entry.size = size;
-        entry.offset = at;
-        at += size;
-      }
+  const auto in = exchange(out);
+  const auto each = [&](const Bytes& bytes, auto&& deed) {
+    for (size_t at = 0; at < bytes.size(); at += sizeof(Size)) {
+      Size size{};
+      std::memcpy(&size, bytes.data() + at, sizeof size);
+      deed(size, entries_.at(dataset_.file_of(size.block))[entry_of(size.field, size.block)]);
+    }
+  };
+  for (int64_t number = exchange.rank(); number < file_count();
+       number += static_cast<int64_t>(exchange.size()))
+    entries_[number] = idx::raw_entries(dataset_, file(number));
+  for (const auto& bytes : in)
+    each(bytes, [&](const Size& size, idx::Entry& entry) {
+      if (size.bytes < entry.size)
+        entry.flags = flags_of(dataset_.fields[static_cast<size_t>(size.field)].codec);
+      entry.size = static_cast<uint32_t>(size.bytes);
+    });
+  for (auto& [number, entries] : entries_) {
+    int64_t at = file(number).begin();
+    for (auto& entry : entries) {
+      if (entry.size == 0) continue;
+      entry.offset = at;
+      at += entry.size;
+    }
   }
+  std::vector<Bytes> replies(exchange.size());
+  for (size_t p = 0; p < in.size(); ++p)
+    each(in[p], [&](const Size&, const idx::Entry& entry) {
+      const auto* first = reinterpret_cast<const std::byte*>(&entry.offset);
+      replies[p].insert(replies[p].end(), first, first + sizeof entry.offset);
+    });
+  const auto offsets = exchange(replies);
+  for (size_t p = 0; p < offsets.size(); ++p)
+    for (size_t n = 0; n < waiting[p].size(); ++n)
+      std::memcpy(waiting[p][n], offsets[p].data() + n * sizeof(int64_t), sizeof(int64_t));
+}
+
+size_t IdxWriter::entry_of(int64_t field, int64_t block) const {
+  return static_cast<size_t>(field * dataset_.blocks_per_file + block % dataset_.blocks_per_file);
 }
 
 void IdxWriter::write_kept() {
   for (const auto& [key, bytes] : kept_)
-    open_->write(path_of(dataset_.file_of(key.second)), bytes, offset_of(key.first, key.second));
+    open_->write(path_of(dataset_.file_of(key.second)), bytes, placed_.at(key));
   kept_.clear();
 }
 
@@ -296,13 +320,7 @@ size_t IdxWriter::block_bytes(size_t field) const {
 }
 
 int64_t IdxWriter::offset_of(size_t field, int64_t block) {
-  const int64_t number = dataset_.file_of(block);
-  const auto& in = file(number);
-  const auto at = entries_.find(number);
-  if (at == entries_.end()) return in.offset(field, block);
-  const auto place = field * static_cast<size_t>(dataset_.blocks_per_file) +
-                     static_cast<size_t>(block - in.first_block());
-  return at->second[place].offset;
+  return file(dataset_.file_of(block)).offset(field, block);
 }
 
 }  // namespace pillion::stages

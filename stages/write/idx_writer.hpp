@@ -73,7 +73,9 @@ class IdxWriter {
   Bytes& assembled(size_t field, int64_t block);
   void keep_assembled();
   /// Agrees on where compressed blocks lie. [peers]
-  void place(const stage::Step& step);
+  void place(const Exchange& exchange);
+  /// Place of a block in the head of its file.
+  [[nodiscard]] size_t entry_of(int64_t field, int64_t block) const;
   void write_kept();
   void write_heads(const Exchange& exchange);
   const idx::File& file(int64_t number);
@@ -92,12 +94,13 @@ class IdxWriter {
   std::vector<BoxShape> planned_;  ///< boxes that the plan is for
   BlockPlan plan_;
   CellShapes shapes_;
-  std::vector<Bytes> encoded_;   ///< a cell's samples, by field of a group
-  std::vector<Bytes> out_, in_;  ///< messages, by peer
-  Blocks assembled_;             ///< of several cells' or peers' parts
-  Blocks kept_;                  ///< compressed
+  std::vector<Bytes> encoded_;                            ///< a cell's samples, by field of a group
+  std::vector<Bytes> out_, in_;                           ///< messages, by peer
+  Blocks assembled_;                                      ///< of several cells' or peers' parts
+  Blocks kept_;                                           ///< compressed
+  std::map<std::pair<size_t, int64_t>, int64_t> placed_;  ///< where these go
   std::map<int64_t, idx::File> files_;
-  std::map<int64_t, std::vector<idx::Entry>> entries_;  ///< of files with compressed blocks
+  std::map<int64_t, std::vector<idx::Entry>> entries_;  ///< of own files with compressed blocks
   std::optional<OpenFiles> open_;
   std::optional<Batch> batch_;
   IdxCost cost_;
