@@ -96,14 +96,13 @@ const pillion_stage_table* describe(void* library, const fs::path& path) {
 
 }  // namespace
 
-Plugin::Plugin(const std::string& name, const base::Value& place) {
-  const fs::path path = find_stage(name, place);
-  void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+Plugin::Plugin(const std::string& name, const base::Value& place) : path_(find_stage(name, place)) {
+  void* handle = dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr)
     base::fail(ErrorCode::Plugin, "{}: stage '{}' cannot be loaded: {}", place.place(), name,
                dlerror());
   library_ = std::shared_ptr<void>(handle, [](void* h) { dlclose(h); });
-  table_ = describe(handle, path);
+  table_ = describe(handle, path_);
 }
 
 }  // namespace pillion::stagehost

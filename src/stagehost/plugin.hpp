@@ -26,8 +26,10 @@ class Plugin {
   /// ErrorCode::Plugin if it cannot be loaded.
   Plugin(const std::string& name, const base::Value& place);
   [[nodiscard]] const pillion_stage_table& table() const { return *table_; }
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
  private:
+  std::filesystem::path path_;
   std::shared_ptr<void> library_;
   const pillion_stage_table* table_ = nullptr;
 };

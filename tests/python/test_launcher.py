@@ -86,3 +86,29 @@ def test_exit_status_is_that_of_the_package(pillion, tmp_path):
     done = pillion("report", tmp_path / "nothing")
     assert done.returncode == 1
     assert done.stderr.startswith("pillion: there is no ")
+
+
+def test_stages_are_listed_and_described(pillion, build):
+    built = sorted(path.stem for path in (build / "stages").glob("*.so"))
+    done = pillion("stages")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [line.split()[0] for line in done.stdout.splitlines()] == built
+    for name in built:
+        told = pillion("stages", name)
+        assert told.returncode == 0
+        assert told.stdout.startswith(f"{name}\n  ")
+        assert f"from {build.resolve()}/stages/{name}.so" in told.stdout
+    assert "  bins: integer (default: 100)" in pillion("stages", "histogram").stdout
+    assert "  fields: list of fields (required)" in pillion("stages", "statistics").stdout
+
+
+def test_stages_that_are_not_there_or_broken(pillion, tmp_path):
+    done = pillion("stages", "hystogram")
+    assert done.returncode == 1
+    assert "there is no stage 'hystogram'; there are" in done.stderr
+    (tmp_path / "broken.so").write_text("no library")
+    done = pillion("stages", PILLION_STAGE_PATH=str(tmp_path))
+    assert done.returncode == 1
+    assert "stage 'broken' cannot be loaded" in done.stderr
+    assert "statistics" in done.stdout, "the others are listed"
+    assert pillion("stages", "--dance").returncode == 2
