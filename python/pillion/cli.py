@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The command `pillion`: `report` makes the HTML page of a run, `table` shows a table product,
-`query` finds halos in a merge tree, and `view` shows a multiresolution dataset in a browser.
+`query` finds halos in a merge tree, `view` shows a multiresolution dataset in a browser, and
+`doctor` says what is found on the machine.
 
 Exit status: 0 if all went well, 1 if a file was missing or broken (the reason is on standard
-error), 2 if the command line was wrong.
+error) or the doctor missed something, 2 if the command line was wrong.
 """
 
 import argparse
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from pillion.doctor import Verdict, findings, lines_of
 from pillion.errors import Error
 from pillion.tables import Table, read_table
 from pillion.trees import Thresholds, halos_of
@@ -60,6 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     query.add_argument("--absolute", action="store_true", help="thresholds are in field units")
     query.add_argument("--rows", type=int, default=10, help="halos to show; 0 shows all")
     query.add_argument("--to", type=Path, help="a CSV file for all of them, instead of showing")
+    commands.add_parser("doctor", help="say what is found on this machine, and what is missing")
     view = commands.add_parser("view", help="show slices of an IDX dataset in a browser")
     view.add_argument("dataset", type=Path, help="its .idx file")
     view.add_argument("--port", type=int, default=0, help="default: one that is free")
@@ -158,10 +161,23 @@ def _view(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _doctor(_: argparse.Namespace) -> int:
+    found = list(findings())
+    for finding in found:
+        print("\n".join(lines_of(finding)))
+    return 1 if any(finding.verdict is Verdict.BAD for finding in found) else 0
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
     try:
-        commands = {"report": _report, "table": _table, "query": _query, "view": _view}
+        commands = {
+            "report": _report,
+            "table": _table,
+            "query": _query,
+            "view": _view,
+            "doctor": _doctor,
+        }
         return commands[arguments.command](arguments)
     except Error as error:
         print(f"pillion: {error}", file=sys.stderr)
