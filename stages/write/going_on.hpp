@@ -1,33 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Going on with a dataset of an earlier run, or of sidecars that were killed. What the state says
-// may be older than what lies on disk, where all steps that are told of are whole.
+// Whether a dataset of an earlier run, or of sidecars that were killed, can be gone on with. What
+// the state says may be older than what lies on disk, where all steps that are told of are whole.
 #pragma once
 
-#include <mpi.h>
-
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <optional>
+#include <pillion/error.hpp>
 #include <pillion/idx/dataset.hpp>
-#include <pillion/stage.hpp>
 #include <string>
 
 namespace pillion::stages {
-
-/// The text of a file as the first peer finds it; empty if there is none. [peers]
-inline std::string text_on_disk(const stage::Step& step, const std::filesystem::path& path) {
-  std::string text;
-  if (step.peer() == 0) {
-    std::ifstream in(path, std::ios::binary);
-    text.assign(std::istreambuf_iterator<char>(in), {});
-  }
-  auto size = static_cast<int64_t>(text.size());
-  MPI_Bcast(&size, 1, MPI_INT64_T, 0, step.communicator());
-  text.resize(static_cast<size_t>(size));
-  MPI_Bcast(text.data(), static_cast<int>(size), MPI_CHAR, 0, step.communicator());
-  return text;
-}
 
 /// A dataset, if that is what a text is.
 inline std::optional<idx::Dataset> dataset_in(const std::string& text) {

@@ -34,7 +34,8 @@ class Hdf5Format final : public DatasetFormat {
       : fields_(setup, true),
         name_(dataset_name(setup, fields_.mesh().mesh)),
         compression_(setup),
-        writer_(compression_, setup["durable"].boolean(), integer_from(setup["at_once"], 0)) {
+        writer_(compression_, setup["durable"].boolean(), integer_from(setup["at_once"], 0)),
+        steps_(fields_, name_, name_ + ".xmf", name_ + "_hdf5") {
     refuse_foreign(setup, "hdf5",
                    {{"phases", "3"},
                     {"box", "fit"},
@@ -61,7 +62,6 @@ class Hdf5Format final : public DatasetFormat {
   void read_chunk(const stage::Value& chunk);
   void read_position(const stage::Value& position);
   void check_names(const stage::Value& list) const;
-  void begin(const stage::Step& step) const;
   [[nodiscard]] std::vector<StoredBlock> blocks_of_mesh(const stage::Step& step) const;
   [[nodiscard]] std::vector<StoredBlock> particles(const stage::Step& step, Cells& all);
   [[nodiscard]] StepText text_of(const stage::Step& step) const;
@@ -138,18 +138,6 @@ void Hdf5Format::check_names(const stage::Value& list) const {
                 "' is what the file calls something else; give the field another name");
 }
 
-// What an earlier run left under this name is taken away, unless this one goes on with it.
-void Hdf5Format::begin(const stage::Step& step) const {
-  if (!steps_.is_resumed() && step.peer() == 0) {
-    std::error_code error;
-    const std::filesystem::path folder = step.product_folder();
-    std::filesystem::remove(folder / (name_ + ".xmf"), error);
-    std::filesystem::remove_all(folder / (name_ + "_hdf5"), error);
-  }
-  int64_t nobody_writes_before = 0;
-  step.max(std::span(&nobody_writes_before, 1));
-}
-
 std::vector<StoredBlock> Hdf5Format::blocks_of_mesh(const stage::Step& step) const {
   const auto axes = static_cast<size_t>(fields_.mesh().axes);
   std::vector<StoredBlock> out;
@@ -213,7 +201,7 @@ int64_t Hdf5Format::files_of(const stage::Step& step) const {
 
 void Hdf5Format::write(stage::Step& step) {
   const hdf5::Quiet quiet;
-  if (!has_begun_) begin(step);
+  if (!has_begun_ && steps_.begin(step)) write_index(step);
   has_begun_ = true;
   const auto text = text_of(step);
   Cells cells, sides;
@@ -229,7 +217,7 @@ void Hdf5Format::write(stage::Step& step) {
   const std::filesystem::path folder = step.product_folder();
   auto cost = writer_.write(step, fields_, chunking, std::move(blocks), text,
                             folder / step_path(name_, step.index()));
-  steps_.add({step.index(), step.time(), text.coarsening, product(cells)});
+  steps_.add(step, {step.index(), step.time(), text.coarsening, product(cells)});
   write_index(step);
   note(step, cost);
 }

@@ -9,6 +9,7 @@
 #include "../common/options.hpp"
 #include "going_on.hpp"
 #include "parameters.hpp"
+#include "text_on_disk.hpp"
 
 namespace pillion::stages {
 namespace {

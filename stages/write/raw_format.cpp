@@ -65,7 +65,8 @@ RawFormat::RawFormat(stage::Setup& setup)
     : fields_(setup, true),
       name_(dataset_name(setup, fields_.mesh().mesh)),
       durable_(setup["durable"].boolean()),
-      turns_(integer_from(setup["at_once"], 0)) {
+      turns_(integer_from(setup["at_once"], 0)),
+      steps_(fields_, name_, name_ + ".raw.yaml", name_ + "_raw") {
   refuse_foreign(setup, "raw",
                  {{"phases", "3"},
                   {"box", "fit"},
@@ -88,20 +89,8 @@ std::string RawFormat::path_of(int64_t step, const std::string& end) const {
   return name_ + "_raw/" + name_ + "." + number + end;
 }
 
-// What an earlier run left under this name is taken away, unless this one goes on with it.
-void RawFormat::begin(const stage::Step& step) const {
-  if (!steps_.is_resumed() && step.peer() == 0) {
-    std::error_code error;
-    const std::filesystem::path folder = step.product_folder();
-    std::filesystem::remove(folder / (name_ + ".raw.yaml"), error);
-    std::filesystem::remove_all(folder / (name_ + "_raw"), error);
-  }
-  int64_t nobody_writes_before = 0;
-  step.max(std::span(&nobody_writes_before, 1));
-}
-
 void RawFormat::write(stage::Step& step) {
-  if (!has_begun_) begin(step);
+  if (!has_begun_ && steps_.begin(step)) write_index(step);
   has_begun_ = true;
   const double begun = seconds_now();
   const auto agree = [&] {
@@ -124,7 +113,7 @@ void RawFormat::write(stage::Step& step) {
     all.append(reinterpret_cast<const char*>(in.data()), in.size());
   if (step.peer() == 0) write_step_index(step, all);
   agree();
-  steps_.add({step.index(), step.time(), step.coarsening(fields_.mesh().mesh), 0});
+  steps_.add(step, {step.index(), step.time(), step.coarsening(fields_.mesh().mesh), 0});
   write_index(step);
   note(step, seconds_now() - begun, bytes);
 }

@@ -24,7 +24,6 @@ class RawFormat final : public DatasetFormat {
  private:
   [[nodiscard]] bool is_mesh() const { return fields_.mesh().mesh_kind == PILLION_UNIFORM; }
   [[nodiscard]] std::string path_of(int64_t step, const std::string& end) const;
-  void begin(const stage::Step& step) const;
   /// Writes what this peer has; returns the lines that say what is where.
   std::string write_blocks(const stage::Step& step, const std::string& path, int64_t& bytes) const;
   void write_step_index(const stage::Step& step, const std::string& blocks) const;

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The steps that a dataset has whole, in order, alike on every peer.
+// The steps that a dataset of files has whole, in order, alike on every peer. They are also noted
+// in a file among the dataset's, so that whoever comes after a killed run or killed sidecars, whose
+// saved state may be older, knows of all of them.
 #pragma once
 
 #include <cstdint>
-#include <pillion/stage.hpp>
+#include <string>
 #include <vector>
+
+#include "fields.hpp"
 
 namespace pillion::stages {
 
@@ -17,22 +21,27 @@ struct StoredStep {
 
 class StepList {
  public:
-  /// Whether an earlier run's dataset is gone on with.
-  [[nodiscard]] bool is_resumed() const { return is_resumed_; }
-  [[nodiscard]] const std::vector<StoredStep>& steps() const { return steps_; }
-  /// A run that resumes at an earlier step writes those after it anew.
-  void add(const StoredStep& step) {
-    while (!steps_.empty() && steps_.back().step >= step.step) steps_.pop_back();
-    steps_.push_back(step);
-  }
+  /// `face` is what readers open, `folder` has the dataset's files; both lie in the folder of
+  /// products.
+  StepList(const WrittenFields& fields, std::string name, std::string face, std::string folder);
 
-  void save(stage::State& state) const { state.save("steps", steps_); }
-  void restore(stage::State& state) {
-    steps_ = state.load<StoredStep>("steps");
-    is_resumed_ = true;
-  }
+  [[nodiscard]] const std::vector<StoredStep>& steps() const { return steps_; }
+  /// Before the first step that is written: what an earlier run left under this name is taken
+  /// away, unless this one goes on with it. Then true if the face may tell of steps that will be
+  /// written anew. [peers]
+  [[nodiscard]] bool begin(const stage::Step& step);
+  /// After a step is whole. [peers]
+  void add(const stage::Step& step, const StoredStep& stored);
+
+  void save(stage::State& state) const;
+  /// Throws if other fields were saved.
+  void restore(stage::State& state);
 
  private:
+  void forget_from(int64_t step);
+
+  std::string name_, face_, folder_;
+  std::string contents_;  ///< what fields of what mesh
   std::vector<StoredStep> steps_;
   bool is_resumed_ = false;
 };

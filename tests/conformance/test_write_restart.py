@@ -49,6 +49,27 @@ def test_other_parameters_are_refused_and_nothing_is_lost(build, tmp_path, other
     assert dataset.read_bytes() == before
 
 
+FACES = {"idx": "grid.idx", "raw": "grid.raw.yaml", "hdf5": "grid.xmf"}
+
+
+def formats(build) -> list[str]:
+    has_hdf5 = "HDF5_WORKS:INTERNAL=1" in (build / "CMakeCache.txt").read_text()
+    return ["raw", "hdf5"] if has_hdf5 else ["raw"]
+
+
+def test_other_fields_are_refused_in_other_formats(build, tmp_path):
+    for form in formats(build):
+        folder = tmp_path / form
+        state = folder / "state"
+        first = scene(f"{{fields: [density], format: {form}}}")
+        results, _ = first.run(build, folder, PLACEMENT, last=2, checkpoint=state)
+        before = (results / "a" / FACES[form]).read_bytes()
+        second = scene(f"{{fields: [ids], format: {form}}}")
+        _, done = second.run(build, folder, PLACEMENT, first=2, restart=state, fails=True)
+        assert "dataset 'grid' was saved with other parameters" in done.stderr
+        assert (results / "a" / FACES[form]).read_bytes() == before
+
+
 def test_steps_after_the_checkpoint_are_written_anew(build, tmp_path):
     state = tmp_path / "state"
     played = scene("{fields: [density]}")
@@ -58,6 +79,25 @@ def test_steps_after_the_checkpoint_are_written_anew(build, tmp_path):
     assert times(dataset) == "time%09d/ (0,3,1)"
     results, _ = played.run(build, tmp_path, PLACEMENT, first=2, last=3, restart=state)
     assert times(dataset) == "time%09d/ (0,2,1)"
+
+
+def test_steps_after_the_checkpoint_in_other_formats(build, tmp_path):
+    for form in formats(build):
+        folder = tmp_path / form
+        state = folder / "state"
+        played = scene(f"{{fields: [density], format: {form}}}")
+        told = {"raw": r"\{step: (\d+)", "hdf5": r"grid\.(\d{9})\.h5:/density"}[form]
+        for first, last, whole in ((0, 2, 2), (2, 4, 4), (2, 3, 3)):
+            results, _ = played.run(
+                build,
+                folder,
+                PLACEMENT,
+                first=first,
+                last=last,
+                **({"checkpoint": state} if first == 0 else {"restart": state}),
+            )
+            text = (results / "a" / FACES[form]).read_text()
+            assert sorted({int(step) for step in re.findall(told, text)}) == list(range(whole))
 
 
 def test_a_step_of_more_files_than_may_be_open(build, tmp_path):

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The note is a line for each step. One that was cut off, or is not the next, ends it.
+#include "step_list.hpp"
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <pillion/error.hpp>
+#include <sstream>
+
+#include "text_on_disk.hpp"
+
+namespace pillion::stages {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* note = ".steps";
+
+std::string line_of(const StoredStep& of) {
+  char text[128];
+  std::snprintf(text, sizeof text, "%lld %.17g %lld %lld\n", static_cast<long long>(of.step),
+                of.time, static_cast<long long>(of.coarsening), static_cast<long long>(of.count));
+  return text;
+}
+
+std::vector<StoredStep> steps_in(const std::string& text) {
+  std::vector<StoredStep> out;
+  std::istringstream in(text.substr(0, text.rfind('\n') + 1));
+  for (StoredStep of; in >> of.step >> of.time >> of.coarsening >> of.count;) {
+    while (!out.empty() && out.back().step >= of.step) out.pop_back();
+    out.push_back(of);
+  }
+  return out;
+}
+
+std::string contents_of(const WrittenFields& fields) {
+  const auto& mesh = fields.mesh();
+  std::string out = "mesh " + std::string(mesh.mesh);
+  for (int32_t d = 0; mesh.mesh_kind == PILLION_UNIFORM && d < mesh.axes; ++d)
+    out += " " + std::to_string(mesh.cells[d]);
+  for (size_t f = 0; f < fields.names.size(); ++f)
+    out += ", " + fields.names[f] + " of type " + std::to_string(fields.fields[f].type) + " x " +
+           std::to_string(fields.fields[f].components);
+  return out;
+}
+
+}  // namespace
+
+StepList::StepList(const WrittenFields& fields, std::string name, std::string face,
+                   std::string folder)
+    : name_(std::move(name)),
+      face_(std::move(face)),
+      folder_(std::move(folder)),
+      contents_(contents_of(fields)) {}
+
+bool StepList::begin(const stage::Step& step) {
+  const fs::path products = step.product_folder();
+  std::vector<StoredStep> found;
+  if (is_resumed_) found = steps_in(text_on_disk(step, products / folder_ / note));
+  if (!found.empty()) steps_ = std::move(found);
+  const bool forgets = !steps_.empty() && steps_.back().step >= step.index();
+  forget_from(step.index());
+  if (step.peer() == 0) {
+    std::error_code error;
+    if (!is_resumed_) {
+      fs::remove(products / face_, error);
+      fs::remove_all(products / folder_, error);
+    }
+    fs::create_directories(products / folder_, error);
+    std::ofstream out(products / folder_ / note, std::ios::trunc);
+    for (const auto& of : steps_) out << line_of(of);
+  }
+  int64_t nobody_writes_before = 0;
+  step.max(std::span(&nobody_writes_before, 1));
+  return forgets;
+}
+
+void StepList::add(const stage::Step& step, const StoredStep& stored) {
+  forget_from(stored.step);
+  steps_.push_back(stored);
+  if (step.peer() == 0)
+    std::ofstream(fs::path(step.product_folder()) / folder_ / note, std::ios::app)
+        << line_of(stored);
+}
+
+void StepList::forget_from(int64_t step) {
+  while (!steps_.empty() && steps_.back().step >= step) steps_.pop_back();
+}
+
+void StepList::save(stage::State& state) const {
+  state.save("steps", steps_);
+  state.save("contents", std::vector<char>(contents_.begin(), contents_.end()));
+}
+
+void StepList::restore(stage::State& state) {
+  steps_ = state.load<StoredStep>("steps");
+  const auto saved = state.load<char>("contents");
+  if (contents_ != std::string(saved.begin(), saved.end()))
+    throw Error(ErrorCode::Configuration,
+                "dataset '" + name_ +
+                    "' was saved with other parameters; go on with those, or give the new one "
+                    "another `name`");
+  is_resumed_ = true;
+}
+
+}  // namespace pillion::stages
