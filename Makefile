@@ -7,8 +7,9 @@ build := build/$(preset)
 python := .venv/bin/python
 demo_output ?= results/nacl
 cosmology_output ?= results/cosmology
+cfd_output ?= results/cfd
 
-.PHONY: all demo demo-cosmology test test-all asan tsan bench format check deps build clean
+.PHONY: all demo demo-cosmology demo-cfd test test-all asan tsan bench docs format check deps build clean
 
 all: build
 
@@ -26,6 +27,10 @@ demo: build
 # Structure forms in the universe, and a report that sets it beside theory.
 demo-cosmology: build
 	@PYTHON=$(python) tools/run_demo_cosmology.sh $(build) $(cosmology_output) $(cosmology)
+
+# A vortex compressed, drawn and averaged in three modes, with a film. `make demo-cfd cfd="elements=6"`.
+demo-cfd: build
+	@PYTHON=$(python) tools/run_demo_cfd.sh $(build) $(cfd_output) $(cfd)
 
 test: build check
 	ctest --preset $(preset) -j $(jobs)
@@ -52,11 +57,16 @@ asan: deps
 # sanitizer sees races that are none. It knows no layout of memory that is too random.
 tsan: deps
 	@cmake --preset tsan >/dev/null
-	@cmake --build --preset tsan -j $(jobs) --target unit_lane_threads
-	$$(setarch -R true 2>/dev/null && echo setarch -R) ctest --preset tsan -R '^unit\.lane_threads$$'
+	@cmake --build --preset tsan -j $(jobs) --target unit_lane_threads unit_progress_file
+	$$(setarch -R true 2>/dev/null && echo setarch -R) ctest --preset tsan -R '^unit\.(lane_threads|progress_file)$$'
 
 bench: build
 	@PYTHON=$(python) tools/run_benches.sh $(build)
+
+# The documentation as a site, in build/docs; any warning is an error.
+docs: deps
+	@$(python) docs/site/build.py build/docs
+	@echo "file://$(CURDIR)/build/docs/index.html"
 
 # What needs no build: that no include runs against the layers.
 check: deps

@@ -2,22 +2,31 @@
 // Which stages there are, and what one of them does, from the stages' own descriptions:
 //   pillion-stages          all of them, one a line
 //   pillion-stages NAME     one, with its parameters
+//   pillion-stages --json   all of them with their parameters, for programs
 #include <pillion/stages.h>
 
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <string>
+#include <vector>
+
+#include "json.hpp"
 
 namespace {
 
+using pillion::apps::json;
+using pillion::apps::json_list;
+
 constexpr const char* usage =
-    "usage: pillion-stages [NAME]\n"
+    "usage: pillion-stages [NAME] [--json]\n"
     "  NAME  of a stage: what it does, and its parameters; without it all stages are listed.\n"
+    "  --json  for programs, with all parameters.\n"
     "Those in the folders of PILLION_STAGE_PATH come before Pillion's own.\n";
 
 struct Asked {
   std::string name;  ///< empty: all
+  bool as_json = false;
+  std::vector<std::string> described;  ///< as JSON
   bool is_found = false;
   int failures = 0;
   std::string known;
@@ -58,6 +67,24 @@ void print_whole(const pillion_found_stage& stage) {
   std::printf("\n  from %s\n", stage.file);
 }
 
+std::string json_or_null(const char* text) { return text == nullptr ? "null" : json(text); }
+
+std::string parameter_as_json(const pillion_parameter& parameter) {
+  return "{\"name\": " + json(parameter.name) + ", \"kind\": " + json_or_null(parameter.kind) +
+         ", \"standard\": " + json_or_null(parameter.standard) +
+         ", \"meaning\": " + json_or_null(parameter.meaning) + "}";
+}
+
+std::string stage_as_json(const pillion_found_stage& stage) {
+  const auto& table = *stage.table;
+  std::vector<std::string> parameters;
+  for (int32_t p = 0; p < table.parameter_count; ++p)
+    parameters.push_back(parameter_as_json(table.parameters[p]));
+  return "{\"name\": " + json(stage.name) + ", \"summary\": " + json(summary_of(table)) +
+         ", \"file\": " + json(stage.file) + ",\n   \"parameters\": " + json_list(parameters, 3) +
+         "}";
+}
+
 void tell(const pillion_found_stage* stage, void* context) {
   auto& asked = *static_cast<Asked*>(context);
   asked.known += (asked.known.empty() ? "" : ", ") + std::string(stage->name);
@@ -66,6 +93,8 @@ void tell(const pillion_found_stage* stage, void* context) {
   if (stage->table == nullptr) {
     ++asked.failures;
     std::fprintf(stderr, "pillion: %s\n", stage->failure);
+  } else if (asked.as_json) {
+    asked.described.push_back(stage_as_json(*stage));
   } else if (asked.name.empty()) {
     std::printf("%-16s %s\n", stage->name, summary_of(*stage->table));
   } else {
@@ -76,14 +105,16 @@ void tell(const pillion_found_stage* stage, void* context) {
 }  // namespace
 
 int main(int count, char** words) {
-  const bool wants_help =
-      count == 2 && (std::strcmp(words[1], "--help") == 0 || std::strcmp(words[1], "-h") == 0);
-  if (count > 2 || (count == 2 && words[1][0] == '-')) {
-    std::fputs(usage, wants_help ? stdout : stderr);
-    return wants_help ? 0 : 2;
-  }
   Asked asked;
-  if (count == 2) asked.name = words[1];
+  for (int i = 1; i < count; ++i) {
+    const std::string word = words[i];
+    const bool wants_help = word == "--help" || word == "-h";
+    if (word == "--json") asked.as_json = true;
+    else if (word.empty() || word[0] == '-' || !asked.name.empty()) {
+      std::fputs(usage, wants_help ? stdout : stderr);
+      return wants_help ? 0 : 2;
+    } else asked.name = word;
+  }
   if (pillion_each_stage(tell, &asked) != PILLION_OK) {
     std::fprintf(stderr, "pillion: %s\n", pillion_error_message());
     return 1;
@@ -93,5 +124,6 @@ int main(int count, char** words) {
                  asked.known.c_str());
     return 1;
   }
+  if (asked.as_json) std::printf("%s\n", json_list(asked.described, 0).c_str());
   return asked.failures == 0 ? 0 : 1;
 }

@@ -47,11 +47,19 @@ configure_package_config_file(
   INSTALL_DESTINATION ${pillion_package_dir}
   PATH_VARS PILLION_INSTALL_STAGE_DIR
 )
+configure_file(
+  ${CMAKE_CURRENT_LIST_DIR}/pillionFortran.cmake.in
+  ${PROJECT_BINARY_DIR}/pillionFortran.cmake
+  @ONLY
+)
 write_basic_package_version_file(
   ${PROJECT_BINARY_DIR}/pillionConfigVersion.cmake
   COMPATIBILITY SameMinorVersion
 )
 install(
-  FILES ${PROJECT_BINARY_DIR}/pillionConfig.cmake ${PROJECT_BINARY_DIR}/pillionConfigVersion.cmake
+  FILES
+    ${PROJECT_BINARY_DIR}/pillionConfig.cmake
+    ${PROJECT_BINARY_DIR}/pillionConfigVersion.cmake
+    ${PROJECT_BINARY_DIR}/pillionFortran.cmake
   DESTINATION ${pillion_package_dir}
 )

@@ -6,8 +6,9 @@ add_library(pillion_options INTERFACE)
 target_compile_options(
   pillion_options
   INTERFACE
-    -Wall
-    -Wextra
+    "$<$<COMPILE_LANGUAGE:C,CXX>:-Wall;-Wextra>"
+    # Tests compare reals on purpose.
+    "$<$<COMPILE_LANG_AND_ID:Fortran,GNU>:-Wall;-Wextra;-Wno-compare-reals>"
     $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>
     # GCC 12 warns of its own std::string (GCC bug 105651).
     $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-restrict>

@@ -68,7 +68,7 @@ def main() -> int:
             faults.append(f"{path.relative_to(ROOT)}: folder '{layer}' is in no layer")
             continue
         faults += [f"{path.relative_to(ROOT)}:{n}: {why}" for n, why in faults_of(path, layer)]
-    for folder in ("include", "stages", "adapters", "apps", "examples"):
+    for folder in ("include", "fortran", "stages", "adapters", "apps", "examples"):
         for path in sources(ROOT / folder):
             faults += [f"{path.relative_to(ROOT)}:{n}: {why}" for n, why in faults_outside(path)]
     print("\n".join(faults) or "check_layers: every include runs the right way")

@@ -8,16 +8,17 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 packages=(
-  build-essential cmake ninja-build
+  build-essential gfortran cmake ninja-build
   libopenmpi-dev openmpi-bin libyaml-cpp-dev libfmt-dev libfftw3-dev libfftw3-mpi-dev
   libhdf5-openmpi-dev doctest-dev
-  pkg-config zlib1g-dev liblz4-dev libzfp-dev
+  pkg-config zlib1g-dev liblz4-dev libzfp-dev libzstd-dev liblzma-dev libbz2-dev
+  libpng-dev libfreetype-dev fonts-dejavu-core
   liblammps-dev lammps-examples
-  python3 python3-venv spin
+  python3 python3-dev python3-venv spin tmux
 )
-requirements=(python/requirements.txt tests/requirements.txt)
+requirements=(tests/requirements.txt docs/requirements.txt)
 if [ "${1:-}" = --all ]; then
-  packages+=(clang-format codespell chromium libsimgrid-dev)
+  packages+=(clang-format codespell chromium libsimgrid-dev paraview python3-paraview xvfb xauth)
   requirements+=(tests/requirements-all.txt)
 fi
 
@@ -42,6 +43,17 @@ if [ ${#missing[@]} -gt 0 ]; then
   "${as_root[@]}" apt-get update -q
   "${as_root[@]}" apt-get install -q -y --no-install-recommends "${missing[@]}"
 fi
+
+# What the package pillion imports, and what it is built with.
+of_package=$(mktemp)
+trap 'rm -f "$of_package"' EXIT
+python3 -c '
+import tomllib
+with open("pyproject.toml", "rb") as file:
+    project = tomllib.load(file)
+print(*project["build-system"]["requires"], *project["project"]["dependencies"], sep="\n")
+' >"$of_package"
+requirements=("$of_package" "${requirements[@]}")
 
 # A stamp holds what is installed, so that a second run costs nothing.
 stamp=.venv/installed-requirements

@@ -20,8 +20,14 @@ mpirun "${mpirun_options[@]}" -n 4 "$build/bench/bench_redistribute"
 mpirun "${mpirun_options[@]}" -n 4 "$build/bench/bench_redistribute_particles"
 mpirun "${mpirun_options[@]}" -n 2 "$build/bench/bench_spectrum"
 mpirun "${mpirun_options[@]}" -n 2 "$build/bench/bench_halos"
+"$build/bench/bench_uncertainty"
+"$build/bench/bench_coverage"
 if [ -e "$build/bench/bench_s3d" ]; then
   mpirun "${mpirun_options[@]}" -n 4 "$build/bench/bench_s3d" 20 1 durable
+fi
+if [ -e "$build/stages/python.so" ]; then
+  PILLION_BUILD=$build "$python" "$root/bench/python_stage.py"
+  PILLION_BUILD=$build "$python" "$root/bench/image.py"
 fi
 PILLION_BUILD=$build "$python" "$root/bench/lammps_overhead.py"
 if [ -e "$build/examples/cosmology/cosmology" ]; then

@@ -29,6 +29,15 @@ std::string read_text(const fs::path& path) {
   return text.str();
 }
 
+void check_meshes(const std::vector<Field>& fields) {
+  for (const auto& field : fields)
+    if (field.used && field.mesh_kind == PILLION_SPECTRAL)
+      fail(
+          fmt::format("field '{}' is on the spectral mesh '{}'; fields of uniform meshes and of "
+                      "particles can be replayed, those of spectral meshes cannot yet",
+                      field.name, field.mesh));
+}
+
 /// Fields of one mesh have as many particles.
 void check_counts(const Frame& frame, const std::vector<Field>& fields) {
   std::map<std::string, std::pair<std::string, int64_t>> first;
@@ -99,6 +108,7 @@ About gather_about(const Options& options) {
 
 std::vector<Frame> make_plan(const Options& options, const std::vector<Field>& fields,
                              const std::function<void(const std::string&)>& warn) {
+  check_meshes(fields);
   std::set<std::string> known, used;
   for (const auto& field : fields) {
     known.insert(field.name);

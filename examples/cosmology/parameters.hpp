@@ -35,8 +35,8 @@ struct Parameters {
 
   std::string analyses = "pillion.yaml";
   std::string output = "results";  ///< of the analyses
-  std::string snapshots;       ///< folder of .npy files; none are written if empty
-  int64_t snapshot_every = 0;  ///< steps between them; 0: only after the last
+  std::string snapshots;           ///< folder of .npy files; none are written if empty
+  int64_t snapshot_every = 0;      ///< steps between them; 0: only after the last
 };
 
 /// Reads arguments in order, later ones winning; one without '=' is a file of such lines, in which

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Counts the lines of a C program that are there because of Pillion.
+"""Counts the lines of a program in C or Fortran that are there because of Pillion.
 
 A line counts if it names Pillion or a variable of a Pillion type, outside comments, or if it
 continues such a line because a parenthesis is still open. Prints the lines and their number, and
@@ -11,21 +11,27 @@ import re
 import sys
 from pathlib import Path
 
+COMMENTS = {".c": r"/\*.*?\*/|//[^\n]*", ".f90": r"![^\n]*"}
+VARIABLES = {
+    ".c": r"\bpillion_\w+\s*\*?\s+\*?\s*(\w+)\s*[;=,)]",
+    ".f90": r"\btype\(pillion_\w+\).*::\s*(\w+)",
+}
 
-def without_comments(source: str) -> str:
+
+def without_comments(source: str, language: str) -> str:
     """The source with comments blanked out and every line in its place."""
     return re.sub(
-        r"/\*.*?\*/|//[^\n]*",
+        COMMENTS[language],
         lambda match: re.sub(r"[^\n]", " ", match.group()),
         source,
         flags=re.DOTALL,
     )
 
 
-def pillion_lines(source: str) -> list[tuple[int, str]]:
+def pillion_lines(source: str, language: str) -> list[tuple[int, str]]:
     """Numbered lines that are Pillion's."""
-    code = without_comments(source)
-    names = re.findall(r"\bpillion_\w+\s*\*?\s+\*?\s*(\w+)\s*[;=,)]", code)
+    code = without_comments(source, language)
+    names = re.findall(VARIABLES[language], code)
     mine = re.compile("|".join(["(?i:pillion)", *(rf"\b{name}\b" for name in names)]))
     found, open_parentheses = [], 0
     for number, line in enumerate(code.splitlines(), start=1):
@@ -40,7 +46,8 @@ def main() -> None:
     parser.add_argument("source", type=Path)
     parser.add_argument("--fewer-than", type=int, required=True)
     arguments = parser.parse_args()
-    lines = pillion_lines(arguments.source.read_text(encoding="utf-8"))
+    source = arguments.source
+    lines = pillion_lines(source.read_text(encoding="utf-8"), source.suffix)
     for number, line in lines:
         print(f"{number:4}: {line}")
     print(f"{len(lines)} lines")

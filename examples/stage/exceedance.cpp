@@ -66,7 +66,7 @@ class Exceedance final : public stage::Stage {
   // [values]
   void count(const stage::Block& block, std::vector<int64_t>& counts) const {
     int64_t size[3] = {1, 1, 1};
-    if (description_.mesh_kind == PILLION_PARTICLES) size[0] = block.count();
+    if (description_.mesh_kind != PILLION_UNIFORM) size[0] = block.count();
     else
       for (int axis = 0; axis < description_.axes; ++axis)
         size[axis] = block.hi()[axis] - block.lo()[axis];
@@ -76,8 +76,10 @@ class Exceedance final : public stage::Stage {
       for (int64_t k = 0; k < size[2]; ++k)
         for (int64_t j = 0; j < size[1]; ++j)
           for (int64_t i = 0; i < size[0]; ++i)
-            count(static_cast<double>(values[i * stride[0] + j * stride[1] + k * stride[2]]),
-                  counts);
+            for (int64_t p = 0; p < array.components(); ++p)  // points of a spectral element
+              count(static_cast<double>(
+                        values[i * stride[0] + j * stride[1] + k * stride[2] + p * stride[3]]),
+                    counts);
     });
   }
   // [values]

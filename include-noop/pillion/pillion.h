@@ -23,23 +23,25 @@ extern "C" {
 /** 1 in the library, 0 in the header of no-ops. */
 #define PILLION_ENABLED 0
 
-/** The memory of one block: a name, and buffers one after another. */
-typedef struct pillion_noop_memory {
-  struct pillion_noop_memory* next;
+/** The memory of one block: a name, and buffers one after another. It goes when neither the session
+ * nor anybody else keeps it. */
+typedef struct pillion_kept {
+  struct pillion_kept* next;
   char* field;
   char* buffers;
   size_t stride;
   int32_t block;
   int32_t count;
   int32_t current;
-} pillion_noop_memory;
+  int32_t keepers;
+} pillion_kept;
 
 /** What a session that does nothing must know to answer. */
 typedef struct pillion_session {
   MPI_Comm comm;
   int64_t step;
   double time;
-  pillion_noop_memory* memory;
+  pillion_kept* memory;
 } pillion_session;
 
 /** Nobody reads options. */
@@ -97,12 +99,14 @@ typedef struct pillion_field {
   int32_t axes;
   int64_t cells[3];
   int32_t used;
-  int32_t reserved;
+  int32_t order;
 } pillion_field;
 
 static inline const char* pillion_error_message(void) { return ""; }
 
 static inline const char* pillion_version(void) { return PILLION_VERSION; }
+
+static inline int32_t pillion_is_enabled(void) { return PILLION_ENABLED; }
 
 /* ---- options ------------------------------------------------------------------------------- */
 
@@ -171,6 +175,13 @@ static inline pillion_status pillion_open_fortran(const char* file, MPI_Fint com
   return pillion_open(file, MPI_Comm_f2c(comm), session);
 }
 
+static inline pillion_status pillion_open_with_fortran(const char* file, MPI_Fint comm,
+                                                       const pillion_options* options,
+                                                       pillion_session** session) {
+  (void)options;
+  return pillion_open_fortran(file, comm, session);
+}
+
 static inline int32_t pillion_serve(pillion_session* session) {
   (void)session;
   return 0;
@@ -214,6 +225,14 @@ static inline pillion_status pillion_share_box_strided(pillion_session* session,
   return pillion_share_box_typed(session, field, block, lo, hi, data, type);
 }
 
+static inline pillion_status pillion_share_box_view(pillion_session* session, const char* field,
+                                                    int32_t block, int32_t axes, const int64_t* lo,
+                                                    const int64_t* hi, const pillion_view* view,
+                                                    pillion_components components) {
+  (void)axes, (void)components;
+  return pillion_share_box_typed(session, field, block, lo, hi, view->data, view->type);
+}
+
 static inline pillion_status pillion_share_particles_typed(pillion_session* session,
                                                            const char* field, int32_t block,
                                                            int64_t count, const void* data,
@@ -222,33 +241,74 @@ static inline pillion_status pillion_share_particles_typed(pillion_session* sess
   return PILLION_OK;
 }
 
+static inline pillion_status pillion_share_elements_typed(pillion_session* session,
+                                                          const char* field, int32_t block,
+                                                          int64_t count, const void* data,
+                                                          pillion_type type) {
+  (void)session, (void)field, (void)block, (void)count, (void)data, (void)type;
+  return PILLION_OK;
+}
+
+static inline pillion_status pillion_share_particles_view(pillion_session* session,
+                                                          const char* field, int32_t block,
+                                                          int64_t count, const pillion_view* view,
+                                                          pillion_components components) {
+  (void)components;
+  return pillion_share_particles_typed(session, field, block, count, view->data, view->type);
+}
+
+static inline pillion_status pillion_share_elements_view(pillion_session* session,
+                                                         const char* field, int32_t block,
+                                                         int64_t count, const pillion_view* view) {
+  return pillion_share_elements_typed(session, field, block, count, view->data, view->type);
+}
+
 /* Where the memory of a block hangs, or where it would hang. */
-static inline pillion_noop_memory** pillion_noop_find(pillion_session* session, const char* field,
-                                                      int32_t block) {
-  pillion_noop_memory** at = &session->memory;
+static inline pillion_kept** pillion_noop_find(pillion_session* session, const char* field,
+                                               int32_t block) {
+  pillion_kept** at = &session->memory;
   while (*at && ((*at)->block != block || strcmp((*at)->field, field) != 0)) at = &(*at)->next;
   return at;
 }
 
-static inline void pillion_noop_release(pillion_noop_memory** at) {
-  pillion_noop_memory* gone = *at;
+static inline void pillion_release(pillion_kept* kept) {
+  if (!kept || --kept->keepers > 0) return;
+  free(kept->buffers);
+  free(kept->field);
+  free(kept);
+}
+
+static inline void pillion_noop_release(pillion_kept** at) {
+  pillion_kept* gone = *at;
   *at = gone->next;
-  free(gone->buffers);
-  free(gone->field);
-  free(gone);
+  pillion_release(gone);
+}
+
+static inline pillion_status pillion_keep(const pillion_session* session, const void* data,
+                                          pillion_kept** kept) {
+  pillion_kept* memory = session->memory;
+  const char* at = (const char*)data;
+  while (memory &&
+         (at < memory->buffers || at >= memory->buffers + (size_t)memory->count * memory->stride))
+    memory = memory->next;
+  *kept = memory;
+  if (!memory) return PILLION_ERROR_ARGUMENT;
+  ++memory->keepers;
+  return PILLION_OK;
 }
 
 static inline pillion_status pillion_allocate(pillion_session* session, const char* field,
                                               int32_t block, size_t bytes, int32_t buffers,
                                               void** data) {
   const size_t stride = bytes / 64 * 64 + 64;
-  pillion_noop_memory** at = pillion_noop_find(session, field, block);
-  pillion_noop_memory* memory;
+  pillion_kept** at = pillion_noop_find(session, field, block);
+  pillion_kept* memory;
   if (*at) return PILLION_ERROR_STATE;
   if (buffers < 2) return PILLION_ERROR_ARGUMENT;
-  memory = (pillion_noop_memory*)calloc(1, sizeof(pillion_noop_memory));
+  memory = (pillion_kept*)calloc(1, sizeof(pillion_kept));
   if (!memory) return PILLION_ERROR_FILE;
   *at = memory;
+  memory->keepers = 1;
   memory->field = (char*)malloc(strlen(field) + 1);
   memory->buffers = (char*)calloc((size_t)buffers, stride);
   if (!memory->field || !memory->buffers) {
@@ -265,7 +325,7 @@ static inline pillion_status pillion_allocate(pillion_session* session, const ch
 
 static inline pillion_status pillion_swap(pillion_session* session, const char* field,
                                           int32_t block, void** data) {
-  pillion_noop_memory* memory = *pillion_noop_find(session, field, block);
+  pillion_kept* memory = *pillion_noop_find(session, field, block);
   if (!memory) return PILLION_ERROR_STATE;
   memory->current = (memory->current + 1) % memory->count;
   *data = memory->buffers + (size_t)memory->current * memory->stride;
@@ -274,7 +334,7 @@ static inline pillion_status pillion_swap(pillion_session* session, const char* 
 
 static inline pillion_status pillion_unshare(pillion_session* session, const char* field,
                                              int32_t block) {
-  pillion_noop_memory** at = pillion_noop_find(session, field, block);
+  pillion_kept** at = pillion_noop_find(session, field, block);
   if (*at) pillion_noop_release(at);
   return PILLION_OK;
 }
@@ -347,6 +407,8 @@ static inline pillion_status pillion_close(pillion_session* session) {
   pillion_share_box_typed(session, field, block, lo, hi, data, PILLION_TYPE_OF(data))
 #define pillion_share_particles(session, field, block, count, data) \
   pillion_share_particles_typed(session, field, block, count, data, PILLION_TYPE_OF(data))
+#define pillion_share_elements(session, field, block, count, data) \
+  pillion_share_elements_typed(session, field, block, count, data, PILLION_TYPE_OF(data))
 #endif
 
 #endif

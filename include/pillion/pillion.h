@@ -69,10 +69,11 @@ typedef struct pillion_field {
   pillion_mesh_kind mesh_kind;
   pillion_type type;
   int32_t components;
-  int32_t axes;     /**< of a uniform mesh: 1 to 3; of particles 0 */
-  int64_t cells[3]; /**< of a uniform mesh, 1 beyond its axes; of particles 0 */
+  int32_t axes;     /**< of a uniform mesh: 1 to 3; of others 0 */
+  int64_t cells[3]; /**< of a uniform mesh, 1 beyond its axes; of others 0 */
   int32_t used;     /**< 1 if an analysis or a condition uses it, so that it must be shared */
-  int32_t reserved;
+  int32_t order;    /**< of the elements of a spectral mesh, for a field at their points; of others
+                       0: an element has components * (order + 1)^3 values of the field */
 } pillion_field;
 
 /** Message of the last failure on this thread; "" if there was none. Never NULL. */
@@ -80,6 +81,9 @@ const char* pillion_error_message(void);
 
 /** "MAJOR.MINOR.PATCH" of the library that is running. */
 const char* pillion_version(void);
+
+/** PILLION_ENABLED, for languages without a preprocessor. */
+int32_t pillion_is_enabled(void);
 
 /* ---- options ------------------------------------------------------------------------------- */
 
@@ -120,6 +124,8 @@ pillion_status pillion_open_with(const char* file, MPI_Comm comm, const pillion_
                                  pillion_session** session);
 /** The same for a Fortran communicator handle. */
 pillion_status pillion_open_fortran(const char* file, MPI_Fint comm, pillion_session** session);
+pillion_status pillion_open_with_fortran(const char* file, MPI_Fint comm,
+                                         const pillion_options* options, pillion_session** session);
 
 /** On a sidecar rank: works until the simulation closes its session, closes this rank's session
  * (the handle is dead afterwards), and returns 1. On a simulation rank: returns 0 at once. */
@@ -154,11 +160,42 @@ pillion_status pillion_share_box_strided(pillion_session* session, const char* f
                                          const int64_t* lo, const int64_t* hi, const void* data,
                                          pillion_type type, const int64_t* strides);
 
+/** As above for an array that knows its shape, with as many `axes` as `lo` and `hi` have entries.
+ * The array has a dimension for each axis, and one for components before or after them, as
+ * `components` says, which may be missing if there is one component; or it has one dimension, in
+ * which all values lie in that order. An array that does not suit the box is a fault like any
+ * other. */
+pillion_status pillion_share_box_view(pillion_session* session, const char* field, int32_t block,
+                                      int32_t axes, const int64_t* lo, const int64_t* hi,
+                                      const pillion_view* view, pillion_components components);
+
 /** Shares `count` particles' values of a field; components are interleaved. All fields of one mesh
  * that share a block number must have the same count when a step is offered. */
 pillion_status pillion_share_particles_typed(pillion_session* session, const char* field,
                                              int32_t block, int64_t count, const void* data,
                                              pillion_type type);
+
+/** As above for an array that knows its shape: a dimension for particles, of which the first
+ * `count` are shared, and one for components before or after it; or one dimension for all values.
+ */
+pillion_status pillion_share_particles_view(pillion_session* session, const char* field,
+                                            int32_t block, int64_t count, const pillion_view* view,
+                                            pillion_components components);
+
+/** Shares a field of `count` elements of a spectral mesh. With n = order + 1, a field at points has
+ * n^3 values of the first component of the first element, the first reference axis fastest, then
+ * those of its next component, then the next element: data[e][c][k][j][i] in C, and
+ * data(i, j, k, c, e) in Fortran. A field centred on elements has data[e][c]. As with particles,
+ * all fields of one mesh must have the same count in a block. */
+pillion_status pillion_share_elements_typed(pillion_session* session, const char* field,
+                                            int32_t block, int64_t count, const void* data,
+                                            pillion_type type);
+
+/** As above for an array that knows its shape: a dimension for each axis of an element, or one for
+ * all its points, one for components, which may be missing if there is one, and one for elements,
+ * of which the first `count` are shared; or one dimension for all values. */
+pillion_status pillion_share_elements_view(pillion_session* session, const char* field,
+                                           int32_t block, int64_t count, const pillion_view* view);
 
 /** Memory for a block's values that sidecars on this node can read in place, so that publishing it
  * copies nothing. There are `buffers` of them, 2 or 3, each of `bytes` bytes; *data is the first.
@@ -173,6 +210,12 @@ pillion_status pillion_allocate(pillion_session* session, const char* field, int
  * becomes its address; its values are those of some earlier step. */
 pillion_status pillion_swap(pillion_session* session, const char* field, int32_t block,
                             void** data);
+
+/** Keeps a buffer of pillion_allocate where it is, beyond pillion_unshare and the session, until
+ * pillion_release: for languages in which nobody knows who still looks at it. */
+typedef struct pillion_kept pillion_kept;
+pillion_status pillion_keep(const pillion_session* session, const void* data, pillion_kept** kept);
+void pillion_release(pillion_kept* kept);
 
 /** Takes a block of a field back, and the memory that pillion_allocate gave for it. */
 pillion_status pillion_unshare(pillion_session* session, const char* field, int32_t block);
@@ -227,6 +270,8 @@ pillion_status pillion_close(pillion_session* session);
   pillion_share_box_typed(session, field, block, lo, hi, data, PILLION_TYPE_OF(data))
 #define pillion_share_particles(session, field, block, count, data) \
   pillion_share_particles_typed(session, field, block, count, data, PILLION_TYPE_OF(data))
+#define pillion_share_elements(session, field, block, count, data) \
+  pillion_share_elements_typed(session, field, block, count, data, PILLION_TYPE_OF(data))
 #endif
 
 #endif

@@ -91,9 +91,16 @@ struct Field {
   pillion_mesh_kind mesh_kind;
   pillion_type type;
   int32_t components;
-  int32_t axes;                  ///< of a uniform mesh; of particles 0
-  std::array<int64_t, 3> cells;  ///< of a uniform mesh, 1 beyond its axes; of particles 0
+  int32_t axes;                  ///< of a uniform mesh; of others 0
+  std::array<int64_t, 3> cells;  ///< of a uniform mesh, 1 beyond its axes; of others 0
   bool used;                     ///< by an analysis or a condition, so that it must be shared
+  int32_t order = 0;             ///< at the points of a spectral mesh, its order; of others 0
+
+  /// Values in one cell, particle or element.
+  [[nodiscard]] int64_t values() const {
+    const int64_t points = order + 1;
+    return components * points * points * points;
+  }
 };
 
 /// How a session is opened. A plain value: it may be copied, and may go once the session is open.
@@ -199,7 +206,8 @@ class Session {
                      field.components,
                      field.axes,
                      {field.cells[0], field.cells[1], field.cells[2]},
-                     field.used != 0});
+                     field.used != 0,
+                     field.order});
     }
     return out;
   }
@@ -244,6 +252,20 @@ class Session {
     check(pillion_share_particles_typed(open_handle(), field.c_str(), block, count, data,
                                         element_type<T>()));
   }
+  /// Shares a field of `count` elements of a spectral mesh, as pillion_share_elements_typed
+  /// arranges it: data[e][c][k][j][i] for a field at points, data[e][c] for one centred on
+  /// elements.
+  template <Shareable R>
+  void share_elements(const std::string& field, R&& values, int64_t count, int32_t block = 0) {
+    expect_multiple(field, std::ranges::size(values), count);
+    share_elements(field, std::ranges::data(values), count, block);
+  }
+  template <Element T>
+  void share_elements(const std::string& field, const T* data, int64_t count, int32_t block = 0) {
+    check(pillion_share_elements_typed(open_handle(), field.c_str(), block, count, data,
+                                       element_type<T>()));
+  }
+
   /// Memory for `count` elements of a block, components included: `buffers` buffers that take
   /// turns, of which the first is given back; share it as any other memory. Where a sidecar is on
   /// this node it reads them in place, if the block has no gaps. What is in them at first is not
@@ -330,10 +352,10 @@ class Session {
   static void expect_multiple(const std::string& field, size_t size, int64_t of) {
     const bool fits = of > 0 ? size % static_cast<size_t>(of) == 0 : of == 0;
     if (!fits)
-      throw Error(ErrorCode::Argument, "field '" + field + "' was shared with " +
-                                           std::to_string(size) +
-                                           " values, which is no whole multiple of the " +
-                                           std::to_string(of) + " cells or particles of the block");
+      throw Error(ErrorCode::Argument,
+                  "field '" + field + "' was shared with " + std::to_string(size) +
+                      " values, which is no whole multiple of the " + std::to_string(of) +
+                      " cells, particles or elements of the block");
   }
   static void forward_log(void* context, int32_t level, const char* message) noexcept {
     try {

@@ -34,7 +34,8 @@ typedef struct pillion_state pillion_state; /* what a stage remembers, being sav
  * first axis fastest. */
 enum {
   PILLION_LAYOUT_AS_SHARED = 1, /**< blocks as the simulation shares them */
-  PILLION_LAYOUT_BY_KEY = 2,    /**< a particle is always at the owner of its key, sorted by key */
+  PILLION_LAYOUT_BY_KEY = 2,    /**< a particle, or an element of a spectral mesh, is always at the
+                                   owner of its key, sorted by key */
   PILLION_LAYOUT_SPATIAL = 3,   /**< by place, with copies of all that lies within `halo` */
   PILLION_LAYOUT_BLOCKS = 4,    /**< one block per peer, as near to cubes as can be */
   PILLION_LAYOUT_SLABS = 5,     /**< one per peer, cut along `axis` alone */
@@ -76,6 +77,12 @@ typedef struct pillion_field_description {
   double length[3]; /**< of a uniform mesh */
   int32_t periodic[3];
   int32_t reserved;
+
+  /* known to `describe` of the host, and not to describe_field and describe_mesh */
+  int32_t order;               /**< of a spectral mesh: order + 1 points along each axis */
+  pillion_centering centering; /**< of a field on a spectral mesh */
+  const char* coordinates; /**< of a spectral mesh: the field of 3 components that holds them, of
+                            * its points; "" if it was not said */
 } pillion_field_description;
 
 /** Sides of boxes that follow from the blocks as they are shared: along this axis, or, for cubes,
@@ -92,10 +99,10 @@ typedef struct pillion_input_request {
   const char* const* fields; /**< arrays of the blocks come in this order */
   int32_t field_count;
   int32_t layout;
-  const char* key;              /**< BY_KEY: an integer field of the mesh */
-  const char* position;         /**< SPATIAL: a field with 3 components */
-  double halo;                  /**< SPATIAL: distance in the mesh's units of length */
-  const char* select;           /**< particles: an integer field to select by, or NULL for all */
+  const char* key;      /**< BY_KEY: an integer field of the mesh, one of each item */
+  const char* position; /**< SPATIAL: a field with 3 components */
+  double halo;          /**< SPATIAL: distance in the mesh's units of length */
+  const char* select;   /**< BY_KEY, SPATIAL: an integer field to select by, or NULL for all */
   const int64_t* select_values; /**< values of `select` that are wanted */
   int32_t select_count;
   int32_t in_parts; /**< layouts from BLOCKS on, without ghost cells: 1 if a box may come as several
@@ -121,7 +128,10 @@ typedef struct pillion_division {
 } pillion_division;
 
 /** Values of one field in one block. Element (i, j, k) of component c is at
- * data[i*strides[0] + j*strides[1] + k*strides[2] + c*strides[3]], in elements; particles use i. */
+ * data[i*strides[0] + j*strides[1] + k*strides[2] + c*strides[3]], in elements; particles use i.
+ * So does a spectral mesh, of whose elements i counts. Of a field at its n^3 points, n = order + 1,
+ * `components` is n^3 times that of the description: component c at point p = a + n*(b + n*d), a
+ * counting along the first reference axis, is at data[i*strides[0] + (c*n^3 + p)*strides[3]]. */
 typedef struct pillion_array {
   const void* data;
   pillion_type type;
@@ -182,6 +192,14 @@ typedef struct pillion_table {
   int32_t attribute_count;
   int32_t reserved;
 } pillion_table;
+
+/** Records of a size that is the same on all peers, each with a key that no other has. */
+typedef struct pillion_records {
+  const int64_t* keys;
+  int64_t count;
+  const void* values; /**< one record behind the other */
+  size_t record_size; /**< bytes */
+} pillion_records;
 
 /** What the host offers. Later versions only append. */
 typedef struct pillion_stage_host {
@@ -285,6 +303,31 @@ typedef struct pillion_stage_host {
   /** Where a product of the stage's own comes from, as a YAML document for it to hold. The text
    * lives until the next such call, or until the callback returns. */
   int32_t (*origin)(pillion_work*, const char* name, const char* title, const char** text);
+
+  /** Writes a product that is bytes as they are, a picture for example, whole or not at all; the
+   * first peer's is the one that counts. If `per_step`, there is one for each step, whose number
+   * stands before the ending of the name. */
+  int32_t (*write_file)(pillion_work*, const char* name, const char* title, const void* bytes,
+                        size_t size, int32_t per_step);
+
+  /** What describe_field and describe_mesh say, and, of spectral meshes, what they cannot: those
+   * are for stages that know nothing of such meshes, and fail there. `what` is 0 for a field and 1
+   * for a mesh; `size` is sizeof(pillion_field_description), of which the host fills no more. */
+  int32_t (*describe)(pillion_setup*, int32_t what, const char* name, const pillion_value* place,
+                      pillion_field_description* description, size_t size);
+  /** As declare_output, for a field on a spectral mesh that is centred otherwise than `like`. */
+  int32_t (*declare_output_centred)(pillion_setup*, const char* name, const char* like,
+                                    pillion_type type, int32_t components,
+                                    pillion_centering centering, const char* units,
+                                    int32_t* output);
+
+  /** Keeps this publication from the stages after this one: they do not run, no output needs to be
+   * produced, and nothing crosses to sidecars. Every peer must make the call, or none. */
+  int32_t (*withhold)(pillion_work*);
+  /** Brings records that peers have to those who want them, in the order of `wanted`, a record
+   * behind the other. Fails if nobody has one. Every peer must make the call. */
+  int32_t (*fetch)(pillion_work*, const pillion_records* have, const int64_t* wanted, int64_t count,
+                   void* records);
 } pillion_stage_host;
 
 /** What a plug-in is. */

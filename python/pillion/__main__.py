@@ -3,6 +3,6 @@
 
 import sys
 
-from pillion.cli import main
+from pillion.command import main
 
 sys.exit(main())

@@ -16,6 +16,8 @@ from enum import Enum
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from pillion import programs
+
 
 class Verdict(Enum):
     GOOD = "ok"
@@ -45,12 +47,15 @@ def findings(environment: Mapping[str, str] = os.environ) -> Iterator[Finding]:
     yield cores()
     yield shared_memory(Path("/dev/shm"))
     yield open_files(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
-    yield from stages(environment.get("PILLION_BIN"))
+    yield from stages(str(programs.folder()))
     yield Finding("Python", platform.python_version())
     for package, use in NEEDED.items():
         yield python_package(package, use, Verdict.BAD)
     for package, use in OPTIONAL.items():
         yield python_package(package, use, Verdict.NOTE)
+    yield compiled_modules()
+    yield mpi_of_python()
+    yield rendering()
 
 
 def launcher(program: str) -> Finding:
@@ -105,7 +110,7 @@ def open_files(limit: int) -> Finding:
     return Finding("open files", "no limit" if limit < 0 else f"{limit} for a process")
 
 
-def stages(folder: str | None) -> Iterator[Finding]:
+def stages(folder: str) -> Iterator[Finding]:
     """As the program `pillion-stages` in the installation's folder of programs finds them."""
     program = shutil.which("pillion-stages", path=folder)
     if program is None:
@@ -127,6 +132,61 @@ def python_package(name: str, use: str, if_missing: Verdict) -> Finding:
     except PackageNotFoundError:
         advice = f"needed for {use}: pip install {name}"
         return Finding(f"Python package {name}", "not installed", if_missing, advice)
+
+
+def compiled_modules() -> Finding:
+    what = "simulations and stages in Python"
+    try:
+        from pillion import _core
+    except ImportError as error:
+        advice = "install the package with `pip install .`, or build where nanobind is installed"
+        return Finding(what, f"not built for this Python ({error})", Verdict.NOTE, advice)
+    return Finding(what, f"modules of version {_core.library_version()}")
+
+
+def mpi_of_python() -> Finding:
+    """Whether mpi4py uses the MPI that Pillion uses; neither is begun for it."""
+    what = "mpi4py"
+    try:
+        import mpi4py
+
+        mpi4py.rc.initialize = False
+        from mpi4py import MPI
+    except (ImportError, RuntimeError) as error:
+        advice = "needed for simulations in Python: pip install mpi4py"
+        return Finding(what, f"cannot be used: {error}".splitlines()[0], Verdict.NOTE, advice)
+    found = f"{mpi4py.__version__} with {_named(MPI.Get_library_version())}"
+    try:
+        from pillion import _core
+    except ImportError:
+        return Finding(what, found)
+    ours = _named(_core.mpi_library())
+    if ours != _named(MPI.Get_library_version()):
+        advice = "build it with that one: pip install --no-binary mpi4py mpi4py"
+        return Finding(what, f"{found}, but Pillion with {ours}", Verdict.BAD, advice)
+    return Finding(what, found)
+
+
+def _named(version_of_mpi: str) -> str:
+    return version_of_mpi.strip(" \0\n").splitlines()[0].split(", package")[0].strip()
+
+
+def rendering() -> Finding:
+    """Whether pictures can be drawn, which needs no display."""
+    try:
+        from io import BytesIO
+
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+
+        picture = BytesIO()
+        figure = Figure((1, 1))
+        FigureCanvasAgg(figure)
+        figure.savefig(picture, format="png")
+    except Exception as error:  # whatever its libraries find to complain of
+        return Finding("rendering", f"Matplotlib cannot draw: {error}", Verdict.BAD)
+    shown = "on this display" if os.environ.get("DISPLAY") else "without a display"
+    return Finding("rendering", f"Matplotlib draws, {shown}")
 
 
 def lines_of(finding: Finding) -> list[str]:

@@ -16,7 +16,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, ScalarFormatter
 
 from pillion import units
 from pillion.planes import HeatMap
@@ -241,8 +241,19 @@ def _draw_shares(axes: Axes, row: int, window: Window, kind: str, colour: str) -
         )
 
 
+class _PlainNumbers(ScalarFormatter):
+    """Ticks as plain text, since formulas take most of the time of a page; the power of ten beside
+    the axis stays one."""
+
+    def __call__(self, x: float, pos: int | None = None) -> str:
+        return super().__call__(x, pos).removeprefix(r"$\mathdefault{").removesuffix("}$")
+
+
 def _svg(figure: Figure, prefix: str, description: str) -> str:
     """SVG without prolog, in the page's colours, scaled by the page, with ids of its own."""
+    for axis in (axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)):
+        if type(axis.get_major_formatter()) is ScalarFormatter:
+            axis.set_major_formatter(_PlainNumbers())
     out = io.StringIO()
     figure.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     text = out.getvalue()

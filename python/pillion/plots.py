@@ -129,7 +129,7 @@ def constants_of(table: Table) -> dict[str, int]:
     return {
         name: int(column.values[0])
         for name, column in table.columns.items()
-        if name not in _abscissa(table)[1] and _is_constant(table, column)
+        if name not in abscissa(table)[1] and _is_constant(table, column)
     }
 
 
@@ -143,11 +143,11 @@ def _is_constant(table: Table, column: Column) -> bool:
 
 
 def _has_reals(table: Table) -> bool:
-    taken = _abscissa(table)[1]
+    taken = abscissa(table)[1]
     return any(c.values.dtype.kind == "f" for name, c in table.columns.items() if name not in taken)
 
 
-def _bin_edges(table: Table) -> tuple[str, str] | None:
+def bin_edges(table: Table) -> tuple[str, str] | None:
     """Names of the columns that hold the lower and upper edges of adjoining bins."""
     names = list(table.columns)[:2]
     if tuple(names) not in EDGES:
@@ -156,9 +156,9 @@ def _bin_edges(table: Table) -> tuple[str, str] | None:
     return (names[0], names[1]) if np.array_equal(low[1:], high[:-1]) else None
 
 
-def _abscissa(table: Table) -> tuple[str, set[str]]:
+def abscissa(table: Table) -> tuple[str, set[str]]:
     """Name of the x column, and names of columns that are other forms of it."""
-    if edges := _bin_edges(table):
+    if edges := bin_edges(table):
         return edges[0], set(edges)
     first = next(iter(table.columns))
     if first == "step" and "time" in table.columns:
@@ -166,14 +166,14 @@ def _abscissa(table: Table) -> tuple[str, set[str]]:
     return first, {first, *(name for name in table.columns if name.startswith(f"{first}_"))}
 
 
-def _subject(table: Table) -> str:
+def subject(table: Table) -> str:
     """The field that a table is about, for tables called STAGE_FIELD."""
     return table.name.removeprefix(f"{table.stage}_").replace("_", " ")
 
 
 def _place_and_label(table: Table, column: Column) -> tuple[_Place, str]:
     words = column.name.split("_")
-    x, taken = _abscissa(table)
+    x, taken = abscissa(table)
     if (own := f"{x}_{'_'.join(words[1:])}") in taken:
         return _Place(words[0], column.units, True, own), words[0]
     if words[-2:] == ["per", "dex"]:
@@ -189,15 +189,15 @@ def _place_and_label(table: Table, column: Column) -> tuple[_Place, str]:
         what = match[1].replace("_", " ")
         part = (match[2] or "").replace("_", "–")
         if match[1] in ("min", "mean", "max"):
-            secondary = secondary or _bin_edges(table) is not None
-            return _Place(part or _subject(table), column.units, secondary, x), what
+            secondary = secondary or bin_edges(table) is not None
+            return _Place(part or subject(table), column.units, secondary, x), what
         return _Place(what, column.units, secondary or match[1] == "rms", x), part or what
     label = "–".join(words[1:]) or NAMES.get(words[0], words[0])
     return _Place(words[0], column.units, secondary, x), label
 
 
 def _groups(table: Table) -> Iterator[_Group]:
-    taken = _abscissa(table)[1]
+    taken = abscissa(table)[1]
     groups: dict[_Place, _Group] = {}
     for name, column in table.columns.items():
         if name not in taken and not _is_constant(table, column):
@@ -208,7 +208,7 @@ def _groups(table: Table) -> Iterator[_Group]:
 
 def _curves(table: Table, group: _Group) -> Iterator[Curve]:
     x = table[group.place.x]
-    if edges := _bin_edges(table):
+    if edges := bin_edges(table):
         x = np.append(x, table[edges[1]][-1:])
     for column, label in group.members:
         own = table.columns.get(column.name)
@@ -249,7 +249,7 @@ def _plot(
     compared: list[tuple[int, Curve]],
 ) -> Plot:
     x_name = group.place.x
-    edges = _bin_edges(table) is not None
+    edges = bin_edges(table) is not None
     own_units = table.columns[x_name].units
     logarithmic = _is_log(table, "scale")
     positive = all((curve.x > 0).all() for curve in curves)
@@ -265,7 +265,7 @@ def _plot(
         curves = [curves[n] for n in kept]
         compared = [(kept.index(n), curve) for n, curve in compared if n in kept]
     return Plot(
-        x_label=_subject(table) if edges else x_name.replace("_", " "),
+        x_label=subject(table) if edges else x_name.replace("_", " "),
         x_units=own_units or (table.time_units if x_name == "time" else ""),
         y_label=NAMES.get(group.place.name, group.place.name),
         y_units=group.place.units,

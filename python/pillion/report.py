@@ -12,11 +12,12 @@ from dataclasses import dataclass, replace
 from glob import escape
 from pathlib import Path
 
-from pillion import costs, guests, page, results
+from pillion import costs, guests, page, report_results
 from pillion.comparisons import FOLDER, read_comparison
 from pillion.errors import Error
 from pillion.plots import STEPS_SHOWN, spread
-from pillion.results import Series
+from pillion.report_files import find_file
+from pillion.report_results import Result, Series
 from pillion.run import Product, Run, read_guests, read_run, with_guests
 from pillion.tables import Table, read_table
 
@@ -45,15 +46,15 @@ def make_report(
     own = read_run(folder)
     visitors, problems = read_guests(own)
     run = with_guests(own, visitors)
-    tables, table_problems = _read_products(run, Path(compare or folder / FOLDER))
+    results, result_problems = _read_products(run, Path(compare or folder / FOLDER))
     timeline, timeline_problems = costs.timeline_section(run)
     visits, visit_problems = guests.sections(visitors)
-    problems += table_problems + timeline_problems + visit_problems
+    problems += result_problems + timeline_problems + visit_problems
     sections = [
         page.summary_section(run),
         page.warnings_section([*run.warnings, *_failures(run), *problems]),
         page.remarks_section(run.remarks),
-        *results.sections(tables),
+        *report_results.sections(results),
         costs.cost_section(run),
         timeline,
         *visits,
@@ -75,20 +76,26 @@ def _failures(run: Run) -> list[str]:
     ]
 
 
-def _read_products(run: Run, compare: Path) -> tuple[dict[str, list[Series]], list[str]]:
-    """Series by analysis, and what went wrong."""
-    found: dict[str, list[Series]] = {}
+def _read_products(run: Run, compare: Path) -> tuple[dict[str, list[Result]], list[str]]:
+    """Products by analysis, and what went wrong."""
+    found: dict[str, list[Result]] = {}
     problems = []
     for product in run.products:
         try:
             path = _inside(run.folder, product)
             beside = compare / path.parent.relative_to(run.folder.resolve())
-            series = _read_series(path, beside)
+            result = _read_product(product, path, beside)
         except Error as error:
             problems.append(str(error))
             continue
-        found.setdefault(product.analysis, []).append(series)
+        found.setdefault(product.analysis, []).append(result)
     return found, problems
+
+
+def _read_product(product: Product, path: Path, compare: Path) -> Result:
+    if path.suffix == ".csv":
+        return _read_series(path, compare)
+    return find_file(path, product.title, product.stage)
 
 
 def _inside(folder: Path, product: Product) -> Path:

@@ -14,6 +14,11 @@ from typing import Any
 import numpy as np
 import yaml
 
+try:  # five times as fast, where PyYAML was built with libyaml
+    from yaml import CSafeLoader as SafeLoader
+except ImportError:
+    from yaml import SafeLoader  # type: ignore[assignment]
+
 from pillion.comparisons import Comparison
 from pillion.errors import Error
 
@@ -69,7 +74,17 @@ class Table:
         return len(next(iter(self.columns.values())).values)
 
 
-class Loader(yaml.SafeLoader):
+@dataclass(frozen=True)
+class Head:
+    """What a table says of itself: its columns' units by name, and how many rows it has."""
+
+    title: str
+    step: int
+    columns: dict[str, str]
+    rows: int
+
+
+class Loader(SafeLoader):
     """Safe YAML that also takes 1e-05 for a number, as YAML 1.2 does."""
 
 
@@ -83,13 +98,7 @@ Loader.add_implicit_resolver(
 def read_table(path: str | Path) -> Table:
     """Reads a table product; raises Error if it is missing, cut short, or of another format."""
     path = Path(path)
-    try:
-        lines = path.read_text(encoding="utf-8").split("\n")
-    except OSError as error:
-        raise Error(f"cannot read {path}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise Error(f"{path} is no table: it is not UTF-8 text") from error
-    length = next((n for n, line in enumerate(lines) if not line.startswith("#")), len(lines))
+    lines, length = _read_lines(path)
     head = _read_head(path, lines[:length])
     if lines[-1] != "":
         raise Error(f"{path} is cut short: its last line has no end")
@@ -98,6 +107,29 @@ def read_table(path: str | Path) -> Table:
         return _build(path, head, columns)
     except (KeyError, TypeError, ValueError) as error:
         raise Error(f"{path} has a head that lacks or garbles an entry: {error!r}") from error
+
+
+def read_head(path: Path) -> Head:
+    """The head of a table, and the number of its rows; raises Error as `read_table` does."""
+    lines, length = _read_lines(path)
+    head = _read_head(path, lines[:length])
+    try:
+        columns = {str(c["name"]): str(c.get("units") or "") for c in head["columns"]}
+        rows = max(0, len(lines) - length - 2)  # without the names, and what follows the last end
+        return Head(str(head.get("title") or ""), int(head["step"]), columns, rows)
+    except (KeyError, TypeError, ValueError) as error:
+        raise Error(f"{path} has a head that lacks or garbles an entry: {error!r}") from error
+
+
+def _read_lines(path: Path) -> tuple[list[str], int]:
+    """All lines, and how many of them are the head."""
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except OSError as error:
+        raise Error(f"cannot read {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise Error(f"{path} is no table: it is not UTF-8 text") from error
+    return lines, next((n for n, line in enumerate(lines) if not line.startswith("#")), len(lines))
 
 
 def _read_head(path: Path, lines: list[str]) -> dict[str, Any]:

@@ -20,6 +20,11 @@ void Value::fail(const std::string& message) const {
   throw Error(ErrorCode::Configuration, place() + ": " + message);
 }
 
+void Value::fail_at_key(const std::string& message) const {
+  throw Error(ErrorCode::Configuration, fmt::format("{}:{}: {}", file ? *file : "?",
+                                                    key_line > 0 ? key_line : line, message));
+}
+
 namespace {
 
 std::string kind_name(const Value& value) {
@@ -83,7 +88,8 @@ void set_entry(Value& root, std::string_view path, Value value) {
 
 Reader::Reader(const Value& map, std::string what) : map_(map), what_(std::move(what)) {
   if (!map.is_map())
-    map.fail(fmt::format("expected {} as a map of 'key: value', found {}", what_, kind_name(map)));
+    map.fail_at_key(
+        fmt::format("expected {} as a map of 'key: value', found {}", what_, kind_name(map)));
 }
 
 const Value* Reader::find(const std::string& key) {
@@ -98,14 +104,32 @@ const Value& Reader::require(const std::string& key) {
   std::vector<std::string> present;
   for (const auto& [name, entry] : map_.entries) present.push_back(name);
   const auto near = closest(key, present);
-  map_.fail(fmt::format("{} lacks '{}'{}", what_, key,
-                        near ? fmt::format("; is '{}' meant to be it?", *near) : ""));
+  if (near) meant_ = *near;
+  map_.fail_at_key(fmt::format("{} lacks '{}'{}", what_, key,
+                               near ? fmt::format("; is '{}' meant to be it?", *near) : ""));
 }
 
-void Reader::finish() const {
+void Reader::finish(Mistakes* mistakes) const {
   for (const auto& [key, value] : map_.entries)
-    if (std::find(known_.begin(), known_.end(), key) == known_.end())
-      value.fail(fmt::format("unknown key '{}' in {}{}", key, what_, suggestion(key, known_)));
+    if (key != meant_ && std::find(known_.begin(), known_.end(), key) == known_.end())
+      attempt(mistakes, [&, &key = key, &value = value] {
+        value.fail_at_key(
+            fmt::format("unknown key '{}' in {}{}", key, what_, suggestion(key, known_)));
+      });
+}
+
+void mend_keys(Value& map, const std::string& what, const std::vector<std::string>& known,
+               Mistakes& mistakes) {
+  for (auto& [key, value] : map.entries) {
+    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+    const auto near = closest(key, known);
+    if (!near || map.find(*near) != nullptr) continue;
+    attempt(&mistakes, [&, &key = key, &value = value] {
+      value.fail_at_key(
+          fmt::format("unknown key '{}' in {}; did you mean '{}'?", key, what, *near));
+    });
+    key = *near;
+  }
 }
 
 std::string to_flow(const Value& value) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/mistakes.hpp"
 
 namespace pillion::base {
 
@@ -24,6 +25,7 @@ struct Value {
   std::vector<std::pair<std::string, Value>> entries;
   int line = 0;
   std::shared_ptr<const std::string> file;
+  int key_line = 0;  ///< of its key in a map; of a list's entry, its own
 
   [[nodiscard]] bool is_null() const { return kind == Kind::Null; }
   [[nodiscard]] bool is_scalar() const { return kind == Kind::Scalar; }
@@ -36,6 +38,8 @@ struct Value {
   [[nodiscard]] std::string place() const;
   /// Throws a configuration error that names this place.
   [[noreturn]] void fail(const std::string& message) const;
+  /// The same at the line of its key, for what is wrong with the entry as a whole.
+  [[noreturn]] void fail_at_key(const std::string& message) const;
 
   /// What the scalar means; each throws, naming the place, if it means something else.
   [[nodiscard]] const std::string& as_text() const;
@@ -56,8 +60,10 @@ using Overrides = std::map<std::string, std::string>;
 void set_entry(Value& root, std::string_view path, Value value);
 
 /// Parses YAML text. `parameters` are the values of $name in scalars; the file's own top-level
-/// `parameters:` map gives defaults. Throws an Error with file and line.
-Value parse_yaml(const std::string& text, const std::string& file, const Parameters& parameters);
+/// `parameters:` map gives defaults. Throws an Error with file and line; with `mistakes`, only
+/// where the text is no YAML, and parameters without a value are left as they are written.
+Value parse_yaml(const std::string& text, const std::string& file, const Parameters& parameters,
+                 Mistakes* mistakes = nullptr);
 
 /// Reads a map key by key, and then refuses what nobody asked for.
 class Reader {
@@ -69,8 +75,8 @@ class Reader {
   const Value* find(const std::string& key);
   /// The entry; throws if it is absent.
   const Value& require(const std::string& key);
-  /// Throws if the map has a key that was not asked for.
-  void finish() const;
+  /// Throws if the map has a key that was not asked for; with `mistakes`, each is kept.
+  void finish(Mistakes* mistakes = nullptr) const;
 
   [[nodiscard]] const Value& map() const { return map_; }
 
@@ -78,7 +84,13 @@ class Reader {
   const Value& map_;
   std::string what_;
   std::vector<std::string> known_;
+  std::string meant_;  ///< a key that is there in the place of one that is not
 };
+
+/// Gives keys that are nearly those that are known their right names, and keeps the mistakes, so
+/// that what is below them can be read.
+void mend_keys(Value& map, const std::string& what, const std::vector<std::string>& known,
+               Mistakes& mistakes);
 
 /// A value as YAML text in flow style, for messages and products.
 std::string to_flow(const Value& value);

@@ -4,6 +4,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include <cctype>
+#include <sstream>
 
 #include "base/text.hpp"
 #include "base/value.hpp"
@@ -13,19 +14,26 @@ namespace {
 
 class Converter {
  public:
-  Converter(std::string file, const Parameters& parameters)
-      : file_(std::make_shared<const std::string>(std::move(file))), parameters_(parameters) {}
+  Converter(std::string file, const Parameters& parameters, Mistakes* mistakes)
+      : file_(std::make_shared<const std::string>(std::move(file))),
+        parameters_(parameters),
+        mistakes_(mistakes) {}
 
   /// The file's own parameters are defaults: those that the caller gave win.
   void add_defaults(const Value& map) {
+    knows_defaults_ = map.is_map() || map.is_null();
+    if (!knows_defaults_) return;
     for (const auto& [name, value] : map.entries)
-      parameters_.try_emplace(name, value.is_null() ? std::string() : value.as_text());
+      attempt(mistakes_, [&, &name = name, &value = value] {
+        parameters_.try_emplace(name, value.is_null() ? std::string() : value.as_text());
+      });
   }
 
   Value convert(const YAML::Node& node) const {
     Value value;
     value.file = file_;
     value.line = node.Mark().line + 1;
+    value.key_line = value.line;
     if (node.IsScalar()) {
       value.kind = Value::Kind::Scalar;
       value.text = substitute(node.Scalar(), value);
@@ -37,20 +45,29 @@ class Converter {
       for (const auto& child : node) value.entries.emplace_back(std::string(), convert(child));
     } else if (node.IsMap()) {
       value.kind = Value::Kind::Map;
-      for (const auto& child : node) add(value, child.first, child.second);
+      std::map<std::string, int> lines;
+      for (const auto& child : node) add(value, lines, child.first, child.second);
     }
     return value;
   }
 
  private:
-  void add(Value& map, const YAML::Node& key, const YAML::Node& child) const {
-    Value at = map;
+  void add(Value& map, std::map<std::string, int>& lines, const YAML::Node& key,
+           const YAML::Node& child) const {
+    Value at;
+    at.file = file_;
     at.line = key.Mark().line + 1;
-    if (!key.IsScalar()) at.fail("a key must be a single word");
-    if (map.find(key.Scalar()) != nullptr)
-      at.fail(fmt::format("key '{}' appears twice in one map", key.Scalar()));
+    const bool is_good = attempt(mistakes_, [&] {
+      if (!key.IsScalar()) at.fail("a key must be a single word");
+      const auto [first, is_new] = lines.emplace(key.Scalar(), at.line);
+      if (!is_new)
+        at.fail(fmt::format("key '{}' appears twice in one map, first on line {}; keep one of them",
+                            key.Scalar(), first->second));
+    });
+    if (!is_good) return;
     Value value = convert(child);
     if (value.line <= 0 || value.is_null()) value.line = at.line;
+    value.key_line = at.line;
     map.entries.emplace_back(key.Scalar(), std::move(value));
   }
 
@@ -72,14 +89,28 @@ class Converter {
       while (end < text.size() &&
              (std::isalnum(static_cast<unsigned char>(text[end])) != 0 || text[end] == '_'))
         ++end;
-      out += lookup(text.substr(begin, end - begin), at);
+      out += value_of(text.substr(begin, end - begin), at);
       if (braced && (end >= text.size() || text[end] != '}')) at.fail("'${' without '}'");
       i = braced ? end : end - 1;
     }
     return out;
   }
 
+  std::string value_of(const std::string& name, const Value& at) const {
+    if (mistakes_ == nullptr) return lookup(name, at);
+    mistakes_->used_parameters.insert(name);
+    try {
+      return lookup(name, at);
+    } catch (const Error& mistake) {
+      if (knows_defaults_) mistakes_->add(mistake);
+      mistakes_->meaningless.insert(at.place());
+      return "$" + name;
+    }
+  }
+
   const std::string& lookup(const std::string& name, const Value& at) const {
+    if (name.empty())
+      at.fail("a '$' without the name of a parameter after it; write '$$' for a dollar sign");
     const auto found = parameters_.find(name);
     if (found != parameters_.end()) return found->second;
     std::vector<std::string> known;
@@ -91,21 +122,40 @@ class Converter {
 
   std::shared_ptr<const std::string> file_;
   Parameters parameters_;
+  Mistakes* mistakes_;
+  bool knows_defaults_ = true;
 };
+
+/// What the words of the parser mean to somebody who writes a configuration.
+std::string advice_on(const std::string& text, const YAML::Exception& e) {
+  std::istringstream in(text);
+  std::string line;
+  for (int number = 0; number <= e.mark.line && std::getline(in, line); ++number)
+    if (line.find('\t') < line.find_first_not_of(" \t"))
+      return fmt::format("; line {} is indented with a tab: YAML wants blanks", number + 1);
+  const std::string said = e.msg;
+  if (said.find("illegal map value") != std::string::npos)
+    return "; is a line before it indented otherwise, is a blank missing after its ':', or does a "
+           "text with ': ' lack quotes?";
+  if (said.find("not found") != std::string::npos)
+    return "; does this line begin where those beside it begin, and is every '{' and '[' closed?";
+  return {};
+}
 
 }  // namespace
 
-Value parse_yaml(const std::string& text, const std::string& file, const Parameters& parameters) {
+Value parse_yaml(const std::string& text, const std::string& file, const Parameters& parameters,
+                 Mistakes* mistakes) {
   try {
     const YAML::Node node = YAML::Load(text);
-    Converter converter(file, parameters);
+    Converter converter(file, parameters, mistakes);
     if (node.IsMap() && node["parameters"])
-      converter.add_defaults(Converter(file, parameters).convert(node["parameters"]));
+      converter.add_defaults(Converter(file, parameters, mistakes).convert(node["parameters"]));
     return converter.convert(node);
   } catch (const YAML::Exception& e) {
     throw Error(ErrorCode::Configuration,
-                fmt::format("{}:{}: not valid YAML at column {}: {}", file, e.mark.line + 1,
-                            e.mark.column + 1, e.msg));
+                fmt::format("{}:{}: not valid YAML at column {}: {}{}", file, e.mark.line + 1,
+                            e.mark.column + 1, e.msg, advice_on(text, e)));
   }
 }
 

@@ -13,6 +13,7 @@ using pillion::Error;
 using pillion::ErrorCode;
 using pillion::base::Level;
 using pillion::base::Log;
+using pillion::model::MeshKind;
 using pillion::runtime::Options;
 using pillion::runtime::Role;
 using pillion::runtime::Session;
@@ -32,6 +33,10 @@ struct pillion_session {
     session.log().warn("the session was not closed before MPI_Finalize{}{}",
                        status != 0 ? ": " : "", status != 0 ? pillion_error_message() : "");
   }
+};
+
+struct pillion_kept {
+  std::shared_ptr<const void> memory;
 };
 
 namespace {
@@ -55,11 +60,12 @@ pillion_field described(const pillion::runtime::SimulationSide& side, int32_t nu
   const auto& catalogue = side.catalogue();
   const auto names = catalogue.field_names();
   if (number < 0 || static_cast<size_t>(number) >= names.size())
-    pillion::base::fail(ErrorCode::Argument, "there is no field number {}; the catalogue has {}",
-                        number, names.size());
+    pillion::base::fail(ErrorCode::Argument,
+                        "there is no field number {}, counted from 0; the catalogue has {}", number,
+                        names.size());
   const auto& field = catalogue.field(names[static_cast<size_t>(number)]);
   const auto& mesh = catalogue.mesh(field.mesh);
-  const bool uniform = mesh.kind == pillion::model::MeshKind::Uniform;
+  const bool uniform = mesh.kind == MeshKind::Uniform;
   pillion_field out{};
   out.name = field.name.c_str();
   out.mesh = mesh.name.c_str();
@@ -68,6 +74,7 @@ pillion_field described(const pillion::runtime::SimulationSide& side, int32_t nu
   out.components = field.components;
   out.axes = uniform ? mesh.axes : 0;
   for (size_t a = 0; a < 3; ++a) out.cells[a] = uniform ? mesh.cells[a] : 0;
+  out.order = pillion::model::points_of(mesh, field) > 1 ? mesh.order : 0;
   out.used = side.uses(field.name) ? 1 : 0;
   return out;
 }
@@ -79,6 +86,8 @@ extern "C" {
 const char* pillion_error_message(void) { return pillion::stagehost::remembered(); }
 
 const char* pillion_version(void) { return PILLION_VERSION; }
+
+int32_t pillion_is_enabled(void) { return PILLION_ENABLED; }
 
 pillion_status pillion_options_create(pillion_options** options) {
   return guard([&] { given(options, "options") = new pillion_options; });
@@ -141,7 +150,13 @@ pillion_status pillion_open(const char* file, MPI_Comm comm, pillion_session** s
 }
 
 pillion_status pillion_open_fortran(const char* file, MPI_Fint comm, pillion_session** session) {
-  return pillion_open(file, pillion::comm::from_fortran(comm), session);
+  return pillion_open_with_fortran(file, comm, nullptr, session);
+}
+
+pillion_status pillion_open_with_fortran(const char* file, MPI_Fint comm,
+                                         const pillion_options* options,
+                                         pillion_session** session) {
+  return pillion_open_with(file, pillion::comm::from_fortran(comm), options, session);
 }
 
 int32_t pillion_serve(pillion_session* session) {
@@ -190,11 +205,51 @@ pillion_status pillion_share_box_typed(pillion_session* session, const char* fie
   return pillion_share_box_strided(session, field, block, lo, hi, data, type, nullptr);
 }
 
+pillion_status pillion_share_box_view(pillion_session* session, const char* field, int32_t block,
+                                      int32_t axes, const int64_t* lo, const int64_t* hi,
+                                      const pillion_view* view, pillion_components components) {
+  return guard([&] {
+    given(lo, "lo");
+    given(hi, "hi");
+    side(session).sharing().share_box(text(field, "the field"), block, axes, lo, hi,
+                                      given(view, "the view"),
+                                      components == PILLION_COMPONENTS_LAST);
+  });
+}
+
 pillion_status pillion_share_particles_typed(pillion_session* session, const char* field,
                                              int32_t block, int64_t count, const void* data,
                                              pillion_type type) {
   return guard([&] {
-    side(session).sharing().share_particles(text(field, "the field"), block, count, data, type);
+    side(session).sharing().share_items(MeshKind::Particles, text(field, "the field"), block, count,
+                                        data, type);
+  });
+}
+
+pillion_status pillion_share_elements_typed(pillion_session* session, const char* field,
+                                            int32_t block, int64_t count, const void* data,
+                                            pillion_type type) {
+  return guard([&] {
+    side(session).sharing().share_items(MeshKind::Spectral, text(field, "the field"), block, count,
+                                        data, type);
+  });
+}
+
+pillion_status pillion_share_particles_view(pillion_session* session, const char* field,
+                                            int32_t block, int64_t count, const pillion_view* view,
+                                            pillion_components components) {
+  return guard([&] {
+    side(session).sharing().share_particles(text(field, "the field"), block, count,
+                                            given(view, "the view"),
+                                            components == PILLION_COMPONENTS_LAST);
+  });
+}
+
+pillion_status pillion_share_elements_view(pillion_session* session, const char* field,
+                                           int32_t block, int64_t count, const pillion_view* view) {
+  return guard([&] {
+    side(session).sharing().share_elements(text(field, "the field"), block, count,
+                                           given(view, "the view"));
   });
 }
 
@@ -209,6 +264,15 @@ pillion_status pillion_swap(pillion_session* session, const char* field, int32_t
                             void** data) {
   return guard([&] { given(data, "data") = side(session).swap(text(field, "the field"), block); });
 }
+
+pillion_status pillion_keep(const pillion_session* session, const void* data, pillion_kept** kept) {
+  return guard([&] {
+    given(kept, "kept") = nullptr;
+    *kept = new pillion_kept{side(session).keep(data)};
+  });
+}
+
+void pillion_release(pillion_kept* kept) { delete kept; }
 
 pillion_status pillion_unshare(pillion_session* session, const char* field, int32_t block) {
   return guard([&] { side(session).unshare(text(field, "the field"), block); });
@@ -260,6 +324,8 @@ const char* pillion_report_path(const pillion_session* session) {
 
 pillion_status pillion_close(pillion_session* session) {
   if (session == nullptr) return PILLION_OK;
+  // MPI_Finalize has closed it; what it has of MPI cannot be freed any more.
+  if (pillion::comm::is_finalized()) return PILLION_OK;
   const auto status = guard([&] { session->session.close(); });
   delete session;
   return status;

@@ -11,6 +11,9 @@ constexpr int32_t goes_on = 1;
 constexpr int32_t ended = 2;
 constexpr int32_t failed = 4;
 constexpr int32_t lacking = 8;  // the first of most_common
+// At the end nothing is lacking, and the bits are free for answers.
+constexpr int32_t says_yes = lacking;
+constexpr int32_t says_no = 2 * lacking;
 
 int32_t meet(const Communicator& comm, int32_t mark) {
   check(MPI_Allreduce(MPI_IN_PLACE, &mark, 1, MPI_INT32_T, MPI_BOR, comm.handle()),
@@ -75,15 +78,27 @@ uint32_t Fence::common_before_collective(uint32_t mine) {
 
 // Whoever sees a failure goes straight to sharing it. A rank that has ended while others go on
 // keeps meeting them at their fences, where they learn of it, until they end too.
-std::optional<Error> Fence::run(const std::function<void()>& work) {
+std::optional<Error> Fence::ask(const std::function<bool()>& work, bool& answer) {
   peer_failed_ = false;
-  const auto failure = caught(work);
+  const auto failure = caught([&] { answer = work(); });
   if (peer_failed_) return share(*comm_, {});
   int32_t marks = 0;
   do {
-    marks = meet(*comm_, failure ? failed : ended);
+    marks = meet(*comm_, failure ? failed : ended | (answer ? says_yes : says_no));
   } while ((marks & failed) == 0 && (marks & goes_on) != 0);
-  return (marks & failed) != 0 ? share(*comm_, failure) : std::optional<Error>();
+  if ((marks & failed) != 0) return share(*comm_, failure);
+  if ((marks & says_yes) == 0 || (marks & says_no) == 0) return {};
+  return Error(ErrorCode::Stage,
+               "the ranks of a stage did not agree on whether later stages see this publication");
+}
+
+std::optional<Error> Fence::run(const std::function<void()>& work) {
+  bool answer = false;
+  const auto same_answer = [&] {
+    work();
+    return true;
+  };
+  return ask(same_answer, answer);
 }
 
 }  // namespace pillion::comm

@@ -34,6 +34,9 @@ class Fence {
   /// Runs `work`, whose collectives are all fenced, and ends it on every rank together. Returns the
   /// failure of the lowest rank that failed, the same everywhere, or nothing. [collective]
   [[nodiscard]] std::optional<Error> run(const std::function<void()>& work);
+  /// The same for work that ends with a yes or no, which is `answer` then; if ranks differ in it,
+  /// that is a failure.
+  [[nodiscard]] std::optional<Error> ask(const std::function<bool()>& work, bool& answer);
 
  private:
   const Communicator* comm_;

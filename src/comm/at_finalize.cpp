@@ -31,6 +31,12 @@ AtFinalize::AtFinalize(Action action) : action_(std::make_shared<Action>(std::mo
   check(MPI_Comm_free_keyval(&key), "MPI_Comm_free_keyval");
 }
 
+bool is_finalized() {
+  int finalized = 0;
+  check(MPI_Finalized(&finalized), "MPI_Finalized");
+  return finalized != 0;
+}
+
 void end_job_at_finalize(const Communicator& all, const Communicator& some) {
   int ranks = 0;
   check(MPI_Comm_size(MPI_COMM_WORLD, &ranks), "MPI_Comm_size");

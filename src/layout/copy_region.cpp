@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/tiles.hpp"
+
 namespace pillion::layout {
 
 using model::Box;
@@ -16,9 +18,7 @@ Source source_of(const model::Array& array, const Box& box) {
 
 namespace {
 
-struct Loop {
-  int64_t count, to, from;  ///< strides in elements
-};
+using base::Loop;
 
 /// At most four loops, the innermost first.
 struct Nest {
@@ -62,6 +62,21 @@ void copy_runs(std::byte* to, const std::byte* from, const Loop& runs, size_t by
   }
 }
 
+/// Where one loop is in one piece on this side and another on the other side, these become the
+/// first and the second.
+void gather_transposed(std::array<Loop, 4>& loops, int64_t bytes) {
+  const auto first = [&](int64_t Loop::*stride) {
+    return std::find_if(loops.begin(), loops.end(),
+                        [&](const Loop& l) { return l.count > 1 && l.*stride == bytes; });
+  };
+  const auto here = first(&Loop::to);
+  const auto there = first(&Loop::from);
+  if (here == loops.end() || there == loops.end() || here == there) return;
+  std::iter_swap(loops.begin(), here);
+  const auto moved = first(&Loop::from);
+  std::iter_swap(loops.begin() + 1, moved);
+}
+
 }  // namespace
 
 void copy_region(const Target& to, const Source& from, const Box& region,
@@ -87,12 +102,19 @@ void copy_region(const Target& to, const Source& from, const Box& region,
     out.from *= static_cast<int64_t>(element);
     return out;
   };
-  const Loop runs = loop(0), planes = loop(1), volumes = loop(2), all = loop(3);
+  std::array<Loop, 4> loops{loop(0), loop(1), loop(2), loop(3)};
+  gather_transposed(loops, static_cast<int64_t>(bytes));
+  const auto& [runs, planes, volumes, all] = loops;
+  const bool transposed = runs.from != planes.from && runs.to == static_cast<int64_t>(bytes) &&
+                          planes.from == static_cast<int64_t>(bytes) && planes.count > 1;
   for (int64_t l = 0; l < all.count; ++l)
-    for (int64_t k = 0; k < volumes.count; ++k)
+    for (int64_t k = 0; k < volumes.count; ++k) {
+      std::byte* to_volume = target + k * volumes.to + l * all.to;
+      const std::byte* from_volume = source + k * volumes.from + l * all.from;
+      if (transposed && base::copy_tiles(to_volume, from_volume, runs, planes, bytes)) continue;
       for (int64_t j = 0; j < planes.count; ++j)
-        copy_runs(target + j * planes.to + k * volumes.to + l * all.to,
-                  source + j * planes.from + k * volumes.from + l * all.from, runs, bytes);
+        copy_runs(to_volume + j * planes.to, from_volume + j * planes.from, runs, bytes);
+    }
 }
 
 }  // namespace pillion::layout

@@ -25,14 +25,16 @@ struct Source {
 /// A field of what is unpacked.
 struct Column {
   const model::Field* field;
-  size_t record;  ///< bytes of one particle
+  int32_t values;  ///< of one particle
+  size_t record;   ///< bytes of them
 };
 
 std::vector<Column> columns_of(const Request& request, const model::Catalogue& catalogue) {
   std::vector<Column> columns;
   for (const auto& name : request.needed()) {
     const auto& field = catalogue.field(name);
-    columns.push_back({&field, model::size_of(field.type) * static_cast<size_t>(field.components)});
+    const int32_t values = model::values_of(catalogue.mesh(field.mesh), field);
+    columns.push_back({&field, values, model::size_of(field.type) * static_cast<size_t>(values)});
   }
   return columns;
 }
@@ -114,11 +116,11 @@ MeshBlocks unpack(const Messages& received, const Request& request,
   room.fields.resize(columns.size());
   model::Block block{.number = 0, .box = {{0, 0, 0}, {count, 1, 1}}, .owned = owned, .arrays = {}};
   for (size_t c = 0; c < columns.size(); ++c) {
-    const auto& [field, record] = columns[c];
+    const auto& [field, values, record] = columns[c];
     std::byte* const to = room.fields[c].of(record * static_cast<size_t>(count));
     if (by_key && !room.order.is_given()) put_in_order(sources, room.order, record, to);
     else join(sources, owned, record, to);
-    block.arrays[field->name] = {to, field->type, field->components, {field->components, 0, 0, 1}};
+    block.arrays[field->name] = {to, field->type, values, {values, 0, 0, 1}};
   }
   MeshBlocks out;
   out.blocks.push_back(std::move(block));

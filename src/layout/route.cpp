@@ -50,7 +50,7 @@ bool same_layout(const Request& a, const Request& b) {
 Request common_layout(model::MeshKind kind, std::span<const Wish* const> wishes) {
   if (wishes.empty()) return {};
   Request common;
-  if (kind == model::MeshKind::Particles) {
+  if (model::is_counted(kind)) {
     const Request& first = wishes.front()->request;
     if (!std::all_of(wishes.begin(), wishes.end(),
                      [&](const Wish* w) { return same_layout(w->request, first); }))
@@ -75,7 +75,7 @@ std::map<std::string, Request> routes_for(std::span<const Wish* const> wishes,
     // Nobody knows the boxes of all ranks.
     if (has_open_sides(route)) route = {};
     // What stages produce goes by longer names, of which dealing knows nothing.
-    if (catalogue.mesh(mesh).kind == model::MeshKind::Particles &&
+    if (model::is_counted(catalogue.mesh(mesh).kind) &&
         !std::all_of(needed.begin(), needed.end(),
                      [&](const auto& name) { return catalogue.find_field(name) != nullptr; }))
       route = {};

@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "base/tiles.hpp"
+
 namespace pillion::model {
 
 bool overlap(const Box& a, const Box& b) {
@@ -61,6 +63,35 @@ void put_rows(const Array& array, const Box& box, size_t row, Sink&& sink) {
     for (int64_t j = 0; j < box.extent(1); ++j) sink.put(at(array, j * s[1] + k * s[2]), row);
 }
 
+/// The axis along which the block lies in one piece, cell after cell, if it is not the first: as
+/// arrays of programs in C and in Python do. 0 if there is none.
+int other_fast_axis(const Array& array, const Box& box) {
+  if (array.components > 1 && array.strides[3] != 1) return 0;
+  for (int axis = 1; axis < 3; ++axis)
+    if (array.strides[static_cast<size_t>(axis)] == array.components && box.extent(axis) > 1)
+      return axis;
+  return 0;
+}
+
+/// Planes of the first axis and the fast one, one after the other.
+bool put_transposed(const Array& array, const Box& box, std::byte* to) {
+  const int fast = other_fast_axis(array, box);
+  if (fast == 0) return false;
+  const auto packed = packed_strides(box, array.components);
+  const auto element = static_cast<int64_t>(size_of(array.type));
+  const auto loop = [&](int axis) {
+    const auto a = static_cast<size_t>(axis);
+    return base::Loop{box.extent(axis), packed[a] * element, array.strides[a] * element};
+  };
+  const base::Loop planes = loop(3 - fast);
+  const auto* from = static_cast<const std::byte*>(array.data);
+  for (int64_t p = 0; p < planes.count; ++p)
+    if (!base::copy_tiles(to + p * planes.to, from + p * planes.from, loop(0), loop(fast),
+                          static_cast<size_t>(element * array.components)))
+      return false;
+  return true;
+}
+
 /// Rows along the first axis are contiguous more often than not.
 template <class Sink>
 void put_all(const Array& array, const Box& box, Sink&& sink) {
@@ -93,6 +124,7 @@ void pack(const Array& array, const Box& box, std::byte* to, base::Copy how) {
                       static_cast<size_t>(box.volume());
   const bool streaming = how == base::Copy::Streaming;
   if (!is_packed(array, box)) {
+    if (put_transposed(array, box, to)) return;
     if (streaming) put_all(array, box, base::Streamer(to));
     else put_all(array, box, Appender(to));
   } else if (streaming) base::stream(to, from, size);

@@ -3,6 +3,8 @@
 #include "model/catalogue.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 
 #include "base/text.hpp"
 
@@ -24,6 +26,28 @@ const char* name_of(ElementType type) {
   }
 }
 
+const char* name_of(MeshKind kind) {
+  switch (kind) {
+    case MeshKind::Uniform: return "uniform";
+    case MeshKind::Particles: return "particles";
+    default: return "spectral";
+  }
+}
+
+const char* items_of(MeshKind kind) {
+  return kind == MeshKind::Particles ? "particles" : "elements";
+}
+
+Centering centering_of(const Mesh& mesh, const Field& field) {
+  if (mesh.kind != MeshKind::Spectral) return Centering::Natural;
+  return field.centering == Centering::Natural ? Centering::Points : field.centering;
+}
+
+int32_t points_of(const Mesh& mesh, const Field& field) {
+  const int32_t n = mesh.order + 1;
+  return centering_of(mesh, field) == Centering::Points ? n * n * n : 1;
+}
+
 namespace {
 
 ElementType read_type(const Value& value) {
@@ -31,98 +55,233 @@ ElementType read_type(const Value& value) {
   for (const auto type :
        {ElementType::Int32, ElementType::Int64, ElementType::Float32, ElementType::Float64})
     if (text == name_of(type)) return type;
+  static const std::map<std::string, std::string> elsewhere = {
+      {"double", "float64"}, {"real", "float64"},  {"single", "float32"}, {"float", "float32"},
+      {"int", "int32"},      {"integer", "int32"}, {"long", "int64"}};
+  const auto known = elsewhere.find(text);
   value.fail(fmt::format("unknown type '{}'{}", text,
-                         base::suggestion(text, {"int32", "int64", "float32", "float64"})));
+                         known != elsewhere.end()
+                             ? fmt::format("; it is called '{}' here", known->second)
+                             : base::suggestion(text, {"int32", "int64", "float32", "float64"})));
 }
 
 MeshKind read_kind(const Value& value) {
   const std::string& text = value.as_text();
-  if (text == "uniform") return MeshKind::Uniform;
-  if (text == "particles") return MeshKind::Particles;
-  for (const char* later : {"rectilinear", "curvilinear", "unstructured", "spectral"})
+  for (const auto kind : {MeshKind::Uniform, MeshKind::Particles, MeshKind::Spectral})
+    if (text == name_of(kind)) return kind;
+  for (const char* later : {"rectilinear", "curvilinear", "unstructured"})
     if (text == later)
       value.fail(fmt::format(
-          "meshes of kind '{}' are reserved for a later version; this one has uniform and "
-          "particles",
+          "meshes of kind '{}' are reserved for a later version; this one has uniform, particles "
+          "and spectral",
           text));
   value.fail(fmt::format("unknown kind of mesh '{}'{}", text,
-                         base::suggestion(text, {"uniform", "particles"})));
+                         base::suggestion(text, {"uniform", "particles", "spectral"})));
 }
 
 /// A list with one entry per axis.
 const Value& per_axis(const Value& value, int axes, const char* what) {
   if (!value.is_list() || static_cast<int>(value.entries.size()) != axes)
-    value.fail(fmt::format("{} must be a list of {} values, one per axis", what, axes));
+    value.fail(fmt::format("{} must be a list of {} values, one per axis of the mesh, found {}",
+                           what, axes, base::to_flow(value)));
   return value;
 }
 
 void read_cells(const Value& cells, Mesh& mesh) {
   if (!cells.is_list() || cells.entries.empty() || cells.entries.size() > 3)
-    cells.fail("cells must be a list of 1 to 3 integers");
+    cells.fail(fmt::format("cells must be a list of 1 to 3 integers such as [64, 64, 64], found {}",
+                           base::to_flow(cells)));
   mesh.axes = static_cast<int>(cells.entries.size());
+  constexpr int64_t most = int64_t{1} << 50;
+  int64_t all = 1;
   for (size_t a = 0; a < cells.entries.size(); ++a) {
     mesh.cells[a] = cells.entries[a].second.as_integer();
     if (mesh.cells[a] < 1)
       cells.fail(fmt::format("cells must be positive, found {}", mesh.cells[a]));
+    // So that bytes of their fields can be counted.
+    if (mesh.cells[a] > most / all)
+      cells.fail(fmt::format("cells {} are more than 2^50 in all", base::to_flow(cells)));
+    all *= mesh.cells[a];
   }
 }
 
-void read_uniform(Reader& reader, Mesh& mesh) {
-  read_cells(reader.require("cells"), mesh);
+/// One entry per axis, read by `read` into `out`.
+template <class T, class Read>
+void read_per_axis(const Value& value, const char* what, const Mesh& mesh, std::array<T, 3>& out,
+                   Read&& read) {
+  per_axis(value, mesh.axes, what);
+  for (size_t a = 0; a < value.entries.size(); ++a) out[a] = read(value.entries[a].second);
+}
+
+double read_length(const Value& value) {
+  const double length = value.as_real();
+  if (!(length > 0) || !std::isfinite(length))
+    value.fail(fmt::format("length must be above 0, found {}", value.text));
+  return length;
+}
+
+double read_origin(const Value& value) {
+  const double origin = value.as_real();
+  if (!std::isfinite(origin)) value.fail(fmt::format("origin cannot be {}", value.text));
+  return origin;
+}
+
+void read_periodic(const Value& value, Mesh& mesh) {
+  const auto read = [](const Value& one) { return one.as_boolean(); };
+  if (value.is_list()) read_per_axis(value, "periodic", mesh, mesh.periodic, read);
+  else std::fill_n(mesh.periodic.begin(), mesh.axes, read(value));
+}
+
+bool read_uniform(Reader& reader, Mesh& mesh, base::Mistakes* mistakes) {
+  const Value* length = reader.find("length");
+  const Value* origin = reader.find("origin");
+  const Value* periodic = reader.find("periodic");
+  if (!attempt(mistakes, [&] { read_cells(reader.require("cells"), mesh); })) return false;
   for (int a = 0; a < mesh.axes; ++a) mesh.length[a] = static_cast<double>(mesh.cells[a]);
-  if (const Value* length = reader.find("length"))
-    for (int a = 0; a < mesh.axes; ++a) {
-      mesh.length[a] = per_axis(*length, mesh.axes, "length").entries[a].second.as_real();
-      if (!(mesh.length[a] > 0)) length->fail("length must be positive");
-    }
-  if (const Value* origin = reader.find("origin"))
-    for (int a = 0; a < mesh.axes; ++a)
-      mesh.origin[a] = per_axis(*origin, mesh.axes, "origin").entries[a].second.as_real();
-  if (const Value* periodic = reader.find("periodic"))
-    for (int a = 0; a < mesh.axes; ++a)
-      mesh.periodic[a] =
-          periodic->is_list()
-              ? per_axis(*periodic, mesh.axes, "periodic").entries[a].second.as_boolean()
-              : periodic->as_boolean();
+  bool is_good = attempt(mistakes, [&] {
+    if (length != nullptr) read_per_axis(*length, "length", mesh, mesh.length, read_length);
+  });
+  is_good &= attempt(mistakes, [&] {
+    if (origin != nullptr) read_per_axis(*origin, "origin", mesh, mesh.origin, read_origin);
+  });
+  is_good &= attempt(mistakes, [&] {
+    if (periodic != nullptr) read_periodic(*periodic, mesh);
+  });
+  return is_good;
+}
+
+int read_order(const Value& value) {
+  constexpr int64_t most = 31;
+  const int64_t order = value.as_integer();
+  if (order < 1 || order > most)
+    value.fail(fmt::format(
+        "order must be 1 to {}, found {}: an element of order N has N + 1 points along each axis",
+        most, order));
+  return static_cast<int>(order);
+}
+
+Centering read_centering(const Value& value, const Mesh& mesh) {
+  if (mesh.kind != MeshKind::Spectral)
+    value.fail_at_key(fmt::format(
+        "'centering' goes with fields on spectral meshes, and mesh '{}' is of kind '{}'", mesh.name,
+        name_of(mesh.kind)));
+  const std::string& text = value.as_text();
+  if (text == "points") return Centering::Points;
+  if (text == "elements") return Centering::Elements;
+  value.fail(fmt::format("unknown centering '{}'{}", text,
+                         base::suggestion(text, {"points", "elements"})));
+}
+
+int32_t read_components(const Value& value) {
+  const int64_t components = value.as_integer();
+  if (components < 1 || components > 1000)
+    value.fail(fmt::format("components must be 1 to 1000, found {}", components));
+  return static_cast<int32_t>(components);
+}
+
+void read_units(Reader& reader, std::string& units, base::Mistakes* mistakes) {
+  attempt(mistakes, [&] {
+    if (const Value* given = reader.find("units")) units = given->as_text();
+  });
+}
+
+/// Reads each entry of a map by itself.
+template <class Read>
+void read_each(const Value* map, const char* what, base::Mistakes* mistakes, Read&& read) {
+  if (map == nullptr) return;
+  if (!map->is_map()) map->fail(fmt::format("'{0}' must be a map from names to {0}", what));
+  for (const auto& [name, value] : map->entries)
+    if (!attempt(mistakes, [&, &name = name, &value = value] { read(name, value); }))
+      mistakes->unread.insert(name);
 }
 
 }  // namespace
 
-void Catalogue::read(const Value* meshes, const Value* fields) {
-  if (meshes != nullptr) {
-    if (!meshes->is_map()) meshes->fail("'meshes' must be a map from names to meshes");
-    for (const auto& [name, value] : meshes->entries) {
-      Mesh mesh{.name = name, .units = {}};
-      Reader reader(value, "mesh '" + name + "'");
-      mesh.kind = read_kind(reader.require("kind"));
-      if (const Value* units = reader.find("units")) mesh.units = units->as_text();
-      if (mesh.kind == MeshKind::Uniform) read_uniform(reader, mesh);
-      reader.finish();
-      put(std::move(mesh));
-    }
-  }
-  if (fields == nullptr) return;
-  if (!fields->is_map()) fields->fail("'fields' must be a map from names to fields");
-  for (const auto& [name, value] : fields->entries) {
-    Field field{.name = name, .mesh = {}, .units = {}};
-    Reader reader(value, "field '" + name + "'");
+bool Catalogue::read_spectral(base::Reader& reader, Mesh& mesh, base::Mistakes* mistakes) {
+  const Value* coordinates = reader.find("coordinates");
+  const bool is_good = attempt(mistakes, [&] { mesh.order = read_order(reader.require("order")); });
+  return attempt(mistakes,
+                 [&] {
+                   if (coordinates == nullptr) return;
+                   mesh.coordinates = coordinates->as_text();
+                   coordinates_[mesh.name] = *coordinates;
+                 }) &&
+         is_good;
+}
+
+// Which keys are allowed is up to the kind.
+void Catalogue::read_mesh(const std::string& name, const Value& value, base::Mistakes* mistakes) {
+  Mesh mesh{.name = name, .units = {}};
+  Reader reader(value, "mesh '" + name + "'");
+  bool is_good = attempt(mistakes, [&] { mesh.kind = read_kind(reader.require("kind")); });
+  read_units(reader, mesh.units, mistakes);
+  if (is_good && mesh.kind == MeshKind::Uniform) is_good = read_uniform(reader, mesh, mistakes);
+  if (is_good && mesh.kind == MeshKind::Spectral) is_good = read_spectral(reader, mesh, mistakes);
+  if (is_good) is_good = attempt(mistakes, [&] { reader.finish(mistakes); });
+  if (is_good) put(std::move(mesh));
+  else mistakes->unread.insert(name);
+}
+
+void Catalogue::read_field(const std::string& name, const Value& value, base::Mistakes* mistakes) {
+  Field field{.name = name, .mesh = {}, .units = {}};
+  Reader reader(value, "field '" + name + "'");
+  bool is_good = attempt(mistakes, [&] {
     const Value& mesh = reader.require("mesh");
     field.mesh = mesh.as_text();
-    if (find_mesh(field.mesh) == nullptr) {
-      std::vector<std::string> known;
-      for (const auto& m : meshes_) known.push_back(m.name);
-      mesh.fail(
-          fmt::format("unknown mesh '{}'{}", field.mesh, base::suggestion(field.mesh, known)));
-    }
-    field.type = read_type(reader.require("type"));
-    if (const Value* components = reader.find("components")) {
-      field.components = static_cast<int32_t>(components->as_integer());
-      if (field.components < 1 || field.components > 1000)
-        components->fail(fmt::format("components must be 1 to 1000, found {}", components->text));
-    }
-    if (const Value* units = reader.find("units")) field.units = units->as_text();
-    reader.finish();
-    put(std::move(field));
+    if (find_mesh(field.mesh) == nullptr)
+      mesh.fail(fmt::format("unknown mesh '{}'{}", field.mesh,
+                            base::suggestion(field.mesh, mesh_names())));
+  });
+  is_good &= attempt(mistakes, [&] { field.type = read_type(reader.require("type")); });
+  is_good &= attempt(mistakes, [&] {
+    if (const Value* components = reader.find("components"))
+      field.components = read_components(*components);
+  });
+  is_good &= attempt(mistakes, [&] {
+    const Value* centering = reader.find("centering");
+    const Mesh* mesh = find_mesh(field.mesh);
+    if (mesh != nullptr && centering != nullptr)
+      field.centering = read_centering(*centering, *mesh);
+  });
+  read_units(reader, field.units, mistakes);
+  is_good &= attempt(mistakes, [&] { reader.finish(mistakes); });
+  if (is_good) put(std::move(field));
+  else mistakes->unread.insert(name);
+}
+
+void Catalogue::read(const Value* meshes, const Value* fields, base::Mistakes* mistakes) {
+  attempt(mistakes, [&] {
+    read_each(meshes, "meshes", mistakes, [&](const std::string& name, const Value& value) {
+      read_mesh(name, value, mistakes);
+    });
+  });
+  attempt(mistakes, [&] {
+    read_each(fields, "fields", mistakes, [&](const std::string& name, const Value& value) {
+      read_field(name, value, mistakes);
+    });
+  });
+}
+
+void Catalogue::check_coordinates(base::Mistakes* mistakes) const {
+  for (const auto& [name, place] : coordinates_) {
+    const Mesh* mesh = find_mesh(name);
+    if (mesh == nullptr || mesh->kind != MeshKind::Spectral || mesh->coordinates != place.text)
+      continue;
+    attempt(mistakes, [&, &place = place] {
+      const Field* field = find_field(place.text);
+      if (field == nullptr)
+        place.fail(fmt::format("unknown field '{}'{}", place.text,
+                               base::suggestion(place.text, field_names())));
+      const bool is_real =
+          field->type == ElementType::Float32 || field->type == ElementType::Float64;
+      if (field->mesh != mesh->name || field->components != 3 || !is_real ||
+          centering_of(*mesh, *field) != Centering::Points)
+        place.fail(fmt::format(
+            "coordinates of mesh '{}' are a field of 3 real components at its points; field '{}' "
+            "is {} x {} on mesh '{}'{}",
+            mesh->name, field->name, name_of(field->type), field->components, field->mesh,
+            field->centering == Centering::Elements ? ", once for each element" : ""));
+    });
   }
 }
 

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,23 @@ enum class ElementType : int32_t {
 size_t size_of(ElementType type);
 const char* name_of(ElementType type);
 
-enum class MeshKind : int32_t { Uniform = PILLION_UNIFORM, Particles = PILLION_PARTICLES };
+enum class MeshKind : int32_t {
+  Uniform = PILLION_UNIFORM,
+  Particles = PILLION_PARTICLES,
+  Spectral = PILLION_SPECTRAL
+};
+
+const char* name_of(MeshKind kind);
+/// Whether a block is a count of items, particles or elements, and not a box of cells.
+inline bool is_counted(MeshKind kind) { return kind != MeshKind::Uniform; }
+/// What such items are called: "particles".
+const char* items_of(MeshKind kind);
+
+enum class Centering : int32_t {
+  Natural = 0,
+  Points = PILLION_POINTS,
+  Elements = PILLION_ELEMENTS
+};
 
 struct Mesh {
   std::string name;
@@ -35,6 +52,8 @@ struct Mesh {
   std::array<double, 3> origin{};
   std::array<double, 3> length{1, 1, 1};
   std::array<bool, 3> periodic{};
+  int order = 0;              ///< of a spectral mesh: it has order + 1 points along each axis
+  std::string coordinates{};  ///< of a spectral mesh: the field that holds them; "" if none does
 };
 
 struct Field {
@@ -43,13 +62,26 @@ struct Field {
   std::string units;
   ElementType type = ElementType::Float64;
   int32_t components = 1;
+  Centering centering = Centering::Natural;
 };
+
+/// Where the field has values: at points, of a spectral mesh, unless something else is said.
+Centering centering_of(const Mesh& mesh, const Field& field);
+/// Values of one component in one item: the points of an element where a field has values at each.
+int32_t points_of(const Mesh& mesh, const Field& field);
+/// Values in one cell, particle or element.
+inline int32_t values_of(const Mesh& mesh, const Field& field) {
+  return field.components * points_of(mesh, field);
+}
 
 class Catalogue {
  public:
   /// Reads `meshes:` and `fields:` of a configuration; either may be null. Entries that are there
-  /// already are replaced.
-  void read(const base::Value* meshes, const base::Value* fields);
+  /// already are replaced. With `mistakes`, those that can be read are.
+  void read(const base::Value* meshes, const base::Value* fields,
+            base::Mistakes* mistakes = nullptr);
+  /// Checks that fields which meshes name as their coordinates can be that, once all is read.
+  void check_coordinates(base::Mistakes* mistakes = nullptr) const;
   /// Adds a field that a stage produces.
   void add(Field field);
 
@@ -66,11 +98,15 @@ class Catalogue {
   bool set_units(const std::string& name, const std::string& units);
 
  private:
+  bool read_spectral(base::Reader& reader, Mesh& mesh, base::Mistakes* mistakes);
+  void read_mesh(const std::string& name, const base::Value& value, base::Mistakes* mistakes);
+  void read_field(const std::string& name, const base::Value& value, base::Mistakes* mistakes);
   void put(Mesh mesh);
   void put(Field field);
   // Adding to a deque leaves references to what is in it good.
   std::deque<Mesh> meshes_;
   std::deque<Field> fields_;
+  std::map<std::string, base::Value> coordinates_;  ///< by mesh: where the field is named
 };
 
 }  // namespace pillion::model

@@ -34,12 +34,17 @@ Place read_place(const Value& value) {
 
 StageSpec read_stage(const Value& entry, Place standard) {
   if (!entry.is_map() || entry.entries.size() != 1)
-    entry.fail("a stage is written '- name: {parameter: value, ...}'");
+    entry.fail(fmt::format(
+        "a stage is written '- name: {{parameter: value, ...}}', found {}{}", base::to_flow(entry),
+        entry.entries.size() > 1 ? "; are its parameters indented further than its name?" : ""));
   const auto& [name, value] = entry.entries.front();
   StageSpec stage{.name = name, .place = standard, .parameters = value};
   if (value.is_null()) stage.parameters.kind = Value::Kind::Map;
   if (!stage.parameters.is_map())
-    value.fail(fmt::format("the parameters of stage '{}' must be a map", name));
+    value.fail(
+        fmt::format("the parameters of stage '{}' must be a map '{{parameter: value}}', "
+                    "found {}",
+                    name, base::to_flow(value)));
   auto& entries = stage.parameters.entries;
   const auto at =
       std::find_if(entries.begin(), entries.end(), [](const auto& e) { return e.first == "at"; });
@@ -69,50 +74,75 @@ void check_place(const StageSpec& stage, Sides sides, const AnalysisSpec& analys
         stage.name, analysis.name));
 }
 
-void read_stages(const Value& list, Sides sides, AnalysisSpec& analysis) {
+void read_stages(const Value& list, Sides sides, AnalysisSpec& analysis, base::Mistakes* mistakes) {
   if (!list.is_list() || list.entries.empty())
-    list.fail(fmt::format("analysis '{}' needs a list of at least one stage", analysis.name));
+    list.fail_at_key(
+        fmt::format("analysis '{}' needs a list of at least one stage, each written '- name: "
+                    "{{parameter: value}}'",
+                    analysis.name));
   const Place standard = sides == Sides::Simulation ? Place::Simulation : Place::Sidecar;
-  for (const auto& [key, entry] : list.entries) {
-    StageSpec stage = read_stage(entry, standard);
-    check_place(stage, sides, analysis, entry);
-    analysis.stages.push_back(std::move(stage));
-  }
+  for (const auto& item : list.entries)
+    analysis.is_whole &= attempt(mistakes, [&, &entry = item.second] {
+      StageSpec stage = read_stage(entry, standard);
+      check_place(stage, sides, analysis, entry);
+      analysis.stages.push_back(std::move(stage));
+    });
 }
 
 bool is_file_name(const std::string& name) {
   return !name.empty() && name[0] != '.' && name.find('/') == std::string::npos;
 }
 
+int64_t read_products_every(const Value& value) {
+  const int64_t products_every = value.as_integer();
+  if (products_every < 0)
+    value.fail(
+        fmt::format("'products_every' counts publications, 0 meaning at the end only; it "
+                    "cannot be {}",
+                    products_every));
+  return products_every;
+}
+
 AnalysisSpec read_analysis(const std::string& name, const Value& value, Sides sides,
-                           const Catalogue& catalogue) {
+                           const Catalogue& catalogue, base::Mistakes* mistakes) {
   AnalysisSpec analysis{.name = name, .every = {}, .when = {}, .stages = {}, .place = value};
   analysis.place.entries.clear();
-  if (!is_file_name(name))
-    value.fail(
-        fmt::format("'{}' cannot name an analysis, for its products go to a folder of that "
-                    "name",
-                    name));
+  const auto read = [&](auto&& part) { return attempt(mistakes, part); };
+  read([&] {
+    if (!is_file_name(name))
+      value.fail_at_key(
+          fmt::format("'{}' cannot name an analysis, for its products go to a folder of that "
+                      "name; leave out any '/' and a '.' at its beginning",
+                      name));
+  });
   Reader reader(value, "analysis '" + name + "'");
-  if (const Value* every = reader.find("every")) analysis.every = read_schedule(*every);
-  if (const Value* when = reader.find("when")) analysis.when.emplace(*when, catalogue);
-  if (const Value* products = reader.find("products_every")) {
-    analysis.products_every = products->as_integer();
-    if (analysis.products_every < 0)
-      products->fail("'products_every' counts publications; 0 means at the end only");
-  }
-  const Value& stages = reader.require("stages");
-  reader.finish();
-  read_stages(stages, sides, analysis);
+  read([&] {
+    if (const Value* every = reader.find("every")) analysis.every = read_schedule(*every);
+  });
+  read([&] {
+    if (const Value* when = reader.find("when")) analysis.when.emplace(*when, catalogue);
+  });
+  read([&] {
+    if (const Value* products = reader.find("products_every"))
+      analysis.products_every = read_products_every(*products);
+  });
+  const Value* stages = nullptr;
+  read([&] { stages = &reader.require("stages"); });
+  reader.finish(mistakes);
+  if (stages != nullptr) read([&] { read_stages(*stages, sides, analysis, mistakes); });
   return analysis;
 }
 
-std::deque<AnalysisSpec> read_analyses(const Value& value, Sides sides,
-                                       const Catalogue& catalogue) {
+std::deque<AnalysisSpec> read_analyses(const Value& value, Sides sides, const Catalogue& catalogue,
+                                       base::Mistakes* mistakes) {
   std::deque<AnalysisSpec> analyses;
-  if (!value.is_map()) value.fail("'analyses' must be a map from names to analyses");
-  for (const auto& [name, entry] : value.entries)
-    analyses.push_back(read_analysis(name, entry, sides, catalogue));
+  if (!value.is_map())
+    value.fail_at_key(fmt::format("'analyses' must be a map from names to analyses, found {}",
+                                  base::to_flow(value)));
+  for (const auto& entry : value.entries)
+    attempt(mistakes, [&] {
+      analyses.push_back(read_analysis(entry.first, entry.second, sides, catalogue, mistakes));
+    });
   return analyses;
 }
 
@@ -160,67 +190,115 @@ void override_entry(Value& root, const std::string& key, const std::string& yaml
   base::set_entry(root, key, base::parse_yaml(yaml, "what overrides '" + key + "'", {}));
 }
 
+std::string read_time_units(const Value& value) {
+  Reader reader(value, "'units'");
+  const Value* time = reader.find("time");
+  reader.finish();
+  return time == nullptr ? "" : time->as_text();
+}
+
+void read_offered(const std::string& text, const base::Parameters& parameters, Catalogue& catalogue,
+                  base::Mistakes* mistakes) {
+  if (text.empty()) return;
+  const Value offered = base::parse_yaml(text, "the program's catalogue", parameters, mistakes);
+  catalogue.read(offered.find("meshes"), offered.find("fields"), mistakes);
+}
+
+/// The analyses, if any, after the rest has been read; says whether the sidecars are known.
+const Value* read_all_but_analyses(const Value& root, Configuration& configuration,
+                                   bool& knows_sidecars, base::Mistakes* mistakes) {
+  const auto read = [&](auto&& part) { return attempt(mistakes, part); };
+  Reader reader(root, "the configuration");
+  read([&] { check_parameters(reader.find("parameters")); });
+  read([&] {
+    if (const Value* output = reader.find("output")) configuration.output = output->as_text();
+  });
+  read([&] {
+    const Value* run = reader.find("run");
+    configuration.run = run != nullptr ? read_run(*run) : run_named_after(configuration.output);
+  });
+  read([&] {
+    if (const Value* restart = reader.find("restart")) configuration.restart = restart->as_text();
+  });
+  read([&] {
+    if (const Value* units = reader.find("units"))
+      configuration.time_units = read_time_units(*units);
+  });
+  knows_sidecars = read([&] {
+    if (const Value* sidecars = reader.find("sidecars"))
+      configuration.sidecars = read_sidecars(*sidecars, mistakes);
+  });
+  const Value* meshes = reader.find("meshes");
+  const Value* fields = reader.find("fields");
+  const Value* analyses = nullptr;
+  read([&] { analyses = &reader.require("analyses"); });
+  reader.finish(mistakes);
+  configuration.catalogue.read(meshes, fields, mistakes);
+  configuration.catalogue.check_coordinates(mistakes);
+  return analyses;
+}
+
 }  // namespace
 
 Configuration read_configuration(const std::string& text, const std::string& file,
                                  const base::Parameters& parameters,
                                  const std::string& catalogue_text, int64_t sidecars_wanted,
-                                 const base::Overrides& overrides) {
+                                 const base::Overrides& overrides, base::Mistakes* mistakes) {
   Configuration configuration;
   configuration.text = text;
   configuration.file = file;
   configuration.parameters = parameters;
-  if (!catalogue_text.empty()) {
-    const Value offered = base::parse_yaml(catalogue_text, "the program's catalogue", parameters);
-    configuration.catalogue.read(offered.find("meshes"), offered.find("fields"));
-  }
-  Value root = base::parse_yaml(text, file, parameters);
-  for (const auto& [key, yaml] : overrides) override_entry(root, key, yaml);
-  Reader reader(root, "the configuration");
-  check_parameters(reader.find("parameters"));
-  if (const Value* output = reader.find("output")) configuration.output = output->as_text();
-  const Value* run = reader.find("run");
-  configuration.run = run != nullptr ? read_run(*run) : run_named_after(configuration.output);
-  if (const Value* restart = reader.find("restart")) configuration.restart = restart->as_text();
-  if (const Value* units = reader.find("units")) {
-    Reader inner(*units, "'units'");
-    if (const Value* time = inner.find("time")) configuration.time_units = time->as_text();
-    inner.finish();
-  }
-  if (const Value* sidecars = reader.find("sidecars"))
-    configuration.sidecars = read_sidecars(*sidecars);
-  const Value* meshes = reader.find("meshes");
-  const Value* fields = reader.find("fields");
-  const Value& analyses = reader.require("analyses");
-  reader.finish();
-  configuration.catalogue.read(meshes, fields);
-
-  settle_sidecars(configuration.sidecars, sidecars_wanted, root);
-  configuration.analyses =
-      read_analyses(analyses, configuration.sidecars.any() ? Sides::Both : Sides::Simulation,
-                    configuration.catalogue);
+  const auto read = [&](auto&& part) { return attempt(mistakes, part); };
+  read([&] { read_offered(catalogue_text, parameters, configuration.catalogue, mistakes); });
+  read([&] {
+    Value root = base::parse_yaml(text, file, parameters, mistakes);
+    for (const auto& [key, yaml] : overrides) override_entry(root, key, yaml);
+    if (mistakes != nullptr && root.is_map())
+      base::mend_keys(root, "the configuration",
+                      {"output", "run", "restart", "parameters", "units", "sidecars", "meshes",
+                       "fields", "analyses"},
+                      *mistakes);
+    bool knows_sidecars = true;
+    const Value* analyses = read_all_but_analyses(root, configuration, knows_sidecars, mistakes);
+    if (knows_sidecars)
+      knows_sidecars =
+          read([&] { settle_sidecars(configuration.sidecars, sidecars_wanted, root); });
+    const bool both = configuration.sidecars.any() || !knows_sidecars;
+    if (analyses != nullptr)
+      configuration.analyses = read_analyses(*analyses, both ? Sides::Both : Sides::Simulation,
+                                             configuration.catalogue, mistakes);
+  });
   return configuration;
 }
 
 std::deque<AnalysisSpec> read_guest_analyses(const std::string& text, const std::string& file,
                                              const base::Parameters& parameters,
                                              const Catalogue& catalogue,
-                                             const std::set<std::string>& taken) {
-  const Value root = base::parse_yaml(text, file, parameters);
+                                             const std::set<std::string>& taken,
+                                             base::Mistakes* mistakes) {
+  const Value root = base::parse_yaml(text, file, parameters, mistakes);
+  const auto read = [&](auto&& part) { return attempt(mistakes, part); };
   Reader reader(root, "the guest's configuration");
   for (const char* key : {"output", "run", "restart", "units", "sidecars", "meshes", "fields"})
-    if (const Value* found = root.find(key))
-      found->fail(fmt::format(
-          "'{}' is the run's to say; a guest's file has only 'analyses' and 'parameters'", key));
-  check_parameters(reader.find("parameters"));
+    read([&] {
+      (void)reader.find(key);
+      if (const Value* found = root.find(key))
+        found->fail_at_key(fmt::format(
+            "'{}' is the run's to say; a guest's file has only 'analyses' and 'parameters'", key));
+    });
+  read([&] { check_parameters(reader.find("parameters")); });
   const Value& analyses = reader.require("analyses");
-  reader.finish();
-  auto added = read_analyses(analyses, Sides::Guest, catalogue);
-  if (added.empty()) analyses.fail("a guest needs at least one analysis");
+  reader.finish(mistakes);
+  auto added = read_analyses(analyses, Sides::Guest, catalogue, mistakes);
+  read([&] {
+    if (analyses.entries.empty()) analyses.fail("a guest needs at least one analysis");
+  });
   for (const auto& analysis : added)
-    if (taken.contains(analysis.name))
-      analysis.place.fail(fmt::format(
-          "the run has an analysis '{}' already; give the guest's another name", analysis.name));
+    read([&] {
+      if (taken.contains(analysis.name))
+        analysis.place.fail_at_key(fmt::format(
+            "the run has an analysis '{}' already; give the guest's another name", analysis.name));
+    });
   return added;
 }
 

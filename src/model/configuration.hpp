@@ -33,7 +33,8 @@ struct AnalysisSpec {
   std::optional<Expression> when;
   int64_t products_every = 10;  ///< publications between writings of cumulative products
   std::vector<StageSpec> stages;
-  base::Value place;  ///< for messages
+  base::Value place;     ///< for messages
+  bool is_whole = true;  ///< false if there are stages that could not be read
 
   /// How many of the stages, counted from the first, run in the simulation.
   [[nodiscard]] size_t cut() const;
@@ -57,17 +58,20 @@ struct Configuration {
 
 /// Reads a configuration. `catalogue_text` is what the program offers of its own accord (YAML with
 /// `meshes:` and `fields:`, may be empty). `sidecars_wanted` are sidecar ranks that the launch
-/// itself asks for, so that the file need not. `overrides` go before what the file says.
+/// itself asks for, so that the file need not. `overrides` go before what the file says. With
+/// `mistakes`, what can be read is, and analyses hold those of their stages that could be.
 Configuration read_configuration(const std::string& text, const std::string& file,
                                  const base::Parameters& parameters,
                                  const std::string& catalogue_text, int64_t sidecars_wanted,
-                                 const base::Overrides& overrides = {});
+                                 const base::Overrides& overrides = {},
+                                 base::Mistakes* mistakes = nullptr);
 
 /// Reads the analyses that a guest adds to a run: YAML with `analyses:` and `parameters:` only. All
 /// their stages run in the guest. `taken` are the names of the run's analyses.
 std::deque<AnalysisSpec> read_guest_analyses(const std::string& text, const std::string& file,
                                              const base::Parameters& parameters,
                                              const Catalogue& catalogue,
-                                             const std::set<std::string>& taken);
+                                             const std::set<std::string>& taken,
+                                             base::Mistakes* mistakes = nullptr);
 
 }  // namespace pillion::model

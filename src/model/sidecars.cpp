@@ -108,18 +108,28 @@ void read_spill(Reader& reader, SidecarSpec& spec) {
 
 }  // namespace
 
-SidecarSpec read_sidecars(const Value& value) {
+SidecarSpec read_sidecars(const Value& value, base::Mistakes* mistakes) {
   SidecarSpec spec;
   Reader reader(value, "'sidecars'");
-  refuse_nodes(reader);
-  if (const Value* job = reader.find("job")) spec.job = read_job(*job);
-  read_counts(reader, spec);
-  if (const Value* memory = reader.find("memory")) spec.memory = memory->as_bytes();
-  if (const Value* policy = reader.find("when_full")) spec.when_full = read_policy(*policy);
-  if (const Value* deadline = reader.find("deadline")) spec.deadline = deadline->as_seconds();
-  read_separate(reader, spec);
-  read_spill(reader, spec);
-  reader.finish();
+  const auto read = [&](auto&& part) { return attempt(mistakes, part); };
+  read([&] { refuse_nodes(reader); });
+  const bool knows_job = read([&] {
+    if (const Value* job = reader.find("job")) spec.job = read_job(*job);
+  });
+  read([&] { read_counts(reader, spec); });
+  read([&] {
+    if (const Value* memory = reader.find("memory")) spec.memory = memory->as_bytes();
+  });
+  const bool knows_policy = read([&] {
+    if (const Value* policy = reader.find("when_full")) spec.when_full = read_policy(*policy);
+  });
+  read([&] {
+    if (const Value* deadline = reader.find("deadline")) spec.deadline = deadline->as_seconds();
+  });
+  if (!knows_job || !knows_policy) return spec;
+  read([&] { read_separate(reader, spec); });
+  read([&] { read_spill(reader, spec); });
+  reader.finish(mistakes);
   return spec;
 }
 

@@ -37,8 +37,9 @@ struct SidecarSpec {
   [[nodiscard]] bool through_node() const { return per_node > 0 || job == Job::Separate; }
 };
 
-/// Reads `sidecars:`. Throws a configuration error for keys that exclude each other.
-SidecarSpec read_sidecars(const base::Value& value);
+/// Reads `sidecars:`. Throws a configuration error for keys that exclude each other. With
+/// `mistakes`, what can be read is.
+SidecarSpec read_sidecars(const base::Value& value, base::Mistakes* mistakes = nullptr);
 
 /// Settles how many sidecars there are, given that the launch started `wanted` ranks as sidecars (0
 /// if it left the choice to the file). Throws a configuration error at `root`, the whole file.

@@ -64,6 +64,11 @@ int number_of(Token process) {
   return static_cast<int>(process & ((uint64_t{1} << number_bits) - 1));
 }
 
+int64_t start_of(Token process) {
+  const auto start = static_cast<int64_t>(process >> number_bits);
+  return start > static_cast<int64_t>(unknown) ? start - 2 : -1;
+}
+
 // Whoever cannot be asked about, for want of file descriptors for example, is taken to live: to be
 // late in noticing a death costs time, to see one that is none costs data.
 bool is_alive(Token process) {

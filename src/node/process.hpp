@@ -15,6 +15,8 @@ using Token = uint64_t;
 Token this_process();
 /// The number of a process.
 int number_of(Token process);
+/// Its start time in clock ticks since boot, as /proc/NUMBER/stat has it; negative if unknown.
+int64_t start_of(Token process);
 /// Whether it lives; a zombie does not.
 bool is_alive(Token process);
 

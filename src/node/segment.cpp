@@ -205,8 +205,4 @@ Segment::Region Segment::add_region(size_t size) const {
   return {offset, file_.map(offset, whole, SharedFile::Access::Write)};
 }
 
-void Segment::remove_region(const Region& region) const noexcept {
-  file_.release(region.offset, region.memory.size());
-}
-
 }  // namespace pillion::node

@@ -72,7 +72,6 @@ class Segment {
     Mapping memory;
   };
   [[nodiscard]] Region add_region(size_t size) const;
-  void remove_region(const Region& region) const noexcept;
 
  private:
   explicit Segment(SharedFile file) : file_(std::move(file)) {}

@@ -36,6 +36,10 @@ Mapping::~Mapping() {
   if (data_ != nullptr) munmap(data_, size_);
 }
 
+void Mapping::give_back() const noexcept {
+  if (data_ != nullptr) (void)!madvise(data_, size_, MADV_REMOVE);
+}
+
 SharedFile::SharedFile(SharedFile&& other) noexcept
     : descriptor_(std::exchange(other.descriptor_, -1)) {}
 

@@ -20,6 +20,8 @@ class Mapping {
   ~Mapping();
   [[nodiscard]] std::byte* data() const { return data_; }
   [[nodiscard]] size_t size() const { return size_; }
+  /// Gives the memory back to the machine, for everybody who has it mapped: zeros are left.
+  void give_back() const noexcept;
 
  private:
   std::byte* data_ = nullptr;

@@ -16,6 +16,8 @@ struct Account {
   double stall_seconds = 0;  ///< of a simulation rank, waiting for sidecars
   double lag_seconds = 0;    ///< sum over publications: from publishing to having finished
   double longest_lag = 0;
+  double last_lag = 0;
+  int64_t last_step = 0;     ///< that was worked on, or handed on; if any was
   int64_t bytes = 0;         ///< sent to sidecars
   int64_t publications = 0;  ///< worked on, or handed on by a simulation rank
   int64_t skipped = 0;

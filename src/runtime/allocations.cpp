@@ -19,15 +19,25 @@ bool is_read(const auto& piece) { return piece->last_reader >= 0; }
 
 }  // namespace
 
-std::unique_ptr<Allocations::Piece> Allocations::make(size_t size) const {
-  auto piece = std::make_unique<Piece>();
+std::shared_ptr<Allocations::Piece> Allocations::make(size_t size) const {
+  auto piece = std::make_shared<Piece>();
   if (segment_ != nullptr) piece->region = segment_->add_region(size);
   else piece->own = std::make_unique<transport::Buffer>(size);
   return piece;
 }
 
-void Allocations::release(Piece& piece) const {
-  if (segment_ != nullptr) segment_->remove_region(piece.region);
+std::shared_ptr<Allocations::Piece> Allocations::Slot::holding(const void* data) const {
+  const auto* at = static_cast<const std::byte*>(data);
+  const auto piece = std::find_if(pieces.begin(), pieces.end(), [&](const auto& p) {
+    return at >= p->data() && at < p->data() + size;
+  });
+  return piece == pieces.end() ? nullptr : *piece;
+}
+
+std::shared_ptr<const void> Allocations::keep(const void* data) const {
+  for (const auto& [key, slot] : slots_)
+    if (auto piece = slot.holding(data)) return piece;
+  base::fail(ErrorCode::Argument, "memory was to be kept that pillion_allocate has not given");
 }
 
 Allocations::Slot& Allocations::slot(const std::string& field, int32_t block) {
@@ -71,7 +81,7 @@ void Allocations::free(const std::string& field, int32_t block) {
   if (at == slots_.end()) return;
   for (auto& piece : at->second.pieces) {
     if (is_read(piece)) retired_.push_back(std::move(piece));
-    else release(*piece);
+    else piece->is_free = true;
   }
   slots_.erase(at);
 }
@@ -80,17 +90,14 @@ void Allocations::free(const std::string& field, int32_t block) {
 std::optional<Lent> Allocations::find(const void* data) const {
   if (segment_ == nullptr) return {};
   for (const auto& [key, slot] : slots_) {
-    const auto begin = static_cast<const std::byte*>(data);
-    const auto piece = std::find_if(slot.pieces.begin(), slot.pieces.end(), [&](const auto& p) {
-      return begin >= p->data() && begin < p->data() + slot.size;
-    });
-    if (piece == slot.pieces.end()) continue;
+    const auto piece = slot.holding(data);
+    if (piece == nullptr) continue;
     const auto held = std::count_if(slot.pieces.begin(), slot.pieces.end(),
                                     [](const auto& p) { return is_read(p); });
-    if (!is_read(*piece) && static_cast<size_t>(held) + 1 >= slot.wanted) return {};
-    asked_.push_back(piece->get());
-    return Lent{(*piece)->region.offset, (*piece)->region.memory.size(),
-                static_cast<uint64_t>(begin - (*piece)->data())};
+    if (!is_read(piece) && static_cast<size_t>(held) + 1 >= slot.wanted) return {};
+    asked_.push_back(piece.get());
+    return Lent{piece->region.offset, piece->region.memory.size(),
+                static_cast<uint64_t>(static_cast<const std::byte*>(data) - piece->data())};
   }
   return {};
 }
@@ -109,7 +116,7 @@ void Allocations::reclaim(int64_t freed) {
   std::for_each(retired_.begin(), retired_.end(), free_if_read);
   std::erase_if(retired_, [&](auto& piece) {
     if (is_read(piece)) return false;
-    release(*piece);
+    piece->is_free = true;
     return true;
   });
 }

@@ -33,6 +33,10 @@ class Allocations final : public transport::Lender {
   /// The buffers of a block are no longer needed.
   void free(const std::string& field, int32_t block);
 
+  /// Keeps the buffer that `data` lies in where it is, beyond free() and this. Throws
+  /// ErrorCode::Argument if it lies in none.
+  [[nodiscard]] std::shared_ptr<const void> keep(const void* data) const;
+
   std::optional<transport::Lent> find(const void* data) const override;
   /// What find() gave since last time is in message `index`.
   void lend(int64_t index);
@@ -47,21 +51,29 @@ class Allocations final : public transport::Lender {
     node::Segment::Region region;
     std::unique_ptr<transport::Buffer> own;
     int64_t last_reader = -1;  ///< number of the last message that is in it; -1 if nobody reads
+    bool is_free = false;      ///< its memory goes back when nobody keeps it any more
+
+    Piece() = default;
+    Piece(const Piece&) = delete;
+    Piece& operator=(const Piece&) = delete;
+    ~Piece() {
+      if (is_free) region.memory.give_back();
+    }
     [[nodiscard]] std::byte* data() const { return own ? own->data() : region.memory.data(); }
   };
   struct Slot {
     size_t size = 0;
     size_t wanted = 0;  ///< how many buffers the program asked for
     size_t current = 0;
-    std::vector<std::unique_ptr<Piece>> pieces;
+    std::vector<std::shared_ptr<Piece>> pieces;
+    [[nodiscard]] std::shared_ptr<Piece> holding(const void* data) const;
   };
-  std::unique_ptr<Piece> make(size_t size) const;
-  void release(Piece& piece) const;
+  std::shared_ptr<Piece> make(size_t size) const;
   [[nodiscard]] Slot& slot(const std::string& field, int32_t block);
 
   node::Segment* segment_;
   std::map<std::pair<std::string, int32_t>, Slot> slots_;
-  std::vector<std::unique_ptr<Piece>> retired_;  ///< freed by the program, but still read
+  std::vector<std::shared_ptr<Piece>> retired_;  ///< freed by the program, but still read
   mutable std::vector<Piece*> asked_;
 };
 

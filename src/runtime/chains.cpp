@@ -43,6 +43,7 @@ stagehost::Circumstances circumstances_of(Run& run, size_t analysis, const Gaps&
 
 void run_chain(Run& run, Chain& chain, size_t analysis, stagehost::Publication& publication,
                const Gaps& gaps, double Account::*account) {
+  const Working working(run, analysis, publication.step);
   const Stopwatch watch;
   auto circumstances = circumstances_of(run, analysis, gaps);
   circumstances.origin.step = publication.step;
@@ -57,6 +58,7 @@ void finish_chains(Run& run, Chains& chains, int64_t step, double time,
                    const std::vector<Gaps>& gaps, double Account::*account) {
   for (size_t a = 0; a < chains.size(); ++a) {
     if (!chains[a] || !run.enabled(a) || chains[a]->publications() == 0) continue;
+    const Working working(run, a, step);
     const Stopwatch watch;
     auto circumstances = circumstances_of(run, a, gaps[a]);
     circumstances.origin.step = step;

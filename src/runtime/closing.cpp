@@ -18,6 +18,7 @@ bool SimulationSide::await(const std::function<bool()>& holds) {
   const auto& spec = run_.configuration.sidecars;
   const bool may_die = spec.job == model::Job::Separate;
   const Stopwatch watch;
+  const Waiting waiting(run_.mark);
   link_.sender->poll();
   while (!holds()) {
     if (loss_.heard()) return false;
@@ -176,6 +177,7 @@ void SimulationSide::close() {
   }
   if (link_.node != nullptr) link_.node->writer().close();
   done = await_sidecars() && done;
+  behind_ = link_.sender->behind();
   if (!separate) return settle_loss();
   if (own && !done) count_lost();
   finished_by_sidecars_ = run_.side.reduced<int32_t>(done ? 1 : 0, comm::Operation::Min) != 0;

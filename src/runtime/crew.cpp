@@ -199,9 +199,35 @@ void Crew::take_guest_seat() {
   side_->set_base(run_.side.reduced(receiver_->base(), comm::Operation::Max));
 }
 
+void Crew::start_progress() {
+  if (run_.side.rank() != 0) return;
+  Snapshot first;
+  first.role = is_guest() ? "guest" : "sidecars";
+  first.guest = guest_.name;
+  first.id = word_.run;
+  first.simulation_ranks = attachment_.segments.front()->identity().simulation_ranks;
+  first.sidecar_ranks = run_.side.size();
+  run_.start_progress(std::move(first));
+}
+
 Ending Crew::work() {
+  try {
+    const auto ending = serve();
+    side_->tell();
+    if (run_.progress)
+      run_.progress->end(ending == Ending::Left ? Phase::Left : Phase::Ended,
+                         ending == Ending::Alone ? "the simulation is gone" : "");
+    return ending;
+  } catch (const std::exception& e) {
+    if (run_.progress) run_.progress->end(Phase::Failed, e.what());
+    throw;
+  }
+}
+
+Ending Crew::serve() {
   if (is_guest()) take_guest_seat();
   else take_home();
+  start_progress();
   run_.log.info("{} sidecar ranks have joined run '{}'", run_.side.size(), attach_.run);
   kept_at_ = base::monotonic_seconds();
   if (!is_guest()) keep();  // so that whoever comes after knows that it is not the first

@@ -32,6 +32,8 @@ class Crew {
   Ending work();
 
  private:
+  Ending serve();
+  void start_progress();
   [[nodiscard]] bool is_guest() const { return !attach_.analyses.empty(); }
   void configure();
   void read_guest_file();

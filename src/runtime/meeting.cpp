@@ -87,6 +87,8 @@ void SimulationSide::part(double pace) {
 void SimulationSide::look() {
   const double pace = meet().pace;
   part(pace);
+  behind_ = link_.sender->behind();
+  tell();
 }
 
 std::set<std::string> SimulationSide::names_in_use() const {

@@ -151,6 +151,7 @@ void SimulationSide::publish(const std::vector<size_t>& scheduled,
   for (const size_t a : scheduled)
     if (!before.disabled.contains(static_cast<int32_t>(a))) due.push_back(a);
   end_turn(before.disabled);
+  behind_ = link_.sender->behind();
   const auto decision = decide(run_.configuration.sidecars.when_full, before, claim_of(due, time));
   const double pace = before.pace;
   if (decision.skip) {
@@ -284,6 +285,7 @@ void SimulationSide::send(Announcement& head, Parcel& parcel, const std::vector<
     auto& account = run_.accounts[due[d]];
     const int64_t bytes = parcel.shares()[d];
     ++account.publications;
+    account.last_step = head.step;
     account.bytes += bytes;
     // The copy is shared by all that are due, in proportion to their bytes.
     const double copy = seconds * static_cast<double>(bytes) / static_cast<double>(parcel.size());
@@ -321,6 +323,7 @@ std::byte* SimulationSide::reserve(size_t size, const std::vector<size_t>& due, 
 std::byte* SimulationSide::await_room(size_t size, const std::vector<size_t>& due, int64_t step) {
   constexpr std::chrono::milliseconds patience{20};
   const Stopwatch watch;
+  const Waiting waiting(run_.mark);
   std::byte* to = nullptr;
   while (to == nullptr && !stalled_ && !loss_.heard()) {
     link_.sender->wait(patience);

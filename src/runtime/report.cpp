@@ -102,8 +102,6 @@ std::string format_analysis(const Run& run, const Statements& all, size_t a) {
   const auto here = accounts_of(all, false, a);
   const auto there = accounts_of(all, true, a);
   const bool sidecar = analysis.in_sidecars();
-  const char* placement =
-      !sidecar ? "simulation" : (analysis.in_simulation() ? "hybrid" : "sidecar");
   std::vector<std::string> stages;
   for (const auto& stage : analysis.stages) stages.push_back(json_text(stage.name));
   const auto sidecar_seconds = spread(there, &Account::sidecar_seconds);
@@ -130,7 +128,7 @@ std::string format_analysis(const Run& run, const Statements& all, size_t a) {
       "     \"seconds\": {{\"simulation\": {}, \"sidecar\": {}, \"stall\": {},\n"
       "                 \"synchronous_estimate\": {}}},\n"
       "     \"bytes_moved\": {}, \"lag_seconds\": {{\"mean\": {}, \"max\": {}}}}}",
-      json_text(analysis.name), placement, fmt::join(stages, ", "),
+      json_text(analysis.name), placement_of(analysis), fmt::join(stages, ", "),
       json_text(analysis.every.text()), analysis.when ? json_text(analysis.when->text()) : "null",
       worked_on, first_here.skipped, first_here.coarsened, most(here, &Account::spilled),
       who.dropped, lost, why.empty() ? "null" : json_text(why), json_spread(simulation_seconds),

@@ -2,6 +2,10 @@
 // Small deeds on what both sides hold.
 #include "runtime/run.hpp"
 
+#include <algorithm>
+#include <cstdlib>
+#include <system_error>
+
 namespace pillion::runtime {
 
 std::vector<int> Run::ranks_of(Role role) const {
@@ -30,6 +34,73 @@ void Run::disable(size_t analysis, const Error& failure) {
   if (side.rank() != 0) return;
   warnings.push_back(message);
   log.failure("{}", message);
+}
+
+void Run::start_progress(Snapshot first) {
+  const double period = progress_period(std::getenv("PILLION_PROGRESS"));
+  if (period == 0) return;
+  first.run = configuration.run;
+  first.started = started;
+  describe(first);
+  try {
+    progress = std::make_unique<ProgressFile>(configuration.output, std::move(first), mark, period);
+  } catch (const std::system_error& e) {
+    warn(fmt::format("progress is not written: {}", e.what()));
+  }
+}
+
+namespace {
+
+/// Last entries of a list that only grows.
+std::vector<std::string> last_of(const std::vector<std::string>& all) {
+  constexpr size_t most = 5;
+  return {all.end() - static_cast<ptrdiff_t>(std::min(most, all.size())), all.end()};
+}
+
+}  // namespace
+
+void Run::describe(Snapshot& s) const {
+  for (size_t a = s.analyses.size(); a < configuration.analyses.size(); ++a) {
+    const auto& analysis = configuration.analyses[a];
+    s.analyses.push_back({analysis.name,
+                          placement_of(analysis),
+                          analysis.every.text(),
+                          analysis.when ? analysis.when->text() : "",
+                          "",
+                          {}});
+  }
+  for (size_t a = 0; a < std::min(s.analyses.size(), accounts.size()); ++a) {
+    s.analyses[a].account = accounts[a];
+    if (s.analyses[a].disabled != disabled[a]) s.analyses[a].disabled = disabled[a];
+  }
+  const auto& products = sink.products();
+  s.products.resize(products.size());
+  for (size_t p = 0; p < products.size(); ++p)
+    if (s.products[p].second != products[p].path)
+      s.products[p] = {products[p].analysis, products[p].path};
+  if (!warnings.empty() && (s.warnings.empty() || s.warnings.back() != warnings.back()))
+    s.warnings = last_of(warnings);
+  if (s.time_units != configuration.time_units) s.time_units = configuration.time_units;
+}
+
+void Run::warn_of_trouble() {
+  const auto trouble = progress->trouble();
+  if (!trouble.empty()) warn(fmt::format("progress cannot be shown: {}", trouble));
+}
+
+const char* placement_of(const model::AnalysisSpec& analysis) {
+  if (!analysis.in_sidecars()) return "simulation";
+  return analysis.in_simulation() ? "hybrid" : "sidecar";
+}
+
+Working::Working(Run& run, size_t analysis, int64_t step) : progress_(run.progress.get()) {
+  if (progress_ == nullptr) return;
+  const Work work{analysis, step, base::calendar_seconds()};
+  progress_->tell([&](Snapshot& snapshot) { snapshot.work = work; });
+}
+
+Working::~Working() {
+  if (progress_ != nullptr) progress_->tell([](Snapshot& snapshot) { snapshot.work.reset(); });
 }
 
 products::Origin Run::origin(size_t analysis) const {

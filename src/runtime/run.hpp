@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "model/configuration.hpp"
 #include "products/timeline.hpp"
 #include "runtime/account.hpp"
+#include "runtime/progress_file.hpp"
 #include "runtime/roles.hpp"
 #include "stagehost/plans.hpp"
 #include "stagehost/sink.hpp"
@@ -33,6 +35,8 @@ struct Run {
   std::vector<std::string> warnings;
   std::vector<std::string> remarks;
   double started = 0;  ///< calendar seconds
+  StepMark mark;
+  std::unique_ptr<ProgressFile> progress;  ///< null on ranks that write none
 
   [[nodiscard]] bool is_sidecar() const {
     return roles[static_cast<size_t>(world.rank())] == Role::Sidecar;
@@ -46,8 +50,41 @@ struct Run {
   /// Disables an analysis, loudly. The same on every rank of this side.
   void disable(size_t analysis, const Error& failure);
   [[nodiscard]] bool enabled(size_t analysis) const { return disabled[analysis].empty(); }
+  /// Begins to write progress unless the environment says not to; `first` says who this rank is.
+  void start_progress(Snapshot first);
+  /// Tells those who look at progress what is new, and what `change` adds.
+  template <class Change>
+  void tell(Change&& change) {
+    if (!progress) return;
+    progress->tell([&](Snapshot& snapshot) {
+      describe(snapshot);
+      change(snapshot);
+    });
+    warn_of_trouble();
+  }
   /// Where the products of an analysis come from, as far as a step does not matter.
   [[nodiscard]] products::Origin origin(size_t analysis) const;
+
+ private:
+  /// What is known of analyses, products and warnings. Costs little where nothing is new.
+  void describe(Snapshot& snapshot) const;
+  /// Says once that progress cannot be written.
+  void warn_of_trouble();
+};
+
+/// "simulation", "sidecar" or "hybrid".
+const char* placement_of(const model::AnalysisSpec& analysis);
+
+/// Says that a rank works on an analysis, for as long as this lives.
+class Working {
+ public:
+  Working(Run& run, size_t analysis, int64_t step);
+  Working(const Working&) = delete;
+  Working& operator=(const Working&) = delete;
+  ~Working();
+
+ private:
+  ProgressFile* progress_;
 };
 
 /// A stretch of time on the timeline and in an account.

@@ -5,6 +5,7 @@
 #include "runtime/session.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <random>
 
 #include "comm/agreement.hpp"
@@ -19,6 +20,21 @@ namespace pillion::runtime {
 using comm::together;
 
 namespace {
+
+/// What whoever started the program has to say, which counts more than what the program says.
+/// Read by one rank; the others hear of it.
+void take_environment(Word& word) {
+  if (const char* file = std::getenv("PILLION_CONFIGURATION"); file != nullptr && *file != '\0')
+    word.file = file;
+  const auto take = [](const char* variable, const char* like,
+                       std::map<std::string, std::string>& into) {
+    const char* lines = std::getenv(variable);
+    for (auto& [name, value] : read_settings(lines == nullptr ? "" : lines, variable, like))
+      into.insert_or_assign(name, value);
+  };
+  take("PILLION_SET", "NAME=VALUE", word.parameters);
+  take("PILLION_OVERRIDE", "KEY=YAML", word.overrides);
+}
 
 /// A number that no other run has.
 uint64_t new_run() {
@@ -45,8 +61,9 @@ Word agree_on_word(const comm::Communicator& world, int leader, const std::strin
             .produced = {}};
   together(world, [&] {
     if (world.rank() != leader) return;
+    take_environment(mine);
     try {
-      mine.text = products::read_file(file);
+      mine.text = products::read_file(mine.file);
     } catch (const Error& e) {
       throw Error(ErrorCode::Configuration,
                   fmt::format("the configuration cannot be opened: {}", e.what()));
@@ -174,12 +191,35 @@ void Session::make_side() {
     auto* network = dynamic_cast<transport::NetworkReceiver*>(receiver.get());
     sidecar_ = std::make_unique<SidecarSide>(run_, std::move(chains), std::move(receiver));
     if (network != nullptr) sidecar_->set_network(*network, std::move(wishes));
+    start_progress();
     return;
   }
   auto launcher = make_launcher(link);
   simulation_ = std::make_unique<SimulationSide>(run_, std::move(chains), std::move(crossing),
                                                  std::move(link), std::move(launcher));
   if (!run_.configuration.restart.empty()) simulation_->resume(manifest);
+  start_progress();
+}
+
+void Session::start_progress() {
+  if (run_.side.rank() != 0) return;
+  const bool separate = run_.configuration.sidecars.job == model::Job::Separate;
+  const auto number_of = [&](Role role) {
+    return static_cast<int64_t>(run_.ranks_of(role).size());
+  };
+  Snapshot first;
+  first.role = run_.is_sidecar() ? "sidecars" : "simulation";
+  first.id = word_.run;
+  first.simulation_ranks = number_of(Role::Simulation);
+  first.sidecar_ranks = separate ? -1 : number_of(Role::Sidecar);
+  run_.start_progress(std::move(first));
+  if (simulation_) simulation_->tell();
+}
+
+void Session::end_progress(const std::string& failure) {
+  if (simulation_) simulation_->tell();
+  else sidecar_->tell();
+  if (run_.progress) run_.progress->end(failure.empty() ? Phase::Ended : Phase::Failed, failure);
 }
 
 void Session::restore(Chains& chains, const std::set<std::string>& saved) {
@@ -228,12 +268,26 @@ void Session::serve() {
     (void)sidecar_->serve();
   } catch (const std::exception& e) {
     Loss(run_).tell(e.what());
+    end_progress(e.what());
     throw;
   }
   write_report_together(run_, run_.world, {});
+  end_progress({});
 }
 
 void Session::close() {
+  auto& side = simulation();
+  const std::string failure = side.refusal();
+  try {
+    finish();
+  } catch (const std::exception& e) {
+    end_progress(e.what());
+    throw;
+  }
+  end_progress(failure);
+}
+
+void Session::finish() {
   auto& side = simulation();
   side.close();
   if (side.sidecars_wrote_report()) return;

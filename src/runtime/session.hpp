@@ -51,6 +51,10 @@ class Session {
   Chains meet_other_side(Crossing& crossing, Wishes& wishes);
   Manifest read_restart(std::set<std::string>& saved);
   void restore(Chains& chains, const std::set<std::string>& saved);
+  void start_progress();
+  /// `failure` is "" if all is well.
+  void end_progress(const std::string& failure);
+  void finish();
   /// The sidecar that serves each simulation rank, as ranks of their sides.
   [[nodiscard]] std::vector<int> serving() const;
   void connect_by_network(Link& link, std::unique_ptr<transport::Receiver>& receiver);

@@ -6,6 +6,7 @@
 
 #include "base/text.hpp"
 #include "comm/agreement.hpp"
+#include "model/view.hpp"
 
 namespace pillion::runtime {
 
@@ -22,8 +23,9 @@ const model::Field* Sharing::accept(const std::string& name, int32_t block, Mesh
     return nullptr;
   }
   if (catalogue_.mesh(field->mesh).kind != kind) {
-    fault(name, fmt::format("field '{}' was shared as {}, but its mesh '{}' is of the other kind",
-                            name, kind == MeshKind::Uniform ? "a box" : "particles", field->mesh));
+    fault(name, fmt::format("field '{}' was shared as {}, but its mesh '{}' is of kind '{}'", name,
+                            kind == MeshKind::Uniform ? "a box" : model::items_of(kind),
+                            field->mesh, model::name_of(catalogue_.mesh(field->mesh).kind)));
     return nullptr;
   }
   if (type != 0 && type != static_cast<pillion_type>(field->type)) {
@@ -43,12 +45,9 @@ const model::Field* Sharing::accept(const std::string& name, int32_t block, Mesh
   return field;
 }
 
-void Sharing::share_box(const std::string& name, int32_t block, const int64_t* lo,
-                        const int64_t* hi, const void* data, pillion_type type,
-                        const int64_t* strides) {
-  const model::Field* field = accept(name, block, MeshKind::Uniform, type);
-  if (field == nullptr) return;
-  const auto& mesh = catalogue_.mesh(field->mesh);
+std::optional<Box> Sharing::box_of(const model::Field& field, int32_t block, const int64_t* lo,
+                                   const int64_t* hi) {
+  const auto& mesh = catalogue_.mesh(field.mesh);
   Box box;
   bool inside = true;
   for (int a = 0; a < mesh.axes; ++a) {
@@ -56,34 +55,105 @@ void Sharing::share_box(const std::string& name, int32_t block, const int64_t* l
     box.hi[a] = hi[a];
     inside = inside && lo[a] >= 0 && lo[a] <= hi[a] && hi[a] <= mesh.cells[a];
   }
-  if (!inside)
-    return fault(name,
-                 fmt::format("block {} of field '{}' was shared as box {}, which does not lie in "
-                             "mesh '{}' of {}",
-                             block, name, model::to_string(box, mesh.axes), mesh.name,
-                             model::to_string({{0, 0, 0}, mesh.cells}, mesh.axes)));
-  if (data == nullptr && box.volume() != 0)
+  if (inside) return box;
+  fault(field.name,
+        fmt::format("block {} of field '{}' was shared as box {}, which does not lie in "
+                    "mesh '{}' of {}",
+                    block, field.name, model::to_string(box, mesh.axes), mesh.name,
+                    model::to_string({{0, 0, 0}, mesh.cells}, mesh.axes)));
+  return {};
+}
+
+void Sharing::share_box(const std::string& name, int32_t block, const int64_t* lo,
+                        const int64_t* hi, const void* data, pillion_type type,
+                        const int64_t* strides) {
+  const model::Field* field = accept(name, block, MeshKind::Uniform, type);
+  if (field == nullptr) return;
+  const int axes = catalogue_.mesh(field->mesh).axes;
+  const auto box = box_of(*field, block, lo, hi);
+  if (!box) return;
+  if (data == nullptr && box->volume() != 0)
     return fault(name,
                  fmt::format("block {} of field '{}' was shared without memory", block, name));
   model::Array array{data, field->type, field->components,
-                     model::packed_strides(box, field->components)};
+                     model::packed_strides(*box, field->components)};
   if (strides != nullptr) {
-    for (int a = 0; a < mesh.axes; ++a) array.strides[a] = strides[a];
-    array.strides[3] = strides[mesh.axes];
+    for (int a = 0; a < axes; ++a) array.strides[a] = strides[a];
+    array.strides[3] = strides[axes];
   }
-  put(name, block, box, array);
+  put(name, block, *box, array);
+}
+
+void Sharing::share_box(const std::string& name, int32_t block, int32_t axes, const int64_t* lo,
+                        const int64_t* hi, const pillion_view& view, bool components_last) {
+  const model::Field* field = accept(name, block, MeshKind::Uniform, view.type);
+  if (field == nullptr) return;
+  const auto& mesh = catalogue_.mesh(field->mesh);
+  if (axes != mesh.axes)
+    return fault(name, fmt::format("block {} of field '{}' was shared with {} indices, but mesh "
+                                   "'{}' has {} axes",
+                                   block, name, axes, mesh.name, mesh.axes));
+  const auto box = box_of(*field, block, lo, hi);
+  if (!box) return;
+  std::array<int64_t, 3> extents{};
+  for (int a = 0; a < axes; ++a) extents[a] = box->extent(a);
+  const auto how = model::arrange(view, {std::span(extents).first(axes), field->type,
+                                         field->components, components_last, false});
+  if (!how.fault.empty())
+    return fault(name,
+                 fmt::format("block {} of field '{}' was shared as {}", block, name, how.fault));
+  int64_t strides[4] = {how.strides[0], how.strides[1], how.strides[2], how.strides[3]};
+  strides[axes] = how.strides[3];
+  share_box(name, block, lo, hi, view.data, view.type, strides);
+}
+
+void Sharing::share_items(MeshKind kind, const std::string& name, int32_t block, int64_t count,
+                          const void* data, pillion_type type) {
+  const model::Field* field = accept(name, block, kind, type);
+  if (field == nullptr) return;
+  const int32_t values = model::values_of(catalogue_.mesh(field->mesh), *field);
+  put_items(*field, block, count, data, {values, 1});
 }
 
 void Sharing::share_particles(const std::string& name, int32_t block, int64_t count,
-                              const void* data, pillion_type type) {
-  const model::Field* field = accept(name, block, MeshKind::Particles, type);
+                              const pillion_view& view, bool components_last) {
+  const model::Field* field = accept(name, block, MeshKind::Particles, view.type);
   if (field == nullptr) return;
-  if (count < 0 || (data == nullptr && count != 0))
+  const auto how = model::arrange(
+      view, {std::span(&count, 1), field->type, field->components, components_last, true});
+  if (!how.fault.empty())
     return fault(name,
-                 fmt::format("block {} of field '{}' was shared with {} particles and {} memory",
-                             block, name, count, data == nullptr ? "no" : "some"));
-  put(name, block, {{0, 0, 0}, {count, 1, 1}},
-      {data, field->type, field->components, {field->components, 0, 0, 1}});
+                 fmt::format("block {} of field '{}' was shared as {}", block, name, how.fault));
+  put_items(*field, block, count, view.data, {how.strides[0], how.strides[3]});
+}
+
+void Sharing::share_elements(const std::string& name, int32_t block, int64_t count,
+                             const pillion_view& view) {
+  const model::Field* field = accept(name, block, MeshKind::Spectral, view.type);
+  if (field == nullptr) return;
+  const auto& mesh = catalogue_.mesh(field->mesh);
+  const int points = model::points_of(mesh, *field) > 1 ? mesh.order + 1 : 1;
+  const auto how =
+      model::arrange_elements(view, {{}, field->type, field->components}, points, count);
+  if (!how.fault.empty())
+    return fault(name,
+                 fmt::format("block {} of field '{}' was shared as {}", block, name, how.fault));
+  put_items(*field, block, count, view.data, {how.strides[0], how.strides[3]});
+}
+
+void Sharing::put_items(const model::Field& field, int32_t block, int64_t count, const void* data,
+                        const Spacing& spacing) {
+  const auto& mesh = catalogue_.mesh(field.mesh);
+  if (count < 0 || (data == nullptr && count != 0))
+    return fault(
+        field.name,
+        fmt::format("block {} of field '{}' was shared with {} {} and {} memory", block, field.name,
+                    count, model::items_of(mesh.kind), data == nullptr ? "no" : "some"));
+  put(field.name, block, {{0, 0, 0}, {count, 1, 1}},
+      {data,
+       field.type,
+       model::values_of(mesh, field),
+       {spacing.items, spacing.items * count, spacing.items * count, spacing.values}});
 }
 
 void Sharing::put(const std::string& name, int32_t block, const Box& box,
@@ -144,6 +214,21 @@ void Sharing::throw_fault() const {
   if (!faults_.empty()) throw Error(ErrorCode::Sharing, faults_.begin()->second);
 }
 
+namespace {
+
+[[noreturn]] void differ(const model::Mesh& mesh, const std::string& field, int32_t block,
+                         const Box& one, const Box& other) {
+  const auto told = [&](const Box& box) {
+    return is_counted(mesh.kind) ? fmt::format("{} {}", box.extent(0), model::items_of(mesh.kind))
+                                 : model::to_string(box, 3);
+  };
+  base::fail(ErrorCode::Sharing,
+             "block {} of field '{}' was shared as {}, but another field of mesh '{}' as {}", block,
+             field, told(one), mesh.name, told(other));
+}
+
+}  // namespace
+
 stagehost::Publication Sharing::publication(const std::set<std::string>& fields, int64_t step,
                                             double time) const {
   throw_fault();
@@ -159,11 +244,7 @@ stagehost::Publication Sharing::publication(const std::set<std::string>& fields,
       auto [at, is_new] = blocks[mesh].try_emplace(number);
       Block& block = at->second;
       if (is_new) block = {number, entry.box, entry.box.volume(), {}};
-      if (block.box != entry.box)
-        base::fail(ErrorCode::Sharing,
-                   "block {} of field '{}' was shared as {}, but another field of mesh '{}' as {}",
-                   number, name, model::to_string(entry.box, 3), mesh,
-                   model::to_string(block.box, 3));
+      if (block.box != entry.box) differ(catalogue_.mesh(mesh), name, number, entry.box, block.box);
       block.arrays[name] = entry.array;
     }
   }

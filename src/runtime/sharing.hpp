@@ -3,6 +3,7 @@
 // never fails: what does not fit is remembered, so that every rank can be told of it alike.
 #pragma once
 
+#include <array>
 #include <map>
 #include <optional>
 #include <set>
@@ -22,8 +23,20 @@ class Sharing {
   /// `type` is 0 if the program left it to the catalogue; `strides` may be null.
   void share_box(const std::string& field, int32_t block, const int64_t* lo, const int64_t* hi,
                  const void* data, pillion_type type, const int64_t* strides);
+  /// Particles or elements of a mesh of that kind.
+  void share_items(model::MeshKind kind, const std::string& field, int32_t block, int64_t count,
+                   const void* data, pillion_type type);
   void share_particles(const std::string& field, int32_t block, int64_t count, const void* data,
-                       pillion_type type);
+                       pillion_type type) {
+    share_items(model::MeshKind::Particles, field, block, count, data, type);
+  }
+  /// Arrays that know their shape.
+  void share_box(const std::string& field, int32_t block, int32_t axes, const int64_t* lo,
+                 const int64_t* hi, const pillion_view& view, bool components_last);
+  void share_particles(const std::string& field, int32_t block, int64_t count,
+                       const pillion_view& view, bool components_last);
+  void share_elements(const std::string& field, int32_t block, int64_t count,
+                      const pillion_view& view);
   /// What lay in `size` bytes at `from` lies at `to` now; nothing else about it has changed.
   void move(const std::string& field, int32_t block, const std::byte* from, size_t size,
             const std::byte* to);
@@ -58,6 +71,15 @@ class Sharing {
     faults_[name] = std::move(text);
     ++version_;
   }
+  /// The box in the mesh; remembers a fault if it does not lie there.
+  std::optional<model::Box> box_of(const model::Field& field, int32_t block, const int64_t* lo,
+                                   const int64_t* hi);
+  /// Elements from one particle or element to the next, and from one of its values to the next.
+  struct Spacing {
+    int64_t items, values;
+  };
+  void put_items(const model::Field& field, int32_t block, int64_t count, const void* data,
+                 const Spacing& spacing);
   void put(const std::string& field, int32_t block, const model::Box& box,
            const model::Array& array);
   void throw_fault() const;

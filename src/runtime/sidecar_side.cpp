@@ -15,7 +15,9 @@ using transport::Kind;
 
 Ending SidecarSide::serve() {
   for (;;) {
-    const auto deliveries = receiver_->next();
+    // The receiver asks only while it waits, which it never does where messages come fast.
+    const bool called = call_ && call_();
+    const auto deliveries = called ? std::nullopt : receiver_->next();
     const auto agreed = agree(deliveries);
     if (agreed.over) return agreed.left ? Ending::Left : Ending::Alone;
     const auto& head = agreed.head;
@@ -27,6 +29,7 @@ Ending SidecarSide::serve() {
       case Kind::Checkpoint: failure = save(head.path, true); break;
       case Kind::End: finish(head, *deliveries); break;
     }
+    tell();
     if (habit_) habit_(head);
     receiver_->finish(head.sequence, disabled(), failure);
     if (head.kind == Kind::End) return Ending::Closed;
@@ -99,6 +102,8 @@ void SidecarSide::work(const Agreed& agreed, const Deliveries& deliveries) {
   last_ = head;
   if (std::none_of(head.due.begin(), head.due.end(), [&](const Due& d) { return is_mine(d); }))
     return;
+  ++publications_;
+  run_.mark.set(head.step, head.time);
   const auto cargo = unload(agreed, deliveries);
   if (head.dropped) {
     for (const auto& due : head.due)
@@ -113,6 +118,10 @@ void SidecarSide::work(const Agreed& agreed, const Deliveries& deliveries) {
     if (is_mine(due)) work_on(due, head, cargo);
     receiver_->look();
   }
+}
+
+void SidecarSide::tell() {
+  run_.tell([&](Snapshot& snapshot) { snapshot.publications = publications_; });
 }
 
 transport::Cargo SidecarSide::unload(const Agreed& agreed, const Deliveries& deliveries) {
@@ -202,8 +211,10 @@ void SidecarSide::work_on(const Due& due, const Announcement& head, const transp
     publication.arrived[name] = arrived_for(arrived, needed, analysis);
   run_chain(run_, *chains_[a], a, publication, gaps_of(due), &Account::sidecar_seconds);
   ++account.publications;
+  account.last_step = head.step;
   const double lag = base::calendar_seconds() - head.published;
   account.lag_seconds += lag;
+  account.last_lag = lag;
   account.longest_lag = std::max(account.longest_lag, lag);
 }
 

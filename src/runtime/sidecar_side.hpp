@@ -46,6 +46,8 @@ class SidecarSide {
   Ending serve();
   /// Ends all analyses where there was no word of the end. [collective over the sidecars]
   void finish_alone();
+  /// For those who look at progress.
+  void tell();
   /// Analyses of this side that are due in a publication.
   [[nodiscard]] std::vector<size_t> due_here(const transport::Announcement& head) const;
   [[nodiscard]] Chains& chains() { return chains_; }
@@ -87,6 +89,7 @@ class SidecarSide {
   std::function<void()> before_end_;
   std::function<bool()> call_;
   std::vector<base::Bytes> statements_;
+  int64_t publications_ = 0;      ///< that had something for this side
   transport::Announcement last_;  ///< head of the last publication
 };
 

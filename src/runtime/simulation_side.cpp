@@ -129,6 +129,7 @@ void SimulationSide::busy_step(int64_t step, double time) {
     first_step_ = step;
   }
   agenda_.offer(step, time);
+  run_.mark.set(step, time);
   time_ = time;
   ++steps_;
   const auto due = fired(scheduled, step, time);
@@ -177,9 +178,26 @@ void SimulationSide::work(const std::vector<size_t>& due, int64_t step, double t
     if (chains_[a]) run_here(a, left[a]);
   }
   std::vector<size_t> crossing;
-  for (const size_t a : due)
-    if (run_.enabled(a) && run_.configuration.analyses[a].in_sidecars()) crossing.push_back(a);
+  for (const size_t a : due) {
+    if (!run_.enabled(a) || !run_.configuration.analyses[a].in_sidecars()) continue;
+    if (chains_[a] && chains_[a]->withheld()) turns_.pass(a);
+    else crossing.push_back(a);
+  }
   if (!crossing.empty()) publish(crossing, left, step, time);
+  tell();
+}
+
+void SimulationSide::tell() {
+  run_.tell([&](Snapshot& snapshot) {
+    snapshot.publications = published_;
+    snapshot.skipped = skipped_;
+    snapshot.restarts = launcher_.restarts();
+    if (!link_.sender) return;
+    snapshot.behind = behind_;
+    snapshot.budget = static_cast<int64_t>(link_.budget);
+    snapshot.in_use = static_cast<int64_t>(link_.sender->in_flight());
+    snapshot.peak = static_cast<int64_t>(link_.sender->peak());
+  });
 }
 
 void SimulationSide::run_here(size_t a, stagehost::Publication& publication) {
@@ -188,7 +206,9 @@ void SimulationSide::run_here(size_t a, stagehost::Publication& publication) {
     publication = sharing_.publication(needed_by(a), publication.step, publication.time);
   });
   if (failure) return run_.disable(a, *failure);
-  ++run_.accounts[a].publications;
+  // What goes on from here is counted where it is handed on.
+  if (!run_.configuration.analyses[a].in_sidecars()) ++run_.accounts[a].publications;
+  run_.accounts[a].last_step = publication.step;
   run_chain(run_, *chains_[a], a, publication, {agenda_.memory(a).skipped, 0, 0},
             &Account::simulation_seconds);
 }

@@ -66,6 +66,7 @@ class SimulationSide {
   void step(int64_t step, double time) {
     if (ready_ && steps_ < next_look_ && agenda_.idle(step, time)) {
       agenda_.offer_idle(step);
+      run_.mark.set(step, time);
       time_ = time;
       ++steps_;
     } else {
@@ -85,6 +86,9 @@ class SimulationSide {
   [[nodiscard]] double time() const { return time_; }
   /// Memory for a block, and the next; see Allocations.
   void* allocate(const std::string& field, int32_t block, size_t size, int32_t buffers);
+  [[nodiscard]] std::shared_ptr<const void> keep(const void* data) const {
+    return allocations_.keep(data);
+  }
   void* swap(const std::string& field, int32_t block);
   void unshare(const std::string& field, int32_t block);
   /// Whether the run's own sidecars, in a job of their own, have finished everything.
@@ -92,6 +96,10 @@ class SimulationSide {
   /// Whether sidecars of this job have ended early, so that nobody should wait for them.
   [[nodiscard]] bool has_lost_sidecars() const { return lost_; }
   [[nodiscard]] Outcome outcome() const;
+  /// Why the run could not start; "" if nobody found out, or if it did.
+  [[nodiscard]] std::string refusal() const { return refused_ ? refused_->what() : ""; }
+  /// For those who look at progress.
+  void tell();
   [[nodiscard]] size_t budget() const { return link_.budget; }
   [[nodiscard]] size_t peak() const { return link_.sender ? link_.sender->peak() : 0; }
 
@@ -223,6 +231,7 @@ class SimulationSide {
   int64_t first_step_ = 0;
   int64_t published_ = 0;
   int64_t skipped_ = 0;
+  int64_t behind_ = 0;  ///< messages that sidecars had not finished when there was last a new one
   int64_t in_place_ = 0;
   int64_t direct_ = 0;
   double time_ = 0;

@@ -41,24 +41,33 @@ void add_block(const Array& array, const model::Box& box, int32_t component, Mom
   moments.count += static_cast<double>(box.volume());
 }
 
+/// The same values with the points of an element as the first axis, and its elements as the second.
+void unfold(int32_t points, Array& array, model::Box& box) {
+  box = {{0, 0, 0}, {points, box.extent(0), 1}};
+  array.strides = {array.strides[3], array.strides[0], 0, points * array.strides[3]};
+  array.components /= points;
+}
+
 }  // namespace
 
-Moments moments_of(const Quantity& quantity, const std::vector<Block>& blocks) {
+Moments moments_of(const Quantity& quantity, const std::vector<Block>& blocks, int32_t points) {
   Moments moments;
   for (const auto& block : blocks) {
-    const Array& array = block.arrays.at(quantity.field);
+    Array array = block.arrays.at(quantity.field);
+    model::Box box = block.box;
+    if (points > 1) unfold(points, array, box);
     switch (array.type) {
       case model::ElementType::Int32:
-        add_block<int32_t>(array, block.box, quantity.component, moments);
+        add_block<int32_t>(array, box, quantity.component, moments);
         break;
       case model::ElementType::Int64:
-        add_block<int64_t>(array, block.box, quantity.component, moments);
+        add_block<int64_t>(array, box, quantity.component, moments);
         break;
       case model::ElementType::Float32:
-        add_block<float>(array, block.box, quantity.component, moments);
+        add_block<float>(array, box, quantity.component, moments);
         break;
       case model::ElementType::Float64:
-        add_block<double>(array, block.box, quantity.component, moments);
+        add_block<double>(array, box, quantity.component, moments);
         break;
     }
   }
@@ -75,9 +84,12 @@ void Trigger::start(const stagehost::Publication& publication) {
   sums_.clear();
   maxima_.clear();
   for (const auto& quantity : condition_.quantities()) {
-    const auto mesh = publication.meshes.find(catalogue_.field(quantity.field).mesh);
-    const auto moments =
-        mesh == publication.meshes.end() ? Moments() : moments_of(quantity, mesh->second.blocks);
+    const auto& field = catalogue_.field(quantity.field);
+    const auto mesh = publication.meshes.find(field.mesh);
+    const int32_t points = model::points_of(catalogue_.mesh(field.mesh), field);
+    const auto moments = mesh == publication.meshes.end()
+                             ? Moments()
+                             : moments_of(quantity, mesh->second.blocks, points);
     sums_.insert(sums_.end(), {moments.count, moments.sum, moments.sum_of_squares});
     maxima_.insert(maxima_.end(), {-moments.minimum, moments.maximum});
   }

@@ -15,7 +15,9 @@ namespace pillion::runtime {
 
 /// Statistics of one quantity over blocks. Values that are not finite count, and spread to the
 /// sums.
-model::Moments moments_of(const model::Quantity& quantity, const std::vector<model::Block>& blocks);
+/// `points`: how many values of a component each item has.
+model::Moments moments_of(const model::Quantity& quantity, const std::vector<model::Block>& blocks,
+                          int32_t points);
 
 class Trigger {
  public:

@@ -2,6 +2,8 @@
 // Words as bytes, for MPI messages and shared memory.
 #include "runtime/word.hpp"
 
+#include <sstream>
+
 namespace pillion::runtime {
 
 using base::ByteReader;
@@ -34,6 +36,7 @@ void put_produced(ByteWriter& out, const Produced& produced) {
       for (const auto* s : {&field.name, &field.mesh, &field.units}) out.put(*s);
       out.put(static_cast<int32_t>(field.type));
       out.put(field.components);
+      out.put(static_cast<int32_t>(field.centering));
     }
   }
 }
@@ -46,6 +49,7 @@ Produced get_produced(ByteReader& in) {
       for (auto* s : {&field.name, &field.mesh, &field.units}) *s = in.get<std::string>();
       field.type = static_cast<model::ElementType>(in.get<int32_t>());
       field.components = in.get<int32_t>();
+      field.centering = static_cast<model::Centering>(in.get<int32_t>());
     }
   return produced;
 }
@@ -57,6 +61,21 @@ model::Configuration Word::configuration(int64_t sidecars_wanted) const {
       model::read_configuration(text, file, parameters, catalogue, sidecars_wanted, overrides);
   if (!restart.empty()) configuration.restart = restart;
   return configuration;
+}
+
+std::map<std::string, std::string> read_settings(const std::string& lines, const char* variable,
+                                                 const char* like) {
+  std::map<std::string, std::string> settings;
+  std::istringstream in(lines);
+  for (std::string line; std::getline(in, line);) {
+    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    const auto equals = line.find('=');
+    if (equals == std::string::npos || equals == 0)
+      base::fail(ErrorCode::Configuration, "the environment's {} has the line '{}'; it must be {}",
+                 variable, line, like);
+    settings[line.substr(0, equals)] = line.substr(equals + 1);
+  }
+  return settings;
 }
 
 base::Bytes bytes_of(const Word& word) {

@@ -29,6 +29,11 @@ struct Word {
   [[nodiscard]] model::Configuration configuration(int64_t sidecars_wanted) const;
 };
 
+/// Lines NAME=VALUE. `variable` and `like`, such as "NAME=VALUE", are for the message of the
+/// ErrorCode::Configuration that is thrown for a line that is none.
+std::map<std::string, std::string> read_settings(const std::string& lines, const char* variable,
+                                                 const char* like);
+
 base::Bytes bytes_of(const Word& word);
 Word read_word(const base::Bytes& bytes);
 

@@ -12,7 +12,7 @@
 namespace pillion::stagehost {
 namespace {
 
-// No stage can take this name from the chain: names of stages' values are theirs to choose, but
+// No stage can take this name from the host: names of stages' values are theirs to choose, but
 // this one has a blank at its start.
 constexpr const char* own_name = " publications";
 
@@ -22,10 +22,14 @@ void check(int32_t status) {
 
 std::filesystem::path state_folder(const std::filesystem::path& folder, size_t number,
                                    const std::string& name) {
-  return folder / fmt::format("stage-{}-{}", number, name);
+  return folder / state_name(number, name);
 }
 
 }  // namespace
+
+std::string state_name(size_t number, const std::string& stage) {
+  return fmt::format("stage-{}-{}", number, stage);
+}
 
 StageInstance::StageInstance(const model::StageSpec& spec, model::Catalogue& catalogue)
     : name_(spec.name),
@@ -42,18 +46,21 @@ StageInstance::StageInstance(StageInstance&& other) noexcept
       plugin_(std::move(other.plugin_)),
       setup_(std::move(other.setup_)),
       stage_(std::exchange(other.stage_, nullptr)),
-      movers_(std::move(other.movers_)) {}
+      movers_(std::move(other.movers_)),
+      publications_(other.publications_) {}
 
 StageInstance::~StageInstance() {
   if (stage_ != nullptr) plugin_.table().destroy(stage_);
 }
 
-void StageInstance::run(Publication& publication, const Circumstances& circumstances) {
+bool StageInstance::run(Publication& publication, const Circumstances& circumstances) {
+  ++publications_;
   pillion_work work{setup_.get(), &publication, &circumstances, {}};
   for (size_t i = 0; i < setup_->inputs.size(); ++i)
     work.inputs.push_back(bring(setup_->inputs[i], publication, circumstances, movers_[i]));
   check(plugin_.table().run(stage_, &work));
-  check_outputs(work);
+  if (!work.withheld) check_outputs(work);
+  return !work.withheld;
 }
 
 void StageInstance::finish(Publication& publication, const Circumstances& circumstances) {
@@ -63,10 +70,24 @@ void StageInstance::finish(Publication& publication, const Circumstances& circum
 
 void StageInstance::save(pillion_state& state) const {
   check(plugin_.table().save(stage_, &state));
+  save_count(state);
 }
 
 void StageInstance::restore(pillion_state& state) {
+  restore_count(state);
   check(plugin_.table().restore(stage_, &state));
+}
+
+void StageInstance::save_count(pillion_state& state) const {
+  const auto* begin = reinterpret_cast<const std::byte*>(&publications_);
+  state.globals[own_name].assign(begin, begin + sizeof publications_);
+}
+
+void StageInstance::restore_count(const pillion_state& state) {
+  const auto at = state.globals.find(own_name);
+  if (at == state.globals.end() || at->second.size() != sizeof publications_)
+    base::fail(ErrorCode::File, "the checkpoint does not hold the number of publications");
+  std::memcpy(&publications_, at->second.data(), sizeof publications_);
 }
 
 Chain::Chain(const model::AnalysisSpec& analysis, size_t begin, size_t end,
@@ -81,21 +102,25 @@ std::optional<Error> Chain::each(Circumstances& circumstances, Deed&& deed) {
   comm::Fence fence(*circumstances.peers);
   circumstances.fence = &fence;
   circumstances.catalogue = &catalogue_;
+  withheld_ = false;
   for (auto& stage : stages_) {
     circumstances.origin.stage = stage.name();
-    if (auto failure = fence.run([&] { deed(stage); })) return failure;
+    bool goes_on = false;
+    if (auto failure = fence.ask([&] { return deed(stage); }, goes_on)) return failure;
+    withheld_ = !goes_on;
+    if (withheld_) break;
   }
   return {};
 }
 
 std::optional<Error> Chain::run_in_place(Publication& publication, Circumstances circumstances) {
-  circumstances.before = publications_;
-  circumstances.origin.publications = publications_ + 1;
-  circumstances.products_due = products_every_ > 0 && (publications_ + 1) % products_every_ == 0;
-  auto failure =
-      each(circumstances, [&](StageInstance& stage) { stage.run(publication, circumstances); });
-  ++publications_;
-  return failure;
+  return each(circumstances, [&](StageInstance& stage) {
+    const int64_t number = stage.publications() + 1;
+    circumstances.before = number - 1;
+    circumstances.origin.publications = number;
+    circumstances.products_due = products_every_ > 0 && number % products_every_ == 0;
+    return stage.run(publication, circumstances);
+  });
 }
 
 std::optional<Error> Chain::run(const Publication& publication, Circumstances circumstances) {
@@ -105,10 +130,13 @@ std::optional<Error> Chain::run(const Publication& publication, Circumstances ci
 
 std::optional<Error> Chain::finish(Circumstances circumstances) {
   Publication empty;
-  circumstances.before = publications_;
-  circumstances.origin.publications = publications_;
   circumstances.products_due = true;
-  return each(circumstances, [&](StageInstance& stage) { stage.finish(empty, circumstances); });
+  return each(circumstances, [&](StageInstance& stage) {
+    circumstances.before = circumstances.origin.publications = stage.publications();
+    // A stage that has seen nothing has nothing to say, as if it were alone beyond the cut.
+    if (stage.publications() > 0) stage.finish(empty, circumstances);
+    return true;
+  });
 }
 
 void Chain::save(const std::filesystem::path& folder, int rank, size_t first_stage,
@@ -116,23 +144,8 @@ void Chain::save(const std::filesystem::path& folder, int rank, size_t first_sta
   for (size_t s = 0; s < stages_.size(); ++s) {
     pillion_state state;
     stages_[s].save(state);
-    save_own(state);
     write_state(state, state_folder(folder, first_stage + s, stages_[s].name()), rank, durable);
   }
-}
-
-// The chain's own memory goes with that of each stage, so that it follows the stages wherever the
-// cut is when the run resumes.
-void Chain::save_own(pillion_state& state) const {
-  const auto* begin = reinterpret_cast<const std::byte*>(&publications_);
-  state.globals[own_name].assign(begin, begin + sizeof publications_);
-}
-
-void Chain::restore_own(const pillion_state& state) {
-  const auto at = state.globals.find(own_name);
-  if (at == state.globals.end() || at->second.size() != sizeof publications_)
-    base::fail(ErrorCode::File, "the checkpoint does not hold the number of publications");
-  std::memcpy(&publications_, at->second.data(), sizeof publications_);
 }
 
 void Chain::restore(const std::filesystem::path& folder, const comm::Communicator& peers,
@@ -142,7 +155,6 @@ void Chain::restore(const std::filesystem::path& folder, const comm::Communicato
     const auto failure = fence.run([&] {
       const auto place = state_folder(folder, first_stage + s, stages_[s].name());
       auto state = read_state(place, peers, fence);
-      restore_own(state);
       stages_[s].restore(state);
     });
     if (failure) throw *failure;

@@ -26,20 +26,31 @@ class StageInstance {
   StageInstance& operator=(StageInstance&&) = delete;
   ~StageInstance();
 
-  void run(Publication& publication, const Circumstances& circumstances);
+  /// Whether the stages after it see the publication.
+  [[nodiscard]] bool run(Publication& publication, const Circumstances& circumstances);
   void finish(Publication& publication, const Circumstances& circumstances);
   void save(pillion_state& state) const;
   void restore(pillion_state& state);
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const pillion_setup& setup() const { return *setup_; }
+  /// Publications worked on so far, restarts included.
+  [[nodiscard]] int64_t publications() const { return publications_; }
 
  private:
+  // The count goes with what the stage remembers, wherever the cut is when the run resumes.
+  void save_count(pillion_state& state) const;
+  void restore_count(const pillion_state& state);
+
   std::string name_;
   Plugin plugin_;
   std::unique_ptr<pillion_setup> setup_;
   void* stage_ = nullptr;
   std::vector<Movers> movers_;  ///< by input
+  int64_t publications_ = 0;
 };
+
+/// Name of the folder for what a stage remembers, in that of its analysis.
+std::string state_name(size_t number, const std::string& stage);
 
 class Chain {
  public:
@@ -49,11 +60,14 @@ class Chain {
   Chain(const Chain&) = delete;
   Chain& operator=(const Chain&) = delete;
 
-  /// Works on a publication. The result is the same on every peer. [collective over the peers]
+  /// Works on a publication, up to a stage that withholds it. The result is the same on every peer.
+  /// [collective over the peers]
   std::optional<Error> run(const Publication& publication, Circumstances circumstances);
   /// The same, keeping the fields that were produced, for those who want them.
   std::optional<Error> run_in_place(Publication& publication, Circumstances circumstances);
   std::optional<Error> finish(Circumstances circumstances);
+  /// Whether a stage kept the last publication from those after it.
+  [[nodiscard]] bool withheld() const { return withheld_; }
 
   /// [collective over the peers] State of stage i is in FOLDER/stage-i.
   void save(const std::filesystem::path& folder, int rank, size_t first_stage, bool durable) const;
@@ -67,18 +81,18 @@ class Chain {
   [[nodiscard]] std::vector<model::Field> produced() const;
   [[nodiscard]] model::Catalogue& catalogue() { return catalogue_; }
   /// Publications worked on so far, restarts included.
-  [[nodiscard]] int64_t publications() const { return publications_; }
+  [[nodiscard]] int64_t publications() const {
+    return stages_.empty() ? 0 : stages_.front().publications();
+  }
 
  private:
   template <class Deed>
   std::optional<Error> each(Circumstances& circumstances, Deed&& deed);
-  void save_own(pillion_state& state) const;
-  void restore_own(const pillion_state& state);
 
   model::Catalogue catalogue_;
   std::vector<StageInstance> stages_;
   int64_t products_every_ = 0;
-  int64_t publications_ = 0;
+  bool withheld_ = false;
 };
 
 }  // namespace pillion::stagehost

@@ -3,10 +3,12 @@
 #include "stagehost/host_table.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "layout/dealing.hpp"
 #include "layout/division.hpp"
 #include "model/coarsen.hpp"
+#include "stagehost/fetch.hpp"
 #include "stagehost/guard.hpp"
 #include "stagehost/regroup.hpp"
 #include "stagehost/setup.hpp"
@@ -70,9 +72,36 @@ const char* value_place(const pillion_value* value) {
   return text.c_str();
 }
 
-int32_t describe(pillion_setup* setup, const char* name, const pillion_value* place,
-                 pillion_field_description* description) {
-  return guard([&] { describe_field(*setup, name, node(place), *description); });
+/// What plug-ins that are older than spectral meshes have room for.
+constexpr size_t size_without_spectral = offsetof(pillion_field_description, order);
+
+void expect_known(const pillion_setup& setup, const pillion_field_description& description,
+                  const Value* place) {
+  if (description.mesh_kind != PILLION_SPECTRAL) return;
+  (place != nullptr ? *place : setup.parameters)
+      .fail(fmt::format("mesh '{}' is spectral, and this stage knows no such meshes: it was built "
+                        "for an older version of Pillion",
+                        description.mesh));
+}
+
+int32_t describe_simply(pillion_setup* setup, const char* name, const pillion_value* place,
+                        pillion_field_description* description) {
+  return guard([&] {
+    pillion_field_description whole{};
+    describe_field(*setup, name, node(place), whole);
+    expect_known(*setup, whole, node(place));
+    std::memcpy(description, &whole, size_without_spectral);
+  });
+}
+
+int32_t describe(pillion_setup* setup, int32_t what, const char* name, const pillion_value* place,
+                 pillion_field_description* description, size_t size) {
+  return guard([&] {
+    pillion_field_description whole{};
+    if (what == 0) describe_field(*setup, name, node(place), whole);
+    else describe_mesh(*setup, name, node(place), whole);
+    std::memcpy(description, &whole, std::min(size, sizeof whole));
+  });
 }
 
 int32_t request_input(pillion_setup* setup, const pillion_input_request* request, int32_t* input) {
@@ -89,6 +118,19 @@ int32_t declare_output(pillion_setup* setup, const char* name, const char* like,
                        int32_t components, const char* units, int32_t* output) {
   return guard(
       [&] { *output = add_output(*setup, field_of(name, type, components, units), like); });
+}
+
+int32_t declare_output_centred(pillion_setup* setup, const char* name, const char* like,
+                               pillion_type type, int32_t components, pillion_centering centering,
+                               const char* units, int32_t* output) {
+  return guard([&] {
+    if (centering != PILLION_POINTS && centering != PILLION_ELEMENTS)
+      base::fail(ErrorCode::Plugin, "field '{}' has centering {}, which is not known", name,
+                 centering);
+    auto field = field_of(name, type, components, units);
+    field.centering = static_cast<model::Centering>(centering);
+    *output = add_output(*setup, field, like);
+  });
 }
 
 int32_t declare_output_on(pillion_setup* setup, const char* name, int32_t input, pillion_type type,
@@ -128,7 +170,12 @@ int32_t spatial_part(const pillion_work* work, int32_t input, double* lo, double
 
 int32_t describe_a_mesh(pillion_setup* setup, const char* name, const pillion_value* place,
                         pillion_field_description* description) {
-  return guard([&] { describe_mesh(*setup, name, node(place), *description); });
+  return guard([&] {
+    pillion_field_description whole{};
+    describe_mesh(*setup, name, node(place), whole);
+    expect_known(*setup, whole, node(place));
+    std::memcpy(description, &whole, size_without_spectral);
+  });
 }
 
 int64_t step(const pillion_work* work) { return work->circumstances->origin.step; }
@@ -182,6 +229,17 @@ int32_t write_table(pillion_work* work, const pillion_table* table) {
   });
 }
 
+int32_t withhold(pillion_work* work) {
+  return guard([&] { work->withheld = true; });
+}
+
+int32_t fetch_records(pillion_work* work, const pillion_records* have, const int64_t* wanted,
+                      int64_t count, void* records) {
+  return guard([&] {
+    fetch(*have, {wanted, static_cast<size_t>(count)}, records, *work->circumstances);
+  });
+}
+
 int32_t product_folder(pillion_work* work, const char** path) {
   return guard([&] {
     const auto& circumstances = *work->circumstances;
@@ -197,6 +255,17 @@ int32_t write_text(pillion_work* work, const char* name, const char* title, cons
     if (circumstances.peers->rank() == 0)
       circumstances.sink->write_text({name, title, comment, text, durable != 0},
                                      circumstances.origin);
+  });
+}
+
+int32_t write_file(pillion_work* work, const char* name, const char* title, const void* bytes,
+                   size_t size, int32_t per_step) {
+  return guard([&] {
+    const auto& circumstances = *work->circumstances;
+    if (circumstances.peers->rank() == 0)
+      circumstances.sink->write_file(
+          {name, title, {static_cast<const char*>(bytes), size}, per_step != 0},
+          circumstances.origin);
   });
 }
 
@@ -306,7 +375,7 @@ const pillion_stage_host& host_table() {
                                            &value_find,
                                            &value_text,
                                            &value_place,
-                                           &describe,
+                                           &describe_simply,
                                            &request_input,
                                            &declare_output,
                                            &step,
@@ -338,7 +407,12 @@ const pillion_stage_host& host_table() {
                                            &move_cells,
                                            &product_folder,
                                            &write_text,
-                                           &origin};
+                                           &origin,
+                                           &write_file,
+                                           &describe,
+                                           &declare_output_centred,
+                                           &withhold,
+                                           &fetch_records};
   return table;
 }
 

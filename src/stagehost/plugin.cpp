@@ -66,8 +66,9 @@ fs::path find_stage(const std::string& name, const base::Value& place) {
   }
   std::vector<std::string> searched;
   for (const auto& folder : folders) searched.push_back(folder.string());
-  place.fail(fmt::format("unknown stage '{}'{} (searched {})", name,
-                         base::suggestion(name, stage_names(folders)), base::join(searched, ":")));
+  place.fail_at_key(fmt::format("unknown stage '{}'{} (searched {})", name,
+                                base::suggestion(name, stage_names(folders)),
+                                base::join(searched, ":")));
 }
 
 const pillion_stage_table* describe(void* library, const fs::path& path) {

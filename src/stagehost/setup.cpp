@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/text.hpp"
 #include "layout/division.hpp"
@@ -15,20 +16,31 @@ using layout::Kind;
 using layout::Request;
 using model::ElementType;
 
-Value complete_parameters(const model::StageSpec& spec, const pillion_stage_table& table) {
+Value complete_parameters(const model::StageSpec& spec, const pillion_stage_table& table,
+                          base::Mistakes* mistakes) {
   Value complete = spec.parameters;
   std::vector<std::string> known = {"at"};
   for (int32_t p = 0; p < table.parameter_count; ++p) known.emplace_back(table.parameters[p].name);
+  std::vector<std::string> meant;
   for (const auto& [key, value] : spec.parameters.entries)
     if (std::find(known.begin(), known.end(), key) == known.end())
-      value.fail(fmt::format("unknown key '{}' in stage '{}'{}", key, spec.name,
-                             base::suggestion(key, known)));
+      base::attempt(mistakes, [&, &key = key, &value = value] {
+        meant.push_back(base::closest(key, known).value_or(""));
+        value.fail_at_key(fmt::format("unknown key '{}' in stage '{}'{}", key, spec.name,
+                                      base::suggestion(key, known)));
+      });
   for (int32_t p = 0; p < table.parameter_count; ++p) {
     const auto& parameter = table.parameters[p];
-    if (complete.find(parameter.name) != nullptr) continue;
-    if (parameter.standard == nullptr)
-      spec.parameters.fail(fmt::format("stage '{}' lacks '{}' ({}: {})", spec.name, parameter.name,
-                                       parameter.kind, parameter.meaning));
+    if (complete.find(parameter.name) != nullptr ||
+        std::find(meant.begin(), meant.end(), parameter.name) != meant.end())
+      continue;
+    if (parameter.standard == nullptr) {
+      base::attempt(mistakes, [&] {
+        spec.parameters.fail_at_key(fmt::format("stage '{}' lacks '{}' ({}: {})", spec.name,
+                                                parameter.name, parameter.kind, parameter.meaning));
+      });
+      continue;
+    }
     Value standard = base::parse_yaml(parameter.standard, spec.name + "'s default", {});
     standard.line = spec.parameters.line;
     standard.file = spec.parameters.file;
@@ -63,11 +75,15 @@ const model::Field& field_at(const pillion_setup& setup, const std::string& name
 
 void check_integer(const pillion_setup& setup, const std::string& name, const char* use) {
   const auto& field = field_at(setup, name, place_of(setup, name));
-  if (field.components != 1 ||
+  const auto& mesh = setup.catalogue->mesh(field.mesh);
+  const bool particles = mesh.kind == model::MeshKind::Particles;
+  if (model::values_of(mesh, field) != 1 ||
       (field.type != ElementType::Int32 && field.type != ElementType::Int64))
     place_of(setup, name)
-        .fail(fmt::format("field '{}' must be one integer per particle to be {}, it is {} x {}",
-                          name, use, model::name_of(field.type), field.components));
+        .fail(fmt::format(
+            "field '{}' must be one integer per {} to be {}, it is {} x {}{}", name,
+            particles ? "particle" : "element", use, model::name_of(field.type), field.components,
+            model::points_of(mesh, field) > 1 ? " at each of an element's points" : ""));
 }
 
 void check_position(const pillion_setup& setup, const Request& request) {
@@ -81,12 +97,20 @@ void check_position(const pillion_setup& setup, const Request& request) {
     setup.parameters.fail(fmt::format("a halo cannot be {} wide", request.halo));
 }
 
+const char* called(model::MeshKind kind) {
+  switch (kind) {
+    case model::MeshKind::Uniform: return "the uniform mesh";
+    case model::MeshKind::Particles: return "particles";
+    default: return "the spectral mesh";
+  }
+}
+
 void check_division(const pillion_setup& setup, const Request& request, const std::string& name) {
   const Value& place = place_of(setup, request.fields.front());
   const auto& mesh = setup.catalogue->mesh(name);
   if (mesh.kind != model::MeshKind::Uniform)
-    place.fail(fmt::format("this stage needs a uniform mesh, and field '{}' is on particles '{}'",
-                           request.fields.front(), name));
+    place.fail(fmt::format("this stage needs a uniform mesh, and field '{}' is on {} '{}'",
+                           request.fields.front(), called(mesh.kind), name));
   if (!request.select.empty()) setup.parameters.fail("cells of a mesh cannot be selected from");
   const std::string fault = layout::fault_of(request, mesh);
   if (!fault.empty()) place.fail(fault);
@@ -114,16 +138,17 @@ void check_request(const pillion_setup& setup, const Request& request) {
                       "fields of one mesh",
                       name, field.mesh, request.fields.front(), mesh));
   }
-  const bool particles = setup.catalogue->mesh(mesh).kind == model::MeshKind::Particles;
+  const auto kind = setup.catalogue->mesh(mesh).kind;
   if (request.kind == Kind::AsShared) {
     if (!request.select.empty()) setup.parameters.fail("blocks as shared cannot be selected from");
     return;
   }
   if (layout::is_division(request.kind)) return check_division(setup, request, mesh);
-  if (!particles)
+  if (!model::is_counted(kind) ||
+      (request.kind == Kind::Spatial && kind != model::MeshKind::Particles))
     place_of(setup, request.fields.front())
-        .fail(fmt::format("this stage needs particles, and field '{}' is on the uniform mesh '{}'",
-                          request.fields.front(), mesh));
+        .fail(fmt::format("this stage needs particles, and field '{}' is on {} '{}'",
+                          request.fields.front(), called(kind), mesh));
   if (request.kind == Kind::ByKey) check_integer(setup, request.key, "a key");
   if (request.kind == Kind::Spatial) check_position(setup, request);
   if (!request.select.empty()) check_integer(setup, request.select, "selected by");
@@ -146,6 +171,8 @@ void describe(const model::Mesh& mesh, pillion_field_description& description) {
     description.length[d] = mesh.length[d];
     description.periodic[d] = mesh.periodic[d] ? 1 : 0;
   }
+  description.order = mesh.order;
+  description.coordinates = mesh.coordinates.c_str();
 }
 
 }  // namespace
@@ -158,6 +185,8 @@ void describe_field(const pillion_setup& setup, const std::string& name, const V
   description.units = field.units.c_str();
   description.type = static_cast<pillion_type>(field.type);
   description.components = field.components;
+  description.centering =
+      static_cast<pillion_centering>(model::centering_of(setup.catalogue->mesh(field.mesh), field));
 }
 
 void describe_mesh(const pillion_setup& setup, const std::string& name, const Value* place,
@@ -201,6 +230,10 @@ int32_t add(pillion_setup& setup, model::Field field, const std::string& mesh, O
         fmt::format("there is a field '{}' already; give the new one another name", field.name));
   if (field.components < 1) place.fail("a field has at least one component");
   field.mesh = mesh;
+  const int64_t points = model::points_of(setup.catalogue->mesh(mesh), field);
+  if (field.components * points > std::numeric_limits<int32_t>::max())
+    place.fail(fmt::format("field '{}' would have {} components at each of {} points of an element",
+                           field.name, field.components, points));
   setup.catalogue->add(field);
   setup.outputs.push_back(std::move(output));
   return static_cast<int32_t>(setup.outputs.size() - 1);
@@ -208,9 +241,15 @@ int32_t add(pillion_setup& setup, model::Field field, const std::string& mesh, O
 
 }  // namespace
 
-int32_t add_output(pillion_setup& setup, const model::Field& field, const std::string& like) {
-  const auto& mesh = field_at(setup, like, place_of(setup, field.name)).mesh;
-  return add(setup, field, mesh, {.name = field.name, .like = like});
+int32_t add_output(pillion_setup& setup, model::Field field, const std::string& like) {
+  const auto& model = field_at(setup, like, place_of(setup, field.name));
+  const auto kind = setup.catalogue->mesh(model.mesh).kind;
+  if (field.centering == model::Centering::Natural) field.centering = model.centering;
+  else if (kind != model::MeshKind::Spectral)
+    base::fail(ErrorCode::Plugin,
+               "field '{}' cannot be centred on points or elements, for mesh '{}' is of kind '{}'",
+               field.name, model.mesh, model::name_of(kind));
+  return add(setup, field, model.mesh, {.name = field.name, .like = like});
 }
 
 int32_t add_output_on(pillion_setup& setup, const model::Field& field, int32_t input) {
@@ -230,9 +269,8 @@ int32_t add_output_of(pillion_setup& setup, const model::Field& field, const std
   const Value& place = place_of(setup, name);
   if (mesh_at(setup, name, place).kind != model::MeshKind::Uniform)
     place.fail(
-        fmt::format("field '{}' can be produced on a uniform mesh, and '{}' is one of "
-                    "particles",
-                    field.name, name));
+        fmt::format("field '{}' can be produced on a uniform mesh, and '{}' is one of kind '{}'",
+                    field.name, name, model::name_of(setup.catalogue->mesh(name).kind)));
   return add(setup, field, name, {.name = field.name, .of_boxes = true});
 }
 

@@ -34,8 +34,9 @@ struct pillion_setup {
 namespace pillion::stagehost {
 
 /// The parameters of a stage with defaults for those that are not given. Throws configuration
-/// errors for unknown and missing ones.
-base::Value complete_parameters(const model::StageSpec& spec, const pillion_stage_table& table);
+/// errors for unknown and missing ones, or keeps them in `mistakes`.
+base::Value complete_parameters(const model::StageSpec& spec, const pillion_stage_table& table,
+                                base::Mistakes* mistakes = nullptr);
 
 void describe_field(const pillion_setup& setup, const std::string& name, const base::Value* place,
                     pillion_field_description& description);
@@ -43,7 +44,8 @@ void describe_field(const pillion_setup& setup, const std::string& name, const b
 /// Checks a request against the catalogue and adds it; returns its number.
 int32_t add_input(pillion_setup& setup, const pillion_input_request& request);
 
-int32_t add_output(pillion_setup& setup, const model::Field& field, const std::string& like);
+/// A field on a spectral mesh that is not said to be centred otherwise is centred as `like` is.
+int32_t add_output(pillion_setup& setup, model::Field field, const std::string& like);
 /// The same on the blocks of an input in a division.
 int32_t add_output_on(pillion_setup& setup, const model::Field& field, int32_t input);
 

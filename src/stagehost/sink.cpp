@@ -2,6 +2,8 @@
 // Writing products and remembering them.
 #include "stagehost/sink.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "products/whole_file.hpp"
@@ -12,7 +14,7 @@ void Sink::write(const pillion_table& table, const products::Origin& origin) {
   const std::string path = products::table_path(table, origin);
   products::write_whole(folder_ / path, products::format_table(table, origin), false);
   remember({origin.analysis, origin.stage, path, table.title},
-           origin.analysis + "/" + table.name + ".");
+           origin.analysis + "/" + table.name + ".csv");
 }
 
 void Sink::write_text(const Text& text, const products::Origin& origin) {
@@ -25,17 +27,30 @@ void Sink::write_text(const Text& text, const products::Origin& origin) {
   remember({origin.analysis, origin.stage, path, text.title}, path);
 }
 
+void Sink::write_file(const File& file, const products::Origin& origin) {
+  products::check_name(file.name);
+  const std::filesystem::path name = file.name;
+  const std::string numbered =
+      fmt::format("{}.{:09}{}", name.stem().string(), origin.step, name.extension().string());
+  const std::string path = origin.analysis + "/" + (file.per_step ? numbered : file.name);
+  products::write_whole(folder_ / path, file.content, false);
+  remember({origin.analysis, origin.stage, path, file.title}, origin.analysis + "/" + file.name);
+}
+
 std::filesystem::path Sink::folder_of(const std::string& analysis) const {
   const auto folder = std::filesystem::absolute(folder_ / analysis);
   products::make_folder(folder);
   return folder;
 }
 
-void Sink::remember(const Product& product, const std::string& beginning) {
-  const auto same = [&](const Product& p) { return p.path.starts_with(beginning); };
-  const auto at = std::find_if(products_.begin(), products_.end(), same);
-  if (at != products_.end()) *at = product;
-  else products_.push_back(product);
+void Sink::remember(const Product& product, const std::string& name) {
+  const auto at = std::find(names_.begin(), names_.end(), name);
+  if (at != names_.end()) {
+    products_[static_cast<size_t>(at - names_.begin())] = product;
+    return;
+  }
+  products_.push_back(product);
+  names_.push_back(name);
 }
 
 }  // namespace pillion::stagehost

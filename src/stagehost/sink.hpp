@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "products/table.hpp"
@@ -25,6 +26,13 @@ struct Text {
   bool durable;
 };
 
+/// A file as a stage has made it, or one of each step.
+struct File {
+  std::string name, title;
+  std::string_view content;
+  bool per_step;
+};
+
 class Sink {
  public:
   explicit Sink(std::filesystem::path folder) : folder_(std::move(folder)) {}
@@ -33,16 +41,19 @@ class Sink {
   void write(const pillion_table& table, const products::Origin& origin);
   /// Writes a text whole.
   void write_text(const Text& text, const products::Origin& origin);
+  /// Writes a file whole, as it is.
+  void write_file(const File& file, const products::Origin& origin);
   /// The folder of an analysis's products, which is there on return.
   [[nodiscard]] std::filesystem::path folder_of(const std::string& analysis) const;
   [[nodiscard]] const std::vector<Product>& products() const { return products_; }
 
  private:
-  /// Takes note of a product, in the place of another whose path begins like that.
-  void remember(const Product& product, const std::string& beginning);
+  /// Takes note of a product, in the place of what was remembered by that name.
+  void remember(const Product& product, const std::string& name);
 
   std::filesystem::path folder_;
   std::vector<Product> products_;
+  std::vector<std::string> names_;  ///< of these, without their steps
 };
 
 }  // namespace pillion::stagehost

@@ -175,12 +175,14 @@ model::Block& target_of(MeshBlocks& mesh, Input& input, int32_t index) {
 }
 
 /// Not cleared: the stage writes all of it.
-void* add_array(MeshBlocks& mesh, model::Block& block, const model::Field& field) {
-  const auto bytes = model::size_of(field.type) * static_cast<size_t>(field.components) *
+void* add_array(MeshBlocks& mesh, model::Block& block, const model::Field& field,
+                const model::Catalogue& catalogue) {
+  const int32_t values = model::values_of(catalogue.mesh(field.mesh), field);
+  const auto bytes = model::size_of(field.type) * static_cast<size_t>(values) *
                      static_cast<size_t>(block.box.volume());
   std::shared_ptr<std::byte[]> memory(new std::byte[bytes + 1]);
-  block.arrays[field.name] = {memory.get(), field.type, field.components,
-                              model::packed_strides(block.box, field.components)};
+  block.arrays[field.name] = {memory.get(), field.type, values,
+                              model::packed_strides(block.box, values)};
   mesh.keep.push_back(memory);
   return memory.get();
 }
@@ -204,7 +206,7 @@ void* produce(pillion_work& work, int32_t output, int32_t input, int32_t index) 
   const auto& field = work.circumstances->catalogue->field(wanted.name);
   auto& mesh = work.publication->meshes[field.mesh];
   work.produced[output].insert(index);
-  return add_array(mesh, target_of(mesh, from, index), field);
+  return add_array(mesh, target_of(mesh, from, index), field, *work.circumstances->catalogue);
 }
 
 void* produce_box(pillion_work& work, int32_t output, const model::Box& box) {
@@ -223,7 +225,7 @@ void* produce_box(pillion_work& work, int32_t output, const model::Box& box) {
   auto& mesh = work.publication->meshes[field.mesh];
   const auto number = static_cast<int32_t>(mesh.blocks.size());
   mesh.blocks.push_back({number, box, box.volume(), {}});
-  return add_array(mesh, mesh.blocks.back(), field);
+  return add_array(mesh, mesh.blocks.back(), field, *work.circumstances->catalogue);
 }
 
 void check_outputs(const pillion_work& work) {

@@ -40,6 +40,7 @@ struct pillion_work {
   const pillion::stagehost::Circumstances* circumstances = nullptr;
   std::vector<pillion::stagehost::Input> inputs;
   std::map<int32_t, std::set<int32_t>> produced{};  ///< by output: on which blocks
+  bool withheld = false;                            ///< later stages do not see the publication
   std::string folder{};                             ///< of products, once asked for
   std::string origin{};                             ///< of the product last asked about
 };

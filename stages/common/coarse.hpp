@@ -9,11 +9,11 @@
 
 namespace pillion::stages {
 
-/// Of how many cells or particles of a mesh one is there; 1 if the publication is whole.
+/// Of how many cells, particles or elements of a mesh one is there; 1 if the publication is whole.
 inline int64_t one_of(const stage::Step& step, const std::string& mesh,
                       const pillion_field_description& field) {
   const int64_t factor = step.coarsening(mesh);
-  if (field.mesh_kind == PILLION_PARTICLES) return factor;
+  if (field.mesh_kind != PILLION_UNIFORM) return factor;
   int64_t cells = 1;
   for (int32_t axis = 0; axis < field.axes; ++axis) cells *= factor;
   return cells;

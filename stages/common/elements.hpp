@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reading the values of a field in a block, whatever its element type and arrangement: as stretches
 // of doubles, in the order in which the first axis varies fastest. A value is one component of a
-// field or the magnitude of all of them.
+// field or the magnitude of all of them. Points of spectral elements are an axis of their own.
 #pragma once
 
 #include <pillion/stage.h>
@@ -28,10 +28,33 @@ inline std::string ending_of(int32_t component, int32_t components) {
   return "_" + std::to_string(component);
 }
 
-/// Number of elements of a block along each axis.
+/// Values of one component in an element of a spectral mesh; 1 of fields elsewhere.
+inline int64_t points_of(const pillion_field_description& field) {
+  const int64_t n = field.order + 1;
+  return field.mesh_kind == PILLION_SPECTRAL && field.centering == PILLION_POINTS ? n * n * n : 1;
+}
+
+/// The array with the points of an element as its first axis and elements as its second, so that it
+/// may be read as those of other meshes are, which are as they were.
+inline pillion_array unfolded(pillion_array array, const pillion_field_description& field) {
+  const int64_t points = points_of(field);
+  if (points == 1) return array;
+  array.components /= static_cast<int32_t>(points);
+  const int64_t next = array.strides[3];
+  array.strides[1] = array.strides[0];
+  array.strides[0] = next;
+  array.strides[2] = 0;
+  array.strides[3] = points * next;
+  return array;
+}
+
+/// Number of elements of an array, unfolded if it is one of a spectral mesh, along each axis.
 using Extent = std::array<int64_t, 3>;
 
 inline Extent extent_of(const pillion_block& block, const pillion_field_description& field) {
+  if (field.mesh_kind == PILLION_SPECTRAL)
+    return points_of(field) > 1 ? Extent{points_of(field), block.count, 1}
+                                : Extent{block.count, 1, 1};
   if (field.mesh_kind == PILLION_PARTICLES) return {block.count, 1, 1};
   Extent extent = {1, 1, 1};
   for (int32_t axis = 0; axis < field.axes; ++axis) extent[axis] = block.hi[axis] - block.lo[axis];

@@ -14,6 +14,15 @@
 
 namespace pillion::stages {
 
+/// The value as one writes it, for messages.
+inline std::string written(const stage::Value& value) {
+  if (value.is_scalar()) return value.text();
+  std::string out;
+  for (int64_t i = 0; i < value.size(); ++i)
+    out += (i == 0 ? "" : ", ") + (value.is_map() ? value.key(i) + ": " : "") + written(value[i]);
+  return value.is_map() ? "{" + out + "}" : "[" + out + "]";
+}
+
 /// Which of the words the value is; fails if it is none.
 inline int choice(const stage::Value& value, std::initializer_list<const char*> words) {
   const std::string text = value.text();
@@ -37,7 +46,11 @@ inline int64_t integer_from(const stage::Value& value, int64_t least) {
 /// Fails if a map has a key that is none of these.
 inline void only_keys(const stage::Value& map, const std::set<std::string>& known) {
   for (int64_t i = 0; i < map.size(); ++i)
-    if (!known.contains(map.key(i))) map.fail("unknown key '" + map.key(i) + "'");
+    if (!known.contains(map.key(i))) {
+      std::string list;
+      for (const auto& key : known) list += (list.empty() ? "" : ", ") + key;
+      map[i].fail("unknown key '" + map.key(i) + "'; known: " + list);
+    }
 }
 
 enum class Numbers { any, real, integer };

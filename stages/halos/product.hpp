@@ -155,7 +155,7 @@ inline std::vector<Pair> pairs_of(const Tree& tree) {
 
 inline stage::Table table_of_pairs(std::string name, std::string title, const Scale& scale,
                                    const std::vector<Pair>& pairs, const std::string& units,
-                                  const std::string& length_units) {
+                                   const std::string& length_units) {
   std::vector<int64_t> id, saddle_id;
   std::vector<double> peak, saddle;
   for (const auto& pair : pairs) {
@@ -171,8 +171,7 @@ inline stage::Table table_of_pairs(std::string name, std::string title, const Sc
   for (size_t d = 0; d < scale.axes(); ++d) {
     std::vector<double> place;
     for (const auto& pair : pairs)
-      place.push_back(
-          scale.coordinate(static_cast<double>(scale.grid().cell(pair.top.id)[d]), d));
+      place.push_back(scale.coordinate(static_cast<double>(scale.grid().cell(pair.top.id)[d]), d));
     out.column(std::string("peak_") + "xyz"[d], length_units, std::move(place));
   }
   return out;

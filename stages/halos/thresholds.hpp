@@ -63,12 +63,15 @@ inline Thresholds thresholds_from(const stage::Value& value) {
     if (const auto absolute = value.find("absolute")) out.are_absolute = absolute.boolean();
   } else {
     if (!value.is_list() || value.size() != 2)
-      value.fail("expected [BOUNDARY, PEAK] or {boundary: …, peak: …, absolute: true}");
+      value.fail(
+          "expected a pair [BOUNDARY, PEAK], or {boundary: …, peak: …, absolute: true}, not " +
+          written(value));
     out = {value[0].real(), value[1].real()};
   }
   if (!std::isfinite(out.boundary) || !std::isfinite(out.peak))
     value.fail("thresholds must be finite");
-  if (out.peak < out.boundary) value.fail("the peak's threshold is below that of the boundary");
+  if (out.peak < out.boundary)
+    value.fail("the peak's threshold is below that of the boundary in " + written(value));
   return out;
 }
 

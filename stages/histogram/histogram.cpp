@@ -42,7 +42,7 @@ class Histogram final : public stage::Stage {
     if (const auto weight = setup["weight"]) {
       show_.weight = weight.text();
       const auto field = field_of(setup, "weight", 1, Numbers::any);
-      same_mesh(weight, show_.weight, field.mesh);
+      same_places(weight, field);
       fields.push_back(show_.weight);
     }
     input_ = setup.input(stage::Input::as_shared(fields));
@@ -77,18 +77,21 @@ class Histogram final : public stage::Stage {
     only_keys(against, {"field", "bins", "range", "scale", "component", "relative_to_mean"});
     quantities_.emplace_back(setup, against);
     const auto& [first, second] = std::pair(quantities_[0], quantities_[1]);
-    same_mesh(against.find("field"), second.field_name(), second.mesh());
+    same_places(against.find("field"), second.field());
     if (first.called() == second.called())
       against.fail("'" + first.called() + "' cannot be counted against itself");
     if (first.bin_count() * second.bin_count() > 10'000'000)
       against.fail("more than ten million bins");
   }
-  void same_mesh(const stage::Value& place, const std::string& name,
-                 const std::string& mesh) const {
-    if (mesh != quantities_[0].mesh())
-      place.fail("field '" + name + "' is on mesh '" + mesh + "', and '" +
-                 quantities_[0].field_name() + "' on '" + quantities_[0].mesh() +
-                 "'; they must be on one");
+  void same_places(const stage::Value& place, const pillion_field_description& field) const {
+    const std::string name = field.name, first = quantities_[0].field_name();
+    if (field.mesh != quantities_[0].mesh())
+      place.fail("field '" + name + "' is on mesh '" + field.mesh + "', and '" + first + "' on '" +
+                 quantities_[0].mesh() + "'; they must be on one");
+    if (field.centering != quantities_[0].field().centering)
+      place.fail(
+          "of the fields '" + name + "' and '" + first +
+          "' one has values at points and the other one in each element; they must be alike");
   }
 
   /// Calls use(spans) with values of all quantities, over their means if these are wanted, and
@@ -97,11 +100,12 @@ class Histogram final : public stage::Stage {
   void for_each(const stage::Step& step, const std::vector<double>& means, F&& use) const {
     for (int32_t b = 0; b < step.block_count(input_); ++b) {
       const auto block = step.block(input_, b);
+      std::vector<pillion_array> arrays;
+      for (int32_t f = 0; f < block.raw().array_count; ++f)
+        arrays.push_back(unfolded(block.raw().arrays[f], quantities_[0].field()));
       std::vector<Selected> selected;
-      for (int32_t f = 0; f < block.raw().array_count; ++f) {
-        const bool weight = static_cast<size_t>(f) == quantities_.size();
-        selected.push_back({&block.raw().arrays[f], weight ? 0 : quantities_[f].component()});
-      }
+      for (size_t f = 0; f < arrays.size(); ++f)
+        selected.push_back({&arrays[f], f == quantities_.size() ? 0 : quantities_[f].component()});
       for_each_stretch_of(selected, extent_of(block.raw(), quantities_[0].field()),
                           [&](std::vector<std::span<double>>& values) {
                             for (size_t q = 0; q < means.size(); ++q)

@@ -24,15 +24,14 @@ using Range = std::pair<double, double>;
 
 /// [lo, hi], or nothing for `auto`.
 inline std::optional<Range> range_of(const stage::Value& value, Scale scale) {
-  if (value.is_scalar()) {
-    choice(value, {"auto"});
-    return {};
-  }
-  if (!value.is_list() || value.size() != 2) value.fail("expected `auto` or [LOWEST, HIGHEST]");
+  if (value.is_scalar() && value.text() == "auto") return {};
+  if (!value.is_list() || value.size() != 2)
+    value.fail("expected `auto` or [LOWEST, HIGHEST], not " + written(value));
   const Range range = {value[0].real(), value[1].real()};
   if (!(std::isfinite(range.second - range.first) && range.first < range.second))
-    value.fail("the range must be finite, its lower end first");
-  if (scale == Scale::log && range.first <= 0) value.fail("a logarithmic range must begin above 0");
+    value.fail("a range must be finite, its lower end first, not " + written(value));
+  if (scale == Scale::log && range.first <= 0)
+    value.fail("a logarithmic range must begin above 0, not as " + written(value));
   return range;
 }
 

@@ -41,7 +41,8 @@ class LymanAlpha final : public stage::Stage {
     check_length(setup);
     if (const auto wanted = setup["mean_flux"]) {
       mean_flux_ = wanted.real();
-      if (!(*mean_flux_ > 0 && *mean_flux_ < 1)) wanted.fail("expected a number between 0 and 1");
+      if (!(*mean_flux_ > 0 && *mean_flux_ < 1))
+        wanted.fail("expected a number between 0 and 1, not " + wanted.text());
     }
     for (const int32_t axis : axes_of(setup["axes"], gas_.mesh())) add_axis(setup, axis);
     history_.axes = axes_.size();

@@ -63,8 +63,10 @@ inline std::string unknown_length(const std::string& units) {
 
 inline Cosmology cosmology_of(const stage::Setup& setup) {
   const double omega_m = setup["omega_m"].real(), h = setup["h"].real();
-  if (!(omega_m >= 0) || !std::isfinite(omega_m)) setup["omega_m"].fail("expected at least 0");
-  if (!(h > 0) || !std::isfinite(h)) setup["h"].fail("expected a number above 0, such as 0.7");
+  if (!(omega_m >= 0) || !std::isfinite(omega_m))
+    setup["omega_m"].fail("expected at least 0, not " + setup["omega_m"].text());
+  if (!(h > 0) || !std::isfinite(h))
+    setup["h"].fail("expected a number above 0, such as 0.7, not " + setup["h"].text());
   const auto given = setup["omega_lambda"];
   const double omega_lambda = given ? given.real() : 1 - omega_m;
   if (!std::isfinite(omega_lambda)) given.fail("expected a finite number");
@@ -96,7 +98,8 @@ inline Epoch epoch_of(const stage::Setup& setup) {
         choice(meaning, {"scale_factor", "redshift"}) == 0 ? Epoch::scale_factor : Epoch::redshift;
   } else {
     epoch.at = constant.real();
-    if (!(epoch.at > -1) || !std::isfinite(epoch.at)) constant.fail("expected a number above -1");
+    if (!(epoch.at > -1) || !std::isfinite(epoch.at))
+      constant.fail("expected a number above -1, not " + constant.text());
   }
   return epoch;
 }

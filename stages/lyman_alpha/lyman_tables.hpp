@@ -28,10 +28,11 @@ struct Measured {
 
 inline Bins tau_bins_of(const stage::Setup& setup) {
   const auto count = setup["tau_bins"], range = setup["tau_range"];
-  if (!range.is_list() || range.size() != 2) range.fail("expected [LOWEST, HIGHEST]");
+  if (!range.is_list() || range.size() != 2)
+    range.fail("expected [LOWEST, HIGHEST], not " + written(range));
   const double low = range[0].real(), high = range[1].real();
   if (!(low > 0 && low < high && std::isfinite(high)))
-    range.fail("expected two numbers above 0, the lower one first");
+    range.fail("expected two numbers above 0, the lower one first, not " + written(range));
   const int64_t number = integer_from(count, 1);
   if (number > 1'000'000) count.fail("more than a million bins");
   Bins bins(low, high, number, Scale::log);

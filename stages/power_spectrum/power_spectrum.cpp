@@ -45,7 +45,8 @@ class PowerSpectrum final : public stage::Stage {
     if (is_log_ && bins_ == 0) setup["bins"].fail("logarithmic shells need a number of `bins`");
     if (!is_log_ && bins_ != 0)
       setup["bins"].fail("linear shells are set by `width`; `bins` are for `scale: log`");
-    if (!(width_ > 0) || !std::isfinite(width_)) setup["width"].fail("shells must have a width");
+    if (!(width_ > 0) || !std::isfinite(width_))
+      setup["width"].fail("expected the width of shells, above 0, not " + setup["width"].text());
     if (setup["shot_noise"] && !(particles_ > 0))
       setup["shot_noise"].fail("expected the number of particles, which is above 0");
     if (setup["shot_noise"] && !other_.empty())

@@ -17,7 +17,11 @@ namespace pillion::stages {
 inline size_t species_index(const stage::Value& value, const Selection& selection) {
   const auto name = value.text();
   const int index = selection.find(name);
-  if (index < 0) value.fail("'" + name + "' is none of the species");
+  if (index < 0) {
+    std::string list;
+    for (const auto& one : selection.species()) list += (list.empty() ? "" : ", ") + one.name;
+    value.fail("'" + name + "' is none of the species: " + list);
+  }
   return static_cast<size_t>(index);
 }
 
@@ -28,7 +32,8 @@ inline std::vector<SpeciesPair> pairs_of(const stage::Value& list, const Selecti
   std::set<std::string> seen;
   for (int64_t i = 0; i < list.size(); ++i) {
     const auto entry = list[i];
-    if (!entry.is_list() || entry.size() != 2) entry.fail("expected a pair of species, [A, B]");
+    if (!entry.is_list() || entry.size() != 2)
+      entry.fail("expected a pair of species, [A, B], not " + written(entry));
     const auto name = entry[0].text() + "_" + entry[1].text();
     if (!seen.insert(name).second) entry.fail("the pair " + name + " is listed twice");
     out.push_back({species_index(entry[0], selection), species_index(entry[1], selection), name});
@@ -38,7 +43,8 @@ inline std::vector<SpeciesPair> pairs_of(const stage::Value& list, const Selecti
 
 inline double cutoff_of(const stage::Value& value) {
   const double cutoff = value.real();
-  if (!(cutoff > 0) || !std::isfinite(cutoff)) value.fail("the cutoff must be above 0");
+  if (!(cutoff > 0) || !std::isfinite(cutoff))
+    value.fail("the cutoff must be above 0, not " + value.text());
   return cutoff;
 }
 

@@ -85,7 +85,7 @@ class Slice final : public stage::Stage {
   /// Meshes with two axes have one plane.
   int32_t axis_of(const stage::Setup& setup) const {
     const auto place = setup["field"];
-    if (field_.mesh_kind == PILLION_PARTICLES || field_.axes < 2)
+    if (field_.mesh_kind != PILLION_UNIFORM || field_.axes < 2)
       place.fail("field '" + name_ + "' is not on a mesh with two or three axes; `deposit` makes " +
                  "a field on a mesh of particles");
     const auto given = setup["axis"];
@@ -97,13 +97,14 @@ class Slice final : public stage::Stage {
   double within(const stage::Value& place, double at) const {
     if (!(at >= 0 && at <= field_.length[axis_]))
       place.fail("the mesh reaches from " + std::to_string(field_.origin[axis_]) + " to " +
-                 std::to_string(field_.origin[axis_] + field_.length[axis_]) + " along this axis");
+                 std::to_string(field_.origin[axis_] + field_.length[axis_]) +
+                 " along this axis, and " + place.text() + " is outside");
     return at;
   }
   static double positive(const stage::Value& place) {
     const double thickness = place.real();
     if (!(thickness > 0 && std::isfinite(thickness)))
-      place.fail("expected a length above 0, or `all`");
+      place.fail("expected a length above 0, or `all`, not " + place.text());
     return thickness;
   }
 

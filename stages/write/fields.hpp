@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The fields that are written: all on one uniform mesh, of any types and numbers of components.
+// The fields that are written: all on one mesh, of any types and numbers of components.
 #pragma once
 
 #include <pillion/stage.hpp>
 #include <string>
 #include <vector>
+
+#include "../common/elements.hpp"
 
 namespace pillion::stages {
 
@@ -13,17 +15,14 @@ struct WrittenFields {
   std::vector<pillion_field_description> fields;
 
   /// From the parameter `fields`.
-  explicit WrittenFields(const stage::Setup& setup, bool takes_particles = false) {
+  explicit WrittenFields(const stage::Setup& setup, bool takes_all_meshes = false) {
     const auto list = setup["fields"];
     for (const auto& name : list.texts()) {
       for (const auto& before : names)
         if (before == name) list.fail("field '" + name + "' is listed twice");
       const auto field = setup.field(name, list);
-      const bool is_taken = field.mesh_kind == PILLION_UNIFORM ||
-                            (takes_particles && field.mesh_kind == PILLION_PARTICLES);
-      if (!is_taken)
-        list.fail("field '" + name + "' is not on a uniform mesh" +
-                  (takes_particles ? " or one of particles" : "") + ", which this format needs");
+      if (!takes_all_meshes && field.mesh_kind != PILLION_UNIFORM)
+        list.fail("field '" + name + "' is not on a uniform mesh, which this format needs");
       if (!fields.empty() && std::string(field.mesh) != fields.front().mesh)
         list.fail("fields '" + names.front() + "' and '" + name +
                   "' are on different meshes; write them in two stages");
@@ -41,7 +40,7 @@ struct WrittenFields {
   }
   static size_t element_size(const pillion_field_description& field) {
     const bool wide = field.type == PILLION_FLOAT64 || field.type == PILLION_INT64;
-    return (wide ? 8 : 4) * static_cast<size_t>(field.components);
+    return (wide ? 8 : 4) * static_cast<size_t>(field.components * points_of(field));
   }
 };
 

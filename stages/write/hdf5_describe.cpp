@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "../common/legendre.hpp"
 #include "hdf5_file.hpp"
 
 namespace pillion::stages {
@@ -40,13 +41,19 @@ void put_domain(hid_t file, const pillion_domain& domain) {
 }  // namespace
 
 std::vector<std::string> axis_names(const WrittenFields& fields) {
-  if (axes_of(fields) == 0) return {"particle"};
+  if (fields.mesh().mesh_kind == PILLION_PARTICLES) return {"particle"};
+  if (fields.mesh().mesh_kind == PILLION_SPECTRAL) return {"element"};
   const std::vector<std::string> names{"z", "y", "x"};
   return {names.end() - static_cast<std::ptrdiff_t>(axes_of(fields)), names.end()};
 }
 
 std::string component_axis(const pillion_field_description& field) {
   return field.components > 1 ? "component" + std::to_string(field.components) : "";
+}
+
+std::vector<const char*> point_axes(const pillion_field_description& field) {
+  if (points_of(field) == 1) return {};
+  return {"point_z", "point_y", "point_x"};
 }
 
 void Hdf5File::describe(const StepText& text) {
@@ -58,6 +65,10 @@ void Hdf5File::describe(const StepText& text) {
   hdf5::put(file_, "length_units", text.length_units);
   hdf5::put(file_, "first_plane", shape_.first);
   hdf5::put(file_, "origin", text.origin);
+  if (fields_.mesh().mesh_kind == PILLION_SPECTRAL) {
+    hdf5::put(file_, "mesh_order", int64_t{fields_.mesh().order});
+    hdf5::put(file_, "mesh_coordinates", std::string(fields_.mesh().coordinates));
+  }
   if (axes_of(fields_) > 0) put_mesh(file_, fields_, text);
   else if (text.domain) put_domain(file_, *text.domain);
   put_scales(text);
@@ -113,6 +124,25 @@ void Hdf5File::put_scales(const StepText& text) {
            names.size(),
            [&](size_t g) { return fields_.fields[g].components == fields_.fields[f].components; });
   }
+  put_point_scales();
+}
+
+// Points are where they are in the reference element.
+void Hdf5File::put_point_scales() {
+  for (size_t f = 0; f < datasets_.size(); ++f) {
+    const auto& field = fields_.fields[f];
+    const auto names = point_axes(field);
+    const size_t first = extents(shape_.cells, f).size() - names.size();
+    for (size_t a = 0; a < names.size(); ++a) {
+      if (point_scales_.size() < names.size())
+        point_scales_.push_back(scale(names[a], field.order + 1,
+                                      LobattoBasis(field.order).points.data(), H5T_NATIVE_DOUBLE));
+      hdf5::check(
+          H5DSattach_scale(datasets_[f], point_scales_[a], static_cast<unsigned>(first + a)),
+          "attach a dimension");
+    }
+  }
+  point_scales_.clear();
 }
 
 // ImageData, version 1: https://docs.vtk.org/en/latest/design_documents/VTKFileFormats.html

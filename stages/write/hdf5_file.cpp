@@ -66,11 +66,16 @@ Hdf5File::Hdf5File(const std::filesystem::path& path, const WrittenFields& field
   describe(text);
 }
 
-std::vector<hsize_t> Hdf5File::extents(const Cells& cells, size_t field) const {
+std::vector<hsize_t> extents_of(const Cells& cells, const pillion_field_description& field) {
   auto out = sizes(cells);
-  const auto components = fields_.fields[field].components;
-  if (components > 1) out.push_back(static_cast<hsize_t>(components));
+  if (field.components > 1) out.push_back(static_cast<hsize_t>(field.components));
+  const auto points = point_axes(field).size();
+  out.insert(out.end(), points, static_cast<hsize_t>(field.order + 1));
   return out;
+}
+
+std::vector<hsize_t> Hdf5File::extents(const Cells& cells, size_t field) const {
+  return extents_of(cells, fields_.fields[field]);
 }
 
 hdf5::Handle Hdf5File::make(size_t field, const hdf5::Handle& how) const {
@@ -101,7 +106,7 @@ std::vector<int64_t> Hdf5File::places() const {
 void Hdf5File::write_chunk(size_t field, int64_t chunk, uint32_t skipped,
                            std::span<const std::byte> bytes) {
   auto corner = sizes(shape_.corner(chunk));
-  if (fields_.fields[field].components > 1) corner.push_back(0);
+  corner.resize(extents(shape_.cells, field).size());
   hdf5::check(H5Dwrite_chunk(datasets_[field], H5P_DEFAULT, skipped, corner.data(), bytes.size(),
                              bytes.data()),
               "write " + path_.string());

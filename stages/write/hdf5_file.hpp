@@ -44,6 +44,7 @@ class Hdf5File {
   hdf5::Handle make(size_t field, const hdf5::Handle& how) const;
   void describe(const StepText& text);
   void put_scales(const StepText& text);
+  void put_point_scales();
   hdf5::Handle scale(const std::string& name, int64_t size, const void* values, hid_t type) const;
   void put_vtk(const StepText& text);
 
@@ -53,11 +54,17 @@ class Hdf5File {
   Hdf5Disk disk_;
   hdf5::Handle file_;
   std::vector<hdf5::Handle> datasets_;
+  std::vector<hdf5::Handle> point_scales_;  ///< while they are made
 };
 
-/// Of a mesh, the names of its axes in the order of files; of particles, that of the only one.
+/// Of a dataset: its cells, then components and points where there are several.
+std::vector<hsize_t> extents_of(const Cells& cells, const pillion_field_description& field);
+/// Of a mesh, the names of its axes in the order of files; of particles or elements, that of the
+/// only one.
 std::vector<std::string> axis_names(const WrittenFields& fields);
 /// Of the components of a field, if there are several.
 std::string component_axis(const pillion_field_description& field);
+/// Of the points of an element, if the field has values at them.
+std::vector<const char*> point_axes(const pillion_field_description& field);
 
 }  // namespace pillion::stages

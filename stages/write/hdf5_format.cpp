@@ -15,7 +15,7 @@
 namespace pillion::stages {
 namespace {
 
-constexpr int64_t rows_of_chunk = 1 << 15;  ///< of particles
+constexpr int64_t rows_of_chunk = 1 << 15;  ///< of particles, or points of elements
 constexpr int64_t peers_of_file = 8;        ///< if the number of files is not given
 
 /// The side of a chunk as a power of two: as large as can be so that there are chunks for many.
@@ -60,10 +60,11 @@ class Hdf5Format final : public DatasetFormat {
   [[nodiscard]] bool is_mesh() const { return fields_.mesh().mesh_kind == PILLION_UNIFORM; }
   void read_files(const stage::Setup& setup);
   void read_chunk(const stage::Value& chunk);
+  [[nodiscard]] int bits_of_rows() const;
   void read_position(const stage::Value& position);
   void check_names(const stage::Value& list) const;
   [[nodiscard]] std::vector<StoredBlock> blocks_of_mesh(const stage::Step& step) const;
-  [[nodiscard]] std::vector<StoredBlock> particles(const stage::Step& step, Cells& all);
+  [[nodiscard]] std::vector<StoredBlock> items(const stage::Step& step, Cells& all);
   [[nodiscard]] StepText text_of(const stage::Step& step) const;
   [[nodiscard]] int64_t files_of(const stage::Step& step) const;
   void write_index(const stage::Step& step) const;
@@ -77,7 +78,7 @@ class Hdf5Format final : public DatasetFormat {
   int64_t groups_ = 0;           ///< 0: by the number of peers
   std::array<int32_t, 3> bits_;  ///< of the sides of chunks
   int32_t input_ = 0;
-  std::vector<Bytes> packed_;  ///< particles as shared, without gaps
+  std::vector<Bytes> packed_;  ///< particles or elements as shared, without gaps
   StepList steps_;
   bool has_begun_ = false;
   std::vector<std::pair<int64_t, Hdf5Cost>> costs_;
@@ -91,8 +92,16 @@ void Hdf5Format::read_files(const stage::Setup& setup) {
   if (!is_grouped_) groups.fail("`groups` goes with `files: grouped`");
 }
 
+/// Rows of elements have so many values that fewer of them make a chunk of the same size.
+int Hdf5Format::bits_of_rows() const {
+  int64_t most = 1;
+  for (const auto& field : fields_.fields) most = std::max(most, points_of(field));
+  const auto doublings = static_cast<int>(std::bit_width(static_cast<uint64_t>(most))) - 1;
+  return std::max(0, std::countr_zero(uint64_t{rows_of_chunk}) - doublings);
+}
+
 void Hdf5Format::read_chunk(const stage::Value& chunk) {
-  bits_.fill(is_mesh() ? usual_side(fields_.mesh()) : std::countr_zero(uint64_t{rows_of_chunk}));
+  bits_.fill(is_mesh() ? usual_side(fields_.mesh()) : bits_of_rows());
   const bool is_auto = chunk.is_scalar() && chunk.text() == "auto";
   const auto sides = is_auto ? std::vector<int64_t>{} : chunk.integers();
   const auto axes = static_cast<size_t>(is_mesh() ? fields_.mesh().axes : 1);
@@ -119,8 +128,9 @@ void Hdf5Format::read_chunk(const stage::Value& chunk) {
 }
 
 void Hdf5Format::read_position(const stage::Value& position) {
-  if (position && is_mesh()) position.fail("`position` goes with particles");
-  for (size_t f = 0; f < fields_.names.size() && !is_mesh(); ++f)
+  const bool particles = fields_.mesh().mesh_kind == PILLION_PARTICLES;
+  if (position && !particles) position.fail("`position` goes with particles");
+  for (size_t f = 0; f < fields_.names.size() && particles; ++f)
     if (fields_.fields[f].components == 3 &&
         fields_.names[f] == (position ? position.text() : "position"))
       position_ = fields_.names[f];
@@ -131,7 +141,10 @@ void Hdf5Format::read_position(const stage::Value& position) {
 void Hdf5Format::check_names(const stage::Value& list) const {
   auto taken = axis_names(fields_);
   taken.emplace_back("VTKHDF");
-  for (const auto& field : fields_.fields) taken.push_back(component_axis(field));
+  for (const auto& field : fields_.fields) {
+    taken.push_back(component_axis(field));
+    for (const char* axis : point_axes(field)) taken.emplace_back(axis);
+  }
   for (const auto& name : fields_.names)
     if (std::find(taken.begin(), taken.end(), name) != taken.end())
       list.fail("'" + name +
@@ -155,8 +168,8 @@ std::vector<StoredBlock> Hdf5Format::blocks_of_mesh(const stage::Step& step) con
   return out;
 }
 
-// Particles are in the order of the peers and of what these share.
-std::vector<StoredBlock> Hdf5Format::particles(const stage::Step& step, Cells& all) {
+// Particles and elements are in the order of the peers and of what these share.
+std::vector<StoredBlock> Hdf5Format::items(const stage::Step& step, Cells& all) {
   std::vector<int64_t> counts(static_cast<size_t>(step.peers()));
   for (int32_t b = 0; b < step.block_count(input_); ++b)
     counts[static_cast<size_t>(step.peer())] += step.block(input_, b).owned();
@@ -190,7 +203,7 @@ StepText Hdf5Format::text_of(const stage::Step& step) const {
   const std::string mesh = fields_.mesh().mesh;
   StepText out{step.index(),       step.time(),      step.coarsening(mesh),
                step.units("time"), step.units(mesh), step.origin(name_, dataset_title(fields_))};
-  if (!is_mesh()) out.domain = step.domain(mesh);
+  if (fields_.mesh().mesh_kind == PILLION_PARTICLES) out.domain = step.domain(mesh);
   return out;
 }
 
@@ -210,7 +223,7 @@ void Hdf5Format::write(stage::Step& step) {
     cells = kept_cells(fields_.mesh(), text.coarsening);
     blocks = blocks_of_mesh(step);
   } else {
-    blocks = particles(step, cells);
+    blocks = items(step, cells);
   }
   for (size_t d = cells.size(); d-- > 0;) sides.push_back(int64_t{1} << bits_[d]);
   const Chunking chunking(cells, sides, files_of(step));

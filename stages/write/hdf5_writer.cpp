@@ -175,9 +175,7 @@ void Hdf5Writer::write_filtered(Job& job, const std::vector<StoredBlock>& blocks
 size_t Hdf5Writer::Job::send(const ChunkPiece& piece, const ChunkFilter& filter,
                              std::vector<Bytes>& out) const {
   const auto& field = fields.fields[piece.field];
-  const auto chunk = chunking.part(piece.part).chunk;
-  std::vector<hsize_t> extents(chunk.begin(), chunk.end());
-  if (field.components > 1) extents.push_back(static_cast<hsize_t>(field.components));
+  const auto extents = extents_of(chunking.part(piece.part).chunk, field);
   const auto done = filter(piece.bytes, hdf5::type_of(field.type), extents);
   const ChunkHead head{piece.field, piece.part, done.bytes.size(), piece.chunk, done.skipped};
   auto& to = out[root_of(piece.part)];

@@ -85,7 +85,7 @@ IdxFormat::IdxFormat(stage::Setup& setup)
 
 void IdxFormat::read_numbers(const stage::Setup& setup) {
   phases_ = static_cast<int>(integer_from(setup["phases"], 1));
-  if (phases_ > 3) setup["phases"].fail("there are 1 to 3 phases");
+  if (phases_ > 3) setup["phases"].fail("there are 1 to 3 phases, not " + std::to_string(phases_));
   options_.direct = phases_ == 1;
   options_.aggregators = static_cast<size_t>(integer_or_auto(setup["aggregators"], 1));
   options_.durable = setup["durable"].boolean();

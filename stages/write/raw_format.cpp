@@ -55,6 +55,11 @@ std::string text_of(const pillion_domain& domain) {
          ", periodic: [" + axis(0) + ", " + axis(1) + ", " + axis(2) + "]}";
 }
 
+std::string centering(const pillion_field_description& field) {
+  if (field.mesh_kind != PILLION_SPECTRAL) return "";
+  return field.centering == PILLION_POINTS ? ", centering: points" : ", centering: elements";
+}
+
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
@@ -152,7 +157,8 @@ std::string RawFormat::write_blocks(const stage::Step& step, const std::string& 
 
 void RawFormat::write_step_index(const stage::Step& step, const std::string& blocks) const {
   std::string text = step.origin(name_, "Blocks of a step");
-  if (!is_mesh()) text += "domain: " + text_of(step.domain(fields_.mesh().mesh)) + "\n";
+  if (fields_.mesh().mesh_kind == PILLION_PARTICLES)
+    text += "domain: " + text_of(step.domain(fields_.mesh().mesh)) + "\n";
   text += "coarsening: " + std::to_string(step.coarsening(fields_.mesh().mesh)) +
           "\nblocks:" + (blocks.empty() ? " []\n" : "\n" + blocks);
   UnfinishedFile file(std::filesystem::path(step.product_folder()) /
@@ -172,12 +178,20 @@ void RawFormat::write_index(const stage::Step& step) const {
     for (int32_t d = 0; d < mesh.axes; ++d) text += (d > 0 ? ", " : "") + real(mesh.length[d]);
     text += "]";
   }
-  text += "}\norder: \"components, then the first axis, fastest\"\nfields:\n";
+  const bool is_spectral = mesh.mesh_kind == PILLION_SPECTRAL;
+  if (is_spectral)
+    text +=
+        ", order: " + std::to_string(mesh.order) + ", coordinates: \"" + mesh.coordinates + "\"";
+  text += "}\norder: \"";
+  text += is_spectral
+              ? "points of an element, the first axis fastest, then components, then elements"
+              : "components, then the first axis, fastest";
+  text += "\"\nfields:\n";
   for (size_t f = 0; f < fields_.names.size(); ++f)
     text += "  - {name: \"" + fields_.names[f] + "\", type: \"" +
             type_name(fields_.fields[f].type) +
             "\", components: " + std::to_string(fields_.fields[f].components) + ", units: \"" +
-            fields_.fields[f].units + "\"}\n";
+            fields_.fields[f].units + "\"" + centering(fields_.fields[f]) + "}\n";
   text += "steps:\n";
   for (const auto& of : steps_.steps())
     text += "  - {step: " + std::to_string(of.step) + ", time: " + real(of.time) +

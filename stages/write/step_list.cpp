@@ -39,9 +39,11 @@ std::string contents_of(const WrittenFields& fields) {
   std::string out = "mesh " + std::string(mesh.mesh);
   for (int32_t d = 0; mesh.mesh_kind == PILLION_UNIFORM && d < mesh.axes; ++d)
     out += " " + std::to_string(mesh.cells[d]);
+  if (mesh.mesh_kind == PILLION_SPECTRAL) out += " of order " + std::to_string(mesh.order);
   for (size_t f = 0; f < fields.names.size(); ++f)
     out += ", " + fields.names[f] + " of type " + std::to_string(fields.fields[f].type) + " x " +
-           std::to_string(fields.fields[f].components);
+           std::to_string(fields.fields[f].components) +
+           (fields.fields[f].centering == PILLION_ELEMENTS ? " for each element" : "");
   return out;
 }
 

@@ -45,7 +45,7 @@ class Write final : public stage::Stage {
 
 const pillion_parameter parameters[] = {
     {"fields", "list of fields", nullptr,
-     "Fields to write, all on one uniform mesh, or, for hdf5 and raw, one of particles"},
+     "Fields to write, all on one mesh: a uniform one, or, for hdf5 and raw, any"},
     {"format", "idx | hdf5 | raw", "idx", "What kind of dataset"},
     {"name", "name", "null", "Of the dataset; that of the mesh if left out"},
     {"phases", "1 | 2 | 3", "3",

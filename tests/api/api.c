@@ -25,10 +25,13 @@ typedef struct {
 static const char* catalogue =
     "meshes:\n"
     "  atoms: {kind: particles, units: m}\n"
+    "  hexahedra: {kind: spectral, order: 1, coordinates: corner, units: m}\n"
     "fields:\n"
     "  position: {mesh: atoms, type: float64, components: 3, units: m}\n"
     "  id: {mesh: atoms, type: int64}\n"
-    "  kind: {mesh: atoms, type: int32}\n";
+    "  kind: {mesh: atoms, type: int32}\n"
+    "  corner: {mesh: hexahedra, type: float32, components: 3, units: m}\n"
+    "  number: {mesh: hexahedra, type: int64, centering: elements}\n";
 
 static int messages = 0;
 static void count_message(void* context, int32_t level, const char* message) {
@@ -111,6 +114,20 @@ static void allocate_density(pillion_session* session, simulation* s) {
   for (int64_t i = 0; i < slab_cells(s); ++i) s->density[i] = 0.0;
 }
 
+/* What is kept stays when the block is taken back, as often as it was kept. */
+static void check_kept(pillion_session* session, void* data, size_t bytes) {
+  pillion_kept *once = NULL, *twice = NULL, *none = NULL;
+  CHECK(pillion_keep(session, &once, &none) == PILLION_ERROR_ARGUMENT && none == NULL);
+  CHECK(pillion_keep(session, data, &once) == PILLION_OK && once != NULL);
+  CHECK(pillion_keep(session, data, &twice) == PILLION_OK && twice != NULL);
+  memset(data, 7, bytes);
+  CHECK(pillion_unshare(session, "density", 5) == PILLION_OK);
+  pillion_release(once);
+  for (size_t i = 0; i < bytes; ++i) CHECK(((char*)data)[i] == 7);
+  pillion_release(twice);
+  pillion_release(NULL);
+}
+
 /* Every buffer keeps what was written to it, and the next is always another one. */
 static void check_rotation(pillion_session* session, const simulation* s) {
   void *first = NULL, *second = NULL, *third = NULL, *none = NULL;
@@ -127,7 +144,7 @@ static void check_rotation(pillion_session* session, const simulation* s) {
     CHECK(((char*)second)[i] == 2);
     CHECK(third != first || ((char*)third)[i] == 1);
   }
-  CHECK(pillion_unshare(session, "density", 5) == PILLION_OK);
+  check_kept(session, third, bytes);
   CHECK(pillion_swap(session, "density", 5, &none) == PILLION_ERROR_STATE);
 }
 
@@ -148,6 +165,33 @@ static void share_atoms(pillion_session* session, const simulation* s, int64_t c
   CHECK(pillion_set_domain(session, "atoms", &domain) == PILLION_OK);
 }
 
+/* Elements of a mesh that no analysis looks at. */
+static void share_elements(pillion_session* session) {
+  static const float corner[2][3][2][2][2];
+  static const int64_t number[2] = {5, 3};
+  CHECK(pillion_share_elements(session, "corner", 0, 2, &corner[0][0][0][0][0]) == PILLION_OK);
+  CHECK(pillion_share_elements(session, "number", 0, 2, number) == PILLION_OK);
+  CHECK(pillion_share_elements_typed(session, "number", 1, 0, NULL, 0) == PILLION_OK);
+  CHECK(pillion_unshare(session, "number", 1) == PILLION_OK);
+  const pillion_view view = {number, PILLION_INT64, 1, {2}, {8}};
+  CHECK(pillion_share_elements_view(session, "number", 0, 2, &view) == PILLION_OK);
+}
+
+/* The same arrays as share_grid and share_atoms share, said with their shapes. */
+static void share_views(pillion_session* session, const simulation* s) {
+  const int64_t extents[3] = {NX, NY, s->hi[2] - s->lo[2]}, plane = NX * NY;
+  pillion_view velocity = {.data = s->velocity, .type = PILLION_FLOAT32, .rank = 4};
+  pillion_view kind = {.data = s->kind, .rank = 1, .extents = {PARTICLES}, .strides = {4}};
+  for (int d = 0; d < 3; ++d) velocity.extents[d] = extents[d];
+  velocity.extents[3] = 3;
+  const int64_t strides[4] = {4, 4 * NX, 4 * plane, 4 * slab_cells(s)};
+  memcpy(velocity.strides, strides, sizeof strides);
+  CHECK(pillion_share_box_view(session, "velocity", 0, 3, s->lo, s->hi, &velocity,
+                               PILLION_COMPONENTS_LAST) == PILLION_OK);
+  CHECK(pillion_share_particles_view(session, "kind", 0, PARTICLES / 2, &kind,
+                                     PILLION_COMPONENTS_FIRST) == PILLION_OK);
+}
+
 static void check_communicator(const pillion_session* session, int sidecars) {
   const MPI_Comm comm = pillion_communicator(session);
   int size = 0, same = MPI_UNEQUAL;
@@ -158,12 +202,12 @@ static void check_communicator(const pillion_session* session, int sidecars) {
   CHECK(same == MPI_IDENT);
 }
 
-/* What the file and the program's catalogue say together; particles' id and kind are not used. */
+/* What the file and the program's catalogue say together; only three of them are used. */
 static void check_fields(const pillion_session* session) {
   int32_t count = -1, used = 0;
   pillion_field field;
   CHECK(pillion_count_fields(session, &count) == PILLION_OK);
-  CHECK(count == (PILLION_ENABLED ? 5 : 0));
+  CHECK(count == (PILLION_ENABLED ? 7 : 0));
   for (int32_t f = 0; f < count; ++f) {
     CHECK(pillion_get_field(session, f, &field) == PILLION_OK);
     used += field.used;
@@ -177,6 +221,10 @@ static void check_fields(const pillion_session* session) {
       CHECK(strcmp(field.mesh, "atoms") == 0 && field.mesh_kind == PILLION_PARTICLES);
       CHECK(field.type == PILLION_INT64 && field.components == 1 && field.used == 0);
       CHECK(field.axes == 0 && field.cells[0] == 0);
+    }
+    if (strcmp(field.mesh, "hexahedra") == 0) {
+      CHECK(field.mesh_kind == PILLION_SPECTRAL && field.axes == 0 && field.used == 0);
+      CHECK(field.order == (strcmp(field.name, "corner") == 0 ? 1 : 0));
     }
   }
   CHECK(used == (PILLION_ENABLED ? 3 : 0));
@@ -230,9 +278,11 @@ static void simulate(pillion_session* session, int sidecars) {
   allocate_density(session, &s);
   check_rotation(session, &s);
   share_grid(session, &s);
+  share_views(session, &s);
   CHECK(pillion_share_particles(session, "id", 7, 0, s.id) == PILLION_OK);
   CHECK(pillion_unshare(session, "id", 7) == PILLION_OK);
   share_atoms(session, &s, advance(&s, 0));
+  share_elements(session);
   CHECK(pillion_ready(session) == PILLION_OK);
   run_steps(session, &s);
   run_second_session(pillion_communicator(session));
@@ -252,7 +302,9 @@ int main(int argc, char** argv) {
   const int sidecars = world_size() > 1 ? 1 : 0;
   pillion_options* options = make_options("results", sidecars);
   CHECK(strcmp(pillion_version(), PILLION_VERSION) == 0);
-  CHECK(pillion_open_with("session.yaml", MPI_COMM_WORLD, options, &session) == PILLION_OK);
+  CHECK(pillion_is_enabled() == PILLION_ENABLED);
+  CHECK(pillion_open_with_fortran("session.yaml", MPI_Comm_c2f(MPI_COMM_WORLD), options,
+                                  &session) == PILLION_OK);
   pillion_options_free(options);
   CHECK(session != NULL);
   if (!session) fprintf(stderr, "open: %s\n", pillion_error_message());

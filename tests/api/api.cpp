@@ -68,9 +68,11 @@ struct Simulation {
 constexpr auto kCatalogue = R"(
 meshes:
   atoms: {kind: particles, units: m}
+  hexahedra: {kind: spectral, order: 1}
 fields:
   position: {mesh: atoms, type: float64, components: 3, units: m}
   id: {mesh: atoms, type: int64}
+  heat: {mesh: hexahedra, type: float32, components: 2}
 )";
 
 pillion::Session open(int sidecars, int& warnings) {
@@ -127,6 +129,7 @@ void check_misuse(pillion::Session& session, const Simulation& simulation) {
   CHECK(code_of([&] { session.share("density", seven, pillion::Box({0}, {4})); }) == Argument);
   CHECK(code_of([&] { session.share_particles("position", seven, 2); }) == Argument);
   CHECK(code_of([&] { session.share_particles("position", seven, -1); }) == Argument);
+  CHECK(code_of([&] { session.share_elements("heat", seven, 2); }) == Argument);
   CHECK(code_of([&] {
           session.share_strided("density", seven.data(), simulation.box(), strides);
         }) == Argument);
@@ -134,9 +137,10 @@ void check_misuse(pillion::Session& session, const Simulation& simulation) {
 
 void check_fields(const pillion::Session& session) {
   const auto fields = session.fields();
-  CHECK(fields.size() == (kEnabled ? 4 : 0));
+  CHECK(fields.size() == (kEnabled ? 5 : 0));
   for (const pillion::Field& field : fields) {
-    CHECK(field.used == (field.name != "id"));
+    CHECK(field.used == (field.name != "id" && field.name != "heat"));
+    CHECK(field.values() == (field.name == "heat" ? 16 : field.components));
     if (field.name != "velocity") continue;
     CHECK(field.mesh == "grid" && field.mesh_kind == PILLION_UNIFORM && field.axes == 3);
     CHECK(field.type == PILLION_FLOAT32 && field.components == 3);
@@ -188,6 +192,9 @@ void simulate(pillion::Session& session, int sidecars) {
   simulation.advance(0);
   share_particles(session, simulation);
   session.share_particles("id", static_cast<const int64_t*>(nullptr), 0, 5);
+  const std::vector<float> heat(32);
+  session.share_elements("heat", heat, 2);
+  session.share_elements("heat", heat.data(), 1, 7);
   session.unshare("id", 5);
   session.ready();
   run_steps(session, simulation);

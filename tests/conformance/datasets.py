@@ -103,15 +103,18 @@ def in_file_order(name: str, values: np.ndarray) -> np.ndarray:
 
 
 def read_raw(results: Path, index: str) -> dict[int, tuple[int, list[dict]]]:
-    """By step: how coarse it is, and its blocks with arrays of all fields, read by NumPy."""
+    """By step: how coarse it is, and its blocks with arrays of all fields, read by NumPy. Values of
+    a particle, a cell or an element are a row."""
     head = yaml.safe_load((results / index).read_text())
+    points = (head["mesh"].get("order", 0) + 1) ** 3
     steps = {}
     for step in head["steps"]:
         blocks = yaml.safe_load((results / step["index"]).read_text())
         assert blocks["step"] == step["step"] and blocks["coarsening"] == step["coarsening"]
         for block in blocks["blocks"]:
             for field, offset in zip(head["fields"], block["offsets"], strict=True):
-                components = field["components"]
+                at_points = field.get("centering") == "points"
+                components = field["components"] * (points if at_points else 1)
                 values = np.fromfile(
                     results / block["file"],
                     dtype=field["type"],

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Plays a trajectory of particles from a file, dealt out to the simulation's ranks in one of
-// several ways: contiguous slabs; every particle at a random rank that changes each frame
-// (migrate); all on the last rank (sparse); several blocks per rank whose number changes each frame
-// (pieces).
+// Plays a trajectory of particles from a file, or with --elements 1 of spectral elements, dealt out
+// to the simulation's ranks in one of several ways: contiguous slabs; every particle at a random
+// rank that changes each frame (migrate); all on the last rank (sparse); several blocks per rank
+// whose number changes each frame (pieces).
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -48,11 +48,14 @@ std::vector<Indices> dealt(const Player& player, int64_t count, int64_t number) 
 /// What this rank shares.
 class Shelf {
  public:
-  explicit Shelf(const Arguments& arguments) : memory_(arguments) {}
+  explicit Shelf(const Arguments& arguments)
+      : elements_(arguments.integer("elements", 0) != 0), memory_(arguments) {}
 
   void share(const Player& player, const Frames& all, int64_t number) {
     const Frame& frame = all.frames[static_cast<size_t>(number)];
-    check(pillion_set_domain(player.session, "atoms", &frame.domain));
+    if (!elements_) check(pillion_set_domain(player.session, "atoms", &frame.domain));
+    const auto share_items =
+        elements_ ? &pillion_share_elements_typed : &pillion_share_particles_typed;
     const auto blocks = dealt(player, frame.count, number);
     for (size_t f = 0; f < all.fields.size(); ++f) {
       const auto& field = all.fields[f];
@@ -60,9 +63,8 @@ class Shelf {
         char* to = memory_.next(player, field.name, static_cast<int32_t>(b),
                                 blocks[b].size() * field.bytes(), most_of(all) * field.bytes());
         gather(frame.values[f], field.bytes(), blocks[b], to);
-        check(pillion_share_particles_typed(
-            player.session, field.name.c_str(), static_cast<int32_t>(b),
-            static_cast<int64_t>(blocks[b].size()), to, field.type));
+        check(share_items(player.session, field.name.c_str(), static_cast<int32_t>(b),
+                          static_cast<int64_t>(blocks[b].size()), to, field.type));
       }
       for (size_t b = blocks.size(); b < blocks_; ++b)
         memory_.take_back(player, field.name, static_cast<int32_t>(b));
@@ -82,6 +84,7 @@ class Shelf {
     return static_cast<size_t>(most);
   }
 
+  bool elements_;
   size_t blocks_ = 0;
   Memory memory_;
 };

@@ -48,8 +48,7 @@ struct Simulation {
     constexpr int64_t cells = int64_t{8} << 20;
     const int64_t first = cells * rank / ranks, last = cells * (rank + 1) / ranks;
     ballast.assign(static_cast<size_t>(last - first), 1.0);
-    pillion_share_box_typed(session, "ballast", 0, &first, &last, ballast.data(),
-                            PILLION_FLOAT64);
+    pillion_share_box_typed(session, "ballast", 0, &first, &last, ballast.data(), PILLION_FLOAT64);
   }
 
   /// All cells hold the step; so a test can tell which step a result is of.

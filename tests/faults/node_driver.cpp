@@ -137,6 +137,14 @@ void note_progress(int rank, int64_t step) {
   (void)!pwrite(file, &step, sizeof step, 0);
 }
 
+/// Seconds for which this rank could have worked, but other programs had the cores.
+double waited_for_cores() {
+  double worked = 0;
+  double waited = 0;  // both in nanoseconds
+  std::ifstream("/proc/self/schedstat") >> worked >> waited;
+  return waited * 1e-9;
+}
+
 /// How long Pillion's calls have taken on this rank, for comparison with the bound that was set.
 class Delay {
  public:
@@ -148,7 +156,8 @@ class Delay {
     return status;
   }
   void write(int rank) const {
-    if (PILLION_ENABLED != 0) std::ofstream("delay-" + std::to_string(rank)) << seconds_;
+    if (PILLION_ENABLED == 0) return;
+    std::ofstream("delay-" + std::to_string(rank)) << seconds_ << ' ' << waited_for_cores();
   }
 
  private:

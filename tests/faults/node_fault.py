@@ -328,7 +328,7 @@ def run(build: Path, kind: str, seed: int, folder: Path) -> int:
     finally:
         signal.alarm(0)
         case.kill_all()
-    delays = [float(path.read_text()) for path in folder.glob("delay-*")]
+    delays = [float(path.read_text().split()[0]) for path in folder.glob("delay-*")]
     print(f"{case.lasted:.2f} s, of these {max(delays, default=0):.2f} s in Pillion")
     return 0
 

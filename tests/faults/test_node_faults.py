@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -27,18 +28,32 @@ def test_there_are_enough():
     assert not ALL or len(CASES) >= 200
 
 
+def start(command: list) -> subprocess.Popen:
+    """Tries again for a while if the system cannot: it may be short of something for a moment, as
+    other cases do what they can to bring that about."""
+    for pause in (0.5, 2, 5, None):
+        try:
+            return subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="replace",
+                start_new_session=True,
+            )
+        except OSError as error:
+            if pause is None:
+                raise
+            print(f"cannot start {command}: {error!r}")
+            time.sleep(pause)
+    raise AssertionError
+
+
 def run_case(build: Path, kind: str, seed: int) -> tuple[int, str]:
     """The status of node_fault.py, and what it said. It limits itself; this is if it hangs."""
     program = Path(__file__).with_name("node_fault.py")
-    process = subprocess.Popen(
-        [sys.executable, program, build, kind, str(seed)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        start_new_session=True,
-    )
+    process = start([sys.executable, program, build, kind, str(seed)])
     try:
         said, _ = process.communicate(timeout=ALL_TOLD + 30)
     except subprocess.TimeoutExpired:

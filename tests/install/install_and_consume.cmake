@@ -72,6 +72,56 @@ run(
   2
 )
 
+# A project in Fortran alone, and one that compiles the sources by itself, with the no-ops.
+if(fortran_compiler)
+  run(
+    ${CMAKE_COMMAND}
+    -S
+    ${consumer_source}/../consumer_in_fortran
+    -B
+    ${work}/build_in_fortran
+    -G
+    ${generator}
+    -D
+    CMAKE_PREFIX_PATH=${prefix}
+    -D
+    CMAKE_Fortran_COMPILER=${fortran_compiler}
+    -D
+    "CMAKE_Fortran_FLAGS=${flags}"
+  )
+  run(
+    ${CMAKE_COMMAND}
+    --build
+    ${work}/build_in_fortran
+    -j
+    2
+  )
+  set(sources ${prefix}/share/pillion/fortran)
+  file(MAKE_DIRECTORY ${work}/by_hand)
+  run(
+    ${c_wrapper}
+    -I${prefix}/include/pillion-noop
+    -c
+    ${sources}/noop.c
+    -o
+    ${work}/by_hand/noop.o
+  )
+  run(
+    ${fortran_wrapper}
+    -J${work}/by_hand
+    ${sources}/pillion_c.f90
+    ${sources}/pillion_status.f90
+    ${sources}/pillion_opening_options.f90
+    ${sources}/pillion_sessions.f90
+    ${sources}/pillion_sharing.f90
+    ${sources}/pillion.f90
+    ${consumer_source}/../consumer_in_fortran/consumer.f90
+    ${work}/by_hand/noop.o
+    -o
+    ${work}/by_hand/consumer
+  )
+endif()
+
 # Each program is given the build tree, from which nothing may have been loaded. The last three words
 # of a run are the same everywhere: configuration, build tree, output folder.
 set(ENV{PILLION_STAGE_PATH} ${work}/build/stages)
@@ -101,6 +151,28 @@ foreach(program IN ITEMS consumer_c consumer_cxx)
     check_table(${program}.n${ranks})
   endforeach()
 endforeach()
+
+if(fortran_compiler)
+  foreach(ranks IN ITEMS 1 2)
+    run(
+      ${launch}
+      ${ranks}
+      ${work}/build_in_fortran/consumer
+      ${yaml}
+      fortran.n${ranks}
+    )
+    check_table(fortran.n${ranks})
+  endforeach()
+  foreach(program IN ITEMS build_in_fortran/consumer_noop by_hand/consumer)
+    run(
+      ${launch}
+      2
+      ${work}/${program}
+      ${yaml}
+      unused
+    )
+  endforeach()
+endif()
 
 run(
   ${launch}

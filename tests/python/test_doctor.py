@@ -72,3 +72,10 @@ def test_this_machine(build, tmp_path):
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
     assert done.returncode == 1
     assert "missing  MPI launcher" in done.stdout
+
+
+def test_rendering_and_modules_of_python():
+    assert doctor.rendering().found.startswith("Matplotlib draws")
+    assert doctor.mpi_of_python().verdict is not Verdict.BAD
+    assert doctor.compiled_modules().what == "simulations and stages in Python"
+    assert doctor._named("Open MPI v4.1.4, package: x, ident: 4\0") == "Open MPI v4.1.4"

@@ -28,14 +28,19 @@ def test_help_and_version(pillion):
     for word in ("--help", "-h", "help"):
         done = pillion(word)
         assert done.returncode == 0
-        assert all(f"pillion {c}" in done.stdout for c in ("attach", "runs", "report", "table"))
+        assert all(f"\n    {c} " in done.stdout for c in ("attach", "runs", "report", "table"))
         assert done.stderr == ""
     version = pillion("--version")
     assert version.stdout.startswith("pillion 0.")
 
 
 def test_wrong_use(pillion):
-    for arguments, why in (((), "usage"), (("dance",), "'dance'"), (("attach",), "which run")):
+    for arguments, why in (
+        ((), "COMMAND"),
+        (("dance",), "'dance'"),
+        (("repotr",), "did you mean 'report'?"),
+        (("attach",), "RUN"),
+    ):
         done = pillion(*arguments)
         assert done.returncode == 2
         assert done.stdout == ""
@@ -49,7 +54,7 @@ def test_runs(pillion):
 
 
 def test_attach_is_handed_on(pillion):
-    assert pillion("attach", "--help").stdout.startswith("usage: pillion-attach")
+    assert pillion("attach", "--help").stdout.startswith("usage: pillion attach")
     done = pillion("attach", "no-such-run", "--wait", "0")
     assert done.returncode == 1
     assert "no run called 'no-such-run'" in done.stderr
@@ -58,7 +63,7 @@ def test_attach_is_handed_on(pillion):
 def test_through_a_link(pillion, build, tmp_path):
     link = tmp_path / "elsewhere"
     link.symlink_to(build / "bin/pillion")
-    assert "usage: pillion-attach" in pillion("attach", "--help", program=link).stdout
+    assert "usage: pillion attach" in pillion("attach", "--help", program=link).stdout
 
 
 def test_report_and_table_are_handed_on(pillion, tmp_path):

@@ -2,11 +2,12 @@
 """The page of a run: it is whole by itself, and everything that a run says is on it."""
 
 import re
+from base64 import b64decode
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 
 import pytest
-from pillion import Error, make_report
+from pillion import Error, make_report, units
 from pillion.tables import read_table
 from sample import make_sample
 
@@ -187,6 +188,45 @@ def test_a_file_per_step_is_one_product(sample, page):
     assert made.problems == []
     (sample.folder / "speeds/histogram_velocity.000001000.csv").unlink()
     assert "there is no such file" in make_report(sample.folder).problems[0]
+
+
+PICTURE = b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
+)
+
+
+def add_files(sample, title, *names):
+    folder = sample.folder / "pictures"
+    folder.mkdir(exist_ok=True)
+    for name in names:
+        (folder / name).write_bytes(PICTURE)
+    entry = {"analysis": "pictures", "stage": "python", "path": f"pictures/{names[-1]}"}
+    sample.products.append(entry | {"title": title})
+    sample.write()
+
+
+def test_pictures_are_shown_and_other_files_named(sample):
+    add_files(sample, "Density <map>", *[f"map.{step:09}.png" for step in (0, 10, 20, 30, 40)])
+    add_files(sample, "All of it", "whole.idx")
+    stray = sample.folder / "pictures/map.000000050.png"
+    stray.write_text("of an earlier, longer run")
+    made = make_report(sample.folder)
+    assert made.problems == []
+    page = Page(made.path.read_text(encoding="utf-8"))
+    shown = [a for tag, a in page.tags if tag == "img"]
+    assert [a["alt"] for a in shown] == [f"map.{step:09}.png" for step in (0, 20, 40)]
+    assert {b64decode(a["src"].removeprefix("data:image/png;base64,")) for a in shown} == {PICTURE}
+    assert "Density <map>" in page.text
+    assert "stage python · 5 steps · pictures/map.000000040.png" in page.text
+    assert f"pictures/whole.idx, {units.size(len(PICTURE))}" in page.text
+
+
+def test_a_file_that_is_gone_is_told(sample):
+    add_files(sample, "Map", "map.png")
+    (sample.folder / "pictures/map.png").unlink()
+    assert ["map.png: there is no such file" in p for p in make_report(sample.folder).problems] == [
+        True
+    ]
 
 
 def test_a_missing_timeline_is_told(sample):

@@ -31,7 +31,7 @@ struct Input {
 
   /// Blocks as the simulation shares them.
   static Input as_shared(std::vector<std::string> fields) { return {.fields = std::move(fields)}; }
-  /// Each particle always at the same owner, given by an integer field; sorted by it.
+  /// Each particle or element always at the same owner, given by an integer field; sorted by it.
   static Input by_key(std::string key, std::vector<std::string> fields) {
     return {.fields = std::move(fields), .layout = PILLION_LAYOUT_BY_KEY, .key = std::move(key)};
   }
@@ -100,9 +100,7 @@ class Setup {
   /// The catalogue's entry for a field that the simulation shares or an earlier stage produces.
   /// Throws, pointing at `place`, if there is none.
   [[nodiscard]] pillion_field_description field(const std::string& name, const Value& place) const {
-    pillion_field_description description{};
-    check(host_, host_->describe_field(handle_, name.c_str(), place.node(), &description));
-    return description;
+    return described(0, name, place);
   }
   /// Asks for fields in a layout; returns the number by which Step knows the input.
   [[nodiscard]] int32_t input(const Input& wanted) const;
@@ -113,6 +111,18 @@ class Setup {
     int32_t number = 0;
     check(host_, host_->declare_output(handle_, name.c_str(), like.c_str(), type, components,
                                        units.c_str(), &number));
+    return number;
+  }
+  /// The same for a field on a spectral mesh that is centred otherwise than `like`: with so many
+  /// components at each point (PILLION_POINTS) or in each element (PILLION_ELEMENTS).
+  [[nodiscard]] int32_t output_centred(const std::string& name, const std::string& like,
+                                       pillion_type type, int32_t components,
+                                       pillion_centering centering,
+                                       const std::string& units) const {
+    require(offsetof(pillion_stage_host, declare_output_centred));
+    int32_t number = 0;
+    check(host_, host_->declare_output_centred(handle_, name.c_str(), like.c_str(), type,
+                                               components, centering, units.c_str(), &number));
     return number;
   }
   /// The same on the inner cells of an input in one of the layouts from blocks on.
@@ -137,13 +147,23 @@ class Setup {
   /// What is known of a mesh: the entry of a field without a name, with the units of its lengths.
   [[nodiscard]] pillion_field_description mesh(const std::string& name, const Value& place) const {
     require(offsetof(pillion_stage_host, describe_mesh));
-    pillion_field_description description{};
-    check(host_, host_->describe_mesh(handle_, name.c_str(), place.node(), &description));
-    return description;
+    return described(1, name, place);
   }
   [[nodiscard]] const pillion_stage_host* host() const { return host_; }
 
  private:
+  /// Older hosts have no spectral meshes.
+  [[nodiscard]] pillion_field_description described(int32_t what, const std::string& name,
+                                                    const Value& place) const {
+    pillion_field_description description{};
+    const bool knows_all = host_->size >= offsetof(pillion_stage_host, describe) + sizeof(void*);
+    const auto simply = what == 0 ? host_->describe_field : host_->describe_mesh;
+    check(host_, knows_all ? host_->describe(handle_, what, name.c_str(), place.node(),
+                                             &description, sizeof description)
+                           : simply(handle_, name.c_str(), place.node(), &description));
+    if (description.coordinates == nullptr) description.coordinates = "";
+    return description;
+  }
   /// Throws if the host is older than the function at that place of its table.
   void require(size_t offset) const {
     if (host_->size < offset + sizeof(void*))

@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 namespace pillion::stage {
 
@@ -24,6 +25,8 @@ class Step {
   [[nodiscard]] double time() const { return host_->time(work_); }
   /// How many publications this analysis has worked on before, restarts included.
   [[nodiscard]] int64_t publication() const { return host_->publication(work_); }
+  /// Of the schedule, in time; 0 if it counts steps.
+  [[nodiscard]] double interval() const { return host_->interval(work_); }
   /// Whether a product that each writing replaces is worth writing now.
   [[nodiscard]] bool products_due() const { return host_->products_due(work_) != 0; }
   /// Units of a field, of a mesh's lengths, or of "time".
@@ -105,12 +108,42 @@ class Step {
                                    durable ? 1 : 0));
   }
 
+  /// Writes a product that is bytes as they are, whole or not at all; if `per_step`, one for each
+  /// step, whose number stands before the ending of the name. [peers] The first peer's is written.
+  void write_file(const std::string& name, const std::string& title,
+                  std::span<const std::byte> bytes, bool per_step) const {
+    require(offsetof(pillion_stage_host, write_file));
+    check(host_, host_->write_file(work_, name.c_str(), title.c_str(), bytes.data(), bytes.size(),
+                                   per_step ? 1 : 0));
+  }
+
   /// Where a product in a file of the stage's own comes from: a YAML document.
   [[nodiscard]] std::string origin(const std::string& name, const std::string& title) const {
     require(offsetof(pillion_stage_host, origin));
     const char* text = nullptr;
     check(host_, host_->origin(work_, name.c_str(), title.c_str(), &text));
     return text;
+  }
+
+  /// Keeps this publication from the stages after this one: they do not run, outputs need not be
+  /// produced, and nothing crosses to sidecars. [peers]
+  void withhold() const {
+    require(offsetof(pillion_stage_host, withhold));
+    check(host_, host_->withhold(work_));
+  }
+  /// Records of `width` values each, of the keys that this peer wants, from whichever peers have
+  /// them. [peers]
+  template <class T>
+  [[nodiscard]] std::vector<T> fetch(std::span<const int64_t> keys, std::span<const T> records,
+                                     size_t width, std::span<const int64_t> wanted) const {
+    static_assert(std::is_trivially_copyable_v<T>);
+    require(offsetof(pillion_stage_host, fetch));
+    std::vector<T> out(wanted.size() * width);
+    const pillion_records have{keys.data(), static_cast<int64_t>(keys.size()), records.data(),
+                               width * sizeof(T)};
+    check(host_, host_->fetch(work_, &have, wanted.data(), static_cast<int64_t>(wanted.size()),
+                              out.data()));
+    return out;
   }
 
   [[nodiscard]] int32_t peer() const { return host_->peer(work_); }

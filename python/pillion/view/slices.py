@@ -9,7 +9,7 @@ import numpy as np
 from pillion.errors import Error
 from pillion.idx import Dataset
 from pillion.idx.grid import Box
-from pillion.view.origin import field_units, length_units, time_units, times_of
+from pillion.idx.origin import field_units, length_units, time_units, times_of
 
 MAGNITUDE = "magnitude"
 MOST_SAMPLES = 1 << 24  # of one answer; a screen has fewer

@@ -44,7 +44,47 @@ TEST_CASE("parameters are replaced, given ones before the file's own") {
 TEST_CASE("what is not YAML, and keys that appear twice, are refused with their line") {
   CHECK(error_of([] { parse_yaml("a: [1, 2\nb: 3", "f", {}); }).starts_with("f:2: not valid YAML"));
   CHECK(error_of([] { parse_yaml("a: 1\na: 2", "f", {}); }) ==
-        "f:2: key 'a' appears twice in one map");
+        "f:2: key 'a' appears twice in one map, first on line 1; keep one of them");
+  CHECK(error_of([] { parse_yaml("a:\n\tb: 1", "f", {}); }).find("with a tab") !=
+        std::string::npos);
+}
+
+TEST_CASE("an entry knows the line of its key") {
+  const auto root = parse_yaml("a:\n  b: 1\nc:\n  - d\n", "f", {});
+  CHECK(root.find("a")->line == 2);
+  CHECK(root.find("a")->key_line == 1);
+  CHECK(error_of([&] { root.find("c")->fail_at_key("no"); }) == "f:3: no");
+}
+
+TEST_CASE("whoever wants all mistakes gets them, and not what follows from them") {
+  Mistakes mistakes;
+  const auto root =
+      parse_yaml("a: $x\nb: [$y, $x]\nc: 1\nc: 2\nd: $$\n", "f", {{"z", "1"}}, &mistakes);
+  REQUIRE(mistakes.found.size() == 4);
+  CHECK(std::string(mistakes.found[1].what()).starts_with("f:2: parameter '$y'"));
+  CHECK(std::string(mistakes.found[3].what()).starts_with("f:4: key 'c'"));
+  CHECK(mistakes.used_parameters == std::set<std::string>{"x", "y"});
+  // Nothing can be said of a value that is not known.
+  CHECK_FALSE(attempt(&mistakes, [&] { (void)root.find("a")->as_integer(); }));
+  CHECK(mistakes.found.size() == 4);
+  Reader reader(root, "it");
+  reader.find("a");
+  reader.finish(&mistakes);
+  REQUIRE(mistakes.found.size() == 6);  // b is on a line without meaning, c and d are not
+}
+
+TEST_CASE("without anybody to keep them the first mistake is thrown") {
+  CHECK_THROWS_AS(attempt(nullptr, [] { throw Error(ErrorCode::Configuration, "x"); }), Error);
+}
+
+TEST_CASE("keys that are nearly right are put right, and said to be wrong") {
+  Mistakes mistakes;
+  auto root = parse_yaml("meshs: 1\nfield: 2\nfields: 3\nother: 4\n", "f", {});
+  mend_keys(root, "it", {"meshes", "fields"}, mistakes);
+  CHECK(to_flow(root) == "{meshes: 1, field: 2, fields: 3, other: 4}");
+  REQUIRE(mistakes.found.size() == 1);
+  CHECK(std::string(mistakes.found[0].what()) ==
+        "f:1: unknown key 'meshs' in it; did you mean 'meshes'?");
 }
 
 TEST_CASE("null is no value, but a quoted null is a text") {

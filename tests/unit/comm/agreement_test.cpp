@@ -77,3 +77,18 @@ TEST_CASE("at a fence one rank's mark is everyone's, and is gone at the next") {
   });
   CHECK_FALSE(failure.has_value());
 }
+
+TEST_CASE("work that ends with the same answer everywhere gives it, and else fails everywhere") {
+  const Communicator world(MPI_COMM_WORLD);
+  Fence fence(world);
+  bool answer = false;
+  for (const bool said : {true, false}) {
+    CHECK_FALSE(fence.ask([&] { return said; }, answer).has_value());
+    CHECK(answer == said);
+  }
+  if (world.size() == 1) return;
+  const auto failure = fence.ask([&] { return world.rank() == 0; }, answer);
+  REQUIRE(failure.has_value());
+  CHECK(std::string(failure->what()).find("did not agree") != std::string::npos);
+  CHECK_FALSE(fence.ask([] { return true; }, answer).has_value());
+}

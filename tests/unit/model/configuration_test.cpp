@@ -219,7 +219,7 @@ TEST_CASE("mistakes are pointed at") {
 TEST_CASE("mistakes in meshes and fields are pointed at") {
   const std::pair<const char*, const char*> mistakes[] = {
       {"meshes: {g: {kind: unifrom, cells: [4]}}\n", "did you mean 'uniform'?"},
-      {"meshes: {g: {kind: spectral}}\n", "reserved for a later version"},
+      {"meshes: {g: {kind: curvilinear}}\n", "reserved for a later version"},
       {"meshes: {g: {kind: uniform}}\n", "lacks 'cells'"},
       {"meshes: {g: {kind: uniform, cells: [0]}}\n", "must be positive"},
       {"meshes: {g: {kind: uniform, cells: [1, 2, 3, 4]}}\n", "1 to 3 integers"},

@@ -89,7 +89,7 @@ TEST_CASE("lanes, boards and regions have memory of their own") {
   }
   for (int seat = 0; seat < seat_count; ++seat) CHECK(first.read_board(seat) == bytes(1000, seat));
   CHECK(reader.configuration() == bytes(100, 1));
-  first.remove_region(large);
+  large.memory.give_back();
   CHECK(reader.look(large.offset, 1)[0] == std::byte{0});
   CHECK(reader.look(small.offset, 1)[0] == std::byte{5});
 }

@@ -2,7 +2,9 @@
 #include "runtime/allocations.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <random>
@@ -131,4 +133,43 @@ TEST_CASE("calls that make no sense are refused") {
   allocations.allocate("x", 0, 8, 2);
   CHECK_THROWS_AS(allocations.allocate("x", 0, 8, 2), Error);
   CHECK_NOTHROW(allocations.allocate("x", 1, 8, 2));
+}
+
+TEST_CASE("memory that somebody keeps outlives its block and the session") {
+  std::shared_ptr<const void> kept;
+  std::byte* data = nullptr;
+  for (const bool shared : {true, false}) {
+    {
+      auto segment = a_segment();
+      Allocations allocations(shared ? &segment : nullptr);
+      data = static_cast<std::byte*>(allocations.allocate("x", 0, 100000, 2));
+      std::memset(data, 3, 100000);
+      kept = allocations.keep(data + 99999);
+      CHECK_THROWS_AS((void)allocations.keep(&segment), Error);
+      allocations.free("x", 0);
+      CHECK_THROWS_AS((void)allocations.keep(data), Error);
+      CHECK(std::count(data, data + 100000, std::byte{3}) == 100000);
+    }
+    CHECK(std::count(data, data + 100000, std::byte{3}) == 100000);
+  }
+}
+
+TEST_CASE("memory goes back to the machine when neither a block nor anybody else has it") {
+  auto segment = a_segment();
+  Allocations allocations(&segment);
+  const auto blocks = [&] {
+    struct stat status {};
+    REQUIRE(fstat(segment.descriptor(), &status) == 0);
+    return status.st_blocks;
+  };
+  const auto before = blocks();
+  for (int n = 0; n < 3; ++n) {
+    void* data = allocations.allocate("x", 0, 1 << 20, 2);
+    std::memset(data, 1, 1 << 20);
+    std::shared_ptr<const void> kept = n > 0 ? allocations.keep(data) : nullptr;
+    allocations.free("x", 0);
+    CHECK(blocks() - before >= (n > 0 ? (1 << 20) / 512 : 0));
+    kept.reset();
+    CHECK(blocks() == before);
+  }
 }

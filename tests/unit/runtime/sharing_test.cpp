@@ -49,6 +49,38 @@ TEST_CASE("what fits becomes a publication, without a copy") {
   CHECK(block.arrays.at("flow").data == singles);
 }
 
+TEST_CASE("an array that knows its shape is checked against the box") {
+  const auto fields = catalogue();
+  Sharing sharing(fields);
+  pillion_view view{values, PILLION_FLOAT64, 2, {4, 2}, {16, 64}};
+  sharing.share_box("density", 0, 2, lo, hi, view, false);
+  const auto publication = sharing.publication({"density"}, 0, 0);
+  const auto& array = publication.meshes.at("grid").blocks.at(0).arrays.at("density");
+  CHECK(array.strides[0] == 2);
+  CHECK(array.strides[1] == 8);
+  view.extents[1] = 3;
+  sharing.share_box("density", 0, 2, lo, hi, view, false);
+  CHECK(error_of(sharing, {"density"}) ==
+        "block 0 of field 'density' was shared as an array of shape (4, 3), where (4, 2) is "
+        "expected");
+  sharing.share_box("density", 0, 3, lo, hi, view, false);
+  CHECK(error_of(sharing, {"density"}) ==
+        "block 0 of field 'density' was shared with 3 indices, but mesh 'grid' has 2 axes");
+}
+
+TEST_CASE("particles in an array that knows its shape may have their components last") {
+  const auto fields = catalogue();
+  Sharing sharing(fields);
+  sharing.share_particles("x", 0, 2, {values, 0, 2, {8, 3}, {8, 64}}, true);
+  const auto publication = sharing.publication({"x"}, 0, 0);
+  const auto& block = publication.meshes.at("atoms").blocks.at(0);
+  CHECK(block.owned == 2);
+  CHECK(block.arrays.at("x").strides[0] == 1);
+  CHECK(block.arrays.at("x").strides[3] == 8);
+  sharing.share_particles("x", 0, 9, {values, 0, 2, {8, 3}, {8, 64}}, true);
+  CHECK(error_of(sharing, {"x"}).find("(8, 3), where (9, 3), or more, is") != std::string::npos);
+}
+
 TEST_CASE("a fault is remembered until the field is shared as it should be") {
   const auto fields = catalogue();
   Sharing sharing(fields);

@@ -49,6 +49,16 @@ TEST_CASE("a word is read as it was said") {
                     Error);
 }
 
+TEST_CASE("settings are lines NAME=VALUE") {
+  const auto settings = read_settings("a=1\n\n  \nkey.of.it={x: [1, 2]}\nlast==\n", "V", "N=V");
+  CHECK(settings == std::map<std::string, std::string>{
+                        {"a", "1"}, {"key.of.it", "{x: [1, 2]}"}, {"last", "="}});
+  CHECK(read_settings("", "V", "N=V").empty());
+  for (const char* wrong : {"a", "=1", "a=1\nb"})
+    CHECK_THROWS_WITH_AS(read_settings(wrong, "THE_VARIABLE", "N=V"),
+                         doctest::Contains("THE_VARIABLE"), Error);
+}
+
 TEST_CASE("the configuration is the text's, and what the program asked for goes before") {
   Word word;
   word.file = "a.yaml";

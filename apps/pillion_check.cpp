@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Finds what is wrong with a configuration without the simulation, and says what will happen:
+//   pillion-check CONFIGURATION.yaml
+//   pillion-check GUEST.yaml --of RUN.yaml    analyses that are to be added to a run
+#include <pillion/check.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <memory>
+#include <string>
+
+#include "check_report.hpp"
+
+namespace {
+
+constexpr const char* usage =
+    "usage: pillion-check CONFIGURATION.yaml [--set NAME=VALUE]... [--override KEY=YAML]...\n"
+    "                     [--ranks N] [--nodes N] [--sidecars N] [--catalogue FILE]\n"
+    "                     [--restart FOLDER] [--of RUN.yaml] [--json]\n"
+    "  --set        value of a parameter $NAME\n"
+    "  --override   what goes before the file's own: a key such as sidecars.memory, and its value\n"
+    "  --ranks      of the whole job, sidecars included\n"
+    "  --nodes      that the ranks are on, evenly\n"
+    "  --sidecars   so many of the ranks are started as sidecars\n"
+    "  --catalogue  a YAML file with the meshes and fields that the program offers by itself\n"
+    "  --restart    the checkpoint to go on from\n"
+    "  --of         the run's configuration, to check what is to be added to that run\n"
+    "  --json       for programs\n";
+
+struct FreeOptions {
+  void operator()(pillion_options* options) const { pillion_options_free(options); }
+};
+
+struct Arguments {
+  std::unique_ptr<pillion_options, FreeOptions> options;
+  std::string file, of, catalogue, restart;
+  int64_t ranks = 0, nodes = 0, sidecars = 0;
+  bool as_json = false;
+  bool wants_help = false;
+  std::string wrong;
+};
+
+using Set = pillion_status (*)(pillion_options*, const char*, const char*);
+
+void read_pair(const std::string& word, Set set, Arguments& out) {
+  const size_t equals = word.find('=');
+  if (equals == std::string::npos || equals == 0) out.wrong = "'" + word + "' is no NAME=VALUE";
+  else set(out.options.get(), word.substr(0, equals).c_str(), word.substr(equals + 1).c_str());
+}
+
+void read_count(const std::string& word, int64_t& count, Arguments& out) {
+  constexpr int64_t most = 100'000'000;
+  char* end = nullptr;
+  count = std::strtoll(word.c_str(), &end, 10);
+  if (word.empty() || *end != '\0' || count < 0 || count > most)
+    out.wrong = "'" + word + "' is no number of ranks or nodes";
+}
+
+void read_option(const std::string& name, const std::string& value, Arguments& out) {
+  if (name == "--set") read_pair(value, pillion_options_set, out);
+  else if (name == "--override") read_pair(value, pillion_options_override, out);
+  else if (name == "--ranks") read_count(value, out.ranks, out);
+  else if (name == "--nodes") read_count(value, out.nodes, out);
+  else if (name == "--sidecars") read_count(value, out.sidecars, out);
+  else if (name == "--catalogue") out.catalogue = value;
+  else if (name == "--restart") out.restart = value;
+  else if (name == "--of") out.of = value;
+  else out.wrong = "there is no option '" + name + "'";
+}
+
+Arguments read_arguments(int count, char** words) {
+  Arguments out;
+  pillion_options* options = nullptr;
+  pillion_options_create(&options);
+  out.options.reset(options);
+  for (int i = 1; i < count; ++i) {
+    const std::string word = words[i];
+    if (word == "--help" || word == "-h") out.wants_help = true;
+    else if (word == "--json") out.as_json = true;
+    else if (word.starts_with("-") && i + 1 < count) read_option(word, words[++i], out);
+    else if (word.starts_with("-")) out.wrong = "'" + word + "' is no option, or lacks its value";
+    else if (out.file.empty()) out.file = word;
+    else out.wrong = "'" + word + "' is one file too many";
+  }
+  if (out.file.empty() && out.wrong.empty()) out.wrong = "which configuration?";
+  return out;
+}
+
+bool read_file(const std::string& path, std::string& text) {
+  std::ifstream in(path);
+  text.assign(std::istreambuf_iterator<char>(in), {});
+  return in.good() || in.eof();
+}
+
+int fail(const std::string& why) {
+  std::fprintf(stderr, "pillion check: %s\n", why.c_str());
+  return 1;
+}
+
+struct Answer {
+  const Arguments& arguments;
+  bool is_good = false;
+};
+
+void tell(const pillion_checked* checked, void* context) {
+  auto& answer = *static_cast<Answer*>(context);
+  answer.is_good = checked->mistake_count == 0;
+  std::cout << (answer.arguments.as_json
+                    ? pillion::apps::report_as_json(*checked, answer.arguments.file)
+                    : pillion::apps::report_for_people(*checked, answer.arguments.file));
+}
+
+int check(const Arguments& arguments) {
+  std::string catalogue;
+  if (!arguments.catalogue.empty() && !read_file(arguments.catalogue, catalogue))
+    return fail("the catalogue '" + arguments.catalogue + "' cannot be read");
+  if (!catalogue.empty()) pillion_options_set_catalogue(arguments.options.get(), catalogue.c_str());
+  if (!arguments.restart.empty())
+    pillion_options_set_restart(arguments.options.get(), arguments.restart.c_str());
+  const pillion_question question{
+      arguments.file.c_str(), arguments.of.c_str(), arguments.catalogue.c_str(),
+      arguments.ranks,        arguments.nodes,      arguments.sidecars};
+  Answer answer{arguments};
+  if (pillion_check(&question, arguments.options.get(), tell, &answer) != PILLION_OK)
+    return fail(pillion_error_message());
+  return answer.is_good ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  const auto arguments = read_arguments(count, words);
+  if (arguments.wants_help) return std::fputs(usage, stdout) < 0 ? 1 : 0;
+  if (arguments.wrong.empty()) return check(arguments);
+  std::fprintf(stderr, "pillion check: %s\n%s", arguments.wrong.c_str(), usage);
+  return 2;
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The module `pillion._core`: sessions for simulations in Python. Thin: defaults, checks of arrays
+// and documentation are in Python (pillion/insitu/session.py, opening.py).
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+
+#include <pillion/session.hpp>
+
+#include "core/session.hpp"
+
+namespace nb = nanobind;
+
+namespace {
+
+/// The library that this module was loaded with, as MPI calls itself; to compare with mpi4py's.
+std::string mpi_library() {
+  std::string text(MPI_MAX_LIBRARY_VERSION_STRING, '\0');
+  int length = 0;
+  MPI_Get_library_version(text.data(), &length);
+  text.resize(static_cast<size_t>(length));
+  return text.substr(0, text.find('\0'));
+}
+
+void translate(const std::exception_ptr& failure, void*) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const pillion::Error& error) {
+    const nb::object type = nb::module_::import_("pillion.errors").attr("Error");
+    PyErr_SetString(type.ptr(), error.what());
+  }
+}
+
+}  // namespace
+
+NB_MODULE(_core, module) {
+  nb::set_leak_warnings(false);
+  nb::register_exception_translator(translate);
+  module.doc() = "Sessions of simulations; use pillion.open.";
+  module.def("mpi_library", mpi_library, "What MPI calls itself.");
+  module.def("library_version", pillion::version, "\"MAJOR.MINOR.PATCH\" of the library.");
+  pillion::python::bind_session(module);
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Blocks as NumPy arrays over the host's own memory: nothing is copied, whatever the strides. An
+// array's owner is a lease that Python gives for the step, so that it can be seen afterwards
+// whether somebody has kept an array, whose memory is not there for ever.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/vector.h>
+
+#include <array>
+#include <vector>
+
+#include "core/handles.hpp"
+
+namespace nb = nanobind;
+
+namespace pillion::python {
+
+namespace {
+
+nb::dlpack::dtype type_of(pillion_type type) {
+  switch (type) {
+    case PILLION_INT32: return nb::dtype<int32_t>();
+    case PILLION_INT64: return nb::dtype<int64_t>();
+    case PILLION_FLOAT32: return nb::dtype<float>();
+    default: return nb::dtype<double>();
+  }
+}
+
+struct Shape {
+  std::array<size_t, 5> extent{};
+  std::array<int64_t, 5> stride{};
+  size_t axes = 0;
+  void add(int64_t extent_of_axis, int64_t stride_of_axis) {
+    extent[axes] = static_cast<size_t>(extent_of_axis);
+    stride[axes++] = stride_of_axis;
+  }
+};
+
+/// [element, component, k, j, i] of a field at the n^3 points of elements, without components if
+/// there is but one.
+Shape shape_of_elements(int64_t count, int64_t components, int64_t n, int64_t of_element,
+                        int64_t of_value) {
+  Shape out;
+  out.add(count, of_element);
+  if (components > 1) out.add(components, n * n * n * of_value);
+  out.add(n, n * n * of_value);
+  out.add(n, n * of_value);
+  out.add(n, of_value);
+  return out;
+}
+
+Shape shape_of(const pillion_block& block, const pillion_array& array, int32_t axes, int32_t n) {
+  if (n > 0)
+    return shape_of_elements(block.count, array.components / (n * n * n), n, array.strides[0],
+                             array.strides[3]);
+  Shape out;
+  for (int32_t d = 0; d < axes; ++d) out.add(block.hi[d] - block.lo[d], array.strides[d]);
+  if (axes == 0) out.add(block.count, array.strides[0]);
+  if (array.components > 1) out.add(array.components, array.strides[3]);
+  return out;
+}
+
+template <class... Options>
+nb::object array_of(void* data, const Shape& shape, pillion_type type, nb::handle owner) {
+  return nb::cast(nb::ndarray<nb::numpy, Options...>(data, shape.axes, shape.extent.data(), owner,
+                                                     shape.stride.data(), type_of(type)),
+                  nb::rv_policy::reference);
+}
+
+nb::tuple triple(const int64_t (&values)[3], int32_t axes) {
+  nb::list out;
+  for (int32_t d = 0; d < axes; ++d) out.append(values[d]);
+  return nb::tuple(out);
+}
+
+/// (lo, hi, inner_lo, inner_hi, number, count, owned, arrays). `axes` is 0 unless the mesh is
+/// uniform; `inner` says whether the layout has inner cells of its own; `points` are, for each
+/// field, those of an element along an axis, or 0.
+nb::tuple block(const Work& work, int32_t input, int32_t index, int32_t axes, bool inner,
+                const std::vector<int32_t>& points, const nb::object& lease) {
+  const pillion_block* found = work.host().block(work.get(), input, index);
+  if (found == nullptr) throw Error(ErrorCode::Argument, "there is no such block");
+  nb::list arrays;
+  for (int32_t a = 0; a < found->array_count; ++a) {
+    const auto& array = found->arrays[a];
+    const auto shape = shape_of(*found, array, axes, points.at(static_cast<size_t>(a)));
+    arrays.append(array_of<nb::ro>(const_cast<void*>(array.data), shape, array.type, lease));
+  }
+  return nb::make_tuple(triple(found->lo, axes), triple(found->hi, axes),
+                        triple(inner ? found->inner_lo : found->lo, axes),
+                        triple(inner ? found->inner_hi : found->hi, axes), found->number,
+                        found->count, found->owned, arrays);
+}
+
+/// Memory for an output on a block, to be written to.
+nb::object produce(const Work& work, int32_t output, int32_t input, int32_t index, int32_t axes,
+                   bool inner, int32_t type, int32_t components, int32_t n,
+                   const nb::object& lease) {
+  const pillion_block* found = work.host().block(work.get(), input, index);
+  if (found == nullptr) throw Error(ErrorCode::Argument, "there is no such block");
+  void* data = nullptr;
+  work.check(work.host().produce(work.get(), output, input, index, &data));
+  if (n > 0) {
+    const int64_t values = int64_t{components} * n * n * n;
+    return array_of<>(data, shape_of_elements(found->count, components, n, values, 1), type, lease);
+  }
+  Shape shape;
+  int64_t stride = components;
+  for (int32_t d = 0; d < axes; ++d) {
+    const int64_t extent =
+        inner ? found->inner_hi[d] - found->inner_lo[d] : found->hi[d] - found->lo[d];
+    shape.add(extent, stride);
+    stride *= extent;
+  }
+  if (axes == 0) shape.add(found->count, stride);
+  if (components > 1) shape.add(components, 1);
+  return array_of<>(data, shape, type, lease);
+}
+
+}  // namespace
+
+void bind_views(nb::class_<Work>& work) {
+  work.def("block", block, nb::arg("input"), nb::arg("index"), nb::arg("axes"), nb::arg("inner"),
+           nb::arg("points"), nb::arg("lease"),
+           nb::sig(
+               "def block(self, input: int, index: int, axes: int, inner: bool, "
+               "points: collections.abc.Sequence[int], lease: object) -> tuple[typing.Any, ...]"))
+      .def("produce", produce, nb::arg("output"), nb::arg("input"), nb::arg("index"),
+           nb::arg("axes"), nb::arg("inner"), nb::arg("type"), nb::arg("components"),
+           nb::arg("points"), nb::arg("lease"),
+           nb::sig("def produce(self, output: int, input: int, index: int, axes: int, inner: bool, "
+                   "type: int, components: int, points: int, lease: object) -> typing.Any"));
+}
+
+}  // namespace pillion::python

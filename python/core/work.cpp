@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A publication as a stage in Python sees it, the products that it writes, and what it remembers.
+#include <mpi.h>
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "core/handles.hpp"
+
+namespace nb = nanobind;
+
+namespace pillion::python {
+
+namespace {
+
+nb::dict domain(const Work& work, const std::string& mesh) {
+  pillion_domain found{};
+  work.check(work.host().domain(work.get(), mesh.c_str(), &found));
+  const auto lengths = [](const double(&values)[3]) {
+    return nb::make_tuple(values[0], values[1], values[2]);
+  };
+  nb::dict out;
+  out["lo"] = lengths(found.lo);
+  out["hi"] = lengths(found.hi);
+  out["tilt"] = lengths(found.tilt);
+  out["periodic"] =
+      nb::make_tuple(found.periodic[0] != 0, found.periodic[1] != 0, found.periodic[2] != 0);
+  return out;
+}
+
+int32_t coarsening(const Work& work, const std::string& mesh) {
+  constexpr size_t end = offsetof(pillion_stage_host, coarsening) + sizeof(void*);
+  if (work.host().size < end) return 1;
+  const int32_t factor = work.host().coarsening(work.get(), mesh.c_str());
+  if (factor == 0) throw Error(ErrorCode::Stage, work.host().failure());
+  return factor;
+}
+
+/// Reduces an array of `count` elements in place; others may use the interpreter meanwhile.
+void reduce(const Work& work, uintptr_t data, int64_t count, int32_t type, int32_t operation) {
+  pillion_work* handle = work.get();
+  int32_t status = 0;
+  {
+    const nb::gil_scoped_release unlocked;
+    status = work.host().reduce(handle, reinterpret_cast<void*>(data), count, type, operation);
+  }
+  work.check(status);
+}
+
+struct Columns {
+  std::vector<std::string> names, units;
+  std::vector<uintptr_t> values;
+  std::vector<bool> are_integers;
+};
+
+struct Attributes {
+  std::vector<std::string> names, units, texts;
+  std::vector<double> values;
+  std::vector<bool> are_texts;
+};
+
+void write_table(const Work& work, const std::string& name, const std::string& title, bool per_step,
+                 int64_t rows, const Columns& columns, const Attributes& attributes) {
+  std::vector<pillion_column> columns_of;
+  for (size_t c = 0; c < columns.names.size(); ++c) {
+    const void* values = reinterpret_cast<const void*>(columns.values[c]);
+    const bool integer = columns.are_integers[c];
+    columns_of.push_back({columns.names[c].c_str(), columns.units[c].c_str(),
+                          integer ? nullptr : static_cast<const double*>(values),
+                          integer ? static_cast<const int64_t*>(values) : nullptr});
+  }
+  std::vector<pillion_attribute> attributes_of;
+  for (size_t a = 0; a < attributes.names.size(); ++a)
+    attributes_of.push_back({attributes.names[a].c_str(), attributes.units[a].c_str(),
+                             attributes.are_texts[a] ? attributes.texts[a].c_str() : nullptr,
+                             attributes.values[a]});
+  pillion_table table{};
+  table.name = name.c_str();
+  table.title = title.c_str();
+  table.per_step = per_step ? 1 : 0;
+  table.column_count = static_cast<int32_t>(columns_of.size());
+  table.rows = rows;
+  table.columns = columns_of.data();
+  table.attributes = attributes_of.data();
+  table.attribute_count = static_cast<int32_t>(attributes_of.size());
+  work.check(work.host().write_table(work.get(), &table));
+}
+
+void write_text(const Work& work, const std::string& name, const std::string& title,
+                const std::optional<std::string>& comment, const std::string& text) {
+  work.require(offsetof(pillion_stage_host, write_text));
+  work.check(work.host().write_text(work.get(), name.c_str(), title.c_str(),
+                                    comment ? comment->c_str() : nullptr, text.c_str(), 0));
+}
+
+void write_file(const Work& work, const std::string& name, const std::string& title,
+                const nb::bytes& content, bool per_step) {
+  work.require(offsetof(pillion_stage_host, write_file));
+  work.check(work.host().write_file(work.get(), name.c_str(), title.c_str(), content.c_str(),
+                                    content.size(), per_step ? 1 : 0));
+}
+
+std::string product_folder(const Work& work) {
+  work.require(offsetof(pillion_stage_host, product_folder));
+  const char* path = nullptr;
+  work.check(work.host().product_folder(work.get(), &path));
+  return path;
+}
+
+}  // namespace
+
+void bind_products(nb::class_<Work>& work) {
+  work.def("write_table",
+           [](const Work& self, const std::string& name, const std::string& title, bool per_step,
+              int64_t rows, const std::vector<std::string>& names,
+              const std::vector<std::string>& units, const std::vector<uintptr_t>& values,
+              const std::vector<bool>& integers, const std::vector<std::string>& attribute_names,
+              const std::vector<std::string>& attribute_units,
+              const std::vector<std::string>& attribute_texts,
+              const std::vector<double>& attribute_values, const std::vector<bool>& are_texts) {
+             write_table(
+                 self, name, title, per_step, rows, {names, units, values, integers},
+                 {attribute_names, attribute_units, attribute_texts, attribute_values, are_texts});
+           })
+      .def("write_text", write_text, nb::arg("name"), nb::arg("title"), nb::arg("comment").none(),
+           nb::arg("text"))
+      .def("write_file", write_file, nb::arg("name"), nb::arg("title"), nb::arg("content"),
+           nb::arg("per_step"))
+      .def("product_folder", product_folder);
+}
+
+void bind_work(nb::module_& module) {
+  nb::class_<Work> work(module, "Work");
+  work.def("step", [](const Work& w) { return w.host().step(w.get()); })
+      .def("time", [](const Work& w) { return w.host().time(w.get()); })
+      .def("publication", [](const Work& w) { return w.host().publication(w.get()); })
+      .def("products_due", [](const Work& w) { return w.host().products_due(w.get()) != 0; })
+      .def("units",
+           [](const Work& w, const std::string& name) {
+             return std::string(w.host().units(w.get(), name.c_str()));
+           })
+      .def("domain", domain)
+      .def("coarsening", coarsening)
+      .def("block_count",
+           [](const Work& w, int32_t input) { return w.host().block_count(w.get(), input); })
+      .def("peer", [](const Work& w) { return w.host().peer(w.get()); })
+      .def("peers", [](const Work& w) { return w.host().peers(w.get()); })
+      .def("reduce", reduce, nb::arg("data"), nb::arg("count"), nb::arg("type"),
+           nb::arg("operation"))
+      .def("communicator",
+           [](const Work& w) { return MPI_Comm_c2f(w.host().communicator(w.get())); });
+  bind_views(work);
+  bind_products(work);
+}
+
+void bind_state(nb::module_& module) {
+  nb::class_<State>(module, "State")
+      .def("save",
+           [](const State& state, const std::string& name, const nb::bytes& bytes) {
+             state.check(
+                 state.host().save_global(state.get(), name.c_str(), bytes.c_str(), bytes.size()));
+           })
+      .def("load", [](const State& state, const std::string& name) {
+        const void* bytes = nullptr;
+        size_t size = 0;
+        state.check(state.host().load_global(state.get(), name.c_str(), &bytes, &size));
+        return nb::bytes(bytes, size);
+      });
+}
+
+}  // namespace pillion::python

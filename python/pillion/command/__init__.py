@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The command `pillion`: one roof over everything that is done with runs.
+
+Each command is a module of this package with `add_arguments(parser)` and `run(arguments)`, which
+returns the exit status. Modules import what takes time inside functions, so that every command
+starts quickly and works where only what it needs is installed.
+
+Exit status: 0 if all went well, 1 if something was wrong (the reason is on standard error), 2 if
+the command line was. Commands that start programs end with their status.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+
+from pillion.command import paint
+from pillion.errors import Error
+
+
+@dataclass(frozen=True)
+class Command:
+    """What a command is called, and what it does in a few words."""
+
+    name: str
+    summary: str
+
+
+COMMANDS = [
+    Command("check", "find mistakes in a configuration before anything runs"),
+    Command("run", "start a simulation with its sidecars, and say how it went"),
+    Command("watch", "follow a run in the terminal while it goes on"),
+    Command("attach", "join a run that goes on, as its sidecars or with analyses of your own"),
+    Command("runs", "list the runs that go on on this node"),
+    Command("replay", "compute from stored fields what a run would have computed"),
+    Command("report", "make one HTML page of a finished run"),
+    Command("table", "show a table product: head and rows"),
+    Command("query", "find halos in a merge tree that a run has kept"),
+    Command("view", "show slices of an IDX dataset in a browser"),
+    Command("decode", "read back what the stage encode has compressed"),
+    Command("stages", "list the stages there are; say what one does"),
+    Command("doctor", "say what is found on this machine, and what is missing"),
+    Command("completion", "print what makes a shell complete this command"),
+]
+
+
+def version_text() -> str:
+    from pillion.programs import version
+
+    return f"pillion {version()}"
+
+
+class _Version(argparse.Action):
+    """Looks for the version only if it is asked for."""
+
+    def __call__(self, parser, *_):  # type: ignore[no-untyped-def]
+        print(version_text())
+        parser.exit()
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in the way that all of Pillion does."""
+
+    def error(self, message: str):  # type: ignore[no-untyped-def]
+        print(paint.error(f"{self.prog}: {message}"), file=sys.stderr)
+        print(f"`{self.prog} --help` tells more", file=sys.stderr)
+        raise SystemExit(2)
+
+
+def parser(only: str | None = None) -> Parser:
+    """The parser of all commands, or with the arguments of one of them alone."""
+    top = Parser(
+        prog="pillion",
+        description="Analysis that rides along with your simulation.",
+        epilog="`pillion COMMAND --help` tells more about a command.",
+    )
+    top.add_argument("--version", action=_Version, nargs=0, help="print the version and leave")
+    commands = top.add_subparsers(
+        dest="command", required=True, metavar="COMMAND", title="commands", parser_class=Parser
+    )
+    for command in COMMANDS:
+        sentence = command.summary[0].upper() + command.summary[1:] + "."
+        inner = commands.add_parser(
+            command.name,
+            help=command.summary,
+            description=sentence,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        if only in (None, command.name):
+            _module(command.name).add_arguments(inner)
+    return top
+
+
+def _module(name: str):  # type: ignore[no-untyped-def]
+    return import_module(f"pillion.command.{name}")
+
+
+def _refuse_unknown(word: str) -> int:
+    from difflib import get_close_matches
+
+    near = get_close_matches(word, [command.name for command in COMMANDS], 1)
+    hint = f"; did you mean '{near[0]}'?" if near else ""
+    print(paint.error(f"pillion: there is no command '{word}'{hint}"), file=sys.stderr)
+    print("`pillion --help` lists them", file=sys.stderr)
+    return 2
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    words = list(sys.argv[1:] if argv is None else argv)
+    if words and words[0] == "help":
+        words = [*words[1:], "--help"]
+    name = words[0] if words and not words[0].startswith("-") else None
+    if name is not None and name not in {command.name for command in COMMANDS}:
+        return _refuse_unknown(name)
+    try:
+        arguments = parser(only=name or "").parse_args(words)
+        arguments.words = words[1:]
+        return int(_module(arguments.command).run(arguments))
+    except Error as error:
+        print(paint.error(f"pillion: {error}"), file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:  # whoever read what we print has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1

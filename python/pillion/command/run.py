@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`pillion run`: starts a simulation with its sidecars, and says how it went."""
+
+import argparse
+import json
+import shlex
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pillion.errors import Error
+
+if TYPE_CHECKING:
+    from pillion.launch.plan import Plan, Wishes
+    from pillion.launch.wanted import Wanted
+
+_EPILOG = """\
+Sidecars come on top of -n. How many, and where, CONFIG says under `sidecars:`; --sidecars changes
+the number: on every node where CONFIG says per_node or `job: separate`, or else of all.
+
+Several programs in one MPI job: PROGRAM ARGS : -n 2 PROGRAM ARGS. The last ranks become sidecars. A
+program that cannot serve as one is helped by --sidecar-program pillion-sidecar.
+
+What the program says passes through untouched; what this command says goes to standard error.
+Ctrl-C and SIGTERM are handed on once; a second one kills.
+
+Exit status: that of the program; 1 if CONFIG is refused or nothing could be started."""
+
+
+def _count(text: str) -> int:
+    if not text.isdigit():
+        raise argparse.ArgumentTypeError(f"'{text}' is no number of ranks")
+    return int(text)
+
+
+def _at_least_one(text: str) -> int:
+    if _count(text) == 0:
+        raise argparse.ArgumentTypeError("at least one rank must simulate")
+    return _count(text)
+
+
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("-n", "--ranks", type=_at_least_one, metavar="N", help="simulation ranks (default: 1, "
+        "or what the batch job has set aside)")  # fmt: skip
+    add("--sidecars", type=_count, metavar="S", help="instead of what CONFIG says")
+    add("--set", metavar="NAME=VALUE", action="append", default=[], help="a parameter $NAME")
+    add("--launcher", metavar="mpirun|srun", help="default: srun in a Slurm job, MPIEXEC or mpirun")
+    add(
+        "--launcher-option", metavar="OPTION", action="append", default=[],
+        help="handed to the launcher as it is; such as --launcher-option=--hostfile=hosts",
+    )  # fmt: skip
+    add("--sidecar-program", metavar="PROGRAM", help="what sidecar ranks run, with its arguments")
+    add("--dry-run", action="store_true", help="print what would be started, for a shell")
+    add("--no-check", action="store_true", help="start without checking CONFIG first")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    _add_options(parser)
+    parser.add_argument("configuration", metavar="CONFIG", type=Path, help="the YAML file to use")
+    parser.add_argument("program", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    parser.usage = "pillion run [OPTIONS] CONFIG -- PROGRAM [ARGUMENTS]"
+    parser.epilog = _EPILOG
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from pillion.launch.facts import find_facts
+    from pillion.launch.plan import make_plan, overrides_for
+    from pillion.launch.wanted import read_wanted
+
+    wishes = _wishes(arguments)
+    said = read_wanted(arguments.configuration, wishes.settings)
+    overrides = overrides_for(said, wishes.sidecars)
+    wanted = read_wanted(arguments.configuration, wishes.settings, overrides)
+    facts = find_facts(arguments.launcher)
+    plan = make_plan(wishes, wanted, facts, _program("pillion-attach"))
+    if arguments.dry_run:
+        print("\n".join(plan.lines()))
+        return 0
+    if not arguments.no_check:
+        _check(wishes, plan, overrides, facts.nodes, wanted.has_fields)
+    return _start(plan, wanted)
+
+
+def _wishes(arguments: argparse.Namespace) -> "Wishes":
+    from pillion.launch.plan import Wishes, parts_of
+    from pillion.launch.wanted import settings_of
+
+    words = list(arguments.program)
+    if words and words[0] != "--" and words[0].startswith("-"):
+        # Options that were given after CONFIG.
+        end = words.index("--") if "--" in words else len(words)
+        late = argparse.ArgumentParser(prog="pillion run", add_help=False)
+        _add_options(late)
+        late.parse_args(words[:end], arguments)
+        words = words[end:]
+    parts = parts_of(words[1:] if words and words[0] == "--" else words)
+    helper = shlex.split(arguments.sidecar_program or "")
+    if helper:
+        helper[0] = _program(helper[0])
+    return Wishes(
+        configuration=str(arguments.configuration),
+        parts=parts,
+        ranks=arguments.ranks,
+        sidecars=arguments.sidecars,
+        sidecar_program=tuple(helper),
+        launcher_options=tuple(arguments.launcher_option),
+        settings=settings_of(arguments.set),
+    )
+
+
+def _program(name: str) -> str:
+    """A program of this installation by its path; others as they are called."""
+    from pillion import programs
+
+    try:
+        return str(programs.find(name)) if name.startswith("pillion-") else name
+    except Error:
+        return name
+
+
+def _check(
+    wishes: "Wishes", plan: "Plan", overrides: dict[str, str], nodes: int, has_fields: bool
+) -> None:
+    """Raises Error if the configuration cannot work, and shows why."""
+    from pillion import programs
+    from pillion.launch.refusal import certain
+
+    try:
+        program = programs.find("pillion-check")
+    except Error:
+        return
+    words = [str(program), wishes.configuration, "--nodes", str(nodes)]
+    total = plan.simulation_ranks + (0 if plan.sidecars else plan.sidecar_ranks)
+    words += ["--ranks", str(total)]
+    for option, entries in (("--set", wishes.settings), ("--override", overrides)):
+        for name, value in entries.items():
+            words += [option, f"{name}={value}"]
+    found = subprocess.run([*words, "--json"], capture_output=True, text=True, timeout=60)
+    if found.returncode == 1 and certain(_mistakes(found.stdout), has_fields):
+        done = subprocess.run(words, capture_output=True, text=True, timeout=60)
+        print((done.stdout + done.stderr).rstrip(), file=sys.stderr)
+        raise Error("nothing was started; correct the configuration, or take --no-check")
+
+
+def _mistakes(text: str) -> list[dict[str, object]]:
+    try:
+        return list(json.loads(text)["mistakes"])
+    except (ValueError, KeyError, TypeError):
+        return []  # it could not say; the program will
+
+
+def _start(plan: "Plan", wanted: "Wanted") -> int:
+    from rich.console import Console
+
+    from pillion.launch.ending import ending
+    from pillion.launch.job import Job
+    from pillion.launch.line import Follower
+    from pillion.run import Run, read_run
+
+    width = None if sys.stderr.isatty() else 110
+    console = Console(stderr=True, highlight=False, width=width)
+    since = time.time() - 0.2  # clocks of nodes differ a little
+    follower = Follower(Path(wanted.output), since)
+    job = Job(plan, follower)
+    follower.sessions = job.sessions
+    status = job.run()
+    view = follower.look()
+    report: Run | None = None
+    try:
+        if (follower.folder / "report.json").stat().st_mtime >= since:
+            report = read_run(follower.folder)
+    except (OSError, Error):
+        pass
+    console.print()
+    shown = ending(report, view, follower.folder, status, job.signalled, console.width)
+    console.print(shown, soft_wrap=True)
+    return 128 + job.signalled if job.signalled is not None else status

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The continuity average: where elements meet, a field that is continuous has one value, and what
+was decoded has one in each element. Averaged with the volumes that points stand for as weights,
+they are the nearest continuous field in the mean square over the volume, so that the error over all
+of it cannot grow; the error at any point cannot exceed the largest of those that are averaged.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pillion.compressed.basis import Array, masses
+from pillion.errors import Error
+
+TOLERANCE = 1e-6  # of the least distance of points of an element
+
+
+def coincident(coordinates: Array, periods: Sequence[float] | None = None) -> NDArray[np.intp]:
+    """A number for each point, (e, n, n, n), alike for those that are at one place; `periods` are
+    lengths after which the mesh repeats, 0 where it does not."""
+    near = TOLERANCE * _least_distance(coordinates)
+    keys = []
+    for axis in range(3):
+        x = coordinates[:, axis].ravel()
+        period = 0.0 if periods is None else periods[axis]
+        if period > 0:
+            x = np.mod(x - x.min() + near, period)  # the far end comes to lie on the near one
+        keys.append(_clusters(x, near))
+    order = np.lexsort(keys)
+    changes = np.zeros(len(order), bool)
+    for key in keys:
+        changes[1:] |= np.diff(key[order]) != 0
+    out = np.empty(len(order), np.intp)
+    out[order] = np.cumsum(changes)
+    return out.reshape(coordinates[:, 0].shape)
+
+
+def _least_distance(coordinates: Array) -> float:
+    """Between neighbours along the axes of elements."""
+    steps = [np.diff(coordinates, axis=axis) for axis in (2, 3, 4)]
+    return float(np.sqrt(min((step**2).sum(axis=1).min() for step in steps)))
+
+
+def _clusters(x: Array, near: float) -> NDArray[np.intp]:
+    """Numbers of groups of numbers between which there are no gaps."""
+    order = np.argsort(x, kind="stable")
+    out = np.empty(len(x), np.intp)
+    out[order] = np.cumsum(np.diff(x[order], prepend=x[order[0]]) > near)
+    return out
+
+
+class Average:
+    """The average on one mesh, whose coordinates are (e, 3, n, n, n)."""
+
+    def __init__(self, coordinates: Array, periods: Sequence[float] | None = None):
+        self.weights = masses(coordinates)
+        if not (self.weights > 0).all():
+            raise Error("the mesh has elements that are folded, so that nothing can be averaged")
+        self.places = coincident(coordinates, periods)
+        self._total = np.bincount(self.places.ravel(), self.weights.ravel())
+        self._meets = np.bincount(self.places.ravel()) > 1
+
+    def __call__(self, values: NDArray) -> NDArray:  # type: ignore[type-arg]
+        """Of a field (e, components, n, n, n). Values within elements stay as they are."""
+        out = values.copy()
+        shared = self._meets[self.places]
+        places, weights = self.places[shared], self.weights[shared]
+        for c in range(values.shape[1]):
+            own = values[:, c][shared].astype(np.float64)
+            # Differences, so that equal values stay equal to the bit.
+            first = np.zeros(len(self._total))
+            first[places] = own
+            away = np.bincount(places, weights * (own - first[places]), len(self._total))
+            out[:, c][shared] = first[places] + (away / self._total)[places]
+        return out

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The file of one step: which fields it has, and their values."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pillion.compressed.average import Average
+from pillion.compressed.basis import along_axes, basis_of
+from pillion.compressed.codecs import decoded
+from pillion.compressed.packets import VALUES, Packet, unpacked
+from pillion.compressed.uniform import read_uniform
+from pillion.errors import Error
+
+if TYPE_CHECKING:
+    import h5py
+
+
+@dataclass(frozen=True)
+class CompressedField:
+    """What is known of a field without decoding it."""
+
+    name: str
+    units: str
+    components: int
+    dtype: np.dtype[Any]
+    codec: str
+    norm: str  # which error is bounded: "rms" over the volume, or "max" of any point
+    bound: float  # on the error of each component, in the field's units
+    error: float  # at most, in that norm
+    raw_bytes: int
+    stored_bytes: int
+    is_continuous: bool
+
+    @property
+    def ratio(self) -> float:
+        return self.raw_bytes / max(self.stored_bytes, 1)
+
+
+class CompressedFile:
+    """Fields of one step, on spectral elements or on a uniform mesh."""
+
+    def __init__(self, path: str | Path):
+        self.path = Path(path)
+        self._file = _opened(self.path)
+        attributes = self._file.attrs
+        if "pillion_compressed" not in attributes:
+            raise Error(f"{path} was not written by the stage encode")
+        if int(attributes["pillion_compressed"]) != 1:
+            raise Error(f"{path} was written by a newer version of Pillion")
+        self.step = int(attributes["step"])
+        self.time = float(attributes["time"])
+        self.time_units = str(attributes["time_units"])
+        self.mesh = str(attributes["mesh"])
+        self.order = int(attributes.get("order", 0))  # of elements; 0: a uniform mesh
+        self.periods: list[float] | None = None
+        if "periods" in attributes:
+            self.periods = [float(p) for p in attributes["periods"]]
+
+    @cached_property
+    def fields(self) -> dict[str, CompressedField]:
+        tables = [name for name in self._file if f"{name}_pieces" in self._file]
+        return {name: self._described(name) for name in tables if "bound" in self._file[name].attrs}
+
+    @cached_property
+    def numbers(self) -> NDArray[np.int64] | None:
+        """Of the elements, ascending, in which order all arrays are; None if they have none."""
+        own = self._numbers(self._file)
+        return None if own is None else np.sort(own)
+
+    @cached_property
+    def coordinates(self) -> NDArray[np.float64] | None:
+        """(elements, 3, n, n, n), or None if they were not stored."""
+        name = str(self._file.attrs.get("coordinates", ""))
+        if f"{name}_pieces" in self._file:
+            return self._sorted(self._file, self._values(self._file, name)).astype(np.float64)
+        if "mesh_file" not in self._file.attrs:
+            return None
+        path = self.path.with_name(str(self._file.attrs["mesh_file"]))
+        with _opened(path) as mesh:
+            return self._sorted(mesh, self._values(mesh, name)).astype(np.float64)
+
+    @cached_property
+    def average(self) -> Average | None:
+        """What makes decoded fields continuous; None without coordinates."""
+        return None if self.coordinates is None else Average(self.coordinates, self.periods)
+
+    def read(self, name: str, average: bool | None = None) -> NDArray[Any]:
+        """The values of a field: (elements, components, n, n, n) of spectral elements, by number
+        if they have any; (z, y, x, components) of a uniform mesh, without the axes that it lacks.
+
+        `average`: whether values of points where elements meet become one; by default, where the
+        field is said to be continuous and coordinates are there.
+        """
+        field = self.field(name)
+        if self.order == 0:
+            return read_uniform(self._file, name, field.components, field.dtype)
+        out = self._sorted(self._file, self._values(self._file, name))
+        if average is None:
+            average = field.is_continuous and field.bound > 0 and self.average is not None
+        if not average:
+            return out
+        if self.average is None:
+            raise Error(f"{self.path} has no coordinates, so that nothing can be averaged")
+        return self.average(out).astype(field.dtype)
+
+    def coefficients(self, name: str) -> NDArray[np.float64]:
+        """Of Legendre polynomials, shaped as values are."""
+        packet = self._packet(self._file, self.field(name).name)
+        basis = basis_of(self.order + 1)
+        untouched = packet.kinds == VALUES
+        packet.numbers[untouched] = along_axes(
+            basis.to_legendre, packet.values[untouched].astype(np.float64)
+        )
+        return self._sorted(self._file, packet.numbers)
+
+    def field(self, name: str) -> CompressedField:
+        if name not in self.fields:
+            raise Error(f"{self.path} has no field '{name}'; it has {', '.join(self.fields)}")
+        return self.fields[name]
+
+    def close(self) -> None:
+        self._file.close()
+
+    def __enter__(self) -> "CompressedFile":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _described(self, name: str) -> CompressedField:
+        dataset = self._file[name]
+        a = dataset.attrs
+        return CompressedField(
+            name,
+            str(a["units"]),
+            int(a["components"]),
+            np.dtype(str(a["type"])),
+            str(a["codec"]),
+            str(a["norm"]),
+            float(a["bound"]),
+            float(a["error"]),
+            int(a["raw_bytes"]),
+            dataset.size,
+            bool(a.get("continuous", 0)),
+        )
+
+    def _packet(self, file: "h5py.File", name: str) -> Packet:
+        """All of a field's packets as one."""
+        a = file[name].attrs
+        components, dtype = int(a["components"]), np.dtype(str(a["type"]))
+        data = file[name][...]
+        parts, at = [], 0
+        for size, coded, raw, elements in file[f"{name}_pieces"][...].tolist():
+            piece = data[at : at + size].tobytes()
+            at += size
+            plain = decoded(str(a["codec"]), piece, raw) if coded else piece
+            parts.append(unpacked(plain, elements, components, self.order + 1, dtype))
+        if not parts:
+            parts = [unpacked(b"\0" * (self.order + 1) ** 3, 0, components, self.order + 1, dtype)]
+        return Packet(*(np.concatenate(p) for p in zip(*(vars(p).values() for p in parts))))
+
+    def _values(self, file: "h5py.File", name: str) -> NDArray[Any]:
+        packet = self._packet(file, name)
+        out = packet.values
+        made = packet.kinds != VALUES
+        out[made] = along_axes(basis_of(self.order + 1).to_values, packet.numbers[made])
+        return out
+
+    @staticmethod
+    def _numbers(file: "h5py.File") -> NDArray[np.int64] | None:
+        return file["numbers"][...] if "numbers" in file else None
+
+    def _sorted(self, file: "h5py.File", values: NDArray[Any]) -> NDArray[Any]:
+        numbers = self._numbers(file)
+        return values if numbers is None else values[np.argsort(numbers, kind="stable")]
+
+
+def _opened(path: Path) -> "h5py.File":
+    try:
+        import h5py
+    except ImportError:
+        raise Error("compressed files need the Python package 'h5py': pip install h5py") from None
+    try:
+        return h5py.File(path)
+    except OSError as reason:
+        raise Error(f"cannot read {path}: {reason}") from None

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Boxes of uniform meshes, each a stream of zfp or the values themselves."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pillion.errors import Error
+
+if TYPE_CHECKING:
+    import h5py
+
+
+def read_uniform(
+    file: "h5py.File", name: str, components: int, dtype: np.dtype[Any]
+) -> NDArray[Any]:
+    cells = [int(c) for c in file.attrs["cells"]]
+    axes = len(cells)
+    out = np.zeros((*cells[::-1], components), dtype)
+    data = file[name][...]
+    at = 0
+    for size, coded, component, *box in file[f"{name}_pieces"][...].tolist():
+        lo, hi = box[:axes], box[3 : 3 + axes]
+        piece = data[at : at + size]
+        at += size
+        shape = [b - a for a, b in zip(lo, hi)][::-1]
+        values = _of_zfp(piece) if coded else piece.view(dtype)
+        where = tuple(slice(a, b) for a, b in zip(lo, hi))[::-1]
+        out[(*where, component)] = values.reshape(shape)
+    return out if components > 1 else out[..., 0]
+
+
+def _of_zfp(stream: NDArray[np.uint8]) -> NDArray[Any]:
+    try:
+        import zfpy
+    except ImportError:
+        raise Error("the file needs the Python package 'zfpy': pip install zfpy") from None
+    return np.asarray(zfpy.decompress_numpy(stream.tobytes()))

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`pillion.results(folder)`: the products of a run by name, each an xarray dataset.
+
+What lies in the folder is looked at anew each time that something is asked for, so the products of
+a run that goes on are those that there are by then. A dataset that one has stays as it was; what
+it reads later comes from files that are whole and are replaced whole.
+"""
+
+import time
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from pillion.datasets.kept import Stamp, stamp_of
+from pillion.datasets.listing import SUFFIXES, Listing, Product
+from pillion.errors import Error
+from pillion.progress import Parts, read_parts, state_of
+from pillion.run import Run, read_guests, read_run, with_guests
+
+if TYPE_CHECKING:
+    from xarray import Dataset, DataTree
+
+Default = TypeVar("Default")
+NAMED = 12  # keys that a message lists
+
+
+def results(folder: str | Path) -> "Results":
+    """The products in a run's output folder, also while the run goes on.
+
+    Nothing is read before it is asked for. Raises Error if there is no such folder.
+    """
+    return Results(folder)
+
+
+class Results(Mapping[str, "Dataset"]):
+    """Products by keys such as "motion/msd": analysis, and name without the file's ending.
+
+    Where a name is there in several formats, the keys of these end with `.csv`, `.steps`, `.idx`,
+    `.hdf5` or `.raw`; such keys are always understood.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.path = Path(folder)
+        if not self.path.is_dir():
+            raise Error(f"there is no folder {self.path}: give the output folder of a run")
+        self._listing = Listing(self.path)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._listing.products())
+
+    def __len__(self) -> int:
+        return len(self._listing.products())
+
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, str) and self._find(key) is not None
+
+    def __getitem__(self, key: str) -> "Dataset":
+        return self.open(key)
+
+    def get(self, key: str, default: Default = None) -> "Dataset | Default":  # type: ignore[assignment, override]
+        """The product, or `default` where there is none of that key (yet)."""
+        return self.open(key) if key in self else default
+
+    def open(
+        self,
+        key: str,
+        *,
+        level: int | None = None,
+        rows: Literal["common", "own", "ragged"] | None = None,
+    ) -> "Dataset":
+        """The product; values are read when they are used, steps and coordinates at once.
+
+        `level` is for IDX datasets: all cells of the levels up to this one. `rows` says how tables
+        of steps are put together: with an x in `common` [step, x], each with its `own` [step,
+        point], or `ragged`, one after the other [row]; by default as suits the first and the last.
+
+        Raises Error if there is no such product, if it is broken or of another version of the
+        format, and if the options are not for it.
+        """
+        product = self._product(key)
+        if level is not None and product.kind != "idx":
+            raise Error(f"{key} has no levels: only IDX datasets have")
+        if rows is not None and product.kind != "steps":
+            raise Error(f"{key} is no table of each step, so `rows` means nothing to it")
+        if product.kind == "table":
+            from pillion.datasets.kept import table_of
+            from pillion.datasets.run_tables import dataset_of_table
+
+            return dataset_of_table(table_of(product.path))
+        if product.kind == "steps":
+            from pillion.datasets.step_tables import dataset_of_steps
+
+            return dataset_of_steps(product, rows)
+        from pillion.datasets.stored import dataset_of, stored_of
+
+        return dataset_of(stored_of(product, level))
+
+    def at(self, key: str, step: int) -> "Dataset":
+        """What the product says of one step. Raises Error if it has nothing of that step."""
+        product = self._product(key)
+        if product.kind == "steps":
+            from pillion.datasets.kept import table_of
+            from pillion.datasets.run_tables import dataset_of_table
+
+            if step not in product.steps:
+                raise Error(f"{key} has no step {step}; it has {_some(product.steps)}")
+            return dataset_of_table(table_of(product.file(step)))
+        if product.kind != "table":
+            from pillion.datasets.stored import dataset_of, stored_at
+
+            return dataset_of(stored_at(product, step)).isel(step=0)
+        whole = self.open(key)
+        if "step" not in whole.xindexes:
+            raise Error(f"{key} is one table over the whole run, and has no steps")
+        steps = whole["step"].values.tolist()
+        if step not in steps:
+            raise Error(f"{key} has no step {step}; it has {_some(steps)}")
+        return whole.sel(step=step)
+
+    def tree(self, analysis: str | None = None) -> "DataTree":
+        """All products, or those of an analysis, as one tree of datasets."""
+        from xarray import DataTree
+
+        keys = [key for key in self if analysis is None or key.startswith(f"{analysis}/")]
+        if analysis is not None and not keys:
+            raise Error(self._no_product(analysis))
+        prefix = "" if analysis is None else f"{analysis}/"
+        return DataTree.from_dict({key.removeprefix(prefix): self[key] for key in keys})
+
+    def follow(
+        self, key: str, every: float = 0.5, at_most: float | None = None
+    ) -> Iterator["Dataset"]:
+        """The product each time that it has changed, until the run has ended: looks every so many
+        seconds, for `at_most` so many. A product that is not there yet is waited for.
+        """
+        seen: Stamp | None = None
+        begun = time.monotonic()
+        while True:
+            ended = self.has_ended  # before the last look
+            found = self._find(key)
+            stamp = _stamp(found) if found is not None else None
+            if stamp is not None and stamp != seen:
+                seen = stamp
+                yield self.open(key)
+            left = float("inf") if at_most is None else begun + at_most - time.monotonic()
+            if ended or left <= 0:
+                return
+            time.sleep(min(every, left))
+
+    @property
+    def analyses(self) -> list[str]:
+        """Those that have products."""
+        return list(dict.fromkeys(key.partition("/")[0] for key in self))
+
+    @property
+    def report(self) -> Run | None:
+        """What the run and its guests cost and did; None before the run has closed its session."""
+        if not (self.path / "report.json").exists():
+            return None
+        run = read_run(self.path)
+        return with_guests(run, read_guests(run)[0])
+
+    @property
+    def progress(self) -> Parts | None:
+        """What simulation, sidecars and guests say of themselves; None if they say nothing."""
+        parts = read_parts(self.path)
+        return parts if parts.all else None
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether all that writes products has ended, well or not."""
+        progress = self.progress
+        if progress is None:
+            return (self.path / "report.json").exists()
+        return all(state_of(part).is_final for part in progress.all)
+
+    def refresh(self) -> "Results":
+        """Has the folder listed anew, where its times of change are not to be trusted."""
+        self._listing.forget()
+        return self
+
+    def product(self, key: str) -> Product:
+        """What the listing says: kind, file or folder, steps of tables per step."""
+        return self._product(key)
+
+    def _find(self, key: str) -> Product | None:
+        products = self._listing.products()
+        if key in products:
+            return products[key]
+        name, _, suffix = key.rpartition(".")
+        found = products.get(name)
+        return found if found is not None and SUFFIXES[found.kind] == suffix else None
+
+    def _product(self, key: str) -> Product:
+        found = self._find(key)
+        if found is None:
+            raise Error(self._no_product(key))
+        return found
+
+    def _no_product(self, key: str) -> str:
+        keys = list(self)
+        said = f"there is no product '{key}' in {self.path}"
+        if inside := [k for k in keys if k.startswith((f"{key}/", f"{key}."))]:
+            return f"{said}, but {_some(inside)}"
+        names = {k.partition("/")[2]: k for k in keys}
+        close = get_close_matches(key, keys, 3) or [
+            names[n] for n in get_close_matches(key.rpartition("/")[2], names, 3)
+        ]
+        if close:
+            return f"{said}; did you mean {' or '.join(close)}?"
+        return f"{said}; " + (f"there are {_some(keys)}" if keys else "there are none yet")
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self)
+
+    def __repr__(self) -> str:
+        from pillion.datasets.overview import as_text
+
+        return as_text(self)
+
+    def _repr_html_(self) -> str:
+        from pillion.datasets.overview import as_html
+
+        return as_html(self)
+
+
+def _some(items: Any) -> str:
+    texts = [str(item) for item in items]
+    return ", ".join(texts if len(texts) <= NAMED else [*texts[: NAMED - 2], "…", texts[-1]])
+
+
+def _stamp(product: Product) -> Stamp | None:
+    """What is another when there is more; None if there is nothing whole in it yet."""
+    path = product.newest
+    if product.kind == "hdf5" and (path / ".steps").exists():
+        path /= ".steps"
+    try:
+        stamp = stamp_of(path)
+    except Error:  # gone since
+        return None
+    return stamp if stamp[2] > 0 else None

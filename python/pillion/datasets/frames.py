@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which axes a table has: a pure function from a table to a frame, which says where in an array
+each row belongs.
+
+As in the report's plots, the first column is x, or the first two are edges of bins. Histograms of
+two fields have two axes of bins, slices two of x, y and z. Lists of things with an id have rows
+that are nowhere in particular.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pillion.planes import is_plane, is_slice
+from pillion.plots import NAMES, abscissa, bin_edges, is_list, subject
+from pillion.tables import Table
+
+ROW = "row"
+NAMED = {"rdf", "msd", "vacf", "lyman_alpha"}  # stages whose columns are called as in NAMES
+
+
+@dataclass(frozen=True)
+class Along:
+    """A coordinate along one axis."""
+
+    dim: str
+    values: np.ndarray
+    attrs: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Axes `dims`, with coordinates by name; `rows`, of that shape, has the number of the table's
+    row for every place, -1 where there is none. `keys` are the columns that all of it follows from.
+    """
+
+    dims: tuple[str, ...]
+    coordinates: dict[str, Along]
+    rows: np.ndarray
+    keys: tuple[str, ...]
+
+    def fits(self, table: Table, origin: Table) -> bool:
+        """Whether it is the frame of this table, too, if it is that of `origin`."""
+        return table.rows == origin.rows and all(
+            name in table.columns and np.array_equal(table[name], origin[name], equal_nan=True)
+            for name in self.keys
+        )
+
+    def dtype(self, column: np.dtype) -> np.dtype:
+        """Of a column in this frame: what is missing is NaN, which integers have none of."""
+        return np.dtype(np.float64) if (self.rows < 0).any() else column
+
+    def place(self, values: np.ndarray) -> np.ndarray:
+        """A column's values in the frame."""
+        if not (self.rows < 0).any():
+            return values[self.rows]
+        return np.where(self.rows < 0, np.nan, values[np.maximum(self.rows, 0)])
+
+
+def frame_of(table: Table) -> Frame:
+    """Of any table."""
+    if is_list(table):
+        return list_frame(table)
+    if is_slice(table) and table.rows > 0:
+        return _slice_frame(table)
+    if is_plane(table):
+        return _plane_frame(table) or list_frame(table)
+    if edges := bin_edges(table):
+        return _bin_frame(table, edges)
+    return _curve_frame(table)
+
+
+def list_frame(table: Table) -> Frame:
+    """Rows as they come."""
+    names = (next(iter(table.columns)),) if is_list(table) else ()
+    found = {name: Along(ROW, table[name], attrs_of(table, name)) for name in names}
+    return Frame((ROW,), found, np.arange(table.rows), ())
+
+
+def _curve_frame(table: Table) -> Frame:
+    x, taken = next(iter(table.columns)), abscissa(table)[1]
+    keys = tuple(name for name in table.columns if name in taken)
+    found = {name: Along(x, table[name], attrs_of(table, name)) for name in keys}
+    return Frame((x,), found, np.arange(table.rows), keys)
+
+
+def _bin_frame(table: Table, edges: tuple[str, str]) -> Frame:
+    found = _bins(table, "bin", edges, subject(table), is_log(table, "scale"))
+    return Frame(("bin",), found, np.arange(table.rows), edges)
+
+
+def _bins(
+    table: Table, dim: str, edges: tuple[str, str], name: str, log: bool, of: Any = slice(None)
+) -> dict[str, Along]:
+    """Centres, as the index, and edges of bins; geometric centres of those of equal ratio."""
+    low, high = (table[edge][of] for edge in edges)
+    centres = np.sqrt(low) * np.sqrt(high) if log else low + (high - low) / 2
+    attrs = attrs_of(table, edges[0])
+    return {
+        dim: Along(dim, centres, attrs | {"long_name": name}),
+        edges[0]: Along(dim, low, attrs | {"long_name": f"lower edge of {name}"}),
+        edges[1]: Along(dim, high, attrs | {"long_name": f"upper edge of {name}"}),
+    }
+
+
+def _plane_frame(table: Table) -> Frame | None:
+    """Bins with finite edges; None if these are not all there."""
+    own, other = ("lower", "upper"), ("against_lower", "against_upper")
+    inside = np.logical_and.reduce([np.isfinite(table[name]) for name in (*own, *other)])
+    shape = tuple(len(np.unique(table[edges[0]][inside])) for edges in (own, other))
+    if inside.sum() != shape[0] * shape[1] or not inside.any():
+        return None
+    order = np.flatnonzero(inside)
+    order = order[np.lexsort((table["against_lower"][order], table["lower"][order]))]
+    rows = order.reshape(shape)
+    against = table.attributes.get("against")
+    against_name = str(against.value).replace("_", " ") if against else "against"
+    name = subject(table).removesuffix(f" against {against_name}")
+    found = _bins(table, "bin", own, name, is_log(table, "scale"), rows[:, 0])
+    found |= _bins(
+        table, "against_bin", other, against_name, is_log(table, "against_scale"), rows[0]
+    )
+    return Frame(("bin", "against_bin"), found, rows, (*own, *other))
+
+
+def _slice_frame(table: Table) -> Frame:
+    """[y, x] of a table whose first two columns are x and y, whatever these axes are called."""
+    x, y = list(table.columns)[:2]
+    at_x, at_y = np.unique(table[x]), np.unique(table[y])
+    rows = np.full((len(at_y), len(at_x)), -1)
+    rows[np.searchsorted(at_y, table[y]), np.searchsorted(at_x, table[x])] = np.arange(table.rows)
+    found = {y: Along(y, at_y, attrs_of(table, y)), x: Along(x, at_x, attrs_of(table, x))}
+    return Frame((y, x), found, rows, (x, y))
+
+
+def is_log(table: Table, name: str) -> bool:
+    attribute = table.attributes.get(name)
+    return attribute is not None and attribute.value == "log"
+
+
+def attrs_of(table: Table, column: str) -> dict[str, str]:
+    """Of a column: what to call it, and its units if it has some."""
+    words = column.split("_")
+    name = column.replace("_", " ")
+    if table.stage in NAMED and words[0] in NAMES:
+        name = ", ".join(filter(None, [NAMES[words[0]], "–".join(words[1:])]))
+    elif len(table.columns) == 3 and is_slice(table) and column not in list(table.columns)[:2]:
+        name = subject(table)[:-2]  # which ends with the axis
+    units = table.columns[column].units
+    if column == "time" and not units:
+        units = table.time_units
+    return {"long_name": name} | ({"units": units} if units else {})

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tables that were read are kept for a while: a dataset has many columns of one file, and asks for
+them one by one. Files that have changed since are read again.
+"""
+
+import re
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from pillion.errors import Error
+from pillion.tables import Table, read_table
+
+MOST_BYTES = 256 << 20
+HEAD_BYTES = 4096  # the first lines of a head, with step and time, are well within
+Stamp = tuple[int, int, int]
+Value = TypeVar("Value")
+
+
+def stamp_of(path: Path) -> Stamp:
+    """What is another if the file is. Raises Error if there is no such file."""
+    try:
+        found = path.stat()
+    except OSError as error:
+        raise Error(f"cannot read {path}: {error.strerror}") from error
+    return found.st_ino, found.st_mtime_ns, found.st_size
+
+
+class Kept(Generic[Value]):
+    """What `read` makes of files; those that were not asked for longest go first when their sizes
+    are too much together. Threads may share it.
+    """
+
+    def __init__(self, read: Callable[[Path], Value], most_bytes: int = MOST_BYTES) -> None:
+        self._read = read
+        self._most = most_bytes
+        self._bytes = 0
+        self._items: OrderedDict[Path, tuple[Stamp, Value]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def __call__(self, path: Path) -> Value:
+        stamp = stamp_of(path)
+        with self._lock:
+            kept = self._items.get(path)
+            if kept is not None and kept[0] == stamp:
+                self._items.move_to_end(path)
+                return kept[1]
+        value = self._read(path)
+        with self._lock:
+            self._drop(path)
+            self._items[path] = stamp, value
+            self._bytes += stamp[2]
+            while len(self._items) > 1 and self._bytes > self._most:
+                self._drop(next(iter(self._items)))
+        return value
+
+    def _drop(self, path: Path) -> None:
+        if path in self._items:
+            self._bytes -= self._items.pop(path)[0][2]
+
+
+def _time(path: Path) -> float:
+    try:
+        with path.open("rb") as file:
+            head = file.read(HEAD_BYTES).decode("utf-8", "replace")
+    except OSError as error:
+        raise Error(f"cannot read {path}: {error.strerror}") from error
+    found = re.search(r"^# time: (\S+)$", head, re.MULTILINE)
+    try:
+        return float(found[1]) if found else table_of(path).time
+    except ValueError:
+        return table_of(path).time
+
+
+def _rows(path: Path) -> int:
+    try:
+        text = path.read_bytes()
+    except OSError as error:
+        raise Error(f"cannot read {path}: {error.strerror}") from error
+    head = len(re.findall(rb"^#", text, re.MULTILINE)) + 1
+    return max(0, text.count(b"\n") - head)
+
+
+table_of: Kept[Table] = Kept(read_table)
+time_of: Kept[float] = Kept(_time, 1 << 62)  # of a table's step, from the first lines of its head
+rows_of: Kept[int] = Kept(_rows, 1 << 62)  # of a table, without reading what is in them

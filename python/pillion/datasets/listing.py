@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which products lie in a run's output folder, by their names alone: no file is opened.
+
+A folder is listed again only if it has changed since, so asking often costs next to nothing, and
+whoever asks sees what a run that goes on has added.
+"""
+
+import os
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from pillion.errors import Error
+
+Kind = Literal["table", "steps", "idx", "hdf5", "raw"]
+SUFFIXES: dict[Kind, str] = {
+    "table": "csv",
+    "steps": "steps",
+    "idx": "idx",
+    "hdf5": "hdf5",
+    "raw": "raw",
+}
+NAMES: list[tuple[Kind, re.Pattern[str]]] = [
+    ("steps", re.compile(r"([^.].*)\.(\d{9,})\.csv")),
+    ("table", re.compile(r"([^.].*)\.csv")),
+    ("idx", re.compile(r"([^.].*)\.idx")),
+    ("raw", re.compile(r"([^.].*)\.raw\.yaml")),
+]
+FOLDER = re.compile(r"([^.].*)_hdf5")
+SETTLED = 2_000_000_000  # ns after which a folder's time of change tells all that happened before
+
+
+@dataclass(frozen=True)
+class Product:
+    """A product by its name: `path` is its file, or, of those with a file per step, their folder;
+    `steps` are those of tables per step.
+    """
+
+    key: str
+    kind: Kind
+    name: str
+    path: Path
+    steps: tuple[int, ...] = ()
+
+    def file(self, step: int) -> Path:
+        """The file of a step."""
+        return self.path / f"{self.name}.{step:09}.csv"
+
+    @property
+    def newest(self) -> Path:
+        """The file, or folder, whose time of change says how fresh the product is."""
+        return self.file(self.steps[-1]) if self.steps else self.path
+
+
+@dataclass
+class _Seen:
+    stamp: int
+    settled: bool
+    folders: list[str] = field(default_factory=list)
+    files: dict[tuple[str, Kind], list[int]] = field(default_factory=dict)
+
+
+class Listing:
+    """The products below an output folder, as they are now."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._seen: dict[Path, _Seen] = {}
+
+    def forget(self) -> None:
+        """Has all folders listed again."""
+        self._seen.clear()
+
+    def products(self) -> dict[str, Product]:
+        """By key, in order. Raises Error if the folder is not there or cannot be listed."""
+        found: dict[str, Product] = {}
+        for analysis in sorted(self._look(self.path).folders):
+            try:
+                seen = self._look(self.path / analysis)
+            except FileNotFoundError:  # gone since
+                continue
+            found.update((p.key, p) for p in self._of(analysis, seen))
+        return found
+
+    def _of(self, analysis: str, seen: _Seen) -> Iterator[Product]:
+        names = [name for name, _ in seen.files]
+        for (name, kind), steps in sorted(seen.files.items()):
+            key = f"{analysis}/{name}"
+            if names.count(name) > 1:  # in several formats
+                key += f".{SUFFIXES[kind]}"
+            folder = self.path / analysis
+            path = {"table": f"{name}.csv", "idx": f"{name}.idx", "raw": f"{name}.raw.yaml"}
+            path |= {"hdf5": f"{name}_hdf5", "steps": "."}
+            yield Product(key, kind, name, folder / path[kind], tuple(sorted(steps)))
+
+    def _look(self, folder: Path) -> _Seen:
+        now = time.time_ns()
+        try:
+            stamp = folder.stat().st_mtime_ns
+            seen = self._seen.get(folder)
+            if seen is None or seen.stamp != stamp or not seen.settled:
+                seen = self._seen[folder] = _Seen(stamp, now - stamp > SETTLED)
+                with os.scandir(folder) as entries:
+                    for entry in entries:
+                        _note(seen, entry)
+        except OSError as error:
+            if isinstance(error, FileNotFoundError) and folder != self.path:
+                raise
+            raise Error(f"cannot read the output folder {folder}: {error.strerror}") from error
+        return seen
+
+
+def _note(seen: _Seen, entry: os.DirEntry[str]) -> None:
+    if entry.is_dir():
+        if match := FOLDER.fullmatch(entry.name):
+            seen.files[match[1], "hdf5"] = []
+        if not entry.name.startswith("."):
+            seen.folders.append(entry.name)
+        return
+    for kind, pattern in NAMES:
+        if match := pattern.fullmatch(entry.name):
+            steps = seen.files.setdefault((match[1], kind), [])
+            if kind == "steps":
+                steps.append(int(match[2]))
+            return

@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a collection of results looks like, as text and as HTML: a line for each product. Of each no
+more is read than one head; a product that cannot be read says why, and hides no other.
+"""
+
+import time
+from dataclasses import dataclass, replace
+from datetime import datetime
+from html import escape
+from typing import TYPE_CHECKING
+
+from pillion import units
+from pillion.datasets.kept import Kept
+from pillion.datasets.listing import Product
+from pillion.errors import Error
+from pillion.planes import AXES, EDGES
+from pillion.plots import EDGES as BIN_EDGES
+from pillion.progress import State, state_of
+from pillion.tables import Head, read_head
+
+if TYPE_CHECKING:
+    from pillion.datasets.collection import Results
+
+VARIABLES_SHOWN = 3  # in a line of text; a notebook has room for twice as many
+SKEW = 5.0  # seconds by which clocks of file servers may differ
+heads: Kept[Head] = Kept(read_head, 1 << 62)
+
+
+@dataclass(frozen=True)
+class Line:
+    """A product: its axes with their lengths where these are known, its variables with units."""
+
+    key: str
+    title: str
+    axes: list[tuple[str, int | None]]
+    variables: list[tuple[str, str]]
+    steps: list[int]
+    age: float
+    problem: str = ""
+    is_old: bool = False  # its newest file was there before the run began
+
+
+def lines_of(results: "Results") -> list[Line]:
+    now = time.time()
+    running_for = now - _start(results)
+    lines = [_line(results.product(key), now) for key in results]
+    return [replace(line, is_old=line.age > running_for + SKEW) for line in lines]
+
+
+def _start(results: "Results") -> float:
+    """When the run began that writes, or wrote last, in this folder; 0 if nothing says it."""
+    try:
+        progress, report = results.progress, results.report
+    except Error:
+        return 0.0
+    if progress is not None:
+        return min(part.started for part in progress.all)
+    return datetime.fromisoformat(str(report.facts["started"])).timestamp() if report else 0.0
+
+
+def _line(product: Product, now: float) -> Line:
+    try:
+        age = max(0.0, now - product.newest.stat().st_mtime)
+    except OSError:  # gone since
+        age = float("nan")
+    try:
+        if product.kind in ("table", "steps"):
+            return _of_table(product, age)
+        return _of_fields(product, age)
+    except Error as error:
+        return Line(product.key, "", [], [], [*product.steps], age, str(error))
+
+
+def _of_table(product: Product, age: float) -> Line:
+    head = heads(product.newest)
+    names = list(head.columns)
+    axes, taken = _axes(names)
+    if product.kind == "steps":
+        axes.insert(0, ("step", len(product.steps)))
+    elif len(axes) == 1:
+        axes = [(axes[0][0], head.rows)]
+    shown = [(name, head.columns[name]) for name in names if name not in taken]
+    return Line(product.key, head.title, axes, shown, [*product.steps] or [head.step], age)
+
+
+def _axes(names: list[str]) -> tuple[list[tuple[str, int | None]], set[str]]:
+    """As frames have them, by the names of columns alone; and the columns that these are."""
+    found: tuple[str, ...]
+    if names[0] == "id":
+        return [("row", None)], {"id"}
+    if tuple(names[:4]) == EDGES:
+        found, taken = ("bin", "against_bin"), {*EDGES}
+    elif len(names) == 3 and {*names[:2]} <= {*AXES}:
+        found, taken = (names[1], names[0]), {*names[:2]}
+    elif tuple(names[:2]) in BIN_EDGES:
+        found, taken = ("bin",), {*names[:2]}
+    else:
+        others = {"time", "redshift"} if names[0] == "step" else set()
+        found = (names[0],)
+        taken = {n for n in names if n == names[0] or n.startswith(f"{names[0]}_")} | others
+    return [(name, None) for name in found], taken
+
+
+def _of_fields(product: Product, age: float) -> Line:
+    from pillion.datasets.stored import stored_of
+
+    stored = stored_of(product)
+    axes: dict[str, int | None] = {} if stored.is_chain else {"step": len(stored.steps)}
+    for of in stored.fields.values():
+        axes |= zip(of.dims, of.shape, strict=True)
+    if stored.is_chain:
+        axes |= {stored.item_axis: sum(stored.counts)}
+    variables = [(name, of.units) for name, of in stored.fields.items()]
+    title = str(stored.attrs.get("title", ""))
+    return Line(product.key, title, [*axes.items()], variables, [*stored.steps], age)
+
+
+def state_text(results: "Results") -> str:
+    """How the run is, in a few words; "" if nothing is known."""
+    try:
+        parts = results.progress
+        if parts is not None and parts.simulation is not None:
+            state = state_of(parts.simulation)
+            step = "" if parts.simulation.step is None else f", step {parts.simulation.step}"
+            words = {State.GONE: "ended without a word", State.RUNNING: "goes on"}
+            return f"the run {words.get(state, state.value)}{step}"
+        return "the run has ended" if results.has_ended else ""
+    except Error as error:
+        return str(error)
+
+
+def _axes_text(line: Line) -> str:
+    return ", ".join(f"{name}: {n}" if n is not None else name for name, n in line.axes)
+
+
+def _variables(line: Line, most: int = VARIABLES_SHOWN) -> list[tuple[str, str]]:
+    """Those with units first, for the others are mostly counts."""
+    found = sorted(line.variables, key=lambda variable: not variable[1])
+    return found if len(found) <= most else [*found[: most - 1], ("…", "")]
+
+
+def _steps_text(line: Line) -> str:
+    if not line.steps:
+        return ""
+    first, last = line.steps[0], line.steps[-1]
+    return f"{last}" if first == last else f"{first} … {last}"
+
+
+def _age_text(line: Line) -> str:
+    """In one unit; it need not be exact."""
+    if line.age != line.age:
+        return ""
+    spans = ((86400, "days"), (3600, "h"), (60, "min"), (1, "s"))
+    text = next((f"{line.age / s:.0f} {unit} ago" for s, unit in spans if line.age >= 2 * s), "")
+    return (text or "just now") + (", before this run" if line.is_old else "")
+
+
+def as_text(results: "Results") -> str:
+    """A line for each product: key, axes, variables, steps and how long ago it has changed."""
+    lines = lines_of(results)
+    many = f"{len(lines)} product{'' if len(lines) == 1 else 's'}"
+    head = ", ".join(filter(None, [f"Results in {results.path}: {many}", state_text(results)]))
+    rows = [
+        [line.key, f"!! {line.problem}"]
+        if line.problem
+        else [
+            line.key,
+            f"({_axes_text(line)})",
+            ", ".join(f"{n} [{u}]" if u else n for n, u in _variables(line)),
+            f"step {_steps_text(line)}",
+            _age_text(line),
+        ]
+        for line in lines
+    ]
+    widths = [max((len(r[c]) for r in rows if len(r) == 5), default=0) for c in range(4)]
+    widths[0] = max((len(r[0]) for r in rows), default=0)
+    padded = (
+        "  ".join(t.ljust(w) for t, w in zip(row, [*widths, 0], strict=False)).rstrip()
+        for row in rows
+    )
+    return "\n".join([head, *(f"  {text}" for text in padded)])
+
+
+STYLE = """
+.pillion-results table {border-collapse: collapse; margin: .4em 0; font-size: inherit}
+.pillion-results th, .pillion-results td {text-align: left; padding: .25em 1em .25em 0;
+  border: 0; background: none; vertical-align: baseline}
+.pillion-results thead th {font-weight: normal; opacity: .6; border-bottom: 1px solid}
+.pillion-results tr.first td, .pillion-results tr.first th {padding-top: .7em}
+.pillion-results .faint {opacity: .6}
+.pillion-results code {background: none; font-size: 95%}
+"""
+
+
+def as_html(results: "Results") -> str:
+    """The same as a table, grouped by analysis."""
+    rows, before = [], ""
+    for line in lines_of(results):
+        analysis, _, name = line.key.partition("/")
+        rows.append(_html_row(line, name, analysis if analysis != before else ""))
+        before = analysis
+    state = state_text(results)
+    said = f' <span class="faint">{escape(state)}</span>' if state else ""
+    heads_ = "".join(
+        f"<th>{n}</th>" for n in ("analysis", "product", "axes", "variables", "steps", "")
+    )
+    return (
+        f'<div class="pillion-results"><style>{STYLE}</style>'
+        f"<strong>Results in {escape(str(results.path))}</strong>{said}"
+        f"<table><thead><tr>{heads_}</tr></thead>\n<tbody>{''.join(rows)}</tbody></table></div>"
+    )
+
+
+def _html_row(line: Line, name: str, analysis: str) -> str:
+    opening = '<tr class="first">' if analysis else "<tr>"
+    start = f"{opening}<th>{escape(analysis)}</th><td><code>{escape(name)}</code></td>"
+    if line.problem:
+        return f'{start}<td colspan="4">⚠ {escape(line.problem)}</td></tr>\n'
+    variables = ", ".join(
+        f"{escape(n)}" + (f' <span class="faint">{units.as_html(u)}</span>' if u else "")
+        for n, u in _variables(line, 2 * VARIABLES_SHOWN)
+    )
+    cells = [_axes_html(line), variables, _steps_text(line), _age_text(line)]
+    tip = f' title="{escape(line.title)}"' if line.title else ""
+    return (
+        start.replace("<td>", f"<td{tip}>")
+        + "".join(f"<td>{cell}</td>" for cell in cells[:3])
+        + f'<td class="faint">{cells[3]}</td></tr>\n'
+    )
+
+
+def _axes_html(line: Line) -> str:
+    return " × ".join(
+        escape(name) + (f' <span class="faint">{units.count(n)}</span>' if n is not None else "")
+        for name, n in line.axes
+    )

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How a function or class says what it needs: the decorator `pillion.stage`, inputs, outputs."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeVar
+
+from pillion.errors import Error
+
+Layout = Literal[
+    "as_shared", "by_key", "spatial", "blocks", "slabs", "pencils", "powers_of_two", "transform"
+]
+LAYOUTS: dict[str, int] = {
+    "as_shared": 1,
+    "by_key": 2,
+    "spatial": 3,
+    "blocks": 4,
+    "slabs": 5,
+    "pencils": 6,
+    "powers_of_two": 7,
+    "transform": 8,
+}
+ATTRIBUTE = "pillion_stage"
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Input:
+    """Fields of one mesh, wanted in one layout. Pillion moves the data there.
+
+    Attributes:
+        fields: names in the catalogue; the configuration may rename them (`names`).
+        layout: which rank holds what. Of any mesh: "as_shared" (where the simulation has them;
+            never moved within a side). Of particles and spectral elements: "by_key" (always at the
+            owner of its key). Of particles: "spatial" (by place, with copies of all that lie within
+            `halo`). Of uniform meshes:
+            "blocks" (one per peer, as near to cubes as can be), "slabs" (cut along `axis` alone),
+            "pencils" (whole along `axis`), "powers_of_two" (boxes of 2**sides cells), "transform"
+            (slabs along the last axis, or pencils if there are few planes).
+        ghosts: cells that are added on both sides, for all axes or for each; not for "as_shared".
+        axis: of slabs and pencils, counted from 0.
+        sides: of powers_of_two: exponents, for all axes or for each.
+        key: an integer field of the mesh, one for each item, for "by_key".
+        position: a field with 3 components, for "spatial".
+        halo: a distance in the mesh's units of length, for "spatial".
+        select: an integer field of particles to select by, and `values` those that are wanted.
+    """
+
+    fields: Sequence[str]
+    layout: Layout = "as_shared"
+    ghosts: int | Sequence[int] = 0
+    axis: int = 0
+    sides: int | Sequence[int] = 0
+    key: str = ""
+    position: str = ""
+    halo: float = 0.0
+    select: str = ""
+    values: Sequence[int] = ()
+
+
+@dataclass(frozen=True)
+class Output:
+    """A field that the stage produces on the blocks of its first input, for later stages.
+
+    Attributes:
+        type: of its elements; by default that of the first field of the input.
+        components: values per cell, particle, point or element.
+        centering: on a spectral mesh, "points" or "elements"; by default as the first field of the
+            input.
+        units: free text; by default those of the first field of the input.
+    """
+
+    type: str = ""
+    components: int = 1
+    units: str | None = None
+    centering: str = ""
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """What a stage in Python has said of itself."""
+
+    inputs: Sequence[Input] | Callable[..., Sequence[Input]]
+    outputs: dict[str, Output] = field(default_factory=dict)
+
+    def inputs_with(self, parameters: dict[str, Any]) -> list[Input]:
+        wanted = self.inputs(**parameters) if callable(self.inputs) else self.inputs
+        return [checked(one) for one in wanted]
+
+
+def stage(
+    fields: str | Sequence[str] = (),
+    *,
+    layout: Layout = "as_shared",
+    inputs: Sequence[Input] | Callable[..., Sequence[Input]] | None = None,
+    outputs: dict[str, Output] | None = None,
+    **of_layout: Any,
+) -> Callable[[F], F]:
+    """Makes a function or a class a stage, which YAML calls `python: {call: "FILE.py:NAME"}`.
+
+    A function is called as f(step, **parameters) at every publication, on every peer; parameters
+    are those that stand under `with` in YAML. It returns nothing, or a mapping from names to
+    numbers, which becomes a row of a table over time named after the function: those of the first
+    peer count, so let them be sums over peers. A class is made once, as C(**parameters); its
+    instances are called as functions are, and may have finish(step), called at the end of the run,
+    and save() -> dict of arrays, alike on every peer, with restore(dict), for checkpoints.
+
+    Args:
+        fields: the field or fields that it reads, of one mesh.
+        layout: which rank is to hold what; see Input, also for the further arguments.
+        inputs: instead of these, several inputs, or a function that makes them of the parameters.
+        outputs: fields that it produces, by name; see Output.
+
+    Raises:
+        Error: if what is asked for does not go together.
+    """
+    if inputs is not None and (fields or of_layout):
+        raise Error("a stage says either fields and their layout, or inputs")
+    if inputs is None:
+        names = [fields] if isinstance(fields, str) else list(fields)
+        inputs = [Input(names, layout, **of_layout)] if names else []
+    if not callable(inputs):
+        inputs = [checked(one) for one in inputs]
+    declaration = Declaration(inputs, dict(outputs or {}))
+
+    def mark(what: F) -> F:
+        setattr(what, ATTRIBUTE, declaration)
+        return what
+
+    return mark
+
+
+def checked(wanted: Input) -> Input:
+    """The input with its fields as a list; raises Error if it cannot be."""
+    if not isinstance(wanted, Input):
+        raise Error(f"an input of a stage is a pillion.Input, not {wanted!r}")
+    fields = [wanted.fields] if isinstance(wanted.fields, str) else list(wanted.fields)
+    if not fields:
+        raise Error("an input of a stage names at least one field")
+    if wanted.layout not in LAYOUTS:
+        raise Error(f"unknown layout '{wanted.layout}'; there are {', '.join(LAYOUTS)}")
+    return replace(wanted, fields=fields)
+
+
+def triple(value: int | Sequence[int]) -> list[int]:
+    """For each of three axes."""
+    each = [value] * 3 if isinstance(value, int) else [int(v) for v in value]
+    return (each + [0, 0, 0])[:3]

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Opens sessions: settles what the program says, and that both sides use the same MPI."""
+
+from collections.abc import Callable, Mapping
+from os import PathLike, fspath
+from types import ModuleType
+from typing import TYPE_CHECKING, Literal
+
+from pillion.errors import Error
+from pillion.insitu.session import Session
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+Role = Literal["any", "simulation", "sidecar"]
+Log = Callable[[str, str], None]
+
+_ROLES: dict[str, int] = {"any": 0, "simulation": 1, "sidecar": 2}
+
+
+def open(
+    config: str | PathLike[str],
+    comm: "MPI.Comm | None" = None,
+    *,
+    parameters: Mapping[str, object] | None = None,
+    overrides: Mapping[str, str] | None = None,
+    catalogue: str = "",
+    restart: str | PathLike[str] = "",
+    role: Role = "any",
+    log: Log | Literal["stderr"] | None = "stderr",
+    serve: bool = True,
+) -> "Session":
+    """Opens a session from a YAML file. [collective over comm]
+
+    Ranks that become sidecars work inside this call until the simulation closes its session, and
+    leave by SystemExit with status 0, so that what follows is the simulation's alone. With
+    `serve=False` they return, and must call `Session.serve`.
+
+    Args:
+        config: the YAML file.
+        comm: of all ranks, sidecars included; by default mpi4py's COMM_WORLD.
+        parameters: values of `$name` in the file.
+        overrides: YAML in the place of what the file says at a key such as "sidecars.when_full".
+        catalogue: YAML text with `meshes` and `fields` that the program offers of its own accord.
+        restart: directory of a checkpoint to resume from.
+        role: what this rank insists on; by default the session chooses.
+        log: called as log(level, message), level being "debug", "info", "warning" or "error";
+            None is silence; by default warnings and errors go to standard error.
+        serve: whether sidecar ranks work inside this call.
+
+    Raises:
+        Error: alike on every rank, if the configuration is wrong, with its file and line.
+    """
+    core = _load_core()
+    if comm is None:
+        from mpi4py import MPI
+
+        comm = MPI.COMM_WORLD
+    handle = core.open(
+        fspath(config),
+        comm.py2f(),
+        {name: _yaml(value) for name, value in (parameters or {}).items()},
+        dict(overrides or {}),
+        catalogue,
+        fspath(restart),
+        _ROLES[role],
+        log != "stderr",
+        None if log == "stderr" else log,
+    )
+    session = Session(handle)
+    if serve and session.serve():
+        raise SystemExit(0)
+    return session
+
+
+def _yaml(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def _load_core() -> ModuleType:
+    """The compiled module, if it uses the MPI that mpi4py uses."""
+    try:
+        from pillion import _core
+    except ImportError as error:
+        raise Error(
+            f"this package has no compiled part for this Python ({error}): install it with "
+            "`pip install .`, or use the package in the folder `python` of a build"
+        ) from error
+    from mpi4py import MPI
+
+    ours, theirs = _core.mpi_library().strip(" \0\n"), MPI.Get_library_version().strip(" \0\n")
+    if ours != theirs:
+        raise Error(
+            f"mpi4py uses another MPI than Pillion: {theirs.splitlines()[0]} and "
+            f"{ours.splitlines()[0]}; build mpi4py with that one: "
+            "pip install --no-binary mpi4py mpi4py"
+        )
+    return _core

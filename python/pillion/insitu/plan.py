@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is settled with the host when a stage in Python is created: inputs, outputs, and the fields
+that it names.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pillion.errors import Error
+from pillion.insitu import element_types
+from pillion.insitu.declaration import LAYOUTS, Declaration, Input, triple
+from pillion.insitu.step import FieldDescription
+
+if TYPE_CHECKING:
+    from pillion import _stage
+
+
+@dataclass(frozen=True)
+class Shape:
+    """An input as the host knows it."""
+
+    number: int
+    axes: int  # 0 unless the mesh is uniform
+    has_inner: bool
+    places: dict[str, int]  # of fields among the arrays of a block
+    points: list[int]  # by field: of an element along an axis, or 0
+
+
+@dataclass(frozen=True)
+class Made:
+    """An output as the host knows it."""
+
+    number: int
+    type: str
+    components: int
+    points: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that is settled when a stage is created."""
+
+    shapes: list[Shape]
+    outputs: dict[str, Made]
+    fields: dict[str, FieldDescription]
+    names: dict[str, str]  # the stage's names of fields, and those in the catalogue
+
+
+def make_plan(
+    setup: "_stage.Setup", declaration: Declaration, given: dict[str, Any], names: dict[str, str]
+) -> Plan:
+    inputs = declaration.inputs_with(given)
+    declared = {field for one in inputs for field in one.fields} | set(declaration.outputs)
+    unknown = sorted(set(names) - declared)
+    if unknown:
+        raise Error(
+            f"{setup.place(['names', unknown[0]])}: this stage names no field '{unknown[0]}'; it "
+            f"names {', '.join(sorted(declared))}"
+        )
+    fields: dict[str, FieldDescription] = {}
+    shapes = []
+    for wanted in inputs:
+        for field in wanted.fields:
+            fields[field] = _described(setup, field, names)
+        shapes.append(_shape(setup, wanted, [fields[f] for f in wanted.fields], names))
+    outputs = {
+        name: _made(setup, name, output, inputs, fields, shapes, names)
+        for name, output in declaration.outputs.items()
+    }
+    return Plan(shapes, outputs, fields, names)
+
+
+def _described(setup: "_stage.Setup", name: str, names: dict[str, str]) -> FieldDescription:
+    path = ["names", name] if name in names else ["call"]
+    found = setup.field(names.get(name, name), path)
+    return FieldDescription(
+        **{
+            **found,
+            "type": element_types.NAMES[found["type"]],
+            "mesh_kind": element_types.MESH_KINDS[found["mesh_kind"]],
+            "centering": list(element_types.CENTERINGS)[found["centering"]],
+        }
+    )
+
+
+def _shape(
+    setup: "_stage.Setup", wanted: Input, fields: list[FieldDescription], names: dict[str, str]
+) -> Shape:
+    layout = LAYOUTS[wanted.layout]
+    number = setup.input(
+        [names.get(field, field) for field in wanted.fields],
+        layout,
+        names.get(wanted.key, wanted.key),
+        names.get(wanted.position, wanted.position),
+        float(wanted.halo),
+        names.get(wanted.select, wanted.select),
+        [int(v) for v in wanted.values],
+        wanted.axis,
+        triple(wanted.sides),
+        triple(wanted.ghosts),
+    )
+    places = {field: i for i, field in enumerate(wanted.fields)}
+    points = [field.points for field in fields]
+    return Shape(number, fields[0].axes, layout >= LAYOUTS["blocks"], places, points)
+
+
+def _made(
+    setup: "_stage.Setup",
+    name: str,
+    output: Any,
+    inputs: list[Input],
+    fields: dict[str, FieldDescription],
+    shapes: list[Shape],
+    names: dict[str, str],
+) -> Made:
+    if not inputs:
+        raise Error(f"output '{name}' needs an input, on whose blocks it lives")
+    like = fields[inputs[0].fields[0]]
+    kind = output.type or like.type
+    if kind not in element_types.NUMBERS:
+        raise Error(f"output '{name}' cannot be of type '{kind}'")
+    if output.centering not in element_types.CENTERINGS or (
+        output.centering and like.mesh_kind != "spectral"
+    ):
+        raise Error(
+            f"output '{name}' cannot have the centering '{output.centering}': on a spectral mesh "
+            f"there are points and elements, and '{like.mesh}' is of kind '{like.mesh_kind}'"
+        )
+    units = like.units if output.units is None else output.units
+    called, number_of_type = names.get(name, name), element_types.NUMBERS[kind]
+    if shapes[0].has_inner:
+        number = setup.output_on(called, shapes[0].number, number_of_type, output.components, units)
+    else:
+        centering = element_types.CENTERINGS[output.centering]
+        number = setup.output(
+            called, like.name, number_of_type, output.components, centering, units
+        )
+    points = like.order + 1 if (output.centering or like.centering) == "points" else 0
+    return Made(number, kind, output.components, points)

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs one stage in Python for the host: makes it as YAML says, calls it at every publication, and
+looks whether it kept what it must not keep.
+
+The module `pillion._stage` calls make_runner, and the methods of the runner.
+"""
+
+import gc
+import inspect
+import io
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pillion.errors import Error
+from pillion.insitu.declaration import ATTRIBUTE
+from pillion.insitu.explaining import explained
+from pillion.insitu.loading import load, value_of
+from pillion.insitu.plan import Plan, make_plan
+from pillion.insitu.rows import Rows, shown
+from pillion.insitu.step import Step
+
+if TYPE_CHECKING:
+    from pillion import _stage
+
+
+def make_runner(setup: "_stage.Setup") -> "Runner":
+    """Raises Error, which says where in the configuration, if there is no such stage."""
+    parameters = setup.parameters()
+    call = str(parameters["call"])
+    given = value_of(parameters["with"] or {})
+    names = parameters["names"] or {}
+    for key, value in (("with", given), ("names", names)):
+        if not isinstance(value, dict):
+            raise Error(f"{setup.place([key])}: '{key}' must be a map from names to values")
+    place = setup.place(["call"])
+    try:
+        what = load(call, Path(place.rsplit(":", 1)[0]).parent.absolute())
+    except Error as error:
+        raise Error(f"{place}: {error}") from error
+    except BaseException as error:
+        raise Error(f"{place}: '{call}' cannot be loaded: {explained(error)}") from error
+    _check_parameters(what, given, setup.place(["with"]), call)
+    try:
+        plan = make_plan(setup, getattr(what, ATTRIBUTE), given, names)
+        stage = what(**given) if inspect.isclass(what) else what
+    except Error as error:
+        # What the host refuses says already where it stands.
+        raise error if _has_place(str(error), place) else Error(f"{place}: {error}") from error
+    return Runner(what.__name__, stage, {} if inspect.isclass(what) else given, plan)
+
+
+def _has_place(message: str, place: str) -> bool:
+    return message.startswith(place.rsplit(":", 1)[0] + ":")
+
+
+def _check_parameters(what: Any, given: dict[str, Any], place: str, call: str) -> None:
+    """Raises Error if it cannot be called with these."""
+    leading = () if inspect.isclass(what) else (None,)
+    signature = inspect.signature(what)
+    known = list(signature.parameters)[len(leading) :]
+    try:
+        signature.bind(*leading, **given)
+    except TypeError as error:
+        takes = ", ".join(known) or "no parameters"
+        raise Error(f"{place}: '{call}' takes {takes}: {error}") from error
+
+
+class Runner:
+    """A stage at work. Every method is called on every peer."""
+
+    def __init__(self, name: str, stage: Any, given: dict[str, Any], plan: Plan) -> None:
+        self.name, self.stage, self.given, self.plan = name, stage, given, plan
+        self.rows = Rows(name)
+
+    def run(self, work: "_stage.Work") -> None:
+        step = Step(work, self.plan)
+        self.rows.take(step, self.stage(step, **self.given))
+        if self.rows and step.products_due:
+            self.rows.write(step)
+        self._expect_nothing_kept(step)
+        _flush()
+
+    def finish(self, work: "_stage.Work") -> None:
+        step = Step(work, self.plan)
+        if hasattr(self.stage, "finish"):
+            self.stage.finish(step)
+        if self.rows:
+            self.rows.write(step)
+        _flush()
+
+    def save(self, state: "_stage.State") -> None:
+        kept = self.stage.save() if hasattr(self.stage, "save") else {}
+        if not isinstance(kept, Mapping):
+            raise Error(f"save() of '{self.name}' returned {shown(kept)}, not a dict of arrays")
+        buffer = io.BytesIO()
+        arrays: dict[str, Any] = {name: np.asarray(value) for name, value in kept.items()}
+        np.savez(buffer, **arrays)
+        state.save("rows", self.rows.dumped())
+        state.save("kept", buffer.getvalue())
+
+    def restore(self, state: "_stage.State") -> None:
+        self.rows.load(state.load("rows"))
+        with np.load(io.BytesIO(state.load("kept")), allow_pickle=False) as kept:
+            arrays = {name: kept[name] for name in kept.files}
+        if hasattr(self.stage, "restore"):
+            self.stage.restore(arrays)
+
+    def _expect_nothing_kept(self, step: Step) -> None:
+        watch = step._let_go()
+        if watch() is None:
+            return
+        gc.collect()  # what only a circle of references holds is not kept
+        if watch() is not None:
+            raise Error(
+                f"'{self.name}' has kept an array of step {step.index}, whose memory is the "
+                "simulation's and will change or go away; keep a copy of it: array.copy()"
+            )
+
+
+def _flush() -> None:
+    """What a stage has printed; that nobody reads it any more is no failure of the stage."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            with suppress(OSError, ValueError):
+                stream.flush()

@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A simulation's connection to Pillion: share, step, close.
+
+Arrays are shared where they are: nothing is copied until a step is published, and the session keeps
+a reference, so that the memory stays. Index order is that of the mesh: `array[i, j, k]` is the cell
+`lo + (i, j, k)`, whatever the order in memory.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from os import PathLike, fspath
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from pillion.errors import Error
+from pillion.insitu.catalogue import Field, Progress, fields_of
+from pillion.insitu.element_types import NUMBERS, number_of
+from pillion.insitu.ends import ends
+from pillion.insitu.shared_arrays import (
+    address_of,
+    box_of,
+    expect_items,
+    strides_for,
+    view_of,
+)
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+    from pillion import _core
+
+_Arrangement = tuple[list[int], list[int], int, Sequence[int] | None]
+
+
+class Session:
+    """One rank's connection, from `pillion.open` to `close`. It belongs to one thread.
+
+    As a context manager it closes itself at the end. If the block ends with an exception it does
+    not, since closing waits for the other ranks; what was published is finished when MPI ends.
+    A session that nobody closes is closed at the end of a program that ends well.
+    """
+
+    def __init__(self, handle: "_core.Session") -> None:
+        self._handle: _core.Session | None = handle
+        self._shared: dict[tuple[str, int], object] = {}
+        self._allocated: dict[tuple[str, int], _Arrangement] = {}
+        self._fields: dict[str, Field] | None = None
+        ends.add(self)
+
+    def serve(self) -> bool:
+        """On a sidecar rank: works until the simulation closes its session, and returns True; this
+        session is closed then. On a simulation rank: returns False at once.
+        """
+        if not self._open.serve():
+            return False
+        self._forget()
+        return True
+
+    @property
+    def communicator(self) -> "MPI.Comm":
+        """Of the simulation ranks; the session's own, gone when it closes."""
+        from mpi4py import MPI
+
+        return MPI.Comm.f2py(self._open.communicator())
+
+    @property
+    def fields(self) -> Mapping[str, Field]:
+        """The catalogue, by name."""
+        if self._fields is None:
+            self._fields = fields_of(self._open.fields())
+        return self._fields
+
+    def share(
+        self, field: str, array: Any, lo: Sequence[int] | None = None, *, block: int = 0
+    ) -> None:
+        """Tells where a block of a field is; nothing is copied.
+
+        The array must not be resized or replaced, but may be written to, between steps; share anew
+        what has moved. A rank may share any number of blocks, each with a number.
+
+        Args:
+            field: its name in the catalogue.
+            array: anything that NumPy sees as an array without copying it (NumPy, PyTorch on the
+                CPU, …), of the field's type. On a uniform mesh the shape is that of the box, one
+                extent per axis of the mesh, and the components last if the field has several; any
+                strides. Of particles the shape is (count,) or (count, components), in one piece. On
+                a spectral mesh it is (count, n, n, n) or (count, components, n, n, n), n being
+                order + 1 and the last index that along the first axis of the reference element;
+                centred on elements, (count,) or (count, components); in one piece, so that of a
+                Fortran array (n, n, n, components, count) the transpose fits.
+            lo: index of the array's first cell in the mesh; by default 0 along every axis. For
+                uniform meshes only.
+            block: number of the block.
+
+        Raises:
+            Error: if the array does not suit the field.
+        """
+        wanted = self._field(field)
+        view = view_of(array, field)
+        address, number = address_of(view), number_of(view, field)
+        if wanted.mesh_kind == "uniform":
+            first, last, strides = box_of(wanted, view, lo)
+            self._open.share_box(field, block, first, last, address, number, strides)
+        else:
+            expect_items(wanted, view, lo)
+            share = self._open.share_particles if wanted.is_particles else self._open.share_elements
+            share(field, block, view.shape[0], address, number)
+        self._shared[field, block] = (array, view)
+
+    def allocate(
+        self,
+        field: str,
+        shape: Sequence[int],
+        lo: Sequence[int] | None = None,
+        *,
+        block: int = 0,
+        buffers: int = 2,
+    ) -> np.ndarray[Any, Any]:
+        """An array that sidecars on this node read where it is, so that publishing copies nothing.
+
+        It is shared at once. There are `buffers` of them that take turns: after a step that
+        publishes it, write the next values to the array that `swap` gives. What is in it at first
+        is not defined. It stays as long as anybody has it, also when the session is closed.
+
+        Args:
+            field: its name in the catalogue.
+            shape: as of an array to be shared; see `share`.
+            lo: index of the first cell, as for `share`.
+            block: number of the block.
+            buffers: 2 or more.
+
+        Returns:
+            An array of the field's type, in memory as the library has it: on a uniform mesh the
+            first axis fastest, components together; else in one piece as NumPy has it.
+        """
+        wanted = self._field(field)
+        extents = [int(n) for n in shape]
+        if any(n < 0 for n in extents):
+            raise Error(f"memory for field '{field}' was asked for in the shape {tuple(shape)}")
+        strides = strides_for(wanted, extents)
+        number = NUMBERS[wanted.type]
+        size = max(1, math.prod(extents)) * np.dtype(wanted.type).itemsize
+        address = self._open.allocate(field, block, size, buffers)
+        self._allocated[field, block] = (extents, strides, number, lo)
+        try:
+            return self._shared_buffer(field, block, address)
+        except BaseException:
+            self.unshare(field, block=block)
+            raise
+
+    def swap(self, field: str, *, block: int = 0) -> np.ndarray[Any, Any]:
+        """The next buffer of an allocated block, which nobody reads; it is shared instead of the
+        one before. Its values are those of some earlier step. Never waits.
+        """
+        address = self._open.swap(field, block)
+        return self._shared_buffer(field, block, address)
+
+    def _shared_buffer(self, field: str, block: int, address: int) -> np.ndarray[Any, Any]:
+        extents, strides, number, lo = self._allocated[field, block]
+        array: np.ndarray[Any, Any] = self._open.array(address, extents, strides, number)
+        self.share(field, array, lo, block=block)
+        return array
+
+    def unshare(self, field: str, *, block: int = 0) -> None:
+        """Takes a block back."""
+        self._shared.pop((field, block), None)
+        self._open.unshare(field, block)
+        self._allocated.pop((field, block), None)
+
+    def set_domain(
+        self,
+        mesh: str,
+        lo: Sequence[float],
+        hi: Sequence[float],
+        tilt: Sequence[float] = (0, 0, 0),
+        periodic: Sequence[bool] = (True, True, True),
+    ) -> None:
+        """The domain of a particle mesh as of now; alike on every rank.
+
+        The edges are (hi[0]-lo[0], 0, 0), (tilt[0], hi[1]-lo[1], 0) and
+        (tilt[1], tilt[2], hi[2]-lo[2]).
+        """
+        self._open.set_domain(mesh, list(lo), list(hi), list(tilt), list(periodic))
+
+    def set_units(self, name: str, units: str) -> None:
+        """Units of a field, of a mesh's lengths, or of "time"; alike on every rank."""
+        self._open.set_units(name, units)
+
+    def ready(self) -> None:
+        """Checks that all that analyses need is shared; else the first step does. [collective]"""
+        self._open.ready()
+
+    def is_due(self, step: int, time: float) -> bool:
+        """Whether the step would do anything, for what need only be prepared then."""
+        return self._open.is_due(step, time)
+
+    def step(self, step: int, time: float) -> None:
+        """Offers a step: runs or publishes what is due, returns at once if nothing is. [collective]
+
+        A failure of an analysis is no error of the step: it is disabled, and the rest go on.
+        """
+        self._open.step(step, time)
+
+    def checkpoint(self, path: str | PathLike[str]) -> None:
+        """Saves what stages remember in a directory, whole or not at all. [collective]"""
+        self._open.checkpoint(fspath(path))
+
+    @property
+    def progress(self) -> Progress:
+        return Progress(**self._open.progress())
+
+    @property
+    def report_path(self) -> Path | None:
+        """Of the run report, which is there after closing; None if there will be none."""
+        path = self._open.report_path()
+        return Path(path) if path else None
+
+    def close(self) -> None:
+        """Waits until sidecars have finished, writes the last products and the report. [collective]
+
+        Closing twice is allowed.
+        """
+        if self._handle is None:
+            return
+        handle = self._handle
+        try:
+            handle.close()
+        finally:
+            self._forget()
+
+    @property
+    def is_open(self) -> bool:
+        return self._handle is not None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is None:
+            self.close()
+        elif not (isinstance(error, SystemExit) and error.code in (None, 0)):
+            ends.sessions.discard(self)  # others may never come to close theirs
+
+    @property
+    def _open(self) -> "_core.Session":
+        if self._handle is None:
+            raise Error("the session is closed")
+        return self._handle
+
+    def _forget(self) -> None:
+        self._handle = None
+        self._shared.clear()
+        self._allocated.clear()
+        ends.sessions.discard(self)
+
+    def _field(self, name: str) -> Field:
+        found = self.fields.get(name)
+        if found is not None:
+            return found
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, self.fields, 1)
+        hint = f"; did you mean '{near[0]}'?" if near else ""
+        known = ", ".join(self.fields) or "no fields"
+        raise Error(f"unknown field '{name}'{hint} (the catalogue has {known})")

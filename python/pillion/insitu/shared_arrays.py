@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Arrays as they are shared: anything that NumPy sees without copying it, and whether its shape and
+strides suit a field.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pillion.errors import Error
+from pillion.insitu.catalogue import Field
+
+
+def view_of(array: Any, field: str) -> np.ndarray:
+    if isinstance(array, np.ndarray):
+        return array
+    if isinstance(array, (list, tuple, int, float)):
+        raise Error(f"field '{field}' was shared as a {type(array).__name__}; share an array")
+    try:
+        return np.from_dlpack(array)
+    except (AttributeError, TypeError, RuntimeError, BufferError):
+        pass
+    view, again = np.asarray(array), np.asarray(array)
+    if address_of(view) != address_of(again) or view.dtype == object:
+        # NumPy had to make a copy, which would never change.
+        raise Error(f"field '{field}' was shared as a {type(array).__name__}; share an array")
+    return view
+
+
+def address_of(view: np.ndarray) -> int:
+    return int(view.__array_interface__["data"][0])
+
+
+def _elements_of(view: np.ndarray, stride: int, field: str) -> int:
+    count, rest = divmod(stride, view.itemsize)
+    if rest:
+        raise Error(
+            f"field '{field}' was shared with a stride of {stride} bytes, which is no whole number "
+            f"of elements of {view.itemsize} bytes"
+        )
+    return count
+
+
+def box_of(
+    field: Field, view: np.ndarray, lo: Sequence[int] | None
+) -> tuple[list[int], list[int], list[int]]:
+    """Where a block of a uniform mesh lies: lo, hi, and strides in elements. Raises Error if the
+    array does not suit.
+    """
+    axes = len(field.cells)
+    _expect_box(field, view, axes)
+    first = [0] * axes if lo is None else [int(x) for x in lo]
+    if len(first) != axes:
+        raise Error(
+            f"field '{field.name}' was shared with lo={tuple(first)}; mesh '{field.mesh}' has "
+            f"{axes} axes"
+        )
+    last = [a + n for a, n in zip(first, view.shape[:axes], strict=True)]
+    strides = [_elements_of(view, stride, field.name) for stride in view.strides]
+    return first, last, [*strides, 1][: axes + 1]
+
+
+def _expect_box(field: Field, view: np.ndarray, axes: int) -> None:
+    suits = view.ndim == axes + 1 and view.shape[-1] == field.components
+    if suits or (view.ndim == axes and field.components == 1):
+        return
+    raise Error(
+        f"field '{field.name}' was shared as an array of shape {view.shape}; give one extent "
+        f"for each of the {axes} axes of mesh '{field.mesh}'"
+        + (f", and {field.components} components last" if field.components > 1 else "")
+    )
+
+
+def expect_items(field: Field, view: np.ndarray, lo: Sequence[int] | None) -> None:
+    """Raises Error unless the array is one of particles or elements with all their values."""
+    what = "particles" if field.is_particles else "elements"
+    if lo is not None:
+        raise Error(f"field '{field.name}' is of {what}, which have no lo")
+    shape = field.of_item
+    suit = {shape, (1, *shape)} if field.components == 1 else {shape}
+    if view.ndim == 0 or view.shape[1:] not in suit:
+        wanted = ", ".join(["count", *map(str, shape)])
+        raise Error(
+            f"field '{field.name}' was shared as an array of shape {view.shape}; give "
+            f"({wanted}{'' if shape else ','})"
+        )
+    if not view.flags.c_contiguous:
+        raise Error(
+            f"field '{field.name}' of {what} was shared with gaps (strides {view.strides}); "
+            "give an array in one piece, such as numpy.ascontiguousarray makes, and share it "
+            "anew when it changes"
+        )
+
+
+def strides_for(field: Field, extents: Sequence[int]) -> list[int]:
+    """In elements, of an array as the library has it best: on a uniform mesh the first axis is
+    fastest, with components together; else all is in one piece as NumPy has it.
+    """
+    axes = len(field.cells)
+    if field.mesh_kind != "uniform":
+        return [math.prod(extents[i + 1 :]) for i in range(len(extents))]
+    strides = [field.components * math.prod(extents[:i]) for i in range(min(axes, len(extents)))]
+    return strides + [1] * (len(extents) - axes)

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a configuration says about how its run is to be started: its sidecars, its name and its
+output folder. Only that is read here; everything else is for the library, and for `pillion check`.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from pillion.errors import Error
+from pillion.tables import Loader
+
+_PARAMETER = re.compile(r"\$(?:\$|(\w+)|\{(\w+)\})")
+
+
+class Kind(Enum):
+    """Where sidecars are."""
+
+    NONE = "none"
+    RANKS = "ranks"  # so many of the job
+    PER_NODE = "per_node"  # so many of the job on every node
+    SEPARATE = "separate"  # so many on every node, in a job of their own
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Sidecars, and where the run will be found."""
+
+    kind: Kind
+    sidecars: int
+    output: str
+    run: str
+    has_fields: bool = False  # a catalogue of its own
+
+
+def settings_of(lines: Iterable[str]) -> dict[str, str]:
+    """NAME=VALUE pairs; raises Error for what is none."""
+    out = {}
+    for line in lines:
+        name, equals, value = line.partition("=")
+        if not equals or not name or "\n" in line:
+            raise Error(f"'{line}' is no setting: it must be NAME=VALUE")
+        out[name] = value
+    return out
+
+
+def read_wanted(
+    path: Path, settings: Mapping[str, str], overrides: Mapping[str, str] | None = None
+) -> Wanted:
+    """Raises Error if the file cannot be read, or is not as far as it matters here."""
+    try:
+        root = yaml.load(path.read_text(encoding="utf-8"), Loader)
+    except OSError as error:
+        raise Error(f"cannot read the configuration {path}: {error.strerror}") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise Error(f"{path} is not YAML: {' '.join(str(error).split())}") from error
+    if not isinstance(root, dict):
+        raise Error(f"{path} is no configuration: it must be a map with 'analyses'")
+    defaults = root.get("parameters")
+    values = {str(k): _text(v) for k, v in defaults.items()} if isinstance(defaults, dict) else {}
+    tree = _substituted(root, {**values, **settings})
+    for key, text in (overrides or {}).items():
+        _override(tree, key, yaml.load(text, Loader))
+    return _wanted(path, tree)
+
+
+def _wanted(path: Path, tree: dict[str, Any]) -> Wanted:
+    output = str(tree.get("output") or "results")
+    kind, number = _sidecars(path, tree.get("sidecars"))
+    named = tree.get("run")
+    run = str(named) if named else _named_after(output)
+    return Wanted(kind, number, output, run, bool(tree.get("fields")))
+
+
+def _sidecars(path: Path, said: Any) -> tuple[Kind, int]:
+    if said is None:
+        return Kind.NONE, 0
+    if not isinstance(said, dict):
+        raise Error(f"{path}: 'sidecars' must be a map such as {{ranks: 1}}, found '{said}'")
+    per_node = _whole(path, said, "per_node")
+    if said.get("job") == "separate":
+        return Kind.SEPARATE, per_node or 1
+    if per_node:
+        return Kind.PER_NODE, per_node
+    ranks = _whole(path, said, "ranks")
+    return (Kind.RANKS, ranks) if ranks else (Kind.NONE, 0)
+
+
+def _whole(path: Path, said: dict[str, Any], key: str) -> int:
+    text = _text(said.get(key, 0))
+    if not text.isdigit():
+        raise Error(f"{path}: 'sidecars: {key}' must be a whole number, found '{text}'")
+    return int(text)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "" if value is None else str(value)
+
+
+def _substituted(value: Any, values: Mapping[str, str]) -> Any:
+    if isinstance(value, dict):
+        return {key: _substituted(inner, values) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_substituted(inner, values) for inner in value]
+    if not isinstance(value, str):
+        return value
+
+    def replacement(match: re.Match[str]) -> str:
+        name = match[1] or match[2]
+        return "$" if name is None else values.get(name, match[0])
+
+    return _PARAMETER.sub(replacement, value)
+
+
+def _override(tree: dict[str, Any], key: str, value: Any) -> None:
+    first, dot, rest = key.partition(".")
+    if not dot:
+        tree[first] = value
+        return
+    inner = tree.get(first)
+    if not isinstance(inner, dict):
+        inner = tree[first] = {}
+    _override(inner, rest, value)
+
+
+def _named_after(output: str) -> str:
+    """As the library names a run that has no name of its own."""
+    name = re.sub(r"[^A-Za-z0-9_.-]", "_", Path(output).name[:60])
+    if name in ("", ".", ".."):
+        return "run"
+    return name if re.match(r"[A-Za-z0-9_]", name) else "_" + name[1:]

@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How a run is doing while it goes on: the files `progress*.json` of its output folder, and the
+runs of this node that write some. docs/products.md describes the files.
+
+Who writes one may be killed before it can say so: `state_of` finds that out.
+"""
+
+import json
+import os
+import socket
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from pillion.errors import Error
+
+FORMAT = "progress 1"
+_SIMULATION = "progress.json"
+
+
+class State(Enum):
+    """What is known of who wrote a file."""
+
+    RUNNING = "running"
+    ENDED = "ended"
+    LEFT = "left"  # sidecars that were asked to leave while the run went on
+    FAILED = "failed"
+    GONE = "gone"  # it says that it runs, but there is no such process
+
+    @property
+    def is_final(self) -> bool:
+        return self is not State.RUNNING
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a rank is busy with, since a calendar time."""
+
+    analysis: str
+    step: int
+    since: float
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes of publications in flight, of the rank that says so."""
+
+    budget: int
+    in_use: int
+    peak: int
+
+
+@dataclass(frozen=True)
+class AnalysisProgress:
+    """An analysis as one rank knows it; times are in seconds of the whole run so far."""
+
+    name: str
+    placement: str
+    every: str
+    when: str | None
+    last_step: int | None
+    publications: int
+    skipped: int
+    coarsened: int
+    spilled: int
+    dropped: int
+    lost: int
+    disabled: str | None
+    simulation: float
+    sidecar: float
+    stall: float
+    bytes_moved: int
+    last_lag: float
+    mean_lag: float
+    longest_lag: float
+    products: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What one side of a run says of itself. Calendar times are seconds since 1970."""
+
+    path: Path
+    role: str
+    guest: str | None
+    run: str
+    id: str
+    said: str
+    failure: str | None
+    pid: int
+    pid_started: int
+    host: str
+    started: float
+    written: float
+    simulation_ranks: int | None
+    sidecar_ranks: int | None
+    step: int | None
+    time: float | None
+    time_units: str
+    steps_per_second: float | None
+    waiting: bool
+    working: Work | None
+    publications: int
+    skipped: int
+    behind: int | None
+    restarts: int
+    memory: Memory | None
+    analyses: tuple[AnalysisProgress, ...]
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Parts:
+    """All that is said of one run: by its simulation, its sidecars, and its guests."""
+
+    simulation: Progress | None
+    sidecars: Progress | None
+    guests: tuple[Progress, ...] = ()
+
+    @property
+    def all(self) -> list[Progress]:
+        return [p for p in (self.simulation, self.sidecars, *self.guests) if p is not None]
+
+
+def read_progress(path: Path) -> Progress:
+    """Raises Error if the file is missing or is not what it should be."""
+    try:
+        said = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise Error(f"cannot read {path}: {error.strerror}") from error
+    except ValueError as error:
+        raise Error(f"{path} is not JSON: {error}") from error
+    found = said.get("pillion") if isinstance(said, dict) else None
+    if found != FORMAT:
+        raise Error(f"{path} tells no progress: expected 'pillion: {FORMAT}', found {found!r}")
+    try:
+        return _build(path, said)
+    except KeyError as error:
+        raise Error(f"{path} lacks the entry {error}") from error
+    except (TypeError, ValueError) as error:
+        raise Error(f"{path} has an entry of the wrong kind: {error}") from error
+
+
+def _build(path: Path, said: dict[str, Any]) -> Progress:
+    memory, working = said["memory"], said["working"]
+    return Progress(
+        path=path,
+        role=str(said["role"]),
+        guest=said["guest"],
+        run=str(said["run"]),
+        id=str(said["id"]),
+        said=str(said["state"]),
+        failure=said["failure"],
+        pid=int(said["pid"]),
+        pid_started=int(said["pid_started"]),
+        host=str(said["host"]),
+        started=float(said["started"]),
+        written=float(said["written"]),
+        simulation_ranks=said["ranks"]["simulation"],
+        sidecar_ranks=said["ranks"]["sidecar"],
+        step=said["step"],
+        time=said["time"],
+        time_units=str(said["time_units"]),
+        steps_per_second=said["steps_per_second"],
+        waiting=bool(said["waiting"]),
+        working=Work(**working) if working is not None else None,
+        publications=int(said["publications"]),
+        skipped=int(said["skipped"]),
+        behind=said["behind"],
+        restarts=int(said["restarts"]),
+        memory=Memory(
+            int(memory["budget_bytes"]), int(memory["in_use_bytes"]), int(memory["peak_bytes"])
+        )
+        if memory["budget_bytes"] is not None
+        else None,
+        analyses=tuple(_analysis(entry) for entry in said["analyses"]),
+        warnings=tuple(str(text) for text in said["warnings"]),
+    )
+
+
+def _analysis(said: dict[str, Any]) -> AnalysisProgress:
+    seconds, lag = said["seconds"], said["lag_seconds"]
+    return AnalysisProgress(
+        name=str(said["name"]),
+        placement=str(said["placement"]),
+        every=str(said["every"]),
+        when=said["when"],
+        last_step=said["last_step"],
+        publications=int(said["publications"]),
+        skipped=int(said["skipped"]),
+        coarsened=int(said["coarsened"]),
+        spilled=int(said["spilled"]),
+        dropped=int(said["dropped"]),
+        lost=int(said["lost"]),
+        disabled=said["disabled"],
+        simulation=float(seconds["simulation"]),
+        sidecar=float(seconds["sidecar"]),
+        stall=float(seconds["stall"]),
+        bytes_moved=int(said["bytes_moved"]),
+        last_lag=float(lag["last"]),
+        mean_lag=float(lag["mean"]),
+        longest_lag=float(lag["max"]),
+        products=tuple(str(path) for path in said["products"]),
+    )
+
+
+def read_parts(folder: Path) -> Parts:
+    """What is said of the run that writes, or wrote last, in this output folder.
+
+    What earlier runs in the same folder have left is passed over. Raises Error if a file is broken.
+    """
+    found = [read_progress(path) for path in sorted(folder.glob("progress*.json"))]
+    leader = next((p for p in found if p.role == "simulation"), None)
+    if leader is None:
+        leader = max(found, key=lambda p: p.started, default=None)
+    mine = [p for p in found if leader is not None and p.id == leader.id]
+    return Parts(
+        simulation=next((p for p in mine if p.role == "simulation"), None),
+        sidecars=next((p for p in mine if p.role == "sidecars"), None),
+        guests=tuple(p for p in mine if p.role == "guest"),
+    )
+
+
+def process_start(pid: int) -> int | None:
+    """When a process started, in clock ticks since boot; None if it does not live."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    after_name = text.rpartition(")")[2].split()
+    return None if not after_name or after_name[0] in "ZX" else int(after_name[19])
+
+
+def state_of(progress: Progress) -> State:
+    """Who runs on another node is believed, for it cannot be seen from here."""
+    said = State(progress.said)
+    if said is not State.RUNNING or progress.host != socket.gethostname():
+        return said
+    started = process_start(progress.pid)
+    same = started == progress.pid_started or (started is not None and progress.pid_started < 0)
+    return State.RUNNING if same else State.GONE
+
+
+def find_runs(name: str | None = None) -> list[Path]:
+    """Output folders of runs that go on on this node, of all or of those with that name or id.
+
+    Whoever writes progress holds the folder open; so there is no list that could be out of date.
+    """
+    found = {folder for folder, progress in _written() if name in (None, progress.run, progress.id)}
+    return sorted(found)
+
+
+def _written() -> Iterator[tuple[Path, Progress]]:
+    for process in Path("/proc").iterdir():
+        if process.name.isdigit():
+            for folder in _folders_held_by(process):
+                try:
+                    progress = read_progress(folder / _SIMULATION)
+                except Error:
+                    continue
+                if progress.pid == int(process.name) and state_of(progress) is State.RUNNING:
+                    yield folder, progress
+
+
+def _folders_held_by(process: Path) -> Iterator[Path]:
+    try:
+        links = list((process / "fd").iterdir())
+    except OSError:  # somebody else's, or it has just ended
+        return
+    for link in links:
+        try:
+            target = os.readlink(link)
+        except OSError:
+            continue
+        if target.startswith("/") and (Path(target) / _SIMULATION).is_file():
+            yield Path(target)

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The report's results: per analysis its tables as plots with their attributes, and its other
+products; before them one table of all diffusion coefficients.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from itertools import count
+
+from pillion import units
+from pillion.draw import draw_heat_map, draw_plot
+from pillion.page import exact, section, table
+from pillion.planes import HeatMap
+from pillion.plots import Plot, constants_of, is_list, plots_of
+from pillion.report_files import FileProduct, article
+from pillion.tables import Attribute, Table
+
+DIFFUSION = "diffusion_"
+ROWS_SHOWN = 10
+METHODS = {
+    "msd": "slope of the mean squared displacement",
+    "vacf": "integral of the velocity autocorrelation",
+}
+
+
+@dataclass(frozen=True)
+class Series:
+    """A product: its table, or those of some of its `steps`, in order."""
+
+    tables: list[Table]
+    steps: int
+
+    @property
+    def last(self) -> Table:
+        return self.tables[-1]
+
+
+Result = Series | FileProduct
+
+
+def sections(products: Mapping[str, Sequence[Result]]) -> list[str]:
+    """Sections in the order of the analyses."""
+    numbers = count(1)
+    results = [result for made in products.values() for result in made]
+    found = [diffusion_section([made.last for made in results if isinstance(made, Series)])]
+    for analysis, made in products.items():
+        parts = [
+            _product(result, numbers) if isinstance(result, Series) else article(result)
+            for result in made
+        ]
+        found.append(section(analysis, "\n".join(parts)))
+    return found
+
+
+def diffusion_section(tables: Iterable[Table]) -> str:
+    """Every attribute diffusion_NAME, as the stage gives it and in 1e-9 m²/s."""
+    rows = []
+    for made in tables:
+        for attribute in made.attributes.values():
+            if attribute.name.startswith(DIFFUSION) and not isinstance(attribute.value, str):
+                rows.append(_diffusion_row(made, attribute))
+    if not rows:
+        return ""
+    heads = ["of", "analysis", "from", "as computed", "in 10<sup>−9</sup> m<sup>2</sup>/s"]
+    return section("Diffusion coefficients", table(heads, rows, "numbers"))
+
+
+def _diffusion_row(made: Table, attribute: Attribute) -> list[str]:
+    value = float(attribute.value)
+    si = units.diffusion_in_si(value, attribute.units)
+    return [
+        escape(attribute.name.removeprefix(DIFFUSION)),
+        escape(made.analysis),
+        METHODS.get(made.stage, escape(made.stage)),
+        exact(f"{units.number(value)} {units.as_html(attribute.units)}", value, attribute.units),
+        "" if si is None else exact(f"<strong>{units.number(si)}</strong>", si, "1e-9 m²/s"),
+    ]
+
+
+def _product(series: Series, numbers: Iterable[int]) -> str:
+    last = series.last
+    plots = plots_of(series.tables)
+    first = [_figure(plot, number) for plot, number in zip(_of(plots, False), numbers)]
+    folded = [_figure(plot, number) for plot, number in zip(_of(plots, True), numbers)]
+    parts = [f"<h3>{escape(last.title or last.name)}</h3>", _origin(series), _attributes(last)]
+    if first:
+        parts.append(f'<div class="figures">\n{"".join(first)}</div>')
+    if folded:
+        parts.append(
+            f"<details><summary>More curves: components, counts and the like</summary>\n"
+            f'<div class="figures">\n{"".join(folded)}</div></details>'
+        )
+    if is_list(last) and last.rows > 0:
+        parts.append(_first_rows(last))
+    elif not plots:
+        parts.append('<p class="note">There is nothing to plot.</p>')
+    return f"<article>\n{''.join(parts)}\n</article>"
+
+
+def _first_rows(made: Table) -> str:
+    """The head of a list."""
+    shown = range(min(made.rows, ROWS_SHOWN))
+    heads = [
+        f"{escape(name.replace('_', ' '))} {units.as_html(column.units)}".strip()
+        for name, column in made.columns.items()
+    ]
+    rows = [[_cell(column.values[i]) for column in made.columns.values()] for i in shown]
+    note = f'<p class="note">The first {len(shown)} of {units.count(made.rows)} rows.</p>'
+    return table(heads, rows) + (note if made.rows > len(shown) else "")
+
+
+def _cell(value: float | int) -> str:
+    if isinstance(value, float):
+        return exact(units.number(value, 6), value, "")
+    return str(value)
+
+
+def _of(plots: Iterable[Plot | HeatMap], secondary: bool) -> list[Plot | HeatMap]:
+    return [plot for plot in plots if plot.secondary is secondary]
+
+
+def _figure(plot: Plot | HeatMap, number: int) -> str:
+    prefix = f"plot{number}"
+    svg = draw_plot(plot, prefix) if isinstance(plot, Plot) else draw_heat_map(plot, prefix)
+    return f"<figure>{svg}</figure>\n"
+
+
+def _origin(series: Series) -> str:
+    last = series.last
+    when = f"step {last.step}, time {units.number(last.time, 6)} {units.as_html(last.time_units)}"
+    if series.steps > 1:
+        when = f"{series.steps} steps from {series.tables[0].step} to {last.step}"
+    gaps = [("skipped", last.skipped), ("coarsened", last.coarsened), ("lost", last.lost)]
+    missing = "".join(f", {units.count(number)} {name}" for name, number in gaps if number)
+    publications = f"{units.count(last.publications)} publications{missing}"
+    path = escape(f"{last.path.parent.name}/{last.path.name}")
+    return f'<p class="note">stage {escape(last.stage)} · {when} · {publications} · {path}</p>\n'
+
+
+def _attributes(made: Table) -> str:
+    """What holds for the whole table; coefficients have their own section."""
+    items = [
+        f"<div><dt>{escape(a.name.replace('_', ' '))}</dt>"
+        f"<dd>{units.number(a.value, 6)} {units.as_html(a.units)}</dd></div>"
+        for a in made.attributes.values()
+        if not a.name.startswith(DIFFUSION)
+    ]
+    items += [
+        f"<div><dt>{escape(name.replace('_', ' '))}</dt><dd>{units.count(value)}</dd></div>"
+        for name, value in constants_of(made).items()
+    ]
+    return f"<dl>{''.join(items)}</dl>\n" if items else ""

@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A JSON Schema (draft 2020-12) of configurations, for editors to complete and check them.
+
+docs/configuration.md says the same in sentences; what a schema cannot say, `pillion check` finds.
+Keys may be left empty unless they are required, and single values may hold parameters ($name).
+"""
+
+import json
+import subprocess
+from typing import Any
+
+from pillion import programs
+from pillion.errors import Error
+from pillion.stage_kinds import (
+    BOOLEAN,
+    NULL,
+    PARAMETER,
+    TEXT,
+    Schema,
+    either,
+    stage_schema,
+    words,
+)
+
+_NUMBER = r"\+?[0-9.][0-9.]*([eE][-+]?[0-9]+)?"
+
+
+def _matching(pattern: str) -> Schema:
+    return {"type": "string", "pattern": rf"^\s*({pattern})\s*$|\$"}
+
+
+def _integer(least: int, most: int | None = None) -> Schema:
+    upper = {} if most is None else {"maximum": most}
+    digits = r"\+?0*[1-9][0-9]*" if least > 0 else r"\+?[0-9]+"
+    return either({"type": "integer", "minimum": least, **upper}, _matching(digits))
+
+
+_BYTES = either({"type": "number", "minimum": 0}, _matching(rf"{_NUMBER}\s*([kMGT]?B|[KMGT]iB)?"))
+_SECONDS = either({"type": "number", "minimum": 0}, _matching(rf"{_NUMBER}\s*(ms|s|min|h)?"))
+_EVERY = either(
+    {"type": "integer", "minimum": 1},
+    _matching(rf"\+?0*[1-9][0-9]*(\s+steps?)?|{_NUMBER}\s+time"),
+)
+_POSITIVE = either({"type": "number", "exclusiveMinimum": 0}, _matching(_NUMBER))
+_REAL = either({"type": "number"}, _matching(rf"-?{_NUMBER}"))
+
+
+def _map(description: str, entries: dict[str, tuple[str, Schema]], *required: str, **more: Any):
+    """A map with these keys alone; those that are not required may be empty."""
+    return {
+        "description": description,
+        "type": "object",
+        "properties": {
+            key: {"description": meaning, **(kind if key in required else either(kind, NULL))}
+            for key, (meaning, kind) in entries.items()
+        },
+        "required": list(required),
+        "additionalProperties": False,
+        **more,
+    }
+
+
+def _map_of(description: str, value: Schema, **more: Any) -> Schema:
+    return {
+        "description": description,
+        "type": "object",
+        "additionalProperties": value,
+        **more,
+    }
+
+
+def _has(**values: Schema) -> Schema:
+    """Whether a map has these keys with such values."""
+    return {"properties": values, "required": list(values)}
+
+
+def _list_of(item: Schema, most: int = 3) -> Schema:
+    return {"type": "array", "items": item, "minItems": 1, "maxItems": most}
+
+
+_COUNT = {"type": "integer", "minimum": 1}
+_GIVEN = {"not": NULL}
+_SIDECARS = _map(
+    "How many sidecars there are, and what they may cost.",
+    {
+        "ranks": (
+            "How many ranks of the MPI job become sidecars, reached through the network (default: "
+            "0).",
+            _integer(0),
+        ),
+        "per_node": (
+            "How many ranks on every node become sidecars, reached through the node's memory "
+            "(default: 0).",
+            _integer(0),
+        ),
+        "job": (
+            "same: sidecars are ranks of the simulation's MPI job; separate: they attach from a "
+            "job of their own (default: same).",
+            words("same", "separate"),
+        ),
+        "memory": (
+            "Budget for publications in flight on a node, such as 512 MiB (default: 256 MiB).",
+            _BYTES,
+        ),
+        "when_full": (
+            "What happens to a publication for which there is no room: it is left out, it waits, "
+            "it is made coarser, or it goes to a disk (default: skip).",
+            words("skip", "wait", "coarsen", "spill"),
+        ),
+        "deadline": (
+            "How long `wait` waits, and the end for separate sidecars, such as 30 s (default: 60 "
+            "s).",
+            _SECONDS,
+        ),
+        "restart": (
+            "How often separate sidecars that have died are started again (default: 0).",
+            _integer(0),
+        ),
+        "launch": ("The command that does so; {run} in it stands for the run's id.", TEXT),
+        "spill": (
+            "Where `when_full: spill` writes.",
+            _map(
+                "Where `when_full: spill` writes.",
+                {
+                    "folder": ("Of the disk (default: TMPDIR or /tmp).", TEXT),
+                    "limit": ("How much may wait there on a node (default: 10 GiB).", _BYTES),
+                },
+            ),
+        ),
+    },
+    allOf=[
+        {"not": _has(ranks=_COUNT, per_node=_COUNT)},
+        {"not": _has(ranks=_COUNT, job={"const": "separate"})},
+        *(
+            {
+                "if": _has(**{key: _GIVEN}),
+                "then": _has(job=either({"const": "separate"}, PARAMETER)),
+            }
+            for key in ("restart", "launch")
+        ),
+        {
+            "if": _has(spill=_GIVEN),
+            "then": _has(when_full=either({"const": "spill"}, PARAMETER)),
+        },
+    ],
+)
+
+_UNIFORM_ONLY = ("cells", "length", "origin", "periodic")
+_SPECTRAL_ONLY = ("order", "coordinates")
+_MESH = _map(
+    "Where data lives.",
+    {
+        "kind": (
+            "uniform: cells of a box; particles; spectral: hexahedral elements with "
+            "Gauss-Lobatto-Legendre points.",
+            words("uniform", "particles", "spectral"),
+        ),
+        "units": ("Of lengths, such as Mpc.", TEXT),
+        "cells": ("Numbers of cells, one for each of one to three axes.", _list_of(_integer(1))),
+        "length": ("Of the edges (default: the numbers of cells).", _list_of(_POSITIVE)),
+        "origin": ("The lower corner (default: 0).", _list_of(_REAL)),
+        "periodic": (
+            "Whether opposite faces meet, for all axes or one by one (default: false).",
+            either(BOOLEAN, _list_of(BOOLEAN)),
+        ),
+        "order": (
+            "Of a spectral mesh: its elements have order + 1 points along each axis.",
+            _integer(1, 31),
+        ),
+        "coordinates": (
+            "Of a spectral mesh: the field of 3 components that says where its points are.",
+            TEXT,
+        ),
+    },
+    "kind",
+    allOf=[
+        {
+            "if": _has(kind={"enum": ["particles", "spectral"]}),
+            "then": {"properties": {key: False for key in _UNIFORM_ONLY}},
+        },
+        {
+            "if": _has(kind={"enum": ["particles", "uniform"]}),
+            "then": {"properties": {key: False for key in _SPECTRAL_ONLY}},
+        },
+        {"if": _has(kind={"const": "uniform"}), "then": _has(cells=_GIVEN)},
+        {"if": _has(kind={"const": "spectral"}), "then": _has(order=_GIVEN)},
+    ],
+)
+
+_FIELD = _map(
+    "A named array on a mesh.",
+    {
+        "mesh": ("The mesh that it lives on.", TEXT),
+        "type": ("Of its elements.", words("float64", "float32", "int32", "int64")),
+        "components": ("Values of a cell, particle or point (default: 1).", _integer(1, 1000)),
+        "centering": (
+            "On a spectral mesh: whether there is a value at each point of an element or one for "
+            "it (default: points).",
+            words("points", "elements"),
+        ),
+        "units": ("Such as g/cm^3; an exponent follows a caret.", TEXT),
+    },
+    "mesh",
+    "type",
+)
+
+
+def _analysis(stages: list[dict[str, Any]]) -> Schema:
+    stage = {
+        "description": "A stage and its parameters: `- NAME: {PARAMETER: VALUE}`.",
+        "type": "object",
+        "minProperties": 1,
+        "maxProperties": 1,
+        "properties": {stage["name"]: stage_schema(stage) for stage in stages},
+        "additionalProperties": False,
+    }
+    return _map(
+        "A chain of stages with a schedule; its products go to a folder of its name.",
+        {
+            "every": (
+                "When it is due: `N steps`, at steps that N divides, or `T time`, when the time "
+                "has passed another multiple of T (default: 1 steps).",
+                _EVERY,
+            ),
+            "when": ("A condition that must hold too: max(density) > 1e3 and step > 100.", TEXT),
+            "products_every": (
+                "Publications between writings of products that each writing replaces; 0: only at "
+                "the end (default: 10).",
+                _integer(0),
+            ),
+            "stages": ("What is computed, one after the other.", _list_of(stage, 10000)),
+        },
+        "stages",
+    )
+
+
+def schema_of(stages: list[dict[str, Any]]) -> Schema:
+    """The schema of configurations with these stages, as `pillion-stages --json` describes them."""
+    top = _map(
+        "What is analysed while a simulation runs: a configuration of Pillion.",
+        {
+            "output": ("Folder for products, report and timeline (default: results).", TEXT),
+            "run": (
+                "The name by which `pillion attach` finds the run (default: that of the folder).",
+                either({"type": "number"}, _matching(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,59}")),
+            ),
+            "restart": ("A checkpoint to go on from; empty for a new run.", TEXT),
+            "parameters": (
+                "Values that $name stands for; those of the program or of --set win.",
+                _map_of("Default values of $name.", {"type": [*TEXT["type"], "null"]}),
+            ),
+            "sidecars": ("How many sidecars there are, and what they may cost.", _SIDECARS),
+            "units": (
+                "What steps' times are in.",
+                _map("Units.", {"time": ("Of the times of steps, such as s.", TEXT)}),
+            ),
+            "meshes": ("Where data lives, by name.", _map_of("Meshes by name.", _MESH)),
+            "fields": ("Arrays that the program shares, by name.", _map_of("Fields.", _FIELD)),
+            "analyses": (
+                "What to compute, by name.",
+                _map_of(
+                    "Analyses by name.",
+                    _analysis(stages),
+                    propertyNames={"pattern": "^[^./][^/]*$"},
+                ),
+            ),
+        },
+        "analyses",
+    )
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Configuration of Pillion",
+        **top,
+    }
+
+
+def found_stages() -> list[dict[str, Any]]:
+    """What the stages that are found say of themselves."""
+    done = subprocess.run(
+        [programs.find("pillion-stages"), "--json"], capture_output=True, text=True, check=False
+    )
+    try:
+        return json.loads(done.stdout)
+    except ValueError as error:
+        raise Error(f"pillion-stages does not say which stages there are: {done.stderr}") from error
+
+
+def schema() -> Schema:
+    """Of configurations with the stages that are found."""
+    return schema_of(found_stages())

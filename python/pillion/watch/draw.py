@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What `pillion watch` shows, as renderables of rich, for terminals of any size: how the run goes,
+its analyses (columns), and curves in what room is left (panes). Pure.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.box import ROUNDED
+from rich.console import Group, RenderableType
+from rich.panel import Panel
+from rich.text import Text
+
+from pillion.progress import State
+from pillion.units import size
+from pillion.watch.columns import LIVE, analyses, count, duration
+from pillion.watch.curves import Curve
+from pillion.watch.model import SILENT_AFTER, View
+from pillion.watch.panes import curves
+
+_STYLES = {
+    State.RUNNING: "bold green",
+    State.ENDED: "bold cyan",
+    State.LEFT: "bold yellow",
+    State.FAILED: "bold red",
+    State.GONE: "bold red",
+}
+ACCENT = "bright_blue"
+
+
+def pace(value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{count(round(value))} steps/s" if value >= 100 else f"{value:.3g} steps/s"
+
+
+def bar(part: float, width: int) -> Text:
+    """How full something is."""
+    share = min(1.0, max(0.0, part))
+    full, rest = divmod(round(share * width * 8), 8)
+    text = "█" * full + ("▏▎▍▌▋▊▉"[rest - 1] if rest else "")
+    style = "red" if share > 0.9 else "yellow" if share > 0.7 else "green"
+    return Text.assemble((text, style), ("─" * (width - len(text)), "bright_black"))
+
+
+def state_text(view: View) -> Text:
+    """The state, and what is odd about it."""
+    text = Text(f"● {view.state.value}", _STYLES[view.state])
+    if view.waiting:
+        text.append("  waiting for sidecars", "yellow")
+    elif view.silent > SILENT_AFTER:
+        text.append(f"  no step for {duration(view.silent)}", "yellow")
+    return text
+
+
+def moment(view: View) -> Text:
+    """Step, time and pace."""
+    if view.step is None:
+        return Text("no step yet", "bright_black")
+    text = Text.assemble("step ", (count(view.step), "bold"))
+    if view.time is not None:
+        text.append("   t = ", "bright_black").append(f"{view.time:.5g} {view.time_units}".rstrip())
+    if view.steps_per_second is not None:
+        text.append("   ").append(pace(view.steps_per_second), "bold")
+    return text
+
+
+def ranks(view: View) -> str:
+    mine = f"{count(view.simulation_ranks)} ranks" if view.simulation_ranks != 1 else "1 rank"
+    if not view.sidecar_ranks:
+        return mine
+    return f"{mine} + {view.sidecar_ranks} sidecar{'s' if view.sidecar_ranks > 1 else ''}"
+
+
+def _joined(parts: Sequence[Text | str]) -> Text:
+    out = Text()
+    for part in parts:
+        if out:
+            out.append(" · ", "bright_black")
+        out.append_text(Text(part) if isinstance(part, str) else part)
+    return out
+
+
+def _publications(view: View) -> list[Text | str]:
+    out: list[Text | str] = [f"{count(view.publications)} publications"]
+    if view.behind is not None:
+        out.append(Text(f"{count(view.behind)} behind", "yellow" if view.behind > 1 else ""))
+    if view.skipped or view.behind is not None:
+        out.append(Text(f"{count(view.skipped)} skipped", "yellow" if view.skipped else ""))
+    if view.restarts:
+        out.append(Text(f"sidecars restarted {view.restarts}×", "yellow"))
+    return out
+
+
+def publications(view: View) -> Text:
+    """How many there were, and how many are missing."""
+    return _joined(_publications(view))
+
+
+def _memory(view: View, width: int) -> Text | None:
+    if view.memory is None or view.memory.budget <= 0:
+        return None
+    in_use, budget, peak = view.memory.in_use, view.memory.budget, view.memory.peak
+    text = Text("memory ", "bright_black")
+    text.append_text(bar(in_use / budget, max(10, min(40, width - 52))))
+    text.append(f" {size(in_use)} of {size(budget)}")
+    return text.append(f"  peak {size(peak)}", "bright_black")
+
+
+def _sides(view: View) -> Text | None:
+    """Sidecars and guests that deserve a word."""
+    parts = []
+    for side in view.sides:
+        if side.name == "sidecars" and side.state is view.state:
+            continue
+        text = Text(f"{side.name} ").append(side.state.value, _STYLES[side.state])
+        parts.append(text.append(f": {side.failure}", "red") if side.failure else text)
+    return _joined(parts) if parts else None
+
+
+def head(view: View, width: int) -> Panel:
+    inner = width - 4
+    lines: list[Text] = [moment(view)]
+    who: list[Text | str] = [ranks(view), duration(view.elapsed)]
+    lines.append(_joined([*who, *_publications(view)]))
+    lines += [text for text in (_memory(view, inner), _sides(view)) if text is not None]
+    if view.failure:
+        lines.append(Text(" ".join(view.failure.split()), "red"))
+    for line in lines:
+        line.truncate(inner, overflow="ellipsis")
+    name = Text.assemble((f"{view.run} ", f"bold {ACCENT}"))
+    where = Text(f"{view.host} · {view.pid}", "bright_black")
+    return Panel(
+        Group(*lines),
+        title=name.append_text(state_text(view)),
+        title_align="left",
+        subtitle=where if width >= 60 else None,
+        subtitle_align="right",
+        box=ROUNDED,
+        border_style="bright_black",
+        padding=(0, 1),
+        width=width,
+    )
+
+
+@dataclass(frozen=True)
+class Screen:
+    """How much room there is."""
+
+    width: int
+    height: int
+
+
+def frame(
+    view: View, curves_shown: Sequence[Curve | str], screen: Screen, now: float, turn: int = 0
+) -> RenderableType:
+    """All of it in one frame that is no higher than the screen."""
+    parts: list[RenderableType] = [head(view, screen.width)]
+    used = 2 + _lines_of_head(view, screen.width)
+    warning = _warning(view, screen.width)
+    foot = 1 if warning is not None else 0
+    room = screen.height - used - foot - 1
+    wanted = len(view.rows) + 3
+    least = 4 if curves_shown else 0  # of curves
+    table_rows = min(wanted, max(4, room - least)) - 3
+    hidden = 1 if table_rows < len(view.rows) else 0
+    if view.rows:
+        parts.append(analyses(LIVE, view.rows, screen.width, table_rows - hidden, now))
+        room -= min(table_rows, len(view.rows)) + 3
+    below = curves(curves_shown, screen.width, room, turn)
+    parts += [p for p in (below, warning) if p is not None]
+    return Group(*parts)
+
+
+def _lines_of_head(view: View, width: int) -> int:
+    optional = (_memory(view, width), _sides(view), view.failure)
+    return 2 + sum(1 for part in optional if part)
+
+
+def _warning(view: View, width: int) -> Text | None:
+    disabled = [f"{r.name}: {r.disabled}" for r in view.rows if r.disabled]
+    texts = disabled or list(view.warnings)
+    if not texts:
+        return None
+    text = Text(f" ! {' '.join(texts[-1].split())}", "red" if disabled else "yellow")
+    text.truncate(width - 1, overflow="ellipsis")
+    return text
+
+
+def waiting(what: str, turn: int) -> Text:
+    """Shown while there is no run yet."""
+    spinner = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"[turn % 10]
+    return Text.assemble(
+        (f" {spinner} ", ACCENT), f"waiting for {what}", ("  q leaves", "bright_black")
+    )

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is shown of a run, put together from what its sides say of themselves. Pure.
+
+The simulation knows what it has published and left out, sidecars what they have worked on, and a
+guest its own analyses; of each number that one counts who knows it first-hand.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pillion.progress import AnalysisProgress, Memory, Parts, Progress, State
+
+SILENT_AFTER = 10.0  # seconds without news that are worth a word
+
+
+@dataclass(frozen=True)
+class Row:
+    """One analysis."""
+
+    name: str
+    guest: str
+    placement: str
+    every: str
+    step: int | None  # the last that was worked on
+    publications: int
+    skipped: int
+    coarsened: int
+    spilled: int
+    lost: int  # dropped ones, too
+    lag: float | None
+    mean_lag: float | None
+    stall: float
+    simulation: float
+    sidecar: float
+    bytes_moved: int
+    disabled: str | None
+    busy_since: float | None  # when the work at hand began
+    products: tuple[str, ...]
+
+    @property
+    def left_out(self) -> int:
+        return self.skipped + self.lost
+
+
+@dataclass(frozen=True)
+class Side:
+    """Sidecars or a guest: who they are and how they stand."""
+
+    name: str
+    state: State
+    ranks: int | None
+    failure: str | None
+
+
+@dataclass(frozen=True)
+class View:
+    """A run at one moment."""
+
+    run: str
+    host: str
+    pid: int
+    state: State
+    failure: str | None
+    step: int | None
+    time: float | None
+    time_units: str
+    steps_per_second: float | None
+    simulation_ranks: int | None
+    sidecar_ranks: int | None
+    started: float
+    elapsed: float
+    silent: float  # seconds since something was new; 0 where that says nothing
+    waiting: bool
+    publications: int
+    skipped: int
+    behind: int | None
+    restarts: int
+    memory: Memory | None
+    rows: tuple[Row, ...]
+    sides: tuple[Side, ...]
+    warnings: tuple[str, ...]
+
+    @property
+    def is_over(self) -> bool:
+        return self.state.is_final and all(side.state.is_final for side in self.sides)
+
+
+def make_view(parts: Parts, state_of: Callable[[Progress], State], now: float) -> View | None:
+    """None if nobody has said anything yet. `now` is a calendar time."""
+    head = parts.simulation or parts.sidecars or next(iter(parts.guests), None)
+    if head is None:
+        return None
+    state = state_of(head)
+    others = [p for p in parts.all if p is not head]
+    sides = tuple(_side(p, state_of(p)) for p in others)
+    last = max(p.written for p in parts.all)
+    over = state.is_final and all(side.state.is_final for side in sides)
+    return View(
+        run=head.run,
+        host=head.host,
+        pid=head.pid,
+        state=state,
+        failure=head.failure,
+        step=head.step,
+        time=head.time,
+        time_units=head.time_units,
+        steps_per_second=head.steps_per_second if state is State.RUNNING else None,
+        simulation_ranks=head.simulation_ranks,
+        sidecar_ranks=_sidecar_ranks(head, parts.sidecars),
+        started=head.started,
+        elapsed=max(0.0, (last if over else now) - head.started),
+        silent=max(0.0, now - head.written) if state is State.RUNNING else 0.0,
+        waiting=head.waiting and state is State.RUNNING,
+        publications=head.publications,
+        skipped=head.skipped,
+        behind=_behind(head, parts.sidecars),
+        restarts=head.restarts,
+        memory=head.memory,
+        rows=_rows(parts),
+        sides=sides,
+        warnings=_warnings(parts),
+    )
+
+
+def _side(progress: Progress, state: State) -> Side:
+    name = f"guest {progress.guest}" if progress.role == "guest" else "sidecars"
+    return Side(name, state, progress.sidecar_ranks, progress.failure)
+
+
+def _sidecar_ranks(head: Progress, sidecars: Progress | None) -> int | None:
+    """Those of a job of their own tell how many they are."""
+    return head.sidecar_ranks if sidecars is None else sidecars.sidecar_ranks
+
+
+def _behind(head: Progress, sidecars: Progress | None) -> int | None:
+    """As it was at the last publication, or less if sidecars have caught up since."""
+    if head.behind is None or sidecars is None:
+        return head.behind
+    theirs = {a.name: a for a in sidecars.analyses}
+    published = [a for a in head.analyses if a.name in theirs and a.placement != "simulation"]
+    left = [max(0, a.publications - _over(theirs[a.name])) for a in published]
+    return min(head.behind, max(left, default=head.behind))
+
+
+def _over(analysis: AnalysisProgress) -> int:
+    return analysis.publications + analysis.dropped + analysis.lost
+
+
+def _rows(parts: Parts) -> tuple[Row, ...]:
+    here = {a.name: a for a in parts.simulation.analyses} if parts.simulation else {}
+    there: dict[str, tuple[AnalysisProgress, Progress]] = {}
+    for progress in (parts.sidecars, *parts.guests):
+        for analysis in progress.analyses if progress else ():
+            if here.get(analysis.name, analysis).placement != "simulation":
+                there[analysis.name] = (analysis, progress)  # type: ignore[assignment]
+    names = [*here, *(name for name in there if name not in here)]
+    return tuple(_row(name, here.get(name), there.get(name), parts) for name in names)
+
+
+def _row(
+    name: str,
+    here: AnalysisProgress | None,
+    there: tuple[AnalysisProgress, Progress] | None,
+    parts: Parts,
+) -> Row:
+    theirs, whose = there if there else (None, None)
+    published = here or theirs
+    worked = theirs or here
+    assert published is not None and worked is not None
+    has_lag = theirs is not None and theirs.publications > 0
+    # Where sidecars have not spoken yet, nobody has worked on what was published.
+    nobody = theirs is None and published.placement != "simulation"
+    return Row(
+        name=name,
+        guest=(whose.guest or "") if whose else "",
+        placement=published.placement,
+        every=f"when {published.when}" if published.when else published.every,
+        step=None if nobody else worked.last_step,
+        publications=0 if nobody else worked.publications,
+        skipped=published.skipped,
+        coarsened=published.coarsened,
+        spilled=published.spilled,
+        lost=max(a.lost + a.dropped for a in (published, worked)),
+        lag=theirs.last_lag if theirs and has_lag else None,
+        mean_lag=theirs.mean_lag if theirs and has_lag else None,
+        stall=published.stall,
+        simulation=here.simulation if here else 0.0,
+        sidecar=theirs.sidecar if theirs else 0.0,
+        bytes_moved=published.bytes_moved,
+        disabled=(theirs.disabled if theirs else None) or published.disabled,
+        busy_since=_busy_since(name, parts),
+        products=worked.products or published.products,
+    )
+
+
+def _busy_since(name: str, parts: Parts) -> float | None:
+    since = [p.working.since for p in parts.all if p.working and p.working.analysis == name]
+    return min(since, default=None)
+
+
+def _warnings(parts: Parts) -> tuple[str, ...]:
+    seen: dict[str, None] = {}
+    for progress in parts.all:
+        seen.update(dict.fromkeys(progress.warnings))
+    return tuple(seen)

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Looking for oddities.
+#include "runtime/oddities.hpp"
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "runtime/surroundings.hpp"
+
+namespace pillion::runtime {
+
+using base::Value;
+
+namespace {
+
+std::string at_key(const Value& value, const std::string& sentence) {
+  return fmt::format("{}:{}: {}", *value.file, value.key_line, sentence);
+}
+
+void unused_fields(const Outlook& outlook, const Value& root, std::vector<std::string>& out) {
+  std::set<std::string> used;
+  for (const auto& analysis : outlook.analyses)
+    used.insert(analysis.needs.begin(), analysis.needs.end());
+  if (outlook.configuration->sidecars.when_full == model::WhenFull::Coarsen) used.insert("id");
+  const auto& catalogue = outlook.configuration->catalogue;
+  for (const auto& name : catalogue.mesh_names()) used.insert(catalogue.mesh(name).coordinates);
+  const Value* fields = root.find("fields");
+  if (fields == nullptr) return;
+  for (const auto& [name, value] : fields->entries)
+    if (!used.contains(name))
+      out.push_back(at_key(value, fmt::format("no analysis needs field '{}'", name)));
+}
+
+// As many due steps as any run will see are tried for conditions on the step alone.
+bool may_come_true(const model::AnalysisSpec& analysis) {
+  if (!analysis.when->quantities().empty() || analysis.every.in_time()) return true;
+  if (analysis.when->text().find("time") != std::string::npos) return true;
+  constexpr int64_t tries = 100'000;
+  for (int64_t n = 0; n < tries; ++n)
+    if (analysis.when->holds({}, n * analysis.every.steps, 0)) return true;
+  return false;
+}
+
+void never_due(const Outlook& outlook, std::vector<std::string>& out) {
+  for (const auto& [analysis, folder, needs] : outlook.analyses)
+    if (analysis->when && !may_come_true(*analysis))
+      out.push_back(at_key(
+          analysis->place,
+          fmt::format("analysis '{}' is hardly ever due, for 'when: {}' holds at none of the first "
+                      "100000 steps that 'every: {}' names",
+                      analysis->name, analysis->when->text(), analysis->every.text())));
+}
+
+void idle_sidecars(const Outlook& outlook, const Value& root, std::vector<std::string>& out) {
+  const auto& configuration = *outlook.configuration;
+  const bool idle = std::none_of(configuration.analyses.begin(), configuration.analyses.end(),
+                                 [](const auto& a) { return a.in_sidecars(); });
+  if (!configuration.sidecars.any() || !idle) return;
+  const std::string sentence = "there are sidecars, but no stage runs in them";
+  const Value* sidecars = root.find("sidecars");
+  out.push_back(sidecars == nullptr ? sentence : at_key(*sidecars, sentence));
+}
+
+void few_cells(const Outlook& outlook, std::vector<std::string>& out) {
+  const auto& catalogue = outlook.configuration->catalogue;
+  for (const auto& name : catalogue.mesh_names()) {
+    const auto& mesh = catalogue.mesh(name);
+    const int64_t cells = mesh.cells[0] * mesh.cells[1] * mesh.cells[2];
+    if (mesh.kind == model::MeshKind::Uniform && cells < outlook.simulating)
+      out.push_back(
+          fmt::format("mesh '{}' has {} cells for {} simulation ranks, so some of them have none",
+                      name, cells, outlook.simulating));
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> oddities(const Outlook& outlook, const Value& root) {
+  std::vector<std::string> out;
+  unused_fields(outlook, root, out);
+  never_due(outlook, out);
+  idle_sidecars(outlook, root, out);
+  few_cells(outlook, out);
+  const auto lacking = lacking_here(outlook.configuration->sidecars);
+  out.insert(out.end(), lacking.begin(), lacking.end());
+  return out;
+}
+
+}  // namespace pillion::runtime

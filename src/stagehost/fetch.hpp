@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Brings records that belong to keys from the peers that have them to those that want them: what a
+// stage remembers of cells follows them when their blocks change hands, or after a restart.
+#pragma once
+
+#include <pillion/stage.h>
+
+#include <span>
+
+#include "stagehost/circumstances.hpp"
+
+namespace pillion::stagehost {
+
+/// Writes the records of `wanted` behind one another. Throws if nobody has one of them.
+/// [collective over the peers]
+void fetch(const pillion_records& have, std::span<const int64_t> wanted, void* records,
+           const Circumstances& circumstances);
+
+}  // namespace pillion::stagehost

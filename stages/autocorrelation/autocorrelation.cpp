@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The stage `autocorrelation`: gathers mean, variance, autocovariances and batch means of the
+// series that the values of each cell, element or point make over the steps. What it has gathered
+// goes on, as a field, to `uncertainty` after so many samples, and nothing in between. See
+// README.md here.
+#include <pillion/stage.hpp>
+#include <span>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "../common/autocovariance.hpp"
+#include "../common/options.hpp"
+#include "places.hpp"
+#include "series.hpp"
+#include "spacing.hpp"
+
+namespace {
+
+using namespace pillion;
+using namespace pillion::stages;
+
+class Autocorrelation final : public stage::Stage {
+ public:
+  explicit Autocorrelation(stage::Setup& setup)
+      : field_(field_of(setup, "field", 0, Numbers::real)),
+        mesh_(field_.mesh),
+        lags_(integer_from(setup["lags"], 1)),
+        fit_every_(integer_from(setup["fit_every"], 1)),
+        from_step_(setup["from_step"].integer()),
+        series_(static_cast<size_t>(lags_)) {
+    const auto name = setup["field"].text();
+    if (field_.mesh_kind != PILLION_UNIFORM && field_.mesh_kind != PILLION_SPECTRAL)
+      setup["field"].fail("field '" + name + "' is on no uniform and no spectral mesh");
+    if (lags_ > most_lags)
+      setup["lags"].fail("expected at most " + std::to_string(most_lags) + ", not " +
+                         std::to_string(lags_));
+    const auto into = setup["into"];
+    input_ = setup.input(stage::Input::as_shared(fields_of(setup, name)));
+    output_ =
+        setup.output(into ? into.text() : autocovariance::default_name(name), name, PILLION_FLOAT64,
+                     field_.components * autocovariance::components(lags_), field_.units);
+  }
+
+  void run(stage::Step& step) override {
+    const bool counts = step.index() >= from_step_ && step.coarsening(mesh_) == 1;
+    if (counts) take(step);
+    if (counts && series_.samples() % fit_every_ == 0) produce(step);
+    else step.withhold();
+  }
+
+  void save(stage::State& state) const override {
+    const auto records = records_.empty() ? packed() : records_;
+    state.save("parameters", parameters());
+    state.save("series", std::span<const int64_t>(keys_), std::span<const double>(records),
+               series_.record_size());
+    state.save("counters", series_.counters());
+    state.save("spacing_integers", spacing_.integers());
+    state.save("spacing_reals", spacing_.reals());
+  }
+  void restore(stage::State& state) override {
+    if (state.load<int64_t>("parameters") != parameters())
+      throw Error(ErrorCode::Configuration,
+                  "saved with other lags, components or steps to leave out than those of this run; "
+                  "what it gave cannot be continued");
+    std::tie(keys_, records_) = state.load<double>("series", series_.record_size());
+    series_.restore(state.load<int64_t>("counters"));
+    spacing_.restore(state.load<int64_t>("spacing_integers"), state.load<double>("spacing_reals"));
+  }
+
+ private:
+  static constexpr int64_t most_lags = 10000;
+
+  /// Elements are followed by their numbers, cells by where they are.
+  [[nodiscard]] std::vector<std::string> fields_of(const stage::Setup& setup,
+                                                   const std::string& name) const {
+    if (field_.mesh_kind == PILLION_UNIFORM) return {name};
+    const auto key = setup["key"];
+    const auto number =
+        field_of(setup, "key", 1, Numbers::integer, "series on a spectral mesh need it");
+    if (mesh_ != number.mesh || number.centering != PILLION_ELEMENTS)
+      key.fail("field '" + key.text() + "' does not number the elements of mesh '" + mesh_ + "'");
+    return {name, key.text()};
+  }
+
+  [[nodiscard]] std::vector<int64_t> parameters() const {
+    return {lags_, field_.components, from_step_};
+  }
+
+  void take(const stage::Step& step) {
+    follow(step);
+    switch (spacing_.see(step.index(), step.time(), step.interval())) {
+      case Spacing::Verdict::next: break;
+      case Spacing::Verdict::gap: series_.cut(); break;
+      case Spacing::Verdict::restart: start_again(); break;
+    }
+    size_t at = 0;
+    for (int32_t b = 0; b < step.block_count(input_); ++b) {
+      const auto array = step.block(input_, b)[0];
+      array.visit([&](const auto* data) {
+        places_.for_each_run(b, unfolded(array.raw(), field_), data,
+                             [&](const auto* values, int64_t stride, size_t count) {
+                               series_.take(at, count, values, stride);
+                               at += count;
+                             });
+      });
+    }
+    series_.advance();
+  }
+
+  void start_again() {
+    const size_t count = series_.count();
+    series_ = Series(static_cast<size_t>(lags_));
+    series_.resize(count);
+  }
+
+  /// Sees to it that the series are those of the blocks that are here now.
+  void follow(const stage::Step& step) {
+    Places now(step, input_, field_);
+    std::vector<int32_t> moved{!records_.empty() || now != places_ ? 1 : 0};
+    step.sum(std::span(moved));
+    if (moved[0] == 0) return;
+    auto wanted = now.keys();
+    if (series_.samples() > 0) {
+      if (records_.empty()) records_ = packed();
+      records_ = step.fetch(std::span<const int64_t>(keys_), std::span<const double>(records_),
+                            series_.record_size(), wanted);
+    }
+    keys_ = std::move(wanted);
+    places_ = std::move(now);
+    series_.resize(keys_.size());
+    const size_t width = series_.record_size();
+    for (size_t s = 0; width * s < records_.size(); ++s) series_.unpack(s, &records_[width * s]);
+    records_ = {};
+  }
+
+  [[nodiscard]] std::vector<double> packed() const {
+    const size_t width = series_.record_size();
+    std::vector<double> out(width * series_.count());
+    for (size_t s = 0; s < series_.count(); ++s) series_.pack(s, &out[width * s]);
+    return out;
+  }
+
+  void produce(const stage::Step& step) {
+    series_.flush();
+    const auto numbers = static_cast<int64_t>(autocovariance::components(lags_));
+    const int64_t points = places_.points(), components = field_.components;
+    std::vector<Row> rows(series_.estimate_rows());
+    size_t s = 0;
+    for (int32_t b = 0; b < step.block_count(input_); ++b) {
+      auto* out = step.produce<double>(output_, input_, b);
+      for (int64_t c = 0; c < components; ++c)
+        for (int64_t unit = 0; unit < places_.units(b); ++unit)
+          for (int64_t p = 0; p < points; ++p, ++s) {
+            if (s % lanes == 0) series_.estimate(s / lanes, rows);
+            write(out + (unit * components + c) * numbers * points + p, points, rows, s % lanes);
+          }
+    }
+  }
+
+  void write(double* out, int64_t stride, const std::vector<Row>& rows, size_t lane) const {
+    out[autocovariance::samples * stride] = static_cast<double>(series_.samples());
+    out[autocovariance::missing * stride] = static_cast<double>(spacing_.missing());
+    out[autocovariance::spacing_steps * stride] = spacing_.steps();
+    out[autocovariance::spacing_time * stride] = spacing_.time();
+    out[autocovariance::batches * stride] = static_cast<double>(series_.batches().full);
+    out += autocovariance::mean * stride;
+    for (const auto& row : rows) {
+      *out = row.x[lane];
+      out += stride;
+    }
+  }
+
+  pillion_field_description field_;
+  std::string mesh_;
+  int64_t lags_, fit_every_, from_step_;
+  int32_t input_ = 0, output_ = 0;
+  Series series_;
+  Spacing spacing_;
+  Places places_;
+  std::vector<int64_t> keys_;    ///< of the series, or of records that are on their way to them
+  std::vector<double> records_;  ///< from a checkpoint, until blocks are known
+};
+
+const pillion_parameter parameters[] = {
+    {"field", "field", nullptr,
+     "Field of reals on a uniform or spectral mesh; each component of each cell, element, or "
+     "element's point is a series"},
+    {"lags", "integer", "25", "Longest lag, in samples"},
+    {"fit_every", "integer", "100", "Samples from one estimate to the next"},
+    {"from_step", "integer", "0", "First step that is taken; leaves out how the flow begins"},
+    {"key", "field", "number", "Integer field that numbers elements; read only on a spectral mesh"},
+    {"into", "name", "null", "Name of the field that is made; null is FIELD_autocovariance"},
+};
+
+}  // namespace
+
+PILLION_STAGE(Autocorrelation, "autocorrelation",
+              "Running means and autocovariances of a field's values, for `uncertainty`",
+              parameters)

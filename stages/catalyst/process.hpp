@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A process that answers messages, each a line. It gets its two pipes by their numbers, since its
+// output belongs to people. It is told to end by the end of the pipe, also if we die.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+namespace pillion::catalyst {
+
+class Process {
+ public:
+  /// Runs a program, found on the path, in a folder; "{in}" and "{out}" among its arguments become
+  /// the numbers of the pipes.
+  Process(std::vector<std::string> arguments, const std::string& folder);
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+  /// Waits some seconds for its end, and ends it then.
+  ~Process();
+
+  void send(const std::string& line) const;
+  /// The next line that it writes. Throws if it ends first, or not within so many seconds.
+  std::string answer(double seconds);
+
+ private:
+  pid_t pid_ = -1;
+  int to_ = -1, from_ = -1;
+  std::string received_;
+};
+
+/// Whether a program is found on the path.
+bool is_on_path(const std::string& program);
+/// The status with which a program ends; 127 if it cannot be run.
+int status_of(const std::vector<std::string>& arguments);
+
+}  // namespace pillion::catalyst

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""ParaView's side of the stage `catalyst`, run by ParaView's own Python in a process of its own:
+makes a dataset of what each message says, and runs the user's Catalyst script on it. Messages are
+lines of JSON, as are answers. It ends when nobody can send any more.
+
+    python3 -c … FD_OF_MESSAGES FD_OF_ANSWERS SCRIPT CHANNEL
+"""
+
+import json
+import os
+import sys
+import traceback
+
+import numpy as np
+
+CORNERS = [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 1), (1, 0, 1), (1, 1, 1), (0, 1, 1)]
+
+
+def cell_values(message, raw):
+    """By field: [z, y, x, component] of a uniform mesh, of the boxes that peers have sent."""
+    cells = message["cells"]
+    arrays = [np.full((*cells[::-1], f["components"]), np.nan) for f in message["fields"]]
+    at = 0
+    while at < len(raw):
+        lo, hi = raw[at : at + 3].astype(int), raw[at + 3 : at + 6].astype(int)
+        at += 6
+        part = tuple(slice(a, b) for a, b in zip(lo[::-1], hi[::-1]))
+        for array in arrays:
+            size = array[part].size
+            array[part] = raw[at : at + size].reshape(array[part].shape)
+            at += size
+    return arrays
+
+
+def item_values(message, raw):
+    """By field: [item, value] of particles or elements."""
+    parts = [[] for _ in message["fields"]]
+    at = 0
+    while at < len(raw):
+        count = int(raw[at])
+        at += 1
+        for field, part in zip(message["fields"], parts):
+            size = count * field["values"]
+            part.append(raw[at : at + size].reshape(count, field["values"]))
+            at += size
+    return [
+        np.concatenate(p) if p else np.zeros((0, f["values"]))
+        for p, f in zip(parts, message["fields"])
+    ]
+
+
+def uniform(message, raw):
+    from paraview.vtk import vtkImageData
+
+    data = vtkImageData()
+    data.SetDimensions(*[n + 1 for n in message["cells"]])
+    data.SetOrigin(*message["origin"])
+    data.SetSpacing(*message["spacing"])
+    for field, array in zip(message["fields"], cell_values(message, raw)):
+        add(data.GetCellData(), field["name"], array.reshape(-1, array.shape[-1]))
+    return data
+
+
+def particles(message, raw):
+    from paraview.vtk import vtkCellArray, vtkPolyData
+
+    arrays = item_values(message, raw)
+    place = [f["name"] for f in message["fields"]].index(message["position"])
+    count = len(arrays[place])
+    data = vtkPolyData()
+    data.SetPoints(points(arrays[place]))
+    vertices = vtkCellArray()
+    vertices.SetData(integers(np.arange(count + 1)), integers(np.arange(count)))
+    data.SetVerts(vertices)
+    for field, array in zip(message["fields"], arrays):
+        add(data.GetPointData(), field["name"], array)
+    return data
+
+
+def spectral(message, raw):
+    from paraview.vtk import VTK_HEXAHEDRON, vtkCellArray, vtkUnstructuredGrid
+
+    n = message["order"] + 1
+    arrays = item_values(message, raw)
+    names = [f["name"] for f in message["fields"]]
+    place = arrays[names.index(message["coordinates"])]
+    data = vtkUnstructuredGrid()
+    data.SetPoints(points(at_points(place, n)))
+    i, j, k = (a.ravel(order="F") for a in np.indices((n - 1,) * 3))
+    corners = np.stack([i + a + n * (j + b + n * (k + c)) for a, b, c in CORNERS], axis=-1)
+    ids = corners[None] + n**3 * np.arange(len(place))[:, None, None]
+    cells = vtkCellArray()
+    cells.SetData(integers(np.arange(0, ids.size + 1, 8)), integers(ids.ravel()))
+    data.SetCells(VTK_HEXAHEDRON, cells)
+    for field, array in zip(message["fields"], arrays):
+        if field["at_points"]:
+            add(data.GetPointData(), field["name"], at_points(array, n))
+        else:
+            add(data.GetCellData(), field["name"], np.repeat(array, (n - 1) ** 3, axis=0))
+    return data
+
+
+def at_points(array, n):
+    """[point, component] of [element, component and point]."""
+    return np.moveaxis(array.reshape(len(array), -1, n**3), 1, -1).reshape(len(array) * n**3, -1)
+
+
+def points(array):
+    from paraview.vtk import vtkPoints
+    from paraview.vtk.util.numpy_support import numpy_to_vtk
+
+    out = vtkPoints()
+    out.SetData(numpy_to_vtk(np.ascontiguousarray(array), deep=True))
+    return out
+
+
+def integers(array):
+    from paraview.vtk.util.numpy_support import numpy_to_vtkIdTypeArray
+
+    return numpy_to_vtkIdTypeArray(np.ascontiguousarray(array, np.int64), deep=True)
+
+
+def add(attributes, name, array):
+    from paraview.vtk.util.numpy_support import numpy_to_vtk
+
+    values = numpy_to_vtk(np.ascontiguousarray(array), deep=True)
+    values.SetName(name)
+    attributes.AddArray(values)
+
+
+def execute(processor, message, channel):
+    from paraview.modules.vtkPVCatalyst import vtkCPDataDescription
+
+    raw = np.fromfile(message["file"])
+    data = {"uniform": uniform, "particles": particles, "spectral": spectral}[message["kind"]](
+        message, raw
+    )
+    description = vtkCPDataDescription()
+    description.AddInput(channel)
+    description.SetTimeData(message["time"], message["step"])
+    if not processor.RequestDataDescription(description):
+        return
+    wanted = description.GetInputDescriptionByName(channel)
+    wanted.SetGrid(data)
+    if message["kind"] == "uniform":
+        wanted.SetWholeExtent(data.GetExtent())
+    if not processor.CoProcess(description):
+        raise RuntimeError("ParaView could not run the script; what it said stands above")
+
+
+def main():
+    messages, answers = os.fdopen(int(sys.argv[1])), os.fdopen(int(sys.argv[2]), "w")
+    script, channel = sys.argv[3:5]
+
+    def answer(error=""):
+        answers.write(json.dumps(error) + "\n")
+        answers.flush()
+
+    try:
+        with open(script) as file:
+            text = file.read()
+        compile(text, script, "exec")
+        from paraview.catalyst import bridge
+
+        bridge.initialize()
+        # ParaView would take one without its remark about the version for one of the first.
+        bridge.add_pipeline(script, 1 if "def DoCoProcessing" in text else 2)
+        answer()
+    except BaseException as error:
+        answer(f"{type(error).__name__}: {error}")
+        raise
+    for line in messages:
+        try:
+            execute(bridge.coprocessor, json.loads(line), channel)
+            answer()
+        except BaseException as error:
+            traceback.print_exc()
+            answer(f"{type(error).__name__}: {error}")
+    bridge.finalize()
+
+
+main()

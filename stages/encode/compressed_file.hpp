@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The file of one step: arrays of compressed pieces, which all peers put there at once. One peer
+// makes it with HDF5, as large as it will be; each writes its own bytes where they belong, without
+// the library, so that nobody is held up in a call of it by who has failed.
+#pragma once
+
+#include <filesystem>
+#include <pillion/stage.hpp>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "../write/exchange.hpp"
+#include "../write/hdf5_library.hpp"
+
+namespace pillion::stages::encoding {
+
+struct Attribute {
+  std::string name;
+  std::variant<int64_t, double, std::string, std::vector<double>> value;
+};
+
+/// A part of an array that this peer has, and the numbers that say what it is.
+struct Piece {
+  Bytes bytes;
+  std::vector<int64_t> about;
+};
+
+/// A dataset of bytes, and, as NAME_pieces, a table with a row for each piece: its length in bytes
+/// and what else it is. Pieces lie one after the other, by peer. Without such numbers there is no
+/// table, and the dataset is one of 64-bit integers.
+struct StoredArray {
+  std::string name;
+  std::vector<std::string> columns;  ///< names of the numbers about pieces
+  std::vector<Piece> pieces{};
+  std::vector<Attribute> attributes{};  ///< the first peer's are written
+};
+
+/// Writes the file, whole or not at all, and returns its bytes. [peers]
+int64_t write_compressed(const stage::Step& step, const std::vector<StoredArray>& arrays,
+                         const std::vector<Attribute>& attributes,
+                         const std::filesystem::path& path, bool durable);
+
+}  // namespace pillion::stages::encoding

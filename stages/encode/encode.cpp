@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The stage `encode`: fields in a lossless code, in one file for each step: the coefficients that
+// `truncate` has left of fields on spectral elements, or, of uniform meshes, streams of zfp. A
+// table says what became of them.
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <pillion/stage.hpp>
+#include <string>
+#include <vector>
+
+#include "../common/options.hpp"
+#include "../write/parameters.hpp"
+#include "coded_fields.hpp"
+#include "element_fields.hpp"
+#include "uniform_fields.hpp"
+
+namespace {
+
+using namespace pillion;
+using namespace pillion::stages;
+using namespace pillion::stages::encoding;
+
+void refuse(const stage::Setup& setup, const char* mesh_kind,
+            std::initializer_list<Foreign> parameters) {
+  for (const auto& [name, standard] : parameters) {
+    const auto value = setup[name];
+    if ((value ? written(value) : "null") != standard)
+      value.fail(std::string("parameter '") + name + "' means nothing to fields of " + mesh_kind);
+  }
+}
+
+std::unique_ptr<CodedFields> fields_of(const stage::Setup& setup) {
+  const auto list = setup["fields"];
+  if (!list.is_list() || list.size() == 0) list.fail("no fields are listed");
+  const auto first = setup.field(list[0].text(), list);
+  if (first.mesh_kind == PILLION_UNIFORM) {
+    refuse(setup, "a uniform mesh",
+           {{"numbers", "auto"},
+            {"codec", "auto"},
+            {"level", "auto"},
+            {"coordinates", "once"},
+            {"periods", "null"},
+            {"continuous", "true"}});
+    return std::make_unique<UniformFields>(setup);
+  }
+  if (first.mesh_kind != PILLION_SPECTRAL)
+    list.fail("field '" + list[0].text() + "' is on neither a spectral nor a uniform mesh");
+  refuse(setup, "a spectral mesh, whose errors the stage truncate bounds",
+         {{"error", "null"}, {"relative_to", "none"}, {"norm", "max"}});
+  return std::make_unique<ElementFields>(setup);
+}
+
+class Encode final : public stage::Stage {
+ public:
+  explicit Encode(stage::Setup& setup)
+      : fields_(fields_of(setup)),
+        name_(dataset_name(setup, fields_->mesh())),
+        durable_(setup["durable"].boolean()),
+        columns_(1 + columns_per_field * fields_->names().size()) {}
+
+  void run(stage::Step& step) override {
+    const auto begin = std::chrono::steady_clock::now();
+    const auto names = fields_->names();
+    std::vector<Figures> figures(names.size());
+    auto arrays = fields_->arrays(step, figures);
+    combine(step, figures);
+    for (size_t f = 0; f < names.size(); ++f) describe(arrays[f], figures[f]);
+    auto attributes = attributes_of(step);
+    if (const auto mesh = write_mesh(step); !mesh.empty())
+      attributes.push_back({"mesh_file", mesh});
+    (void)write_compressed(step, arrays, attributes, path_of(step, number_of(step)), durable_);
+    double seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    step.max(std::span(&seconds, 1));
+    note(step, figures, seconds);
+    if (step.products_due()) write_table(step);
+  }
+  void finish(stage::Step& step) override { write_table(step); }
+
+  void save(stage::State& state) const override {
+    state.save("steps", steps_);
+    state.save("times", times_);
+    for (size_t i = 0; i < columns_.size(); ++i)
+      state.save("column" + std::to_string(i), columns_[i]);
+  }
+  void restore(stage::State& state) override {
+    steps_ = state.load<int64_t>("steps");
+    times_ = state.load<double>("times");
+    for (size_t i = 0; i < columns_.size(); ++i)
+      columns_[i] = state.load<double>("column" + std::to_string(i));
+  }
+
+ private:
+  static constexpr size_t columns_per_field = 7;
+
+  static std::string number_of(const stage::Step& step) {
+    char number[32];
+    std::snprintf(number, sizeof number, "%09lld", static_cast<long long>(step.index()));
+    return number;
+  }
+  [[nodiscard]] std::filesystem::path path_of(const stage::Step& step,
+                                              const std::string& which) const {
+    return std::filesystem::path(step.product_folder()) / (name_ + "_compressed") /
+           (name_ + "." + which + ".h5");
+  }
+
+  [[nodiscard]] std::vector<Attribute> attributes_of(const stage::Step& step) const {
+    std::vector<Attribute> out{
+        {"pillion_compressed", int64_t{1}},
+        {"step", step.index()},
+        {"time", step.time()},
+        {"time_units", step.units("time")},
+        {"mesh", fields_->mesh()},
+        {"length_units", step.units(fields_->mesh())},
+        {"coarsening", int64_t{step.coarsening(fields_->mesh())}},
+        {"origin", step.origin(name_, "Compressed fields")},
+    };
+    const auto of_fields = fields_->attributes(step);
+    out.insert(out.end(), of_fields.begin(), of_fields.end());
+    return out;
+  }
+
+  static void describe(StoredArray& array, const Figures& f) {
+    const auto add = [&](const char* name, auto value) {
+      array.attributes.push_back({name, value});
+    };
+    add("bound", f.bound);
+    add("error", f.error());
+    add("norm", std::string(f.is_largest ? "max" : "rms"));
+    add("raw_bytes", f.bytes_in);
+    add("kept", f.kept);
+    add("untouched", f.untouched);
+  }
+
+  /// What belongs to all steps is written at the first; returns the name of its file.
+  std::string write_mesh(const stage::Step& step) {
+    const auto arrays = fields_->once(step);
+    if (arrays.empty()) return {};
+    const auto path = path_of(step, "mesh");
+    if (!has_mesh_) (void)write_compressed(step, arrays, attributes_of(step), path, durable_);
+    has_mesh_ = true;
+    return path.filename().string();
+  }
+
+  void note(const stage::Step& step, const std::vector<Figures>& figures, double seconds) {
+    steps_.push_back(step.index());
+    times_.push_back(step.time());
+    columns_[0].push_back(seconds);
+    for (size_t i = 0; i < figures.size(); ++i) {
+      const auto& f = figures[i];
+      const auto in = static_cast<double>(f.bytes_in), out = static_cast<double>(f.bytes_out);
+      const auto kept =
+          static_cast<double>(f.kept) / static_cast<double>(std::max<int64_t>(f.values, 1));
+      size_t column = 1 + columns_per_field * i;
+      for (const double number : {in / std::max(out, 1.0), in, out, f.bound, f.error(), kept,
+                                  static_cast<double>(f.untouched)})
+        columns_[column++].push_back(number);
+    }
+  }
+
+  void write_table(const stage::Step& step) const {
+    stage::Table table("encode_" + name_, "Compression of fields of " + fields_->mesh());
+    table.column("step", "", steps_).column("time", step.units("time"), times_);
+    const char* titles[] = {"ratio_", "bytes_in_", "bytes_out_", "bound_",
+                            "error_", "kept_",     "untouched_"};
+    const auto names = fields_->names();
+    for (size_t t = 0; t < columns_per_field; ++t)
+      for (size_t f = 0; f < names.size(); ++f) {
+        const bool is_error = t == 3 || t == 4;
+        const std::string units = t == 1 || t == 2 ? "B" : is_error ? step.units(names[f]) : "";
+        table.column(titles[t] + names[f], units, columns_[1 + columns_per_field * f + t]);
+      }
+    table.column("seconds", "s", columns_[0]);
+    step.write(table);
+  }
+
+  std::unique_ptr<CodedFields> fields_;
+  std::string name_;
+  bool durable_, has_mesh_ = false;
+  std::vector<int64_t> steps_;
+  std::vector<double> times_;
+  std::vector<std::vector<double>> columns_;  ///< seconds, then those of each field
+};
+
+const pillion_parameter parameters[] = {
+    {"fields", "list of fields", nullptr,
+     "Fields of reals of one mesh: at the points of spectral elements, whose coefficients are "
+     "stored if truncate comes before, or of a uniform mesh"},
+    {"name", "name", "null", "Of the files; that of the mesh if left out"},
+    {"codec", "auto | zstd | xz | bzip2 | zip | lz4 | none", "auto",
+     "The lossless code, of spectral elements; auto: the first of these that the build has"},
+    {"level", "integer | auto", "auto", "How hard it tries"},
+    {"numbers", "auto | none | field", "auto",
+     "An integer of each element that says which it is, so that a reader has them in order; auto: "
+     "the field called number, if there is one"},
+    {"coordinates", "once | each | none", "once",
+     "Whether those of the mesh are stored in a file of their own, with each step, or not at all"},
+    {"periods", "[x, y, z]", "null",
+     "Lengths after which a spectral mesh repeats, 0 where it does not; for the decoder's average"},
+    {"continuous", "true | false", "true",
+     "Whether the fields have one value where elements meet, so that the decoder may average"},
+    {"error", "number", "null", "Of uniform meshes: bound on the error; 0: nothing is lost"},
+    {"relative_to", "none | range | rms", "none", "What that is a part of"},
+    {"norm", "rms | max", "max",
+     "Of uniform meshes: which error is bounded; that of any cell or, in "
+     "each box of a rank, the root mean square"},
+    {"durable", "true | false", "true", "A step is done only when it is on disk"},
+};
+
+}  // namespace
+
+PILLION_STAGE(Encode, "encode", "Fields compressed on disk, with a bound on the error", parameters)

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One component of a box of cells, as a stream of zfp whose error is within a bound: what is
+// compressed is decompressed and looked at. Without the library there is none.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#ifdef PILLION_ZFP
+#include <zfp.h>
+#endif
+
+namespace pillion::stages::encoding {
+
+struct ZfpBox {
+  std::array<int64_t, 3> extent{1, 1, 1};  ///< first axis fastest
+  int axes = 3;
+};
+
+struct ZfpStream {
+  std::vector<std::byte> bytes{};
+  double square = 0;   ///< of the error, summed over all cells
+  double largest = 0;  ///< error of any cell
+  bool is_exact = false;
+};
+
+#ifdef PILLION_ZFP
+
+namespace detail {
+
+template <class T>
+class Zfp {
+ public:
+  Zfp(const ZfpBox& box, std::span<const T> values) : values_(values), back_(values.size()) {
+    const auto n = [&](size_t axis) { return static_cast<size_t>(box.extent[axis]); };
+    const auto type = sizeof(T) == 4 ? zfp_type_float : zfp_type_double;
+    // The library reads what it may not change.
+    void* data = const_cast<T*>(values.data());
+    field_ = box.axes == 1   ? zfp_field_1d(data, type, n(0))
+             : box.axes == 2 ? zfp_field_2d(data, type, n(0), n(1))
+                             : zfp_field_3d(data, type, n(0), n(1), n(2));
+    stream_ = zfp_stream_open(nullptr);
+  }
+  Zfp(const Zfp&) = delete;
+  Zfp& operator=(const Zfp&) = delete;
+  ~Zfp() {
+    zfp_stream_close(stream_);
+    zfp_field_free(field_);
+  }
+
+  /// With that tolerance; below 0: exactly.
+  ZfpStream compress(double tolerance) {
+    if (tolerance < 0) zfp_stream_set_reversible(stream_);
+    else zfp_stream_set_accuracy(stream_, tolerance);
+    ZfpStream out;
+    out.bytes.resize(zfp_stream_maximum_size(stream_, field_));
+    bitstream* bits = stream_open(out.bytes.data(), out.bytes.size());
+    zfp_stream_set_bit_stream(stream_, bits);
+    zfp_stream_rewind(stream_);
+    zfp_write_header(stream_, field_, ZFP_HEADER_FULL);
+    out.bytes.resize(zfp_compress(stream_, field_));
+    measure(out);
+    stream_close(bits);
+    return out;
+  }
+
+ private:
+  void measure(ZfpStream& out) {
+    zfp_stream_rewind(stream_);
+    zfp_read_header(stream_, field_, ZFP_HEADER_FULL);
+    zfp_field_set_pointer(field_, back_.data());
+    zfp_decompress(stream_, field_);
+    zfp_field_set_pointer(field_, const_cast<T*>(values_.data()));
+    out.is_exact = std::memcmp(back_.data(), values_.data(), values_.size_bytes()) == 0;
+    if (out.is_exact) return;
+    for (size_t i = 0; i < back_.size(); ++i) {
+      const double off = std::fabs(static_cast<double>(back_[i]) - static_cast<double>(values_[i]));
+      out.square += off * off;
+      out.largest = off <= out.largest ? out.largest : off;  // not a number stays
+    }
+  }
+
+  std::span<const T> values_;
+  std::vector<T> back_;
+  zfp_field* field_;
+  zfp_stream* stream_;
+};
+
+}  // namespace detail
+
+/// Empty if the library cannot have it exactly where it must be.
+template <class T>
+ZfpStream zfp_within(const ZfpBox& box, std::span<const T> values, double bound, bool is_largest) {
+  detail::Zfp<T> zfp(box, values);
+  const auto is_within = [&](const ZfpStream& s) {
+    return is_largest ? s.largest <= bound
+                      : s.square <= bound * bound * static_cast<double>(values.size());
+  };
+  // What it really is off by is usually far below the tolerance.
+  double tolerance = (is_largest ? 1 : 16) * bound;
+  for (int i = 0; bound > 0 && i < 6; ++i, tolerance /= 2)
+    if (auto out = zfp.compress(tolerance); is_within(out)) return out;
+  auto out = zfp.compress(-1);
+  return out.is_exact ? out : ZfpStream{};
+}
+
+#else
+
+template <class T>
+ZfpStream zfp_within(const ZfpBox&, std::span<const T>, double, bool) {
+  return {};
+}
+
+#endif
+
+}  // namespace pillion::stages::encoding

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Writing Cinema databases.
+#include "cinema.hpp"
+
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <numbers>
+
+#include "../common/options.hpp"
+
+namespace pillion::image {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// As many digits as it takes to say it again.
+std::string exact(double value) {
+  char text[32];
+  for (const int digits : {15, 17}) {
+    std::snprintf(text, sizeof text, "%.*g", digits, value);
+    if (std::stod(text) == value) break;
+  }
+  return text;
+}
+
+/// A file that is there whole or not at all.
+void write_whole(const fs::path& path, const char* bytes, size_t size) {
+  const fs::path aside = path.parent_path() / ("." + path.filename().string() + ".part");
+  std::ofstream out(aside, std::ios::binary);
+  out.write(bytes, static_cast<std::streamsize>(size));
+  out.close();
+  std::error_code error;
+  if (out) fs::rename(aside, path, error);
+  if (!out || error)
+    throw Error(ErrorCode::File, "cannot write " + path.string() +
+                                     (error ? ": " + error.message() : "; is the disk full?"));
+}
+
+fs::path folder_of(const stage::Step& step, const std::string& name) {
+  const fs::path folder = fs::path(step.product_folder()) / (name + ".cdb");
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error)
+    throw Error(ErrorCode::File,
+                "cannot make the folder " + folder.string() + ": " + error.message());
+  return folder;
+}
+
+std::vector<double> angles_of(const stage::Value& value, const std::vector<double>& standard,
+                              double least, double most) {
+  if (!value) return standard;
+  std::vector<double> out;
+  if (!value.is_list()) {
+    const int64_t count = stages::integer_from(value, 1);
+    if (count > 1000) value.fail("expected at most 1000 angles");
+    for (int64_t i = 0; i < count; ++i)
+      out.push_back(360 * static_cast<double>(i) / static_cast<double>(count));
+    return out;
+  }
+  for (int64_t i = 0; i < value.size(); ++i) {
+    out.push_back(value[i].real());
+    if (!(out.back() >= least && out.back() <= most))
+      value[i].fail("expected degrees from " + exact(least) + " to " + exact(most));
+  }
+  if (out.empty()) value.fail("expected at least one angle");
+  return out;
+}
+
+}  // namespace
+
+CameraOptions ViewPoint::camera(const CameraOptions& rest) const {
+  CameraOptions out = rest;
+  const double p = phi * std::numbers::pi / 180, t = theta * std::numbers::pi / 180;
+  out.direction = Vec{std::cos(t) * std::cos(p), std::cos(t) * std::sin(p), std::sin(t)};
+  out.parallel = rest.parallel.value_or(false);
+  return out;
+}
+
+std::optional<Views> Views::read(const stage::Value& map, const stage::Value& camera) {
+  if (!map) return std::nullopt;
+  if (!map.is_map()) map.fail("expected a map, such as {phi: 12, theta: [0, 30]}");
+  stages::only_keys(map, {"phi", "theta"});
+  for (const char* key : {"position", "direction"})
+    if (camera && camera.is_map())
+      if (const auto given = camera.find(key))
+        given.fail(std::string("`cinema` says from where pictures are taken; leave out `") + key +
+                   "`");
+  const auto theta = map.find("theta");
+  if (theta && !theta.is_list()) theta.fail("expected a list of angles, such as [0, 30]");
+  Views out;
+  for (const double p : angles_of(map.find("phi"), {0, 60, 120, 180, 240, 300}, -360, 360))
+    for (const double t : angles_of(theta, {30}, -90, 90)) out.points_.push_back({p, t});
+  return out;
+}
+
+void Views::add(const stage::Step& step, const std::string& name, const ViewPoint& view,
+                const std::vector<std::byte>& file) {
+  char number[32];
+  std::snprintf(number, sizeof number, "%09lld", static_cast<long long>(step.index()));
+  const std::string called =
+      name + "." + number + ".phi" + exact(view.phi) + ".theta" + exact(view.theta) + ".png";
+  rows += std::to_string(step.index()) + "," + exact(step.time()) + "," + exact(view.phi) + "," +
+          exact(view.theta) + "," + called + "\n";
+  if (step.peer() == 0)
+    write_whole(folder_of(step, name) / called, reinterpret_cast<const char*>(file.data()),
+                file.size());
+}
+
+void Views::write_table(const stage::Step& step, const std::string& name) const {
+  if (step.peer() != 0) return;
+  const std::string table = "step,time,phi,theta,FILE\n" + rows;
+  write_whole(folder_of(step, name) / "data.csv", table.data(), table.size());
+}
+
+}  // namespace pillion::image

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Pictures from many sides as a Cinema database (specification D: a folder NAME.cdb with a table
+// data.csv, a row for each picture), which Cinema's viewers open.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <pillion/stage.hpp>
+#include <string>
+#include <vector>
+
+#include "camera.hpp"
+
+namespace pillion::image {
+
+/// Where the camera stands: angles in degrees around the third axis, from the first, and above the
+/// plane of the first two.
+struct ViewPoint {
+  double phi, theta;
+  [[nodiscard]] CameraOptions camera(const CameraOptions& rest) const;
+};
+
+class Views {
+ public:
+  /// Nothing if there is no such map. Throws, saying where, if it is not right.
+  static std::optional<Views> read(const stage::Value& map, const stage::Value& camera);
+
+  [[nodiscard]] const std::vector<ViewPoint>& points() const { return points_; }
+  /// Notes a picture; the first peer, which has it, writes it.
+  void add(const stage::Step& step, const std::string& name, const ViewPoint& view,
+           const std::vector<std::byte>& file);
+  /// Writes the table of all pictures so far. [peers]
+  void write_table(const stage::Step& step, const std::string& name) const;
+
+  /// What has to be known to go on after a restart.
+  std::string rows;
+
+ private:
+  std::vector<ViewPoint> points_;
+};
+
+}  // namespace pillion::image

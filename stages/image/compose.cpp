@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Compositing, last of all sorted by depth (sort-last, direct send).
+#include "compose.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <tuple>
+
+namespace pillion::image {
+
+namespace {
+
+constexpr double nowhere = std::numeric_limits<double>::infinity();
+
+Rows own_rows(const stage::Step& step, const Frame& frame) {
+  return rows_of(step.peer(), step.peers(), frame.height);
+}
+
+/// Of what is seen at the samples of a pixel.
+struct Depths {
+  double near = nowhere, far = -nowhere;
+  /// The difference between parts of one surface that are beside each other is less.
+  [[nodiscard]] bool are_two() const { return far - near > 1e-3 * std::abs(near); }
+  [[nodiscard]] bool is_far(double depth) const {
+    return !are_two() || depth == far || depth - near > far - depth;
+  }
+};
+
+template <class F>
+void for_each_sample(const Frame& frame, int32_t px, int32_t py, F&& use) {
+  const int32_t n = frame.samples;
+  for (int32_t y = py * n; y < (py + 1) * n; ++y)
+    for (int32_t x = px * n; x < (px + 1) * n; ++x) use(x, y);
+}
+
+Depths depths_of(const Frame& frame, const Canvas& rows, int32_t px, int32_t py) {
+  Depths out;
+  for_each_sample(frame, px, py, [&](int32_t x, int32_t y) {
+    out.near = std::min(out.near, rows.depth(x, y));
+    out.far = std::max(out.far, rows.depth(x, y));
+  });
+  return out;
+}
+
+/// The samples at which a ray ends.
+struct Behind {
+  int weight = 0;
+  std::array<double, 3> sum{};
+  [[nodiscard]] std::array<double, 3> mean() const {
+    return {sum[0] / weight, sum[1] / weight, sum[2] / weight};
+  }
+};
+
+/// One ray is enough where there is no light.
+std::array<Behind, 2> behind_rays(const Frame& frame, const Canvas& rows, int32_t px, int32_t py,
+                                  Colour background, bool has_light) {
+  std::array<Behind, 2> out;
+  const Depths depths = has_light ? depths_of(frame, rows, px, py) : Depths{};
+  for_each_sample(frame, px, py, [&](int32_t x, int32_t y) {
+    Behind& of_ray = out[depths.is_far(rows.depth(x, y)) ? 1 : 0];
+    const auto c = parts(rows.is_empty(x, y) ? background : rows.colour(x, y));
+    for (size_t i = 0; i < 3; ++i) of_ray.sum[i] += c[i];
+    ++of_ray.weight;
+  });
+  return out;
+}
+
+/// Light of the pieces of one ray, front to back, with what is behind them.
+std::array<double, 3> in_front(const Piece* piece, const Piece* end, std::array<double, 3> behind) {
+  std::array<double, 3> sum{};
+  double through = 1;
+  for (; piece != end; ++piece) {
+    sum[0] += through * piece->red;
+    sum[1] += through * piece->green;
+    sum[2] += through * piece->blue;
+    through *= 1 - static_cast<double>(piece->opacity);
+  }
+  for (size_t i = 0; i < 3; ++i) sum[i] += through * behind[i];
+  return sum;
+}
+
+/// Of a pixel: what both of its rays see, by the number of their samples.
+Colour mixed(const std::array<Behind, 2>& behind, const Piece* first, const Piece* end,
+             int32_t far_ray) {
+  const Piece* const far = std::find_if(first, end, [&](auto& p) { return p.ray == far_ray; });
+  std::array<double, 3> sum{};
+  for (const bool is_far : {false, true}) {
+    const Behind& of_ray = behind[is_far ? 1 : 0];
+    if (of_ray.weight == 0) continue;
+    const auto c = in_front(is_far ? far : first, is_far ? end : far, of_ray.mean());
+    for (size_t i = 0; i < 3; ++i) sum[i] += of_ray.weight * c[i];
+  }
+  const double all = behind[0].weight + behind[1].weight;
+  return rgb(sum[0] / all, sum[1] / all, sum[2] / all);
+}
+
+/// What has been drawn in the rows of some peer.
+std::vector<Fragment> fragments(const Frame& frame, const Canvas& drawn, const Rows& rows) {
+  std::vector<Fragment> out;
+  for (int32_t y = rows.first * frame.samples; y < rows.last * frame.samples; ++y)
+    for (int32_t x = 0; x < frame.columns(); ++x)
+      if (!drawn.is_empty(x, y))
+        out.push_back({drawn.depth(x, y), drawn.colour(x, y), y * frame.columns() + x});
+  return out;
+}
+
+}  // namespace
+
+Canvas foremost(const stage::Step& step, const Frame& frame, Canvas drawn) {
+  if (step.peers() == 1) return drawn;
+  std::vector<std::vector<Fragment>> out(static_cast<size_t>(step.peers()));
+  for (int32_t p = 0; p < step.peers(); ++p)
+    if (p != step.peer())
+      out[static_cast<size_t>(p)] = fragments(frame, drawn, rows_of(p, step.peers(), frame.height));
+  const Rows rows = own_rows(step, frame);
+  Canvas seen(frame.columns(), rows.first * frame.samples, rows.last * frame.samples);
+  for (int32_t y = seen.first_row(); y < seen.last_row(); ++y)
+    for (int32_t x = 0; x < frame.columns(); ++x)
+      seen.put(x, y, drawn.depth(x, y), drawn.colour(x, y));
+  for (const Fragment& f : stages::send_to_owners(step, out))
+    seen.put(f.sample % frame.columns(), f.sample / frame.columns(), f.depth, f.colour);
+  return seen;
+}
+
+std::vector<double> ray_ends(const stage::Step& step, const Frame& frame, const Canvas& rows) {
+  const auto count = static_cast<size_t>(frame.width) * static_cast<size_t>(frame.height);
+  std::vector<double> out(2 * count, nowhere);
+  const Rows own = own_rows(step, frame);
+  for (int32_t y = own.first; y < own.last; ++y)
+    for (int32_t x = 0; x < frame.width; ++x) {
+      const Depths d = depths_of(frame, rows, x, y);
+      const int32_t pixel = y * frame.width + x;
+      out[static_cast<size_t>(ray_of(pixel, false))] = d.are_two() ? d.near : -nowhere;
+      out[static_cast<size_t>(ray_of(pixel, true))] = d.far;
+    }
+  step.min(std::span(out));
+  return out;
+}
+
+std::vector<Piece> sorted_pieces(const stage::Step& step, const Frame& frame,
+                                 const std::vector<Piece>& pieces) {
+  std::vector<std::vector<Piece>> out(static_cast<size_t>(step.peers()));
+  std::vector<size_t> owner(static_cast<size_t>(frame.height));
+  for (int32_t p = 0; p < step.peers(); ++p) {
+    const Rows rows = rows_of(p, step.peers(), frame.height);
+    std::fill(owner.begin() + rows.first, owner.begin() + rows.last, static_cast<size_t>(p));
+  }
+  for (const Piece& piece : pieces)
+    out[owner[static_cast<size_t>(piece.ray / 2 / frame.width)]].push_back(piece);
+  auto in = stages::send_to_owners(step, out);
+  std::sort(in.begin(), in.end(), [](const Piece& a, const Piece& b) {
+    return std::tie(a.ray, a.first, a.opacity, a.red) < std::tie(b.ray, b.first, b.opacity, b.red);
+  });
+  return in;
+}
+
+std::vector<uint8_t> pixels(const Frame& frame, const Canvas& rows,
+                            const std::vector<Piece>& pieces, Colour background) {
+  std::vector<uint8_t> out;
+  const Piece* piece = pieces.data();
+  const Piece* const end = piece + pieces.size();
+  for (int32_t y = rows.first_row() / frame.samples; y < rows.last_row() / frame.samples; ++y)
+    for (int32_t x = 0; x < frame.width; ++x) {
+      const int32_t pixel = y * frame.width + x;
+      const Piece* const first = piece;
+      while (piece != end && piece->ray <= ray_of(pixel, true)) ++piece;
+      const auto behind = behind_rays(frame, rows, x, y, background, first != piece);
+      const Colour colour = mixed(behind, first, piece, ray_of(pixel, true));
+      for (const int shift : {16, 8, 0}) out.push_back(static_cast<uint8_t>(colour >> shift));
+    }
+  return out;
+}
+
+}  // namespace pillion::image

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The stage `image`: a picture of a step, drawn by all peers together and written by the first.
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <pillion/stage.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "../common/options.hpp"
+#include "cinema.hpp"
+#include "compose.hpp"
+#include "labels.hpp"
+#include "layer.hpp"
+#include "outline.hpp"
+#include "picture.hpp"
+
+namespace {
+
+using namespace pillion;
+using namespace pillion::image;
+
+Colour colour_of(const stage::Value& value) {
+  Colour out = 0;
+  if (!parse_colour(value.text(), out))
+    value.fail("expected a colour such as white or '#102030', not '" + value.text() + "'");
+  return out;
+}
+
+/// Black on light grounds, and white on dark ones.
+Colour ink_on(Colour ground) {
+  const auto c = parts(ground);
+  return 0.3 * c[0] + 0.6 * c[1] + 0.1 * c[2] > 128 ? 0x202020 : 0xf0f0f0;
+}
+
+/// As short as it can be said to so many digits.
+std::string written(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.6g", value);
+  return text;
+}
+
+class Image final : public stage::Stage {
+ public:
+  explicit Image(stage::Setup& setup)
+      : name_(setup["name"].text()),
+        camera_(CameraOptions::read(setup["camera"])),
+        views_(Views::read(setup["cinema"], setup["camera"])),
+        background_(colour_of(setup["background"])),
+        outline_(setup["outline"].boolean()),
+        labels_(setup["labels"].boolean()),
+        samples_(size_from(setup["samples"], 1, 4)) {
+    read_size(setup["size"]);
+    if (name_.empty() || name_.find_first_of("/ .") != std::string::npos)
+      setup["name"].fail("expected a word without dots and slashes, to name files by");
+    const auto draw = setup["draw"];
+    if (!draw.is_list() || draw.size() == 0)
+      draw.fail("expected a list of what to draw, such as [slice: {field: density}]");
+    for (int64_t i = 0; i < draw.size(); ++i) {
+      layers_.push_back(make_layer(setup, draw[i], sources_));
+      volumes_ += layers_.back()->is_volume() ? 1 : 0;
+      if (volumes_ > 1) draw[i].fail("a picture can have one volume");
+    }
+    title_ = setup["title"] ? setup["title"].text() : layers_.front()->colouring.label;
+    sources_.request(setup);
+  }
+
+  void run(stage::Step& step) override {
+    if (!box_) box_ = whole_box(step);
+    std::vector<Paint> paints;
+    for (const auto& layer : layers_) paints.push_back(paint_of(step, *layer));
+    if (!views_) {
+      const auto file = png_of(step, picture(step, paints, camera_));
+      step.write_file(name_ + ".png", name_, file, true);
+      return;
+    }
+    for (const ViewPoint& view : views_->points())
+      views_->add(step, name_, view, png_of(step, picture(step, paints, view.camera(camera_))));
+    views_->write_table(step, name_);
+  }
+
+  void save(stage::State& state) const override {
+    const Box box = box_.value_or(Box{});
+    state.save("box", std::vector<Box>{box});
+    const std::string rows = views_ ? views_->rows : "";
+    state.save("rows", std::vector<char>(rows.begin(), rows.end()));
+  }
+  void restore(stage::State& state) override {
+    const Box box = state.load<Box>("box").at(0);
+    if (!box.empty()) box_ = box;
+    const auto rows = state.load<char>("rows");
+    if (views_) views_->rows.assign(rows.begin(), rows.end());
+  }
+
+ private:
+  static int32_t size_from(const stage::Value& value, int64_t least, int64_t most) {
+    const int64_t number = stages::integer_from(value, least);
+    if (number > most)
+      value.fail("expected at most " + std::to_string(most) + ", not " + std::to_string(number));
+    return static_cast<int32_t>(number);
+  }
+  void read_size(const stage::Value& value) {
+    if (!value.is_list() || value.size() != 2)
+      value.fail("expected width and height in pixels, such as [1024, 768]");
+    width_ = size_from(value[0], 16, 8192);
+    height_ = size_from(value[1], 16, 8192);
+    if (int64_t{width_} * height_ * samples_ * samples_ > int64_t{1} << 26)
+      value.fail("a picture may have 67 million samples; make it smaller, or `samples` fewer");
+  }
+
+  /// Settled at the first publication, so that the camera stands still.
+  [[nodiscard]] Box whole_box(const stage::Step& step) const {
+    Box own;
+    for (const auto& layer : layers_) layer->enclose(step, own);
+    const Box box = own.of_all(step);
+    if (box.empty()) throw Error(ErrorCode::Stage, "there is nothing to take a picture of");
+    return box;
+  }
+
+  [[nodiscard]] static Paint paint_of(const stage::Step& step, const Layer& layer) {
+    Extremes extremes;
+    if (layer.colouring.is_measured()) {
+      layer.measure(step, extremes);
+      std::array<double, 3> ends = {extremes.least, -extremes.most, extremes.least_positive};
+      step.min(std::span<double>(ends));
+      extremes = {ends[0], -ends[1], ends[2]};
+    }
+    return layer.colouring.paint(extremes);
+  }
+
+  /// The axis across which all layers lie, or -1.
+  [[nodiscard]] int flat_axis() const {
+    const int axis = layers_.front()->flat_axis();
+    const bool same = std::all_of(layers_.begin(), layers_.end(),
+                                  [&](const auto& l) { return l->flat_axis() == axis; });
+    return same ? axis : -1;
+  }
+  [[nodiscard]] Frame frame() const {
+    const bool has_bars = std::any_of(layers_.begin(), layers_.end(),
+                                      [](const auto& l) { return l->colouring.by.has_value(); });
+    Margins margins;
+    if (labels_) margins = margins_for(width_, height_, true, has_bars);
+    return {width_, height_, 0, margins.top, width_ - margins.right, height_, samples_};
+  }
+
+  /// Whole at the first peer. [peers]
+  [[nodiscard]] Picture picture(const stage::Step& step, const std::vector<Paint>& paints,
+                                const CameraOptions& camera) const {
+    const Frame frame = this->frame();
+    const View view(camera.camera(*box_, frame, flat_axis()), frame);
+    Canvas canvas(frame.columns(), 0, frame.rows());
+    for (size_t l = 0; l < layers_.size(); ++l) layers_[l]->draw(step, view, paints[l], canvas);
+    if (outline_ && step.peer() == 0) draw_outline(canvas, view, *box_, ink_on(background_));
+    const Canvas rows = foremost(step, frame, std::move(canvas));
+    Picture out{
+        width_, height_,
+        stages::gathered(step, pixels(frame, rows, light(step, view, paints, rows), background_))};
+    if (labels_ && step.peer() == 0) label(out, step, paints);
+    return out;
+  }
+  [[nodiscard]] std::vector<Piece> light(const stage::Step& step, const View& view,
+                                         const std::vector<Paint>& paints,
+                                         const Canvas& rows) const {
+    std::vector<Piece> pieces;
+    if (volumes_ == 0) return pieces;
+    const auto ends = ray_ends(step, view.frame(), rows);
+    for (size_t l = 0; l < layers_.size(); ++l)
+      layers_[l]->glow(step, view, paints[l], ends, pieces);
+    return sorted_pieces(step, view.frame(), pieces);
+  }
+  void label(Picture& to, const stage::Step& step, const std::vector<Paint>& paints) const {
+    const Colour ink = ink_on(background_);
+    const std::string units = step.units("time");
+    write_title(to, title_,
+                "step " + std::to_string(step.index()) + ", time " + written(step.time()) +
+                    (units.empty() ? "" : " " + units),
+                ink);
+    std::vector<Bar> bars;
+    for (size_t l = 0; l < layers_.size(); ++l) {
+      const Bar bar{layers_[l]->colouring.label, paints[l]};
+      const bool is_new = std::find(bars.begin(), bars.end(), bar) == bars.end();
+      if (layers_[l]->colouring.by && is_new) bars.push_back(bar);
+    }
+    draw_bars(to, bars, ink);
+  }
+
+  [[nodiscard]] std::vector<std::byte> png_of(const stage::Step& step,
+                                              const Picture& picture) const {
+    if (step.peer() != 0) return {};
+    return png(picture, {{"Title", title_}, {"Comment", step.origin(name_ + ".png", title_)}});
+  }
+
+  std::string name_, title_;
+  CameraOptions camera_;
+  std::optional<Views> views_;
+  Colour background_;
+  bool outline_, labels_;
+  int32_t samples_, width_ = 0, height_ = 0;
+  int volumes_ = 0;
+  Sources sources_;
+  std::vector<std::unique_ptr<Layer>> layers_;
+  std::optional<Box> box_;
+};
+
+const pillion_parameter parameters[] = {
+    {"draw", "list of layers", nullptr,
+     "What to draw: slice, isosurface, volume, points; each a map of its own keys"},
+    {"name", "word", "image", "Names the files: NAME.STEP.png"},
+    {"size", "[width, height]", "[1024, 768]", "In pixels"},
+    {"camera", "map", "null",
+     "position or direction, focal_point, up, angle, zoom; parallel, height; what is left out is "
+     "chosen so that everything is seen"},
+    {"background", "colour", "white", "What is not drawn on"},
+    {"outline", "true | false", "true", "Draw the edges of the mesh"},
+    {"labels", "true | false", "true", "Write a title with step and time, and draw colour bars"},
+    {"title", "text", "null", "The title; by default what the first layer shows"},
+    {"samples", "integer", "2", "Of a pixel along each axis, to smooth edges; 1 to 4"},
+    {"cinema", "map", "null",
+     "Pictures from many sides as a Cinema database: {phi: angles or their number, theta: angles}"},
+};
+
+}  // namespace
+
+PILLION_STAGE(Image, "image", "Pictures of slices, surfaces, volumes and particles", parameters)

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Layers that are planes through a mesh.
+#include "../common/options.hpp"
+#include "layer.hpp"
+#include "slice.hpp"
+#include "spectral.hpp"
+#include "uniform.hpp"
+
+namespace pillion::image {
+
+namespace {
+
+class UniformSlice final : public Layer {
+ public:
+  UniformSlice(const Colouring& colours, const Plane& plane, Sources& sources)
+      : Layer(colours),
+        of_(*colours.by),
+        plane_(plane),
+        sources_(sources),
+        slot_(sources.want(of_.mesh, Arrangement::blocks, of_.field)) {}
+
+  void measure(const stage::Step& step, Extremes& extremes) const override {
+    measure_cells(step, sources_.input(slot_), slot_, of_, extremes);
+  }
+  void enclose(const stage::Step&, Box& box) const override { enclose_mesh(of_.description, box); }
+  void draw(const stage::Step& step, const View& view, const Paint& paint,
+            Canvas& canvas) const override {
+    const Lattice lattice = lattice_of(of_.description, step.coarsening(of_.mesh));
+    const int32_t input = sources_.input(slot_);
+    for (int32_t b = 0; b < step.block_count(input); ++b) {
+      const pillion_block& block = step.block(input, b).raw();
+      const Patch patch(block, lattice, of_.description.axes, 0, cells_of(plane_, lattice));
+      if (patch.empty()) continue;
+      const auto values = patch.values(block.arrays[slot_.array], of_.component);
+      draw_slice(canvas, view, patch, values, plane_, paint);
+    }
+  }
+  [[nodiscard]] int flat_axis() const override { return plane_.axis; }
+
+ private:
+  Quantity of_;
+  Plane plane_;
+  const Sources& sources_;
+  Slot slot_;
+};
+
+class SpectralSlice final : public Layer {
+ public:
+  SpectralSlice(const Colouring& colours, const Plane& plane, Sources& sources)
+      : Layer(colours), plane_(plane), elements_(sources), shown_(elements_.want(*colours.by)) {}
+
+  void measure(const stage::Step& step, Extremes& extremes) const override {
+    elements_.measure(step, shown_, extremes);
+  }
+  void enclose(const stage::Step& step, Box& box) const override { elements_.enclose(step, box); }
+  void draw(const stage::Step& step, const View& view, const Paint& paint,
+            Canvas& canvas) const override {
+    Paint flat = paint;
+    flat.is_lit = false;
+    std::vector<double> level, value;
+    std::vector<Vec> normal(elements_.points());
+    elements_.for_each(step, [&](const Element& element) {
+      element.read(shown_, value);
+      level.clear();
+      for (const Vec& at : element.places())
+        level.push_back(plane_.axis >= 0 ? at[plane_.axis] - plane_.origin[plane_.axis]
+                                         : dot(at - plane_.origin, plane_.normal));
+      element.triangles(level, 0, value, normal,
+                        [&](const Triangle& t) { draw_triangle(canvas, view, t, flat); });
+    });
+  }
+  [[nodiscard]] int flat_axis() const override { return plane_.axis; }
+
+ private:
+  Plane plane_;
+  Elements elements_;
+  SpectralField shown_;
+};
+
+/// `origin` and `normal`, or `axis` and `at`.
+Plane plane_of(const stage::Value& map, const pillion_field_description& field) {
+  const auto normal = map.find("normal"), axis = map.find("axis"), at = map.find("at");
+  const auto origin = map.find("origin");
+  const bool is_uniform = field.mesh_kind == PILLION_UNIFORM;
+  Plane out;
+  for (int d = 0; is_uniform && d < field.axes; ++d)
+    out.origin[d] = field.origin[d] + field.length[d] / 2;
+  if (normal) {
+    if (axis || at) normal.fail("give either `normal` and `origin`, or `axis` and `at`");
+    if (!origin && !is_uniform) map.fail("the plane's `origin` is needed");
+    out.normal = vec_of(normal);
+    if (length(out.normal) == 0) normal.fail("expected a direction, which is not 0");
+    if (origin) out.origin = vec_of(origin);
+    return out;
+  }
+  if (origin) origin.fail("`origin` goes with `normal`; with `axis` give `at`");
+  out.axis = axis ? stages::choice(axis, {"x", "y", "z"}) : 2;
+  out.normal[out.axis] = 1;
+  if (is_uniform && field.axes == 2 && (out.axis != 2 || at))
+    map.fail("the mesh has two axes, and all of it is one plane: `axis` and `at` mean nothing");
+  if (!at && !is_uniform) map.fail("where the plane is, `at`, is needed");
+  if (!at) return out;
+  out.origin[out.axis] = at.real();
+  const double lo = field.origin[out.axis], hi = lo + field.length[out.axis];
+  if (is_uniform && !(at.real() >= lo && at.real() <= hi))
+    at.fail("the mesh reaches from " + std::to_string(lo) + " to " + std::to_string(hi) +
+            " along this axis, and " + at.text() + " is outside");
+  return out;
+}
+
+}  // namespace
+
+std::unique_ptr<Layer> make_slice(const stage::Setup& setup, const stage::Value& map,
+                                  Sources& sources) {
+  auto known = Colouring::keys();
+  known.insert({"field", "component", "axis", "at", "normal", "origin"});
+  stages::only_keys(map, known);
+  const Quantity of = quantity_of(setup, map, "field", "component");
+  const auto kind = of.description.mesh_kind;
+  if (kind != PILLION_SPECTRAL && (kind != PILLION_UNIFORM || of.description.axes < 2))
+    map.find("field").fail("field '" + of.field + "' is on no mesh that can be sliced: one with " +
+                           "two or three axes; `points` draws particles");
+  const Colouring colours = Colouring::by_quantity(map, of);
+  const Plane plane = plane_of(map, of.description);
+  if (kind == PILLION_SPECTRAL) return std::make_unique<SpectralSlice>(colours, plane, sources);
+  return std::make_unique<UniformSlice>(colours, plane, sources);
+}
+
+}  // namespace pillion::image

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What `pillion check` says of spectral meshes: which stages take them, that the others refuse them
+in a sentence with its place, and how many bytes of each element cross to sidecars."""
+
+import subprocess
+
+import pytest
+from checking import checker
+
+HEAD = """
+output: results
+sidecars: {ranks: 1}
+meshes:
+  box: {kind: spectral, order: 7, coordinates: xyz, units: m}
+  atoms: {kind: particles}
+  grid: {kind: uniform, cells: [8, 8, 8], length: [1, 1, 1]}
+fields:
+  xyz: {mesh: box, type: float64, components: 3, units: m}
+  velocity: {mesh: box, type: float64, components: 3}
+  heat: {mesh: box, type: float32}
+  number: {mesh: box, type: int64, centering: elements}
+  kind: {mesh: box, type: int32, centering: elements}
+  image: {mesh: box, type: int32, components: 3}
+analyses:
+  a:
+    stages:
+      - """
+
+GOOD = [
+    "statistics: {fields: [heat, number, velocity]}",
+    "histogram: {field: velocity, component: magnitude, range: auto, weight: heat}",
+    "magnitude: {field: velocity, into: speed}",
+    "write: {fields: [xyz, heat, number], format: hdf5}",
+    "write: {fields: [xyz, heat, number], format: raw}",
+]
+REFUSED = {
+    "rdf: {type: kind, position: xyz, species: {A: [1]}, pairs: [[A, A]], cutoff: 1}": (
+        "is not on a mesh of particles"
+    ),
+    "msd: {id: number, type: kind, position: xyz, image: image, species: {A: [1]}}": (
+        "is not on a mesh of particles"
+    ),
+    "vacf: {id: number, type: kind, species: {A: [1]}}": "is not on a mesh of particles",
+    "deposit: {position: xyz, mesh: grid, into: rho}": "is not on a mesh of particles",
+    "deposit: {position: xyz, mesh: box, into: rho}": "is not on a mesh of particles",
+    "halos: {field: heat, thresholds: [1]}": "uniform mesh",
+    "slice: {field: heat}": "is not on a mesh with two or three axes",
+    "power_spectrum: {field: heat}": "not on a uniform mesh",
+    "matter: {gas: heat, dark_matter: heat, baryon_fraction: 0.2, into: total}": "uniform mesh",
+    "write: {fields: [heat]}": "is not on a uniform mesh, which this format needs",
+    "histogram: {field: heat, range: auto, weight: number}": "in each element; they must be alike",
+    "write: {fields: [xyz, heat], format: hdf5, position: xyz}": "goes with particles",
+}
+
+
+@pytest.fixture
+def check(build, tmp_path):
+    return checker(build, tmp_path)
+
+
+def skip_without(build, stage: str) -> None:
+    if not (build / f"stages/{stage.split(':')[0]}.so").exists():
+        pytest.skip("this stage was not built")
+
+
+@pytest.mark.parametrize("stage", GOOD)
+def test_stages_that_take_them(check, build, stage):
+    skip_without(build, stage)
+    assert check(HEAD + stage).messages == []
+
+
+@pytest.mark.parametrize("stage", REFUSED)
+def test_stages_that_refuse_them(check, build, stage):
+    skip_without(build, stage)
+    (mistake,) = check(HEAD + stage).mistakes
+    assert mistake["line"] == 18 and REFUSED[stage] in mistake["message"]
+
+
+def test_bytes_of_elements(check, build, tmp_path):
+    made = "magnitude: {field: velocity, into: speed, at: simulation}\n"
+    text = HEAD + made + "      - statistics: {fields: [speed, number, heat]}\n"
+    crossing = {one["field"]: one for one in check(text).said["crossing"]}
+    assert {name: one["bytes"] for name, one in crossing.items()} == {
+        "speed": 8 * 512,
+        "number": 8,
+        "heat": 4 * 512,
+    }
+    assert {one["per"] for one in crossing.values()} == {"element"}
+    done = subprocess.run(
+        [build / "bin/pillion-check", "checked.yaml"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=10,
+        check=True,
+    )
+    assert "for each element of 'box'" in done.stdout

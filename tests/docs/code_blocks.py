@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The code blocks of the documentation, each with what its page says of it.
+
+What is said stands in a comment on the line before the block, `<!-- … -->`, entries separated by
+semicolons; docs/writing.md lists them. A block whose language is not known here fails the tests.
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [
+    ROOT / "README.md",
+    *sorted(p for p in ROOT.glob("docs/**/*.md") if "site" not in p.parts),
+    *sorted(ROOT.glob("stages/**/*.md")),
+    *sorted(ROOT.glob("adapters/*/*.md")),
+    *sorted(ROOT.glob("examples/*/*.md")),
+]
+FENCE = re.compile(r"(?:^<!-- ([^\n]*?) -->\n)?^```(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SCENE = re.compile(r"^<!-- scene (\w+) -->$", re.MULTILINE)
+RUN = {"sh", "console", "python"}  # in the scratch folder of the page, in order
+COMPILED = {"c", "cpp", "fortran", "cmake"}
+SHOWN = {"text", "mermaid"}  # output, formulas, inputs of other programs; pictures
+WORDS = {
+    "from",  # FILE [REGION]: the block is part of that file, which is built or run elsewhere
+    "lines",  # of FILE: the same, but its lines stand apart there
+    "within",  # FILE: the block takes the place of the line `block` in that program
+    "file",  # NAME: the block is that file, for the commands of the page
+    "completed",  # by FILE: an incomplete configuration, the rest of which is there
+    "beside",  # COMMAND: it is running while the block is run
+    "interrupted",  # Ctrl-C is pressed when it has said something
+    "installs",  # takes long: run where PILLION_TEST_ALL is set
+    "awaited",  # WHAT: is not run yet, since that is not there
+}
+
+
+@dataclass(frozen=True)
+class Block:
+    """`said` maps the first word of each entry to the rest of it."""
+
+    page: Path
+    line: int
+    language: str
+    text: str
+    said: dict[str, str]
+
+    @property
+    def place(self) -> str:
+        return f"{self.page.relative_to(ROOT)}:{self.line}"
+
+
+def blocks_of(page: Path) -> list[Block]:
+    text = page.read_text(encoding="utf-8")
+    found = []
+    for match in FENCE.finditer(text):
+        entries = [entry.strip() for entry in (match[1] or "").split(";") if entry.strip()]
+        said = {entry.split()[0].strip(":"): entry.partition(" ")[2] for entry in entries}
+        line = text.count("\n", 0, match.start(2)) + 1
+        found.append(Block(page, line, match[2], match[3], said))
+    return found
+
+
+def scene_of(page: Path) -> str | None:
+    """What must be in the page's scratch folder before its first block is run."""
+    match = SCENE.search(page.read_text(encoding="utf-8"))
+    return match[1] if match else None
+
+
+def all_blocks() -> list[Block]:
+    return [block for page in PAGES for block in blocks_of(page)]
+
+
+def source_of(origin: str) -> str:
+    """The text of `FILE` or `FILE [REGION]`, a region lying between two lines that hold it."""
+    match = re.fullmatch(r"(\S+)(?: \[(\w+)\])?", origin)
+    assert match, f"'{origin}' does not say where the code is from"
+    text = (ROOT / match[1]).read_text(encoding="utf-8")
+    if match[2] is None:
+        return text
+    parts = re.split(rf"^.*\[{match[2]}\]\n", text, flags=re.MULTILINE)
+    assert len(parts) == 3, f"{match[1]} has no region [{match[2]}]"
+    return parts[1]

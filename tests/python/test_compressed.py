@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Reading compressed fields: the transform against another library's, the continuity average, which
+must never add to the error, and what is said of files that are not what they should be."""
+
+import h5py
+import numpy as np
+import pytest
+from pillion.command import main
+from pillion.compressed import open as open_compressed
+from pillion.compressed.average import Average, coincident
+from pillion.compressed.basis import along_axes, basis_of, masses
+from pillion.compressed.codecs import decoded
+from pillion.errors import Error
+
+
+@pytest.mark.parametrize("n", [2, 3, 6, 8, 11, 16])
+def test_the_transform_is_that_of_pysemtools(n):
+    coef = pytest.importorskip("pysemtools.datatypes.coef")
+    v, inverse, _, points, weights = coef.get_transform_matrix(n, 3, apply_1d_operators=True)
+    basis = basis_of(n)
+    np.testing.assert_allclose(basis.points, points, atol=1e-14)
+    np.testing.assert_allclose(basis.weights, weights, rtol=1e-12)
+    np.testing.assert_allclose(basis.to_values, v, atol=2e-14 * n)
+    np.testing.assert_allclose(basis.to_legendre, inverse, atol=2e-14 * n)
+
+
+def mesh(n: int, sides, twist: float) -> np.ndarray:
+    """Coordinates (e, 3, n, n, n) of the unit cube's elements, of very different volumes."""
+    corners = np.stack(np.meshgrid(*map(np.arange, sides), indexing="ij"), -1).reshape(-1, 3)
+    t, s, r = np.meshgrid(*[basis_of(n).points] * 3, indexing="ij")
+    local = (np.stack([r, s, t]) + 1) / 2
+    x = (corners[:, :, None, None, None] + local) / np.array(sides)[:, None, None, None]
+    bump = twist * np.prod(np.sin(np.pi * x), axis=1)
+    return np.stack([x[:, 0] ** (1 + 2 * twist) + bump, x[:, 1] - bump, x[:, 2] + bump], axis=1)
+
+
+def test_masses_are_volumes():
+    assert masses(mesh(6, (3, 2, 2), 0.0)).sum() == pytest.approx(1, rel=1e-13)
+    # A quadrature of this order is exact for the Jacobian of a map of degree 2.
+    x = mesh(6, (2, 2, 2), 0.0)
+    x[:, 0] += 0.3 * x[:, 1] * x[:, 2]
+    x[:, 2] *= 1 + x[:, 0]
+    fine = mesh(14, (2, 2, 2), 0.0)
+    fine[:, 0] += 0.3 * fine[:, 1] * fine[:, 2]
+    fine[:, 2] *= 1 + fine[:, 0]
+    assert masses(x).sum() == pytest.approx(masses(fine).sum(), rel=1e-12)
+
+
+@pytest.mark.parametrize("periods", [None, (1.0, 0, 0), (1.0, 1.0, 1.0)])
+def test_points_that_coincide(periods):
+    n, sides = 4, (3, 2, 4)
+    places = coincident(mesh(n, sides, 0.0), periods)
+    width = [
+        side * (n - 1) + (0 if periods is not None and periods[axis] > 0 else 1)
+        for axis, side in enumerate(sides)
+    ]
+    assert len(np.unique(places)) == np.prod(width) == places.max() + 1
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_average_never_adds_to_the_error(seed):
+    """Whatever the error is, on elements however unlike; and not at all where there is none."""
+    rng = np.random.default_rng(seed)
+    x = mesh(5, (3, 3, 2), 0.15)
+    average = Average(x)
+    smooth = np.stack([np.sin(4 * x[:, 0] + x[:, 1]), x[:, 2] ** 3], axis=1)
+    # What is the same in all elements to the bit.
+    for c in range(2):
+        by_place = np.zeros(average.places.max() + 1)
+        by_place[average.places.ravel()] = smooth[:, c].ravel()
+        smooth[:, c] = by_place[average.places]
+    np.testing.assert_array_equal(average(smooth), smooth)
+    # Errors of all sizes, or only where elements meet, or only in the smallest element.
+    off = rng.normal(size=smooth.shape) * 10.0 ** rng.integers(-6, 3, smooth.shape)
+    if seed % 3 == 1:
+        off[:, :, 1:-1, 1:-1, 1:-1] = 0
+    if seed % 3 == 2:
+        off[np.arange(len(off)) != masses(x).sum(axis=(1, 2, 3)).argmin()] = 0
+    after = average(smooth + off) - smooth
+    weights = masses(x)[:, None]
+    norm, norm_after = (np.sqrt((weights * e**2).sum()) for e in (off, after))
+    assert norm_after <= norm * (1 + 1e-12)
+    assert np.abs(after).max() <= np.abs(off).max() * (1 + 1e-12)
+    assert norm_after < 0.999 * norm  # and it does something
+
+
+def test_one_value_at_one_place():
+    rng = np.random.default_rng(3)
+    x = mesh(4, (2, 3, 2), 0.1)
+    average = Average(x)
+    out = average(rng.normal(size=(len(x), 1, 4, 4, 4)))
+    by_place = np.zeros(average.places.max() + 1)
+    by_place[average.places.ravel()] = out.ravel()
+    np.testing.assert_array_equal(by_place[average.places], out[:, 0])
+    np.testing.assert_allclose(average(out), out, rtol=1e-15)
+
+
+def test_along_axes():
+    rng = np.random.default_rng(4)
+    u, matrix = rng.normal(size=(2, 3, 5, 5, 5)), rng.normal(size=(5, 5))
+    wanted = np.einsum("ai,bj,ck,evkji->evcba", matrix, matrix, matrix, u)
+    np.testing.assert_allclose(along_axes(matrix, u), wanted, rtol=1e-12, atol=1e-12)
+
+
+def test_what_is_no_compressed_file(tmp_path, capsys):
+    with pytest.raises(Error, match="cannot read"):
+        open_compressed(tmp_path / "none.h5")
+    path = tmp_path / "other.h5"
+    with h5py.File(path, "w") as file:
+        file["x"] = [1]
+    with pytest.raises(Error, match="was not written by the stage encode"):
+        open_compressed(path)
+    assert main(["decode", str(path)]) == 1
+    assert "was not written by the stage encode" in capsys.readouterr().err
+    with h5py.File(path, "a") as file:
+        file.attrs["pillion_compressed"] = 2
+    with pytest.raises(Error, match="newer version"):
+        open_compressed(path)
+
+
+@pytest.mark.parametrize("codec", ["zstd", "xz", "bzip2", "zip", "lz4"])
+def test_damaged_bytes(codec):
+    with pytest.raises(Error, match="damaged"):
+        decoded(codec, b"no such thing", 100)
+    with pytest.raises(Error, match="there is no code"):
+        decoded(codec + "9", b"", 0)

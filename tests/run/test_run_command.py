@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`pillion run` with real launchers: sidecars everywhere, what programs say and how they end,
+signals, and what is said of it all.
+"""
+
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from heat_runs import PLACEMENTS, RUN, awaited, configuration, going_on, pillion, run_pillion
+from pillion.launch import job
+from pillion.launch.plan import Plan
+from pillion.run import read_run
+
+
+def started(build, tmp_path, placement, *options, cells=16, steps=300, **environment):
+    """The heat example on two simulation ranks."""
+    (tmp_path / "pillion.yaml").write_text(configuration(placement))
+    program = build / "examples/heat/heat"
+    words = ["run", "-n", 2, *options, "pillion.yaml", "--", program, cells, steps]
+    return run_pillion(build, *words, cwd=tmp_path, **environment)
+
+
+@pytest.mark.parametrize("placement", PLACEMENTS)
+def test_one_command_starts_it_all(build, tmp_path, placement):
+    steps = 30000  # so many that sidecars come in time
+    done = started(build, tmp_path, placement, steps=steps)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("heat: discrete=") and done.stdout.count("\n") == 1
+    report = read_run(tmp_path / "results")
+    assert report.facts["simulation_ranks"] == 2
+    assert report.facts["sidecar_ranks"] == (0 if placement == "simulation" else 1)
+    said = done.stderr
+    assert f"✔ {RUN}  30 001 steps in" in said
+    assert all(a.name in said for a in report.analyses)
+    assert "results/decay/statistics_temperature.csv" in said
+    assert "next: pillion report results" in said
+    assert [a.publications for a in report.analyses] == [3001, 601]
+
+
+@pytest.mark.parametrize("placement", ["ranks", "per_node", "separate"])
+def test_more_sidecars_than_the_file_says(build, tmp_path, placement):
+    done = started(build, tmp_path, placement, "--sidecars", 2, steps=30000)
+    assert done.returncode == 0, done.stderr
+    facts = read_run(tmp_path / "results").facts
+    assert (facts["simulation_ranks"], facts["sidecar_ranks"]) == (2, 2)
+
+
+def test_parameters_and_another_file(build, tmp_path):
+    text = configuration("per_node", 32).replace("output: results", "output: $where")
+    (tmp_path / "other.yaml").write_text(text.replace("{n: 32}", "{n: 32, where: x}"))
+    words = ["run", "other.yaml", "-n", 1, "--set", "n=16", "--set", "where=there", "--"]
+    done = run_pillion(build, *words, build / "examples/heat/heat", 16, 100, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "there/decay/statistics_temperature.csv" in done.stderr
+    assert read_run(tmp_path / "there").facts["steps"] == 101
+
+
+def test_sidecars_of_a_program_of_their_own(build, tmp_path):
+    done = started(build, tmp_path, "ranks", "--sidecar-program", "pillion-sidecar")
+    assert done.returncode == 0, done.stderr
+    facts = read_run(tmp_path / "results").facts
+    assert (facts["simulation_ranks"], facts["sidecar_ranks"]) == (2, 1)
+
+
+def test_several_programs(build, tmp_path):
+    (tmp_path / "pillion.yaml").write_text(configuration("ranks"))
+    heat = [build / "examples/heat/heat", 16, 100]
+    words = ["run", "-n", 1, "pillion.yaml", "--", *heat, ":", "-n", 2, *heat]
+    done = run_pillion(build, *words, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    facts = read_run(tmp_path / "results").facts
+    assert (facts["simulation_ranks"], facts["sidecar_ranks"]) == (3, 1)
+
+
+@pytest.mark.parametrize("placement", ["per_node", "separate"])
+def test_what_a_dry_run_prints_can_be_given_to_a_shell(build, tmp_path, placement):
+    done = started(build, tmp_path, placement, "--set", "n=16", "--dry-run", steps=30000)
+    assert done.returncode == 0 and not (tmp_path / "results").exists()
+    shell = subprocess.run(
+        ["bash", "-c", done.stdout], cwd=tmp_path, capture_output=True, text=True, timeout=90
+    )
+    assert shell.returncode == 0 and "heat: discrete=" in shell.stdout, shell.stderr
+    facts = read_run(tmp_path / "results").facts
+    assert (facts["simulation_ranks"], facts["sidecar_ranks"]) == (2, 1)
+
+
+def test_a_refused_configuration_starts_nothing(build, tmp_path):
+    if not (build / "bin/pillion-check").exists():
+        pytest.skip("there is no pillion-check in this build")
+    (tmp_path / "pillion.yaml").write_text(configuration("ranks").replace("every", "evry"))
+    words = ["pillion.yaml", "--", "touch", tmp_path / "started"]
+    done = run_pillion(build, "run", *words, cwd=tmp_path)
+    assert done.returncode == 1 and "did you mean 'every'" in done.stderr
+    assert "nothing was started" in done.stderr and not (tmp_path / "started").exists()
+    done = run_pillion(build, "run", "--no-check", *words, cwd=tmp_path)
+    assert done.returncode == 0 and (tmp_path / "started").exists()
+    assert "opened no Pillion session" in done.stderr
+
+
+def test_the_status_is_the_programs(build, tmp_path):
+    (tmp_path / "pillion.yaml").write_text(configuration("simulation"))
+    for status in (0, 3, 77):
+        words = ["run", "pillion.yaml", "--", "sh", "-c", f"exit {status}"]
+        assert run_pillion(build, *words, cwd=tmp_path).returncode == status
+
+
+def test_wrong_use(build, tmp_path):
+    (tmp_path / "pillion.yaml").write_text(configuration("simulation"))
+    cases = [
+        (["pillion.yaml"], 1, "which program"),
+        (["pillion.yaml", "--"], 1, "which program"),
+        (["absent.yaml", "--", "true"], 1, "absent.yaml"),
+        (["-n", "0", "pillion.yaml", "--", "true"], 2, "at least one"),
+        (["pillion.yaml", "-n", "none", "--", "true"], 2, "'none'"),
+        (["--set", "n", "pillion.yaml", "--", "true"], 1, "NAME=VALUE"),
+        (["--launcher", "no-launcher", "pillion.yaml", "--", "true"], 1, "no-launcher"),
+    ]
+    for words, status, why in cases:
+        done = run_pillion(build, "run", *words, cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (status, ""), done.stderr
+        assert why in done.stderr
+
+
+def test_a_program_that_goes_elsewhere_is_found(build, tmp_path):
+    (tmp_path / "pillion.yaml").write_text(configuration("simulation"))
+    (tmp_path / "sub").mkdir()
+    heat = shlex.quote(str(build / "examples/heat/heat"))
+    words = ["run", "-n", 1, tmp_path / "pillion.yaml", "--"]
+    done = run_pillion(build, *words, "sh", "-c", f"cd sub; exec {heat} 16 100000", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "sub/results/decay/statistics_temperature.csv" in done.stderr
+
+
+def test_a_crash_is_told(build, tmp_path):
+    (tmp_path / "pillion.yaml").write_text(configuration("per_node"))
+    command, told = pillion(build, "run", "-n", 2, "pillion.yaml", "--")
+    heat = build / "examples/heat/heat"
+    with going_on(*command, heat, 16, 10**8, cwd=tmp_path, **told) as process:
+        run = awaited(tmp_path / "results/progress.json", lambda p: p.publications > 3)
+        os.kill(run.pid, signal.SIGSEGV)
+        errors = " ".join(process.communicate(timeout=60)[1].split())
+    assert process.returncode == 139
+    assert "ended with status 139 (SIGSEGV) at step" in errors
+    assert "did not close its session" in errors and "results/progress.json" in errors
+    assert "next: pillion watch --once results" in errors
+
+
+def alive(session: int) -> list[str]:
+    """Processes that run in a session."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[3]) == session and fields[0] != "Z":
+            found.append(stat.parent.name)
+    return found
+
+
+@pytest.mark.parametrize("placement", ["per_node", "separate"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_reach_the_ranks_and_it_waits(build, tmp_path, placement, number):
+    (tmp_path / "pillion.yaml").write_text(configuration(placement))
+    command, told = pillion(build, "run", "-n", 1, "pillion.yaml", "--")
+    heat = build / "examples/heat/heat"
+    with going_on(*command, heat, 16, 10**8, cwd=tmp_path, **told) as process:
+        run = awaited(tmp_path / "results/progress.json", lambda p: p.publications > 3)
+        if placement == "separate":
+            awaited(tmp_path / "results/progress-sidecars.json", lambda p: p.publications > 3)
+        session = os.getsid(run.pid)
+        assert session != process.pid
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 128 + number, errors
+    assert f"was asked to stop by {number.name}" in errors
+    assert alive(session) == []
+    if placement == "separate":  # they have finished all that was published, and say so
+        report = read_run(tmp_path / "results")
+        assert any("gone without having closed" in text for text in report.warnings)
+
+
+class Asked:
+    """Knows nothing of a run, but how often it was asked for a line."""
+
+    times = 0
+
+    def line(self, live: bool) -> str:
+        self.times += 1
+        return f"line {self.times}"
+
+    def look(self) -> None: ...
+
+    def has_sidecars(self) -> bool:
+        return False
+
+
+def test_lines_come_now_and_then_where_there_is_no_terminal(monkeypatch, capfd):
+    monkeypatch.setattr(job, "_PLAIN_EVERY", 0.2)
+    asking = Asked()
+    plan = Plan((sys.executable, "-c", "print('mine'); import time; time.sleep(1)"), None, {}, 1, 0)
+    begin = time.monotonic()
+    assert job.Job(plan, asking).run() == 0
+    assert time.monotonic() - begin >= 1
+    out, errors = capfd.readouterr()
+    assert out == "mine\n"
+    assert errors.splitlines() == [f"line {i + 1}" for i in range(asking.times)]
+    assert 2 <= asking.times <= 6
+
+
+def test_what_is_in_the_environment_is_handed_on(capfd):
+    plan = Plan(("sh", "-c", "echo $PILLION_SET; exit 9"), None, {"PILLION_SET": "a=b"}, 1, 0)
+    assert job.Job(plan, Asked()).run() == 9
+    assert capfd.readouterr().out == "a=b\n"
+    assert job.Job(Plan(("sh", "-c", "kill -9 $$"), None, {}, 1, 0), Asked()).run() == 137

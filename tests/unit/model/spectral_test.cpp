@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Spectral meshes in the catalogue: what is read, how many values an element has, and where
+// mistakes are pointed at.
+#include <doctest/doctest.h>
+
+#include "model/coarsen.hpp"
+#include "model/configuration.hpp"
+
+using namespace pillion;
+using namespace pillion::model;
+
+namespace {
+
+const std::string mesh = "meshes: {box: {kind: spectral, order: 3, coordinates: xyz, units: m}}\n";
+const std::string fields =
+    "fields:\n"
+    "  xyz: {mesh: box, type: float64, components: 3}\n"
+    "  u: {mesh: box, type: float32, components: 2, centering: points}\n"
+    "  number: {mesh: box, type: int64, centering: elements}\n";
+
+Configuration read(const std::string& text, const std::string& offered = {}) {
+  return read_configuration(text + "analyses: {}\n", "f", {}, offered, 0);
+}
+
+std::string error_of(const std::string& text, const std::string& offered = {}) {
+  try {
+    (void)read(text, offered);
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+}  // namespace
+
+TEST_CASE("an element has a value of each component at each of its points, or one for it") {
+  const auto catalogue = read(mesh + fields).catalogue;
+  const auto& box = catalogue.mesh("box");
+  CHECK(box.kind == MeshKind::Spectral);
+  CHECK(box.order == 3);
+  CHECK(box.coordinates == "xyz");
+  CHECK(is_counted(box.kind));
+  CHECK(values_of(box, catalogue.field("xyz")) == 3 * 64);
+  CHECK(values_of(box, catalogue.field("u")) == 2 * 64);
+  CHECK(values_of(box, catalogue.field("number")) == 1);
+  CHECK(centering_of(box, catalogue.field("xyz")) == Centering::Points);
+  CHECK(centering_of(box, catalogue.field("number")) == Centering::Elements);
+}
+
+TEST_CASE("the user's mesh replaces the program's, whose fields follow it") {
+  const std::string finer = "meshes: {box: {kind: spectral, order: 7, coordinates: xyz}}\n";
+  const auto catalogue = read(finer, mesh + fields).catalogue;
+  CHECK(values_of(catalogue.mesh("box"), catalogue.field("u")) == 2 * 512);
+  CHECK(error_of("meshes: {box: {kind: spectral, order: 7, coordinates: places}}\n",
+                 mesh + fields) == "f:1: unknown field 'places'; known: xyz, u, number");
+  CHECK(error_of(mesh, fields).find("unknown mesh 'box'") != std::string::npos);
+}
+
+TEST_CASE("mistakes in spectral meshes are pointed at") {
+  const std::pair<std::string, const char*> mistakes[] = {
+      {"meshes: {g: {kind: spectrall, order: 3}}\n",
+       "f:1: unknown kind of mesh 'spectrall'; did you mean 'spectral'?"},
+      {"meshes: {g: {kind: spectral}}\n", "lacks 'order'"},
+      {"meshes: {g: {kind: spectral, order: 0}}\n", "f:1: order must be 1 to 31, found 0"},
+      {"meshes: {g: {kind: spectral, order: 32}}\n", "order must be 1 to 31, found 32"},
+      {"meshes: {g: {kind: spectral, order: 3, cells: [4]}}\n", "unknown key 'cells'"},
+      {"meshes: {g: {kind: particles, order: 3}}\n", "unknown key 'order'"},
+      {"meshes: {g: {kind: spectral, ordr: 3}}\n", "lacks 'order'; is 'ordr' meant to be it?"},
+      {mesh, "f:1: unknown field 'xyz'"},
+      {mesh + "fields: {xyy: {mesh: box, type: float64, components: 3}}\n",
+       "f:1: unknown field 'xyz'; did you mean 'xyy'?"},
+      {mesh + "fields: {xyz: {mesh: box, type: float64, components: 2}}\n",
+       "f:1: coordinates of mesh 'box' are a field of 3 real components at its points; field 'xyz' "
+       "is float64 x 2 on mesh 'box'"},
+      {mesh + "fields: {xyz: {mesh: box, type: int32, components: 3}}\n", "is int32 x 3"},
+      {mesh + "fields: {xyz: {mesh: box, type: float64, components: 3, centering: elements}}\n",
+       "once for each element"},
+      {mesh + "fields:\n  xyz: {mesh: box, type: float64, components: 3, centering: pionts}\n",
+       "f:3: unknown centering 'pionts'; did you mean 'points'?"},
+      {"meshes: {g: {kind: uniform, cells: [4]}}\nfields: {d: {mesh: g, type: int32, centering: "
+       "points}}\n",
+       "f:2: 'centering' goes with fields on spectral meshes, and mesh 'g' is of kind 'uniform'"},
+  };
+  for (const auto& [text, expected] : mistakes) {
+    const auto error = error_of(text);
+    CAPTURE(error);
+    CHECK(error.find(expected) != std::string::npos);
+  }
+}
+
+TEST_CASE("whole elements are left out where publications become coarse") {
+  const auto catalogue = read(mesh + fields).catalogue;
+  const auto& box = catalogue.mesh("box");
+  constexpr int64_t count = 4000;
+  std::vector<int64_t> numbers(count);
+  std::vector<float> u(count * 128);
+  for (int64_t e = 0; e < count; ++e) {
+    numbers[static_cast<size_t>(e)] = 3 * e + 1;
+    for (int64_t v = 0; v < 128; ++v)
+      u[static_cast<size_t>(e * 128 + v)] = static_cast<float>(e + v);
+  }
+  MeshBlocks all;
+  all.blocks.push_back({0, {{0, 0, 0}, {count, 1, 1}}, count, {}});
+  all.blocks[0].arrays["number"] = {numbers.data(), ElementType::Int64, 1, {1, 0, 0, 1}};
+  all.blocks[0].arrays["u"] = {u.data(), ElementType::Float32, 128, {128, 0, 0, 1}};
+  const auto coarse = coarsen(all, box, 2, "number");
+  const auto& block = coarse.blocks.at(0);
+  CHECK(block.owned > count / 5);
+  CHECK(block.owned < count / 3);
+  for (int64_t i = 0; i < block.owned; ++i) {
+    const auto number = static_cast<const int64_t*>(block.arrays.at("number").data)[i];
+    const auto* values = static_cast<const float*>(block.arrays.at("u").data) + i * 128;
+    REQUIRE(values[0] == static_cast<float>((number - 1) / 3));
+    REQUIRE(values[127] == values[0] + 127);
+  }
+}

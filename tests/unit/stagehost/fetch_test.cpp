@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "stagehost/fetch.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <random>
+
+using namespace pillion;
+using namespace pillion::stagehost;
+
+namespace {
+
+constexpr int64_t count = 300;
+constexpr size_t width = 3;
+
+double value_of(int64_t key, size_t i) {
+  return static_cast<double>(key) + 0.25 * static_cast<double>(i);
+}
+
+/// Deals keys -150 .. 149 to ranks at random, the same way on all of them, and returns this rank's
+/// in a random order.
+std::vector<int64_t> dealt(std::mt19937& random, const comm::Communicator& world) {
+  std::vector<int64_t> mine;
+  for (int64_t key = 0; key < count; ++key)
+    if (static_cast<int>(random() % static_cast<unsigned>(world.size())) == world.rank())
+      mine.push_back(key - count / 2);
+  std::shuffle(mine.begin(), mine.end(), std::mt19937(random()));
+  return mine;
+}
+
+std::optional<Error> fetched(const comm::Communicator& world, const std::vector<int64_t>& keys,
+                             const std::vector<int64_t>& wanted, std::vector<double>& out) {
+  std::vector<double> records;
+  for (const int64_t key : keys)
+    for (size_t i = 0; i < width; ++i) records.push_back(value_of(key, i));
+  comm::Fence fence(world);
+  Circumstances circumstances;
+  circumstances.peers = &world;
+  circumstances.fence = &fence;
+  const pillion_records have{keys.data(), static_cast<int64_t>(keys.size()), records.data(),
+                             width * sizeof(double)};
+  out.assign(wanted.size() * width, -1);
+  return fence.run([&] { fetch(have, wanted, out.data(), circumstances); });
+}
+
+}  // namespace
+
+TEST_CASE("records come to those who want them, from whoever has them") {
+  const comm::Communicator world(MPI_COMM_WORLD);
+  std::mt19937 random(5);
+  for (int round = 0; round < 10; ++round) {
+    const auto have = dealt(random, world), wanted = dealt(random, world);
+    std::vector<double> out;
+    CHECK_FALSE(fetched(world, have, wanted, out).has_value());
+    for (size_t i = 0; i < out.size(); ++i) CHECK(out[i] == value_of(wanted[i / width], i % width));
+  }
+}
+
+TEST_CASE("what nobody has is a failure on all ranks, which says what is missing") {
+  const comm::Communicator world(MPI_COMM_WORLD);
+  std::vector<double> out;
+  const std::vector<int64_t> lost = {77};
+  const auto failure = fetched(world, {}, world.rank() == 0 ? lost : std::vector<int64_t>(), out);
+  REQUIRE(failure.has_value());
+  CHECK(std::string(failure->what()).find("key 77") != std::string::npos);
+}
