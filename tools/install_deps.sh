@@ -18,7 +18,7 @@ packages=(
 )
 requirements=(tests/requirements.txt docs/requirements.txt)
 if [ "${1:-}" = --all ]; then
-  packages+=(clang-format codespell chromium libsimgrid-dev paraview python3-paraview xvfb xauth)
+  packages+=(clang-format codespell chromium libsimgrid-dev paraview python3-paraview xvfb)
   requirements+=(tests/requirements-all.txt)
 fi
 

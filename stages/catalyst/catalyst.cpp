@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <memory>
 #include <pillion/stage.hpp>
 #include <string>
@@ -85,10 +84,8 @@ class Catalyst final : public stage::Stage {
   explicit Catalyst(stage::Setup& setup)
       : python_(setup["python"].text()),
         channel_(setup["channel"].text()),
+        script_(setup["script"].file()),
         timeout_(setup["timeout"].real()) {
-    const auto script = setup["script"];
-    script_ = std::filesystem::absolute(script.text()).string();
-    if (!std::filesystem::is_regular_file(script_)) script.fail("there is no script " + script_);
     if (!(timeout_ > 0)) setup["timeout"].fail("expected seconds above 0");
     read_fields(setup);
     expect_paraview(setup["python"]);
@@ -151,15 +148,15 @@ class Catalyst final : public stage::Stage {
           (has_python ? " has no module paraview" : " cannot be run") +
           "; install the packages paraview and python3-paraview, or name a Python that has " +
           "it with `python`");
-    if (needs_display_ && !catalyst::is_on_path("xvfb-run"))
-      place.fail("there is no display for ParaView to draw on: install the packages xvfb and " +
-                 std::string("xauth (program xvfb-run), or set DISPLAY"));
+    if (needs_display_ && !catalyst::is_on_path("Xvfb"))
+      place.fail("there is no display for ParaView to draw on: install the package xvfb " +
+                 std::string("(program Xvfb), or set DISPLAY"));
   }
 
   void start(const stage::Step& step) {
     std::vector<std::string> words = {python_, "-c",    pillion_catalyst_worker, "{in}", "{out}",
                                       script_, channel_};
-    if (needs_display_) words.insert(words.begin(), {"xvfb-run", "-a"});
+    if (needs_display_) words.emplace_back("Xvfb");
     process_ = std::make_unique<Process>(std::move(words), step.product_folder());
     expect_well(process_->answer(timeout_));
   }
@@ -254,7 +251,9 @@ class Catalyst final : public stage::Stage {
 };
 
 const pillion_parameter parameters[] = {
-    {"script", "file", nullptr, "A Catalyst script as ParaView saves it (version 2)"},
+    {"script", "file", nullptr,
+     "A Catalyst script as ParaView saves it; looked for from the working folder, then from the "
+     "folder of the configuration"},
     {"fields", "list of fields", nullptr, "What the script is given, of one mesh"},
     {"position", "field", "null", "Of particles: where they are"},
     {"channel", "text", "input", "What the script calls the data (registrationName)"},

@@ -3,11 +3,14 @@
 makes a dataset of what each message says, and runs the user's Catalyst script on it. Messages are
 lines of JSON, as are answers. It ends when nobody can send any more.
 
-    python3 -c … FD_OF_MESSAGES FD_OF_ANSWERS SCRIPT CHANNEL
+    python3 -c … FD_OF_MESSAGES FD_OF_ANSWERS SCRIPT CHANNEL [Xvfb]
 """
 
+import ctypes
 import json
 import os
+import signal
+import subprocess
 import sys
 import traceback
 
@@ -128,6 +131,36 @@ def add(attributes, name, array):
     attributes.AddArray(values)
 
 
+def open_display(program):
+    """Starts a display in memory that ends with this process, of a number that is free, and which
+    nobody else can draw on or look at.
+    """
+    kind, cookie = b"MIT-MAGIC-COOKIE-1", os.urandom(16)
+    key = os.memfd_create("pillion-display", 0)
+    # For any host and display (Xau's FamilyWild): two empty texts, the kind, and the cookie.
+    for part in (b"\xff\xff", b"\0\0", b"\0\0", b"\0\x12" + kind, b"\0\x10" + cookie):
+        os.write(key, part)
+    path = f"/proc/{os.getpid()}/fd/{key}"
+    told, tell = os.pipe()
+    words = ["-screen", "0", "1280x1024x24", "-nolisten", "tcp", "-auth", path]
+    subprocess.Popen(
+        [program, "-displayfd", str(tell), *words],
+        pass_fds=[tell],
+        preexec_fn=end_with_parent,  # noqa: PLW1509 (there are no threads yet)
+    )
+    os.close(tell)
+    with os.fdopen(told) as file:
+        number = file.readline().strip()
+    if not number:
+        raise RuntimeError(f"{program} has ended; what it said stands above")
+    os.environ.update(DISPLAY=f":{number}", XAUTHORITY=path)
+
+
+def end_with_parent():
+    PR_SET_PDEATHSIG = 1
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
 def execute(processor, message, channel):
     from paraview.modules.vtkPVCatalyst import vtkCPDataDescription
 
@@ -157,6 +190,8 @@ def main():
         answers.flush()
 
     try:
+        if len(sys.argv) > 5:
+            open_display(sys.argv[5])
         with open(script) as file:
             text = file.read()
         compile(text, script, "exec")

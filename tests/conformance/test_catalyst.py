@@ -22,7 +22,7 @@ HAS_STAGE = (BUILD / "stages/catalyst.so").exists()
 @cache
 def has_paraview() -> bool:
     python = "/usr/bin/python3"
-    if not shutil.which("xvfb-run") or not Path(python).exists():
+    if not shutil.which("Xvfb") or not Path(python).exists():
         return False
     look = "import importlib.util as u; raise SystemExit(u.find_spec('paraview') is None)"
     return subprocess.run([python, "-c", look], timeout=60).returncode == 0
@@ -137,7 +137,7 @@ def test_a_script_that_fails_harms_nobody_else(build, tmp_path):
 @pytest.mark.parametrize(
     ("told", "words"),
     [
-        ("script: nowhere.py, fields: [density]", "there is no script"),
+        ("script: nowhere.py, fields: [density]", "there is no file 'nowhere.py'"),
         (f"script: '{SCRIPT}', fields: [density], python: /nowhere/python", "cannot be run"),
         (f"script: '{SCRIPT}', fields: [density], python: /bin/false", "has no module paraview"),
         (f"script: '{SCRIPT}', fields: []", "at least one field"),

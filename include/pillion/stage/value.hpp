@@ -5,8 +5,10 @@
 
 #include <cstdint>
 #include <exception>
+#include <filesystem>
 #include <pillion/stage/host.hpp>
 #include <string>
+#include <system_error>
 #include <vector>
 
 namespace pillion::stage {
@@ -44,6 +46,9 @@ class Value {
   [[nodiscard]] std::vector<int64_t> integers() const;
   /// A list of texts; a single text counts as a list of one.
   [[nodiscard]] std::vector<std::string> texts() const;
+  /// A file that exists, with its whole path: looked for from the working folder, then from the
+  /// folder of the configuration.
+  [[nodiscard]] std::string file() const;
 
   /// Throws a configuration error that points here.
   [[noreturn]] void fail(const std::string& message) const {
@@ -59,6 +64,19 @@ class Value {
 inline std::string Value::text() const {
   if (node_ == nullptr || !is_scalar()) fail("expected a single value");
   return host_->value_text(node_);
+}
+
+inline std::string Value::file() const {
+  namespace fs = std::filesystem;
+  const fs::path named = text();
+  const std::string place = host_->value_place(node_);
+  const fs::path configuration = place.substr(0, place.rfind(':'));
+  std::error_code error;
+  for (const fs::path& path :
+       {fs::absolute(named), fs::absolute(configuration.parent_path() / named)})
+    if (fs::is_regular_file(path, error)) return path.lexically_normal().string();
+  fail("there is no file '" + named.string() + "', neither in the working folder nor beside " +
+       configuration.string());
 }
 
 inline double Value::real() const {
