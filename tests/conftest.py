@@ -35,6 +35,7 @@ def pytest_configure() -> None:
     another is just beginning in it, and that one ends without a word (seen with 4.1.4, once in
     1,000 starts of two at a time; never in as many in a folder that is never empty).
     """
+    _have_mpi4py_use_our_mpi()
     if "OMPI_MCA_orte_tmpdir_base" in os.environ:
         return
     base = Path(tempfile.mkdtemp(prefix="pillion-"))
@@ -43,6 +44,15 @@ def pytest_configure() -> None:
         (base / f"ompi.{name}.{os.getuid()}" / "kept").mkdir(parents=True)
     os.environ["OMPI_MCA_orte_tmpdir_base"] = str(base)
     _of_launchers.append(str(base))
+
+
+def _have_mpi4py_use_our_mpi() -> None:
+    """Also where another MPI is installed beside it, as `make test-all` does."""
+    library = Path(os.environ.get("PILLION_BUILD", "build")) / "lib/libpillion.so"
+    if library.exists():
+        said = subprocess.run(["ldd", library], capture_output=True, text=True, timeout=30).stdout
+        if found := re.search(r"libmpi\S* => (\S+)", said):
+            os.environ.setdefault("MPI4PY_LIBMPI", found[1])
 
 
 def pytest_unconfigure() -> None:

@@ -12,6 +12,9 @@ root=$(realpath "$(dirname "$0")/..")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
+# mpi4py is to use the MPI of the build, if there are several.
+MPI4PY_LIBMPI=${MPI4PY_LIBMPI:-$(ldd "$build/lib/libpillion.so" | awk '/libmpi\.so/ { print $3 }')}
+export MPI4PY_LIBMPI
 
 mpirun "${mpirun_options[@]}" -n 1 "$build/bench/bench_idle_step"
 mpirun "${mpirun_options[@]}" -n 2 "$build/bench/bench_handoff"

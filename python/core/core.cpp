@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The module `pillion._core`: sessions for simulations in Python. Thin: defaults, checks of arrays
 // and documentation are in Python (pillion/insitu/session.py, opening.py).
+#include <dlfcn.h>
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
@@ -21,6 +22,13 @@ std::string mpi_library() {
   return text.substr(0, text.find('\0'));
 }
 
+/// Where that library lies; empty if it cannot be told.
+std::string mpi_file() {
+  Dl_info found{};
+  const auto function = reinterpret_cast<void*>(&MPI_Get_library_version);
+  return dladdr(function, &found) != 0 && found.dli_fname != nullptr ? found.dli_fname : "";
+}
+
 void translate(const std::exception_ptr& failure, void*) {
   try {
     std::rethrow_exception(failure);
@@ -37,6 +45,7 @@ NB_MODULE(_core, module) {
   nb::register_exception_translator(translate);
   module.doc() = "Sessions of simulations; use pillion.open.";
   module.def("mpi_library", mpi_library, "What MPI calls itself.");
+  module.def("mpi_file", mpi_file, "The file of that library.");
   module.def("library_version", pillion::version, "\"MAJOR.MINOR.PATCH\" of the library.");
   pillion::python::bind_session(module);
 }

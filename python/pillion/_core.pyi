@@ -7,6 +7,9 @@ from typing import Any
 def mpi_library() -> str:
     """What MPI calls itself."""
 
+def mpi_file() -> str:
+    """The file of that library."""
+
 def library_version() -> str:
     """ "MAJOR.MINOR.PATCH" of the library."""
 

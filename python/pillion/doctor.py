@@ -162,7 +162,10 @@ def mpi_of_python() -> Finding:
         return Finding(what, found)
     ours = _named(_core.mpi_library())
     if ours != _named(MPI.Get_library_version()):
-        advice = "build it with that one: pip install --no-binary mpi4py mpi4py"
+        advice = (
+            f"have it use that one: set MPI4PY_LIBMPI={_core.mpi_file()} (mpi4py 4.1 and later), "
+            "or `pip install --no-binary mpi4py mpi4py`"
+        )
         return Finding(what, f"{found}, but Pillion with {ours}", Verdict.BAD, advice)
     return Finding(what, found)
 

@@ -23,10 +23,10 @@ inline void agree(const stage::Step& step) {
 
 /// Sends out[p] to peer p; what all have sent to this one, in the order of peers. [peers]
 template <class T>
-std::vector<T> send_to_owners(const stage::Step& step, const std::vector<std::vector<T>>& out) {
+std::vector<T> send_to_owners(const stage::Step& step, std::vector<std::vector<T>> out) {
   static_assert(std::is_trivially_copyable_v<T>);
   const auto peers = static_cast<size_t>(step.peers());
-  if (peers == 1) return out[0];
+  if (peers == 1) return std::move(out[0]);
   MPI_Datatype one;
   std::vector<int> counts(peers), places(peers), from_counts(peers), from_places(peers);
   std::vector<T> all;
@@ -43,7 +43,10 @@ std::vector<T> send_to_owners(const stage::Step& step, const std::vector<std::ve
     expect_countable(total);
   }
   all.reserve(total);
-  for (const auto& part : out) all.insert(all.end(), part.begin(), part.end());
+  for (auto& part : out) {
+    all.insert(all.end(), part.begin(), part.end());
+    part = {};
+  }
   agree(step);
   const MPI_Comm comm = step.communicator();
   MPI_Alltoall(counts.data(), 1, MPI_INT, from_counts.data(), 1, MPI_INT, comm);
@@ -68,7 +71,7 @@ template <class T>
 std::vector<T> gathered(const stage::Step& step, std::vector<T> mine) {
   std::vector<std::vector<T>> out(static_cast<size_t>(step.peers()));
   out[0] = std::move(mine);
-  return send_to_owners(step, out);
+  return send_to_owners(step, std::move(out));
 }
 
 }  // namespace pillion::stages

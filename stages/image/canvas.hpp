@@ -5,8 +5,10 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "view.hpp"
@@ -22,45 +24,72 @@ struct Fragment {
   int32_t sample = 0;  ///< number of the sample, when it is on its way
 };
 
-/// All samples of some rows.
+/// All samples of a picture, in square tiles of which only those that are drawn on take up memory.
 class Canvas {
  public:
-  Canvas(int32_t columns, int32_t first_row, int32_t last_row)
+  Canvas(int32_t columns, int32_t rows)
       : columns_(columns),
-        first_(first_row),
-        last_(last_row),
-        depth_(size(), std::numeric_limits<double>::infinity()),
-        colour_(size(), 0) {}
+        rows_(rows),
+        across_((columns + side - 1) / side),
+        tiles_(static_cast<size_t>(across_) * static_cast<size_t>((rows + side - 1) / side)) {}
 
   [[nodiscard]] int32_t columns() const { return columns_; }
-  [[nodiscard]] int32_t first_row() const { return first_; }
-  [[nodiscard]] int32_t last_row() const { return last_; }
-  [[nodiscard]] double depth(int32_t x, int32_t y) const { return depth_[index(x, y)]; }
-  [[nodiscard]] Colour colour(int32_t x, int32_t y) const { return colour_[index(x, y)]; }
-  [[nodiscard]] bool is_empty(int32_t x, int32_t y) const {
-    return depth(x, y) == std::numeric_limits<double>::infinity();
+  [[nodiscard]] int32_t rows() const { return rows_; }
+  [[nodiscard]] double depth(int32_t x, int32_t y) const {
+    const auto& tile = tiles_[tile_of(x, y)];
+    return tile ? tile->depth[place_in_tile(x, y)] : nowhere;
+  }
+  [[nodiscard]] Colour colour(int32_t x, int32_t y) const {
+    const auto& tile = tiles_[tile_of(x, y)];
+    return tile ? tile->colour[place_in_tile(x, y)] : 0;
+  }
+  [[nodiscard]] bool is_empty(int32_t x, int32_t y) const { return depth(x, y) == nowhere; }
+
+  void put(int32_t x, int32_t y, double depth, Colour colour) {
+    auto& tile = tiles_[tile_of(x, y)];
+    if (!tile) tile = std::make_unique<Tile>();
+    const size_t at = place_in_tile(x, y);
+    if (depth < tile->depth[at] || (depth == tile->depth[at] && colour < tile->colour[at])) {
+      tile->depth[at] = depth;
+      tile->colour[at] = colour;
+    }
   }
 
-  /// The sample must be in one of the rows.
-  void put(int32_t x, int32_t y, double depth, Colour colour) {
-    const size_t at = index(x, y);
-    if (depth < depth_[at] || (depth == depth_[at] && colour < colour_[at])) {
-      depth_[at] = depth;
-      colour_[at] = colour;
+  /// Calls use(x, y, depth, colour) for what has been drawn in rows [first, last), in any order.
+  template <class F>
+  void for_each_drawn(int32_t first, int32_t last, F&& use) const {
+    for (size_t t = 0; t < tiles_.size(); ++t) {
+      if (!tiles_[t]) continue;
+      const Tile& tile = *tiles_[t];
+      const auto row = static_cast<int32_t>(t) / across_ * side;
+      const auto column = static_cast<int32_t>(t) % across_ * side;
+      for (int32_t y = std::max(row, first); y < std::min(row + side, last); ++y)
+        for (int32_t x = column; x < column + side; ++x) {
+          const size_t at = place_in_tile(x, y);
+          if (tile.depth[at] != nowhere) use(x, y, tile.depth[at], tile.colour[at]);
+        }
     }
   }
 
  private:
-  [[nodiscard]] size_t size() const {
-    return static_cast<size_t>(columns_) * static_cast<size_t>(std::max(0, last_ - first_));
+  static constexpr int32_t side = 64;
+  static constexpr double nowhere = std::numeric_limits<double>::infinity();
+  struct Tile {
+    std::array<double, side * side> depth;
+    std::array<Colour, side * side> colour{};
+    Tile() { depth.fill(nowhere); }
+  };
+
+  [[nodiscard]] size_t tile_of(int32_t x, int32_t y) const {
+    return static_cast<size_t>(y / side) * static_cast<size_t>(across_) +
+           static_cast<size_t>(x / side);
   }
-  [[nodiscard]] size_t index(int32_t x, int32_t y) const {
-    return static_cast<size_t>(y - first_) * static_cast<size_t>(columns_) + static_cast<size_t>(x);
+  [[nodiscard]] static size_t place_in_tile(int32_t x, int32_t y) {
+    return static_cast<size_t>(y % side * side + x % side);
   }
 
-  int32_t columns_, first_, last_;
-  std::vector<double> depth_;
-  std::vector<Colour> colour_;
+  int32_t columns_, rows_, across_;
+  std::vector<std::unique_ptr<Tile>> tiles_;
 };
 
 }  // namespace pillion::image

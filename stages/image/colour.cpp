@@ -75,9 +75,4 @@ bool ColourMap::find(const std::string& name, std::vector<Colour>& colours) {
 
 std::string ColourMap::names() { return "viridis, inferno, cividis, coolwarm, grey"; }
 
-double Range::fraction(double value) const {
-  if (logarithmic) return (std::log(value) - std::log(lo)) / (std::log(hi) - std::log(lo));
-  return hi > lo ? (value - lo) / (hi - lo) : 0.5;
-}
-
 }  // namespace pillion::image

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -46,7 +47,10 @@ struct Range {
   double lo = 0, hi = 1;
   bool logarithmic = false;
 
-  [[nodiscard]] double fraction(double value) const;
+  [[nodiscard]] double fraction(double value) const {
+    if (logarithmic) return (std::log(value) - std::log(lo)) / (std::log(hi) - std::log(lo));
+    return hi > lo ? (value - lo) / (hi - lo) : 0.5;
+  }
   bool operator==(const Range&) const = default;
 };
 

@@ -35,11 +35,11 @@ void for_each_sample(const Frame& frame, int32_t px, int32_t py, F&& use) {
     for (int32_t x = px * n; x < (px + 1) * n; ++x) use(x, y);
 }
 
-Depths depths_of(const Frame& frame, const Canvas& rows, int32_t px, int32_t py) {
+Depths depths_of(const Frame& frame, const Canvas& drawn, int32_t px, int32_t py) {
   Depths out;
   for_each_sample(frame, px, py, [&](int32_t x, int32_t y) {
-    out.near = std::min(out.near, rows.depth(x, y));
-    out.far = std::max(out.far, rows.depth(x, y));
+    out.near = std::min(out.near, drawn.depth(x, y));
+    out.far = std::max(out.far, drawn.depth(x, y));
   });
   return out;
 }
@@ -54,13 +54,13 @@ struct Behind {
 };
 
 /// One ray is enough where there is no light.
-std::array<Behind, 2> behind_rays(const Frame& frame, const Canvas& rows, int32_t px, int32_t py,
+std::array<Behind, 2> behind_rays(const Frame& frame, const Canvas& drawn, int32_t px, int32_t py,
                                   Colour background, bool has_light) {
   std::array<Behind, 2> out;
-  const Depths depths = has_light ? depths_of(frame, rows, px, py) : Depths{};
+  const Depths depths = has_light ? depths_of(frame, drawn, px, py) : Depths{};
   for_each_sample(frame, px, py, [&](int32_t x, int32_t y) {
-    Behind& of_ray = out[depths.is_far(rows.depth(x, y)) ? 1 : 0];
-    const auto c = parts(rows.is_empty(x, y) ? background : rows.colour(x, y));
+    Behind& of_ray = out[depths.is_far(drawn.depth(x, y)) ? 1 : 0];
+    const auto c = parts(drawn.is_empty(x, y) ? background : drawn.colour(x, y));
     for (size_t i = 0; i < 3; ++i) of_ray.sum[i] += c[i];
     ++of_ray.weight;
   });
@@ -98,39 +98,36 @@ Colour mixed(const std::array<Behind, 2>& behind, const Piece* first, const Piec
 
 /// What has been drawn in the rows of some peer.
 std::vector<Fragment> fragments(const Frame& frame, const Canvas& drawn, const Rows& rows) {
+  const int32_t first = rows.first * frame.samples, last = rows.last * frame.samples;
+  size_t count = 0;
+  drawn.for_each_drawn(first, last, [&](auto...) { ++count; });
   std::vector<Fragment> out;
-  for (int32_t y = rows.first * frame.samples; y < rows.last * frame.samples; ++y)
-    for (int32_t x = 0; x < frame.columns(); ++x)
-      if (!drawn.is_empty(x, y))
-        out.push_back({drawn.depth(x, y), drawn.colour(x, y), y * frame.columns() + x});
+  out.reserve(count);
+  drawn.for_each_drawn(first, last, [&](int32_t x, int32_t y, double depth, Colour colour) {
+    out.push_back({depth, colour, y * frame.columns() + x});
+  });
   return out;
 }
 
 }  // namespace
 
-Canvas foremost(const stage::Step& step, const Frame& frame, Canvas drawn) {
-  if (step.peers() == 1) return drawn;
+void keep_foremost(const stage::Step& step, const Frame& frame, Canvas& drawn) {
+  if (step.peers() == 1) return;
   std::vector<std::vector<Fragment>> out(static_cast<size_t>(step.peers()));
   for (int32_t p = 0; p < step.peers(); ++p)
     if (p != step.peer())
       out[static_cast<size_t>(p)] = fragments(frame, drawn, rows_of(p, step.peers(), frame.height));
-  const Rows rows = own_rows(step, frame);
-  Canvas seen(frame.columns(), rows.first * frame.samples, rows.last * frame.samples);
-  for (int32_t y = seen.first_row(); y < seen.last_row(); ++y)
-    for (int32_t x = 0; x < frame.columns(); ++x)
-      seen.put(x, y, drawn.depth(x, y), drawn.colour(x, y));
-  for (const Fragment& f : stages::send_to_owners(step, out))
-    seen.put(f.sample % frame.columns(), f.sample / frame.columns(), f.depth, f.colour);
-  return seen;
+  for (const Fragment& f : stages::send_to_owners(step, std::move(out)))
+    drawn.put(f.sample % frame.columns(), f.sample / frame.columns(), f.depth, f.colour);
 }
 
-std::vector<double> ray_ends(const stage::Step& step, const Frame& frame, const Canvas& rows) {
+std::vector<double> ray_ends(const stage::Step& step, const Frame& frame, const Canvas& drawn) {
   const auto count = static_cast<size_t>(frame.width) * static_cast<size_t>(frame.height);
   std::vector<double> out(2 * count, nowhere);
   const Rows own = own_rows(step, frame);
   for (int32_t y = own.first; y < own.last; ++y)
     for (int32_t x = 0; x < frame.width; ++x) {
-      const Depths d = depths_of(frame, rows, x, y);
+      const Depths d = depths_of(frame, drawn, x, y);
       const int32_t pixel = y * frame.width + x;
       out[static_cast<size_t>(ray_of(pixel, false))] = d.are_two() ? d.near : -nowhere;
       out[static_cast<size_t>(ray_of(pixel, true))] = d.far;
@@ -149,24 +146,26 @@ std::vector<Piece> sorted_pieces(const stage::Step& step, const Frame& frame,
   }
   for (const Piece& piece : pieces)
     out[owner[static_cast<size_t>(piece.ray / 2 / frame.width)]].push_back(piece);
-  auto in = stages::send_to_owners(step, out);
+  auto in = stages::send_to_owners(step, std::move(out));
   std::sort(in.begin(), in.end(), [](const Piece& a, const Piece& b) {
     return std::tie(a.ray, a.first, a.opacity, a.red) < std::tie(b.ray, b.first, b.opacity, b.red);
   });
   return in;
 }
 
-std::vector<uint8_t> pixels(const Frame& frame, const Canvas& rows,
+std::vector<uint8_t> pixels(const stage::Step& step, const Frame& frame, const Canvas& drawn,
                             const std::vector<Piece>& pieces, Colour background) {
+  const Rows rows = own_rows(step, frame);
   std::vector<uint8_t> out;
+  out.reserve(static_cast<size_t>(rows.count()) * static_cast<size_t>(frame.width) * 3);
   const Piece* piece = pieces.data();
   const Piece* const end = piece + pieces.size();
-  for (int32_t y = rows.first_row() / frame.samples; y < rows.last_row() / frame.samples; ++y)
+  for (int32_t y = rows.first; y < rows.last; ++y)
     for (int32_t x = 0; x < frame.width; ++x) {
       const int32_t pixel = y * frame.width + x;
       const Piece* const first = piece;
       while (piece != end && piece->ray <= ray_of(pixel, true)) ++piece;
-      const auto behind = behind_rays(frame, rows, x, y, background, first != piece);
+      const auto behind = behind_rays(frame, drawn, x, y, background, first != piece);
       const Colour colour = mixed(behind, first, piece, ray_of(pixel, true));
       for (const int shift : {16, 8, 0}) out.push_back(static_cast<uint8_t>(colour >> shift));
     }

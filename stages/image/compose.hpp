@@ -23,19 +23,19 @@ inline Rows rows_of(int32_t peer, int32_t peers, int32_t height) {
           static_cast<int32_t>(int64_t{height} * (peer + 1) / peers)};
 }
 
-/// What is seen in this peer's rows, of what all peers have drawn. [peers]
-Canvas foremost(const stage::Step& step, const Frame& frame, Canvas drawn);
+/// Puts into this peer's rows what others have drawn there. [peers]
+void keep_foremost(const stage::Step& step, const Frame& frame, Canvas& drawn);
 
 /// Where rays end, for all of the picture. The nearer ray of a pixel has no length if its samples
-/// are all about as far away. [peers]
-std::vector<double> ray_ends(const stage::Step& step, const Frame& frame, const Canvas& rows);
+/// are all about as far away. Of the canvas, this peer's rows are read. [peers]
+std::vector<double> ray_ends(const stage::Step& step, const Frame& frame, const Canvas& drawn);
 
 /// Sends pieces to the peers whose rows they are in; by ray, and in order along it. [peers]
 std::vector<Piece> sorted_pieces(const stage::Step& step, const Frame& frame,
                                  const std::vector<Piece>& pieces);
 
 /// Red, green and blue of this peer's pixels, volumes in front of surfaces of this and of nothing.
-std::vector<uint8_t> pixels(const Frame& frame, const Canvas& rows,
+std::vector<uint8_t> pixels(const stage::Step& step, const Frame& frame, const Canvas& drawn,
                             const std::vector<Piece>& pieces, Colour background);
 
 }  // namespace pillion::image

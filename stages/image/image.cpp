@@ -150,22 +150,22 @@ class Image final : public stage::Stage {
                                 const CameraOptions& camera) const {
     const Frame frame = this->frame();
     const View view(camera.camera(*box_, frame, flat_axis()), frame);
-    Canvas canvas(frame.columns(), 0, frame.rows());
+    Canvas canvas(frame.columns(), frame.rows());
     for (size_t l = 0; l < layers_.size(); ++l) layers_[l]->draw(step, view, paints[l], canvas);
     if (outline_ && step.peer() == 0) draw_outline(canvas, view, *box_, ink_on(background_));
-    const Canvas rows = foremost(step, frame, std::move(canvas));
-    Picture out{
-        width_, height_,
-        stages::gathered(step, pixels(frame, rows, light(step, view, paints, rows), background_))};
+    keep_foremost(step, frame, canvas);
+    const auto pieces = light(step, view, paints, canvas);
+    Picture out{width_, height_,
+                stages::gathered(step, pixels(step, frame, canvas, pieces, background_))};
     if (labels_ && step.peer() == 0) label(out, step, paints);
     return out;
   }
   [[nodiscard]] std::vector<Piece> light(const stage::Step& step, const View& view,
                                          const std::vector<Paint>& paints,
-                                         const Canvas& rows) const {
+                                         const Canvas& canvas) const {
     std::vector<Piece> pieces;
     if (volumes_ == 0) return pieces;
-    const auto ends = ray_ends(step, view.frame(), rows);
+    const auto ends = ray_ends(step, view.frame(), canvas);
     for (size_t l = 0; l < layers_.size(); ++l)
       layers_[l]->glow(step, view, paints[l], ends, pieces);
     return sorted_pieces(step, view.frame(), pieces);

@@ -41,10 +41,9 @@ Rectangle clipped(const Canvas& canvas, double x0, double y0, double x1, double 
     return static_cast<int32_t>(
         std::clamp(v, static_cast<double>(lo), static_cast<double>(std::max(lo, hi))));
   };
-  return {whole(std::floor(x0), 0, canvas.columns()),
-          whole(std::floor(y0), canvas.first_row(), canvas.last_row()),
+  return {whole(std::floor(x0), 0, canvas.columns()), whole(std::floor(y0), 0, canvas.rows()),
           whole(std::floor(x1) + 1, 0, canvas.columns()),
-          whole(std::floor(y1) + 1, canvas.first_row(), canvas.last_row())};
+          whole(std::floor(y1) + 1, 0, canvas.rows())};
 }
 
 /// Weights of the corners, corrected for perspective.

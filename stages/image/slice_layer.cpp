@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Layers that are planes through a mesh.
+#include <cmath>
+
 #include "../common/options.hpp"
 #include "layer.hpp"
 #include "slice.hpp"
@@ -57,14 +59,13 @@ class SpectralSlice final : public Layer {
             Canvas& canvas) const override {
     Paint flat = paint;
     flat.is_lit = false;
+    const Cutting cutting = cutting_of(step);
     std::vector<double> level, value;
     std::vector<Vec> normal(elements_.points());
     elements_.for_each(step, [&](const Element& element) {
       element.read(shown_, value);
       level.clear();
-      for (const Vec& at : element.places())
-        level.push_back(plane_.axis >= 0 ? at[plane_.axis] - plane_.origin[plane_.axis]
-                                         : dot(at - plane_.origin, plane_.normal));
+      for (const Vec& at : element.places()) level.push_back(cutting.level(at));
       element.triangles(level, 0, value, normal,
                         [&](const Triangle& t) { draw_triangle(canvas, view, t, flat); });
     });
@@ -72,6 +73,31 @@ class SpectralSlice final : public Layer {
   [[nodiscard]] int flat_axis() const override { return plane_.axis; }
 
  private:
+  /// How far a point is beyond the plane. One that lies in the plane counts as beyond it; so of
+  /// cells that meet there, those before the plane are cut.
+  struct Cutting {
+    Plane plane;
+    double sign = 1, in_plane = 0;
+    [[nodiscard]] double level(const Vec& at) const {
+      if (plane.axis < 0) return dot(at - plane.origin, plane.normal);
+      const double beyond = sign * (at[plane.axis] - plane.origin[plane.axis]);
+      return std::abs(beyond) <= in_plane ? 0 : beyond;
+    }
+  };
+  /// At the mesh's own ends there are cells on one side alone, and rounding is to hide none.
+  /// [peers]
+  [[nodiscard]] Cutting cutting_of(const stage::Step& step) const {
+    Cutting out{plane_};
+    if (plane_.axis < 0) return out;
+    const Box box = elements_.box(step);
+    const double lo = box.lo[plane_.axis], hi = box.hi[plane_.axis];
+    const double at = plane_.origin[plane_.axis], rounding = 1e-9 * (hi - lo);
+    if (std::abs(at - lo) > rounding && std::abs(at - hi) > rounding) return out;
+    out.in_plane = rounding;
+    if (std::abs(at - lo) <= rounding) out.sign = -1;
+    return out;
+  }
+
   Plane plane_;
   Elements elements_;
   SpectralField shown_;

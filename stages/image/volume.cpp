@@ -3,7 +3,10 @@
 #include "volume.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdint>
+#include <vector>
 
 namespace pillion::image {
 
@@ -50,14 +53,123 @@ bool crosses(const Ray& ray, const Vec& lo, const Vec& hi, double& from, double&
   return from <= to;
 }
 
+/// A ray in steps of the lattice's points, so that a place along it costs little: along each axis
+/// it is at `from + depth * slope`. It follows from the ray and the mesh alone.
+class LatticeRay {
+ public:
+  LatticeRay(const Ray& ray, const Lattice& lattice) {
+    for (int d = 0; d < 3; ++d) {
+      const Axis& axis = lattice.axes[static_cast<size_t>(d)];
+      along_[d] = {(ray.origin[d] - axis.first) / axis.spacing, ray.direction[d] / axis.spacing,
+                   (axis.lo - axis.first) / axis.spacing, (axis.hi - axis.first) / axis.spacing,
+                   axis.cells - 1};
+    }
+  }
+  /// The lattice's cell at a depth, and how far in it; false outside of the mesh.
+  [[nodiscard]] bool cell_at(double depth, Index& cell, Vec& fraction) const {
+    for (int d = 0; d < 3; ++d) {
+      const Along& axis = along_[d];
+      const double place = axis.from + depth * axis.slope;
+      if (!(place >= axis.lo && place <= axis.hi)) return false;
+      // Above -1, where this is the floor.
+      const int64_t i = std::min(static_cast<int64_t>(place + 1) - 1, axis.last);
+      const double lower = i < 0 ? axis.lo : static_cast<double>(i);
+      const double width = (i < axis.last ? static_cast<double>(i) + 1 : axis.hi) - lower;
+      cell[static_cast<size_t>(d)] = i;
+      fraction[d] = width == 1 ? place - lower : (place - lower) / width;
+    }
+    return true;
+  }
+
+ private:
+  struct Along {
+    double from, slope, lo, hi;
+    int64_t last;
+  };
+  std::array<Along, 3> along_{};
+};
+
+/// Values to shades, whose number of steps is small.
+class Shading {
+ public:
+  Shading(const Paint& paint, const Opacity& opacity)
+      : range_(paint.range), shades_(shades_of(paint, opacity)), seen_before_{0} {
+    for (const Shade& shade : shades_)
+      seen_before_.push_back(seen_before_.back() + (shade.thickness > 0 ? 1 : 0));
+  }
+  /// Null for what is no number.
+  [[nodiscard]] const Shade* of(double value) const {
+    const double fraction = range_.fraction(value);
+    return std::isfinite(fraction) ? &shades_[number(fraction)] : nullptr;
+  }
+  /// Whether nothing is seen of values from one to another.
+  [[nodiscard]] bool is_clear(double least, double most) const {
+    const double lo = range_.fraction(least), hi = range_.fraction(most);
+    if (!std::isfinite(lo) || !std::isfinite(hi)) return false;
+    return seen_before_[number(hi) + 1] == seen_before_[number(lo)];
+  }
+
+ private:
+  [[nodiscard]] static size_t number(double fraction) {
+    return static_cast<size_t>(std::clamp(fraction, 0.0, 1.0) * shades + 0.5);
+  }
+  const Range& range_;
+  std::vector<Shade> shades_;
+  std::vector<int> seen_before_;  ///< how many shades before one are not clear
+};
+
+/// Cubes of cells of a patch in which there is nothing to see.
+class ClearCubes {
+ public:
+  ClearCubes(const Patch& patch, const std::vector<double>& values, const Shading& shading)
+      : lo_(patch.lo()) {
+    for (size_t d = 0; d < 3; ++d) count_[d] = (patch.hi()[d] - lo_[d] + side - 1) / side;
+    Index cube;
+    for (cube[2] = 0; cube[2] < count_[2]; ++cube[2])
+      for (cube[1] = 0; cube[1] < count_[1]; ++cube[1])
+        for (cube[0] = 0; cube[0] < count_[0]; ++cube[0])
+          clear_.push_back(is_clear(patch, values, shading, cube) ? 1 : 0);
+  }
+  [[nodiscard]] bool hold(const Index& cell) const {
+    const int64_t x = (cell[0] - lo_[0]) / side, y = (cell[1] - lo_[1]) / side,
+                  z = (cell[2] - lo_[2]) / side;
+    return clear_[static_cast<size_t>((z * count_[1] + y) * count_[0] + x)] != 0;
+  }
+
+ private:
+  static constexpr int64_t side = 8;
+
+  [[nodiscard]] bool is_clear(const Patch& patch, const std::vector<double>& values,
+                              const Shading& shading, const Index& cube) const {
+    Index first, end;
+    for (size_t d = 0; d < 3; ++d) {
+      first[d] = lo_[d] + cube[d] * side;
+      end[d] = std::min(first[d] + side, patch.hi()[d]) + 1;
+    }
+    double least = HUGE_VAL, most = -HUGE_VAL;
+    for (int64_t k = first[2]; k < end[2]; ++k)
+      for (int64_t j = first[1]; j < end[1]; ++j) {
+        const double* const row = values.data() + patch.at({first[0], j, k});
+        for (int64_t i = 0; i < end[0] - first[0]; ++i) {
+          least = std::min(least, row[i]);
+          most = std::max(most, row[i]);
+        }
+      }
+    return shading.is_clear(least, most);
+  }
+
+  Index lo_, count_{};
+  std::vector<char> clear_;
+};
+
 class Caster {
  public:
   Caster(const Patch& patch, const std::vector<double>& values, const Paint& paint,
          const Opacity& opacity, double spacing)
       : patch_(patch),
         values_(values),
-        range_(paint.range),
-        shades_(shades_of(paint, opacity)),
+        shading_(paint, opacity),
+        clear_(patch, values, shading_),
         spacing_(spacing) {}
 
   /// What a ray gathers about from one depth to another, before `end`; its opacity is 0 if that is
@@ -65,11 +177,12 @@ class Caster {
   [[nodiscard]] Piece cast(const Ray& ray, double from, double to, double end) const {
     Piece out;
     float through = 1;
+    const LatticeRay way(ray, patch_.lattice());
     const auto step = static_cast<float>(spacing_ * length(ray.direction));
     const auto first = static_cast<int32_t>(std::ceil(from / spacing_ - 0.5)) - 1;
     const double last = std::min(to + spacing_, end);
     for (int32_t k = first; (k + 0.5) * spacing_ < last && through > 1e-4F; ++k) {
-      const Shade* shade = shade_at(ray.at((k + 0.5) * spacing_));
+      const Shade* shade = shade_at(way, (k + 0.5) * spacing_);
       if (shade == nullptr || shade->thickness == 0) continue;
       const float opaque = held_back(shade->thickness * step), seen = through * opaque;
       if (out.opacity == 0) out.first = k;
@@ -84,22 +197,18 @@ class Caster {
 
  private:
   /// Null where there is nothing, or nothing of this brick's.
-  [[nodiscard]] const Shade* shade_at(const Vec& at) const {
-    const Lattice& lattice = patch_.lattice();
-    if (!lattice.contains(at)) return nullptr;
+  [[nodiscard]] const Shade* shade_at(const LatticeRay& way, double depth) const {
     Index cell;
     Vec fraction;
-    for (int d = 0; d < 3; ++d) cell[d] = lattice.axes[d].cell(at[d], fraction[d]);
-    if (!patch_.owns(cell)) return nullptr;
-    const double value = range_.fraction(patch_.interpolated(values_, cell, fraction));
-    if (!std::isfinite(value)) return nullptr;
-    return &shades_[static_cast<size_t>(std::clamp(value, 0.0, 1.0) * shades + 0.5)];
+    if (!way.cell_at(depth, cell, fraction) || !patch_.owns(cell) || clear_.hold(cell))
+      return nullptr;
+    return shading_.of(patch_.interpolated(values_, cell, fraction));
   }
 
   const Patch& patch_;
   const std::vector<double>& values_;
-  const Range& range_;
-  std::vector<Shade> shades_;
+  Shading shading_;
+  ClearCubes clear_;
   double spacing_;
 };
 

@@ -38,6 +38,8 @@ PLAIN = "size: [96, 80], labels: false, outline: false"
 FRONT = "samples: 1, camera: {direction: [0, -1, 0], focal_point: [0.5, 0.5, 0.5], parallel: true, "
 PICTURES = {
     "front": f"draw: [slice: {{field: height, axis: y, at: 0.55}}], {PLAIN}, {FRONT}height: 1.2}}",
+    "lower": f"draw: [slice: {{field: height, axis: y, at: 0}}], {PLAIN}, {FRONT}height: 1.2}}",
+    "upper": f"draw: [slice: {{field: height, axis: y, at: 1}}], {PLAIN}, {FRONT}height: 1.2}}",
     "skew": "draw: [slice: {field: same, normal: [1, -2, 1.5], origin: [0.5, 0.5, 0.5]}], "
     f"{PLAIN}, background: '#ff0000'",
     "ball": f"draw: [isosurface: {{field: distance, values: 0.3}}], {PLAIN}, {FRONT}height: 0.8}}",
@@ -111,9 +113,10 @@ def picture(alone: Path, name: str) -> np.ndarray:
     return pixels(alone / f"{name}.000000000.png")
 
 
-def test_a_slice_of_elements_shows_the_field(alone):
-    """A linear field is linear in every cell, however deformed."""
-    found = picture(alone, "front")
+@pytest.mark.parametrize("name", ["front", "lower", "upper"])
+def test_a_slice_of_elements_shows_the_field(alone, name):
+    """A linear field is linear in every cell, however deformed; also at the ends of the mesh."""
+    found = picture(alone, name)
     seen = rays(SIZE, (0.5, -9, 0.5), (0.5, 0.5, 0.5), (0, 0, 1), height=1.2)
     x, z = seen.origin[..., 0], seen.origin[..., 2]
     inside = (np.abs(x - 0.5) < 0.49) & (np.abs(z - 0.5) < 0.49)

@@ -94,7 +94,8 @@ def _load_core() -> ModuleType:
     if ours != theirs:
         raise Error(
             f"mpi4py uses another MPI than Pillion: {theirs.splitlines()[0]} and "
-            f"{ours.splitlines()[0]}; build mpi4py with that one: "
-            "pip install --no-binary mpi4py mpi4py"
+            f"{ours.splitlines()[0]}; have it use that one: set "
+            f"MPI4PY_LIBMPI={_core.mpi_file()} (mpi4py 4.1 and later), or "
+            "`pip install --no-binary mpi4py mpi4py`"
         )
     return _core

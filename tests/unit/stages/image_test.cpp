@@ -123,7 +123,7 @@ TEST_CASE("every sample of a triangulated square is in one triangle") {
   for (const double moved : {0.0, 0.1, 0.4, 0.4, 0.4}) {
     std::vector<int> times(128 * 128);
     for (const Triangle& triangle : triangulated(random, moved)) {
-      Canvas canvas(128, 0, 128);
+      Canvas canvas(128, 128);
       draw_triangle(canvas, view, triangle, grey);
       for (int32_t i = 0; i < 128 * 128; ++i)
         times[static_cast<size_t>(i)] += canvas.is_empty(i % 128, i / 128) ? 0 : 1;
@@ -139,7 +139,7 @@ TEST_CASE("the order of drawing does not matter") {
     auto all = triangulated(random);
     for (int layer = 0; layer < 2; ++layer)
       for (const Triangle& triangle : triangulated(random)) all.push_back(triangle);
-    Canvas one(96, 0, 96), other(96, 0, 96);
+    Canvas one(96, 96), other(96, 96);
     for (const Triangle& triangle : all) draw_triangle(one, view, triangle, grey);
     std::shuffle(all.begin(), all.end(), random);
     for (const Triangle& triangle : all) draw_triangle(other, view, triangle, grey);
