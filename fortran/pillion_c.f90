@@ -201,7 +201,7 @@ module pillion_c
     function c_count_fields(session, count) result(status) bind(C, name='pillion_count_fields')
       import :: c_int32_t, c_ptr
       type(c_ptr), value :: session
-      integer(c_int32_t), intent(out) :: count
+      integer(c_int32_t), intent(inout) :: count
       integer(c_int32_t) :: status
     end function
 

@@ -25,6 +25,7 @@ mpirun "${mpirun_options[@]}" -n 2 "$build/bench/bench_spectrum"
 mpirun "${mpirun_options[@]}" -n 2 "$build/bench/bench_halos"
 "$build/bench/bench_uncertainty"
 "$build/bench/bench_coverage"
+"$build/bench/bench_truncate"
 if [ -e "$build/bench/bench_s3d" ]; then
   mpirun "${mpirun_options[@]}" -n 4 "$build/bench/bench_s3d" 20 1 durable
 fi
@@ -33,6 +34,12 @@ if [ -e "$build/stages/python.so" ]; then
   PILLION_BUILD=$build "$python" "$root/bench/image.py"
 fi
 PILLION_BUILD=$build "$python" "$root/bench/lammps_overhead.py"
+if [ -e "$build/examples/taylor_green/taylor_green" ]; then
+  PILLION_BUILD=$build "$python" "$root/bench/modes.py"
+  if "$python" -c 'import pysz, zfpy' 2>/dev/null; then
+    PILLION_BUILD=$build "$python" "$root/bench/codecs.py"
+  fi
+fi
 if [ -e "$build/examples/cosmology/cosmology" ]; then
   PILLION_BUILD=$build "$python" "$root/bench/intransit.py"
 fi

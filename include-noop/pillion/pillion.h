@@ -188,11 +188,11 @@ static inline int32_t pillion_serve(pillion_session* session) {
 }
 
 static inline MPI_Comm pillion_communicator(const pillion_session* session) {
-  return session->comm;
+  return session ? session->comm : MPI_COMM_NULL;
 }
 
 static inline MPI_Fint pillion_communicator_fortran(const pillion_session* session) {
-  return MPI_Comm_c2f(session->comm);
+  return MPI_Comm_c2f(pillion_communicator(session));
 }
 
 static inline pillion_status pillion_count_fields(const pillion_session* session, int32_t* count) {
@@ -286,7 +286,7 @@ static inline void pillion_noop_release(pillion_kept** at) {
 
 static inline pillion_status pillion_keep(const pillion_session* session, const void* data,
                                           pillion_kept** kept) {
-  pillion_kept* memory = session->memory;
+  pillion_kept* memory = session ? session->memory : NULL;
   const char* at = (const char*)data;
   while (memory &&
          (at < memory->buffers || at >= memory->buffers + (size_t)memory->count * memory->stride))
@@ -301,10 +301,11 @@ static inline pillion_status pillion_allocate(pillion_session* session, const ch
                                               int32_t block, size_t bytes, int32_t buffers,
                                               void** data) {
   const size_t stride = bytes / 64 * 64 + 64;
-  pillion_kept** at = pillion_noop_find(session, field, block);
+  pillion_kept** at;
   pillion_kept* memory;
+  if (!session || buffers < 2 || stride < bytes) return PILLION_ERROR_ARGUMENT;
+  at = pillion_noop_find(session, field, block);
   if (*at) return PILLION_ERROR_STATE;
-  if (buffers < 2) return PILLION_ERROR_ARGUMENT;
   memory = (pillion_kept*)calloc(1, sizeof(pillion_kept));
   if (!memory) return PILLION_ERROR_FILE;
   *at = memory;
@@ -325,8 +326,8 @@ static inline pillion_status pillion_allocate(pillion_session* session, const ch
 
 static inline pillion_status pillion_swap(pillion_session* session, const char* field,
                                           int32_t block, void** data) {
-  pillion_kept* memory = *pillion_noop_find(session, field, block);
-  if (!memory) return PILLION_ERROR_STATE;
+  pillion_kept* memory = session ? *pillion_noop_find(session, field, block) : NULL;
+  if (!memory) return session ? PILLION_ERROR_STATE : PILLION_ERROR_ARGUMENT;
   memory->current = (memory->current + 1) % memory->count;
   *data = memory->buffers + (size_t)memory->current * memory->stride;
   return PILLION_OK;
@@ -366,6 +367,7 @@ static inline pillion_status pillion_is_due(const pillion_session* session, int6
 }
 
 static inline pillion_status pillion_step(pillion_session* session, int64_t step, double time) {
+  if (!session) return PILLION_ERROR_ARGUMENT;
   session->step = step;
   session->time = time;
   return PILLION_OK;
@@ -378,6 +380,7 @@ static inline pillion_status pillion_checkpoint(pillion_session* session, const 
 
 static inline pillion_status pillion_get_progress(const pillion_session* session,
                                                   pillion_progress* progress) {
+  if (!session) return PILLION_ERROR_ARGUMENT;
   const pillion_progress now = {session->step, session->time, 0, 0, 0, 0, 0, 0};
   *progress = now;
   return PILLION_OK;

@@ -14,6 +14,8 @@ using transport::Lent;
 namespace {
 
 constexpr int32_t most_buffers = 16;
+// Rounded up to whole pages, sizes near the largest number would become small ones.
+constexpr size_t most_bytes = size_t{1} << 62;
 
 bool is_read(const auto& piece) { return piece->last_reader >= 0; }
 
@@ -52,6 +54,9 @@ void* Allocations::allocate(const std::string& field, int32_t block, size_t size
   if (buffers < 2 || buffers > most_buffers)
     base::fail(ErrorCode::Argument, "{} buffers were asked for; 2 to {} make sense", buffers,
                most_buffers);
+  if (size > most_bytes)
+    base::fail(ErrorCode::Argument, "{} bytes were asked for field '{}', more than there can be",
+               size, field);
   if (slots_.contains({field, block}))
     base::fail(ErrorCode::State,
                "block {} of field '{}' has memory already; take it back with pillion_unshare first",

@@ -51,7 +51,12 @@ Places places_of(const std::vector<Bytes>& received, size_t record_size) {
   Places places;
   for (const auto& bytes : received)
     for (size_t at = 0; at < bytes.size(); at += sizeof(int64_t) + record_size)
-      places[key_at(bytes, at)] = bytes.data() + at + sizeof(int64_t);
+      if (const int64_t key = key_at(bytes, at);
+          !places.emplace(key, bytes.data() + at + sizeof(int64_t)).second)
+        base::fail(ErrorCode::Stage,
+                   "two records of a stage have the key {}, so that it cannot be told which is "
+                   "which; are the simulation's numbers all different?",
+                   key);
   return places;
 }
 

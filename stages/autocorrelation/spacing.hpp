@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Whether samples are evenly spaced: autocorrelation is a function of lags, so one that is missing
-// must be noticed. On a schedule that counts steps the spacing is that of the first two samples; on
-// one that goes by time, it is the schedule's interval.
+// must be noticed. The spacing is that of the first two samples: in steps, or, on a schedule that goes
+// by time, in the schedule's intervals, of which steps may be longer than one.
 #pragma once
 
 #include <algorithm>
@@ -57,8 +57,9 @@ class Spacing {
 
  private:
   Verdict judge(int64_t step, double time, double interval) {
-    if (interval > 0) return late(std::llround((time - last_time_) / interval) - 1);
-    const int64_t distance = step - last_step_;
+    const int64_t distance =
+        interval > 0 ? std::max<int64_t>(1, std::llround((time - last_time_) / interval))
+                     : step - last_step_;
     if (spacing_ == 0) spacing_ = distance;
     if (distance < spacing_ && spacing_ % distance == 0) return Verdict::restart;
     const bool in_step = distance % spacing_ == 0;

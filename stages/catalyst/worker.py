@@ -9,9 +9,12 @@ lines of JSON, as are answers. It ends when nobody can send any more.
 import ctypes
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
+import threading
+import time
 import traceback
 
 import numpy as np
@@ -156,6 +159,15 @@ def open_display(program):
     os.environ.update(DISPLAY=f":{number}", XAUTHORITY=path)
 
 
+def end_with_sender(messages):
+    """If whoever sends messages has gone and a script goes on, ends it, and all that it started."""
+    gone = select.poll()
+    gone.register(messages, 0)
+    gone.poll()
+    time.sleep(10)
+    os.killpg(0, signal.SIGKILL)
+
+
 def end_with_parent():
     PR_SET_PDEATHSIG = 1
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
@@ -192,6 +204,7 @@ def main():
     try:
         if len(sys.argv) > 5:
             open_display(sys.argv[5])
+        threading.Thread(target=end_with_sender, args=[messages.fileno()], daemon=True).start()
         with open(script) as file:
             text = file.read()
         compile(text, script, "exec")

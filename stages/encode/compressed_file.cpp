@@ -2,6 +2,8 @@
 // Telling the first peer what there is, making the file, filling it.
 #include "compressed_file.hpp"
 
+#include <zlib.h>
+
 #include <cstring>
 #include <memory>
 #include <numeric>
@@ -26,6 +28,17 @@ Numbers numbers_of(const Bytes& bytes) {
   return out;
 }
 
+/// CRC-32, by which a reader notices damage.
+int64_t checksum(const Bytes& bytes) {
+  const auto* at = reinterpret_cast<const Bytef*>(bytes.data());
+  return static_cast<int64_t>(::crc32_z(::crc32(0, nullptr, 0), at, bytes.size()));
+}
+
+/// How many numbers stand in the row of a piece.
+size_t width_of(const StoredArray& array) {
+  return array.columns.empty() ? 1 : array.columns.size() + 2;
+}
+
 /// A row for each piece, array after array, each behind how many there are.
 Numbers tables_of(const std::vector<StoredArray>& arrays) {
   Numbers out;
@@ -34,6 +47,7 @@ Numbers tables_of(const std::vector<StoredArray>& arrays) {
     for (const auto& piece : array.pieces) {
       out.push_back(static_cast<int64_t>(piece.bytes.size()));
       out.insert(out.end(), piece.about.begin(), piece.about.end());
+      if (!array.columns.empty()) out.push_back(checksum(piece.bytes));
     }
   }
   return out;
@@ -50,7 +64,7 @@ struct Table {
 
 std::vector<Table> joined(const std::vector<StoredArray>& arrays, const std::vector<Bytes>& told) {
   std::vector<Table> out;
-  for (const auto& array : arrays) out.push_back({1 + array.columns.size()});
+  for (const auto& array : arrays) out.push_back({width_of(array)});
   for (const auto& message : told) {
     const auto numbers = numbers_of(message);
     auto at = numbers.begin();
@@ -120,6 +134,7 @@ class File {
           "write " + name);
     std::string columns = "bytes";
     for (const auto& column : array.columns) columns += " " + column;
+    columns += " crc32";
     hdf5::put(made, "columns", columns);
   }
 

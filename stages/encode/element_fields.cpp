@@ -3,6 +3,7 @@
 #include "element_fields.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 
@@ -38,6 +39,7 @@ ElementFields::ElementFields(const stage::Setup& setup)
   for (const auto& name : setup["fields"].texts()) add(setup, name);
   put_numbers(setup);
   put_coordinates(setup);
+  expect_no_clash(setup);
   put_periods(setup);
   input_ = setup.input(stage::Input::as_shared(input_names_));
 }
@@ -100,6 +102,19 @@ void ElementFields::put_periods(const stage::Setup& setup) {
     periods.fail("expected three lengths after which the mesh repeats, 0 where it does not");
 }
 
+/// In a file, coordinates and numbers have names as fields do.
+void ElementFields::expect_no_clash(const stage::Setup& setup) const {
+  const auto list = setup["fields"];
+  for (const auto& one : fields_) {
+    if (when_ != Coordinates::none && one.name == coordinates_.name)
+      list.fail("field '" + one.name + "' is stored as the mesh's coordinates: leave it out, or " +
+                "say `coordinates: none`");
+    if (has_numbers() && one.name == "numbers")
+      list.fail("a field called 'numbers' cannot be told from the elements' numbers, which have " +
+                std::string("this name in the file: say `numbers: none`, or call it otherwise"));
+  }
+}
+
 std::vector<std::string> ElementFields::names() const {
   std::vector<std::string> out;
   for (const auto& one : fields_) out.push_back(one.name);
@@ -111,14 +126,37 @@ std::vector<StoredArray> ElementFields::arrays(const stage::Step& step,
   std::vector<StoredArray> out;
   for (size_t f = 0; f < fields_.size(); ++f) out.push_back(stored(step, fields_[f], figures[f]));
   if (has_numbers()) out.push_back(stored_numbers(step));
+  has_own_coordinates_ =
+      when_ == Coordinates::each || (when_ == Coordinates::once && !has_elements_of_first(step));
   Figures ignored;
-  if (when_ == Coordinates::each) out.push_back(stored(step, coordinates_, ignored));
+  if (has_own_coordinates_) out.push_back(stored(step, coordinates_, ignored));
   return out;
+}
+
+bool ElementFields::has_elements_of_first(const stage::Step& step) {
+  if (step.coarsening(mesh_.mesh) != 1) return false;
+  // How many there are, and a sum that is another one if some are others.
+  std::array<int64_t, 2> elements{};
+  for (int32_t b = 0; b < step.block_count(input_); ++b) {
+    const auto block = step.block(input_, b);
+    elements[0] += block.raw().count;
+    if (!has_numbers()) continue;
+    block[numbers_].visit([&](const auto* numbers) {
+      for (int64_t e = 0; e < block.raw().count; ++e) {
+        const auto number = static_cast<uint64_t>(numbers[e * block[numbers_].raw().strides[0]]);
+        const uint64_t mixed = (number + 1) * 0x9e3779b97f4a7c15U;
+        elements[1] += static_cast<int64_t>((mixed ^ mixed >> 29U) >> 16U);
+      }
+    });
+  }
+  step.sum(std::span<int64_t>(elements));
+  if (first_elements_.empty()) first_elements_.assign(elements.begin(), elements.end());
+  return std::equal(elements.begin(), elements.end(), first_elements_.begin());
 }
 
 std::vector<StoredArray> ElementFields::once(const stage::Step& step) {
   std::vector<StoredArray> out;
-  if (when_ != Coordinates::once) return out;
+  if (when_ != Coordinates::once || has_own_coordinates_) return out;
   Figures ignored;
   out.push_back(stored(step, coordinates_, ignored));
   if (has_numbers()) out.push_back(stored_numbers(step));

@@ -32,6 +32,9 @@ class ElementFields final : public CodedFields {
   void put_numbers(const stage::Setup& setup);
   void put_coordinates(const stage::Setup& setup);
   void put_periods(const stage::Setup& setup);
+  void expect_no_clash(const stage::Setup& setup) const;
+  /// Whether the coordinates that are stored once are those of this step's elements. [peers]
+  bool has_elements_of_first(const stage::Step& step);
   int32_t place_of(const std::string& name);
   [[nodiscard]] StoredArray stored(const stage::Step& step, const One& one, Figures& figures) const;
   template <class T>
@@ -45,6 +48,8 @@ class ElementFields final : public CodedFields {
   std::vector<One> fields_;
   One coordinates_{};
   Coordinates when_ = Coordinates::none;
+  bool has_own_coordinates_ = false;       ///< of the last step
+  std::vector<int64_t> first_elements_{};  ///< what was summed of those stored once
   int32_t numbers_ = -1;
   std::vector<double> periods_;
   bool continuous_;

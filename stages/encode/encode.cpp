@@ -2,6 +2,7 @@
 // The stage `encode`: fields in a lossless code, in one file for each step: the coefficients that
 // `truncate` has left of fields on spectral elements, or, of uniform meshes, streams of zfp. A
 // table says what became of them.
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <memory>
@@ -33,6 +34,10 @@ void refuse(const stage::Setup& setup, const char* mesh_kind,
 std::unique_ptr<CodedFields> fields_of(const stage::Setup& setup) {
   const auto list = setup["fields"];
   if (!list.is_list() || list.size() == 0) list.fail("no fields are listed");
+  auto names = list.texts();
+  std::sort(names.begin(), names.end());
+  if (const auto twice = std::adjacent_find(names.begin(), names.end()); twice != names.end())
+    list.fail("field '" + *twice + "' is listed twice");
   const auto first = setup.field(list[0].text(), list);
   if (first.mesh_kind == PILLION_UNIFORM) {
     refuse(setup, "a uniform mesh",
@@ -79,12 +84,20 @@ class Encode final : public stage::Stage {
   void finish(stage::Step& step) override { write_table(step); }
 
   void save(stage::State& state) const override {
+    const auto names = joined_names();
+    state.save("fields", std::vector<char>(names.begin(), names.end()));
     state.save("steps", steps_);
     state.save("times", times_);
     for (size_t i = 0; i < columns_.size(); ++i)
       state.save("column" + std::to_string(i), columns_[i]);
   }
   void restore(stage::State& state) override {
+    const auto saved = state.load<char>("fields");
+    const std::string before(saved.begin(), saved.end());
+    if (before != joined_names())
+      throw Error(ErrorCode::Configuration,
+                  "the fields that were compressed before the restart are others, " + before +
+                      ", not " + joined_names() + ": name the same ones, or give another `name`");
     steps_ = state.load<int64_t>("steps");
     times_ = state.load<double>("times");
     for (size_t i = 0; i < columns_.size(); ++i)
@@ -94,6 +107,11 @@ class Encode final : public stage::Stage {
  private:
   static constexpr size_t columns_per_field = 7;
 
+  [[nodiscard]] std::string joined_names() const {
+    std::string out;
+    for (const auto& name : fields_->names()) out += (out.empty() ? "" : ", ") + name;
+    return out;
+  }
   static std::string number_of(const stage::Step& step) {
     char number[32];
     std::snprintf(number, sizeof number, "%09lld", static_cast<long long>(step.index()));

@@ -96,6 +96,8 @@ CameraOptions CameraOptions::read(const stage::Value& map) {
     map.find("height").fail("`height` goes with `parallel: true`; else give `angle` or `zoom`");
   if (out.position && out.direction)
     map.find("direction").fail("give either `position` or `direction`");
+  if (out.position && out.focal_point && length(*out.position - *out.focal_point) == 0)
+    map.find("position").fail("the camera stands at the very point that it looks at");
   if (out.direction) expect_direction(map.find("direction"), *out.direction);
   if (out.up) expect_direction(map.find("up"), *out.up);
   if (out.direction && out.up && length(cross(unit(*out.direction), unit(*out.up))) < 1e-6)

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -47,7 +48,9 @@ struct Range {
   double lo = 0, hi = 1;
   bool logarithmic = false;
 
+  /// What is not finite has none.
   [[nodiscard]] double fraction(double value) const {
+    if (!std::isfinite(value)) return std::numeric_limits<double>::quiet_NaN();
     if (logarithmic) return (std::log(value) - std::log(lo)) / (std::log(hi) - std::log(lo));
     return hi > lo ? (value - lo) / (hi - lo) : 0.5;
   }

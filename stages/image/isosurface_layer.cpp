@@ -144,6 +144,8 @@ Colouring colours_of(const stage::Setup& setup, const stage::Value& map, const Q
   if (map.find("colour") || values.size() == 1) return Colouring::plain(map, usual_colour);
   Colouring out = Colouring::by_quantity(map, of);
   const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  if (!out.limits && out.logarithmic && *least <= 0)
+    map.find("scale").fail("a logarithmic scale needs values above 0; one of `values` is not");
   if (!out.limits && *least < *most) out.limits = Range{*least, *most, out.logarithmic};
   return out;
 }

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "font.hpp"
+#include "ticks.hpp"
 
 namespace pillion::image {
 
@@ -22,14 +23,6 @@ std::string written(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.5g", value == 0 ? 0.0 : value);
   return text;
-}
-
-/// The largest step of 1, 2 or 5 times a power of ten that is not above the wanted one, and up.
-double nice_step(double wanted) {
-  const double power = std::pow(10, std::floor(std::log10(wanted)));
-  for (const double factor : {1.0, 2.0, 5.0})
-    if (factor * power >= wanted * (1 - 1e-9)) return factor * power;
-  return 10 * power;
 }
 
 struct Place {
@@ -91,26 +84,6 @@ void draw_bars(Picture& picture, const std::vector<Bar>& bars, Colour colour) {
              {left, top + h, left + h * 5 / 4, margins.top + whole * (b + 1) / count - h}, font,
              colour);
   }
-}
-
-std::vector<double> ticks(const Range& range, int most) {
-  std::vector<double> out;
-  if (!(range.hi > range.lo)) return {range.lo};
-  if (range.logarithmic) {
-    const double decades = std::log10(range.hi / range.lo);
-    const double every = std::max(1.0, std::ceil(decades / most));
-    const double first = std::ceil(std::log10(range.lo) - 1e-9);
-    for (double p = first; p <= std::log10(range.hi) + 1e-9; p += every)
-      out.push_back(std::pow(10, p));
-    if (out.size() >= 2) return out;
-    return {range.lo, range.hi};
-  }
-  const double step = nice_step((range.hi - range.lo) / most);
-  const double slack = 1e-9 * (range.hi - range.lo);
-  for (double i = std::ceil((range.lo - slack) / step); i * step <= range.hi + slack; ++i)
-    out.push_back(i * step);
-  if (out.size() >= 2) return out;
-  return {range.lo, range.hi};
 }
 
 }  // namespace pillion::image

@@ -27,7 +27,4 @@ void write_title(Picture& picture, const std::string& title, const std::string& 
 /// One below the other in the margin on the right.
 void draw_bars(Picture& picture, const std::vector<Bar>& bars, Colour colour);
 
-/// Numbers to mark on a range, at most about so many.
-std::vector<double> ticks(const Range& range, int most);
-
 }  // namespace pillion::image

@@ -97,13 +97,13 @@ void fill(Canvas& canvas, const View& view, std::array<Seen, 3> seen, Triangle t
     }
 }
 
-/// The part of a triangle beyond the nearest depth that is seen, as a convex polygon.
-std::vector<Corner> beyond_nearest(const View& view, const Triangle& triangle) {
+/// The part of a convex polygon for whose positions a linear function is not below 0.
+template <class F>
+std::vector<Corner> cut_off(const std::vector<Corner>& polygon, F&& inside) {
   std::vector<Corner> out;
-  const double nearest = view.nearest();
-  for (size_t c = 0; c < 3; ++c) {
-    const Corner &a = triangle[c], &b = triangle[(c + 1) % 3];
-    const double da = view.depth(a.position) - nearest, db = view.depth(b.position) - nearest;
+  for (size_t c = 0; c < polygon.size(); ++c) {
+    const Corner &a = polygon[c], &b = polygon[(c + 1) % polygon.size()];
+    const double da = inside(a.position), db = inside(b.position);
     if (da >= 0) out.push_back(a);
     if ((da >= 0) == (db >= 0)) continue;
     const double t = da / (da - db);
@@ -113,20 +113,40 @@ std::vector<Corner> beyond_nearest(const View& view, const Triangle& triangle) {
   return out;
 }
 
+/// Whether a point is beyond the nearest depth that is seen, and not too far aside for the grid.
+bool is_near_picture(const View& view, const Vec& position) {
+  if (!(view.depth(position) >= view.nearest())) return false;
+  const Vec at = view.seen(position);
+  return std::abs(at.x) <= farthest && std::abs(at.y) <= farthest;
+}
+
+/// The part of a triangle that is, as a convex polygon.
+std::vector<Corner> near_picture(const View& view, const Triangle& triangle) {
+  std::vector<Corner> out(triangle.begin(), triangle.end());
+  out = cut_off(out, [&](const Vec& p) { return view.depth(p) - view.nearest(); });
+  for (const int axis : {0, 1})
+    for (const double sign : {1.0, -1.0})
+      out = cut_off(out, [&](const Vec& p) {
+        // Times the depth, so that it is linear.
+        const Vec at = view.seen(p);
+        return (farthest + sign * at[axis]) * (view.parallel() ? 1 : at.z);
+      });
+  return out;
+}
+
 }  // namespace
 
 void draw_triangle(Canvas& canvas, const View& view, const Triangle& triangle, const Paint& paint) {
-  bool whole = true;
-  for (const Corner& corner : triangle)
-    whole = whole && view.depth(corner.position) >= view.nearest();
   const auto draw = [&](const Triangle& part) {
     fill(canvas, view,
          {seen_at(view, part[0].position), seen_at(view, part[1].position),
           seen_at(view, part[2].position)},
          part, paint);
   };
-  if (whole) return draw(triangle);
-  const auto polygon = beyond_nearest(view, triangle);
+  if (std::all_of(triangle.begin(), triangle.end(),
+                  [&](const Corner& c) { return is_near_picture(view, c.position); }))
+    return draw(triangle);
+  const auto polygon = near_picture(view, triangle);
   for (size_t c = 2; c < polygon.size(); ++c) draw({polygon[0], polygon[c - 1], polygon[c]});
 }
 

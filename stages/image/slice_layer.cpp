@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Layers that are planes through a mesh.
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <span>
 
 #include "../common/options.hpp"
 #include "layer.hpp"
@@ -79,22 +82,25 @@ class SpectralSlice final : public Layer {
     Plane plane;
     double sign = 1, in_plane = 0;
     [[nodiscard]] double level(const Vec& at) const {
-      if (plane.axis < 0) return dot(at - plane.origin, plane.normal);
-      const double beyond = sign * (at[plane.axis] - plane.origin[plane.axis]);
-      return std::abs(beyond) <= in_plane ? 0 : beyond;
+      const double beyond = plane.axis >= 0 ? at[plane.axis] - plane.origin[plane.axis]
+                                            : dot(at - plane.origin, plane.normal);
+      return std::abs(beyond) <= in_plane ? 0 : sign * beyond;
     }
   };
-  /// At the mesh's own ends there are cells on one side alone, and rounding is to hide none.
-  /// [peers]
+  /// Rounding is to hide nothing: neither where elements meet in the plane, nor at the mesh's own
+  /// end, where there are cells on one side alone. [peers]
   [[nodiscard]] Cutting cutting_of(const stage::Step& step) const {
     Cutting out{plane_};
-    if (plane_.axis < 0) return out;
-    const Box box = elements_.box(step);
-    const double lo = box.lo[plane_.axis], hi = box.hi[plane_.axis];
-    const double at = plane_.origin[plane_.axis], rounding = 1e-9 * (hi - lo);
-    if (std::abs(at - lo) > rounding && std::abs(at - hi) > rounding) return out;
-    out.in_plane = rounding;
-    if (std::abs(at - lo) <= rounding) out.sign = -1;
+    std::array<double, 2> ends = {HUGE_VAL, HUGE_VAL};
+    elements_.for_each(step, [&](const Element& element) {
+      for (const Vec& at : element.places()) {
+        ends[0] = std::min(ends[0], out.level(at));
+        ends[1] = std::min(ends[1], -out.level(at));
+      }
+    });
+    step.min(std::span<double>(ends));
+    out.in_plane = 1e-9 * (-ends[1] - ends[0]);
+    if (std::abs(ends[0]) <= out.in_plane) out.sign = -1;
     return out;
   }
 

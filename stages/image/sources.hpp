@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <pillion/stage.hpp>
 #include <string>
@@ -25,12 +26,21 @@ class Sources {
   Slot want(const std::string& mesh, Arrangement arrangement, const std::string& field) {
     size_t s = 0;
     while (s < all_.size() && (all_[s].mesh != mesh || all_[s].arrangement != arrangement)) ++s;
-    if (s == all_.size()) all_.push_back({mesh, arrangement, {}, 0});
+    if (s == all_.size())
+      all_.push_back({mesh, arrangement, {}, 0, {brick_side, brick_side, brick_side}});
     auto& fields = all_[s].fields;
     const auto at = std::find(fields.begin(), fields.end(), field);
     const auto array = static_cast<int32_t>(at - fields.begin());
     if (at == fields.end()) fields.push_back(field);
     return {s, array};
+  }
+  /// In bricks, which are thinner where the mesh is: as few cells as cover it.
+  Slot want_bricks(const pillion_field_description& mesh, const std::string& field) {
+    const Slot out = want(mesh.mesh, Arrangement::bricks, field);
+    auto& sides = all_[out.source].sides;
+    for (int32_t d = 0; d < mesh.axes; ++d)
+      while (sides[d] > 0 && int64_t{1} << (sides[d] - 1) >= mesh.cells[d]) --sides[d];
+    return out;
   }
   /// Asks the host for all of them, when every layer has said what it wants.
   void request(stage::Setup& setup) {
@@ -38,7 +48,7 @@ class Sources {
   }
   [[nodiscard]] int32_t input(const Slot& slot) const { return all_[slot.source].input; }
 
-  /// Cells along the side of a brick, as a power of two.
+  /// Cells along the side of a brick, as a power of two, where the mesh is not thinner.
   static constexpr int32_t brick_side = 5;
 
  private:
@@ -47,13 +57,14 @@ class Sources {
     Arrangement arrangement;
     std::vector<std::string> fields;
     int32_t input;
+    std::array<int32_t, 3> sides;  ///< of bricks, as powers of two
   };
   static stage::Input input_of(const Source& source) {
     switch (source.arrangement) {
       // Two, since normals need neighbours of the points between which a surface lies.
       case Arrangement::blocks: return stage::Input::blocks(source.fields).with_ghosts({2, 2, 2});
       case Arrangement::bricks:
-        return stage::Input::powers_of_two(source.fields, brick_side).with_ghosts({1, 1, 1});
+        return stage::Input::powers_of_two(source.fields, source.sides).with_ghosts({1, 1, 1});
       default: return stage::Input::as_shared(source.fields);
     }
   }

@@ -83,6 +83,10 @@ std::array<size_t, 8> Element::corners(size_t i, size_t j, size_t k) const {
 }
 
 SpectralField Elements::want(const Quantity& what) {
+  if (std::string(what.description.coordinates).empty())
+    throw Error(ErrorCode::Configuration, "field '" + what.field + "' cannot be drawn: its mesh '" +
+                                              what.mesh +
+                                              "' has no `coordinates` in the catalogue");
   if (basis_.empty()) {
     basis_.emplace_back(what.description.order);
     coordinates_ = sources_.want(what.mesh, Arrangement::as_shared, what.description.coordinates);

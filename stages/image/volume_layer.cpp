@@ -42,7 +42,7 @@ class UniformVolume final : public Layer {
         of_(*colours.by),
         options_(std::move(options)),
         sources_(sources),
-        slot_(sources.want(of_.mesh, Arrangement::bricks, of_.field)) {}
+        slot_(sources.want_bricks(of_.description, of_.field)) {}
 
   void measure(const stage::Step& step, Extremes& extremes) const override {
     measure_cells(step, sources_.input(slot_), slot_, of_, extremes);

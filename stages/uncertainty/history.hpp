@@ -19,14 +19,14 @@ namespace pillion::stages {
 
 /// What this peer found of one component's series.
 struct Found {
-  double sum_of_means = 0;
-  double greatest = 0;  ///< sigma
+  double sum_of_means = 0, means = 0;  ///< of those that are finite
+  double greatest = 0;                 ///< sigma
   std::vector<double> sigmas, reaches, inefficiencies;
   std::vector<int64_t> verdicts = std::vector<int64_t>(stages::verdicts);
 
   void add(double mean, const MeanError& error) {
     ++verdicts[static_cast<size_t>(error.verdict)];
-    if (std::isfinite(mean)) sum_of_means += mean;
+    if (std::isfinite(mean)) sum_of_means += mean, ++means;
     if (error.verdict == Verdict::unknown || error.verdict == Verdict::constant) return;
     greatest = std::max(greatest, error.sigma);
     sigmas.push_back(error.sigma);
@@ -53,7 +53,7 @@ class History {
     std::vector<int64_t> verdicts;
     std::vector<std::vector<double>> sets;
     for (auto& f : found) {
-      sums.push_back(f.sum_of_means);
+      sums.insert(sums.end(), {f.sum_of_means, f.means});
       greatest.push_back(f.greatest);
       verdicts.insert(verdicts.end(), f.verdicts.begin(), f.verdicts.end());
       for (auto* set : {&f.sigmas, &f.reaches, &f.inefficiencies}) sets.push_back(std::move(*set));
@@ -63,13 +63,11 @@ class History {
     step.sum(std::span(verdicts));
     const auto middle = medians(step, sets);
     for (size_t c = 0; c < found.size(); ++c) {
-      int64_t series = 0;
-      for (size_t v = 0; v < stages::verdicts; ++v) series += verdicts[c * stages::verdicts + v];
       // Half of Delta (1 + 2 sum rho): the integral over lags by the trapezoidal rule.
       const double lags = middle[3 * c + 2] / 2;
       reals_.insert(reals_.end(),
-                    {sums[c] / static_cast<double>(series), middle[3 * c], greatest[c],
-                     middle[3 * c + 1], lags * samples.spacing_time, lags * samples.spacing_steps});
+                    {sums[2 * c] / sums[2 * c + 1], middle[3 * c], greatest[c], middle[3 * c + 1],
+                     lags * samples.spacing_time, lags * samples.spacing_steps});
       for (size_t v = 0; v < stages::verdicts; ++v)
         integers_.push_back(verdicts[c * stages::verdicts + v]);
     }

@@ -20,7 +20,7 @@ namespace pillion::stages {
 
 enum class Verdict : int32_t {
   fitted = 0,
-  unresolved = 1,  ///< the fit decays more slowly than the lags can tell: batch means
+  unresolved = 1,  ///< it decays more slowly than the lags or samples can tell: batch means
   misfit = 2,      ///< two decays do not describe it: batch means
   constant = 3,
   unknown = 4  ///< too few samples, or values that are not finite: no estimate
@@ -56,6 +56,7 @@ class ErrorOfMean {
         rho_(lags_) {}
 
   [[nodiscard]] MeanError of(const Gathered& series) {
+    if (n_ < 2) return {};
     const double c0 = series.covariance[0];
     // What rounding alone makes of a constant.
     const double rounding = 4 * std::numeric_limits<double>::epsilon() * series.mean;
@@ -75,6 +76,8 @@ class ErrorOfMean {
   static constexpr double worst_fit = 0.1;  // root mean square of residuals
   static constexpr double freedom_share = 4;
   static constexpr double least_freedom = 3;
+  // Below these, fits of white and of correlated series are alike.
+  static constexpr double least_samples = 50, least_independent = 5;
 
   struct Fit {
     Decay decay;
@@ -100,7 +103,9 @@ class ErrorOfMean {
       g = inefficiency(fit.decay, n_);
       variance = c0 * g / n_;
     }
-    if (is_unresolved(fit.decay)) return by_batches(series, Verdict::unresolved, variance);
+    const bool is_short = n_ < least_samples || n_ < least_independent * g;
+    if (is_short || is_unresolved(fit.decay))
+      return by_batches(series, Verdict::unresolved, variance);
     if (is_misfit(fit)) return by_batches(series, Verdict::misfit, 0);
     const double freedom = std::max(least_freedom, n_ / (freedom_share * g));
     return {Verdict::fitted, std::sqrt(variance), student_reach(z_, freedom) * std::sqrt(variance),

@@ -296,6 +296,20 @@ static void simulate(pillion_session* session, int sidecars) {
   stop(&s);
 }
 
+/* A session that is none, as one that has been closed should be, is refused. */
+static void check_no_session(void) {
+  pillion_progress progress;
+  pillion_kept* kept = NULL;
+  void* data = NULL;
+  CHECK(pillion_communicator(NULL) == MPI_COMM_NULL);
+  CHECK(pillion_step(NULL, 0, 0.0) == PILLION_ERROR_ARGUMENT);
+  CHECK(pillion_get_progress(NULL, &progress) == PILLION_ERROR_ARGUMENT);
+  CHECK(pillion_allocate(NULL, "density", 0, 8, 2, &data) == PILLION_ERROR_ARGUMENT);
+  CHECK(pillion_swap(NULL, "density", 0, &data) == PILLION_ERROR_ARGUMENT);
+  CHECK(pillion_keep(NULL, &data, &kept) == PILLION_ERROR_ARGUMENT);
+  CHECK(data == NULL && kept == NULL);
+}
+
 int main(int argc, char** argv) {
   pillion_session* session = NULL;
   MPI_Init(&argc, &argv);
@@ -310,6 +324,7 @@ int main(int argc, char** argv) {
   if (!session) fprintf(stderr, "open: %s\n", pillion_error_message());
   else if (pillion_serve(session) == 0) simulate(session, sidecars);
   CHECK(pillion_close(NULL) == PILLION_OK);
+  check_no_session();
   CHECK(pillion_error_message() != NULL);
   const int status = agreed_status();
   MPI_Finalize();

@@ -40,6 +40,9 @@ PICTURES = {
     "front": f"draw: [slice: {{field: height, axis: y, at: 0.55}}], {PLAIN}, {FRONT}height: 1.2}}",
     "lower": f"draw: [slice: {{field: height, axis: y, at: 0}}], {PLAIN}, {FRONT}height: 1.2}}",
     "upper": f"draw: [slice: {{field: height, axis: y, at: 1}}], {PLAIN}, {FRONT}height: 1.2}}",
+    "below": "draw: [slice: {field: height, normal: [0, 2, 0], origin: [0.3, 0, 0.3]}], "
+    f"{PLAIN}, {FRONT}height: 1.2}}",
+    "inner": f"draw: [slice: {{field: height, axis: y, at: 0.5}}], {PLAIN}, {FRONT}height: 1.2}}",
     "skew": "draw: [slice: {field: same, normal: [1, -2, 1.5], origin: [0.5, 0.5, 0.5]}], "
     f"{PLAIN}, background: '#ff0000'",
     "ball": f"draw: [isosurface: {{field: distance, values: 0.3}}], {PLAIN}, {FRONT}height: 0.8}}",
@@ -113,7 +116,7 @@ def picture(alone: Path, name: str) -> np.ndarray:
     return pixels(alone / f"{name}.000000000.png")
 
 
-@pytest.mark.parametrize("name", ["front", "lower", "upper"])
+@pytest.mark.parametrize("name", ["front", "lower", "upper", "below", "inner"])
 def test_a_slice_of_elements_shows_the_field(alone, name):
     """A linear field is linear in every cell, however deformed; also at the ends of the mesh."""
     found = picture(alone, name)

@@ -30,6 +30,9 @@ MISTAKES = {
     "type": (3, OF_THE_HEIGHT + "was shared as int32, but the catalogue says float64", 3),
     "name": (3, "field 'heigth' was shared, but the catalogue does not have it; did you mean "
              "'height'?", 3),
+    "ends": (3, OF_THE_HEIGHT + "was shared with 0 indices, but mesh 'line' has 1 axes", 3),
+    "strides": (3, OF_THE_HEIGHT, 3),
+    "size": (1, "18446744073709551615 bytes were asked for field 'height'", 1),
     "swap": (8, OF_THE_HEIGHT + "has no memory from pillion_allocate", 1),
     "number": (1, "there is no field number 6, counted from 0; the catalogue has 1", 3),
 }  # fmt: skip

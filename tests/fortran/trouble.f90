@@ -31,6 +31,10 @@ contains
       call pillion_share_box(session, 'height', 0, [from + 1], [to + 1], heights(:to - from + 1))
     case ('type')
       call pillion_share_box(session, 'height', 0, [from], [to], whole(:to - from + 1))
+    case ('ends')
+      call pillion_share_box(session, 'height', 0, [from], [to, 1], heights(:to - from + 1))
+    case ('strides')
+      call pillion_share_box_strided(session, 'height', 0, [from], [to], heights(1), [1])
     case ('name')
       call pillion_share_box(session, 'heigth ', 0, [from], [to], heights(:to - from + 1))
     case default
@@ -46,6 +50,9 @@ contains
     if (mistake == 'swap' .and. rank == ranks - 1) then
       allocate (other(1))
       call pillion_swap(session, 'height', 0, other, ierr)
+      if (present(ierr)) return
+    else if (mistake == 'size' .and. rank == ranks - 1) then
+      call pillion_allocate(session, 'height', 1, [-1], 2, other, ierr)
       if (present(ierr)) return
     else if (mistake == 'number') then
       call pillion_get_field(session, 7, field, ierr)

@@ -95,6 +95,30 @@ def test_one_value_at_one_place():
     np.testing.assert_allclose(average(out), out, rtol=1e-15)
 
 
+def test_elements_of_either_hand_are_averaged_and_folded_ones_are_not():
+    rng = np.random.default_rng(5)
+    x, values = mesh(4, (2, 1, 1), 0.0), rng.normal(size=(2, 1, 4, 4, 4))
+    together = Average(x)(values)
+    assert (together != values).sum() == 32
+    other_hand = x.copy()
+    other_hand[1] = x[1, :, :, ::-1]
+    turned = values.copy()
+    turned[1] = values[1][:, :, ::-1]
+    out = Average(other_hand)(turned)
+    np.testing.assert_allclose(out[0], together[0], rtol=1e-14)
+    np.testing.assert_allclose(out[1], together[1][:, :, ::-1], rtol=1e-14)
+    folded = x.copy()
+    folded[1, :, 1, 1, 1], folded[1, :, 1, 1, 2] = x[1, :, 1, 1, 2], x[1, :, 1, 1, 1]
+    np.testing.assert_array_equal(Average(folded)(values), values)
+
+
+def test_what_is_not_finite_stays():
+    x, values = mesh(4, (2, 1, 1), 0.0), np.ones((2, 1, 4, 4, 4))
+    values[0, 0, 2, 2, 3] = values[1, 0, 2, 2, 0] = np.inf
+    values[1, 0, 1, 1, 0] = np.nan
+    np.testing.assert_array_equal(Average(x)(values), values)
+
+
 def test_along_axes():
     rng = np.random.default_rng(4)
     u, matrix = rng.normal(size=(2, 3, 5, 5, 5)), rng.normal(size=(5, 5))

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pillion.compressed.basis import Array, masses
-from pillion.errors import Error
 
 TOLERANCE = 1e-6  # of the least distance of points of an element
 
@@ -51,22 +50,28 @@ def _clusters(x: Array, near: float) -> NDArray[np.intp]:
 
 
 class Average:
-    """The average on one mesh, whose coordinates are (e, 3, n, n, n)."""
+    """The average on one mesh, whose coordinates are (e, 3, n, n, n). Elements that are folded stay
+    as they are, and so do values where any of those that meet is not finite.
+    """
 
     def __init__(self, coordinates: Array, periods: Sequence[float] | None = None):
-        self.weights = masses(coordinates)
-        if not (self.weights > 0).all():
-            raise Error("the mesh has elements that are folded, so that nothing can be averaged")
+        volumes = masses(coordinates)
+        inside = (1, 2, 3)
+        # Elements may be left-handed, all of them or some.
+        good = (volumes > 0).all(axis=inside) | (volumes < 0).all(axis=inside)
+        self.weights = np.abs(volumes)
         self.places = coincident(coordinates, periods)
-        self._total = np.bincount(self.places.ravel(), self.weights.ravel())
-        self._meets = np.bincount(self.places.ravel()) > 1
+        self._meets = np.zeros(self.places.shape, bool)
+        places, count = self.places[good], int(self.places.max(initial=-1)) + 1
+        self._total = np.bincount(places.ravel(), self.weights[good].ravel(), count)
+        self._meets[good] = (np.bincount(places.ravel(), minlength=count) > 1)[places]
 
     def __call__(self, values: NDArray) -> NDArray:  # type: ignore[type-arg]
         """Of a field (e, components, n, n, n). Values within elements stay as they are."""
         out = values.copy()
-        shared = self._meets[self.places]
-        places, weights = self.places[shared], self.weights[shared]
         for c in range(values.shape[1]):
+            shared = self._meets & self._all_finite(values[:, c])
+            places, weights = self.places[shared], self.weights[shared]
             own = values[:, c][shared].astype(np.float64)
             # Differences, so that equal values stay equal to the bit.
             first = np.zeros(len(self._total))
@@ -74,3 +79,10 @@ class Average:
             away = np.bincount(places, weights * (own - first[places]), len(self._total))
             out[:, c][shared] = first[places] + (away / self._total)[places]
         return out
+
+    def _all_finite(self, values: NDArray) -> NDArray[np.bool_]:  # type: ignore[type-arg]
+        """Whether all values that meet at a point are."""
+        is_bad = np.zeros(len(self._total), bool)
+        is_bad[self.places[~np.isfinite(values)]] = True
+        found: NDArray[np.bool_] = ~is_bad[self.places]
+        return found

@@ -13,6 +13,7 @@ from pillion.compressed.average import Average
 from pillion.compressed.basis import along_axes, basis_of
 from pillion.compressed.codecs import decoded
 from pillion.compressed.packets import VALUES, Packet, unpacked
+from pillion.compressed.pieces import pieces, told_of_damage
 from pillion.compressed.uniform import read_uniform
 from pillion.errors import Error
 
@@ -47,11 +48,15 @@ class CompressedFile:
     def __init__(self, path: str | Path):
         self.path = Path(path)
         self._file = _opened(self.path)
+        with told_of_damage(self.path):
+            self._read_head()
+
+    def _read_head(self) -> None:
         attributes = self._file.attrs
         if "pillion_compressed" not in attributes:
-            raise Error(f"{path} was not written by the stage encode")
+            raise Error(f"{self.path} was not written by the stage encode")
         if int(attributes["pillion_compressed"]) != 1:
-            raise Error(f"{path} was written by a newer version of Pillion")
+            raise Error(f"{self.path} was written by a newer version of Pillion")
         self.step = int(attributes["step"])
         self.time = float(attributes["time"])
         self.time_units = str(attributes["time_units"])
@@ -63,8 +68,10 @@ class CompressedFile:
 
     @cached_property
     def fields(self) -> dict[str, CompressedField]:
-        tables = [name for name in self._file if f"{name}_pieces" in self._file]
-        return {name: self._described(name) for name in tables if "bound" in self._file[name].attrs}
+        with told_of_damage(self.path):
+            tables = [name for name in self._file if f"{name}_pieces" in self._file]
+            found = [name for name in tables if "bound" in self._file[name].attrs]
+            return {name: self._described(name) for name in found}
 
     @cached_property
     def numbers(self) -> NDArray[np.int64] | None:
@@ -74,7 +81,7 @@ class CompressedFile:
 
     @cached_property
     def coordinates(self) -> NDArray[np.float64] | None:
-        """(elements, 3, n, n, n), or None if they were not stored."""
+        """(elements, 3, n, n, n), or None if those of these elements were not stored."""
         name = str(self._file.attrs.get("coordinates", ""))
         if f"{name}_pieces" in self._file:
             return self._sorted(self._file, self._values(self._file, name)).astype(np.float64)
@@ -82,7 +89,25 @@ class CompressedFile:
             return None
         path = self.path.with_name(str(self._file.attrs["mesh_file"]))
         with _opened(path) as mesh:
-            return self._sorted(mesh, self._values(mesh, name)).astype(np.float64)
+            found = self._sorted(mesh, self._values(mesh, name)).astype(np.float64)
+            return self._of_these_elements(found, self._numbers(mesh))
+
+    def _of_these_elements(
+        self, coordinates: NDArray[np.float64], theirs: NDArray[np.int64] | None
+    ) -> NDArray[np.float64] | None:
+        """Of a mesh's coordinates; None if it has other elements, or it cannot be told which."""
+        if self.numbers is None or theirs is None:
+            name = next(iter(self.fields), None)
+            same = name is None or len(coordinates) == self._elements_of(name)
+            return coordinates if same else None
+        theirs = np.sort(theirs)
+        at = np.searchsorted(theirs, self.numbers)
+        if (at == len(theirs)).any() or (theirs[at] != self.numbers).any():
+            return None
+        return coordinates[at]
+
+    def _elements_of(self, name: str) -> int:
+        return int(self._file[f"{name}_pieces"][...][:, 3].sum())
 
     @cached_property
     def average(self) -> Average | None:
@@ -97,6 +122,11 @@ class CompressedFile:
         field is said to be continuous and coordinates are there.
         """
         field = self.field(name)
+        with told_of_damage(self.path):
+            return self._read(field, average)
+
+    def _read(self, field: CompressedField, average: bool | None) -> NDArray[Any]:
+        name = field.name
         if self.order == 0:
             return read_uniform(self._file, name, field.components, field.dtype)
         out = self._sorted(self._file, self._values(self._file, name))
@@ -105,18 +135,22 @@ class CompressedFile:
         if not average:
             return out
         if self.average is None:
-            raise Error(f"{self.path} has no coordinates, so that nothing can be averaged")
+            raise Error(
+                f"{self.path} has no coordinates of these elements, so that nothing can be averaged"
+            )
         return self.average(out).astype(field.dtype)
 
     def coefficients(self, name: str) -> NDArray[np.float64]:
         """Of Legendre polynomials, shaped as values are."""
-        packet = self._packet(self._file, self.field(name).name)
-        basis = basis_of(self.order + 1)
-        untouched = packet.kinds == VALUES
-        packet.numbers[untouched] = along_axes(
-            basis.to_legendre, packet.values[untouched].astype(np.float64)
-        )
-        return self._sorted(self._file, packet.numbers)
+        field = self.field(name)
+        with told_of_damage(self.path):
+            packet = self._packet(self._file, field.name)
+            basis = basis_of(self.order + 1)
+            untouched = packet.kinds == VALUES
+            packet.numbers[untouched] = along_axes(
+                basis.to_legendre, packet.values[untouched].astype(np.float64)
+            )
+            return self._sorted(self._file, packet.numbers)
 
     def field(self, name: str) -> CompressedField:
         if name not in self.fields:
@@ -153,12 +187,9 @@ class CompressedFile:
         """All of a field's packets as one."""
         a = file[name].attrs
         components, dtype = int(a["components"]), np.dtype(str(a["type"]))
-        data = file[name][...]
-        parts, at = [], 0
-        for size, coded, raw, elements in file[f"{name}_pieces"][...].tolist():
-            piece = data[at : at + size].tobytes()
-            at += size
-            plain = decoded(str(a["codec"]), piece, raw) if coded else piece
+        parts = []
+        for piece, (coded, raw, elements) in pieces(file, name):
+            plain = decoded(str(a["codec"]), piece.tobytes(), raw) if coded else piece.tobytes()
             parts.append(unpacked(plain, elements, components, self.order + 1, dtype))
         if not parts:
             parts = [unpacked(b"\0" * (self.order + 1) ** 3, 0, components, self.order + 1, dtype)]

@@ -65,3 +65,13 @@ TEST_CASE("what nobody has is a failure on all ranks, which says what is missing
   REQUIRE(failure.has_value());
   CHECK(std::string(failure->what()).find("key 77") != std::string::npos);
 }
+
+TEST_CASE("records that two have are a failure on all ranks") {
+  const comm::Communicator world(MPI_COMM_WORLD);
+  std::vector<double> out;
+  const std::vector<int64_t> twice =
+      world.rank() == 0 ? std::vector<int64_t>{5, 9, 5} : std::vector<int64_t>{};
+  const auto failure = fetched(world, twice, {}, out);
+  REQUIRE(failure.has_value());
+  CHECK(std::string(failure->what()).find("the key 5") != std::string::npos);
+}

@@ -17,6 +17,7 @@
 #include "image/patch.hpp"
 #include "image/raster.hpp"
 #include "image/slice.hpp"
+#include "image/ticks.hpp"
 
 using namespace pillion::image;
 
@@ -250,6 +251,14 @@ TEST_CASE("patches of blocks make up the lattice of the mesh") {
   }
 }
 
+TEST_CASE("marks of a bar") {
+  CHECK(ticks({0, 1, false}, 5) == std::vector<double>{0, 0.2, 0.4, 0.6000000000000001, 0.8, 1});
+  CHECK(ticks({1e-300, 1e300, true}, 4).size() >= 2);
+  // Where there are no numbers between the ends, or their distance is none.
+  CHECK(ticks({300, std::nextafter(300, 301), false}, 8).size() == 2);
+  CHECK(ticks({-1.5e308, 1.5e308, false}, 8).size() == 2);
+}
+
 TEST_CASE("colours go from one end of a map to the other") {
   std::vector<Colour> colours;
   REQUIRE(ColourMap::find("viridis", colours));
@@ -260,6 +269,8 @@ TEST_CASE("colours go from one end of a map to the other") {
   CHECK(map.at(std::nan("")) == std::array<double, 3>{128, 128, 128});
   CHECK(Range{1, 100, true}.fraction(10) == doctest::Approx(0.5));
   CHECK(Range{3, 3, false}.fraction(3) == 0.5);
+  CHECK(std::isnan(Range{3, 3, false}.fraction(std::nan(""))));
+  CHECK(std::isnan(Range{0, 1, false}.fraction(HUGE_VAL)));
   Colour colour = 0;
   CHECK(parse_colour("#0f8", colour));
   CHECK(colour == 0x00ff88);

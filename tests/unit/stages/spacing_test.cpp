@@ -43,6 +43,15 @@ TEST_CASE("on a schedule of time steps may lie anyhow") {
   CHECK(spacing.missing() == 2);
 }
 
+TEST_CASE("on a schedule of time steps may be longer than its interval") {
+  Spacing spacing;
+  for (int i = 0; i < 5; ++i) CHECK(spacing.see(i, 0.2 * i, 0.1) == Verdict::next);
+  CHECK(spacing.missing() == 0);
+  CHECK(spacing.see(7, 1.4, 0.1) == Verdict::gap);
+  CHECK(spacing.missing() == 2);
+  CHECK(spacing.time() == doctest::Approx(0.2));
+}
+
 TEST_CASE("what is saved is taken up") {
   Spacing spacing, other;
   for (const int64_t step : {0, 4, 8, 16})

@@ -121,6 +121,19 @@ TEST_CASE("white noise has the variance c0 / n") {
   CHECK(found.sigma * found.sigma == doctest::Approx(5.0 / 1000).epsilon(0.01));
 }
 
+TEST_CASE("of few samples nothing is said, or what batch means say") {
+  // Such as a slow series gives over a short while, where it cannot be told from noise.
+  const std::vector<double> covariance = {1, -0.1, 0.05, -0.1, 0.02, 0, 0};
+  CHECK(ErrorOfMean(1, 6, 0.95).of({3, covariance, not_known, 0}).verdict == Verdict::unknown);
+  CHECK(ErrorOfMean(12, 6, 0.95).of({3, covariance, not_known, 0}).verdict == Verdict::unknown);
+  const auto found = ErrorOfMean(30, 6, 0.95).of({3, covariance, 0.25, 16});
+  CHECK(found.verdict == Verdict::unresolved);
+  CHECK(found.sigma == 0.5);
+  // 60 samples, of which every 20 are worth one.
+  const auto few = ErrorOfMean(60, 15, 0.95).of({0, expected({1, 0.1, 0.1}, 1, 60, 15), 0.25, 16});
+  CHECK(few.verdict == Verdict::unresolved);
+}
+
 TEST_CASE("where a fit says nothing, batch means do; and never is the error 0 for want of one") {
   ErrorOfMean error(4000, 30, 0.95);
   SUBCASE("so slow that the lags do not show it") {
