@@ -77,7 +77,7 @@ class Average:
             first = np.zeros(len(self._total))
             first[places] = own
             away = np.bincount(places, weights * (own - first[places]), len(self._total))
-            out[:, c][shared] = first[places] + (away / self._total)[places]
+            out[:, c][shared] = first[places] + away[places] / self._total[places]
         return out
 
     def _all_finite(self, values: NDArray) -> NDArray[np.bool_]:  # type: ignore[type-arg]
