@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The stage `encode`: fields in a lossless code, in one file for each step: the coefficients that
-// `truncate` has left of fields on spectral elements, or, of uniform meshes, streams of zfp. A
-// table says what became of them.
+// `truncate` has left of fields on spectral elements, or, of uniform meshes, streams of zfp or SZ3.
+// A table says what became of them.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -42,7 +42,6 @@ std::unique_ptr<CodedFields> fields_of(const stage::Setup& setup) {
   if (first.mesh_kind == PILLION_UNIFORM) {
     refuse(setup, "a uniform mesh",
            {{"numbers", "auto"},
-            {"codec", "auto"},
             {"level", "auto"},
             {"coordinates", "once"},
             {"periods", "null"},
@@ -206,8 +205,9 @@ const pillion_parameter parameters[] = {
      "Fields of reals of one mesh: at the points of spectral elements, whose coefficients are "
      "stored if truncate comes before, or of a uniform mesh"},
     {"name", "name", "null", "Of the files; that of the mesh if left out"},
-    {"codec", "auto | zstd | xz | bzip2 | zip | lz4 | none", "auto",
-     "The lossless code, of spectral elements; auto: the first of these that the build has"},
+    {"codec", "auto | zstd | xz | bzip2 | zip | lz4 | none | zfp | sz3", "auto",
+     "The lossless code of spectral elements; auto: the first that the build has. Of uniform "
+     "meshes zfp, which is auto there, or sz3, a plug-in of HDF5"},
     {"level", "integer | auto", "auto", "How hard it tries"},
     {"numbers", "auto | none | field", "auto",
      "An integer of each element that says which it is, so that a reader has them in order; auto: "

@@ -7,16 +7,36 @@
 #include <limits>
 
 #include "../common/options.hpp"
+#include "sz3_box.hpp"
 #include "zfp_box.hpp"
 
 namespace pillion::stages::encoding {
+namespace {
+
+/// Whether it is SZ3, otherwise zfp.
+bool is_sz3(const stage::Setup& setup) {
+  const auto codec = setup["codec"];
+  const auto name = codec.text();
+  if (name == "sz3") {
+    require_sz3(codec);
+    return true;
+  }
+  if (name != "auto" && name != "zfp")
+    codec.fail("fields of a uniform mesh are compressed by zfp or sz3, not by '" + name + "'");
+#ifndef PILLION_ZFP
+  setup["fields"].fail(
+      "this build of Pillion has no zfp, by which fields of uniform meshes are compressed if not "
+      "codec: sz3 is said");
+#endif
+  return false;
+}
+
+}  // namespace
 
 UniformFields::UniformFields(const stage::Setup& setup)
-    : relative_(choice(setup["relative_to"], {"none", "range", "rms"})),
+    : is_sz3_(is_sz3(setup)),
+      relative_(choice(setup["relative_to"], {"none", "range", "rms"})),
       is_largest_(choice(setup["norm"], {"rms", "max"}) == 1) {
-#ifndef PILLION_ZFP
-  setup["fields"].fail("this build of Pillion has no zfp, which fields of uniform meshes need");
-#endif
   const auto error = setup["error"], list = setup["fields"];
   if (!error) list.fail("on a uniform mesh a bound is needed: parameter 'error'; 0 loses nothing");
   error_ = error.real();
@@ -94,7 +114,7 @@ std::vector<StoredArray> UniformFields::arrays(const stage::Step& step,
     array.attributes = {{"type", std::string(type_name(field.type))},
                         {"components", int64_t{field.components}},
                         {"units", std::string(field.units)},
-                        {"codec", std::string("zfp")}};
+                        {"codec", std::string(is_sz3_ ? "sz3" : "zfp")}};
     figures[f].is_largest = is_largest_;
     figures[f].squares.resize(static_cast<size_t>(field.components));
     figures[f].bound = fields_[f].bound;
@@ -113,7 +133,7 @@ void UniformFields::pack(const stage::Block& block, int32_t place, StoredArray& 
                          Figures& figures) const {
   const auto& one = fields_[static_cast<size_t>(place)];
   const auto components = one.field.components;
-  ZfpBox box{.axes = one.field.axes};
+  Box box{.axes = one.field.axes};
   std::vector<int64_t> about{1, 0};
   for (size_t d = 0; d < 3; ++d) about.push_back(block.lo()[d]);
   for (size_t d = 0; d < 3; ++d) about.push_back(block.hi()[d]);
@@ -125,7 +145,8 @@ void UniformFields::pack(const stage::Block& block, int32_t place, StoredArray& 
   for (int32_t c = 0; c < components; ++c) {
     for (size_t i = 0; i < values.size(); ++i)
       values[i] = all[i * static_cast<size_t>(components) + static_cast<size_t>(c)];
-    auto stream = zfp_within<T>(box, values, one.bound, is_largest_);
+    const Limit limit{one.bound, is_largest_};
+    auto stream = is_sz3_ ? sz3_within<T>(box, values, limit) : zfp_within<T>(box, values, limit);
     about[0] = stream.bytes.empty() ? 0 : 1;
     about[1] = c;
     if (stream.bytes.empty()) {

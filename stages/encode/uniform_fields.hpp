@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fields of uniform meshes, compressed by zfp with a bound on the error. Each box is decompressed
-// again to see whether the bound holds; where it doesn't, nothing of it is lost.
+// Fields of uniform meshes, compressed by zfp or SZ3 with a bound on the error. Each box is
+// decompressed again to see whether the bound holds; where it doesn't, nothing of it is lost.
 #pragma once
 
 #include "coded_fields.hpp"
@@ -29,6 +29,7 @@ class UniformFields final : public CodedFields {
 
   std::vector<One> fields_;
   double error_;
+  bool is_sz3_;      ///< otherwise zfp
   int relative_;     ///< 0: to nothing, 1: to the range, 2: to the root mean square
   bool is_largest_;  ///< whether it is the error at any point that is bounded
   int32_t input_ = 0;

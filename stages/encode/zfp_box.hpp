@@ -3,31 +3,13 @@
 // compressed is decompressed and looked at. Without the library there is none.
 #pragma once
 
-#include <array>
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <span>
-#include <vector>
-
 #ifdef PILLION_ZFP
 #include <zfp.h>
 #endif
 
+#include "box_stream.hpp"
+
 namespace pillion::stages::encoding {
-
-struct ZfpBox {
-  std::array<int64_t, 3> extent{1, 1, 1};  ///< first axis fastest
-  int axes = 3;
-};
-
-struct ZfpStream {
-  std::vector<std::byte> bytes{};
-  double square = 0;   ///< of the error, summed over all cells
-  double largest = 0;  ///< error of any cell
-  bool is_exact = false;
-};
 
 #ifdef PILLION_ZFP
 
@@ -36,7 +18,7 @@ namespace detail {
 template <class T>
 class Zfp {
  public:
-  Zfp(const ZfpBox& box, std::span<const T> values) : values_(values), back_(values.size()) {
+  Zfp(const Box& box, std::span<const T> values) : values_(values), back_(values.size()) {
     const auto n = [&](size_t axis) { return static_cast<size_t>(box.extent[axis]); };
     const auto type = sizeof(T) == 4 ? zfp_type_float : zfp_type_double;
     // The library reads what it may not change.
@@ -54,10 +36,10 @@ class Zfp {
   }
 
   /// With that tolerance; below 0: exactly.
-  ZfpStream compress(double tolerance) {
+  BoxStream compress(double tolerance) {
     if (tolerance < 0) zfp_stream_set_reversible(stream_);
     else zfp_stream_set_accuracy(stream_, tolerance);
-    ZfpStream out;
+    BoxStream out;
     out.bytes.resize(zfp_stream_maximum_size(stream_, field_));
     bitstream* bits = stream_open(out.bytes.data(), out.bytes.size());
     zfp_stream_set_bit_stream(stream_, bits);
@@ -70,19 +52,13 @@ class Zfp {
   }
 
  private:
-  void measure(ZfpStream& out) {
+  void measure(BoxStream& out) {
     zfp_stream_rewind(stream_);
     zfp_read_header(stream_, field_, ZFP_HEADER_FULL);
     zfp_field_set_pointer(field_, back_.data());
     zfp_decompress(stream_, field_);
     zfp_field_set_pointer(field_, const_cast<T*>(values_.data()));
-    out.is_exact = std::memcmp(back_.data(), values_.data(), values_.size_bytes()) == 0;
-    if (out.is_exact) return;
-    for (size_t i = 0; i < back_.size(); ++i) {
-      const double off = std::fabs(static_cast<double>(back_[i]) - static_cast<double>(values_[i]));
-      out.square += off * off;
-      out.largest = off <= out.largest ? out.largest : off;  // not a number stays
-    }
+    out.measure(values_, std::span<const T>(back_));
   }
 
   std::span<const T> values_;
@@ -95,24 +71,20 @@ class Zfp {
 
 /// Empty if the library cannot have it exactly where it must be.
 template <class T>
-ZfpStream zfp_within(const ZfpBox& box, std::span<const T> values, double bound, bool is_largest) {
+BoxStream zfp_within(const Box& box, std::span<const T> values, const Limit& limit) {
   detail::Zfp<T> zfp(box, values);
-  const auto is_within = [&](const ZfpStream& s) {
-    return is_largest ? s.largest <= bound
-                      : s.square <= bound * bound * static_cast<double>(values.size());
-  };
   // What it really is off by is usually far below the tolerance.
-  double tolerance = (is_largest ? 1 : 16) * bound;
-  for (int i = 0; bound > 0 && i < 6; ++i, tolerance /= 2)
-    if (auto out = zfp.compress(tolerance); is_within(out)) return out;
+  double tolerance = (limit.is_largest ? 1 : 16) * limit.bound;
+  for (int i = 0; limit.bound > 0 && i < 6; ++i, tolerance /= 2)
+    if (auto out = zfp.compress(tolerance); out.is_within(limit, values.size())) return out;
   auto out = zfp.compress(-1);
-  return out.is_exact ? out : ZfpStream{};
+  return out.is_exact ? out : BoxStream{};
 }
 
 #else
 
 template <class T>
-ZfpStream zfp_within(const ZfpBox&, std::span<const T>, double, bool) {
+BoxStream zfp_within(const Box&, std::span<const T>, const Limit&) {
   return {};
 }
 

@@ -2,11 +2,10 @@
 // Filters by name, and the file in memory that they work in.
 #include "compression.hpp"
 
-#include <dlfcn.h>
-
 #include <pillion/stage.hpp>
 
 #include "../common/options.hpp"
+#include "hdf5_plugins.hpp"
 
 namespace pillion::stages {
 namespace {
@@ -24,14 +23,6 @@ std::string available() {
   return out.empty() ? "none" : out;
 }
 
-/// Plug-ins look for the library among the symbols that all share, where it is not, since stages
-/// are loaded apart.
-void show_library() {
-  Dl_info library;
-  if (dladdr(reinterpret_cast<void*>(&H5open), &library) != 0)
-    dlopen(library.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
-}
-
 }  // namespace
 
 Compression::Compression(const stage::Setup& setup) {
@@ -42,8 +33,7 @@ Compression::Compression(const stage::Setup& setup) {
   if (chosen == 0) return;
   name_ = filters[chosen - 1].name;
   id_ = filters[chosen - 1].id;
-  if (id_ != H5Z_FILTER_DEFLATE) show_library();
-  if (H5Zfilter_avail(id_) <= 0)
+  if (!hdf5::has_filter(id_))
     value.fail("HDF5 has no filter '" + name_ + "' here (there are: " + available() +
                "); filters that are plug-ins are looked for where HDF5_PLUGIN_PATH says");
 }

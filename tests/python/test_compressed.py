@@ -2,11 +2,14 @@
 """Reading compressed fields: the transform against another library's, the continuity average, which
 must never add to the error, and what is said of files that are not what they should be."""
 
+import sys
+
 import h5py
 import numpy as np
 import pytest
 from pillion.command import main
 from pillion.compressed import open as open_compressed
+from pillion.compressed import sz3
 from pillion.compressed.average import Average, coincident
 from pillion.compressed.basis import along_axes, basis_of, masses
 from pillion.compressed.codecs import decoded
@@ -148,3 +151,49 @@ def test_damaged_bytes(codec):
         decoded(codec, b"no such thing", 100)
     with pytest.raises(Error, match="there is no code"):
         decoded(codec + "9", b"", 0)
+
+
+@pytest.fixture
+def by_sz3(tmp_path):
+    """A file with a field on a uniform mesh, whose second half is not coded, and its values."""
+    hdf5plugin = pytest.importorskip("hdf5plugin")
+    values = np.sin(np.arange(2 * 8 * 7).reshape(1, 16, 7) / 30)
+    path, half = tmp_path / "grid.h5", np.ascontiguousarray(values[0, :8])
+    with h5py.File("box", "w", driver="core", backing_store=False) as file:
+        how = hdf5plugin.SZ3(absolute=1e-3)
+        dataset = file.create_dataset("box", data=half, chunks=half.shape, **how)
+        dataset.flush()
+        stream = dataset.id.read_direct_chunk((0, 0))[1]
+    rest = values[0, 8:].tobytes()
+    with h5py.File(path, "w") as file:
+        head = {"pillion_compressed": 1, "step": 3, "time": 0.5, "time_units": "s"}
+        file.attrs.update({**head, "mesh": "grid", "cells": [7.0, 16.0, 1.0]})
+        file["u"] = np.frombuffer(stream + rest, np.uint8)
+        pieces = [[len(stream), 1, 0, 0, 0, 0, 7, 8, 1], [len(rest), 0, 0, 0, 8, 0, 7, 16, 1]]
+        file["u_pieces"] = pieces
+        about = {"type": "float64", "components": 1, "units": "m", "codec": "sz3", "norm": "max"}
+        size = {"bound": 1e-3, "error": 1e-3, "raw_bytes": values.nbytes}
+        file["u"].attrs.update({**about, **size})
+    return path, values
+
+
+def test_boxes_of_sz3(by_sz3, tmp_path):
+    path, values = by_sz3
+    found = open_compressed(path).read("u")
+    assert found.dtype == values.dtype and 0 < np.abs(found - values).max() <= 1e-3
+    np.testing.assert_array_equal(found[0, 8:], values[0, 8:])
+    raw = tmp_path / "u.raw"
+    assert main(["decode", str(path), "--field", "u", "--to", str(raw)]) == 0
+    np.testing.assert_array_equal(np.fromfile(raw).reshape(values.shape), found)
+
+
+def test_sz3_without_its_package(by_sz3, monkeypatch):
+    monkeypatch.setitem(sys.modules, "hdf5plugin", None)
+    with pytest.raises(Error, match="pip install hdf5plugin"):
+        open_compressed(by_sz3[0]).read("u")
+
+
+def test_sz3_of_another_version(by_sz3, monkeypatch):
+    monkeypatch.setattr(sz3, "_NUMBERS", (0,) * 7)  # which the plug-in does not take
+    with pytest.raises(Error, match=r"needs version 3\.1; hdf5plugin"):
+        open_compressed(by_sz3[0]).read("u")

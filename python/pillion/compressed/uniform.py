@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Boxes of uniform meshes, each a stream of zfp or the values themselves."""
+"""Boxes of uniform meshes, each a stream of zfp or SZ3, or the values themselves."""
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pillion.compressed.pieces import pieces
+from pillion.compressed.sz3 import of_sz3
 from pillion.errors import Error
 
 if TYPE_CHECKING:
@@ -18,17 +20,24 @@ def read_uniform(
     cells = [int(c) for c in file.attrs["cells"]]
     axes = len(cells)
     out = np.zeros((*cells[::-1], components), dtype)
-    data = file[name][...]
-    at = 0
-    for size, coded, component, *box in file[f"{name}_pieces"][...].tolist():
+    codec = str(file[name].attrs["codec"])
+    for piece, (coded, component, *box) in pieces(file, name):
         lo, hi = box[:axes], box[3 : 3 + axes]
-        piece = data[at : at + size]
-        at += size
         shape = [b - a for a, b in zip(lo, hi)][::-1]
-        values = _of_zfp(piece) if coded else piece.view(dtype)
+        values = _decoded(codec, piece, shape, dtype) if coded else piece.view(dtype)
         where = tuple(slice(a, b) for a, b in zip(lo, hi))[::-1]
         out[(*where, component)] = values.reshape(shape)
     return out if components > 1 else out[..., 0]
+
+
+def _decoded(
+    codec: str, stream: NDArray[np.uint8], shape: list[int], dtype: np.dtype[Any]
+) -> NDArray[Any]:
+    if codec == "zfp":
+        return _of_zfp(stream)
+    if codec == "sz3":
+        return of_sz3(stream.tobytes(), shape, dtype)
+    raise Error(f"there is no code '{codec}' that this version of Pillion knows")
 
 
 def _of_zfp(stream: NDArray[np.uint8]) -> NDArray[Any]:

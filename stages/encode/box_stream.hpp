@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One component of a box of cells, and what a codec has made of it: its bytes, and how far off the
+// values are that come out of them again.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+namespace pillion::stages::encoding {
+
+struct Box {
+  std::array<int64_t, 3> extent{1, 1, 1};  ///< first axis fastest
+  int axes = 3;
+};
+
+/// A bound on the error of any cell, or on the root mean square over the box.
+struct Limit {
+  double bound;
+  bool is_largest;
+};
+
+struct BoxStream {
+  std::vector<std::byte> bytes{};
+  double square = 0;   ///< of the error, summed over all cells
+  double largest = 0;  ///< error of any cell
+  bool is_exact = false;
+
+  /// Compares the values with those that come back.
+  template <class T>
+  void measure(std::span<const T> values, std::span<const T> back) {
+    is_exact = std::memcmp(back.data(), values.data(), values.size_bytes()) == 0;
+    if (is_exact) return;
+    for (size_t i = 0; i < back.size(); ++i) {
+      const double off = std::fabs(static_cast<double>(back[i]) - static_cast<double>(values[i]));
+      square += off * off;
+      largest = off <= largest ? largest : off;  // not a number stays
+    }
+  }
+  [[nodiscard]] bool is_within(const Limit& limit, size_t cells) const {
+    if (limit.is_largest) return largest <= limit.bound;
+    // Squares of numbers beyond these are 0 or infinite, and say nothing.
+    return limit.bound > 1e-140 && limit.bound < 1e140 &&
+           square <= limit.bound * limit.bound * static_cast<double>(cells);
+  }
+};
+
+}  // namespace pillion::stages::encoding
