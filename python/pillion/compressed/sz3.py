@@ -55,7 +55,7 @@ def _claim(hdf5plugin: Any) -> None:
 
 
 def _check(dataset: Any) -> None:
-    """The filter puts extents among its numbers when a dataset is made, if it serves h5py's library.
+    """When a dataset is made, the filter adds extents to its numbers, if it serves h5py's library.
     Without them it returns what it was given."""
     if len(_numbers_of(dataset)) == len(_NUMBERS):
         raise Error(
