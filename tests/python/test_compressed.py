@@ -2,6 +2,8 @@
 """Reading compressed fields: the transform against another library's, the continuity average, which
 must never add to the error, and what is said of files that are not what they should be."""
 
+import os
+import subprocess
 import sys
 
 import h5py
@@ -185,6 +187,28 @@ def test_boxes_of_sz3(by_sz3, tmp_path):
     raw = tmp_path / "u.raw"
     assert main(["decode", str(path), "--field", "u", "--to", str(raw)]) == 0
     np.testing.assert_array_equal(np.fromfile(raw).reshape(values.shape), found)
+
+
+def test_sz3_where_hdf5_finds_the_plugin_itself(by_sz3, tmp_path):
+    """As it is where the simulation was started, before h5py looks for filters."""
+    hdf5plugin = pytest.importorskip("hdf5plugin")
+    path, values = by_sz3
+    code = (
+        "import sys, h5py, numpy\nfrom pillion.compressed import open\n"
+        f"h5py.h5z.filter_avail({hdf5plugin.SZ3_ID})\n"
+        "numpy.save(sys.argv[2], open(sys.argv[1]).read('u'))\n"
+    )
+    there = {"HDF5_PLUGIN_PATH": hdf5plugin.PLUGIN_PATH, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", code, str(path), str(tmp_path / "u.npy")]
+    subprocess.run(command, env={**os.environ, **there}, check=True, timeout=60)
+    assert np.abs(np.load(tmp_path / "u.npy") - values).max() <= 1e-3
+
+
+def test_sz3_whose_filter_does_nothing(by_sz3, monkeypatch):
+    """It serves another library, and numbers stay as they are."""
+    monkeypatch.setattr(sz3, "_numbers_of", lambda dataset: (0,) * 9)
+    with pytest.raises(Error, match="in a program of its own"):
+        open_compressed(by_sz3[0]).read("u")
 
 
 def test_sz3_without_its_package(by_sz3, monkeypatch):
