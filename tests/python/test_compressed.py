@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 
+import zlib
+
 import h5py
 import numpy as np
 import pytest
@@ -171,8 +173,8 @@ def by_sz3(tmp_path):
         head = {"pillion_compressed": 1, "step": 3, "time": 0.5, "time_units": "s"}
         file.attrs.update({**head, "mesh": "grid", "cells": [7.0, 16.0, 1.0]})
         file["u"] = np.frombuffer(stream + rest, np.uint8)
-        pieces = [[len(stream), 1, 0, 0, 0, 0, 7, 8, 1], [len(rest), 0, 0, 0, 8, 0, 7, 16, 1]]
-        file["u_pieces"] = pieces
+        boxes = {stream: [1, 0, 0, 0, 0, 7, 8, 1], rest: [0, 0, 0, 8, 0, 7, 16, 1]}
+        file["u_pieces"] = [[len(b), *box, zlib.crc32(b)] for b, box in boxes.items()]
         about = {"type": "float64", "components": 1, "units": "m", "codec": "sz3", "norm": "max"}
         size = {"bound": 1e-3, "error": 1e-3, "raw_bytes": values.nbytes}
         file["u"].attrs.update({**about, **size})
@@ -187,6 +189,32 @@ def test_boxes_of_sz3(by_sz3, tmp_path):
     raw = tmp_path / "u.raw"
     assert main(["decode", str(path), "--field", "u", "--to", str(raw)]) == 0
     np.testing.assert_array_equal(np.fromfile(raw).reshape(values.shape), found)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_damaged_files_are_refused(by_sz3, seed):
+    """What comes of a damaged file is an Error, or what was written; never anything else."""
+    path, _ = by_sz3
+    wanted = open_compressed(path).read("u")
+    rng = np.random.default_rng(seed)
+    whole = np.frombuffer(path.read_bytes(), np.uint8)
+    with h5py.File(path) as file:
+        first, size = file["u"].id.get_offset(), file["u"].size
+    # Some in the values, where nothing but the checksum tells; others anywhere.
+    low, high = (first, first + size) if seed % 2 else (0, len(whole))
+    damaged = whole.copy()
+    for at in rng.integers(low, high, rng.integers(1, 4)):
+        damaged[at] ^= 1 << rng.integers(8)
+    if seed % 5 == 0:
+        damaged = damaged[: rng.integers(len(whole))]
+    path.write_bytes(damaged.tobytes())
+    try:
+        found = open_compressed(path).read("u")
+    except Error as error:
+        assert str(path) in str(error)
+    else:
+        assert seed % 2 == 0
+        np.testing.assert_array_equal(found, wanted)
 
 
 def test_sz3_where_hdf5_finds_the_plugin_itself(by_sz3, tmp_path):
