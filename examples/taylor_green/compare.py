@@ -127,7 +127,11 @@ def compression_section(folder: Path) -> str:
 def averages_section(folder: Path) -> str:
     rows = []
     for mode in MODES:
-        table = read_table(folder / mode / "results/averages/uncertainty_element_velocity.csv")
+        path = folder / mode / "results/averages/uncertainty_element_velocity.csv"
+        if not path.exists():
+            text = "The run was too short: averages are looked at every 50 steps."
+            return page.section("Uncertainty of averages", f'<p class="note">{text}</p>')
+        table = read_table(path)
         rows.append([mode, *(f"{table.columns[name].values[-1]:.6g}" for name in SHOWN)])
     heads = [escape(name.replace("_", " ")) for name in SHOWN]
     text = "At the end of the run. A decaying vortex is not stationary: here it shows the cost."

@@ -3,11 +3,13 @@
 // values are that come out of them again.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -36,9 +38,12 @@ struct BoxStream {
     is_exact = std::memcmp(back.data(), values.data(), values.size_bytes()) == 0;
     if (is_exact) return;
     for (size_t i = 0; i < back.size(); ++i) {
-      const double off = std::fabs(static_cast<double>(back[i]) - static_cast<double>(values[i]));
+      if (back[i] == values[i]) continue;
+      double off = std::fabs(static_cast<double>(back[i]) - static_cast<double>(values[i]));
+      // What is no number, or came back as one, is beyond any bound.
+      if (std::isnan(off)) off = std::numeric_limits<double>::infinity();
       square += off * off;
-      largest = off <= largest ? largest : off;  // not a number stays
+      largest = std::max(largest, off);
     }
   }
   [[nodiscard]] bool is_within(const Limit& limit, size_t cells) const {

@@ -13,6 +13,7 @@ namespace pillion::image {
 namespace {
 
 constexpr int shades = 1024;
+constexpr double farthest = 0x1p50;  // samples from the camera, which are still told apart
 
 /// Colour and optical thickness by value, for speed.
 struct Shade {
@@ -179,10 +180,13 @@ class Caster {
     float through = 1;
     const LatticeRay way(ray, patch_.lattice());
     const auto step = static_cast<float>(spacing_ * length(ray.direction));
-    const auto first = static_cast<int32_t>(std::ceil(from / spacing_ - 0.5)) - 1;
+    const double before = std::ceil(from / spacing_ - 0.5) - 1;
+    if (!(std::abs(before) < farthest)) return out;
+    const auto first = static_cast<int64_t>(before);
     const double last = std::min(to + spacing_, end);
-    for (int32_t k = first; (k + 0.5) * spacing_ < last && through > 1e-4F; ++k) {
-      const Shade* shade = shade_at(way, (k + 0.5) * spacing_);
+    for (int64_t k = first; (static_cast<double>(k) + 0.5) * spacing_ < last && through > 1e-4F;
+         ++k) {
+      const Shade* shade = shade_at(way, (static_cast<double>(k) + 0.5) * spacing_);
       if (shade == nullptr || shade->thickness == 0) continue;
       const float opaque = held_back(shade->thickness * step), seen = through * opaque;
       if (out.opacity == 0) out.first = k;

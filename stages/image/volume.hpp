@@ -20,7 +20,7 @@ inline int32_t ray_of(int32_t pixel, bool is_far) { return 2 * pixel + (is_far ?
 /// What a ray gathers in a brick: colours times opacity, from 0 to 255.
 struct Piece {
   int32_t ray = 0;
-  int32_t first = 0;  ///< sample along the ray
+  int64_t first = 0;  ///< sample along the ray
   float red = 0, green = 0, blue = 0, opacity = 0;
 };
 
