@@ -4,6 +4,7 @@ read the tables that stages write. Tests import it with `from conftest import mp
 the build directory comes from the environment variable PILLION_BUILD, through the fixture `build`.
 """
 
+import contextlib
 import os
 import re
 import shutil
@@ -36,6 +37,7 @@ def pytest_configure() -> None:
     1,000 starts of two at a time; never in as many in a folder that is never empty).
     """
     _have_mpi4py_use_our_mpi()
+    _have_mpi4py_begin_nothing()
     if "OMPI_MCA_orte_tmpdir_base" in os.environ:
         return
     base = Path(tempfile.mkdtemp(prefix="pillion-"))
@@ -53,6 +55,17 @@ def _have_mpi4py_use_our_mpi() -> None:
         said = subprocess.run(["ldd", library], capture_output=True, text=True, timeout=30).stdout
         if found := re.search(r"libmpi\S* => (\S+)", said):
             os.environ.setdefault("MPI4PY_LIBMPI", found[1])
+
+
+def _have_mpi4py_begin_nothing() -> None:
+    """Libraries that tests import may import mpi4py, which would begin MPI in this very process.
+    That leaves words in its environment that launchers take for theirs, and end without a word.
+    """
+    with contextlib.suppress(ImportError):
+        import mpi4py
+
+        mpi4py.rc.initialize = False
+        mpi4py.rc.finalize = False
 
 
 def pytest_unconfigure() -> None:
