@@ -38,13 +38,14 @@ def pytest_configure() -> None:
     """
     _have_mpi4py_use_our_mpi()
     _have_mpi4py_begin_nothing()
-    if "OMPI_MCA_orte_tmpdir_base" in os.environ:
+    name_of_base = "OMPI_MCA_orte_tmpdir_base"
+    if name_of_base in os.environ:
         return
     base = Path(tempfile.mkdtemp(prefix="pillion-"))
     host = socket.gethostname()
     for name in {host, host.split(".")[0]}:
         (base / f"ompi.{name}.{os.getuid()}" / "kept").mkdir(parents=True)
-    os.environ["OMPI_MCA_orte_tmpdir_base"] = str(base)
+    os.environ[name_of_base] = str(base)
     _of_launchers.append(str(base))
 
 

@@ -149,7 +149,7 @@ def open_display(program):
     subprocess.Popen(
         [program, "-displayfd", str(tell), *words],
         pass_fds=[tell],
-        preexec_fn=end_with_parent,  # noqa: PLW1509 (there are no threads yet)
+        preexec_fn=end_with_parent,
     )
     os.close(tell)
     with os.fdopen(told) as file:
@@ -169,8 +169,8 @@ def end_with_sender(messages):
 
 
 def end_with_parent():
-    PR_SET_PDEATHSIG = 1
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+    set_signal_of_parents_death = 1
+    ctypes.CDLL(None).prctl(set_signal_of_parents_death, signal.SIGTERM)
 
 
 def execute(processor, message, channel):

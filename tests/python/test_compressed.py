@@ -5,7 +5,6 @@ must never add to the error, and what is said of files that are not what they sh
 import os
 import subprocess
 import sys
-
 import zlib
 
 import h5py
