@@ -261,6 +261,40 @@ def test_nothing_is_lost(played, analysis):
         assert file.field("velocity").error == 0 and file.field("velocity").ratio >= 1
 
 
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_steps_with_other_elements_have_their_own_coordinates(build, tmp_path, ranks):
+    """All elements, some, all in another order, and as many of which one is another."""
+    whole = frames()[0]
+    count = len(whole["number"])
+    order = np.random.default_rng(3).permutation(count)
+    kept = [
+        np.arange(count - 1),
+        order[: count // 2],
+        np.arange(count - 1)[::-1],
+        np.arange(1, count),
+    ]
+    parts = [
+        Frame(step, 0.5 * step, {name: whole[name][those] for name in whole.values})
+        for step, those in enumerate(kept)
+    ]
+    told = f"""
+analyses:
+  plain:
+    stages:
+      - truncate: {{fields: [velocity], error: {BOUND}}}
+      - encode: {{fields: [velocity], durable: false}}
+"""
+    here = Scene("elements", parts, CATALOGUE, told, "trajectory_driver", ("--elements", 1))
+    results, _ = here.run(build, tmp_path, Placement(ranks, 0, "slabs"))
+    for frame in parts:
+        file = pillion.compressed.open(path_of(results, "plain", frame))
+        np.testing.assert_array_equal(file.coordinates, original(frame, "xyz"))
+        off = file.read("velocity") - original(frame, "velocity")
+        assert 0 < np.abs(off).max() < 20 * BOUND
+        with h5py.File(path_of(results, "plain", frame)) as stored:
+            assert ("mesh_file" in stored.attrs) == (frame.step in (0, 2))
+
+
 def test_table(played):
     table = read_table(played / "plain/encode_box.csv")
     assert table["step"].tolist() == [0, 1, 2] and table.units["error_velocity"] == "m/s"
@@ -329,9 +363,37 @@ def test_uniform_meshes(build, tmp_path, name, placement):
                     assert np.sqrt((off**2).mean()) <= about.error * (1 + 1e-9) <= about.bound * 2
 
 
+def test_what_is_no_number_and_bounds_whose_squares_are_none(build, tmp_path):
+    """Nothing comes back as a number that was none, and no bound is broken since its square is 0."""
+    if "PILLION_ZFP:INTERNAL=ON" not in (build / "CMakeCache.txt").read_text():
+        pytest.skip("built without zfp")
+    told = {
+        "points": "encode: {fields: [velocity], error: 1e-3}",
+        "tiny": "encode: {fields: [density], error: 1e-170, norm: rms}",
+    }
+    here = mesh_scene("brick", told)
+    for frame in here.frames:
+        frame.values["density"] = frame["density"] * 1e-168
+        frame.values["velocity"] = frame["velocity"].copy()
+        frame.values["velocity"].reshape(-1)[[0, 77, 200]] = [np.nan, np.inf, np.nan]
+    results, _ = here.run(build, tmp_path, Placement(2, 0, "slabs"))
+    for frame in here.frames:
+        path = {a: results / a / f"grid_compressed/grid.{frame.step:09}.h5" for a in told}
+        found = pillion.compressed.open(path["points"]).read("velocity")
+        wanted = in_file_order("brick", frame["velocity"])
+        good = np.isfinite(wanted)
+        np.testing.assert_array_equal(found[~good], wanted[~good])
+        assert np.abs(found[good] - wanted[good]).max() <= 1e-3
+        found = pillion.compressed.open(path["tiny"]).read("density")
+        scaled = (found - in_file_order("brick", frame["density"])) * 1e170
+        assert np.sqrt((scaled**2).mean()) <= 1
+
+
 @pytest.mark.parametrize(
     ("stages", "said"),
     [
+        ("encode: {fields: [velocity, noise, velocity]}", "'velocity' is listed twice"),
+        ("encode: {fields: [velocity, xyz]}", "stored as the mesh's coordinates"),
         ("truncate: {fields: [velocity], error: -1}", "0 or greater"),
         ("truncate: {fields: [number], error: 1}", "not one of reals at the points"),
         ("encode: {fields: [velocity], codec: gzip}", "there are"),
