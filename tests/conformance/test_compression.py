@@ -364,7 +364,7 @@ def test_uniform_meshes(build, tmp_path, name, placement):
 
 
 def test_what_is_no_number_and_bounds_whose_squares_are_none(build, tmp_path):
-    """Nothing comes back as a number that was none, and no bound is broken since its square is 0."""
+    """Nothing comes back as a number that was none, and no bound breaks since its square is 0."""
     if "PILLION_ZFP:INTERNAL=ON" not in (build / "CMakeCache.txt").read_text():
         pytest.skip("built without zfp")
     told = {
