@@ -8,6 +8,9 @@ python := .venv/bin/python
 demo_output ?= results/nacl
 cosmology_output ?= results/cosmology
 cfd_output ?= results/cfd
+# Files of tests at a time; each test has several ranks.
+workers ?= 2
+at_a_time := -n $(workers) --dist loadfile
 
 .PHONY: all demo demo-cosmology demo-cfd test test-all asan tsan bench docs format check deps build clean
 
@@ -34,7 +37,7 @@ demo-cfd: build
 
 test: build check
 	ctest --preset $(preset) -j $(jobs)
-	PILLION_BUILD=$(CURDIR)/$(build) $(python) -m pytest -q tests
+	PILLION_BUILD=$(CURDIR)/$(build) $(python) -m pytest -q $(at_a_time) tests
 
 # Everything: full sweeps, the other MPI, formats, sanitizers. Takes long.
 test-all:
@@ -42,7 +45,7 @@ test-all:
 	$(MAKE) test asan tsan
 	adapters/lammps/build_plugin.sh build/plugin $(python)
 	PILLION_TEST_ALL=1 PILLION_PLUGIN_BUILD=$(CURDIR)/build/plugin \
-	  PILLION_BUILD=$(CURDIR)/$(build) $(python) -m pytest -q tests
+	  PILLION_BUILD=$(CURDIR)/$(build) $(python) -m pytest -q $(at_a_time) tests
 
 asan: deps
 	@cmake --preset asan >/dev/null
@@ -50,7 +53,7 @@ asan: deps
 	@rm -f build/asan/sanitizer-log.*
 	ctest --preset asan -j $(jobs) || { $(python) tools/check_leaks.py build/asan/sanitizer-log; exit 1; }
 	. tools/sanitizer_options.sh && \
-	  PILLION_BUILD=$(CURDIR)/build/asan $(python) -m pytest -q tests --ignore tests/python
+	  PILLION_BUILD=$(CURDIR)/build/asan $(python) -m pytest -q $(at_a_time) tests --ignore tests/python
 	$(python) tools/check_leaks.py build/asan/sanitizer-log
 
 # Both ends of the node transport as threads of one program without MPI, in whose libraries this

@@ -104,19 +104,34 @@ Process::Process(std::vector<std::string> arguments, const std::string& folder) 
 
 Process::~Process() {
   ::close(to_);
-  const auto end = Clock::now() + std::chrono::seconds(10);
-  while (::waitpid(pid_, nullptr, WNOHANG) == 0) {
-    if (Clock::now() > end) {
-      ::kill(-pid_, SIGKILL);
-      ::waitpid(pid_, nullptr, 0);
-      break;
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  if (pid_ > 0 && !status_within(10)) {
+    ::kill(-pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
   }
   ::close(from_);
 }
 
-void Process::send(const std::string& line) const {
+std::optional<int> Process::status_within(double seconds) {
+  const auto end = Clock::now() + std::chrono::duration<double>(seconds);
+  for (int status = 0; Clock::now() < end;
+       std::this_thread::sleep_for(std::chrono::milliseconds(10))) {
+    if (::waitpid(pid_, &status, WNOHANG) != pid_) continue;
+    pid_ = -1;
+    return status;
+  }
+  return {};
+}
+
+std::string Process::end() {
+  const auto status = pid_ > 0 ? status_within(10) : std::nullopt;
+  if (!status) return "has closed its end of the pipe";
+  if (WIFSIGNALED(*status))
+    return std::string("was ended by signal ") + std::to_string(WTERMSIG(*status)) + " (" +
+           ::strsignal(WTERMSIG(*status)) + ")";
+  return "has ended with status " + std::to_string(WEXITSTATUS(*status));
+}
+
+void Process::send(const std::string& line) {
   const std::string whole = line + "\n";
   // A process that has ended is noticed by what write says, not by a signal.
   struct sigaction ignore {
@@ -129,11 +144,11 @@ void Process::send(const std::string& line) const {
          ((written = ::write(to_, whole.data() + at, whole.size() - at)) > 0 || errno == EINTR))
     at += written > 0 ? static_cast<size_t>(written) : 0;
   ::sigaction(SIGPIPE, &before, nullptr);
-  if (at < whole.size()) fail("the process that runs the script has ended");
+  if (at < whole.size()) fail("the process that runs the script " + end());
 }
 
 std::string Process::answer(double seconds) {
-  const auto end = Clock::now() + std::chrono::duration<double>(seconds);
+  const auto last = Clock::now() + std::chrono::duration<double>(seconds);
   for (;;) {
     const size_t line = received_.find('\n');
     if (line != std::string::npos) {
@@ -141,9 +156,9 @@ std::string Process::answer(double seconds) {
       received_.erase(0, line + 1);
       return out;
     }
-    const std::chrono::duration<double, std::milli> left = end - Clock::now();
+    const std::chrono::duration<double, std::milli> left = last - Clock::now();
     if (left.count() <= 0) {
-      ::kill(-pid_, SIGKILL);
+      if (pid_ > 0) ::kill(-pid_, SIGKILL);
       fail("the script did not end within " + std::to_string(static_cast<int64_t>(seconds)) +
            " s and was ended; `timeout` may be longer");
     }
@@ -151,7 +166,9 @@ std::string Process::answer(double seconds) {
     if (::poll(&wait, 1, static_cast<int>(std::min(left.count(), 1e6)) + 1) <= 0) continue;
     char buffer[4096];
     const ssize_t count = ::read(from_, buffer, sizeof buffer);
-    if (count <= 0) fail("the process that runs the script has ended; its last words are above");
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0)
+      fail("the process that runs the script " + end() + "; its last words are above");
     received_.append(buffer, static_cast<size_t>(count));
   }
 }

@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,12 +21,17 @@ class Process {
   /// Waits some seconds for its end, and ends it then.
   ~Process();
 
-  void send(const std::string& line) const;
+  void send(const std::string& line);
   /// The next line that it writes. Throws if it ends first, or not within so many seconds.
   std::string answer(double seconds);
 
  private:
-  pid_t pid_ = -1;
+  /// If it ends within so many seconds, as waitpid says it.
+  std::optional<int> status_within(double seconds);
+  /// How it has ended, in words.
+  std::string end();
+
+  pid_t pid_ = -1;  ///< -1 once it is known how it ended
   int to_ = -1, from_ = -1;
   std::string received_;
 };

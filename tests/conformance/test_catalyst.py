@@ -130,7 +130,7 @@ def test_a_script_that_fails_harms_nobody_else(build, tmp_path):
     script.write_text("import os\ndef catalyst_execute(info):\n    os._exit(3)\n")
     _, done = grid_scene(script).run(build, tmp_path, Placement(2, 0, "slabs"))
     assert "disabled for the rest of the run" in done.stderr
-    assert "the process that runs the script has ended" in done.stderr
+    assert "the process that runs the script has ended with status 3" in done.stderr
 
 
 @pytest.mark.skipif(not HAS_STAGE, reason="the stage catalyst is not built")
