@@ -113,12 +113,27 @@ def launch(*parts, timeout: float = 60, env=None, check: bool = True, cwd=None):
     try:
         out, err = process.communicate(timeout=timeout)
     except subprocess.TimeoutExpired:
+        all_ended = _all_ranks_have_ended(process.pid)
         out, err = _stop(process)
-        pytest.fail(f"no end after {timeout} s: {' '.join(command)}\n{out}\n{err}")
+        if not all_ended:
+            pytest.fail(f"no end after {timeout} s: {' '.join(command)}\n{out}\n{err}")
     done = subprocess.CompletedProcess(command, process.returncode, out, err)
     if check and done.returncode != 0:
         pytest.fail(f"status {done.returncode}: {' '.join(command)}\n{out}\n{err}")
     return done
+
+
+def _all_ranks_have_ended(launcher: int) -> bool:
+    """Whether the launcher alone is left. After MPI_Abort that of Debian (Open MPI 4.1.4 with PMIx
+    4.2.2) now and then waits for itself in PMIx_server_finalize, once in some hundred times.
+    """
+    states = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            state, parent = path.read_text().rpartition(")")[2].split()[:2]
+            if int(parent) == launcher:
+                states.append(state)
+    return bool(states) and all(state == "Z" for state in states)
 
 
 def _stop(process: subprocess.Popen) -> tuple[str, str]:
