@@ -44,6 +44,12 @@ class Canvas {
     return tile ? tile->colour[place_in_tile(x, y)] : 0;
   }
   [[nodiscard]] bool is_empty(int32_t x, int32_t y) const { return depth(x, y) == nowhere; }
+  /// The colour, or that of what is behind all where nothing has been drawn.
+  [[nodiscard]] Colour seen(int32_t x, int32_t y, Colour behind) const {
+    const auto& tile = tiles_[tile_of(x, y)];
+    const size_t at = place_in_tile(x, y);
+    return tile && tile->depth[at] != nowhere ? tile->colour[at] : behind;
+  }
 
   void put(int32_t x, int32_t y, double depth, Colour colour) {
     auto& tile = tiles_[tile_of(x, y)];

@@ -53,18 +53,30 @@ struct Behind {
   }
 };
 
-/// One ray is enough where there is no light.
 std::array<Behind, 2> behind_rays(const Frame& frame, const Canvas& drawn, int32_t px, int32_t py,
-                                  Colour background, bool has_light) {
+                                  Colour background) {
   std::array<Behind, 2> out;
-  const Depths depths = has_light ? depths_of(frame, drawn, px, py) : Depths{};
+  const Depths depths = depths_of(frame, drawn, px, py);
   for_each_sample(frame, px, py, [&](int32_t x, int32_t y) {
     Behind& of_ray = out[depths.is_far(drawn.depth(x, y)) ? 1 : 0];
-    const auto c = parts(drawn.is_empty(x, y) ? background : drawn.colour(x, y));
+    const auto c = parts(drawn.seen(x, y, background));
     for (size_t i = 0; i < 3; ++i) of_ray.sum[i] += c[i];
     ++of_ray.weight;
   });
   return out;
+}
+
+/// Of a pixel in front of which there is no light.
+Colour mean(const Frame& frame, const Canvas& drawn, int32_t px, int32_t py, Colour background) {
+  std::array<uint32_t, 3> sum{};
+  for_each_sample(frame, px, py, [&](int32_t x, int32_t y) {
+    const Colour c = drawn.seen(x, y, background);
+    sum[0] += c >> 16 & 255;
+    sum[1] += c >> 8 & 255;
+    sum[2] += c & 255;
+  });
+  const double all = frame.samples * frame.samples;
+  return rgb(sum[0] / all, sum[1] / all, sum[2] / all);
 }
 
 /// Light of the pieces of one ray, front to back, with what is behind them.
@@ -165,8 +177,9 @@ std::vector<uint8_t> pixels(const stage::Step& step, const Frame& frame, const C
       const int32_t pixel = y * frame.width + x;
       const Piece* const first = piece;
       while (piece != end && piece->ray <= ray_of(pixel, true)) ++piece;
-      const auto behind = behind_rays(frame, drawn, x, y, background, first != piece);
-      const Colour colour = mixed(behind, first, piece, ray_of(pixel, true));
+      const Colour colour = first == piece ? mean(frame, drawn, x, y, background)
+                                           : mixed(behind_rays(frame, drawn, x, y, background),
+                                                   first, piece, ray_of(pixel, true));
       for (const int shift : {16, 8, 0}) out.push_back(static_cast<uint8_t>(colour >> shift));
     }
   return out;

@@ -55,6 +55,8 @@ std::vector<std::byte> png(const Picture& picture,
   png_set_IHDR(writer.png, writer.info, static_cast<png_uint_32>(picture.width),
                static_cast<png_uint_32>(picture.height), 8, PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE,
                PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+  // Half the time of the usual level, 6, for a tenth more bytes.
+  png_set_compression_level(writer.png, 4);
   std::vector<png_text> entries;
   for (const auto& [key, text] : texts) {
     png_text entry{};
