@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Whether samples are evenly spaced: autocorrelation is a function of lags, so one that is missing
-// must be noticed. The spacing is that of the first two samples: in steps, or, on a schedule that goes
-// by time, in the schedule's intervals, of which steps may be longer than one.
+// must be noticed. The spacing is that of the first two samples: in steps, or, on a schedule that
+// goes by time, in the schedule's intervals, of which steps may be longer than one.
 #pragma once
 
 #include <algorithm>

@@ -25,8 +25,9 @@ def read_uniform(
         lo, hi = box[:axes], box[3 : 3 + axes]
         shape = [b - a for a, b in zip(lo, hi)][::-1]
         values = _decoded(codec, piece, shape, dtype) if coded else piece.view(dtype)
-        where = tuple(slice(a, b) for a, b in zip(lo, hi))[::-1]
-        out[(*where, component)] = values.reshape(shape)
+        cells_of_piece = [slice(a, b) for a, b in zip(lo, hi)][::-1]
+        where: tuple[slice | int, ...] = (*cells_of_piece, component)
+        out[where] = values.reshape(shape)
     return out if components > 1 else out[..., 0]
 
 
