@@ -109,13 +109,16 @@ class Case:
     # Starting -------------------------------------------------------------------------------------
 
     def environment(self, crew: str = "") -> dict[str, str]:
+        own = str(self.folder / "tmp")
         (self.folder / "tmp").mkdir(exist_ok=True)
         return {
             **os.environ,
             MARK: f"{self.seed}/{os.getpid()}/{crew}",
             "PILLION_STAGE_PATH": str(self.build / "tests" / "faults" / "stages"),
             "PILLION_PRETEND_NODES": str(self.choices.nodes),
-            "TMPDIR": str(self.folder / "tmp"),
+            "TMPDIR": own,
+            # Process numbers are the case's own, and those of other cases have left files by them.
+            "OMPI_MCA_orte_tmpdir_base": own,
         }
 
     def popen(self, command, name: str, crew: str = "", **more) -> subprocess.Popen:
