@@ -80,7 +80,7 @@ def make_film(folder: Path) -> Path:
 
 def film_section(film: Path, same: str) -> str:
     content = b64encode(film.read_bytes()).decode("ascii")
-    text = f"Where the speed is 0.55, coloured by pressure. {same}"
+    text = f"Where the speed is 0.4, coloured by pressure. {same}"
     picture = f'<img alt="the vortex decays" src="data:image/webp;base64,{content}">'
     return page.section("The film", f'<p class="note">{text}</p>\n<p class="film">{picture}</p>')
 
