@@ -58,6 +58,9 @@ class CodedFields {
   /// of figures, then others. [peers]
   virtual std::vector<StoredArray> arrays(const stage::Step& step,
                                           std::vector<Figures>& figures) = 0;
+  /// What a run that goes on after a restart has to know of the one before.
+  [[nodiscard]] virtual std::vector<int64_t> saved() const { return {}; }
+  virtual void restore(std::vector<int64_t>) {}
   /// What is stored once for all steps; none if nothing is.
   virtual std::vector<StoredArray> once(const stage::Step& step) = 0;
   [[nodiscard]] virtual std::vector<Attribute> attributes(const stage::Step& step) const = 0;

@@ -135,7 +135,8 @@ std::vector<StoredArray> ElementFields::arrays(const stage::Step& step,
 
 bool ElementFields::has_elements_of_first(const stage::Step& step) {
   if (step.coarsening(mesh_.mesh) != 1) return false;
-  // How many there are, and a sum that is another one if some are others.
+  // How many there are, and a sum that is another one if some are others: of their numbers, spread
+  // over all bits by a multiple of 2^64 over the golden ratio.
   std::array<int64_t, 2> elements{};
   for (int32_t b = 0; b < step.block_count(input_); ++b) {
     const auto block = step.block(input_, b);

@@ -18,6 +18,8 @@ class ElementFields final : public CodedFields {
   [[nodiscard]] std::string mesh() const override { return mesh_.mesh; }
   std::vector<StoredArray> arrays(const stage::Step& step, std::vector<Figures>& figures) override;
   std::vector<StoredArray> once(const stage::Step& step) override;
+  [[nodiscard]] std::vector<int64_t> saved() const override { return first_elements_; }
+  void restore(std::vector<int64_t> saved) override { first_elements_ = std::move(saved); }
   [[nodiscard]] std::vector<Attribute> attributes(const stage::Step& step) const override;
 
  private:

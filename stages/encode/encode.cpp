@@ -85,6 +85,7 @@ class Encode final : public stage::Stage {
   void save(stage::State& state) const override {
     const auto names = joined_names();
     state.save("fields", std::vector<char>(names.begin(), names.end()));
+    state.save("elements", fields_->saved());
     state.save("steps", steps_);
     state.save("times", times_);
     for (size_t i = 0; i < columns_.size(); ++i)
@@ -96,7 +97,9 @@ class Encode final : public stage::Stage {
     if (before != joined_names())
       throw Error(ErrorCode::Configuration,
                   "the fields that were compressed before the restart are others, " + before +
-                      ", not " + joined_names() + ": name the same ones, or give another `name`");
+                      ", not " + joined_names() +
+                      "; go on with those, or give the analysis another name to begin anew");
+    fields_->restore(state.load<int64_t>("elements"));
     steps_ = state.load<int64_t>("steps");
     times_ = state.load<double>("times");
     for (size_t i = 0; i < columns_.size(); ++i)

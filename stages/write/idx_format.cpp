@@ -358,8 +358,8 @@ void IdxFormat::check_restored() const {
   if (!are_alike(asked, saved))
     throw Error(ErrorCode::Configuration,
                 "dataset '" + name_ +
-                    "' was saved with other parameters; go on with those, or give the new one "
-                    "another `name`");
+                    "' was saved with other parameters; go on with those, or give the "
+                    "analysis another name to begin anew");
 }
 
 }  // namespace pillion::stages

@@ -101,8 +101,8 @@ void StepList::restore(stage::State& state) {
   if (contents_ != std::string(saved.begin(), saved.end()))
     throw Error(ErrorCode::Configuration,
                 "dataset '" + name_ +
-                    "' was saved with other parameters; go on with those, or give the new one "
-                    "another `name`");
+                    "' was saved with other parameters; go on with those, or give the "
+                    "analysis another name to begin anew");
   is_resumed_ = true;
 }
 

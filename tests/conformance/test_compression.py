@@ -261,18 +261,16 @@ def test_nothing_is_lost(played, analysis):
         assert file.field("velocity").error == 0 and file.field("velocity").ratio >= 1
 
 
-@pytest.mark.parametrize("ranks", [1, 2])
-def test_steps_with_other_elements_have_their_own_coordinates(build, tmp_path, ranks):
-    """All elements, some, all in another order, and as many of which one is another."""
+@pytest.mark.parametrize("resumed", [False, True])
+def test_steps_with_other_elements_have_their_own_coordinates(build, tmp_path, resumed):
+    """All elements, some, as many of which one is another, and all again in another order; also
+    where a restart lies between.
+    """
     whole = frames()[0]
     count = len(whole["number"])
     order = np.random.default_rng(3).permutation(count)
-    kept = [
-        np.arange(count - 1),
-        order[: count // 2],
-        np.arange(count - 1)[::-1],
-        np.arange(1, count),
-    ]
+    first = np.arange(count - 1)
+    kept = [first, order[: count // 2], first + 1, first[::-1]]
     parts = [
         Frame(step, 0.5 * step, {name: whole[name][those] for name in whole.values})
         for step, those in enumerate(kept)
@@ -285,14 +283,37 @@ analyses:
       - encode: {{fields: [velocity], durable: false}}
 """
     here = Scene("elements", parts, CATALOGUE, told, "trajectory_driver", ("--elements", 1))
-    results, _ = here.run(build, tmp_path, Placement(ranks, 0, "slabs"))
+    if resumed:
+        state = tmp_path / "state"
+        here.run(build, tmp_path, Placement(1, 0, "slabs"), last=2, checkpoint=state)
+        results, _ = here.run(build, tmp_path, Placement(2, 0, "slabs"), first=2, restart=state)
+    else:
+        results, _ = here.run(build, tmp_path, Placement(2, 0, "slabs"))
+    table = read_table(results / "plain" / "encode_box.csv")
+    assert list(table["step"]) == [0, 1, 2, 3]
     for frame in parts:
         file = pillion.compressed.open(path_of(results, "plain", frame))
         np.testing.assert_array_equal(file.coordinates, original(frame, "xyz"))
         off = file.read("velocity") - original(frame, "velocity")
         assert 0 < np.abs(off).max() < 20 * BOUND
         with h5py.File(path_of(results, "plain", frame)) as stored:
-            assert ("mesh_file" in stored.attrs) == (frame.step in (0, 2))
+            assert ("mesh_file" in stored.attrs) == (frame.step in (0, 3))
+
+
+def test_other_fields_after_a_restart_are_refused(build, tmp_path):
+    """Their columns would go on where those of others have ended."""
+    told = "analyses: {{plain: {{stages: [{{encode: {{fields: [{}], durable: false}}}}]}}}}\n"
+    place, state = Placement(2, 0, "slabs"), tmp_path / "state"
+    results, _ = scene(told.format("velocity, noise")).run(
+        build, tmp_path, place, last=2, checkpoint=state
+    )
+    path = results / "plain" / "encode_box.csv"
+    before = path.read_bytes()
+    _, done = scene(told.format("noise")).run(
+        build, tmp_path, place, first=2, restart=state, fails=True
+    )
+    assert "velocity, noise, not noise" in done.stderr and "another name" in done.stderr
+    assert path.read_bytes() == before
 
 
 def test_table(played):

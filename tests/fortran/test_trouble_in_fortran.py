@@ -31,7 +31,8 @@ MISTAKES = {
     "name": (3, "field 'heigth' was shared, but the catalogue does not have it; did you mean "
              "'height'?", 3),
     "ends": (3, OF_THE_HEIGHT + "was shared with 0 indices, but mesh 'line' has 1 axes", 3),
-    "strides": (3, OF_THE_HEIGHT, 3),
+    "strides": (3, OF_THE_HEIGHT + "was shared with 0 indices, but mesh 'line' has 1 axes", 3),
+    "indices": (3, OF_THE_HEIGHT + "was shared with 2 indices, but mesh 'line' has 1 axes", 3),
     "size": (1, "18446744073709551615 bytes were asked for field 'height'", 1),
     "swap": (8, OF_THE_HEIGHT + "has no memory from pillion_allocate", 1),
     "number": (1, "there is no field number 6, counted from 0; the catalogue has 1", 3),

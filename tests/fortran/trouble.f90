@@ -35,6 +35,8 @@ contains
       call pillion_share_box(session, 'height', 0, [from], [to, 1], heights(:to - from + 1))
     case ('strides')
       call pillion_share_box_strided(session, 'height', 0, [from], [to], heights(1), [1])
+    case ('indices')
+      call pillion_share_box_strided(session, 'height', 0, [from, 1], [to, 1], heights(1), [1, 1, 1])
     case ('name')
       call pillion_share_box(session, 'heigth ', 0, [from], [to], heights(:to - from + 1))
     case default
