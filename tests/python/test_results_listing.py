@@ -280,6 +280,24 @@ def test_following(tmp_path):
     assert seen == sorted(set(seen)) and seen[-1] == 5 and len(seen) > 1
 
 
+def test_what_changes_while_it_is_read_is_seen_once(tmp_path):
+    progress(tmp_path, "running")
+    put(tmp_path, "a/profile", profile(0), step=0)
+
+    class Overtaken(type(pillion.results(tmp_path))):
+        reads = 0
+
+        def open(self, key):
+            self.reads += 1
+            if self.reads == 1:
+                put(tmp_path, "a/profile", profile(10), step=10)
+                progress(tmp_path, "ended")
+            return super().open(key)
+
+    seen = [d.sizes["step"] for d in Overtaken(tmp_path).follow("a/profile", every=0.01, at_most=5)]
+    assert seen == [2]
+
+
 def test_following_what_does_not_come(tmp_path):
     progress(tmp_path, "running")
     begun = time.monotonic()

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 Default = TypeVar("Default")
 NAMED = 12  # keys that a message lists
+AGAIN = 5  # times that a product is read again because it changed meanwhile
 
 
 def results(folder: str | Path) -> "Results":
@@ -138,11 +139,10 @@ class Results(Mapping[str, "Dataset"]):
         begun = time.monotonic()
         while True:
             ended = self.has_ended  # before the last look
-            found = self._find(key)
-            stamp = _stamp(found) if found is not None else None
+            stamp = self._stamp(key)
             if stamp is not None and stamp != seen:
-                seen = stamp
-                yield self.open(key)
+                whole, seen = self._settled(key, stamp)
+                yield whole
             left = float("inf") if at_most is None else begun + at_most - time.monotonic()
             if ended or left <= 0:
                 return
@@ -183,6 +183,22 @@ class Results(Mapping[str, "Dataset"]):
     def product(self, key: str) -> Product:
         """What the listing says: kind, file or folder, steps of tables per step."""
         return self._product(key)
+
+    def _stamp(self, key: str) -> Stamp | None:
+        found = self._find(key)
+        return _stamp(found) if found is not None else None
+
+    def _settled(self, key: str, stamp: Stamp) -> tuple["Dataset", Stamp | None]:
+        """The product and its stamp, of one moment: what was replaced while it was read would
+        else be taken for another afterwards.
+        """
+        whole, after = self.open(key), self._stamp(key)
+        for _ in range(AGAIN):
+            if after == stamp or after is None:
+                break
+            stamp = after
+            whole, after = self.open(key), self._stamp(key)
+        return whole, stamp
 
     def _find(self, key: str) -> Product | None:
         products = self._listing.products()
