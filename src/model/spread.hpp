@@ -6,7 +6,7 @@
 
 namespace pillion::model {
 
-/// Contiguous: the last seats. Striped: every r-th. Numa: dealt to domains of memory. Folded: dealt
+/// Contiguous: the last spots. Striped: every r-th. Numa: dealt to domains of memory. Folded: dealt
 /// to columns of the mesh, in the middle of each. Auto: whatever costs least.
 enum class Spread { Auto, Contiguous, Striped, Numa, Folded };
 

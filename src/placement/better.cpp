@@ -17,18 +17,18 @@ namespace {
 
 constexpr int most_trials = 2000;
 
-double cost_of_node(const std::vector<Seat>& seats, const std::vector<Role>& roles) {
-  std::vector<Seat> simulation, sidecars;
-  for (size_t i = 0; i < seats.size(); ++i)
-    (roles[i] == Role::Sidecar ? sidecars : simulation).push_back(seats[i]);
+double cost_of_node(const std::vector<Spot>& spots, const std::vector<Role>& roles) {
+  std::vector<Spot> simulation, sidecars;
+  for (size_t i = 0; i < spots.size(); ++i)
+    (roles[i] == Role::Sidecar ? sidecars : simulation).push_back(spots[i]);
   return cost_of(simulation, sidecars, hand_over_on_nodes(simulation, sidecars));
 }
 
-auto kind(const Seat& seat) {
-  return std::tuple(seat.package, seat.numa, seat.cache, seat.column, seat.row);
+auto kind(const Spot& spot) {
+  return std::tuple(spot.package, spot.numa, spot.cache, spot.column, spot.row);
 }
 
-bool worth_a_trial(const Seat& from, const Seat& to) {
+bool worth_a_trial(const Spot& from, const Spot& to) {
   if (from.on_mesh() && to.on_mesh()) return distance(from, to) == 1;
   return kind(from) != kind(to);
 }
@@ -36,15 +36,15 @@ bool worth_a_trial(const Seat& from, const Seat& to) {
 /// Pairs of a sidecar and a rank that might be one in its stead, one for each pair of kinds.
 std::vector<std::pair<size_t, size_t>> exchanges(const Nodeful& node,
                                                  const std::vector<Role>& roles) {
-  using Kind = decltype(kind(Seat{}));
+  using Kind = decltype(kind(Spot{}));
   std::set<std::pair<Kind, Kind>> seen;
   std::vector<std::pair<size_t, size_t>> pairs;
   for (size_t from = 0; from < roles.size(); ++from) {
     if (roles[from] != Role::Sidecar || node.insisted[from] != Role::Any) continue;
     for (size_t to = 0; to < roles.size(); ++to)
       if (roles[to] == Role::Simulation && node.insisted[to] == Role::Any &&
-          worth_a_trial(node.seats[from], node.seats[to]) &&
-          seen.insert({kind(node.seats[from]), kind(node.seats[to])}).second)
+          worth_a_trial(node.spots[from], node.spots[to]) &&
+          seen.insert({kind(node.spots[from]), kind(node.spots[to])}).second)
         pairs.emplace_back(from, to);
   }
   return pairs;
@@ -56,7 +56,7 @@ std::vector<Role> better_roles(const Nodeful& node) {
   std::vector<Role> best = node.roles;
   const auto sidecars = std::count(best.begin(), best.end(), Role::Sidecar);
   if (sidecars == 0 || sidecars == static_cast<int64_t>(best.size())) return best;
-  double least = cost_of_node(node.seats, best);
+  double least = cost_of_node(node.spots, best);
   int trials = 0;
   for (bool found = true; found && trials < most_trials;) {
     found = false;
@@ -65,7 +65,7 @@ std::vector<Role> better_roles(const Nodeful& node) {
       if (++trials > most_trials) break;
       std::vector<Role> roles = base;
       std::swap(roles[from], roles[to]);
-      const double cost = cost_of_node(node.seats, roles);
+      const double cost = cost_of_node(node.spots, roles);
       if (cost >= least) continue;
       least = cost;
       best = std::move(roles);

@@ -5,13 +5,13 @@
 #include <vector>
 
 #include "placement/role.hpp"
-#include "placement/seat.hpp"
+#include "placement/spot.hpp"
 
 namespace pillion::placement {
 
-/// The ranks of a node: seats, what they insist on, and the roles that they have.
+/// The ranks of a node: spots, what they insist on, and the roles that they have.
 struct Nodeful {
-  std::vector<Seat> seats;
+  std::vector<Spot> spots;
   std::vector<Role> insisted;
   std::vector<Role> roles;
   bool operator==(const Nodeful&) const = default;

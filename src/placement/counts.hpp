@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "placement/role.hpp"
-#include "placement/seat.hpp"
+#include "placement/spot.hpp"
 
 namespace pillion::placement {
 

@@ -20,8 +20,8 @@ struct Node {
   Indices simulation, sidecars;
 };
 
-std::map<int32_t, Node> by_node(const std::vector<Seat>& simulation,
-                                const std::vector<Seat>& sidecars) {
+std::map<int32_t, Node> by_node(const std::vector<Spot>& simulation,
+                                const std::vector<Spot>& sidecars) {
   std::map<int32_t, Node> nodes;
   for (size_t i = 0; i < simulation.size(); ++i)
     nodes[simulation[i].node].simulation.push_back(static_cast<int>(i));
@@ -30,14 +30,14 @@ std::map<int32_t, Node> by_node(const std::vector<Seat>& simulation,
   return nodes;
 }
 
-std::vector<Seat> chosen(const std::vector<Seat>& seats, const Indices& indices) {
-  std::vector<Seat> out;
-  for (const int i : indices) out.push_back(seats[static_cast<size_t>(i)]);
+std::vector<Spot> chosen(const std::vector<Spot>& spots, const Indices& indices) {
+  std::vector<Spot> out;
+  for (const int i : indices) out.push_back(spots[static_cast<size_t>(i)]);
   return out;
 }
 
 /// Positions of `from` that are equally far from all of `to`, kind by kind.
-std::vector<Indices> kinds_of(const std::vector<Seat>& from, const std::vector<Seat>& to) {
+std::vector<Indices> kinds_of(const std::vector<Spot>& from, const std::vector<Spot>& to) {
   std::map<std::vector<int64_t>, size_t> known;
   std::vector<Indices> kinds;
   std::vector<int64_t> distances(to.size());
@@ -52,8 +52,8 @@ std::vector<Indices> kinds_of(const std::vector<Seat>& from, const std::vector<S
 
 std::vector<std::vector<int64_t>> plan_of(const std::vector<Indices>& sources,
                                           const std::vector<Indices>& targets,
-                                          const std::vector<Seat>& from,
-                                          const std::vector<Seat>& to) {
+                                          const std::vector<Spot>& from,
+                                          const std::vector<Spot>& to) {
   const auto share = static_cast<int64_t>(from.size() / to.size());
   const int64_t rest = from.size() % to.size() == 0 ? 0 : 1;
   std::vector<int64_t> goods;
@@ -79,8 +79,8 @@ void deal(Indices ranks, const Indices& sidecars, Indices& out) {
     out[static_cast<size_t>(ranks[turn])] = sidecars[turn * sidecars.size() / ranks.size()];
 }
 
-/// All seats on one node; positions in `to` for each of `from`.
-Indices nearest(const std::vector<Seat>& from, const std::vector<Seat>& to) {
+/// All spots on one node; positions in `to` for each of `from`.
+Indices nearest(const std::vector<Spot>& from, const std::vector<Spot>& to) {
   const auto sources = kinds_of(from, to);
   const auto targets = kinds_of(to, from);
   const auto plan = plan_of(sources, targets, from, to);
@@ -95,7 +95,7 @@ Indices nearest(const std::vector<Seat>& from, const std::vector<Seat>& to) {
   return out;
 }
 
-void place_on(const std::vector<Seat>& simulation, const std::vector<Seat>& sidecars,
+void place_on(const std::vector<Spot>& simulation, const std::vector<Spot>& sidecars,
               const Indices& ranks, const Indices& servers, Indices& out) {
   if (ranks.empty() || servers.empty()) return;
   const auto found = nearest(chosen(simulation, ranks), chosen(sidecars, servers));
@@ -149,8 +149,8 @@ void fill(const Indices& strangers, const std::map<int32_t, Node>& nodes,
 
 }  // namespace
 
-std::vector<int> hand_over_on_nodes(const std::vector<Seat>& simulation,
-                                    const std::vector<Seat>& sidecars) {
+std::vector<int> hand_over_on_nodes(const std::vector<Spot>& simulation,
+                                    const std::vector<Spot>& sidecars) {
   Indices out(simulation.size(), -1);
   for (const auto& [number, node] : by_node(simulation, sidecars)) {
     if (node.sidecars.empty())
@@ -162,8 +162,8 @@ std::vector<int> hand_over_on_nodes(const std::vector<Seat>& simulation,
   return out;
 }
 
-std::vector<int> hand_over_anywhere(const std::vector<Seat>& simulation,
-                                    const std::vector<Seat>& sidecars) {
+std::vector<int> hand_over_anywhere(const std::vector<Spot>& simulation,
+                                    const std::vector<Spot>& sidecars) {
   const auto nodes = by_node(simulation, sidecars);
   auto room = room_of_nodes(nodes, static_cast<int64_t>(simulation.size()),
                             static_cast<int64_t>(sidecars.size()));

@@ -15,9 +15,9 @@ namespace {
 
 using Indices = std::vector<int>;
 
-std::map<int32_t, Indices> by_node(const std::vector<Seat>& seats) {
+std::map<int32_t, Indices> by_node(const std::vector<Spot>& spots) {
   std::map<int32_t, Indices> nodes;
-  for (size_t i = 0; i < seats.size(); ++i) nodes[seats[i].node].push_back(static_cast<int>(i));
+  for (size_t i = 0; i < spots.size(); ++i) nodes[spots[i].node].push_back(static_cast<int>(i));
   return nodes;
 }
 
@@ -29,38 +29,38 @@ std::vector<T> chosen(const std::vector<T>& all, const Indices& indices) {
 }
 
 /// Makes `count` of the ranks that may be either sidecars, and the others simulate.
-void settle(const Indices& ranks, int64_t count, const std::vector<Seat>& seats, Spread spread,
+void settle(const Indices& ranks, int64_t count, const std::vector<Spot>& spots, Spread spread,
             std::vector<Role>& roles) {
   Indices either;
   for (const int r : ranks)
     if (roles[static_cast<size_t>(r)] == Role::Any) either.push_back(r);
-  const auto picked = spread_over(chosen(seats, either), count, spread);
+  const auto picked = spread_over(chosen(spots, either), count, spread);
   for (size_t i = 0; i < either.size(); ++i)
     roles[static_cast<size_t>(either[i])] = picked[i] ? Role::Sidecar : Role::Simulation;
 }
 
-std::vector<Role> roles_by(const std::vector<Role>& insisted, const std::vector<Seat>& seats,
+std::vector<Role> roles_by(const std::vector<Role>& insisted, const std::vector<Spot>& spots,
                            const Wish& wish, Spread spread) {
   std::vector<Role> roles = insisted;
   if (wish.per_node == 0) {
     Indices all(roles.size());
     for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int>(i);
-    settle(all, missing(insisted, wish.ranks), seats, spread, roles);
+    settle(all, missing(insisted, wish.ranks), spots, spread, roles);
     return roles;
   }
-  for (const auto& [node, ranks] : by_node(seats))
-    settle(ranks, missing_on_node(chosen(insisted, ranks), wish.per_node, node), seats, spread,
+  for (const auto& [node, ranks] : by_node(spots))
+    settle(ranks, missing_on_node(chosen(insisted, ranks), wish.per_node, node), spots, spread,
            roles);
   return roles;
 }
 
 /// Nodes that are alike are bettered once.
-std::vector<Role> bettered(const std::vector<Role>& insisted, const std::vector<Seat>& seats,
+std::vector<Role> bettered(const std::vector<Role>& insisted, const std::vector<Spot>& spots,
                            std::vector<Role> roles) {
   std::vector<std::pair<Nodeful, std::vector<Role>>> known;
-  for (const auto& [node, ranks] : by_node(seats)) {
-    Nodeful here{chosen(seats, ranks), chosen(insisted, ranks), chosen(roles, ranks)};
-    for (Seat& seat : here.seats) seat.node = 0;
+  for (const auto& [node, ranks] : by_node(spots)) {
+    Nodeful here{chosen(spots, ranks), chosen(insisted, ranks), chosen(roles, ranks)};
+    for (Spot& spot : here.spots) spot.node = 0;
     auto found = std::find_if(known.begin(), known.end(),
                               [&](const auto& entry) { return entry.first == here; });
     if (found == known.end()) {
@@ -75,7 +75,7 @@ std::vector<Role> bettered(const std::vector<Role>& insisted, const std::vector<
 
 }  // namespace
 
-Placement serve(std::vector<Role> roles, const std::vector<Seat>& seats, bool stay_on_node) {
+Placement serve(std::vector<Role> roles, const std::vector<Spot>& spots, bool stay_on_node) {
   Indices simulating, sidecars;
   for (size_t r = 0; r < roles.size(); ++r)
     (roles[r] == Role::Sidecar ? sidecars : simulating).push_back(static_cast<int>(r));
@@ -83,8 +83,8 @@ Placement serve(std::vector<Role> roles, const std::vector<Seat>& seats, bool st
   out.server.assign(roles.size(), -1);
   out.roles = std::move(roles);
   if (sidecars.empty()) return out;
-  const auto from = chosen(seats, simulating);
-  const auto to = chosen(seats, sidecars);
+  const auto from = chosen(spots, simulating);
+  const auto to = chosen(spots, sidecars);
   const auto server = stay_on_node ? hand_over_on_nodes(from, to) : hand_over_anywhere(from, to);
   for (size_t i = 0; i < simulating.size(); ++i)
     out.server[static_cast<size_t>(simulating[i])] = sidecars[static_cast<size_t>(server[i])];
@@ -92,10 +92,10 @@ Placement serve(std::vector<Role> roles, const std::vector<Seat>& seats, bool st
   return out;
 }
 
-Placement place(const std::vector<Role>& insisted, const std::vector<Seat>& seats,
+Placement place(const std::vector<Role>& insisted, const std::vector<Spot>& spots,
                 const Wish& wish) {
   const auto by = [&](Spread spread) {
-    auto placement = serve(roles_by(insisted, seats, wish, spread), seats, wish.stay_on_node);
+    auto placement = serve(roles_by(insisted, spots, wish, spread), spots, wish.stay_on_node);
     placement.spread = spread;
     return placement;
   };
@@ -106,7 +106,7 @@ Placement place(const std::vector<Role>& insisted, const std::vector<Seat>& seat
     auto other = by(spread);
     if (other.cost < best.cost) best = std::move(other);
   }
-  auto other = serve(bettered(insisted, seats, best.roles), seats, wish.stay_on_node);
+  auto other = serve(bettered(insisted, spots, best.roles), spots, wish.stay_on_node);
   other.spread = Spread::Auto;
   return other.cost < best.cost ? other : best;
 }

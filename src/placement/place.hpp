@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "placement/role.hpp"
-#include "placement/seat.hpp"
+#include "placement/spot.hpp"
 #include "placement/spread.hpp"
 
 namespace pillion::placement {
@@ -30,10 +30,10 @@ struct Placement {
 /// Places sidecars by a rule, or, with `Spread::Auto`, as it costs least: no rule costs less, and
 /// among equals the first of them counts. Ranks that insist get what they insist on.
 /// Throws ErrorCode::Placement if that leaves too few of either kind.
-Placement place(const std::vector<Role>& insisted, const std::vector<Seat>& seats,
+Placement place(const std::vector<Role>& insisted, const std::vector<Spot>& spots,
                 const Wish& wish);
 
 /// Who serves whom, and what it costs, where roles are settled.
-Placement serve(std::vector<Role> roles, const std::vector<Seat>& seats, bool stay_on_node);
+Placement serve(std::vector<Role> roles, const std::vector<Spot>& spots, bool stay_on_node);
 
 }  // namespace pillion::placement

@@ -80,14 +80,14 @@ Shape shape_of(const Topology& topology, const std::string& what) {
       hwloc_get_nbobjs_by_type(topology.get(), HWLOC_OBJ_CORE) > 0 ? HWLOC_OBJ_CORE : HWLOC_OBJ_PU;
   hwloc_obj_t core = nullptr;
   while ((core = hwloc_get_next_obj_by_type(topology.get(), type, core))) {
-    Seat seat{.node = 0,
+    Spot spot{.node = 0,
               .package = std::max(0, above(topology, core, HWLOC_OBJ_PACKAGE)),
               .numa = domain_of(topology, core),
               .cache = cache_of(topology, core, caches),
               .core = static_cast<int32_t>(shape.cores.size())};
-    shape.packages = std::max(shape.packages, seat.package + 1);
-    shape.domains = std::max(shape.domains, seat.numa + 1);
-    shape.cores.push_back({seat, cpus_in(core->cpuset)});
+    shape.packages = std::max(shape.packages, spot.package + 1);
+    shape.domains = std::max(shape.domains, spot.numa + 1);
+    shape.cores.push_back({spot, cpus_in(core->cpuset)});
   }
   if (shape.cores.empty())
     base::fail(ErrorCode::Placement, "the topology of {} has no cores", what);
@@ -157,8 +157,8 @@ void put_on_mesh(Shape& shape, int32_t columns, int32_t rows) {
   shape.columns = columns;
   shape.rows = rows;
   for (size_t i = 0; i < shape.cores.size(); ++i) {
-    shape.cores[i].seat.column = static_cast<int32_t>(i) % columns;
-    shape.cores[i].seat.row = static_cast<int32_t>(i) / columns;
+    shape.cores[i].spot.column = static_cast<int32_t>(i) % columns;
+    shape.cores[i].spot.row = static_cast<int32_t>(i) / columns;
   }
 }
 
@@ -176,15 +176,15 @@ void keep_common(int32_t& mine, int32_t other) {
 
 }  // namespace
 
-Seat seat_of(const Shape& shape, const std::vector<int>& cpus) {
+Spot spot_of(const Shape& shape, const std::vector<int>& cpus) {
   bool any = false;
-  Seat common;
+  Spot common;
   for (const Core& core : shape.cores) {
     if (!holds(core, cpus)) continue;
-    if (!any) common = core.seat;
+    if (!any) common = core.spot;
     any = true;
-    for (const auto part : {&Seat::package, &Seat::numa, &Seat::cache, &Seat::core})
-      keep_common(common.*part, core.seat.*part);
+    for (const auto part : {&Spot::package, &Spot::numa, &Spot::cache, &Spot::core})
+      keep_common(common.*part, core.spot.*part);
     if (common.core == unknown) common.column = common.row = unknown;
   }
   return common;

@@ -6,13 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "placement/seat.hpp"
+#include "placement/spot.hpp"
 
 namespace pillion::placement {
 
 /// A core. `cpus` are the operating system's numbers of its hardware threads.
 struct Core {
-  Seat seat;  ///< on node 0
+  Spot spot;  ///< on node 0
   std::vector<int> cpus;
 };
 
@@ -36,7 +36,7 @@ Shape node_of_text(const std::string& text);
 /// Puts the cores on a mesh, row by row. Throws if there are more or fewer.
 void put_on_mesh(Shape& shape, int32_t columns, int32_t rows);
 
-/// The seat of whoever may run on these CPUs of a node: what all of them share.
-Seat seat_of(const Shape& shape, const std::vector<int>& cpus);
+/// The spot of whoever may run on these CPUs of a node: what all of them share.
+Spot spot_of(const Shape& shape, const std::vector<int>& cpus);
 
 }  // namespace pillion::placement

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Successive cheapest paths (Bellman and Ford's, since edges back have negative costs). Sources and
-// targets are few: kinds of seats, not seats.
+// targets are few: kinds of spots, not spots.
 #include "placement/transport_plan.hpp"
 
 #include <algorithm>

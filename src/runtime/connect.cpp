@@ -16,7 +16,7 @@ std::vector<int> Session::serving() const {
   const auto sidecars = run_.ranks_of(Role::Sidecar);
   std::vector<int> out;
   for (const int r : run_.ranks_of(Role::Simulation)) {
-    const int server = seating_.server[static_cast<size_t>(r)];
+    const int server = placement_.server[static_cast<size_t>(r)];
     out.push_back(static_cast<int>(std::lower_bound(sidecars.begin(), sidecars.end(), server) -
                                    sidecars.begin()));
   }

@@ -26,7 +26,8 @@ using placement::Role;
 struct Run {
   base::Log log;
   model::Configuration configuration;
-  std::vector<Role> roles;  ///< of every rank of `world`
+  std::vector<Role> roles;                           ///< of every rank of `world`
+  model::Spread spread = model::Spread::Contiguous;  ///< by which sidecars were chosen
   comm::Communicator world;
   comm::Communicator side;  ///< the simulation ranks, or the sidecar ranks
   stagehost::Plans plans;   ///< among the ranks of `side`

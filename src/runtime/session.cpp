@@ -123,19 +123,20 @@ void Session::configure(const std::string& file, const Options& options) {
 // Without sidecars, or with sidecars that come from elsewhere, nobody needs to know who sits where.
 void Session::assign_roles(const std::vector<Role>& wanted) {
   const auto& spec = run_.configuration.sidecars;
-  Survey survey{.seats = std::vector<placement::Seat>(node_.size()), .trouble = {}};
-  for (size_t r = 0; r < node_.size(); ++r) survey.seats[r].node = node_[r];
+  Survey survey{.spots = std::vector<placement::Spot>(node_.size()), .trouble = {}};
+  for (size_t r = 0; r < node_.size(); ++r) survey.spots[r].node = node_[r];
   if (spec.within_job())
-    survey = find_seats(run_.world, node_, word_.pretence, spec.columns, spec.rows);
-  together(run_.world, [&] { seating_ = placement::place(wanted, survey.seats, wish_of(spec)); });
-  run_.roles = seating_.roles;
-  unseated_ = survey.trouble;
+    survey = find_spots(run_.world, node_, word_.pretence, spec.columns, spec.rows);
+  together(run_.world, [&] { placement_ = placement::place(wanted, survey.spots, wish_of(spec)); });
+  run_.roles = placement_.roles;
+  run_.spread = placement_.spread;
+  unplaced_ = survey.trouble;
 }
 
 void Session::take_sides() {
   run_.side = run_.world.split(run_.is_sidecar() ? 1 : 0);
-  if (!unseated_.empty())
-    run_.warn(fmt::format("sidecars were chosen by rank alone: {}", unseated_));
+  if (!unplaced_.empty())
+    run_.warn(fmt::format("sidecars were chosen by rank alone: {}", unplaced_));
   program_ = run_.world.split(run_.is_sidecar() ? -1 : 0);
   on_node_ =
       run_.world.split(run_.is_sidecar() ? -1 : node_[static_cast<size_t>(run_.world.rank())]);

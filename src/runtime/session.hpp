@@ -65,8 +65,8 @@ class Session {
   Run run_;
   Word word_;
   std::vector<int> node_;  ///< of every rank of the world
-  placement::Placement seating_;
-  std::string unseated_;        ///< why nobody knows who sits where; "" if all do
+  placement::Placement placement_;
+  std::string unplaced_;        ///< why nobody knows who sits where; "" if all do
   comm::Communicator program_;  ///< for the program's own messages
   comm::Communicator on_node_;  ///< simulation ranks of this node
   std::unique_ptr<SimulationSide> simulation_;

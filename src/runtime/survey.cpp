@@ -16,8 +16,8 @@ namespace pillion::runtime {
 
 namespace {
 
-using placement::Seat;
 using placement::Shape;
+using placement::Spot;
 
 constexpr int max_cpus = 1 << 14;
 
@@ -34,13 +34,13 @@ std::vector<int32_t> own_cpus() {
   return cpus;
 }
 
-/// The seat of the `turn`-th rank of a node.
-Seat seat_on(const Shape& shape, const base::Bytes& cpus, int turn, bool pretended) {
-  if (pretended) return shape.cores[static_cast<size_t>(turn) % shape.cores.size()].seat;
+/// The spot of the `turn`-th rank of a node.
+Spot spot_on(const Shape& shape, const base::Bytes& cpus, int turn, bool pretended) {
+  if (pretended) return shape.cores[static_cast<size_t>(turn) % shape.cores.size()].spot;
   base::ByteReader in(cpus);
   std::vector<int> mine(static_cast<size_t>(in.get<int64_t>()));
   for (int& cpu : mine) cpu = in.get<int32_t>();
-  return placement::seat_of(shape, mine);
+  return placement::spot_of(shape, mine);
 }
 
 base::Bytes cpus_as_bytes() {
@@ -53,42 +53,42 @@ base::Bytes cpus_as_bytes() {
 
 /// What the first rank of a node tells of all ranks there.
 struct Told {
-  std::vector<Seat> seats;
+  std::vector<Spot> spots;
   std::string trouble;
 };
 
 Told look(const std::vector<base::Bytes>& cpus, const Pretence& pretence, int64_t columns,
           int64_t rows) {
   Told told;
-  told.seats.resize(cpus.size());
+  told.spots.resize(cpus.size());
   try {
     const bool pretended = !pretence.topology.empty();
     Shape shape = pretended ? placement::node_of_text(pretence.topology) : placement::this_node();
     if (columns > 0)
       placement::put_on_mesh(shape, static_cast<int32_t>(columns), static_cast<int32_t>(rows));
     for (size_t i = 0; i < cpus.size(); ++i)
-      told.seats[i] = seat_on(shape, cpus[i], static_cast<int>(i), pretended);
+      told.spots[i] = spot_on(shape, cpus[i], static_cast<int>(i), pretended);
   } catch (const Error& e) {
     told.trouble = e.what();
   }
   return told;
 }
 
-constexpr auto parts = {&Seat::package, &Seat::numa,   &Seat::cache,
-                        &Seat::core,    &Seat::column, &Seat::row};
+constexpr auto parts = {&Spot::package, &Spot::numa,   &Spot::cache,
+                        &Spot::core,    &Spot::column, &Spot::row};
 
 base::Bytes bytes_of(const Told& told) {
   base::ByteWriter out;
   out.put(told.trouble);
-  for (const Seat& seat : told.seats)
-    for (const auto part : parts) out.put(seat.*part);
+  for (const Spot& spot : told.spots)
+    for (const auto part : parts) out.put(spot.*part);
   return out.take();
 }
 
 /// Reads what each node's first rank told; the others told nothing.
 Survey survey_of(const std::vector<base::Bytes>& told, const std::vector<int>& node) {
   Survey survey;
-  survey.seats.resize(node.size());
+  survey.spots.resize(node.size());
   for (size_t first = 0; first < told.size(); ++first) {
     if (told[first].empty()) continue;
     base::ByteReader in(told[first]);
@@ -96,19 +96,19 @@ Survey survey_of(const std::vector<base::Bytes>& told, const std::vector<int>& n
     if (!trouble.empty()) survey.trouble = trouble;
     for (size_t r = 0; r < node.size(); ++r)
       if (node[r] == node[first])
-        for (const auto part : parts) survey.seats[r].*part = in.get<int32_t>();
+        for (const auto part : parts) survey.spots[r].*part = in.get<int32_t>();
   }
-  if (!survey.trouble.empty()) survey.seats.assign(node.size(), {});
-  for (size_t r = 0; r < node.size(); ++r) survey.seats[r].node = node[r];
+  if (!survey.trouble.empty()) survey.spots.assign(node.size(), {});
+  for (size_t r = 0; r < node.size(); ++r) survey.spots[r].node = node[r];
   return survey;
 }
 
 base::Bytes bytes_of(const Survey& survey) {
   base::ByteWriter out;
   out.put(survey.trouble);
-  for (const Seat& seat : survey.seats) {
-    out.put(seat.node);
-    for (const auto part : parts) out.put(seat.*part);
+  for (const Spot& spot : survey.spots) {
+    out.put(spot.node);
+    for (const auto part : parts) out.put(spot.*part);
   }
   return out.take();
 }
@@ -117,10 +117,10 @@ Survey read_survey(const base::Bytes& bytes, size_t ranks) {
   base::ByteReader in(bytes);
   Survey survey;
   survey.trouble = in.get<std::string>();
-  survey.seats.resize(ranks);
-  for (Seat& seat : survey.seats) {
-    seat.node = in.get<int32_t>();
-    for (const auto part : parts) seat.*part = in.get<int32_t>();
+  survey.spots.resize(ranks);
+  for (Spot& spot : survey.spots) {
+    spot.node = in.get<int32_t>();
+    for (const auto part : parts) spot.*part = in.get<int32_t>();
   }
   return survey;
 }
@@ -146,7 +146,7 @@ std::vector<int> find_nodes(const comm::Communicator& world, const Pretence& pre
   return number_nodes(world.gather_all(neighbours.reduced(world.rank(), comm::Operation::Min)));
 }
 
-Survey find_seats(const comm::Communicator& world, const std::vector<int>& node,
+Survey find_spots(const comm::Communicator& world, const std::vector<int>& node,
                   const Pretence& pretence, int64_t columns, int64_t rows) {
   const auto here = world.split(node[static_cast<size_t>(world.rank())]);
   const auto cpus = here.gather(cpus_as_bytes(), 0);

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "comm/communicator.hpp"
-#include "placement/seat.hpp"
+#include "placement/spot.hpp"
 #include "runtime/pretence.hpp"
 
 namespace pillion::runtime {
@@ -15,14 +15,14 @@ namespace pillion::runtime {
 std::vector<int> find_nodes(const comm::Communicator& world, const Pretence& pretence);
 
 struct Survey {
-  std::vector<placement::Seat> seats;  ///< by rank; unknown but for the node if `trouble` is set
-  std::string trouble;                 ///< why seats could not be found out; "" if they were
+  std::vector<placement::Spot> spots;  ///< by rank; unknown but for the node if `trouble` is set
+  std::string trouble;                 ///< why spots could not be found out; "" if they were
 };
 
-/// The seat of each rank, the same on every rank. One rank of each node asks for its topology.
+/// The spot of each rank, the same on every rank. One rank of each node asks for its topology.
 /// `columns` and `rows` are those of the mesh that joins a node's cores, 0 if none is known.
 /// [collective]
-Survey find_seats(const comm::Communicator& world, const std::vector<int>& node,
+Survey find_spots(const comm::Communicator& world, const std::vector<int>& node,
                   const Pretence& pretence, int64_t columns, int64_t rows);
 
 }  // namespace pillion::runtime

@@ -35,6 +35,7 @@ COMMANDS = [
     Command("attach", "join a run that goes on, as its sidecars or with analyses of your own"),
     Command("runs", "list the runs that go on on this node"),
     Command("replay", "compute from stored fields what a run would have computed"),
+    Command("plan", "say who runs where on a machine, and write what launchers want"),
     Command("report", "make one HTML page of a finished run"),
     Command("table", "show a table product: head and rows"),
     Command("query", "find halos in a merge tree that a run has kept"),

@@ -11,14 +11,14 @@
 #include <string>
 
 #include "base/error.hpp"
-#include "seats_of_test.hpp"
+#include "spots_of_test.hpp"
 
 using namespace pillion;
 using namespace pillion::placement;
 
 namespace {
 
-int64_t sum_of_distances(const std::vector<Seat>& simulation, const std::vector<Seat>& sidecars,
+int64_t sum_of_distances(const std::vector<Spot>& simulation, const std::vector<Spot>& sidecars,
                          const std::vector<int>& server) {
   int64_t sum = 0;
   for (size_t i = 0; i < simulation.size(); ++i)
@@ -27,7 +27,7 @@ int64_t sum_of_distances(const std::vector<Seat>& simulation, const std::vector<
 }
 
 /// The least sum of distances with loads within one, by trying every way.
-int64_t least_sum(const std::vector<Seat>& simulation, const std::vector<Seat>& sidecars) {
+int64_t least_sum(const std::vector<Spot>& simulation, const std::vector<Spot>& sidecars) {
   std::vector<size_t> load(sidecars.size());
   const size_t most = (simulation.size() + sidecars.size() - 1) / sidecars.size();
   int64_t best = std::numeric_limits<int64_t>::max();
@@ -48,9 +48,9 @@ int64_t least_sum(const std::vector<Seat>& simulation, const std::vector<Seat>& 
   return best;
 }
 
-void split(const std::vector<Seat>& seats, std::mt19937& random, std::vector<Seat>& simulation,
-           std::vector<Seat>& sidecars) {
-  for (const Seat& seat : seats) (random() % 3 == 0 ? sidecars : simulation).push_back(seat);
+void split(const std::vector<Spot>& spots, std::mt19937& random, std::vector<Spot>& simulation,
+           std::vector<Spot>& sidecars) {
+  for (const Spot& spot : spots) (random() % 3 == 0 ? sidecars : simulation).push_back(spot);
 }
 
 }  // namespace
@@ -61,8 +61,8 @@ TEST_CASE("hand-overs on a node are the nearest that share the load: all ways ar
   for (const std::string node :
        {"numa:2 core:4", "package:2 numa:2 core:2", "numa:2 l3:2 core:2", "mesh:3x3", "core:6"})
     for (int repeat = 0; repeat < 40; ++repeat) {
-      std::vector<Seat> simulation, sidecars;
-      split(seats_of(node), random, simulation, sidecars);
+      std::vector<Spot> simulation, sidecars;
+      split(spots_of(node), random, simulation, sidecars);
       if (simulation.empty() || sidecars.empty()) continue;
       const auto server = hand_over_on_nodes(simulation, sidecars);
       CHECK(sum_of_distances(simulation, sidecars, server) == least_sum(simulation, sidecars));
@@ -75,11 +75,11 @@ TEST_CASE("hand-overs on a node are the nearest that share the load: all ways ar
   CHECK(tried > 150);
 }
 
-TEST_CASE("neighbours share a sidecar where seats are not known") {
+TEST_CASE("neighbours share a sidecar where spots are not known") {
   using Servers = std::vector<int>;
-  CHECK(hand_over_on_nodes(seats_on({0, 0, 0, 0, 0}), seats_on({0, 0})) == Servers{0, 0, 0, 1, 1});
-  CHECK(hand_over_on_nodes(seats_on({0, 1, 0, 1}), seats_on({1, 0})) == Servers{1, 0, 1, 0});
-  CHECK(hand_over_on_nodes(seats_on({0, 0}), seats_on({0, 0, 0})).size() == 2);
+  CHECK(hand_over_on_nodes(spots_on({0, 0, 0, 0, 0}), spots_on({0, 0})) == Servers{0, 0, 0, 1, 1});
+  CHECK(hand_over_on_nodes(spots_on({0, 1, 0, 1}), spots_on({1, 0})) == Servers{1, 0, 1, 0});
+  CHECK(hand_over_on_nodes(spots_on({0, 0}), spots_on({0, 0, 0})).size() == 2);
 }
 
 TEST_CASE("sidecars serve ranks of their own node, evenly, and neighbours together") {
@@ -93,7 +93,7 @@ TEST_CASE("sidecars serve ranks of their own node, evenly, and neighbours togeth
     }
     std::shuffle(simulation.begin(), simulation.end(), random);
     std::shuffle(sidecar.begin(), sidecar.end(), random);
-    const auto server = hand_over_on_nodes(seats_on(simulation), seats_on(sidecar));
+    const auto server = hand_over_on_nodes(spots_on(simulation), spots_on(sidecar));
     REQUIRE(server.size() == simulation.size());
     std::vector<int> load(sidecar.size());
     std::map<int, int> last;
@@ -115,8 +115,8 @@ TEST_CASE("sidecars serve ranks of their own node, evenly, and neighbours togeth
 TEST_CASE("anywhere, loads differ by one at most, and ranks stay on their node if they can") {
   std::mt19937 random(6);
   for (int repeat = 0; repeat < 500; ++repeat) {
-    std::vector<Seat> simulation, sidecars;
-    split(seats_of("numa:2 core:3", 1 + static_cast<int>(random() % 4)), random, simulation,
+    std::vector<Spot> simulation, sidecars;
+    split(spots_of("numa:2 core:3", 1 + static_cast<int>(random() % 4)), random, simulation,
           sidecars);
     if (simulation.empty() || sidecars.empty()) continue;
     const auto server = hand_over_anywhere(simulation, sidecars);
@@ -139,7 +139,7 @@ TEST_CASE("anywhere, loads differ by one at most, and ranks stay on their node i
 
 TEST_CASE("a node without a sidecar is named") {
   try {
-    hand_over_on_nodes(seats_on({0, 0, 1, 2, 1}), seats_on({0, 2}));
+    hand_over_on_nodes(spots_on({0, 0, 1, 2, 1}), spots_on({0, 2}));
     FAIL("no error");
   } catch (const Error& e) {
     CHECK(e.code() == ErrorCode::Placement);

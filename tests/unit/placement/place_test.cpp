@@ -8,7 +8,7 @@
 #include <random>
 
 #include "base/error.hpp"
-#include "seats_of_test.hpp"
+#include "spots_of_test.hpp"
 
 using namespace pillion;
 using namespace pillion::placement;
@@ -19,11 +19,11 @@ constexpr auto any = Role::Any, sim = Role::Simulation, car = Role::Sidecar;
 using Roles = std::vector<Role>;
 
 Roles assign_roles(const Roles& wanted, int64_t sidecars) {
-  return place(wanted, seats_on(std::vector<int>(wanted.size())), {.ranks = sidecars}).roles;
+  return place(wanted, spots_on(std::vector<int>(wanted.size())), {.ranks = sidecars}).roles;
 }
 
 Roles assign_roles_per_node(const Roles& wanted, const std::vector<int>& node, int64_t per_node) {
-  return place(wanted, seats_on(node), {.per_node = per_node, .stay_on_node = true}).roles;
+  return place(wanted, spots_on(node), {.per_node = per_node, .stay_on_node = true}).roles;
 }
 
 }  // namespace

@@ -24,10 +24,10 @@ TEST_CASE("synthetic nodes have the parts that they say") {
   std::set<int> caches, cpus;
   for (size_t i = 0; i < 128; ++i) {
     const auto& core = epyc.cores[i];
-    CHECK(core.seat.core == static_cast<int32_t>(i));
-    CHECK(core.seat.numa == static_cast<int32_t>(i / 16));
-    CHECK(core.seat.package == static_cast<int32_t>(i / 64));
-    caches.insert(core.seat.cache);
+    CHECK(core.spot.core == static_cast<int32_t>(i));
+    CHECK(core.spot.numa == static_cast<int32_t>(i / 16));
+    CHECK(core.spot.package == static_cast<int32_t>(i / 64));
+    caches.insert(core.spot.cache);
     CHECK(core.cpus.size() == 2);
     cpus.insert(core.cpus.begin(), core.cpus.end());
   }
@@ -40,9 +40,9 @@ TEST_CASE("meshes put cores in rows") {
   REQUIRE(mesh.cores.size() == 12);
   CHECK(mesh.columns == 4);
   CHECK(mesh.rows == 3);
-  CHECK(mesh.cores[5].seat.column == 1);
-  CHECK(mesh.cores[5].seat.row == 1);
-  CHECK(distance(mesh.cores[0].seat, mesh.cores[11].seat) == 5);
+  CHECK(mesh.cores[5].spot.column == 1);
+  CHECK(mesh.cores[5].spot.row == 1);
+  CHECK(distance(mesh.cores[0].spot, mesh.cores[11].spot) == 5);
   Shape other = node_of_text("core:12");
   CHECK_THROWS_AS(put_on_mesh(other, 5, 3), Error);
 }
@@ -50,28 +50,28 @@ TEST_CASE("meshes put cores in rows") {
 TEST_CASE("distances count what is shared") {
   const auto epyc = node_of_text("package:2 numa:4 l3:4 core:4");
   const auto apart = [&](size_t a, size_t b) {
-    return distance(epyc.cores[a].seat, epyc.cores[b].seat);
+    return distance(epyc.cores[a].spot, epyc.cores[b].spot);
   };
   CHECK(apart(0, 0) == 0);
   CHECK(apart(0, 3) == 1);
   CHECK(apart(0, 4) == 2);
   CHECK(apart(0, 16) == 3);
   CHECK(apart(0, 64) == 4);
-  Seat far = epyc.cores[0].seat;
+  Spot far = epyc.cores[0].spot;
   far.node = 1;
-  CHECK(distance(epyc.cores[0].seat, far) == levels_between_nodes);
+  CHECK(distance(epyc.cores[0].spot, far) == levels_between_nodes);
 }
 
-TEST_CASE("whoever may run on several cores has the seat that they have in common") {
+TEST_CASE("whoever may run on several cores has the spot that they have in common") {
   const auto node = node_of_text("package:2 numa:2 core:2 pu:2");
-  CHECK(seat_of(node, {0, 1}).core == 0);
-  CHECK(seat_of(node, {0, 2}).core == unknown);
-  CHECK(seat_of(node, {0, 2}).numa == 0);
-  CHECK(seat_of(node, {0, 4}).numa == unknown);
-  CHECK(seat_of(node, {0, 4}).package == 0);
-  CHECK(seat_of(node, {0, 15}).package == unknown);
-  CHECK(seat_of(node, {99}) == Seat{});
-  CHECK(seat_of(node, {}) == Seat{});
+  CHECK(spot_of(node, {0, 1}).core == 0);
+  CHECK(spot_of(node, {0, 2}).core == unknown);
+  CHECK(spot_of(node, {0, 2}).numa == 0);
+  CHECK(spot_of(node, {0, 4}).numa == unknown);
+  CHECK(spot_of(node, {0, 4}).package == 0);
+  CHECK(spot_of(node, {0, 15}).package == unknown);
+  CHECK(spot_of(node, {99}) == Spot{});
+  CHECK(spot_of(node, {}) == Spot{});
 }
 
 TEST_CASE("this node has the CPUs that the operating system has") {

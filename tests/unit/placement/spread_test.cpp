@@ -13,7 +13,7 @@
 
 #include "placement/hand_over.hpp"
 #include "placement/place.hpp"
-#include "seats_of_test.hpp"
+#include "spots_of_test.hpp"
 
 using namespace pillion;
 using namespace pillion::placement;
@@ -22,8 +22,8 @@ namespace {
 
 using Cores = std::vector<int>;
 
-Placement placed(const std::vector<Seat>& seats, int64_t per_node, Spread spread) {
-  return place(std::vector<Role>(seats.size(), Role::Any), seats,
+Placement placed(const std::vector<Spot>& spots, int64_t per_node, Spread spread) {
+  return place(std::vector<Role>(spots.size(), Role::Any), spots,
                {.per_node = per_node, .spread = spread, .stay_on_node = true});
 }
 
@@ -35,7 +35,7 @@ Cores sidecars_of(const Placement& placement) {
 }
 
 Cores sidecars(const std::string& node, int64_t count, Spread spread) {
-  return sidecars_of(placed(seats_of(node), count, spread));
+  return sidecars_of(placed(spots_of(node), count, spread));
 }
 
 Cores loads_of(const Placement& placement) {
@@ -48,11 +48,11 @@ Cores loads_of(const Placement& placement) {
   return out;
 }
 
-int64_t crossings(const std::vector<Seat>& seats, const Placement& placement) {
+int64_t crossings(const std::vector<Spot>& spots, const Placement& placement) {
   int64_t count = 0;
-  for (size_t r = 0; r < seats.size(); ++r)
+  for (size_t r = 0; r < spots.size(); ++r)
     if (const int server = placement.server[r]; server >= 0)
-      count += seats[r].numa != seats[static_cast<size_t>(server)].numa ? 1 : 0;
+      count += spots[r].numa != spots[static_cast<size_t>(server)].numa ? 1 : 0;
   return count;
 }
 
@@ -64,37 +64,37 @@ TEST_CASE("two sockets of 16 cores, 3:1") {
   CHECK(sidecars(haswell, 8, Spread::Striped) == Cores{3, 7, 11, 15, 19, 23, 27, 31});
   CHECK(sidecars(haswell, 8, Spread::Numa) == Cores{12, 13, 14, 15, 28, 29, 30, 31});
   // Nobody crosses with 12 simulation cores and 4 sidecars in each domain.
-  const auto seats = seats_of(haswell);
-  CHECK(crossings(seats, placed(seats, 8, Spread::Numa)) == 0);
-  CHECK(crossings(seats, placed(seats, 8, Spread::Contiguous)) == 16);
-  CHECK(loads_of(placed(seats, 8, Spread::Numa)) == Cores(8, 3));
+  const auto spots = spots_of(haswell);
+  CHECK(crossings(spots, placed(spots, 8, Spread::Numa)) == 0);
+  CHECK(crossings(spots, placed(spots, 8, Spread::Contiguous)) == 16);
+  CHECK(loads_of(placed(spots, 8, Spread::Numa)) == Cores(8, 3));
 }
 
 TEST_CASE("an 8 x 8 mesh, 7:1: each column hands over in its middle") {
-  const auto seats = seats_of("mesh:8x8");
+  const auto spots = spots_of("mesh:8x8");
   CHECK(sidecars("mesh:8x8", 8, Spread::Contiguous) == Cores{56, 57, 58, 59, 60, 61, 62, 63});
   CHECK(sidecars("mesh:8x8", 8, Spread::Striped) == Cores{7, 15, 23, 31, 39, 47, 55, 63});
-  const auto folded = placed(seats, 8, Spread::Folded);
+  const auto folded = placed(spots, 8, Spread::Folded);
   CHECK(sidecars_of(folded) == Cores{32, 33, 34, 35, 36, 37, 38, 39});
-  for (size_t r = 0; r < seats.size(); ++r)
+  for (size_t r = 0; r < spots.size(); ++r)
     if (const int server = folded.server[r]; server >= 0)
-      CHECK(seats[r].column == seats[static_cast<size_t>(server)].column);
+      CHECK(spots[r].column == spots[static_cast<size_t>(server)].column);
   // Four sidecars: two neighbouring columns each.
-  const auto few = placed(seats, 4, Spread::Folded);
+  const auto few = placed(spots, 4, Spread::Folded);
   CHECK(sidecars_of(few).size() == 4);
-  for (size_t r = 0; r < seats.size(); ++r)
+  for (size_t r = 0; r < spots.size(); ++r)
     if (const int server = few.server[r]; server >= 0)
-      CHECK(std::abs(seats[r].column - seats[static_cast<size_t>(server)].column) <= 1);
+      CHECK(std::abs(spots[r].column - spots[static_cast<size_t>(server)].column) <= 1);
   CHECK(sidecars("mesh:8x8", 16, Spread::Folded).size() == 16);
 }
 
 TEST_CASE("128 cores in 8 domains") {
   const std::string epyc = "package:2 numa:4 l3:4 core:4";
-  const auto seats = seats_of(epyc);
+  const auto spots = spots_of(epyc);
   CHECK(sidecars(epyc, 8, Spread::Numa) == Cores{15, 31, 47, 63, 79, 95, 111, 127});
   CHECK(sidecars(epyc, 8, Spread::Striped) == Cores{15, 31, 47, 63, 79, 95, 111, 127});
-  const auto numa = placed(seats, 16, Spread::Numa);
-  CHECK(crossings(seats, numa) == 0);
+  const auto numa = placed(spots, 16, Spread::Numa);
+  CHECK(crossings(spots, numa) == 0);
   CHECK(loads_of(numa) == Cores(16, 7));
 }
 
@@ -102,7 +102,7 @@ TEST_CASE("whatever the machine: the number is right, loads are within one, no r
   std::mt19937 random(23);
   for (const std::string node : {"core:2", "package:2 core:16", "mesh:8x8", "mesh:4x3",
                                  "numa:2 core:6", "core:7", "package:2 numa:2 l3:2 core:4"}) {
-    const auto one = seats_of(node, 2);
+    const auto one = spots_of(node, 2);
     for (int repeat = 0; repeat < 12; ++repeat) {
       const auto cores = static_cast<unsigned>(one.size() / 2);
       const auto count = static_cast<int64_t>(1 + random() % (cores - 1));
@@ -133,47 +133,47 @@ TEST_CASE("whatever the machine: the number is right, loads are within one, no r
 TEST_CASE("auto is the best of all choices on small nodes") {
   for (const std::string node : {"numa:2 core:4", "package:2 numa:2 core:2", "numa:3 core:3"})
     for (int64_t count = 1; count <= 4; ++count) {
-      const auto seats = seats_of(node);
+      const auto spots = spots_of(node);
       double least = std::numeric_limits<double>::max();
-      for (unsigned choice = 0; choice < 1U << seats.size(); ++choice) {
+      for (unsigned choice = 0; choice < 1U << spots.size(); ++choice) {
         if (std::popcount(choice) != count) continue;
-        std::vector<Role> roles(seats.size());
-        for (size_t r = 0; r < seats.size(); ++r)
+        std::vector<Role> roles(spots.size());
+        for (size_t r = 0; r < spots.size(); ++r)
           roles[r] = (choice >> r & 1U) != 0 ? Role::Sidecar : Role::Simulation;
-        least = std::min(least, serve(roles, seats, true).cost);
+        least = std::min(least, serve(roles, spots, true).cost);
       }
       CAPTURE(node);
       CAPTURE(count);
-      CHECK(placed(seats, count, Spread::Auto).cost == doctest::Approx(least));
+      CHECK(placed(spots, count, Spread::Auto).cost == doctest::Approx(least));
     }
 }
 
 TEST_CASE("the cost is what its definition says") {
   // Two domains of three cores; both sidecars in the second: 3 hand-overs cross (4 levels, no
   // package being told apart means 3), 1 stays (2 levels); all 4 go into one of two domains.
-  const auto seats = seats_of("numa:2 core:3");
-  const std::vector<Seat> simulation{seats[0], seats[1], seats[2], seats[3]};
-  const std::vector<Seat> sidecars{seats[4], seats[5]};
+  const auto spots = spots_of("numa:2 core:3");
+  const std::vector<Spot> simulation{spots[0], spots[1], spots[2], spots[3]};
+  const std::vector<Spot> sidecars{spots[4], spots[5]};
   CHECK(cost_of(simulation, sidecars, {0, 0, 1, 1}) == doctest::Approx(3 * 3 + 2 + 16.0 / 2));
 }
 
 TEST_CASE("sidecars of the whole job are dealt to domains of all nodes") {
-  const auto seats = seats_of("numa:2 core:4", 4);
-  const std::vector<Role> any(seats.size(), Role::Any);
-  const auto numa = place(any, seats, {.ranks = 8, .spread = Spread::Numa});
+  const auto spots = spots_of("numa:2 core:4", 4);
+  const std::vector<Role> any(spots.size(), Role::Any);
+  const auto numa = place(any, spots, {.ranks = 8, .spread = Spread::Numa});
   CHECK(sidecars_of(numa) == Cores{3, 7, 11, 15, 19, 23, 27, 31});
-  CHECK(crossings(seats, numa) == 0);
-  const auto last = place(any, seats, {.ranks = 8, .spread = Spread::Contiguous});
+  CHECK(crossings(spots, numa) == 0);
+  const auto last = place(any, spots, {.ranks = 8, .spread = Spread::Contiguous});
   CHECK(sidecars_of(last) == Cores{24, 25, 26, 27, 28, 29, 30, 31});
 }
 
-TEST_CASE("seats count, not numbers of ranks") {
+TEST_CASE("spots count, not numbers of ranks") {
   // Ranks that a launcher dealt to two domains in turn.
-  auto seats = seats_of("numa:2 core:4");
-  std::vector<Seat> dealt;
+  auto spots = spots_of("numa:2 core:4");
+  std::vector<Spot> dealt;
   for (size_t i = 0; i < 4; ++i) {
-    dealt.push_back(seats[i]);
-    dealt.push_back(seats[4 + i]);
+    dealt.push_back(spots[i]);
+    dealt.push_back(spots[4 + i]);
   }
   const auto numa = placed(dealt, 2, Spread::Numa);
   CHECK(sidecars_of(numa) == Cores{6, 7});

@@ -11,9 +11,9 @@ namespace pillion::placement {
 
 constexpr int32_t unknown = -1;
 
-/// The seat of a rank. Numbers of parts count within the node and follow hwloc's logical order;
+/// The spot of a rank. Numbers of parts count within the node and follow hwloc's logical order;
 /// `unknown` where a rank may run on several.
-struct Seat {
+struct Spot {
   int32_t node = 0;
   int32_t package = unknown;  ///< socket
   int32_t numa = unknown;     ///< domain of memory
@@ -23,26 +23,26 @@ struct Seat {
   int32_t row = unknown;
 
   [[nodiscard]] bool on_mesh() const { return column != unknown; }
-  bool operator==(const Seat&) const = default;
+  bool operator==(const Spot&) const = default;
 };
 
-/// Levels that two seats are apart: 0 on one core, 1 with one cache, 2 in one NUMA domain, 3 in
+/// Levels that two spots are apart: 0 on one core, 1 with one cache, 2 in one NUMA domain, 3 in
 /// one package, 4 on one node, 8 beyond. On a mesh hops along columns and rows count instead.
-int64_t distance(const Seat& from, const Seat& to);
+int64_t distance(const Spot& from, const Spot& to);
 
 constexpr int64_t levels_between_nodes = 8;
 
-/// Indices of seats by node, package, domain, cache and core; those that are alike in the order
+/// Indices of spots by node, package, domain, cache and core; those that are alike in the order
 /// in which they are given.
-std::vector<int> in_order(const std::vector<Seat>& seats);
+std::vector<int> in_order(const std::vector<Spot>& spots);
 
 /// What takes data in at a bounded rate: a domain of memory, or on a mesh a column of its links.
-/// Alike for seats that have the same one.
+/// Alike for spots that have the same one.
 struct Intake {
   int32_t node = 0;
   int32_t part = unknown;
   auto operator<=>(const Intake&) const = default;
 };
-Intake intake_of(const Seat& seat);
+Intake intake_of(const Spot& spot);
 
 }  // namespace pillion::placement

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Comparing seats.
-#include "placement/seat.hpp"
+// Comparing spots.
+#include "placement/spot.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -15,7 +15,7 @@ bool same(int32_t a, int32_t b) { return a != unknown && a == b; }
 
 }  // namespace
 
-int64_t distance(const Seat& from, const Seat& to) {
+int64_t distance(const Spot& from, const Spot& to) {
   if (from.node != to.node) return levels_between_nodes;
   if (from.on_mesh() && to.on_mesh())
     return std::abs(from.column - to.column) + std::abs(from.row - to.row);
@@ -25,19 +25,19 @@ int64_t distance(const Seat& from, const Seat& to) {
   return same(from.package, to.package) ? 3 : 4;
 }
 
-std::vector<int> in_order(const std::vector<Seat>& seats) {
-  std::vector<int> order(seats.size());
+std::vector<int> in_order(const std::vector<Spot>& spots) {
+  std::vector<int> order(spots.size());
   std::iota(order.begin(), order.end(), 0);
   const auto key = [&](int index) {
-    const Seat& s = seats[static_cast<size_t>(index)];
+    const Spot& s = spots[static_cast<size_t>(index)];
     return std::tuple(s.node, s.package, s.numa, s.cache, s.core, index);
   };
   std::sort(order.begin(), order.end(), [&](int a, int b) { return key(a) < key(b); });
   return order;
 }
 
-Intake intake_of(const Seat& seat) {
-  return {.node = seat.node, .part = seat.on_mesh() ? seat.column : seat.numa};
+Intake intake_of(const Spot& spot) {
+  return {.node = spot.node, .part = spot.on_mesh() ? spot.column : spot.numa};
 }
 
 }  // namespace pillion::placement
