@@ -6,8 +6,10 @@ Every day a sample of the pairs; all of up to 512 simulation ranks with PILLION_
 
 import os
 import random
+import re
 from fractions import Fraction
 from math import inf, log, prod
+from pathlib import Path
 
 import pytest
 from grid_oracle import (
@@ -176,6 +178,16 @@ def test_faces_are_exact():
         exact = [prod(map(Fraction, map(str, box))) / Fraction(str(length)) for length in box]
         areas = Faces.of(box).areas
         assert all(a * exact[0] == exact[i] * areas[0] for i, a in enumerate(areas))
+
+
+def test_table_of_the_documentation():
+    page = (Path(__file__).parents[2] / "docs/howto-grids.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\d+) \| (\d+) \| (\S+) \| (\S+) \| (\S+) \|$", page, re.MULTILINE)
+    assert len(rows) >= 5
+    for s, a, *told in rows:
+        pair = best_pair(int(s), int(a))
+        multiples = "x".join(map(str, pair.multiples))
+        assert [str(pair.simulation), str(pair.analysis), multiples] == told
 
 
 def test_large_numbers():

@@ -39,11 +39,15 @@ def table(found: Grid | Pair) -> Rows:
         heads += ["cells", "of the mean"]
     rows = [heads]
     for name, grid in named:
-        surface = [f"{grid.surface:.4g}", f"{grid.excess:.2f}"]
+        surface = [_area(grid.surface), f"{grid.excess:.2f}"]
         rows.append([name, str(grid), _sub_box(grid), *surface])
         if found_cells:
             rows[-1] += [crossed(grid.block or ()), f"{grid.imbalance:.4g}"]
     return rows
+
+
+def _area(value: float) -> str:
+    return f"{value:.0f}" if 1e3 <= value < 1e9 else f"{value:.4g}"
 
 
 def _sub_box(grid: Grid) -> str:
