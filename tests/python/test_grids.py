@@ -71,6 +71,13 @@ def test_few_factors(numbers):
     assert_best(*numbers)
 
 
+@pytest.mark.parametrize("numbers", [(396, 132), (468, 156)], ids=str)
+def test_ties_that_the_weight_decides(numbers):
+    """The simulation's surface and the analysis's disagree here, and the former counts twice."""
+    assert best_pair(*numbers).tied > 1
+    assert_best(*numbers)
+
+
 @pytest.mark.parametrize("weight", [1, 3, 7])
 @pytest.mark.parametrize("numbers", [(96, 32), (144, 48), (240, 20), (108, 36)], ids=str)
 def test_weights(numbers, weight):

@@ -57,9 +57,8 @@ def solve(problem: Problem) -> Shapes:
 def _orders(faces: Faces) -> Collection[Triple]:
     """Orders of the axes that differ in the program: one for a cube, six if no faces are alike."""
     orders: list[Triple] = [(0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)]
-    return {
-        tuple(faces.areas[axis] for axis in order): order for order in reversed(orders)
-    }.values()
+    known = {tuple(faces.areas[axis] for axis in order): order for order in reversed(orders)}
+    return known.values()
 
 
 def _in_order(problem: Problem, order: Triple) -> Shapes | None:
@@ -69,7 +68,6 @@ def _in_order(problem: Problem, order: Triple) -> Shapes | None:
     if values is None:
         return None
     x, y, z = (order.index(axis) for axis in range(3))  # where the program has each axis of the box
-
     simulation, analysis = (program.dimensions(values, grid) for grid in (SIMULATION, ANALYSIS))
     return (
         (simulation[x], simulation[y], simulation[z]),
@@ -79,15 +77,17 @@ def _in_order(problem: Problem, order: Triple) -> Shapes | None:
 
 def tied_with(problem: Problem, optimum: Shapes) -> list[Shapes]:
     """All pairs that are as good, of which the optimum is one."""
+    found = _no_worse_than(problem, optimum)
+    least = min(map(problem.measure, found))  # the optimum's, however a solver rounds
+    return [shapes for shapes in found if problem.measure(shapes) == least]
+
+
+def _no_worse_than(problem: Problem, optimum: Shapes) -> list[Shapes]:
     most = problem.measure(optimum)
-    outer, inner = _spread(problem.simulation), _spread(problem.analysis)
-    inner = sorted(inner, key=problem.faces.largest_cut)
-    least = problem.faces.largest_cut(inner[0])
+    inner = sorted(_spread(problem.analysis), key=problem.faces.largest_cut)
     found = []
-    for simulation in outer:
+    for simulation in _spread(problem.simulation):
         mine = problem.faces.largest_cut(simulation) ** problem.weight
-        if mine * least > most:
-            continue
         for analysis in inner:
             if mine * problem.faces.largest_cut(analysis) > most:
                 break

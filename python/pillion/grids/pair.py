@@ -7,7 +7,7 @@ from time import perf_counter
 
 from pillion.errors import Error
 from pillion.grids import highs
-from pillion.grids.box import CUBE, Faces, checked_lengths
+from pillion.grids.box import CUBE, Faces, Lengths, checked_lengths
 from pillion.grids.factors import Triple, checked_ranks, divisors
 from pillion.grids.grid import Grid
 from pillion.grids.optimum import Problem, count_distinct, preferred, solve, tied_with
@@ -56,38 +56,36 @@ def best_pair(simulation: int, analysis: int, box: Sequence[float] = CUBE, weigh
     analysis of molecular dynamics simulations (ISAV 2017), solved by HiGHS. Raises Error if the
     number of simulation ranks is no multiple of the other, which is when there is no such pair.
     """
-    problem = _problem(simulation, analysis, checked_lengths(box), weight)
+    lengths = checked_lengths(box)
+    problem = _problem(simulation, analysis, lengths, weight)
     highs.load()  # its import is no part of the time that is told
     begin = perf_counter()
     tied = tied_with(problem, solve(problem))
     best = preferred(problem, tied)
     seconds = perf_counter() - begin
     many = count_distinct(problem, tied)
-    lengths = checked_lengths(box)
     first, second = (Grid(shape, lengths) for shape in best)
     return Pair(first, second, weight, problem.objective(best), many, seconds)
 
 
-def _problem(simulation: int, analysis: int, box: Sequence[float], weight: int) -> Problem:
+def _problem(simulation: int, analysis: int, box: Lengths, weight: int) -> Problem:
     checked_ranks(simulation, "simulation ranks")
     checked_ranks(analysis, "analysis ranks")
     if not 1 <= weight <= MOST_WEIGHT:
         raise Error(f"weight {weight}: give a whole number from 1 to {MOST_WEIGHT}")
     if simulation % analysis:
         raise Error(_no_multiple(simulation, analysis))
-    return Problem(simulation, analysis, weight, Faces.of(checked_lengths(box)))
+    return Problem(simulation, analysis, weight, Faces.of(box))
 
 
 def _no_multiple(simulation: int, analysis: int) -> str:
-    said = (
-        f"no pair of grids: {simulation} simulation ranks are no multiple of {analysis} analysis "
-    )
-    said += "ranks, so no sub-box of the analysis can hold whole sub-boxes of the simulation"
     whole = divisors(simulation)
     near = [max(d for d in whole if d < analysis), *[d for d in whole if d > analysis][:1]]
     times = simulation // analysis
     multiples = [n * analysis for n in (times, times + 1) if n]
     return (
-        f"{said}; take {' or '.join(map(str, near))} analysis ranks, "
-        f"or {' or '.join(map(str, multiples))} simulation ranks"
+        f"no pair of grids: {simulation} simulation ranks are no multiple of {analysis} analysis "
+        "ranks, so no sub-box of the analysis can hold whole sub-boxes of the simulation; take "
+        f"{' or '.join(map(str, near))} analysis ranks, or "
+        f"{' or '.join(map(str, multiples))} simulation ranks"
     )
