@@ -12,14 +12,16 @@
 #include "base/log.hpp"
 #include "comm/communicator.hpp"
 #include "model/configuration.hpp"
+#include "placement/place.hpp"
 #include "products/timeline.hpp"
 #include "runtime/account.hpp"
 #include "runtime/progress_file.hpp"
-#include "runtime/roles.hpp"
 #include "stagehost/plans.hpp"
 #include "stagehost/sink.hpp"
 
 namespace pillion::runtime {
+
+using placement::Role;
 
 struct Run {
   base::Log log;
