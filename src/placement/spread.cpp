@@ -72,11 +72,11 @@ void take_by_domain(const std::vector<Spot>& spots, int64_t count, std::vector<b
 /// rounded, not cut off.
 void take_by_column(const std::vector<Spot>& spots, int64_t count, std::vector<bool>& out) {
   const auto all = static_cast<int64_t>(spots.size());
-  const auto upto = [&](int64_t seen) { return (2 * seen * count + all) / (2 * all); };
+  const auto up_to = [&](int64_t seen) { return (2 * seen * count + all) / (2 * all); };
   int64_t seen = 0;
   for (const auto& [column, here] : parts_of<Intake>(spots, column_of)) {
     const auto size = static_cast<int64_t>(here.size());
-    take_middle(spots, here, upto(seen + size) - upto(seen), out);
+    take_middle(spots, here, up_to(seen + size) - up_to(seen), out);
     seen += size;
   }
 }

@@ -42,6 +42,7 @@ COMMANDS = [
     Command("view", "show slices of an IDX dataset in a browser"),
     Command("decode", "read back what the stage encode has compressed"),
     Command("stages", "list the stages there are; say what one does"),
+    Command("grid", "find the best process grids for a simulation, or one and its analysis"),
     Command("doctor", "say what is found on this machine, and what is missing"),
     Command("completion", "print what makes a shell complete this command"),
 ]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pillion.errors import Error
 
 if TYPE_CHECKING:
-    from pillion._placement import Spot, Shape
+    from pillion._placement import Shape, Spot
 
 NODES = re.compile(r"^\s*(\d+)\s+nodes?\s+of\s+(.+?)\s*$", re.DOTALL)
 MOST_NODES = 100_000
