@@ -13,7 +13,7 @@
 #include "runtime/loss.hpp"
 #include "runtime/needs.hpp"
 #include "runtime/report.hpp"
-#include "runtime/survey.hpp"
+#include "runtime/spots.hpp"
 
 namespace pillion::runtime {
 
@@ -123,14 +123,14 @@ void Session::configure(const std::string& file, const Options& options) {
 // Without sidecars, or with sidecars that come from elsewhere, nobody needs to know who sits where.
 void Session::assign_roles(const std::vector<Role>& wanted) {
   const auto& spec = run_.configuration.sidecars;
-  Survey survey{.spots = std::vector<placement::Spot>(node_.size()), .trouble = {}};
-  for (size_t r = 0; r < node_.size(); ++r) survey.spots[r].node = node_[r];
+  Spots found{.spots = std::vector<placement::Spot>(node_.size()), .trouble = {}};
+  for (size_t r = 0; r < node_.size(); ++r) found.spots[r].node = node_[r];
   if (spec.within_job())
-    survey = find_spots(run_.world, node_, word_.pretence, spec.columns, spec.rows);
-  together(run_.world, [&] { placement_ = placement::place(wanted, survey.spots, wish_of(spec)); });
+    found = find_spots(run_.world, node_, word_.pretence, spec.columns, spec.rows);
+  together(run_.world, [&] { placement_ = placement::place(wanted, found.spots, wish_of(spec)); });
   run_.roles = placement_.roles;
   run_.spread = placement_.spread;
-  unplaced_ = survey.trouble;
+  unplaced_ = found.trouble;
 }
 
 void Session::take_sides() {

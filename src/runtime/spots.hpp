@@ -14,7 +14,7 @@ namespace pillion::runtime {
 /// The node of each rank. [collective]
 std::vector<int> find_nodes(const comm::Communicator& world, const Pretence& pretence);
 
-struct Survey {
+struct Spots {
   std::vector<placement::Spot> spots;  ///< by rank; unknown but for the node if `trouble` is set
   std::string trouble;                 ///< why spots could not be found out; "" if they were
 };
@@ -22,7 +22,7 @@ struct Survey {
 /// The spot of each rank, the same on every rank. One rank of each node asks for its topology.
 /// `columns` and `rows` are those of the mesh that joins a node's cores, 0 if none is known.
 /// [collective]
-Survey find_spots(const comm::Communicator& world, const std::vector<int>& node,
-                  const Pretence& pretence, int64_t columns, int64_t rows);
+Spots find_spots(const comm::Communicator& world, const std::vector<int>& node,
+                 const Pretence& pretence, int64_t columns, int64_t rows);
 
 }  // namespace pillion::runtime

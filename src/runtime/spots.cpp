@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Every rank says where the operating system lets it run, one rank of each node looks what that
 // means there, and all hear of it.
-#include "runtime/survey.hpp"
+#include "runtime/spots.hpp"
 
 #include <sched.h>
 
@@ -86,43 +86,43 @@ base::Bytes bytes_of(const Told& told) {
 }
 
 /// Reads what each node's first rank told; the others told nothing.
-Survey survey_of(const std::vector<base::Bytes>& told, const std::vector<int>& node) {
-  Survey survey;
-  survey.spots.resize(node.size());
+Spots spots_told(const std::vector<base::Bytes>& told, const std::vector<int>& node) {
+  Spots found;
+  found.spots.resize(node.size());
   for (size_t first = 0; first < told.size(); ++first) {
     if (told[first].empty()) continue;
     base::ByteReader in(told[first]);
     const auto trouble = in.get<std::string>();
-    if (!trouble.empty()) survey.trouble = trouble;
+    if (!trouble.empty()) found.trouble = trouble;
     for (size_t r = 0; r < node.size(); ++r)
       if (node[r] == node[first])
-        for (const auto part : parts) survey.spots[r].*part = in.get<int32_t>();
+        for (const auto part : parts) found.spots[r].*part = in.get<int32_t>();
   }
-  if (!survey.trouble.empty()) survey.spots.assign(node.size(), {});
-  for (size_t r = 0; r < node.size(); ++r) survey.spots[r].node = node[r];
-  return survey;
+  if (!found.trouble.empty()) found.spots.assign(node.size(), {});
+  for (size_t r = 0; r < node.size(); ++r) found.spots[r].node = node[r];
+  return found;
 }
 
-base::Bytes bytes_of(const Survey& survey) {
+base::Bytes bytes_of(const Spots& found) {
   base::ByteWriter out;
-  out.put(survey.trouble);
-  for (const Spot& spot : survey.spots) {
+  out.put(found.trouble);
+  for (const Spot& spot : found.spots) {
     out.put(spot.node);
     for (const auto part : parts) out.put(spot.*part);
   }
   return out.take();
 }
 
-Survey read_survey(const base::Bytes& bytes, size_t ranks) {
+Spots read_spots(const base::Bytes& bytes, size_t ranks) {
   base::ByteReader in(bytes);
-  Survey survey;
-  survey.trouble = in.get<std::string>();
-  survey.spots.resize(ranks);
-  for (Spot& spot : survey.spots) {
+  Spots found;
+  found.trouble = in.get<std::string>();
+  found.spots.resize(ranks);
+  for (Spot& spot : found.spots) {
     spot.node = in.get<int32_t>();
     for (const auto part : parts) spot.*part = in.get<int32_t>();
   }
-  return survey;
+  return found;
 }
 
 }  // namespace
@@ -146,17 +146,17 @@ std::vector<int> find_nodes(const comm::Communicator& world, const Pretence& pre
   return number_nodes(world.gather_all(neighbours.reduced(world.rank(), comm::Operation::Min)));
 }
 
-Survey find_spots(const comm::Communicator& world, const std::vector<int>& node,
-                  const Pretence& pretence, int64_t columns, int64_t rows) {
+Spots find_spots(const comm::Communicator& world, const std::vector<int>& node,
+                 const Pretence& pretence, int64_t columns, int64_t rows) {
   const auto here = world.split(node[static_cast<size_t>(world.rank())]);
   const auto cpus = here.gather(cpus_as_bytes(), 0);
   const auto mine =
       here.rank() == 0 ? bytes_of(look(cpus, pretence, columns, rows)) : base::Bytes();
   const auto told = world.gather(mine, 0);
   base::Bytes all;
-  if (world.rank() == 0) all = bytes_of(survey_of(told, node));
+  if (world.rank() == 0) all = bytes_of(spots_told(told, node));
   world.broadcast(all, 0);
-  return read_survey(all, node.size());
+  return read_spots(all, node.size());
 }
 
 }  // namespace pillion::runtime
