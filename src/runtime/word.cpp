@@ -82,6 +82,7 @@ base::Bytes bytes_of(const Word& word) {
   ByteWriter out;
   for (const auto* s : {&word.file, &word.text, &word.catalogue, &word.restart, &word.folder})
     out.put(*s);
+  out.put(word.move_at);
   out.put(word.pretended_nodes);
   out.put(word.run);
   for (const auto* texts : {&word.parameters, &word.overrides}) put_texts(out, *texts);
@@ -94,6 +95,7 @@ Word read_word(const base::Bytes& bytes) {
   Word word;
   for (auto* s : {&word.file, &word.text, &word.catalogue, &word.restart, &word.folder})
     *s = in.get<std::string>();
+  word.move_at = in.get_vector<int64_t>();
   word.pretended_nodes = in.get<int64_t>();
   word.run = in.get<uint64_t>();
   for (auto* texts : {&word.parameters, &word.overrides}) *texts = get_texts(in);

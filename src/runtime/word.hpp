@@ -20,10 +20,11 @@ struct Word {
   std::string file, text, catalogue, restart;
   base::Parameters parameters;
   base::Overrides overrides;
-  std::string folder;           ///< in which the simulation runs
-  int64_t pretended_nodes = 0;  ///< 0 if nodes are nodes
-  uint64_t run = 0;             ///< no other run has it
-  Produced produced;            ///< by stages in the simulation; known once these are made
+  std::string folder;            ///< in which the simulation runs
+  std::vector<int64_t> move_at;  ///< publications at which analyses move that may; for tests
+  int64_t pretended_nodes = 0;   ///< 0 if nodes are nodes
+  uint64_t run = 0;              ///< no other run has it
+  Produced produced;             ///< by stages in the simulation; known once these are made
 
   /// The configuration that it stands for. `sidecars_wanted` as in model::read_configuration.
   [[nodiscard]] model::Configuration configuration(int64_t sidecars_wanted) const;
