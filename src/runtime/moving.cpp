@@ -182,6 +182,9 @@ void SimulationSide::take_stock(const std::vector<size_t>& due) {
   for (auto* movable : movables_in(due)) {
     if (!run_.enabled(movable->analysis)) continue;
     if (is_there(movable->analysis) && shall_move(*movable, movable->due + 1)) call_back(*movable);
+    // What stages in front of the cut kept to themselves says nothing of those behind it.
+    const auto& front = chains_[movable->analysis];
+    if (front && front->withheld()) continue;
     samples[static_cast<size_t>(movable - movables_.data())] = sample_of(*movable);
   }
   survey_->start(samples);
