@@ -23,16 +23,20 @@ struct Sample {
   double busy = 0;      ///< sidecars on everything
 };
 
-/// The last few of some numbers, of which the one in the middle counts: a hiccup is not a trend.
+/// Some numbers as they came last. Of the last few the one in the middle counts: a hiccup is not a
+/// trend. Of many it is the mean without the greatest: what comes again and again counts in full.
 class Recent {
  public:
+  static constexpr size_t few = 3, many = 64;
   void add(double value);
   void clear() { values_.clear(); }
   [[nodiscard]] size_t size() const { return values_.size(); }
-  [[nodiscard]] double middle() const;
-  [[nodiscard]] double least() const;
+  [[nodiscard]] double middle_of_few() const;
+  [[nodiscard]] double least_of_few() const;
+  [[nodiscard]] double mean_of_many() const;
 
  private:
+  [[nodiscard]] std::deque<double>::const_iterator few_begin() const;
   std::deque<double> values_;
 };
 
@@ -50,27 +54,39 @@ class Relocation {
     double here = 0;   ///< seconds per publication
     double least = 0;  ///< what no place could do better than
     std::optional<double> elsewhere{};
+
+    [[nodiscard]] double gain() const { return here - elsewhere.value_or(least); }
+  };
+  using Average = double (Recent::*)() const;
+  /// Seconds that may have been lost by staying, publication after publication.
+  struct Regret {
+    double seconds = 0;
+    int64_t in_a_row = 0;
   };
   void take(const Sample& sample);
   void learn();
   [[nodiscard]] bool knows() const;
-  [[nodiscard]] double work() const;
-  [[nodiscard]] Costs costs() const;
+  [[nodiscard]] Costs costs(Average average) const;
   [[nodiscard]] bool has_shifted() const;
-  std::string judge(const Costs& costs);
+  std::string judge();
+  /// Whether it has been so for `lasting` publications, and has cost more than a move.
+  bool regrets(Regret& regret, const Costs& costs, int64_t lasting) const;
+  [[nodiscard]] std::string reason(const Costs& costs) const;
+  /// Whether it is time to look again at a place that may not be what it was.
+  bool doubts(const Costs& costs);
 
   bool there_ = false;
   int64_t samples_ = 0;         ///< since it has moved
   std::optional<Sample> from_;  ///< the sums when measuring began
   Sample last_;
   Recent rest_, own_, work_, others_;
-  std::optional<double> ratio_;    ///< work in the simulation to that in sidecars
-  std::optional<double> left_;     ///< the work, as it was last where it came from
-  double copy_ = 0;                ///< what handing over takes the simulation
-  double learned_at_ = 0;          ///< work in the simulation when the ratio was learned
-  double toll_ = 0;                ///< seconds of the last move
-  double regret_ = 0, doubt_ = 0;  ///< seconds that may have been lost by staying
-  int64_t in_a_row_ = 0;
+  std::optional<double> ratio_;  ///< work in the simulation to that in sidecars
+  std::optional<double> left_;   ///< the work, as it was last where it came from
+  double copy_ = 0;              ///< what handing over takes the simulation
+  double learned_at_ = 0;        ///< work in the simulation when the ratio was learned
+  double toll_ = 0;              ///< seconds of the last move
+  Regret now_, all_along_;
+  double doubt_ = 0;  ///< seconds by which it was above the least
 };
 
 }  // namespace pillion::runtime

@@ -212,7 +212,7 @@ def test_back_and_forth(name, place, fixed, build, tmp_path, monkeypatch):
 STOP = 8
 
 
-@pytest.mark.parametrize("moves", ["3", "3,8", "3,6", "20"])
+@pytest.mark.parametrize("moves", ["3", "3,9", "3,6", "20"])
 def test_checkpoint_and_resumed(moves, fixed, build, tmp_path, monkeypatch):
     """What is on either side, or just on its way, is in the checkpoint; and a resumed run begins in
     the simulation again."""

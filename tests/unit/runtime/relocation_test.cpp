@@ -182,6 +182,21 @@ TEST_CASE("other analyses in the sidecars count") {
   CHECK(world.end() < 1.1 * best_fixed(100, weather));
 }
 
+TEST_CASE("what is dear now and then counts, if it comes again and again") {
+  const Weather weather = [](int p) {
+    const bool writes = p % 10 == 0;
+    return Costs{.here = writes ? 3 : 0.01, .there = writes ? 3 : 0.01};
+  };
+  const auto world = play(800, weather);
+  CHECK(world.is_there());
+  CHECK(world.moves() == 1);
+  CHECK(world.end() < 1.1 * best_fixed(800, weather));
+  const auto once = play(800, [](int p) {
+    return Costs{.here = p == 100 ? 30 : 0.01, .there = p == 100 ? 30 : 0.01};
+  });
+  CHECK(once.moves() == 0);
+}
+
 TEST_CASE("noise moves nothing again and again") {
   for (uint32_t seed = 1; seed <= 20; ++seed) {
     std::mt19937 random(seed);
