@@ -99,7 +99,7 @@ void SimulationSide::note_move(Movable& movable, const Stopwatch& watch, int64_t
   movable.relocation.moved(seconds);
   movable.why.clear();
   const std::string reason = run_.move_at.empty() ? why : "as PILLION_MOVE_AT says";
-  run_.moves.push_back({a, step, there, seconds, reason});
+  run_.moves.push_back({a, step, there, base::calendar_seconds() - run_.started, seconds, reason});
   run_.remark(fmt::format("analysis '{}' moves to the {} at step {}: {}", name,
                           there ? "sidecars" : "simulation", step, reason));
   // Nobody waits for a publication of it now.

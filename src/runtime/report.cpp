@@ -37,6 +37,7 @@ void put_moves(base::ByteWriter& out, const std::vector<Move>& moves) {
     out.put(static_cast<int64_t>(move.analysis));
     out.put(move.step);
     out.put(static_cast<int32_t>(move.there));
+    out.put(move.after);
     out.put(move.seconds);
     out.put(move.why);
   }
@@ -48,6 +49,7 @@ std::vector<Move> get_moves(base::ByteReader& in) {
     move.analysis = static_cast<size_t>(in.get<int64_t>());
     move.step = in.get<int64_t>();
     move.there = in.get<int32_t>() != 0;
+    move.after = in.get<double>();
     move.seconds = in.get<double>();
     move.why = in.get<std::string>();
   }
@@ -133,9 +135,11 @@ std::string format_moves(const Run& run, const Statements& all, size_t a, int64_
   if (first != all.end())
     for (const auto& move : first->moves)
       if (move.analysis == a)
-        moves.push_back(fmt::format(
-            "{{\"step\": {}, \"to\": \"{}\", \"seconds\": {}, \"why\": {}}}", move.step,
-            move.there ? "sidecar" : "simulation", json_number(move.seconds), json_text(move.why)));
+        moves.push_back(
+            fmt::format("{{\"step\": {}, \"to\": \"{}\", \"after_seconds\": {}, \"seconds\": {}, "
+                        "\"why\": {}}}",
+                        move.step, move.there ? "sidecar" : "simulation", json_number(move.after),
+                        json_number(move.seconds), json_text(move.why)));
   return fmt::format(
       "     \"publications_at\": {{\"simulation\": {}, \"sidecar\": {}}},\n     \"moves\": [{}],\n",
       here, there, fmt::join(moves, ", "));

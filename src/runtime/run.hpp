@@ -27,6 +27,7 @@ struct Move {
   size_t analysis = 0;
   int64_t step = 0;    ///< of the first publication there
   bool there = false;  ///< to the sidecars
+  double after = 0;    ///< seconds since the run began
   double seconds = 0;  ///< for which that kept the simulation
   std::string why;
 };
