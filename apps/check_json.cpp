@@ -21,8 +21,8 @@ std::string remark_text(const pillion_remark& remark) {
 }
 
 std::string stage_text(const pillion_stage_outlook& stage) {
-  return "{\"name\": " + json(stage.name) +
-         ", \"at\": " + (stage.in_sidecars != 0 ? "\"sidecar\"" : "\"simulation\"") + "}";
+  static constexpr const char* places[] = {"simulation", "sidecar", "auto"};
+  return "{\"name\": " + json(stage.name) + ", \"at\": " + json(places[stage.in_sidecars]) + "}";
 }
 
 std::string analysis_text(const pillion_analysis_outlook& analysis) {

@@ -86,8 +86,10 @@ std::string place_of(const pillion_analysis_outlook& analysis) {
   const auto beside = std::count_if(stages.begin(), stages.end(),
                                     [](const auto& stage) { return stage.in_sidecars != 0; });
   if (beside == 0) return "in the simulation";
-  return beside == analysis.stage_count ? "in the sidecars"
-                                        : "in the simulation, then the sidecars";
+  const bool is_free = stages.back().in_sidecars == 2;
+  const std::string rest =
+      is_free ? "the simulation or the sidecars as the run finds better" : "the sidecars";
+  return beside == analysis.stage_count ? "in " + rest : "in the simulation, then " + rest;
 }
 
 std::string chain_of(const pillion_analysis_outlook& analysis) {

@@ -30,7 +30,7 @@ typedef struct pillion_remark {
 
 typedef struct pillion_stage_outlook {
   const char* name;
-  int32_t in_sidecars; /**< 1: it runs there, 0: in the simulation */
+  int32_t in_sidecars; /**< 1: it runs there, 0: in the simulation, 2: where that is better */
 } pillion_stage_outlook;
 
 typedef struct pillion_analysis_outlook {

@@ -63,7 +63,13 @@ def _number(name: str) -> Cell:
 
 def _placement(analysis: Analysis) -> str:
     guest = f", brought by guest {analysis.guest}" if analysis.guest else ""
-    return escape(analysis.placement + guest)
+    placement = analysis.placement
+    if placement == "auto":
+        placement += (
+            f": {units.count(analysis.here)} publications in the simulation, "
+            f"{units.count(analysis.there)} in the sidecars, {units.count(analysis.moves)} moves"
+        )
+    return escape(placement + guest)
 
 
 def _schedule(analysis: Analysis) -> str:

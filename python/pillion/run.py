@@ -61,6 +61,9 @@ class Analysis:
     bytes_moved: int
     lag: Span
     guest: str = ""  # who brought it; "" if it is the run's own
+    here: int = 0  # of an analysis that may move: publications in the simulation
+    there: int = 0  # and in the sidecars
+    moves: int = 0
 
 
 @dataclass(frozen=True)
@@ -229,4 +232,7 @@ def _analysis(entry: dict[str, Any]) -> Analysis:
         synchronous=None if synchronous is None else float(synchronous),
         bytes_moved=int(entry["bytes_moved"]),
         lag=_span(entry["lag_seconds"]),
+        here=int(entry.get("publications_at", {}).get("simulation", 0)),
+        there=int(entry.get("publications_at", {}).get("sidecar", 0)),
+        moves=len(entry.get("moves", [])),
     )

@@ -120,8 +120,9 @@ def stage_schema(stage: dict[str, Any]) -> Schema:
         "properties": {
             **{p["name"]: parameter_schema(p) for p in parameters},
             "at": {
-                "description": "Where it runs; in the sidecars if there are any.",
-                **words("simulation", "sidecar"),
+                "description": "Where it runs; in the sidecars if there are any. `auto`: on either "
+                "side, as the run finds better.",
+                **words("simulation", "sidecar", "auto"),
             },
         },
         "required": required,

@@ -74,8 +74,7 @@ class Plain {
     every_.push_back(analysis.every.text());
     for (const auto& need : one.needs) needs_[a].push_back(need.c_str());
     for (const auto& stage : analysis.stages)
-      stages_[a].push_back(
-          {stage.name.c_str(), stage.place == pillion::model::Place::Sidecar ? 1 : 0});
+      stages_[a].push_back({stage.name.c_str(), static_cast<int32_t>(stage.place)});
     analyses_.push_back({.name = analysis.name.c_str(),
                          .every = every_.back().c_str(),
                          .when = analysis.when ? analysis.when->text().c_str() : "",

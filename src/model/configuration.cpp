@@ -15,21 +15,23 @@ using base::Value;
 
 size_t AnalysisSpec::cut() const {
   const auto first = std::find_if(stages.begin(), stages.end(),
-                                  [](const StageSpec& s) { return s.place == Place::Sidecar; });
+                                  [](const StageSpec& s) { return s.place != Place::Simulation; });
   return static_cast<size_t>(first - stages.begin());
 }
 
 namespace {
 
-/// Which stages an analysis may have: in the simulation only, on both sides, in a guest only.
-enum class Sides { Simulation, Both, Guest };
+/// Which stages an analysis may have: in the simulation only, on both sides, on both sides of which
+/// one is a job of its own, in a guest only.
+enum class Sides { Simulation, Both, Apart, Guest };
 
 Place read_place(const Value& value) {
   const std::string& text = value.as_text();
   if (text == "simulation") return Place::Simulation;
   if (text == "sidecar") return Place::Sidecar;
-  value.fail(
-      fmt::format("unknown place '{}'{}", text, base::suggestion(text, {"simulation", "sidecar"})));
+  if (text == "auto") return Place::Auto;
+  value.fail(fmt::format("unknown place '{}'{}", text,
+                         base::suggestion(text, {"simulation", "sidecar", "auto"})));
 }
 
 StageSpec read_stage(const Value& entry, Place standard) {
@@ -55,6 +57,30 @@ StageSpec read_stage(const Value& entry, Place standard) {
   return stage;
 }
 
+/// Stages that say `auto` move together, so nothing stands behind them that stays.
+void check_choice(const StageSpec& stage, Sides sides, const AnalysisSpec& analysis,
+                  const Value& entry) {
+  if (stage.place == Place::Auto && sides == Sides::Guest)
+    entry.fail(
+        fmt::format("stage '{}' of analysis '{}' says 'at: auto', but the stages of a guest run in "
+                    "the guest; leave out 'at'",
+                    stage.name, analysis.name));
+  if (stage.place == Place::Auto && sides == Sides::Apart)
+    entry.fail(
+        fmt::format("stage '{}' of analysis '{}' says 'at: auto', but the sidecars are in a job of "
+                    "their own, which may come and go; set 'at: simulation' or 'at: sidecar', or "
+                    "leave out 'job: separate'",
+                    stage.name, analysis.name));
+  if (!analysis.in_sidecars() || stage.place == Place::Simulation) return;
+  if ((stage.place == Place::Auto) != analysis.is_movable())
+    entry.fail(fmt::format(
+        "stage '{}' of analysis '{}' says 'at: {}' after a stage that says 'at: {}'; stages that "
+        "say 'auto' move together and are the last of their analysis, so set 'at: auto' for all of "
+        "these or for none",
+        stage.name, analysis.name, stage.place == Place::Auto ? "auto" : "sidecar",
+        stage.place == Place::Auto ? "sidecar" : "auto"));
+}
+
 void check_place(const StageSpec& stage, Sides sides, const AnalysisSpec& analysis,
                  const Value& entry) {
   if (stage.place == Place::Sidecar && sides == Sides::Simulation)
@@ -70,8 +96,8 @@ void check_place(const StageSpec& stage, Sides sides, const AnalysisSpec& analys
   if (stage.place == Place::Simulation && analysis.in_sidecars())
     entry.fail(fmt::format(
         "stage '{}' of analysis '{}' would run in the simulation after a stage that runs in a "
-        "sidecar; stages in the simulation come first",
-        stage.name, analysis.name));
+        "sidecar{}; stages in the simulation come first",
+        stage.name, analysis.name, analysis.is_movable() ? " if that is better" : ""));
 }
 
 void read_stages(const Value& list, Sides sides, AnalysisSpec& analysis, base::Mistakes* mistakes) {
@@ -84,6 +110,10 @@ void read_stages(const Value& list, Sides sides, AnalysisSpec& analysis, base::M
   for (const auto& item : list.entries)
     analysis.is_whole &= attempt(mistakes, [&, &entry = item.second] {
       StageSpec stage = read_stage(entry, standard);
+      check_choice(stage, sides, analysis, entry);
+      analysis.wants_choice |= stage.place == Place::Auto;
+      // Where there is nothing to choose from, it is as if nothing had been said.
+      if (stage.place == Place::Auto && sides == Sides::Simulation) stage.place = standard;
       check_place(stage, sides, analysis, entry);
       analysis.stages.push_back(std::move(stage));
     });
@@ -204,6 +234,12 @@ void read_offered(const std::string& text, const base::Parameters& parameters, C
   catalogue.read(offered.find("meshes"), offered.find("fields"), mistakes);
 }
 
+Sides sides_of(const SidecarSpec& sidecars, bool knows_sidecars) {
+  if (!knows_sidecars) return Sides::Both;
+  if (!sidecars.any()) return Sides::Simulation;
+  return sidecars.job == Job::Separate ? Sides::Apart : Sides::Both;
+}
+
 /// The analyses, if any, after the rest has been read; says whether the sidecars are known.
 const Value* read_all_but_analyses(const Value& root, Configuration& configuration,
                                    bool& knows_sidecars, base::Mistakes* mistakes) {
@@ -263,10 +299,10 @@ Configuration read_configuration(const std::string& text, const std::string& fil
     if (knows_sidecars)
       knows_sidecars =
           read([&] { settle_sidecars(configuration.sidecars, sidecars_wanted, root); });
-    const bool both = configuration.sidecars.any() || !knows_sidecars;
     if (analyses != nullptr)
-      configuration.analyses = read_analyses(*analyses, both ? Sides::Both : Sides::Simulation,
-                                             configuration.catalogue, mistakes);
+      configuration.analyses =
+          read_analyses(*analyses, sides_of(configuration.sidecars, knows_sidecars),
+                        configuration.catalogue, mistakes);
   });
   return configuration;
 }

@@ -18,8 +18,8 @@
 
 namespace pillion::model {
 
-/// Where a stage runs.
-enum class Place { Simulation, Sidecar };
+/// Where a stage runs; `Auto` on either side, as the run finds better.
+enum class Place { Simulation, Sidecar, Auto };
 
 struct StageSpec {
   std::string name;
@@ -33,13 +33,18 @@ struct AnalysisSpec {
   std::optional<Expression> when;
   int64_t products_every = 10;  ///< publications between writings of cumulative products
   std::vector<StageSpec> stages;
-  base::Value place;     ///< for messages
-  bool is_whole = true;  ///< false if there are stages that could not be read
+  base::Value place;          ///< for messages
+  bool is_whole = true;       ///< false if there are stages that could not be read
+  bool wants_choice = false;  ///< says `at: auto`, whether or not there is anything to choose
 
   /// How many of the stages, counted from the first, run in the simulation.
   [[nodiscard]] size_t cut() const;
   [[nodiscard]] bool in_sidecars() const { return cut() < stages.size(); }
   [[nodiscard]] bool in_simulation() const { return cut() > 0; }
+  /// Whether what is behind the cut may run in the simulation too.
+  [[nodiscard]] bool is_movable() const {
+    return in_sidecars() && stages[cut()].place == Place::Auto;
+  }
 };
 
 struct Configuration {

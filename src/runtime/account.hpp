@@ -20,6 +20,7 @@ struct Account {
   int64_t last_step = 0;     ///< that was worked on, or handed on; if any was
   int64_t bytes = 0;         ///< sent to sidecars
   int64_t publications = 0;  ///< worked on, or handed on by a simulation rank
+  int64_t here = 0;          ///< of an analysis that may move: worked on in the simulation
   int64_t skipped = 0;
   int64_t dropped = 0;    ///< published by some ranks, but not by all
   int64_t coarsened = 0;  ///< published as a subsample

@@ -2,25 +2,45 @@
 // Making and running chains.
 #include "runtime/chains.hpp"
 
+#include <algorithm>
+
 namespace pillion::runtime {
 
 using stagehost::Chain;
 
 Chains make_chains(const Run& run, Role side, const Produced& produced) {
-  const bool sidecar = side == Role::Sidecar;
   Chains chains;
   for (size_t a = 0; a < run.configuration.analyses.size(); ++a) {
     const auto& analysis = run.configuration.analyses[a];
-    const size_t cut = analysis.cut();
-    const size_t begin = sidecar ? cut : 0;
-    const size_t end = sidecar ? analysis.stages.size() : cut;
     auto& chain = chains.emplace_back();
-    if (begin == end) continue;
-    auto catalogue = run.configuration.catalogue;
-    if (sidecar && a < produced.size())
-      for (const auto& field : produced[a]) catalogue.add(field);
-    chain = std::make_unique<Chain>(analysis, begin, end, std::move(catalogue));
+    if (side == Role::Sidecar) chain = make_behind_cut(run, a, produced);
+    else if (analysis.in_simulation())
+      chain = std::make_unique<Chain>(analysis, 0, analysis.cut(),
+                                      model::Catalogue(run.configuration.catalogue));
   }
+  return chains;
+}
+
+bool may_move(const Run& run) {
+  const auto& analyses = run.configuration.analyses;
+  return std::any_of(analyses.begin(), analyses.end(),
+                     [](const auto& a) { return a.is_movable(); });
+}
+
+std::unique_ptr<Chain> make_behind_cut(const Run& run, size_t a, const Produced& produced) {
+  const auto& analysis = run.configuration.analyses[a];
+  if (!analysis.in_sidecars()) return {};
+  auto catalogue = run.configuration.catalogue;
+  if (a < produced.size())
+    for (const auto& field : produced[a]) catalogue.add(field);
+  return std::make_unique<Chain>(analysis, analysis.cut(), analysis.stages.size(),
+                                 std::move(catalogue));
+}
+
+Chains make_movable_chains(const Run& run, const Produced& produced) {
+  Chains chains(run.configuration.analyses.size());
+  for (size_t a = 0; a < chains.size(); ++a)
+    if (run.configuration.analyses[a].is_movable()) chains[a] = make_behind_cut(run, a, produced);
   return chains;
 }
 
@@ -71,27 +91,27 @@ void finish_chains(Run& run, Chains& chains, int64_t step, double time,
 
 namespace {
 
-size_t first_stage(const Run& run, size_t analysis) {
-  return run.is_sidecar() ? run.configuration.analyses[analysis].cut() : 0;
+size_t first_stage(const Run& run, Half half, size_t analysis) {
+  return half == Half::Behind ? run.configuration.analyses[analysis].cut() : 0;
 }
 
 }  // namespace
 
-void restore_chains(const Run& run, Chains& chains, const std::filesystem::path& folder,
+void restore_chains(const Run& run, Chains& chains, Half half, const std::filesystem::path& folder,
                     const std::set<std::string>& saved) {
   for (size_t a = 0; a < chains.size(); ++a) {
     const auto& name = run.configuration.analyses[a].name;
     if (chains[a] && saved.contains(name))
-      chains[a]->restore(folder / name, run.side, first_stage(run, a));
+      chains[a]->restore(folder / name, run.side, first_stage(run, half, a));
   }
 }
 
-void save_chains(const Run& run, const Chains& chains, const std::filesystem::path& folder,
-                 bool durable) {
+void save_chains(const Run& run, const Chains& chains, Half half,
+                 const std::filesystem::path& folder, bool durable) {
   for (size_t a = 0; a < chains.size(); ++a)
     if (chains[a] && run.enabled(a))
       chains[a]->save(folder / run.configuration.analyses[a].name, run.side.rank(),
-                      first_stage(run, a), durable);
+                      first_stage(run, half, a), durable);
 }
 
 }  // namespace pillion::runtime

@@ -19,6 +19,14 @@ using Produced = std::vector<std::vector<model::Field>>;
 /// Creates the chains of one side. `produced` is what crosses the cut, for sidecars.
 Chains make_chains(const Run& run, Role side, const Produced& produced);
 
+/// Whether any analysis may run on either side.
+bool may_move(const Run& run);
+/// The stages behind the cut of one analysis, anew. `produced` is what crosses the cut.
+std::unique_ptr<stagehost::Chain> make_behind_cut(const Run& run, size_t analysis,
+                                                  const Produced& produced);
+/// In the simulation, those of the analyses that may run there too.
+Chains make_movable_chains(const Run& run, const Produced& produced);
+
 /// What is missing from an analysis, for its products to say.
 struct Gaps {
   int64_t skipped = 0;
@@ -35,12 +43,16 @@ void run_chain(Run& run, stagehost::Chain& chain, size_t analysis,
 void finish_chains(Run& run, Chains& chains, int64_t step, double time,
                    const std::vector<Gaps>& gaps, double Account::*account);
 
+/// Which stages chains hold: those in front of the cut, or those behind it.
+enum class Half { Front, Behind };
+inline Half half_of(const Run& run) { return run.is_sidecar() ? Half::Behind : Half::Front; }
+
 /// Restores the chains of the analyses that are saved in a folder. [collective over the side]
-void restore_chains(const Run& run, Chains& chains, const std::filesystem::path& folder,
+void restore_chains(const Run& run, Chains& chains, Half half, const std::filesystem::path& folder,
                     const std::set<std::string>& saved);
 
 /// `durable`: on disk, so that it outlives the machine.
-void save_chains(const Run& run, const Chains& chains, const std::filesystem::path& folder,
-                 bool durable);
+void save_chains(const Run& run, const Chains& chains, Half half,
+                 const std::filesystem::path& folder, bool durable);
 
 }  // namespace pillion::runtime

@@ -6,6 +6,7 @@
 #include "comm/agreement.hpp"
 #include "products/whole_file.hpp"
 #include "runtime/keepsake.hpp"
+#include "runtime/luggage.hpp"
 #include "runtime/report.hpp"
 #include "runtime/simulation_side.hpp"
 
@@ -46,13 +47,15 @@ std::byte* SimulationSide::reserve_at_last(size_t size) {
 
 std::vector<Gaps> SimulationSide::gaps() const {
   std::vector<Gaps> out;
-  for (size_t a = 0; a < chains_.size(); ++a) out.push_back({agenda_.memory(a).skipped, 0, 0});
+  for (size_t a = 0; a < chains_.size(); ++a) out.push_back(gaps_here(a));
   return out;
 }
 
 // Reductions under way end before anything that every rank does together.
 void SimulationSide::settle_all() {
   if (link_.sender) (void)meet();
+  judge();
+  welcome_all();
   for (size_t a = 0; a < triggers_.size(); ++a)
     if (triggers_[a]) agenda_.memory(a).fired = triggers_[a]->settle(agenda_.memory(a).fired);
 }
@@ -78,7 +81,10 @@ void SimulationSide::checkpoint(const std::filesystem::path& path) {
     products::discard_folder_aside(path);
     products::make_folder(folder);
   });
-  comm::together(run_.side, [&] { save_chains(run_, chains_, folder, true); });
+  comm::together(run_.side, [&] {
+    save_chains(run_, chains_, Half::Front, folder, true);
+    save_chains(run_, here_, Half::Behind, folder, true);
+  });
   bool answered = true;
   if (link_.sender) {
     auto head = head_of(Kind::Checkpoint, agenda_.last_step(), time_);
@@ -158,13 +164,14 @@ void SimulationSide::settle_loss() {
 
 void SimulationSide::note_loss() {
   for (size_t a = 0; a < own_analyses_; ++a)
-    if (run_.enabled(a) && run_.configuration.analyses[a].in_sidecars())
+    if (run_.enabled(a) && is_there(a))
       run_.disabled[a] = "the sidecars ended early: " + loss_.why();
 }
 
 void SimulationSide::close() {
   settle_all();
-  finish_chains(run_, chains_, agenda_.last_step(), time_, gaps(), &Account::simulation_seconds);
+  for (auto* chains : {&chains_, &here_})
+    finish_chains(run_, *chains, agenda_.last_step(), time_, gaps(), &Account::simulation_seconds);
   if (!link_.sender) return;
   const bool separate = run_.configuration.sidecars.job == model::Job::Separate;
   const bool own = has_own_sidecars();
@@ -178,6 +185,10 @@ void SimulationSide::close() {
   if (link_.node != nullptr) link_.node->writer().close();
   done = await_sidecars() && done;
   behind_ = link_.sender->behind();
+  if (survey_ && run_.side.rank() == 0) {
+    hear_effort(run_, effort_);  // so that no message is left
+    remove_luggage(run_);
+  }
   if (!separate) return settle_loss();
   if (own && !done) count_lost();
   finished_by_sidecars_ = run_.side.reduced<int32_t>(done ? 1 : 0, comm::Operation::Min) != 0;

@@ -135,7 +135,7 @@ void Crew::restore(const std::optional<Keepsake::Content>& kept) {
     if (!folder.empty() && std::filesystem::is_directory(folder / analysis.name, error))
       saved.insert(analysis.name);
   }
-  restore_chains(run_, side_->chains(), folder, saved);
+  restore_chains(run_, side_->chains(), Half::Behind, folder, saved);
   for (size_t a = 0; a < over_.size(); ++a) {
     auto& account = run_.accounts[a];
     const bool has = kept && a < kept->accounts.size();

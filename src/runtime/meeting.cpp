@@ -60,8 +60,7 @@ Standing SimulationSide::standing() {
   mine.disabled = sender.disabled();
   if (loss_.heard())
     for (size_t a = 0; a < own_analyses_; ++a)
-      if (run_.configuration.analyses[a].in_sidecars())
-        mine.disabled.insert(static_cast<int32_t>(a));
+      if (is_there(a)) mine.disabled.insert(static_cast<int32_t>(a));
   const bool guests = link_.node != nullptr && link_.node->writer().has_guests();
   for (int g = 0; guests && g < guest_seats; ++g) {
     auto& writer = link_.node->writer();

@@ -61,6 +61,15 @@ void idle_sidecars(const Outlook& outlook, const Value& root, std::vector<std::s
   out.push_back(sidecars == nullptr ? sentence : at_key(*sidecars, sentence));
 }
 
+void no_choice(const Outlook& outlook, std::vector<std::string>& out) {
+  for (const auto& [analysis, folder, needs] : outlook.analyses)
+    if (analysis->wants_choice && !analysis->is_movable())
+      out.push_back(at_key(analysis->place,
+                           fmt::format("analysis '{}' says 'at: auto', but there are no sidecars, "
+                                       "so all of it runs in the simulation",
+                                       analysis->name)));
+}
+
 void few_cells(const Outlook& outlook, std::vector<std::string>& out) {
   const auto& catalogue = outlook.configuration->catalogue;
   for (const auto& name : catalogue.mesh_names()) {
@@ -80,6 +89,7 @@ std::vector<std::string> oddities(const Outlook& outlook, const Value& root) {
   unused_fields(outlook, root, out);
   never_due(outlook, out);
   idle_sidecars(outlook, root, out);
+  no_choice(outlook, out);
   few_cells(outlook, out);
   const auto lacking = lacking_here(outlook.configuration->sidecars);
   out.insert(out.end(), lacking.begin(), lacking.end());

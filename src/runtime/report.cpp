@@ -26,9 +26,35 @@ struct Statement {
   std::vector<std::string> disabled;
   std::vector<std::string> warnings;
   std::vector<std::string> remarks;
+  std::vector<Move> moves;
   std::vector<stagehost::Product> products;
   base::Bytes events;
 };
+
+void put_moves(base::ByteWriter& out, const std::vector<Move>& moves) {
+  out.put(static_cast<int64_t>(moves.size()));
+  for (const auto& move : moves) {
+    out.put(static_cast<int64_t>(move.analysis));
+    out.put(move.step);
+    out.put(static_cast<int32_t>(move.there));
+    out.put(move.after);
+    out.put(move.seconds);
+    out.put(move.why);
+  }
+}
+
+std::vector<Move> get_moves(base::ByteReader& in) {
+  std::vector<Move> moves(static_cast<size_t>(in.get<int64_t>()));
+  for (auto& move : moves) {
+    move.analysis = static_cast<size_t>(in.get<int64_t>());
+    move.step = in.get<int64_t>();
+    move.there = in.get<int32_t>() != 0;
+    move.after = in.get<double>();
+    move.seconds = in.get<double>();
+    move.why = in.get<std::string>();
+  }
+  return moves;
+}
 
 }  // namespace
 
@@ -39,6 +65,7 @@ base::Bytes state(const Run& run, const Outcome& outcome, bool timeline) {
   out.put(outcome);
   out.put(run.accounts);
   for (const auto* texts : {&run.disabled, &run.warnings, &run.remarks}) out.put(*texts);
+  put_moves(out, run.moves);
   out.put(static_cast<int64_t>(run.sink.products().size()));
   for (const auto& p : run.sink.products())
     for (const auto* text : {&p.analysis, &p.stage, &p.path, &p.title}) out.put(*text);
@@ -59,6 +86,7 @@ Statement read_statement(const base::Bytes& bytes) {
   s.disabled = in.get_vector<std::string>();
   s.warnings = in.get_vector<std::string>();
   s.remarks = in.get_vector<std::string>();
+  s.moves = get_moves(in);
   for (auto n = in.get<int64_t>(); n > 0; --n) {
     auto& p = s.products.emplace_back();
     for (auto* text : {&p.analysis, &p.stage, &p.path, &p.title}) *text = in.get<std::string>();
@@ -97,6 +125,26 @@ std::string why_disabled(const Statements& all, size_t analysis) {
   return why;
 }
 
+/// When, where to and why an analysis went that may run on either side; all simulation ranks say
+/// the same. Nothing of another analysis.
+std::string format_moves(const Run& run, const Statements& all, size_t a, int64_t here,
+                         int64_t there) {
+  if (!run.configuration.analyses[a].is_movable()) return {};
+  std::vector<std::string> moves;
+  const auto first = std::find_if(all.begin(), all.end(), [](const auto& s) { return !s.sidecar; });
+  if (first != all.end())
+    for (const auto& move : first->moves)
+      if (move.analysis == a)
+        moves.push_back(
+            fmt::format("{{\"step\": {}, \"to\": \"{}\", \"after_seconds\": {}, \"seconds\": {}, "
+                        "\"why\": {}}}",
+                        move.step, move.there ? "sidecar" : "simulation", json_number(move.after),
+                        json_number(move.seconds), json_text(move.why)));
+  return fmt::format(
+      "     \"publications_at\": {{\"simulation\": {}, \"sidecar\": {}}},\n     \"moves\": [{}],\n",
+      here, there, fmt::join(moves, ", "));
+}
+
 std::string format_analysis(const Run& run, const Statements& all, size_t a) {
   const auto& analysis = run.configuration.analyses[a];
   const auto here = accounts_of(all, false, a);
@@ -120,18 +168,21 @@ std::string format_analysis(const Run& run, const Statements& all, size_t a) {
   const std::string why = why_disabled(all, a);
   const int64_t lost = most(there.empty() ? here : there, &Account::lost);
   // A simulation rank knows what it has handed on; what became of it, sidecars would have to tell.
-  const int64_t worked_on = who.publications - (sidecar && there.empty() ? lost : 0);
+  const int64_t there_alone =
+      who.publications - (sidecar && there.empty() ? lost + first_here.here : 0);
+  const int64_t worked_on = there_alone + first_here.here;
   return fmt::format(
       "    {{\"name\": {}, \"placement\": \"{}\", \"stages\": [{}], \"every\": {}, \"when\": {},\n"
-      "     \"publications\": {}, \"skipped\": {}, \"coarsened\": {}, \"spilled\": {}, "
+      "{}     \"publications\": {}, \"skipped\": {}, \"coarsened\": {}, \"spilled\": {}, "
       "\"dropped\": {}, \"lost\": {},\n     \"disabled\": {},\n"
       "     \"seconds\": {{\"simulation\": {}, \"sidecar\": {}, \"stall\": {},\n"
       "                 \"synchronous_estimate\": {}}},\n"
       "     \"bytes_moved\": {}, \"lag_seconds\": {{\"mean\": {}, \"max\": {}}}}}",
       json_text(analysis.name), placement_of(analysis), fmt::join(stages, ", "),
       json_text(analysis.every.text()), analysis.when ? json_text(analysis.when->text()) : "null",
-      worked_on, first_here.skipped, first_here.coarsened, most(here, &Account::spilled),
-      who.dropped, lost, why.empty() ? "null" : json_text(why), json_spread(simulation_seconds),
+      format_moves(run, all, a, first_here.here, there_alone), worked_on, first_here.skipped,
+      first_here.coarsened, most(here, &Account::spilled), who.dropped, lost,
+      why.empty() ? "null" : json_text(why), json_spread(simulation_seconds),
       json_spread(sidecar_seconds), json_spread(spread(here, &Account::stall_seconds)),
       json_number(synchronous), bytes, json_number(lag), json_number(who.longest_lag));
 }

@@ -90,6 +90,7 @@ void Run::warn_of_trouble() {
 
 const char* placement_of(const model::AnalysisSpec& analysis) {
   if (!analysis.in_sidecars()) return "simulation";
+  if (analysis.is_movable()) return "auto";
   return analysis.in_simulation() ? "hybrid" : "sidecar";
 }
 

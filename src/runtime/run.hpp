@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,15 @@
 namespace pillion::runtime {
 
 using placement::Role;
+/// An analysis has gone to the other side.
+struct Move {
+  size_t analysis = 0;
+  int64_t step = 0;    ///< of the first publication there
+  bool there = false;  ///< to the sidecars
+  double after = 0;    ///< seconds since the run began
+  double seconds = 0;  ///< for which that kept the simulation
+  std::string why;
+};
 
 struct Run {
   base::Log log;
@@ -37,6 +47,10 @@ struct Run {
   std::vector<std::string> disabled;  ///< why, by analysis; "" if it is not
   std::vector<std::string> warnings;
   std::vector<std::string> remarks;
+  std::vector<Move> moves;  ///< on simulation ranks
+  std::set<int64_t>
+      move_at;         ///< publications at which analyses move, whatever is better; for tests
+  uint64_t id = 0;     ///< no other run has it; 0 if this rank did not begin with it
   double started = 0;  ///< calendar seconds
   StepMark mark;
   std::unique_ptr<ProgressFile> progress;  ///< null on ranks that write none
@@ -75,7 +89,7 @@ struct Run {
   void warn_of_trouble();
 };
 
-/// "simulation", "sidecar" or "hybrid".
+/// "simulation", "sidecar", "hybrid" or "auto".
 const char* placement_of(const model::AnalysisSpec& analysis);
 
 /// Says that a rank works on an analysis, for as long as this lives.

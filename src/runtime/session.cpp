@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <random>
+#include <sstream>
 
 #include "comm/agreement.hpp"
 #include "products/whole_file.hpp"
@@ -42,6 +43,16 @@ uint64_t new_run() {
   return uint64_t{random()} << 32 | random();
 }
 
+/// Numbers with commas between them, of the publications at which analyses move: tests want moves
+/// that do not depend on how fast anything is.
+std::vector<int64_t> forced_moves() {
+  std::vector<int64_t> out;
+  const char* text = std::getenv("PILLION_MOVE_AT");
+  std::istringstream in(text == nullptr ? "" : text);
+  for (std::string word; std::getline(in, word, ',');) out.push_back(std::atoll(word.c_str()));
+  return out;
+}
+
 Word agree_on_word(const comm::Communicator& world, int leader, const std::string& file,
                    const Options& options) {
   Word mine{.file = file,
@@ -51,6 +62,7 @@ Word agree_on_word(const comm::Communicator& world, int leader, const std::strin
             .parameters = options.parameters,
             .overrides = options.overrides,
             .folder = std::filesystem::current_path().string(),
+            .move_at = forced_moves(),
             .pretence = pretence_of_environment(),
             .run = new_run(),
             .produced = {}};
@@ -110,6 +122,8 @@ void Session::configure(const std::string& file, const Options& options) {
                "all {} ranks insist on being sidecars; start the simulation in the same mpirun",
                wanted.size());
   word_ = agree_on_word(run_.world, static_cast<int>(leader - wanted.begin()), file, options);
+  run_.id = word_.run;
+  run_.move_at = {word_.move_at.begin(), word_.move_at.end()};
   together(run_.world, [&] {
     const auto sidecars = std::count(wanted.begin(), wanted.end(), Role::Sidecar);
     run_.configuration = word_.configuration(sidecars);
@@ -182,9 +196,11 @@ void Session::make_side() {
   Crossing crossing;
   Wishes wishes;
   Chains chains = meet_other_side(crossing, wishes);
+  Chains movable = make_movable(chains);
   std::set<std::string> saved;
   const Manifest manifest = read_restart(saved);
-  restore(chains, saved);
+  restore(chains, half_of(run_), saved);
+  if (may_move(run_)) restore(movable, Half::Behind, saved);
   Link link;
   link.wishes = wishes;
   std::unique_ptr<transport::Receiver> receiver;
@@ -194,12 +210,14 @@ void Session::make_side() {
     auto* network = dynamic_cast<transport::NetworkReceiver*>(receiver.get());
     sidecar_ = std::make_unique<SidecarSide>(run_, std::move(chains), std::move(receiver));
     if (network != nullptr) sidecar_->set_network(*network, std::move(wishes));
+    if (may_move(run_)) sidecar_->set_movable(word_.produced);
     start_progress();
     return;
   }
   auto launcher = make_launcher(link);
   simulation_ = std::make_unique<SimulationSide>(run_, std::move(chains), std::move(crossing),
                                                  std::move(link), std::move(launcher));
+  if (may_move(run_)) simulation_->adopt(std::move(movable), word_.produced);
   if (!run_.configuration.restart.empty()) simulation_->resume(manifest);
   start_progress();
 }
@@ -225,10 +243,23 @@ void Session::end_progress(const std::string& failure) {
   if (run_.progress) run_.progress->end(failure.empty() ? Phase::Ended : Phase::Failed, failure);
 }
 
-void Session::restore(Chains& chains, const std::set<std::string>& saved) {
+// Analyses that may move begin in the simulation. What they need in sidecars is known by now, so
+// the chains there make room.
+Chains Session::make_movable(Chains& chains) {
+  Chains movable;
+  if (!may_move(run_)) return movable;
+  together(run_.world, [&] {
+    if (!run_.is_sidecar()) movable = make_movable_chains(run_, word_.produced);
+  });
+  for (size_t a = 0; a < chains.size(); ++a)
+    if (run_.is_sidecar() && run_.configuration.analyses[a].is_movable()) chains[a].reset();
+  return movable;
+}
+
+void Session::restore(Chains& chains, Half half, const std::set<std::string>& saved) {
   std::optional<Error> failure;
   try {
-    restore_chains(run_, chains, run_.configuration.restart, saved);
+    restore_chains(run_, chains, half, run_.configuration.restart, saved);
   } catch (const Error& e) {
     failure = e;
   }

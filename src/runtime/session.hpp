@@ -50,7 +50,9 @@ class Session {
   /// Chains of this side; what crosses the cut and how sidecars want it, known on every rank.
   Chains meet_other_side(Crossing& crossing, Wishes& wishes);
   Manifest read_restart(std::set<std::string>& saved);
-  void restore(Chains& chains, const std::set<std::string>& saved);
+  /// In the simulation, the chains that may move. [collective]
+  Chains make_movable(Chains& chains);
+  void restore(Chains& chains, Half half, const std::set<std::string>& saved);
   void start_progress();
   /// `failure` is "" if all is well.
   void end_progress(const std::string& failure);

@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "comm/agreement.hpp"
+#include "runtime/effort.hpp"
+#include "runtime/luggage.hpp"
 
 namespace pillion::runtime {
 
@@ -22,14 +24,19 @@ Ending SidecarSide::serve() {
     if (agreed.over) return agreed.left ? Ending::Left : Ending::Alone;
     const auto& head = agreed.head;
     receiver_->begin();
+    const double begun = base::monotonic_seconds();
     take_units(head);
     std::string failure;
     switch (head.kind) {
       case Kind::Publication: work(agreed, *deliveries); break;
       case Kind::Checkpoint: failure = save(head.path, true); break;
       case Kind::End: finish(head, *deliveries); break;
+      case Kind::Take: take(head); break;
+      case Kind::Give: failure = give(head); break;
     }
+    busy_ += base::monotonic_seconds() - begun;
     tell();
+    if (produced_ && head.kind == Kind::Publication) runtime::tell_effort(run_, busy_);
     if (habit_) habit_(head);
     receiver_->finish(head.sequence, disabled(), failure);
     if (head.kind == Kind::End) return Ending::Closed;
@@ -228,11 +235,39 @@ std::vector<size_t> SidecarSide::due_here(const Announcement& head) const {
 
 std::string SidecarSide::save(const std::string& path, bool durable) const {
   try {
-    comm::together(run_.side, [&] { save_chains(run_, chains_, path, durable); });
+    comm::together(run_.side, [&] { save_chains(run_, chains_, Half::Behind, path, durable); });
     return {};
   } catch (const Error& e) {
     return e.what();
   }
+}
+
+void SidecarSide::take(const Announcement& head) {
+  for (const auto& due : head.due) {
+    if (!is_mine(due) || !run_.enabled(mine(due))) continue;
+    try {
+      chains_[mine(due)] = unpack(run_, mine(due), *produced_, head.path).chain;
+    } catch (const Error& e) {
+      run_.disable(mine(due), e);
+    }
+  }
+}
+
+// The simulation sees by what is there that it is whole; where it is not, the analysis stays.
+std::string SidecarSide::give(const Announcement& head) {
+  for (const auto& due : head.due) {
+    const size_t a = is_mine(due) ? mine(due) : chains_.size();
+    if (a == chains_.size() || !chains_[a] || !run_.enabled(a)) continue;
+    try {
+      pack(run_, *chains_[a], a, head.path, gaps_of(due).lost);
+      chains_[a].reset();
+    } catch (const Error& e) {
+      run_.warn(fmt::format("analysis '{}' cannot leave: {}", run_.configuration.analyses[a].name,
+                            e.what()));
+      return e.what();
+    }
+  }
+  return {};
 }
 
 void SidecarSide::finish(const Announcement& head, const std::vector<Delivery>& deliveries) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 
 #include "runtime/chains.hpp"
 #include "runtime/word.hpp"
@@ -32,6 +33,9 @@ class SidecarSide {
     network_ = &network;
     wishes_ = std::move(wishes);
   }
+
+  /// Analyses may come from the simulation and go back there. `produced` is what crosses the cut.
+  void set_movable(Produced produced) { produced_ = std::move(produced); }
 
   /// Called after each publication, before its memory is given back.
   void set_habit(std::function<void(const transport::Announcement&)> habit) {
@@ -75,6 +79,10 @@ class SidecarSide {
   transport::Cargo unload(const Agreed& agreed, const Deliveries& deliveries);
   void work_on(const transport::Due& due, const transport::Announcement& head,
                const transport::Cargo& cargo);
+  /// Goes on with an analysis that was in the simulation.
+  void take(const transport::Announcement& head);
+  /// Leaves one to the simulation; says why if it cannot.
+  std::string give(const transport::Announcement& head);
   [[nodiscard]] Gaps gaps_of(const transport::Due& due) const;
   void finish(const transport::Announcement& head, const Deliveries& deliveries);
   [[nodiscard]] std::set<int32_t> disabled() const;
@@ -89,8 +97,10 @@ class SidecarSide {
   std::function<void()> before_end_;
   std::function<bool()> call_;
   std::vector<base::Bytes> statements_;
-  int64_t publications_ = 0;      ///< that had something for this side
-  transport::Announcement last_;  ///< head of the last publication
+  std::optional<Produced> produced_;  ///< none if no analysis moves
+  double busy_ = 0;                   ///< seconds of work on messages
+  int64_t publications_ = 0;          ///< that had something for this side
+  transport::Announcement last_;      ///< head of the last publication
 };
 
 }  // namespace pillion::runtime

@@ -63,8 +63,9 @@ bool SimulationSide::set_units(const std::string& name, const std::string& units
     return true;
   }
   if (!run_.configuration.catalogue.set_units(name, units)) return false;
-  for (auto& chain : chains_)
-    if (chain) chain->catalogue().set_units(name, units);
+  for (auto* chains : {&chains_, &here_})
+    for (auto& chain : *chains)
+      if (chain) chain->catalogue().set_units(name, units);
   units_[name] = units;
   parcels_.clear();
   return true;
@@ -171,6 +172,8 @@ void SimulationSide::check_condition(size_t a, int64_t step, double time) {
 
 void SimulationSide::work(const std::vector<size_t>& due, int64_t step, double time) {
   ++published_;
+  const bool may_move = survey_ && !movables_in(due).empty();
+  if (may_move) settle_places(due, step);
   std::vector<stagehost::Publication> left(chains_.size());
   for (const size_t a : due) {
     left[a].step = step;
@@ -181,9 +184,11 @@ void SimulationSide::work(const std::vector<size_t>& due, int64_t step, double t
   for (const size_t a : due) {
     if (!run_.enabled(a) || !run_.configuration.analyses[a].in_sidecars()) continue;
     if (chains_[a] && chains_[a]->withheld()) turns_.pass(a);
-    else crossing.push_back(a);
+    else if (is_there(a)) crossing.push_back(a);
+    else run_movable(a, left[a]);
   }
   if (!crossing.empty()) publish(crossing, left, step, time);
+  if (may_move) take_stock(due);
   tell();
 }
 

@@ -11,12 +11,15 @@
 #include "runtime/chains.hpp"
 #include "runtime/checkpoint.hpp"
 #include "runtime/consensus.hpp"
+#include "runtime/effort.hpp"
 #include "runtime/guest.hpp"
 #include "runtime/launcher.hpp"
 #include "runtime/loss.hpp"
+#include "runtime/movable.hpp"
 #include "runtime/parcel.hpp"
 #include "runtime/report.hpp"
 #include "runtime/sharing.hpp"
+#include "runtime/survey.hpp"
 #include "runtime/trigger.hpp"
 #include "runtime/turns.hpp"
 #include "transport/announcement.hpp"
@@ -50,6 +53,10 @@ struct Link {
 class SimulationSide {
  public:
   SimulationSide(Run& run, Chains chains, Crossing crossing, Link link, Launcher launcher);
+
+  /// Takes the chains of analyses that may run on either side, which begin here. `produced` is what
+  /// stages in front of them make.
+  void adopt(Chains chains, Produced produced);
 
   Sharing& sharing() { return sharing_; }
   [[nodiscard]] const model::Catalogue& catalogue() const { return run_.configuration.catalogue; }
@@ -153,6 +160,28 @@ class SimulationSide {
   void settle_all();
   void check_budget();
 
+  // moving.cpp
+  /// Whether the stages of an analysis behind its cut run in sidecars now.
+  [[nodiscard]] bool is_there(size_t analysis) const;
+  [[nodiscard]] std::vector<Movable*> movables_in(const std::vector<size_t>& due);
+  /// Has the analyses that may move judged by how their last publications went. [collective]
+  void judge();
+  [[nodiscard]] bool shall_move(const Movable& movable, int64_t publication) const;
+  /// Before a publication: has those move that shall. [collective]
+  void settle_places(const std::vector<size_t>& due, int64_t step);
+  void send_away(Movable& movable, int64_t step);
+  void call_back(Movable& movable);
+  void send_move(transport::Kind kind, const Movable& movable);
+  /// Goes on with what was called back, as soon as sidecars have given it. [collective]
+  void welcome(Movable& movable, int64_t step);
+  void welcome_all();
+  void note_move(Movable& movable, const Stopwatch& watch, int64_t step, const std::string& why);
+  void run_movable(size_t analysis, stagehost::Publication& publication);
+  [[nodiscard]] Gaps gaps_here(size_t analysis) const;
+  /// After a publication: says how it went. [collective, waits only if something is called back]
+  void take_stock(const std::vector<size_t>& due);
+  [[nodiscard]] Sample sample_of(Movable& movable) const;
+
   // meeting.cpp
   /// What all ranks said when they last met, acted upon. [collective]
   const Standing& meet();
@@ -194,6 +223,8 @@ class SimulationSide {
 
   Run& run_;
   Chains chains_;
+  Chains here_;  ///< stages behind the cut, of analyses that may move and are here; null otherwise
+  Produced produced_;
   Crossing crossing_;
   Link link_;
   Allocations allocations_;
@@ -202,6 +233,9 @@ class SimulationSide {
   Agenda agenda_;
   Consensus consensus_;
   std::vector<std::unique_ptr<Trigger>> triggers_;  ///< by analysis, null without a condition
+  std::vector<Movable> movables_;
+  std::optional<Survey> survey_;  ///< none if nothing may move
+  Effort effort_;                 ///< of sidecars, as the first rank knows it
   std::map<std::string, std::string> units_;
   Parcels parcels_;
   std::unique_ptr<Parcel> only_once_;

@@ -82,6 +82,7 @@ base::Bytes bytes_of(const Word& word) {
   ByteWriter out;
   for (const auto* s : {&word.file, &word.text, &word.catalogue, &word.restart, &word.folder})
     out.put(*s);
+  out.put(word.move_at);
   out.put(word.pretence.nodes);
   out.put(word.pretence.topology);
   out.put(word.run);
@@ -95,6 +96,7 @@ Word read_word(const base::Bytes& bytes) {
   Word word;
   for (auto* s : {&word.file, &word.text, &word.catalogue, &word.restart, &word.folder})
     *s = in.get<std::string>();
+  word.move_at = in.get_vector<int64_t>();
   word.pretence.nodes = in.get<int64_t>();
   word.pretence.topology = in.get<std::string>();
   word.run = in.get<uint64_t>();

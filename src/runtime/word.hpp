@@ -21,7 +21,8 @@ struct Word {
   std::string file, text, catalogue, restart;
   base::Parameters parameters;
   base::Overrides overrides;
-  std::string folder;  ///< in which the simulation runs
+  std::string folder;            ///< in which the simulation runs
+  std::vector<int64_t> move_at;  ///< publications at which analyses move that may; for tests
   Pretence pretence;
   uint64_t run = 0;   ///< no other run has it
   Produced produced;  ///< by stages in the simulation; known once these are made

@@ -43,6 +43,37 @@ std::filesystem::path Sink::folder_of(const std::string& analysis) const {
   return folder;
 }
 
+base::Bytes Sink::remembered(const std::string& analysis) const {
+  base::ByteWriter out;
+  out.put(static_cast<int64_t>(std::count_if(
+      products_.begin(), products_.end(), [&](const auto& p) { return p.analysis == analysis; })));
+  for (size_t p = 0; p < products_.size(); ++p) {
+    const auto& product = products_[p];
+    if (product.analysis != analysis) continue;
+    for (const auto* text : {&product.stage, &product.path, &product.title, &names_[p]})
+      out.put(*text);
+  }
+  return out.take();
+}
+
+void Sink::forget(const std::string& analysis) {
+  for (size_t p = products_.size(); p-- > 0;)
+    if (products_[p].analysis == analysis) {
+      products_.erase(products_.begin() + static_cast<ptrdiff_t>(p));
+      names_.erase(names_.begin() + static_cast<ptrdiff_t>(p));
+    }
+}
+
+void Sink::take_over(const std::string& analysis, base::ByteReader& in) {
+  for (auto n = in.get<int64_t>(); n > 0; --n) {
+    Product product{.analysis = analysis, .stage = {}, .path = {}, .title = {}};
+    for (auto* text : {&product.stage, &product.path, &product.title})
+      *text = in.get<std::string>();
+    const auto name = in.get<std::string>();
+    remember(product, name);
+  }
+}
+
 void Sink::remember(const Product& product, const std::string& name) {
   const auto at = std::find(names_.begin(), names_.end(), name);
   if (at != names_.end()) {

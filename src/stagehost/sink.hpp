@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/bytes.hpp"
 #include "products/table.hpp"
 
 namespace pillion::stagehost {
@@ -46,6 +47,13 @@ class Sink {
   /// The folder of an analysis's products, which is there on return.
   [[nodiscard]] std::filesystem::path folder_of(const std::string& analysis) const;
   [[nodiscard]] const std::vector<Product>& products() const { return products_; }
+
+  /// What is remembered of an analysis, for the sink of those who go on with it.
+  [[nodiscard]] base::Bytes remembered(const std::string& analysis) const;
+  /// Forgets it, for it is others' now.
+  void forget(const std::string& analysis);
+  /// Takes over what another sink has remembered.
+  void take_over(const std::string& analysis, base::ByteReader& in);
 
  private:
   /// Takes note of a product, in the place of what was remembered by that name.

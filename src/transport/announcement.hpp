@@ -18,7 +18,9 @@
 
 namespace pillion::transport {
 
-enum class Kind : int32_t { Publication = 1, Checkpoint = 2, End = 3 };
+/// `Take` and `Give` are of the one analysis that is due: sidecars shall go on with it from what
+/// was saved in `path`, or save it there and go on no more.
+enum class Kind : int32_t { Publication = 1, Checkpoint = 2, End = 3, Take = 4, Give = 5 };
 
 /// One analysis that is due in a publication.
 struct Due {
@@ -36,7 +38,7 @@ struct Announcement {
   int64_t step = 0;
   double time = 0;
   double published = 0;   ///< calendar seconds
-  std::string path;       ///< of a checkpoint
+  std::string path;       ///< of a checkpoint, or of what moves
   base::Bytes statement;  ///< at the end: what this rank has to say for the report
   std::string time_units;
   std::vector<Due> due;

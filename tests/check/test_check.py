@@ -167,6 +167,33 @@ def test_people_are_told_what_will_happen(program, tmp_path):
         assert words in done.stdout
 
 
+def test_a_place_may_be_left_open(check, program, tmp_path):
+    text = GOOD.replace("thresholds: [[80, 200]], at: sidecar", "thresholds: [[80, 200]], at: auto")
+    text = text.replace("statistics: {fields: [speed]}", "statistics: {fields: [speed], at: auto}")
+    answer = check(text)
+    assert answer.status == 0 and answer.notes == []
+    analyses = {analysis["name"]: analysis for analysis in answer.said["analyses"]}
+    assert analyses["halos"]["stages"] == [{"name": "halos", "at": "auto"}]
+    assert [stage["at"] for stage in analyses["speed"]["stages"]] == ["simulation", "auto"]
+    (tmp_path / "a.yaml").write_text(text)
+    told = subprocess.run([program, "a.yaml"], cwd=tmp_path, capture_output=True, text=True).stdout
+    assert "in the simulation or the sidecars as the run finds better\n" in told
+    assert "in the simulation, then the simulation or the sidecars as the run finds" in told
+    # Everything that might cross counts, wherever it begins.
+    assert answer.said["bytes"] == check(GOOD).said["bytes"]
+
+
+def test_a_place_left_open_where_there_is_no_choice(check):
+    apart = re.sub(r"sidecars: \{ranks: 2", "sidecars: {job: separate", GOOD)
+    assert apart != GOOD
+    answer = check(apart.replace("at: sidecar}", "at: auto}"))
+    assert answer.status == 1 and "job of their own, which may come and go" in str(answer.mistakes)
+    alone = re.sub(r"sidecars: .*\n", "", GOOD).replace("at: sidecar}", "at: auto}")
+    answer = check(alone)
+    assert answer.status == 0
+    assert any("'halos' says 'at: auto', but there are no sidecars" in n for n in answer.notes)
+
+
 def test_oddities_are_notes(check):
     odd = GOOD.replace("fields: [heat]", "fields: [density]")
     odd = odd.replace("max(density) > 1e3 and step > 100", "step == 12")

@@ -56,6 +56,29 @@ TEST_CASE("a whole configuration is read") {
   CHECK(c.analyses[1].in_sidecars());
 }
 
+TEST_CASE("stages may leave open where they run") {
+  const std::string sidecars = "sidecars: {per_node: 1}\n";
+  const std::string analyses =
+      "analyses:\n"
+      "  a: {stages: [{one: {at: auto}}, {two: {at: auto}}]}\n"
+      "  b: {stages: [{one: {at: simulation}}, {two: {at: auto}}]}\n"
+      "  c: {stages: [{one: }]}\n";
+  const auto c = read(head + sidecars + analyses);
+  CHECK(c.analyses[0].is_movable());
+  CHECK(c.analyses[0].cut() == 0);
+  CHECK(c.analyses[1].is_movable());
+  CHECK(c.analyses[1].cut() == 1);
+  CHECK_FALSE(c.analyses[2].is_movable());
+  CHECK_FALSE(c.analyses[2].wants_choice);
+  // Where there is nothing to choose from they run in the simulation.
+  const auto alone = read(head + analyses);
+  for (const size_t a : {0, 1}) {
+    CHECK(alone.analyses[a].wants_choice);
+    CHECK_FALSE(alone.analyses[a].is_movable());
+    CHECK_FALSE(alone.analyses[a].in_sidecars());
+  }
+}
+
 TEST_CASE("what overrides an entry goes before the file, and is checked as the file is") {
   const std::string text = head +
                            "output: $name\nparameters: {name: out}\n"
@@ -170,6 +193,7 @@ TEST_CASE("what a guest may not say is pointed at") {
       {"analyses: {}\n", "at least one analysis"},
       {"analyses: {b: {stages: [{s: {at: simulation}}]}}\n", "run in the guest; leave out 'at'"},
       {"analyses: {b: {stages: [{s: }, {t: {at: simulation}}]}}\n", "run in the guest"},
+      {"analyses: {b: {stages: [{s: {at: auto}}]}}\n", "run in the guest; leave out 'at'"},
       {"analyses:\n  b: {stages: [{s: }]}\n  a: {stages: [{s: }]}\n",
        "g:3: the run has an analysis 'a' already"},
       {"analyses: {b: {when: max(dens) > 1, stages: [{s: }]}}\n", "unknown field 'dens'"},
