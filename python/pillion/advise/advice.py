@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What short runs say about every placement, and which one to take. Pure.
+
+Uncertainty has two parts. One is what was measured: the same is predicted from numbers drawn anew
+from those that were, many times, and nine of ten predictions lie within the bounds. The other is
+how far from what was measured a placement is: for ranks that no run was on, by how much the curves
+miss what they go through, and some per cent for each factor of two.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pillion.advise import model, samples
+from pillion.advise.chains import Chain
+from pillion.advise.costs import Costs, costs_of
+from pillion.advise.memory import Memory
+from pillion.advise.placement import Placement
+from pillion.advise.samples import Trial
+
+_DRAWS = 60
+_A_DOUBLING = 0.05  # more uncertain for each factor of two from ranks that were measured
+_ALIKE = 1.01  # times the fastest, and the one with fewer ranks is taken
+_SPARED = 0.01  # of publications left out is none
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Of one placement: seconds a step, between `low` and `high`; what each side needs of them by
+    itself; the share of publications left out; and seconds a step in a short run that had this
+    placement, if one had.
+    """
+
+    placement: Placement
+    seconds: float
+    low: float
+    high: float
+    simulation: float
+    sidecars: float
+    left_out: float
+    measured: float | None = None
+
+
+@dataclass(frozen=True)
+class Advice:
+    """All predictions, the fastest first, and the one to take."""
+
+    chains: tuple[Chain, ...]
+    cores: int
+    predictions: list[Prediction]
+    chosen: Prediction
+    notes: list[str]
+
+    def of(self, placement: Placement) -> Prediction | None:
+        return next((p for p in self.predictions if p.placement == placement), None)
+
+
+def advise(
+    trials: Sequence[Trial],
+    chains: Sequence[Chain],
+    cores: int,
+    memory: Memory,
+    placements: Sequence[Placement],
+) -> Advice:
+    """From short runs, at least one of which had all in the simulation."""
+    costs = costs_of(trials, chains, cores)
+    random = np.random.default_rng(1)
+    drawn = [costs_of(trials, chains, cores, random) for _ in range(_DRAWS)]
+    found = [_prediction(costs, drawn, trials, memory, placement) for placement in placements]
+    found.sort(key=lambda p: (p.left_out > _SPARED, p.seconds))
+    return Advice(tuple(chains), cores, found, choose(found), _notes(costs, trials, chains, found))
+
+
+def choose(predictions: Sequence[Prediction]) -> Prediction:
+    """The fastest of those that leave nothing out; of those as fast, the one with fewest ranks."""
+    whole = [p for p in predictions if p.left_out <= _SPARED] or list(predictions)
+    bound = _ALIKE * min(p.seconds for p in whole)
+    alike = [p for p in whole if p.seconds <= bound]
+    return min(alike, key=lambda p: (p.placement.ranks, p.placement.sidecars, p.seconds))
+
+
+def _prediction(
+    costs: Costs,
+    drawn: Sequence[Costs],
+    trials: Sequence[Trial],
+    memory: Memory,
+    placement: Placement,
+) -> Prediction:
+    found = model.outcome(costs, placement, memory)
+    middle = model.roughly(costs, placement)
+    ratios = [model.roughly(other, placement) / middle for other in drawn] if middle else [1.0]
+    far = farness(costs, placement)
+    low, high = np.quantile(ratios, [0.05, 0.95])
+    return Prediction(
+        placement=placement,
+        seconds=found.seconds,
+        low=found.seconds * max(0.0, 1 - math.hypot(1 - low, far)),
+        high=found.seconds * (1 + math.hypot(high - 1, far)),
+        simulation=found.simulation,
+        sidecars=found.sidecars,
+        left_out=found.left_out,
+        measured=_measured(trials, placement),
+    )
+
+
+def farness(costs: Costs, placement: Placement) -> float:
+    """The relative uncertainty of ranks that no run was on."""
+    known = {n for number in costs.crossings for c in number.values() for n in c.ranks[1:]}
+    parts = [_far(costs.step.known, placement.simulation, costs.step.curve.deviation)]
+    if placement.sidecars:
+        parts.append(_far(known, placement.sidecars, 0.0))
+    return max(parts)
+
+
+def _far(known: Iterable[int], ranks: int, deviation: float) -> float:
+    doublings = min((abs(math.log2(ranks / number)) for number in known), default=0.0)
+    if doublings == 0:
+        return 0.0
+    return deviation + _A_DOUBLING * doublings
+
+
+def _measured(trials: Sequence[Trial], placement: Placement) -> float | None:
+    found = [samples.seconds_a_step(t.trail) for t in trials if t.placement == placement]
+    known = [seconds for seconds in found if seconds > 0]
+    return float(np.mean(known)) if known else None
+
+
+def _notes(
+    costs: Costs,
+    trials: Sequence[Trial],
+    chains: Sequence[Chain],
+    predictions: Sequence[Prediction],
+) -> list[str]:
+    """What people should know before they believe it."""
+    out = [
+        f"'{chain.name}' never ran in these runs, so what it costs is not in any number"
+        for chain, rate, stages in zip(chains, costs.rates, costs.stages)
+        if rate == 0 or not any(stage.known for stage in stages)
+    ]
+    if max(t.placement.ranks for t in trials) > costs.cores:
+        out.append(f"some runs had more ranks than the {costs.cores} cores that there are")
+    ratios = [p.measured / p.seconds for p in predictions if p.measured and p.left_out == 0]
+    if ratios:
+        out.append(
+            f"the short runs themselves took {min(ratios):.2f} to {max(ratios):.2f} of what is "
+            "predicted for them"
+        )
+    return out

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a short run has measured, as lists of numbers: one entry for each publication, or for each
+stretch between two. Means over them leave a part of the largest and the smallest out, for on a
+machine that others use, too, a few are far off. Pure.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from pillion.advise.placement import Placement
+from pillion.advise.trails import Trail, Visit
+
+_LEFT_OUT = 0.2  # of the values at each end
+_WARM = 4  # so many publications, and the first counts no more
+
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A short run: where analyses ran, what ranks did, bytes that a simulation rank handed over for
+    one publication of each analysis, and the names of analyses.
+    """
+
+    placement: Placement
+    trail: Trail
+    bytes: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Between two publications: steps, seconds that the solver took (mean over ranks), and those
+    of them in which sidecars were busy, too.
+    """
+
+    steps: int
+    seconds: float
+    shared: float
+
+    @property
+    def each(self) -> float:
+        return self.seconds / self.steps
+
+
+def middle(
+    values: Sequence[float] | np.ndarray, random: np.random.Generator | None = None
+) -> float:
+    """The mean of those in the middle; with `random`, of as many drawn from them. 0 of nothing."""
+    numbers = np.sort(np.asarray(values, dtype=float))
+    if random is not None and len(numbers):
+        numbers = np.sort(random.choice(numbers, len(numbers)))
+    cut = int(_LEFT_OUT * len(numbers))
+    kept = numbers[cut : len(numbers) - cut]
+    return float(kept.mean()) if len(kept) else 0.0
+
+
+def together(ranks: Sequence[Sequence[Visit]]) -> list[list[Visit]]:
+    """Visits of all ranks by publication; those that some rank has not been through are left out,
+    and so is the first, in which plans are made and files opened.
+    """
+    if not ranks:
+        return []
+    number = min(len(visits) for visits in ranks)
+    first = 1 if number >= _WARM else 0
+    return [[visits[p] for visits in ranks] for p in range(first, number)]
+
+
+def stretches(trail: Trail) -> list[Stretch]:
+    groups = together(trail.simulation)
+    busy = _busy(trail.sidecars)
+    out = []
+    for before, after in pairwise(groups):
+        steps = after[0].step - before[0].step
+        seconds = np.mean([b.begin - a.end for a, b in zip(before, after)])
+        shared = overlap((before[0].end, after[0].begin), busy)
+        out.append(Stretch(steps, float(seconds), shared))
+    return out
+
+
+def stage_seconds(ranks: Sequence[Sequence[Visit]], analysis: str) -> np.ndarray:
+    """Publications by stages of this analysis on this side; means over ranks."""
+    rows = [
+        np.mean([visit.stages[analysis] for visit in group], axis=0)
+        for group in together(ranks)
+        if all(analysis in visit.stages for visit in group)
+    ]
+    longest = max((len(row) for row in rows), default=0)
+    # A stage may keep publications from those after it.
+    padded = [np.pad(row, (0, longest - len(row))) for row in rows]
+    return np.array(padded).reshape(len(rows), longest)
+
+
+def hand_over_seconds(
+    ranks: Sequence[Sequence[Visit]], due: dict[int, list[str]], analysis: str
+) -> np.ndarray:
+    """By publication: what handing it on took, of which each that is due has an equal part."""
+    rows = []
+    for group in together(ranks):
+        mine = due.get(group[0].step, [])
+        if analysis in mine:
+            rows.append(np.mean([visit.handing for visit in group]) / len(mine))
+    return np.array(rows)
+
+
+def due_on(ranks: Sequence[Sequence[Visit]]) -> dict[int, list[str]]:
+    """Analyses by the step at which they ran."""
+    return {visit.step: list(visit.stages) for visit in (ranks[0] if ranks else [])}
+
+
+def shared_work(trail: Trail) -> tuple[float, float]:
+    """Seconds that sidecars worked, and those of them in which the simulation did, too."""
+    groups = together(trail.sidecars)
+    if not groups or not trail.simulation:
+        return 0.0, 0.0
+    first = trail.simulation[0]
+    waits = [(v.end - v.stalled, v.end) for v in first if v.stalled > 0]
+    worked = [(group[0].begin, group[0].end) for group in groups]
+    total = sum(end - begin for begin, end in worked)
+    alone = sum(overlap(interval, waits) for interval in worked)
+    alone += sum(max(0.0, end - max(begin, first[-1].end)) for begin, end in worked)
+    return total, max(0.0, total - alone)
+
+
+def overlap(one: Interval, others: Sequence[Interval]) -> float:
+    """Seconds of an interval that lie in others, which do not overlap."""
+    return sum(max(0.0, min(one[1], end) - max(one[0], begin)) for begin, end in others)
+
+
+def _busy(sidecars: Sequence[Sequence[Visit]]) -> list[Interval]:
+    return [(visit.begin, visit.end) for visit in (sidecars[0] if sidecars else [])]
+
+
+def seconds_a_step(trail: Trail) -> float:
+    """What a step took in the run itself: of the slower side. 0 if too little was measured."""
+    found = 0.0
+    for ranks in (trail.simulation, trail.sidecars):
+        groups = together(ranks)
+        if len(groups) < 2:
+            continue
+        periods = [
+            (after[0].end - before[0].end) / (after[0].step - before[0].step)
+            for before, after in pairwise(groups)
+        ]
+        weights = [after[0].step - before[0].step for before, after in pairwise(groups)]
+        found = max(found, float(np.average(periods, weights=weights)))
+    return found
