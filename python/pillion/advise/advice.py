@@ -45,8 +45,11 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Advice:
-    """All predictions, the fastest first, and the one to take."""
+    """All predictions, the fastest first, and the one to take. `kind` is how sidecars are reached:
+    `per_node`, `ranks` or `separate`.
+    """
 
+    kind: str
     chains: tuple[Chain, ...]
     cores: int
     predictions: list[Prediction]
@@ -63,6 +66,7 @@ def advise(
     cores: int,
     memory: Memory,
     placements: Sequence[Placement],
+    kind: str = "per_node",
 ) -> Advice:
     """From short runs, at least one of which had all in the simulation."""
     costs = costs_of(trials, chains, cores)
@@ -70,7 +74,8 @@ def advise(
     drawn = [costs_of(trials, chains, cores, random) for _ in range(_DRAWS)]
     found = [_prediction(costs, drawn, trials, memory, placement) for placement in placements]
     found.sort(key=lambda p: (p.left_out > _SPARED, p.seconds))
-    return Advice(tuple(chains), cores, found, choose(found), _notes(costs, trials, chains, found))
+    notes = _notes(costs, trials, chains, found)
+    return Advice(kind, tuple(chains), cores, found, choose(found), notes)
 
 
 def choose(predictions: Sequence[Prediction]) -> Prediction:

@@ -22,7 +22,7 @@ from pillion.report import STYLE as PAGE_STYLE
 from pillion.report import write_whole
 from pillion.units import seconds
 
-_MOST_LINES = 6
+_MOST_LINES = 4
 
 
 def write(advice: Advice, path: Path) -> None:
@@ -45,10 +45,10 @@ def alone(svg: str) -> str:
 def picture(advice: Advice, prefix: str) -> str:
     """SVG for a page on which `prefix` is unique."""
     with mpl.rc_context({**STYLE, "svg.hashsalt": prefix}):
-        figure = Figure(figsize=(7.6, 4.4), layout="constrained")
+        figure = Figure(figsize=(7.6, 5.2), layout="constrained")
         axes = figure.add_subplot()
         _draw(axes, advice)
-        figure.legend(loc="outside upper left", fontsize=9, ncols=2)
+        figure.legend(loc="outside upper left", fontsize=9)
         return as_svg(figure, prefix, "seconds a step by the number of sidecars")
 
 
@@ -57,16 +57,16 @@ def _draw(axes: Axes, advice: Advice) -> None:
     ranks = inside[0].placement.simulation if inside else 0
     for prediction in inside:
         axes.axhline(prediction.seconds, color="#7b8794", linewidth=0.9, linestyle=":")
-        _points(axes, [prediction], "#7b8794", "-", "all in the simulation")
+        _points(axes, [prediction], "#7b8794", ":", "all in the simulation")
     for number, cuts in enumerate(_ways(advice)):
         colour = PALETTE[number % len(PALETTE)]
         mine = [p for p in advice.predictions if p.placement.cuts == cuts and p.placement.sidecars]
         for style, on_top in (("-", False), ("--", True)):
             line = [p for p in mine if (p.placement.simulation == ranks) == on_top]
-            if line:
-                name = mode_of(line[0].placement, advice.chains)
-                extra = ", on top of the ranks" if on_top else ""
-                _points(axes, line, colour, style, f"{name}{extra}")
+            name = None if on_top else mode_of(mine[0].placement, advice.chains)
+            _points(axes, line, colour, style, name)
+    axes.plot([], [], color="#7b8794", label="whole: sidecars are taken from the ranks")
+    axes.plot([], [], "--", color="#7b8794", label="dashed: they come on top")
     chosen = advice.chosen
     at = chosen.placement.sidecars, chosen.seconds
     axes.plot(*at, "o", markersize=13, markerfacecolor="none", color="#2a9d6f", gid="chosen")
@@ -77,7 +77,7 @@ def _draw(axes: Axes, advice: Advice) -> None:
 
 
 def _points(
-    axes: Axes, line: Sequence[Prediction], colour: str, style: str, label: str
+    axes: Axes, line: Sequence[Prediction], colour: str, style: str, label: str | None
 ) -> None:
     line = sorted(line, key=lambda p: p.placement.sidecars)
     y = [p.seconds for p in line]
@@ -100,7 +100,7 @@ def _ways(advice: Advice) -> list[tuple[int, ...]]:
 def _sections(advice: Advice) -> list[str]:
     chosen = advice.chosen
     where = escape(mode_of(chosen.placement, advice.chains))
-    lines = escape("\n".join(lines_for(chosen.placement, advice.chains)))
+    lines = escape("\n".join(lines_for(advice)))
     said = (
         f"<p>Take <strong>{chosen.placement}</strong> ranks, analyses: {where}. A step takes "
         f"{seconds(chosen.seconds)}.</p>\n<pre>{lines}</pre>"
@@ -110,7 +110,7 @@ def _sections(advice: Advice) -> list[str]:
     return [
         "<header><h1>Where analyses are best done</h1></header>",
         page.section("What to take", said),
-        page.warnings_section(advice.notes),
+        page.remarks_section(advice.notes),
         page.section("Seconds a step", f"<figure>{picture(advice, 'advice')}</figure>"),
         page.section("All placements", page.table(heads, rows)),
     ]

@@ -3,7 +3,6 @@
 lines of the configuration that make it so. Pure.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
@@ -13,7 +12,7 @@ from rich.text import Text
 
 from pillion.advise.advice import Advice, Prediction
 from pillion.advise.chains import Chain
-from pillion.advise.placement import Placement, mode_of
+from pillion.advise.placement import mode_of
 from pillion.units import seconds
 
 _MOST = 14
@@ -71,18 +70,20 @@ def _verdict(advice: Advice) -> Text:
     where = mode_of(chosen.placement, advice.chains)
     text = Text.assemble(("▸ take ", "bold"), (f"{chosen.placement} ranks", "bold green"))
     text.append(f", analyses: {where}; a step takes {seconds(chosen.seconds)}\n")
-    for line in lines_for(chosen.placement, advice.chains):
+    for line in lines_for(advice):
         text.append(f"    {line}\n", "cyan")
     return text
 
 
-def lines_for(placement: Placement, chains: Sequence[Chain]) -> list[str]:
-    """What to say in the configuration."""
-    if not placement.sidecars:
-        return ["sidecars: null", *(f"{c.name}: every stage `at: simulation`" for c in chains)]
+def lines_for(advice: Advice) -> list[str]:
+    """What to say in the configuration, and how to start it then."""
+    placement = advice.chosen.placement
+    count = {"separate": "job: separate, per_node"}.get(advice.kind, advice.kind)
+    sidecars = f"{{{count}: {placement.sidecars}, …}}" if placement.sidecars else "null"
     return [
-        f"sidecars: {placement.sidecars} of {placement.ranks} ranks",
-        *(f"{chain.name}: {_said(chain, cut)}" for chain, cut in zip(chains, placement.cuts)),
+        f"sidecars: {sidecars}",
+        *(f"{c.name}: {_said(c, cut)}" for c, cut in zip(advice.chains, placement.cuts)),
+        f"pillion run -n {placement.simulation} …",
     ]
 
 

@@ -74,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
     trials = _trials(runner, planned * arguments.rounds)
     memory = runner.chains.memory(runner.facts.nodes)
     considered = placement.candidates(ranks, sidecars, chains)
-    _say(advise(trials, chains, cores, memory, considered), arguments)
+    _say(advise(trials, chains, cores, memory, considered, runner.kind), arguments)
     return 0
 
 
