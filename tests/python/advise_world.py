@@ -14,6 +14,7 @@ from pillion.advise.samples import Trial
 from pillion.advise.trails import Trail, Visit
 from test_advise_pipeline import by_ticks
 
+TICK = 4e-3  # seconds; publications take hundreds of these
 CHAINS = (
     Chain("means", ("magnitude", "statistics"), 0, 10),
     Chain("pictures", ("contour", "image"), 0, 50),
@@ -50,7 +51,7 @@ class World:
         visits = [self._visit(step, placement, draw) for step in range(0, steps + 1, 10)]
         making = [gap + sum(map(sum, here.values())) + p for gap, here, _, p, _ in visits]
         working = [sum(map(sum, there.values())) + r for _, _, there, _, r in visits]
-        made, finished = by_ticks(making, working, room, self.sharing(placement))
+        made, finished = by_ticks(making, working, room, self.sharing(placement), TICK)
         if not placement.sidecars:
             made = [sum(making[: n + 1]) for n in range(len(making))]
         simulation, sidecars = [], []

@@ -7,10 +7,10 @@ import json
 from dataclasses import replace
 
 import pytest
-from advise_world import CHAINS, World
+from advise_world import CHAINS, World, amdahl
 from pillion.advise import model, placement, probes, text
 from pillion.advise.advice import advise
-from pillion.advise.costs import costs_of
+from pillion.advise.measuring import costs_of
 from pillion.advise.memory import Memory, bytes_of
 from pillion.advise.samples import seconds_a_step
 from rich.console import Console
@@ -25,9 +25,13 @@ def advice_on(world, ranks, sidecars, memory=AMPLE):
     return planned, advise(trials, CHAINS, world.cores, memory, considered)
 
 
-def in_the_end(world, where):
-    """Seconds a step once there is no room for publications to pile up."""
-    return seconds_a_step(world.run(where, steps=600, room=6).trail)
+def in_the_end(world, where, room=6):
+    """Seconds a step once memory for so many publications is full, if it ever is."""
+    trail = world.run(where, steps=600, room=room).trail
+    ends = [
+        (side[0][35].end, side[0][60].end) for side in (trail.simulation, trail.sidecars) if side
+    ]
+    return max(last - first for first, last in ends) / 250
 
 
 @pytest.mark.parametrize(("ranks", "cores", "sidecars"), [(2, 2, [1]), (8, 16, [1, 2, 4])])
@@ -38,7 +42,7 @@ def test_every_placement_takes_what_is_predicted(ranks, cores, sidecars):
     took = {p.placement: in_the_end(world, p.placement) for p in advice.predictions}
     for prediction in advice.predictions:
         where = prediction.placement
-        assert prediction.seconds == pytest.approx(took[where], rel=0.04), where
+        assert prediction.seconds == pytest.approx(took[where], rel=0.06), where
         assert prediction.low <= prediction.seconds <= prediction.high
     assert took[advice.chosen.placement] <= 1.02 * min(took.values())
 
@@ -53,7 +57,7 @@ def test_noise_widens_the_bounds_and_they_hold():
         took = in_the_end(truth, prediction.placement)
         assert prediction.seconds == pytest.approx(took, rel=0.1)
         inside += prediction.low <= took <= prediction.high
-    assert inside >= 0.6 * len(advice.predictions)
+    assert inside >= 0.9 * len(advice.predictions)
 
 
 def test_a_whole_run_counts_its_first_and_last_publications():
@@ -73,20 +77,20 @@ def test_who_skips_waits_for_nobody_and_leaves_out():
     _, skipping = advice_on(world, 2, [1], replace(AMPLE, when_full="skip"))
     aside = placement.cut_at(0, 2, 1, CHAINS)
     slow, quick = waiting.of(aside), skipping.of(aside)
-    assert slow.left_out == 0 and quick.seconds == pytest.approx(quick.simulation)
+    assert slow.left_out == 0 and quick.seconds == pytest.approx(quick.simulation, rel=0.01)
     assert quick.left_out == pytest.approx(1 - quick.seconds / slow.seconds, rel=0.02)
     assert skipping.chosen.left_out < 0.01
 
 
 def test_little_memory_makes_the_simulation_wait():
-    world = World(4)
+    world = World(4, step=amdahl(0.15, 0.0))
     trials = [world.run(p) for p in probes.plan(2, [1], CHAINS, 4)]
     trials = [replace(trial, bytes={c.name: 2.0**20 for c in CHAINS}) for trial in trials]
     aside = placement.cut_at(0, 2, 1, CHAINS)
     costs = costs_of(trials, CHAINS, 4)
     tight = model.outcome(costs, aside, Memory(budget=4 * 2.0**20))
     ample = model.outcome(costs, aside, AMPLE)
-    took = [seconds_a_step(world.run(aside, room=room).trail) for room in (1, 100)]
+    took = [in_the_end(world, aside, room) for room in (1, 20)]
     assert [tight.seconds, ample.seconds] == pytest.approx(took, rel=0.03)
     assert tight.seconds > 1.1 * ample.seconds
 

@@ -8,10 +8,10 @@ import random
 import pytest
 from pillion.advise.pipeline import Sharing, balance, schedule
 
-TICK = 1e-3
+TICK = 1e-3  # seconds
 
 
-def by_ticks(making, working, room, sharing):
+def by_ticks(making, working, room, sharing, tick=TICK):
     """Instants at which publications are made and finished, each late by at most a few ticks."""
     made, finished, now = [], [], 0.0
     to_make, to_work = making[0], 0.0
@@ -19,10 +19,10 @@ def by_ticks(making, working, room, sharing):
         makes = len(made) < len(making) and to_make > 0
         works = len(made) > len(finished)
         if makes:
-            to_make -= TICK / (sharing.simulation if works else 1)
+            to_make -= tick / (sharing.simulation if works else 1)
         if works:
-            to_work -= TICK / (sharing.sidecars if makes else 1)
-        now += TICK
+            to_work -= tick / (sharing.sidecars if makes else 1)
+        now += tick
         if works and to_work <= 0:
             finished.append(now)
             if len(made) > len(finished):

@@ -1,27 +1,29 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What short runs say about every placement, and which one to take. Pure.
 
-Uncertainty has two parts. One is what was measured: the same is predicted from numbers drawn anew
-from those that were, many times, and nine of ten predictions lie within the bounds. The other is
-how far from what was measured a placement is: for ranks that no run was on, by how much the curves
-miss what they go through, and some per cent for each factor of two.
+Uncertainty has three parts, which add up as squares. One is what was measured: the same is
+predicted from numbers drawn anew from those that were, many times, and nine of ten predictions lie
+within the bounds. One is how far from the short runs a placement is: for ranks that none was on,
+by how much the curves miss what they go through, and a tenth for each factor of two. The last is
+the model's own.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from pillion.advise import model, samples
 from pillion.advise.chains import Chain
-from pillion.advise.costs import Costs, costs_of
+from pillion.advise.costs import Costs
+from pillion.advise.measuring import costs_of
 from pillion.advise.memory import Memory
 from pillion.advise.placement import Placement
 from pillion.advise.samples import Trial
 
 _DRAWS = 60
-_A_DOUBLING = 0.05  # more uncertain for each factor of two from ranks that were measured
+_OWN = 0.05  # of the model, which bench/advise.py compares with whole runs
 _ALIKE = 1.01  # times the fastest, and the one with fewer ranks is taken
 _SPARED = 0.01  # of publications left out is none
 
@@ -29,8 +31,8 @@ _SPARED = 0.01  # of publications left out is none
 @dataclass(frozen=True)
 class Prediction:
     """Of one placement: seconds a step, between `low` and `high`; what each side needs of them by
-    itself; the share of publications left out; and seconds a step in a short run that had this
-    placement, if one had.
+    itself; the share of publications left out; their mean, which is more where either side may turn
+    out to be the longer; and what a short run took that had this placement.
     """
 
     placement: Placement
@@ -40,6 +42,7 @@ class Prediction:
     simulation: float
     sidecars: float
     left_out: float
+    expected: float
     measured: float | None = None
 
 
@@ -79,11 +82,13 @@ def advise(
 
 
 def choose(predictions: Sequence[Prediction]) -> Prediction:
-    """The fastest of those that leave nothing out; of those as fast, the one with fewest ranks."""
+    """The fastest to be expected of those that leave nothing out; of those as fast, the one with
+    fewest ranks.
+    """
     whole = [p for p in predictions if p.left_out <= _SPARED] or list(predictions)
-    bound = _ALIKE * min(p.seconds for p in whole)
-    alike = [p for p in whole if p.seconds <= bound]
-    return min(alike, key=lambda p: (p.placement.ranks, p.placement.sidecars, p.seconds))
+    bound = _ALIKE * min(p.expected for p in whole)
+    alike = [p for p in whole if p.expected <= bound]
+    return min(alike, key=lambda p: (p.placement.ranks, p.placement.sidecars, p.expected))
 
 
 def _prediction(
@@ -96,34 +101,20 @@ def _prediction(
     found = model.outcome(costs, placement, memory)
     middle = model.roughly(costs, placement)
     ratios = [model.roughly(other, placement) / middle for other in drawn] if middle else [1.0]
-    far = farness(costs, placement)
+    uncertain = costs.uncertainty(placement)
+    far = max(uncertain)
     low, high = np.quantile(ratios, [0.05, 0.95])
     return Prediction(
         placement=placement,
         seconds=found.seconds,
-        low=found.seconds * max(0.0, 1 - math.hypot(1 - low, far)),
-        high=found.seconds * (1 + math.hypot(high - 1, far)),
+        low=found.seconds * max(0.0, 1 - math.hypot(1 - low, far, _OWN)),
+        high=found.seconds * (1 + math.hypot(high - 1, far, _OWN)),
         simulation=found.simulation,
         sidecars=found.sidecars,
         left_out=found.left_out,
+        expected=model.expected(found, uncertain),
         measured=_measured(trials, placement),
     )
-
-
-def farness(costs: Costs, placement: Placement) -> float:
-    """The relative uncertainty of ranks that no run was on."""
-    known = {n for number in costs.crossings for c in number.values() for n in c.ranks[1:]}
-    parts = [_far(costs.step.known, placement.simulation, costs.step.curve.deviation)]
-    if placement.sidecars:
-        parts.append(_far(known, placement.sidecars, 0.0))
-    return max(parts)
-
-
-def _far(known: Iterable[int], ranks: int, deviation: float) -> float:
-    doublings = min((abs(math.log2(ranks / number)) for number in known), default=0.0)
-    if doublings == 0:
-        return 0.0
-    return deviation + _A_DOUBLING * doublings
 
 
 def _measured(trials: Sequence[Trial], placement: Placement) -> float | None:
@@ -141,8 +132,8 @@ def _notes(
     """What people should know before they believe it."""
     out = [
         f"'{chain.name}' never ran in these runs, so what it costs is not in any number"
-        for chain, rate, stages in zip(chains, costs.rates, costs.stages)
-        if rate == 0 or not any(stage.known for stage in stages)
+        for chain, rate, work in zip(chains, costs.rates, costs.works)
+        if rate == 0 or not work.whole.known
     ]
     if max(t.placement.ranks for t in trials) > costs.cores:
         out.append(f"some runs had more ranks than the {costs.cores} cores that there are")

@@ -4,16 +4,16 @@ step and, per step, what analyses take there. With sidecars it is what a pipelin
 (pipeline): the simulation makes publications, sidecars work on them. Pure.
 """
 
+import math
 from dataclasses import dataclass
-from math import lcm
 
 from pillion.advise.costs import Costs
 from pillion.advise.memory import Memory
 from pillion.advise.pipeline import balance, schedule
 from pillion.advise.placement import Placement
 
-_MOST = 200  # publications that are followed from one to the next
-_AGAIN = 3  # times that publications repeat; the first time does not count
+_PERIODS = 12  # that are followed, the last two of which count
+_LEAST, _MOST = 4, 40  # publications in a period
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,10 @@ class Outcome:
 
 
 def outcome(costs: Costs, placement: Placement, memory: Memory) -> Outcome:
-    """Of a run that lasts so long that its start and its end do not matter."""
-    load = load_of(costs, placement, _period(costs) * _AGAIN)
+    """Of a run that lasts so long that its start and its end do not matter, nor how much memory is
+    full first where one side is slower.
+    """
+    load = load_of(costs, placement, _PERIODS * _period(costs))
     making, working = load.means
     if not placement.sidecars or working == 0:
         return Outcome(making, making, working)
@@ -55,13 +57,14 @@ def outcome(costs: Costs, placement: Placement, memory: Memory) -> Outcome:
     slow_making, slow_working = making * sharing.simulation, working * sharing.sidecars
     if not memory.waits and slow_working > slow_making:
         return Outcome(slow_making, making, working, 1 - slow_making / slow_working)
-    done = schedule(load.making, load.working, room_of(costs, placement, memory, load), sharing)
-    # Of the last two thirds; sidecars may be behind at their begin and at their end alike.
     count = len(load.steps)
-    begin, last = count // _AGAIN - 1, count - 1
+    # As full as memory is in the end, so that this comes soon.
+    room = min(room_of(costs, placement, memory, load), count // _PERIODS + 1)
+    done = schedule(load.making, load.working, room, sharing)
+    begin, last = count - 2 * (count // _PERIODS) - 1, count - 1
     steps = sum(load.steps[begin + 1 :])
     simulation = (done.made[last] - done.made[begin]) / steps
-    sidecars = (done.finished[last] - done.finished[begin]) / steps
+    sidecars = (done.finished[last - room] - done.finished[begin - room]) / steps
     return Outcome(max(simulation, sidecars), making, working)
 
 
@@ -73,6 +76,23 @@ def seconds_of(costs: Costs, placement: Placement, memory: Memory, steps: int) -
     room = room_of(costs, placement, memory, load)
     done = schedule(load.making, load.working, room, costs.sharing(placement))
     return done.end + (steps - sum(load.steps)) * costs.step(placement.simulation)
+
+
+def expected(found: Outcome, uncertain: tuple[float, float]) -> float:
+    """The mean of what a step takes if seconds of both sides are off by so much, relatively: of two
+    sides that are nearly alike, either may turn out to be the longer. That is the mean of the
+    larger of two normal variables (C. E. Clark, Operations Research 9, 1961), with which `found`
+    goes in proportion.
+    """
+    means = found.simulation, found.sidecars
+    spread = math.hypot(*(mean * off for mean, off in zip(means, uncertain)))
+    if spread == 0:
+        return found.seconds
+    apart = (means[0] - means[1]) / spread
+    below = (1 + math.erf(apart / math.sqrt(2))) / 2
+    density = math.exp(-apart * apart / 2) / math.sqrt(2 * math.pi)
+    larger = means[0] * below + means[1] * (1 - below) + spread * density
+    return found.seconds * larger / max(means)
 
 
 def roughly(costs: Costs, placement: Placement) -> float:
@@ -109,7 +129,7 @@ def room_of(costs: Costs, placement: Placement, memory: Memory, load: Load) -> i
     """How many publications the memory holds; at least the one that sidecars work on."""
     largest = 0.0
     for number, cut in enumerate(placement.cuts):
-        crossing = costs.crossings[number].get(cut)
+        crossing = costs.crossing(number, cut, placement.sidecars)
         if crossing is not None:
             largest += crossing.bytes * crossing.ranks[0] / placement.simulation
     ranks = -(-placement.simulation // memory.nodes)
@@ -121,10 +141,10 @@ def _publication(costs: Costs, placement: Placement, number: int) -> tuple[float
     """Seconds that a publication of one analysis takes on both sides."""
     cut = placement.cuts[number]
     here = costs.inside(number, cut, placement.simulation)
-    if cut == len(costs.stages[number]):
+    if cut == len(costs.works[number].stages):
         return here, 0.0
     there = costs.beyond(number, cut, placement.sidecars)
-    return here + costs.publishing(number, cut, placement.simulation), there
+    return here + costs.publishing(number, cut, placement), there
 
 
 def _intervals(costs: Costs) -> list[int | None]:
@@ -132,8 +152,11 @@ def _intervals(costs: Costs) -> list[int | None]:
 
 
 def _period(costs: Costs) -> int:
-    """Steps after which publications repeat, or as many as are worth following."""
+    """Steps after which publications repeat, or as many as are worth following; in these lie a
+    few publications.
+    """
     every = [interval for interval in _intervals(costs) if interval is not None]
     if not every:
         return 1
-    return min(lcm(*every), min(every) * _MOST // _AGAIN)
+    repeated = min(math.lcm(*every), min(every) * _MOST)
+    return repeated * -(-_LEAST * min(every) // repeated)

@@ -16,8 +16,8 @@ def plan(
     ranks: int, sidecars: Sequence[int], chains: Sequence[Chain], cores: int
 ) -> list[Placement]:
     """Everything in the simulation, on all ranks and on fewer, for what steps and stages cost on so
-    many; each depth of the cut with the first number of sidecars, for what crosses there; and both
-    sides on crowded cores, if they will be.
+    many; each depth of the cut with the first number of sidecars, for what crosses there; the
+    largest number of sidecars; and both sides on crowded cores, if they will be.
     """
     out = [inside(ranks, chains)]
     out += [inside(number, chains) for number in _fewer(ranks, sidecars)]
@@ -27,6 +27,8 @@ def plan(
     simulation = max(1, min(ranks, cores - few) if ranks + few > cores else ranks)
     depth = max(len(chain.stages) for chain in chains)
     out += [cut_at(d, simulation, few, chains) for d in range(depth)]
+    if ranks > (most := max(sidecars)) > few:
+        out.append(cut_at(0, ranks - most, most, chains))
     if ranks + few > cores:
         out.append(cut_at(0, ranks, few, chains))
     return list(dict.fromkeys(out))
