@@ -59,13 +59,15 @@ def costs_of(cells: int, every: int) -> Costs:
     def of(value: Callable[[dict[str, float]], float]) -> Measured:
         return measured({int(run["simulation"]): value(run) for run in inside})
 
+    crossings = [_crossing(run) for run in runs if run["analysis"]]
     stages = tuple(of(lambda r, name=name: r[f"{name}_seconds"]) for name in STAGES)
     return Costs(
         cores=sys.maxsize,
         step=of(lambda r: (r["period_seconds"] - r["analysis_seconds"]) / r["every"]),
         works=[Work(of(lambda r: r["analysis_seconds"]), stages)],
-        crossings=[{0: [_crossing(run) for run in runs if run["analysis"]]}],
+        crossings=[{0: crossings}],
         rates=[1 / every],
+        seen=[crossing.ranks for crossing in crossings],
     )
 
 

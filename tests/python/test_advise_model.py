@@ -44,7 +44,7 @@ def test_every_placement_takes_what_is_predicted(ranks, cores, sidecars):
         where = prediction.placement
         assert prediction.seconds == pytest.approx(took[where], rel=0.06), where
         assert prediction.low <= prediction.seconds <= prediction.high
-    assert took[advice.chosen.placement] <= 1.02 * min(took.values())
+    assert took[advice.chosen.placement] <= 1.03 * min(took.values())
 
 
 def test_noise_widens_the_bounds_and_they_hold():

@@ -52,7 +52,7 @@ class Work:
 @dataclass(frozen=True)
 class Costs:
     """All that a prediction needs; `works` and `crossings` go by chain, the latter also by cut.
-    `rates` are publications a step.
+    `rates` are publications a step, `seen` the ranks of runs with sidecars.
     """
 
     cores: int
@@ -60,6 +60,7 @@ class Costs:
     works: list[Work]
     crossings: list[dict[int, list[Crossing]]]
     rates: list[float]
+    seen: list[tuple[int, int]] = field(default_factory=list)
     beside: Sharing = field(default_factory=Sharing)
     crowded: Sharing = field(default_factory=Sharing)  # times the ratio of ranks to cores
 
@@ -105,13 +106,13 @@ class Costs:
         """
         if not placement.sidecars:
             return self.step.uncertainty(placement.simulation), 0.0
-        # What a larger simulation does to the way to the sidecars nobody has seen.
-        most = max(self.step.known, default=placement.simulation)
-        larger = max(0.0, math.log2(placement.simulation / most))
-        far = 0.0
-        for chain, cut in enumerate(placement.cuts):
-            crossing = self.crossing(chain, cut, placement.sidecars)
-            if crossing is not None:
-                far = max(far, abs(math.log2(placement.sidecars / crossing.ranks[1])))
-        far += larger
+        # What a larger simulation does to the way to the sidecars has not been seen either.
+        far = min(
+            (
+                abs(math.log2(placement.sidecars / sidecars))
+                + max(0.0, math.log2(placement.simulation / simulation))
+                for simulation, sidecars in self.seen
+            ),
+            default=0.0,
+        )
         return self.step.uncertainty(placement.simulation), IRREGULAR * far

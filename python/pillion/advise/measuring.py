@@ -43,6 +43,9 @@ def costs_of(
         works=[_work_of(trials, chain, mean) for chain in chains],
         crossings=[_crossings(beside, n, chain, mean) for n, chain in enumerate(chains)],
         rates=[_rate(trials, chain) for chain in chains],
+        seen=[
+            (t.placement.simulation, t.placement.sidecars) for t in trials if t.placement.sidecars
+        ],
         beside=_sharing(ample, step),
     )
     return replace(found, crowded=_crowding(trials, found, chains))
