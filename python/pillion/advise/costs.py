@@ -81,7 +81,19 @@ class Costs:
 
     def inside(self, chain: int, cut: int, ranks: int) -> float:
         """Seconds a publication of the stages before a cut, on so many simulation ranks."""
-        return self.works[chain].part(0, cut, ranks)
+        return self._part(chain, 0, cut, ranks)
+
+    def steps(self, ranks: int) -> float:
+        """Seconds a step of the solver."""
+        return self.step(self._with_cores(ranks, self.step))
+
+    def _with_cores(self, ranks: int, work: Measured) -> int:
+        """Ranks beyond the cores make nothing faster, unless they were seen to."""
+        return ranks if ranks in work.known else min(ranks, self.cores)
+
+    def _part(self, chain: int, begin: int, end: int, ranks: int) -> float:
+        work = self.works[chain]
+        return work.part(begin, end, self._with_cores(ranks, work.whole))
 
     def publishing(self, chain: int, cut: int, placement: Placement) -> float:
         crossing = self.crossing(chain, cut, placement.sidecars)
@@ -91,12 +103,11 @@ class Costs:
 
     def beyond(self, chain: int, cut: int, ranks: int) -> float:
         """The same of those behind a cut, and of receiving, on so many sidecars."""
-        work = self.works[chain]
-        end = len(work.stages)
-        here, crossing = work.part(cut, end, ranks), self.crossing(chain, cut, ranks)
+        end = len(self.works[chain].stages)
+        here, crossing = self._part(chain, cut, end, ranks), self.crossing(chain, cut, ranks)
         if crossing is None:
             return here
-        there = work.part(cut, end, crossing.ranks[1])
+        there = self._part(chain, cut, end, crossing.ranks[1])
         working = crossing.working * here / there if there > 0 else crossing.working
         return working + crossing.receiving * crossing.ranks[1] / ranks
 

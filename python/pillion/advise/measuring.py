@@ -33,14 +33,15 @@ def costs_of(
     def mean(values: Sequence[float] | np.ndarray) -> float:
         return middle(values, random)
 
-    step = measured(_by_ranks(trials, lambda trial: mean(_steps(trial))))
+    plain = [t for t in trials if not t.placement.sidecars] or list(trials)
+    step = measured(_by_ranks(plain, lambda trial: mean(_steps(trial))))
     # On crowded cores both sides are slower, so that costs are taken from there only if they must.
     ample = [t for t in trials if t.placement.ranks <= cores]
     beside = ample if any(t.placement.sidecars for t in ample) else trials
     found = Costs(
         cores=cores,
         step=step,
-        works=[_work_of(trials, chain, mean) for chain in chains],
+        works=[_work_of(trials, n, chain, mean) for n, chain in enumerate(chains)],
         crossings=[_crossings(beside, n, chain, mean) for n, chain in enumerate(chains)],
         rates=[_rate(trials, chain) for chain in chains],
         seen=[
@@ -56,28 +57,51 @@ def _steps(trial: Trial) -> list[float]:
 
 
 def _by_ranks(trials: Sequence[Trial], value: Callable[[Trial], float]) -> dict[int, float]:
-    """Means over runs with everything in the simulation, by their ranks; nothing that is 0."""
+    """Means over runs by their simulation ranks; nothing that is 0."""
     found: dict[int, list[float]] = {}
     for trial in trials:
-        if not trial.placement.sidecars and (seconds := value(trial)) > 0:
+        if (seconds := value(trial)) > 0:
             found.setdefault(trial.placement.simulation, []).append(seconds)
     return {ranks: float(np.mean(values)) for ranks, values in found.items()}
 
 
-def _work_of(trials: Sequence[Trial], chain: Chain, mean: Callable[[np.ndarray], float]) -> Work:
+def _work_of(
+    trials: Sequence[Trial], number: int, chain: Chain, mean: Callable[[np.ndarray], float]
+) -> Work:
+    plain = [trial for trial in trials if not trial.placement.sidecars]
+    if not plain:
+        return _divided(trials[0], number, chain, mean)
+
     def rows(trial: Trial) -> np.ndarray:
         return samples.stage_seconds(trial.trail.simulation, chain.name)
 
-    def seconds(number: int) -> Callable[[Trial], float]:
+    def seconds(stage: int) -> Callable[[Trial], float]:
         def of(trial: Trial) -> float:
             found = rows(trial)
-            return mean(found[:, number]) if number < found.shape[1] else 0.0
+            return mean(found[:, stage]) if stage < found.shape[1] else 0.0
 
         return of
 
-    whole = measured(_by_ranks(trials, lambda trial: mean(rows(trial).sum(axis=1))))
-    numbers = range(len(chain.stages))
-    return Work(whole, tuple(measured(_by_ranks(trials, seconds(n))) for n in numbers))
+    whole = measured(_by_ranks(plain, lambda trial: mean(rows(trial).sum(axis=1))))
+    stages = range(len(chain.stages))
+    return Work(whole, tuple(measured(_by_ranks(plain, seconds(stage))) for stage in stages))
+
+
+def _divided(trial: Trial, number: int, chain: Chain, mean: Callable[[np.ndarray], float]) -> Work:
+    """Of a run in which each side had some of the stages, on its own number of ranks: as if all of
+    them divided evenly.
+    """
+    where, trail = trial.placement, trial.trail
+    seconds = [0.0] * len(chain.stages)
+    cut = where.cuts[number]
+    for ranks, side, first in (
+        (where.simulation, trail.simulation, 0),
+        (where.sidecars, trail.sidecars, cut),
+    ):
+        found = samples.stage_seconds(side, chain.name)
+        for column in range(found.shape[1]):
+            seconds[first + column] = mean(found[:, column]) * ranks
+    return Work(measured({1: sum(seconds)}), tuple(measured({1: each}) for each in seconds))
 
 
 def _rate(trials: Sequence[Trial], chain: Chain) -> float:
@@ -86,10 +110,10 @@ def _rate(trials: Sequence[Trial], chain: Chain) -> float:
         return 1.0 / chain.every
     seen = steps = 0
     for trial in trials:
-        visits = trial.trail.simulation[0] if trial.trail.simulation else []
-        if visits and not trial.placement.sidecars:
-            seen += sum(chain.name in visit.stages for visit in visits[:-1])
-            steps += visits[-1].step - visits[0].step
+        sides = [side[0] for side in (trial.trail.simulation, trial.trail.sidecars) if side]
+        # The last publication may not have come to its end.
+        seen += max(sum(chain.name in visit.stages for visit in side[:-1]) for side in sides)
+        steps += sides[0][-1].step - sides[0][0].step
     return seen / steps if steps else 0.0
 
 

@@ -75,7 +75,7 @@ def seconds_of(costs: Costs, placement: Placement, memory: Memory, steps: int) -
         return sum(load.making)
     room = room_of(costs, placement, memory, load)
     done = schedule(load.making, load.working, room, costs.sharing(placement))
-    return done.end + (steps - sum(load.steps)) * costs.step(placement.simulation)
+    return done.end + (steps - sum(load.steps)) * costs.steps(placement.simulation)
 
 
 def expected(found: Outcome, uncertain: tuple[float, float]) -> float:
@@ -101,7 +101,7 @@ def roughly(costs: Costs, placement: Placement) -> float:
     for number, rate in enumerate(costs.rates):
         here, there = _publication(costs, placement, number)
         making, working = making + rate * here, working + rate * there
-    making += costs.step(placement.simulation)
+    making += costs.steps(placement.simulation)
     return balance(making, working, costs.sharing(placement)) if working else making
 
 
@@ -119,7 +119,7 @@ def load_of(costs: Costs, placement: Placement, steps: int, from_start: bool = F
             due[step] = making + here, working + there
     at = sorted(due) or [steps]
     before = [step - last for step, last in zip(at, [0, *at])]
-    each = costs.step(placement.simulation)
+    each = costs.steps(placement.simulation)
     sides = [due.get(step, (0.0, 0.0)) for step in at]
     made = [side[0] + number * each for side, number in zip(sides, before)]
     return Load(made, [side[1] for side in sides], before)

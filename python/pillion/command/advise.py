@@ -3,6 +3,7 @@
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
 _EPILOG = """\
 PROGRAM is run several times, a few seconds each, in this folder: with all analyses in the
 simulation on N ranks and on fewer, and with sidecars at each possible cut. CONFIG stays as it is,
-and what analyses produce meanwhile is thrown away; what PROGRAM itself writes is not.
+and what analyses produce meanwhile is thrown away; what PROGRAM itself writes is not. Of OUTPUT,
+which a run has left, less is known, and the advice says so.
 
 Exit status: 0 if there is advice, 1 if a run has failed."""
 
@@ -57,25 +59,51 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_options(parser)
     parser.add_argument("configuration", metavar="CONFIG", type=Path, help="the YAML file to use")
     parser.add_argument("program", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
-    parser.usage = "pillion advise [OPTIONS] CONFIG -- PROGRAM [ARGUMENTS]"
+    parser.usage = (
+        "pillion advise [OPTIONS] CONFIG -- PROGRAM [ARGUMENTS]\n       pillion advise OUTPUT"
+    )
     parser.epilog = _EPILOG
 
 
 def run(arguments: argparse.Namespace) -> int:
+    words = _program(arguments)
+    if arguments.configuration.is_dir():
+        if words:
+            raise Error(f"{arguments.configuration} is the output of a run; that takes no program")
+        advice = _of_a_run(arguments)
+    else:
+        advice = _by_short_runs(arguments, _runner(arguments, words))
+    _say(advice, arguments)
+    return 0
+
+
+def _of_a_run(arguments: argparse.Namespace) -> "Advice":
+    from pillion.advise import existing, placement
+    from pillion.advise.advice import advise
+    from pillion.launch.facts import find_facts
+
+    trial, chains, kind = existing.read_trial(arguments.configuration)
+    facts = find_facts(arguments.launcher)
+    ranks = arguments.ranks or trial.placement.simulation
+    sidecars = arguments.sidecars or placement.numbers_of_sidecars(ranks)
+    considered = placement.candidates(ranks, sidecars, chains.all)
+    cores, memory = facts.cores * facts.nodes, chains.memory(facts.nodes)
+    advice = advise([trial], chains.all, cores, memory, considered, kind)
+    return replace(advice, notes=[existing.NOTE, *advice.notes])
+
+
+def _by_short_runs(arguments: argparse.Namespace, runner: "Runner") -> "Advice":
     from pillion.advise import placement, probes
     from pillion.advise.advice import advise
 
-    words = _program(arguments)
-    runner = _runner(arguments, words)
     chains, cores = runner.chains.all, runner.facts.cores * runner.facts.nodes
-    ranks = arguments.ranks or max(1, cores)
+    ranks = arguments.ranks or cores
     sidecars = arguments.sidecars or placement.numbers_of_sidecars(ranks)
     planned = probes.plan(ranks, sidecars, chains, cores)
     trials = _trials(runner, planned * arguments.rounds)
     memory = runner.chains.memory(runner.facts.nodes)
     considered = placement.candidates(ranks, sidecars, chains)
-    _say(advise(trials, chains, cores, memory, considered, runner.kind), arguments)
-    return 0
+    return advise(trials, chains, cores, memory, considered, runner.kind)
 
 
 def _program(arguments: argparse.Namespace) -> list[str]:
