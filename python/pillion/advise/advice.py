@@ -22,7 +22,7 @@ from pillion.advise.memory import Memory
 from pillion.advise.placement import Placement
 from pillion.advise.samples import Trial
 
-_DRAWS = 60
+_DRAWS = 40
 _OWN = 0.05  # of the model, which bench/advise.py compares with whole runs
 _ALIKE = 1.01  # times the fastest, and the one with fewer ranks is taken
 _SPARED = 0.01  # of publications left out is none

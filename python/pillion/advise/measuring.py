@@ -73,7 +73,7 @@ def _work_of(
         return _divided(trials[0], number, chain, mean)
 
     def rows(trial: Trial) -> np.ndarray:
-        return samples.stage_seconds(trial.trail.simulation, chain.name)
+        return samples.stage_seconds(trial.trail, "simulation", chain.name)
 
     def seconds(stage: int) -> Callable[[Trial], float]:
         def of(trial: Trial) -> float:
@@ -95,10 +95,10 @@ def _divided(trial: Trial, number: int, chain: Chain, mean: Callable[[np.ndarray
     seconds = [0.0] * len(chain.stages)
     cut = where.cuts[number]
     for ranks, side, first in (
-        (where.simulation, trail.simulation, 0),
-        (where.sidecars, trail.sidecars, cut),
+        (where.simulation, "simulation", 0),
+        (where.sidecars, "sidecars", cut),
     ):
-        found = samples.stage_seconds(side, chain.name)
+        found = samples.stage_seconds(trail, side, chain.name)
         for column in range(found.shape[1]):
             seconds[first + column] = mean(found[:, column]) * ranks
     return Work(measured({1: sum(seconds)}), tuple(measured({1: each}) for each in seconds))
@@ -136,12 +136,11 @@ def _crossings(
 
 def _crossing(trial: Trial, chain: Chain, mean: Callable[[np.ndarray], float]) -> Crossing | None:
     trail, ranks = trial.trail, (trial.placement.simulation, trial.placement.sidecars)
-    rows = samples.stage_seconds(trail.sidecars, chain.name)
+    rows = samples.stage_seconds(trail, "sidecars", chain.name)
     if not len(rows):
         return None
-    due = samples.due_on(trail.sidecars)
-    publishing = mean(samples.hand_over_seconds(trail.simulation, due, chain.name))
-    receiving = mean(samples.hand_over_seconds(trail.sidecars, due, chain.name))
+    publishing = mean(samples.hand_over_seconds(trail, "simulation", chain.name))
+    receiving = mean(samples.hand_over_seconds(trail, "sidecars", chain.name))
     moved = trial.bytes.get(chain.name, 0.0)
     return Crossing(ranks, mean(rows.sum(axis=1)), publishing, receiving, moved)
 

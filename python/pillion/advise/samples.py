@@ -6,6 +6,7 @@ machine that others use, too, a few are far off. Pure.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -68,6 +69,7 @@ def together(ranks: Sequence[Sequence[Visit]]) -> list[list[Visit]]:
     return [[visits[p] for visits in ranks] for p in range(first, number)]
 
 
+@cache
 def stretches(trail: Trail) -> list[Stretch]:
     groups = together(trail.simulation)
     busy = _busy(trail.sidecars)
@@ -80,11 +82,12 @@ def stretches(trail: Trail) -> list[Stretch]:
     return out
 
 
-def stage_seconds(ranks: Sequence[Sequence[Visit]], analysis: str) -> np.ndarray:
-    """Publications by stages of this analysis on this side; means over ranks."""
+@cache
+def stage_seconds(trail: Trail, side: str, analysis: str) -> np.ndarray:
+    """Publications by stages of this analysis on one side; means over ranks."""
     rows = [
         np.mean([visit.stages[analysis] for visit in group], axis=0)
-        for group in together(ranks)
+        for group in together(trail.side(side))
         if all(analysis in visit.stages for visit in group)
     ]
     longest = max((len(row) for row in rows), default=0)
@@ -93,23 +96,22 @@ def stage_seconds(ranks: Sequence[Sequence[Visit]], analysis: str) -> np.ndarray
     return np.array(padded).reshape(len(rows), longest)
 
 
-def hand_over_seconds(
-    ranks: Sequence[Sequence[Visit]], due: dict[int, list[str]], analysis: str
-) -> np.ndarray:
-    """By publication: what handing it on took, of which each that is due has an equal part."""
+@cache
+def hand_over_seconds(trail: Trail, side: str, analysis: str) -> np.ndarray:
+    """By publication to the sidecars: what handing it on took on one side, of which each analysis
+    that is due has an equal part.
+    """
+    first = trail.sidecars[0] if trail.sidecars else []
+    due = {visit.step: list(visit.stages) for visit in first}
     rows = []
-    for group in together(ranks):
+    for group in together(trail.side(side)):
         mine = due.get(group[0].step, [])
         if analysis in mine:
             rows.append(np.mean([visit.handing for visit in group]) / len(mine))
     return np.array(rows)
 
 
-def due_on(ranks: Sequence[Sequence[Visit]]) -> dict[int, list[str]]:
-    """Analyses by the step at which they ran."""
-    return {visit.step: list(visit.stages) for visit in (ranks[0] if ranks else [])}
-
-
+@cache
 def shared_work(trail: Trail) -> tuple[float, float]:
     """Seconds that sidecars worked, and those of them in which the simulation did, too."""
     groups = together(trail.sidecars)

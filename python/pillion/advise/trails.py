@@ -14,6 +14,8 @@ from typing import Any
 from pillion.errors import Error
 
 _END = " (end)"
+_MOST_BYTES = 1 << 20  # of a rank's file; more tells nothing new
+_MOST_VISITS = 300
 
 
 @dataclass(frozen=True)
@@ -50,12 +52,18 @@ class Visit:
         return self.end - self.begin - self.stalled
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Trail:
-    """Visits of all ranks in order, by rank: of the simulation, and of the sidecars."""
+    """Visits of all ranks in order, by rank: of the simulation, and of the sidecars. What is found
+    in one is remembered by which it is.
+    """
 
     simulation: list[list[Visit]]
     sidecars: list[list[Visit]]
+
+    def side(self, name: str) -> list[list[Visit]]:
+        """`simulation` or `sidecars`."""
+        return self.simulation if name == "simulation" else self.sidecars
 
     @property
     def steps(self) -> list[int]:
@@ -94,7 +102,8 @@ def _trail(ranks: Mapping[str, list[list[Span]]]) -> Trail:
 def _lines(folder: Path, process: str) -> list[list[Span]]:
     out: list[list[Span]] = []
     while (path := folder / f"{process}-{len(out)}.jsonl").exists():
-        lines = path.read_text(encoding="utf-8").split("\n")
+        with path.open(encoding="utf-8") as file:
+            lines = file.read(_MOST_BYTES).split("\n")
         out.append([_span(json.loads(line)) for line in lines[:-1]])
     return out
 
@@ -111,7 +120,8 @@ def visits(spans: Iterable[Span]) -> list[Visit]:
     for span in sorted(spans, key=lambda s: (s.begin, -s.end)):
         if not span.name.endswith(_END) and span.category != "checkpoint":
             by_step.setdefault(span.step, []).append(span)
-    whole = [_visit(step, mine) for step, mine in sorted(by_step.items())]
+    first = sorted(by_step.items())[:_MOST_VISITS]
+    whole = [_visit(step, mine) for step, mine in first]
     return [visit for visit in whole if visit is not None]
 
 
