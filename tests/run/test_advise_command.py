@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`pillion advise` with real launchers on the heat example: that it runs what it says, leaves the
-user's files alone, and that what it says hangs together. Nothing here is about how long things take.
+user's files alone, and that what it says hangs together. Nothing here is about how long things
+take.
 """
 
 import json

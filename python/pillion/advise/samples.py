@@ -16,6 +16,7 @@ from pillion.advise.trails import Trail, Visit
 
 _LEFT_OUT = 0.2  # of the values at each end
 _WARM = 4  # so many publications, and the first counts no more
+_PARTS = 5  # of a run, in each of which publications of every kind lie
 
 Interval = tuple[float, float]
 
@@ -136,16 +137,14 @@ def _busy(sidecars: Sequence[Sequence[Visit]]) -> list[Interval]:
 
 
 def seconds_a_step(trail: Trail) -> float:
-    """What a step took in the run itself: of the slower side. 0 if too little was measured."""
+    """What a step took in the run itself, of the slower side: the median of some parts of the run,
+    which are alike, as publications are not. 0 if too little was measured.
+    """
     found = 0.0
     for ranks in (trail.simulation, trail.sidecars):
-        groups = together(ranks)
-        if len(groups) < 2:
-            continue
-        periods = [
-            (after[0].end - before[0].end) / (after[0].step - before[0].step)
-            for before, after in pairwise(groups)
-        ]
-        weights = [after[0].step - before[0].step for before, after in pairwise(groups)]
-        found = max(found, float(np.average(periods, weights=weights)))
+        visits = [group[0] for group in together(ranks)]
+        each = max(1, (len(visits) - 1) // _PARTS)
+        marks = visits[::each][: _PARTS + 1]
+        paces = [(b.end - a.end) / (b.step - a.step) for a, b in pairwise(marks)]
+        found = max(found, float(np.median(paces)) if paces else 0.0)
     return found

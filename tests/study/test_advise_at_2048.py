@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""That the advisor's model, given only runs of at most 1024 simulated ranks, says what 2048 take and
-picks what is fastest there. The oracle is the simulator's own account of the large runs."""
+"""That the advisor's model, given only runs of at most 1024 simulated ranks, says what 2048 take
+and picks what is fastest there. The oracle is the simulator's own account of the large runs."""
 
 import sys
 from pathlib import Path
