@@ -45,6 +45,14 @@ case ${1:-small} in
     for analysis in 128 256 512; do one 1024 $((RANKS + analysis)) 0 5 20; done |
       tee "$OUT/intransit-more.jsonl"
     both 512 5 20 64 128 192 256 512 1024 | tee "$OUT/intransit-512.jsonl" ;;
+  probes)  # what the advisor is given, study/advise.py
+    for cells in 1024 512; do
+      for split in "128 0" "256 0" "512 0" "480 32" "448 64" "384 128" "496 16" "256 256" "64 0" \
+                   "1024 0" "768 256" "320 192"; do
+        read -ra split <<<"$split"
+        one $cells "${split[@]}" 5 10
+      done
+    done | tee "$OUT/probes.jsonl" ;;
   one) shift; one "$@" ;;
-  *) echo "intransit.sh: $1 is none of small, full, one" >&2; exit 2 ;;
+  *) echo "intransit.sh: $1 is none of small, full, probes, one" >&2; exit 2 ;;
 esac

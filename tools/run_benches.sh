@@ -41,6 +41,7 @@ if [ -e "$build/examples/taylor_green/taylor_green" ]; then
     PILLION_BUILD=$build "$python" "$root/bench/codecs.py"
   fi
 fi
+PYTHONPATH=$root/python PILLION_BUILD=$build "$python" "$root/bench/advise.py"
 if [ -e "$build/examples/cosmology/cosmology" ]; then
   PILLION_BUILD=$build "$python" "$root/bench/intransit.py"
 fi

@@ -75,7 +75,7 @@ def draw_plot(plot: Plot, prefix: str) -> str:
             columns = max(1, 70 // (widest + 7))
             figure.legend(loc="outside upper left", fontsize=9, ncols=columns, handlelength=1.6)
         labels = ", ".join(curve.key for curve in plot.curves)
-        return _svg(figure, prefix, f"{plot.y_label} over {plot.x_label}: {labels}")
+        return as_svg(figure, prefix, f"{plot.y_label} over {plot.x_label}: {labels}")
 
 
 def _set_scales(axes: Axes, log_x: bool, log_y: bool) -> None:
@@ -118,7 +118,7 @@ def draw_heat_map(plot: HeatMap, prefix: str) -> str:
             bar = figure.colorbar(mesh, ax=axes)
             bar.set_label(_axis_label(plot.label, plot.units))
         description = f"{plot.label} of {plot.y_label} against {plot.x_label}"
-        return _svg(figure, prefix, description)
+        return as_svg(figure, prefix, description)
 
 
 def _norm(plot: HeatMap) -> mpl.colors.Normalize:
@@ -203,7 +203,7 @@ def draw_timeline(window: Window, prefix: str) -> str:
         axes.tick_params(axis="y", length=0)
         swatches = [mpl.patches.Patch(color=colours[kind], label=kind) for kind in kinds]
         figure.legend(handles=swatches, loc="outside upper left", ncols=8, fontsize=9.5)
-        return _svg(figure, prefix, f"timeline: {', '.join(kinds)}")
+        return as_svg(figure, prefix, f"timeline: {', '.join(kinds)}")
 
 
 def _strip_label(strip: Strip, window: Window) -> str:
@@ -249,7 +249,7 @@ class _PlainNumbers(ScalarFormatter):
         return super().__call__(x, pos).removeprefix(r"$\mathdefault{").removesuffix("}$")
 
 
-def _svg(figure: Figure, prefix: str, description: str) -> str:
+def as_svg(figure: Figure, prefix: str, description: str) -> str:
     """SVG without prolog, in the page's colours, scaled by the page, with ids of its own."""
     for axis in (axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)):
         if type(axis.get_major_formatter()) is ScalarFormatter:

@@ -61,7 +61,7 @@ def make_report(
         page.configuration_section(run),
     ]
     style = STYLE.read_text(encoding="utf-8")
-    _write_whole(
+    write_whole(
         path, page.document(f"Pillion run report: {folder.resolve().name}", style, sections)
     )
     return Made(path, problems)
@@ -126,7 +126,7 @@ def _read_compared(path: Path, compare: Path) -> Table:
     return replace(read_table(path), comparison=read_comparison(compare / path.name))
 
 
-def _write_whole(path: Path, text: str) -> None:
+def write_whole(path: Path, text: str) -> None:
     aside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         aside.write_text(text, encoding="utf-8")

@@ -69,7 +69,8 @@ def read_timeline(path: Path) -> list[Strip]:
         processes = {e["pid"]: e["args"]["name"] for e in events if e["name"] == "process_name"}
         ranks: dict[Any, list[Span]] = {(e["pid"], int(e["tid"])): [] for e in events}
         for event in events:
-            if event["ph"] == "X":
+            # Stages lie within their analyses, which are what is drawn.
+            if event["ph"] == "X" and event.get("cat") != "stage":
                 ranks[event["pid"], int(event["tid"])].append(_span(event))
     except OSError as error:
         raise Error(f"cannot read {path}: {error.strerror}") from error

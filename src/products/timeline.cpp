@@ -2,18 +2,58 @@
 // Timelines as bytes and as Chrome traces.
 #include "products/timeline.hpp"
 
+#include <cerrno>
+#include <cstring>
 #include <iterator>
 
+#include "base/error.hpp"
 #include "base/json.hpp"
 
 namespace pillion::products {
 
-void Timeline::add(Event event) {
-  if (events_.size() >= capacity_) {
-    ++dropped_;
-    return;
-  }
-  events_.push_back(std::move(event));
+namespace {
+
+int number_of(const std::string& process) { return process == "simulation" ? 1 : 2; }
+
+/// An event in Chrome's trace format, with times in microseconds since `origin`.
+template <class Out>
+void put_event(Out to, const Event& event, int pid, int64_t rank, double origin) {
+  fmt::format_to(to,
+                 "{{\"ph\":\"X\",\"name\":{},\"cat\":{},\"pid\":{},\"tid\":{},\"ts\":{:.3f},"
+                 "\"dur\":{:.3f},\"args\":{{\"step\":{}}}}}",
+                 base::json_text(event.name), base::json_text(event.category), pid, rank,
+                 (event.begin - origin) * 1e6, (event.end - event.begin) * 1e6, event.step);
+}
+
+}  // namespace
+
+void Timeline::add(Event event) { keep(std::move(event), capacity_); }
+
+void Timeline::add_detail(Event event) { keep(std::move(event), capacity_ / 2); }
+
+void Timeline::keep(Event event, size_t capacity) {
+  if (followed_) tell(event);
+  if (events_.size() < capacity) events_.push_back(std::move(event));
+  else ++dropped_;
+}
+
+void Timeline::follow(const std::filesystem::path& folder, const std::string& process,
+                      int64_t rank) {
+  const auto path = folder / fmt::format("{}-{}.jsonl", process, rank);
+  followed_.reset(std::fopen(path.c_str(), "w"));
+  if (!followed_)
+    base::fail(ErrorCode::File, "cannot write the timeline to '{}': {}", path.string(),
+               std::strerror(errno));
+  std::setvbuf(followed_.get(), nullptr, _IOLBF, BUFSIZ);
+  process_ = process;
+  rank_ = rank;
+}
+
+void Timeline::tell(const Event& event) {
+  fmt::memory_buffer line;
+  put_event(std::back_inserter(line), event, number_of(process_), rank_, 0);
+  line.push_back('\n');
+  std::fwrite(line.data(), 1, line.size(), followed_.get());
 }
 
 base::Bytes Timeline::serialise() const {
@@ -34,7 +74,7 @@ namespace {
 
 void put_rank(fmt::memory_buffer& out, const RankTrace& trace, double origin) {
   auto to = std::back_inserter(out);
-  const int pid = trace.process == "simulation" ? 1 : 2;
+  const int pid = number_of(trace.process);
   fmt::format_to(
       to,
       "{{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":{0},\"tid\":{1},\"args\":{{"
@@ -45,16 +85,14 @@ void put_rank(fmt::memory_buffer& out, const RankTrace& trace, double origin) {
   const auto dropped = in.get<int64_t>();
   const auto count = in.get<int64_t>();
   for (int64_t i = 0; i < count; ++i) {
-    const auto name = in.get<std::string>();
-    const auto category = in.get<std::string>();
-    const auto begin = in.get<double>();
-    const auto end = in.get<double>();
-    const auto step = in.get<int64_t>();
-    fmt::format_to(to,
-                   ",\n{{\"ph\":\"X\",\"name\":{},\"cat\":{},\"pid\":{},\"tid\":{},\"ts\":{:.3f},"
-                   "\"dur\":{:.3f},\"args\":{{\"step\":{}}}}}",
-                   base::json_text(name), base::json_text(category), pid, trace.rank,
-                   (begin - origin) * 1e6, (end - begin) * 1e6, step);
+    Event event;
+    event.name = in.get<std::string>();
+    event.category = in.get<std::string>();
+    event.begin = in.get<double>();
+    event.end = in.get<double>();
+    event.step = in.get<int64_t>();
+    fmt::format_to(to, ",\n");
+    put_event(to, event, pid, trace.rank, origin);
   }
   if (dropped > 0)
     fmt::format_to(

@@ -51,6 +51,7 @@ stagehost::Circumstances circumstances_of(Run& run, size_t analysis, const Gaps&
   circumstances.peers = &run.side;
   circumstances.plans = &run.plans;
   circumstances.sink = &run.sink;
+  circumstances.timeline = &run.timeline;
   circumstances.origin = run.origin(analysis);
   circumstances.origin.skipped = gaps.skipped;
   circumstances.origin.coarsened = gaps.coarsened;

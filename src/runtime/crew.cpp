@@ -42,6 +42,7 @@ void Crew::configure() {
                attach_.run);
   chains_ = make_chains(run_, Role::Sidecar, word_.produced);
   if (is_guest()) guest_.needs = needed_by(chains_);
+  if (!is_guest()) run_.follow_timeline();
   run_.accounts.resize(chains_.size());
   run_.disabled.resize(chains_.size());
   over_.resize(chains_.size());

@@ -69,7 +69,7 @@ base::Bytes state(const Run& run, const Outcome& outcome, bool timeline) {
   out.put(static_cast<int64_t>(run.sink.products().size()));
   for (const auto& p : run.sink.products())
     for (const auto* text : {&p.analysis, &p.stage, &p.path, &p.title}) out.put(*text);
-  const auto events = (timeline ? run.timeline : products::Timeline(0)).serialise();
+  const auto events = timeline ? run.timeline.serialise() : products::Timeline(0).serialise();
   out.put(std::string(reinterpret_cast<const char*>(events.data()), events.size()));
   return out.take();
 }

@@ -49,6 +49,16 @@ void Run::start_progress(Snapshot first) {
   }
 }
 
+void Run::follow_timeline() {
+  const char* folder = std::getenv("PILLION_TIMELINE");
+  if (folder == nullptr || *folder == '\0') return;
+  try {
+    timeline.follow(folder, is_sidecar() ? "sidecar" : "simulation", side.rank());
+  } catch (const Error& e) {
+    warn(e.what());
+  }
+}
+
 namespace {
 
 /// Last entries of a list that only grows.

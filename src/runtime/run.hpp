@@ -69,6 +69,8 @@ struct Run {
   [[nodiscard]] bool enabled(size_t analysis) const { return disabled[analysis].empty(); }
   /// Begins to write progress unless the environment says not to; `first` says who this rank is.
   void start_progress(Snapshot first);
+  /// Has events written as they happen, to the folder that the environment names, if it does.
+  void follow_timeline();
   /// Tells those who look at progress what is new, and what `change` adds.
   template <class Change>
   void tell(Change&& change) {

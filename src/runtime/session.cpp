@@ -155,6 +155,7 @@ void Session::take_sides() {
   on_node_ =
       run_.world.split(run_.is_sidecar() ? -1 : node_[static_cast<size_t>(run_.world.rank())]);
   run_.sink = stagehost::Sink(run_.configuration.output);
+  run_.follow_timeline();
   report_path_ = run_.configuration.output + "/" + report_name;
   together(run_.world, [&] {
     if (run_.world.rank() == 0) products::make_folder(run_.configuration.output);

@@ -111,7 +111,9 @@ void SidecarSide::work(const Agreed& agreed, const Deliveries& deliveries) {
     return;
   ++publications_;
   run_.mark.set(head.step, head.time);
+  const Stopwatch watch;
   const auto cargo = unload(agreed, deliveries);
+  watch.end(run_.timeline, "receive", "receive", head.step);
   if (head.dropped) {
     for (const auto& due : head.due)
       if (is_mine(due)) ++run_.accounts[mine(due)].dropped;

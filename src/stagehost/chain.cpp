@@ -119,7 +119,13 @@ std::optional<Error> Chain::run_in_place(Publication& publication, Circumstances
     circumstances.before = number - 1;
     circumstances.origin.publications = number;
     circumstances.products_due = products_every_ > 0 && number % products_every_ == 0;
-    return stage.run(publication, circumstances);
+    const double begin = base::calendar_seconds();
+    const bool goes_on = stage.run(publication, circumstances);
+    // A lone stage is all that its analysis does, which is noted by whoever runs the chain.
+    if (circumstances.timeline != nullptr && stages_.size() > 1)
+      circumstances.timeline->add_detail(
+          {stage.name(), "stage", begin, base::calendar_seconds(), publication.step});
+    return goes_on;
   });
 }
 

@@ -4,6 +4,7 @@
 
 #include "comm/agreement.hpp"
 #include "model/catalogue.hpp"
+#include "products/timeline.hpp"
 #include "stagehost/plans.hpp"
 #include "stagehost/publication.hpp"
 #include "stagehost/sink.hpp"
@@ -16,6 +17,7 @@ struct Circumstances {
   const model::Catalogue* catalogue = nullptr;
   Plans* plans = nullptr;  ///< of redistribution among the peers
   Sink* sink = nullptr;
+  products::Timeline* timeline = nullptr;  ///< where stages are noted, if anywhere
   products::Origin origin;
   int64_t before = 0;  ///< publications that the analysis has worked on before
   double interval = 0;

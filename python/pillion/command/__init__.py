@@ -31,6 +31,7 @@ class Command:
 COMMANDS = [
     Command("check", "find mistakes in a configuration before anything runs"),
     Command("run", "start a simulation with its sidecars, and say how it went"),
+    Command("advise", "say where analyses are best done, by short runs of the program"),
     Command("watch", "follow a run in the terminal while it goes on"),
     Command("attach", "join a run that goes on, as its sidecars or with analyses of your own"),
     Command("runs", "list the runs that go on on this node"),

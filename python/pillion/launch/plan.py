@@ -57,6 +57,8 @@ class Wishes:
     sidecar_program: tuple[str, ...] = ()
     launcher_options: tuple[str, ...] = ()
     settings: Mapping[str, str] = field(default_factory=dict)
+    overrides: Mapping[str, str] = field(default_factory=dict)  # of the configuration's entries
+    environment: Mapping[str, str] = field(default_factory=dict)  # for ranks to find, too
 
 
 @dataclass(frozen=True)
@@ -151,10 +153,10 @@ def _environment(wishes: Wishes, wanted: Wanted) -> dict[str, str]:
     out = {"PILLION_CONFIGURATION": wishes.configuration}
     if wishes.settings:
         out["PILLION_SET"] = lines(wishes.settings)
-    overrides = overrides_for(wanted, wishes.sidecars)
+    overrides = {**wishes.overrides, **overrides_for(wanted, wishes.sidecars)}
     if overrides:
         out["PILLION_OVERRIDE"] = lines(overrides)
-    return out
+    return {**out, **wishes.environment}
 
 
 def _line(

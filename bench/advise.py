@@ -1,0 +1,211 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Does `pillion advise` know what a step takes, wherever analyses run? For the project's own demos
+on two cores: advice from short runs, then whole runs of every placement (all analyses cut equally
+deep; `--all` cuts each by itself), and the ratio of what was predicted of the whole run to what it
+took. Seconds are from the first publication until everything is analysed, from timeline.json of the
+whole runs; medians of runs that take turns. Prints a JSON line for each placement, and last the
+worst ratio and how much longer the placement takes that was recommended than the fastest.
+
+Ranks that wait let others have the core, and none is bound, whether there are more of them than
+cores or not: else Open MPI has two ranks spin and three not, and any other program delays the two
+most.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from lammps_overhead import launcher
+from pillion.advise import model, placement, probes
+from pillion.advise.advice import Advice, advise
+from pillion.advise.chains import Chains
+from pillion.advise.measuring import costs_of
+from pillion.advise.memory import Memory
+from pillion.advise.placement import Placement, mode_of
+from pillion.advise.trails import read_timeline
+from pillion.advise.trials import Runner
+from pillion.launch.facts import find_facts
+from pillion.launch.plan import Wishes, parts_of
+
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+AMPLE = Memory(budget=2.0**30)
+
+MATTER = """
+analyses:
+  science:
+    every: 5 steps
+    stages:
+      - deposit: {position: position, mesh: grid, into: dark, particle_mass: $particle_mass}
+      - matter: {gas: gas_density, dark_matter: dark, baryon_fraction: 0.157, into: matter}
+      - power_spectrum: {field: matter, window: cic}
+      - halos: {field: matter, thresholds: [[20, 40], [82, 200]], bins: 12}
+"""
+
+
+class Demo(NamedTuple):
+    """A program below the build folder with arguments for short runs and for whole ones, the steps
+    of these, and the analyses, if they are not the example's own.
+    """
+
+    name: str
+    program: str
+    short: str
+    whole: str
+    steps: int
+    analyses: str = ""
+
+
+DEMOS = (
+    Demo("heat", "examples/heat/heat", "64 1000000", "64 400", 400),
+    Demo(
+        "taylor_green",
+        "examples/taylor_green/taylor_green",
+        "case=turbulence elements=4 reynolds=500 max_dt=0.005 end_time=500",
+        "case=turbulence elements=4 reynolds=500 max_dt=0.005 end_time=0.5",
+        100,
+    ),
+    Demo(
+        "cosmology",
+        "examples/cosmology/cosmology",
+        "cells=64 length=32 steps=1000",
+        "cells=64 length=32 steps=30",
+        30,
+        MATTER,
+    ),
+    Demo(
+        "nacl",
+        "bin/pillion-lmp",
+        "-pillion pillion.yaml -in in.nacl -screen none -var warmup 100 -var steps 1000000",
+        "-pillion pillion.yaml -in in.nacl -screen none -var warmup 100 -var steps 300",
+        300,
+    ),
+)
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", default=os.environ.get("PILLION_BUILD", "build"))
+    parser.add_argument("--demos", nargs="*", default=["heat", "taylor_green", "cosmology"])
+    parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument("--seconds", type=float, default=5, help="of each short run")
+    parser.add_argument("--rounds", type=int, default=2, help="of short runs")
+    parser.add_argument("--repetitions", type=int, default=3, help="of whole runs")
+    parser.add_argument("--all", action="store_true", help="each analysis cut by itself")
+    return parser.parse_args()
+
+
+def configuration(demo: Demo) -> str:
+    text = (EXAMPLES / demo.name / "pillion.yaml").read_text(encoding="utf-8")
+    if demo.name == "heat":
+        text = text.replace("n: 32", "n: 64")
+    return text.split("\nanalyses:")[0] + demo.analyses if demo.analyses else text
+
+
+def runner_of(options, demo: Demo, folder: Path) -> Runner:
+    """In `folder`, where the program runs, too."""
+    text = configuration(demo)
+    (folder / "pillion.yaml").write_text(text, encoding="utf-8")
+    for name in ("in.nacl", "spce.mol"):
+        shutil.copy(EXAMPLES / "nacl" / name, folder)
+    words = [str(Path(options.build).resolve() / demo.program), *demo.short.split()]
+    return Runner(
+        wishes=Wishes("pillion.yaml", parts_of(words), launcher_options=("--bind-to", "none")),
+        chains=Chains(text, "pillion.yaml"),
+        facts=replace(find_facts(None), cores=os.cpu_count() or 1),
+        kind="per_node",
+        attach="pillion-attach",
+        seconds=options.seconds,
+    )
+
+
+def considered(options, runner: Runner) -> list[Placement]:
+    chains = runner.chains.all
+    every = placement.candidates(options.ranks, [1], chains)
+    if options.all:
+        return every
+    even = [placement.cut_at(d, 1, 1, chains).cuts for d in range(runner.chains.depth)]
+    return [p for p in every if not p.sidecars or p.cuts in even]
+
+
+def whole_run(options, demo: Demo, runner: Runner, where: Placement) -> float:
+    """Seconds from the first publication until everything is analysed."""
+    shutil.rmtree("whole", ignore_errors=True)
+    Path("whole.yaml").write_text(runner.chains.with_cuts(where.cuts, "per_node", where.sidecars))
+    program = Path(options.build).resolve() / demo.program
+    command = [*launcher(), "-n", str(where.ranks), str(program), *demo.whole.split()]
+    told = {"PILLION_CONFIGURATION": "whole.yaml", "PILLION_OVERRIDE": "output=whole"}
+    done = subprocess.run(
+        command, env={**os.environ, **told}, capture_output=True, text=True, timeout=300
+    )
+    if done.returncode != 0:
+        raise SystemExit(f"{demo.name} {where} failed:\n{done.stderr[-2000:]}")
+    trail = read_timeline(Path("whole/timeline.json"))
+    ranks = [*trail.simulation, *trail.sidecars]
+    return max(visits[-1].end for visits in ranks if visits) - trail.simulation[0][0].begin
+
+
+def measure(options, demo: Demo, runner: Runner, places: list[Placement]) -> dict:
+    """Medians of seconds; runs take turns, so that a drift of the machine's speed cancels."""
+    found: dict[Placement, list[float]] = {where: [] for where in places}
+    for _ in range(options.repetitions):
+        for where in places:
+            found[where].append(whole_run(options, demo, runner, where))
+    return {where: statistics.median(values) for where, values in found.items()}
+
+
+def report(options, demo: Demo) -> tuple[float, float]:
+    """Prints a demo; returns its worst ratio, and what is lost by the recommendation."""
+    runner = runner_of(options, demo, Path.cwd())
+    chains, cores = runner.chains.all, runner.facts.cores
+    planned = probes.plan(options.ranks, [1], chains, cores)
+    trials = [runner.run(where) for where in planned * options.rounds]
+    places = considered(options, runner)
+    advice: Advice = advise(trials, chains, cores, AMPLE, places)
+    costs = costs_of(trials, chains, cores)
+    took = measure(options, demo, runner, places)
+    ratios = []
+    for where in places:
+        predicted = model.seconds_of(costs, where, AMPLE, demo.steps)
+        ratios.append(predicted / took[where])
+        line = {
+            "bench": "advise",
+            "demo": demo.name,
+            "ranks": str(where),
+            "analyses": mode_of(where, chains),
+            "step_seconds": round(took[where] / demo.steps, 6),
+            "ratio": round(ratios[-1], 3),
+            "short_run": where in planned,
+            "recommended": where == advice.chosen.placement,
+        }
+        print(json.dumps(line), flush=True)
+    worst = max(ratios, key=lambda ratio: abs(ratio - 1))
+    return worst, took[advice.chosen.placement] / min(took.values())
+
+
+def main():
+    options = arguments()
+    options.build = str(Path(options.build).resolve())
+    os.environ |= {"OMPI_MCA_mpi_yield_when_idle": "1"}
+    found = []
+    for demo in DEMOS:
+        if demo.name not in options.demos or not Path(options.build, demo.program).exists():
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            os.chdir(folder)
+            found.append(report(options, demo))
+            os.chdir("/")
+    worst = max((worst for worst, _ in found), key=lambda ratio: abs(ratio - 1))
+    lost = max(lost for _, lost in found)
+    print(f"bench advise: worst={worst:.3f} picked_over_best={lost:.3f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What short runs say about every placement, and which one to take. Pure.
+
+Uncertainty has three parts, which add up as squares. One is what was measured: the same is
+predicted from numbers drawn anew from those that were, many times, and nine of ten predictions lie
+within the bounds. One is how far from the short runs a placement is: for ranks that none was on,
+by how much the curves miss what they go through, and a tenth for each factor of two. The last is
+the model's own.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pillion.advise import model, samples
+from pillion.advise.chains import Chain
+from pillion.advise.costs import Costs
+from pillion.advise.measuring import costs_of
+from pillion.advise.memory import Memory
+from pillion.advise.placement import Placement
+from pillion.advise.samples import Trial
+
+_DRAWS = 40
+_OWN = 0.05  # of the model, which bench/advise.py compares with whole runs
+_ALIKE = 1.01  # times the fastest, and the one with fewer ranks is taken
+_SPARED = 0.01  # of publications left out is none
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Of one placement: seconds a step, between `low` and `high`; what each side needs of them by
+    itself; the share of publications left out; their mean, which is more where either side may turn
+    out to be the longer; and what a short run took that had this placement.
+    """
+
+    placement: Placement
+    seconds: float
+    low: float
+    high: float
+    simulation: float
+    sidecars: float
+    left_out: float
+    expected: float
+    measured: float | None = None
+
+
+@dataclass(frozen=True)
+class Advice:
+    """All predictions, the fastest first, and the one to take. `kind` is how sidecars are reached:
+    `per_node`, `ranks` or `separate`.
+    """
+
+    kind: str
+    chains: tuple[Chain, ...]
+    cores: int
+    predictions: list[Prediction]
+    chosen: Prediction
+    notes: list[str]
+
+    def of(self, placement: Placement) -> Prediction | None:
+        return next((p for p in self.predictions if p.placement == placement), None)
+
+
+def advise(
+    trials: Sequence[Trial],
+    chains: Sequence[Chain],
+    cores: int,
+    memory: Memory,
+    placements: Sequence[Placement],
+    kind: str = "per_node",
+) -> Advice:
+    """From short runs, at least one of which had all in the simulation."""
+    costs = costs_of(trials, chains, cores)
+    random = np.random.default_rng(1)
+    drawn = [costs_of(trials, chains, cores, random) for _ in range(_DRAWS)]
+    found = [_prediction(costs, drawn, trials, memory, placement) for placement in placements]
+    found.sort(key=lambda p: (p.left_out > _SPARED, p.seconds))
+    notes = _notes(costs, trials, chains, found)
+    return Advice(kind, tuple(chains), cores, found, choose(found), notes)
+
+
+def choose(predictions: Sequence[Prediction]) -> Prediction:
+    """The fastest to be expected of those that leave nothing out; of those as fast, the one with
+    fewest ranks.
+    """
+    whole = [p for p in predictions if p.left_out <= _SPARED] or list(predictions)
+    bound = _ALIKE * min(p.expected for p in whole)
+    alike = [p for p in whole if p.expected <= bound]
+    return min(alike, key=lambda p: (p.placement.ranks, p.placement.sidecars, p.expected))
+
+
+def _prediction(
+    costs: Costs,
+    drawn: Sequence[Costs],
+    trials: Sequence[Trial],
+    memory: Memory,
+    placement: Placement,
+) -> Prediction:
+    found = model.outcome(costs, placement, memory)
+    middle = model.roughly(costs, placement)
+    ratios = [model.roughly(other, placement) / middle for other in drawn] if middle else [1.0]
+    uncertain = costs.uncertainty(placement)
+    far = max(uncertain)
+    low, high = np.quantile(ratios, [0.05, 0.95])
+    return Prediction(
+        placement=placement,
+        seconds=found.seconds,
+        low=found.seconds * max(0.0, 1 - math.hypot(1 - low, far, _OWN)),
+        high=found.seconds * (1 + math.hypot(high - 1, far, _OWN)),
+        simulation=found.simulation,
+        sidecars=found.sidecars,
+        left_out=found.left_out,
+        expected=model.expected(found, uncertain),
+        measured=_measured(trials, placement),
+    )
+
+
+def _measured(trials: Sequence[Trial], placement: Placement) -> float | None:
+    found = [samples.seconds_a_step(t.trail) for t in trials if t.placement == placement]
+    known = [seconds for seconds in found if seconds > 0]
+    return float(np.mean(known)) if known else None
+
+
+def _notes(
+    costs: Costs,
+    trials: Sequence[Trial],
+    chains: Sequence[Chain],
+    predictions: Sequence[Prediction],
+) -> list[str]:
+    """What people should know before they believe it."""
+    out = [
+        f"'{chain.name}' never ran in these runs, so what it costs is not in any number"
+        for chain, rate, work in zip(chains, costs.rates, costs.works)
+        if rate == 0 or not work.whole.known
+    ]
+    if max(t.placement.ranks for t in trials) > costs.cores:
+        out.append(f"some runs had more ranks than the {costs.cores} cores that there are")
+    ratios = [p.measured / p.seconds for p in predictions if p.measured and p.left_out == 0]
+    if ratios:
+        out.append(
+            f"the short runs themselves took {min(ratios):.2f} to {max(ratios):.2f} of what is "
+            "predicted for them"
+        )
+    return out

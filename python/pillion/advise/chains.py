@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The analyses of a configuration as chains that can be cut, and the same configuration with other
+cuts. What is rewritten is the tree of YAML nodes, so that every value keeps the text it has in the
+file, parameters such as $n included. Pure.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from pillion.advise.memory import Memory, bytes_of
+from pillion.errors import Error
+from pillion.tables import Loader
+
+_STEPS = re.compile(r"\s*(\d+)\s*steps?\s*")
+_MEMORY = "256 MiB"  # as the library has it
+
+
+@dataclass(frozen=True)
+class Chain:
+    """An analysis: its stages in order, how many of them stand before the cut, and how many steps
+    lie between publications, if that is sure.
+    """
+
+    name: str
+    stages: tuple[str, ...]
+    cut: int
+    every: int | None
+
+    def clamped(self, depth: int) -> int:
+        """The cut at most so deep."""
+        return min(depth, len(self.stages))
+
+
+class Chains:
+    """A configuration, read for its chains."""
+
+    def __init__(self, text: str, file: str, settings: Mapping[str, str] | None = None):
+        """Raises Error if this is no configuration with analyses."""
+        self._text, self._file = text, file
+        root = self._root()
+        self._values = {**_parameters(root), **(settings or {})}
+        has_sidecars = self._find(root, "sidecars") is not None
+        analyses = self._find(root, "analyses")
+        if not isinstance(analyses, yaml.MappingNode) or not analyses.value:
+            raise Error(f"{file} has no analyses to advise on")
+        self.all = tuple(self._chain(k.value, node, has_sidecars) for k, node in analyses.value)
+
+    @property
+    def depth(self) -> int:
+        """Stages of the longest chain."""
+        return max(len(chain.stages) for chain in self.all)
+
+    def with_cuts(self, cuts: Sequence[int], kind: str, sidecars: int) -> str:
+        """The same configuration with chains cut so. `kind` is `ranks`, `per_node` or `separate`;
+        what says how sidecars work stays, and the simulation waits for them.
+        """
+        root = self._root()
+        analyses = self._find(root, "analyses")
+        for (_, node), cut in zip(analyses.value, cuts, strict=True):
+            stages = self._find(node, "stages")
+            for number, stage in enumerate(stages.value):
+                stages.value[number] = _placed(stage, "simulation" if number < cut else "sidecar")
+        in_sidecars = any(cut < len(chain.stages) for chain, cut in zip(self.all, cuts))
+        said = self._find(root, "sidecars")
+        _put(root, "sidecars", _sidecars(said, kind, sidecars) if in_sidecars else None)
+        return str(yaml.serialize(root, Dumper=yaml.SafeDumper, allow_unicode=True, width=4096))
+
+    def memory(self, nodes: int) -> Memory:
+        """What the file says of memory for publications, or what the library does without."""
+        said = self._find(self._root(), "sidecars")
+        entries = said.value if isinstance(said, yaml.MappingNode) else []
+        texts = {k.value: v.value for k, v in entries if isinstance(v, yaml.ScalarNode)}
+        budget = bytes_of(self._substituted(texts.get("memory", _MEMORY)))
+        return Memory(budget, nodes, self._substituted(texts.get("when_full", "skip")))
+
+    def _root(self) -> yaml.MappingNode:
+        try:
+            root = yaml.compose(self._text, Loader)
+        except yaml.YAMLError as error:
+            raise Error(f"{self._file} is not YAML: {' '.join(str(error).split())}") from error
+        if not isinstance(root, yaml.MappingNode):
+            raise Error(f"{self._file} is no configuration: it must be a map with 'analyses'")
+        return root
+
+    def _find(self, node: yaml.Node, key: str) -> Any:
+        return next((value for k, value in node.value if k.value == key), None)
+
+    def _chain(self, name: str, node: yaml.Node, has_sidecars: bool) -> Chain:
+        stages = self._find(node, "stages") if isinstance(node, yaml.MappingNode) else None
+        if not isinstance(stages, yaml.SequenceNode) or not stages.value:
+            raise Error(f"{self._file}: analysis '{name}' has no stages")
+        default = "sidecar" if has_sidecars else "simulation"
+        places = [self._substituted(_place(stage) or default) for stage in stages.value]
+        cut = places.index("sidecar") if "sidecar" in places else len(places)
+        every = self._find(node, "every")
+        text = self._substituted(every.value) if isinstance(every, yaml.ScalarNode) else "1 steps"
+        steps = _STEPS.fullmatch(text)
+        sure = steps is not None and self._find(node, "when") is None
+        names = tuple(_name(stage) for stage in stages.value)
+        return Chain(name, names, cut, int(steps[1]) if sure and steps else None)
+
+    def _substituted(self, text: str) -> str:
+        pattern = r"\$(?:(\w+)|\{(\w+)\})"
+        return re.sub(pattern, lambda m: self._values.get(m[1] or m[2], m[0]), text)
+
+
+def _parameters(root: yaml.MappingNode) -> dict[str, str]:
+    for key, node in root.value:
+        if key.value == "parameters" and isinstance(node, yaml.MappingNode):
+            return {k.value: str(v.value) for k, v in node.value}
+    return {}
+
+
+def _name(stage: yaml.Node) -> str:
+    if isinstance(stage, yaml.MappingNode) and stage.value:
+        return str(stage.value[0][0].value)
+    return str(stage.value)
+
+
+def _place(stage: yaml.Node) -> str | None:
+    """What a stage says of where it runs."""
+    if not isinstance(stage, yaml.MappingNode) or not stage.value:
+        return None
+    inner = stage.value[0][1]
+    if not isinstance(inner, yaml.MappingNode):
+        return None
+    return next((str(v.value) for k, v in inner.value if k.value == "at"), None)
+
+
+def _placed(stage: yaml.Node, place: str) -> yaml.Node:
+    """The stage, which now says where it runs."""
+    if not isinstance(stage, yaml.MappingNode):
+        stage = _map([(_text(stage.value), _map([]))])
+    name, inner = stage.value[0]
+    if not isinstance(inner, yaml.MappingNode):
+        inner = _map([])
+    entries = [(k, v) for k, v in inner.value if k.value != "at"]
+    mine = yaml.MappingNode(inner.tag, [*entries, (_text("at"), _text(place))], flow_style=False)
+    return _map([(name, mine)])
+
+
+def _sidecars(said: yaml.Node | None, kind: str, number: int) -> yaml.Node:
+    entries = said.value if isinstance(said, yaml.MappingNode) else []
+    kept = [(k, v) for k, v in entries if k.value in ("memory", "deadline", "spill", "launch")]
+    if not any(k.value == "memory" for k, _ in kept):
+        kept.append((_text("memory"), _text(_MEMORY)))
+    if not any(k.value == "deadline" for k, _ in kept):
+        kept.append((_text("deadline"), _text("3600 s")))
+    count = "per_node" if kind == "separate" else kind
+    job = [(_text("job"), _text("separate"))] if kind == "separate" else []
+    mine = [(_text(count), _number(number)), *job, (_text("when_full"), _text("wait"))]
+    return _map([*mine, *kept])
+
+
+def _put(root: yaml.MappingNode, key: str, value: yaml.Node | None) -> None:
+    kept = [(k, v) for k, v in root.value if k.value != key]
+    root.value = kept if value is None else [*kept, (_text(key), value)]
+
+
+def _map(entries: list[tuple[yaml.Node, yaml.Node]]) -> yaml.MappingNode:
+    return yaml.MappingNode("tag:yaml.org,2002:map", entries, flow_style=False)
+
+
+def _text(value: str) -> yaml.ScalarNode:
+    return yaml.ScalarNode("tag:yaml.org,2002:str", value)
+
+
+def _number(value: int) -> yaml.ScalarNode:
+    return yaml.ScalarNode("tag:yaml.org,2002:int", str(value))

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A run that has ended as if it had been a short run for advice: what its report and its timeline
+say of one placement. It says nothing of other numbers of ranks.
+"""
+
+from pathlib import Path
+
+from pillion.advise.chains import Chains
+from pillion.advise.placement import Placement
+from pillion.advise.samples import Trial
+from pillion.advise.trails import read_timeline
+from pillion.errors import Error
+from pillion.run import Run, read_run
+
+NOTE = (
+    "one run cannot tell how costs depend on the number of ranks: all work is taken to divide "
+    "evenly, and sides not to slow each other down; give the configuration and the program for more"
+)
+
+
+def read_trial(folder: Path) -> tuple[Trial, Chains, str]:
+    """The run, its configuration, and how its sidecars were reached. Raises Error if the folder has
+    no report, or its timeline no publications.
+    """
+    run = read_run(folder)
+    chains = Chains(run.configuration, str(folder / "report.json"))
+    cuts = tuple(chain.cut for chain in chains.all)
+    ranks = int(run.facts["simulation_ranks"]), int(run.facts["sidecar_ranks"])
+    trail = read_timeline(run.timeline)
+    if len(trail.steps) < 2:
+        raise Error(f"{run.timeline} holds too few publications to advise on")
+    kind = "ranks" if run.sidecars["transport"] == "network" else "per_node"
+    kind = "separate" if run.sidecars["job"] == "separate" else kind
+    return Trial(Placement(*ranks, cuts), trail, _bytes(run)), chains, kind
+
+
+def _bytes(run: Run) -> dict[str, float]:
+    ranks = max(1, int(run.facts["simulation_ranks"]))
+    return {a.name: a.bytes_moved / a.publications / ranks for a in run.analyses if a.publications}

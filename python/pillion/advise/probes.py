@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which short runs tell what is needed, and when one has told enough. Pure."""
+
+from collections.abc import Sequence
+
+from pillion.advise.chains import Chain
+from pillion.advise.placement import Placement, cut_at, inside
+from pillion.advise.trails import Trail
+
+_ENOUGH = 12  # publications of the rarest analysis
+_LEAST = 4
+_LONGEST = 6.0  # times as long as was said, if less than the least has been seen
+
+
+def plan(
+    ranks: int, sidecars: Sequence[int], chains: Sequence[Chain], cores: int
+) -> list[Placement]:
+    """Everything in the simulation, on all ranks and on fewer, for what steps and stages cost on so
+    many; each depth of the cut with the first number of sidecars, for what crosses there; the
+    largest number of sidecars; and both sides on crowded cores, if they will be.
+    """
+    out = [inside(ranks, chains)]
+    out += [inside(number, chains) for number in _fewer(ranks, sidecars)]
+    if not sidecars:
+        return out
+    few = sidecars[0]
+    simulation = max(1, min(ranks, cores - few) if ranks + few > cores else ranks)
+    depth = max(len(chain.stages) for chain in chains)
+    out += [cut_at(d, simulation, few, chains) for d in range(depth)]
+    if ranks > (most := max(sidecars)) > few:
+        out.append(cut_at(0, ranks - most, most, chains))
+    if ranks + few > cores:
+        out.append(cut_at(0, ranks, few, chains))
+    return list(dict.fromkeys(out))
+
+
+def _fewer(ranks: int, sidecars: Sequence[int]) -> list[int]:
+    """Half, a quarter and an eighth; and what is left when the first sidecars are taken."""
+    numbers = {ranks // 2, ranks // 4, ranks // 8}
+    if sidecars and ranks <= 4:
+        numbers |= {ranks - number for number in sidecars}
+    return sorted((n for n in numbers if 0 < n < ranks), reverse=True)
+
+
+def is_enough(
+    trail: Trail, placement: Placement, chains: Sequence[Chain], since: float, wished: float
+) -> bool:
+    """Whether a run may be stopped that has gone on for `since` seconds, of which `wished` suffice
+    if every analysis has been seen a few times.
+    """
+    seen = [_seen(trail, placement, number, chain) for number, chain in enumerate(chains)]
+    # Of those that wait for a condition nobody knows whether they will come.
+    sure = [n for n, chain in zip(seen, chains) if chain.every is not None] or seen
+    if min(sure) >= _ENOUGH and since >= wished / 2:
+        return True
+    return since >= wished * (1.0 if min(sure) >= _LEAST else _LONGEST)
+
+
+def _seen(trail: Trail, placement: Placement, number: int, chain: Chain) -> int:
+    """Publications that the side which has the chain's last stage has worked on."""
+    in_sidecars = placement.cuts[number] < len(chain.stages)
+    ranks = trail.sidecars if in_sidecars else trail.simulation
+    return sum(chain.name in visit.stages for visit in ranks[0]) if ranks else 0

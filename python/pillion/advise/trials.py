@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs of the user's own program, each ended as soon as it has told enough. The user's files stay
+as they are: each run has a configuration of its own, and an output folder, which goes with it.
+"""
+
+import os
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO
+
+from pillion.advise.chains import Chains
+from pillion.advise.placement import Placement
+from pillion.advise.probes import is_enough
+from pillion.advise.samples import Trial
+from pillion.advise.trails import Trail, read_trail
+from pillion.errors import Error
+from pillion.launch.plan import Facts, Plan, Wishes, make_plan
+from pillion.launch.wanted import Kind, read_wanted
+from pillion.progress import read_parts
+
+_LOOK_EVERY = 0.25  # seconds
+_PATIENCE = 60.0  # for the first publication
+_LAST_LINES = 15
+
+
+@dataclass(frozen=True)
+class Runner:
+    """What it takes to start a short run. `kind` is how sidecars are reached, as the configuration
+    says it; `attach` the program that sidecars of a job of their own run.
+    """
+
+    wishes: Wishes
+    chains: Chains
+    facts: Facts
+    kind: str
+    attach: str
+    seconds: float
+
+    def run(self, placement: Placement) -> Trial:
+        """Raises Error if the program fails, or publishes nothing."""
+        with tempfile.TemporaryDirectory(prefix="pillion-advise-") as name:
+            folder = Path(name)
+            plan = self._plan(placement, folder)
+            with (folder / "said").open("w") as said:
+                trail = _watched(plan, folder, said, self._ends(placement))
+            return Trial(placement, trail, bytes_in(folder / "results", self.chains))
+
+    def _plan(self, placement: Placement, folder: Path) -> Plan:
+        text = self.chains.with_cuts(placement.cuts, self.kind, placement.sidecars)
+        file = folder / "pillion.yaml"
+        file.write_text(text, encoding="utf-8")
+        wishes = replace(
+            self.wishes,
+            configuration=str(file),
+            ranks=placement.simulation,
+            sidecars=None,
+            overrides={"output": str(folder / "results"), "run": folder.name},
+            environment={"PILLION_TIMELINE": str(folder), "PILLION_PROGRESS": "0.25"},
+        )
+        wanted = read_wanted(file, wishes.settings, wishes.overrides)
+        return make_plan(wishes, wanted, self.facts, self.attach)
+
+    def _ends(self, placement: Placement) -> Callable[[Trail, float], bool]:
+        return lambda trail, since: is_enough(
+            trail, placement, self.chains.all, since, self.seconds
+        )
+
+
+def kind_of(kind: Kind) -> str:
+    """How sidecars are to be reached where the configuration has none: through the node."""
+    return "per_node" if kind is Kind.NONE else kind.value
+
+
+def bytes_in(output: Path, chains: Chains) -> dict[str, float]:
+    """Bytes that the first simulation rank handed over for one publication of each analysis."""
+    try:
+        parts = read_parts(output)
+    except Error:
+        return {}
+    analyses = parts.simulation.analyses if parts.simulation else ()
+    return {a.name: a.bytes_moved / a.publications for a in analyses if a.publications}
+
+
+def _watched(
+    plan: Plan, folder: Path, said: IO[str], ends: Callable[[Trail, float], bool]
+) -> Trail:
+    processes = [_started(words, plan, said) for words in (plan.sidecars, plan.simulation) if words]
+    simulation = processes[-1]
+    try:
+        begin, first = time.monotonic(), None
+        while simulation.poll() is None:
+            time.sleep(_LOOK_EVERY)
+            trail = read_trail(folder)
+            now = time.monotonic()
+            if first is None and trail.steps:
+                first = now
+            if first is None and now - begin > _PATIENCE:
+                raise Error(f"nothing was published for {_PATIENCE:.0f} s{_end_of(folder)}")
+            if first is not None and ends(trail, now - first):
+                break
+    finally:
+        _end(processes)
+    trail = read_trail(folder)
+    if simulation.returncode not in (0, None) and not trail.steps:
+        raise Error(f"the program ended with status {simulation.returncode}{_end_of(folder)}")
+    if len(trail.steps) < 2:
+        raise Error(f"the program published too little to measure anything{_end_of(folder)}")
+    return trail
+
+
+def _started(words: Sequence[str], plan: Plan, said: IO[str]) -> "subprocess.Popen[bytes]":
+    try:
+        return subprocess.Popen(
+            words,
+            env={**os.environ, **plan.environment},
+            stdin=subprocess.DEVNULL,
+            stdout=said,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise Error(f"cannot start {words[0]}: {error.strerror}") from error
+
+
+def _end(processes: "Sequence[subprocess.Popen[bytes]]") -> None:
+    """The simulation first: what it prints then is nobody's concern."""
+    for process in reversed(processes):
+        if process.poll() is None:
+            process.terminate()
+    for process in processes:
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def _end_of(folder: Path) -> str:
+    lines = (folder / "said").read_text(encoding="utf-8", errors="replace").rstrip().splitlines()
+    return "; it said:\n  " + "\n  ".join(lines[-_LAST_LINES:]) if lines else ""

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`pillion advise`: where analyses are best done, found by short runs of the program itself."""
+
+import argparse
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pillion.errors import Error
+
+if TYPE_CHECKING:
+    from pillion.advise.advice import Advice
+    from pillion.advise.placement import Placement
+    from pillion.advise.samples import Trial
+    from pillion.advise.trials import Runner
+
+_EPILOG = """\
+PROGRAM is run several times, a few seconds each, in this folder: with all analyses in the
+simulation on N ranks and on fewer, and with sidecars at each possible cut. CONFIG stays as it is,
+and what analyses produce meanwhile is thrown away; what PROGRAM itself writes is not. Of OUTPUT,
+which a run has left, less is known, and the advice says so.
+
+Exit status: 0 if there is advice, 1 if a run has failed."""
+
+
+def _at_least_one(text: str) -> int:
+    if not text.isdigit() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"'{text}' is no number of ranks")
+    return int(text)
+
+
+def _numbers(text: str) -> list[int]:
+    return [_at_least_one(part) for part in text.split(",")]
+
+
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("-n", "--ranks", type=_at_least_one, metavar="N", help="ranks that simulate where none are "
+        "sidecars (default: as many as there are cores)")  # fmt: skip
+    add("--sidecars", type=_numbers, metavar="S,S", help="to consider (default: 1, 2, 4, …)")
+    add("--seconds", type=float, default=5.0, metavar="T", help="for each run (default: 5)")
+    add("--rounds", type=_at_least_one, default=2, metavar="R", help="times that runs take turns "
+        "(default: 2)")  # fmt: skip
+    add("--set", metavar="NAME=VALUE", action="append", default=[], help="a parameter $NAME")
+    add("--launcher", metavar="mpirun|srun", help="default: srun in a Slurm job, MPIEXEC or mpirun")
+    add(
+        "--launcher-option",
+        metavar="OPTION",
+        action="append",
+        default=[],
+        help="handed on",
+    )
+    add("--json", action="store_true", help="for programs")
+    add("--to", metavar="FILE", type=Path, help="a page with the curve: .html, or .svg alone")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    _add_options(parser)
+    parser.add_argument("configuration", metavar="CONFIG", type=Path, help="the YAML file to use")
+    parser.add_argument("program", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    parser.usage = (
+        "pillion advise [OPTIONS] CONFIG -- PROGRAM [ARGUMENTS]\n       pillion advise OUTPUT"
+    )
+    parser.epilog = _EPILOG
+
+
+def run(arguments: argparse.Namespace) -> int:
+    words = _program(arguments)
+    if arguments.configuration.is_dir():
+        if words:
+            raise Error(f"{arguments.configuration} is the output of a run; that takes no program")
+        advice = _of_a_run(arguments)
+    else:
+        advice = _by_short_runs(arguments, _runner(arguments, words))
+    _say(advice, arguments)
+    return 0
+
+
+def _of_a_run(arguments: argparse.Namespace) -> "Advice":
+    from pillion.advise import existing, placement
+    from pillion.advise.advice import advise
+    from pillion.launch.facts import find_facts
+
+    trial, chains, kind = existing.read_trial(arguments.configuration)
+    facts = find_facts(arguments.launcher)
+    ranks = arguments.ranks or trial.placement.simulation
+    sidecars = arguments.sidecars or placement.numbers_of_sidecars(ranks)
+    considered = placement.candidates(ranks, sidecars, chains.all)
+    cores, memory = facts.cores * facts.nodes, chains.memory(facts.nodes)
+    advice = advise([trial], chains.all, cores, memory, considered, kind)
+    return replace(advice, notes=[existing.NOTE, *advice.notes])
+
+
+def _by_short_runs(arguments: argparse.Namespace, runner: "Runner") -> "Advice":
+    from pillion.advise import placement, probes
+    from pillion.advise.advice import advise
+
+    chains, cores = runner.chains.all, runner.facts.cores * runner.facts.nodes
+    ranks = arguments.ranks or cores
+    sidecars = arguments.sidecars or placement.numbers_of_sidecars(ranks)
+    planned = probes.plan(ranks, sidecars, chains, cores)
+    trials = _trials(runner, planned * arguments.rounds)
+    memory = runner.chains.memory(runner.facts.nodes)
+    considered = placement.candidates(ranks, sidecars, chains)
+    return advise(trials, chains, cores, memory, considered, runner.kind)
+
+
+def _program(arguments: argparse.Namespace) -> list[str]:
+    words = list(arguments.program)
+    if words and words[0] != "--" and words[0].startswith("-"):
+        # Options that were given after CONFIG.
+        end = words.index("--") if "--" in words else len(words)
+        late = argparse.ArgumentParser(prog="pillion advise", add_help=False)
+        _add_options(late)
+        late.parse_args(words[:end], arguments)
+        words = words[end:]
+    return words[1:] if words and words[0] == "--" else words
+
+
+def _runner(arguments: argparse.Namespace, words: list[str]) -> "Runner":
+    from pillion import programs
+    from pillion.advise.chains import Chains
+    from pillion.advise.trials import Runner, kind_of
+    from pillion.launch.facts import find_facts
+    from pillion.launch.plan import Wishes, parts_of
+    from pillion.launch.wanted import read_wanted, settings_of
+
+    settings = settings_of(arguments.set)
+    wanted = read_wanted(arguments.configuration, settings)
+    text = arguments.configuration.read_text(encoding="utf-8")
+    wishes = Wishes(
+        configuration=str(arguments.configuration),
+        parts=parts_of(words),
+        launcher_options=tuple(arguments.launcher_option),
+        settings=settings,
+    )
+    try:
+        attach = str(programs.find("pillion-attach"))
+    except Error:
+        attach = "pillion-attach"
+    chains = Chains(text, str(arguments.configuration), settings)
+    facts = find_facts(arguments.launcher)
+    kind = kind_of(wanted.kind)
+    return Runner(wishes, chains, facts, kind, attach, arguments.seconds)
+
+
+def _trials(runner: "Runner", planned: "list[Placement]") -> "list[Trial]":
+    from pillion.advise.placement import mode_of
+
+    out = []
+    for number, placement in enumerate(planned):
+        where = mode_of(placement, runner.chains.all)
+        said = f"pillion advise: run {number + 1} of {len(planned)}: {placement} ranks, {where}"
+        print(said, file=sys.stderr, flush=True)
+        out.append(runner.run(placement))
+    return out
+
+
+def _say(advice: "Advice", arguments: argparse.Namespace) -> None:
+    import json
+
+    from rich.console import Console
+
+    from pillion.advise import text
+
+    if arguments.to is not None:
+        from pillion.advise.picture import write
+
+        write(advice, arguments.to)
+    if arguments.json:
+        print(json.dumps(text.for_programs(advice), indent=1, ensure_ascii=False))
+        return
+    width = None if sys.stdout.isatty() else 110
+    Console(highlight=False, width=width).print(text.shown(advice))

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Advice on a made-up program whose costs are known: what is predicted of every placement from a
+few short runs, against runs of that placement that go through time in small steps.
+"""
+
+import json
+from dataclasses import replace
+
+import pytest
+from advise_world import CHAINS, World, amdahl
+from pillion.advise import model, placement, probes, text
+from pillion.advise.advice import advise
+from pillion.advise.measuring import costs_of
+from pillion.advise.memory import Memory, bytes_of
+from pillion.advise.samples import seconds_a_step
+from rich.console import Console
+
+AMPLE = Memory(budget=2.0**40)
+
+
+def advice_on(world, ranks, sidecars, memory=AMPLE):
+    planned = probes.plan(ranks, sidecars, CHAINS, world.cores)
+    trials = [world.run(p) for p in planned]
+    considered = placement.candidates(ranks, sidecars, CHAINS)
+    return planned, advise(trials, CHAINS, world.cores, memory, considered)
+
+
+def in_the_end(world, where, room=6):
+    """Seconds a step once memory for so many publications is full, if it ever is."""
+    trail = world.run(where, steps=600, room=room).trail
+    ends = [
+        (side[0][35].end, side[0][60].end) for side in (trail.simulation, trail.sidecars) if side
+    ]
+    return max(last - first for first, last in ends) / 250
+
+
+@pytest.mark.parametrize(("ranks", "cores", "sidecars"), [(2, 2, [1]), (8, 16, [1, 2, 4])])
+def test_every_placement_takes_what_is_predicted(ranks, cores, sidecars):
+    world = World(cores)
+    planned, advice = advice_on(world, ranks, sidecars)
+    assert len(planned) < len(advice.predictions)
+    took = {p.placement: in_the_end(world, p.placement) for p in advice.predictions}
+    for prediction in advice.predictions:
+        where = prediction.placement
+        assert prediction.seconds == pytest.approx(took[where], rel=0.06), where
+        assert prediction.low <= prediction.seconds <= prediction.high
+    assert took[advice.chosen.placement] <= 1.03 * min(took.values())
+
+
+def test_noise_widens_the_bounds_and_they_hold():
+    world = World(2, noise=0.1)
+    _, advice = advice_on(world, 2, [1])
+    truth = World(2)
+    inside = 0
+    for prediction in advice.predictions:
+        assert prediction.low < prediction.high
+        took = in_the_end(truth, prediction.placement)
+        assert prediction.seconds == pytest.approx(took, rel=0.1)
+        inside += prediction.low <= took <= prediction.high
+    assert inside >= 0.9 * len(advice.predictions)
+
+
+def test_a_whole_run_counts_its_first_and_last_publications():
+    world = World(2)
+    _, advice = advice_on(world, 2, [1])
+    costs = costs_of([world.run(p) for p in probes.plan(2, [1], CHAINS, 2)], CHAINS, 2)
+    for prediction in advice.predictions:
+        run = world.run(prediction.placement, steps=100).trail
+        ends = [visits[-1].end for visits in (*run.simulation, *run.sidecars)]
+        found = model.seconds_of(costs, prediction.placement, AMPLE, 100)
+        assert found == pytest.approx(max(ends), rel=0.04), prediction.placement
+
+
+def test_who_skips_waits_for_nobody_and_leaves_out():
+    world = World(4, stages=World(4).stages[:1] + ((lambda r: 0.1, lambda r: 9.0 / r),))
+    _, waiting = advice_on(world, 2, [1])
+    _, skipping = advice_on(world, 2, [1], replace(AMPLE, when_full="skip"))
+    aside = placement.cut_at(0, 2, 1, CHAINS)
+    slow, quick = waiting.of(aside), skipping.of(aside)
+    assert slow.left_out == 0 and quick.seconds == pytest.approx(quick.simulation, rel=0.01)
+    assert quick.left_out == pytest.approx(1 - quick.seconds / slow.seconds, rel=0.02)
+    assert skipping.chosen.left_out < 0.01
+
+
+def test_little_memory_makes_the_simulation_wait():
+    world = World(4, step=amdahl(0.15, 0.0))
+    trials = [world.run(p) for p in probes.plan(2, [1], CHAINS, 4)]
+    trials = [replace(trial, bytes={c.name: 2.0**20 for c in CHAINS}) for trial in trials]
+    aside = placement.cut_at(0, 2, 1, CHAINS)
+    costs = costs_of(trials, CHAINS, 4)
+    tight = model.outcome(costs, aside, Memory(budget=4 * 2.0**20))
+    ample = model.outcome(costs, aside, AMPLE)
+    took = [in_the_end(world, aside, room) for room in (1, 20)]
+    assert [tight.seconds, ample.seconds] == pytest.approx(took, rel=0.03)
+    assert tight.seconds > 1.1 * ample.seconds
+
+
+def test_what_never_ran_is_said():
+    world = World(2)
+    unsure = (replace(CHAINS[0], every=None), replace(CHAINS[1], name="storms", every=None))
+    trials = [world.run(p) for p in probes.plan(2, [1], CHAINS, 2)]
+    considered = placement.candidates(2, [1], unsure)
+    advice = advise(trials, unsure, 2, AMPLE, considered)
+    assert any("'storms' never ran" in note for note in advice.notes)
+    assert not any("'means'" in note for note in advice.notes)
+    inside = advice.of(placement.inside(2, unsure))
+    means = sum(stage(2) for stage in world.stages[0]) / 10
+    assert inside.seconds == pytest.approx(world.step(2) + means, rel=0.05)
+
+
+def test_the_table_and_what_programs_get_agree():
+    _, advice = advice_on(World(2), 2, [1])
+    console = Console(width=120, record=True, file=open("/dev/null", "w"))
+    console.print(text.shown(advice))
+    said = console.export_text()
+    plain = json.loads(json.dumps(text.for_programs(advice)))
+    assert f"take {advice.chosen.placement} ranks" in said
+    assert plain["chosen"] in plain["placements"]
+    assert len(plain["placements"]) == len(advice.predictions)
+    assert [p["seconds"] for p in plain["placements"]] == [p.seconds for p in advice.predictions]
+
+
+def test_amounts_of_memory():
+    assert [bytes_of(t) for t in ("512 MiB", "2 GB", "100", "1.5KiB")] == [2**29, 2e9, 100, 1536]

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`pillion advise` with real launchers on the heat example: that it runs what it says, leaves the
+user's files alone, and that what it says hangs together. Nothing here is about how long things
+take.
+"""
+
+import json
+import os
+
+import pytest
+from heat_runs import configuration, run_pillion
+
+HEAT = "examples/heat/heat"
+HYBRID = """\
+  hybrid:
+    every: 20 steps
+    stages:
+      - statistics: {fields: [temperature], at: simulation}
+      - histogram: {field: temperature, bins: 10, range: [290, 310], at: sidecar}
+"""
+
+
+def advised(build, tmp_path, placement, *options, steps=100000000):
+    (tmp_path / "pillion.yaml").write_text(configuration(placement) + HYBRID)
+    words = ["advise", "-n", 2, "--seconds", 0.4, "--rounds", 1, *options, "pillion.yaml"]
+    return run_pillion(build, *words, "--", build / HEAT, 16, steps, cwd=tmp_path, timeout=120)
+
+
+@pytest.mark.parametrize("placement", ["ranks", "per_node", "separate"])
+def test_every_placement_is_predicted_from_a_few_runs(build, tmp_path, placement):
+    before = configuration(placement) + HYBRID
+    done = advised(build, tmp_path, placement, "--json")
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert said["pillion"] == "advice 1"
+    assert [c["name"] for c in said["chains"]] == ["decay", "distribution", "hybrid"]
+    # In the simulation; and with a sidecar in place of a rank or on top, cut in 11 ways.
+    assert len(said["placements"]) == 1 + 2 * 11
+    assert said["chosen"] in said["placements"]
+    for entry in said["placements"]:
+        assert 0 < entry["low"] <= entry["seconds"] <= entry["high"]
+        assert (entry["sidecars"] == 0) == (entry["analyses"] == "simulation")
+        assert entry["seconds"] >= 0.99 * max(entry["simulation_needs"], entry["sidecars_need"])
+    measured = [e for e in said["placements"] if e["measured"]]
+    assert {(e["simulation"], e["sidecars"]) for e in measured} >= {(2, 0)}
+    assert done.stderr.count("pillion advise: run ") == done.stderr.count("\n")
+    assert (tmp_path / "pillion.yaml").read_text() == before
+    assert os.listdir(tmp_path) == ["pillion.yaml"]
+
+
+def test_people_get_a_table_and_a_page(build, tmp_path):
+    done = advised(build, tmp_path, "per_node", "--to", "advice.html")
+    assert done.returncode == 0, done.stderr
+    assert "▸ take" in done.stdout and "pillion run -n" in done.stdout
+    page = (tmp_path / "advice.html").read_text()
+    assert "<svg" in page and "What to take" in page and "src=" not in page
+
+
+def test_a_program_that_ends_early_is_enough(build, tmp_path):
+    done = advised(build, tmp_path, "per_node", "--json", steps=300)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["chosen"]["seconds"] > 0
+
+
+def test_a_finished_run_tells_what_it_can(build, tmp_path):
+    (tmp_path / "pillion.yaml").write_text(configuration("per_node") + HYBRID)
+    words = ["run", "-n", 1, "pillion.yaml", "--", build / HEAT, 16, 400]
+    assert run_pillion(build, *words, cwd=tmp_path).returncode == 0
+    done = run_pillion(build, "advise", "-n", 2, "--json", "results", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert any("one run cannot tell" in note for note in said["notes"])
+    (ran,) = [e for e in said["placements"] if e["measured"]]
+    assert (ran["simulation"], ran["sidecars"], ran["cuts"]) == (1, 1, [0, 0, 1])
+
+
+@pytest.mark.parametrize(
+    ("text", "program", "reason"),
+    [
+        (None, ["false"], "the program ended with status 1"),
+        ("output: x\nanalyses: {}\n", [HEAT], "has no analyses to advise on"),
+        (None, [], "which program?"),
+    ],
+)
+def test_what_cannot_be_advised_on_is_said(build, tmp_path, text, program, reason):
+    (tmp_path / "pillion.yaml").write_text(text or configuration("ranks"))
+    words = [str(build / word) if "/" in word else word for word in program]
+    done = run_pillion(build, "advise", "-n", 1, "pillion.yaml", "--", *words, cwd=tmp_path)
+    assert done.returncode == 1 and done.stdout == ""
+    assert reason in done.stderr
