@@ -7,6 +7,7 @@
 
 #include <simgrid/kernel/routing/NetPoint.hpp>
 #include <simgrid/kernel/routing/NetZoneImpl.hpp>
+#include <xbt/log.h>
 
 namespace study {
 
@@ -23,8 +24,18 @@ constexpr double of_router = (slots - 1) * in_chassis + (chassis_per_group - 1) 
 
 constexpr double copy_latency = 5e-7, nic_latency = 4e-7, router_latency = 1e-7;
 constexpr int directions = 4;
+constexpr double storage_rate = 5e9;  // of a gateway
 
 }  // namespace
+
+void configure() {
+  xbt_log_control_set("xbt_cfg.thresh:warning");
+  for (const char* setting : {"network/model:CM02", "network/TCP-gamma:0", "network/crosstraffic:0",
+                              "network/weight-S:0", "network/bandwidth-factor:1",
+                              "network/latency-factor:1", "contexts/stack-size:64",
+                              "contexts/guard-size:0"})
+    sg::Engine::set_config(setting);
+}
 
 NodeKind haswell() {
   return {.cores = 32, .domains = 2, .copy = 6e9, .memory = 57e9, .between = 30e9, .nic = 8e9};
@@ -36,7 +47,7 @@ NodeKind knights_landing() {
 
 const char* name_of(Part part) {
   constexpr const char* names[parts] = {"copy", "memory", "between", "mesh",
-                                        "out",  "in",     "network"};
+                                        "out",  "in",     "network", "storage"};
   return names[static_cast<int>(part)];
 }
 
@@ -57,8 +68,10 @@ class Machine::Zone : public routing::NetZoneImpl {
   const Machine& machine_;
 };
 
-Machine::Machine(const NodeKind& kind, std::vector<int> places, Routing routing)
-    : kind_(kind), places_(std::move(places)), routing_(routing), zone_(new Zone(*this)) {
+Machine::Machine(const NodeKind& kind, std::vector<int> places, Routing routing,
+                 int gateways)
+    : kind_(kind), places_(std::move(places)), routing_(routing),
+      gateways_(gateways), zone_(new Zone(*this)) {
   sg::NetZone* zone = zone_->get_iface();
   for (int node = 0; node < nodes(); ++node) {
     add_node();
@@ -70,6 +83,8 @@ Machine::Machine(const NodeKind& kind, std::vector<int> places, Routing routing)
   groups_ = *std::max_element(places_.begin(), places_.end()) /
                 (nodes_per_router * routers_per_group) + 1;
   add_network();
+  storage_ = static_cast<int>(links_.size());
+  for (int i = 0; i < gateways_; ++i) add(Part::Storage, storage_rate, 0);
   zone->seal();
 }
 
@@ -196,6 +211,7 @@ std::vector<int> Machine::route(int from, int to) const {
     move_inside(other, 0, far, out);
   }
   out.push_back(first_of(other) + memory_of(far));
+  if (other >= nodes() - gateways_) out.push_back(storage_ + other - (nodes() - gateways_));
   return out;
 }
 

@@ -16,6 +16,9 @@
 
 namespace study {
 
+/// Links give messages their full rate: none of the corrections for TCP. Once there is an engine.
+void configure();
+
 /// What a node has inside; bytes a second.
 struct NodeKind {
   int cores = 0, domains = 1;
@@ -30,8 +33,8 @@ NodeKind haswell();
 NodeKind knights_landing();
 
 /// A link's purpose; `names` has the same order.
-enum class Part { Copy, Memory, Between, Mesh, Out, In, Network };
-constexpr int parts = 7;
+enum class Part { Copy, Memory, Between, Mesh, Out, In, Network, Storage };
+constexpr int parts = 8;
 const char* name_of(Part part);
 
 /// What went over the busiest link of a part.
@@ -46,8 +49,9 @@ enum class Routing { Adaptive, Minimal };
 
 class Machine {
  public:
-  /// `places` are the nodes' places in the dragonfly, 4 to a router. An engine must be there.
-  Machine(const NodeKind& kind, std::vector<int> places, Routing routing);
+  /// `places` are the nodes' places in the dragonfly, 4 to a router. The last `gateways` of them
+  /// pass what they get on to storage. An engine must be there.
+  Machine(const NodeKind& kind, std::vector<int> places, Routing routing, int gateways = 0);
   ~Machine();
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
@@ -93,11 +97,13 @@ class Machine {
   NodeKind kind_;
   std::vector<int> places_;
   Routing routing_;
+  int gateways_;
   Zone* zone_;  // owned by the engine
   std::vector<Wire> links_;
   std::vector<simgrid::s4u::Host*> hosts_;
   int per_node_ = 0;     // links of a node
   int network_ = 0;      // the first link between routers
+  int storage_ = 0;      // the first link to storage
   int groups_ = 1;
 };
 

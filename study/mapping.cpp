@@ -8,8 +8,6 @@
 #include <cstdlib>
 #include <numeric>
 
-#include <xbt/log.h>
-
 #include "pattern.hpp"
 
 namespace {
@@ -225,13 +223,13 @@ void Run::print() const {
   };
   std::printf(
       "{\"kind\": \"%s\", \"nodes\": %d, \"ratio\": %d, \"mapping\": \"%s\", \"atoms\": %.6g, "
-      "\"every\": %d, \"ahead\": %s, \"routing\": \"%s\", \"cost\": %.4g, \"simulation\": %d, \"analysis\": %d, "
-      "\"grid\": [%d, %d, %d], \"hand_over_bytes\": %.6g, \"step_seconds\": %.6g, "
+      "\"every\": %d, \"ahead\": %s, \"routing\": \"%s\", \"mesh\": %.4g, \"between\": %.4g, \"cost\": %.4g, \"simulation\": %d, \"analysis\": %d, "
+      "\"grid\": [%d, %d, %d], \"hand_over_bytes\": %.6g, \"placement_cost\": %.6g, \"step_seconds\": %.6g, "
       "\"stepping_seconds\": %.6g, \"computing_seconds\": %.6g, \"waiting_seconds\": %.6g, "
       "\"taking_seconds\": %.6g, \"taking_seconds_most\": %.6g, \"analysing_seconds\": %.6g",
       c_.kind.c_str(), c_.nodes, c_.ratio, c_.mapping.c_str(), c_.atoms.all, c_.every,
-      c_.ahead ? "true" : "false", c_.routing == Routing::Minimal ? "minimal" : "adaptive", c_.cost, simulation_ranks(), analysis_ranks(), grid_[0],
-      grid_[1], grid_[2], handed_over(),
+      c_.ahead ? "true" : "false", c_.routing == Routing::Minimal ? "minimal" : "adaptive", machine_.kind().mesh, machine_.kind().between, c_.cost, simulation_ranks(), analysis_ranks(), grid_[0],
+      grid_[1], grid_[2], handed_over(), cost_of(machine_, roles_),
       std::max(period(simulation_), period(analysis_)) / c_.every,
       mean(simulation_, [](auto& f) { return f.stepping; }) / publications / c_.every,
       c_.cost * atoms_here(),
@@ -245,15 +243,6 @@ void Run::print() const {
     machine_.count(roles_.simulation[r], roles_.analysis[at(roles_.server[r])], handed_over());
   print_busiest("hand_over_alone", machine_, 1);
   std::printf("}\n");
-}
-
-void configure() {
-  xbt_log_control_set("xbt_cfg.thresh:warning");
-  for (const char* setting : {"network/model:CM02", "network/TCP-gamma:0", "network/crosstraffic:0",
-                              "network/weight-S:0", "network/bandwidth-factor:1",
-                              "network/latency-factor:1", "contexts/stack-size:64",
-                              "contexts/guard-size:0", "surf/precision:1e-5"})
-    sg::Engine::set_config(setting);
 }
 
 /// Settings by name, as they are given.

@@ -66,6 +66,11 @@ Roles roles_of(const Machine& machine, const std::string& mapping, int per_node)
                placement::spread_over(seats_of_node(machine), per_node, spread_named(mapping)));
 }
 
+double cost_of(const Machine& machine, const Roles& roles) {
+  return placement::cost_of(seats_of(machine, roles.simulation), seats_of(machine, roles.analysis),
+                            roles.server);
+}
+
 Grid grid_of(int ranks) {
   Grid best{ranks, 1, 1};
   double least = std::numeric_limits<double>::max();

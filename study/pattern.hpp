@@ -29,9 +29,12 @@ struct Roles {
   std::vector<int> simulation, analysis, server;
 };
 
-/// One of `default`, `contiguous`, `striped`, `numa`, `folded`, `auto`; `per_node` cores of each
-/// node analyse. By default the last nodes do, and take in blocks of ranks.
+/// One of `default`, `contiguous`, `striped`, `numa`, `folded`; `per_node` cores of each node
+/// analyse. By default the last nodes do, and take in blocks of ranks.
 Roles roles_of(const Machine& machine, const std::string& mapping, int per_node);
+
+/// What the library's rule of cost says of them: hand-overs times levels.
+double cost_of(const Machine& machine, const Roles& roles);
 
 /// The grid of so many ranks with the smallest surface in a cube; x varies fastest.
 using Grid = std::array<int, 3>;
