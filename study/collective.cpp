@@ -28,6 +28,7 @@ struct Case {
   int nodes = 128, aggregators = 32;
   int groups_of_job = 4;
   int64_t bytes = 4 << 20;  ///< of a rank; ranks follow each other in the file
+  [[nodiscard]] int per_node() const { return (aggregators + nodes - 1) / nodes; }
 };
 
 /// Some bytes of one rank that one aggregator takes in one round.
@@ -107,8 +108,8 @@ class Writing {
 
 /// Nodes evenly among the job's, on each the seats that the rule says.
 std::vector<int> spread_over_nodes(const Machine& machine, const Case& c, placement::Spread rule) {
-  const int per_node = std::max(1, c.aggregators / c.nodes);
-  const int used = c.aggregators / per_node, cores = machine.kind().cores;
+  const int per_node = c.per_node(), cores = machine.kind().cores;
+  const int used = (c.aggregators + per_node - 1) / per_node;
   std::vector<placement::Seat> seats;
   for (int core = 0; core < cores; ++core) seats.push_back(machine.seat(core));
   const auto chosen = placement::spread_over(seats, per_node, rule);
@@ -124,7 +125,7 @@ std::vector<int> Writing::cores_of_aggregators() const {
   if (c_.mapping == "near") return nearest_cores();
   for (const auto rule : placement::all_spreads())
     if (c_.mapping == placement::name_of(rule)) return spread_over_nodes(machine_, c_, rule);
-  const int per_node = std::max(1, c_.aggregators / c_.nodes);
+  const int per_node = c_.per_node();
   std::vector<int> out;
   for (int i = 0; i < c_.aggregators; ++i)
     out.push_back(i / per_node * machine_.kind().cores + i % per_node);
@@ -134,7 +135,7 @@ std::vector<int> Writing::cores_of_aggregators() const {
 // One after the other: the node from whose ranks, and to whose gateway, the bytes times the links
 // that they cross are the fewest, among nodes that are not taken.
 std::vector<int> Writing::nearest_cores() const {
-  const int cores = machine_.kind().cores, per_node = std::max(1, c_.aggregators / c_.nodes);
+  const int cores = machine_.kind().cores, per_node = c_.per_node();
   std::vector<std::map<int, double>> from(at(c_.aggregators));
   for (const Piece& piece : pieces_)
     from[at(piece.aggregator)][piece.rank / cores] += static_cast<double>(piece.bytes);
