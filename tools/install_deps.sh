@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 
 packages=(
   build-essential gfortran cmake ninja-build
-  libopenmpi-dev openmpi-bin libyaml-cpp-dev libfmt-dev libfftw3-dev libfftw3-mpi-dev
+  libopenmpi-dev openmpi-bin libhwloc-dev libyaml-cpp-dev libfmt-dev libfftw3-dev libfftw3-mpi-dev
   libhdf5-openmpi-dev doctest-dev
   pkg-config zlib1g-dev liblz4-dev libzfp-dev libzstd-dev liblzma-dev libbz2-dev
   libpng-dev libfreetype-dev fonts-dejavu-core

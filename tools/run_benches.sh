@@ -33,6 +33,7 @@ if [ -e "$build/stages/python.so" ]; then
   PILLION_BUILD=$build "$python" "$root/bench/python_stage.py"
   PILLION_BUILD=$build "$python" "$root/bench/image.py"
 fi
+"$python" "$root/bench/grids.py"
 PILLION_BUILD=$build "$python" "$root/bench/lammps_overhead.py"
 if [ -e "$build/examples/taylor_green/taylor_green" ]; then
   PILLION_BUILD=$build "$python" "$root/bench/modes.py"

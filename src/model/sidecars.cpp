@@ -38,6 +38,16 @@ Job read_job(const Value& value) {
   value.fail(fmt::format("unknown job '{}'{}", text, base::suggestion(text, {"same", "separate"})));
 }
 
+Spread read_spread(const Value& value) {
+  const std::string& text = value.as_text();
+  std::vector<std::string> names;
+  for (const auto spread : all_spreads()) {
+    if (text == name_of(spread)) return spread;
+    names.emplace_back(name_of(spread));
+  }
+  value.fail(fmt::format("unknown spread '{}'{}", text, base::suggestion(text, names)));
+}
+
 int64_t read_count(const Value& value, const char* what) {
   const int64_t count = value.as_integer();
   if (count < 0)
@@ -88,6 +98,32 @@ void read_separate(Reader& reader, SidecarSpec& spec) {
   if (launch != nullptr) spec.launch = launch->as_text();
 }
 
+void read_seats(Reader& reader, SidecarSpec& spec) {
+  const Value* spread = reader.find("spread");
+  const Value* mesh = reader.find("mesh");
+  if (spread != nullptr) spec.spread = read_spread(*spread);
+  const Value* first = spread != nullptr ? spread : mesh;
+  if (first != nullptr && spec.job == Job::Separate)
+    first->fail(
+        fmt::format("'{}' chooses sidecars among the ranks of the job, but the file says "
+                    "'job: separate'; leave out one of them",
+                    first == spread ? "spread" : "mesh"));
+  if (mesh == nullptr) return;
+  if (!mesh->is_list() || mesh->entries.size() != 2)
+    mesh->fail(
+        "'mesh' needs the columns and rows of the mesh that joins the cores of a node, such "
+        "as [8, 8]");
+  const auto size = [&](size_t index) {
+    const Value& value = mesh->entries[index].second;
+    const int64_t cores = value.as_integer();
+    if (cores < 1 || cores > 4096)
+      value.fail(fmt::format("a mesh cannot have {} columns or rows", cores));
+    return cores;
+  };
+  spec.columns = size(0);
+  spec.rows = size(1);
+}
+
 void read_spill(Reader& reader, SidecarSpec& spec) {
   const Value* spill = reader.find("spill");
   if (spill == nullptr) return;
@@ -127,6 +163,7 @@ SidecarSpec read_sidecars(const Value& value, base::Mistakes* mistakes) {
     if (const Value* deadline = reader.find("deadline")) spec.deadline = deadline->as_seconds();
   });
   if (!knows_job || !knows_policy) return spec;
+  read([&] { read_seats(reader, spec); });
   read([&] { read_separate(reader, spec); });
   read([&] { read_spill(reader, spec); });
   reader.finish(mistakes);

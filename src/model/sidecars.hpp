@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/value.hpp"
+#include "model/spread.hpp"
 
 namespace pillion::model {
 
@@ -25,6 +26,8 @@ struct SidecarSpec {
   Job job = Job::Same;
   int64_t memory = int64_t{256} << 20;  ///< bytes of publications in flight per node
   WhenFull when_full = WhenFull::Skip;
+  Spread spread = Spread::Auto;
+  int64_t columns = 0, rows = 0;  ///< of the mesh that joins a node's cores; 0 if it is not known
   double deadline = 60;      ///< seconds that `wait`, and the end with Job::Separate, wait at most
   int64_t restart = 0;       ///< how often dead separate sidecars are started again
   std::string launch;        ///< the command that starts them; "" if Pillion is to choose
@@ -33,6 +36,8 @@ struct SidecarSpec {
 
   /// Whether there are sidecars of any kind.
   [[nodiscard]] bool any() const { return ranks > 0 || through_node(); }
+  /// Whether sidecars are ranks of the simulation's job.
+  [[nodiscard]] bool within_job() const { return job == Job::Same && any(); }
   /// Whether publications go through node memory.
   [[nodiscard]] bool through_node() const { return per_node > 0 || job == Job::Separate; }
 };

@@ -5,7 +5,6 @@
 
 #include "comm/agreement.hpp"
 #include "runtime/needs.hpp"
-#include "runtime/seating.hpp"
 #include "runtime/session.hpp"
 #include "transport/network.hpp"
 
@@ -14,20 +13,13 @@ namespace pillion::runtime {
 using comm::together;
 
 std::vector<int> Session::serving() const {
-  const auto simulating = run_.ranks_of(Role::Simulation);
   const auto sidecars = run_.ranks_of(Role::Sidecar);
-  if (run_.configuration.sidecars.through_node()) {
-    const auto nodes_of = [&](const std::vector<int>& ranks) {
-      std::vector<int> nodes;
-      for (const int r : ranks) nodes.push_back(node_[static_cast<size_t>(r)]);
-      return nodes;
-    };
-    return runtime::serve(nodes_of(simulating), nodes_of(sidecars));
-  }
   std::vector<int> out;
-  for (size_t r = 0; r < simulating.size(); ++r)
-    out.push_back(transport::sidecar_of(static_cast<int>(r), static_cast<int>(simulating.size()),
-                                        static_cast<int>(sidecars.size())));
+  for (const int r : run_.ranks_of(Role::Simulation)) {
+    const int server = placement_.server[static_cast<size_t>(r)];
+    out.push_back(static_cast<int>(std::lower_bound(sidecars.begin(), sidecars.end(), server) -
+                                   sidecars.begin()));
+  }
   return out;
 }
 

@@ -12,19 +12,22 @@
 #include "base/log.hpp"
 #include "comm/communicator.hpp"
 #include "model/configuration.hpp"
+#include "placement/place.hpp"
 #include "products/timeline.hpp"
 #include "runtime/account.hpp"
 #include "runtime/progress_file.hpp"
-#include "runtime/roles.hpp"
 #include "stagehost/plans.hpp"
 #include "stagehost/sink.hpp"
 
 namespace pillion::runtime {
 
+using placement::Role;
+
 struct Run {
   base::Log log;
   model::Configuration configuration;
-  std::vector<Role> roles;  ///< of every rank of `world`
+  std::vector<Role> roles;                           ///< of every rank of `world`
+  model::Spread spread = model::Spread::Contiguous;  ///< by which sidecars were chosen
   comm::Communicator world;
   comm::Communicator side;  ///< the simulation ranks, or the sidecar ranks
   stagehost::Plans plans;   ///< among the ranks of `side`

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which ranks share a node, and which sidecar of a node serves which of its simulation ranks. Pure
-// functions, so that every rank comes to the same answer from the same list.
+// Which ranks share a node. Pure functions, so that every rank comes to the same answer from the
+// same list.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,5 @@ int pretended_node(int rank, int ranks, int nodes);
 /// Numbers nodes from 0 in the order in which they first appear. `leader_of_rank` is the same for
 /// ranks on the same node and for no others.
 std::vector<int> number_nodes(const std::vector<int64_t>& leader_of_rank);
-
-/// For every simulation rank the sidecar rank on its node that serves it: neighbours together,
-/// loads on a node differing by one at most. Throws ErrorCode::Placement if a node has no sidecar.
-std::vector<int> serve(const std::vector<int>& node_of_simulation_rank,
-                       const std::vector<int>& node_of_sidecar_rank);
 
 }  // namespace pillion::runtime

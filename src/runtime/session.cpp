@@ -13,7 +13,7 @@
 #include "runtime/loss.hpp"
 #include "runtime/needs.hpp"
 #include "runtime/report.hpp"
-#include "runtime/seating.hpp"
+#include "runtime/spots.hpp"
 
 namespace pillion::runtime {
 
@@ -42,11 +42,6 @@ uint64_t new_run() {
   return uint64_t{random()} << 32 | random();
 }
 
-int64_t pretended_nodes() {
-  const char* text = std::getenv("PILLION_PRETEND_NODES");
-  return text == nullptr ? 0 : std::max<int64_t>(0, std::atoll(text));
-}
-
 Word agree_on_word(const comm::Communicator& world, int leader, const std::string& file,
                    const Options& options) {
   Word mine{.file = file,
@@ -56,7 +51,7 @@ Word agree_on_word(const comm::Communicator& world, int leader, const std::strin
             .parameters = options.parameters,
             .overrides = options.overrides,
             .folder = std::filesystem::current_path().string(),
-            .pretended_nodes = pretended_nodes(),
+            .pretence = pretence_of_environment(),
             .run = new_run(),
             .produced = {}};
   together(world, [&] {
@@ -72,6 +67,14 @@ Word agree_on_word(const comm::Communicator& world, int leader, const std::strin
   base::Bytes bytes = bytes_of(mine);
   world.broadcast(bytes, leader);
   return read_word(bytes);
+}
+
+placement::Wish wish_of(const model::SidecarSpec& spec) {
+  if (spec.job == model::Job::Separate) return {};
+  return {.ranks = spec.ranks,
+          .per_node = spec.per_node,
+          .spread = spec.spread,
+          .stay_on_node = spec.through_node()};
 }
 
 std::vector<Role> gather_roles(const comm::Communicator& world, Role mine) {
@@ -107,33 +110,33 @@ void Session::configure(const std::string& file, const Options& options) {
                "all {} ranks insist on being sidecars; start the simulation in the same mpirun",
                wanted.size());
   word_ = agree_on_word(run_.world, static_cast<int>(leader - wanted.begin()), file, options);
-  find_nodes();
   together(run_.world, [&] {
     const auto sidecars = std::count(wanted.begin(), wanted.end(), Role::Sidecar);
     run_.configuration = word_.configuration(sidecars);
-    const auto& spec = run_.configuration.sidecars;
-    run_.roles = spec.per_node > 0 && spec.job == model::Job::Same
-                     ? assign_roles_per_node(wanted, node_, spec.per_node)
-                     : assign_roles(wanted, spec.ranks);
   });
+  node_ = find_nodes(run_.world, word_.pretence);
+  assign_roles(wanted);
   run_.accounts.resize(run_.configuration.analyses.size());
   run_.disabled.resize(run_.configuration.analyses.size());
 }
 
-void Session::find_nodes() {
-  const int ranks = run_.world.size();
-  if (word_.pretended_nodes > 0) {
-    for (int r = 0; r < ranks; ++r)
-      node_.push_back(pretended_node(r, ranks, static_cast<int>(word_.pretended_nodes)));
-    return;
-  }
-  const auto neighbours = run_.world.split_by_node();
-  node_ = number_nodes(
-      run_.world.gather_all(neighbours.reduced(run_.world.rank(), comm::Operation::Min)));
+// Without sidecars, or with sidecars that come from elsewhere, nobody needs to know who sits where.
+void Session::assign_roles(const std::vector<Role>& wanted) {
+  const auto& spec = run_.configuration.sidecars;
+  Spots found{.spots = std::vector<placement::Spot>(node_.size()), .trouble = {}};
+  for (size_t r = 0; r < node_.size(); ++r) found.spots[r].node = node_[r];
+  if (spec.within_job())
+    found = find_spots(run_.world, node_, word_.pretence, spec.columns, spec.rows);
+  together(run_.world, [&] { placement_ = placement::place(wanted, found.spots, wish_of(spec)); });
+  run_.roles = placement_.roles;
+  run_.spread = placement_.spread;
+  unplaced_ = found.trouble;
 }
 
 void Session::take_sides() {
   run_.side = run_.world.split(run_.is_sidecar() ? 1 : 0);
+  if (!unplaced_.empty())
+    run_.warn(fmt::format("sidecars were chosen by rank alone: {}", unplaced_));
   program_ = run_.world.split(run_.is_sidecar() ? -1 : 0);
   on_node_ =
       run_.world.split(run_.is_sidecar() ? -1 : node_[static_cast<size_t>(run_.world.rank())]);

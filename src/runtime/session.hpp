@@ -44,7 +44,7 @@ class Session {
 
  private:
   void configure(const std::string& file, const Options& options);
-  void find_nodes();
+  void assign_roles(const std::vector<Role>& wanted);
   void take_sides();
   void make_side();
   /// Chains of this side; what crosses the cut and how sidecars want it, known on every rank.
@@ -64,7 +64,9 @@ class Session {
 
   Run run_;
   Word word_;
-  std::vector<int> node_;       ///< of every rank of the world
+  std::vector<int> node_;  ///< of every rank of the world
+  placement::Placement placement_;
+  std::string unplaced_;        ///< why nobody knows who sits where; "" if all do
   comm::Communicator program_;  ///< for the program's own messages
   comm::Communicator on_node_;  ///< simulation ranks of this node
   std::unique_ptr<SimulationSide> simulation_;

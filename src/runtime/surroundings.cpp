@@ -5,9 +5,11 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <map>
 
 #include "base/text.hpp"
 #include "node/shared_file.hpp"
+#include "placement/counts.hpp"
 #include "products/whole_file.hpp"
 #include "runtime/checkpoint.hpp"
 #include "runtime/needs.hpp"
@@ -91,14 +93,16 @@ void check_ranks(const model::SidecarSpec& spec, const Start& start) {
   const int64_t sidecars = std::min(start.sidecars, start.ranks);
   std::fill(wanted.end() - sidecars, wanted.end(), Role::Sidecar);
   if (spec.per_node == 0 || spec.job != model::Job::Same) {
-    (void)assign_roles(wanted, spec.ranks);
+    (void)placement::missing(wanted, spec.ranks);
     return;
   }
-  std::vector<int> node;
+  std::map<int, std::vector<Role>> on_node;
   const int ranks = static_cast<int>(start.ranks);
   for (int r = 0; r < ranks; ++r)
-    node.push_back(pretended_node(r, ranks, std::max(static_cast<int>(start.nodes), 1)));
-  (void)assign_roles_per_node(wanted, node, spec.per_node);
+    on_node[pretended_node(r, ranks, std::max(static_cast<int>(start.nodes), 1))].push_back(
+        wanted[static_cast<size_t>(r)]);
+  for (const auto& [node, roles] : on_node)
+    (void)placement::missing_on_node(roles, spec.per_node, node);
 }
 
 std::vector<std::string> lacking_here(const model::SidecarSpec& spec) {

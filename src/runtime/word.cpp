@@ -82,7 +82,8 @@ base::Bytes bytes_of(const Word& word) {
   ByteWriter out;
   for (const auto* s : {&word.file, &word.text, &word.catalogue, &word.restart, &word.folder})
     out.put(*s);
-  out.put(word.pretended_nodes);
+  out.put(word.pretence.nodes);
+  out.put(word.pretence.topology);
   out.put(word.run);
   for (const auto* texts : {&word.parameters, &word.overrides}) put_texts(out, *texts);
   put_produced(out, word.produced);
@@ -94,7 +95,8 @@ Word read_word(const base::Bytes& bytes) {
   Word word;
   for (auto* s : {&word.file, &word.text, &word.catalogue, &word.restart, &word.folder})
     *s = in.get<std::string>();
-  word.pretended_nodes = in.get<int64_t>();
+  word.pretence.nodes = in.get<int64_t>();
+  word.pretence.topology = in.get<std::string>();
   word.run = in.get<uint64_t>();
   for (auto* texts : {&word.parameters, &word.overrides}) *texts = get_texts(in);
   word.produced = get_produced(in);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "runtime/chains.hpp"
+#include "runtime/pretence.hpp"
 #include "transport/shipment.hpp"
 
 namespace pillion::runtime {
@@ -20,10 +21,10 @@ struct Word {
   std::string file, text, catalogue, restart;
   base::Parameters parameters;
   base::Overrides overrides;
-  std::string folder;           ///< in which the simulation runs
-  int64_t pretended_nodes = 0;  ///< 0 if nodes are nodes
-  uint64_t run = 0;             ///< no other run has it
-  Produced produced;            ///< by stages in the simulation; known once these are made
+  std::string folder;  ///< in which the simulation runs
+  Pretence pretence;
+  uint64_t run = 0;   ///< no other run has it
+  Produced produced;  ///< by stages in the simulation; known once these are made
 
   /// The configuration that it stands for. `sidecars_wanted` as in model::read_configuration.
   [[nodiscard]] model::Configuration configuration(int64_t sidecars_wanted) const;

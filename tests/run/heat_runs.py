@@ -90,7 +90,7 @@ def heat(build: Path, ranks: int, steps: int, cells: int = 16) -> list[str]:
     return [*launcher(), "-n", str(ranks), str(program), str(cells), str(steps)]
 
 
-def awaited(path: Path, holds: Callable[[Progress], bool], timeout: float = 30) -> Progress:
+def awaited(path: Path, holds: Callable[[Progress], bool], timeout: float = 90) -> Progress:
     """What a file says as soon as something holds of it."""
     until = time.monotonic() + timeout
     last = None

@@ -15,7 +15,7 @@ TEST_CASE("a word is read as it was said") {
   word.folder = "/some/where";
   word.parameters = {{"nx", "64"}, {"empty", ""}};
   word.overrides = {{"sidecars.memory", "1 MiB"}};
-  word.pretended_nodes = 3;
+  word.pretence = {3, "numa:2 core:4"};
   word.run = ~uint64_t{0} - 5;
   model::Field speed;
   speed.name = "speed";
@@ -32,7 +32,8 @@ TEST_CASE("a word is read as it was said") {
   CHECK(out.folder == word.folder);
   CHECK(out.parameters == word.parameters);
   CHECK(out.overrides == word.overrides);
-  CHECK(out.pretended_nodes == 3);
+  CHECK(out.pretence.nodes == 3);
+  CHECK(out.pretence.topology == "numa:2 core:4");
   CHECK(out.run == word.run);
   REQUIRE(out.produced.size() == 3);
   CHECK(out.produced[0].empty());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "runtime/roles.hpp"
+#include "placement/place.hpp"
 
 #include <doctest/doctest.h>
 
@@ -8,14 +8,23 @@
 #include <random>
 
 #include "base/error.hpp"
+#include "spots_of_test.hpp"
 
 using namespace pillion;
-using namespace pillion::runtime;
+using namespace pillion::placement;
 
 namespace {
 
 constexpr auto any = Role::Any, sim = Role::Simulation, car = Role::Sidecar;
 using Roles = std::vector<Role>;
+
+Roles assign_roles(const Roles& wanted, int64_t sidecars) {
+  return place(wanted, spots_on(std::vector<int>(wanted.size())), {.ranks = sidecars}).roles;
+}
+
+Roles assign_roles_per_node(const Roles& wanted, const std::vector<int>& node, int64_t per_node) {
+  return place(wanted, spots_on(node), {.per_node = per_node, .stay_on_node = true}).roles;
+}
 
 }  // namespace
 

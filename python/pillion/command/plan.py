@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`pillion plan`: who runs where, drawn, and written as launchers want it."""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pillion.errors import Error
+
+if TYPE_CHECKING:
+    from pillion.plan import Machine, Plan
+    from pillion.plan.comparing import Figures
+
+SPREADS = ("auto", "contiguous", "striped", "numa", "folded")
+DRAWN = 4  # nodes that look different from each other
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "machine",
+        nargs="?",
+        default="this",
+        help='"this" (the default), a file of lstopo\'s, "numa:2 core:16", "mesh:8x8", or '
+        '"64 nodes of" any of these',
+    )
+    parser.add_argument("-n", "--ranks", type=int, help="ranks of the job; all cores if left out")
+    counts = parser.add_mutually_exclusive_group(required=True)
+    counts.add_argument("--ratio", metavar="R:1", help="simulation ranks for each sidecar: 3:1")
+    counts.add_argument("--per-node", type=int, metavar="K", help="sidecars on every node")
+    counts.add_argument("--sidecars", type=int, metavar="N", help="sidecars of the whole job")
+    parser.add_argument("--spread", choices=SPREADS, default="auto", help="default: auto")
+    parser.add_argument("--mesh", metavar="CxR", help="columns and rows that join a node's cores")
+    parser.add_argument("--hosts", help="names of nodes with commas between, or a file of them")
+    parser.add_argument("--aggregators", type=int, metavar="N", help="of collective I/O")
+    parser.add_argument("--simulation", default="./simulation", help="the program, for commands")
+    parser.add_argument("--sidecar", default="./sidecar", help="the sidecars', if it is another")
+    parser.add_argument("--write", type=Path, metavar="FOLDER", help="write files for launchers")
+    parser.add_argument("--draw", type=Path, metavar="FILE.svg", help="draw all rules on a node")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from pillion.plan import machine, make_plan
+
+    where = machine(arguments.machine, _mesh(arguments.mesh))
+    plans = {
+        spread: make_plan(
+            where,
+            ranks=arguments.ranks,
+            ratio=_ratio(arguments.ratio),
+            per_node=arguments.per_node,
+            sidecars=arguments.sidecars,
+            spread=spread,
+        )
+        for spread in SPREADS
+    }
+    plan = plans[arguments.spread]
+    _show(where, plan, plans)
+    hosts = _hosts(arguments.hosts)
+    files = _files(plan, hosts, arguments)
+    if arguments.draw:
+        from pillion.plan.picture import picture
+
+        arguments.draw.write_text(picture(list(plans.values())))
+        print(f"drawn: {arguments.draw}")
+    if arguments.write:
+        arguments.write.mkdir(parents=True, exist_ok=True)
+        for name, text in files.items():
+            (arguments.write / name).write_text(text)
+        print(f"written to {arguments.write}: {', '.join(files)}")
+        print("launch.txt there says how each is used")
+    return 0
+
+
+def _files(plan: "Plan", hosts: list[str], arguments: argparse.Namespace) -> dict[str, str]:
+    from pillion.plan import aggregators
+    from pillion.plan.files import files_of, names_of_nodes
+
+    files = files_of(plan, hosts, arguments.simulation, arguments.sidecar)
+    if arguments.aggregators is not None:
+        found = aggregators.aggregators_of(plan, arguments.aggregators, arguments.spread)
+        ranks = ",".join(str(rank) for rank in found.ranks)
+        print(f"aggregators: ranks {ranks}")
+        files["romio-hints"] = aggregators.hints(plan, found, names_of_nodes(plan, hosts))
+        files["aggregators"] = ranks.replace(",", "\n") + "\n"
+    return files
+
+
+def _mesh(text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    columns, _, rows = text.partition("x")
+    if not (columns.isdigit() and rows.isdigit()):
+        raise Error(f"'--mesh {text}' is no mesh; write columns and rows, such as 8x8")
+    return int(columns), int(rows)
+
+
+def _ratio(text: str | None) -> int | None:
+    if text is None:
+        return None
+    simulation, _, sidecars = text.partition(":")
+    if not simulation.isdigit() or sidecars not in ("", "1"):
+        raise Error(f"'--ratio {text}' is no ratio; write simulation ranks for a sidecar, as 3:1")
+    return int(simulation)
+
+
+def _hosts(text: str | None) -> list[str]:
+    if text is None:
+        return []
+    path = Path(text)
+    if path.is_file():
+        lines = [line.split("#")[0].split() for line in path.read_text().splitlines()]
+        return [words[0] for words in lines if words]
+    return text.split(",")
+
+
+def _show(where: "Machine", plan: "Plan", plans: "dict[str, Plan]") -> None:
+    from pillion.command import paint
+    from pillion.plan import drawing
+    from pillion.plan.comparing import figures_of
+
+    nodes = f"{where.nodes} node{'s' if where.nodes > 1 else ''}"
+    print(paint.strong(f"{where.text}: {nodes} of {where.cores} cores"))
+    print(
+        f"{plan.simulation_ranks} simulation ranks and {len(plan.sidecars)} sidecars, "
+        f"spread {_named(plan)}; a capital is a sidecar, its small letter hands over to it"
+    )
+    found = drawing.patterns(plan)
+    for lines, alike in found[:DRAWN]:
+        which = drawing.span(alike)
+        print(f"\nnode {which}" if len(alike) == 1 else f"\nnodes {which}")
+        for line in lines:
+            print(f"  {line}")
+    if len(found) > DRAWN:
+        print(f"\n... and {len(found) - DRAWN} more kinds of nodes")
+    print()
+    _compare({spread: figures_of(p) for spread, p in plans.items()}, plan)
+    print()
+
+
+def _named(plan: "Plan") -> str:
+    if plan.asked != "auto":
+        return plan.asked
+    own = "a choice of its own that beats the rules" if plan.spread == "auto" else plan.spread
+    return f"auto: {own}"
+
+
+def _compare(figures: "dict[str, Figures]", plan: "Plan") -> None:
+    from pillion.command import paint
+
+    unit = "hops" if plan.machine.is_mesh else "levels"
+    names = ["spread", "cost", f"mean {unit}", "cross memory", "cross nodes", "loads", "busiest"]
+    print(paint.faint("  ".join(f"{name:>12}" for name in names)))
+    for spread, f in figures.items():
+        loads = (
+            f"{f.least_load}" if f.least_load == f.most_load else f"{f.least_load}-{f.most_load}"
+        )
+        cells = [
+            spread,
+            f"{f.cost:.5g}",
+            f"{f.mean_distance:.2f}",
+            str(f.crossing_domains),
+            str(f.crossing_nodes),
+            loads,
+            f"{f.busiest:.2f}",
+        ]
+        line = "  ".join(f"{cell:>12}" for cell in cells)
+        print(paint.strong(line) if spread == plan.asked else line)

@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Who runs where: plans of simulation ranks and sidecars on machines one has, or has not.
+
+`make_plan(machine("64 nodes of numa:2 core:16"), per_node=8)` decides as a session does when it is
+opened, by the same code; `pillion plan` prints and draws it, and writes what launchers want.
+"""
+
+from pillion.plan.machine import Machine, machine
+from pillion.plan.planning import Plan, make_plan
+
+__all__ = ["Machine", "Plan", "machine", "make_plan"]

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Aggregators of collective I/O, placed by the rules that place sidecars.
+
+MPI-IO (ROMIO) takes them by node: `cb_nodes` says how many there are, `cb_config_list` on which
+nodes and how many on each, where it takes the first ranks. Programs that choose ranks themselves
+find these in the list of ranks.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pillion.errors import Error
+from pillion.plan.planning import Plan
+
+
+@dataclass(frozen=True)
+class Aggregators:
+    ranks: list[int]
+    nodes: dict[int, int]  # how many on which
+
+
+def aggregators_of(plan: Plan, count: int, spread: str = "numa") -> Aggregators:
+    """`count` of all ranks, dealt by a rule. Raises Error if there are fewer ranks."""
+    from pillion import _placement as placement
+
+    if not 1 <= count <= len(plan.spots):
+        raise Error(f"{count} aggregators cannot be chosen of {len(plan.spots)} ranks")
+    rule = "numa" if spread == "auto" else spread
+    spots = placement.chosen(plan.spots, count, rule)
+    nodes = Counter(plan.spots[spot].node for spot in spots)
+    return Aggregators(
+        sorted(plan.rank_of_spot[spot] for spot in spots), dict(sorted(nodes.items()))
+    )
+
+
+def hints(plan: Plan, found: Aggregators, nodes: Sequence[str]) -> str:
+    """A file for ROMIO_HINTS."""
+    alike = len(found.nodes) == plan.machine.nodes and len(set(found.nodes.values())) == 1
+    if alike:
+        where = f"*:{next(iter(found.nodes.values()))}"
+    else:
+        where = ",".join(f"{nodes[node]}:{number}" for node, number in found.nodes.items())
+    return f"romio_cb_write enable\ncb_nodes {len(found.ranks)}\ncb_config_list {where}\n"

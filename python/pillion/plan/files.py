@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What launchers want to be told of a plan, as texts by the names of their files.
+
+Formats: Open MPI's rankfile (mpirun's manual, `--rankfile`), Cray MPICH's MPICH_RANK_ORDER
+(intro_mpi, MPICH_RANK_REORDER_METHOD=3), Slurm's srun (`--multi-prog`, `--cpu-bind`,
+`--distribution=arbitrary` with SLURM_HOSTFILE), MPICH's hydra (`-f`, `-bind-to user:`).
+"""
+
+from collections.abc import Sequence
+
+from pillion.errors import Error
+from pillion.plan.planning import Plan
+
+
+def names_of_nodes(plan: Plan, given: Sequence[str] = ()) -> list[str]:
+    """Names that were given, one a node, or Open MPI's relative ones, +n0 and so on, which count
+    the nodes that a batch system has allotted. This machine is "localhost".
+    """
+    if given and len(given) != plan.machine.nodes:
+        raise Error(f"{len(given)} names were given for {plan.machine.nodes} nodes")
+    if not given and plan.machine.is_here:
+        return ["localhost"]
+    return list(given) or [f"+n{node}" for node in range(plan.machine.nodes)]
+
+
+def rankfile(plan: Plan, nodes: Sequence[str]) -> str:
+    """Each rank on one core; cores are numbered as hwloc does, which is Open MPI's default."""
+    return "".join(
+        f"rank {rank}={nodes[plan.spots[spot].node]} slot={plan.spots[spot].core}\n"
+        for rank, spot in enumerate(plan.spot_of_rank)
+    )
+
+
+def rank_order(plan: Plan) -> str:
+    """Ranks in the order of the places that they take, node after node, core after core."""
+    order = [str(rank) for rank in plan.rank_of_spot]
+    lines = [",".join(order[i : i + plan.per_node]) for i in range(0, len(order), plan.per_node)]
+    return "# for MPICH_RANK_REORDER_METHOD=3; a line is a node\n" + "\n".join(lines) + "\n"
+
+
+def hosts_of_ranks(plan: Plan, nodes: Sequence[str]) -> str:
+    """A line a rank: the node it runs on."""
+    return "".join(f"{nodes[plan.spots[spot].node]}\n" for spot in plan.spot_of_rank)
+
+
+def hosts_with_slots(plan: Plan, nodes: Sequence[str]) -> str:
+    return "".join(f"{node} slots={plan.per_node}\n" for node in nodes)
+
+
+def cpus_of_tasks(plan: Plan) -> list[int]:
+    """The CPU of each rank of a node, by rank, as the operating system numbers them. Raises Error
+    if it differs from node to node, which one map for all cannot say.
+    """
+    maps = {tuple(_cpus(plan, node)) for node in range(plan.machine.nodes)}
+    if len(maps) > 1:
+        raise Error("ranks sit on other cores on each node; no map of CPUs is the same for all")
+    return list(maps.pop())
+
+
+def _cpus(plan: Plan, node: int) -> list[int]:
+    spots = sorted(plan.on_node(node), key=lambda spot: plan.rank_of_spot[spot])
+    return [plan.machine.node.cores[plan.spots[spot].core].cpus[0] for spot in spots]
+
+
+def multi_prog(plan: Plan, simulation: str, sidecar: str) -> str:
+    """Which program runs as which ranks, where simulation and sidecars are two programs."""
+    first, ranks = plan.simulation_ranks, len(plan.spots)
+    return f"{_span(0, first)} {simulation}\n{_span(first, ranks)} {sidecar}\n"
+
+
+def _span(first: int, end: int) -> str:
+    return str(first) if end - first == 1 else f"{first}-{end - 1}"
+
+
+def files_of(
+    plan: Plan, nodes: Sequence[str] = (), simulation: str = "simulation", sidecar: str = ""
+) -> dict[str, str]:
+    """All files by name, launch.txt with the commands that use them among them."""
+    named = names_of_nodes(plan, nodes)
+    sidecar = sidecar or "pillion-sidecar"
+    files = {
+        "rankfile": rankfile(plan, named),
+        "MPICH_RANK_ORDER": rank_order(plan),
+        "hosts-of-ranks": hosts_of_ranks(plan, named),
+        "hostfile": hosts_with_slots(plan, named),
+        "multi-prog.conf": multi_prog(plan, simulation, sidecar),
+    }
+    return files | {"launch.txt": commands(plan, bool(nodes), simulation)}
+
+
+def commands(plan: Plan, named: bool, simulation: str) -> str:
+    ranks = len(plan.spots)
+    hostfile = " --hostfile hostfile" if named else ""
+    lines = [
+        "# Open MPI",
+        f"mpirun -n {ranks}{hostfile} --rankfile rankfile {simulation}",
+        "",
+        "# Cray MPICH; MPICH_RANK_ORDER lies in the folder that the job starts in",
+        f"MPICH_RANK_REORDER_METHOD=3 aprun -n {ranks} -N {plan.per_node} {simulation}",
+    ]
+    try:
+        cpus = ",".join(str(cpu) for cpu in cpus_of_tasks(plan))
+    except Error as error:
+        return "\n".join(lines) + f"\n\n# Slurm and MPICH: {error}\n"
+    each = f"-n {ranks} -N {plan.machine.nodes}"
+    lines += [
+        "",
+        "# Slurm, one program (the session chooses the same sidecars by where ranks sit)",
+        f"SLURM_HOSTFILE=hosts-of-ranks srun {each} --distribution=arbitrary "
+        f"--cpu-bind=map_cpu:{cpus} {simulation}",
+        "",
+        "# Slurm, two programs",
+        f"SLURM_HOSTFILE=hosts-of-ranks srun {each} --distribution=arbitrary "
+        f"--cpu-bind=map_cpu:{cpus} --multi-prog multi-prog.conf",
+        "",
+        "# MPICH",
+        f"mpiexec -n {ranks} -f hosts-of-ranks -bind-to user:{cpus} {simulation}",
+    ]
+    if not named:
+        lines += ["", "# Slurm and MPICH need real names of nodes: plan with --hosts"]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Plans as an SVG picture: a panel for each rule, the cores of one node in each. A sidecar is a
+full square with a ring, ranks that hand over to it are squares of its hue.
+"""
+
+from collections.abc import Sequence
+from itertools import groupby
+from xml.sax.saxutils import escape
+
+from pillion.plan.comparing import figures_of
+from pillion.plan.planning import Plan
+
+CELL, GAP, PAD, MARGIN = 18, 4, 8, 20
+HEAD, FOOT = 34, 26
+WIDTH = 1000  # of the page it is for
+STYLE = (
+    "text{font-family:system-ui,sans-serif;fill:#333}"
+    ".name{font-size:15px;font-weight:600}.figures{font-size:11.5px;fill:#666}"
+    ".part{fill:none;stroke:#b8b8b8;stroke-width:1}.link{stroke:#d5d5d5;stroke-width:3}"
+    ".label{font-size:9.5px;fill:#888}"
+    "@media (prefers-color-scheme:dark){text{fill:#ddd}.figures,.label{fill:#aaa}"
+    ".part{stroke:#666}.link{stroke:#555}}"
+)
+
+
+def colour(index: int, count: int, is_sidecar: bool) -> str:
+    """Hues around the circle; neighbours in it are apart by about a third."""
+    hue = (index * 137.508) % 360 if count > 6 else index * 360 / max(count, 1) + 210
+    return f"hsl({hue % 360:.0f} {65 if is_sidecar else 55}% {42 if is_sidecar else 78}%)"
+
+
+class Layout:
+    """Places of a node's cores, and frames around what they share."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.at: dict[int, tuple[int, int]] = {}
+        self.frames: list[tuple[int, int, int, int, str]] = []
+        cores = [core.spot for core in plan.machine.node.cores]
+        if plan.machine.is_mesh:
+            self._mesh(plan, cores)
+        else:
+            self._domains(cores)
+
+    def _mesh(self, plan: Plan, cores: list) -> None:  # type: ignore[type-arg]
+        step = CELL + 2 * GAP
+        for spot in cores:
+            self.at[spot.core] = (PAD + spot.column * step, PAD + spot.row * step)
+        self.width = plan.machine.node.columns * step + 2 * PAD - 2 * GAP
+        self.height = plan.machine.node.rows * step + 2 * PAD - 2 * GAP
+
+    def _domains(self, cores: list) -> None:  # type: ignore[type-arg]
+        """Packages from top to bottom, domains side by side, cores in rows of up to eight."""
+        top = self.width = 0
+        for _, package in groupby(cores, key=lambda spot: spot.package):
+            left = bottom = 0
+            for numa, domain in groupby(package, key=lambda spot: spot.numa):
+                width, height = self._domain(list(domain), left, top)
+                self.frames.append((left, top, width, height, f"memory {numa}"))
+                left += width + 2 * GAP
+                bottom = max(bottom, height)
+            self.width = max(self.width, left - 2 * GAP)
+            top += bottom + 2 * GAP
+        self.height = top - 2 * GAP
+
+    def _domain(self, cores: list, left: int, top: int) -> tuple[int, int]:  # type: ignore[type-arg]
+        across = min(8, len(cores)) if len(cores) % 8 == 0 else min(6, len(cores))
+        for i, spot in enumerate(cores):
+            x = left + PAD + i % across * (CELL + GAP)
+            y = top + PAD + 10 + i // across * (CELL + GAP)
+            self.at[spot.core] = (x, y)
+        rows = -(-len(cores) // across)
+        return across * (CELL + GAP) - GAP + 2 * PAD, rows * (CELL + GAP) - GAP + 2 * PAD + 10
+
+
+def picture(plans: Sequence[Plan], node: int = 0) -> str:
+    """The node of that number, in each of the plans, as many side by side as there is room for."""
+    layout = Layout(plans[0])
+    wide = max(layout.width, 240) + MARGIN
+    tall = layout.height + HEAD + FOOT
+    across = max(1, min(len(plans), 3, WIDTH // wide))
+    rows = -(-len(plans) // across)
+    width, height = across * wide + MARGIN, rows * tall + MARGIN
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
+        f'role="img" aria-label="{escape(_title(plans[0]))}">',
+        f"<style>{STYLE}</style>",
+    ]
+    for i, plan in enumerate(plans):
+        x, y = MARGIN + i % across * wide, MARGIN + i // across * tall
+        parts += [f'<g transform="translate({x} {y})">', *_panel(plan, node, layout), "</g>"]
+    return "\n".join([*parts, "</svg>", ""])
+
+
+def _title(plan: Plan) -> str:
+    return f"sidecars on a node of {plan.machine.text}"
+
+
+def _panel(plan: Plan, node: int, layout: Layout) -> list[str]:
+    figures = figures_of(plan)
+    unit = "hops" if plan.machine.is_mesh else "levels"
+    told = f"cost {figures.cost:.4g}, {figures.mean_distance:.3g} {unit} on average"
+    if figures.crossing_domains or not plan.machine.is_mesh:
+        told += f", {figures.crossing_domains} cross memories"
+    name = plan.asked if plan.asked == plan.spread else f"{plan.asked}: {plan.spread}"
+    if plan.asked == plan.spread == "auto":
+        name = "auto: a choice of its own"
+    head = [
+        f'<text class="name" x="0" y="8">{escape(name)}</text>',
+        f'<text class="figures" x="0" y="24">{escape(told)}</text>',
+        f'<g transform="translate(0 {HEAD})">',
+    ]
+    return [*head, *_frames(layout), *_links(plan, layout), *_cores(plan, node, layout), "</g>"]
+
+
+def _frames(layout: Layout) -> list[str]:
+    return [
+        f'<rect class="part" x="{x}" y="{y}" width="{w}" height="{h}" rx="4"/>'
+        f'<text class="label" x="{x + PAD}" y="{y + 12}">{escape(label)}</text>'
+        for x, y, w, h, label in layout.frames
+    ]
+
+
+def _links(plan: Plan, layout: Layout) -> list[str]:
+    """Of the mesh."""
+    if not plan.machine.is_mesh:
+        return []
+    half = CELL // 2
+    lines = []
+    by_place = {(s.column, s.row): s.core for s in (c.spot for c in plan.machine.node.cores)}
+    for (column, row), core in by_place.items():
+        for other in (by_place.get((column + 1, row)), by_place.get((column, row + 1))):
+            if other is None:
+                continue
+            (x1, y1), (x2, y2) = layout.at[core], layout.at[other]
+            lines.append(
+                f'<line class="link" x1="{x1 + half}" y1="{y1 + half}" '
+                f'x2="{x2 + half}" y2="{y2 + half}"/>'
+            )
+    return lines
+
+
+def _cores(plan: Plan, node: int, layout: Layout) -> list[str]:
+    spots = {plan.spots[spot].core: spot for spot in plan.on_node(node)}
+    here = [spot for spot in plan.on_node(node) if plan.is_sidecar[spot]]
+    squares = []
+    for core, (x, y) in layout.at.items():
+        spot = spots.get(core)
+        served = -1 if spot is None else spot if plan.is_sidecar[spot] else plan.server[spot]
+        is_sidecar = spot == served and spot is not None
+        fill = colour(here.index(served), len(here), is_sidecar) if served in here else "none"
+        ring = ' stroke="#222" stroke-width="2"' if is_sidecar else ' stroke="#999"'
+        squares.append(
+            f'<rect x="{x}" y="{y}" width="{CELL}" height="{CELL}" rx="3" fill="{fill}"{ring}/>'
+        )
+    return squares

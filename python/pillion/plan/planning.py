@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Decides a plan: which cores run ranks, which of these are sidecars, who hands over to whom."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from pillion.errors import Error
+from pillion.plan.machine import Machine
+
+if TYPE_CHECKING:
+    from pillion._placement import Spot
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Spots in the order of nodes and cores; ranks are numbered so that sidecars come last."""
+
+    machine: Machine
+    spots: "list[Spot]"
+    sidecars: list[int]  # indices of spots
+    server: list[int]  # by spot the spot of its sidecar; -1 for sidecars
+    spread: str  # the rule; "auto" if no rule has this choice
+    asked: str  # what was asked for
+    cost: float
+
+    @cached_property
+    def is_sidecar(self) -> list[bool]:
+        flags = [False] * len(self.spots)
+        for spot in self.sidecars:
+            flags[spot] = True
+        return flags
+
+    @cached_property
+    def spot_of_rank(self) -> list[int]:
+        """Simulation ranks first, then sidecars, each in the order of nodes and cores."""
+        simulation = [i for i, sidecar in enumerate(self.is_sidecar) if not sidecar]
+        return simulation + self.sidecars
+
+    @cached_property
+    def rank_of_spot(self) -> list[int]:
+        ranks = [0] * len(self.spots)
+        for rank, spot in enumerate(self.spot_of_rank):
+            ranks[spot] = rank
+        return ranks
+
+    @property
+    def simulation_ranks(self) -> int:
+        return len(self.spots) - len(self.sidecars)
+
+    @property
+    def per_node(self) -> int:
+        """Ranks on each node."""
+        return len(self.spots) // self.machine.nodes
+
+    def on_node(self, node: int) -> range:
+        """Indices of its spots."""
+        return range(node * self.per_node, (node + 1) * self.per_node)
+
+
+def make_plan(
+    machine: Machine,
+    *,
+    ranks: int | None = None,
+    ratio: int | None = None,
+    per_node: int | None = None,
+    sidecars: int | None = None,
+    spread: str = "auto",
+) -> Plan:
+    """Plans a job of `ranks` (all cores if None), evenly over the nodes, one on a core.
+
+    One of `ratio` (simulation ranks for each sidecar), `per_node` and `sidecars` (in all, anywhere)
+    says how many sidecars there are. Raises Error if that does not come out even, with what would.
+    """
+    from pillion import _placement as placement
+
+    if spread not in placement.spreads():
+        raise Error(f"there is no spread '{spread}'; use {', '.join(placement.spreads())}")
+    on_node = _ranks_on_node(machine, ranks)
+    if sum(count is not None for count in (ratio, per_node, sidecars)) != 1:
+        raise Error("say how many sidecars: give one of ratio, per_node and sidecars")
+    if ratio is not None:
+        per_node = _by_ratio(on_node, ratio)
+    spots = machine.spots(_cores(machine, on_node))
+    placed = placement.place(spots, sidecars or 0, per_node or 0, spread)
+    return Plan(machine, spots, placed.sidecars, placed.server, placed.spread, spread, placed.cost)
+
+
+def _ranks_on_node(machine: Machine, ranks: int | None) -> int:
+    if ranks is None:
+        return machine.cores
+    on_node, rest = divmod(ranks, machine.nodes)
+    if rest or on_node < 1:
+        near = max(1, round(ranks / machine.nodes)) * machine.nodes
+        raise Error(f"{ranks} ranks are not alike on {machine.nodes} nodes; {near} would be")
+    if on_node > machine.cores:
+        raise Error(
+            f"{on_node} ranks on each node are more than its {machine.cores} cores; plan for at "
+            f"most {machine.cores * machine.nodes} ranks, or for more nodes"
+        )
+    return on_node
+
+
+def _by_ratio(on_node: int, ratio: int) -> int:
+    if ratio < 1:
+        raise Error(f"a ratio of {ratio}:1 leaves no simulation; use 1 or more")
+    per_node, rest = divmod(on_node, ratio + 1)
+    if rest or per_node == 0:
+        even = [r for r in range(1, on_node) if on_node % (r + 1) == 0]
+        near = sorted(sorted(even, key=lambda r: abs(r - ratio))[:3])
+        other = " or ".join(f"{r}:1" for r in near)
+        raise Error(
+            f"{on_node} ranks on a node cannot be divided {ratio}:1"
+            + (f"; {other} would work, or say how many sidecars per node" if near else "")
+        )
+    return per_node
+
+
+def _cores(machine: Machine, count: int) -> list[int]:
+    """The cores that run ranks: idle ones are dealt to the domains, the last in each."""
+    from pillion import _placement as placement
+
+    spots = [core.spot for core in machine.node.cores]
+    idle = set(placement.chosen(spots, machine.cores - count, "numa"))
+    return [core for core in range(machine.cores) if core not in idle]

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Steepest descent. Ranks that share all but the core are alike, so that one of them is tried; on a
+// mesh sidecars move to the places next to theirs.
+#include "placement/better.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+#include <tuple>
+
+#include "placement/hand_over.hpp"
+#include "placement/spread.hpp"
+
+namespace pillion::placement {
+
+namespace {
+
+constexpr int most_trials = 2000;
+
+double cost_of_node(const std::vector<Spot>& spots, const std::vector<Role>& roles) {
+  std::vector<Spot> simulation, sidecars;
+  for (size_t i = 0; i < spots.size(); ++i)
+    (roles[i] == Role::Sidecar ? sidecars : simulation).push_back(spots[i]);
+  return cost_of(simulation, sidecars, hand_over_on_nodes(simulation, sidecars));
+}
+
+auto kind(const Spot& spot) {
+  return std::tuple(spot.package, spot.numa, spot.cache, spot.column, spot.row);
+}
+
+bool worth_a_trial(const Spot& from, const Spot& to) {
+  if (from.on_mesh() && to.on_mesh()) return distance(from, to) == 1;
+  return kind(from) != kind(to);
+}
+
+/// Pairs of a sidecar and a rank that might be one in its stead, one for each pair of kinds.
+std::vector<std::pair<size_t, size_t>> exchanges(const Nodeful& node,
+                                                 const std::vector<Role>& roles) {
+  using Kind = decltype(kind(Spot{}));
+  std::set<std::pair<Kind, Kind>> seen;
+  std::vector<std::pair<size_t, size_t>> pairs;
+  for (size_t from = 0; from < roles.size(); ++from) {
+    if (roles[from] != Role::Sidecar || node.insisted[from] != Role::Any) continue;
+    for (size_t to = 0; to < roles.size(); ++to)
+      if (roles[to] == Role::Simulation && node.insisted[to] == Role::Any &&
+          worth_a_trial(node.spots[from], node.spots[to]) &&
+          seen.insert({kind(node.spots[from]), kind(node.spots[to])}).second)
+        pairs.emplace_back(from, to);
+  }
+  return pairs;
+}
+
+}  // namespace
+
+std::vector<Role> better_roles(const Nodeful& node) {
+  std::vector<Role> best = node.roles;
+  const auto sidecars = std::count(best.begin(), best.end(), Role::Sidecar);
+  if (sidecars == 0 || sidecars == static_cast<int64_t>(best.size())) return best;
+  double least = cost_of_node(node.spots, best);
+  int trials = 0;
+  for (bool found = true; found && trials < most_trials;) {
+    found = false;
+    const std::vector<Role> base = best;
+    for (const auto& [from, to] : exchanges(node, base)) {
+      if (++trials > most_trials) break;
+      std::vector<Role> roles = base;
+      std::swap(roles[from], roles[to]);
+      const double cost = cost_of_node(node.spots, roles);
+      if (cost >= least) continue;
+      least = cost;
+      best = std::move(roles);
+      found = true;
+    }
+  }
+  return best;
+}
+
+}  // namespace pillion::placement

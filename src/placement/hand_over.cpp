@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Nodes one by one, and on each kinds of ranks rather than ranks: those that are equally far from
+// everybody are alike.
+#include "placement/hand_over.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "base/error.hpp"
+#include "placement/transport_plan.hpp"
+
+namespace pillion::placement {
+
+namespace {
+
+using Indices = std::vector<int>;
+
+/// Ranks of one node, and where each of those that simulate is to hand over.
+struct Node {
+  Indices simulation, sidecars;
+};
+
+std::map<int32_t, Node> by_node(const std::vector<Spot>& simulation,
+                                const std::vector<Spot>& sidecars) {
+  std::map<int32_t, Node> nodes;
+  for (size_t i = 0; i < simulation.size(); ++i)
+    nodes[simulation[i].node].simulation.push_back(static_cast<int>(i));
+  for (size_t i = 0; i < sidecars.size(); ++i)
+    nodes[sidecars[i].node].sidecars.push_back(static_cast<int>(i));
+  return nodes;
+}
+
+std::vector<Spot> chosen(const std::vector<Spot>& spots, const Indices& indices) {
+  std::vector<Spot> out;
+  for (const int i : indices) out.push_back(spots[static_cast<size_t>(i)]);
+  return out;
+}
+
+/// Positions of `from` that are equally far from all of `to`, kind by kind.
+std::vector<Indices> kinds_of(const std::vector<Spot>& from, const std::vector<Spot>& to) {
+  std::map<std::vector<int64_t>, size_t> known;
+  std::vector<Indices> kinds;
+  std::vector<int64_t> distances(to.size());
+  for (size_t i = 0; i < from.size(); ++i) {
+    for (size_t j = 0; j < to.size(); ++j) distances[j] = distance(from[i], to[j]);
+    const auto kind = known.try_emplace(distances, kinds.size()).first->second;
+    if (kind == kinds.size()) kinds.emplace_back();
+    kinds[kind].push_back(static_cast<int>(i));
+  }
+  return kinds;
+}
+
+std::vector<std::vector<int64_t>> plan_of(const std::vector<Indices>& sources,
+                                          const std::vector<Indices>& targets,
+                                          const std::vector<Spot>& from,
+                                          const std::vector<Spot>& to) {
+  const auto share = static_cast<int64_t>(from.size() / to.size());
+  const int64_t rest = from.size() % to.size() == 0 ? 0 : 1;
+  std::vector<int64_t> goods;
+  std::vector<Target> rooms;
+  std::vector<std::vector<int64_t>> cost(sources.size());
+  for (const auto& target : targets) {
+    const auto sidecars = static_cast<int64_t>(target.size());
+    rooms.push_back({share * sidecars, (share + rest) * sidecars});
+  }
+  for (size_t i = 0; i < sources.size(); ++i) {
+    goods.push_back(static_cast<int64_t>(sources[i].size()));
+    for (const auto& target : targets)
+      cost[i].push_back(distance(from[static_cast<size_t>(sources[i].front())],
+                                 to[static_cast<size_t>(target.front())]));
+  }
+  return cheapest_plan(goods, rooms, cost);
+}
+
+/// Deals ranks to sidecars, in order and evenly.
+void deal(Indices ranks, const Indices& sidecars, Indices& out) {
+  std::sort(ranks.begin(), ranks.end());
+  for (size_t turn = 0; turn < ranks.size(); ++turn)
+    out[static_cast<size_t>(ranks[turn])] = sidecars[turn * sidecars.size() / ranks.size()];
+}
+
+/// All spots on one node; positions in `to` for each of `from`.
+Indices nearest(const std::vector<Spot>& from, const std::vector<Spot>& to) {
+  const auto sources = kinds_of(from, to);
+  const auto targets = kinds_of(to, from);
+  const auto plan = plan_of(sources, targets, from, to);
+  Indices out(from.size());
+  std::vector<size_t> taken(sources.size());
+  for (size_t j = 0; j < targets.size(); ++j) {
+    Indices ranks;
+    for (size_t i = 0; i < sources.size(); ++i)
+      for (int64_t n = 0; n < plan[i][j]; ++n) ranks.push_back(sources[i][taken[i]++]);
+    deal(ranks, targets[j], out);
+  }
+  return out;
+}
+
+void place_on(const std::vector<Spot>& simulation, const std::vector<Spot>& sidecars,
+              const Indices& ranks, const Indices& servers, Indices& out) {
+  if (ranks.empty() || servers.empty()) return;
+  const auto found = nearest(chosen(simulation, ranks), chosen(sidecars, servers));
+  for (size_t i = 0; i < ranks.size(); ++i)
+    out[static_cast<size_t>(ranks[i])] = servers[static_cast<size_t>(found[i])];
+}
+
+/// How many ranks each node's sidecars are to have, so that all sidecars have as many but one.
+/// Nodes with many ranks of their own have more.
+std::map<int32_t, int64_t> room_of_nodes(const std::map<int32_t, Node>& nodes, int64_t ranks,
+                                         int64_t sidecars) {
+  const int64_t share = ranks / sidecars;
+  int64_t left = ranks % sidecars;
+  std::map<int32_t, int64_t> room;
+  for (const auto& [number, node] : nodes) {
+    const auto here = static_cast<int64_t>(node.sidecars.size());
+    const int64_t wanted = static_cast<int64_t>(node.simulation.size()) - share * here;
+    const int64_t more = std::min(std::clamp<int64_t>(wanted, 0, here), left);
+    room[number] = share * here + more;
+    left -= more;
+  }
+  for (const auto& [number, node] : nodes) {
+    const auto here = static_cast<int64_t>(node.sidecars.size());
+    const int64_t more = std::min((share + 1) * here - room[number], left);
+    room[number] += more;
+    left -= more;
+  }
+  return room;
+}
+
+/// Sends those who found no sidecar on their node to sidecars with room, least load first.
+void fill(const Indices& strangers, const std::map<int32_t, Node>& nodes,
+          std::map<int32_t, int64_t>& room, Indices& out, size_t sidecars) {
+  std::vector<int64_t> load(sidecars);
+  for (const int server : out)
+    if (server >= 0) ++load[static_cast<size_t>(server)];
+  size_t next = 0;
+  for (const auto& [number, node] : nodes) {
+    int64_t open = room[number];
+    for (const int server : node.sidecars) open -= load[static_cast<size_t>(server)];
+    for (; open > 0; --open) {
+      const int server =
+          *std::min_element(node.sidecars.begin(), node.sidecars.end(), [&](int a, int b) {
+            return load[static_cast<size_t>(a)] < load[static_cast<size_t>(b)];
+          });
+      ++load[static_cast<size_t>(server)];
+      out[static_cast<size_t>(strangers[next++])] = server;
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<int> hand_over_on_nodes(const std::vector<Spot>& simulation,
+                                    const std::vector<Spot>& sidecars) {
+  Indices out(simulation.size(), -1);
+  for (const auto& [number, node] : by_node(simulation, sidecars)) {
+    if (node.sidecars.empty())
+      base::fail(ErrorCode::Placement,
+                 "node {} has {} simulation ranks but no sidecar; start one on every node", number,
+                 node.simulation.size());
+    place_on(simulation, sidecars, node.simulation, node.sidecars, out);
+  }
+  return out;
+}
+
+std::vector<int> hand_over_anywhere(const std::vector<Spot>& simulation,
+                                    const std::vector<Spot>& sidecars) {
+  const auto nodes = by_node(simulation, sidecars);
+  auto room = room_of_nodes(nodes, static_cast<int64_t>(simulation.size()),
+                            static_cast<int64_t>(sidecars.size()));
+  Indices out(simulation.size(), -1);
+  Indices strangers;
+  for (const auto& [number, node] : nodes) {
+    const auto here = std::min(static_cast<int64_t>(node.simulation.size()), room[number]);
+    const auto split = node.simulation.begin() + here;
+    place_on(simulation, sidecars, Indices(node.simulation.begin(), split), node.sidecars, out);
+    strangers.insert(strangers.end(), split, node.simulation.end());
+  }
+  std::sort(strangers.begin(), strangers.end());
+  fill(strangers, nodes, room, out, sidecars.size());
+  return out;
+}
+
+}  // namespace pillion::placement

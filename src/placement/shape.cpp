@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Asking hwloc, the only place that does.
+#include "placement/shape.hpp"
+
+#include <hwloc.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <memory>
+
+#include "base/error.hpp"
+
+namespace pillion::placement {
+
+namespace {
+
+struct Destroy {
+  void operator()(hwloc_topology_t topology) const { hwloc_topology_destroy(topology); }
+};
+using Topology = std::unique_ptr<hwloc_topology, Destroy>;
+
+Topology make() {
+  hwloc_topology_t topology = nullptr;
+  if (hwloc_topology_init(&topology) != 0)
+    base::fail(ErrorCode::Placement, "hwloc cannot begin: {}", std::strerror(errno));
+  return Topology(topology);
+}
+
+void load(const Topology& topology, const std::string& what) {
+  if (hwloc_topology_load(topology.get()) != 0)
+    base::fail(ErrorCode::Placement, "hwloc cannot read the topology of {}: {}", what,
+               std::strerror(errno));
+}
+
+std::vector<int> cpus_in(hwloc_const_cpuset_t set) {
+  std::vector<int> cpus;
+  for (int cpu = hwloc_bitmap_first(set); cpu >= 0; cpu = hwloc_bitmap_next(set, cpu))
+    cpus.push_back(cpu);
+  return cpus;
+}
+
+/// The number of the part of this kind that a core is in.
+int32_t above(const Topology& topology, hwloc_obj_t core, hwloc_obj_type_t type) {
+  const auto* part = hwloc_get_ancestor_obj_by_type(topology.get(), type, core);
+  return part == nullptr ? unknown : static_cast<int32_t>(part->logical_index);
+}
+
+/// Domains of memory hang beside the tree of cores; the smallest that covers the core is its own.
+int32_t domain_of(const Topology& topology, hwloc_obj_t core) {
+  hwloc_obj_t best = nullptr;
+  hwloc_obj_t domain = nullptr;
+  while ((domain = hwloc_get_next_obj_by_type(topology.get(), HWLOC_OBJ_NUMANODE, domain)))
+    if (hwloc_bitmap_isincluded(core->cpuset, domain->cpuset) &&
+        (best == nullptr ||
+         hwloc_bitmap_weight(domain->cpuset) < hwloc_bitmap_weight(best->cpuset)))
+      best = domain;
+  return best == nullptr ? 0 : static_cast<int32_t>(best->logical_index);
+}
+
+/// A number for the largest cache that several cores share but not a whole domain: that is what
+/// makes some cores of a domain nearer than others.
+int32_t cache_of(const Topology& topology, hwloc_obj_t core, std::map<hwloc_obj_t, int32_t>& seen) {
+  hwloc_obj_t best = nullptr;
+  for (auto* part = core->parent; part != nullptr; part = part->parent)
+    if (hwloc_obj_type_is_cache(part->type) &&
+        hwloc_get_nbobjs_inside_cpuset_by_type(topology.get(), part->cpuset, HWLOC_OBJ_CORE) > 1)
+      best = part;
+  if (best == nullptr) return unknown;
+  return seen.try_emplace(best, static_cast<int32_t>(seen.size())).first->second;
+}
+
+Shape shape_of(const Topology& topology, const std::string& what) {
+  Shape shape;
+  std::map<hwloc_obj_t, int32_t> caches;
+  // Machines of the simplest kind have no cores but only hardware threads.
+  const auto type =
+      hwloc_get_nbobjs_by_type(topology.get(), HWLOC_OBJ_CORE) > 0 ? HWLOC_OBJ_CORE : HWLOC_OBJ_PU;
+  hwloc_obj_t core = nullptr;
+  while ((core = hwloc_get_next_obj_by_type(topology.get(), type, core))) {
+    Spot spot{.node = 0,
+              .package = std::max(0, above(topology, core, HWLOC_OBJ_PACKAGE)),
+              .numa = domain_of(topology, core),
+              .cache = cache_of(topology, core, caches),
+              .core = static_cast<int32_t>(shape.cores.size())};
+    shape.packages = std::max(shape.packages, spot.package + 1);
+    shape.domains = std::max(shape.domains, spot.numa + 1);
+    shape.cores.push_back({spot, cpus_in(core->cpuset)});
+  }
+  if (shape.cores.empty())
+    base::fail(ErrorCode::Placement, "the topology of {} has no cores", what);
+  return shape;
+}
+
+}  // namespace
+
+Shape this_node() {
+  const auto topology = make();
+  load(topology, "this machine");
+  return shape_of(topology, "this machine");
+}
+
+Shape node_of_file(const std::string& path) {
+  const auto topology = make();
+  if (access(path.c_str(), R_OK) != 0)
+    base::fail(ErrorCode::Placement, "the topology '{}' cannot be read: {}", path,
+               std::strerror(errno));
+  if (hwloc_topology_set_xml(topology.get(), path.c_str()) != 0)
+    base::fail(ErrorCode::Placement,
+               "'{}' is no topology that hwloc can read; write one with 'lstopo FILE.xml'", path);
+  load(topology, path);
+  return shape_of(topology, path);
+}
+
+namespace {
+
+int32_t number_in(const std::string& text, const std::string& digits) {
+  if (digits.empty() || digits.size() > 4 ||
+      digits.find_first_not_of("0123456789") != std::string::npos || std::stoi(digits) < 1)
+    base::fail(ErrorCode::Placement,
+               "'{}' is no mesh; write 'mesh:COLUMNSxROWS', such as 'mesh:8x8'", text);
+  return std::stoi(digits);
+}
+
+Shape node_of_mesh(const std::string& text) {
+  const auto by = text.find('x');
+  const auto columns = number_in(text, text.substr(5, by - 5));
+  const auto rows = number_in(text, by == std::string::npos ? "" : text.substr(by + 1));
+  Shape shape = node_of_text("package:1 core:" + std::to_string(int64_t{columns} * rows));
+  put_on_mesh(shape, columns, rows);
+  return shape;
+}
+
+}  // namespace
+
+Shape node_of_text(const std::string& text) {
+  if (text.rfind("mesh:", 0) == 0) return node_of_mesh(text);
+  const auto topology = make();
+  // "numa:2 core:16" says nothing of hardware threads, which hwloc wants to be told.
+  const bool ends = text.find("pu:") != std::string::npos;
+  const std::string whole = ends ? text : text + " pu:1";
+  if (text.empty() || hwloc_topology_set_synthetic(topology.get(), whole.c_str()) != 0)
+    base::fail(ErrorCode::Placement,
+               "'{}' describes no node; write parts and how many each holds, such as 'package:2 "
+               "core:16', 'numa:8 l3:4 core:4' or 'mesh:8x8'",
+               text);
+  load(topology, "'" + text + "'");
+  return shape_of(topology, "'" + text + "'");
+}
+
+void put_on_mesh(Shape& shape, int32_t columns, int32_t rows) {
+  if (int64_t{columns} * rows != static_cast<int64_t>(shape.cores.size()))
+    base::fail(ErrorCode::Placement, "a mesh of {} x {} has {} cores, but the node has {}", columns,
+               rows, int64_t{columns} * rows, shape.cores.size());
+  shape.columns = columns;
+  shape.rows = rows;
+  for (size_t i = 0; i < shape.cores.size(); ++i) {
+    shape.cores[i].spot.column = static_cast<int32_t>(i) % columns;
+    shape.cores[i].spot.row = static_cast<int32_t>(i) / columns;
+  }
+}
+
+namespace {
+
+bool holds(const Core& core, const std::vector<int>& cpus) {
+  return std::any_of(core.cpus.begin(), core.cpus.end(), [&](int cpu) {
+    return std::find(cpus.begin(), cpus.end(), cpu) != cpus.end();
+  });
+}
+
+void keep_common(int32_t& mine, int32_t other) {
+  if (mine != other) mine = unknown;
+}
+
+}  // namespace
+
+Spot spot_of(const Shape& shape, const std::vector<int>& cpus) {
+  bool any = false;
+  Spot common;
+  for (const Core& core : shape.cores) {
+    if (!holds(core, cpus)) continue;
+    if (!any) common = core.spot;
+    any = true;
+    for (const auto part : {&Spot::package, &Spot::numa, &Spot::cache, &Spot::core})
+      keep_common(common.*part, core.spot.*part);
+    if (common.core == unknown) common.column = common.row = unknown;
+  }
+  return common;
+}
+
+}  // namespace pillion::placement

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The rules are one: parts of the machine, in order, get sidecars in proportion to their spots. For
+// contiguous there is one part, for striped each sidecar has its own.
+#include "placement/spread.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+
+namespace pillion::placement {
+
+namespace {
+
+using Indices = std::vector<int>;
+
+/// The part of `of` parts, with `seen` of `all` before it, that is its share: shares differ from
+/// what is just by less than one, and add up.
+int64_t share(int64_t seen, int64_t here, int64_t all, int64_t count) {
+  return (seen + here) * count / all - seen * count / all;
+}
+
+/// The spots of each part, in order.
+template <class Part>
+std::map<Part, Indices> parts_of(const std::vector<Spot>& spots, Part (*part)(const Spot&)) {
+  std::map<Part, Indices> parts;
+  for (const int index : in_order(spots))
+    parts[part(spots[static_cast<size_t>(index)])].push_back(index);
+  return parts;
+}
+
+Intake domain_of(const Spot& spot) { return {.node = spot.node, .part = spot.numa}; }
+Intake column_of(const Spot& spot) { return {.node = spot.node, .part = spot.column}; }
+
+void take_last(const Indices& spots, int64_t count, std::vector<bool>& out) {
+  for (auto spot = spots.end() - count; spot != spots.end(); ++spot)
+    out[static_cast<size_t>(*spot)] = true;
+}
+
+void take_stripes(const Indices& spots, int64_t count, std::vector<bool>& out) {
+  const auto all = static_cast<int64_t>(spots.size());
+  for (int64_t i = 0; i < count; ++i)
+    out[static_cast<size_t>(spots[static_cast<size_t>((i + 1) * all / count - 1)])] = true;
+}
+
+/// Those in the middle of a column: first the middle row, then the nearest to it.
+void take_middle(const std::vector<Spot>& spots, Indices column, int64_t count,
+                 std::vector<bool>& out) {
+  int32_t first = spots[static_cast<size_t>(column.front())].row, last = first;
+  for (const int index : column) {
+    first = std::min(first, spots[static_cast<size_t>(index)].row);
+    last = std::max(last, spots[static_cast<size_t>(index)].row);
+  }
+  const auto off = [&](int index) {
+    return std::abs(2 * spots[static_cast<size_t>(index)].row - (first + last + 1) / 2 * 2);
+  };
+  std::stable_sort(column.begin(), column.end(), [&](int a, int b) { return off(a) < off(b); });
+  for (int64_t i = 0; i < count; ++i)
+    out[static_cast<size_t>(column[static_cast<size_t>(i)])] = true;
+}
+
+void take_by_domain(const std::vector<Spot>& spots, int64_t count, std::vector<bool>& out) {
+  int64_t seen = 0;
+  const auto all = static_cast<int64_t>(spots.size());
+  for (const auto& [domain, here] : parts_of<Intake>(spots, domain_of)) {
+    const auto size = static_cast<int64_t>(here.size());
+    take_last(here, share(seen, size, all, count), out);
+    seen += size;
+  }
+}
+
+/// With fewer sidecars than columns the middle one of some neighbours has theirs: shares are
+/// rounded, not cut off.
+void take_by_column(const std::vector<Spot>& spots, int64_t count, std::vector<bool>& out) {
+  const auto all = static_cast<int64_t>(spots.size());
+  const auto up_to = [&](int64_t seen) { return (2 * seen * count + all) / (2 * all); };
+  int64_t seen = 0;
+  for (const auto& [column, here] : parts_of<Intake>(spots, column_of)) {
+    const auto size = static_cast<int64_t>(here.size());
+    take_middle(spots, here, up_to(seen + size) - up_to(seen), out);
+    seen += size;
+  }
+}
+
+/// Where there is no mesh the cores of a node make one that is as square as can be, row by row.
+std::vector<Spot> on_meshes(std::vector<Spot> spots) {
+  std::map<int32_t, Indices> nodes;
+  for (const int index : in_order(spots))
+    if (!spots[static_cast<size_t>(index)].on_mesh())
+      nodes[spots[static_cast<size_t>(index)].node].push_back(index);
+  for (const auto& [node, here] : nodes) {
+    const auto size = static_cast<int32_t>(here.size());
+    int32_t rows = 1;
+    for (int32_t r = 1; r * r <= size; ++r)
+      if (size % r == 0) rows = r;
+    for (int32_t i = 0; i < size; ++i) {
+      auto& spot = spots[static_cast<size_t>(here[static_cast<size_t>(i)])];
+      spot.column = i % (size / rows);
+      spot.row = i / (size / rows);
+    }
+  }
+  return spots;
+}
+
+}  // namespace
+
+std::vector<bool> spread_over(const std::vector<Spot>& spots, int64_t count, Spread spread) {
+  std::vector<bool> out(spots.size());
+  if (count == 0) return out;
+  switch (spread) {
+    case Spread::Auto:
+    case Spread::Contiguous: take_last(in_order(spots), count, out); break;
+    case Spread::Striped: take_stripes(in_order(spots), count, out); break;
+    case Spread::Numa: take_by_domain(spots, count, out); break;
+    case Spread::Folded: take_by_column(on_meshes(spots), count, out); break;
+  }
+  return out;
+}
+
+double cost_of(const std::vector<Spot>& simulation, const std::vector<Spot>& sidecars,
+               const std::vector<int>& server) {
+  std::map<Intake, double> into;
+  for (const auto* side : {&simulation, &sidecars})
+    for (const Spot& spot : *side) into.try_emplace(intake_of(spot));
+  double levels = 0;
+  for (size_t i = 0; i < simulation.size(); ++i) {
+    const Spot& to = sidecars[static_cast<size_t>(server[i])];
+    levels += static_cast<double>(distance(simulation[i], to));
+    ++into[intake_of(to)];
+  }
+  double squares = 0;
+  for (const auto& [intake, taken] : into) squares += taken * taken;
+  const double mean = static_cast<double>(simulation.size()) / static_cast<double>(into.size());
+  return levels + squares / mean;
+}
+
+}  // namespace pillion::placement

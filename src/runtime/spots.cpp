@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Every rank says where the operating system lets it run, one rank of each node looks what that
+// means there, and all hear of it.
+#include "runtime/spots.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/bytes.hpp"
+#include "placement/shape.hpp"
+#include "runtime/seating.hpp"
+
+namespace pillion::runtime {
+
+namespace {
+
+using placement::Shape;
+using placement::Spot;
+
+constexpr int max_cpus = 1 << 14;
+
+/// The CPUs that this thread may run on, as the operating system numbers them; none if it does not
+/// say.
+std::vector<int32_t> own_cpus() {
+  std::vector<int32_t> cpus;
+  cpu_set_t* set = CPU_ALLOC(max_cpus);
+  const size_t size = CPU_ALLOC_SIZE(max_cpus);
+  if (set != nullptr && sched_getaffinity(0, size, set) == 0)
+    for (int cpu = 0; cpu < max_cpus; ++cpu)
+      if (CPU_ISSET_S(cpu, size, set)) cpus.push_back(cpu);
+  CPU_FREE(set);
+  return cpus;
+}
+
+/// The spot of the `turn`-th rank of a node.
+Spot spot_on(const Shape& shape, const base::Bytes& cpus, int turn, bool pretended) {
+  if (pretended) return shape.cores[static_cast<size_t>(turn) % shape.cores.size()].spot;
+  base::ByteReader in(cpus);
+  std::vector<int> mine(static_cast<size_t>(in.get<int64_t>()));
+  for (int& cpu : mine) cpu = in.get<int32_t>();
+  return placement::spot_of(shape, mine);
+}
+
+base::Bytes cpus_as_bytes() {
+  const auto cpus = own_cpus();
+  base::ByteWriter out;
+  out.put(static_cast<int64_t>(cpus.size()));
+  for (const int32_t cpu : cpus) out.put(cpu);
+  return out.take();
+}
+
+/// What the first rank of a node tells of all ranks there.
+struct Told {
+  std::vector<Spot> spots;
+  std::string trouble;
+};
+
+Told look(const std::vector<base::Bytes>& cpus, const Pretence& pretence, int64_t columns,
+          int64_t rows) {
+  Told told;
+  told.spots.resize(cpus.size());
+  try {
+    const bool pretended = !pretence.topology.empty();
+    Shape shape = pretended ? placement::node_of_text(pretence.topology) : placement::this_node();
+    if (columns > 0)
+      placement::put_on_mesh(shape, static_cast<int32_t>(columns), static_cast<int32_t>(rows));
+    for (size_t i = 0; i < cpus.size(); ++i)
+      told.spots[i] = spot_on(shape, cpus[i], static_cast<int>(i), pretended);
+  } catch (const Error& e) {
+    told.trouble = e.what();
+  }
+  return told;
+}
+
+constexpr auto parts = {&Spot::package, &Spot::numa,   &Spot::cache,
+                        &Spot::core,    &Spot::column, &Spot::row};
+
+base::Bytes bytes_of(const Told& told) {
+  base::ByteWriter out;
+  out.put(told.trouble);
+  for (const Spot& spot : told.spots)
+    for (const auto part : parts) out.put(spot.*part);
+  return out.take();
+}
+
+/// Reads what each node's first rank told; the others told nothing.
+Spots spots_told(const std::vector<base::Bytes>& told, const std::vector<int>& node) {
+  Spots found;
+  found.spots.resize(node.size());
+  for (size_t first = 0; first < told.size(); ++first) {
+    if (told[first].empty()) continue;
+    base::ByteReader in(told[first]);
+    const auto trouble = in.get<std::string>();
+    if (!trouble.empty()) found.trouble = trouble;
+    for (size_t r = 0; r < node.size(); ++r)
+      if (node[r] == node[first])
+        for (const auto part : parts) found.spots[r].*part = in.get<int32_t>();
+  }
+  if (!found.trouble.empty()) found.spots.assign(node.size(), {});
+  for (size_t r = 0; r < node.size(); ++r) found.spots[r].node = node[r];
+  return found;
+}
+
+base::Bytes bytes_of(const Spots& found) {
+  base::ByteWriter out;
+  out.put(found.trouble);
+  for (const Spot& spot : found.spots) {
+    out.put(spot.node);
+    for (const auto part : parts) out.put(spot.*part);
+  }
+  return out.take();
+}
+
+Spots read_spots(const base::Bytes& bytes, size_t ranks) {
+  base::ByteReader in(bytes);
+  Spots found;
+  found.trouble = in.get<std::string>();
+  found.spots.resize(ranks);
+  for (Spot& spot : found.spots) {
+    spot.node = in.get<int32_t>();
+    for (const auto part : parts) spot.*part = in.get<int32_t>();
+  }
+  return found;
+}
+
+}  // namespace
+
+Pretence pretence_of_environment() {
+  Pretence pretence;
+  if (const char* nodes = std::getenv("PILLION_PRETEND_NODES"))
+    pretence.nodes = std::max<int64_t>(0, std::atoll(nodes));
+  if (const char* topology = std::getenv("PILLION_PRETEND_TOPOLOGY")) pretence.topology = topology;
+  return pretence;
+}
+
+std::vector<int> find_nodes(const comm::Communicator& world, const Pretence& pretence) {
+  if (pretence.nodes > 0) {
+    std::vector<int> node;
+    for (int r = 0; r < world.size(); ++r)
+      node.push_back(pretended_node(r, world.size(), static_cast<int>(pretence.nodes)));
+    return node;
+  }
+  const auto neighbours = world.split_by_node();
+  return number_nodes(world.gather_all(neighbours.reduced(world.rank(), comm::Operation::Min)));
+}
+
+Spots find_spots(const comm::Communicator& world, const std::vector<int>& node,
+                 const Pretence& pretence, int64_t columns, int64_t rows) {
+  const auto here = world.split(node[static_cast<size_t>(world.rank())]);
+  const auto cpus = here.gather(cpus_as_bytes(), 0);
+  const auto mine =
+      here.rank() == 0 ? bytes_of(look(cpus, pretence, columns, rows)) : base::Bytes();
+  const auto told = world.gather(mine, 0);
+  base::Bytes all;
+  if (world.rank() == 0) all = bytes_of(spots_told(told, node));
+  world.broadcast(all, 0);
+  return read_spots(all, node.size());
+}
+
+}  // namespace pillion::runtime

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`pillion plan`: plans against the definitions in docs/howto-placement.md written out here, and
+the files for launchers against what their formats say.
+"""
+
+import os
+import re
+import subprocess
+import xml.etree.ElementTree as ET
+from collections import Counter
+from pathlib import Path
+
+import placed_runs
+import pytest
+from pillion.errors import Error
+from pillion.plan import machine, make_plan
+from pillion.plan.aggregators import aggregators_of, hints
+from pillion.plan.comparing import figures_of
+from pillion.plan.files import files_of
+
+pytestmark = pytest.mark.skipif(
+    not any((placed_runs.BUILD / "python/pillion").glob("_placement*.so")),
+    reason="no modules for Python",
+)
+# Cores of a node, cores in a domain of memory, columns of the mesh.
+MACHINES = {
+    "numa:2 core:16": (32, 16, 0),
+    "mesh:8x8": (64, 64, 8),
+    "package:2 numa:4 l3:4 core:4": (128, 16, 0),
+    "core:6": (6, 6, 0),
+}
+SPREADS = ["contiguous", "striped", "numa", "folded", "auto"]
+
+
+def defined(spread: str, cores: int, domain: int, columns: int, count: int) -> set[int]:
+    """The sidecars of a node by the words of the definition, where all comes out even."""
+    if spread == "contiguous":
+        return set(range(cores - count, cores))
+    if spread == "striped":
+        return set(range(cores // count - 1, cores, cores // count))
+    if spread == "numa":
+        each = count * domain // cores
+        return {d + domain - 1 - k for d in range(0, cores, domain) for k in range(each)}
+    middle = cores // columns // 2
+    return {middle * columns + column for column in range(columns)}
+
+
+@pytest.mark.parametrize("spread", SPREADS[:4])
+@pytest.mark.parametrize(("node", "count"), [("numa:2 core:16", 8), ("mesh:8x8", 8), ("core:6", 2)])
+def test_plans_are_as_defined(node, count, spread):
+    cores, domain, columns = MACHINES[node]
+    if spread == "folded" and not columns:
+        pytest.skip("no mesh")
+    plan = make_plan(machine(f"3 nodes of {node}"), per_node=count, spread=spread)
+    wanted = defined(spread, cores, domain, columns, count)
+    for number in range(3):
+        found = {plan.spots[s].core for s in plan.on_node(number) if plan.is_sidecar[s]}
+        assert found == wanted
+
+
+@pytest.mark.parametrize("spread", SPREADS)
+@pytest.mark.parametrize("node", MACHINES)
+@pytest.mark.parametrize("count", [1, 2, 3, 5])
+def test_whatever_the_plan(node, count, spread):
+    """Every rank once, loads within one, each hands over on its node, no domain crossed by `numa`
+    where domains have as many sidecars, and no rule costs less than `auto`.
+    """
+    where = machine(f"2 nodes of {node}")
+    plan = make_plan(where, per_node=count, spread=spread)
+    assert sorted(plan.spot_of_rank) == list(range(2 * where.cores))
+    assert [plan.rank_of_spot[s] for s in plan.spot_of_rank] == list(range(2 * where.cores))
+    loads = Counter(plan.sidecars)  # one more than each has
+    loads.update(server for server in plan.server if server >= 0)
+    assert set(loads) == set(plan.sidecars) and sum(loads.values()) == len(plan.spots)
+    assert max(loads.values()) - min(loads.values()) <= 1
+    assert all(
+        plan.spots[s].node == plan.spots[t].node for s, t in enumerate(plan.server) if t >= 0
+    )
+    cores, domain, _ = MACHINES[node]
+    if spread == "numa" and count % (cores // domain) == 0:
+        assert figures_of(plan).crossing_domains == 0
+    best = make_plan(where, per_node=count)
+    assert best.cost <= plan.cost + 1e-9
+
+
+def test_fewer_ranks_than_cores_leave_every_domain_some():
+    plan = make_plan(machine("2 nodes of numa:2 core:4"), ranks=12, per_node=2, spread="numa")
+    assert Counter((s.node, s.numa) for s in plan.spots) == {
+        (node, numa): 3 for node in (0, 1) for numa in (0, 1)
+    }
+    assert figures_of(plan).crossing_domains == 0
+
+
+@pytest.fixture
+def plan():
+    return make_plan(machine("2 nodes of numa:2 core:4 pu:2"), ratio=3, spread="numa")
+
+
+def test_rankfile(plan):
+    lines = files_of(plan, ["a", "b"])["rankfile"].splitlines()
+    found = [re.fullmatch(r"rank (\d+)=(\w+) slot=(\d+)", line).groups() for line in lines]
+    assert [int(rank) for rank, _, _ in found] == list(range(16))
+    assert {(host, int(slot)) for _, host, slot in found} == {
+        (host, slot) for host in "ab" for slot in range(8)
+    }
+    assert {(host, int(slot)) for rank, host, slot in found if int(rank) >= 12} == {
+        (host, slot) for host in "ab" for slot in (3, 7)
+    }, "sidecars come last, one in each domain"
+    relative = files_of(plan)["rankfile"]
+    assert relative.startswith("rank 0=+n0 slot=0\n") and "=+n1 slot=" in relative
+
+
+def test_orders_for_cray_and_slurm(plan):
+    files = files_of(plan, ["a", "b"], "./md", "./look")
+    order = [line for line in files["MPICH_RANK_ORDER"].splitlines() if line[0] != "#"]
+    ranks = [int(rank) for rank in ",".join(order).split(",")]
+    rows = [line.split() for line in files["rankfile"].replace("=", " ").splitlines()]
+    by_place = {(row[2], int(row[4])): int(row[1]) for row in rows}
+    assert ranks == [by_place[host, slot] for host in "ab" for slot in range(8)]
+    assert files["hosts-of-ranks"].split() == [row[2] for row in rows]
+    assert files["hostfile"] == "a slots=8\nb slots=8\n"
+    assert files["multi-prog.conf"] == "0-11 ./md\n12-15 ./look\n"
+    cpus = re.search(r"map_cpu:([\d,]+)", files["launch.txt"])[1].split(",")
+    local = [int(row[4]) for row in rows if row[2] == "b"]  # of a node's ranks, in their order
+    assert [int(cpu) for cpu in cpus] == [2 * core for core in local], "two threads a core"
+
+
+def test_aggregators():
+    plan = make_plan(machine("4 nodes of numa:2 core:4"), per_node=1)
+    found = aggregators_of(plan, 8)
+    spots = [plan.spots[plan.spot_of_rank[rank]] for rank in found.ranks]
+    assert Counter((s.node, s.numa) for s in spots) == {
+        (node, numa): 1 for node in range(4) for numa in range(2)
+    }
+    assert hints(plan, found, "abcd") == "romio_cb_write enable\ncb_nodes 8\ncb_config_list *:2\n"
+    few = aggregators_of(plan, 2, "striped")
+    assert hints(plan, few, "abcd").endswith("cb_nodes 2\ncb_config_list b:1,d:1\n")
+    with pytest.raises(Error, match="33 aggregators cannot be chosen of 32 ranks"):
+        aggregators_of(plan, 33)
+
+
+@pytest.mark.parametrize(
+    ("words", "advice"),
+    [
+        ({"ratio": 4}, "8 ranks on a node cannot be divided 4:1; 1:1 or 3:1 or 7:1 would work"),
+        ({"ratio": 0}, "leaves no simulation"),
+        ({"ranks": 7, "per_node": 1}, "7 ranks are not alike on 2 nodes; 8 would be"),
+        ({"ranks": 18, "per_node": 1}, "more than its 8 cores"),
+        ({"per_node": 8}, "leave none for the simulation"),
+        ({"per_node": 1, "spread": "nume"}, "no spread 'nume'; use auto, contiguous"),
+        ({}, "say how many sidecars"),
+    ],
+)
+def test_what_does_not_come_out_is_refused(words, advice):
+    with pytest.raises(Error, match=re.escape(advice)):
+        make_plan(machine("2 nodes of numa:2 core:4"), **words)
+
+
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        ("0 nodes of core:4", "1 to 100000 nodes"),
+        ("nonsense", "such as"),
+        ("here.xml", "cannot be read"),
+        ("mesh:8", "COLUMNSxROWS"),
+    ],
+)
+def test_what_is_no_machine_is_refused(text, advice):
+    with pytest.raises(Error, match=advice):
+        machine(text)
+
+
+def pillion(*words, cwd: Path) -> subprocess.CompletedProcess:
+    command = [placed_runs.BUILD.resolve() / "bin/pillion", "plan", *words]
+    return subprocess.run(
+        [str(word) for word in command], cwd=cwd, capture_output=True, text=True, timeout=60
+    )
+
+
+def test_the_command_draws_and_writes(tmp_path):
+    done = pillion(
+        "mesh:8x8", "--ratio", "7:1", "--draw", "p.svg", "--write", "files", cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    assert "56 simulation ranks and 8 sidecars, spread auto: folded" in done.stdout
+    assert done.stdout.count("a b c d e f g h") == 7 and "A B C D E F G H" in done.stdout
+    picture = ET.parse(tmp_path / "p.svg").getroot()
+    names = [e.text for e in picture.iter() if e.get("class") == "name"]
+    assert names == ["auto: folded", "contiguous", "striped", "numa", "folded"]
+    squares = [e for e in picture.iter() if e.tag.endswith("rect")]
+    assert len(squares) == 5 * 64 and sum(e.get("stroke") == "#222" for e in squares) == 5 * 8
+    assert len((tmp_path / "files/rankfile").read_text().splitlines()) == 64
+    assert "--rankfile rankfile ./simulation" in (tmp_path / "files/launch.txt").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["core:4", "--ratio", "x"], "'--ratio x' is no ratio"),
+        (["core:4", "--per-node", "1", "--mesh", "2by2"], "'--mesh 2by2' is no mesh"),
+        (["core:4", "--per-node", "1", "--mesh", "3x2"], "a mesh of 3 x 2 has 6 cores"),
+        (["2 nodes of core:4", "--per-node", "1", "--hosts", "a"], "1 names were given for 2"),
+        (["core:4"], "one of the arguments"),
+    ],
+)
+def test_the_command_says_what_is_wrong(tmp_path, words, said):
+    done = pillion(*words, cwd=tmp_path)
+    assert done.returncode in (1, 2) and said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_plans_need_no_mpi(tmp_path):
+    """They are made on login nodes, where MPI may not even load."""
+    code = (
+        "from pillion.plan import machine, make_plan\n"
+        "make_plan(machine('core:4'), per_node=1)\n"
+        "assert not any('mpi' in line for line in open('/proc/self/maps'))"
+    )
+    env = os.environ | {"PYTHONPATH": str(placed_runs.BUILD.resolve() / "python")}
+    subprocess.run([placed_runs.PYTHON, "-c", code], check=True, env=env, timeout=60)

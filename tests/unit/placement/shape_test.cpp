@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "placement/shape.hpp"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <set>
+#include <string>
+#include <thread>
+
+#include "base/error.hpp"
+
+using namespace pillion;
+using namespace pillion::placement;
+
+TEST_CASE("synthetic nodes have the parts that they say") {
+  const auto haswell = node_of_text("package:2 core:16");
+  CHECK(haswell.cores.size() == 32);
+  CHECK(haswell.packages == 2);
+  const auto epyc = node_of_text("package:2 numa:4 l3:4 core:4 pu:2");
+  REQUIRE(epyc.cores.size() == 128);
+  CHECK(epyc.packages == 2);
+  CHECK(epyc.domains == 8);
+  std::set<int> caches, cpus;
+  for (size_t i = 0; i < 128; ++i) {
+    const auto& core = epyc.cores[i];
+    CHECK(core.spot.core == static_cast<int32_t>(i));
+    CHECK(core.spot.numa == static_cast<int32_t>(i / 16));
+    CHECK(core.spot.package == static_cast<int32_t>(i / 64));
+    caches.insert(core.spot.cache);
+    CHECK(core.cpus.size() == 2);
+    cpus.insert(core.cpus.begin(), core.cpus.end());
+  }
+  CHECK(caches.size() == 32);
+  CHECK(cpus.size() == 256);
+}
+
+TEST_CASE("meshes put cores in rows") {
+  const auto mesh = node_of_text("mesh:4x3");
+  REQUIRE(mesh.cores.size() == 12);
+  CHECK(mesh.columns == 4);
+  CHECK(mesh.rows == 3);
+  CHECK(mesh.cores[5].spot.column == 1);
+  CHECK(mesh.cores[5].spot.row == 1);
+  CHECK(distance(mesh.cores[0].spot, mesh.cores[11].spot) == 5);
+  Shape other = node_of_text("core:12");
+  CHECK_THROWS_AS(put_on_mesh(other, 5, 3), Error);
+}
+
+TEST_CASE("distances count what is shared") {
+  const auto epyc = node_of_text("package:2 numa:4 l3:4 core:4");
+  const auto apart = [&](size_t a, size_t b) {
+    return distance(epyc.cores[a].spot, epyc.cores[b].spot);
+  };
+  CHECK(apart(0, 0) == 0);
+  CHECK(apart(0, 3) == 1);
+  CHECK(apart(0, 4) == 2);
+  CHECK(apart(0, 16) == 3);
+  CHECK(apart(0, 64) == 4);
+  Spot far = epyc.cores[0].spot;
+  far.node = 1;
+  CHECK(distance(epyc.cores[0].spot, far) == levels_between_nodes);
+}
+
+TEST_CASE("whoever may run on several cores has the spot that they have in common") {
+  const auto node = node_of_text("package:2 numa:2 core:2 pu:2");
+  CHECK(spot_of(node, {0, 1}).core == 0);
+  CHECK(spot_of(node, {0, 2}).core == unknown);
+  CHECK(spot_of(node, {0, 2}).numa == 0);
+  CHECK(spot_of(node, {0, 4}).numa == unknown);
+  CHECK(spot_of(node, {0, 4}).package == 0);
+  CHECK(spot_of(node, {0, 15}).package == unknown);
+  CHECK(spot_of(node, {99}) == Spot{});
+  CHECK(spot_of(node, {}) == Spot{});
+}
+
+TEST_CASE("this node has the CPUs that the operating system has") {
+  const auto node = this_node();
+  size_t cpus = 0;
+  for (const auto& core : node.cores) cpus += core.cpus.size();
+  CHECK(cpus == std::thread::hardware_concurrency());
+}
+
+TEST_CASE("what describes no node is refused with advice") {
+  for (const std::string text :
+       {"", "core:x", "nonsense", "mesh:8", "mesh:0x4", "mesh:8x8x", "mesh:"}) {
+    CAPTURE(text);
+    try {
+      node_of_text(text);
+      FAIL("no error");
+    } catch (const Error& e) {
+      CHECK(e.code() == ErrorCode::Placement);
+      CHECK(std::string(e.what()).find("such as") != std::string::npos);
+    }
+  }
+  CHECK_THROWS_AS(node_of_file("/nonexistent/machine.xml"), Error);
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Rules by their definitions, for machines that one has heard of, and what holds for all machines.
+#include "placement/spread.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <map>
+#include <random>
+#include <string>
+
+#include "placement/hand_over.hpp"
+#include "placement/place.hpp"
+#include "spots_of_test.hpp"
+
+using namespace pillion;
+using namespace pillion::placement;
+
+namespace {
+
+using Cores = std::vector<int>;
+
+Placement placed(const std::vector<Spot>& spots, int64_t per_node, Spread spread) {
+  return place(std::vector<Role>(spots.size(), Role::Any), spots,
+               {.per_node = per_node, .spread = spread, .stay_on_node = true});
+}
+
+Cores sidecars_of(const Placement& placement) {
+  Cores out;
+  for (size_t r = 0; r < placement.roles.size(); ++r)
+    if (placement.roles[r] == Role::Sidecar) out.push_back(static_cast<int>(r));
+  return out;
+}
+
+Cores sidecars(const std::string& node, int64_t count, Spread spread) {
+  return sidecars_of(placed(spots_of(node), count, spread));
+}
+
+Cores loads_of(const Placement& placement) {
+  std::map<int, int> load;
+  for (const int r : sidecars_of(placement)) load[r] = 0;
+  for (const int server : placement.server)
+    if (server >= 0) ++load[server];
+  Cores out;
+  for (const auto& [rank, count] : load) out.push_back(count);
+  return out;
+}
+
+int64_t crossings(const std::vector<Spot>& spots, const Placement& placement) {
+  int64_t count = 0;
+  for (size_t r = 0; r < spots.size(); ++r)
+    if (const int server = placement.server[r]; server >= 0)
+      count += spots[r].numa != spots[static_cast<size_t>(server)].numa ? 1 : 0;
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("two sockets of 16 cores, 3:1") {
+  const std::string haswell = "package:2 numa:1 core:16";
+  CHECK(sidecars(haswell, 8, Spread::Contiguous) == Cores{24, 25, 26, 27, 28, 29, 30, 31});
+  CHECK(sidecars(haswell, 8, Spread::Striped) == Cores{3, 7, 11, 15, 19, 23, 27, 31});
+  CHECK(sidecars(haswell, 8, Spread::Numa) == Cores{12, 13, 14, 15, 28, 29, 30, 31});
+  // Nobody crosses with 12 simulation cores and 4 sidecars in each domain.
+  const auto spots = spots_of(haswell);
+  CHECK(crossings(spots, placed(spots, 8, Spread::Numa)) == 0);
+  CHECK(crossings(spots, placed(spots, 8, Spread::Contiguous)) == 16);
+  CHECK(loads_of(placed(spots, 8, Spread::Numa)) == Cores(8, 3));
+}
+
+TEST_CASE("an 8 x 8 mesh, 7:1: each column hands over in its middle") {
+  const auto spots = spots_of("mesh:8x8");
+  CHECK(sidecars("mesh:8x8", 8, Spread::Contiguous) == Cores{56, 57, 58, 59, 60, 61, 62, 63});
+  CHECK(sidecars("mesh:8x8", 8, Spread::Striped) == Cores{7, 15, 23, 31, 39, 47, 55, 63});
+  const auto folded = placed(spots, 8, Spread::Folded);
+  CHECK(sidecars_of(folded) == Cores{32, 33, 34, 35, 36, 37, 38, 39});
+  for (size_t r = 0; r < spots.size(); ++r)
+    if (const int server = folded.server[r]; server >= 0)
+      CHECK(spots[r].column == spots[static_cast<size_t>(server)].column);
+  // Four sidecars: two neighbouring columns each.
+  const auto few = placed(spots, 4, Spread::Folded);
+  CHECK(sidecars_of(few).size() == 4);
+  for (size_t r = 0; r < spots.size(); ++r)
+    if (const int server = few.server[r]; server >= 0)
+      CHECK(std::abs(spots[r].column - spots[static_cast<size_t>(server)].column) <= 1);
+  CHECK(sidecars("mesh:8x8", 16, Spread::Folded).size() == 16);
+}
+
+TEST_CASE("128 cores in 8 domains") {
+  const std::string epyc = "package:2 numa:4 l3:4 core:4";
+  const auto spots = spots_of(epyc);
+  CHECK(sidecars(epyc, 8, Spread::Numa) == Cores{15, 31, 47, 63, 79, 95, 111, 127});
+  CHECK(sidecars(epyc, 8, Spread::Striped) == Cores{15, 31, 47, 63, 79, 95, 111, 127});
+  const auto numa = placed(spots, 16, Spread::Numa);
+  CHECK(crossings(spots, numa) == 0);
+  CHECK(loads_of(numa) == Cores(16, 7));
+}
+
+TEST_CASE("whatever the machine: the number is right, loads are within one, no rule beats auto") {
+  std::mt19937 random(23);
+  for (const std::string node : {"core:2", "package:2 core:16", "mesh:8x8", "mesh:4x3",
+                                 "numa:2 core:6", "core:7", "package:2 numa:2 l3:2 core:4"}) {
+    const auto one = spots_of(node, 2);
+    for (int repeat = 0; repeat < 12; ++repeat) {
+      const auto cores = static_cast<unsigned>(one.size() / 2);
+      const auto count = static_cast<int64_t>(1 + random() % (cores - 1));
+      CAPTURE(node);
+      CAPTURE(count);
+      const auto automatic = placed(one, count, Spread::Auto);
+      for (const auto spread : model::all_spreads()) {
+        const auto placement = placed(one, count, spread);
+        CAPTURE(name_of(spread));
+        CHECK(sidecars_of(placement).size() == static_cast<size_t>(2 * count));
+        const auto loads = loads_of(placement);
+        CHECK(*std::max_element(loads.begin(), loads.end()) -
+                  *std::min_element(loads.begin(), loads.end()) <=
+              1);
+        for (size_t r = 0; r < one.size(); ++r) {
+          if (placement.roles[r] == Role::Sidecar) CHECK(placement.server[r] == -1);
+          else CHECK(one[static_cast<size_t>(placement.server[r])].node == one[r].node);
+        }
+        CHECK(automatic.cost <= placement.cost);
+        const auto whole = place(std::vector<Role>(one.size(), Role::Any), one,
+                                 {.ranks = count, .spread = spread});
+        CHECK(sidecars_of(whole).size() == static_cast<size_t>(count));
+      }
+    }
+  }
+}
+
+TEST_CASE("auto is the best of all choices on small nodes") {
+  for (const std::string node : {"numa:2 core:4", "package:2 numa:2 core:2", "numa:3 core:3"})
+    for (int64_t count = 1; count <= 4; ++count) {
+      const auto spots = spots_of(node);
+      double least = std::numeric_limits<double>::max();
+      for (unsigned choice = 0; choice < 1U << spots.size(); ++choice) {
+        if (std::popcount(choice) != count) continue;
+        std::vector<Role> roles(spots.size());
+        for (size_t r = 0; r < spots.size(); ++r)
+          roles[r] = (choice >> r & 1U) != 0 ? Role::Sidecar : Role::Simulation;
+        least = std::min(least, serve(roles, spots, true).cost);
+      }
+      CAPTURE(node);
+      CAPTURE(count);
+      CHECK(placed(spots, count, Spread::Auto).cost == doctest::Approx(least));
+    }
+}
+
+TEST_CASE("the cost is what its definition says") {
+  // Two domains of three cores; both sidecars in the second: 3 hand-overs cross (4 levels, no
+  // package being told apart means 3), 1 stays (2 levels); all 4 go into one of two domains.
+  const auto spots = spots_of("numa:2 core:3");
+  const std::vector<Spot> simulation{spots[0], spots[1], spots[2], spots[3]};
+  const std::vector<Spot> sidecars{spots[4], spots[5]};
+  CHECK(cost_of(simulation, sidecars, {0, 0, 1, 1}) == doctest::Approx(3 * 3 + 2 + 16.0 / 2));
+}
+
+TEST_CASE("sidecars of the whole job are dealt to domains of all nodes") {
+  const auto spots = spots_of("numa:2 core:4", 4);
+  const std::vector<Role> any(spots.size(), Role::Any);
+  const auto numa = place(any, spots, {.ranks = 8, .spread = Spread::Numa});
+  CHECK(sidecars_of(numa) == Cores{3, 7, 11, 15, 19, 23, 27, 31});
+  CHECK(crossings(spots, numa) == 0);
+  const auto last = place(any, spots, {.ranks = 8, .spread = Spread::Contiguous});
+  CHECK(sidecars_of(last) == Cores{24, 25, 26, 27, 28, 29, 30, 31});
+}
+
+TEST_CASE("spots count, not numbers of ranks") {
+  // Ranks that a launcher dealt to two domains in turn.
+  auto spots = spots_of("numa:2 core:4");
+  std::vector<Spot> dealt;
+  for (size_t i = 0; i < 4; ++i) {
+    dealt.push_back(spots[i]);
+    dealt.push_back(spots[4 + i]);
+  }
+  const auto numa = placed(dealt, 2, Spread::Numa);
+  CHECK(sidecars_of(numa) == Cores{6, 7});
+  CHECK(crossings(dealt, numa) == 0);
+  CHECK(sidecars_of(placed(dealt, 2, Spread::Contiguous)) == Cores{5, 7});
+}
