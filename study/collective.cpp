@@ -8,8 +8,7 @@
 #include <limits>
 #include <map>
 
-#include <xbt/log.h>
-
+#include "model/spread.hpp"
 #include "pattern.hpp"
 #include "placement/spread.hpp"
 
@@ -106,25 +105,23 @@ class Writing {
   double gathering_ = 0, writing_ = 0;
 };
 
-/// Nodes evenly among the job's, on each the seats that the rule says.
-std::vector<int> spread_over_nodes(const Machine& machine, const Case& c, placement::Spread rule) {
-  const int per_node = c.per_node(), cores = machine.kind().cores;
-  const int used = (c.aggregators + per_node - 1) / per_node;
-  std::vector<placement::Seat> seats;
-  for (int core = 0; core < cores; ++core) seats.push_back(machine.seat(core));
-  const auto chosen = placement::spread_over(seats, per_node, rule);
+/// As `pillion plan --aggregators` chooses them: by a rule, of all ranks of the job.
+std::vector<int> chosen_by(const Machine& machine, const Case& c, pillion::model::Spread rule) {
+  std::vector<placement::Spot> spots;
+  for (int core = 0; core < c.nodes * machine.kind().cores; ++core)
+    spots.push_back(machine.spot(core));
+  const auto chosen = placement::spread_over(spots, c.aggregators, rule);
   std::vector<int> out;
-  for (int i = 0; i < used; ++i)
-    for (int core = 0; core < cores; ++core)
-      if (chosen[static_cast<size_t>(core)]) out.push_back(i * c.nodes / used * cores + core);
+  for (size_t core = 0; core < chosen.size(); ++core)
+    if (chosen[core]) out.push_back(static_cast<int>(core));
   return out;
 }
 
 // By default one on each node from the first on; with more than nodes, the first cores of each.
 std::vector<int> Writing::cores_of_aggregators() const {
   if (c_.mapping == "near") return nearest_cores();
-  for (const auto rule : placement::all_spreads())
-    if (c_.mapping == placement::name_of(rule)) return spread_over_nodes(machine_, c_, rule);
+  for (const auto rule : pillion::model::all_spreads())
+    if (c_.mapping == pillion::model::name_of(rule)) return chosen_by(machine_, c_, rule);
   const int per_node = c_.per_node();
   std::vector<int> out;
   for (int i = 0; i < c_.aggregators; ++i)

@@ -128,16 +128,16 @@ void Machine::add_network() {
   for (int i = 0; i < groups_ * groups_; ++i) add(Part::Network, between_groups, router_latency);
 }
 
-pillion::placement::Seat Machine::seat(int core) const {
+pillion::placement::Spot Machine::spot(int core) const {
   const int in_node = core % kind_.cores;
-  pillion::placement::Seat seat{.node = core / kind_.cores, .package = domain_of(in_node),
+  pillion::placement::Spot spot{.node = core / kind_.cores, .package = domain_of(in_node),
                                 .numa = domain_of(in_node), .cache = domain_of(in_node),
                                 .core = in_node};
   if (kind_.columns > 0) {
-    seat.column = in_node % kind_.columns;
-    seat.row = in_node / kind_.columns;
+    spot.column = in_node % kind_.columns;
+    spot.row = in_node / kind_.columns;
   }
-  return seat;
+  return spot;
 }
 
 int Machine::domain_of(int core) const { return core * kind_.domains / kind_.cores; }

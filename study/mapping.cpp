@@ -26,7 +26,7 @@ struct Case {
   double cost = 0;       ///< of a step of the simulation, seconds an atom
   double analysis = 0.8; ///< of the time of `every` steps, what an analysis computes
   Routing routing = Routing::Adaptive;
-  Atoms atoms;
+  Atoms atoms{};
 };
 
 struct Found {
@@ -229,7 +229,7 @@ void Run::print() const {
       "\"taking_seconds\": %.6g, \"taking_seconds_most\": %.6g, \"analysing_seconds\": %.6g",
       c_.kind.c_str(), c_.nodes, c_.ratio, c_.mapping.c_str(), c_.atoms.all, c_.every,
       c_.ahead ? "true" : "false", c_.routing == Routing::Minimal ? "minimal" : "adaptive", machine_.kind().mesh, machine_.kind().between, c_.cost, simulation_ranks(), analysis_ranks(), grid_[0],
-      grid_[1], grid_[2], handed_over(), cost_of(machine_, roles_),
+      grid_[1], grid_[2], handed_over(), roles_.cost,
       std::max(period(simulation_), period(analysis_)) / c_.every,
       mean(simulation_, [](auto& f) { return f.stepping; }) / publications / c_.every,
       c_.cost * atoms_here(),

@@ -7,8 +7,8 @@
 set -euo pipefail
 # shellcheck source=study/smpi.sh
 . "$(dirname "$0")/smpi.sh"
-HASWELL="default contiguous striped numa folded"
-KNL="default contiguous striped folded"  # it has one domain: numa is contiguous
+HASWELL="default contiguous striped numa folded auto"
+KNL="default contiguous striped folded auto"  # it has one domain: numa is contiguous
 
 build_with_simgrid() {  # program
   local program=$BUILD/$1
@@ -16,7 +16,8 @@ build_with_simgrid() {  # program
      [ -z "$(find "$here" "$src" -name '*.[ch]pp' -newer "$program")" ]; then return; fi
   timeout 300 "${CXX:-c++}" -std=c++20 -O2 -ffunction-sections -I"$here" -I"$src" \
     -I"$here/../include" -Wl,--gc-sections -o "$program" "$here"/{"$1",machine,pattern}.cpp \
-    "$src"/placement/{spread,hand_over,seat,transport_plan}.cpp "$src"/base/*.cpp -lsimgrid -lfmt
+    "$src"/placement/{better,counts,hand_over,place,spot,spread,transport_plan}.cpp \
+    "$src"/model/spread.cpp "$src"/base/*.cpp -lsimgrid -lfmt
 }
 
 # Instants closer than this are one. Coarser where analysis ranks have nodes of their own: tens of
@@ -46,7 +47,7 @@ sizes() {
   for nodes in 24 48 96 128; do each haswell "$HASWELL" nodes=$nodes; done
   # As many atoms a core on each number of nodes, 51 million on 64.
   for nodes in 24 48 64; do each knl "$KNL" nodes=$nodes atoms=$((nodes * 796875)); done
-  each knl "contiguous striped folded" nodes=128 atoms=102e6
+  each knl "contiguous striped folded auto" nodes=128 atoms=102e6
 }
 
 schedules() {
@@ -70,12 +71,12 @@ inside() {
 files() {
   local aggregators mapping
   for aggregators in 24 48 96 192; do
-    for mapping in default contiguous numa near; do
+    for mapping in default contiguous striped numa near; do
       file haswell $mapping domains 128 $aggregators
       file haswell $mapping stripes 128 $aggregators
     done
   done
-  for mapping in default contiguous folded near; do file knl $mapping domains 64 48; done
+  for mapping in default contiguous striped folded near; do file knl $mapping domains 64 48; done
 }
 
 build_with_simgrid mapping

@@ -2,73 +2,73 @@
 // Roles by the library's own rules (src/placement), boxes by arithmetic.
 #include "pattern.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
 
-#include "placement/hand_over.hpp"
-#include "placement/spread.hpp"
+#include "model/spread.hpp"
+#include "placement/place.hpp"
 
 namespace study {
 
 namespace placement = pillion::placement;
-using placement::Seat;
-using placement::Spread;
+using pillion::model::Spread;
+using placement::Role;
+using placement::Spot;
 
 namespace {
 
-std::vector<Seat> seats_of(const Machine& machine, const std::vector<int>& cores) {
-  std::vector<Seat> seats;
-  for (const int core : cores) seats.push_back(machine.seat(core));
-  return seats;
-}
-
-std::vector<Seat> seats_of_node(const Machine& machine) {
-  std::vector<Seat> seats;
-  for (int core = 0; core < machine.kind().cores; ++core) seats.push_back(machine.seat(core));
-  return seats;
-}
-
-/// All nodes alike.
-Roles dealt(const Machine& machine, const std::vector<bool>& analyses) {
-  Roles roles;
+std::vector<Spot> spots_of(const Machine& machine) {
+  std::vector<Spot> spots;
   for (int core = 0; core < machine.nodes() * machine.kind().cores; ++core)
-    (analyses[static_cast<size_t>(core % machine.kind().cores)] ? roles.analysis : roles.simulation)
-        .push_back(core);
-  roles.server = placement::hand_over_on_nodes(seats_of(machine, roles.simulation),
-                                               seats_of(machine, roles.analysis));
-  return roles;
-}
-
-Roles behind(const Machine& machine, int per_node) {
-  Roles roles;
-  const int all = machine.nodes() * machine.kind().cores, count = per_node * machine.nodes();
-  for (int core = 0; core < all; ++core)
-    (core < all - count ? roles.simulation : roles.analysis).push_back(core);
-  for (int r = 0; r < all - count; ++r)
-    roles.server.push_back(static_cast<int>(int64_t{r} * count / (all - count)));
-  return roles;
+    spots.push_back(machine.spot(core));
+  return spots;
 }
 
 Spread spread_named(const std::string& name) {
-  for (const Spread spread : placement::all_spreads())
-    if (name == placement::name_of(spread)) return spread;
+  for (const Spread spread : pillion::model::all_spreads())
+    if (name == pillion::model::name_of(spread)) return spread;
   std::fprintf(stderr, "mapping: no mapping is called '%s'\n", name.c_str());
   std::exit(2);
+}
+
+/// As launchers do: simulation ranks first, in the order of cores.
+placement::Placement behind(const Machine& machine, int per_node) {
+  const auto spots = spots_of(machine);
+  std::vector<Role> roles(spots.size(), Role::Simulation);
+  const auto count = static_cast<std::ptrdiff_t>(per_node) * machine.nodes();
+  std::fill(roles.end() - count, roles.end(), Role::Sidecar);
+  auto out = placement::serve(roles, spots, false);
+  const auto simulating = static_cast<int64_t>(spots.size()) - count;
+  for (int64_t r = 0; r < simulating; ++r)
+    out.server[static_cast<size_t>(r)] = static_cast<int>(simulating + r * count / simulating);
+  return out;
 }
 
 }  // namespace
 
 Roles roles_of(const Machine& machine, const std::string& mapping, int per_node) {
-  if (mapping == "default") return behind(machine, per_node);
-  return dealt(machine,
-               placement::spread_over(seats_of_node(machine), per_node, spread_named(mapping)));
-}
-
-double cost_of(const Machine& machine, const Roles& roles) {
-  return placement::cost_of(seats_of(machine, roles.simulation), seats_of(machine, roles.analysis),
-                            roles.server);
+  const auto spots = spots_of(machine);
+  const auto placed =
+      mapping == "default"
+          ? behind(machine, per_node)
+          : placement::place(std::vector<Role>(spots.size(), Role::Any), spots,
+                             {.per_node = per_node, .spread = spread_named(mapping),
+                              .stay_on_node = true});
+  Roles roles;
+  roles.cost = placed.cost;
+  std::vector<int> number(spots.size());
+  for (size_t core = 0; core < spots.size(); ++core) {
+    auto& side = placed.roles[core] == Role::Sidecar ? roles.analysis : roles.simulation;
+    number[core] = static_cast<int>(side.size());
+    side.push_back(static_cast<int>(core));
+  }
+  for (const int core : roles.simulation)
+    roles.server.push_back(
+        number[static_cast<size_t>(placed.server[static_cast<size_t>(core)])]);
+  return roles;
 }
 
 Grid grid_of(int ranks) {

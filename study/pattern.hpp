@@ -27,14 +27,12 @@ constexpr double bytes_of_ghost = 24;     ///< of a ghost atom of the analysis: 
 /// cores, and the analysis rank that each simulation rank hands over to.
 struct Roles {
   std::vector<int> simulation, analysis, server;
+  double cost = 0;  ///< as the library's rule says: hand-overs times levels
 };
 
-/// One of `default`, `contiguous`, `striped`, `numa`, `folded`; `per_node` cores of each node
-/// analyse. By default the last nodes do, and take in blocks of ranks.
+/// One of `default`, `contiguous`, `striped`, `numa`, `folded`, `auto`; `per_node` cores of each
+/// node analyse. By default the last nodes do, and take in blocks of ranks.
 Roles roles_of(const Machine& machine, const std::string& mapping, int per_node);
-
-/// What the library's rule of cost says of them: hand-overs times levels.
-double cost_of(const Machine& machine, const Roles& roles);
 
 /// The grid of so many ranks with the smallest surface in a cube; x varies fastest.
 using Grid = std::array<int, 3>;
