@@ -190,8 +190,8 @@ void Writing::print() const {
       "{\"kind\": \"%s\", \"nodes\": %d, \"aggregators\": %d, \"mapping\": \"%s\", \"layout\": "
       "\"%s\", \"bytes\": %.6g, \"seconds\": %.6g, \"gathering_seconds\": %.6g, "
       "\"writing_seconds\": %.6g, \"busiest\": {",
-      c_.kind.c_str(), c_.nodes, c_.aggregators, c_.mapping.c_str(), c_.layout.c_str(), all, seconds,
-      gathering_ / c_.aggregators, writing_ / c_.aggregators);
+      c_.kind.c_str(), c_.nodes, c_.aggregators, c_.mapping.c_str(), c_.layout.c_str(), all,
+      seconds, gathering_ / c_.aggregators, writing_ / c_.aggregators);
   bool is_first = true;
   for (int p = 0; p < parts; ++p) {
     const auto part = static_cast<Part>(p);
@@ -223,11 +223,16 @@ int main(int argc, char** argv) {
   sg::Engine engine(&argc, argv);
   configure();
   if (argc < 6) {
-    std::fputs("collective: usage: collective haswell|knl MAPPING domains|stripes NODES AGGREGATORS "
-               "[GROUPS]\n", stderr);
+    std::fputs(
+        "collective: usage: collective haswell|knl MAPPING domains|stripes NODES AGGREGATORS "
+        "[GROUPS]\n",
+        stderr);
     return 2;
   }
-  Case c{.kind = argv[1], .mapping = argv[2], .layout = argv[3], .nodes = std::atoi(argv[4]),
+  Case c{.kind = argv[1],
+         .mapping = argv[2],
+         .layout = argv[3],
+         .nodes = std::atoi(argv[4]),
          .aggregators = std::atoi(argv[5])};
   if (argc > 6) c.groups_of_job = std::atoi(argv[6]);
   Machine machine(c.kind == "haswell" ? haswell() : knights_landing(), places_of(c),

@@ -3,11 +3,11 @@
 // all: a link's number is arithmetic.
 #include "machine.hpp"
 
-#include <algorithm>
+#include <xbt/log.h>
 
+#include <algorithm>
 #include <simgrid/kernel/routing/NetPoint.hpp>
 #include <simgrid/kernel/routing/NetZoneImpl.hpp>
-#include <xbt/log.h>
 
 namespace study {
 
@@ -30,10 +30,10 @@ constexpr double storage_rate = 5e9;  // of a gateway
 
 void configure() {
   xbt_log_control_set("xbt_cfg.thresh:warning");
-  for (const char* setting : {"network/model:CM02", "network/TCP-gamma:0", "network/crosstraffic:0",
-                              "network/weight-S:0", "network/bandwidth-factor:1",
-                              "network/latency-factor:1", "contexts/stack-size:64",
-                              "contexts/guard-size:0"})
+  for (const char* setting :
+       {"network/model:CM02", "network/TCP-gamma:0", "network/crosstraffic:0", "network/weight-S:0",
+        "network/bandwidth-factor:1", "network/latency-factor:1", "contexts/stack-size:64",
+        "contexts/guard-size:0"})
     sg::Engine::set_config(setting);
 }
 
@@ -57,7 +57,8 @@ class Machine::Zone : public routing::NetZoneImpl {
   explicit Zone(const Machine& machine) : NetZoneImpl("machine"), machine_(machine) {}
   void get_local_route(const routing::NetPoint* from, const routing::NetPoint* to,
                        routing::Route* into, double* latency) override {
-    for (const int number : machine_.route(static_cast<int>(from->id()), static_cast<int>(to->id()))) {
+    for (const int number :
+         machine_.route(static_cast<int>(from->id()), static_cast<int>(to->id()))) {
       sg::Link* link = machine_.link(number);
       into->link_list_.push_back(link->get_impl());
       *latency += link->get_latency();
@@ -68,10 +69,12 @@ class Machine::Zone : public routing::NetZoneImpl {
   const Machine& machine_;
 };
 
-Machine::Machine(const NodeKind& kind, std::vector<int> places, Routing routing,
-                 int gateways)
-    : kind_(kind), places_(std::move(places)), routing_(routing),
-      gateways_(gateways), zone_(new Zone(*this)) {
+Machine::Machine(const NodeKind& kind, std::vector<int> places, Routing routing, int gateways)
+    : kind_(kind),
+      places_(std::move(places)),
+      routing_(routing),
+      gateways_(gateways),
+      zone_(new Zone(*this)) {
   sg::NetZone* zone = zone_->get_iface();
   for (int node = 0; node < nodes(); ++node) {
     add_node();
@@ -80,8 +83,9 @@ Machine::Machine(const NodeKind& kind, std::vector<int> places, Routing routing,
     if (node == 0) per_node_ = static_cast<int>(links_.size());
   }
   network_ = static_cast<int>(links_.size());
-  groups_ = *std::max_element(places_.begin(), places_.end()) /
-                (nodes_per_router * routers_per_group) + 1;
+  groups_ =
+      *std::max_element(places_.begin(), places_.end()) / (nodes_per_router * routers_per_group) +
+      1;
   add_network();
   storage_ = static_cast<int>(links_.size());
   for (int i = 0; i < gateways_; ++i) add(Part::Storage, storage_rate, 0);
@@ -130,8 +134,10 @@ void Machine::add_network() {
 
 pillion::placement::Spot Machine::spot(int core) const {
   const int in_node = core % kind_.cores;
-  pillion::placement::Spot spot{.node = core / kind_.cores, .package = domain_of(in_node),
-                                .numa = domain_of(in_node), .cache = domain_of(in_node),
+  pillion::placement::Spot spot{.node = core / kind_.cores,
+                                .package = domain_of(in_node),
+                                .numa = domain_of(in_node),
+                                .cache = domain_of(in_node),
                                 .core = in_node};
   if (kind_.columns > 0) {
     spot.column = in_node % kind_.columns;
@@ -164,8 +170,7 @@ void Machine::cross_mesh(int node, int from, int to, std::vector<int>& out) cons
 
 void Machine::move_inside(int node, int from, int to, std::vector<int>& out) const {
   if (kind_.columns > 0) cross_mesh(node, from, to, out);
-  else
-    cross_domains(node, domain_of(from), domain_of(to), out);
+  else cross_domains(node, domain_of(from), domain_of(to), out);
 }
 
 // Minimal: to the right slot, then to the right chassis.

@@ -7,10 +7,9 @@
 
 #include <cstddef>
 #include <memory>
+#include <simgrid/s4u.hpp>
 #include <string>
 #include <vector>
-
-#include <simgrid/s4u.hpp>
 
 #include "placement/spot.hpp"
 
@@ -101,9 +100,9 @@ class Machine {
   Zone* zone_;  // owned by the engine
   std::vector<Wire> links_;
   std::vector<simgrid::s4u::Host*> hosts_;
-  int per_node_ = 0;     // links of a node
-  int network_ = 0;      // the first link between routers
-  int storage_ = 0;      // the first link to storage
+  int per_node_ = 0;  // links of a node
+  int network_ = 0;   // the first link between routers
+  int storage_ = 0;   // the first link to storage
   int groups_ = 1;
 };
 

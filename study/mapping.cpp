@@ -22,9 +22,9 @@ struct Case {
   std::string kind, mapping;
   int nodes = 0, ratio = 0;  ///< simulation ranks to an analysis rank
   int every = 1;
-  bool ahead = false;    ///< receives are posted before the analysis, not after it
-  double cost = 0;       ///< of a step of the simulation, seconds an atom
-  double analysis = 0.8; ///< of the time of `every` steps, what an analysis computes
+  bool ahead = false;     ///< receives are posted before the analysis, not after it
+  double cost = 0;        ///< of a step of the simulation, seconds an atom
+  double analysis = 0.8;  ///< of the time of `every` steps, what an analysis computes
   Routing routing = Routing::Adaptive;
   Atoms atoms{};
 };
@@ -55,9 +55,11 @@ class Run {
 
   void start() {
     for (int r = 0; r < simulation_ranks(); ++r)
-      sg::Actor::create("simulate", machine_.host(roles_.simulation[at(r)]), [this, r] { simulate(r); });
+      sg::Actor::create("simulate", machine_.host(roles_.simulation[at(r)]),
+                        [this, r] { simulate(r); });
     for (int a = 0; a < analysis_ranks(); ++a)
-      sg::Actor::create("analyse", machine_.host(roles_.analysis[at(a)]), [this, a] { analyse(a); });
+      sg::Actor::create("analyse", machine_.host(roles_.analysis[at(a)]),
+                        [this, a] { analyse(a); });
   }
   void print() const;
 
@@ -71,7 +73,8 @@ class Run {
   static sg::Mailbox* box(const char* what, int from, int to) {
     return sg::Mailbox::by_name(what + std::to_string(from) + ">" + std::to_string(to));
   }
-  sg::CommPtr send(const char* what, const std::vector<int>& cores, int from, int to, double bytes) {
+  sg::CommPtr send(const char* what, const std::vector<int>& cores, int from, int to,
+                   double bytes) {
     machine_.count(cores[at(from)], cores[at(to)], bytes);
     return box(what, from, to)->put_async(&word_, static_cast<uint64_t>(bytes));
   }
@@ -106,9 +109,11 @@ void Run::exchange_halo(int r) {
     if (grid_[at(d)] == 1) continue;
     std::vector<sg::CommPtr> under_way;
     for (const int side : {0, 1}) {
-      const int to = neighbour(grid_, r, d, 2 * side - 1), from = neighbour(grid_, r, d, 1 - 2 * side);
+      const int to = neighbour(grid_, r, d, 2 * side - 1),
+                from = neighbour(grid_, r, d, 1 - 2 * side);
       under_way.push_back(receive(names[d][side], from, r));
-      under_way.push_back(send(names[d][side], roles_.simulation, r, to, halo_[at(d)] * bytes_of_halo));
+      under_way.push_back(
+          send(names[d][side], roles_.simulation, r, to, halo_[at(d)] * bytes_of_halo));
     }
     sg::Comm::wait_all(under_way);
   }
@@ -207,8 +212,8 @@ void print_busiest(const char* title, const Machine& machine, double times) {
     const Busiest busiest = machine.busiest(part);
     if (busiest.bytes == 0) continue;
     std::printf("%s\"%s\": {\"bytes\": %.6g, \"seconds\": %.6g, \"all_bytes\": %.6g}",
-                is_first ? "" : ", ", name_of(part), busiest.bytes / times,
-                busiest.seconds / times, machine.bytes_over(part) / times);
+                is_first ? "" : ", ", name_of(part), busiest.bytes / times, busiest.seconds / times,
+                machine.bytes_over(part) / times);
     is_first = false;
   }
   std::printf("}");
@@ -223,13 +228,16 @@ void Run::print() const {
   };
   std::printf(
       "{\"kind\": \"%s\", \"nodes\": %d, \"ratio\": %d, \"mapping\": \"%s\", \"atoms\": %.6g, "
-      "\"every\": %d, \"ahead\": %s, \"routing\": \"%s\", \"mesh\": %.4g, \"between\": %.4g, \"cost\": %.4g, \"simulation\": %d, \"analysis\": %d, "
-      "\"grid\": [%d, %d, %d], \"hand_over_bytes\": %.6g, \"placement_cost\": %.6g, \"step_seconds\": %.6g, "
+      "\"every\": %d, \"ahead\": %s, \"routing\": \"%s\", \"mesh\": %.4g, \"between\": %.4g, "
+      "\"cost\": %.4g, \"simulation\": %d, \"analysis\": %d, "
+      "\"grid\": [%d, %d, %d], \"hand_over_bytes\": %.6g, \"placement_cost\": %.6g, "
+      "\"step_seconds\": %.6g, "
       "\"stepping_seconds\": %.6g, \"computing_seconds\": %.6g, \"waiting_seconds\": %.6g, "
       "\"taking_seconds\": %.6g, \"taking_seconds_most\": %.6g, \"analysing_seconds\": %.6g",
       c_.kind.c_str(), c_.nodes, c_.ratio, c_.mapping.c_str(), c_.atoms.all, c_.every,
-      c_.ahead ? "true" : "false", c_.routing == Routing::Minimal ? "minimal" : "adaptive", machine_.kind().mesh, machine_.kind().between, c_.cost, simulation_ranks(), analysis_ranks(), grid_[0],
-      grid_[1], grid_[2], handed_over(), roles_.cost,
+      c_.ahead ? "true" : "false", c_.routing == Routing::Minimal ? "minimal" : "adaptive",
+      machine_.kind().mesh, machine_.kind().between, c_.cost, simulation_ranks(), analysis_ranks(),
+      grid_[0], grid_[1], grid_[2], handed_over(), roles_.cost,
       std::max(period(simulation_), period(analysis_)) / c_.every,
       mean(simulation_, [](auto& f) { return f.stepping; }) / publications / c_.every,
       c_.cost * atoms_here(),

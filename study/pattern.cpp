@@ -54,9 +54,9 @@ Roles roles_of(const Machine& machine, const std::string& mapping, int per_node)
   const auto placed =
       mapping == "default"
           ? behind(machine, per_node)
-          : placement::place(std::vector<Role>(spots.size(), Role::Any), spots,
-                             {.per_node = per_node, .spread = spread_named(mapping),
-                              .stay_on_node = true});
+          : placement::place(
+                std::vector<Role>(spots.size(), Role::Any), spots,
+                {.per_node = per_node, .spread = spread_named(mapping), .stay_on_node = true});
   Roles roles;
   roles.cost = placed.cost;
   std::vector<int> number(spots.size());
@@ -66,8 +66,7 @@ Roles roles_of(const Machine& machine, const std::string& mapping, int per_node)
     side.push_back(static_cast<int>(core));
   }
   for (const int core : roles.simulation)
-    roles.server.push_back(
-        number[static_cast<size_t>(placed.server[static_cast<size_t>(core)])]);
+    roles.server.push_back(number[static_cast<size_t>(placed.server[static_cast<size_t>(core)])]);
   return roles;
 }
 
