@@ -3,8 +3,8 @@
 
 Formats: Open MPI's rankfile (mpirun's manual, `--rankfile`), Cray MPICH's MPICH_RANK_ORDER
 (intro_mpi, MPICH_RANK_REORDER_METHOD=3), Slurm's srun (`--multi-prog`, `--cpu-bind`,
-`--distribution=arbitrary` with SLURM_HOSTFILE), MPICH's hydra (`-f`, `-bind-to user:`). Hydra counts
-ranks anew, from the first CPU, wherever a node comes again in its file: its ranks go node by node.
+`--distribution=arbitrary` with SLURM_HOSTFILE), MPICH's hydra (`-f`, `-bind-to user:`). Hydra
+counts ranks anew, from the first CPU, where a node comes again in its file: ranks go node by node.
 """
 
 from collections import Counter
