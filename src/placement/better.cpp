@@ -50,19 +50,30 @@ std::vector<std::pair<size_t, size_t>> exchanges(const Nodeful& node,
   return pairs;
 }
 
+/// What a trial takes: a look at each pair of a simulation rank and a sidecar; on a mesh, where no
+/// two ranks are alike, paths through such pairs for every rank.
+int64_t effort_of_trial(const Nodeful& node, int64_t sidecars) {
+  const auto simulation = static_cast<int64_t>(node.roles.size()) - sidecars;
+  return simulation * sidecars * (node.spots.front().on_mesh() ? 1 + simulation / 8 : 1);
+}
+
 }  // namespace
 
-std::vector<Role> better_roles(const Nodeful& node) {
+std::vector<Role> better_roles(const Nodeful& node, int64_t& effort) {
   std::vector<Role> best = node.roles;
   const auto sidecars = std::count(best.begin(), best.end(), Role::Sidecar);
   if (sidecars == 0 || sidecars == static_cast<int64_t>(best.size())) return best;
+  const int64_t each = effort_of_trial(node, sidecars);
+  const int64_t allowed = std::min<int64_t>(most_trials, effort / each);
+  if (allowed == 0) return best;
   double least = cost_of_node(node.spots, best);
-  int trials = 0;
-  for (bool found = true; found && trials < most_trials;) {
+  int64_t trials = 0;
+  for (bool found = true; found && trials < allowed;) {
     found = false;
     const std::vector<Role> base = best;
     for (const auto& [from, to] : exchanges(node, base)) {
-      if (++trials > most_trials) break;
+      if (trials == allowed) break;
+      ++trials;
       std::vector<Role> roles = base;
       std::swap(roles[from], roles[to]);
       const double cost = cost_of_node(node.spots, roles);
@@ -72,6 +83,7 @@ std::vector<Role> better_roles(const Nodeful& node) {
       found = true;
     }
   }
+  effort -= trials * each;
   return best;
 }
 

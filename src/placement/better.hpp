@@ -2,6 +2,7 @@
 // Bettering the choice of sidecars on one node, one exchange at a time.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "placement/role.hpp"
@@ -17,8 +18,12 @@ struct Nodeful {
   bool operator==(const Nodeful&) const = default;
 };
 
+/// Effort that is worth a job's while: seconds at most, however its nodes differ.
+constexpr int64_t enough_effort = 4'000'000;
+
 /// Roles that cost no more, with as many sidecars: a sidecar and a simulation rank change places as
-/// long as that lowers the cost. Gives up after a bounded number of trials.
-std::vector<Role> better_roles(const Nodeful& node);
+/// long as that lowers the cost. Gives up after a bounded number of trials, and when `effort`,
+/// which it takes from, is used up: the same on every rank, as no clock would be.
+std::vector<Role> better_roles(const Nodeful& node, int64_t& effort);
 
 }  // namespace pillion::placement

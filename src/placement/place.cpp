@@ -17,7 +17,7 @@ using Indices = std::vector<int>;
 
 std::map<int32_t, Indices> by_node(const std::vector<Spot>& spots) {
   std::map<int32_t, Indices> nodes;
-  for (size_t i = 0; i < spots.size(); ++i) nodes[spots[i].node].push_back(static_cast<int>(i));
+  for (const int i : in_order(spots)) nodes[spots[static_cast<size_t>(i)].node].push_back(i);
   return nodes;
 }
 
@@ -54,17 +54,19 @@ std::vector<Role> roles_by(const std::vector<Role>& insisted, const std::vector<
   return roles;
 }
 
-/// Nodes that are alike are bettered once.
+/// Nodes that are alike are bettered once. Ranks are in the order of their spots, so that nodes are
+/// alike however ranks are numbered there.
 std::vector<Role> bettered(const std::vector<Role>& insisted, const std::vector<Spot>& spots,
                            std::vector<Role> roles) {
   std::vector<std::pair<Nodeful, std::vector<Role>>> known;
+  int64_t effort = enough_effort;
   for (const auto& [node, ranks] : by_node(spots)) {
     Nodeful here{chosen(spots, ranks), chosen(insisted, ranks), chosen(roles, ranks)};
     for (Spot& spot : here.spots) spot.node = 0;
     auto found = std::find_if(known.begin(), known.end(),
                               [&](const auto& entry) { return entry.first == here; });
     if (found == known.end()) {
-      auto better = better_roles(here);
+      auto better = better_roles(here, effort);
       found = known.insert(known.end(), {std::move(here), std::move(better)});
     }
     for (size_t i = 0; i < ranks.size(); ++i)

@@ -49,7 +49,8 @@ int32_t above(const Topology& topology, hwloc_obj_t core, hwloc_obj_type_t type)
 }
 
 /// Domains of memory hang beside the tree of cores; the smallest that covers the core is its own.
-int32_t domain_of(const Topology& topology, hwloc_obj_t core) {
+/// None may, where a processor has no memory; and others have no cores.
+hwloc_obj_t domain_of(const Topology& topology, hwloc_obj_t core) {
   hwloc_obj_t best = nullptr;
   hwloc_obj_t domain = nullptr;
   while ((domain = hwloc_get_next_obj_by_type(topology.get(), HWLOC_OBJ_NUMANODE, domain)))
@@ -57,38 +58,47 @@ int32_t domain_of(const Topology& topology, hwloc_obj_t core) {
         (best == nullptr ||
          hwloc_bitmap_weight(domain->cpuset) < hwloc_bitmap_weight(best->cpuset)))
       best = domain;
-  return best == nullptr ? 0 : static_cast<int32_t>(best->logical_index);
+  return best;
 }
 
-/// A number for the largest cache that several cores share but not a whole domain: that is what
-/// makes some cores of a domain nearer than others.
-int32_t cache_of(const Topology& topology, hwloc_obj_t core, std::map<hwloc_obj_t, int32_t>& seen) {
+/// The largest cache that several cores share, but none that reaches over domains of memory (as
+/// the last level does where a socket is divided in clusters): what lies there is not near.
+hwloc_obj_t cache_of(const Topology& topology, hwloc_obj_t core, hwloc_obj_t domain) {
   hwloc_obj_t best = nullptr;
   for (auto* part = core->parent; part != nullptr; part = part->parent)
     if (hwloc_obj_type_is_cache(part->type) &&
+        (domain == nullptr || hwloc_bitmap_isincluded(part->cpuset, domain->cpuset)) &&
         hwloc_get_nbobjs_inside_cpuset_by_type(topology.get(), part->cpuset, HWLOC_OBJ_CORE) > 1)
       best = part;
-  if (best == nullptr) return unknown;
-  return seen.try_emplace(best, static_cast<int32_t>(seen.size())).first->second;
+  return best;
+}
+
+/// Numbers of parts that cores have, in the order of cores.
+using Numbers = std::map<hwloc_obj_t, int32_t>;
+
+int32_t number_of(hwloc_obj_t part, Numbers& seen) {
+  if (part == nullptr) return unknown;
+  return seen.try_emplace(part, static_cast<int32_t>(seen.size())).first->second;
 }
 
 Shape shape_of(const Topology& topology, const std::string& what) {
   Shape shape;
-  std::map<hwloc_obj_t, int32_t> caches;
+  Numbers domains, caches;
   // Machines of the simplest kind have no cores but only hardware threads.
   const auto type =
       hwloc_get_nbobjs_by_type(topology.get(), HWLOC_OBJ_CORE) > 0 ? HWLOC_OBJ_CORE : HWLOC_OBJ_PU;
   hwloc_obj_t core = nullptr;
   while ((core = hwloc_get_next_obj_by_type(topology.get(), type, core))) {
+    auto* domain = domain_of(topology, core);
     Spot spot{.node = 0,
               .package = std::max(0, above(topology, core, HWLOC_OBJ_PACKAGE)),
-              .numa = domain_of(topology, core),
-              .cache = cache_of(topology, core, caches),
+              .numa = number_of(domain, domains),
+              .cache = number_of(cache_of(topology, core, domain), caches),
               .core = static_cast<int32_t>(shape.cores.size())};
     shape.packages = std::max(shape.packages, spot.package + 1);
-    shape.domains = std::max(shape.domains, spot.numa + 1);
     shape.cores.push_back({spot, cpus_in(core->cpuset)});
   }
+  shape.domains = static_cast<int32_t>(domains.size());
   if (shape.cores.empty())
     base::fail(ErrorCode::Placement, "the topology of {} has no cores", what);
   return shape;
@@ -107,10 +117,11 @@ Shape node_of_file(const std::string& path) {
   if (access(path.c_str(), R_OK) != 0)
     base::fail(ErrorCode::Placement, "the topology '{}' cannot be read: {}", path,
                std::strerror(errno));
-  if (hwloc_topology_set_xml(topology.get(), path.c_str()) != 0)
+  // Some versions of hwloc look at what is in the file only when they load it.
+  if (hwloc_topology_set_xml(topology.get(), path.c_str()) != 0 ||
+      hwloc_topology_load(topology.get()) != 0)
     base::fail(ErrorCode::Placement,
                "'{}' is no topology that hwloc can read; write one with 'lstopo FILE.xml'", path);
-  load(topology, path);
   return shape_of(topology, path);
 }
 

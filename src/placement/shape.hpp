@@ -20,7 +20,7 @@ struct Core {
 struct Shape {
   std::vector<Core> cores;
   int32_t packages = 0;
-  int32_t domains = 0;  ///< of memory
+  int32_t domains = 0;  ///< of memory, those that have cores
   int32_t columns = 0;  ///< of the mesh that joins the cores, 0 if it is not known
   int32_t rows = 0;
 };

@@ -17,7 +17,7 @@ struct Spot {
   int32_t node = 0;
   int32_t package = unknown;  ///< socket
   int32_t numa = unknown;     ///< domain of memory
-  int32_t cache = unknown;    ///< the largest one that several cores share
+  int32_t cache = unknown;    ///< the largest one that several cores of a domain share
   int32_t core = unknown;
   int32_t column = unknown;  ///< on the mesh that joins the cores of the node, if there is one
   int32_t row = unknown;

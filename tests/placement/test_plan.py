@@ -5,7 +5,9 @@ the files for launchers against what their formats say.
 
 import os
 import re
+import shutil
 import subprocess
+import sys
 import xml.etree.ElementTree as ET
 from collections import Counter
 from pathlib import Path
@@ -29,6 +31,7 @@ MACHINES = {
     "package:2 numa:4 l3:4 core:4": (128, 16, 0),
     "core:6": (6, 6, 0),
 }
+HYDRA = shutil.which("mpiexec.hydra", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
 SPREADS = ["contiguous", "striped", "numa", "folded", "auto"]
 
 
@@ -125,6 +128,37 @@ def test_orders_for_cray_and_slurm(plan):
     assert [int(cpu) for cpu in cpus] == [2 * core for core in local], "two threads a core"
 
 
+def test_mpich_goes_node_by_node():
+    """Hydra counts ranks anew where a node comes again: each must come once, its CPUs in order."""
+    odd = make_plan(machine("2 nodes of numa:2 core:4 pu:2"), ranks=12, sidecars=3)
+    files = files_of(odd, ["a", "b"])
+    assert files["hosts-of-nodes"] == "a:6\nb:6\n"
+    cpus = [2 * odd.spots[spot].core for spot in odd.on_node(1)]
+    words = ",".join(map(str, cpus))
+    assert len(set(cpus)) == 6
+    assert f"-f hosts-of-nodes -bind-to user:{words} " in files["launch.txt"]
+    assert f"aprun -n 12 -N 6 -cc {words} " in files["launch.txt"], "not the first cores"
+
+
+@pytest.mark.skipif(HYDRA is None, reason="no mpiexec of MPICH")
+@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one CPU is all there is")
+def test_mpich_binds_as_planned(tmp_path):
+    """Two names for this machine are two nodes for it."""
+    here = machine("2 nodes of core:2")
+    files = files_of(make_plan(here, per_node=1), ["localhost", "127.0.0.1"], "./simulation")
+    (tmp_path / "hosts-of-nodes").write_text(files["hosts-of-nodes"])
+    command = re.search(r"^mpiexec (.*) ./simulation$", files["launch.txt"], re.MULTILINE)[1]
+    tell = "import os; print(os.environ['PMI_RANK'], *os.sched_getaffinity(0))"
+    done = subprocess.run(
+        [HYDRA, "-launcher", "fork", *command.split(), placed_runs.PYTHON, "-c", tell],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert sorted(done.stdout.splitlines()) == ["0 0", "1 1", "2 0", "3 1"], done.stderr
+
+
 def test_aggregators():
     plan = make_plan(machine("4 nodes of numa:2 core:4"), per_node=1)
     found = aggregators_of(plan, 8)
@@ -135,6 +169,11 @@ def test_aggregators():
     assert hints(plan, found, "abcd") == "romio_cb_write enable\ncb_nodes 8\ncb_config_list *:2\n"
     few = aggregators_of(plan, 2, "striped")
     assert hints(plan, few, "abcd").endswith("cb_nodes 2\ncb_config_list b:1,d:1\n")
+    with pytest.raises(Error, match="plan with --hosts"):
+        hints(plan, few, [])
+    assert hints(plan, found, []).endswith("cb_config_list *:2\n"), "no names are needed"
+    with pytest.raises(Error, match="longer than 255"):
+        hints(plan, few, ["n" * 200] * 4)
     with pytest.raises(Error, match="33 aggregators cannot be chosen of 32 ranks"):
         aggregators_of(plan, 33)
 
@@ -149,6 +188,8 @@ def test_aggregators():
         ({"per_node": 8}, "leave none for the simulation"),
         ({"per_node": 1, "spread": "nume"}, "no spread 'nume'; use auto, contiguous"),
         ({}, "say how many sidecars"),
+        ({"per_node": 0}, "0 sidecars per node are no plan"),
+        ({"sidecars": -1}, "-1 sidecars are no plan"),
     ],
 )
 def test_what_does_not_come_out_is_refused(words, advice):
@@ -200,6 +241,8 @@ def test_the_command_draws_and_writes(tmp_path):
         (["core:4", "--per-node", "1", "--mesh", "2by2"], "'--mesh 2by2' is no mesh"),
         (["core:4", "--per-node", "1", "--mesh", "3x2"], "a mesh of 3 x 2 has 6 cores"),
         (["2 nodes of core:4", "--per-node", "1", "--hosts", "a"], "1 names were given for 2"),
+        (["2 nodes of core:4", "--per-node", "1", "--hosts", "a,a"], "a is named more than once"),
+        (["core:4", "--per-node", "0"], "0 sidecars per node are no plan"),
         (["core:4"], "one of the arguments"),
     ],
 )

@@ -72,16 +72,20 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _files(plan: "Plan", hosts: list[str], arguments: argparse.Namespace) -> dict[str, str]:
+    from pillion.command import paint
     from pillion.plan import aggregators
-    from pillion.plan.files import files_of, names_of_nodes
+    from pillion.plan.files import files_of
 
     files = files_of(plan, hosts, arguments.simulation, arguments.sidecar)
     if arguments.aggregators is not None:
         found = aggregators.aggregators_of(plan, arguments.aggregators, arguments.spread)
         ranks = ",".join(str(rank) for rank in found.ranks)
         print(f"aggregators: ranks {ranks}")
-        files["romio-hints"] = aggregators.hints(plan, found, names_of_nodes(plan, hosts))
         files["aggregators"] = ranks.replace(",", "\n") + "\n"
+        try:
+            files["romio-hints"] = aggregators.hints(plan, found, hosts)
+        except Error as error:
+            print(paint.note(f"no romio-hints: {error}"))
     return files
 
 
@@ -110,7 +114,7 @@ def _hosts(text: str | None) -> list[str]:
     if path.is_file():
         lines = [line.split("#")[0].split() for line in path.read_text().splitlines()]
         return [words[0] for words in lines if words]
-    return text.split(",")
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def _show(where: "Machine", plan: "Plan", plans: "dict[str, Plan]") -> None:

@@ -34,11 +34,24 @@ def aggregators_of(plan: Plan, count: int, spread: str = "numa") -> Aggregators:
     )
 
 
+LONGEST = 255  # characters of a hint: MPI_MAX_INFO_VAL of Open MPI, the least there is
+
+
 def hints(plan: Plan, found: Aggregators, nodes: Sequence[str]) -> str:
-    """A file for ROMIO_HINTS."""
+    """A file for ROMIO_HINTS. `nodes` are names, none if they are not known.
+
+    Raises Error if nodes must be told apart by names that nobody gave, or that are too many for it.
+    """
     alike = len(found.nodes) == plan.machine.nodes and len(set(found.nodes.values())) == 1
     if alike:
         where = f"*:{next(iter(found.nodes.values()))}"
+    elif not nodes:
+        raise Error("ROMIO wants real names of nodes that differ: plan with --hosts")
     else:
         where = ",".join(f"{nodes[node]}:{number}" for node, number in found.nodes.items())
+    if len(where) > LONGEST:
+        raise Error(
+            f"ROMIO takes no list of nodes longer than {LONGEST} characters, and this has "
+            f"{len(where)}; take as many aggregators on every node"
+        )
     return f"romio_cb_write enable\ncb_nodes {len(found.ranks)}\ncb_config_list {where}\n"

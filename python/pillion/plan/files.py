@@ -3,9 +3,11 @@
 
 Formats: Open MPI's rankfile (mpirun's manual, `--rankfile`), Cray MPICH's MPICH_RANK_ORDER
 (intro_mpi, MPICH_RANK_REORDER_METHOD=3), Slurm's srun (`--multi-prog`, `--cpu-bind`,
-`--distribution=arbitrary` with SLURM_HOSTFILE), MPICH's hydra (`-f`, `-bind-to user:`).
+`--distribution=arbitrary` with SLURM_HOSTFILE), MPICH's hydra (`-f`, `-bind-to user:`). Hydra
+counts ranks anew, from the first CPU, where a node comes again in its file: ranks go node by node.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 
 from pillion.errors import Error
@@ -18,6 +20,8 @@ def names_of_nodes(plan: Plan, given: Sequence[str] = ()) -> list[str]:
     """
     if given and len(given) != plan.machine.nodes:
         raise Error(f"{len(given)} names were given for {plan.machine.nodes} nodes")
+    if twice := [name for name, count in Counter(given).items() if count > 1]:
+        raise Error(f"node {twice[0]} is named more than once; a plan wants each of its nodes once")
     if not given and plan.machine.is_here:
         return ["localhost"]
     return list(given) or [f"+n{node}" for node in range(plan.machine.nodes)]
@@ -45,6 +49,17 @@ def hosts_of_ranks(plan: Plan, nodes: Sequence[str]) -> str:
 
 def hosts_with_slots(plan: Plan, nodes: Sequence[str]) -> str:
     return "".join(f"{node} slots={plan.per_node}\n" for node in nodes)
+
+
+def hosts_of_nodes(plan: Plan, nodes: Sequence[str]) -> str:
+    """A line a node: its name and how many ranks it has, as MPICH says it."""
+    return "".join(f"{node}:{plan.per_node}\n" for node in nodes)
+
+
+def cpus_of_places(plan: Plan) -> str:
+    """The CPUs of a node's ranks in the order of its cores, which is the same on all nodes."""
+    cores = plan.machine.node.cores
+    return ",".join(str(cores[plan.spots[spot].core].cpus[0]) for spot in plan.on_node(0))
 
 
 def cpus_of_tasks(plan: Plan) -> list[int]:
@@ -83,6 +98,7 @@ def files_of(
         "MPICH_RANK_ORDER": rank_order(plan),
         "hosts-of-ranks": hosts_of_ranks(plan, named),
         "hostfile": hosts_with_slots(plan, named),
+        "hosts-of-nodes": hosts_of_nodes(plan, named),
         "multi-prog.conf": multi_prog(plan, simulation, sidecar),
     }
     return files | {"launch.txt": commands(plan, bool(nodes), simulation)}
@@ -91,31 +107,37 @@ def files_of(
 def commands(plan: Plan, named: bool, simulation: str) -> str:
     ranks = len(plan.spots)
     hostfile = " --hostfile hostfile" if named else ""
+    cpus = cpus_of_places(plan)
     lines = [
         "# Open MPI",
         f"mpirun -n {ranks}{hostfile} --rankfile rankfile {simulation}",
         "",
         "# Cray MPICH; MPICH_RANK_ORDER lies in the folder that the job starts in",
-        f"MPICH_RANK_REORDER_METHOD=3 aprun -n {ranks} -N {plan.per_node} {simulation}",
-    ]
-    try:
-        cpus = ",".join(str(cpu) for cpu in cpus_of_tasks(plan))
-    except Error as error:
-        return "\n".join(lines) + f"\n\n# Slurm and MPICH: {error}\n"
-    each = f"-n {ranks} -N {plan.machine.nodes}"
-    lines += [
+        f"MPICH_RANK_REORDER_METHOD=3 aprun -n {ranks} -N {plan.per_node} -cc {cpus} {simulation}",
         "",
-        "# Slurm, one program (the session chooses the same sidecars by where ranks sit)",
-        f"SLURM_HOSTFILE=hosts-of-ranks srun {each} --distribution=arbitrary "
-        f"--cpu-bind=map_cpu:{cpus} {simulation}",
+        "# MPICH, one program (the session chooses sidecars by where ranks sit, not by number)",
+        f"mpiexec -n {ranks} -f hosts-of-nodes -bind-to user:{cpus} {simulation}",
         "",
-        "# Slurm, two programs",
-        f"SLURM_HOSTFILE=hosts-of-ranks srun {each} --distribution=arbitrary "
-        f"--cpu-bind=map_cpu:{cpus} --multi-prog multi-prog.conf",
-        "",
-        "# MPICH",
-        f"mpiexec -n {ranks} -f hosts-of-ranks -bind-to user:{cpus} {simulation}",
+        *_commands_of_slurm(plan, simulation),
     ]
     if not named:
         lines += ["", "# Slurm and MPICH need real names of nodes: plan with --hosts"]
     return "\n".join(lines) + "\n"
+
+
+def _commands_of_slurm(plan: Plan, simulation: str) -> list[str]:
+    try:
+        cpus = ",".join(str(cpu) for cpu in cpus_of_tasks(plan))
+    except Error as error:
+        return [f"# Slurm: {error}"]
+    words = (
+        f"SLURM_HOSTFILE=hosts-of-ranks srun -n {len(plan.spots)} -N {plan.machine.nodes} "
+        f"--distribution=arbitrary --cpu-bind=map_cpu:{cpus}"
+    )
+    return [
+        "# Slurm, one program (the session chooses the same sidecars by where ranks sit)",
+        f"{words} {simulation}",
+        "",
+        "# Slurm, two programs",
+        f"{words} --multi-prog multi-prog.conf",
+    ]

@@ -79,6 +79,9 @@ def make_plan(
     on_node = _ranks_on_node(machine, ranks)
     if sum(count is not None for count in (ratio, per_node, sidecars)) != 1:
         raise Error("say how many sidecars: give one of ratio, per_node and sidecars")
+    for count, what in ((per_node, "sidecars per node"), (sidecars, "sidecars")):
+        if count is not None and count < 1:
+            raise Error(f"{count} {what} are no plan; use 1 or more")
     if ratio is not None:
         per_node = _by_ratio(on_node, ratio)
     spots = machine.spots(_cores(machine, on_node))

@@ -4,6 +4,8 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
 #include <set>
 #include <string>
 #include <thread>
@@ -72,6 +74,89 @@ TEST_CASE("whoever may run on several cores has the spot that they have in commo
   CHECK(spot_of(node, {0, 15}).package == unknown);
   CHECK(spot_of(node, {99}) == Spot{});
   CHECK(spot_of(node, {}) == Spot{});
+}
+
+TEST_CASE("a cache over several domains of memory makes nobody near") {
+  // As sockets are that are divided in clusters: all cores share the last level.
+  const auto node = node_of_text("package:1 l3:1 numa:2 l2:2 core:2");
+  CHECK(distance(node.cores[0].spot, node.cores[1].spot) == 1);
+  CHECK(distance(node.cores[0].spot, node.cores[2].spot) == 2);
+  CHECK(distance(node.cores[0].spot, node.cores[4].spot) == 3);
+}
+
+TEST_CASE("domains that have cores are counted, and numbered in their order") {
+  const auto node = node_of_text("package:2 [numa] [numa] core:2");
+  CHECK(node.domains == 2);
+  CHECK(node.cores[0].spot.numa == 0);
+  CHECK(node.cores[3].spot.numa == 1);
+}
+
+namespace {
+
+std::string written(const std::string& text) {
+  static int count = 0;
+  const auto path = std::filesystem::temp_directory_path() /
+                    ("pillion-shape-" + std::to_string(getpid()) + "-" + std::to_string(count++));
+  std::ofstream(path) << text;
+  return path.string();
+}
+
+/// Two packages of two cores, of which only the first has memory.
+const char* const half = R"(<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE topology SYSTEM "hwloc2.dtd">
+<topology version="2.0">
+  <object type="Machine" os_index="0" cpuset="0xf" complete_cpuset="0xf" allowed_cpuset="0xf"
+          nodeset="0x1" complete_nodeset="0x1" allowed_nodeset="0x1" gp_index="1">
+    <object type="Package" os_index="0" cpuset="0x3" complete_cpuset="0x3" nodeset="0x1"
+            complete_nodeset="0x1" gp_index="2">
+      <object type="NUMANode" os_index="0" cpuset="0x3" complete_cpuset="0x3" nodeset="0x1"
+              complete_nodeset="0x1" gp_index="3" local_memory="1073741824"/>
+      <object type="Core" os_index="0" cpuset="0x1" complete_cpuset="0x1" nodeset="0x1"
+              complete_nodeset="0x1" gp_index="4">
+        <object type="PU" os_index="0" cpuset="0x1" complete_cpuset="0x1" nodeset="0x1"
+                complete_nodeset="0x1" gp_index="5"/></object>
+      <object type="Core" os_index="1" cpuset="0x2" complete_cpuset="0x2" nodeset="0x1"
+              complete_nodeset="0x1" gp_index="6">
+        <object type="PU" os_index="1" cpuset="0x2" complete_cpuset="0x2" nodeset="0x1"
+                complete_nodeset="0x1" gp_index="7"/></object></object>
+    <object type="Package" os_index="1" cpuset="0xc" complete_cpuset="0xc" nodeset="0x0"
+            complete_nodeset="0x0" gp_index="8">
+      <object type="Core" os_index="2" cpuset="0x4" complete_cpuset="0x4" nodeset="0x0"
+              complete_nodeset="0x0" gp_index="9">
+        <object type="PU" os_index="2" cpuset="0x4" complete_cpuset="0x4" nodeset="0x0"
+                complete_nodeset="0x0" gp_index="10"/></object>
+      <object type="Core" os_index="3" cpuset="0x8" complete_cpuset="0x8" nodeset="0x0"
+              complete_nodeset="0x0" gp_index="11">
+        <object type="PU" os_index="3" cpuset="0x8" complete_cpuset="0x8" nodeset="0x0"
+                complete_nodeset="0x0" gp_index="12"/></object></object></object>
+</topology>
+)";
+
+}  // namespace
+
+TEST_CASE("a package without memory is not in the domain of another") {
+  const auto path = written(half);
+  const auto node = node_of_file(path);
+  std::filesystem::remove(path);
+  REQUIRE(node.cores.size() == 4);
+  CHECK(node.domains == 1);
+  CHECK(node.cores[2].spot.numa == unknown);
+  CHECK(distance(node.cores[0].spot, node.cores[1].spot) == 2);
+  CHECK(distance(node.cores[0].spot, node.cores[2].spot) == 4);
+}
+
+TEST_CASE("a file that is no topology is refused with advice") {
+  for (const std::string text :
+       {"", "nonsense", "<?xml version=\"1.0\"?><topology version=\"2.0\">"}) {
+    const auto path = written(text);
+    try {
+      node_of_file(path);
+      FAIL("no error");
+    } catch (const Error& e) {
+      CHECK(std::string(e.what()).find("lstopo") != std::string::npos);
+    }
+    std::filesystem::remove(path);
+  }
 }
 
 TEST_CASE("this node has the CPUs that the operating system has") {

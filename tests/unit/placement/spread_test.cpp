@@ -11,6 +11,7 @@
 #include <random>
 #include <string>
 
+#include "placement/better.hpp"
 #include "placement/hand_over.hpp"
 #include "placement/place.hpp"
 #include "spots_of_test.hpp"
@@ -179,4 +180,41 @@ TEST_CASE("spots count, not numbers of ranks") {
   CHECK(sidecars_of(numa) == Cores{6, 7});
   CHECK(crossings(dealt, numa) == 0);
   CHECK(sidecars_of(placed(dealt, 2, Spread::Contiguous)) == Cores{5, 7});
+}
+
+TEST_CASE("domains that share a cache are not crossed either") {
+  const auto spots = spots_of("package:1 l3:1 numa:2 core:4");
+  std::vector<Spot> dealt;
+  for (size_t i = 0; i < 4; ++i) {
+    dealt.push_back(spots[i]);
+    dealt.push_back(spots[4 + i]);
+  }
+  CHECK(crossings(dealt, placed(dealt, 2, Spread::Numa)) == 0);
+}
+
+TEST_CASE("bettering keeps to the effort that it is allowed") {
+  const auto spots = spots_of("package:2 numa:4 l3:4 core:4");
+  Nodeful node{spots, std::vector<Role>(128, Role::Any), std::vector<Role>(128, Role::Simulation)};
+  std::fill(node.roles.end() - 16, node.roles.end(), Role::Sidecar);
+  const int64_t trial = 112 * 16;
+  int64_t effort = trial - 1;
+  CHECK(better_roles(node, effort) == node.roles);
+  CHECK(effort == trial - 1);
+  effort = 40 * trial;
+  const auto better = better_roles(node, effort);
+  CHECK(effort >= 0);
+  CHECK(better != node.roles);
+  CHECK(serve(better, spots, true).cost < serve(node.roles, spots, true).cost);
+}
+
+TEST_CASE("nodes are bettered alike however ranks are numbered on them") {
+  // Uneven, so that no rule is the best choice.
+  const auto one = spots_of("numa:3 core:5");
+  for (int64_t count = 2; count < 8; ++count) {
+    const auto least = placed(one, count, Spread::Auto).cost;
+    std::mt19937 random(3);
+    auto many = spots_of("numa:3 core:5", 4);
+    std::shuffle(many.begin(), many.end(), random);
+    CHECK(placed(many, count, Spread::Auto).cost == doctest::Approx(4 * least));
+  }
 }
