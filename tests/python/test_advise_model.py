@@ -3,6 +3,7 @@
 few short runs, against runs of that placement that go through time in small steps.
 """
 
+import io
 import json
 from dataclasses import replace
 
@@ -12,7 +13,6 @@ from pillion.advise import model, placement, probes, text
 from pillion.advise.advice import advise
 from pillion.advise.measuring import costs_of
 from pillion.advise.memory import Memory, bytes_of
-from pillion.advise.samples import seconds_a_step
 from rich.console import Console
 
 AMPLE = Memory(budget=2.0**40)
@@ -110,7 +110,7 @@ def test_what_never_ran_is_said():
 
 def test_the_table_and_what_programs_get_agree():
     _, advice = advice_on(World(2), 2, [1])
-    console = Console(width=120, record=True, file=open("/dev/null", "w"))
+    console = Console(width=120, record=True, file=io.StringIO())
     console.print(text.shown(advice))
     said = console.export_text()
     plain = json.loads(json.dumps(text.for_programs(advice)))
