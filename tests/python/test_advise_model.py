@@ -28,9 +28,9 @@ def advice_on(world, ranks, sidecars, memory=AMPLE):
 def in_the_end(world, where, room=6):
     """Seconds a step once memory for so many publications is full, if it ever is."""
     trail = world.run(where, steps=600, room=room).trail
-    ends = [
-        (side[0][35].end, side[0][60].end) for side in (trail.simulation, trail.sidecars) if side
-    ]
+    sides = [side[0] for side in (trail.simulation, trail.sidecars) if side]
+    # Before the end, when sidecars that are behind have the cores to themselves.
+    ends = [(visits[25].end, visits[50].end) for visits in sides]
     return max(last - first for first, last in ends) / 250
 
 
