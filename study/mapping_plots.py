@@ -97,9 +97,10 @@ def plot_links(points: list[dict]) -> None:
 def plot_files(points: list[dict]) -> None:
     figure, panels = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained", sharey=True)
     titles = {"domains": "each its stretch of the file", "stripes": "stripes in turn (Lustre)"}
+    points = [p for p in points if p["kind"] == "haswell"]
     names = [m for m in mappings_of(points) if m != "contiguous"]
     for axes, (layout, title) in zip(panels, titles.items()):
-        here = [p for p in points if p["kind"] == "haswell" and p["layout"] == layout]
+        here = [p for p in points if p["layout"] == layout]
         numbers = sorted({p["aggregators"] for p in here})
         width = 0.8 / len(names)
         for i, name in enumerate(names):
