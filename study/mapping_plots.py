@@ -86,6 +86,7 @@ def plot_links(points: list[dict]) -> None:
             heights = [1e3 * alone[k]["seconds"] for k in used if k in alone]
             axes.bar(at, heights, 0.9 * width, color=COLORS[name], label=name)
         axes.set_yscale("log")
+        axes.set_xlim(-0.5, len(used) - 0.5)
         axes.set_xticks(range(len(used)), [PARTS[k] for k in used], fontsize=8)
         axes.set_title(f"{title}, 24 nodes", fontsize=10)
         axes.legend(frameon=False, fontsize=8, loc="upper left")
