@@ -50,33 +50,37 @@ sizes() {
   each knl "contiguous striped folded auto" nodes=128 atoms=102e6
 }
 
+# On few nodes where that changes nothing: what is looked at is in the node, or into one.
 schedules() {
   for every in 2 5 10; do each haswell "default numa" nodes=24 every=$every; done
   each haswell "default numa" nodes=24 ahead=1
   each haswell "default numa" nodes=24 minimal=1
   each haswell "default numa" nodes=24 cost=8e-6
-  for every in 2 5; do each knl "default folded" nodes=24 every=$every atoms=19125000; done
-  each knl "default folded" nodes=24 ahead=1 atoms=19125000
+  for every in 1 2 5; do each knl "default folded" nodes=8 every=$every atoms=6375e3; done
+  each knl "default folded" nodes=8 ahead=1 atoms=6375e3
 }
 
 inside() {
-  for between in 16.8e9 8e9 4e9; do
-    each haswell "contiguous striped numa folded" nodes=24 between=$between
+  for between in 30e9 16.8e9 8e9 4e9; do
+    each haswell "contiguous striped numa folded" nodes=8 between=$between atoms=7e6
   done
-  for mesh in 20e9 10e9 5e9 2.5e9; do
-    each knl "contiguous striped folded" nodes=24 atoms=19125000 mesh=$mesh
+  for mesh in 54e9 20e9 10e9 5e9 2.5e9; do
+    each knl "contiguous striped folded" nodes=8 atoms=6375e3 mesh=$mesh
   done
 }
 
+# Contiguous ones are all on the last node.
 files() {
-  local aggregators mapping
-  for aggregators in 24 48 96 192; do
-    for mapping in default contiguous striped numa near; do
-      file haswell $mapping domains 128 $aggregators
-      file haswell $mapping stripes 128 $aggregators
+  local aggregators mapping layout
+  for layout in domains stripes; do
+    for aggregators in 24 48; do file haswell contiguous $layout 128 $aggregators; done
+    for aggregators in 24 48 96 192; do
+      for mapping in default striped numa near; do
+        file haswell $mapping $layout 128 $aggregators
+      done
     done
   done
-  for mapping in default contiguous striped folded near; do file knl $mapping domains 64 48; done
+  for mapping in default striped folded near; do file knl $mapping domains 64 48; done
 }
 
 build_with_simgrid mapping

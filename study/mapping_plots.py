@@ -86,6 +86,7 @@ def plot_links(points: list[dict]) -> None:
             heights = [1e3 * alone[k]["seconds"] for k in used if k in alone]
             axes.bar(at, heights, 0.9 * width, color=COLORS[name], label=name)
         axes.set_yscale("log")
+        axes.set_xlim(-0.5, len(used) - 0.5)
         axes.set_xticks(range(len(used)), [PARTS[k] for k in used], fontsize=8)
         axes.set_title(f"{title}, 24 nodes", fontsize=10)
         axes.legend(frameon=False, fontsize=8, loc="upper left")
@@ -97,9 +98,10 @@ def plot_links(points: list[dict]) -> None:
 def plot_files(points: list[dict]) -> None:
     figure, panels = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained", sharey=True)
     titles = {"domains": "each its stretch of the file", "stripes": "stripes in turn (Lustre)"}
+    points = [p for p in points if p["kind"] == "haswell"]
     names = [m for m in mappings_of(points) if m != "contiguous"]
     for axes, (layout, title) in zip(panels, titles.items()):
-        here = [p for p in points if p["kind"] == "haswell" and p["layout"] == layout]
+        here = [p for p in points if p["layout"] == layout]
         numbers = sorted({p["aggregators"] for p in here})
         width = 0.8 / len(names)
         for i, name in enumerate(names):
