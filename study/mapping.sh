@@ -47,7 +47,7 @@ sizes() {
   for nodes in 24 48 96 128; do each haswell "$HASWELL" nodes=$nodes; done
   # As many atoms a core on each number of nodes, 51 million on 64.
   for nodes in 24 64; do each knl "$KNL" nodes=$nodes atoms=$((nodes * 796875)); done
-  each knl "contiguous striped folded auto" nodes=128 atoms=102e6
+  one knl contiguous nodes=128 atoms=102e6
 }
 
 # On few nodes where that changes nothing: what is looked at is in the node, or into one.
