@@ -10,14 +10,23 @@ set -euo pipefail
 HASWELL="default contiguous striped numa folded auto"
 KNL="default contiguous striped folded auto"  # it has one domain: numa is contiguous
 
-build_with_simgrid() {  # program
-  local program=$BUILD/$1
-  if [ -e "$program" ] &&
-     [ -z "$(find "$here" "$src" -name '*.[ch]pp' -newer "$program")" ]; then return; fi
-  timeout 300 "${CXX:-c++}" -std=c++20 -O2 -ffunction-sections -I"$here" -I"$src" \
-    -I"$here/../include" -Wl,--gc-sections -o "$program" "$here"/{"$1",machine,pattern}.cpp \
-    "$src"/placement/{better,counts,hand_over,place,spot,spread,transport_plan}.cpp \
-    "$src"/model/spread.cpp -lsimgrid -lfmt
+FLAGS=(-std=c++20 -O1 -ffunction-sections -I"$here" -I"$src" -I"$here/../include")
+COMMON=("$here"/{machine,pattern}.cpp "$src"/model/spread.cpp
+        "$src"/placement/{better,counts,hand_over,place,spot,spread,transport_plan}.cpp)
+
+build_both() {
+  if [ -e "$BUILD/mapping" ] && [ -e "$BUILD/collective" ] &&
+     [ -z "$(find "$here" "$src" -name '*.[ch]pp' -newer "$BUILD/mapping")" ]; then return; fi
+  local objects=() object
+  for source in "${COMMON[@]}"; do
+    object=$BUILD/mapping-$(basename "$(dirname "$source")")-$(basename "$source").o
+    timeout 300 "${CXX:-c++}" "${FLAGS[@]}" -c -o "$object" "$source"
+    objects+=("$object")
+  done
+  for program in collective mapping; do
+    timeout 300 "${CXX:-c++}" "${FLAGS[@]}" -Wl,--gc-sections -o "$BUILD/$program" \
+      "$here/$program.cpp" "${objects[@]}" -lsimgrid -lfmt
+  done
 }
 
 # Instants closer than this are one. Coarser where analysis ranks have nodes of their own: tens of
@@ -47,7 +56,7 @@ sizes() {
   for nodes in 24 48 96 128; do each haswell "$HASWELL" nodes=$nodes; done
   # As many atoms a core on each number of nodes, 51 million on 64.
   for nodes in 24 64; do each knl "$KNL" nodes=$nodes atoms=$((nodes * 796875)); done
-  each knl "contiguous striped folded auto" nodes=128 atoms=102e6
+  one knl contiguous nodes=128 atoms=102e6
 }
 
 # On few nodes where that changes nothing: what is looked at is in the node, or into one.
@@ -83,8 +92,7 @@ files() {
   for mapping in default striped folded near; do file knl $mapping domains 64 48; done
 }
 
-build_with_simgrid mapping
-build_with_simgrid collective
+build_both
 case ${1:-small} in
   small)
     { each haswell "$HASWELL" nodes=4 atoms=1e6; each knl "$KNL" nodes=4 atoms=1e6; } |

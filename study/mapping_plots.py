@@ -210,7 +210,7 @@ def files_table(points: list[dict]) -> str:
             ]
         )
     head = ["node", "layout", "aggregators", "mapping", "seconds", "shorter by", "gathering s"]
-    return table([*head, "writing s", "in use: into a node", "router", "gateway"], rows)
+    return table([*head, "writing s", "in use: into a node", "network", "gateway"], rows)
 
 
 def with_table(page: str, name: str, text: str) -> str:

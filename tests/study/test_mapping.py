@@ -43,7 +43,6 @@ def near(value):
     return pytest.approx(value, rel=1e-4)
 
 
-@pytest.mark.timeout(400)
 def test_two_domains(folder):
     points = points_of(folder, "haswell")
     assert set(points) == {"default", "contiguous", "striped", "numa", "folded", "auto"}
@@ -56,18 +55,17 @@ def test_two_domains(folder):
     alone = {name: p["hand_over_alone"] for name, p in points.items()}
     # All that three of four nodes have goes to the last one.
     assert alone["default"]["in"]["bytes"] == near(24 * NODES * bytes_of_rank)
-    assert points["default"]["taking_seconds"] > alone["default"]["in"]["seconds"]
+    assert points["default"]["step_seconds"] > alone["default"]["in"]["seconds"]
     # All cores of the first domain hand over to the second; else nobody crosses.
     assert alone["contiguous"]["between"]["bytes"] == near(16 * bytes_of_rank)
     for name in ("striped", "numa", "auto"):
         assert not {"between", "in", "out", "network"} & set(alone[name])
     for name in ("contiguous", "striped", "numa", "auto"):
-        assert points[name]["taking_seconds"] > 3 * bytes_of_rank / 6e9
+        assert alone[name]["copy"]["bytes"] == near(3 * bytes_of_rank)
         assert points[name]["step_seconds"] < points["default"]["step_seconds"]
     assert points["auto"]["placement_cost"] == min(p["placement_cost"] for p in points.values())
 
 
-@pytest.mark.timeout(400)
 def test_mesh(folder):
     points = points_of(folder, "knl")
     bytes_of_rank = points["folded"]["hand_over_bytes"]
@@ -85,12 +83,11 @@ def test_mesh(folder):
     assert points["contiguous"]["hand_over_alone"]["mesh"]["bytes"] == near(7 * bytes_of_rank)
 
 
-@pytest.mark.timeout(400)
 def test_files(folder):
     points = {p["mapping"]: p for p in read(folder / "mapping-io-small.jsonl")}
     assert set(points) == {"default", "numa", "near"}
     for point in points.values():
-        assert point["bytes"] == 8 * 32 * 2**22
+        assert point["bytes"] == near(8 * 32 * 2**22)
         # Four aggregators, each with a gateway of its own that passes 5 GB/s on.
         assert point["busiest"]["storage"]["bytes"] == near(point["bytes"] / 4)
         assert point["seconds"] > point["bytes"] / 4 / 5e9
