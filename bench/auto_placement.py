@@ -122,8 +122,11 @@ def measure(folder: Path, case: Case, options) -> float:
             taken, analysis = run(folder, case, place, options.steps)
             seconds[place].append(taken)
             assert analysis["publications"] == options.steps and analysis["lost"] == 0
-            moves = [(move["step"], move["to"]) for move in analysis.get("moves", moves)]
+            if place == "auto":
+                moves = [(move["step"], move["to"]) for move in analysis["moves"]]
         assert rows(folder, "auto") == rows(folder, "simulation") == rows(folder, "sidecar")
+    if options.verbose:
+        print(json.dumps(seconds))
     median = {place: round(statistics.median(all_), 3) for place, all_ in seconds.items()}
     ratio = median["auto"] / min(median["simulation"], median["sidecar"])
     print(json.dumps({"case": case.name, **median, "moves": moves, "auto_over_best": ratio}))
@@ -134,9 +137,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--steps", type=int, default=240)
     parser.add_argument("--repeat", type=int, default=1)
+    parser.add_argument("--cases", nargs="*", default=[case.name for case in CASES])
+    parser.add_argument("--verbose", action="store_true", help="seconds of every run")
     options = parser.parse_args()
     ratios = {}
-    for case in CASES:
+    for case in [case for case in CASES if case.name in options.cases]:
         with tempfile.TemporaryDirectory(dir="/dev/shm") as name:
             folder = Path(name)
             (folder / "stage.py").write_text(STAGE)
