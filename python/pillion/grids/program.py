@@ -2,8 +2,9 @@
 """The mixed-integer program for a pair of grids, as docs/howto-grids.md states it.
 
 Its unknowns are exponents: how often each prime factor of the numbers of ranks goes to x, y and z
-of either grid. In logarithms of dimensions all is linear then. From Malakar, Knight, Munson,
-Vishwanath, Papka: Scalable in situ analysis of molecular dynamics simulations, ISAV 2017.
+of either grid. In logarithms of dimensions all is linear then. From Malakar, Munson, Knight,
+Vishwanath, Papka: Topology-aware space-shared co-analysis of large-scale molecular dynamics
+simulations, SC 2018.
 """
 
 from collections.abc import Sequence
