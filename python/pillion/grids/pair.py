@@ -53,8 +53,9 @@ def best_pair(simulation: int, analysis: int, box: Sequence[float] = CUBE, weigh
     whose sub-boxes have the smallest surface. `box` is its three lengths in any unit.
 
     A mixed-integer program after Malakar, Munson, Knight, Vishwanath, Papka: Topology-aware
-    space-shared co-analysis of large-scale molecular dynamics simulations (SC 2018), solved by HiGHS. Raises Error if the
-    number of simulation ranks is no multiple of the other, which is when there is no such pair.
+    space-shared co-analysis of large-scale molecular dynamics simulations (SC 2018),
+    solved by HiGHS. Raises Error if the number of simulation ranks is no multiple of the other,
+    which is when there is no such pair.
     """
     lengths = checked_lengths(box)
     problem = _problem(simulation, analysis, lengths, weight)
