@@ -42,6 +42,7 @@ if [ -e "$build/examples/taylor_green/taylor_green" ]; then
   fi
 fi
 PYTHONPATH=$root/python PILLION_BUILD=$build "$python" "$root/bench/advise.py"
+PILLION_BUILD=$build "$python" "$root/bench/auto_placement.py"
 if [ -e "$build/examples/cosmology/cosmology" ]; then
   PILLION_BUILD=$build "$python" "$root/bench/intransit.py"
 fi
