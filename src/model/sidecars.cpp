@@ -98,7 +98,7 @@ void read_separate(Reader& reader, SidecarSpec& spec) {
   if (launch != nullptr) spec.launch = launch->as_text();
 }
 
-void read_seats(Reader& reader, SidecarSpec& spec) {
+void read_spots(Reader& reader, SidecarSpec& spec) {
   const Value* spread = reader.find("spread");
   const Value* mesh = reader.find("mesh");
   if (spread != nullptr) spec.spread = read_spread(*spread);
@@ -163,7 +163,7 @@ SidecarSpec read_sidecars(const Value& value, base::Mistakes* mistakes) {
     if (const Value* deadline = reader.find("deadline")) spec.deadline = deadline->as_seconds();
   });
   if (!knows_job || !knows_policy) return spec;
-  read([&] { read_seats(reader, spec); });
+  read([&] { read_spots(reader, spec); });
   read([&] { read_separate(reader, spec); });
   read([&] { read_spill(reader, spec); });
   reader.finish(mistakes);

@@ -178,7 +178,6 @@ Gaps SimulationSide::gaps_here(size_t a) const {
 }
 
 void SimulationSide::take_stock(const std::vector<size_t>& due) {
-  if (run_.side.rank() == 0) hear_effort(run_, effort_);
   std::vector<Sample> samples(movables_.size());
   for (auto* movable : movables_in(due)) {
     if (!run_.enabled(movable->analysis)) continue;

@@ -137,11 +137,16 @@ void Session::configure(const std::string& file, const Options& options) {
 // Without sidecars, or with sidecars that come from elsewhere, nobody needs to know who sits where.
 void Session::assign_roles(const std::vector<Role>& wanted) {
   const auto& spec = run_.configuration.sidecars;
-  Spots found{.spots = std::vector<placement::Spot>(node_.size()), .trouble = {}};
+  Spots found{.spots = std::vector<placement::Spot>(node_.size()), .fault = {}, .trouble = {}};
   for (size_t r = 0; r < node_.size(); ++r) found.spots[r].node = node_[r];
   if (spec.within_job())
     found = find_spots(run_.world, node_, word_.pretence, spec.columns, spec.rows);
-  together(run_.world, [&] { placement_ = placement::place(wanted, found.spots, wish_of(spec)); });
+  together(run_.world, [&] {
+    if (!found.fault.empty())
+      base::fail(ErrorCode::Configuration, "'sidecars: {{mesh: [{}, {}]}}': {}", spec.columns,
+                 spec.rows, found.fault);
+    placement_ = placement::place(wanted, found.spots, wish_of(spec));
+  });
   run_.roles = placement_.roles;
   run_.spread = placement_.spread;
   unplaced_ = found.trouble;

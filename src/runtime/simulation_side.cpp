@@ -188,6 +188,8 @@ void SimulationSide::work(const std::vector<size_t>& due, int64_t step, double t
     else run_movable(a, left[a]);
   }
   if (!crossing.empty()) publish(crossing, left, step, time);
+  // Also when nothing that moves is due, or what sidecars tell would gather in MPI.
+  if (survey_ && run_.side.rank() == 0) hear_effort(run_, effort_);
   if (may_move) take_stock(due);
   tell();
 }

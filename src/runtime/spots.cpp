@@ -54,8 +54,19 @@ base::Bytes cpus_as_bytes() {
 /// What the first rank of a node tells of all ranks there.
 struct Told {
   std::vector<Spot> spots;
-  std::string trouble;
+  std::string trouble, fault;
 };
+
+/// Puts the cores on the mesh that the configuration names, if any. Returns why that cannot be.
+std::string lay(Shape& shape, int64_t columns, int64_t rows) {
+  if (columns == 0) return {};
+  try {
+    placement::put_on_mesh(shape, static_cast<int32_t>(columns), static_cast<int32_t>(rows));
+    return {};
+  } catch (const Error& e) {
+    return e.what();
+  }
+}
 
 Told look(const std::vector<base::Bytes>& cpus, const Pretence& pretence, int64_t columns,
           int64_t rows) {
@@ -64,11 +75,10 @@ Told look(const std::vector<base::Bytes>& cpus, const Pretence& pretence, int64_
   try {
     const bool pretended = !pretence.topology.empty();
     Shape shape = pretended ? placement::node_of_text(pretence.topology) : placement::this_node();
-    if (columns > 0)
-      placement::put_on_mesh(shape, static_cast<int32_t>(columns), static_cast<int32_t>(rows));
+    told.fault = lay(shape, columns, rows);
     for (size_t i = 0; i < cpus.size(); ++i)
       told.spots[i] = spot_on(shape, cpus[i], static_cast<int>(i), pretended);
-  } catch (const Error& e) {
+  } catch (const std::exception& e) {
     told.trouble = e.what();
   }
   return told;
@@ -80,6 +90,7 @@ constexpr auto parts = {&Spot::package, &Spot::numa,   &Spot::cache,
 base::Bytes bytes_of(const Told& told) {
   base::ByteWriter out;
   out.put(told.trouble);
+  out.put(told.fault);
   for (const Spot& spot : told.spots)
     for (const auto part : parts) out.put(spot.*part);
   return out.take();
@@ -94,6 +105,8 @@ Spots spots_told(const std::vector<base::Bytes>& told, const std::vector<int>& n
     base::ByteReader in(told[first]);
     const auto trouble = in.get<std::string>();
     if (!trouble.empty()) found.trouble = trouble;
+    const auto fault = in.get<std::string>();
+    if (!fault.empty()) found.fault = fault;
     for (size_t r = 0; r < node.size(); ++r)
       if (node[r] == node[first])
         for (const auto part : parts) found.spots[r].*part = in.get<int32_t>();
@@ -106,6 +119,7 @@ Spots spots_told(const std::vector<base::Bytes>& told, const std::vector<int>& n
 base::Bytes bytes_of(const Spots& found) {
   base::ByteWriter out;
   out.put(found.trouble);
+  out.put(found.fault);
   for (const Spot& spot : found.spots) {
     out.put(spot.node);
     for (const auto part : parts) out.put(spot.*part);
@@ -117,6 +131,7 @@ Spots read_spots(const base::Bytes& bytes, size_t ranks) {
   base::ByteReader in(bytes);
   Spots found;
   found.trouble = in.get<std::string>();
+  found.fault = in.get<std::string>();
   found.spots.resize(ranks);
   for (Spot& spot : found.spots) {
     spot.node = in.get<int32_t>();

@@ -16,6 +16,7 @@ std::vector<int> find_nodes(const comm::Communicator& world, const Pretence& pre
 
 struct Spots {
   std::vector<placement::Spot> spots;  ///< by rank; unknown but for the node if `trouble` is set
+  std::string fault;                   ///< in the configuration: its mesh does not fit a node
   std::string trouble;                 ///< why spots could not be found out; "" if they were
 };
 

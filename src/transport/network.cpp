@@ -13,10 +13,6 @@ constexpr int finished_tag = 12;
 
 }  // namespace
 
-int sidecar_of(int simulation_rank, int simulation_ranks, int sidecar_ranks) {
-  return static_cast<int>(static_cast<int64_t>(simulation_rank) * sidecar_ranks / simulation_ranks);
-}
-
 NetworkSender::NetworkSender(const comm::Communicator& wire, std::vector<int> sidecars, int home,
                              size_t budget)
     : wire_(wire),

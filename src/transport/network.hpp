@@ -16,9 +16,6 @@
 
 namespace pillion::transport {
 
-/// Which sidecar a simulation rank sends its heads to: neighbours together, numbers balanced.
-int sidecar_of(int simulation_rank, int simulation_ranks, int sidecar_ranks);
-
 class NetworkSender final : public Sender {
  public:
   /// `wire` holds both sides; `sidecars` are ranks in it, and heads go to number `home` of them.

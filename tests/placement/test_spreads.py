@@ -10,7 +10,7 @@ import subprocess
 import numpy as np
 import placed_runs
 import pytest
-from conftest import launcher
+from conftest import launcher, mpirun
 from pillion.plan import machine, make_plan
 from pillion.plan.files import names_of_nodes, rankfile
 
@@ -64,6 +64,15 @@ def test_ranks_decide_where_spots_are_not_known(build, tmp_path):
     assert "sidecars were chosen by rank alone: 'nonsense' describes no node" in said
 
 
+def test_a_mesh_that_does_not_fit_is_refused(build, tmp_path):
+    words = placed_runs.prepared(tmp_path, 6, "per_node: 1, mesh: [4, 2]", 1)
+    env = placed_runs.environment(build) | {"PILLION_PRETEND_TOPOLOGY": TWO}
+    done = mpirun(6, *words, cwd=tmp_path, env=env, check=False)
+    assert done.returncode != 0
+    assert "mesh: [4, 2]}': a mesh of 4 x 2 has 8 cores, but the node has 6" in done.stderr
+    assert not (tmp_path / "results").exists()
+
+
 def is_open_mpi() -> bool:
     return "--oversubscribe" in launcher()
 
@@ -78,9 +87,9 @@ def test_a_rankfile_binds_as_planned(build, tmp_path, spread):
     (tmp_path / "rankfile").write_text(rankfile(plan, names_of_nodes(plan)))
     asked = f"per_node: 1, spread: {spread}, when_full: wait"
     words = placed_runs.prepared(tmp_path, ranks, asked, 1)
-    mpirun = [launcher()[0], "--allow-run-as-root", "-n", str(ranks), "--rankfile", "rankfile"]
+    starter = [launcher()[0], "--allow-run-as-root", "-n", str(ranks), "--rankfile", "rankfile"]
     done = subprocess.run(
-        [*mpirun, *words],
+        [*starter, *words],
         cwd=tmp_path,
         env=os.environ | placed_runs.environment(build),
         capture_output=True,

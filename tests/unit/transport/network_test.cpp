@@ -6,23 +6,6 @@
 using namespace pillion;
 using namespace pillion::transport;
 
-TEST_CASE("simulation ranks are dealt to sidecars evenly, neighbours together") {
-  for (int simulation = 1; simulation <= 12; ++simulation)
-    for (int sidecars = 1; sidecars <= 12; ++sidecars) {
-      std::vector<int> load(static_cast<size_t>(sidecars));
-      int before = 0;
-      for (int r = 0; r < simulation; ++r) {
-        const int to = sidecar_of(r, simulation, sidecars);
-        REQUIRE(to >= before);
-        REQUIRE(to < sidecars);
-        before = to;
-        ++load[static_cast<size_t>(to)];
-      }
-      CHECK(load[0] > 0);
-      for (const int l : load) CHECK(l <= (simulation + sidecars - 1) / sidecars);
-    }
-}
-
 // The last rank receives from all others. Messages are never more than the budget ahead.
 TEST_CASE("messages arrive in order, and the budget holds whatever the receiver does") {
   const comm::Communicator world(MPI_COMM_WORLD);

@@ -256,6 +256,9 @@ bool is_balanced(const Voyage& voyage, size_t p) {
       });
 }
 
+/// The sidecar to which a simulation rank sends its heads.
+int sidecar_of(int rank, int simulations, int sidecars) { return rank * sidecars / simulations; }
+
 /// The simulation may be so many publications ahead of the sidecars.
 void sail(const Voyage& voyage, const comm::Communicator& world, int simulations, int64_t ahead) {
   const bool is_sidecar = world.rank() >= simulations;
