@@ -26,9 +26,11 @@ def costs_of(
     cores: int,
     random: np.random.Generator | None = None,
 ) -> Costs:
-    """From short runs, at least one of which had all in the simulation. With `random`, from numbers
-    drawn from those that were measured.
+    """From short runs, at least one of which had all in the simulation: from the fastest of those
+    that are alike. With `random`, from any of these, and from numbers drawn from those that were
+    measured.
     """
+    trials = samples.fastest(trials) if random is None else samples.drawn(trials, random)
 
     def mean(values: Sequence[float] | np.ndarray) -> float:
         return middle(values, random)

@@ -69,13 +69,16 @@ def outcome(costs: Costs, placement: Placement, memory: Memory) -> Outcome:
 
 
 def seconds_of(costs: Costs, placement: Placement, memory: Memory, steps: int) -> float:
-    """Of a whole run of so many steps, from the first until everything is analysed."""
+    """Of a whole run of so many steps, from when the simulation has made its first publication, for
+    which plans are made and files opened, until everything is analysed.
+    """
     load = load_of(costs, placement, steps, from_start=True)
     if not placement.sidecars:
-        return sum(load.making)
+        return sum(load.making[1:])
     room = room_of(costs, placement, memory, load)
     done = schedule(load.making, load.working, room, costs.sharing(placement))
-    return done.end + (steps - sum(load.steps)) * costs.steps(placement.simulation)
+    after_last = (steps - sum(load.steps)) * costs.steps(placement.simulation)
+    return done.end - done.made[0] + after_last
 
 
 def expected(found: Outcome, uncertain: tuple[float, float]) -> float:

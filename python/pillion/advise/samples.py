@@ -4,10 +4,12 @@ stretch between two. Means over them leave a part of the largest and the smalles
 machine that others use, too, a few are far off. Pure.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
+from itertools import groupby, pairwise
+from operator import attrgetter
 
 import numpy as np
 
@@ -130,6 +132,27 @@ def shared_work(trail: Trail) -> tuple[float, float]:
 def overlap(one: Interval, others: Sequence[Interval]) -> float:
     """Seconds of an interval that lie in others, which do not overlap."""
     return sum(max(0.0, min(one[1], end) - max(one[0], begin)) for begin, end in others)
+
+
+def fastest(trials: Sequence[Trial]) -> list[Trial]:
+    """Of runs of the same placement the one whose steps took least: what made the others slower was
+    not the program.
+    """
+    return [min(those, key=_pace) for those in by_placement(trials)]
+
+
+def drawn(trials: Sequence[Trial], random: np.random.Generator) -> list[Trial]:
+    """Of runs of the same placement any one."""
+    return [those[random.integers(len(those))] for those in by_placement(trials)]
+
+
+def by_placement(trials: Sequence[Trial]) -> list[list[Trial]]:
+    ordered = sorted(trials, key=attrgetter("placement"))
+    return [list(those) for _, those in groupby(ordered, attrgetter("placement"))]
+
+
+def _pace(trial: Trial) -> float:
+    return seconds_a_step(trial.trail) or math.inf
 
 
 def _busy(sidecars: Sequence[Sequence[Visit]]) -> list[Interval]:
