@@ -6,9 +6,9 @@ on two cores: advice from short runs, whole runs of every placement (all analyse
 Seconds are from the end of the simulation's first publication until everything is analysed, from
 timeline.json of the whole runs. Short and whole runs take turns, and of those that are alike the
 fastest counts: a virtual machine's speed may change by half from one minute to the next, with what
-its neighbours do. Those that are nearly the fastest run more often, for it is they among whom the
-recommendation is to find the best. Prints a JSON line for each placement, and last the worst ratio and how much
-longer the placement takes that was recommended than the fastest.
+its neighbours do. Those that the advisor runs again since they are nearly alike run whole again,
+too. Prints a JSON line for each placement, and last the worst ratio and how much longer the
+placement takes that was recommended than the fastest.
 
 Ranks that wait let others have the core, and none is bound, whether there are more of them than
 cores or not: else Open MPI has two ranks spin and three not, and any other program delays the two
@@ -28,7 +28,7 @@ from typing import NamedTuple
 
 from lammps_overhead import launcher
 from pillion.advise import model, placement, probes
-from pillion.advise.advice import Advice, advise
+from pillion.advise.advice import advise, finalists
 from pillion.advise.chains import Chains
 from pillion.advise.measuring import costs_of
 from pillion.advise.memory import Memory
@@ -39,7 +39,6 @@ from pillion.launch.facts import find_facts
 from pillion.launch.plan import Wishes, parts_of
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
-NEARLY = 1.1  # times the fastest
 AMPLE = Memory(budget=2.0**30)
 
 MATTER = """
@@ -101,7 +100,6 @@ def arguments():
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=3, help="of each short run")
     parser.add_argument("--rounds", type=int, default=6, help="of short and whole runs")
-    parser.add_argument("--more", type=int, default=10, help="whole runs of the nearly fastest")
     parser.add_argument("--all", action="store_true", help="each analysis cut by itself")
     return parser.parse_args()
 
@@ -167,10 +165,13 @@ def report(options, demo: Demo) -> tuple[float, float]:
         trials += [runner.run(where) for where in planned]
         for where in places:
             took[where] = min(took[where], whole_run(options, demo, runner, where))
-    nearly = [where for where in places if took[where] <= NEARLY * min(took.values())]
-    for where in nearly * (options.more if len(nearly) > 1 else 0):
-        took[where] = min(took[where], whole_run(options, demo, runner, where))
-    advice: Advice = advise(trials, chains, cores, AMPLE, places)
+    finals = []
+    nearly = finalists(advise(trials, chains, cores, AMPLE, places).predictions)
+    for _ in range(options.rounds):
+        finals += [runner.run(where) for where in nearly]
+        for where in nearly:
+            took[where] = min(took[where], whole_run(options, demo, runner, where))
+    advice = advise(trials, chains, cores, AMPLE, places, finals=finals)
     costs = costs_of(trials, chains, cores)
     ratios = []
     for where in places:

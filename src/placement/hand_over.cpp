@@ -50,12 +50,15 @@ std::vector<Indices> kinds_of(const std::vector<Spot>& from, const std::vector<S
   return kinds;
 }
 
+/// `away` go nowhere: what a last target has.
 std::vector<std::vector<int64_t>> plan_of(const std::vector<Indices>& sources,
                                           const std::vector<Indices>& targets,
                                           const std::vector<Spot>& from,
-                                          const std::vector<Spot>& to) {
-  const auto share = static_cast<int64_t>(from.size() / to.size());
-  const int64_t rest = from.size() % to.size() == 0 ? 0 : 1;
+                                          const std::vector<Spot>& to, int64_t away) {
+  const int64_t staying = static_cast<int64_t>(from.size()) - away;
+  const auto all = static_cast<int64_t>(to.size());
+  const int64_t share = staying / all;
+  const int64_t rest = staying % all == 0 ? 0 : 1;
   std::vector<int64_t> goods;
   std::vector<Target> rooms;
   std::vector<std::vector<int64_t>> cost(sources.size());
@@ -68,7 +71,9 @@ std::vector<std::vector<int64_t>> plan_of(const std::vector<Indices>& sources,
     for (const auto& target : targets)
       cost[i].push_back(distance(from[static_cast<size_t>(sources[i].front())],
                                  to[static_cast<size_t>(target.front())]));
+    cost[i].push_back(0);
   }
+  rooms.push_back({away, away});
   return cheapest_plan(goods, rooms, cost);
 }
 
@@ -79,12 +84,12 @@ void deal(Indices ranks, const Indices& sidecars, Indices& out) {
     out[static_cast<size_t>(ranks[turn])] = sidecars[turn * sidecars.size() / ranks.size()];
 }
 
-/// All spots on one node; positions in `to` for each of `from`.
-Indices nearest(const std::vector<Spot>& from, const std::vector<Spot>& to) {
+/// All spots on one node; positions in `to` for each of `from`, -1 for the farthest `away` of them.
+Indices nearest(const std::vector<Spot>& from, const std::vector<Spot>& to, int64_t away) {
   const auto sources = kinds_of(from, to);
   const auto targets = kinds_of(to, from);
-  const auto plan = plan_of(sources, targets, from, to);
-  Indices out(from.size());
+  const auto plan = plan_of(sources, targets, from, to, away);
+  Indices out(from.size(), -1);
   std::vector<size_t> taken(sources.size());
   for (size_t j = 0; j < targets.size(); ++j) {
     Indices ranks;
@@ -95,12 +100,15 @@ Indices nearest(const std::vector<Spot>& from, const std::vector<Spot>& to) {
   return out;
 }
 
+/// Gives ranks of a node, but for the `away` that are farthest from all, a sidecar there.
 void place_on(const std::vector<Spot>& simulation, const std::vector<Spot>& sidecars,
-              const Indices& ranks, const Indices& servers, Indices& out) {
-  if (ranks.empty() || servers.empty()) return;
-  const auto found = nearest(chosen(simulation, ranks), chosen(sidecars, servers));
-  for (size_t i = 0; i < ranks.size(); ++i)
-    out[static_cast<size_t>(ranks[i])] = servers[static_cast<size_t>(found[i])];
+              const Node& node, int64_t away, Indices& out) {
+  if (node.simulation.empty() || node.sidecars.empty()) return;
+  const auto found =
+      nearest(chosen(simulation, node.simulation), chosen(sidecars, node.sidecars), away);
+  for (size_t i = 0; i < found.size(); ++i)
+    if (found[i] >= 0)
+      out[static_cast<size_t>(node.simulation[i])] = node.sidecars[static_cast<size_t>(found[i])];
 }
 
 /// How many ranks each node's sidecars are to have, so that all sidecars have as many but one.
@@ -157,7 +165,7 @@ std::vector<int> hand_over_on_nodes(const std::vector<Spot>& simulation,
       base::fail(ErrorCode::Placement,
                  "node {} has {} simulation ranks but no sidecar; start one on every node", number,
                  node.simulation.size());
-    place_on(simulation, sidecars, node.simulation, node.sidecars, out);
+    place_on(simulation, sidecars, node, 0, out);
   }
   return out;
 }
@@ -168,14 +176,13 @@ std::vector<int> hand_over_anywhere(const std::vector<Spot>& simulation,
   auto room = room_of_nodes(nodes, static_cast<int64_t>(simulation.size()),
                             static_cast<int64_t>(sidecars.size()));
   Indices out(simulation.size(), -1);
-  Indices strangers;
   for (const auto& [number, node] : nodes) {
-    const auto here = std::min(static_cast<int64_t>(node.simulation.size()), room[number]);
-    const auto split = node.simulation.begin() + here;
-    place_on(simulation, sidecars, Indices(node.simulation.begin(), split), node.sidecars, out);
-    strangers.insert(strangers.end(), split, node.simulation.end());
+    const auto here = static_cast<int64_t>(node.simulation.size());
+    place_on(simulation, sidecars, node, std::max<int64_t>(0, here - room[number]), out);
   }
-  std::sort(strangers.begin(), strangers.end());
+  Indices strangers;
+  for (size_t i = 0; i < out.size(); ++i)
+    if (out[i] < 0) strangers.push_back(static_cast<int>(i));
   fill(strangers, nodes, room, out, sidecars.size());
   return out;
 }

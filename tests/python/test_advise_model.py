@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 from advise_world import CHAINS, World, amdahl
 from pillion.advise import model, placement, probes, text
-from pillion.advise.advice import advise
+from pillion.advise.advice import advise, choose, finalists
 from pillion.advise.measuring import costs_of
 from pillion.advise.memory import Memory, bytes_of
 from rich.console import Console
@@ -131,6 +131,39 @@ def test_what_never_ran_is_said():
     inside = advice.of(placement.inside(2, unsure))
     means = sum(stage(2) for stage in world.stages[0]) / 10
     assert inside.seconds == pytest.approx(world.step(2) + means, rel=0.05)
+
+
+def test_those_nearly_alike_are_run_and_that_decides():
+    world = World(16)
+    planned, before = advice_on(world, 8, [1, 2])
+    nearly = finalists(before.predictions)
+    assert len(nearly) == 4 and before.chosen.placement in nearly
+    assert all(before.of(p).expected <= 1.1 * before.chosen.expected for p in nearly)
+    trials = [world.run(p) for p in planned]
+    considered = placement.candidates(8, [1, 2], CHAINS)
+    quick = World(16, step=amdahl(0.06, 0.02))
+    quick = replace(quick, stages=tuple(tuple(map(_halved, s)) for s in quick.stages))
+    for best in nearly:
+        finals = [(quick if p == best else world).run(p) for p in nearly]
+        after = advise(trials, CHAINS, world.cores, AMPLE, considered, finals=finals)
+        assert after.chosen.placement == best
+        assert [p.seconds for p in after.predictions] == [p.seconds for p in before.predictions]
+        assert any("run in turn" in note for note in after.notes)
+
+
+def _halved(seconds):
+    return lambda ranks: seconds(ranks) / 2
+
+
+def test_a_rank_more_must_be_worth_it():
+    _, advice = advice_on(World(4), 2, [1])
+    few = advice.of(placement.cut_at(0, 1, 1, CHAINS))
+    many = advice.of(placement.cut_at(0, 2, 1, CHAINS))
+    took = {few.placement: 1.02, many.placement: 1.0}
+    assert choose([few, many], took) is few
+    assert choose([few, many], {**took, few.placement: 1.04}) is many
+    alike = [replace(few, expected=1.02), replace(many, expected=1.0)]
+    assert choose(alike, {}) is alike[0]
 
 
 def test_the_table_and_what_programs_get_agree():

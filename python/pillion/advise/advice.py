@@ -6,10 +6,13 @@ predicted from numbers drawn anew from those that were, many times, and nine of 
 within the bounds. One is how far from the short runs a placement is: for ranks that none was on,
 by how much the curves miss what they go through, and a tenth for each factor of two. The last is
 the model's own.
+
+Ways that are so nearly alike that the model cannot tell them apart are worth a run each; then what
+these took decides.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +28,7 @@ from pillion.advise.samples import Trial
 _DRAWS = 40
 _OWN = 0.05  # of the model, which bench/advise.py compares with whole runs
 _ALIKE = 1.03  # times the fastest, which is hard to tell from it, and fewer ranks will do
+_NEARLY, _FINALISTS = 1.1, 4  # times the fastest that is expected, and so many of those
 _SPARED = 0.01  # of publications left out is none
 
 
@@ -70,25 +74,52 @@ def advise(
     memory: Memory,
     placements: Sequence[Placement],
     kind: str = "per_node",
+    finals: Sequence[Trial] = (),
 ) -> Advice:
-    """From short runs, at least one of which had all in the simulation."""
+    """From short runs, at least one of which had all in the simulation. `finals` are short runs of
+    those that are nearly alike, in turn (finalists).
+    """
     costs = costs_of(trials, chains, cores)
     random = np.random.default_rng(1)
     drawn = [costs_of(trials, chains, cores, random) for _ in range(_DRAWS)]
-    found = [_prediction(costs, drawn, trials, memory, placement) for placement in placements]
+    runs = [*trials, *finals]
+    found = [_prediction(costs, drawn, runs, memory, placement) for placement in placements]
     found.sort(key=lambda p: (p.left_out > _SPARED, p.seconds))
+    took = {t.placement: _measured(finals, t.placement) for t in finals}
+    known = {placement: seconds for placement, seconds in took.items() if seconds is not None}
     notes = _notes(costs, trials, chains, found)
-    return Advice(kind, tuple(chains), cores, found, choose(found), notes)
+    if known:
+        notes.append(
+            f"{len(known)} that are nearly alike were run in turn, and what they took decided"
+        )
+    return Advice(kind, tuple(chains), cores, found, choose(found, known), notes)
 
 
-def choose(predictions: Sequence[Prediction]) -> Prediction:
-    """The fastest to be expected of those that leave nothing out; of those about as fast, one
-    with fewest ranks.
+def finalists(predictions: Sequence[Prediction]) -> list[Placement]:
+    """Those that the model can hardly tell from the fastest; none if there is only one."""
+    whole = _whole(predictions)
+    bound = _NEARLY * min(p.expected for p in whole)
+    nearly = sorted((p for p in whole if p.expected <= bound), key=lambda p: p.expected)
+    return [p.placement for p in nearly[:_FINALISTS]] if len(nearly) > 1 else []
+
+
+def choose(predictions: Sequence[Prediction], took: Mapping[Placement, float]) -> Prediction:
+    """Of those that leave nothing out the fastest to be expected, or of those that were run in
+    turn, whose seconds a step are in `took`, the one that was; of those about as fast, one with
+    fewest ranks.
     """
-    whole = [p for p in predictions if p.left_out <= _SPARED] or list(predictions)
-    bound = _ALIKE * min(p.expected for p in whole)
-    alike = [p for p in whole if p.expected <= bound]
-    return min(alike, key=lambda p: (p.placement.ranks, p.expected, p.placement.sidecars))
+    among = [p for p in predictions if p.placement in took] or _whole(predictions)
+
+    def seconds(prediction: Prediction) -> float:
+        return took.get(prediction.placement, prediction.expected)
+
+    bound = _ALIKE * min(map(seconds, among))
+    alike = [p for p in among if seconds(p) <= bound]
+    return min(alike, key=lambda p: (p.placement.ranks, seconds(p), p.placement.sidecars))
+
+
+def _whole(predictions: Sequence[Prediction]) -> list[Prediction]:
+    return [p for p in predictions if p.left_out <= _SPARED] or list(predictions)
 
 
 def _prediction(

@@ -94,7 +94,7 @@ def _of_a_run(arguments: argparse.Namespace) -> "Advice":
 
 def _by_short_runs(arguments: argparse.Namespace, runner: "Runner") -> "Advice":
     from pillion.advise import placement, probes
-    from pillion.advise.advice import advise
+    from pillion.advise.advice import advise, finalists
 
     chains, cores = runner.chains.all, runner.facts.cores * runner.facts.nodes
     ranks = arguments.ranks or cores
@@ -103,7 +103,12 @@ def _by_short_runs(arguments: argparse.Namespace, runner: "Runner") -> "Advice":
     trials = _trials(runner, planned * arguments.rounds)
     memory = runner.chains.memory(runner.facts.nodes)
     considered = placement.candidates(ranks, sidecars, chains)
-    return advise(trials, chains, cores, memory, considered, runner.kind)
+    advice = advise(trials, chains, cores, memory, considered, runner.kind)
+    nearly = finalists(advice.predictions)
+    if not nearly:
+        return advice
+    finals = _trials(runner, nearly * arguments.rounds, " of those nearly alike")
+    return advise(trials, chains, cores, memory, considered, runner.kind, finals)
 
 
 def _program(arguments: argparse.Namespace) -> list[str]:
@@ -145,13 +150,14 @@ def _runner(arguments: argparse.Namespace, words: list[str]) -> "Runner":
     return Runner(wishes, chains, facts, kind, attach, arguments.seconds)
 
 
-def _trials(runner: "Runner", planned: "list[Placement]") -> "list[Trial]":
+def _trials(runner: "Runner", planned: "list[Placement]", which: str = "") -> "list[Trial]":
     from pillion.advise.placement import mode_of
 
     out = []
     for number, placement in enumerate(planned):
         where = mode_of(placement, runner.chains.all)
-        said = f"pillion advise: run {number + 1} of {len(planned)}: {placement} ranks, {where}"
+        counted = f"run {number + 1} of {len(planned)}{which}"
+        said = f"pillion advise: {counted}: {placement} ranks, {where}"
         print(said, file=sys.stderr, flush=True)
         out.append(runner.run(placement))
     return out

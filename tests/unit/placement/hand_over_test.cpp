@@ -137,6 +137,21 @@ TEST_CASE("anywhere, loads differ by one at most, and ranks stay on their node i
   }
 }
 
+TEST_CASE("of a crowded node the ranks that are nearest to its sidecars stay") {
+  // Four ranks and a sidecar in the second domain there, none on the other node.
+  const auto crowded = spots_of("numa:2 core:4", 2);
+  std::vector<Spot> simulation(crowded.begin(), crowded.begin() + 7);
+  const std::vector<Spot> sidecars = {crowded[7], crowded[8], crowded[9]};
+  const auto server = hand_over_anywhere(simulation, sidecars);
+  int stay = 0;
+  for (int rank = 0; rank < 7; ++rank)
+    if (server[static_cast<size_t>(rank)] == 0) {
+      ++stay;
+      CHECK(rank >= 4);
+    }
+  CHECK(stay == 3);
+}
+
 TEST_CASE("a node without a sidecar is named") {
   try {
     hand_over_on_nodes(spots_on({0, 0, 1, 2, 1}), spots_on({0, 2}));
