@@ -10,7 +10,7 @@
 
 #include "base/bytes.hpp"
 #include "placement/shape.hpp"
-#include "runtime/seating.hpp"
+#include "runtime/node_numbers.hpp"
 
 namespace pillion::runtime {
 

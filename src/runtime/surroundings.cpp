@@ -13,7 +13,7 @@
 #include "products/whole_file.hpp"
 #include "runtime/checkpoint.hpp"
 #include "runtime/needs.hpp"
-#include "runtime/seating.hpp"
+#include "runtime/node_numbers.hpp"
 
 namespace pillion::runtime {
 

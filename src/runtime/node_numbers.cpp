@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Numbering nodes.
-#include "runtime/seating.hpp"
+#include "runtime/node_numbers.hpp"
 
 #include <algorithm>
 #include <map>

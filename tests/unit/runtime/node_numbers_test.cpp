@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "runtime/seating.hpp"
+#include "runtime/node_numbers.hpp"
 
 #include <doctest/doctest.h>
 
