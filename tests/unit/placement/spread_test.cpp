@@ -168,6 +168,28 @@ TEST_CASE("sidecars of the whole job are dealt to domains of all nodes") {
   CHECK(sidecars_of(last) == Cores{24, 25, 26, 27, 28, 29, 30, 31});
 }
 
+TEST_CASE("a core that is left idle takes no sidecar from its domain") {
+  for (const auto& [node, domains] :
+       {std::pair{"numa:2 core:16", 2}, std::pair{"numa:4 core:16", 4},
+        std::pair{"numa:8 core:16", 8}})
+    for (const int64_t each : {1, 2}) {
+      auto spots = spots_of(node);
+      spots.erase(spots.begin());  // as the operating system keeps it
+      const auto numa = placed(spots, each * domains, Spread::Numa);
+      CAPTURE(node);
+      CAPTURE(each);
+      std::map<int, int64_t> in_domain;
+      for (const int r : sidecars_of(numa)) ++in_domain[spots[static_cast<size_t>(r)].numa];
+      CHECK(in_domain.size() == static_cast<size_t>(domains));
+      for (const auto& [domain, sidecars] : in_domain) CHECK(sidecars == each);
+      CHECK(crossings(spots, numa) == 0);
+    }
+  // 12 ranks and 20: two sidecars and three have five or six to serve there, one and four have not.
+  auto uneven = spots_of("numa:2 core:20");
+  uneven.erase(uneven.begin(), uneven.begin() + 8);
+  CHECK(crossings(uneven, placed(uneven, 5, Spread::Numa)) == 0);
+}
+
 TEST_CASE("spots count, not numbers of ranks") {
   // Ranks that a launcher dealt to two domains in turn.
   auto spots = spots_of("numa:2 core:4");
