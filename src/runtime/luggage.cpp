@@ -18,9 +18,8 @@ fs::path place_of(const Run& run) {
   return fs::absolute(run.configuration.output) / fmt::format(".moving-{:016x}", run.id);
 }
 
-fs::path state_of(const Run& run, size_t analysis, const fs::path& folder) {
-  return folder / run.configuration.analyses[analysis].name;
-}
+/// Not named after the analysis, whose name may be that of the list.
+fs::path state_of(const fs::path& folder) { return folder / "state"; }
 
 void write_list(const Run& run, size_t analysis, const fs::path& folder, int64_t missing) {
   base::ByteWriter out;
@@ -50,7 +49,7 @@ void pack(Run& run, const stagehost::Chain& chain, size_t analysis, const fs::pa
           int64_t missing) {
   const bool root = run.side.rank() == 0;
   together(run.side, [&] {
-    chain.save(state_of(run, analysis, folder), run.side.rank(),
+    chain.save(state_of(folder), run.side.rank(),
                run.configuration.analyses[analysis].cut(), false);
   });
   together(run.side, [&] {
@@ -67,7 +66,7 @@ Unpacked unpack(Run& run, size_t analysis, const Produced& produced, const fs::p
     if (root) out.missing = read_list(run, analysis, folder);
   });
   out.missing = run.side.reduced(out.missing, comm::Operation::Max);
-  out.chain->restore(state_of(run, analysis, folder), run.side,
+  out.chain->restore(state_of(folder), run.side,
                      run.configuration.analyses[analysis].cut());
   std::error_code ignored;
   if (root) fs::remove_all(folder, ignored);

@@ -209,6 +209,13 @@ def test_back_and_forth(name, place, fixed, build, tmp_path, monkeypatch):
     assert not list(results.glob(".moving*")), "what moved leaves nothing behind"
 
 
+def test_whatever_its_name(build, tmp_path, monkeypatch):
+    monkeypatch.setenv("PILLION_MOVE_AT", "2,3")
+    scene = mesh_scene("brick", {"list": "statistics: {fields: [density], at: auto}"}, frames=4)
+    results, _ = scene.run(build, tmp_path, Placement(2, 1, "many", "node", memory="8 MiB"))
+    check_moved(report_of(results), "2,3", 4)
+
+
 STOP = 8
 
 
