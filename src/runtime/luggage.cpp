@@ -49,8 +49,8 @@ void pack(Run& run, const stagehost::Chain& chain, size_t analysis, const fs::pa
           int64_t missing) {
   const bool root = run.side.rank() == 0;
   together(run.side, [&] {
-    chain.save(state_of(folder), run.side.rank(),
-               run.configuration.analyses[analysis].cut(), false);
+    chain.save(state_of(folder), run.side.rank(), run.configuration.analyses[analysis].cut(),
+               false);
   });
   together(run.side, [&] {
     if (root) write_list(run, analysis, folder, missing);
@@ -66,8 +66,7 @@ Unpacked unpack(Run& run, size_t analysis, const Produced& produced, const fs::p
     if (root) out.missing = read_list(run, analysis, folder);
   });
   out.missing = run.side.reduced(out.missing, comm::Operation::Max);
-  out.chain->restore(state_of(folder), run.side,
-                     run.configuration.analyses[analysis].cut());
+  out.chain->restore(state_of(folder), run.side, run.configuration.analyses[analysis].cut());
   std::error_code ignored;
   if (root) fs::remove_all(folder, ignored);
   return out;
