@@ -229,6 +229,22 @@ TEST_CASE("bettering keeps to the effort that it is allowed") {
   CHECK(serve(better, spots, true).cost < serve(node.roles, spots, true).cost);
 }
 
+TEST_CASE("a trial is dear where ranks share cores, since no two are alike then") {
+  auto spots = spots_of("package:2 numa:4 core:16");
+  const auto threads = spots;
+  spots.insert(spots.end(), threads.begin(), threads.end());
+  Nodeful node{spots, std::vector<Role>(256, Role::Any), std::vector<Role>(256, Role::Simulation)};
+  std::fill(node.roles.begin() + 128, node.roles.end(), Role::Sidecar);
+  std::swap(node.roles.front(), node.roles.back());
+  const int64_t trial = 128 * 128 * (1 + 128 / 8);
+  int64_t effort = trial - 1;
+  (void)better_roles(node, effort);
+  CHECK(effort == trial - 1);
+  effort = 3 * trial;
+  (void)better_roles(node, effort);
+  CHECK(effort == 0);
+}
+
 TEST_CASE("nodes are bettered alike however ranks are numbered on them") {
   // Uneven, so that no rule is the best choice.
   const auto one = spots_of("numa:3 core:5");
