@@ -128,7 +128,7 @@ void SimulationSide::welcome(Movable& movable, int64_t step) {
   // What sidecars could not save they have kept, and they go on with it.
   if (!is_packed(run_, movable.folder)) {
     movable.stays = true;
-    if (loss_.heard()) return;
+    if (loss_.heard() || link_.sender->disabled().contains(static_cast<int32_t>(a))) return;
     return run_.warn(
         fmt::format("analysis '{}' stays in the sidecars, which could not save what "
                     "it remembers",
