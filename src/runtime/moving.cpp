@@ -78,6 +78,8 @@ void SimulationSide::send_away(Movable& movable, int64_t step) {
   send_move(Kind::Take, movable);
   here_[a].reset();
   note_move(movable, watch, step, movable.why);
+  // What all said of the room in the sidecars may be of long ago.
+  look();
 }
 
 void SimulationSide::send_move(Kind kind, const Movable& movable) {

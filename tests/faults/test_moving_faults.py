@@ -56,3 +56,15 @@ def test_what_cannot_be_restored_is_disabled(way, build, tmp_path):
     bad, _ = play(build, tmp_path, stage, "2,5", way)
     assert "told to throw" in bad["disabled"]
     assert bad["publications"] == 1
+
+
+def test_what_moves_finds_the_room_that_there_is(build, tmp_path):
+    """The ranks last spoke of room when there was none, before it came back to the simulation."""
+    config = GRID + "analyses:\n" + OTHER
+    config += "sidecars: {ranks: 1, memory: 1 KiB, when_full: skip}\n"
+    more_env = {"PILLION_MOVE_AT": "2,5,9"}
+    drive(build, tmp_path, config, 3, "pillion.yaml", 10, "pause=20", more_env=more_env)
+    whole = json.loads((tmp_path / "out" / "report.json").read_text())
+    assert [move["step"] for move in whole["analyses"][0]["moves"]] == [1, 4, 8]
+    steps = list(read_table(tmp_path / "out" / "good" / "statistics_density.csv").columns["step"])
+    assert 8 in steps, steps
