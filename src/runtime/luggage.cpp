@@ -14,9 +14,9 @@ namespace {
 
 constexpr const char* list_name = "list";  ///< is written last, so that the rest is there if it is
 
-fs::path place_of(const Run& run) {
-  return fs::absolute(run.configuration.output) / fmt::format(".moving-{:016x}", run.id);
-}
+/// What names of all its folders begin with. They have no folder in common, which would be left of
+/// a run that is killed.
+std::string beginning_of(const Run& run) { return fmt::format(".moving-{:016x}-", run.id); }
 
 /// Not named after the analysis, whose name may be that of the list.
 fs::path state_of(const fs::path& folder) { return folder / "state"; }
@@ -42,7 +42,8 @@ int64_t read_list(Run& run, size_t analysis, const fs::path& folder) {
 }  // namespace
 
 fs::path luggage_of(const Run& run, size_t analysis, int64_t number) {
-  return place_of(run) / fmt::format("{}-{}", analysis, number);
+  return fs::absolute(run.configuration.output) /
+         fmt::format("{}{}-{}", beginning_of(run), analysis, number);
 }
 
 void pack(Run& run, const stagehost::Chain& chain, size_t analysis, const fs::path& folder,
@@ -79,8 +80,11 @@ bool is_packed(const Run& run, const fs::path& folder) {
 }
 
 void remove_luggage(const Run& run) noexcept {
-  std::error_code ignored;
-  fs::remove_all(place_of(run), ignored);
+  std::error_code error, ignored;
+  for (fs::directory_iterator at(run.configuration.output, error), end; !error && at != end;
+       at.increment(error))
+    if (at->path().filename().string().starts_with(beginning_of(run)))
+      fs::remove_all(at->path(), ignored);
 }
 
 }  // namespace pillion::runtime

@@ -68,3 +68,15 @@ def test_what_moves_finds_the_room_that_there_is(build, tmp_path):
     assert [move["step"] for move in whole["analyses"][0]["moves"]] == [1, 4, 8]
     steps = list(read_table(tmp_path / "out" / "good" / "statistics_density.csv").columns["step"])
     assert 8 in steps, steps
+
+
+def test_a_run_that_is_killed_leaves_nothing_that_has_moved(build, tmp_path):
+    config = GRID + "analyses:\n" + OTHER
+    config += "  bad: {stages: [{mishap: {step: 8, point: run, at: simulation}}]}\n"
+    config += SIDECARS.format(way="per_node: 1")
+    process = drive(
+        build, tmp_path, config, 3, "pillion.yaml", 10, more_env={"PILLION_MOVE_AT": "2,4"}
+    )
+    assert process.returncode != 0
+    assert len(list((tmp_path / "out").iterdir())) > 0
+    assert not list((tmp_path / "out").glob(".moving*"))
