@@ -50,11 +50,19 @@ std::vector<std::pair<size_t, size_t>> exchanges(const Nodeful& node,
   return pairs;
 }
 
-/// What a trial takes: a look at each pair of a simulation rank and a sidecar; on a mesh, where no
-/// two ranks are alike, paths through such pairs for every rank.
+/// Whether hardly any two ranks are alike: on a mesh, and where ranks share cores.
+bool all_differ(const std::vector<Spot>& spots) {
+  std::set<int32_t> cores;
+  return std::any_of(spots.begin(), spots.end(), [&](const Spot& spot) {
+    return spot.on_mesh() || (spot.core != unknown && !cores.insert(spot.core).second);
+  });
+}
+
+/// What a trial takes: a look at each pair of a simulation rank and a sidecar; where no two ranks
+/// are alike, paths through such pairs for every rank.
 int64_t effort_of_trial(const Nodeful& node, int64_t sidecars) {
   const auto simulation = static_cast<int64_t>(node.roles.size()) - sidecars;
-  return simulation * sidecars * (node.spots.front().on_mesh() ? 1 + simulation / 8 : 1);
+  return simulation * sidecars * (all_differ(node.spots) ? 1 + simulation / 8 : 1);
 }
 
 }  // namespace

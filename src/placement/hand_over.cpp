@@ -4,6 +4,7 @@
 #include "placement/hand_over.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <map>
 
 #include "base/error.hpp"
@@ -100,11 +101,34 @@ Indices nearest(const std::vector<Spot>& from, const std::vector<Spot>& to, int6
   return out;
 }
 
+/// The same, remembered for a few nodes, for most are like another.
+class Nearest {
+ public:
+  const Indices& operator()(std::vector<Spot> from, std::vector<Spot> to, int64_t away) {
+    for (auto* side : {&from, &to})
+      for (Spot& spot : *side) spot.node = 0;
+    for (const auto& plan : known_)
+      if (plan.away == away && plan.from == from && plan.to == to) return plan.found;
+    if (known_.size() == most) known_.pop_front();
+    auto found = nearest(from, to, away);
+    return known_.emplace_back(Plan{std::move(from), std::move(to), away, std::move(found)}).found;
+  }
+
+ private:
+  static constexpr size_t most = 8;
+  struct Plan {
+    std::vector<Spot> from, to;
+    int64_t away;
+    Indices found;
+  };
+  std::deque<Plan> known_;
+};
+
 /// Gives ranks of a node, but for the `away` that are farthest from all, a sidecar there.
 void place_on(const std::vector<Spot>& simulation, const std::vector<Spot>& sidecars,
-              const Node& node, int64_t away, Indices& out) {
+              const Node& node, int64_t away, Nearest& nearest, Indices& out) {
   if (node.simulation.empty() || node.sidecars.empty()) return;
-  const auto found =
+  const auto& found =
       nearest(chosen(simulation, node.simulation), chosen(sidecars, node.sidecars), away);
   for (size_t i = 0; i < found.size(); ++i)
     if (found[i] >= 0)
@@ -160,12 +184,13 @@ void fill(const Indices& strangers, const std::map<int32_t, Node>& nodes,
 std::vector<int> hand_over_on_nodes(const std::vector<Spot>& simulation,
                                     const std::vector<Spot>& sidecars) {
   Indices out(simulation.size(), -1);
+  Nearest nearest;
   for (const auto& [number, node] : by_node(simulation, sidecars)) {
     if (node.sidecars.empty())
       base::fail(ErrorCode::Placement,
                  "node {} has {} simulation ranks but no sidecar; start one on every node", number,
                  node.simulation.size());
-    place_on(simulation, sidecars, node, 0, out);
+    place_on(simulation, sidecars, node, 0, nearest, out);
   }
   return out;
 }
@@ -176,9 +201,10 @@ std::vector<int> hand_over_anywhere(const std::vector<Spot>& simulation,
   auto room = room_of_nodes(nodes, static_cast<int64_t>(simulation.size()),
                             static_cast<int64_t>(sidecars.size()));
   Indices out(simulation.size(), -1);
+  Nearest nearest;
   for (const auto& [number, node] : nodes) {
     const auto here = static_cast<int64_t>(node.simulation.size());
-    place_on(simulation, sidecars, node, std::max<int64_t>(0, here - room[number]), out);
+    place_on(simulation, sidecars, node, std::max<int64_t>(0, here - room[number]), nearest, out);
   }
   Indices strangers;
   for (size_t i = 0; i < out.size(); ++i)

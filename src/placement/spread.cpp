@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
 #include <map>
+#include <numeric>
 
 namespace pillion::placement {
 
@@ -58,14 +60,34 @@ void take_middle(const std::vector<Spot>& spots, Indices column, int64_t count,
     out[static_cast<size_t>(column[static_cast<size_t>(i)])] = true;
 }
 
-void take_by_domain(const std::vector<Spot>& spots, int64_t count, std::vector<bool>& out) {
-  int64_t seen = 0;
-  const auto all = static_cast<int64_t>(spots.size());
-  for (const auto& [domain, here] : parts_of<Intake>(spots, domain_of)) {
-    const auto size = static_cast<int64_t>(here.size());
-    take_last(here, share(seen, size, all, count), out);
-    seen += size;
+/// How many of `count` each part gets: what is just, cut off, and one more where most was cut off;
+/// parts of which as much was cut off take turns.
+std::vector<int64_t> just_shares(const std::vector<int64_t>& sizes, int64_t count) {
+  const int64_t all = std::accumulate(sizes.begin(), sizes.end(), int64_t{0});
+  std::vector<int64_t> shares;
+  std::map<int64_t, std::vector<size_t>, std::greater<>> cut_off;
+  for (size_t part = 0; part < sizes.size(); ++part) {
+    shares.push_back(sizes[part] * count / all);
+    cut_off[sizes[part] * count % all].push_back(part);
   }
+  int64_t left = count - std::accumulate(shares.begin(), shares.end(), int64_t{0});
+  for (const auto& [rest, parts] : cut_off) {
+    const auto alike = static_cast<int64_t>(parts.size());
+    const int64_t here = std::min(left, alike);
+    for (int64_t turn = 0; turn < alike; ++turn)
+      shares[parts[static_cast<size_t>(turn)]] += share(turn, 1, alike, here);
+    left -= here;
+  }
+  return shares;
+}
+
+void take_by_domain(const std::vector<Spot>& spots, int64_t count, std::vector<bool>& out) {
+  const auto parts = parts_of<Intake>(spots, domain_of);
+  std::vector<int64_t> sizes;
+  for (const auto& [domain, here] : parts) sizes.push_back(static_cast<int64_t>(here.size()));
+  const auto shares = just_shares(sizes, count);
+  auto own = shares.begin();
+  for (const auto& [domain, here] : parts) take_last(here, *own++, out);
 }
 
 /// With fewer sidecars than columns the middle one of some neighbours has theirs: shares are

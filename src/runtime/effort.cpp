@@ -2,6 +2,8 @@
 // Efforts as messages.
 #include "runtime/effort.hpp"
 
+#include <algorithm>
+
 #include "base/bytes.hpp"
 #include "comm/message.hpp"
 
@@ -9,31 +11,46 @@ namespace pillion::runtime {
 namespace {
 
 constexpr int tag = 15;
+constexpr size_t most_told = 16;  ///< so few that MPI sends a message of them without waiting
+
+std::vector<size_t> movable_in(const Run& run) {
+  std::vector<size_t> out;
+  for (size_t a = 0; a < run.accounts.size(); ++a)
+    if (run.configuration.analyses[a].is_movable()) out.push_back(a);
+  return out;
+}
 
 }  // namespace
 
 void tell_effort(const Run& run, double busy) {
   if (run.side.rank() != 0) return;
-  base::ByteWriter out;
-  out.put(busy);
-  for (const auto& account : run.accounts) {
-    out.put(account.sidecar_seconds);
-    out.put(static_cast<double>(account.publications));
+  const int to = run.ranks_of(Role::Simulation).front();
+  const auto movable = movable_in(run);
+  for (size_t first = 0; first < movable.size(); first += most_told) {
+    base::ByteWriter out;
+    out.put(busy);
+    for (size_t m = first; m < std::min(first + most_told, movable.size()); ++m) {
+      const auto& account = run.accounts[movable[m]];
+      out.put(static_cast<int64_t>(movable[m]));
+      out.put(account.sidecar_seconds);
+      out.put(static_cast<double>(account.publications));
+    }
+    const auto bytes = out.take();
+    comm::send(run.world, bytes.data(), bytes.size(), to, tag).wait();
   }
-  const auto bytes = out.take();
-  comm::send(run.world, bytes.data(), bytes.size(), run.ranks_of(Role::Simulation).front(), tag)
-      .wait();
 }
 
 void hear_effort(const Run& run, Effort& effort) {
+  for (auto* sums : {&effort.worked, &effort.finished}) sums->resize(run.accounts.size());
   while (auto arrival = comm::find_arrival(run.world, comm::any_rank, tag)) {
     base::Bytes bytes(arrival->size);
     comm::receive(*arrival, bytes.data());
     base::ByteReader in(bytes);
-    effort = {.busy = in.get<double>(), .worked = {}, .finished = {}};
+    effort.busy = in.get<double>();
     while (!in.done()) {
-      effort.worked.push_back(in.get<double>());
-      effort.finished.push_back(in.get<double>());
+      const auto a = static_cast<size_t>(in.get<int64_t>());
+      effort.worked.at(a) = in.get<double>();
+      effort.finished.at(a) = in.get<double>();
     }
   }
 }

@@ -13,8 +13,8 @@ namespace pillion::runtime {
 /// Sums since the run began.
 struct Effort {
   double busy = 0;               ///< seconds of work on anything
-  std::vector<double> worked;    ///< seconds, by analysis
-  std::vector<double> finished;  ///< publications, by analysis
+  std::vector<double> worked;    ///< seconds, by analysis; of those that may move
+  std::vector<double> finished;  ///< publications of these
 };
 
 /// Tells the first simulation rank, if this is the first sidecar.

@@ -14,13 +14,12 @@ namespace {
 
 constexpr const char* list_name = "list";  ///< is written last, so that the rest is there if it is
 
-fs::path place_of(const Run& run) {
-  return fs::absolute(run.configuration.output) / fmt::format(".moving-{:016x}", run.id);
-}
+/// What names of all its folders begin with. They have no folder in common, which would be left of
+/// a run that is killed.
+std::string beginning_of(const Run& run) { return fmt::format(".moving-{:016x}-", run.id); }
 
-fs::path state_of(const Run& run, size_t analysis, const fs::path& folder) {
-  return folder / run.configuration.analyses[analysis].name;
-}
+/// Not named after the analysis, whose name may be that of the list.
+fs::path state_of(const fs::path& folder) { return folder / "state"; }
 
 void write_list(const Run& run, size_t analysis, const fs::path& folder, int64_t missing) {
   base::ByteWriter out;
@@ -43,15 +42,16 @@ int64_t read_list(Run& run, size_t analysis, const fs::path& folder) {
 }  // namespace
 
 fs::path luggage_of(const Run& run, size_t analysis, int64_t number) {
-  return place_of(run) / fmt::format("{}-{}", analysis, number);
+  return fs::absolute(run.configuration.output) /
+         fmt::format("{}{}-{}", beginning_of(run), analysis, number);
 }
 
 void pack(Run& run, const stagehost::Chain& chain, size_t analysis, const fs::path& folder,
           int64_t missing) {
   const bool root = run.side.rank() == 0;
   together(run.side, [&] {
-    chain.save(state_of(run, analysis, folder), run.side.rank(),
-               run.configuration.analyses[analysis].cut(), false);
+    chain.save(state_of(folder), run.side.rank(), run.configuration.analyses[analysis].cut(),
+               false);
   });
   together(run.side, [&] {
     if (root) write_list(run, analysis, folder, missing);
@@ -67,8 +67,7 @@ Unpacked unpack(Run& run, size_t analysis, const Produced& produced, const fs::p
     if (root) out.missing = read_list(run, analysis, folder);
   });
   out.missing = run.side.reduced(out.missing, comm::Operation::Max);
-  out.chain->restore(state_of(run, analysis, folder), run.side,
-                     run.configuration.analyses[analysis].cut());
+  out.chain->restore(state_of(folder), run.side, run.configuration.analyses[analysis].cut());
   std::error_code ignored;
   if (root) fs::remove_all(folder, ignored);
   return out;
@@ -81,8 +80,11 @@ bool is_packed(const Run& run, const fs::path& folder) {
 }
 
 void remove_luggage(const Run& run) noexcept {
-  std::error_code ignored;
-  fs::remove_all(place_of(run), ignored);
+  std::error_code error, ignored;
+  for (fs::directory_iterator at(run.configuration.output, error), end; !error && at != end;
+       at.increment(error))
+    if (at->path().filename().string().starts_with(beginning_of(run)))
+      fs::remove_all(at->path(), ignored);
 }
 
 }  // namespace pillion::runtime

@@ -78,6 +78,8 @@ void SimulationSide::send_away(Movable& movable, int64_t step) {
   send_move(Kind::Take, movable);
   here_[a].reset();
   note_move(movable, watch, step, movable.why);
+  // What all said of the room in the sidecars may be of long ago.
+  look();
 }
 
 void SimulationSide::send_move(Kind kind, const Movable& movable) {
@@ -128,7 +130,7 @@ void SimulationSide::welcome(Movable& movable, int64_t step) {
   // What sidecars could not save they have kept, and they go on with it.
   if (!is_packed(run_, movable.folder)) {
     movable.stays = true;
-    if (loss_.heard()) return;
+    if (loss_.heard() || link_.sender->disabled().contains(static_cast<int32_t>(a))) return;
     return run_.warn(
         fmt::format("analysis '{}' stays in the sidecars, which could not save what "
                     "it remembers",

@@ -106,10 +106,9 @@ int count_files(const fs::path& folder) {
 }
 
 /// What this rank reads: global values (from file 0 only) and messages to the owners.
-std::vector<Bytes> read_files(const fs::path& folder, int rank, int ranks,
+std::vector<Bytes> read_files(const fs::path& folder, int files, int rank, int ranks,
                               std::map<std::string, Bytes>& globals) {
   std::vector<std::map<std::string, Records>> owners(static_cast<size_t>(ranks));
-  const int files = count_files(folder);
   for (int file = rank; file < files; file += ranks) {
     const std::string content = products::read_file(file_of(folder, file));
     ByteReader in(reinterpret_cast<const std::byte*>(content.data()), content.size());
@@ -144,7 +143,11 @@ void write_state(const pillion_state& state, const fs::path& folder, int rank, b
 pillion_state read_state(const fs::path& folder, const comm::Communicator& peers,
                          comm::Fence& fence) {
   pillion_state state;
-  const auto out = read_files(folder, peers.rank(), peers.size(), state.globals);
+  // One rank counts: if all did, they would look for each of thousands of files thousands of times.
+  const int32_t counted = peers.rank() == 0 ? count_files(folder) : 0;
+  fence.before_collective();
+  const int32_t files = peers.reduced(counted, comm::Operation::Max);
+  const auto out = read_files(folder, files, peers.rank(), peers.size(), state.globals);
   fence.before_collective();
   const auto received = peers.exchange(out);
   std::vector<std::map<std::string, Records>> mine(1);

@@ -209,6 +209,24 @@ def test_back_and_forth(name, place, fixed, build, tmp_path, monkeypatch):
     assert not list(results.glob(".moving*")), "what moved leaves nothing behind"
 
 
+def test_whatever_its_name(build, tmp_path, monkeypatch):
+    monkeypatch.setenv("PILLION_MOVE_AT", "2,3")
+    scene = mesh_scene("brick", {"list": "statistics: {fields: [density], at: auto}"}, frames=4)
+    results, _ = scene.run(build, tmp_path, Placement(2, 1, "many", "node", memory="8 MiB"))
+    check_moved(report_of(results), "2,3", 4)
+
+
+def test_beside_many_that_stay(build, tmp_path, monkeypatch):
+    """What sidecars tell of their efforts is short, however many analyses there are."""
+    monkeypatch.setenv("PILLION_MOVE_AT", "2,4")
+    stays = {f"a{n}": "statistics: {fields: [density], at: sidecar}" for n in range(300)}
+    moves = {"mover": "statistics: {fields: [density], at: auto}"}
+    scene = mesh_scene("line", moves | stays, frames=5)
+    results, _ = scene.run(build, tmp_path, Placement(1, 1, "slabs"))
+    mover = report_of(results)["analyses"][0]
+    assert [move["to"] for move in mover["moves"]] == ["sidecar", "simulation"]
+
+
 STOP = 8
 
 

@@ -148,7 +148,9 @@ def test_mpich_binds_as_planned(tmp_path):
     files = files_of(make_plan(here, per_node=1), ["localhost", "127.0.0.1"], "./simulation")
     (tmp_path / "hosts-of-nodes").write_text(files["hosts-of-nodes"])
     command = re.search(r"^mpiexec (.*) ./simulation$", files["launch.txt"], re.MULTILINE)[1]
-    tell = "import os; print(os.environ['PMI_RANK'], *os.sched_getaffinity(0))"
+    # In one piece, or hydra may mix what ranks say.
+    words = "os.environ['PMI_RANK'], *map(str, os.sched_getaffinity(0))"
+    tell = f"import os; os.write(1, (' '.join([{words}]) + '\\n').encode())"
     done = subprocess.run(
         [HYDRA, "-launcher", "fork", *command.split(), placed_runs.PYTHON, "-c", tell],
         cwd=tmp_path,

@@ -168,6 +168,28 @@ TEST_CASE("sidecars of the whole job are dealt to domains of all nodes") {
   CHECK(sidecars_of(last) == Cores{24, 25, 26, 27, 28, 29, 30, 31});
 }
 
+TEST_CASE("a core that is left idle takes no sidecar from its domain") {
+  for (const auto& [node, domains] :
+       {std::pair{"numa:2 core:16", 2}, std::pair{"numa:4 core:16", 4},
+        std::pair{"numa:8 core:16", 8}})
+    for (const int64_t each : {1, 2}) {
+      auto spots = spots_of(node);
+      spots.erase(spots.begin());  // as the operating system keeps it
+      const auto numa = placed(spots, each * domains, Spread::Numa);
+      CAPTURE(node);
+      CAPTURE(each);
+      std::map<int, int64_t> in_domain;
+      for (const int r : sidecars_of(numa)) ++in_domain[spots[static_cast<size_t>(r)].numa];
+      CHECK(in_domain.size() == static_cast<size_t>(domains));
+      for (const auto& [domain, sidecars] : in_domain) CHECK(sidecars == each);
+      CHECK(crossings(spots, numa) == 0);
+    }
+  // 12 ranks and 20: two sidecars and three have five or six to serve there, one and four have not.
+  auto uneven = spots_of("numa:2 core:20");
+  uneven.erase(uneven.begin(), uneven.begin() + 8);
+  CHECK(crossings(uneven, placed(uneven, 5, Spread::Numa)) == 0);
+}
+
 TEST_CASE("spots count, not numbers of ranks") {
   // Ranks that a launcher dealt to two domains in turn.
   auto spots = spots_of("numa:2 core:4");
@@ -205,6 +227,22 @@ TEST_CASE("bettering keeps to the effort that it is allowed") {
   CHECK(effort >= 0);
   CHECK(better != node.roles);
   CHECK(serve(better, spots, true).cost < serve(node.roles, spots, true).cost);
+}
+
+TEST_CASE("a trial is dear where ranks share cores, since no two are alike then") {
+  auto spots = spots_of("package:2 numa:4 core:16");
+  const auto threads = spots;
+  spots.insert(spots.end(), threads.begin(), threads.end());
+  Nodeful node{spots, std::vector<Role>(256, Role::Any), std::vector<Role>(256, Role::Simulation)};
+  std::fill(node.roles.begin() + 128, node.roles.end(), Role::Sidecar);
+  std::swap(node.roles.front(), node.roles.back());
+  const int64_t trial = 128 * 128 * (1 + 128 / 8);
+  int64_t effort = trial - 1;
+  (void)better_roles(node, effort);
+  CHECK(effort == trial - 1);
+  effort = 3 * trial;
+  (void)better_roles(node, effort);
+  CHECK(effort == 0);
 }
 
 TEST_CASE("nodes are bettered alike however ranks are numbered on them") {
