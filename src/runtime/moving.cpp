@@ -59,14 +59,13 @@ void SimulationSide::settle_places(const std::vector<size_t>& due, int64_t step)
 }
 
 void SimulationSide::send_away(Movable& movable, int64_t step) {
+  if (!all_fit_head()) return;
   const size_t a = movable.analysis;
   const Stopwatch watch;
   movable.folder = luggage_of(run_, a, ++movable.moves);
   try {
     comm::together(run_.side, [&] {
       if (loss_.heard()) base::fail(ErrorCode::State, "the sidecars ended early: {}", loss_.why());
-      if (!link_.sender->fits_head())
-        base::fail(ErrorCode::State, "the sidecars have not answered for long");
     });
     pack(run_, *here_[a], a, movable.folder, movable.missing);
   } catch (const Error& e) {
@@ -109,10 +108,12 @@ void SimulationSide::note_move(Movable& movable, const Stopwatch& watch, int64_t
 }
 
 // A rank without room for a head would keep the others waiting later.
+bool SimulationSide::all_fit_head() const {
+  return run_.side.reduced<int32_t>(link_.sender->fits_head() ? 1 : 0, comm::Operation::Min) != 0;
+}
+
 void SimulationSide::call_back(Movable& movable) {
-  const bool fits =
-      run_.side.reduced<int32_t>(link_.sender->fits_head() ? 1 : 0, comm::Operation::Min) != 0;
-  if (!fits) return;
+  if (!all_fit_head()) return;
   movable.folder = luggage_of(run_, movable.analysis, ++movable.moves);
   movable.why_back = std::exchange(movable.why, {});
   send_move(Kind::Give, movable);

@@ -183,6 +183,9 @@ void SimulationSide::end_turn(const std::set<int32_t>& disabled) {
   if (std::exchange(turn_dropped_, false)) turns_.dropped(last);
   else turns_.served(last, sequence_);
   for (const int32_t a : disabled) turns_.pass(static_cast<size_t>(a));
+  // It may have come back since it was dropped.
+  for (const size_t a : last)
+    if (!is_there(a)) turns_.pass(a);
 }
 
 Claim SimulationSide::claim_of(const std::vector<size_t>& due, double time) const {

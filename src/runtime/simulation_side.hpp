@@ -171,6 +171,8 @@ class SimulationSide {
   void settle_places(const std::vector<size_t>& due, int64_t step);
   void send_away(Movable& movable, int64_t step);
   void call_back(Movable& movable);
+  /// Whether every rank has room for a head. [collective]
+  [[nodiscard]] bool all_fit_head() const;
   void send_move(transport::Kind kind, const Movable& movable);
   /// Goes on with what was called back, as soon as sidecars have given it. [collective]
   void welcome(Movable& movable, int64_t step);
