@@ -58,7 +58,7 @@ class Chains:
         """The same configuration with chains cut so. `kind` is `ranks`, `per_node` or `separate`;
         what says how sidecars work stays, and the simulation waits for them.
         """
-        root = self._root()
+        root = _unshared(self._root())
         analyses = self._find(root, "analyses")
         for (_, node), cut in zip(analyses.value, cuts, strict=True):
             stages = self._find(node, "stages")
@@ -154,6 +154,19 @@ def _sidecars(said: yaml.Node | None, kind: str, number: int) -> yaml.Node:
     job = [(_text("job"), _text("separate"))] if kind == "separate" else []
     mine = [(_text(count), _number(number)), *job, (_text("when_full"), _text("wait"))]
     return _map([*mine, *kept])
+
+
+def _unshared(node: Any) -> Any:
+    """A copy in which every alias (*name) has nodes of its own, so that each can be rewritten, and
+    no key is written as an alias, which yaml-cpp does not read.
+    """
+    if isinstance(node, yaml.MappingNode):
+        entries = [(_unshared(k), _unshared(v)) for k, v in node.value]
+        return yaml.MappingNode(node.tag, entries, flow_style=node.flow_style)
+    if isinstance(node, yaml.SequenceNode):
+        entries = [_unshared(entry) for entry in node.value]
+        return yaml.SequenceNode(node.tag, entries, flow_style=node.flow_style)
+    return yaml.ScalarNode(node.tag, node.value, style=node.style)
 
 
 def _put(root: yaml.MappingNode, key: str, value: yaml.Node | None) -> None:

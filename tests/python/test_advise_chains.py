@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Configurations that are rewritten with other cuts, against what the text says once it is read."""
+
+import pytest
+import yaml
+from pillion.advise.chains import Chains
+
+TEXT = """\
+sidecars: {per_node: 1, memory: 64 MiB, spread: numa, %s}
+analyses:
+  decay:
+    every: 10 steps
+    stages: &all
+      - &first
+        statistics: {fields: [temperature]}
+      - histogram: {field: temperature, bins: 10}
+  other:
+    every: 20 steps
+    stages: *all
+  third:
+    stages:
+      - *first
+"""
+
+
+def places(text: str) -> dict[str, list[str]]:
+    root = yaml.safe_load(text)
+    return {
+        name: [next(iter(stage.values()))["at"] for stage in analysis["stages"]]
+        for name, analysis in root["analyses"].items()
+    }
+
+
+@pytest.fixture
+def chains():
+    return Chains(TEXT % "when_full: wait", "pillion.yaml")
+
+
+def test_chains_that_share_their_stages_are_cut_each_for_itself(chains):
+    text = chains.with_cuts((1, 0, 1), "per_node", 2)
+    assert places(text) == {
+        "decay": ["simulation", "sidecar"],
+        "other": ["sidecar", "sidecar"],
+        "third": ["simulation"],
+    }
+    assert "*" not in text, "yaml-cpp reads no alias as a key"
