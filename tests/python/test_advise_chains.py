@@ -44,3 +44,16 @@ def test_chains_that_share_their_stages_are_cut_each_for_itself(chains):
         "third": ["simulation"],
     }
     assert "*" not in text, "yaml-cpp reads no alias as a key"
+
+
+@pytest.mark.parametrize("policy", ["when_full: skip", "when_full: spill, spill: {limit: 1 GiB}"])
+def test_sidecars_are_as_they_were_but_that_the_simulation_waits(policy):
+    text = Chains(TEXT % policy, "pillion.yaml").with_cuts((0, 0, 0), "per_node", 2)
+    sidecars = yaml.safe_load(text)["sidecars"]
+    assert sidecars == {
+        "per_node": 2,
+        "when_full": "wait",
+        "memory": "64 MiB",
+        "spread": "numa",
+        "deadline": "3600 s",
+    }

@@ -145,7 +145,9 @@ def _placed(stage: yaml.Node, place: str) -> yaml.Node:
 
 def _sidecars(said: yaml.Node | None, kind: str, number: int) -> yaml.Node:
     entries = said.value if isinstance(said, yaml.MappingNode) else []
-    kept = [(k, v) for k, v in entries if k.value in ("memory", "deadline", "spill", "launch")]
+    # Not `spill`, which `when_full: wait` has no use for, and refuses.
+    keys = ("memory", "deadline", "spread", "mesh", "launch")
+    kept = [(k, v) for k, v in entries if k.value in keys]
     if not any(k.value == "memory" for k, _ in kept):
         kept.append((_text("memory"), _text(_MEMORY)))
     if not any(k.value == "deadline" for k, _ in kept):
