@@ -11,8 +11,11 @@ import pytest
 from advise_world import CHAINS, World, amdahl
 from pillion.advise import model, placement, probes, text
 from pillion.advise.advice import advise, choose, finalists
+from pillion.advise.chains import Chain
+from pillion.advise.costs import Costs, Work
 from pillion.advise.measuring import costs_of
 from pillion.advise.memory import Memory, bytes_of
+from pillion.advise.scaling import measured
 from rich.console import Console
 
 AMPLE = Memory(budget=2.0**40)
@@ -45,6 +48,21 @@ def test_every_placement_takes_what_is_predicted(ranks, cores, sidecars):
         assert prediction.seconds == pytest.approx(took[where], rel=0.06), where
         assert prediction.low <= prediction.seconds <= prediction.high
     assert took[advice.chosen.placement] <= 1.03 * min(took.values())
+
+
+@pytest.mark.parametrize("rare", [41, 100, 450, 1000, 10000])
+def test_what_is_rare_counts_for_all_that_it_costs(rare):
+    """However seldom: seconds a step are those of the sums where each side has its own cores."""
+    chains = Chain("often", ("statistics",), 0, 1), Chain("seldom", ("image",), 0, rare)
+    parts = measured({2: 1e-4, 1: 2e-4}), measured({2: 0.05 * rare, 1: 0.1 * rare})
+    works = [Work(part, (part,)) for part in parts]
+    costs = Costs(8, measured({2: 0.01}), works, [{}, {}], [1.0, 1 / rare])
+    inside = model.outcome(costs, placement.inside(2, chains), AMPLE)
+    assert inside.seconds == pytest.approx(0.01 + 1e-4 + 0.05)
+    aside = model.outcome(costs, placement.cut_at(0, 2, 1, chains), AMPLE)
+    assert aside.seconds == pytest.approx(2e-4 + 0.1, rel=0.02)
+    between = model.outcome(costs, placement.Placement(2, 1, (0, 1)), AMPLE)
+    assert between.seconds == pytest.approx(0.01 + 0.05, rel=0.02)
 
 
 def test_noise_widens_the_bounds_and_they_hold():
