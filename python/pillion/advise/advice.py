@@ -53,7 +53,7 @@ class Prediction:
 @dataclass(frozen=True)
 class Advice:
     """All predictions, the fastest first, and the one to take. `kind` is how sidecars are reached:
-    `per_node`, `ranks` or `separate`.
+    `per_node`, `ranks` or `separate`; on `nodes` nodes each the configuration counts them.
     """
 
     kind: str
@@ -62,6 +62,7 @@ class Advice:
     predictions: list[Prediction]
     chosen: Prediction
     notes: list[str]
+    nodes: int = 1
 
     def of(self, placement: Placement) -> Prediction | None:
         return next((p for p in self.predictions if p.placement == placement), None)

@@ -41,9 +41,16 @@ class Runner:
     attach: str
     seconds: float
 
+    @property
+    def counted(self) -> int:
+        """On how many nodes the configuration's number of sidecars counts."""
+        return 1 if self.kind == Kind.RANKS.value else self.facts.nodes
+
     def run(self, placement: Placement) -> Trial:
         """Raises Error if the program fails, or publishes nothing."""
-        with tempfile.TemporaryDirectory(prefix="pillion-advise-") as name:
+        # Other nodes see this folder, but not what is temporary here.
+        where = Path.cwd() if self.facts.nodes > 1 else None
+        with tempfile.TemporaryDirectory(prefix="pillion-advise-", dir=where) as name:
             folder = Path(name)
             plan = self._plan(placement, folder)
             with (folder / "said").open("w") as said:
@@ -51,7 +58,8 @@ class Runner:
             return Trial(placement, trail, bytes_in(folder / "results", self.chains))
 
     def _plan(self, placement: Placement, folder: Path) -> Plan:
-        text = self.chains.with_cuts(placement.cuts, self.kind, placement.sidecars)
+        each = placement.sidecars // self.counted
+        text = self.chains.with_cuts(placement.cuts, self.kind, each)
         file = folder / "pillion.yaml"
         file.write_text(text, encoding="utf-8")
         wishes = replace(

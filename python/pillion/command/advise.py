@@ -38,7 +38,8 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("-n", "--ranks", type=_at_least_one, metavar="N", help="ranks that simulate where none are "
         "sidecars (default: as many as there are cores)")  # fmt: skip
-    add("--sidecars", type=_numbers, metavar="S,S", help="to consider (default: 1, 2, 4, …)")
+    add("--sidecars", type=_numbers, metavar="S,S", help="to consider, on every node where "
+        "CONFIG says so (default: 1, 2, 4, …)")  # fmt: skip
     add("--seconds", type=float, default=5.0, metavar="T", help="for each run (default: 5)")
     add("--rounds", type=_at_least_one, default=2, metavar="R", help="times that runs take turns "
         "(default: 2)")  # fmt: skip
@@ -98,7 +99,8 @@ def _by_short_runs(arguments: argparse.Namespace, runner: "Runner") -> "Advice":
 
     chains, cores = runner.chains.all, runner.facts.cores * runner.facts.nodes
     ranks = arguments.ranks or cores
-    sidecars = arguments.sidecars or placement.numbers_of_sidecars(ranks)
+    given = [number * runner.counted for number in arguments.sidecars or ()]
+    sidecars = given or placement.numbers_of_sidecars(ranks, runner.counted)
     planned = probes.plan(ranks, sidecars, chains, cores)
     trials = _trials(runner, planned * arguments.rounds)
     memory = runner.chains.memory(runner.facts.nodes)
@@ -106,9 +108,10 @@ def _by_short_runs(arguments: argparse.Namespace, runner: "Runner") -> "Advice":
     advice = advise(trials, chains, cores, memory, considered, runner.kind)
     nearly = finalists(advice.predictions)
     if not nearly:
-        return advice
+        return replace(advice, nodes=runner.counted)
     finals = _trials(runner, nearly * arguments.rounds, " of those nearly alike")
-    return advise(trials, chains, cores, memory, considered, runner.kind, finals)
+    advice = advise(trials, chains, cores, memory, considered, runner.kind, finals)
+    return replace(advice, nodes=runner.counted)
 
 
 def _program(arguments: argparse.Namespace) -> list[str]:
