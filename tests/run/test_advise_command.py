@@ -71,6 +71,31 @@ def test_a_finished_run_tells_what_it_can(build, tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("sidecars", "place", "options"),
+    [
+        (None, "", ["--sidecars", 1]),
+        ("{per_node: 1, when_full: wait, memory: $mem}", ", at: auto", ["--set", "mem=64 MiB"]),
+        ("{per_node: 1, when_full: wait, memory: $mem}", "", ["--set", "mem=64 MiB"]),
+    ],
+)
+def test_a_finished_run_is_what_it_was_not_what_its_file_says(
+    build, tmp_path, sidecars, place, options
+):
+    text = configuration("per_node").replace(", at: sidecar", place)
+    lines = [line for line in text.splitlines() if not line.startswith("sidecars:")]
+    lines += [f"sidecars: {sidecars}"] if sidecars else []
+    (tmp_path / "pillion.yaml").write_text("\n".join(lines))
+    words = ["run", "-n", 1, *options, "pillion.yaml", "--", build / HEAT, 16, 2000]
+    done = run_pillion(build, *words, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    done = run_pillion(build, "advise", "-n", 2, "--json", "results", cwd=tmp_path, PATH="/none")
+    assert done.returncode == 0, done.stderr
+    (ran,) = [e for e in json.loads(done.stdout)["placements"] if e["measured"]]
+    assert (ran["simulation"], ran["sidecars"]) == (1, 1)
+    assert place or ran["cuts"] == [0, 0]
+
+
+@pytest.mark.parametrize(
     ("text", "program", "reason"),
     [
         (None, ["false"], "the program ended with status 1"),

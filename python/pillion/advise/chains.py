@@ -21,14 +21,15 @@ _MEMORY = "256 MiB"  # as the library has it
 
 @dataclass(frozen=True)
 class Chain:
-    """An analysis: its stages in order, how many of them stand before the cut, and how many steps
-    lie between publications, if that is sure.
+    """An analysis: its stages in order, how many of them stand before the cut, how many steps lie
+    between publications, if that is sure, and how many stages stand before those that may move.
     """
 
     name: str
     stages: tuple[str, ...]
     cut: int
     every: int | None
+    movable: int = 0
 
     def clamped(self, depth: int) -> int:
         """The cut at most so deep."""
@@ -101,7 +102,8 @@ class Chains:
         steps = _STEPS.fullmatch(text)
         sure = steps is not None and self._find(node, "when") is None
         names = tuple(_name(stage) for stage in stages.value)
-        return Chain(name, names, cut, int(steps[1]) if sure and steps else None)
+        movable = places.index("auto") if "auto" in places else len(places)
+        return Chain(name, names, cut, int(steps[1]) if sure and steps else None, movable)
 
     def _substituted(self, text: str) -> str:
         pattern = r"\$(?:(\w+)|\{(\w+)\})"

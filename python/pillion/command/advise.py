@@ -2,6 +2,7 @@
 """`pillion advise`: where analyses are best done, found by short runs of the program itself."""
 
 import argparse
+import os
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -81,14 +82,14 @@ def run(arguments: argparse.Namespace) -> int:
 def _of_a_run(arguments: argparse.Namespace) -> "Advice":
     from pillion.advise import existing, placement
     from pillion.advise.advice import advise
-    from pillion.launch.facts import find_facts
+    from pillion.launch.facts import cores_of
 
-    trial, chains, kind = existing.read_trial(arguments.configuration)
-    facts = find_facts(arguments.launcher)
+    trial, chains, kind, memory = existing.read_trial(arguments.configuration)
     ranks = arguments.ranks or trial.placement.simulation
     sidecars = arguments.sidecars or placement.numbers_of_sidecars(ranks)
     considered = placement.candidates(ranks, sidecars, chains.all)
-    cores, memory = facts.cores * facts.nodes, chains.memory(facts.nodes)
+    # It may have been on a larger machine than this.
+    cores = max(cores_of(os.sched_getaffinity(0)), trial.placement.ranks)
     advice = advise([trial], chains.all, cores, memory, considered, kind)
     return replace(advice, notes=[existing.NOTE, *advice.notes])
 
