@@ -240,6 +240,8 @@ def test_the_command_draws_and_writes(tmp_path):
     ("words", "said"),
     [
         (["core:4", "--ratio", "x"], "'--ratio x' is no ratio"),
+        (["core:4", "--ratio", "²"], "'--ratio ²' is no ratio"),
+        (["core:4", "--per-node", "1", "--mesh", "99999999999x1"], "is no mesh"),
         (["core:4", "--per-node", "1", "--mesh", "2by2"], "'--mesh 2by2' is no mesh"),
         (["core:4", "--per-node", "1", "--mesh", "3x2"], "a mesh of 3 x 2 has 6 cores"),
         (["2 nodes of core:4", "--per-node", "1", "--hosts", "a"], "1 names were given for 2"),
@@ -251,6 +253,24 @@ def test_the_command_draws_and_writes(tmp_path):
 def test_the_command_says_what_is_wrong(tmp_path, words, said):
     done = pillion(*words, cwd=tmp_path)
     assert done.returncode in (1, 2) and said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_many_hosts_may_be_named(tmp_path):
+    """More than a file's name may have characters."""
+    hosts = [f"node{n:05}" for n in range(64)]
+    words = ["64 nodes of core:4", "--ratio", "3:1", "--hosts", ",".join(hosts), "--write", "files"]
+    done = pillion(*words, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = (tmp_path / "files/hostfile").read_text().split("\n")
+    assert found[:-1] == [f"{host} slots=4" for host in hosts]
+
+
+@pytest.mark.parametrize("option", ["--draw", "--write"])
+def test_what_cannot_be_written_is_said(tmp_path, option):
+    (tmp_path / "file").touch()
+    done = pillion("core:4", "--ratio", "3:1", option, "file/there", cwd=tmp_path)
+    assert done.returncode == 1 and "cannot write file/there" in done.stderr
     assert "Traceback" not in done.stderr
 
 
