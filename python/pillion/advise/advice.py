@@ -162,7 +162,7 @@ def _notes(
 ) -> list[str]:
     """What people should know before they believe it."""
     out = [
-        f"'{chain.name}' never ran in these runs, so what it costs is not in any number"
+        f"'{chain.name}' was not seen at work in these runs, so what it costs is not in any number"
         for chain, rate, work in zip(chains, costs.rates, costs.works)
         if rate == 0 or not work.whole.known
     ]

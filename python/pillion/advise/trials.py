@@ -103,7 +103,7 @@ def _watched(
         begin, first = time.monotonic(), None
         while simulation.poll() is None:
             time.sleep(_LOOK_EVERY)
-            trail = read_trail(folder)
+            trail = read_trail(folder, 1)
             now = time.monotonic()
             if first is None and trail.steps:
                 first = now
