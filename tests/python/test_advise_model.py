@@ -16,6 +16,7 @@ from pillion.advise.costs import Costs, Work
 from pillion.advise.measuring import costs_of
 from pillion.advise.memory import Memory, bytes_of
 from pillion.advise.scaling import measured
+from pillion.advise.trails import Trail
 from rich.console import Console
 
 AMPLE = Memory(budget=2.0**40)
@@ -63,6 +64,29 @@ def test_what_is_rare_counts_for_all_that_it_costs(rare):
     assert aside.seconds == pytest.approx(2e-4 + 0.1, rel=0.02)
     between = model.outcome(costs, placement.Placement(2, 1, (0, 1)), AMPLE)
     assert between.seconds == pytest.approx(0.01 + 0.05, rel=0.02)
+
+
+def test_what_takes_long_every_tenth_time_counts():
+    """As the writing of products does."""
+    world = World(2)
+
+    def run(where):
+        trial = world.run(where)
+        visits = []
+        for number, visit in enumerate(trial.trail.simulation[0]):
+            more = 1.0 if number % 10 == 9 else 0.0
+            late = float((number + 1) // 10)
+            stages = dict(visit.stages)
+            if "means" in stages:
+                stages["means"] = (stages["means"][0], stages["means"][1] + more)
+            begin, end = visit.begin + late - more, visit.end + late
+            visits.append(replace(visit, begin=begin, end=end, stages=stages))
+        return replace(trial, trail=Trail([visits] * where.simulation, []))
+
+    trials = [run(placement.inside(ranks, CHAINS)) for ranks in (2, 1)]
+    costs = costs_of(trials, CHAINS, 2)
+    plain = sum(stage(2) for stage in world.stages[0])
+    assert costs.works[0].whole(2) == pytest.approx(plain + 0.1, rel=0.02)
 
 
 def test_noise_widens_the_bounds_and_they_hold():
