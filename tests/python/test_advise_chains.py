@@ -46,6 +46,14 @@ def test_chains_that_share_their_stages_are_cut_each_for_itself(chains):
     assert "*" not in text, "yaml-cpp reads no alias as a key"
 
 
+@pytest.mark.parametrize(
+    ("every", "steps"), [("10 steps", 10), ("7", 7), ("1 step", 1), ("0.5 time", None)]
+)
+def test_steps_are_those_that_the_library_reads(every, steps):
+    text = f"analyses: {{a: {{every: {every}, stages: [statistics: {{fields: [f]}}]}}}}"
+    assert Chains(text, "pillion.yaml").all[0].every == steps
+
+
 @pytest.mark.parametrize("policy", ["when_full: skip", "when_full: spill, spill: {limit: 1 GiB}"])
 def test_sidecars_are_as_they_were_but_that_the_simulation_waits(policy):
     text = Chains(TEXT % policy, "pillion.yaml").with_cuts((0, 0, 0), "per_node", 2)

@@ -15,7 +15,7 @@ from pillion.advise.memory import Memory, bytes_of
 from pillion.errors import Error
 from pillion.tables import Loader
 
-_STEPS = re.compile(r"\s*(\d+)\s*steps?\s*")
+_STEPS = re.compile(r"(\d+)(?:[ \t]+steps?)?\s*")
 _MEMORY = "256 MiB"  # as the library has it
 
 

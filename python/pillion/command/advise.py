@@ -2,6 +2,7 @@
 """`pillion advise`: where analyses are best done, found by short runs of the program itself."""
 
 import argparse
+import math
 import os
 import sys
 from dataclasses import replace
@@ -31,6 +32,16 @@ def _at_least_one(text: str) -> int:
     return int(text)
 
 
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"'{text}' is no number of seconds above 0")
+    return value
+
+
 def _numbers(text: str) -> list[int]:
     return [_at_least_one(part) for part in text.split(",")]
 
@@ -41,7 +52,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         "sidecars (default: as many as there are cores)")  # fmt: skip
     add("--sidecars", type=_numbers, metavar="S,S", help="to consider, on every node where "
         "CONFIG says so (default: 1, 2, 4, …)")  # fmt: skip
-    add("--seconds", type=float, default=5.0, metavar="T", help="for each run (default: 5)")
+    add("--seconds", type=_seconds, default=5.0, metavar="T", help="for each run (default: 5)")
     add("--rounds", type=_at_least_one, default=2, metavar="R", help="times that runs take turns "
         "(default: 2)")  # fmt: skip
     add("--set", metavar="NAME=VALUE", action="append", default=[], help="a parameter $NAME")
@@ -69,6 +80,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     words = _program(arguments)
+    # Said before the runs, which take minutes, and not after them.
+    if arguments.to is not None and not arguments.to.parent.is_dir():
+        raise Error(f"cannot write {arguments.to}: there is no folder {arguments.to.parent}")
     if arguments.configuration.is_dir():
         if words:
             raise Error(f"{arguments.configuration} is the output of a run; that takes no program")
