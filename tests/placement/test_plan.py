@@ -176,8 +176,17 @@ def test_aggregators():
     assert hints(plan, found, []).endswith("cb_config_list *:2\n"), "no names are needed"
     with pytest.raises(Error, match="longer than 255"):
         hints(plan, few, ["n" * 200] * 4)
-    with pytest.raises(Error, match="33 aggregators cannot be chosen of 32 ranks"):
-        aggregators_of(plan, 33)
+    with pytest.raises(Error, match="29 aggregators cannot be chosen of 28 simulation ranks"):
+        aggregators_of(plan, 29)
+
+
+def test_sidecars_are_no_aggregators():
+    """They have no part in what the simulation writes, though the same rule placed them."""
+    plan = make_plan(machine("2 nodes of numa:2 core:4"), per_node=2, spread="numa")
+    found = aggregators_of(plan, 4)
+    assert set(found.ranks) < set(range(plan.simulation_ranks))
+    spots = [plan.spots[plan.spot_of_rank[rank]] for rank in found.ranks]
+    assert [(s.node, s.numa, s.core) for s in spots] == [(0, 0, 2), (0, 1, 6), (1, 0, 2), (1, 1, 6)]
 
 
 @pytest.mark.parametrize(
