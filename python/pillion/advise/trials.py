@@ -24,7 +24,8 @@ from pillion.launch.wanted import Kind, read_wanted
 from pillion.progress import read_parts
 
 _LOOK_EVERY = 0.25  # seconds
-_PATIENCE = 60.0  # for the first publication
+_PATIENCE = 60.0  # seconds for the first publication,
+_AT_LEAST = 20.0  # or so many times what a run is to last
 _LAST_LINES = 15
 
 
@@ -54,7 +55,8 @@ class Runner:
             folder = Path(name)
             plan = self._plan(placement, folder)
             with (folder / "said").open("w") as said:
-                trail = _watched(plan, folder, said, self._ends(placement))
+                patience = max(_PATIENCE, _AT_LEAST * self.seconds)
+                trail = _watched(plan, folder, said, self._ends(placement), patience)
             return Trial(placement, trail, bytes_in(folder / "results", self.chains))
 
     def _plan(self, placement: Placement, folder: Path) -> Plan:
@@ -95,7 +97,11 @@ def bytes_in(output: Path, chains: Chains) -> dict[str, float]:
 
 
 def _watched(
-    plan: Plan, folder: Path, said: IO[str], ends: Callable[[Trail, float], bool]
+    plan: Plan,
+    folder: Path,
+    said: IO[str],
+    ends: Callable[[Trail, float], bool],
+    patience: float,
 ) -> Trail:
     processes = [_started(words, plan, said) for words in (plan.sidecars, plan.simulation) if words]
     simulation = processes[-1]
@@ -107,8 +113,11 @@ def _watched(
             now = time.monotonic()
             if first is None and trail.steps:
                 first = now
-            if first is None and now - begin > _PATIENCE:
-                raise Error(f"nothing was published for {_PATIENCE:.0f} s{_end_of(folder)}")
+            if first is None and now - begin > patience:
+                raise Error(
+                    f"nothing was published for {patience:.0f} s; a larger --seconds waits "
+                    f"{_AT_LEAST:.0f} times as long{_end_of(folder)}"
+                )
             if first is not None and ends(trail, now - first):
                 break
     finally:
