@@ -62,7 +62,7 @@ class Runner:
     def _plan(self, placement: Placement, folder: Path) -> Plan:
         each = placement.sidecars // self.counted
         text = self.chains.with_cuts(placement.cuts, self.kind, each)
-        file = folder / "pillion.yaml"
+        file = _beside(Path(self.wishes.configuration), folder / "configuration")
         file.write_text(text, encoding="utf-8")
         wishes = replace(
             self.wishes,
@@ -79,6 +79,17 @@ class Runner:
         return lambda trail, since: is_enough(
             trail, placement, self.chains.all, since, self.seconds
         )
+
+
+def _beside(configuration: Path, folder: Path) -> Path:
+    """A file in this new folder that has the same neighbours as the user's configuration: stages
+    and scripts are looked for there.
+    """
+    folder.mkdir()
+    for path in configuration.absolute().parent.iterdir():
+        if path.name != configuration.name:
+            (folder / path.name).symlink_to(path)
+    return folder / configuration.name
 
 
 def kind_of(kind: Kind) -> str:
