@@ -208,6 +208,13 @@ def test_a_rank_more_must_be_worth_it():
     assert choose(alike, {}) is alike[0]
 
 
+def test_what_failed_is_said():
+    trials = [World(2).run(p) for p in probes.plan(2, [1], CHAINS, 2)]
+    trials[0] = replace(trials[0], disabled={"means": "no such file"})
+    advice = advise(trials, CHAINS, 2, AMPLE, placement.candidates(2, [1], CHAINS))
+    assert "'means' failed in some of these runs: no such file" in advice.notes
+
+
 def test_the_table_and_what_programs_get_agree():
     _, advice = advice_on(World(2), 2, [1])
     console = Console(width=120, record=True, file=io.StringIO())

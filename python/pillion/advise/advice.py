@@ -166,6 +166,8 @@ def _notes(
         for chain, rate, work in zip(chains, costs.rates, costs.works)
         if rate == 0 or not work.whole.known
     ]
+    failed = {name: why for trial in trials for name, why in trial.disabled.items()}
+    out += [f"'{name}' failed in some of these runs: {why}" for name, why in failed.items()]
     if max(t.placement.ranks for t in trials) > costs.cores:
         out.append(f"some runs had more ranks than the {costs.cores} cores that there are")
     ratios = [p.measured / p.seconds for p in predictions if p.measured and p.left_out == 0]

@@ -8,7 +8,7 @@ means of ten in a row. Pure.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import groupby, pairwise
 from operator import attrgetter
@@ -29,12 +29,13 @@ Interval = tuple[float, float]
 @dataclass(frozen=True)
 class Trial:
     """A short run: where analyses ran, what ranks did, bytes that a simulation rank handed over for
-    one publication of each analysis, and the names of analyses.
+    one publication of each analysis, and why analyses were disabled that failed.
     """
 
     placement: Placement
     trail: Trail
     bytes: dict[str, float]
+    disabled: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,8 @@ class Runner:
             with (folder / "said").open("w") as said:
                 patience = max(_PATIENCE, _AT_LEAST * self.seconds)
                 trail = _watched(plan, folder, said, self._ends(placement), patience)
-            return Trial(placement, trail, bytes_in(folder / "results", self.chains))
+            results = folder / "results"
+            return Trial(placement, trail, bytes_in(results, self.chains), disabled_in(results))
 
     def _plan(self, placement: Placement, folder: Path) -> Plan:
         each = placement.sidecars // self.counted
@@ -105,6 +106,15 @@ def bytes_in(output: Path, chains: Chains) -> dict[str, float]:
         return {}
     analyses = parts.simulation.analyses if parts.simulation else ()
     return {a.name: a.bytes_moved / a.publications for a in analyses if a.publications}
+
+
+def disabled_in(output: Path) -> dict[str, str]:
+    """Why analyses failed, by their names."""
+    try:
+        parts = read_parts(output).all
+    except Error:
+        return {}
+    return {a.name: a.disabled for part in parts for a in part.analyses if a.disabled}
 
 
 def _watched(
