@@ -176,8 +176,17 @@ def test_aggregators():
     assert hints(plan, found, []).endswith("cb_config_list *:2\n"), "no names are needed"
     with pytest.raises(Error, match="longer than 255"):
         hints(plan, few, ["n" * 200] * 4)
-    with pytest.raises(Error, match="33 aggregators cannot be chosen of 32 ranks"):
-        aggregators_of(plan, 33)
+    with pytest.raises(Error, match="29 aggregators cannot be chosen of 28 simulation ranks"):
+        aggregators_of(plan, 29)
+
+
+def test_sidecars_are_no_aggregators():
+    """They have no part in what the simulation writes, though the same rule placed them."""
+    plan = make_plan(machine("2 nodes of numa:2 core:4"), per_node=2, spread="numa")
+    found = aggregators_of(plan, 4)
+    assert set(found.ranks) < set(range(plan.simulation_ranks))
+    spots = [plan.spots[plan.spot_of_rank[rank]] for rank in found.ranks]
+    assert [(s.node, s.numa, s.core) for s in spots] == [(0, 0, 2), (0, 1, 6), (1, 0, 2), (1, 1, 6)]
 
 
 @pytest.mark.parametrize(
@@ -240,6 +249,8 @@ def test_the_command_draws_and_writes(tmp_path):
     ("words", "said"),
     [
         (["core:4", "--ratio", "x"], "'--ratio x' is no ratio"),
+        (["core:4", "--ratio", "²"], "'--ratio ²' is no ratio"),
+        (["core:4", "--per-node", "1", "--mesh", "99999999999x1"], "is no mesh"),
         (["core:4", "--per-node", "1", "--mesh", "2by2"], "'--mesh 2by2' is no mesh"),
         (["core:4", "--per-node", "1", "--mesh", "3x2"], "a mesh of 3 x 2 has 6 cores"),
         (["2 nodes of core:4", "--per-node", "1", "--hosts", "a"], "1 names were given for 2"),
@@ -251,6 +262,24 @@ def test_the_command_draws_and_writes(tmp_path):
 def test_the_command_says_what_is_wrong(tmp_path, words, said):
     done = pillion(*words, cwd=tmp_path)
     assert done.returncode in (1, 2) and said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_many_hosts_may_be_named(tmp_path):
+    """More than a file's name may have characters."""
+    hosts = [f"node{n:05}" for n in range(64)]
+    words = ["64 nodes of core:4", "--ratio", "3:1", "--hosts", ",".join(hosts), "--write", "files"]
+    done = pillion(*words, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = (tmp_path / "files/hostfile").read_text().split("\n")
+    assert found[:-1] == [f"{host} slots=4" for host in hosts]
+
+
+@pytest.mark.parametrize("option", ["--draw", "--write"])
+def test_what_cannot_be_written_is_said(tmp_path, option):
+    (tmp_path / "file").touch()
+    done = pillion("core:4", "--ratio", "3:1", option, "file/there", cwd=tmp_path)
+    assert done.returncode == 1 and "cannot write file/there" in done.stderr
     assert "Traceback" not in done.stderr
 
 

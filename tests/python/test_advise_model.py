@@ -11,8 +11,12 @@ import pytest
 from advise_world import CHAINS, World, amdahl
 from pillion.advise import model, placement, probes, text
 from pillion.advise.advice import advise, choose, finalists
+from pillion.advise.chains import Chain
+from pillion.advise.costs import Costs, Work
 from pillion.advise.measuring import costs_of
 from pillion.advise.memory import Memory, bytes_of
+from pillion.advise.scaling import measured
+from pillion.advise.trails import Trail
 from rich.console import Console
 
 AMPLE = Memory(budget=2.0**40)
@@ -45,6 +49,44 @@ def test_every_placement_takes_what_is_predicted(ranks, cores, sidecars):
         assert prediction.seconds == pytest.approx(took[where], rel=0.06), where
         assert prediction.low <= prediction.seconds <= prediction.high
     assert took[advice.chosen.placement] <= 1.03 * min(took.values())
+
+
+@pytest.mark.parametrize("rare", [41, 100, 450, 1000, 10000])
+def test_what_is_rare_counts_for_all_that_it_costs(rare):
+    """However seldom: seconds a step are those of the sums where each side has its own cores."""
+    chains = Chain("often", ("statistics",), 0, 1), Chain("seldom", ("image",), 0, rare)
+    parts = measured({2: 1e-4, 1: 2e-4}), measured({2: 0.05 * rare, 1: 0.1 * rare})
+    works = [Work(part, (part,)) for part in parts]
+    costs = Costs(8, measured({2: 0.01}), works, [{}, {}], [1.0, 1 / rare])
+    inside = model.outcome(costs, placement.inside(2, chains), AMPLE)
+    assert inside.seconds == pytest.approx(0.01 + 1e-4 + 0.05)
+    aside = model.outcome(costs, placement.cut_at(0, 2, 1, chains), AMPLE)
+    assert aside.seconds == pytest.approx(2e-4 + 0.1, rel=0.02)
+    between = model.outcome(costs, placement.Placement(2, 1, (0, 1)), AMPLE)
+    assert between.seconds == pytest.approx(0.01 + 0.05, rel=0.02)
+
+
+def test_what_takes_long_every_tenth_time_counts():
+    """As the writing of products does."""
+    world = World(2)
+
+    def run(where):
+        trial = world.run(where)
+        visits = []
+        for number, visit in enumerate(trial.trail.simulation[0]):
+            more = 1.0 if number % 10 == 9 else 0.0
+            late = float((number + 1) // 10)
+            stages = dict(visit.stages)
+            if "means" in stages:
+                stages["means"] = (stages["means"][0], stages["means"][1] + more)
+            begin, end = visit.begin + late - more, visit.end + late
+            visits.append(replace(visit, begin=begin, end=end, stages=stages))
+        return replace(trial, trail=Trail([visits] * where.simulation, []))
+
+    trials = [run(placement.inside(ranks, CHAINS)) for ranks in (2, 1)]
+    costs = costs_of(trials, CHAINS, 2)
+    plain = sum(stage(2) for stage in world.stages[0])
+    assert costs.works[0].whole(2) == pytest.approx(plain + 0.1, rel=0.02)
 
 
 def test_noise_widens_the_bounds_and_they_hold():
@@ -126,7 +168,7 @@ def test_what_never_ran_is_said():
     trials = [world.run(p) for p in probes.plan(2, [1], CHAINS, 2)]
     considered = placement.candidates(2, [1], unsure)
     advice = advise(trials, unsure, 2, AMPLE, considered)
-    assert any("'storms' never ran" in note for note in advice.notes)
+    assert any("'storms' was not seen at work" in note for note in advice.notes)
     assert not any("'means'" in note for note in advice.notes)
     inside = advice.of(placement.inside(2, unsure))
     means = sum(stage(2) for stage in world.stages[0]) / 10
@@ -164,6 +206,13 @@ def test_a_rank_more_must_be_worth_it():
     assert choose([few, many], {**took, few.placement: 1.04}) is many
     alike = [replace(few, expected=1.02), replace(many, expected=1.0)]
     assert choose(alike, {}) is alike[0]
+
+
+def test_what_failed_is_said():
+    trials = [World(2).run(p) for p in probes.plan(2, [1], CHAINS, 2)]
+    trials[0] = replace(trials[0], disabled={"means": "no such file"})
+    advice = advise(trials, CHAINS, 2, AMPLE, placement.candidates(2, [1], CHAINS))
+    assert "'means' failed in some of these runs: no such file" in advice.notes
 
 
 def test_the_table_and_what_programs_get_agree():

@@ -337,3 +337,9 @@ def test_statuses():
     assert status_text(1) == "status 1"
     assert status_text(137) == "status 137 (SIGKILL)"
     assert status_text(255) == "status 255"
+
+
+def test_analyses_that_may_move_have_a_place_too(tmp_path):
+    write(tmp_path, progress(analyses=[analysis("free", "auto", last_step=50, publications=9)]))
+    frame = draw.frame(view_of(tmp_path), [], draw.Screen(100, 24), 1010.0)
+    assert any("free" in line and "auto" in line for line in shown(frame, 100))

@@ -71,16 +71,43 @@ def test_a_finished_run_tells_what_it_can(build, tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("sidecars", "place", "options"),
+    [
+        (None, "", ["--sidecars", 1]),
+        ("{per_node: 1, when_full: wait, memory: $mem}", ", at: auto", ["--set", "mem=64 MiB"]),
+        ("{per_node: 1, when_full: wait, memory: $mem}", "", ["--set", "mem=64 MiB"]),
+    ],
+)
+def test_a_finished_run_is_what_it_was_not_what_its_file_says(
+    build, tmp_path, sidecars, place, options
+):
+    text = configuration("per_node").replace(", at: sidecar", place)
+    lines = [line for line in text.splitlines() if not line.startswith("sidecars:")]
+    lines += [f"sidecars: {sidecars}"] if sidecars else []
+    (tmp_path / "pillion.yaml").write_text("\n".join(lines))
+    words = ["run", "-n", 1, *options, "pillion.yaml", "--", build / HEAT, 16, 2000]
+    done = run_pillion(build, *words, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    done = run_pillion(build, "advise", "-n", 2, "--json", "results", cwd=tmp_path, PATH="/none")
+    assert done.returncode == 0, done.stderr
+    (ran,) = [e for e in json.loads(done.stdout)["placements"] if e["measured"]]
+    assert (ran["simulation"], ran["sidecars"]) == (1, 1)
+    assert place or ran["cuts"] == [0, 0]
+
+
+@pytest.mark.parametrize(
     ("text", "program", "reason"),
     [
         (None, ["false"], "the program ended with status 1"),
         ("output: x\nanalyses: {}\n", [HEAT], "has no analyses to advise on"),
         (None, [], "which program?"),
+        (None, [HEAT], "cannot write none/there.html: there is no folder none"),
     ],
 )
 def test_what_cannot_be_advised_on_is_said(build, tmp_path, text, program, reason):
     (tmp_path / "pillion.yaml").write_text(text or configuration("ranks"))
     words = [str(build / word) if "/" in word else word for word in program]
-    done = run_pillion(build, "advise", "-n", 1, "pillion.yaml", "--", *words, cwd=tmp_path)
+    to = ["--to", "none/there.html"] if "there.html" in reason else []
+    done = run_pillion(build, "advise", "-n", 1, *to, "pillion.yaml", "--", *words, cwd=tmp_path)
     assert done.returncode == 1 and done.stdout == ""
     assert reason in done.stderr

@@ -53,7 +53,7 @@ class Prediction:
 @dataclass(frozen=True)
 class Advice:
     """All predictions, the fastest first, and the one to take. `kind` is how sidecars are reached:
-    `per_node`, `ranks` or `separate`.
+    `per_node`, `ranks` or `separate`; on `nodes` nodes each the configuration counts them.
     """
 
     kind: str
@@ -62,6 +62,7 @@ class Advice:
     predictions: list[Prediction]
     chosen: Prediction
     notes: list[str]
+    nodes: int = 1
 
     def of(self, placement: Placement) -> Prediction | None:
         return next((p for p in self.predictions if p.placement == placement), None)
@@ -161,10 +162,12 @@ def _notes(
 ) -> list[str]:
     """What people should know before they believe it."""
     out = [
-        f"'{chain.name}' never ran in these runs, so what it costs is not in any number"
+        f"'{chain.name}' was not seen at work in these runs, so what it costs is not in any number"
         for chain, rate, work in zip(chains, costs.rates, costs.works)
         if rate == 0 or not work.whole.known
     ]
+    failed = {name: why for trial in trials for name, why in trial.disabled.items()}
+    out += [f"'{name}' failed in some of these runs: {why}" for name, why in failed.items()]
     if max(t.placement.ranks for t in trials) > costs.cores:
         out.append(f"some runs had more ranks than the {costs.cores} cores that there are")
     ratios = [p.measured / p.seconds for p in predictions if p.measured and p.left_out == 0]

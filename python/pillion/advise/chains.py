@@ -15,20 +15,21 @@ from pillion.advise.memory import Memory, bytes_of
 from pillion.errors import Error
 from pillion.tables import Loader
 
-_STEPS = re.compile(r"\s*(\d+)\s*steps?\s*")
+_STEPS = re.compile(r"(\d+)(?:[ \t]+steps?)?\s*")
 _MEMORY = "256 MiB"  # as the library has it
 
 
 @dataclass(frozen=True)
 class Chain:
-    """An analysis: its stages in order, how many of them stand before the cut, and how many steps
-    lie between publications, if that is sure.
+    """An analysis: its stages in order, how many of them stand before the cut, how many steps lie
+    between publications, if that is sure, and how many stages stand before those that may move.
     """
 
     name: str
     stages: tuple[str, ...]
     cut: int
     every: int | None
+    movable: int = 0
 
     def clamped(self, depth: int) -> int:
         """The cut at most so deep."""
@@ -58,7 +59,7 @@ class Chains:
         """The same configuration with chains cut so. `kind` is `ranks`, `per_node` or `separate`;
         what says how sidecars work stays, and the simulation waits for them.
         """
-        root = self._root()
+        root = _unshared(self._root())
         analyses = self._find(root, "analyses")
         for (_, node), cut in zip(analyses.value, cuts, strict=True):
             stages = self._find(node, "stages")
@@ -101,7 +102,8 @@ class Chains:
         steps = _STEPS.fullmatch(text)
         sure = steps is not None and self._find(node, "when") is None
         names = tuple(_name(stage) for stage in stages.value)
-        return Chain(name, names, cut, int(steps[1]) if sure and steps else None)
+        movable = places.index("auto") if "auto" in places else len(places)
+        return Chain(name, names, cut, int(steps[1]) if sure and steps else None, movable)
 
     def _substituted(self, text: str) -> str:
         pattern = r"\$(?:(\w+)|\{(\w+)\})"
@@ -145,7 +147,9 @@ def _placed(stage: yaml.Node, place: str) -> yaml.Node:
 
 def _sidecars(said: yaml.Node | None, kind: str, number: int) -> yaml.Node:
     entries = said.value if isinstance(said, yaml.MappingNode) else []
-    kept = [(k, v) for k, v in entries if k.value in ("memory", "deadline", "spill", "launch")]
+    # Not `spill`, which `when_full: wait` has no use for, and refuses.
+    keys = ("memory", "deadline", "spread", "mesh", "launch")
+    kept = [(k, v) for k, v in entries if k.value in keys]
     if not any(k.value == "memory" for k, _ in kept):
         kept.append((_text("memory"), _text(_MEMORY)))
     if not any(k.value == "deadline" for k, _ in kept):
@@ -154,6 +158,19 @@ def _sidecars(said: yaml.Node | None, kind: str, number: int) -> yaml.Node:
     job = [(_text("job"), _text("separate"))] if kind == "separate" else []
     mine = [(_text(count), _number(number)), *job, (_text("when_full"), _text("wait"))]
     return _map([*mine, *kept])
+
+
+def _unshared(node: Any) -> Any:
+    """A copy in which every alias (*name) has nodes of its own, so that each can be rewritten, and
+    no key is written as an alias, which yaml-cpp does not read.
+    """
+    if isinstance(node, yaml.MappingNode):
+        entries = [(_unshared(k), _unshared(v)) for k, v in node.value]
+        return yaml.MappingNode(node.tag, entries, flow_style=node.flow_style)
+    if isinstance(node, yaml.SequenceNode):
+        entries = [_unshared(entry) for entry in node.value]
+        return yaml.SequenceNode(node.tag, entries, flow_style=node.flow_style)
+    return yaml.ScalarNode(node.tag, node.value, style=node.style)
 
 
 def _put(root: yaml.MappingNode, key: str, value: yaml.Node | None) -> None:

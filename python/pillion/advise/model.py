@@ -49,7 +49,8 @@ def outcome(costs: Costs, placement: Placement, memory: Memory) -> Outcome:
     """Of a run that lasts so long that its start and its end do not matter, nor how much memory is
     full first where one side is slower.
     """
-    load = load_of(costs, placement, _PERIODS * _period(costs))
+    period = _period(costs)
+    load = load_of(costs, placement, _PERIODS * period, period=period)
     making, working = load.means
     if not placement.sidecars or working == 0:
         return Outcome(making, making, working)
@@ -108,24 +109,35 @@ def roughly(costs: Costs, placement: Placement) -> float:
     return balance(making, working, costs.sharing(placement)) if working else making
 
 
-def load_of(costs: Costs, placement: Placement, steps: int, from_start: bool = False) -> Load:
+def load_of(
+    costs: Costs,
+    placement: Placement,
+    steps: int,
+    from_start: bool = False,
+    period: int | None = None,
+) -> Load:
     """Publications of so many steps; `from_start` counts the one of the first step, too, before
-    which the solver has done nothing.
+    which the solver has done nothing. With a `period`, what is not due alike in all of them is
+    shared out evenly among all publications.
     """
     due: dict[int, tuple[float, float]] = {}
+    rare = 0.0, 0.0  # seconds a step
     for number, every in enumerate(_intervals(costs)):
         if every is None:
             continue
         here, there = _publication(costs, placement, number)
+        if period is not None and period % every:
+            rare = rare[0] + here / every, rare[1] + there / every
+            continue
         for step in range(0 if from_start else every, steps + 1, every):
             making, working = due.get(step, (0.0, 0.0))
             due[step] = making + here, working + there
     at = sorted(due) or [steps]
     before = [step - last for step, last in zip(at, [0, *at])]
-    each = costs.steps(placement.simulation)
+    each = costs.steps(placement.simulation) + rare[0]
     sides = [due.get(step, (0.0, 0.0)) for step in at]
     made = [side[0] + number * each for side, number in zip(sides, before)]
-    return Load(made, [side[1] for side in sides], before)
+    return Load(made, [side[1] + number * rare[1] for side, number in zip(sides, before)], before)
 
 
 def room_of(costs: Costs, placement: Placement, memory: Memory, load: Load) -> int:
@@ -155,11 +167,15 @@ def _intervals(costs: Costs) -> list[int | None]:
 
 
 def _period(costs: Costs) -> int:
-    """Steps after which publications repeat, or as many as are worth following; in these lie a
-    few publications.
+    """Steps after which publications repeat, but for those of analyses that are so rare, or so much
+    out of step with the others, that too many would have to be followed; in these lie a few
+    publications.
     """
-    every = [interval for interval in _intervals(costs) if interval is not None]
+    every = sorted(interval for interval in _intervals(costs) if interval is not None)
     if not every:
         return 1
-    repeated = min(math.lcm(*every), min(every) * _MOST)
-    return repeated * -(-_LEAST * min(every) // repeated)
+    repeated = every[0]
+    for interval in every[1:]:
+        both = math.lcm(repeated, interval)
+        repeated = both if both <= every[0] * _MOST else repeated
+    return repeated * -(-_LEAST * every[0] // repeated)

@@ -65,13 +65,15 @@ def all_cuts(chains: Sequence[Chain]) -> list[tuple[int, ...]]:
     return [tuple(chain.clamped(d) for chain in chains) for d in range(depth)]
 
 
-def numbers_of_sidecars(ranks: int) -> list[int]:
-    """1, 2, 4, … as long as the simulation keeps the larger half, or one rank of two."""
-    out, number = [], 1
+def numbers_of_sidecars(ranks: int, nodes: int = 1) -> list[int]:
+    """1, 2, 4, … on each of so many nodes, as long as the simulation keeps the larger half, or one
+    rank of two.
+    """
+    out, number = [], nodes
     while number <= ranks // 2:
         out.append(number)
         number *= 2
-    return out or [1]
+    return out or [nodes]
 
 
 def candidates(ranks: int, sidecars: Sequence[int], chains: Sequence[Chain]) -> list[Placement]:

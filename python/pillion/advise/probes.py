@@ -7,7 +7,7 @@ from pillion.advise.chains import Chain
 from pillion.advise.placement import Placement, cut_at, inside
 from pillion.advise.trails import Trail
 
-_ENOUGH = 12  # publications of the rarest analysis
+_ENOUGH = 40  # publications of the rarest analysis
 _LEAST = 4
 _LONGEST = 6.0  # times as long as was said, if less than the least has been seen
 

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a short run has measured, as lists of numbers: one entry for each publication, or for each
 stretch between two. Means over them leave a part of the largest and the smallest out, for on a
-machine that others use, too, a few are far off. Pure.
+machine that others use, too, a few are far off. What takes long every now and then, as a product
+that is written every tenth time, must not be left out: where there are enough of them, these are
+means of ten in a row. Pure.
 """
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import groupby, pairwise
 from operator import attrgetter
@@ -17,6 +19,7 @@ from pillion.advise.placement import Placement
 from pillion.advise.trails import Trail, Visit
 
 _LEFT_OUT = 0.2  # of the values at each end
+_ROW, _LEAST_ROWS = 10, 3  # publications, and of such rows
 _WARM = 4  # so many publications, and the first counts no more
 _PARTS = 5  # of a run, in each of which publications of every kind lie
 
@@ -26,12 +29,13 @@ Interval = tuple[float, float]
 @dataclass(frozen=True)
 class Trial:
     """A short run: where analyses ran, what ranks did, bytes that a simulation rank handed over for
-    one publication of each analysis, and the names of analyses.
+    one publication of each analysis, and why analyses were disabled that failed.
     """
 
     placement: Placement
     trail: Trail
     bytes: dict[str, float]
+    disabled: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -53,12 +57,20 @@ def middle(
     values: Sequence[float] | np.ndarray, random: np.random.Generator | None = None
 ) -> float:
     """The mean of those in the middle; with `random`, of as many drawn from them. 0 of nothing."""
-    numbers = np.sort(np.asarray(values, dtype=float))
+    numbers = np.sort(_rows(np.asarray(values, dtype=float)))
     if random is not None and len(numbers):
         numbers = np.sort(random.choice(numbers, len(numbers)))
     cut = int(_LEFT_OUT * len(numbers))
     kept = numbers[cut : len(numbers) - cut]
     return float(kept.mean()) if len(kept) else 0.0
+
+
+def _rows(values: np.ndarray) -> np.ndarray:
+    """Means of values in a row, or the values if there are few."""
+    count = len(values) // _ROW
+    if count < _LEAST_ROWS:
+        return values
+    return np.asarray(values[: count * _ROW].reshape(count, _ROW).mean(axis=1))
 
 
 def together(ranks: Sequence[Sequence[Visit]]) -> list[list[Visit]]:

@@ -79,7 +79,8 @@ def lines_for(advice: Advice) -> list[str]:
     """What to say in the configuration, and how to start it then."""
     placement = advice.chosen.placement
     count = {"separate": "job: separate, per_node"}.get(advice.kind, advice.kind)
-    sidecars = f"{{{count}: {placement.sidecars}, …}}" if placement.sidecars else "null"
+    each = placement.sidecars // advice.nodes
+    sidecars = f"{{{count}: {each}, …}}" if placement.sidecars else "null"
     return [
         f"sidecars: {sidecars}",
         *(f"{c.name}: {_said(c, cut)}" for c, cut in zip(advice.chains, placement.cuts)),

@@ -8,14 +8,16 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
+from math import inf
 from pathlib import Path
 from typing import Any
 
 from pillion.errors import Error
 
 _END = " (end)"
-_MOST_BYTES = 1 << 20  # of a rank's file; more tells nothing new
-_MOST_VISITS = 300
+# Of a rank's file. Of analyses that are rarer than every 500th publication little will be seen.
+_MOST_BYTES = 4 << 20
+_MOST_VISITS = 2000
 
 
 @dataclass(frozen=True)
@@ -71,11 +73,12 @@ class Trail:
         return [visit.step for visit in self.simulation[0]] if self.simulation else []
 
 
-def read_trail(folder: Path) -> Trail:
-    """Of the files that ranks are writing to a folder; empty where there are none yet. Of each
-    rank's last visit nobody knows whether it has ended, so it is left out.
+def read_trail(folder: Path, ranks: float = inf) -> Trail:
+    """Of the files that ranks are writing to a folder, the first `ranks` of each side; empty where
+    there are none yet. Of each rank's last visit nobody knows whether it has ended, so it is left
+    out.
     """
-    trail = _trail({name: _lines(folder, name) for name in ("simulation", "sidecar")})
+    trail = _trail({name: _lines(folder, name, ranks) for name in ("simulation", "sidecar")})
     return Trail(*([v[:-1] for v in ranks] for ranks in (trail.simulation, trail.sidecars)))
 
 
@@ -99,9 +102,9 @@ def _trail(ranks: Mapping[str, list[list[Span]]]) -> Trail:
     return Trail(*([visits(spans) for spans in ranks[name]] for name in ("simulation", "sidecar")))
 
 
-def _lines(folder: Path, process: str) -> list[list[Span]]:
+def _lines(folder: Path, process: str, ranks: float) -> list[list[Span]]:
     out: list[list[Span]] = []
-    while (path := folder / f"{process}-{len(out)}.jsonl").exists():
+    while len(out) < ranks and (path := folder / f"{process}-{len(out)}.jsonl").exists():
         with path.open(encoding="utf-8") as file:
             lines = file.read(_MOST_BYTES).split("\n")
         out.append([_span(json.loads(line)) for line in lines[:-1]])

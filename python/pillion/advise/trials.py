@@ -24,7 +24,8 @@ from pillion.launch.wanted import Kind, read_wanted
 from pillion.progress import read_parts
 
 _LOOK_EVERY = 0.25  # seconds
-_PATIENCE = 60.0  # for the first publication
+_PATIENCE = 60.0  # seconds for the first publication,
+_AT_LEAST = 20.0  # or so many times what a run is to last
 _LAST_LINES = 15
 
 
@@ -41,18 +42,28 @@ class Runner:
     attach: str
     seconds: float
 
+    @property
+    def counted(self) -> int:
+        """On how many nodes the configuration's number of sidecars counts."""
+        return 1 if self.kind == Kind.RANKS.value else self.facts.nodes
+
     def run(self, placement: Placement) -> Trial:
         """Raises Error if the program fails, or publishes nothing."""
-        with tempfile.TemporaryDirectory(prefix="pillion-advise-") as name:
+        # Other nodes see this folder, but not what is temporary here.
+        where = Path.cwd() if self.facts.nodes > 1 else None
+        with tempfile.TemporaryDirectory(prefix="pillion-advise-", dir=where) as name:
             folder = Path(name)
             plan = self._plan(placement, folder)
             with (folder / "said").open("w") as said:
-                trail = _watched(plan, folder, said, self._ends(placement))
-            return Trial(placement, trail, bytes_in(folder / "results", self.chains))
+                patience = max(_PATIENCE, _AT_LEAST * self.seconds)
+                trail = _watched(plan, folder, said, self._ends(placement), patience)
+            results = folder / "results"
+            return Trial(placement, trail, bytes_in(results, self.chains), disabled_in(results))
 
     def _plan(self, placement: Placement, folder: Path) -> Plan:
-        text = self.chains.with_cuts(placement.cuts, self.kind, placement.sidecars)
-        file = folder / "pillion.yaml"
+        each = placement.sidecars // self.counted
+        text = self.chains.with_cuts(placement.cuts, self.kind, each)
+        file = _beside(Path(self.wishes.configuration), folder / "configuration")
         file.write_text(text, encoding="utf-8")
         wishes = replace(
             self.wishes,
@@ -71,6 +82,17 @@ class Runner:
         )
 
 
+def _beside(configuration: Path, folder: Path) -> Path:
+    """A file in this new folder that has the same neighbours as the user's configuration: stages
+    and scripts are looked for there.
+    """
+    folder.mkdir()
+    for path in configuration.absolute().parent.iterdir():
+        if path.name != configuration.name:
+            (folder / path.name).symlink_to(path)
+    return folder / configuration.name
+
+
 def kind_of(kind: Kind) -> str:
     """How sidecars are to be reached where the configuration has none: through the node."""
     return "per_node" if kind is Kind.NONE else kind.value
@@ -86,8 +108,21 @@ def bytes_in(output: Path, chains: Chains) -> dict[str, float]:
     return {a.name: a.bytes_moved / a.publications for a in analyses if a.publications}
 
 
+def disabled_in(output: Path) -> dict[str, str]:
+    """Why analyses failed, by their names."""
+    try:
+        parts = read_parts(output).all
+    except Error:
+        return {}
+    return {a.name: a.disabled for part in parts for a in part.analyses if a.disabled}
+
+
 def _watched(
-    plan: Plan, folder: Path, said: IO[str], ends: Callable[[Trail, float], bool]
+    plan: Plan,
+    folder: Path,
+    said: IO[str],
+    ends: Callable[[Trail, float], bool],
+    patience: float,
 ) -> Trail:
     processes = [_started(words, plan, said) for words in (plan.sidecars, plan.simulation) if words]
     simulation = processes[-1]
@@ -95,12 +130,15 @@ def _watched(
         begin, first = time.monotonic(), None
         while simulation.poll() is None:
             time.sleep(_LOOK_EVERY)
-            trail = read_trail(folder)
+            trail = read_trail(folder, 1)
             now = time.monotonic()
             if first is None and trail.steps:
                 first = now
-            if first is None and now - begin > _PATIENCE:
-                raise Error(f"nothing was published for {_PATIENCE:.0f} s{_end_of(folder)}")
+            if first is None and now - begin > patience:
+                raise Error(
+                    f"nothing was published for {patience:.0f} s; a larger --seconds waits "
+                    f"{_AT_LEAST:.0f} times as long{_end_of(folder)}"
+                )
             if first is not None and ends(trail, now - first):
                 break
     finally:

@@ -2,6 +2,8 @@
 """`pillion advise`: where analyses are best done, found by short runs of the program itself."""
 
 import argparse
+import math
+import os
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -30,6 +32,16 @@ def _at_least_one(text: str) -> int:
     return int(text)
 
 
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"'{text}' is no number of seconds above 0")
+    return value
+
+
 def _numbers(text: str) -> list[int]:
     return [_at_least_one(part) for part in text.split(",")]
 
@@ -38,8 +50,9 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("-n", "--ranks", type=_at_least_one, metavar="N", help="ranks that simulate where none are "
         "sidecars (default: as many as there are cores)")  # fmt: skip
-    add("--sidecars", type=_numbers, metavar="S,S", help="to consider (default: 1, 2, 4, …)")
-    add("--seconds", type=float, default=5.0, metavar="T", help="for each run (default: 5)")
+    add("--sidecars", type=_numbers, metavar="S,S", help="to consider, on every node where "
+        "CONFIG says so (default: 1, 2, 4, …)")  # fmt: skip
+    add("--seconds", type=_seconds, default=5.0, metavar="T", help="for each run (default: 5)")
     add("--rounds", type=_at_least_one, default=2, metavar="R", help="times that runs take turns "
         "(default: 2)")  # fmt: skip
     add("--set", metavar="NAME=VALUE", action="append", default=[], help="a parameter $NAME")
@@ -67,6 +80,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     words = _program(arguments)
+    # Said before the runs, which take minutes, and not after them.
+    if arguments.to is not None and not arguments.to.parent.is_dir():
+        raise Error(f"cannot write {arguments.to}: there is no folder {arguments.to.parent}")
     if arguments.configuration.is_dir():
         if words:
             raise Error(f"{arguments.configuration} is the output of a run; that takes no program")
@@ -80,14 +96,14 @@ def run(arguments: argparse.Namespace) -> int:
 def _of_a_run(arguments: argparse.Namespace) -> "Advice":
     from pillion.advise import existing, placement
     from pillion.advise.advice import advise
-    from pillion.launch.facts import find_facts
+    from pillion.launch.facts import cores_of
 
-    trial, chains, kind = existing.read_trial(arguments.configuration)
-    facts = find_facts(arguments.launcher)
+    trial, chains, kind, memory = existing.read_trial(arguments.configuration)
     ranks = arguments.ranks or trial.placement.simulation
     sidecars = arguments.sidecars or placement.numbers_of_sidecars(ranks)
     considered = placement.candidates(ranks, sidecars, chains.all)
-    cores, memory = facts.cores * facts.nodes, chains.memory(facts.nodes)
+    # It may have been on a larger machine than this.
+    cores = max(cores_of(os.sched_getaffinity(0)), trial.placement.ranks)
     advice = advise([trial], chains.all, cores, memory, considered, kind)
     return replace(advice, notes=[existing.NOTE, *advice.notes])
 
@@ -98,7 +114,8 @@ def _by_short_runs(arguments: argparse.Namespace, runner: "Runner") -> "Advice":
 
     chains, cores = runner.chains.all, runner.facts.cores * runner.facts.nodes
     ranks = arguments.ranks or cores
-    sidecars = arguments.sidecars or placement.numbers_of_sidecars(ranks)
+    given = [number * runner.counted for number in arguments.sidecars or ()]
+    sidecars = given or placement.numbers_of_sidecars(ranks, runner.counted)
     planned = probes.plan(ranks, sidecars, chains, cores)
     trials = _trials(runner, planned * arguments.rounds)
     memory = runner.chains.memory(runner.facts.nodes)
@@ -106,9 +123,10 @@ def _by_short_runs(arguments: argparse.Namespace, runner: "Runner") -> "Advice":
     advice = advise(trials, chains, cores, memory, considered, runner.kind)
     nearly = finalists(advice.predictions)
     if not nearly:
-        return advice
+        return replace(advice, nodes=runner.counted)
     finals = _trials(runner, nearly * arguments.rounds, " of those nearly alike")
-    return advise(trials, chains, cores, memory, considered, runner.kind, finals)
+    advice = advise(trials, chains, cores, memory, considered, runner.kind, finals)
+    return replace(advice, nodes=runner.counted)
 
 
 def _program(arguments: argparse.Namespace) -> list[str]:

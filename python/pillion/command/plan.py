@@ -2,6 +2,7 @@
 """`pillion plan`: who runs where, drawn, and written as launchers want it."""
 
 import argparse
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -60,15 +61,22 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.draw:
         from pillion.plan.picture import picture
 
-        arguments.draw.write_text(picture(list(plans.values())))
+        _write(arguments.draw, picture(list(plans.values())))
         print(f"drawn: {arguments.draw}")
     if arguments.write:
-        arguments.write.mkdir(parents=True, exist_ok=True)
         for name, text in files.items():
-            (arguments.write / name).write_text(text)
+            _write(arguments.write / name, text)
         print(f"written to {arguments.write}: {', '.join(files)}")
         print("launch.txt there says how each is used")
     return 0
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise Error(f"cannot write {path}: {error.strerror}") from error
 
 
 def _files(plan: "Plan", hosts: list[str], arguments: argparse.Namespace) -> dict[str, str]:
@@ -93,7 +101,7 @@ def _mesh(text: str | None) -> tuple[int, int] | None:
     if text is None:
         return None
     columns, _, rows = text.partition("x")
-    if not (columns.isdigit() and rows.isdigit()):
+    if not (re.fullmatch("[0-9]{1,4}", columns) and re.fullmatch("[0-9]{1,4}", rows)):
         raise Error(f"'--mesh {text}' is no mesh; write columns and rows, such as 8x8")
     return int(columns), int(rows)
 
@@ -102,7 +110,7 @@ def _ratio(text: str | None) -> int | None:
     if text is None:
         return None
     simulation, _, sidecars = text.partition(":")
-    if not simulation.isdigit() or sidecars not in ("", "1"):
+    if not re.fullmatch("[0-9]{1,9}", simulation) or sidecars not in ("", "1"):
         raise Error(f"'--ratio {text}' is no ratio; write simulation ranks for a sidecar, as 3:1")
     return int(simulation)
 
@@ -111,7 +119,7 @@ def _hosts(text: str | None) -> list[str]:
     if text is None:
         return []
     path = Path(text)
-    if path.is_file():
+    if "," not in text and path.is_file():  # a list of many names is too long for one of a file
         lines = [line.split("#")[0].split() for line in path.read_text().splitlines()]
         return [words[0] for words in lines if words]
     return [name.strip() for name in text.split(",") if name.strip()]

@@ -21,13 +21,16 @@ class Aggregators:
 
 
 def aggregators_of(plan: Plan, count: int, spread: str = "numa") -> Aggregators:
-    """`count` of all ranks, dealt by a rule. Raises Error if there are fewer ranks."""
+    """`count` of the ranks that simulate, dealt by a rule. Sidecars are none: they have no part in
+    what the simulation writes. Raises Error if there are fewer ranks.
+    """
     from pillion import _placement as placement
 
-    if not 1 <= count <= len(plan.spots):
-        raise Error(f"{count} aggregators cannot be chosen of {len(plan.spots)} ranks")
+    among = plan.spot_of_rank[: plan.simulation_ranks]
+    if not 1 <= count <= len(among):
+        raise Error(f"{count} aggregators cannot be chosen of {len(among)} simulation ranks")
     rule = "numa" if spread == "auto" else spread
-    spots = placement.chosen(plan.spots, count, rule)
+    spots = [among[i] for i in placement.chosen([plan.spots[s] for s in among], count, rule)]
     nodes = Counter(plan.spots[spot].node for spot in spots)
     return Aggregators(
         sorted(plan.rank_of_spot[spot] for spot in spots), dict(sorted(nodes.items()))

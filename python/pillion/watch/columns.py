@@ -12,7 +12,7 @@ from rich.text import Text
 from pillion.units import seconds, size
 from pillion.watch.model import Row
 
-_WHERE = {"simulation": "simulation", "sidecar": "sidecars", "hybrid": "both"}
+_WHERE = {"simulation": "simulation", "sidecar": "sidecars", "hybrid": "both", "auto": "auto"}
 
 
 def count(value: int | None) -> str:

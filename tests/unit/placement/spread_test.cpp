@@ -99,6 +99,18 @@ TEST_CASE("128 cores in 8 domains") {
   CHECK(loads_of(numa) == Cores(16, 7));
 }
 
+TEST_CASE("a domain that lacks a core has as many sidecars as the others") {
+  // As where a core is kept for the operating system.
+  for (const size_t missing : {0, 5, 64, 127}) {
+    auto spots = spots_of("package:2 numa:4 l3:4 core:4");
+    spots.erase(spots.begin() + static_cast<std::ptrdiff_t>(missing));
+    const auto numa = placed(spots, 16, Spread::Numa);
+    CAPTURE(missing);
+    CHECK(crossings(spots, numa) == 0);
+    CHECK(sidecars_of(numa).size() == 16);
+  }
+}
+
 TEST_CASE("whatever the machine: the number is right, loads are within one, no rule beats auto") {
   std::mt19937 random(23);
   for (const std::string node : {"core:2", "package:2 core:16", "mesh:8x8", "mesh:4x3",

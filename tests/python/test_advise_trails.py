@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is read of the files that ranks write as they go."""
+
+import json
+
+from pillion.advise.trails import read_trail
+
+
+def line(name, category, step, begin, end):
+    event = {"name": name, "cat": category, "ts": begin, "dur": end - begin, "args": {"step": step}}
+    return json.dumps({"ph": "X", "pid": 1, "tid": 0, **event}) + "\n"
+
+
+def test_what_is_rare_is_seen_beside_what_is_frequent(tmp_path):
+    """An analysis at every step, and one at every 400th; of two ranks."""
+    for rank in range(2):
+        with (tmp_path / f"simulation-{rank}.jsonl").open("w") as file:
+            for step in range(1700):
+                file.write(line("often", "analysis", step, 100 * step, 100 * step + 10))
+                if step % 400 == 0:
+                    file.write(line("seldom", "analysis", step, 100 * step + 10, 100 * step + 90))
+    trail = read_trail(tmp_path)
+    assert len(trail.simulation) == 2 and len(read_trail(tmp_path, 1).simulation) == 1
+    for visits in trail.simulation:
+        seen = [visit.step for visit in visits if "seldom" in visit.stages]
+        assert seen == [0, 400, 800, 1200, 1600]

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What short runs are started as, on machines that are not here."""
+
+import tempfile
+from pathlib import Path
+
+import pytest
+from pillion.advise import placement, probes, text
+from pillion.advise.advice import Advice, Prediction
+from pillion.advise.chains import Chains
+from pillion.advise.trials import Runner
+from pillion.launch.plan import Facts, Launcher, Part, Wishes
+
+TEXT = "sidecars: {%s: 1}\nanalyses: {sums: {stages: [statistics: {fields: [f]}]}}\n"
+
+
+@pytest.mark.parametrize(("kind", "numbers"), [("per_node", [4, 8, 16, 32]), ("ranks", [1, 2])])
+def test_sidecars_of_all_nodes_are_what_is_counted(tmp_path, kind, numbers):
+    """A placement says how many ranks there are in all; the configuration, how many on a node."""
+    file = tmp_path / "pillion.yaml"
+    file.write_text(TEXT % kind)
+    chains = Chains(file.read_text(), str(file))
+    facts = Facts(Launcher.SRUN, "srun", cores=16, nodes=4)
+    wishes = Wishes(str(file), (Part(("./md",)),))
+    runner = Runner(wishes, chains, facts, kind, "pillion-attach", 1.0)
+    sidecars = placement.numbers_of_sidecars(64, runner.counted)
+    assert sidecars[: len(numbers)] == numbers
+    for where in probes.plan(64, sidecars, chains.all, 64):
+        plan = runner._plan(where, Path(tempfile.mkdtemp(dir=tmp_path)))
+        assert (plan.simulation_ranks, plan.sidecar_ranks) == (where.simulation, where.sidecars)
+    chosen = Prediction(placement.cut_at(0, 56, 8, chains.all), 1, 1, 1, 1, 1, 0, 1)
+    advice = Advice(kind, chains.all, 64, [chosen], chosen, [], runner.counted)
+    assert text.lines_for(advice)[0] == f"sidecars: {{{kind}: {8 // runner.counted}, …}}"
+
+
+def test_what_lies_beside_the_configuration_is_found_there(tmp_path):
+    """Stages in Python and scripts are looked for in its folder."""
+    (tmp_path / "study").mkdir()
+    (tmp_path / "study/stage.py").write_text("# a stage\n")
+    file = tmp_path / "study/mine.yaml"
+    file.write_text(TEXT % "per_node")
+    chains = Chains(file.read_text(), str(file))
+    wishes = Wishes(str(file), (Part(("./md",)),))
+    runner = Runner(wishes, chains, Facts(Launcher.SRUN), "per_node", "pillion-attach", 1.0)
+    (tmp_path / "run").mkdir()
+    plan = runner._plan(placement.inside(1, chains.all), tmp_path / "run")
+    mine = Path(plan.environment["PILLION_CONFIGURATION"])
+    assert (mine.parent / "stage.py").read_text() == "# a stage\n"
+    assert file.read_text() == TEXT % "per_node"
