@@ -15,12 +15,10 @@ namespace {
 
 using Indices = std::vector<int>;
 
-/// Of `count` what a part of `here` spots has as its share, with `seen` of `all` before it: shares
-/// differ from what is just by at most one, and add up. They are rounded, so that a part that
-/// lacks a spot or two has as many as the others; of halves the later part has the whole.
+/// The part of `of` parts, with `seen` of `all` before it, that is its share: shares differ from
+/// what is just by less than one, and add up.
 int64_t share(int64_t seen, int64_t here, int64_t all, int64_t count) {
-  const auto up_to = [&](int64_t spots) { return (2 * spots * count + all - 1) / (2 * all); };
-  return up_to(seen + here) - up_to(seen);
+  return (seen + here) * count / all - seen * count / all;
 }
 
 /// The spots of each part, in order.
