@@ -5,6 +5,7 @@
 # or `mapping.sh file haswell|knl MAPPING domains|stripes NODES AGGREGATORS`. Results, a line of
 # JSON a point, go to results/ (or $OUT); what was built, to $BUILD.
 set -euo pipefail
+LIMIT=${LIMIT:-3600}  # seconds a point may take
 # shellcheck source=study/smpi.sh
 . "$(dirname "$0")/smpi.sh"
 HASWELL="default contiguous striped numa folded auto"
@@ -55,8 +56,7 @@ each() {  # kind "mappings" [name=value]...
 sizes() {
   for nodes in 24 48 96 128; do each haswell "$HASWELL" nodes=$nodes; done
   # As many atoms a core on each number of nodes, 51 million on 64.
-  for nodes in 24 64; do each knl "$KNL" nodes=$nodes atoms=$((nodes * 796875)); done
-  one knl contiguous nodes=128 atoms=102e6
+  for nodes in 24 48 64 96 128; do each knl "$KNL" nodes=$nodes atoms=$((nodes * 796875)); done
 }
 
 # On few nodes where that changes nothing: what is looked at is in the node, or into one.
