@@ -47,3 +47,19 @@ def test_what_lies_beside_the_configuration_is_found_there(tmp_path):
     mine = Path(plan.environment["PILLION_CONFIGURATION"])
     assert (mine.parent / "stage.py").read_text() == "# a stage\n"
     assert file.read_text() == TEXT % "per_node"
+
+
+def test_of_many_files_beside_it_those_that_it_names_are_found(tmp_path):
+    (tmp_path / "study").mkdir()
+    for n in range(1000):
+        (tmp_path / f"study/snapshot-{n:04}").touch()
+    (tmp_path / "study/look.py").touch()
+    file = tmp_path / "study/mine.yaml"
+    file.write_text(TEXT.replace("f]", "f], call: look.py:look") % "per_node")
+    chains = Chains(file.read_text(), str(file))
+    wishes = Wishes(str(file), (Part(("./md",)),))
+    runner = Runner(wishes, chains, Facts(Launcher.SRUN), "per_node", "pillion-attach", 1.0)
+    (tmp_path / "run").mkdir()
+    plan = runner._plan(placement.inside(1, chains.all), tmp_path / "run")
+    mine = Path(plan.environment["PILLION_CONFIGURATION"])
+    assert sorted(path.name for path in mine.parent.iterdir()) == ["look.py", "mine.yaml"]

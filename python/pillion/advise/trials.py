@@ -27,6 +27,7 @@ _LOOK_EVERY = 0.25  # seconds
 _PATIENCE = 60.0  # seconds for the first publication,
 _AT_LEAST = 20.0  # or so many times what a run is to last
 _LAST_LINES = 15
+_MANY = 1000  # files beside the configuration
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class Runner:
     def _plan(self, placement: Placement, folder: Path) -> Plan:
         each = placement.sidecars // self.counted
         text = self.chains.with_cuts(placement.cuts, self.kind, each)
-        file = _beside(Path(self.wishes.configuration), folder / "configuration")
+        file = _beside(Path(self.wishes.configuration), folder / "configuration", text)
         file.write_text(text, encoding="utf-8")
         wishes = replace(
             self.wishes,
@@ -82,13 +83,14 @@ class Runner:
         )
 
 
-def _beside(configuration: Path, folder: Path) -> Path:
+def _beside(configuration: Path, folder: Path, text: str) -> Path:
     """A file in this new folder that has the same neighbours as the user's configuration: stages
-    and scripts are looked for there.
+    and scripts are looked for there. Of many neighbours only those that the text names.
     """
     folder.mkdir()
-    for path in configuration.absolute().parent.iterdir():
-        if path.name != configuration.name:
+    beside = list(configuration.absolute().parent.iterdir())
+    for path in beside:
+        if path.name != configuration.name and (len(beside) <= _MANY or path.name in text):
             (folder / path.name).symlink_to(path)
     return folder / configuration.name
 
