@@ -16,8 +16,8 @@ std::vector<int> hand_over_on_nodes(const std::vector<Spot>& simulation,
                                     const std::vector<Spot>& sidecars);
 
 /// The same for sidecars anywhere: loads differ by one at most over all nodes, ranks stay on their
-/// node as far as its sidecars have room, the nearest of them, and there the sum of distances is the
-/// least.
+/// node as far as its sidecars have room, the nearest of them, and there the sum of distances is
+/// the least.
 std::vector<int> hand_over_anywhere(const std::vector<Spot>& simulation,
                                     const std::vector<Spot>& sidecars);
 
