@@ -33,20 +33,25 @@ def test_sidecars_of_all_nodes_are_what_is_counted(tmp_path, kind, numbers):
     assert text.lines_for(advice)[0] == f"sidecars: {{{kind}: {8 // runner.counted}, …}}"
 
 
-def test_what_lies_beside_the_configuration_is_found_there(tmp_path):
-    """Stages in Python and scripts are looked for in its folder."""
-    (tmp_path / "study").mkdir()
-    (tmp_path / "study/stage.py").write_text("# a stage\n")
+def started_with(text, tmp_path):
+    """Where a short run finds its configuration, of which `study/mine.yaml` is the user's."""
     file = tmp_path / "study/mine.yaml"
-    file.write_text(TEXT % "per_node")
-    chains = Chains(file.read_text(), str(file))
+    file.write_text(text)
+    chains = Chains(text, str(file))
     wishes = Wishes(str(file), (Part(("./md",)),))
     runner = Runner(wishes, chains, Facts(Launcher.SRUN), "per_node", "pillion-attach", 1.0)
     (tmp_path / "run").mkdir()
     plan = runner._plan(placement.inside(1, chains.all), tmp_path / "run")
-    mine = Path(plan.environment["PILLION_CONFIGURATION"])
+    assert file.read_text() == text
+    return Path(plan.environment["PILLION_CONFIGURATION"])
+
+
+def test_what_lies_beside_the_configuration_is_found_there(tmp_path):
+    """Stages in Python and scripts are looked for in its folder."""
+    (tmp_path / "study").mkdir()
+    (tmp_path / "study/stage.py").write_text("# a stage\n")
+    mine = started_with(TEXT % "per_node", tmp_path)
     assert (mine.parent / "stage.py").read_text() == "# a stage\n"
-    assert file.read_text() == TEXT % "per_node"
 
 
 def test_of_many_files_beside_it_those_that_it_names_are_found(tmp_path):
@@ -54,12 +59,5 @@ def test_of_many_files_beside_it_those_that_it_names_are_found(tmp_path):
     for n in range(1000):
         (tmp_path / f"study/snapshot-{n:04}").touch()
     (tmp_path / "study/look.py").touch()
-    file = tmp_path / "study/mine.yaml"
-    file.write_text(TEXT.replace("f]", "f], call: look.py:look") % "per_node")
-    chains = Chains(file.read_text(), str(file))
-    wishes = Wishes(str(file), (Part(("./md",)),))
-    runner = Runner(wishes, chains, Facts(Launcher.SRUN), "per_node", "pillion-attach", 1.0)
-    (tmp_path / "run").mkdir()
-    plan = runner._plan(placement.inside(1, chains.all), tmp_path / "run")
-    mine = Path(plan.environment["PILLION_CONFIGURATION"])
+    mine = started_with(TEXT.replace("f]", "f], call: look.py:look") % "per_node", tmp_path)
     assert sorted(path.name for path in mine.parent.iterdir()) == ["look.py", "mine.yaml"]

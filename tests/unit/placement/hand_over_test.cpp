@@ -138,7 +138,8 @@ TEST_CASE("anywhere, loads differ by one at most, and ranks stay on their node i
 }
 
 TEST_CASE("of a crowded node the ranks that are nearest to its sidecars stay") {
-  // Four ranks and a sidecar in the second domain there, none on the other node.
+  // A sidecar and three of the seven ranks there share a domain; two sidecars are on a node without
+  // ranks.
   const auto crowded = spots_of("numa:2 core:4", 2);
   std::vector<Spot> simulation(crowded.begin(), crowded.begin() + 7);
   const std::vector<Spot> sidecars = {crowded[7], crowded[8], crowded[9]};
