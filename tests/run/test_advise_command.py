@@ -127,7 +127,7 @@ def running(program):
     return count
 
 
-def until(holds, seconds=30):
+def until(holds, seconds=60):
     end = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < end, f"still not so after {seconds} s"
@@ -145,6 +145,6 @@ def test_who_stops_it_stops_what_it_runs(build, tmp_path, number):
     with going_on(*command, cwd=tmp_path, **told) as advising:
         until(lambda: running(program) == 2)
         advising.send_signal(number)
-        assert advising.wait(30) == 130
+        assert advising.wait(60) == 130
         until(lambda: running(program) == 0)
         assert os.listdir(folder) == []
