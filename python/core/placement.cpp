@@ -89,7 +89,9 @@ NB_MODULE(_placement, module) {
       .def_ro("server", &Placement::server, "for each spot that of its sidecar; -1 for sidecars")
       .def_ro("cost", &Placement::cost, "in hand-overs times levels")
       .def_prop_ro("spread", [](const Placement& p) { return name_of(p.spread); });
-  module.def("this_node", &this_node, "The node of this process.");
+  module.def(
+      "this_node", [] { return this_node(CoreSet::Allowed); },
+      "The node of this process, as far as it may use it.");
   module.def("node_of_file", &node_of_file, "path"_a, "As a file of hwloc's describes it.");
   module.def("node_of_text", &node_of_text, "text"_a, "As hwloc's synthetic texts, or mesh:CxR.");
   module.def("distance", &distance, "a"_a, "b"_a, "Levels, or hops on a mesh.");

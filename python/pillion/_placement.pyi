@@ -87,7 +87,7 @@ class Placement:
     def spread(self) -> str: ...
 
 def this_node() -> Shape:
-    """The node of this process."""
+    """The node of this process, as far as it may use it."""
 
 def node_of_file(path: str) -> Shape:
     """As a file of hwloc's describes it."""

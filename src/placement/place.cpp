@@ -32,9 +32,15 @@ std::vector<T> chosen(const std::vector<T>& all, const Indices& indices) {
 void settle(const Indices& ranks, int64_t count, const std::vector<Spot>& spots, Spread spread,
             std::vector<Role>& roles) {
   Indices either;
-  for (const int r : ranks)
-    if (roles[static_cast<size_t>(r)] == Role::Any) either.push_back(r);
-  const auto picked = spread_over(chosen(spots, either), count, spread);
+  Settled settled;
+  for (const int r : ranks) {
+    const Role role = roles[static_cast<size_t>(r)];
+    if (role == Role::Any) either.push_back(r);
+    else
+      (role == Role::Sidecar ? settled.sidecars : settled.simulation)
+          .push_back(spots[static_cast<size_t>(r)]);
+  }
+  const auto picked = spread_over(chosen(spots, either), count, spread, settled);
   for (size_t i = 0; i < either.size(); ++i)
     roles[static_cast<size_t>(either[i])] = picked[i] ? Role::Sidecar : Role::Simulation;
 }

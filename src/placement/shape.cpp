@@ -106,8 +106,10 @@ Shape shape_of(const Topology& topology, const std::string& what) {
 
 }  // namespace
 
-Shape this_node() {
+Shape this_node(CoreSet which) {
   const auto topology = make();
+  if (which == CoreSet::All)
+    hwloc_topology_set_flags(topology.get(), HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
   load(topology, "this machine");
   return shape_of(topology, "this machine");
 }

@@ -25,8 +25,10 @@ struct Shape {
   int32_t rows = 0;
 };
 
+/// Which cores of a node there are: all, or those that the operating system leaves this process.
+enum class CoreSet { All, Allowed };
 /// The node that this process runs on. Throws ErrorCode::Placement if hwloc cannot tell.
-Shape this_node();
+Shape this_node(CoreSet which);
 /// As hwloc describes it in a file that `lstopo FILE.xml` wrote.
 Shape node_of_file(const std::string& path);
 /// As hwloc's synthetic descriptions say, such as "package:2 numa:4 core:16"; "mesh:8x8" instead

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <numeric>
+#include <utility>
 
 namespace pillion::placement {
 
@@ -81,13 +82,60 @@ std::vector<int64_t> just_shares(const std::vector<int64_t>& sizes, int64_t coun
   return shares;
 }
 
-void take_by_domain(const std::vector<Spot>& spots, int64_t count, std::vector<bool>& out) {
-  const auto parts = parts_of<Intake>(spots, domain_of);
+struct Domain {
+  Indices spots{};       ///< among which to choose, in order
+  int64_t all = 0;       ///< spots, settled ones too
+  int64_t sidecars = 0;  ///< that are settled
+  int64_t share = 0;     ///< of all sidecars
+  [[nodiscard]] int64_t most() const { return sidecars + static_cast<int64_t>(spots.size()); }
+};
+
+/// Shares become such as domains can have. What that leaves over goes where there are fewest for
+/// the spots, one at a time, and what it takes too much comes from where there are most.
+void keep_possible(std::vector<Domain*>& domains) {
+  int64_t left = 0;
+  for (auto* domain : domains) {
+    const int64_t kept = std::clamp(domain->share, domain->sidecars, domain->most());
+    left += std::exchange(domain->share, kept) - kept;
+  }
+  const auto has_fewer = [](const Domain* a, const Domain* b) {
+    return a->share * b->all < b->share * a->all;
+  };
+  for (; left != 0; left -= left > 0 ? 1 : -1) {
+    Domain* next = nullptr;
+    for (auto* domain : domains) {
+      const int64_t bound = left > 0 ? domain->most() : domain->sidecars;
+      if (domain->share == bound) continue;
+      const bool is_first = next == nullptr;
+      if (is_first || (left > 0 ? has_fewer(domain, next) : has_fewer(next, domain))) next = domain;
+    }
+    next->share += left > 0 ? 1 : -1;
+  }
+}
+
+void take_by_domain(const std::vector<Spot>& spots, int64_t count, const Settled& settled,
+                    std::vector<bool>& out) {
+  std::map<Intake, Domain> domains;
+  for (const int index : in_order(spots))
+    domains[domain_of(spots[static_cast<size_t>(index)])].spots.push_back(index);
+  for (auto& [part, domain] : domains) domain.all = domain.most();
+  for (const Spot& spot : settled.simulation) ++domains[domain_of(spot)].all;
+  for (const Spot& spot : settled.sidecars) {
+    auto& domain = domains[domain_of(spot)];
+    ++domain.all;
+    ++domain.sidecars;
+  }
   std::vector<int64_t> sizes;
-  for (const auto& [domain, here] : parts) sizes.push_back(static_cast<int64_t>(here.size()));
-  const auto shares = just_shares(sizes, count);
-  auto own = shares.begin();
-  for (const auto& [domain, here] : parts) take_last(here, *own++, out);
+  std::vector<Domain*> list;
+  for (auto& [part, domain] : domains) {
+    sizes.push_back(domain.all);
+    list.push_back(&domain);
+  }
+  const auto shares = just_shares(sizes, count + static_cast<int64_t>(settled.sidecars.size()));
+  for (size_t i = 0; i < list.size(); ++i) list[i]->share = shares[i];
+  keep_possible(list);
+  for (const auto& [part, domain] : domains)
+    take_last(domain.spots, domain.share - domain.sidecars, out);
 }
 
 /// With fewer sidecars than columns the middle one of some neighbours has theirs: shares are
@@ -125,14 +173,15 @@ std::vector<Spot> on_meshes(std::vector<Spot> spots) {
 
 }  // namespace
 
-std::vector<bool> spread_over(const std::vector<Spot>& spots, int64_t count, Spread spread) {
+std::vector<bool> spread_over(const std::vector<Spot>& spots, int64_t count, Spread spread,
+                              const Settled& settled) {
   std::vector<bool> out(spots.size());
   if (count == 0) return out;
   switch (spread) {
     case Spread::Auto:
     case Spread::Contiguous: take_last(in_order(spots), count, out); break;
     case Spread::Striped: take_stripes(in_order(spots), count, out); break;
-    case Spread::Numa: take_by_domain(spots, count, out); break;
+    case Spread::Numa: take_by_domain(spots, count, settled, out); break;
     case Spread::Folded: take_by_column(on_meshes(spots), count, out); break;
   }
   return out;

@@ -30,5 +30,8 @@ bool is_packed(const Run& run, const std::filesystem::path& folder);
 
 /// Removes what moves may have left, at the end of a run. By one rank.
 void remove_luggage(const Run& run) noexcept;
+/// The same of runs before, which were killed in the midst of a move. By one rank, before this one
+/// moves anything.
+void remove_old_luggage(const Run& run) noexcept;
 
 }  // namespace pillion::runtime

@@ -19,7 +19,9 @@ void SimulationSide::adopt(Chains chains, Produced produced) {
   produced_ = std::move(produced);
   for (size_t a = 0; a < here_.size(); ++a)
     if (here_[a]) movables_.push_back({.analysis = a});
-  if (!movables_.empty()) survey_.emplace(run_.side, movables_.size());
+  if (movables_.empty()) return;
+  if (run_.side.rank() == 0) remove_old_luggage(run_);
+  survey_.emplace(run_.side, movables_.size());
 }
 
 bool SimulationSide::is_there(size_t a) const {

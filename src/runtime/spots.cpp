@@ -74,7 +74,9 @@ Told look(const std::vector<base::Bytes>& cpus, const Pretence& pretence, int64_
   told.spots.resize(cpus.size());
   try {
     const bool pretended = !pretence.topology.empty();
-    Shape shape = pretended ? placement::node_of_text(pretence.topology) : placement::this_node();
+    // Other ranks may have other cores than this one, and places on a mesh count them all.
+    Shape shape = pretended ? placement::node_of_text(pretence.topology)
+                            : placement::this_node(placement::CoreSet::All);
     told.fault = lay(shape, columns, rows);
     for (size_t i = 0; i < cpus.size(); ++i)
       told.spots[i] = spot_on(shape, cpus[i], static_cast<int>(i), pretended);

@@ -24,6 +24,12 @@ class Patience {
 
 }  // namespace
 
+// If this sidecar ends early MPI may still write what was coming whenever the program calls it.
+Inbox::~Inbox() {
+  for (auto& [source, coming] : coming_)
+    for (auto& each : coming) each.letter.buffer->abandon();
+}
+
 std::shared_ptr<Buffer> Inbox::buffer_for(size_t size) {
   // The smallest that will do, or else the largest, made larger.
   std::shared_ptr<Buffer>* best = nullptr;

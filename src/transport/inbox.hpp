@@ -21,6 +21,9 @@ struct Letter {
 class Inbox {
  public:
   Inbox(const comm::Communicator& wire, int tag) : wire_(wire), tag_(tag) {}
+  Inbox(const Inbox&) = delete;
+  Inbox& operator=(const Inbox&) = delete;
+  ~Inbox();
 
   /// Takes in what these ranks have sent, but no more than two messages of each. Waits for nothing.
   void look(const std::vector<int>& sources);

@@ -21,6 +21,11 @@ NetworkSender::NetworkSender(const comm::Communicator& wire, std::vector<int> si
       to_(sidecars_.at(static_cast<size_t>(home))),
       staging_(budget) {}
 
+// What sidecars that ended early have not taken MPI may still read whenever the program calls it.
+NetworkSender::~NetworkSender() {
+  for (auto& sent : sent_) sent.buffer.abandon();
+}
+
 std::byte* NetworkSender::reserve(size_t size) {
   reserved_ = staging_.take(size);
   reserved_size_ = size;

@@ -21,6 +21,7 @@ class NetworkSender final : public Sender {
   /// `wire` holds both sides; `sidecars` are ranks in it, and heads go to number `home` of them.
   /// `budget` is in bytes.
   NetworkSender(const comm::Communicator& wire, std::vector<int> sidecars, int home, size_t budget);
+  ~NetworkSender() override;
 
   std::byte* reserve(size_t size) override;
   std::byte* reserve_head(size_t size) override;

@@ -16,6 +16,8 @@ class Buffer {
   explicit Buffer(size_t capacity);
   [[nodiscard]] std::byte* data() const { return memory_.get(); }
   [[nodiscard]] size_t capacity() const { return capacity_; }
+  /// Never frees the memory: for messages under way that nobody will see the end of.
+  void abandon() { (void)memory_.release(); }
 
  private:
   struct Free {

@@ -53,8 +53,14 @@ class Hdf5Format final : public DatasetFormat {
   }
 
   void write(stage::Step& step) override;
-  void save(stage::State& state) const override { steps_.save(state); }
-  void restore(stage::State& state) override { steps_.restore(state); }
+  void save(stage::State& state) const override {
+    steps_.save(state);
+    state.save("rows", rows_);
+  }
+  void restore(stage::State& state) override {
+    steps_.restore(state);
+    rows_ = state.load<Row>("rows");
+  }
 
  private:
   [[nodiscard]] bool is_mesh() const { return fields_.mesh().mesh_kind == PILLION_UNIFORM; }
@@ -81,7 +87,11 @@ class Hdf5Format final : public DatasetFormat {
   std::vector<Bytes> packed_;  ///< particles or elements as shared, without gaps
   StepList steps_;
   bool has_begun_ = false;
-  std::vector<std::pair<int64_t, Hdf5Cost>> costs_;
+  struct Row {
+    int64_t step = 0;
+    Hdf5Cost cost;
+  };
+  std::vector<Row> rows_;
 };
 
 void Hdf5Format::read_files(const stage::Setup& setup) {
@@ -247,21 +257,21 @@ void Hdf5Format::write_index(const stage::Step& step) const {
 void Hdf5Format::note(stage::Step& step, Hdf5Cost cost) {
   step.max(std::span<double>(cost.seconds));
   step.sum(std::span<int64_t>(cost.counts));
-  costs_.emplace_back(step.index(), cost);
+  rows_.push_back({step.index(), cost});
   stage::Table table("write_" + name_ + "_hdf5", "Writing of " + name_ + " as HDF5");
   std::vector<int64_t> steps;
-  for (const auto& [index, of] : costs_) steps.push_back(index);
+  for (const auto& row : rows_) steps.push_back(row.step);
   table.column("step", "", std::move(steps));
   const char* const seconds[] = {"filter_seconds", "write_seconds"};
   const char* const counts[] = {"bytes", "bytes_of_fields", "files"};
   for (size_t n = 0; n < std::size(seconds); ++n) {
     std::vector<double> values;
-    for (const auto& [index, of] : costs_) values.push_back(of.seconds[n]);
+    for (const auto& row : rows_) values.push_back(row.cost.seconds[n]);
     table.column(seconds[n], "s", std::move(values));
   }
   for (size_t n = 0; n < std::size(counts); ++n) {
     std::vector<int64_t> values;
-    for (const auto& [index, of] : costs_) values.push_back(of.counts[n]);
+    for (const auto& row : rows_) values.push_back(row.cost.counts[n]);
     table.column(counts[n], "", std::move(values));
   }
   step.write(table);

@@ -335,12 +335,14 @@ void IdxFormat::save(stage::State& state) const {
   const std::string text = writer_ ? writer_->dataset().text() : restored_;
   state.save("dataset", std::vector<char>(text.begin(), text.end()));
   state.save("rows", rows_);
+  state.save("coarse", std::vector<int64_t>{coarse_});
 }
 
 void IdxFormat::restore(stage::State& state) {
   const auto text = state.load<char>("dataset");
   restored_.assign(text.begin(), text.end());
   rows_ = state.load<Row>("rows");
+  coarse_ = state.load<int64_t>("coarse").at(0);
   is_resumed_ = true;
   if (!restored_.empty()) check_restored();
 }

@@ -211,4 +211,18 @@ void RawFormat::note(const stage::Step& step, double seconds, int64_t bytes) {
   step.write(table.column("bytes", "", bytes_));
 }
 
+void RawFormat::save(stage::State& state) const {
+  steps_.save(state);
+  state.save("written", written_);
+  state.save("seconds", seconds_);
+  state.save("bytes", bytes_);
+}
+
+void RawFormat::restore(stage::State& state) {
+  steps_.restore(state);
+  written_ = state.load<int64_t>("written");
+  seconds_ = state.load<double>("seconds");
+  bytes_ = state.load<int64_t>("bytes");
+}
+
 }  // namespace pillion::stages

@@ -18,8 +18,8 @@ class RawFormat final : public DatasetFormat {
   explicit RawFormat(stage::Setup& setup);
 
   void write(stage::Step& step) override;
-  void save(stage::State& state) const override { steps_.save(state); }
-  void restore(stage::State& state) override { steps_.restore(state); }
+  void save(stage::State& state) const override;
+  void restore(stage::State& state) override;
 
  private:
   [[nodiscard]] bool is_mesh() const { return fields_.mesh().mesh_kind == PILLION_UNIFORM; }

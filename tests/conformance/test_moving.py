@@ -106,6 +106,13 @@ def check_tables(results, expected) -> None:
         same(read_table(results / path), read_table(expected / path))
 
 
+def check_costs(results, expected) -> None:
+    """What writing took differs, but it is told of every step."""
+    for path in expected.rglob("write_*.csv"):
+        found = read_table(results / path.relative_to(expected))
+        assert list(found["step"]) == list(read_table(path)["step"])
+
+
 def check_pictures(results, expected) -> None:
     found, wanted = test_image.shown(results), test_image.shown(expected)
     assert found.keys() == wanted.keys()
@@ -204,6 +211,7 @@ def test_back_and_forth(name, place, fixed, build, tmp_path, monkeypatch):
     check_moved(report_of(results), moves, len(scene.frames))
     assert products(results) == products(fixed(name))
     check_tables(results, fixed(name))
+    check_costs(results, fixed(name))
     if name in CHECKS:
         CHECKS[name](results, fixed(name))
     assert not list(results.glob(".moving*")), "what moved leaves nothing behind"

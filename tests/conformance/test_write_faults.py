@@ -261,6 +261,20 @@ def test_coarse_steps(build, tmp_path):
     assert 1 in seen and len(seen) > 1, seen
 
 
+def test_coarse_steps_are_counted_on(build, tmp_path):
+    """A resumed run knows of all steps that an IDX dataset lacks."""
+    scene = mesh_scene("brick", {"a": "write: {fields: [density], durable: false}"}, frames=26)
+    place = Placement(3, 1, "many", "separate", 1, 0, "coarsen", "450 KiB")
+    state = tmp_path / "state"
+    results, _ = scene.run(build, tmp_path / "1", place, last=24, meet_at=20, checkpoint=state)
+    lacking = read_table(results / "a" / "write_grid.csv").attributes["coarse_not_written"]
+    assert lacking > 0
+    results, _ = scene.run(build, tmp_path / "2", Placement(2, 0, "slabs"), first=24, restart=state)
+    resumed = read_table(results / "a" / "write_grid.csv")
+    assert list(resumed["step"][-2:]) == [24, 25]
+    assert resumed.attributes.get("coarse_not_written") == lacking
+
+
 def test_replayed(build, tmp_path):
     """Stored fields give the results that the run itself had."""
     more = ", files: grouped, groups: 3, compression: gzip, durable: false}"

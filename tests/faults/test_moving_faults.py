@@ -70,6 +70,18 @@ def test_what_moves_finds_the_room_that_there_is(build, tmp_path):
     assert 8 in steps, steps
 
 
+@pytest.mark.parametrize("point", ["save", "restore"])
+def test_what_a_killed_run_was_moving_is_removed_by_the_next(point, build, tmp_path):
+    config = GRID + f"analyses:\n  bad: {{stages: [{{mishap: {{point: {point}, at: auto}}}}]}}\n"
+    config += SIDECARS.format(way="ranks: 2")
+    for is_killed in (True, False):
+        process = drive(
+            build, tmp_path, config, 4, "pillion.yaml", 10, more_env={"PILLION_MOVE_AT": "2,4"}
+        )
+        assert (process.returncode != 0) == is_killed
+        assert bool(list((tmp_path / "out").glob(".moving*"))) == is_killed
+
+
 def test_a_run_that_is_killed_leaves_nothing_that_has_moved(build, tmp_path):
     config = GRID + "analyses:\n" + OTHER
     config += "  bad: {stages: [{mishap: {step: 8, point: run, at: simulation}}]}\n"

@@ -159,8 +159,25 @@ TEST_CASE("a file that is no topology is refused with advice") {
   }
 }
 
+TEST_CASE("cores that are kept for others count on a mesh") {
+  std::string text = half;
+  text.replace(text.find("allowed_cpuset=\"0xf\""), 20, "allowed_cpuset=\"0xc\"");
+  const auto path = written(text);
+  setenv("HWLOC_XMLFILE", path.c_str(), 1);
+  const auto allowed = this_node(CoreSet::Allowed);
+  auto all = this_node(CoreSet::All);
+  unsetenv("HWLOC_XMLFILE");
+  std::filesystem::remove(path);
+  CHECK(allowed.cores.size() == 2);
+  CHECK(spot_of(allowed, {0}).core == unknown);
+  REQUIRE(all.cores.size() == 4);
+  put_on_mesh(all, 2, 2);
+  CHECK(spot_of(all, {0}).row == 0);
+  CHECK(spot_of(all, {3}).row == 1);
+}
+
 TEST_CASE("this node has the CPUs that the operating system has") {
-  const auto node = this_node();
+  const auto node = this_node(CoreSet::Allowed);
   size_t cpus = 0;
   for (const auto& core : node.cores) cpus += core.cpus.size();
   CHECK(cpus == std::thread::hardware_concurrency());

@@ -170,6 +170,26 @@ TEST_CASE("the cost is what its definition says") {
   CHECK(cost_of(simulation, sidecars, {0, 0, 1, 1}) == doctest::Approx(3 * 3 + 2 + 16.0 / 2));
 }
 
+TEST_CASE("numa counts ranks that insist in their domains") {
+  const auto spots = spots_of("numa:2 core:8");
+  const auto with = [&](Cores insist, Role role, int64_t per_node) {
+    std::vector<Role> insisted(spots.size(), Role::Any);
+    for (const int core : insist) insisted[static_cast<size_t>(core)] = role;
+    return place(insisted, spots,
+                 {.per_node = per_node, .spread = Spread::Numa, .stay_on_node = true});
+  };
+  const auto cars = with({0, 1}, Role::Sidecar, 4);
+  CHECK(sidecars_of(cars) == Cores{0, 1, 14, 15});
+  CHECK(crossings(spots, cars) == 0);
+  const auto sims = with({0, 1, 2, 3, 4, 5}, Role::Simulation, 2);
+  CHECK(sidecars_of(sims) == Cores{7, 15});
+  CHECK(crossings(spots, sims) == 0);
+  // More than the share of their domain, or no room for it: the other takes what is left.
+  CHECK(sidecars_of(with({0, 1, 2}, Role::Sidecar, 4)) == Cores{0, 1, 2, 15});
+  CHECK(sidecars_of(with({0, 1, 2}, Role::Sidecar, 3)) == Cores{0, 1, 2});
+  CHECK(sidecars_of(with({0, 1, 2, 3, 4, 5, 6, 7}, Role::Simulation, 2)) == Cores{14, 15});
+}
+
 TEST_CASE("sidecars of the whole job are dealt to domains of all nodes") {
   const auto spots = spots_of("numa:2 core:4", 4);
   const std::vector<Role> any(spots.size(), Role::Any);

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 using namespace pillion;
 using namespace pillion::transport;
 
@@ -43,4 +45,46 @@ TEST_CASE("messages arrive in order, and the budget holds whatever the receiver 
     CHECK(sender.peak() <= 3 * size);
     CHECK(sender.disabled() == std::set<int32_t>{3});
   }
+}
+
+namespace {
+
+constexpr size_t large = size_t{32} << 20;  // so that MPI sends it only when it is received
+
+bool is_all(const std::byte* data, std::byte value) {
+  return std::all_of(data, data + large, [&](std::byte b) { return b == value; });
+}
+
+}  // namespace
+
+// Sidecars that end early leave messages, which MPI goes on with whenever it is called.
+TEST_CASE("memory of messages under way outlives the ends of the transport") {
+  const comm::Communicator world(MPI_COMM_WORLD);
+  if (world.size() == 1) return;
+  const int server = world.size() - 1;
+  constexpr int tag = 15;
+  constexpr std::byte mark{7};
+  if (world.rank() == 0) {
+    {
+      NetworkSender sender(world, {server}, 0, large);
+      std::fill_n(sender.reserve(large), large, mark);
+      sender.commit(1);
+    }
+    world.barrier();
+    const std::vector<std::byte> bytes(large, mark);
+    comm::send(world, bytes.data(), large, server, tag).wait();
+  } else if (world.rank() == server) {
+    world.barrier();
+    Inbox first(world, 11);
+    const auto letters = first.take({0});
+    CHECK(is_all(letters[0].buffer->data(), mark));
+    {
+      Inbox second(world, tag);
+      MPI_Probe(0, tag, world.handle(), MPI_STATUS_IGNORE);
+      second.look(std::vector<int>{0});
+    }
+  } else {
+    world.barrier();
+  }
+  world.barrier();
 }
