@@ -4,16 +4,11 @@ user's files alone, and that what it says hangs together. Nothing here is about 
 take.
 """
 
-import contextlib
 import json
 import os
-import shutil
-import signal
-import time
-from pathlib import Path
 
 import pytest
-from heat_runs import configuration, going_on, pillion, run_pillion
+from heat_runs import configuration, run_pillion
 
 HEAT = "examples/heat/heat"
 HYBRID = """\
@@ -116,35 +111,3 @@ def test_what_cannot_be_advised_on_is_said(build, tmp_path, text, program, reaso
     done = run_pillion(build, "advise", "-n", 1, *to, "pillion.yaml", "--", *words, cwd=tmp_path)
     assert done.returncode == 1 and done.stdout == ""
     assert reason in done.stderr
-
-
-def running(program):
-    """How many processes were started as this very file."""
-    count = 0
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        with contextlib.suppress(OSError):
-            count += path.read_bytes().startswith(f"{program}\0".encode())
-    return count
-
-
-def until(holds, seconds=60):
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end, f"still not so after {seconds} s"
-        time.sleep(0.05)
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_who_stops_it_stops_what_it_runs(build, tmp_path, number):
-    program, folder = tmp_path / "heat", tmp_path / "own"
-    shutil.copy(build / HEAT, program)
-    folder.mkdir()
-    (tmp_path / "pillion.yaml").write_text(configuration("per_node"))
-    words = ["advise", "-n", 2, "--seconds", 60, "pillion.yaml", "--", program, 16, 100000000]
-    command, told = pillion(build, *words, TMPDIR=str(folder))
-    with going_on(*command, cwd=tmp_path, **told) as advising:
-        until(lambda: running(program) == 2)
-        advising.send_signal(number)
-        assert advising.wait(60) == 130
-        until(lambda: running(program) == 0)
-        assert os.listdir(folder) == []

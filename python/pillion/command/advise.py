@@ -4,7 +4,6 @@
 import argparse
 import math
 import os
-import signal
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -89,19 +88,9 @@ def run(arguments: argparse.Namespace) -> int:
             raise Error(f"{arguments.configuration} is the output of a run; that takes no program")
         advice = _of_a_run(arguments)
     else:
-        _end_runs_when_stopped()
         advice = _by_short_runs(arguments, _runner(arguments, words))
     _say(advice, arguments)
     return 0
-
-
-def _end_runs_when_stopped() -> None:
-    """What stops a job or hangs up a terminal ends the run that is under way, as Ctrl-C does. What
-    is ignored, as with nohup, stays so.
-    """
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, signal.default_int_handler)
 
 
 def _of_a_run(arguments: argparse.Namespace) -> "Advice":
