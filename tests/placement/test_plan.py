@@ -113,6 +113,17 @@ def test_rankfile(plan):
     assert relative.startswith("rank 0=+n0 slot=0\n") and "=+n1 slot=" in relative
 
 
+@pytest.mark.parametrize("text", ["this", " this ", "1 nodes of this", "1 node of  this "])
+def test_this_machine_is_localhost_however_it_is_put(text):
+    """Relative names are for nodes of a batch system, without which Open MPI refuses them."""
+    alone = machine(text)
+    if alone.cores < 2:
+        pytest.skip("one core has no room for a sidecar")
+    assert files_of(make_plan(alone, per_node=1))["rankfile"].startswith("rank 0=localhost slot=")
+    two = make_plan(machine("2 nodes of this"), per_node=1)
+    assert files_of(two)["rankfile"].startswith("rank 0=+n0 slot=")
+
+
 def test_orders_for_cray_and_slurm(plan):
     files = files_of(plan, ["a", "b"], "./md", "./look")
     order = [line for line in files["MPICH_RANK_ORDER"].splitlines() if line[0] != "#"]

@@ -32,7 +32,7 @@ class Machine:
     @property
     def is_here(self) -> bool:
         """Whether it is the node of this process alone."""
-        return self.text.strip() == "this"
+        return _counted(self.text) == (1, "this")
 
     @property
     def is_mesh(self) -> bool:
@@ -56,8 +56,7 @@ def machine(text: str, mesh: tuple[int, int] | None = None) -> Machine:
     """
     from pillion import _placement as placement
 
-    found = NODES.match(text)
-    nodes, node = (int(found[1]), found[2]) if found else (1, text.strip())
+    nodes, node = _counted(text)
     if not 1 <= nodes <= MOST_NODES:
         raise Error(f"'{text}': a plan is for 1 to {MOST_NODES} nodes")
     if node == "this":
@@ -69,3 +68,9 @@ def machine(text: str, mesh: tuple[int, int] | None = None) -> Machine:
     if mesh is not None:
         shape.put_on_mesh(*mesh)
     return Machine(text, nodes, shape)
+
+
+def _counted(text: str) -> tuple[int, str]:
+    """How many nodes there are, and what each is."""
+    found = NODES.match(text)
+    return (int(found[1]), found[2]) if found else (1, text.strip())
