@@ -166,6 +166,13 @@ def _notes(
         for chain, rate, work in zip(chains, costs.rates, costs.works)
         if rate == 0 or not work.whole.known
     ]
+    for chain, work in zip(chains, costs.works):
+        late = [name for name, stage in zip(chain.stages, work.stages) if not stage.known]
+        if late and work.whole.known:
+            out.append(
+                f"nothing came to '{late[0]}' of '{chain.name}' in runs that had all in the "
+                "simulation, so what it costs is not in any number; a larger --seconds sees more"
+            )
     failed = {name: why for trial in trials for name, why in trial.disabled.items()}
     out += [f"'{name}' failed in some of these runs: {why}" for name, why in failed.items()]
     if max(t.placement.ranks for t in trials) > costs.cores:

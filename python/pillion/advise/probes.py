@@ -57,7 +57,9 @@ def is_enough(
 
 
 def _seen(trail: Trail, placement: Placement, number: int, chain: Chain) -> int:
-    """Publications that the side which has the chain's last stage has worked on."""
-    in_sidecars = placement.cuts[number] < len(chain.stages)
+    """Publications that came to the chain's last stage: others may withhold some from it."""
+    cut = placement.cuts[number]
+    in_sidecars = cut < len(chain.stages)
     ranks = trail.sidecars if in_sidecars else trail.simulation
-    return sum(chain.name in visit.stages for visit in ranks[0]) if ranks else 0
+    stages = len(chain.stages) - (cut if in_sidecars else 0)
+    return sum(len(v.stages.get(chain.name, ())) == stages for v in ranks[0]) if ranks else 0
