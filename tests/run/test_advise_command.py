@@ -54,6 +54,29 @@ def test_a_program_that_ends_early_is_enough(build, tmp_path):
     assert json.loads(done.stdout)["chosen"]["seconds"] > 0
 
 
+def test_a_program_that_refuses_a_number_of_ranks_is_advised_on_for_others(build, tmp_path):
+    """All of three ranks; where the log of that is, is said."""
+    (tmp_path / "pillion.yaml").write_text(configuration("ranks"))
+    program = tmp_path / "choosy"
+    size = "${OMPI_COMM_WORLD_SIZE:-${PMI_SIZE:-$SLURM_NTASKS}}"
+    program.write_text(f'#!/bin/sh\n[ {size} != 3 ] || {{ echo no grid; exit 3; }}\nexec "$@"\n')
+    program.chmod(0o755)
+    (tmp_path / "tmp").mkdir()
+    words = ["advise", "-n", 2, "--seconds", 0.4, "--rounds", 2, "--json", "pillion.yaml"]
+    words += ["--", program, build / HEAT, 16, 100000000]
+    done = run_pillion(build, *words, cwd=tmp_path, timeout=120, TMPDIR=str(tmp_path / "tmp"))
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    ranks = {(e["simulation"], e["sidecars"]) for e in said["placements"]}
+    assert ranks == {(2, 0), (1, 1)}
+    (log,) = (tmp_path / "tmp").glob("pillion-advise-*.log")
+    assert "no grid" in log.read_text()
+    (note,) = [n for n in said["notes"] if "with status 3" in n]
+    assert "2 + 1 ranks" in note and str(log) in note
+    assert any("are left out, since the program failed" in n for n in said["notes"])
+    assert done.stderr.count("that is left out: the program ended with status 3") == 1
+
+
 def test_a_finished_run_tells_what_it_can(build, tmp_path):
     (tmp_path / "pillion.yaml").write_text(configuration("per_node") + HYBRID)
     words = ["run", "-n", 1, "pillion.yaml", "--", build / HEAT, 16, 400]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Which short runs tell what is needed, and when one has told enough. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from pillion.advise.chains import Chain
 from pillion.advise.placement import Placement, cut_at, inside
@@ -13,18 +13,25 @@ _LONGEST = 6.0  # times as long as was said, if less than the least has been see
 
 
 def plan(
-    ranks: int, sidecars: Sequence[int], chains: Sequence[Chain], cores: int
+    ranks: int,
+    sidecars: Sequence[int],
+    chains: Sequence[Chain],
+    cores: int,
+    refused: Collection[int] = (),
 ) -> list[Placement]:
     """Everything in the simulation, on all ranks and on fewer, for what steps and stages cost on so
     many; each depth of the cut with the first number of sidecars, for what crosses there; the
-    largest number of sidecars; and both sides on crowded cores, if they will be.
+    largest number of sidecars; and both sides on crowded cores, if they will be. The program does
+    not run on some numbers of ranks, `refused`, if any.
     """
     out = [inside(ranks, chains)]
-    out += [inside(number, chains) for number in _fewer(ranks, sidecars)]
+    out += [inside(number, chains) for number in _fewer(ranks, sidecars, bool(refused))]
     if not sidecars:
         return out
     few = sidecars[0]
-    simulation = max(1, min(ranks, cores - few) if ranks + few > cores else ranks)
+    most_apart = max(1, min(ranks, cores - few) if ranks + few > cores else ranks)
+    ways = (most_apart, ranks // 2, ranks // 4, ranks // 8, ranks)
+    simulation = next((n for n in ways if n > 0 and n not in refused), ranks)
     depth = max(len(chain.stages) for chain in chains)
     out += [cut_at(d, simulation, few, chains) for d in range(depth)]
     if ranks > (most := max(sidecars)) > few:
@@ -34,10 +41,12 @@ def plan(
     return list(dict.fromkeys(out))
 
 
-def _fewer(ranks: int, sidecars: Sequence[int]) -> list[int]:
-    """Half, a quarter and an eighth; and what is left when the first sidecars are taken."""
+def _fewer(ranks: int, sidecars: Sequence[int], is_choosy: bool) -> list[int]:
+    """Half, a quarter and an eighth; and what is left when sidecars are taken, if ranks are few, or
+    if nobody knows of a number whether the program runs on it.
+    """
     numbers = {ranks // 2, ranks // 4, ranks // 8}
-    if sidecars and ranks <= 4:
+    if sidecars and (ranks <= 4 or is_choosy):
         numbers |= {ranks - number for number in sidecars}
     return sorted((n for n in numbers if 0 < n < ranks), reverse=True)
 
