@@ -6,9 +6,13 @@ take.
 
 import json
 import os
+import signal
+import time
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
-from heat_runs import configuration, run_pillion
+from heat_runs import configuration, going_on, pillion, run_pillion
 
 HEAT = "examples/heat/heat"
 HYBRID = """\
@@ -75,6 +79,37 @@ def test_a_program_that_refuses_a_number_of_ranks_is_advised_on_for_others(build
     assert "2 + 1 ranks" in note and str(log) in note
     assert any("are left out, since the program failed" in n for n in said["notes"])
     assert done.stderr.count("that is left out: the program ended with status 3") == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_who_is_asked_to_stop_leaves_nothing_behind(build, tmp_path, number):
+    (tmp_path / "pillion.yaml").write_text(configuration("ranks"))
+    (tmp_path / "tmp").mkdir()
+    program = tmp_path / "tell"
+    program.write_text(f'#!/bin/sh\necho $$ >> {tmp_path}/pids\nexec "$@"\n')
+    program.chmod(0o755)
+    words = ["advise", "-n", 1, "--seconds", 60, "pillion.yaml", "--", program]
+    words += [build / HEAT, 16, 100000000]
+    command, told = pillion(build, *words, TMPDIR=str(tmp_path / "tmp"))
+    pids = tmp_path / "pids"
+    with going_on(*command, cwd=tmp_path, **told) as process:
+        wait_for(lambda: pids.exists() and pids.read_text().endswith("\n"))
+        heat = int(pids.read_text())
+        try:
+            process.send_signal(number)
+            assert process.wait(30) == 128 + number
+            wait_for(lambda: not Path(f"/proc/{heat}").exists(), 10)
+        finally:
+            with suppress(ProcessLookupError):
+                os.kill(heat, signal.SIGKILL)
+    assert os.listdir(tmp_path / "tmp") == []
+
+
+def wait_for(condition, seconds=60):
+    until = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.05)
 
 
 def test_a_finished_run_tells_what_it_can(build, tmp_path):

@@ -4,8 +4,10 @@
 import argparse
 import math
 import os
+import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -91,9 +93,29 @@ def run(arguments: argparse.Namespace) -> int:
             raise Error(f"{arguments.configuration} is the output of a run; that takes no program")
         advice = _of_a_run(arguments)
     else:
-        advice = _by_short_runs(arguments, _runner(arguments, words))
+        runner = _runner(arguments, words)
+        with _ending_what_was_started():
+            advice = _by_short_runs(arguments, runner)
     _say(advice, arguments)
     return 0
+
+
+@contextmanager
+def _ending_what_was_started() -> Iterator[None]:
+    """Also for who asks otherwise than by Ctrl-C: what was started is in sessions of its own, and
+    would go on for good.
+    """
+
+    def leave(number: int, _: object) -> None:
+        raise SystemExit(128 + number)
+
+    asked = (signal.SIGTERM, signal.SIGHUP)
+    before = [signal.signal(number, leave) for number in asked]
+    try:
+        yield
+    finally:
+        for number, handler in zip(asked, before):
+            signal.signal(number, handler)
 
 
 def _of_a_run(arguments: argparse.Namespace) -> "Advice":
