@@ -58,6 +58,20 @@ def test_a_program_that_ends_early_is_enough(build, tmp_path):
     assert json.loads(done.stdout)["chosen"]["seconds"] > 0
 
 
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one core has one thread")
+def test_ranks_of_several_threads_have_fewer_cores(build, tmp_path):
+    cores = len(os.sched_getaffinity(0))
+    (tmp_path / "pillion.yaml").write_text(configuration("ranks"))
+    words = ["advise", "--seconds", 0.4, "--rounds", 1, "--json", "pillion.yaml"]
+    words += ["--", build / HEAT, 16, 300]
+    done = run_pillion(build, *words, cwd=tmp_path, timeout=120, OMP_NUM_THREADS=str(cores))
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert said["cores"] == 1 and max(e["simulation"] for e in said["placements"]) == 1
+    assert any(f"has {cores} threads, as OMP_NUM_THREADS says" in note for note in said["notes"])
+    assert any("more ranks than the 1 that have cores" in note for note in said["notes"])
+
+
 def test_a_program_that_refuses_a_number_of_ranks_is_advised_on_for_others(build, tmp_path):
     """All of three ranks; where the log of that is, is said."""
     (tmp_path / "pillion.yaml").write_text(configuration("ranks"))

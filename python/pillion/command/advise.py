@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pillion.advise.samples import Trial
     from pillion.advise.trials import Runner
     from pillion.advise.tried import Tried
+    from pillion.launch.plan import Facts
 
 _EPILOG = """\
 PROGRAM is run several times, a few seconds each, in this folder: with all analyses in the
@@ -54,7 +55,7 @@ def _numbers(text: str) -> list[int]:
 def _add_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("-n", "--ranks", type=_at_least_one, metavar="N", help="ranks that simulate where none are "
-        "sidecars (default: as many as there are cores)")  # fmt: skip
+        "sidecars (default: as many as have cores of their own)")  # fmt: skip
     add("--sidecars", type=_numbers, metavar="S,S", help="to consider, on every node where "
         "CONFIG says so (default: 1, 2, 4, …)")  # fmt: skip
     add("--seconds", type=_seconds, default=5.0, metavar="T", help="for each run (default: 5)")
@@ -138,7 +139,7 @@ def _by_short_runs(arguments: argparse.Namespace, runner: "Runner") -> "Advice":
     from pillion.advise.advice import advise, finalists
     from pillion.advise.tried import Tried
 
-    chains, cores = runner.chains.all, runner.facts.cores * runner.facts.nodes
+    chains, cores = runner.chains.all, runner.facts.room
     ranks = arguments.ranks or cores
     given = [number * runner.counted for number in arguments.sidecars or ()]
     sidecars = given or placement.numbers_of_sidecars(ranks, runner.counted)
@@ -158,8 +159,17 @@ def _by_short_runs(arguments: argparse.Namespace, runner: "Runner") -> "Advice":
     nearly = finalists(advice().predictions)
     finals = _trials(runner, lambda: nearly, arguments.rounds, tried, " of those nearly alike")
     found = advice(finals)
-    notes = [*found.notes, *tried.notes(considered, chains)]
+    notes = [*found.notes, *_threads(runner.facts), *tried.notes(considered, chains)]
     return replace(found, nodes=runner.counted, notes=notes)
+
+
+def _threads(facts: "Facts") -> list[str]:
+    if facts.threads == 1:
+        return []
+    return [
+        f"each rank, of sidecars too, has {facts.threads} threads, as OMP_NUM_THREADS says, so "
+        f"that {facts.room} of them have cores of their own"
+    ]
 
 
 def _program(arguments: argparse.Namespace) -> list[str]:
