@@ -112,6 +112,14 @@ def test_a_run_goes_on_until_the_last_stage_was_reached_and_what_was_not_is_said
         assert any("nothing came to 'statistics' of 'means'" in n for n in notes) != enough
 
 
+def test_a_run_without_publications_to_measure_goes_on():
+    """As where they lie minutes apart, or the machine is so busy that the program stands still."""
+    inside = placement.inside(2, CHAINS)
+    few, some = (World(2).run(inside, steps=steps).trail for steps in (20, 40))
+    assert not probes.is_enough(few, inside, CHAINS, 1000.0, 5.0)
+    assert probes.is_enough(some, inside, CHAINS, 1000.0, 5.0)
+
+
 def test_noise_widens_the_bounds_and_they_hold():
     world = World(2, noise=0.1)
     _, advice = advice_on(world, 2, [1])

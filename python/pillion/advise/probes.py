@@ -9,6 +9,7 @@ from pillion.advise.trails import Trail
 
 _ENOUGH = 40  # publications of the rarest analysis
 _LEAST = 4
+_FEWEST = 4  # publications of any, or nothing is measured
 _LONGEST = 6.0  # times as long as was said, if less than the least has been seen
 
 
@@ -55,8 +56,10 @@ def is_enough(
     trail: Trail, placement: Placement, chains: Sequence[Chain], since: float, wished: float
 ) -> bool:
     """Whether a run may be stopped that has gone on for `since` seconds, of which `wished` suffice
-    if every analysis has been seen a few times.
+    if every analysis has been seen a few times. Without a few publications it never may.
     """
+    if len(trail.steps) < _FEWEST:
+        return False
     seen = [_seen(trail, placement, number, chain) for number, chain in enumerate(chains)]
     # Of those that wait for a condition nobody knows whether they will come.
     sure = [n for n, chain in zip(seen, chains) if chain.every is not None] or seen

@@ -141,7 +141,8 @@ def _watched(
                     f"nothing was published for {patience:.0f} s; a larger --seconds waits "
                     f"{_AT_LEAST:.0f} times as long{_said_in(folder)}"
                 )
-            if first is not None and ends(trail, now - first):
+            # Publications may lie so far apart that there are not two in all that time.
+            if first is not None and (ends(trail, now - first) or now - first > patience):
                 break
     finally:
         _end(processes)
