@@ -175,12 +175,14 @@ def test_a_finished_run_is_what_it_was_not_what_its_file_says(
         ("output: x\nanalyses: {}\n", [HEAT], "has no analyses to advise on"),
         (None, [], "which program?"),
         (None, [HEAT], "cannot write none/there.html: there is no folder none"),
+        (None, [HEAT], "cannot write folder.html: it is a folder"),
     ],
 )
 def test_what_cannot_be_advised_on_is_said(build, tmp_path, text, program, reason):
     (tmp_path / "pillion.yaml").write_text(text or configuration("ranks"))
     words = [str(build / word) if "/" in word else word for word in program]
-    to = ["--to", "none/there.html"] if "there.html" in reason else []
+    (tmp_path / "folder.html").mkdir()
+    to = ["--to", reason.split()[2].rstrip(":")] if "cannot write" in reason else []
     done = run_pillion(build, "advise", "-n", 1, *to, "pillion.yaml", "--", *words, cwd=tmp_path)
     assert done.returncode == 1 and done.stdout == ""
     assert reason in done.stderr

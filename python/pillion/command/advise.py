@@ -86,9 +86,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     words = _program(arguments)
-    # Said before the runs, which take minutes, and not after them.
-    if arguments.to is not None and not arguments.to.parent.is_dir():
-        raise Error(f"cannot write {arguments.to}: there is no folder {arguments.to.parent}")
+    if arguments.to is not None:
+        _check_to(arguments.to)
     if arguments.configuration.is_dir():
         if words:
             raise Error(f"{arguments.configuration} is the output of a run; that takes no program")
@@ -99,6 +98,16 @@ def run(arguments: argparse.Namespace) -> int:
             advice = _by_short_runs(arguments, runner)
     _say(advice, arguments)
     return 0
+
+
+def _check_to(file: Path) -> None:
+    """Said before the runs, which take minutes, and not after them."""
+    if not file.parent.is_dir():
+        raise Error(f"cannot write {file}: there is no folder {file.parent}")
+    if file.is_dir():
+        raise Error(f"cannot write {file}: it is a folder")
+    if not os.access(file.parent, os.W_OK):
+        raise Error(f"cannot write {file}: {file.parent} may not be written to")
 
 
 @contextmanager
@@ -244,8 +253,8 @@ def _trial(runner: "Runner", placement: "Placement", tried: "Tried") -> "list[Tr
     except Error as error:
         if not tried.ran:
             raise Error(
-                f"{error}\nWithout this run, on {placement} ranks, there is no advice; -n says on "
-                "how many"
+                f"{error}\nWithout this run, on {placement} ranks, there is no advice; if the "
+                "program wants another number of ranks, say it with -n"
             ) from error
         tried.failed[placement] = str(error)
         _tell(f"that is left out: {error}")
