@@ -228,6 +228,8 @@ def test_what_does_not_come_out_is_refused(words, advice):
         ("nonsense", "such as"),
         ("here.xml", "cannot be read"),
         ("mesh:8", "COLUMNSxROWS"),
+        ("numa:2 core:99999999", "at most 4096 cores"),
+        ("2 nodes of mesh:100x100", "at most 4096 cores"),
     ],
 )
 def test_what_is_no_machine_is_refused(text, advice):
@@ -286,6 +288,12 @@ def test_the_command_says_what_is_wrong(tmp_path, words, said):
     done = pillion(*words, cwd=tmp_path)
     assert done.returncode in (1, 2) and said in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_letters_that_are_drawn_are_explained(tmp_path):
+    words = ["2 nodes of core:3", "--sidecars", "1"]
+    assert "* hands over to a sidecar of another node" in pillion(*words, cwd=tmp_path).stdout
+    assert "*" not in pillion("core:3", "--per-node", "1", cwd=tmp_path).stdout
 
 
 def test_many_hosts_may_be_named(tmp_path):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Machines by a few words: alike nodes, and what each holds."""
 
+import math
 import re
 from copy import copy
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 NODES = re.compile(r"^\s*(\d+)\s+nodes?\s+of\s+(.+?)\s*$", re.DOTALL)
 MOST_NODES = 100_000
+MOST_PARTS = 4096  # of a node in words: a slip of the finger would fill the memory
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,8 @@ def machine(text: str, mesh: tuple[int, int] | None = None) -> Machine:
     elif node.endswith(".xml") or "/" in node or Path(node).is_file():
         shape = placement.node_of_file(node)
     else:
+        if math.prod(map(int, re.findall(r"[:x](\d+)", node))) > MOST_PARTS:
+            raise Error(f"'{node}': a plan is for nodes of at most {MOST_PARTS} cores and threads")
         shape = placement.node_of_text(node)
     if mesh is not None:
         shape.put_on_mesh(*mesh)
