@@ -183,6 +183,7 @@ def test_what_cannot_be_advised_on_is_said(build, tmp_path, text, program, reaso
     words = [str(build / word) if "/" in word else word for word in program]
     (tmp_path / "folder.html").mkdir()
     to = ["--to", reason.split()[2].rstrip(":")] if "cannot write" in reason else []
-    done = run_pillion(build, "advise", "-n", 1, *to, "pillion.yaml", "--", *words, cwd=tmp_path)
+    words = ["advise", "-n", 1, *to, "pillion.yaml", "--", *words]
+    done = run_pillion(build, *words, cwd=tmp_path, TMPDIR=str(tmp_path))
     assert done.returncode == 1 and done.stdout == ""
     assert reason in done.stderr
