@@ -10,6 +10,7 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 
 import placed_runs
@@ -19,6 +20,7 @@ from pillion.plan import machine, make_plan
 from pillion.plan.aggregators import aggregators_of, hints
 from pillion.plan.comparing import figures_of
 from pillion.plan.files import files_of
+from pillion.plan.picture import picture
 
 pytestmark = pytest.mark.skipif(
     not any((placed_runs.BUILD / "python/pillion").glob("_placement*.so")),
@@ -111,6 +113,17 @@ def test_rankfile(plan):
     }, "sidecars come last, one in each domain"
     relative = files_of(plan)["rankfile"]
     assert relative.startswith("rank 0=+n0 slot=0\n") and "=+n1 slot=" in relative
+
+
+@pytest.mark.parametrize("text", ["this", " this ", "1 nodes of this", "1 node of  this "])
+def test_this_machine_is_localhost_however_it_is_put(text):
+    """Relative names are for nodes of a batch system, without which Open MPI refuses them."""
+    alone = machine(text)
+    if alone.cores < 2:
+        pytest.skip("one core has no room for a sidecar")
+    assert files_of(make_plan(alone, per_node=1))["rankfile"].startswith("rank 0=localhost slot=")
+    two = make_plan(machine("2 nodes of this"), per_node=1)
+    assert files_of(two)["rankfile"].startswith("rank 0=+n0 slot=")
 
 
 def test_orders_for_cray_and_slurm(plan):
@@ -215,6 +228,8 @@ def test_what_does_not_come_out_is_refused(words, advice):
         ("nonsense", "such as"),
         ("here.xml", "cannot be read"),
         ("mesh:8", "COLUMNSxROWS"),
+        ("numa:2 core:99999999", "at most 4096 cores"),
+        ("2 nodes of mesh:100x100", "at most 4096 cores"),
     ],
 )
 def test_what_is_no_machine_is_refused(text, advice):
@@ -236,13 +251,23 @@ def test_the_command_draws_and_writes(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "56 simulation ranks and 8 sidecars, spread auto: folded" in done.stdout
     assert done.stdout.count("a b c d e f g h") == 7 and "A B C D E F G H" in done.stdout
-    picture = ET.parse(tmp_path / "p.svg").getroot()
-    names = [e.text for e in picture.iter() if e.get("class") == "name"]
+    drawn = ET.parse(tmp_path / "p.svg").getroot()
+    names = [e.text for e in drawn.iter() if e.get("class") == "name"]
     assert names == ["auto: folded", "contiguous", "striped", "numa", "folded"]
-    squares = [e for e in picture.iter() if e.tag.endswith("rect")]
+    squares = [e for e in drawn.iter() if e.tag.endswith("rect")]
     assert len(squares) == 5 * 64 and sum(e.get("stroke") == "#222" for e in squares) == 5 * 8
     assert len((tmp_path / "files/rankfile").read_text().splitlines()) == 64
     assert "--rankfile rankfile ./simulation" in (tmp_path / "files/launch.txt").read_text()
+
+
+def test_what_is_said_of_narrow_nodes_has_room():
+    """Columns of panels are as far apart as their text is long, at half of its height a letter."""
+    plans = [make_plan(machine("3 nodes of core:2"), sidecars=1, spread=s) for s in SPREADS]
+    groups = ET.fromstring(picture(plans)).iter()
+    panels = [e for e in groups if e.find("*[@class='name']") is not None]
+    left = sorted({int(e.get("transform").split("(")[1].split()[0]) for e in panels})
+    longest = max(len(e.find("*[@class='figures']").text) for e in panels)
+    assert len(left) > 1 and min(b - a for a, b in pairwise(left)) > 11.5 / 2 * longest
 
 
 @pytest.mark.parametrize(
@@ -263,6 +288,12 @@ def test_the_command_says_what_is_wrong(tmp_path, words, said):
     done = pillion(*words, cwd=tmp_path)
     assert done.returncode in (1, 2) and said in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_letters_that_are_drawn_are_explained(tmp_path):
+    words = ["2 nodes of core:3", "--sidecars", "1"]
+    assert "* hands over to a sidecar of another node" in pillion(*words, cwd=tmp_path).stdout
+    assert "*" not in pillion("core:3", "--per-node", "1", cwd=tmp_path).stdout
 
 
 def test_many_hosts_may_be_named(tmp_path):

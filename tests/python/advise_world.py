@@ -38,6 +38,7 @@ class World:
     publishing: float = 0.02  # of all ranks together, for each analysis
     receiving: float = 0.01
     noise: float = 0.0
+    keeps: int = 1  # publications that the first stage of `means` makes one of for those after it
 
     def sharing(self, placement: Placement) -> Sharing:
         crowd = placement.ranks
@@ -62,6 +63,8 @@ class World:
             ready = max(made[number], finished[number - 1] if number else 0.0)
             slow = (finished[number] - ready) / working[number] if working[number] else 1.0
             slowed = {name: tuple(slow * s for s in those) for name, those in there.items()}
+            if not there:  # nothing came
+                continue
             sidecars.append(Visit(step, ready, finished[number], slowed, slow * receive))
         trail = Trail([simulation] * placement.simulation, [sidecars] * placement.sidecars)
         return Trial(placement, trail, {})
@@ -72,12 +75,14 @@ class World:
         for chain, stages, cut in zip(CHAINS, self.stages, placement.cuts):
             if step % chain.every:
                 continue
-            sides = ((here, stages[:cut], placement.simulation),)
-            sides += ((there, stages[cut:], placement.sidecars),)
+            kept = chain.name == "means" and (step // chain.every) % self.keeps != 0
+            reached = 1 if kept else len(stages)
+            sides = ((here, stages[: min(cut, reached)], placement.simulation),)
+            sides += ((there, stages[cut:reached], placement.sidecars),)
             for side, those, ranks in sides:
                 if those:
                     side[chain.name] = tuple(s(ranks) * draw.gauss(1, self.noise) for s in those)
-            crossing += cut < len(stages)
+            crossing += cut < reached
         publish = crossing * self.publishing / placement.simulation
         receive = crossing * self.receiving / max(1, placement.sidecars)
         return gap, here, there, publish, receive

@@ -34,8 +34,8 @@ def in_the_end(world, where, room=6):
     trail = world.run(where, steps=600, room=room).trail
     sides = [side[0] for side in (trail.simulation, trail.sidecars) if side]
     # Before the end, when sidecars that are behind have the cores to themselves.
-    ends = [(visits[25].end, visits[50].end) for visits in sides]
-    return max(last - first for first, last in ends) / 250
+    ends = [{visit.step: visit.end for visit in visits} for visits in sides]
+    return max(end[500] - end[250] for end in ends) / 250
 
 
 @pytest.mark.parametrize(("ranks", "cores", "sidecars"), [(2, 2, [1]), (8, 16, [1, 2, 4])])
@@ -87,6 +87,37 @@ def test_what_takes_long_every_tenth_time_counts():
     costs = costs_of(trials, CHAINS, 2)
     plain = sum(stage(2) for stage in world.stages[0])
     assert costs.works[0].whole(2) == pytest.approx(plain + 0.1, rel=0.02)
+
+
+@pytest.mark.parametrize(("ranks", "cores", "sidecars"), [(2, 2, [1]), (8, 16, [1, 2, 4])])
+def test_what_a_stage_withholds_counts_where_it_comes_out(ranks, cores, sidecars):
+    world = World(cores, keeps=5)
+    world.stages = ((world.stages[0][0], amdahl(3.0, 0.2)), world.stages[1])
+    _, advice = advice_on(world, ranks, sidecars)
+    for prediction in advice.predictions:
+        where = prediction.placement
+        assert prediction.seconds == pytest.approx(in_the_end(world, where), rel=0.06), where
+
+
+def test_a_run_goes_on_until_the_last_stage_was_reached_and_what_was_not_is_said():
+    inside = placement.inside(2, CHAINS)
+    for keeps, enough in ((1, True), (100, False)):
+        world = World(2, keeps=keeps)
+        trail = world.run(inside, steps=600).trail
+        assert probes.is_enough(trail, inside, CHAINS, 5.0, 5.0) == enough
+        assert probes.is_enough(trail, inside, CHAINS, 31.0, 5.0)
+        trials = [world.run(p) for p in probes.plan(2, [1], CHAINS, 2)]
+        considered = placement.candidates(2, [1], CHAINS)
+        notes = advise(trials, CHAINS, 2, AMPLE, considered).notes
+        assert any("nothing came to 'statistics' of 'means'" in n for n in notes) != enough
+
+
+def test_a_run_without_publications_to_measure_goes_on():
+    """As where they lie minutes apart, or the machine is so busy that the program stands still."""
+    inside = placement.inside(2, CHAINS)
+    few, some = (World(2).run(inside, steps=steps).trail for steps in (20, 40))
+    assert not probes.is_enough(few, inside, CHAINS, 1000.0, 5.0)
+    assert probes.is_enough(some, inside, CHAINS, 1000.0, 5.0)
 
 
 def test_noise_widens_the_bounds_and_they_hold():

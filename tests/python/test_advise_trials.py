@@ -9,6 +9,9 @@ from pillion.advise import placement, probes, text
 from pillion.advise.advice import Advice, Prediction
 from pillion.advise.chains import Chains
 from pillion.advise.trials import Runner
+from pillion.advise.tried import Tried
+from pillion.command.advise import _trials
+from pillion.errors import Error
 from pillion.launch.plan import Facts, Launcher, Part, Wishes
 
 TEXT = "sidecars: {%s: 1}\nanalyses: {sums: {stages: [statistics: {fields: [f]}]}}\n"
@@ -31,6 +34,45 @@ def test_sidecars_of_all_nodes_are_what_is_counted(tmp_path, kind, numbers):
     chosen = Prediction(placement.cut_at(0, 56, 8, chains.all), 1, 1, 1, 1, 1, 0, 1)
     advice = Advice(kind, chains.all, 64, [chosen], chosen, [], runner.counted)
     assert text.lines_for(advice)[0] == f"sidecars: {{{kind}: {8 // runner.counted}, …}}"
+
+
+def test_a_program_that_wants_powers_of_two_is_tried_where_it_runs(tmp_path):
+    """On 8 cores with 1, 2 or 4 sidecars it would be 7, 6 or 4 ranks, and 8 on crowded cores."""
+    text = "analyses: {sums: {stages: [magnitude: {}, statistics: {}]}}\n"
+    chains = Chains(text, "pillion.yaml").all
+    tried, started = Tried(), []
+
+    def planned():
+        return probes.plan(8, [1, 2, 4], chains, 8, tried.refused)
+
+    class Choosy:
+        chains = Chains(text, "pillion.yaml")
+
+        def run(self, where):
+            started.append(where)
+            if where.simulation & (where.simulation - 1):
+                raise Error("the program ended with status 1; log:\n  a line")
+            return where
+
+    ran = _trials(Choosy(), planned, 2, tried)
+    assert {p.cuts for p in ran if p.sidecars} == {(0,), (1,)}
+    assert {p.simulation for p in ran} == {8, 4, 2, 1} and tried.refused == {7, 6}
+    assert len(ran) == 2 * len(set(ran)), "in two rounds"
+    assert len([p for p in started if p.simulation in (6, 7)]) == 2, "once is enough to know"
+    considered = placement.candidates(8, [1, 2, 4], chains)
+    left = {p.simulation for p in considered if not tried.leaves_out(p)}
+    assert left == {8, 4}
+    notes = tried.notes(considered, chains)
+    assert any("7 + 1 ranks, sidecars: the program ended with status 1" in n for n in notes)
+    with pytest.raises(Error, match=r"on 8 \+ 0 ranks, there is no advice"):
+        _trials(Failing(), planned, 1, Tried())
+
+
+class Failing:
+    chains = Chains(TEXT % "ranks", "pillion.yaml")
+
+    def run(self, _):
+        raise Error("the program ended with status 1")
 
 
 def started_with(text, tmp_path):

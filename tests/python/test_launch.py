@@ -67,6 +67,8 @@ def test_ranks_are_pinned_where_there_are_cores():
     assert "--bind-to core" in line(TWO, ranks=6)
     assert "--oversubscribe" not in line(TWO, ranks=6)
     assert "--oversubscribe --bind-to none" in line(TWO, ranks=7)
+    rooms = [Facts(Launcher.SRUN, cores=6, nodes=3, threads=t).room for t in (1, 2, 4, 8)]
+    assert rooms == [18, 9, 3, 3]
     threads = Facts(Launcher.OPEN_MPI, cores=8, threads=2)
     assert "--map-by slot:PE=2 --bind-to core" in line(TWO, threads, ranks=2)
     assert "--bind-to none" in line(TWO, threads, ranks=3)

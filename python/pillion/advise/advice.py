@@ -77,8 +77,9 @@ def advise(
     kind: str = "per_node",
     finals: Sequence[Trial] = (),
 ) -> Advice:
-    """From short runs, at least one of which had all in the simulation. `finals` are short runs of
-    those that are nearly alike, in turn (finalists).
+    """From short runs, at least one of which had all in the simulation. `cores` is for how many
+    ranks there are cores, whatever threads they have. `finals` are short runs of those that are
+    nearly alike, in turn (finalists).
     """
     costs = costs_of(trials, chains, cores)
     random = np.random.default_rng(1)
@@ -166,10 +167,17 @@ def _notes(
         for chain, rate, work in zip(chains, costs.rates, costs.works)
         if rate == 0 or not work.whole.known
     ]
+    for chain, work in zip(chains, costs.works):
+        late = [name for name, stage in zip(chain.stages, work.stages) if not stage.known]
+        if late and work.whole.known:
+            out.append(
+                f"nothing came to '{late[0]}' of '{chain.name}' in runs that had all in the "
+                "simulation, so what it costs is not in any number; a larger --seconds sees more"
+            )
     failed = {name: why for trial in trials for name, why in trial.disabled.items()}
     out += [f"'{name}' failed in some of these runs: {why}" for name, why in failed.items()]
     if max(t.placement.ranks for t in trials) > costs.cores:
-        out.append(f"some runs had more ranks than the {costs.cores} cores that there are")
+        out.append(f"some runs had more ranks than the {costs.cores} that have cores of their own")
     ratios = [p.measured / p.seconds for p in predictions if p.measured and p.left_out == 0]
     if ratios:
         out.append(

@@ -24,8 +24,9 @@ from pillion.advise.scaling import IRREGULAR, Measured
 
 @dataclass(frozen=True)
 class Crossing:
-    """One chain cut at one place, as a run with `ranks` measured it: seconds a publication of its
-    stages in sidecars and of handing over on both sides, and bytes of a simulation rank.
+    """One chain cut at one place, as a run with `ranks` measured it: seconds of its stages in
+    sidecars and of handing over on both sides, and bytes of a simulation rank, for a publication
+    that crosses; and the share of those that do, for stages before the cut may withhold some.
     """
 
     ranks: tuple[int, int]
@@ -33,6 +34,7 @@ class Crossing:
     publishing: float
     receiving: float
     bytes: float
+    share: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,7 @@ class Costs:
         crossing = self.crossing(chain, cut, placement.sidecars)
         if crossing is None:
             return 0.0
-        return crossing.publishing * crossing.ranks[0] / placement.simulation
+        return crossing.share * crossing.publishing * crossing.ranks[0] / placement.simulation
 
     def beyond(self, chain: int, cut: int, ranks: int) -> float:
         """The same of those behind a cut, and of receiving, on so many sidecars."""
@@ -109,7 +111,12 @@ class Costs:
             return here
         there = self._part(chain, cut, end, crossing.ranks[1])
         working = crossing.working * here / there if there > 0 else crossing.working
-        return working + crossing.receiving * crossing.ranks[1] / ranks
+        return crossing.share * (working + crossing.receiving * crossing.ranks[1] / ranks)
+
+    def share(self, chain: int, cut: int, sidecars: int) -> float:
+        """Of publications, those that cross."""
+        crossing = self.crossing(chain, cut, sidecars)
+        return 1.0 if crossing is None else crossing.share
 
     def uncertainty(self, placement: Placement) -> tuple[float, float]:
         """Relative, of both sides' seconds: none where a run was on the same ranks, and more for

@@ -74,19 +74,28 @@ def _work_of(
     if not plain:
         return _divided(trials[0], number, chain, mean)
 
-    def rows(trial: Trial) -> np.ndarray:
-        return samples.stage_seconds(trial.trail, "simulation", chain.name)
-
-    def seconds(stage: int) -> Callable[[Trial], float]:
+    def seconds(stage: int | None = None) -> Callable[[Trial], float]:
         def of(trial: Trial) -> float:
-            found = rows(trial)
-            return mean(found[:, stage]) if stage < found.shape[1] else 0.0
+            return _each(samples.stage_seconds(trial.trail, "simulation", chain.name), mean, stage)
 
         return of
 
-    whole = measured(_by_ranks(plain, lambda trial: mean(rows(trial).sum(axis=1))))
-    stages = range(len(chain.stages))
-    return Work(whole, tuple(measured(_by_ranks(plain, seconds(stage))) for stage in stages))
+    stages = (measured(_by_ranks(plain, seconds(n))) for n in range(len(chain.stages)))
+    return Work(measured(_by_ranks(plain, seconds())), tuple(stages))
+
+
+def _each(
+    kinds: Sequence[np.ndarray], mean: Callable[[np.ndarray], float], stage: int | None = None
+) -> float:
+    """Seconds a publication, of one stage or of all. Each kind has a mean of its own, from which
+    nothing is left out because it is rare.
+    """
+    total = sum(len(rows) for rows in kinds)
+    reached = [rows for rows in kinds if stage is None or stage < rows.shape[1]]
+    return sum(
+        len(rows) / total * mean(rows.sum(axis=1) if stage is None else rows[:, stage])
+        for rows in reached
+    )
 
 
 def _divided(trial: Trial, number: int, chain: Chain, mean: Callable[[np.ndarray], float]) -> Work:
@@ -101,8 +110,9 @@ def _divided(trial: Trial, number: int, chain: Chain, mean: Callable[[np.ndarray
         (where.sidecars, "sidecars", cut),
     ):
         found = samples.stage_seconds(trail, side, chain.name)
-        for column in range(found.shape[1]):
-            seconds[first + column] = mean(found[:, column]) * ranks
+        came = samples.share_handed_over(trail, chain.name) if side == "sidecars" else 1.0
+        for stage in range(max((rows.shape[1] for rows in found), default=0)):
+            seconds[first + stage] = came * _each(found, mean, stage) * ranks
     return Work(measured({1: sum(seconds)}), tuple(measured({1: each}) for each in seconds))
 
 
@@ -138,13 +148,14 @@ def _crossings(
 
 def _crossing(trial: Trial, chain: Chain, mean: Callable[[np.ndarray], float]) -> Crossing | None:
     trail, ranks = trial.trail, (trial.placement.simulation, trial.placement.sidecars)
-    rows = samples.stage_seconds(trail, "sidecars", chain.name)
-    if not len(rows):
+    kinds = samples.stage_seconds(trail, "sidecars", chain.name)
+    if not kinds:
         return None
     publishing = mean(samples.hand_over_seconds(trail, "simulation", chain.name))
     receiving = mean(samples.hand_over_seconds(trail, "sidecars", chain.name))
     moved = trial.bytes.get(chain.name, 0.0)
-    return Crossing(ranks, mean(rows.sum(axis=1)), publishing, receiving, moved)
+    share = samples.share_handed_over(trail, chain.name)
+    return Crossing(ranks, _each(kinds, mean), publishing, receiving, moved, share)
 
 
 def _mean(those: Sequence[Crossing]) -> Crossing:
@@ -153,7 +164,8 @@ def _mean(those: Sequence[Crossing]) -> Crossing:
     def of(name: str) -> float:
         return float(np.mean([getattr(c, name) for c in those]))
 
-    return Crossing(those[0].ranks, of("working"), of("publishing"), of("receiving"), of("bytes"))
+    names = ("working", "publishing", "receiving", "bytes", "share")
+    return Crossing(those[0].ranks, *map(of, names))
 
 
 def _sharing(trials: Sequence[Trial], step: Measured) -> Sharing:
@@ -201,5 +213,6 @@ def _work(trial: Trial, costs: Costs, chains: Sequence[Chain]) -> float:
         for number, chain in enumerate(chains):
             if chain.name in group[0].stages:
                 cut = trial.placement.cuts[number]
-                out += costs.beyond(number, cut, trial.placement.sidecars)
+                sidecars = trial.placement.sidecars
+                out += costs.beyond(number, cut, sidecars) / costs.share(number, cut, sidecars)
     return out

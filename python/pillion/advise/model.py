@@ -146,7 +146,8 @@ def room_of(costs: Costs, placement: Placement, memory: Memory, load: Load) -> i
     for number, cut in enumerate(placement.cuts):
         crossing = costs.crossing(number, cut, placement.sidecars)
         if crossing is not None:
-            largest += crossing.bytes * crossing.ranks[0] / placement.simulation
+            bytes_ = crossing.share * crossing.bytes
+            largest += bytes_ * crossing.ranks[0] / placement.simulation
     ranks = -(-placement.simulation // memory.nodes)
     room = memory.budget / ranks / largest if largest else len(load.steps)
     return max(1, min(int(room), len(load.steps)))

@@ -98,17 +98,34 @@ def stretches(trail: Trail) -> list[Stretch]:
 
 
 @cache
-def stage_seconds(trail: Trail, side: str, analysis: str) -> np.ndarray:
-    """Publications by stages of this analysis on one side; means over ranks."""
+def stage_seconds(trail: Trail, side: str, analysis: str) -> list[np.ndarray]:
+    """Publications by stages of this analysis on one side; means over ranks. A stage may withhold
+    publications from those after it: those that came as far as each other are an array.
+    """
     rows = [
         np.mean([visit.stages[analysis] for visit in group], axis=0)
         for group in together(trail.side(side))
         if all(analysis in visit.stages for visit in group)
     ]
-    longest = max((len(row) for row in rows), default=0)
-    # A stage may keep publications from those after it.
-    padded = [np.pad(row, (0, longest - len(row))) for row in rows]
-    return np.array(padded).reshape(len(rows), longest)
+    lengths = sorted({len(row) for row in rows})
+    return [np.array([row for row in rows if len(row) == length]) for length in lengths]
+
+
+@cache
+def share_handed_over(trail: Trail, analysis: str) -> float:
+    """The part of the simulation's publications that came to the sidecars; all, where nothing in
+    the simulation could withhold them.
+    """
+    if not (trail.simulation and trail.sidecars):
+        return 1.0
+    seen = [visit.step for visit in trail.simulation[0] if analysis in visit.stages]
+    came = [visit.step for visit in trail.sidecars[0] if analysis in visit.stages]
+    came = [step for step in came if seen and step <= seen[-1]]
+    if not came:
+        return 1.0
+    # From one that came to the last, if there are two.
+    begin = came[0] if len(came) > 1 else -math.inf
+    return max(1, len(came) - 1) / sum(begin < step <= came[-1] for step in seen)
 
 
 @cache

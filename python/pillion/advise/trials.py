@@ -139,17 +139,18 @@ def _watched(
             if first is None and now - begin > patience:
                 raise Error(
                     f"nothing was published for {patience:.0f} s; a larger --seconds waits "
-                    f"{_AT_LEAST:.0f} times as long{_end_of(folder)}"
+                    f"{_AT_LEAST:.0f} times as long{_said_in(folder)}"
                 )
-            if first is not None and ends(trail, now - first):
+            # Publications may lie so far apart that there are not two in all that time.
+            if first is not None and (ends(trail, now - first) or now - first > patience):
                 break
     finally:
         _end(processes)
     trail = read_trail(folder)
     if simulation.returncode not in (0, None) and not trail.steps:
-        raise Error(f"the program ended with status {simulation.returncode}{_end_of(folder)}")
+        raise Error(f"the program ended with status {simulation.returncode}{_said_in(folder)}")
     if len(trail.steps) < 2:
-        raise Error(f"the program published too little to measure anything{_end_of(folder)}")
+        raise Error(f"the program published too little to measure anything{_said_in(folder)}")
     return trail
 
 
@@ -180,6 +181,14 @@ def _end(processes: "Sequence[subprocess.Popen[bytes]]") -> None:
             process.wait()
 
 
-def _end_of(folder: Path) -> str:
-    lines = (folder / "said").read_text(encoding="utf-8", errors="replace").rstrip().splitlines()
-    return "; it said:\n  " + "\n  ".join(lines[-_LAST_LINES:]) if lines else ""
+def _said_in(folder: Path) -> str:
+    """The end of what was said, all of which is kept where this says."""
+    text = (folder / "said").read_text(encoding="utf-8", errors="replace").rstrip()
+    if not text:
+        return ""
+    handle, log = tempfile.mkstemp(prefix="pillion-advise-", suffix=".log", text=True)
+    with open(handle, "w", encoding="utf-8") as file:
+        file.write(text + "\n")
+    return "\n  ".join(
+        [f"; {log} has all that it said, at the end:", *text.splitlines()[-_LAST_LINES:]]
+    )

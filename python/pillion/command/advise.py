@@ -4,7 +4,10 @@
 import argparse
 import math
 import os
+import signal
 import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +19,8 @@ if TYPE_CHECKING:
     from pillion.advise.placement import Placement
     from pillion.advise.samples import Trial
     from pillion.advise.trials import Runner
+    from pillion.advise.tried import Tried
+    from pillion.launch.plan import Facts
 
 _EPILOG = """\
 PROGRAM is run several times, a few seconds each, in this folder: with all analyses in the
@@ -23,7 +28,8 @@ simulation on N ranks and on fewer, and with sidecars at each possible cut. CONF
 and what analyses produce meanwhile is thrown away; what PROGRAM itself writes is not. Of OUTPUT,
 which a run has left, less is known, and the advice says so.
 
-Exit status: 0 if there is advice, 1 if a run has failed."""
+Exit status: 0 if there is advice, also where PROGRAM does not run on some numbers of ranks, which
+is said; 1 if there is none, since it does not run on N ranks."""
 
 
 def _at_least_one(text: str) -> int:
@@ -49,7 +55,7 @@ def _numbers(text: str) -> list[int]:
 def _add_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("-n", "--ranks", type=_at_least_one, metavar="N", help="ranks that simulate where none are "
-        "sidecars (default: as many as there are cores)")  # fmt: skip
+        "sidecars (default: as many as have cores of their own)")  # fmt: skip
     add("--sidecars", type=_numbers, metavar="S,S", help="to consider, on every node where "
         "CONFIG says so (default: 1, 2, 4, …)")  # fmt: skip
     add("--seconds", type=_seconds, default=5.0, metavar="T", help="for each run (default: 5)")
@@ -80,17 +86,46 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     words = _program(arguments)
-    # Said before the runs, which take minutes, and not after them.
-    if arguments.to is not None and not arguments.to.parent.is_dir():
-        raise Error(f"cannot write {arguments.to}: there is no folder {arguments.to.parent}")
+    if arguments.to is not None:
+        _check_to(arguments.to)
     if arguments.configuration.is_dir():
         if words:
             raise Error(f"{arguments.configuration} is the output of a run; that takes no program")
         advice = _of_a_run(arguments)
     else:
-        advice = _by_short_runs(arguments, _runner(arguments, words))
+        runner = _runner(arguments, words)
+        with _ending_what_was_started():
+            advice = _by_short_runs(arguments, runner)
     _say(advice, arguments)
     return 0
+
+
+def _check_to(file: Path) -> None:
+    """Said before the runs, which take minutes, and not after them."""
+    if not file.parent.is_dir():
+        raise Error(f"cannot write {file}: there is no folder {file.parent}")
+    if file.is_dir():
+        raise Error(f"cannot write {file}: it is a folder")
+    if not os.access(file.parent, os.W_OK):
+        raise Error(f"cannot write {file}: {file.parent} may not be written to")
+
+
+@contextmanager
+def _ending_what_was_started() -> Iterator[None]:
+    """Also for who asks otherwise than by Ctrl-C: what was started is in sessions of its own, and
+    would go on for good.
+    """
+
+    def leave(number: int, _: object) -> None:
+        raise SystemExit(128 + number)
+
+    asked = (signal.SIGTERM, signal.SIGHUP)
+    before = [signal.signal(number, leave) for number in asked]
+    try:
+        yield
+    finally:
+        for number, handler in zip(asked, before):
+            signal.signal(number, handler)
 
 
 def _of_a_run(arguments: argparse.Namespace) -> "Advice":
@@ -111,22 +146,39 @@ def _of_a_run(arguments: argparse.Namespace) -> "Advice":
 def _by_short_runs(arguments: argparse.Namespace, runner: "Runner") -> "Advice":
     from pillion.advise import placement, probes
     from pillion.advise.advice import advise, finalists
+    from pillion.advise.tried import Tried
 
-    chains, cores = runner.chains.all, runner.facts.cores * runner.facts.nodes
+    chains, cores = runner.chains.all, runner.facts.room
     ranks = arguments.ranks or cores
     given = [number * runner.counted for number in arguments.sidecars or ()]
     sidecars = given or placement.numbers_of_sidecars(ranks, runner.counted)
-    planned = probes.plan(ranks, sidecars, chains, cores)
-    trials = _trials(runner, planned * arguments.rounds)
+    tried = Tried()
+
+    def planned() -> "list[Placement]":
+        return probes.plan(ranks, sidecars, chains, cores, tried.refused)
+
+    trials = _trials(runner, planned, arguments.rounds, tried)
     memory = runner.chains.memory(runner.facts.nodes)
     considered = placement.candidates(ranks, sidecars, chains)
-    advice = advise(trials, chains, cores, memory, considered, runner.kind)
-    nearly = finalists(advice.predictions)
-    if not nearly:
-        return replace(advice, nodes=runner.counted)
-    finals = _trials(runner, nearly * arguments.rounds, " of those nearly alike")
-    advice = advise(trials, chains, cores, memory, considered, runner.kind, finals)
-    return replace(advice, nodes=runner.counted)
+
+    def advice(finals: "Sequence[Trial]" = ()) -> "Advice":
+        left = [p for p in considered if not tried.leaves_out(p)]
+        return advise(trials, chains, cores, memory, left, runner.kind, finals)
+
+    nearly = finalists(advice().predictions)
+    finals = _trials(runner, lambda: nearly, arguments.rounds, tried, " of those nearly alike")
+    found = advice(finals)
+    notes = [*found.notes, *_threads(runner.facts), *tried.notes(considered, chains)]
+    return replace(found, nodes=runner.counted, notes=notes)
+
+
+def _threads(facts: "Facts") -> list[str]:
+    if facts.threads == 1:
+        return []
+    return [
+        f"each rank, of sidecars too, has {facts.threads} threads, as OMP_NUM_THREADS says, so "
+        f"that {facts.room} of them have cores of their own"
+    ]
 
 
 def _program(arguments: argparse.Namespace) -> list[str]:
@@ -168,17 +220,51 @@ def _runner(arguments: argparse.Namespace, words: list[str]) -> "Runner":
     return Runner(wishes, chains, facts, kind, attach, arguments.seconds)
 
 
-def _trials(runner: "Runner", planned: "list[Placement]", which: str = "") -> "list[Trial]":
+def _trials(
+    runner: "Runner",
+    planned: "Callable[[], list[Placement]]",
+    rounds: int,
+    tried: "Tried",
+    which: str = "",
+) -> "list[Trial]":
+    """Runs in turn of what is planned, which may change when the program fails on some ranks."""
     from pillion.advise.placement import mode_of
 
-    out = []
-    for number, placement in enumerate(planned):
-        where = mode_of(placement, runner.chains.all)
-        counted = f"run {number + 1} of {len(planned)}{which}"
-        said = f"pillion advise: {counted}: {placement} ranks, {where}"
-        print(said, file=sys.stderr, flush=True)
-        out.append(runner.run(placement))
+    out: list[Trial] = []
+    number = 0
+    for after in reversed(range(rounds)):
+        done: set[Placement] = set()
+        while left := [p for p in planned() if p not in done and not tried.fails_on_ranks_of(p)]:
+            where = f"{left[0]} ranks, {mode_of(left[0], runner.chains.all)}"
+            number += 1
+            total = number - 1 + len(left) + after * len(done | set(left))
+            _tell(f"run {number} of {total}{which}: {where}")
+            done.add(left[0])
+            out += _trial(runner, left[0], tried)
     return out
+
+
+def _trial(runner: "Runner", placement: "Placement", tried: "Tried") -> "list[Trial]":
+    """Nothing if the program fails there. Raises Error if it is the first, with all inside,
+    for everything else is compared with that.
+    """
+    try:
+        trial = runner.run(placement)
+    except Error as error:
+        if not tried.ran:
+            raise Error(
+                f"{error}\nWithout this run, on {placement} ranks, there is no advice; if the "
+                "program wants another number of ranks, say it with -n"
+            ) from error
+        tried.failed[placement] = str(error)
+        _tell(f"that is left out: {error}")
+        return []
+    tried.ran.append(placement)
+    return [trial]
+
+
+def _tell(text: str) -> None:
+    print(f"pillion advise: {text}", file=sys.stderr, flush=True)
 
 
 def _say(advice: "Advice", arguments: argparse.Namespace) -> None:

@@ -137,6 +137,8 @@ def _show(where: "Machine", plan: "Plan", plans: "dict[str, Plan]") -> None:
         f"spread {_named(plan)}; a capital is a sidecar, its small letter hands over to it"
     )
     found = drawing.patterns(plan)
+    if any("*" in line for lines, _ in found for line in lines):
+        print("* hands over to a sidecar of another node")
     for lines, alike in found[:DRAWN]:
         which = drawing.span(alike)
         print(f"\nnode {which}" if len(alike) == 1 else f"\nnodes {which}")

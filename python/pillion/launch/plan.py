@@ -37,6 +37,11 @@ class Facts:
     is_root: bool = False
     tasks: int | None = None  # that a batch system has set aside
 
+    @property
+    def room(self) -> int:
+        """Ranks that have cores of their own, one for each thread; at least one on each node."""
+        return max(1, self.cores // self.threads) * self.nodes
+
 
 @dataclass(frozen=True)
 class Part:

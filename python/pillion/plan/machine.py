@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Machines by a few words: alike nodes, and what each holds."""
 
+import math
 import re
 from copy import copy
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 NODES = re.compile(r"^\s*(\d+)\s+nodes?\s+of\s+(.+?)\s*$", re.DOTALL)
 MOST_NODES = 100_000
+MOST_PARTS = 4096  # of a node in words: a slip of the finger would fill the memory
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ class Machine:
     @property
     def is_here(self) -> bool:
         """Whether it is the node of this process alone."""
-        return self.text.strip() == "this"
+        return _counted(self.text) == (1, "this")
 
     @property
     def is_mesh(self) -> bool:
@@ -56,8 +58,7 @@ def machine(text: str, mesh: tuple[int, int] | None = None) -> Machine:
     """
     from pillion import _placement as placement
 
-    found = NODES.match(text)
-    nodes, node = (int(found[1]), found[2]) if found else (1, text.strip())
+    nodes, node = _counted(text)
     if not 1 <= nodes <= MOST_NODES:
         raise Error(f"'{text}': a plan is for 1 to {MOST_NODES} nodes")
     if node == "this":
@@ -65,7 +66,15 @@ def machine(text: str, mesh: tuple[int, int] | None = None) -> Machine:
     elif node.endswith(".xml") or "/" in node or Path(node).is_file():
         shape = placement.node_of_file(node)
     else:
+        if math.prod(map(int, re.findall(r"[:x](\d+)", node))) > MOST_PARTS:
+            raise Error(f"'{node}': a plan is for nodes of at most {MOST_PARTS} cores and threads")
         shape = placement.node_of_text(node)
     if mesh is not None:
         shape.put_on_mesh(*mesh)
     return Machine(text, nodes, shape)
+
+
+def _counted(text: str) -> tuple[int, str]:
+    """How many nodes there are, and what each is."""
+    found = NODES.match(text)
+    return (int(found[1]), found[2]) if found else (1, text.strip())

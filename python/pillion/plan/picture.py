@@ -13,6 +13,7 @@ from pillion.plan.planning import Plan
 CELL, GAP, PAD, MARGIN = 18, 4, 8, 20
 HEAD, FOOT = 34, 26
 WIDTH = 1000  # of the page it is for
+LETTER = 6.1  # width of one of the figures' text, on the wide side of what fonts have
 STYLE = (
     "text{font-family:system-ui,sans-serif;fill:#333}"
     ".name{font-size:15px;font-weight:600}.figures{font-size:11.5px;fill:#666}"
@@ -75,7 +76,8 @@ class Layout:
 def picture(plans: Sequence[Plan], node: int = 0) -> str:
     """The node of that number, in each of the plans, as many side by side as there is room for."""
     layout = Layout(plans[0])
-    wide = max(layout.width, 240) + MARGIN
+    told = max(len(_told(plan)) for plan in plans)
+    wide = max(layout.width, 240, round(LETTER * told)) + MARGIN
     tall = layout.height + HEAD + FOOT
     across = max(1, min(len(plans), 3, WIDTH // wide))
     rows = -(-len(plans) // across)
@@ -95,18 +97,22 @@ def _title(plan: Plan) -> str:
     return f"sidecars on a node of {plan.machine.text}"
 
 
-def _panel(plan: Plan, node: int, layout: Layout) -> list[str]:
+def _told(plan: Plan) -> str:
     figures = figures_of(plan)
     unit = "hops" if plan.machine.is_mesh else "levels"
     told = f"cost {figures.cost:.4g}, {figures.mean_distance:.3g} {unit} on average"
     if figures.crossing_domains or not plan.machine.is_mesh:
         told += f", {figures.crossing_domains} cross memories"
+    return told
+
+
+def _panel(plan: Plan, node: int, layout: Layout) -> list[str]:
     name = plan.asked if plan.asked == plan.spread else f"{plan.asked}: {plan.spread}"
     if plan.asked == plan.spread == "auto":
         name = "auto: a choice of its own"
     head = [
         f'<text class="name" x="0" y="8">{escape(name)}</text>',
-        f'<text class="figures" x="0" y="24">{escape(told)}</text>',
+        f'<text class="figures" x="0" y="24">{escape(_told(plan))}</text>',
         f'<g transform="translate(0 {HEAD})">',
     ]
     return [*head, *_frames(layout), *_links(plan, layout), *_cores(plan, node, layout), "</g>"]
