@@ -119,7 +119,12 @@ def _ending_what_was_started() -> Iterator[None]:
     def leave(number: int, _: object) -> None:
         raise SystemExit(128 + number)
 
-    asked = (signal.SIGTERM, signal.SIGHUP)
+    # What is ignored, as with nohup, stays so.
+    asked = [
+        number
+        for number in (signal.SIGTERM, signal.SIGHUP)
+        if signal.getsignal(number) is not signal.SIG_IGN
+    ]
     before = [signal.signal(number, leave) for number in asked]
     try:
         yield
