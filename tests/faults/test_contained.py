@@ -3,6 +3,7 @@
 it fails; slow sidecars never hold the simulation beyond what its user allowed."""
 
 import json
+import os
 
 import pytest
 from conftest import launch, read_table
@@ -168,6 +169,9 @@ analyses:
 """
 
 
+@pytest.mark.skipif(
+    "ASAN_OPTIONS" in os.environ, reason="AddressSanitizer ends who runs out of memory"
+)
 @pytest.mark.parametrize("policy", ["skip", "wait"])
 @pytest.mark.parametrize("sidecars", [1, 2])
 def test_sidecars_that_run_out_of_memory_outside_any_stage(build, tmp_path, sidecars, policy):
