@@ -10,7 +10,7 @@ from pillion.advise.advice import Advice, Prediction
 from pillion.advise.chains import Chains
 from pillion.advise.trials import Runner
 from pillion.advise.tried import Tried
-from pillion.command.advise import _trials
+from pillion.advise.turns import in_turn
 from pillion.errors import Error
 from pillion.launch.plan import Facts, Launcher, Part, Wishes
 
@@ -54,7 +54,7 @@ def test_a_program_that_wants_powers_of_two_is_tried_where_it_runs(tmp_path):
                 raise Error("the program ended with status 1; log:\n  a line")
             return where
 
-    ran = _trials(Choosy(), planned, 2, tried)
+    ran = in_turn(Choosy(), planned, 2, tried)
     assert {p.cuts for p in ran if p.sidecars} == {(0,), (1,)}
     assert {p.simulation for p in ran} == {8, 4, 2, 1} and tried.refused == {7, 6}
     assert len(ran) == 2 * len(set(ran)), "in two rounds"
@@ -65,7 +65,7 @@ def test_a_program_that_wants_powers_of_two_is_tried_where_it_runs(tmp_path):
     notes = tried.notes(considered, chains)
     assert any("7 + 1 ranks, sidecars: the program ended with status 1" in n for n in notes)
     with pytest.raises(Error, match=r"on 8 \+ 0 ranks, there is no advice"):
-        _trials(Failing(), planned, 1, Tried())
+        in_turn(Failing(), planned, 1, Tried())
 
 
 class Failing:

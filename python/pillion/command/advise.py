@@ -6,7 +6,7 @@ import math
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from pillion.advise.placement import Placement
     from pillion.advise.samples import Trial
     from pillion.advise.trials import Runner
-    from pillion.advise.tried import Tried
     from pillion.launch.plan import Facts
 
 _EPILOG = """\
@@ -152,6 +151,7 @@ def _by_short_runs(arguments: argparse.Namespace, runner: "Runner") -> "Advice":
     from pillion.advise import placement, probes
     from pillion.advise.advice import advise, finalists
     from pillion.advise.tried import Tried
+    from pillion.advise.turns import in_turn
 
     chains, cores = runner.chains.all, runner.facts.room
     ranks = arguments.ranks or cores
@@ -162,7 +162,7 @@ def _by_short_runs(arguments: argparse.Namespace, runner: "Runner") -> "Advice":
     def planned() -> "list[Placement]":
         return probes.plan(ranks, sidecars, chains, cores, tried.refused)
 
-    trials = _trials(runner, planned, arguments.rounds, tried)
+    trials = in_turn(runner, planned, arguments.rounds, tried)
     memory = runner.chains.memory(runner.facts.nodes)
     considered = placement.candidates(ranks, sidecars, chains)
 
@@ -171,7 +171,7 @@ def _by_short_runs(arguments: argparse.Namespace, runner: "Runner") -> "Advice":
         return advise(trials, chains, cores, memory, left, runner.kind, finals)
 
     nearly = finalists(advice().predictions)
-    finals = _trials(runner, lambda: nearly, arguments.rounds, tried, " of those nearly alike")
+    finals = in_turn(runner, lambda: nearly, arguments.rounds, tried, " of those nearly alike")
     found = advice(finals)
     notes = [*found.notes, *_threads(runner.facts), *tried.notes(considered, chains)]
     return replace(found, nodes=runner.counted, notes=notes)
@@ -223,53 +223,6 @@ def _runner(arguments: argparse.Namespace, words: list[str]) -> "Runner":
     facts = find_facts(arguments.launcher)
     kind = kind_of(wanted.kind)
     return Runner(wishes, chains, facts, kind, attach, arguments.seconds)
-
-
-def _trials(
-    runner: "Runner",
-    planned: "Callable[[], list[Placement]]",
-    rounds: int,
-    tried: "Tried",
-    which: str = "",
-) -> "list[Trial]":
-    """Runs in turn of what is planned, which may change when the program fails on some ranks."""
-    from pillion.advise.placement import mode_of
-
-    out: list[Trial] = []
-    number = 0
-    for after in reversed(range(rounds)):
-        done: set[Placement] = set()
-        while left := [p for p in planned() if p not in done and not tried.fails_on_ranks_of(p)]:
-            where = f"{left[0]} ranks, {mode_of(left[0], runner.chains.all)}"
-            number += 1
-            total = number - 1 + len(left) + after * len(done | set(left))
-            _tell(f"run {number} of {total}{which}: {where}")
-            done.add(left[0])
-            out += _trial(runner, left[0], tried)
-    return out
-
-
-def _trial(runner: "Runner", placement: "Placement", tried: "Tried") -> "list[Trial]":
-    """Nothing if the program fails there. Raises Error if it is the first, with all inside,
-    for everything else is compared with that.
-    """
-    try:
-        trial = runner.run(placement)
-    except Error as error:
-        if not tried.ran:
-            raise Error(
-                f"{error}\nWithout this run, on {placement} ranks, there is no advice; if the "
-                "program wants another number of ranks, say it with -n"
-            ) from error
-        tried.failed[placement] = str(error)
-        _tell(f"that is left out: {error}")
-        return []
-    tried.ran.append(placement)
-    return [trial]
-
-
-def _tell(text: str) -> None:
-    print(f"pillion advise: {text}", file=sys.stderr, flush=True)
 
 
 def _say(advice: "Advice", arguments: argparse.Namespace) -> None:
