@@ -71,9 +71,10 @@ docs: deps
 	@$(python) docs/site/build.py build/docs
 	@echo "file://$(CURDIR)/build/docs/index.html"
 
-# What needs no build: that no include runs against the layers.
+# What needs no build: that no include runs against the layers, and no type is defined twice.
 check: deps
 	@$(python) tools/check_layers.py
+	@$(python) tools/check_names.py
 
 format:
 	@tools/install_deps.sh --all

@@ -3,9 +3,11 @@
 #include "check_report.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <fstream>
 #include <map>
 #include <span>
+#include <sstream>
 
 namespace pillion::apps {
 
@@ -45,11 +47,23 @@ std::string listed(std::span<const char* const> words) {
   return out;
 }
 
+/// The line, without what would harm a terminal; a long one, or one far down a long file, is left
+/// out.
 std::string line_of(const pillion_remark& remark) {
+  constexpr size_t longest_file = size_t{512} << 10, longest_line = 500;
+  std::string text(longest_file, '\0');
   std::ifstream in(remark.file);
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<size_t>(in.gcount()));
+  std::istringstream lines(text);
   std::string line;
   for (int64_t n = 0; n < remark.line; ++n)
-    if (!std::getline(in, line)) return {};
+    if (!std::getline(lines, line)) return {};
+  if (line.size() > longest_line) return {};
+  const auto is_harmful = [](char c) {
+    return std::iscntrl(static_cast<unsigned char>(c)) != 0 && c != '\t' && c != '\r';
+  };
+  std::replace_if(line.begin(), line.end(), is_harmful, '?');
   return line.find_first_not_of(" \t\r") == std::string::npos ? "" : line;
 }
 

@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
-#include <iterator>
 #include <memory>
 #include <string>
 
@@ -89,10 +88,14 @@ Arguments read_arguments(int count, char** words) {
   return out;
 }
 
+/// Reads no more than the library needs to refuse a file that is too long.
 bool read_file(const std::string& path, std::string& text) {
   std::ifstream in(path);
-  text.assign(std::istreambuf_iterator<char>(in), {});
-  return in.good() || in.eof();
+  text.resize(size_t{1} << 20);
+  const bool is_open = in.is_open();
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<size_t>(in.gcount()));
+  return is_open && !in.bad();
 }
 
 int fail(const std::string& why) {
@@ -117,6 +120,10 @@ int check(const Arguments& arguments) {
   std::string catalogue;
   if (!arguments.catalogue.empty() && !read_file(arguments.catalogue, catalogue))
     return fail("the catalogue '" + arguments.catalogue + "' cannot be read");
+  // The library is given the text as a C string, which ends at the first of these.
+  if (catalogue.find('\0') != std::string::npos)
+    return fail("the catalogue '" + arguments.catalogue +
+                "' contains the character U+0000; save the file as UTF-8");
   if (!catalogue.empty()) pillion_options_set_catalogue(arguments.options.get(), catalogue.c_str());
   if (!arguments.restart.empty())
     pillion_options_set_restart(arguments.options.get(), arguments.restart.c_str());

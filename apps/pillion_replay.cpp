@@ -61,9 +61,16 @@ constexpr std::pair<const char*, const char*> overrides[] = {
     {"sidecars.when_full", "wait"}, {"sidecars.deadline", "1e9 s"}, {"sidecars.spill", "null"},
     {"sidecars.job", "same"},       {"sidecars.restart", "null"},   {"sidecars.launch", "null"}};
 
+/// Nothing if there is no such file.
+std::string text_of(const std::string& path) {
+  std::ostringstream text;
+  if (std::filesystem::exists(path)) text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
 Session open(const Options& options) {
   const auto bytes = from_first(MPI_COMM_WORLD, [&] {
-    (void)find_files(options.files);
+    expect_elsewhere(find_files(options.files), text_of(options.configuration), options.output);
     Packer out;
     out.put(gather_about(options).parameters);
     return out.bytes;
@@ -91,13 +98,6 @@ std::string summary(const Tally& tally, const std::vector<Frame>& frames, size_t
                      static_cast<double>(bytes) / 1e6);
 }
 
-/// Nothing if there is no such file.
-std::string text_of(const std::string& path) {
-  std::ostringstream text;
-  if (std::filesystem::exists(path)) text << std::ifstream(path).rdbuf();
-  return text.str();
-}
-
 /// Says what the report finds wrong.
 int judge(MPI_Comm comm, const std::string& report) {
   const auto faults = from_first(comm, [&] {
@@ -107,6 +107,13 @@ int judge(MPI_Comm comm, const std::string& report) {
   });
   say(comm, stderr, faults);
   return faults.empty() ? 0 : 1;
+}
+
+/// The folder of a report, as people call it from here.
+std::string folder_of(const std::string& report) {
+  const auto folder = std::filesystem::path(report).parent_path();
+  const auto near = folder.lexically_relative(std::filesystem::current_path());
+  return (near.empty() || *near.begin() == ".." ? folder : near).string();
 }
 
 int play(Session& session, const Options& options, MPI_Comm comm) {
@@ -126,8 +133,7 @@ int play(Session& session, const Options& options, MPI_Comm comm) {
   const int status = judge(comm, report);
   say(comm, stdout,
       fmt::format("pillion-replay: {}; products are in {}\n",
-                  summary(tally, frames, fields.size(), read),
-                  std::filesystem::path(report).parent_path().string()));
+                  summary(tally, frames, fields.size(), read), folder_of(report)));
   if (tally.due == 0) complain(comm, "nothing was due at any of these steps; see 'every'");
   return status;
 }

@@ -172,7 +172,7 @@ void measure_spectrum(int64_t side, int pencils) {
 
   using namespace pillion::stages;
   const Volume volume{{side, side, side}, {1, 1, 1}, 3};
-  Shells shells(volume, linear_edges(volume, 1), 0, 0);
+  Shells shells(volume, linear_edges(volume, 1), {});
   const std::vector<Complex> modes(static_cast<size_t>(last.volume()), {1, 1});
   const pillion::stage::Step::Part there{last.lo, last.hi};
   say(("shells" + of).c_str(), timed([&] { shells.add(modes.data(), nullptr, there); }) / cells,

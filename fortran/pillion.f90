@@ -1,7 +1,8 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 ! For simulations in Fortran: `use pillion`, open a session, let sidecar ranks serve, share blocks
 ! of fields, offer steps. The calls are those of C; docs/howto-fortran.md says what is different.
-! Every call has an optional last argument `ierr`; without it a failure stops the job.
+! Every call has an optional last argument `ierr`; without it a mistake of the program stops the
+! job. A failure inside Pillion after the first step never does.
 module pillion
   use pillion_c, only: &
     pillion_components_first, pillion_components_last, pillion_error_argument, &

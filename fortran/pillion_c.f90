@@ -60,7 +60,7 @@ module pillion_c
     real(c_double) :: hi(3) = 0
     real(c_double) :: tilt(3) = 0
     integer(c_int32_t) :: periodic(3) = 0
-    integer(c_int32_t) :: reserved = 0
+    integer(c_int32_t) :: dimensions = 0   ! 2 or 3; 0: as the configuration says
   end type
 
   ! How the run is doing, as this simulation rank knows it without asking anyone.

@@ -10,7 +10,7 @@ module pillion_sessions
     c_get_progress, c_is_due, c_is_enabled, c_open_with_fortran, c_ready, c_report_path, &
     c_serve, c_step, c_version, pillion_progress
   use pillion_opening_options, only: pillion_options
-  use pillion_status, only: conclude, from_c, to_c
+  use pillion_status, only: conclude, conclude_and_continue, from_c, to_c
   implicit none
   private
   public :: pillion_checkpoint, pillion_close, pillion_communicator, pillion_count_fields, &
@@ -195,11 +195,12 @@ contains
   end subroutine
 
   ! Saves what stages remember in the directory `path`, whole or not at all. [collective]
+  ! Without ierr a failure prints its message, and the program continues.
   subroutine pillion_checkpoint(session, path, ierr)
     type(pillion_session), intent(in) :: session
     character(*), intent(in) :: path
     integer, intent(out), optional :: ierr
-    call conclude(c_checkpoint(session%handle, to_c(path)), ierr)
+    call conclude_and_continue(c_checkpoint(session%handle, to_c(path)), ierr)
   end subroutine
 
   ! How the run is doing, as this rank knows it without asking anyone.
@@ -218,14 +219,14 @@ contains
   end function
 
   ! Ends the session: waits until sidecars have finished, writes the last products and the report.
-  ! [collective] Closing twice is allowed.
+  ! [collective] Closing twice is allowed. Without ierr a failure prints its message.
   subroutine pillion_close(session, ierr)
     type(pillion_session), intent(inout) :: session
     integer, intent(out), optional :: ierr
     integer(c_int32_t) :: status
     status = c_close(session%handle)
     session%handle = c_null_ptr
-    call conclude(status, ierr)
+    call conclude_and_continue(status, ierr)
   end subroutine
 
   ! 'MAJOR.MINOR.PATCH' of the library that is running.

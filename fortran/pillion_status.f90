@@ -1,7 +1,7 @@
 ! SPDX-License-Identifier: BSD-3-Clause
-! How a call ends: its status goes to `ierr`, or, where the caller did not give one, a failure stops
-! the job with its message. And texts on their way to C and back, where blanks at their end do not
-! count and the NUL is C's.
+! How a call ends: its status goes to `ierr`. Where the caller did not give one, a mistake of the
+! program stops the job with its message; a failure of a checkpoint or at the end only prints it.
+! And texts on their way to C and back, where blanks at their end do not count and the NUL is C's.
 module pillion_status
   use, intrinsic :: iso_c_binding, only: &
     c_char, c_f_pointer, c_int32_t, c_null_char, c_ptr, c_size_t
@@ -11,7 +11,7 @@ module pillion_status
     c_error_message, pillion_ok
   implicit none
   private
-  public :: conclude, from_c, pillion_error_message, to_c
+  public :: conclude, conclude_and_continue, from_c, pillion_error_message, to_c
 
   interface
     function strlen(text) result(length) bind(C)
@@ -39,20 +39,39 @@ contains
     end if
   end subroutine
 
+  ! The same for calls whose failure must not end a simulation.
+  subroutine conclude_and_continue(status, ierr)
+    integer(c_int32_t), intent(in) :: status
+    integer, intent(out), optional :: ierr
+    if (present(ierr)) then
+      ierr = int(status)
+    else if (status /= pillion_ok) then
+      call print_message()
+    end if
+  end subroutine
+
   ! Ranks that do not fail must not wait for one that does, so all are ended.
   subroutine stop_job(status)
     integer, intent(in) :: status
-    logical :: begun, ended
-    integer :: rank
-    call MPI_Initialized(begun)
-    call MPI_Finalized(ended)
-    rank = 0
-    if (begun .and. .not. ended) call MPI_Comm_rank(MPI_COMM_WORLD, rank)
-    write (error_unit, '(a, i0, 2a)') 'pillion, rank ', rank, ': ', pillion_error_message()
-    flush (error_unit)
-    if (begun .and. .not. ended) call MPI_Abort(MPI_COMM_WORLD, status)
+    call print_message()
+    if (is_mpi_running()) call MPI_Abort(MPI_COMM_WORLD, status)
     error stop 1
   end subroutine
+
+  subroutine print_message()
+    integer :: rank
+    rank = 0
+    if (is_mpi_running()) call MPI_Comm_rank(MPI_COMM_WORLD, rank)
+    write (error_unit, '(a, i0, 2a)') 'pillion, rank ', rank, ': ', pillion_error_message()
+    flush (error_unit)
+  end subroutine
+
+  function is_mpi_running() result(running)
+    logical :: running, begun, ended
+    call MPI_Initialized(begun)
+    call MPI_Finalized(ended)
+    running = begun .and. .not. ended
+  end function
 
   function to_c(text) result(c_text)
     character(*), intent(in) :: text

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Turns a status of the C interface into an exception, so that the adapter's functions need not
-// hand statuses on; the fix turns the exception into an error of LAMMPS.
+// hand statuses on; the fix turns the exception into an error or a warning of LAMMPS.
 #pragma once
 
 #include <pillion/pillion.h>

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the fix does at each of LAMMPS's calls. A call of Pillion that fails alike on every rank
-// ends LAMMPS in order (error->all); one that fails on this rank alone must not wait for the others
-// (error->one).
+// What the fix does at each of LAMMPS's calls. Until the first step a failure is a mistake in the
+// input or the configuration, and ends LAMMPS on every rank (error->all). From then on no failure
+// ends it: the fix warns, and LAMMPS continues without the analyses.
 #include "fix_pillion.hpp"
 
+#include <array>
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <utility>
 
 #include "catalogue.hpp"
 #include "check.hpp"
@@ -27,43 +29,56 @@ pillion_domain domain_of(const LAMMPS_NS::Domain& box) {
     domain.tilt[1] = box.xz;
     domain.tilt[2] = box.yz;
   }
+  domain.dimensions = box.dimension;
   return domain;
 }
 
 }  // namespace
 
-/// LAMMPS writes errors to its screen and its log; who turned the screen off is told all the same.
+/// LAMMPS writes errors to its screen and its log. If the screen is off, they go to standard error.
 void FixPillion::fail(const std::string& message) {
   if (comm->me == 0 && screen == nullptr) std::fprintf(stderr, "ERROR: %s\n", message.c_str());
   error->all(FLERR, message);
 }
 
-template <class F>
-void FixPillion::alike(F&& body) {
-  std::string problem;
-  try {
-    body();
-    return;
-  } catch (const std::exception& e) {
-    problem = e.what();
-  }
-  fail(problem);
+void FixPillion::warn(const std::string& message) {
+  if (screen == nullptr) std::fprintf(stderr, "WARNING: %s\n", message.c_str());
+  error->warning(FLERR, message);
 }
 
+/// For what must succeed before the first step. It may fail on one rank alone. [collective]
 template <class F>
-void FixPillion::alone(F&& body) {
+void FixPillion::require(F&& body) {
   std::string problem;
   try {
     body();
-    return;
   } catch (const std::exception& e) {
     problem = e.what();
   }
-  error->one(FLERR, problem);
+  const int mine = problem.empty() ? comm->nprocs : comm->me;
+  int first = mine;
+  MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, world);
+  if (first == comm->nprocs) return;
+  // LAMMPS shows what rank 0 says.
+  std::array<char, 1024> text{};
+  problem.copy(text.data(), text.size() - 1);
+  MPI_Bcast(text.data(), static_cast<int>(text.size()), MPI_CHAR, first, world);
+  fail(text.data());
+}
+
+/// For what may fail from then on, which is reported once.
+template <class F>
+void FixPillion::attempt(F&& body) {
+  try {
+    body();
+  } catch (const std::exception& e) {
+    if (!std::exchange(off_, true))
+      warn(std::string("fix pillion is off, and LAMMPS continues without it: ") + e.what());
+  }
 }
 
 FixPillion::FixPillion(LAMMPS_NS::LAMMPS* lmp, int argc, char** argv) : Fix(lmp, argc, argv) {
-  alike([&] { options_ = read_fix_options({argv + 3, argv + argc}); });
+  require([&] { options_ = read_fix_options({argv + 3, argv + argc}); });
   progress_ = ProgressLine(comm->me == 0 ? options_.progress : 0);
   nevery = options_.every;
   restart_file = options_.checkpoint ? 1 : 0;
@@ -74,7 +89,7 @@ FixPillion::FixPillion(LAMMPS_NS::LAMMPS* lmp, int argc, char** argv) : Fix(lmp,
   dynamic_group_allow = 1;
   if (atom->tag_enable == 0) fail("fix pillion needs atom ids");
   open();
-  alike([&] { set_units(ride_->session(), units_of(update->unit_style)); });
+  require([&] { set_units(ride_->session(), units_of(update->unit_style)); });
 }
 
 void FixPillion::open() {
@@ -87,7 +102,7 @@ void FixPillion::open() {
     fail("fix pillion needs the keyword config and a YAML file");
   if (ride_ == nullptr) {
     options_.ride.role = PILLION_ROLE_SIMULATION;
-    alike([&] {
+    require([&] {
       own_ = std::make_unique<Ride>(options_.ride, options_.universe ? MPI_COMM_WORLD : world);
     });
     ride_ = own_.get();
@@ -130,8 +145,8 @@ void FixPillion::share() {
 }
 
 void FixPillion::ready() {
-  alone([&] { share(); });
-  alike([&] { check(pillion_ready(ride_->session())); });
+  require([&] { share(); });
+  require([&] { check(pillion_ready(ride_->session())); });
   ready_ = true;
 }
 
@@ -151,30 +166,34 @@ double FixPillion::time() const {
 void FixPillion::offer() {
   const auto step = update->ntimestep;
   if (step == offered_) return;
-  alone([&] {
+  offered_ = step;
+  auto* session = ride_->session();
+  attempt([&] {
     int32_t due = 0;
-    check(pillion_is_due(ride_->session(), step, time(), &due));
+    check(pillion_is_due(session, step, time(), &due));
     // Only steps that are due read what is shared, so nothing else needs it up to date.
-    if (due != 0) share();
-    check(pillion_step(ride_->session(), step, time()));
-    offered_ = step;
-    progress_.update(ride_->session(), update->laststep);
+    if (due != 0 && !off_) share();
   });
+  // LAMMPS may have moved what was shared before.
+  if (off_) attempt([&] { atoms_.unshare(session); });
+  // Also when the fix is off: the failure may be this rank's alone, and the others wait for it.
+  attempt([&] { check(pillion_step(session, step, time())); });
+  attempt([&] { progress_.update(session, update->laststep); });
 }
 
 void FixPillion::post_run() {
-  alone([&] { progress_.finish(ride_->session(), update->laststep); });
+  attempt([&] { progress_.finish(ride_->session(), update->laststep); });
 }
 
 void FixPillion::write_restart_file(const char* file) {
-  alike([&] {
-    check(pillion_checkpoint(ride_->session(), (std::string(file) + ".pillion").c_str()));
-  });
+  const std::string path = std::string(file) + ".pillion";
+  if (pillion_checkpoint(ride_->session(), path.c_str()) == PILLION_OK || comm->me != 0) return;
+  warn("fix pillion could not write " + path + ": " + pillion_error_message());
 }
 
 double FixPillion::compute_vector(int index) {
   pillion_progress progress{};
-  alone([&] { check(pillion_get_progress(ride_->session(), &progress)); });
+  attempt([&] { check(pillion_get_progress(ride_->session(), &progress)); });
   const double values[] = {static_cast<double>(progress.publications),
                            static_cast<double>(progress.skipped),
                            static_cast<double>(progress.behind), progress.stall_seconds};

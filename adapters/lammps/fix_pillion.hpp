@@ -31,15 +31,16 @@ class FixPillion : public LAMMPS_NS::Fix {
 
  private:
   [[noreturn]] void fail(const std::string& message);
+  void warn(const std::string& message);
   void open();
   void ready();
   void offer();
   void share();
   [[nodiscard]] double time() const;
   template <class F>
-  void alike(F&& body);
+  void require(F&& body);
   template <class F>
-  void alone(F&& body);
+  void attempt(F&& body);
 
   FixOptions options_;
   std::unique_ptr<Ride> own_;  ///< where the fix opened the session itself
@@ -47,6 +48,7 @@ class FixPillion : public LAMMPS_NS::Fix {
   SharedAtoms atoms_;
   ProgressLine progress_;
   bool ready_ = false;
+  bool off_ = false;                ///< something failed in a step: nothing is shared any more
   LAMMPS_NS::bigint offered_ = -1;  ///< the step offered last
 };
 

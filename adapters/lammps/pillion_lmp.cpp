@@ -36,6 +36,16 @@ void run_lammps(const CommandLine& line, MPI_Comm comm) {
   lammps.input->file();
 }
 
+/// LAMMPS has done its work, so a failure here is a warning.
+void close(Ride& ride, int rank) {
+  try {
+    ride.close();
+    if (rank == 0) std::printf("Pillion report: %s\n", ride.report().c_str());
+  } catch (const std::exception& problem) {
+    if (rank == 0) std::fprintf(stderr, "pillion-lmp: WARNING: %s\n", problem.what());
+  }
+}
+
 int ride_along(const CommandLine& line) {
   Ride ride(line.ride, MPI_COMM_WORLD);
   if (ride.serve()) return EXIT_SUCCESS;
@@ -43,8 +53,7 @@ int ride_along(const CommandLine& line) {
   Ride::set_of_process(&ride);
   run_lammps(line, ride.communicator());
   Ride::set_of_process(nullptr);
-  ride.close();
-  if (rank == 0) std::printf("Pillion report: %s\n", ride.report().c_str());
+  close(ride, rank);
   return EXIT_SUCCESS;
 }
 

@@ -48,7 +48,7 @@ void ProgressLine::finish(const pillion_session* session, int64_t last_step) {
   if (seconds_ <= 0) return;
   pillion_progress progress{};
   check(pillion_get_progress(session, &progress));
-  if (progress.step > shown_) show(progress, last_step);
+  if (progress.step != shown_) show(progress, last_step);
   if (open_) std::fputc('\n', stderr);
   open_ = false;
 }

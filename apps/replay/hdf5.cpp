@@ -132,6 +132,8 @@ std::optional<pillion_domain> domain_in(hid_t file) {
       !triple(file, "domain_tilt", H5T_NATIVE_DOUBLE, out.tilt) ||
       !triple(file, "domain_periodic", H5T_NATIVE_INT32, out.periodic))
     return {};
+  const auto dimensions = attribute<int64_t>(file, "domain_dimensions", H5T_NATIVE_INT64);
+  out.dimensions = dimensions == 2 ? 2 : 0;
   return out;
 }
 

@@ -22,6 +22,7 @@ std::optional<pillion_domain> domain_in(const YAML::Node& index) {
     out.tilt[d] = told["tilt"][d].as<double>();
     out.periodic[d] = told["periodic"][d].as<bool>() ? 1 : 0;
   }
+  if (told["dimensions"]) out.dimensions = told["dimensions"].as<int32_t>();
   return out;
 }
 

@@ -32,6 +32,7 @@ class Exceedance final : public stage::Stage {
     if (!above.is_list() || above.size() == 0) above.fail("expected a list of thresholds");
     for (int64_t i = 0; i < above.size(); ++i) thresholds_.push_back(above[i].real());
     input_ = setup.input(stage::Input::as_shared({name_}));
+    setup.product("exceedance_" + name_ + ".csv");
   }
   // [setup]
 

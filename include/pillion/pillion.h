@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The C interface for simulations. Every function returns a status and never exits, aborts or
- * throws; the message of the last failure on this thread is in pillion_error_message().
+ * throws; the message of the last failure on this thread is in pillion_error_message(). A call with
+ * a session that has closed, or while MPI is not running, fails with PILLION_ERROR_STATE.
  *
  * A rank uses one session from one thread. [collective] means that every rank of the communicator
  * named must make the call. Handles are opaque; strings that are passed in are copied, strings that
@@ -52,7 +53,7 @@ typedef void (*pillion_log_handler)(void* context, int32_t level, const char* me
 
 /** How the run is doing, as this simulation rank knows it without asking anyone. */
 typedef struct pillion_progress {
-  int64_t step;            /**< the last step offered */
+  int64_t step;            /**< the last step offered, as the program counts */
   double time;             /**< its time, in the simulation's units */
   double steps_per_second; /**< since the first step */
   int64_t publications;    /**< publications made so far */
@@ -127,8 +128,8 @@ pillion_status pillion_open_fortran(const char* file, MPI_Fint comm, pillion_ses
 pillion_status pillion_open_with_fortran(const char* file, MPI_Fint comm,
                                          const pillion_options* options, pillion_session** session);
 
-/** On a sidecar rank: works until the simulation closes its session, closes this rank's session
- * (the handle is dead afterwards), and returns 1. On a simulation rank: returns 0 at once. */
+/** On a sidecar rank: works until the simulation closes its session, closes this rank's session,
+ * and returns 1. On a simulation rank: returns 0 at once. */
 int32_t pillion_serve(pillion_session* session);
 
 /** Communicator of the simulation ranks; owned by the session and gone when it closes.
@@ -240,21 +241,31 @@ pillion_status pillion_is_due(const pillion_session* session, int64_t step, doub
                               int32_t* due);
 
 /** Offers a step. [called by every simulation rank] Runs or publishes what is due and returns at
- * once if nothing is. A failed analysis is not an error of the step. */
+ * once if nothing is.
+ *
+ * The first step fails if pillion_ready would. After that a step never fails because of something
+ * inside Pillion: it is logged and reported, and the analyses that it affects are disabled.
+ *
+ * A step that was offered last, or earlier in the run that this one resumes, is ignored. A counter
+ * that goes back begins a new segment of the run: products, conditions and the report then number
+ * its steps behind those of the segment before, and the report says which number was added. The
+ * steps of a program that restarts its counter continue those of the checkpoint. */
 pillion_status pillion_step(pillion_session* session, int64_t step, double time);
 
-/** Saves what stages remember in the directory `path`, whole or not at all.
+/** Saves what stages remember in the directory `path`, whole or not at all. A relative path is that
+ * of the working directory at this call.
  * [collective over the simulation ranks] Returns when it is on disk. */
 pillion_status pillion_checkpoint(pillion_session* session, const char* path);
 
 /** How the run is doing. */
 pillion_status pillion_get_progress(const pillion_session* session, pillion_progress* progress);
 
-/** Path of the run report, valid until the session closes. */
+/** Absolute path of the run report, valid until the session closes. */
 const char* pillion_report_path(const pillion_session* session);
 
 /** Ends the session: waits until sidecars have finished, writes the last products, the timeline and
- * the report. [collective over the simulation ranks] NULL is allowed. */
+ * the report. [collective over the simulation ranks] NULL is allowed. Closing a session twice is an
+ * error. */
 pillion_status pillion_close(pillion_session* session);
 
 #ifdef __cplusplus

@@ -71,7 +71,7 @@ typedef struct pillion_field_description {
   pillion_type type;
   int32_t components;
   pillion_mesh_kind mesh_kind;
-  int32_t axes;     /**< of a uniform mesh: 1 to 3 */
+  int32_t axes;     /**< of a uniform mesh: 1 to 3; of particles: 2 if the configuration says so */
   int64_t cells[3]; /**< of a uniform mesh */
   double origin[3]; /**< of a uniform mesh */
   double length[3]; /**< of a uniform mesh */
@@ -328,6 +328,16 @@ typedef struct pillion_stage_host {
    * behind the other. Fails if nobody has one. Every peer must make the call. */
   int32_t (*fetch)(pillion_work*, const pillion_records* have, const int64_t* wanted, int64_t count,
                    void* records);
+
+  /** Says that the stage cannot work on coarse publications (see `coarsening`). While the stage
+   * runs in sidecars, its analysis skips the publications that would be coarse. */
+  int32_t (*require_whole)(pillion_setup*);
+
+  /** Declares a product that the stage may write, by its name without a step: "NAME.csv" for a
+   * table called NAME, the names that write_text and write_file are given, and those of files and
+   * folders of its own below product_folder. Fails if an earlier stage of the analysis declares
+   * the same one, so that no run begins in which stages overwrite each other's products. */
+  int32_t (*declare_product)(pillion_setup*, const char* name);
 } pillion_stage_host;
 
 /** What a plug-in is. */

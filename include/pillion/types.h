@@ -36,13 +36,16 @@ typedef struct pillion_view {
 
 /** The parallelepiped that particles live in: origin `lo`, edges (hi[0]-lo[0], 0, 0),
  * (tilt[0], hi[1]-lo[1], 0) and (tilt[1], tilt[2], hi[2]-lo[2]); tilt is (xy, xz, yz).
- * `periodic[d]` is 1 where edge d is periodic. Lengths are in the mesh's units. */
+ * `periodic[d]` is 1 where edge d is periodic. Lengths are in the mesh's units. With `dimensions` 2
+ * particles live in the plane of the first two edges: their third coordinate, the third edge and
+ * its tilts do not count. 0 leaves the dimensions to the configuration: 3, unless it says 2 for
+ * this mesh. Stages see 2 or 3. */
 typedef struct pillion_domain {
   double lo[3];
   double hi[3];
   double tilt[3];
   int32_t periodic[3];
-  int32_t reserved;
+  int32_t dimensions;
 } pillion_domain;
 
 #endif

@@ -120,6 +120,11 @@ int32_t output_on(const Setup& setup, const std::string& name, int32_t input, in
   return number;
 }
 
+void product(const Setup& setup, const std::string& name) {
+  setup.require(offsetof(pillion_stage_host, declare_product));
+  setup.check(setup.host().declare_product(setup.get(), name.c_str()));
+}
+
 }  // namespace
 
 void bind_setup(nb::module_& module) {
@@ -142,7 +147,8 @@ void bind_setup(nb::module_& module) {
       .def("output", output, nb::arg("name"), nb::arg("like"), nb::arg("type"),
            nb::arg("components"), nb::arg("centering"), nb::arg("units"))
       .def("output_on", output_on, nb::arg("name"), nb::arg("input"), nb::arg("type"),
-           nb::arg("components"), nb::arg("units"));
+           nb::arg("components"), nb::arg("units"))
+      .def("product", product, nb::arg("name"));
 }
 
 }  // namespace pillion::python

@@ -185,7 +185,8 @@ void bind_session(nb::module_& module) {
              nb::arg("logs"), nb::arg("log").none());
   nb::class_<Held>(module, "Session")
       .def("serve", &Session::serve, Unlocked())
-      .def("communicator", [](const Held& session) { return MPI_Comm_c2f(session.communicator()); })
+      .def("communicator",
+           [](const Held& session) { return pillion_communicator_fortran(session.handle()); })
       .def("fields", &Session::fields)
       .def("share_box", share_box, nb::arg("field"), nb::arg("block"), nb::arg("lo"), nb::arg("hi"),
            nb::arg("data"), nb::arg("type"), nb::arg("strides"))

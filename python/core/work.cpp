@@ -30,6 +30,7 @@ nb::dict domain(const Work& work, const std::string& mesh) {
   out["tilt"] = lengths(found.tilt);
   out["periodic"] =
       nb::make_tuple(found.periodic[0] != 0, found.periodic[1] != 0, found.periodic[2] != 0);
+  out["dimensions"] = found.dimensions == 2 ? 2 : 3;
   return out;
 }
 

@@ -109,6 +109,7 @@ class Progress:
     memory: Memory | None
     analyses: tuple[AnalysisProgress, ...]
     warnings: tuple[str, ...]
+    continues: tuple[str, ...] = ()  # ids of the runs that it continues after restarts
 
 
 @dataclass(frozen=True)
@@ -177,6 +178,7 @@ def _build(path: Path, said: dict[str, Any]) -> Progress:
         else None,
         analyses=tuple(_analysis(entry) for entry in said["analyses"]),
         warnings=tuple(str(text) for text in said["warnings"]),
+        continues=tuple(str(run) for run in said.get("continues", [])),
     )
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from pillion import costs, guests, page, report_results
 from pillion.comparisons import FOLDER, read_comparison
 from pillion.errors import Error
+from pillion.owner import Owner, run_of_table
 from pillion.plots import STEPS_SHOWN, spread
 from pillion.report_files import find_file
 from pillion.report_results import Result, Series
@@ -84,7 +85,7 @@ def _read_products(run: Run, compare: Path) -> tuple[dict[str, list[Result]], li
         try:
             path = _inside(run.folder, product)
             beside = compare / path.parent.relative_to(run.folder.resolve())
-            result = _read_product(product, path, beside)
+            result = _read_product(run, product, path, beside)
         except Error as error:
             problems.append(str(error))
             continue
@@ -92,9 +93,9 @@ def _read_products(run: Run, compare: Path) -> tuple[dict[str, list[Result]], li
     return found, problems
 
 
-def _read_product(product: Product, path: Path, compare: Path) -> Result:
+def _read_product(run: Run, product: Product, path: Path, compare: Path) -> Result:
     if path.suffix == ".csv":
-        return _read_series(path, compare)
+        return _read_series(run.owner, path, compare)
     return find_file(path, product.title, product.stage)
 
 
@@ -105,10 +106,13 @@ def _inside(folder: Path, product: Product) -> Path:
     return path
 
 
-def _read_series(path: Path, compare: Path) -> Series:
-    """A table, or, of a product with a file per step, tables of some steps up to this one."""
+def _read_series(owner: Owner, path: Path, compare: Path) -> Series:
+    """A table, or, of a product with a file per step, tables of some steps up to this one. Tables
+    of other runs are left out.
+    """
     match = re.fullmatch(r"(.+)\.(\d{9,})\.csv", path.name)
     if not match:
+        _expect_own(owner, path)
         return Series([_read_compared(path, compare)], 1)
     steps = {
         int(other.name.split(".")[-2]): other
@@ -117,9 +121,16 @@ def _read_series(path: Path, compare: Path) -> Series:
     }
     if int(match[2]) not in steps:
         raise Error(f"cannot read {path}: there is no such file")
-    paths = [steps[step] for step in sorted(steps) if step <= int(match[2])]
+    _expect_own(owner, path)
+    until = [steps[step] for step in sorted(steps) if step <= int(match[2])]
+    paths = [other for other in until if owner.has_made(run_of_table(other))]
     shown = spread(paths, STEPS_SHOWN)
     return Series([_read_compared(chosen, compare) for chosen in shown], len(paths))
+
+
+def _expect_own(owner: Owner, path: Path) -> None:
+    if not owner.has_made(made := run_of_table(path)):
+        raise Error(f"{path} is of run {made}, not of run {owner.id} that is reported")
 
 
 def _read_compared(path: Path, compare: Path) -> Table:
@@ -129,7 +140,11 @@ def _read_compared(path: Path, compare: Path) -> Table:
 def write_whole(path: Path, text: str) -> None:
     aside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        aside.write_text(text, encoding="utf-8")
+        # A new file: a symbolic link that lies there is unlinked, not followed.
+        aside.unlink(missing_ok=True)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+        with open(os.open(aside, flags, 0o666), "w", encoding="utf-8") as out:
+            out.write(text)
         aside.replace(path)
     except OSError as error:
         aside.unlink(missing_ok=True)

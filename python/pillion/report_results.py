@@ -134,6 +134,8 @@ def _origin(series: Series) -> str:
     gaps = [("skipped", last.skipped), ("coarsened", last.coarsened), ("lost", last.lost)]
     missing = "".join(f", {units.count(number)} {name}" for name, number in gaps if number)
     publications = f"{units.count(last.publications)} publications{missing}"
+    if last.disabled:
+        publications += f", then disabled: {escape(last.disabled)}"
     path = escape(f"{last.path.parent.name}/{last.path.name}")
     return f'<p class="note">stage {escape(last.stage)} · {when} · {publications} · {path}</p>\n'
 

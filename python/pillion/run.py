@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pillion.errors import Error
+from pillion.owner import Owner
 
 FORMAT = "report 1"
 FACTS = [
@@ -96,6 +97,12 @@ class Run:
         return float(self.facts["seconds"])
 
     @property
+    def owner(self) -> Owner:
+        """The run by its id, and the runs that it continues."""
+        continues = tuple(str(run) for run in self.facts.get("continues", []))
+        return Owner(str(self.facts.get("id", "")), continues, 0.0)
+
+    @property
     def timeline(self) -> Path:
         return self.folder / (f"timeline-{self.name}.json" if self.name else "timeline.json")
 
@@ -108,7 +115,7 @@ def read_run(folder: Path) -> Run:
 def read_guests(run: Run) -> tuple[list[Run], list[str]]:
     """What guests of this run have written, and what was wrong with it.
 
-    What lies there from guests of an earlier run in the same folder is left out.
+    What lies there from guests of another run is left out.
     """
     guests, problems = [], []
     for path in sorted(run.folder.glob("report-*.json")):
@@ -117,7 +124,8 @@ def read_guests(run: Run) -> tuple[list[Run], list[str]]:
         except Error as error:
             problems.append(str(error))
             continue
-        if str(guest.facts["started"]) >= str(run.facts["started"]):
+        same = guest.facts.get("id") == run.facts.get("id")
+        if same and str(guest.facts["started"]) >= str(run.facts["started"]):
             guests.append(guest)
     return guests, problems
 

@@ -157,8 +157,25 @@ _SIDECARS = _map(
     ],
 )
 
+_OUTPUT = either(
+    TEXT,
+    _map(
+        "Where products go, and what becomes of those of an earlier run.",
+        {
+            "path": ("Folder for products, report and timeline (default: results).", TEXT),
+            "if_exists": (
+                "What happens to results of an earlier run in that folder: they are moved to a "
+                "folder beside it, they are removed, or the run does not start (default: "
+                "keep_aside).",
+                words("keep_aside", "overwrite", "refuse"),
+            ),
+        },
+    ),
+)
+
 _UNIFORM_ONLY = ("cells", "length", "origin", "periodic")
 _SPECTRAL_ONLY = ("order", "coordinates")
+_PARTICLES_ONLY = ("dimensions",)
 _MESH = _map(
     "Where data lives.",
     {
@@ -174,6 +191,11 @@ _MESH = _map(
         "periodic": (
             "Whether opposite faces meet, for all axes or one by one (default: false).",
             either(BOOLEAN, _list_of(BOOLEAN)),
+        ),
+        "dimensions": (
+            "Of particles: 2 if they live in a plane, so that the third direction does not count "
+            "(default: 3).",
+            _integer(2, 3),
         ),
         "order": (
             "Of a spectral mesh: its elements have order + 1 points along each axis.",
@@ -193,6 +215,10 @@ _MESH = _map(
         {
             "if": _has(kind={"enum": ["particles", "uniform"]}),
             "then": {"properties": {key: False for key in _SPECTRAL_ONLY}},
+        },
+        {
+            "if": _has(kind={"enum": ["uniform", "spectral"]}),
+            "then": {"properties": {key: False for key in _PARTICLES_ONLY}},
         },
         {"if": _has(kind={"const": "uniform"}), "then": _has(cells=_GIVEN)},
         {"if": _has(kind={"const": "spectral"}), "then": _has(order=_GIVEN)},
@@ -251,7 +277,7 @@ def schema_of(stages: list[dict[str, Any]]) -> Schema:
     top = _map(
         "What is analysed while a simulation runs: a configuration of Pillion.",
         {
-            "output": ("Folder for products, report and timeline (default: results).", TEXT),
+            "output": ("Folder for products, report and timeline (default: results).", _OUTPUT),
             "run": (
                 "The name by which `pillion attach` finds the run (default: that of the folder).",
                 either({"type": "number"}, _matching(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,59}")),
@@ -273,7 +299,13 @@ def schema_of(stages: list[dict[str, Any]]) -> Schema:
                 _map_of(
                     "Analyses by name.",
                     _analysis(stages),
-                    propertyNames={"pattern": "^[^./][^/]*$"},
+                    propertyNames={
+                        "pattern": r"^[^./\x00-\x1f\x7f-\x9f][^/\x00-\x1f\x7f-\x9f]*$",
+                        "maxLength": 200,
+                        "not": {
+                            "pattern": r"^((report|progress|timeline)(-.*)?\.json|report\.html)$"
+                        },
+                    },
                 ),
             ),
         },

@@ -14,15 +14,12 @@ from typing import Any
 import numpy as np
 import yaml
 
-try:  # five times as fast, where PyYAML was built with libyaml
-    from yaml import CSafeLoader as SafeLoader
-except ImportError:
-    from yaml import SafeLoader  # type: ignore[assignment]
-
 from pillion.comparisons import Comparison
 from pillion.errors import Error
+from pillion.yaml_text import ProductLoader
 
 FORMAT = "table 1"
+HEAD_BYTES = 4096  # the entries up to step and time are well within
 
 
 @dataclass(frozen=True)
@@ -60,11 +57,13 @@ class Table:
     skipped: int
     coarsened: int
     lost: int
+    disabled: str  # why the analysis ended early; "" if it did not
     configuration: str
     parameters: dict[str, str]
     columns: dict[str, Column]
     attributes: dict[str, Attribute]
     comparison: Comparison | None = None
+    run: str = ""  # id of the run that made it
 
     def __getitem__(self, name: str) -> np.ndarray:
         return self.columns[name].values
@@ -82,17 +81,7 @@ class Head:
     step: int
     columns: dict[str, str]
     rows: int
-
-
-class Loader(SafeLoader):
-    """Safe YAML that also takes 1e-05 for a number, as YAML 1.2 does."""
-
-
-Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:float",
-    re.compile(r"^[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+$"),
-    list("-+0123456789"),
-)
+    run: str = ""
 
 
 def read_table(path: str | Path) -> Table:
@@ -109,6 +98,19 @@ def read_table(path: str | Path) -> Table:
         raise Error(f"{path} has a head that lacks or garbles an entry: {error!r}") from error
 
 
+def entry_of_head(path: Path, name: str) -> str | None:
+    """One of the first entries of a table's head as it is written, without reading the table; None
+    if the head lacks it. Raises Error if there is no such file.
+    """
+    try:
+        with path.open("rb") as file:
+            head = file.read(HEAD_BYTES).decode("utf-8", "replace")
+    except OSError as error:
+        raise Error(f"cannot read {path}: {error.strerror}") from error
+    found = re.search(rf"^# {name}: (.*)$", head, re.MULTILINE)
+    return found[1] if found else None
+
+
 def read_head(path: Path) -> Head:
     """The head of a table, and the number of its rows; raises Error as `read_table` does."""
     lines, length = _read_lines(path)
@@ -116,7 +118,8 @@ def read_head(path: Path) -> Head:
     try:
         columns = {str(c["name"]): str(c.get("units") or "") for c in head["columns"]}
         rows = max(0, len(lines) - length - 2)  # without the names, and what follows the last end
-        return Head(str(head.get("title") or ""), int(head["step"]), columns, rows)
+        run = str(head.get("run") or "")
+        return Head(str(head.get("title") or ""), int(head["step"]), columns, rows, run)
     except (KeyError, TypeError, ValueError) as error:
         raise Error(f"{path} has a head that lacks or garbles an entry: {error!r}") from error
 
@@ -135,7 +138,7 @@ def _read_lines(path: Path) -> tuple[list[str], int]:
 def _read_head(path: Path, lines: list[str]) -> dict[str, Any]:
     try:
         # The loader is a safe one.
-        head = yaml.load("\n".join(line[2:] for line in lines), Loader=Loader)
+        head = yaml.load("\n".join(line[2:] for line in lines), Loader=ProductLoader)
     except yaml.YAMLError as error:
         raise Error(f"{path} has a head that is not YAML: {error}") from error
     found = head.get("pillion") if isinstance(head, dict) else None
@@ -198,8 +201,10 @@ def _build(path: Path, head: dict[str, Any], columns: dict[str, Column]) -> Tabl
         skipped=int(head.get("skipped") or 0),
         coarsened=int(head.get("coarsened") or 0),
         lost=int(head.get("lost") or 0),
+        disabled=str(head.get("disabled") or ""),
         configuration=str(head.get("configuration") or ""),
         parameters={str(n): str(v) for n, v in (head.get("parameters") or {}).items()},
         columns=columns,
         attributes={a.name: a for a in attributes},
+        run=str(head.get("run") or ""),
     )

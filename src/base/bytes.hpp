@@ -62,14 +62,15 @@ class ByteReader {
   }
   template <class T>
   std::vector<T> get_vector() {
-    std::vector<T> values(static_cast<size_t>(get<int64_t>()));
+    const auto count = static_cast<size_t>(get<int64_t>());
+    if (count > static_cast<size_t>(end_ - at_)) fail_short();  // each takes a byte at least
+    std::vector<T> values(count);
     for (auto& value : values) value = get<T>();
     return values;
   }
   /// The next `size` bytes, in place.
   const std::byte* take(size_t size) {
-    if (size > static_cast<size_t>(end_ - at_))
-      fail(ErrorCode::Internal, "a message of {} bytes ends too early", end_ - at_);
+    if (size > static_cast<size_t>(end_ - at_)) fail_short();
     const std::byte* begin = at_;
     at_ += size;
     return begin;
@@ -77,6 +78,10 @@ class ByteReader {
   [[nodiscard]] bool done() const { return at_ == end_; }
 
  private:
+  [[noreturn]] void fail_short() const {
+    fail(ErrorCode::Internal, "a message of {} bytes ends too early", end_ - at_);
+  }
+
   const std::byte* at_;
   const std::byte* end_;
 };

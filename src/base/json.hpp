@@ -29,6 +29,14 @@ inline std::string json_text(std::string_view text) {
   return out + '"';
 }
 
+/// Texts with commas between them.
+template <class Texts>
+std::string json_list(const Texts& texts) {
+  std::string out;
+  for (const auto& text : texts) out += (out.empty() ? "" : ", ") + json_text(text);
+  return out;
+}
+
 /// A number as JSON has it; what is not finite becomes null.
 inline std::string json_number(double value) {
   return std::isfinite(value) ? fmt::format("{}", value) : "null";

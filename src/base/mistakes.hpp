@@ -13,7 +13,11 @@
 
 namespace pillion::base {
 
+/// Thrown when so many mistakes have been found that more would not help.
+struct TooManyMistakes {};
+
 struct Mistakes {
+  static constexpr size_t most = 100;
   std::vector<Error> found;
   /// Meshes and fields that are there and could not be read: others may well speak of them.
   std::set<std::string> unread;
@@ -33,12 +37,17 @@ struct Mistakes {
         return;
     add(mistake);
   }
-  /// Keeps it in any case, once.
+  /// Keeps it in any case, once. Throws TooManyMistakes if there are too many, or if they are found
+  /// again and again: each may have taken long to find.
   void add(const Error& mistake) {
+    if (found.size() == most || ++added_ > 10 * most) throw TooManyMistakes();
     for (const auto& known : found)
       if (std::string_view(known.what()) == mistake.what()) return;
     found.push_back(mistake);
   }
+
+ private:
+  size_t added_ = 0;
 };
 
 /// Does a part of the reading; says whether all was well. What it throws is kept in `mistakes`, or

@@ -109,10 +109,11 @@ bool converse(Descriptor& to, const Descriptor& from, const Bytes& input, Bytes&
 
 }  // namespace
 
-void start_detached(const std::string& command) {
+void start_detached(const std::string& command, const std::string& folder) {
   // The shell that is waited for ends at once; the one that goes on belongs to nobody.
-  wait_for(
-      start({"/bin/sh", "-c", "setsid /bin/sh -c \"$1\" </dev/null &", "sh", command}, -1, -1));
+  wait_for(start({"/bin/sh", "-c", "cd \"$2\" && setsid /bin/sh -c \"$1\" </dev/null &", "sh",
+                  command, folder},
+                 -1, -1));
 }
 
 Bytes run_program(const std::vector<std::string>& words, const Bytes& input, double seconds) {

@@ -10,9 +10,9 @@
 
 namespace pillion::base {
 
-/// Starts a shell command that nobody waits for, in a session of its own. Throws ErrorCode::File if
-/// that cannot be done.
-void start_detached(const std::string& command);
+/// Starts a shell command without waiting for it, in a session of its own and in `folder`. Throws
+/// ErrorCode::File if that cannot be done.
+void start_detached(const std::string& command, const std::string& folder);
 
 /// Runs a program with `input` on its standard input and returns what it wrote to its standard
 /// output. Throws ErrorCode::File if it cannot be run, fails, or takes longer than `seconds`.

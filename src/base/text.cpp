@@ -31,9 +31,12 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 std::optional<std::string> closest(std::string_view word, const std::vector<std::string>& known) {
+  constexpr size_t longest_word = 100;  // the distance takes time in proportion to both lengths
   std::optional<std::string> best;
+  if (word.size() > longest_word) return best;
   size_t best_distance = std::max<size_t>(1, word.size() / 3) + 1;
   for (const auto& candidate : known) {
+    if (candidate.size() >= word.size() + best_distance) continue;
     const size_t distance = edit_distance(word, candidate);
     if (distance < best_distance) {
       best_distance = distance;
@@ -51,6 +54,55 @@ std::string suggestion(std::string_view word, const std::vector<std::string>& kn
 
 std::string join(const std::vector<std::string>& words, std::string_view separator) {
   return fmt::format("{}", fmt::join(words, separator));
+}
+
+Character first_character(std::string_view text) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  if (text.empty()) return {};
+  if (byte(0) < 0x80) return {byte(0), 1};
+  const size_t bytes = byte(0) >= 0xF0 ? 4 : byte(0) >= 0xE0 ? 3 : 2;
+  if (byte(0) < 0xC2 || byte(0) > 0xF4 || text.size() < bytes) return {};
+  char32_t code = byte(0) & (0xFFU >> (bytes + 1));
+  for (size_t i = 1; i < bytes; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return {};
+    code = code << 6 | (byte(i) & 0x3FU);
+  }
+  constexpr char32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+  const bool is_surrogate = code >= 0xD800 && code < 0xE000;
+  if (code < least[bytes] || code > 0x10FFFF || is_surrogate) return {};
+  return {code, bytes};
+}
+
+// c-printable of YAML 1.2, section 5.1, without the byte order mark, which only begins a text.
+bool is_printable(char32_t code) {
+  if (code < 0x20) return code == '\t' || code == '\n' || code == '\r';
+  if (code < 0xA0) return code < 0x7F || code == 0x85;
+  return code != 0xFEFF && code != 0xFFFE && code != 0xFFFF;
+}
+
+std::string unprintable_part(std::string_view text) {
+  while (!text.empty()) {
+    const auto [code, bytes] = first_character(text);
+    if (bytes == 0)
+      return fmt::format("the byte 0x{:02x}, which is not UTF-8",
+                         static_cast<unsigned char>(text[0]));
+    if (!is_printable(code))
+      return fmt::format("the character U+{:04X}", static_cast<uint32_t>(code));
+    text.remove_prefix(bytes);
+  }
+  return {};
+}
+
+std::string shortened(std::string_view text) {
+  constexpr size_t part = 500;
+  if (text.size() <= 2 * part) return std::string(text);
+  const auto is_inside = [&](size_t at) {
+    return (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80;
+  };
+  size_t end = part, begin = text.size() - part;
+  while (end > 0 && is_inside(end)) --end;
+  while (begin < text.size() && is_inside(begin)) ++begin;
+  return fmt::format("{} [...] {}", text.substr(0, end), text.substr(begin));
 }
 
 std::string_view trim(std::string_view text) {

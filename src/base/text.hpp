@@ -39,4 +39,22 @@ std::optional<int64_t> parse_integer(std::string_view text);
 /// `text` without blanks at its ends.
 std::string_view trim(std::string_view text);
 
+struct Character {
+  char32_t code = 0;
+  size_t bytes = 0;  ///< 0: the text begins with what is not UTF-8
+};
+
+/// The character that a text begins with.
+Character first_character(std::string_view text);
+
+/// Whether YAML text may hold this character: tab, line feed and carriage return are the only
+/// control characters that it may.
+bool is_printable(char32_t code);
+
+/// Names what in `text` is not UTF-8 or not printable; empty if all is well.
+std::string unprintable_part(std::string_view text);
+
+/// `text`, or its beginning and its end if it is longer than about 1000 bytes.
+std::string shortened(std::string_view text);
+
 }  // namespace pillion::base

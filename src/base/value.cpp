@@ -17,12 +17,13 @@ const Value* Value::find(std::string_view key) const {
 std::string Value::place() const { return fmt::format("{}:{}", file ? *file : "?", line); }
 
 void Value::fail(const std::string& message) const {
-  throw Error(ErrorCode::Configuration, place() + ": " + message);
+  throw Error(ErrorCode::Configuration, place() + ": " + shortened(message));
 }
 
 void Value::fail_at_key(const std::string& message) const {
-  throw Error(ErrorCode::Configuration, fmt::format("{}:{}: {}", file ? *file : "?",
-                                                    key_line > 0 ? key_line : line, message));
+  throw Error(ErrorCode::Configuration,
+              fmt::format("{}:{}: {}", file ? *file : "?", key_line > 0 ? key_line : line,
+                          shortened(message)));
 }
 
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From YAML text to the tree of value.hpp: the only place that knows yaml-cpp. Duplicate keys are
-// refused, and $name and ${name} are replaced by parameters ($$ is a dollar sign).
+// From YAML text to the tree of value.hpp. Duplicate keys are refused, and $name and ${name} are
+// replaced by parameters ($$ is a dollar sign).
 #include <yaml-cpp/yaml.h>
 
 #include <cctype>
@@ -8,6 +8,7 @@
 
 #include "base/text.hpp"
 #include "base/value.hpp"
+#include "base/yaml_limits.hpp"
 
 namespace pillion::base {
 namespace {
@@ -29,7 +30,7 @@ class Converter {
       });
   }
 
-  Value convert(const YAML::Node& node) const {
+  Value convert(const YAML::Node& node) {
     Value value;
     value.file = file_;
     value.line = node.Mark().line + 1;
@@ -37,6 +38,7 @@ class Converter {
     if (node.IsScalar()) {
       value.kind = Value::Kind::Scalar;
       value.text = substitute(node.Scalar(), value);
+      check_text(value);
       // An unquoted ~ or null, or nothing at all, is no value; a quoted one is a text.
       if (node.Tag() == "?" && (value.text == "~" || value.text == "null"))
         value.kind = Value::Kind::Null;
@@ -53,12 +55,14 @@ class Converter {
 
  private:
   void add(Value& map, std::map<std::string, int>& lines, const YAML::Node& key,
-           const YAML::Node& child) const {
+           const YAML::Node& child) {
     Value at;
     at.file = file_;
     at.line = key.Mark().line + 1;
+    if (key.IsScalar()) count_bytes(key.Scalar().size(), at);
     const bool is_good = attempt(mistakes_, [&] {
       if (!key.IsScalar()) at.fail("a key must be a single word");
+      check_key(key.Scalar(), at);
       const auto [first, is_new] = lines.emplace(key.Scalar(), at.line);
       if (!is_new)
         at.fail(fmt::format("key '{}' appears twice in one map, first on line {}; keep one of them",
@@ -71,7 +75,32 @@ class Converter {
     map.entries.emplace_back(key.Scalar(), std::move(value));
   }
 
-  std::string substitute(const std::string& text, const Value& at) const {
+  // Escapes such as \0 and the values of parameters bring in what the text of the file cannot hold.
+  // Names of files end at a NUL character, and JSON must be UTF-8.
+  static void check_text(const Value& value) {
+    const auto part = unprintable_part(value.text);
+    if (!part.empty()) value.fail(fmt::format("the value contains {}; remove it", part));
+  }
+
+  /// Keys name analyses, fields and files.
+  static void check_key(const std::string& key, const Value& at) {
+    auto part = unprintable_part(key);
+    if (part.empty() && key.find_first_of("\t\r\n") != std::string::npos)
+      part = "a tab or the end of a line";
+    if (!part.empty()) at.fail(fmt::format("the key contains {}; remove it", part));
+  }
+
+  /// Many values may each repeat the long value of a parameter, or of an alias.
+  void count_bytes(size_t bytes, const Value& at) {
+    constexpr size_t most = size_t{8} << 20;
+    if ((bytes_ += bytes) > most)
+      at.fail(
+          fmt::format("aliases and parameters repeat text until all is longer than {}; shorten it",
+                      format_bytes(most)));
+  }
+
+  std::string substitute(const std::string& text, const Value& at) {
+    count_bytes(text.size(), at);
     std::string out;
     for (size_t i = 0; i < text.size(); ++i) {
       if (text[i] != '$') {
@@ -89,7 +118,9 @@ class Converter {
       while (end < text.size() &&
              (std::isalnum(static_cast<unsigned char>(text[end])) != 0 || text[end] == '_'))
         ++end;
-      out += value_of(text.substr(begin, end - begin), at);
+      const std::string given = value_of(text.substr(begin, end - begin), at);
+      count_bytes(given.size(), at);
+      out += given;
       if (braced && (end >= text.size() || text[end] != '}')) at.fail("'${' without '}'");
       i = braced ? end : end - 1;
     }
@@ -123,6 +154,7 @@ class Converter {
   std::shared_ptr<const std::string> file_;
   Parameters parameters_;
   Mistakes* mistakes_;
+  size_t bytes_ = 0;
   bool knows_defaults_ = true;
 };
 
@@ -147,6 +179,7 @@ std::string advice_on(const std::string& text, const YAML::Exception& e) {
 Value parse_yaml(const std::string& text, const std::string& file, const Parameters& parameters,
                  Mistakes* mistakes) {
   try {
+    check_yaml(text, file);
     const YAML::Node node = YAML::Load(text);
     Converter converter(file, parameters, mistakes);
     if (node.IsMap() && node["parameters"])

@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "capi/options.hpp"
+#include "comm/communicator.hpp"
 #include "runtime/crew.hpp"
 #include "runtime/needs.hpp"
 #include "stagehost/guard.hpp"
@@ -28,6 +29,7 @@ pillion_status pillion_attach(const char* run, const char* analyses, const char*
   return guard([&] {
     if (run == nullptr || *run == '\0')
       pillion::base::fail(pillion::ErrorCode::Argument, "the name of the run is missing");
+    pillion::comm::expect_usable(comm);
     const auto given = options == nullptr ? pillion::runtime::Options() : options->options;
     pillion::runtime::Crew crew(
         {run, text_or_nothing(analyses), given.parameters, text_or_nothing(name), patience,

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The C interface: each function wrapped whole, so that no exception and no unsaid failure gets
-// out.
+// The C interface. Each function is wrapped whole, so that no exception and no unreported failure
+// gets out.
 #include <pillion/pillion.h>
+
+#include <deque>
+#include <memory>
+#include <mutex>
 
 #include "capi/options.hpp"
 #include "comm/at_finalize.hpp"
@@ -19,20 +23,33 @@ using pillion::runtime::Role;
 using pillion::runtime::Session;
 using pillion::stagehost::guard;
 
+namespace {
+
 // A simulation that ends without closing its session would leave its sidecars waiting for ever, so
 // the session closes itself when MPI is finalised.
-struct pillion_session {
+struct OpenSession {
   Session session;
+  bool ended = false;  ///< by MPI_Finalize
   pillion::comm::AtFinalize forgotten{[this] { close_forgotten(); }};
 
-  pillion_session(const char* file, MPI_Comm comm, const Options& options)
+  OpenSession(const char* file, MPI_Comm comm, const Options& options)
       : session(file == nullptr ? "" : file, comm, options) {}
   void close_forgotten() {
+    ended = true;
     if (session.is_sidecar()) return;
     const auto status = guard([&] { session.close(); });
     session.log().warn("the session was not closed before MPI_Finalize{}{}",
                        status != 0 ? ": " : "", status != 0 ? pillion_error_message() : "");
   }
+};
+
+}  // namespace
+
+// What a handle points at stays when the session has closed, so that a call with a closed handle is
+// an error and not a crash. It is a few bytes per session.
+struct pillion_session {
+  std::unique_ptr<OpenSession> open;
+  bool is_sidecar = false;
 };
 
 struct pillion_kept {
@@ -52,8 +69,35 @@ const char* text(const char* pointer, const char* what) {
   return pointer;
 }
 
+/// The session of a handle; throws ErrorCode::State if it has closed.
+Session& opened(const pillion_session* session) {
+  const auto& open = given(session, "the session").open;
+  if (!open) pillion::base::fail(ErrorCode::State, "the session is closed");
+  if (open->ended) pillion::base::fail(ErrorCode::State, "MPI_Finalize has closed the session");
+  return open->session;
+}
+
 pillion::runtime::SimulationSide& side(const pillion_session* session) {
-  return given(session, "the session").session.simulation();
+  return opened(session).simulation();
+}
+
+/// A handle, which lives as long as the process. Tools that look for leaks can reach it.
+pillion_session* new_handle() {
+  static std::mutex mutex;
+  static auto& handles = *new std::deque<pillion_session>;
+  const std::lock_guard lock(mutex);
+  return &handles.emplace_back();
+}
+
+void open_session(const char* file, MPI_Comm comm, const pillion_options* options,
+                  pillion_session** session) {
+  given(session, "session") = nullptr;
+  pillion::comm::expect_usable(comm);
+  auto open =
+      std::make_unique<OpenSession>(file, comm, options == nullptr ? Options() : options->options);
+  *session = new_handle();
+  (*session)->is_sidecar = open->session.is_sidecar();
+  (*session)->open = std::move(open);
 }
 
 pillion_field described(const pillion::runtime::SimulationSide& side, int32_t number) {
@@ -137,12 +181,7 @@ pillion_status pillion_options_set_log(pillion_options* options, pillion_log_han
 
 pillion_status pillion_open_with(const char* file, MPI_Comm comm, const pillion_options* options,
                                  pillion_session** session) {
-  return guard([&] {
-    given(session, "session") = nullptr;
-    if (comm == MPI_COMM_NULL)
-      pillion::base::fail(ErrorCode::Argument, "the communicator is MPI_COMM_NULL");
-    *session = new pillion_session(file, comm, options == nullptr ? Options() : options->options);
-  });
+  return guard([&] { open_session(file, comm, options, session); });
 }
 
 pillion_status pillion_open(const char* file, MPI_Comm comm, pillion_session** session) {
@@ -156,26 +195,37 @@ pillion_status pillion_open_fortran(const char* file, MPI_Fint comm, pillion_ses
 pillion_status pillion_open_with_fortran(const char* file, MPI_Fint comm,
                                          const pillion_options* options,
                                          pillion_session** session) {
-  return pillion_open_with(file, pillion::comm::from_fortran(comm), options, session);
+  return guard([&] {
+    given(session, "session") = nullptr;
+    pillion::comm::expect_mpi();
+    open_session(file, pillion::comm::from_fortran(comm), options, session);
+  });
 }
 
 int32_t pillion_serve(pillion_session* session) {
-  if (session == nullptr || !session->session.is_sidecar()) return 0;
-  const auto status = guard([&] { session->session.serve(); });
+  if (session == nullptr) return 0;
+  if (!session->is_sidecar) return 0;
+  if (!session->open || session->open->ended) return 1;
+  auto& mine = session->open->session;
+  const auto status = guard([&] { mine.serve(); });
   if (status != 0)
-    guard([&] {
-      session->session.log().failure("a sidecar ended early: {}", pillion_error_message());
-    });
-  delete session;
+    guard([&] { mine.log().failure("a sidecar ended early: {}", pillion_error_message()); });
+  session->open.reset();
   return 1;
 }
 
 MPI_Comm pillion_communicator(const pillion_session* session) {
-  return session == nullptr ? MPI_COMM_NULL : session->session.communicator();
+  const bool open = session != nullptr && session->open && !session->open->ended;
+  return open ? session->open->session.communicator() : MPI_COMM_NULL;
 }
 
 MPI_Fint pillion_communicator_fortran(const pillion_session* session) {
-  return pillion::comm::to_fortran(pillion_communicator(session));
+  MPI_Fint handle = -1;  // for callers that ask while MPI is not running
+  guard([&] {
+    pillion::comm::expect_mpi();
+    handle = pillion::comm::to_fortran(pillion_communicator(session));
+  });
+  return handle;
 }
 
 pillion_status pillion_count_fields(const pillion_session* session, int32_t* count) {
@@ -319,15 +369,15 @@ pillion_status pillion_get_progress(const pillion_session* session, pillion_prog
 }
 
 const char* pillion_report_path(const pillion_session* session) {
-  return session == nullptr ? "" : session->session.report_path().c_str();
+  return session == nullptr || !session->open ? "" : session->open->session.report_path().c_str();
 }
 
 pillion_status pillion_close(pillion_session* session) {
   if (session == nullptr) return PILLION_OK;
   // MPI_Finalize has closed it; what it has of MPI cannot be freed any more.
-  if (pillion::comm::is_finalized()) return PILLION_OK;
-  const auto status = guard([&] { session->session.close(); });
-  delete session;
+  if (session->open && session->open->ended) return PILLION_OK;
+  const auto status = guard([&] { opened(session).close(); });
+  session->open.reset();
   return status;
 }
 

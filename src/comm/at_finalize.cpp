@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <utility>
 
 namespace pillion::comm {
@@ -16,7 +17,12 @@ int run_action(MPI_Comm, int, void* attribute, void*) {
   const std::unique_ptr<std::shared_ptr<Action>> held(
       static_cast<std::shared_ptr<Action>*>(attribute));
   const Action action = std::exchange(**held, nullptr);
-  if (action) action();
+  // MPI is written in C: an exception that passed through it would end the program.
+  try {
+    if (action) action();
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "pillion: error: at MPI_Finalize: %s\n", e.what());
+  }
   return MPI_SUCCESS;
 }
 
@@ -29,12 +35,6 @@ AtFinalize::AtFinalize(Action action) : action_(std::make_shared<Action>(std::mo
   check(MPI_Comm_set_attr(MPI_COMM_SELF, key, new std::shared_ptr<Action>(action_)),
         "MPI_Comm_set_attr");
   check(MPI_Comm_free_keyval(&key), "MPI_Comm_free_keyval");
-}
-
-bool is_finalized() {
-  int finalized = 0;
-  check(MPI_Finalized(&finalized), "MPI_Finalized");
-  return finalized != 0;
 }
 
 void end_job_at_finalize(const Communicator& all, const Communicator& some) {

@@ -21,9 +21,6 @@ class AtFinalize {
   std::shared_ptr<std::function<void()>> action_;
 };
 
-/// Whether MPI has ended, so that nothing of it may be called any more.
-bool is_finalized();
-
 /// Ends the whole job when all ranks of `some` have come to MPI_Finalize: for jobs with other ranks
 /// that will never come. Does nothing if the job has ranks that are not in `all`. [collective over
 /// `some`]

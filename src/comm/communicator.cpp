@@ -168,6 +168,26 @@ std::vector<base::Bytes> Communicator::exchange(const std::vector<base::Bytes>& 
   return in;
 }
 
+void expect_mpi() {
+  int initialised = 0, finalized = 0;
+  check(MPI_Initialized(&initialised), "MPI_Initialized");
+  check(MPI_Finalized(&finalized), "MPI_Finalized");
+  if (initialised == 0)
+    base::fail(ErrorCode::State, "MPI is not running yet; call MPI_Init before this");
+  if (finalized != 0) base::fail(ErrorCode::State, "MPI has ended; call this before MPI_Finalize");
+}
+
+void expect_usable(MPI_Comm comm) {
+  expect_mpi();
+  if (comm == MPI_COMM_NULL) base::fail(ErrorCode::Argument, "the communicator is MPI_COMM_NULL");
+  int between_groups = 0;
+  check(MPI_Comm_test_inter(comm, &between_groups), "MPI_Comm_test_inter");
+  if (between_groups != 0)
+    base::fail(ErrorCode::Argument,
+               "the communicator is an intercommunicator; merge its groups with "
+               "MPI_Intercomm_merge, or give an intracommunicator");
+}
+
 MPI_Comm from_fortran(MPI_Fint handle) { return MPI_Comm_f2c(handle); }
 MPI_Fint to_fortran(MPI_Comm handle) { return MPI_Comm_c2f(handle); }
 

@@ -71,6 +71,13 @@ class Communicator {
   int size_ = 0;
 };
 
+/// Throws ErrorCode::State unless MPI is running: many MPI libraries end a program that calls them
+/// before MPI_Init or after MPI_Finalize.
+void expect_mpi();
+/// Throws unless a program's communicator can be used: MPI must be running, and it must be an
+/// intracommunicator.
+void expect_usable(MPI_Comm comm);
+
 /// The communicator of a Fortran handle.
 MPI_Comm from_fortran(MPI_Fint handle);
 MPI_Fint to_fortran(MPI_Comm handle);

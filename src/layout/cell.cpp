@@ -9,16 +9,30 @@
 
 namespace pillion::layout {
 
-Cell::Cell(const pillion_domain& domain)
-    : xx_(domain.hi[0] - domain.lo[0]),
-      yy_(domain.hi[1] - domain.lo[1]),
-      zz_(domain.hi[2] - domain.lo[2]),
-      xy_(domain.tilt[0]),
-      xz_(domain.tilt[1]),
-      yz_(domain.tilt[2]),
-      per_xx_(1 / xx_),
-      per_yy_(1 / yy_),
-      per_zz_(1 / zz_) {
+namespace {
+
+/// Of 2 dimensions the third may have no extent, and it has no images.
+pillion_domain flattened(pillion_domain domain) {
+  if (domain.dimensions != 2) return domain;
+  if (!(domain.hi[2] > domain.lo[2])) domain.hi[2] = domain.lo[2] + 1;
+  domain.tilt[1] = domain.tilt[2] = 0;
+  domain.periodic[2] = 0;
+  return domain;
+}
+
+}  // namespace
+
+Cell::Cell(const pillion_domain& given) : dimensions_(given.dimensions == 2 ? 2 : 3) {
+  const auto domain = flattened(given);
+  xx_ = domain.hi[0] - domain.lo[0];
+  yy_ = domain.hi[1] - domain.lo[1];
+  zz_ = domain.hi[2] - domain.lo[2];
+  xy_ = domain.tilt[0];
+  xz_ = domain.tilt[1];
+  yz_ = domain.tilt[2];
+  per_xx_ = 1 / xx_;
+  per_yy_ = 1 / yy_;
+  per_zz_ = 1 / zz_;
   for (int d = 0; d < 3; ++d) {
     lo_[d] = domain.lo[d];
     periodic_[d] = domain.periodic[d] != 0;
@@ -42,7 +56,7 @@ Vector Cell::shift(const Index& edges) const {
   return {x * xx_ + y * xy_ + z * xz_, y * yy_ + z * yz_, z * zz_};
 }
 
-std::array<int, 3> division(int ranks, const Vector& widths) {
+std::array<int, 3> division(int ranks, const Vector& widths, int dimensions) {
   std::array<int, 3> best{ranks, 1, 1};
   double smallest = std::numeric_limits<double>::infinity();
   for (int x = 1; x <= ranks; ++x) {
@@ -50,8 +64,9 @@ std::array<int, 3> division(int ranks, const Vector& widths) {
     for (int y = 1; y <= ranks / x; ++y) {
       if (ranks / x % y != 0) continue;
       const int z = ranks / x / y;
+      if (dimensions == 2 && z > 1) continue;
       const double a = widths[0] / x, b = widths[1] / y, c = widths[2] / z;
-      const double faces = a * b + b * c + c * a;
+      const double faces = dimensions == 2 ? a + b : a * b + b * c + c * a;
       if (faces < smallest) {
         smallest = faces;
         best = {x, y, z};

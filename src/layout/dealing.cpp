@@ -98,7 +98,7 @@ class Dealer {
   }
 
   static std::array<Axis, 3> axes_of(const Cell& cell, double halo, int ranks) {
-    const auto parts = division(ranks, cell.widths());
+    const auto parts = division(ranks, cell.widths(), cell.dimensions());
     return {Axis(cell, 0, parts[0], halo), Axis(cell, 1, parts[1], halo),
             Axis(cell, 2, parts[2], halo)};
   }
@@ -157,7 +157,8 @@ std::vector<Share> deal_spatial(const MeshBlocks& mine, const Request& request, 
 
 // As Dealer::rank_of counts them, and Axis::home cuts them.
 DomainPart spatial_part(const pillion_domain& domain, int rank, int ranks) {
-  const auto parts = division(ranks, Cell(domain).widths());
+  const Cell cell(domain);
+  const auto parts = division(ranks, cell.widths(), cell.dimensions());
   const std::array<int, 3> at{rank % parts[0], rank / parts[0] % parts[1],
                               rank / parts[0] / parts[1]};
   DomainPart part{};

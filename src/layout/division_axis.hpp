@@ -30,7 +30,8 @@ class Axis {
       base::fail(ErrorCode::Stage,
                  "a halo of {} exceeds the periodic domain, which is {} wide along axis {}", halo,
                  cell.widths()[d], d);
-    grown_ = (reach + safety) * parts;
+    // One part that has no images sees everything, however far the halo reaches.
+    grown_ = parts == 1 && !periodic_ ? -1 : (reach + safety) * parts;
   }
 
   /// Parts that see a particle, counted on through the periodic images; `home` owns it once it is

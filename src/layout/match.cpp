@@ -7,11 +7,11 @@
 
 namespace pillion::layout {
 
-std::vector<int> match(std::vector<Overlap> overlaps, int ranks) {
+std::vector<int> match(std::vector<Affinity> affinities, int ranks) {
   constexpr int nobody = -1;
   std::vector<int> out(static_cast<size_t>(ranks), nobody);
   std::vector<bool> is_taken(static_cast<size_t>(ranks));
-  std::sort(overlaps.begin(), overlaps.end(), [](const Overlap& a, const Overlap& b) {
+  std::sort(affinities.begin(), affinities.end(), [](const Affinity& a, const Affinity& b) {
     return std::tuple(-a.cells, a.rank, a.share) < std::tuple(-b.cells, b.rank, b.share);
   });
   const auto take = [&](int share, int rank) {
@@ -19,7 +19,7 @@ std::vector<int> match(std::vector<Overlap> overlaps, int ranks) {
     out[static_cast<size_t>(share)] = rank;
     is_taken[static_cast<size_t>(rank)] = true;
   };
-  for (const auto& overlap : overlaps) take(overlap.share, overlap.rank);
+  for (const auto& affinity : affinities) take(affinity.share, affinity.rank);
   for (int share = 0; share < ranks; ++share) take(share, share);
   int free = 0;
   for (int share = 0; share < ranks; ++share) {

@@ -9,13 +9,13 @@
 namespace pillion::layout {
 
 /// Cells of a share that a rank has.
-struct Overlap {
+struct Affinity {
   int32_t share = 0, rank = 0;
   int64_t cells = 0;
 };
 
-/// The rank of each of as many shares as there are ranks. The largest overlaps come first, so that
-/// at least half as many cells stay where they are as with the best choice.
-std::vector<int> match(std::vector<Overlap> overlaps, int ranks);
+/// The rank of each of as many shares as there are ranks. The largest affinities come first, so
+/// that at least half as many cells stay where they are as with the best choice.
+std::vector<int> match(std::vector<Affinity> affinities, int ranks);
 
 }  // namespace pillion::layout

@@ -150,6 +150,20 @@ bool read_uniform(Reader& reader, Mesh& mesh, base::Mistakes* mistakes) {
   return is_good;
 }
 
+int read_dimensions(const Value& value) {
+  const int64_t dimensions = value.as_integer();
+  if (dimensions != 2 && dimensions != 3)
+    value.fail(fmt::format("particles have 2 or 3 dimensions, found {}", dimensions));
+  return static_cast<int>(dimensions);
+}
+
+bool read_particles(Reader& reader, Mesh& mesh, base::Mistakes* mistakes) {
+  return attempt(mistakes, [&] {
+    if (const Value* dimensions = reader.find("dimensions"))
+      mesh.axes = read_dimensions(*dimensions);
+  });
+}
+
 int read_order(const Value& value) {
   constexpr int64_t most = 31;
   const int64_t order = value.as_integer();
@@ -216,6 +230,7 @@ void Catalogue::read_mesh(const std::string& name, const Value& value, base::Mis
   bool is_good = attempt(mistakes, [&] { mesh.kind = read_kind(reader.require("kind")); });
   read_units(reader, mesh.units, mistakes);
   if (is_good && mesh.kind == MeshKind::Uniform) is_good = read_uniform(reader, mesh, mistakes);
+  if (is_good && mesh.kind == MeshKind::Particles) is_good = read_particles(reader, mesh, mistakes);
   if (is_good && mesh.kind == MeshKind::Spectral) is_good = read_spectral(reader, mesh, mistakes);
   if (is_good) is_good = attempt(mistakes, [&] { reader.finish(mistakes); });
   if (is_good) put(std::move(mesh));

@@ -119,8 +119,49 @@ void read_stages(const Value& list, Sides sides, AnalysisSpec& analysis, base::M
     });
 }
 
-bool is_file_name(const std::string& name) {
-  return !name.empty() && name[0] != '.' && name.find('/') == std::string::npos;
+/// Bytes of the printable character of UTF-8 that begins there; 0 if there is none.
+size_t printable_at(const std::string& text, size_t at) {
+  const auto byte = [&](size_t n) {
+    return at + n < text.size() ? static_cast<unsigned char>(text[at + n]) : 0U;
+  };
+  const unsigned first = byte(0);
+  if (first < 0x80) return first >= 0x20 && first != 0x7f ? 1 : 0;
+  const size_t size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc2 ? 2 : 0;
+  for (size_t n = 1; n < size; ++n)
+    if ((byte(n) & 0xc0U) != 0x80U) return 0;
+  const bool is_control = first == 0xc2 && byte(1) < 0xa0;  // U+0080 to U+009F
+  return first > 0xf4 || is_control ? 0 : size;
+}
+
+bool is_printable(const std::string& text) {
+  for (size_t at = 0; at < text.size();) {
+    const size_t size = printable_at(text, at);
+    if (size == 0) return false;
+    at += size;
+  }
+  return true;
+}
+
+/// For messages: on one line, and not longer than a line.
+std::string shown(const std::string& name) {
+  constexpr size_t most = 60;
+  std::string out;
+  for (size_t at = 0; at < name.size();) {
+    if (out.size() >= most) return out + "…";
+    const size_t size = printable_at(name, at);
+    out += size > 0 ? name.substr(at, size)
+                    : fmt::format("\\x{:02x}", static_cast<unsigned char>(name[at]));
+    at += std::max<size_t>(size, 1);
+  }
+  return out;
+}
+
+/// Whether a run or a program of Pillion writes a file of that name beside the analyses' folders.
+bool is_reserved(const std::string& name) {
+  for (const std::string stem : {"report", "progress", "timeline"})
+    if (name == stem + ".json" || (name.starts_with(stem + "-") && name.ends_with(".json")))
+      return true;
+  return name == "report.html";
 }
 
 int64_t read_products_every(const Value& value) {
@@ -139,11 +180,11 @@ AnalysisSpec read_analysis(const std::string& name, const Value& value, Sides si
   analysis.place.entries.clear();
   const auto read = [&](auto&& part) { return attempt(mistakes, part); };
   read([&] {
-    if (!is_file_name(name))
+    if (const auto fault = fault_of_analysis_name(name); !fault.empty())
       value.fail_at_key(
-          fmt::format("'{}' cannot name an analysis, for its products go to a folder of that "
-                      "name; leave out any '/' and a '.' at its beginning",
-                      name));
+          fmt::format("'{}' cannot name an analysis, for its products go to a folder of that name; "
+                      "{}",
+                      shown(name), fault));
   });
   Reader reader(value, "analysis '" + name + "'");
   read([&] {
@@ -207,9 +248,55 @@ std::string run_named_after(const std::string& output) {
   return name;
 }
 
+std::string read_path(const Value& value) {
+  const std::string& path = value.as_text();
+  if (!is_printable(path))
+    value.fail(
+        fmt::format("'{}' cannot be a path, for it holds characters that cannot be printed; "
+                    "leave these out",
+                    shown(path)));
+  return path;
+}
+
+IfExists read_if_exists(const Value& value) {
+  const std::string& text = value.as_text();
+  if (text == "keep_aside") return IfExists::KeepAside;
+  if (text == "overwrite") return IfExists::Overwrite;
+  if (text == "refuse") return IfExists::Refuse;
+  value.fail(fmt::format("'if_exists' must be 'keep_aside', 'overwrite' or 'refuse', found '{}'{}",
+                         text, base::suggestion(text, {"keep_aside", "overwrite", "refuse"})));
+}
+
+void read_output(const Value& value, Configuration& configuration, base::Mistakes* mistakes) {
+  if (!value.is_map()) {
+    configuration.output = read_path(value);
+    return;
+  }
+  Reader reader(value, "'output'");
+  attempt(mistakes, [&] {
+    if (const Value* path = reader.find("path")) configuration.output = read_path(*path);
+  });
+  attempt(mistakes, [&] {
+    if (const Value* if_exists = reader.find("if_exists"))
+      configuration.if_exists = read_if_exists(*if_exists);
+  });
+  reader.finish(mistakes);
+}
+
 void check_parameters(const Value* parameters) {
   if (parameters == nullptr) return;
   if (!parameters->is_map()) parameters->fail("'parameters' must be a map from names to values");
+}
+
+/// `output: PATH` as the map that it stands for.
+void write_out_output(Value& root) {
+  for (auto& [key, value] : root.entries) {
+    if (key != "output" || !value.is_scalar()) continue;
+    Value path = value;
+    value.kind = Value::Kind::Map;
+    value.text.clear();
+    value.entries.emplace_back("path", std::move(path));
+  }
 }
 
 /// Values of parameters are in the tree by now.
@@ -217,7 +304,10 @@ void override_entry(Value& root, const std::string& key, const std::string& yaml
   if (key == "parameters" || key.starts_with("parameters."))
     base::fail(ErrorCode::Configuration,
                "'{}' cannot be overridden; set the parameter to a value instead", key);
-  base::set_entry(root, key, base::parse_yaml(yaml, "what overrides '" + key + "'", {}));
+  Value value = base::parse_yaml(yaml, "what overrides '" + key + "'", {});
+  const bool is_path = key == "output" && value.is_scalar();
+  if (is_path || key.starts_with("output.")) write_out_output(root);
+  base::set_entry(root, is_path ? "output.path" : key, std::move(value));
 }
 
 std::string read_time_units(const Value& value) {
@@ -247,14 +337,14 @@ const Value* read_all_but_analyses(const Value& root, Configuration& configurati
   Reader reader(root, "the configuration");
   read([&] { check_parameters(reader.find("parameters")); });
   read([&] {
-    if (const Value* output = reader.find("output")) configuration.output = output->as_text();
+    if (const Value* output = reader.find("output")) read_output(*output, configuration, mistakes);
   });
   read([&] {
     const Value* run = reader.find("run");
     configuration.run = run != nullptr ? read_run(*run) : run_named_after(configuration.output);
   });
   read([&] {
-    if (const Value* restart = reader.find("restart")) configuration.restart = restart->as_text();
+    if (const Value* restart = reader.find("restart")) configuration.restart = read_path(*restart);
   });
   read([&] {
     if (const Value* units = reader.find("units"))
@@ -275,6 +365,17 @@ const Value* read_all_but_analyses(const Value& root, Configuration& configurati
 }
 
 }  // namespace
+
+std::string fault_of_analysis_name(const std::string& name) {
+  constexpr size_t most = 200;  // file systems allow 255 bytes, and some names become longer
+  if (name.empty() || name[0] == '.' || name.find('/') != std::string::npos)
+    return "leave out any '/' and a '.' at its beginning";
+  if (!is_printable(name)) return "leave out characters that cannot be printed";
+  if (name.size() > most)
+    return fmt::format("its {} bytes are too many; use {} at most", name.size(), most);
+  if (is_reserved(name)) return "a run writes a file of that name there; choose another";
+  return {};
+}
 
 Configuration read_configuration(const std::string& text, const std::string& file,
                                  const base::Parameters& parameters,

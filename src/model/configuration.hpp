@@ -21,6 +21,9 @@ namespace pillion::model {
 /// Where a stage runs; `Auto` on either side, as the run finds better.
 enum class Place { Simulation, Sidecar, Auto };
 
+/// What a run does with results of an earlier run that lie in its output folder.
+enum class IfExists { KeepAside, Overwrite, Refuse };
+
 struct StageSpec {
   std::string name;
   Place place = Place::Simulation;
@@ -52,6 +55,7 @@ struct Configuration {
   std::string file;
   base::Parameters parameters;  ///< given from outside; the file's own are in its text
   std::string output = "results";
+  IfExists if_exists = IfExists::KeepAside;
   std::string run;  ///< the name by which guests and separate sidecars find it
   std::string time_units;
   std::string restart;  ///< "" if the run does not resume
@@ -60,6 +64,9 @@ struct Configuration {
   // Guests add to a deque while references to what is in it stay good.
   std::deque<AnalysisSpec> analyses;
 };
+
+/// Why a text cannot name an analysis, whose products go to a folder of that name; "" if it can.
+std::string fault_of_analysis_name(const std::string& name);
 
 /// Reads a configuration. `catalogue_text` is what the program offers of its own accord (YAML with
 /// `meshes:` and `fields:`, may be empty). `sidecars_wanted` are sidecar ranks that the launch

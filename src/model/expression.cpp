@@ -49,10 +49,6 @@ namespace {
 using Node = Expression::Node;
 using NodePtr = std::shared_ptr<const Node>;
 
-NodePtr make(Operation operation, NodePtr left = {}, NodePtr right = {}) {
-  return std::make_shared<Node>(Node{operation, 0, 0, std::move(left), std::move(right)});
-}
-
 const std::vector<std::pair<std::string, Operation>> functions = {
     {"min", Operation::Min}, {"max", Operation::Max}, {"mean", Operation::Mean},
     {"sum", Operation::Sum}, {"rms", Operation::Rms}, {"count", Operation::Count}};
@@ -70,8 +66,32 @@ class Parser {
   }
 
  private:
+  /// Parsing takes stack for each '(', '-' and 'not' that is open.
+  class Nesting {
+   public:
+    explicit Nesting(Parser& parser) : depth_(parser.depth_) {
+      constexpr int most = 100;
+      if (++depth_ > most)
+        parser.fail(
+            fmt::format("at character {} it is nested more than {} deep", parser.at_, most));
+    }
+    ~Nesting() { --depth_; }
+    Nesting(const Nesting&) = delete;
+    Nesting& operator=(const Nesting&) = delete;
+
+   private:
+    int& depth_;
+  };
+
   [[noreturn]] void fail(const std::string& why) const {
     place_.fail(fmt::format("cannot read the condition '{}': {}", text_, why));
+  }
+  /// Evaluating takes stack for each operation of a chain such as a + b + c.
+  NodePtr make(Operation operation, NodePtr left = {}, NodePtr right = {}) {
+    constexpr int most = 1000;
+    if (++operations_ > most)
+      fail(fmt::format("at character {} it has more than {} operations", at_, most));
+    return std::make_shared<Node>(Node{operation, 0, 0, std::move(left), std::move(right)});
   }
   void skip() {
     while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_])) != 0) ++at_;
@@ -112,8 +132,9 @@ class Parser {
     return node;
   }
   NodePtr negation() {
-    if (accept("not")) return make(Operation::Not, negation());
-    return comparison();
+    if (!accept("not")) return comparison();
+    const Nesting nesting(*this);
+    return make(Operation::Not, negation());
   }
   NodePtr comparison() {
     static const std::vector<std::pair<std::string, Operation>> tokens = {
@@ -142,14 +163,12 @@ class Parser {
   }
   NodePtr factor() {
     skip();
-    if (++depth_ > 200) fail("it is nested too deeply");
-    NodePtr node = unguarded_factor();
-    --depth_;
-    return node;
-  }
-  NodePtr unguarded_factor() {
-    if (accept("-")) return make(Operation::Negate, factor());
+    if (accept("-")) {
+      const Nesting nesting(*this);
+      return make(Operation::Negate, factor());
+    }
     if (accept("(")) {
+      const Nesting nesting(*this);
       NodePtr node = disjunction();
       expect(")");
       return node;
@@ -229,6 +248,7 @@ class Parser {
   std::vector<Quantity>& quantities_;
   size_t at_ = 0;
   int depth_ = 0;
+  int operations_ = 0;
 };
 
 struct Values {

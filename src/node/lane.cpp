@@ -14,20 +14,22 @@ namespace pillion::node {
 LaneWriter::LaneWriter(LaneWords& words, bool home_in_use)
     : words_(words),
       home_in_use_(home_in_use),
+      values_offset_(words.values_offset),
+      heads_offset_(words.heads_offset),
       values_(words.values_size),
       heads_(words.heads_size) {}
 
 std::optional<uint64_t> LaneWriter::reserve(size_t size) {
   const auto at = values_.place(size, published_);
   if (!at) return {};
-  return words_.values_offset + *at;
+  return values_offset_ + *at;
 }
 
 std::optional<uint64_t> LaneWriter::reserve_head(size_t size) {
   if (published_ - freed_ >= record_count) return {};
   const auto at = heads_.place(size, published_);
   if (!at) return {};
-  return words_.heads_offset + *at;
+  return heads_offset_ + *at;
 }
 
 // A quarter of the records stays for words that must get through: that this rank had no room, a

@@ -145,6 +145,8 @@ class LaneWriter {
   void clear_deserted();
   LaneWords& words_;
   bool home_in_use_;
+  // Sidecars can write to the words, so what this rank addresses memory with is kept here.
+  uint64_t values_offset_, heads_offset_;
   Arena values_, heads_;
   int64_t published_ = 0;
   int64_t freed_ = 0;

@@ -26,7 +26,6 @@ struct SegmentHeader {
   uint64_t configuration_offset, configuration_size;
   uint64_t boards_offset;
   uint64_t control_size;
-  std::atomic<uint64_t> end;  ///< where the next region goes
 };
 
 namespace {
@@ -93,7 +92,7 @@ Segment Segment::make(const Identity& identity, const std::vector<LanePlan>& lan
   header.configuration_size = configuration.size();
   header.boards_offset = p.boards;
   header.control_size = p.control;
-  header.end = p.end;
+  segment.note_places();
   std::memcpy(segment.control_.data() + p.configuration, configuration.data(),
               configuration.size());
   for (size_t l = 0; l < lanes.size(); ++l) {
@@ -118,7 +117,15 @@ Segment Segment::open(Token process, int descriptor) {
   const auto& header = *reinterpret_cast<const SegmentHeader*>(head.data());
   check_header(header, size);
   segment.control_ = segment.file_.map(0, header.control_size, SharedFile::Access::Write);
+  segment.note_places();
   return segment;
+}
+
+void Segment::note_places() {
+  const auto& h = header();
+  lanes_ = h.lanes;
+  lanes_offset_ = h.lanes_offset;
+  boards_offset_ = h.boards_offset;
 }
 
 SegmentHeader& Segment::header() const {
@@ -131,10 +138,10 @@ Identity Segment::identity() const {
 }
 
 Token Segment::maker() const { return header().maker; }
-int Segment::lanes() const { return header().lanes; }
+int Segment::lanes() const { return lanes_; }
 
 LaneWords& Segment::lane(int number) const {
-  return reinterpret_cast<LaneWords*>(control_.data() + header().lanes_offset)[number];
+  return reinterpret_cast<LaneWords*>(control_.data() + lanes_offset_)[number];
 }
 
 base::Bytes Segment::configuration() const {
@@ -144,7 +151,7 @@ base::Bytes Segment::configuration() const {
 
 base::Bytes Segment::read_board(int seat) const {
   const std::byte* board =
-      control_.data() + header().boards_offset + static_cast<size_t>(seat) * board_size;
+      control_.data() + boards_offset_ + static_cast<size_t>(seat) * board_size;
   uint64_t size = 0;
   std::memcpy(&size, board, sizeof size);
   size = std::min<uint64_t>(size, board_size - sizeof size);
@@ -156,8 +163,7 @@ void Segment::write_board(int seat, const base::Bytes& text) const {
     base::fail(ErrorCode::Configuration,
                "the guest's configuration takes {} bytes; there is room for {}", text.size(),
                board_size - sizeof(uint64_t));
-  std::byte* board =
-      control_.data() + header().boards_offset + static_cast<size_t>(seat) * board_size;
+  std::byte* board = control_.data() + boards_offset_ + static_cast<size_t>(seat) * board_size;
   const uint64_t size = text.size();
   std::memcpy(board, &size, sizeof size);
   std::memcpy(board + sizeof size, text.data(), size);
@@ -200,8 +206,7 @@ const std::byte* Segment::look(uint64_t offset, size_t size) {
 
 Segment::Region Segment::add_region(size_t size) const {
   const size_t whole = std::max(whole_pages(size), whole_pages(1));
-  const uint64_t offset = header().end.fetch_add(whole);
-  file_.reserve(offset, whole);
+  const uint64_t offset = file_.extend(whole);
   return {offset, file_.map(offset, whole, SharedFile::Access::Write)};
 }
 

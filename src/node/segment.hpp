@@ -75,11 +75,16 @@ class Segment {
 
  private:
   explicit Segment(SharedFile file) : file_(std::move(file)) {}
-  void map_control();
   [[nodiscard]] SegmentHeader& header() const;
+  /// Keeps where things are, as the header says.
+  void note_places();
 
   SharedFile file_;
   Mapping control_;
+  // A stray store in a sidecar may change the header, so these are read once.
+  int lanes_ = 0;
+  uint64_t lanes_offset_ = 0;
+  uint64_t boards_offset_ = 0;
   uint64_t own_offset_ = 0;
   Mapping own_;
   std::map<uint64_t, Mapping> looked_at_;  ///< by offset

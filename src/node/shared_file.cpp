@@ -76,10 +76,43 @@ void SharedFile::reserve(size_t offset, size_t size) const {
   int result = 0;
   do result = fallocate(descriptor_, 0, static_cast<off_t>(offset), static_cast<off_t>(size));
   while (result != 0 && errno == EINTR);
-  if (result != 0)
-    base::fail(ErrorCode::File, "{} of shared memory cannot be had: {}; {} are left in {}",
-               base::format_bytes(static_cast<int64_t>(size)), std::strerror(errno),
-               base::format_bytes(find_room().shared_memory), memory_folder);
+  if (result == 0) return;
+  const std::string reason = std::strerror(errno);  // find_room() overwrites errno
+  base::fail(ErrorCode::File, "{} of shared memory cannot be had: {}; {} are left in {}",
+             base::format_bytes(static_cast<int64_t>(size)), reason,
+             base::format_bytes(find_room().shared_memory), memory_folder);
+}
+
+namespace {
+
+/// Keeps other processes from extending the file. Ends with the process, whatever ends that.
+class Extending {
+ public:
+  explicit Extending(int descriptor) : descriptor_(descriptor) { set(F_WRLCK); }
+  Extending(const Extending&) = delete;
+  Extending& operator=(const Extending&) = delete;
+  ~Extending() { set(F_UNLCK); }
+
+ private:
+  void set(short type) const {
+    struct flock lock {};
+    lock.l_type = type;
+    lock.l_whence = SEEK_SET;
+    while (fcntl(descriptor_, F_OFD_SETLKW, &lock) != 0 && errno == EINTR) {}
+  }
+  int descriptor_;
+};
+
+}  // namespace
+
+uint64_t SharedFile::extend(size_t size) const {
+  const Extending alone(descriptor_);
+  const off_t end = lseek(descriptor_, 0, SEEK_END);
+  if (end < 0)
+    base::fail(ErrorCode::File, "the size of the shared memory is not known: {}",
+               std::strerror(errno));
+  reserve(static_cast<size_t>(end), size);
+  return static_cast<uint64_t>(end);
 }
 
 void SharedFile::release(size_t offset, size_t size) const noexcept {

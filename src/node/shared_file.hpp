@@ -43,6 +43,9 @@ class SharedFile {
   [[nodiscard]] int descriptor() const { return descriptor_; }
   /// Puts memory behind a stretch, near the calling core. Throws ErrorCode::File if there is none.
   void reserve(size_t offset, size_t size) const;
+  /// Puts memory behind the end of the file and returns where that was. Safe against other
+  /// processes that do the same. Throws ErrorCode::File if there is none.
+  [[nodiscard]] uint64_t extend(size_t size) const;
   /// Gives the memory behind a stretch back; what is read there afterwards is 0.
   void release(size_t offset, size_t size) const noexcept;
   enum class Access { Read, Write };

@@ -4,6 +4,9 @@
 
 #include <pillion/version.h>
 
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
 #include <iterator>
 
 #include "base/error.hpp"
@@ -38,12 +41,13 @@ std::string q(std::string_view text) { return base::json_text(text); }
 void put_origin(Buffer& out, std::string_view title, std::string_view name, const Origin& origin,
                 std::string_view c) {
   auto to = std::back_inserter(out);
-  fmt::format_to(to, "{0}title: {1}\n{0}analysis: {2}\n{0}stage: {3}\n{0}name: {4}\n", c, q(title),
-                 q(origin.analysis), q(origin.stage), q(name));
+  fmt::format_to(to, "{0}run: {1}\n{0}title: {2}\n{0}analysis: {3}\n{0}stage: {4}\n{0}name: {5}\n",
+                 c, q(origin.run), q(title), q(origin.analysis), q(origin.stage), q(name));
   fmt::format_to(to, "{0}version: {1}\n{0}step: {2}\n{0}time: {3}\n{0}time_units: {4}\n", c,
                  q(PILLION_VERSION), origin.step, yaml_real(origin.time), q(origin.time_units));
   fmt::format_to(to, "{0}publications: {1}\n{0}skipped: {2}\n{0}coarsened: {3}\n{0}lost: {4}\n", c,
                  origin.publications, origin.skipped, origin.coarsened, origin.lost);
+  if (!origin.disabled.empty()) fmt::format_to(to, "{0}disabled: {1}\n", c, q(origin.disabled));
 }
 
 void put_head(Buffer& out, const pillion_table& table, const Origin& origin) {
@@ -120,6 +124,40 @@ std::string table_path(const pillion_table& table, const Origin& origin) {
   return table.per_step != 0
              ? fmt::format("{}/{}.{:09}.csv", origin.analysis, table.name, origin.step)
              : fmt::format("{}/{}.csv", origin.analysis, table.name);
+}
+
+namespace {
+
+constexpr std::string_view head_of_count = "# publications: ";
+
+/// What the head of a table says; nothing if it says nothing.
+std::optional<int64_t> publications_of(const std::filesystem::path& file) {
+  std::ifstream in(file);
+  for (std::string line; std::getline(in, line) && line.starts_with("# ");)
+    if (line.starts_with(head_of_count)) return std::atoll(line.c_str() + head_of_count.size());
+  return {};
+}
+
+/// Whether a table is one of many, one of each step; see table_path().
+bool is_of_one_step(const std::filesystem::path& file) {
+  const auto number = file.stem().extension().string();
+  return number.size() == 10 && number.find_first_not_of("0123456789", 1) == std::string::npos;
+}
+
+}  // namespace
+
+Written publications_in(const std::filesystem::path& folder) {
+  Written written;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    const auto& file = entry.path();
+    if (file.filename().string().starts_with('.')) continue;
+    written.any = true;
+    if (file.extension() != ".csv" || is_of_one_step(file)) continue;
+    if (const auto found = publications_of(file))
+      written.in_series = std::min(*found, written.in_series.value_or(*found));
+  }
+  return written;
 }
 
 std::string format_table(const pillion_table& table, const Origin& origin) {

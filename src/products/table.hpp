@@ -6,15 +6,19 @@
 #include <pillion/stage.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 
 namespace pillion::products {
 
 /// Where a product comes from.
 struct Origin {
+  std::string run;  ///< id
   std::string analysis;
   std::string stage;
+  int64_t number = 0;  ///< of the stage in the analysis
   std::string configuration;
   std::map<std::string, std::string> parameters;  ///< given to the configuration from outside
   std::string time_units;
@@ -24,6 +28,7 @@ struct Origin {
   int64_t skipped = 0;
   int64_t coarsened = 0;
   int64_t lost = 0;
+  std::string disabled{};  ///< why the analysis ended early; "" if it did not
 };
 
 /// "ANALYSIS/NAME.csv", or "ANALYSIS/NAME.000000050.csv" for one of each step.
@@ -36,6 +41,15 @@ void check_name(const std::string& name);
 /// `comment` and are one YAML document without it.
 std::string format_origin(const std::string& title, const std::string& name, const Origin& origin,
                           const std::string& comment);
+
+/// What the folder of an analysis holds.
+struct Written {
+  bool any = false;  ///< some product
+  /// Publications in tables over the run, as their heads say: the least of all; nothing if there is
+  /// no such table.
+  std::optional<int64_t> in_series;
+};
+Written publications_in(const std::filesystem::path& folder);
 
 /// The whole file. Throws ErrorCode::Stage if the table makes no sense.
 std::string format_table(const pillion_table& table, const Origin& origin);

@@ -104,9 +104,12 @@ void put_rank(fmt::memory_buffer& out, const RankTrace& trace, double origin) {
 
 }  // namespace
 
-std::string format_trace(const std::vector<RankTrace>& ranks, double origin) {
+std::string format_trace(const std::vector<RankTrace>& ranks, double origin,
+                         const std::string& run) {
   fmt::memory_buffer out;
-  fmt::format_to(std::back_inserter(out), "{{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n");
+  fmt::format_to(std::back_inserter(out),
+                 "{{\"displayTimeUnit\":\"ms\",\"otherData\":{{\"run\":{}}},\"traceEvents\":[\n",
+                 base::json_text(run));
   for (size_t r = 0; r < ranks.size(); ++r) {
     if (r != 0) fmt::format_to(std::back_inserter(out), ",\n");
     put_rank(out, ranks[r], origin);

@@ -59,7 +59,9 @@ struct RankTrace {
   base::Bytes events;   ///< of Timeline::serialise
 };
 
-/// Chrome trace format (JSON), times in microseconds since `origin` (calendar seconds).
-std::string format_trace(const std::vector<RankTrace>& ranks, double origin);
+/// Chrome trace format (JSON), times in microseconds since `origin` (calendar seconds). `run` is
+/// the run's id.
+std::string format_trace(const std::vector<RankTrace>& ranks, double origin,
+                         const std::string& run);
 
 }  // namespace pillion::products

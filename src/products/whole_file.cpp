@@ -5,12 +5,14 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <sstream>
+#include <limits>
 
 #include "base/error.hpp"
+#include "base/yaml_limits.hpp"
 
 namespace pillion::products {
 
@@ -22,13 +24,23 @@ namespace {
   base::fail(ErrorCode::File, "cannot {} '{}': {}", what, path.string(), std::strerror(error));
 }
 
+/// A file that did not exist before. What lies there under its name, such as a killed run's draft
+/// or a symbolic link, is unlinked, and never opened or followed.
+int make_new(const fs::path& path) {
+  int file = -1;
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    if (::unlink(path.c_str()) != 0 && errno != ENOENT) break;
+    file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (file >= 0 || errno != EEXIST) break;
+  }
+  if (file < 0) fail_file("create", path, errno);
+  return file;
+}
+
 /// A file descriptor that closes itself and, unless it was kept, removes the file.
 class Draft {
  public:
-  explicit Draft(const fs::path& path)
-      : path_(path), file_(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {
-    if (file_ < 0) fail_file("create", path, errno);
-  }
+  explicit Draft(const fs::path& path) : path_(path), file_(make_new(path)) {}
   Draft(const Draft&) = delete;
   Draft& operator=(const Draft&) = delete;
   ~Draft() {
@@ -93,13 +105,31 @@ void discard_folder_aside(const fs::path& path) noexcept {
   fs::remove_all(aside(path), ignored);
 }
 
-std::string read_file(const fs::path& path) {
+namespace {
+
+std::string read_beginning(const fs::path& path, size_t most) {
+  constexpr size_t part = size_t{64} << 10;
   errno = 0;
   std::ifstream in(path, std::ios::binary);
-  std::ostringstream content;
   if (!in || fs::is_directory(path)) fail_file("read", path, errno != 0 ? errno : EISDIR);
-  content << in.rdbuf();
-  return content.str();
+  std::string content;
+  while (in && content.size() < most) {
+    const size_t before = content.size();
+    content.resize(before + std::min(part, most - before));
+    in.read(content.data() + before, static_cast<std::streamsize>(content.size() - before));
+    content.resize(before + static_cast<size_t>(in.gcount()));
+  }
+  return content;
+}
+
+}  // namespace
+
+std::string read_file(const fs::path& path) {
+  return read_beginning(path, std::numeric_limits<size_t>::max());
+}
+
+std::string read_yaml_file(const fs::path& path) {
+  return read_beginning(path, base::longest_yaml + 1);
 }
 
 }  // namespace pillion::products

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <string_view>
 
 namespace pillion::products {
@@ -26,5 +27,9 @@ void make_folder(const std::filesystem::path& path);
 
 /// The whole of a file; throws ErrorCode::File if it cannot be read.
 std::string read_file(const std::filesystem::path& path);
+
+/// A file for base::parse_yaml: of a file that is longer than this takes, only so much is read that
+/// it is refused. Throws as read_file does.
+std::string read_yaml_file(const std::filesystem::path& path);
 
 }  // namespace pillion::products

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What is due at a step. Knows schedules and what they remember; takes no message and no lock, and
 // answers for a step at which nothing is due in a few nanoseconds.
+//
+// It also numbers the steps of the run. These always increase, while the program's own counter may
+// go back: LAMMPS's `reset_timestep` sets it to 0 between two runs, and Nek5000 counts from 0 after
+// each restart. Every rank is offered the same steps, so every rank numbers them alike.
 #pragma once
 
 #include <deque>
@@ -17,50 +21,68 @@ struct Memory {
   int64_t skipped = 0;
 };
 
+/// A step of the program, as the run numbers it.
+struct NumberedStep {
+  int64_t step = 0;
+  bool known = false;           ///< offered before, in this run or the one that it resumes
+  bool begins_segment = false;  ///< the program's counter went back, or stood still
+  bool turns_back = false;      ///< its time is earlier than that of the step before
+};
+
 class Agenda {
  public:
   explicit Agenda(const std::deque<model::AnalysisSpec>& analyses);
 
-  /// Whether certainly nothing is due.
+  /// Whether certainly nothing is due at a step of the program.
   [[nodiscard]] bool idle(int64_t step, double time) const {
-    return started_ && step > last_step_ && step < next_.step && time < next_.time;
+    const int64_t numbered = step + offset_;
+    return started_ && numbered > last_step_ && numbered < next_.step && time >= last_time_ &&
+           time < next_.time;
   }
-  /// Whether the step was offered before, in this run or the one that it resumes.
-  [[nodiscard]] bool known(int64_t step) const {
-    return step <= restored_ || (started_ && step == last_step_);
-  }
-  /// Analyses whose schedule is due, conditions not asked.
+  /// The number of a step of the program. A step is known if the run stands at it or at its time.
+  /// In a run that resumes it is known up to the time of the checkpoint, and one with a later time
+  /// continues the run, whatever its number.
+  [[nodiscard]] NumberedStep number(int64_t step, double time) const;
+  /// Analyses whose schedule is due at a numbered step, conditions not asked.
   [[nodiscard]] std::vector<size_t> scheduled(int64_t step, double time) const;
   /// How many steps after the one offered last, at `time`, an analysis is due again, or may be.
   /// Steps are taken to go on as the last one did where it is due in time.
   [[nodiscard]] int64_t steps_until_due(size_t analysis, double time) const;
-  /// Takes note of a step. Throws ErrorCode::Argument if steps do not increase.
+  /// Takes note of a step of the program that is not known.
   void offer(int64_t step, double time);
   /// The same for a step at which idle() was true.
-  void offer_idle(int64_t step) { last_step_ = step; }
+  void offer_idle(int64_t step, double time) {
+    last_step_ = step + offset_;
+    last_time_ = time;
+  }
 
   [[nodiscard]] Memory& memory(size_t analysis) { return memories_[analysis]; }
   [[nodiscard]] const Memory& memory(size_t analysis) const { return memories_[analysis]; }
   [[nodiscard]] int64_t last_step() const { return last_step_; }
+  /// What is added to the program's step.
+  [[nodiscard]] int64_t offset() const { return offset_; }
   /// Takes in analyses that were appended to those it was made with. Their schedules count from the
   /// step offered last, whose time is `time`.
   void extend(double time);
-  /// Goes on after a step of an earlier run.
-  void resume(int64_t step, double time);
+  /// Goes on after a step of an earlier run, whose program's steps had that offset.
+  void resume(int64_t step, double time, int64_t offset = 0);
 
  private:
   /// Remembers what the schedules have reached, and finds when the next can be due.
   void look_ahead(double time);
+  [[nodiscard]] int64_t aligned(int64_t offset) const;
 
   const std::deque<model::AnalysisSpec>& analyses_;
   std::vector<Memory> memories_;
   model::Horizon next_;
+  int64_t offset_ = 0;
   int64_t last_step_ = 0;
+  double last_time_ = 0;
   double looked_ = 0;        ///< time of the last step that was not idle
   int64_t looked_step_ = 0;  ///< and its number
   double per_step_ = 0;      ///< time that a step takes, as it was last
-  int64_t restored_ = std::numeric_limits<int64_t>::min();
   bool started_ = false;
+  bool resumed_ = false;  ///< and no step after the checkpoint has been offered
 };
 
 }  // namespace pillion::runtime

@@ -33,8 +33,10 @@ std::unique_ptr<Chain> make_behind_cut(const Run& run, size_t a, const Produced&
   auto catalogue = run.configuration.catalogue;
   if (a < produced.size())
     for (const auto& field : produced[a]) catalogue.add(field);
+  auto declared =
+      a < run.declared.size() ? run.declared[a] : std::vector<stagehost::DeclaredProduct>();
   return std::make_unique<Chain>(analysis, analysis.cut(), analysis.stages.size(),
-                                 std::move(catalogue));
+                                 std::move(catalogue), std::move(declared));
 }
 
 Chains make_movable_chains(const Run& run, const Produced& produced) {
@@ -56,38 +58,48 @@ stagehost::Circumstances circumstances_of(Run& run, size_t analysis, const Gaps&
   circumstances.origin.skipped = gaps.skipped;
   circumstances.origin.coarsened = gaps.coarsened;
   circumstances.origin.lost = gaps.lost;
+  circumstances.origin.disabled = gaps.disabled;
   circumstances.interval = run.configuration.analyses[analysis].every.interval;
   return circumstances;
 }
 
 }  // namespace
 
-void run_chain(Run& run, Chain& chain, size_t analysis, stagehost::Publication& publication,
-               const Gaps& gaps, double Account::*account) {
+std::optional<Error> run_chain(Run& run, Chain& chain, size_t analysis,
+                               stagehost::Publication& publication, const Gaps& gaps,
+                               double Account::*account) {
   const Working working(run, analysis, publication.step);
   const Stopwatch watch;
   auto circumstances = circumstances_of(run, analysis, gaps);
   circumstances.origin.step = publication.step;
   circumstances.origin.time = publication.time;
-  if (const auto failure = chain.run_in_place(publication, std::move(circumstances)))
-    run.disable(analysis, *failure);
+  auto failure = chain.run_in_place(publication, std::move(circumstances));
   run.accounts[analysis].*account += watch.end(
       run.timeline, run.configuration.analyses[analysis].name, "analysis", publication.step);
+  return failure;
+}
+
+void finish_chain(Run& run, Chain& chain, size_t analysis, int64_t step, double time,
+                  const Gaps& gaps, double Account::*account) {
+  if (chain.publications() == 0) return;
+  const Working working(run, analysis, step);
+  const Stopwatch watch;
+  auto circumstances = circumstances_of(run, analysis, gaps);
+  circumstances.origin.step = step;
+  circumstances.origin.time = time;
+  const auto& name = run.configuration.analyses[analysis].name;
+  const auto failure = chain.finish(std::move(circumstances));
+  if (failure && run.enabled(analysis)) run.disable(analysis, *failure);
+  else if (failure)
+    run.warn(fmt::format("not all that analysis '{}' had computed could be written: {}", name,
+                         failure->what()));
+  run.accounts[analysis].*account += watch.end(run.timeline, name + " (end)", "analysis", step);
 }
 
 void finish_chains(Run& run, Chains& chains, int64_t step, double time,
                    const std::vector<Gaps>& gaps, double Account::*account) {
-  for (size_t a = 0; a < chains.size(); ++a) {
-    if (!chains[a] || !run.enabled(a) || chains[a]->publications() == 0) continue;
-    const Working working(run, a, step);
-    const Stopwatch watch;
-    auto circumstances = circumstances_of(run, a, gaps[a]);
-    circumstances.origin.step = step;
-    circumstances.origin.time = time;
-    if (const auto failure = chains[a]->finish(std::move(circumstances))) run.disable(a, *failure);
-    run.accounts[a].*account +=
-        watch.end(run.timeline, run.configuration.analyses[a].name + " (end)", "analysis", step);
-  }
+  for (size_t a = 0; a < chains.size(); ++a)
+    if (chains[a] && run.enabled(a)) finish_chain(run, *chains[a], a, step, time, gaps[a], account);
 }
 
 namespace {

@@ -32,14 +32,22 @@ struct Gaps {
   int64_t skipped = 0;
   int64_t coarsened = 0;
   int64_t lost = 0;
+  std::string disabled{};  ///< why nothing more will come; "" if that is not so
 };
 
-/// Runs one chain on a publication, with its time in the account and on the timeline. A failure
-/// disables the analysis. [collective over the side]
-void run_chain(Run& run, stagehost::Chain& chain, size_t analysis,
-               stagehost::Publication& publication, const Gaps& gaps, double Account::*account);
+/// Runs one chain on a publication, with its time in the account and on the timeline. Returns the
+/// failure, the same on every rank. [collective over the side]
+[[nodiscard]] std::optional<Error> run_chain(Run& run, stagehost::Chain& chain, size_t analysis,
+                                             stagehost::Publication& publication, const Gaps& gaps,
+                                             double Account::*account);
 
-/// The last word of all chains of this side. [collective over the side]
+/// Writes what the stages of one chain have computed. If the analysis is disabled, the products
+/// say why. A failure disables it. [collective over the side]
+void finish_chain(Run& run, stagehost::Chain& chain, size_t analysis, int64_t step, double time,
+                  const Gaps& gaps, double Account::*account);
+
+/// The same for all chains of this side whose analyses are enabled; the products of the others were
+/// written when they were disabled. [collective over the side]
 void finish_chains(Run& run, Chains& chains, int64_t step, double time,
                    const std::vector<Gaps>& gaps, double Account::*account);
 

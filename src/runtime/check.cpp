@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "products/whole_file.hpp"
 #include "runtime/oddities.hpp"
+#include "runtime/run_folder.hpp"
 #include "runtime/surroundings.hpp"
 
 namespace pillion::runtime {
@@ -37,7 +38,7 @@ Remark parts_of(const std::string& text, const Question& question) {
 
 std::string text_of(const std::string& file) {
   try {
-    return products::read_file(file);
+    return products::read_yaml_file(file);
   } catch (const Error& e) {
     throw Error(ErrorCode::Configuration,
                 fmt::format("the configuration cannot be opened: {}", e.what()));
@@ -69,13 +70,13 @@ Error placed(const Error& failure, const Value& parameters) {
 }
 
 void check_stage(const model::StageSpec& spec, bool knows_all_fields, model::Catalogue& catalogue,
-                 Mistakes& mistakes) {
+                 std::vector<stagehost::DeclaredProduct>& products, Mistakes& mistakes) {
   const stagehost::Plugin plugin(spec.name, spec.parameters);
   const size_t before = mistakes.found.size();
   (void)stagehost::complete_parameters(spec, plugin.table(), &mistakes);
   if (mistakes.found.size() != before) return;
   try {
-    const stagehost::StageInstance stage(spec, catalogue);
+    const stagehost::StageInstance stage(spec, catalogue, products);
   } catch (const Error& e) {
     const bool may_follow = !knows_all_fields &&
                             std::string_view(e.what()).find("unknown field '") != std::string::npos;
@@ -88,9 +89,10 @@ void check_stages(const model::Configuration& configuration, Mistakes& mistakes)
   for (const auto& analysis : configuration.analyses) {
     auto catalogue = configuration.catalogue;
     bool knows_all_fields = analysis.is_whole;
+    std::vector<stagehost::DeclaredProduct> products;
     for (const auto& spec : analysis.stages)
       knows_all_fields &= base::attempt(
-          &mistakes, [&] { check_stage(spec, knows_all_fields, catalogue, mistakes); });
+          &mistakes, [&] { check_stage(spec, knows_all_fields, catalogue, products, mistakes); });
   }
 }
 
@@ -116,6 +118,11 @@ void check_surroundings(const Question& question, const Value& root, Checked& ch
     base::attempt(&mistakes, [&] { at_key(root, path, deed); });
   };
   check({"output"}, [&] { check_output(configuration.output); });
+  if (question.of.empty())
+    check({"output"}, [&] {
+      const auto note = judge_folder(configuration);
+      if (!note.empty()) checked.notes.push_back({question.file, 0, note});
+    });
   check({"sidecars"}, [&] { check_ranks(configuration.sidecars, question.start); });
   if (configuration.restart.empty()) return;
   check({"restart"}, [&] {
@@ -144,6 +151,7 @@ void look_ahead(const Question& question, const Value& root, Checked& checked, M
   Run run;
   run.configuration = checked.configuration;
   checked.in_simulation = make_chains(run, Role::Simulation, {});
+  run.declared = declared_by(checked.in_simulation);
   checked.in_sidecars = make_chains(run, Role::Sidecar, produced_by(checked.in_simulation));
   checked.outlook =
       look_ahead(checked.configuration, checked.in_simulation, checked.in_sidecars, question.start);
@@ -192,7 +200,12 @@ void check_all(const Question& question, Checked& checked, Mistakes& mistakes) {
 std::unique_ptr<Checked> check(const Question& question) {
   auto checked = std::make_unique<Checked>();
   Mistakes mistakes;
-  base::attempt(&mistakes, [&] { check_all(question, *checked, mistakes); });
+  try {
+    base::attempt(&mistakes, [&] { check_all(question, *checked, mistakes); });
+  } catch (const base::TooManyMistakes&) {
+    checked->notes.push_back(
+        {question.file, 0, "there are more mistakes; correct these and check again"});
+  }
   for (const auto& mistake : mistakes.found)
     checked->mistakes.push_back(parts_of(mistake.what(), question));
   std::stable_sort(checked->mistakes.begin(), checked->mistakes.end(),

@@ -10,8 +10,10 @@ namespace pillion::runtime {
 
 std::string format_manifest(const Manifest& manifest) {
   std::string text = fmt::format(
-      "pillion: checkpoint 1\nversion: {}\nstep: {}\ntime: {}\nanalyses:{}\n", PILLION_VERSION,
-      manifest.step, manifest.time, manifest.analyses.empty() ? " {}" : "");
+      "pillion: checkpoint 1\nversion: {}\nruns: [{}]\nstep: {}\ntime: {}\noffset: {}\n"
+      "analyses:{}\n",
+      PILLION_VERSION, base::json_list(manifest.runs), manifest.step, manifest.time,
+      manifest.offset, manifest.analyses.empty() ? " {}" : "");
   for (const auto& [name, memory] : manifest.analyses)
     text += fmt::format("  {}: {{reached: {}, fired: {}, skipped: {}}}\n", base::json_text(name),
                         memory.reached ? std::to_string(*memory.reached) : "null", memory.fired,
@@ -26,8 +28,11 @@ Manifest parse_manifest(const std::string& text, const std::string& file) {
     root.fail("this is no checkpoint of this version");
   reader.find("version");
   Manifest manifest;
+  if (const auto* runs = reader.find("runs"))
+    for (const auto& [key, run] : runs->entries) manifest.runs.push_back(run.as_text());
   manifest.step = reader.require("step").as_integer();
   manifest.time = reader.require("time").as_real();
+  manifest.offset = reader.require("offset").as_integer();
   for (const auto& [name, value] : reader.require("analyses").entries) {
     base::Reader inner(value, "'" + name + "'");
     Memory memory;

@@ -14,6 +14,8 @@ namespace pillion::runtime {
 struct Manifest {
   int64_t step = 0;
   double time = 0;
+  int64_t offset = 0;             ///< what was added to the program's steps
+  std::vector<std::string> runs;  ///< ids of the run that made it and of the runs that it continued
   std::map<std::string, Memory> analyses;
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "comm/agreement.hpp"
+#include "products/table.hpp"
 #include "products/whole_file.hpp"
 #include "runtime/keepsake.hpp"
 #include "runtime/luggage.hpp"
@@ -61,7 +62,12 @@ void SimulationSide::settle_all() {
 }
 
 void SimulationSide::save_manifest(const std::filesystem::path& folder) const {
-  Manifest manifest{.step = agenda_.last_step(), .time = time_, .analyses = {}};
+  Manifest manifest{.step = agenda_.last_step(),
+                    .time = time_,
+                    .offset = agenda_.offset(),
+                    .runs = run_.continues,
+                    .analyses = {}};
+  manifest.runs.push_back(id_of(run_.id));
   for (size_t a = 0; a < own_analyses_; ++a)
     if (run_.enabled(a)) manifest.analyses[run_.configuration.analyses[a].name] = agenda_.memory(a);
   products::write_whole(folder / manifest_name, format_manifest(manifest), true);
@@ -112,8 +118,10 @@ void SimulationSide::checkpoint(const std::filesystem::path& path) {
 void SimulationSide::send_end() {
   auto head = head_of(Kind::End, agenda_.last_step(), time_);
   for (size_t a = 0; a < chains_.size(); ++a)
-    head.due.push_back(
-        {static_cast<int32_t>(a), 0, agenda_.memory(a).skipped, run_.accounts[a].coarsened});
+    head.due.push_back({.analysis = static_cast<int32_t>(a),
+                        .unusable = run_.enabled(a) ? 0 : 1,
+                        .skipped = agenda_.memory(a).skipped,
+                        .coarsened = run_.accounts[a].coarsened});
   for (const bool timeline : {true, false}) {
     if (link_.node == nullptr) break;
     head.statement = state(run_, outcome(), timeline);
@@ -136,7 +144,7 @@ void SimulationSide::note_outstanding(int64_t sequence, const std::vector<size_t
   outstanding_.emplace_back(sequence, due);
 }
 
-void SimulationSide::count_lost() {
+void SimulationSide::count_unfinished() {
   const int64_t finished = sequence_ - link_.sender->behind();
   for (const auto& [sequence, due] : outstanding_)
     if (sequence > finished)
@@ -144,11 +152,38 @@ void SimulationSide::count_lost() {
         if (a < own_analyses_) ++run_.accounts[a].lost;
 }
 
+// No sidecar will write anything more, so a publication that is in no product is lost, whatever
+// sidecars that died had computed.
+void SimulationSide::count_unwritten(const Keepsake::Content& kept) {
+  for (size_t a = 0; a < std::min(own_analyses_, kept.accounts.size()); ++a) {
+    const auto& analysis = run_.configuration.analyses[a];
+    if (!analysis.in_sidecars()) continue;
+    const auto written =
+        products::publications_in(std::filesystem::path(run_.configuration.output) / analysis.name);
+    auto& account = run_.accounts[a];
+    int64_t whole = 0;
+    if (written.in_series) whole = *written.in_series - kept.before[a];
+    else if (written.any) whole = kept.accounts[a].publications;
+    account.lost = std::max<int64_t>(account.publications - std::max<int64_t>(whole, 0), 0);
+  }
+}
+
 // Sidecars that came from here on would find nothing to go on from, and spoil the report.
 bool SimulationSide::give_up() {
   const bool mine = run_.side.rank() == 0 && link_.node->writer().retire();
-  if (mine) Keepsake(run_.configuration.output, link_.berth.segment->identity().run).remove();
-  return run_.side.reduced<int32_t>(mine ? 1 : 0, comm::Operation::Max) != 0;
+  if (mine) {
+    Keepsake keepsake(run_.configuration.output, link_.berth.segment->identity().run);
+    try {
+      if (const auto kept = keepsake.read()) count_unwritten(*kept);
+    } catch (const Error& e) {
+      run_.warn(fmt::format("lost publications are counted roughly: {}", e.what()));
+    }
+    keepsake.remove();
+  }
+  const bool alone = run_.side.reduced<int32_t>(mine ? 1 : 0, comm::Operation::Max) != 0;
+  // The first rank has counted for all.
+  for (size_t a = 0; alone && !mine && a < own_analyses_; ++a) run_.accounts[a].lost = 0;
+  return alone;
 }
 
 // A rank whose own sidecar has finished everything may not know yet that another has not.
@@ -169,6 +204,7 @@ void SimulationSide::note_loss() {
 }
 
 void SimulationSide::close() {
+  warn_of_known_steps();
   settle_all();
   for (auto* chains : {&chains_, &here_})
     finish_chains(run_, *chains, agenda_.last_step(), time_, gaps(), &Account::simulation_seconds);
@@ -190,7 +226,7 @@ void SimulationSide::close() {
     remove_luggage(run_);
   }
   if (!separate) return settle_loss();
-  if (own && !done) count_lost();
+  if (own && !done) count_unfinished();
   finished_by_sidecars_ = run_.side.reduced<int32_t>(done ? 1 : 0, comm::Operation::Min) != 0;
   if (!own || finished_by_sidecars_) return;
   const bool alone = give_up();

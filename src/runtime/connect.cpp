@@ -116,7 +116,8 @@ Launcher Session::make_launcher(const Link& link) const {
   if (link.node == nullptr || spec.restart == 0 || run_.side.rank() != 0) return {};
   return {*link.node, spec.restart,
           launch_command(spec.launch, spec.launch.empty() ? attaching_program() : "",
-                         fmt::format("{:016x}", word_.run))};
+                         fmt::format("{:016x}", word_.run)),
+          word_.folder};
 }
 
 }  // namespace pillion::runtime

@@ -53,6 +53,8 @@ class Consensus {
   void start(const Standing& mine);
   /// How all ranks stood when they last said so; waits for ranks that have not yet. [collective]
   const Standing& settle();
+  /// What settle() returned last.
+  [[nodiscard]] const Standing& last() const { return standing_; }
   /// There are more analyses now. Nothing may be under way.
   void extend(size_t analyses);
 

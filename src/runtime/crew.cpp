@@ -30,10 +30,10 @@ Crew::Crew(Attach attach, MPI_Comm comm) : attach_(std::move(attach)) {
 
 void Crew::configure() {
   word_ = read_word(attachment_.segments.front()->configuration());
+  run_.id = word_.run;
   run_.configuration = word_.configuration(0);
-  auto& output = run_.configuration.output;
-  output = (std::filesystem::path(word_.folder) / output).string();
-  run_.sink = stagehost::Sink(output);
+  run_.sink = stagehost::Sink(run_.configuration.output);
+  run_.declared = word_.declared;
   if (is_guest()) read_guest_file();
   else if (run_.configuration.sidecars.job != model::Job::Separate)
     base::fail(ErrorCode::Placement,
@@ -46,13 +46,14 @@ void Crew::configure() {
   run_.accounts.resize(chains_.size());
   run_.disabled.resize(chains_.size());
   over_.resize(chains_.size());
+  before_.resize(chains_.size());
 }
 
 void Crew::read_guest_file() {
   guest_.name =
       attach_.name.empty() ? std::filesystem::path(attach_.analyses).stem().string() : attach_.name;
   guest_.file = attach_.analyses;
-  guest_.text = products::read_file(attach_.analyses);
+  guest_.text = products::read_yaml_file(attach_.analyses);
   guest_.parameters = attach_.parameters;
   std::set<std::string> taken;
   for (const auto& analysis : run_.configuration.analyses) taken.insert(analysis.name);
@@ -60,6 +61,7 @@ void Crew::read_guest_file() {
   run_.configuration.text = guest_.text;
   run_.configuration.parameters = guest_.parameters;
   word_.produced.clear();
+  run_.declared.clear();
 }
 
 void Crew::sit_down(int seat) {
@@ -129,7 +131,7 @@ void Crew::restore(const std::optional<Keepsake::Content>& kept) {
   const auto& checkpoint = run_.configuration.restart;
   std::filesystem::path folder;
   if (kept) folder = kept->folder;
-  else if (!checkpoint.empty()) folder = std::filesystem::path(word_.folder) / checkpoint;
+  else folder = checkpoint;
   std::set<std::string> saved;
   for (const auto& analysis : run_.configuration.analyses) {
     std::error_code error;
@@ -141,6 +143,8 @@ void Crew::restore(const std::optional<Keepsake::Content>& kept) {
     auto& account = run_.accounts[a];
     const bool has = kept && a < kept->accounts.size();
     if (has) account = kept->accounts[a];
+    if (has) before_[a] = kept->before[a];
+    else if (const auto& chain = side_->chains()[a]) before_[a] = chain->publications();
     account.lost += over_[a] - (has ? kept->over[a] : 0);
     if (account.lost > 0)
       run_.warn(fmt::format("analysis '{}' has lost {} publications with sidecars that died",
@@ -200,12 +204,26 @@ void Crew::take_guest_seat() {
   side_->set_base(run_.side.reduced(receiver_->base(), comm::Operation::Max));
 }
 
+// Holds the run's output folder with the run, and after it if the crew takes longer. Without that
+// hold the work continues: the lock protects only from a later run.
+void Crew::join_folder() {
+  if (run_.side.rank() == 0) try {
+      std::vector<std::string> added;
+      if (is_guest())
+        for (const auto& analysis : run_.configuration.analyses) added.push_back(analysis.name);
+      run_.folder = RunFolder::join(run_.configuration.output, word_.run, added);
+      run_.continues = run_.folder.continued();
+      for (const auto& warning : run_.folder.warnings()) run_.warn(warning);
+    } catch (const Error& e) {
+      run_.warn(e.what());
+    }
+}
+
 void Crew::start_progress() {
   if (run_.side.rank() != 0) return;
   Snapshot first;
   first.role = is_guest() ? "guest" : "sidecars";
   first.guest = guest_.name;
-  first.id = word_.run;
   first.simulation_ranks = attachment_.segments.front()->identity().simulation_ranks;
   first.sidecar_ranks = run_.side.size();
   run_.start_progress(std::move(first));
@@ -228,6 +246,7 @@ Ending Crew::work() {
 Ending Crew::serve() {
   if (is_guest()) take_guest_seat();
   else take_home();
+  join_folder();
   start_progress();
   run_.log.info("{} sidecar ranks have joined run '{}'", run_.side.size(), attach_.run);
   kept_at_ = base::monotonic_seconds();
@@ -275,7 +294,7 @@ void Crew::keep() {
     failure = side_->save(folder.string(), false);
     together(run_.side, [&] {
       if (!failure.empty()) throw Error(ErrorCode::File, failure);
-      if (run_.side.rank() == 0) keepsake_->complete(run_.accounts, over_);
+      if (run_.side.rank() == 0) keepsake_->complete(run_.accounts, over_, before_);
       else keepsake_->complete_elsewhere();
     });
   } catch (const Error& e) {

@@ -33,6 +33,7 @@ class Crew {
 
  private:
   Ending serve();
+  void join_folder();
   void start_progress();
   [[nodiscard]] bool is_guest() const { return !attach_.analyses.empty(); }
   void configure();
@@ -63,8 +64,9 @@ class Crew {
   transport::NodeReceiver* receiver_ = nullptr;  ///< belongs to side_
   Chains chains_;
   std::unique_ptr<SidecarSide> side_;
-  std::vector<int64_t> over_;  ///< by analysis: publications finished or lost by all crews
-  double kept_at_ = 0;         ///< monotonic seconds
+  std::vector<int64_t> over_;    ///< by analysis: publications finished or lost by all crews
+  std::vector<int64_t> before_;  ///< publications of earlier runs that stages know of
+  double kept_at_ = 0;           ///< monotonic seconds
   double keeping_took_ = 0;
   std::optional<Error> unreported_;  ///< why there is no report
 };

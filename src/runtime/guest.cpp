@@ -30,10 +30,7 @@ Guest read_guest(const base::Bytes& bytes) {
     const auto name = in.get<std::string>();
     guest.parameters[name] = in.get<std::string>();
   }
-  while (!in.done()) {
-    const auto names = in.get_vector<std::string>();
-    guest.needs.emplace_back(names.begin(), names.end());
-  }
+  guest.needs = read_crossing(in);
   return guest;
 }
 

@@ -35,15 +35,18 @@ std::optional<Keepsake::Content> Keepsake::read() {
   content.folder = folder(second_);
   content.accounts = in.get_vector<Account>();
   content.over = in.get_vector<int64_t>();
+  content.before = in.get_vector<int64_t>();
   return content;
 }
 
-void Keepsake::complete(const std::vector<Account>& accounts, const std::vector<int64_t>& over) {
+void Keepsake::complete(const std::vector<Account>& accounts, const std::vector<int64_t>& over,
+                        const std::vector<int64_t>& before) {
   base::ByteWriter out;
   out.put(std::string(magic));
   out.put(static_cast<int32_t>(!second_ ? 1 : 0));
   out.put(accounts);
   out.put(over);
+  out.put(before);
   const auto& bytes = out.bytes();
   products::write_whole(place_ / content_name,
                         {reinterpret_cast<const char*>(bytes.data()), bytes.size()}, false);

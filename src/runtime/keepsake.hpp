@@ -22,6 +22,7 @@ class Keepsake {
     std::filesystem::path folder;   ///< of what stages remember
     std::vector<Account> accounts;  ///< by analysis
     std::vector<int64_t> over;      ///< publications that were over when it was written
+    std::vector<int64_t> before;    ///< publications of earlier runs that stages know of
   };
   /// What was written last; nothing if there is nothing. Throws ErrorCode::File.
   [[nodiscard]] std::optional<Content> read();
@@ -29,7 +30,8 @@ class Keepsake {
   /// Where stages shall write what they remember now.
   [[nodiscard]] std::filesystem::path next_folder() const;
   /// Makes what is in next_folder() what was written last. By one rank.
-  void complete(const std::vector<Account>& accounts, const std::vector<int64_t>& over);
+  void complete(const std::vector<Account>& accounts, const std::vector<int64_t>& over,
+                const std::vector<int64_t>& before);
   /// By all other ranks.
   void complete_elsewhere() { second_ = !second_; }
   /// Removes everything. By one rank.

@@ -24,8 +24,12 @@ std::string launch_command(const std::string& configured, const std::string& pro
   return command;
 }
 
-Launcher::Launcher(transport::NodeSender& sender, int64_t allowed, std::string command)
-    : sender_(&sender), allowed_(allowed), command_(std::move(command)) {}
+Launcher::Launcher(transport::NodeSender& sender, int64_t allowed, std::string command,
+                   std::string folder)
+    : sender_(&sender),
+      allowed_(allowed),
+      command_(std::move(command)),
+      folder_(std::move(folder)) {}
 
 void Launcher::tend() {
   if (sender_ == nullptr || allowed_ == 0) return;
@@ -40,7 +44,7 @@ void Launcher::tend() {
   if (!start_again(state_, allowed_)) return;
   ++state_.restarts;
   started_ = base::monotonic_seconds();
-  base::start_detached(command_);
+  base::start_detached(command_, folder_);
 }
 
 }  // namespace pillion::runtime

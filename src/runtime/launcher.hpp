@@ -28,7 +28,8 @@ std::string launch_command(const std::string& configured, const std::string& pro
 class Launcher {
  public:
   Launcher() = default;
-  Launcher(transport::NodeSender& sender, int64_t allowed, std::string command);
+  /// The command is run in `folder`, whatever the program's working folder is by then.
+  Launcher(transport::NodeSender& sender, int64_t allowed, std::string command, std::string folder);
   /// Starts sidecars if they are dead. Costs nothing to speak of otherwise.
   void tend();
   [[nodiscard]] int64_t restarts() const { return state_.restarts; }
@@ -36,7 +37,7 @@ class Launcher {
  private:
   transport::NodeSender* sender_ = nullptr;
   int64_t allowed_ = 0;
-  std::string command_;
+  std::string command_, folder_;
   CrewState state_;
   double started_ = 0;  ///< monotonic seconds
 };

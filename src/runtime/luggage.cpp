@@ -14,11 +14,9 @@ namespace {
 
 constexpr const char* list_name = "list";  ///< is written last, so that the rest is there if it is
 
-constexpr const char* beginning = ".moving-";  ///< of the names of folders
-
 /// What names of all its folders begin with. They have no folder in common, which would be left of
 /// a run that is killed.
-std::string beginning_of(const Run& run) { return fmt::format("{}{:016x}-", beginning, run.id); }
+std::string beginning_of(const Run& run) { return ".moving-" + id_of(run.id) + "-"; }
 
 /// Not named after the analysis, whose name may be that of the list.
 fs::path state_of(const fs::path& folder) { return folder / "state"; }
@@ -31,12 +29,6 @@ void write_list(const Run& run, size_t analysis, const fs::path& folder, int64_t
   const auto& bytes = out.bytes();
   products::write_whole(folder / list_name,
                         {reinterpret_cast<const char*>(bytes.data()), bytes.size()}, false);
-}
-
-void remove_beginning_with(const std::string& name, const fs::path& output) noexcept {
-  std::error_code error, ignored;
-  for (fs::directory_iterator at(output, error), end; !error && at != end; at.increment(error))
-    if (at->path().filename().string().starts_with(name)) fs::remove_all(at->path(), ignored);
 }
 
 int64_t read_list(Run& run, size_t analysis, const fs::path& folder) {
@@ -88,11 +80,11 @@ bool is_packed(const Run& run, const fs::path& folder) {
 }
 
 void remove_luggage(const Run& run) noexcept {
-  remove_beginning_with(beginning_of(run), run.configuration.output);
-}
-
-void remove_old_luggage(const Run& run) noexcept {
-  remove_beginning_with(beginning, run.configuration.output);
+  const auto name = beginning_of(run);
+  std::error_code error, ignored;
+  for (fs::directory_iterator at(run.configuration.output, error), end; !error && at != end;
+       at.increment(error))
+    if (at->path().filename().string().starts_with(name)) fs::remove_all(at->path(), ignored);
 }
 
 }  // namespace pillion::runtime

@@ -28,10 +28,8 @@ Unpacked unpack(Run& run, size_t analysis, const Produced& produced,
 /// Whether it was packed whole. [collective over the side]
 bool is_packed(const Run& run, const std::filesystem::path& folder);
 
-/// Removes what moves may have left, at the end of a run. By one rank.
+/// Removes what moves may have left, at the end of a run. By one rank. What a killed run leaves is
+/// removed by the next one that takes the output folder.
 void remove_luggage(const Run& run) noexcept;
-/// The same of runs before, which were killed in the midst of a move. By one rank, before this one
-/// moves anything.
-void remove_old_luggage(const Run& run) noexcept;
 
 }  // namespace pillion::runtime

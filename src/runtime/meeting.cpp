@@ -27,11 +27,14 @@ const Standing& SimulationSide::meet() {
   link_.sender->poll();
   allocations_.reclaim(link_.node != nullptr ? link_.node->writer().freed() : sequence_);
   launcher_.tend();
-  for (const int32_t a : said.disabled)
-    if (run_.enabled(static_cast<size_t>(a)))
-      run_.disabled[static_cast<size_t>(a)] = loss_.heard()
-                                                  ? "the sidecars ended early: " + loss_.why()
-                                                  : "it was disabled in the sidecars";
+  for (const int32_t number : said.disabled) {
+    const auto a = static_cast<size_t>(number);
+    if (!run_.enabled(a)) continue;
+    run_.disabled[a] = loss_.heard() ? "the sidecars ended early: " + loss_.why()
+                                     : "it was disabled in the sidecars, or after a failure on a "
+                                       "simulation rank";
+    finish_disabled(a);
+  }
   for (int g = 0; g < guest_seats; ++g) {
     if (said.deserted[static_cast<size_t>(g)]) dismiss(g);
     else if (said.ready[static_cast<size_t>(g)]) admit(g);
@@ -58,6 +61,7 @@ Standing SimulationSide::standing() {
     for (mine.level = 1; mine.level <= model::max_coarsening; ++mine.level)
       if (sender.fits(coarse_size(last_size_, mine.level))) break;
   mine.disabled = sender.disabled();
+  mine.disabled.insert(failed_.begin(), failed_.end());
   if (loss_.heard())
     for (size_t a = 0; a < own_analyses_; ++a)
       if (is_there(a)) mine.disabled.insert(static_cast<int32_t>(a));
@@ -72,8 +76,11 @@ Standing SimulationSide::standing() {
 }
 
 void SimulationSide::part(double pace) {
-  link_.sender->poll();
-  Standing mine = standing();
+  Standing mine;
+  contain({}, [&] {
+    link_.sender->poll();
+    mine = standing();
+  });
   const double now = base::monotonic_seconds();
   if (steps_ > steps_at_look_ && time_of_look_ > 0)
     mine.pace = (now - time_of_look_) / static_cast<double>(steps_ - steps_at_look_);
@@ -84,10 +91,12 @@ void SimulationSide::part(double pace) {
 }
 
 void SimulationSide::look() {
-  const double pace = meet().pace;
-  part(pace);
-  behind_ = link_.sender->behind();
-  tell();
+  contain({}, [&] { (void)meet(); });
+  part(consensus_.last().pace);
+  contain({}, [&] {
+    behind_ = link_.sender->behind();
+    tell();
+  });
 }
 
 std::set<std::string> SimulationSide::names_in_use() const {
@@ -124,7 +133,7 @@ void SimulationSide::admit(int guest) {
                                             run_.side);
     }
     run_.remark(fmt::format("guest '{}' joined after step {}", wish.name, agenda_.last_step()));
-  } catch (const Error& e) {
+  } catch (const std::exception& e) {
     run_.warn(fmt::format("a guest was turned away: {}", e.what()));
     link_.node->writer().turn_away(seat_of(guest));
     return;
@@ -135,16 +144,20 @@ void SimulationSide::admit(int guest) {
   run_.disabled.resize(last);
   agenda_.extend(time_);
   consensus_.extend(last);
-  link_.node->set_base(seat_of(guest), static_cast<int32_t>(before));
+  link_.node->set_analyses(seat_of(guest), static_cast<int32_t>(before),
+                           static_cast<int32_t>(last - before));
   link_.node->writer().seat(seat_of(guest)).base = static_cast<int32_t>(before);
   link_.node->writer().activate(seat_of(guest));
 }
 
 void SimulationSide::dismiss(int guest) {
   auto& [first, last] = guests_[static_cast<size_t>(guest)];
-  for (size_t a = first; a < last; ++a)
-    if (run_.enabled(a))
-      run_.disabled[a] = fmt::format("its guest left after step {}", agenda_.last_step());
+  for (size_t a = first; a < last; ++a) {
+    if (!run_.enabled(a)) continue;
+    run_.disabled[a] = fmt::format("its guest left after step {}", agenda_.last_step());
+    // Otherwise the others would leave room for it for the rest of the run.
+    turns_.pass(a);
+  }
   first = last = 0;
   link_.node->writer().vacate(seat_of(guest));
 }

@@ -20,7 +20,6 @@ void SimulationSide::adopt(Chains chains, Produced produced) {
   for (size_t a = 0; a < here_.size(); ++a)
     if (here_[a]) movables_.push_back({.analysis = a});
   if (movables_.empty()) return;
-  if (run_.side.rank() == 0) remove_old_luggage(run_);
   survey_.emplace(run_.side, movables_.size());
 }
 
@@ -78,7 +77,7 @@ void SimulationSide::send_away(Movable& movable, int64_t step) {
   }
   send_move(Kind::Take, movable);
   here_[a].reset();
-  note_move(movable, watch, step, movable.why);
+  note_move(movable, watch, step, reason_of(std::exchange(movable.why, {})));
   // What all said of the room in the sidecars may be of long ago.
   look();
 }
@@ -92,16 +91,18 @@ void SimulationSide::send_move(Kind kind, const Movable& movable) {
   send_head(head);
 }
 
+std::string SimulationSide::reason_of(const std::string& why) const {
+  return run_.move_at.empty() ? why : "PILLION_MOVE_AT names this publication";
+}
+
 void SimulationSide::note_move(Movable& movable, const Stopwatch& watch, int64_t step,
-                               const std::string& why) {
+                               const std::string& reason) {
   const size_t a = movable.analysis;
   const bool there = is_there(a);
   const auto& name = run_.configuration.analyses[a].name;
   const double mine = watch.end(run_.timeline, name + " (move)", "move", step);
   const double seconds = run_.side.reduced(mine, comm::Operation::Max);
   movable.relocation.moved(seconds);
-  movable.why.clear();
-  const std::string reason = run_.move_at.empty() ? why : "as PILLION_MOVE_AT says";
   run_.moves.push_back({a, step, there, base::calendar_seconds() - run_.started, seconds, reason});
   run_.remark(fmt::format("analysis '{}' moves to the {} at step {}: {}", name,
                           there ? "sidecars" : "simulation", step, reason));
@@ -144,9 +145,10 @@ void SimulationSide::welcome(Movable& movable, int64_t step) {
     here_[a] = std::move(unpacked.chain);
     movable.missing = unpacked.missing;
   } catch (const Error& e) {
-    return run_.disable(a, e);
+    return disable(a, e);
   }
-  note_move(movable, watch, step, movable.why_back);
+  movable.why.clear();
+  note_move(movable, watch, step, reason_of(movable.why_back));
 }
 
 void SimulationSide::welcome_all() {
@@ -162,13 +164,15 @@ void SimulationSide::run_movable(size_t a, stagehost::Publication& publication) 
     const auto failure = fence.run([&] {
       publication = sharing_.publication(needed_by(a), publication.step, publication.time);
     });
-    if (failure) return run_.disable(a, *failure);
+    if (failure) return disable(a, *failure);
   }
+  const auto stopped =
+      run_chain(run_, *here_[a], a, publication, gaps_here(a), &Account::simulation_seconds);
+  if (stopped) return disable(a, *stopped);
   auto& account = run_.accounts[a];
   ++account.publications;
   ++account.here;
   account.last_step = publication.step;
-  run_chain(run_, *here_[a], a, publication, gaps_here(a), &Account::simulation_seconds);
   for (auto* movable : movables_in({a})) movable->own = watch.seconds();
 }
 

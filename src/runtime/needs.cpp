@@ -60,6 +60,7 @@ base::Bytes answer_to(const base::Bytes& question) {
     const Word word = read_word(question);
     Run run;
     run.configuration = word.configuration(0);
+    run.declared = word.declared;
     run.roles = {Role::Sidecar};
     const auto crossing = bytes_of(needed_by(make_chains(run, Role::Sidecar, word.produced)));
     out.put(int32_t{0});

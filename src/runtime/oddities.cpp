@@ -42,7 +42,7 @@ bool may_come_true(const model::AnalysisSpec& analysis) {
 }
 
 void never_due(const Outlook& outlook, std::vector<std::string>& out) {
-  for (const auto& [analysis, folder, needs] : outlook.analyses)
+  for (const auto& [analysis, folder, needs, whole_for] : outlook.analyses)
     if (analysis->when && !may_come_true(*analysis))
       out.push_back(at_key(
           analysis->place,
@@ -62,12 +62,23 @@ void idle_sidecars(const Outlook& outlook, const Value& root, std::vector<std::s
 }
 
 void no_choice(const Outlook& outlook, std::vector<std::string>& out) {
-  for (const auto& [analysis, folder, needs] : outlook.analyses)
+  for (const auto& [analysis, folder, needs, whole_for] : outlook.analyses)
     if (analysis->wants_choice && !analysis->is_movable())
       out.push_back(at_key(analysis->place,
                            fmt::format("analysis '{}' says 'at: auto', but there are no sidecars, "
                                        "so all of it runs in the simulation",
                                        analysis->name)));
+}
+
+void not_coarse(const Outlook& outlook, std::vector<std::string>& out) {
+  if (outlook.configuration->sidecars.when_full != model::WhenFull::Coarsen) return;
+  for (const auto& one : outlook.analyses)
+    if (!one.whole_for.empty())
+      out.push_back(at_key(one.analysis->place,
+                           fmt::format("stage '{}' cannot use coarsened publications, so analysis "
+                                       "'{}' skips them; to have every step set 'when_full: wait' "
+                                       "or run it 'at: simulation'",
+                                       one.whole_for, one.analysis->name)));
 }
 
 void few_cells(const Outlook& outlook, std::vector<std::string>& out) {
@@ -90,6 +101,7 @@ std::vector<std::string> oddities(const Outlook& outlook, const Value& root) {
   never_due(outlook, out);
   idle_sidecars(outlook, root, out);
   no_choice(outlook, out);
+  not_coarse(outlook, out);
   few_cells(outlook, out);
   const auto lacking = lacking_here(outlook.configuration->sidecars);
   out.insert(out.end(), lacking.begin(), lacking.end());

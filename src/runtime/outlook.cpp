@@ -92,7 +92,8 @@ Outlook look_ahead(const model::Configuration& configuration, const Chains& in_s
     auto* second = in_sidecars[a].get();
     outlook.analyses.push_back(
         {&analysis, (std::filesystem::path(configuration.output) / analysis.name).string(),
-         shared_needs(analysis, configuration.catalogue, first, second)});
+         shared_needs(analysis, configuration.catalogue, first, second),
+         second != nullptr ? second->whole_for() : ""});
     std::vector<Crosser> own;
     if (second != nullptr)
       for (const auto& name : second->needed())
@@ -120,8 +121,11 @@ Start spread_out(Start start, const model::SidecarSpec& spec) {
 std::string judge_memory(const Outlook& outlook, const Start& start) {
   const auto& spec = outlook.configuration->sidecars;
   if (outlook.largest == 0) return {};
-  const bool may_shrink =
-      spec.when_full == model::WhenFull::Coarsen || spec.when_full == model::WhenFull::Spill;
+  const bool may_be_coarse =
+      spec.when_full == model::WhenFull::Coarsen &&
+      std::all_of(outlook.analyses.begin(), outlook.analyses.end(),
+                  [](const AnalysisOutlook& one) { return one.whole_for.empty(); });
+  const bool may_shrink = may_be_coarse || spec.when_full == model::WhenFull::Spill;
   const bool knows_nodes = start.nodes > 0 && outlook.simulating > 0;
   const Start spread = spread_out(start, spec);
   const int64_t ranks = std::max<int64_t>(spread.simulating(spec), 1);
@@ -133,9 +137,10 @@ std::string judge_memory(const Outlook& outlook, const Start& start) {
     base::fail(ErrorCode::Configuration,
                "a publication takes {} on every node even if {} simulation ranks are on {} nodes, "
                "more than 'sidecars: {{memory: {}}}'; raise that to {} at least, or set "
-               "'when_full: coarsen' or 'spill'",
+               "'when_full: {}'",
                base::format_bytes(wanted), ranks, most_nodes, base::format_bytes(spec.memory),
-               at_least(wanted));
+               at_least(wanted),
+               spec.when_full == model::WhenFull::Coarsen ? "spill" : "coarsen' or 'spill");
   if (outlook.largest <= spec.memory || knows_nodes) return {};
   const int64_t nodes = divide_up(outlook.largest, std::max<int64_t>(spec.memory, 1));
   return fmt::format(

@@ -37,6 +37,7 @@ struct AnalysisOutlook {
   const model::AnalysisSpec* analysis = nullptr;
   std::string folder;              ///< of its products
   std::vector<std::string> needs;  ///< shared fields, those of its condition included
+  std::string whole_for{};  ///< its stage in sidecars that cannot use coarse publications, or ""
 };
 
 /// Lives no longer than the configuration and the chains that it was made of.

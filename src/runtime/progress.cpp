@@ -52,13 +52,14 @@ std::string moment(double seconds) { return fmt::format("{:.3f}", seconds); }
 std::string format_head(const Snapshot& s, const Instant& now) {
   return fmt::format(
       "  \"pillion\": \"progress 1\", \"version\": {}, \"role\": {}, \"guest\": {},\n"
-      "  \"run\": {}, \"id\": \"{:016x}\", \"state\": \"{}\", \"failure\": {},\n"
+      "  \"run\": {}, \"id\": \"{:016x}\", \"continues\": [{}], \"state\": \"{}\", "
+      "\"failure\": {},\n"
       "  \"pid\": {}, \"pid_started\": {}, \"host\": {}, \"started\": {}, \"written\": {},\n"
       "  \"ranks\": {{\"simulation\": {}, \"sidecar\": {}}}",
       json_text(PILLION_VERSION), json_text(s.role), text_or_null(s.guest), json_text(s.run), s.id,
-      name_of(s.phase), text_or_null(s.failure), s.process, s.process_start, json_text(s.host),
-      moment(s.started), moment(now.written), count_or_null(s.simulation_ranks),
-      count_or_null(s.sidecar_ranks));
+      base::json_list(s.continues), name_of(s.phase), text_or_null(s.failure), s.process,
+      s.process_start, json_text(s.host), moment(s.started), moment(now.written),
+      count_or_null(s.simulation_ranks), count_or_null(s.sidecar_ranks));
 }
 
 std::string format_work(const Snapshot& s) {

@@ -35,7 +35,8 @@ struct Snapshot {
   // Who says so.
   std::string role;  ///< "simulation", "sidecars" or "guest"
   std::string guest, run, host;
-  uint64_t id = 0;  ///< of the run
+  uint64_t id = 0;                     ///< of the run
+  std::vector<std::string> continues;  ///< ids of the runs whose results it continues
   int64_t process = 0;
   int64_t process_start = 0;  ///< clock ticks since boot
   double started = 0;         ///< calendar seconds

@@ -64,13 +64,21 @@ void SimulationSide::check_budget() {
   if (link_.network != nullptr)
     for (const size_t a : all) bytes = std::max(bytes, size_for({a}));
   const auto policy = run_.configuration.sidecars.when_full;
-  if (bytes > link_.budget && policy != WhenFull::Coarsen && policy != WhenFull::Spill)
-    base::fail(ErrorCode::Configuration,
-               "a publication of rank {} takes {}, more than its share of {} of 'sidecars: "
-               "{{memory: {}}}'; raise it",
-               run_.side.rank(), base::format_bytes(static_cast<int64_t>(bytes)),
-               base::format_bytes(static_cast<int64_t>(link_.budget)),
-               base::format_bytes(run_.configuration.sidecars.memory));
+  const auto whole = std::find_if(all.begin(), all.end(), [&](size_t a) { return needs_whole(a); });
+  const bool may_shrink =
+      policy == WhenFull::Spill || (policy == WhenFull::Coarsen && whole == all.end());
+  if (bytes <= link_.budget || may_shrink) return;
+  const std::string because =
+      policy != WhenFull::Coarsen
+          ? ""
+          : fmt::format(" and stage '{}' of analysis '{}' cannot use coarsened publications;",
+                        crossing_[*whole].whole_for, run_.configuration.analyses[*whole].name);
+  base::fail(ErrorCode::Configuration,
+             "a publication of rank {} takes {}, more than its share of {} of 'sidecars: "
+             "{{memory: {}}}';{} raise it",
+             run_.side.rank(), base::format_bytes(static_cast<int64_t>(bytes)),
+             base::format_bytes(static_cast<int64_t>(link_.budget)),
+             base::format_bytes(run_.configuration.sidecars.memory), because);
 }
 
 Announcement SimulationSide::head_of(Kind kind, int64_t step, double time) {
@@ -101,7 +109,7 @@ Meshes SimulationSide::crossing(const Announcement& head, const std::vector<size
   const auto& catalogue = run_.configuration.catalogue;
   std::set<std::string> shared;
   for (const size_t a : due)
-    for (const auto& name : crossing_[a])
+    for (const auto& name : crossing_[a].fields)
       if (catalogue.find_field(name) != nullptr) shared.insert(name);
   if (head.coarsening > 0) add_ids(shared);
   Meshes meshes = sharing_.publication(shared, head.step, head.time).meshes;
@@ -109,7 +117,7 @@ Meshes SimulationSide::crossing(const Announcement& head, const std::vector<size
     for (const auto& [mesh, blocks] : left[a].meshes)
       for (const auto& block : blocks.blocks)
         for (const auto& [field, array] : block.arrays)
-          if (crossing_[a].contains(field) && !shared.contains(field))
+          if (crossing_[a].fields.contains(field) && !shared.contains(field))
             add_array(meshes[mesh], block, run_.configuration.analyses[a].name + "/" + field,
                       array);
   return meshes;
@@ -143,22 +151,31 @@ Meshes SimulationSide::coarsened(Meshes meshes, int32_t level) const {
   return out;
 }
 
+// Whatever fails here, the other ranks wait for this one at the next meeting.
 void SimulationSide::publish(const std::vector<size_t>& scheduled,
                              const std::vector<stagehost::Publication>& left, int64_t step,
                              double time) {
+  contain(scheduled, [&] { publish_or_skip(scheduled, left, step, time); });
+  part(consensus_.last().pace);
+}
+
+void SimulationSide::publish_or_skip(const std::vector<size_t>& scheduled,
+                                     const std::vector<stagehost::Publication>& left, int64_t step,
+                                     double time) {
   const Standing& before = meet();
   std::vector<size_t> due;
+  // An attached job may have left, or sidecars may have disabled something, since these were due.
   for (const size_t a : scheduled)
-    if (!before.disabled.contains(static_cast<int32_t>(a))) due.push_back(a);
+    if (run_.enabled(a)) due.push_back(a);
   end_turn(before.disabled);
   behind_ = link_.sender->behind();
-  const auto decision = decide(run_.configuration.sidecars.when_full, before, claim_of(due, time));
-  const double pace = before.pace;
-  if (decision.skip) {
-    turns_.skipped(due);
-    ++skipped_;
-    for (const size_t a : due) ++agenda_.memory(a).skipped, ++run_.accounts[a].skipped;
-  } else if (!due.empty()) {
+  const auto decision = decide(policy_for(due), before, claim_of(due, time));
+  const auto left_out = take_left_out(due, decision);
+  turns_.skipped(left_out);
+  for (const size_t a : left_out) ++agenda_.memory(a).skipped, ++run_.accounts[a].skipped;
+  if (due.empty()) {
+    skipped_ += left_out.empty() ? 0 : 1;
+  } else {
     turn_ = due;
     auto head = head_of(Kind::Publication, step, time);
     head.coarsening = decision.level;
@@ -170,12 +187,33 @@ void SimulationSide::publish(const std::vector<size_t>& scheduled,
     try {
       send(head, prepare(head, due, left), due);
     } catch (const std::exception& e) {
-      // Whatever it is, the others wait for this rank at the next meeting.
       run_.log.warn("rank {} cannot publish step {}: {}", run_.side.rank(), step, e.what());
       send_dropped(head, due);
     }
   }
-  part(pace);
+}
+
+bool SimulationSide::needs_whole(size_t a) const { return !crossing_[a].whole_for.empty(); }
+
+/// If no analysis can use a coarse publication, `coarsen` is `skip`.
+WhenFull SimulationSide::policy_for(const std::vector<size_t>& due) const {
+  const auto policy = run_.configuration.sidecars.when_full;
+  const bool all_whole =
+      std::all_of(due.begin(), due.end(), [&](size_t a) { return needs_whole(a); });
+  return policy == WhenFull::Coarsen && all_whole ? WhenFull::Skip : policy;
+}
+
+/// Takes out of `due`, and returns, the analyses that this publication skips: all of them, or, if
+/// it is coarse, the analyses that need whole ones.
+std::vector<size_t> SimulationSide::take_left_out(std::vector<size_t>& due,
+                                                  const Decision& decision) const {
+  if (decision.skip) return std::exchange(due, {});
+  if (decision.level == 0) return {};
+  const auto kept =
+      std::stable_partition(due.begin(), due.end(), [&](size_t a) { return !needs_whole(a); });
+  std::vector<size_t> out(kept, due.end());
+  due.erase(kept, due.end());
+  return out;
 }
 
 void SimulationSide::end_turn(const std::set<int32_t>& disabled) {
@@ -183,9 +221,9 @@ void SimulationSide::end_turn(const std::set<int32_t>& disabled) {
   if (std::exchange(turn_dropped_, false)) turns_.dropped(last);
   else turns_.served(last, sequence_);
   for (const int32_t a : disabled) turns_.pass(static_cast<size_t>(a));
-  // It may have come back since it was dropped.
+  // It may have been disabled, or have come back, since it was published.
   for (const size_t a : last)
-    if (!is_there(a)) turns_.pass(a);
+    if (!run_.enabled(a) || !is_there(a)) turns_.pass(a);
 }
 
 Claim SimulationSide::claim_of(const std::vector<size_t>& due, double time) const {
@@ -219,7 +257,7 @@ Parcel& SimulationSide::prepare(Announcement& head, const std::vector<size_t>& d
   const bool lasts = !shipment || shipment->is_lasting();
   auto parcel =
       std::make_unique<Parcel>(head, std::move(meshes), allocations_, std::move(shipment));
-  for (const size_t a : due) parcel->add_share(run_.configuration.analyses[a], crossing_[a]);
+  for (const size_t a : due) parcel->add_share(run_.configuration.analyses[a], crossing_[a].fields);
   const bool for_all = std::all_of(head.due.begin(), head.due.end(),
                                    [](const transport::Due& d) { return d.unusable == 0; });
   if (!for_all || !lasts) return *(only_once_ = std::move(parcel));

@@ -205,13 +205,16 @@ std::string format_run(const Run& run, const Statements& all) {
   const double started = outcome.started > 0 ? outcome.started : run.started;
   const auto& restart = run.configuration.restart;
   return fmt::format(
-      "  \"run\": {{\"started\": {}, \"seconds\": {}, \"simulation_ranks\": {}, \"sidecar_ranks\": "
-      "{},\n          \"first_step\": {}, \"last_step\": {}, \"steps\": {}, \"publications\": {}, "
-      "\"skipped\": {},\n          \"time\": {}, \"time_units\": {}, \"restarted_from\": {}}}",
-      json_text(base::format_utc(started)), json_number(now - started), number_of(all, false),
-      number_of(all, true), outcome.first_step, outcome.last_step, outcome.steps,
-      outcome.publications, outcome.skipped, json_number(outcome.time),
-      json_text(run.configuration.time_units), restart.empty() ? "null" : json_text(restart));
+      "  \"run\": {{\"id\": \"{}\", \"continues\": [{}],\n          \"started\": {}, \"seconds\": "
+      "{}, \"simulation_ranks\": {}, \"sidecar_ranks\": {},\n          \"first_step\": {}, "
+      "\"last_step\": {}, \"steps\": {}, \"publications\": {}, \"skipped\": {},\n          "
+      "\"time\": "
+      "{}, \"time_units\": {}, \"restarted_from\": {}}}",
+      id_of(run.id), base::json_list(run.continues), json_text(base::format_utc(started)),
+      json_number(now - started), number_of(all, false), number_of(all, true), outcome.first_step,
+      outcome.last_step, outcome.steps, outcome.publications, outcome.skipped,
+      json_number(outcome.time), json_text(run.configuration.time_units),
+      restart.empty() ? "null" : json_text(restart));
 }
 
 std::string format_sidecars(const Run& run, const Statements& all) {
@@ -287,7 +290,8 @@ void write_report(const Run& run, const std::vector<base::Bytes>& statements, co
     const size_t dot = name.find('.');
     return folder / (name.substr(0, dot) + part.suffix + name.substr(dot));
   };
-  products::write_whole(named(timeline_name), products::format_trace(traces, run.started), false);
+  products::write_whole(named(timeline_name),
+                        products::format_trace(traces, run.started, id_of(run.id)), false);
   products::write_whole(named(report_name), format_report(run, all), false);
 }
 

@@ -40,6 +40,8 @@ void Run::start_progress(Snapshot first) {
   const double period = progress_period(std::getenv("PILLION_PROGRESS"));
   if (period == 0) return;
   first.run = configuration.run;
+  first.id = id;
+  first.continues = continues;
   first.started = started;
   describe(first);
   try {
@@ -116,6 +118,7 @@ Working::~Working() {
 
 products::Origin Run::origin(size_t analysis) const {
   products::Origin origin;
+  origin.run = id_of(id);
   origin.analysis = configuration.analyses[analysis].name;
   origin.configuration = configuration.text;
   origin.parameters = configuration.parameters;

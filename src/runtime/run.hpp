@@ -17,6 +17,7 @@
 #include "products/timeline.hpp"
 #include "runtime/account.hpp"
 #include "runtime/progress_file.hpp"
+#include "runtime/run_folder.hpp"
 #include "stagehost/plans.hpp"
 #include "stagehost/sink.hpp"
 
@@ -43,15 +44,19 @@ struct Run {
   stagehost::Plans plans;   ///< among the ranks of `side`
   stagehost::Sink sink{"."};
   products::Timeline timeline{20000};
+  /// By analysis: products that stages in the simulation declare.
+  std::vector<std::vector<stagehost::DeclaredProduct>> declared;
   std::vector<Account> accounts;      ///< by analysis
   std::vector<std::string> disabled;  ///< why, by analysis; "" if it is not
   std::vector<std::string> warnings;
   std::vector<std::string> remarks;
   std::vector<Move> moves;  ///< on simulation ranks
   std::set<int64_t>
-      move_at;         ///< publications at which analyses move, whatever is better; for tests
-  uint64_t id = 0;     ///< no other run has it; 0 if this rank did not begin with it
-  double started = 0;  ///< calendar seconds
+      move_at;      ///< publications at which analyses move, whatever is better; for tests
+  uint64_t id = 0;  ///< no other run has it
+  std::vector<std::string> continues;  ///< ids of the runs whose results this one continues
+  RunFolder folder;                    ///< held by one rank of each job that writes for the run
+  double started = 0;                  ///< calendar seconds
   StepMark mark;
   std::unique_ptr<ProgressFile> progress;  ///< null on ranks that write none
 

@@ -65,12 +65,13 @@ Word agree_on_word(const comm::Communicator& world, int leader, const std::strin
             .move_at = forced_moves(),
             .pretence = pretence_of_environment(),
             .run = new_run(),
-            .produced = {}};
+            .produced = {},
+            .declared = {}};
   together(world, [&] {
     if (world.rank() != leader) return;
     take_environment(mine);
     try {
-      mine.text = products::read_file(mine.file);
+      mine.text = products::read_yaml_file(mine.file);
     } catch (const Error& e) {
       throw Error(ErrorCode::Configuration,
                   fmt::format("the configuration cannot be opened: {}", e.what()));
@@ -162,9 +163,38 @@ void Session::take_sides() {
   run_.sink = stagehost::Sink(run_.configuration.output);
   run_.follow_timeline();
   report_path_ = run_.configuration.output + "/" + report_name;
+}
+
+// By the first simulation rank, whose session ends when the run does. All chains are there, so that
+// a mistake in the configuration does not move anything, and no rank has written anything yet.
+void Session::take_folder(const Manifest& manifest) {
+  const int first = run_.ranks_of(Role::Simulation).front();
+  const bool mine = run_.world.rank() == first;
   together(run_.world, [&] {
-    if (run_.world.rank() == 0) products::make_folder(run_.configuration.output);
+    if (!mine) return;
+    FolderClaim claim{.folder = run_.configuration.output,
+                      .run = run_.id,
+                      .if_exists = run_.configuration.if_exists,
+                      .analyses = {},
+                      .resumes = !run_.configuration.restart.empty(),
+                      .resumed_runs = manifest.runs};
+    for (const auto& analysis : run_.configuration.analyses)
+      claim.analyses.push_back(analysis.name);
+    run_.folder = RunFolder::take(claim);
+    run_.continues = run_.folder.continued();
+    // Programs print warnings by default, so users learn where earlier results went.
+    for (const auto& remark : run_.folder.remarks()) {
+      run_.remarks.push_back(remark);
+      run_.log.warn("{}", remark);
+    }
+    for (const auto& warning : run_.folder.warnings()) run_.warn(warning);
   });
+  base::ByteWriter out;
+  out.put(run_.continues);
+  base::Bytes continues = out.take();
+  run_.world.broadcast(continues, first);
+  base::ByteReader in(continues);
+  run_.continues = in.get_vector<std::string>();
 }
 
 Chains Session::meet_other_side(Crossing& crossing, Wishes& wishes) {
@@ -176,10 +206,12 @@ Chains Session::meet_other_side(Crossing& crossing, Wishes& wishes) {
   crossing.resize(run_.configuration.analyses.size());
   if (!spec.any()) return chains;
   word_.produced = produced_by(chains);
+  word_.declared = declared_by(chains);
   base::Bytes told = bytes_of(word_);
   const int first = run_.ranks_of(Role::Simulation).front();
   run_.world.broadcast(told, first);
   word_ = read_word(told);
+  run_.declared = word_.declared;
   base::Bytes needs;
   together(run_.world, [&] {
     if (run_.is_sidecar()) chains = make_chains(run_, Role::Sidecar, word_.produced);
@@ -207,6 +239,7 @@ void Session::make_side() {
   const Manifest manifest = read_restart(saved);
   restore(chains, half_of(run_), saved);
   if (may_move(run_)) restore(movable, Half::Behind, saved);
+  take_folder(manifest);
   Link link;
   link.wishes = wishes;
   std::unique_ptr<transport::Receiver> receiver;
@@ -236,7 +269,6 @@ void Session::start_progress() {
   };
   Snapshot first;
   first.role = run_.is_sidecar() ? "sidecars" : "simulation";
-  first.id = word_.run;
   first.simulation_ranks = number_of(Role::Simulation);
   first.sidecar_ranks = separate ? -1 : number_of(Role::Sidecar);
   run_.start_progress(std::move(first));
@@ -281,7 +313,7 @@ Manifest Session::read_restart(std::set<std::string>& saved) {
   base::ByteWriter found;
   together(run_.world, [&] {
     if (run_.world.rank() != 0) return;
-    text = products::read_file(folder / manifest_name);
+    text = products::read_yaml_file(folder / manifest_name);
     for (const auto& [name, memory] : parse_manifest(text, manifest_name).analyses)
       if (std::filesystem::is_directory(folder / name)) found.put(name);
   });
@@ -322,9 +354,11 @@ void Session::close() {
     finish();
   } catch (const std::exception& e) {
     end_progress(e.what());
+    run_.folder.release(true);
     throw;
   }
   end_progress(failure);
+  run_.folder.release(true);
 }
 
 void Session::finish() {

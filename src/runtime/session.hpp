@@ -50,6 +50,8 @@ class Session {
   /// Chains of this side; what crosses the cut and how sidecars want it, known on every rank.
   Chains meet_other_side(Crossing& crossing, Wishes& wishes);
   Manifest read_restart(std::set<std::string>& saved);
+  /// Takes the output folder for this run. [collective]
+  void take_folder(const Manifest& manifest);
   /// In the simulation, the chains that may move. [collective]
   Chains make_movable(Chains& chains);
   void restore(Chains& chains, Half half, const std::set<std::string>& saved);

@@ -200,13 +200,23 @@ void Sharing::set_domain(const std::string& mesh, const pillion_domain& domain) 
   const auto* known = catalogue_.find_mesh(mesh);
   if (known == nullptr || known->kind != MeshKind::Particles)
     return fault(mesh, fmt::format("a domain was given for '{}', which is no particle mesh", mesh));
-  for (int d = 0; d < 3; ++d)
+  if (domain.dimensions != 0 && domain.dimensions != 2 && domain.dimensions != 3)
+    return fault(mesh, fmt::format("the domain of mesh '{}' has {} dimensions; set 2 or 3, or 0 to "
+                                   "leave it to the configuration",
+                                   mesh, domain.dimensions));
+  if (domain.dimensions == 3 && known->axes == 2)
+    return fault(mesh, fmt::format("the program gives mesh '{}' 3 dimensions, but the "
+                                   "configuration says 'dimensions: 2'; leave that out",
+                                   mesh));
+  const int dimensions = domain.dimensions != 0 ? domain.dimensions : known->axes;
+  for (int d = 0; d < dimensions; ++d)
     if (!(domain.hi[d] > domain.lo[d]))
       return fault(
           mesh, fmt::format("the domain of mesh '{}' has no extent along axis {}: [{}, {})", mesh,
                             d, domain.lo[d], domain.hi[d]));
   faults_.erase(mesh);
   domains_[mesh] = domain;
+  domains_[mesh].dimensions = dimensions;
   ++version_;
 }
 

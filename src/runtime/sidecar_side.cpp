@@ -86,7 +86,7 @@ SidecarSide::Agreed SidecarSide::agree(
   agreed.head.dropped = marks[Mark::dropped] != 0;
   agreed.head.news = marks[Mark::news] != 0;
   agreed.head.scattered = marks[Mark::scattered] != 0;
-  for (size_t d = 0; d < agreed.head.due.size(); ++d)
+  for (size_t d = 0; d < agreed.head.due.size() && agreed.head.kind == Kind::Publication; ++d)
     agreed.head.due[d].unusable = marks[place_of(d)];
   return agreed;
 }
@@ -195,7 +195,8 @@ layout::Arrived arrived_for(const layout::Arrived& all, const std::set<std::stri
 
 Gaps SidecarSide::gaps_of(const Due& due) const {
   const auto& account = run_.accounts[mine(due)];
-  return {due.skipped, due.coarsened, account.lost + account.dropped};
+  return {
+      .skipped = due.skipped, .coarsened = due.coarsened, .lost = account.lost + account.dropped};
 }
 
 void SidecarSide::work_on(const Due& due, const Announcement& head, const transport::Cargo& cargo) {
@@ -218,7 +219,14 @@ void SidecarSide::work_on(const Due& due, const Announcement& head, const transp
     publication.meshes[name] = mesh_for(mesh, needed, analysis);
   for (const auto& [name, arrived] : cargo.arrived)
     publication.arrived[name] = arrived_for(arrived, needed, analysis);
-  run_chain(run_, *chains_[a], a, publication, gaps_of(due), &Account::sidecar_seconds);
+  if (const auto failure =
+          run_chain(run_, *chains_[a], a, publication, gaps_of(due), &Account::sidecar_seconds)) {
+    run_.disable(a, *failure);
+    Gaps gaps = gaps_of(due);
+    gaps.disabled = run_.disabled[a];
+    return finish_chain(run_, *chains_[a], a, head.step, head.time, gaps,
+                        &Account::sidecar_seconds);
+  }
   ++account.publications;
   account.last_step = head.step;
   const double lag = base::calendar_seconds() - head.published;
@@ -274,8 +282,11 @@ std::string SidecarSide::give(const Announcement& head) {
 
 void SidecarSide::finish(const Announcement& head, const std::vector<Delivery>& deliveries) {
   std::vector<Gaps> gaps(chains_.size());
-  for (const auto& due : head.due)
-    if (is_mine(due)) gaps[mine(due)] = gaps_of(due);
+  for (const auto& due : head.due) {
+    if (!is_mine(due)) continue;
+    gaps[mine(due)] = gaps_of(due);
+    if (due.unusable != 0) gaps[mine(due)].disabled = "it was disabled in the simulation";
+  }
   if (before_end_) before_end_();
   finish_chains(run_, chains_, head.step, head.time, gaps, &Account::sidecar_seconds);
   for (const auto& delivery : deliveries)

@@ -76,7 +76,7 @@ void SimulationSide::resume(const Manifest& manifest) {
     const auto saved = manifest.analyses.find(run_.configuration.analyses[a].name);
     if (saved != manifest.analyses.end()) agenda_.memory(a) = saved->second;
   }
-  agenda_.resume(manifest.step, manifest.time);
+  agenda_.resume(manifest.step, manifest.time, manifest.offset);
   time_ = manifest.time;
 }
 
@@ -85,7 +85,7 @@ std::set<std::string> SimulationSide::needed_by(size_t analysis) const {
   std::set<std::string> names;
   if (chains_[analysis]) names = chains_[analysis]->needed();
   // What the analysis's own stages produce in the simulation is not for the program to share.
-  for (const auto& name : crossing_[analysis])
+  for (const auto& name : crossing_[analysis].fields)
     if (catalogue.find_field(name) != nullptr) names.insert(name);
   if (triggers_[analysis]) names.merge(triggers_[analysis]->fields());
   return names;
@@ -109,32 +109,88 @@ void SimulationSide::ready() {
     throw;
   }
   ready_ = true;
+  if (run_.configuration.sidecars.when_full != model::WhenFull::Coarsen) return;
+  for (size_t a = 0; a < own_analyses_; ++a)
+    if (needs_whole(a))
+      run_.warn(
+          fmt::format("analysis '{}' skips publications where others are coarsened, for its "
+                      "stage '{}' cannot use coarse ones",
+                      run_.configuration.analyses[a].name, crossing_[a].whole_for));
 }
 
 bool SimulationSide::is_due(int64_t step, double time) const {
-  if (agenda_.idle(step, time) || agenda_.known(step)) return false;
-  const auto scheduled = agenda_.scheduled(step, time);
-  return std::any_of(scheduled.begin(), scheduled.end(),
-                     [&](size_t a) { return !triggers_[a] || triggers_[a]->may_hold(step, time); });
+  if (agenda_.idle(step, time)) return false;
+  const auto numbered = agenda_.number(step, time);
+  if (numbered.known) return false;
+  const auto scheduled = agenda_.scheduled(numbered.step, time);
+  return std::any_of(scheduled.begin(), scheduled.end(), [&](size_t a) {
+    return !triggers_[a] || triggers_[a]->may_hold(numbered.step, time);
+  });
 }
 
 void SimulationSide::busy_step(int64_t step, double time) {
   ready();
-  if (agenda_.known(step)) return;
+  const auto numbered = agenda_.number(step, time);
+  if (numbered.known) {
+    ++known_steps_;
+    return;
+  }
   // A guest that comes now is served from the next step on: for this one the program was told what
   // is due, and has prepared that.
-  const auto scheduled = agenda_.scheduled(step, time);
+  std::vector<size_t> scheduled;
+  contain(scheduled, [&] {
+    scheduled = agenda_.scheduled(numbered.step, time);
+    if (numbered.begins_segment || numbered.turns_back) note_segment(numbered, step, time);
+  });
   if (steps_ >= next_look_) look();
   if (steps_ == 0) {
     first_offer_ = base::monotonic_seconds();
-    first_step_ = step;
+    first_step_ = numbered.step;
   }
   agenda_.offer(step, time);
-  run_.mark.set(step, time);
+  run_.mark.set(numbered.step, time);
   time_ = time;
   ++steps_;
-  const auto due = fired(scheduled, step, time);
-  if (!due.empty()) work(due, step, time);
+  contain(scheduled, [&] {
+    const auto due = fired(scheduled, numbered.step, time);
+    if (!due.empty()) work(due, numbered.step, time);
+  });
+}
+
+void SimulationSide::note_segment(const NumberedStep& numbered, int64_t step, double time) {
+  constexpr int64_t most_remarks = 10;
+  if (++segments_ > most_remarks) return;
+  const char* last = segments_ == most_remarks ? " (later changes are not reported)" : "";
+  if (!numbered.begins_segment)
+    return run_.remark(
+        fmt::format("the program's time went back from {} to {} at step {}; "
+                    "schedules in time count from there{}",
+                    time_, time, numbered.step, last));
+  run_.remark(fmt::format(
+      "after step {}, at time {}, the program offered step {}, at time {}; "
+      "from here on its step n is step n + {} of this run{}",
+      agenda_.last_step() - agenda_.offset(), time_, step, time, numbered.step - step, last));
+}
+
+// The other ranks wait for this one at the next agreement. So it keeps taking part, and asks there
+// that every rank disables the analyses.
+void SimulationSide::note_failure(const std::vector<size_t>& due, const char* why) {
+  for (const size_t a : due) failed_.insert(static_cast<int32_t>(a));
+  if (std::exchange(contained_, true)) return;
+  const auto message = fmt::format(
+      "rank {}: step {} failed inside Pillion: {}; the program continues, but the "
+      "analyses that were due are incomplete",
+      run_.side.rank(), agenda_.last_step(), why);
+  if (run_.side.rank() == 0) run_.warn(message);
+  else run_.log.warn("{}", message);
+}
+
+void SimulationSide::warn_of_known_steps() {
+  if (steps_ > 0 || known_steps_ == 0) return;
+  run_.warn(
+      fmt::format("nothing was analysed: the checkpoint is of step {}, time {}, and none of "
+                  "the {} steps that the program offered has a later time",
+                  agenda_.last_step(), time_, known_steps_));
 }
 
 std::vector<size_t> SimulationSide::fired(const std::vector<size_t>& scheduled, int64_t step,
@@ -212,12 +268,30 @@ void SimulationSide::run_here(size_t a, stagehost::Publication& publication) {
   const auto failure = fence.run([&] {
     publication = sharing_.publication(needed_by(a), publication.step, publication.time);
   });
-  if (failure) return run_.disable(a, *failure);
-  // What goes on from here is counted where it is handed on.
+  if (failure) return disable(a, *failure);
+  const auto stopped =
+      run_chain(run_, *chains_[a], a, publication, {.skipped = agenda_.memory(a).skipped},
+                &Account::simulation_seconds);
+  if (stopped) return disable(a, *stopped);
+  // A publication for sidecars is counted when it is sent.
   if (!run_.configuration.analyses[a].in_sidecars()) ++run_.accounts[a].publications;
   run_.accounts[a].last_step = publication.step;
-  run_chain(run_, *chains_[a], a, publication, {agenda_.memory(a).skipped, 0, 0},
-            &Account::simulation_seconds);
+}
+
+void SimulationSide::disable(size_t a, const Error& failure) {
+  run_.disable(a, failure);
+  finish_disabled(a);
+}
+
+// A disabled analysis must not hold up others that wait for room either.
+void SimulationSide::finish_disabled(size_t a) {
+  turns_.pass(a);
+  Gaps gaps = gaps_here(a);
+  gaps.disabled = run_.disabled[a];
+  for (auto* chains : {&chains_, &here_})
+    if (a < chains->size() && (*chains)[a])
+      finish_chain(run_, *(*chains)[a], a, agenda_.last_step(), time_, gaps,
+                   &Account::simulation_seconds);
 }
 
 Outcome SimulationSide::outcome() const {
@@ -237,7 +311,7 @@ Outcome SimulationSide::outcome() const {
 
 Progress SimulationSide::progress() const {
   Progress progress;
-  progress.step = agenda_.last_step();
+  progress.step = agenda_.last_step() - agenda_.offset();
   progress.time = time_;
   const double seconds = steps_ > 0 ? base::monotonic_seconds() - first_offer_ : 0;
   if (seconds > 0) progress.steps_per_second = static_cast<double>(steps_ - 1) / seconds;

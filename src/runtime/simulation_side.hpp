@@ -13,6 +13,7 @@
 #include "runtime/consensus.hpp"
 #include "runtime/effort.hpp"
 #include "runtime/guest.hpp"
+#include "runtime/keepsake.hpp"
 #include "runtime/launcher.hpp"
 #include "runtime/loss.hpp"
 #include "runtime/movable.hpp"
@@ -72,8 +73,8 @@ class SimulationSide {
   [[nodiscard]] bool is_due(int64_t step, double time) const;
   void step(int64_t step, double time) {
     if (ready_ && steps_ < next_look_ && agenda_.idle(step, time)) {
-      agenda_.offer_idle(step);
-      run_.mark.set(step, time);
+      agenda_.offer_idle(step, time);
+      run_.mark.set(agenda_.last_step(), time);
       time_ = time;
       ++steps_;
     } else {
@@ -81,6 +82,8 @@ class SimulationSide {
     }
   }
   void checkpoint(const std::filesystem::path& path);
+  /// Warns if the run resumed and had nothing to analyse.
+  void warn_of_known_steps();
   /// Ends the analyses here and in the sidecars. [collective]
   void close();
 
@@ -112,6 +115,19 @@ class SimulationSide {
 
  private:
   void busy_step(int64_t step, double time);
+  /// Says in the report how the run numbers steps from here on.
+  void note_segment(const NumberedStep& numbered, int64_t step, double time);
+  /// Keeps failures of `body`, a part of a step, from the program.
+  template <class F>
+  void contain(const std::vector<size_t>& due, F&& body) {
+    try {
+      body();
+    } catch (const std::exception& e) {
+      note_failure(due, e.what());
+    }
+  }
+  /// Warns once, and has what was due disabled on every rank.
+  void note_failure(const std::vector<size_t>& due, const char* why);
   /// Those of the scheduled analyses whose conditions hold. [collective, waits for the check
   /// before]
   std::vector<size_t> fired(const std::vector<size_t>& scheduled, int64_t step, double time);
@@ -120,10 +136,15 @@ class SimulationSide {
   void work(const std::vector<size_t>& due, int64_t step, double time);
   /// Stages of one analysis in the simulation; what they leave is in `publication`.
   void run_here(size_t analysis, stagehost::Publication& publication);
+  /// Disables an analysis and writes what its stages on this side have computed. [collective]
+  void disable(size_t analysis, const Error& failure);
+  void finish_disabled(size_t analysis);
 
   // publish.cpp
   void publish(const std::vector<size_t>& due, const std::vector<stagehost::Publication>& left,
                int64_t step, double time);
+  void publish_or_skip(const std::vector<size_t>& due,
+                       const std::vector<stagehost::Publication>& left, int64_t step, double time);
   transport::Announcement head_of(transport::Kind kind, int64_t step, double time);
   /// What crosses the cut: shared fields, and fields that stages left, as "ANALYSIS/FIELD".
   [[nodiscard]] transport::Meshes crossing(const transport::Announcement& head,
@@ -152,6 +173,10 @@ class SimulationSide {
   std::byte* await_room(size_t size, const std::vector<size_t>& due, int64_t step);
   void count(const std::vector<size_t>& due, int64_t Account::*member);
   [[nodiscard]] Claim claim_of(const std::vector<size_t>& due, double time) const;
+  /// Whether stages of an analysis in sidecars cannot use coarse publications.
+  [[nodiscard]] bool needs_whole(size_t analysis) const;
+  [[nodiscard]] model::WhenFull policy_for(const std::vector<size_t>& due) const;
+  std::vector<size_t> take_left_out(std::vector<size_t>& due, const Decision& decision) const;
   /// Counts the publication before as made or left out, as all ranks know now.
   void end_turn(const std::set<int32_t>& disabled);
   /// Bytes of a publication of what is shared now for these analyses.
@@ -177,7 +202,8 @@ class SimulationSide {
   /// Goes on with what was called back, as soon as sidecars have given it. [collective]
   void welcome(Movable& movable, int64_t step);
   void welcome_all();
-  void note_move(Movable& movable, const Stopwatch& watch, int64_t step, const std::string& why);
+  [[nodiscard]] std::string reason_of(const std::string& why) const;
+  void note_move(Movable& movable, const Stopwatch& watch, int64_t step, const std::string& reason);
   void run_movable(size_t analysis, stagehost::Publication& publication);
   [[nodiscard]] Gaps gaps_here(size_t analysis) const;
   /// After a publication: says how it went. [collective, waits only if something is called back]
@@ -212,7 +238,10 @@ class SimulationSide {
   void note_loss();
   /// Notes what a message was for, until sidecars of another job have finished it.
   void note_outstanding(int64_t sequence, const std::vector<size_t>& due);
-  void count_lost();
+  /// Counts publications as lost that living sidecars have not finished.
+  void count_unfinished();
+  /// The same where no sidecars are left. `kept` is what the last ones had saved.
+  void count_unwritten(const Keepsake::Content& kept);
   /// Unless sidecars live: none shall come any more, and what they kept for successors is removed.
   /// [collective] Returns whether it is so.
   bool give_up();
@@ -265,6 +294,10 @@ class SimulationSide {
   int64_t sequence_ = 0;
   int64_t steps_ = 0;
   int64_t first_step_ = 0;
+  int64_t known_steps_ = 0;   ///< that were offered and known
+  int64_t segments_ = 0;      ///< that were begun after the first
+  std::set<int32_t> failed_;  ///< analyses for which a step failed on this rank
+  bool contained_ = false;    ///< a step did
   int64_t published_ = 0;
   int64_t skipped_ = 0;
   int64_t behind_ = 0;  ///< messages that sidecars had not finished when there was last a new one

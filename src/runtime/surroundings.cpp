@@ -51,7 +51,7 @@ Manifest manifest_in(const std::string& folder) {
                "pillion_checkpoint wrote",
                folder, manifest_name);
   try {
-    return parse_manifest(products::read_file(file), file.string());
+    return parse_manifest(products::read_yaml_file(file), file.string());
   } catch (const Error& e) {
     throw Error(ErrorCode::Configuration,
                 fmt::format("'restart: {}': the checkpoint cannot be read: {}", folder, e.what()));

@@ -2,6 +2,7 @@
 // Words as bytes, for MPI messages and shared memory.
 #include "runtime/word.hpp"
 
+#include <filesystem>
 #include <sstream>
 
 namespace pillion::runtime {
@@ -10,6 +11,14 @@ using base::ByteReader;
 using base::ByteWriter;
 
 namespace {
+
+/// Without "." and a "/" at the end. A ".." stays, for it may follow a symbolic link.
+std::string absolute(const std::filesystem::path& path, const std::filesystem::path& folder) {
+  std::filesystem::path out;
+  for (const auto& part : folder / path)
+    if (part != "." && !part.empty()) out /= part;
+  return out.string();
+}
 
 void put_texts(ByteWriter& out, const std::map<std::string, std::string>& texts) {
   out.put(static_cast<int64_t>(texts.size()));
@@ -54,12 +63,41 @@ Produced get_produced(ByteReader& in) {
   return produced;
 }
 
+using Declared = std::vector<std::vector<stagehost::DeclaredProduct>>;
+
+void put_declared(ByteWriter& out, const Declared& declared) {
+  out.put(static_cast<int64_t>(declared.size()));
+  for (const auto& products : declared) {
+    out.put(static_cast<int64_t>(products.size()));
+    for (const auto& product : products) {
+      out.put(product.name);
+      out.put(product.stage);
+      out.put(product.line);
+    }
+  }
+}
+
+Declared get_declared(ByteReader& in) {
+  Declared declared(static_cast<size_t>(in.get<int64_t>()));
+  for (auto& products : declared)
+    for (auto n = in.get<int64_t>(); n > 0; --n) {
+      auto& product = products.emplace_back();
+      product.name = in.get<std::string>();
+      product.stage = in.get<std::string>();
+      product.line = in.get<int64_t>();
+    }
+  return declared;
+}
+
 }  // namespace
 
 model::Configuration Word::configuration(int64_t sidecars_wanted) const {
   auto configuration =
       model::read_configuration(text, file, parameters, catalogue, sidecars_wanted, overrides);
   if (!restart.empty()) configuration.restart = restart;
+  for (auto* path :
+       {&configuration.output, &configuration.restart, &configuration.sidecars.spill_folder})
+    if (!path->empty()) *path = absolute(*path, folder);
   return configuration;
 }
 
@@ -88,6 +126,7 @@ base::Bytes bytes_of(const Word& word) {
   out.put(word.run);
   for (const auto* texts : {&word.parameters, &word.overrides}) put_texts(out, *texts);
   put_produced(out, word.produced);
+  put_declared(out, word.declared);
   return out.take();
 }
 
@@ -102,22 +141,31 @@ Word read_word(const base::Bytes& bytes) {
   word.run = in.get<uint64_t>();
   for (auto* texts : {&word.parameters, &word.overrides}) *texts = get_texts(in);
   word.produced = get_produced(in);
+  word.declared = get_declared(in);
   return word;
 }
 
 base::Bytes bytes_of(const Crossing& crossing) {
   ByteWriter out;
-  for (const auto& names : crossing) out.put(std::vector<std::string>(names.begin(), names.end()));
+  for (const auto& [fields, whole_for] : crossing) {
+    out.put(std::vector<std::string>(fields.begin(), fields.end()));
+    out.put(whole_for);
+  }
   return out.take();
 }
 
-Crossing read_crossing(const base::Bytes& bytes) {
+Crossing read_crossing(ByteReader& in) {
   Crossing crossing;
-  for (ByteReader in(bytes); !in.done();) {
+  while (!in.done()) {
     const auto names = in.get_vector<std::string>();
-    crossing.emplace_back(names.begin(), names.end());
+    crossing.push_back({{names.begin(), names.end()}, in.get<std::string>()});
   }
   return crossing;
+}
+
+Crossing read_crossing(const base::Bytes& bytes) {
+  ByteReader in(bytes);
+  return read_crossing(in);
 }
 
 namespace {
@@ -198,10 +246,17 @@ Produced produced_by(const Chains& chains) {
   return produced;
 }
 
+std::vector<std::vector<stagehost::DeclaredProduct>> declared_by(const Chains& chains) {
+  std::vector<std::vector<stagehost::DeclaredProduct>> declared;
+  for (const auto& chain : chains)
+    declared.push_back(chain ? chain->products() : std::vector<stagehost::DeclaredProduct>());
+  return declared;
+}
+
 Crossing needed_by(const Chains& chains) {
   Crossing crossing;
   for (const auto& chain : chains)
-    crossing.push_back(chain ? chain->needed() : std::set<std::string>());
+    crossing.push_back(chain ? Need{chain->needed(), chain->whole_for()} : Need{});
   return crossing;
 }
 

@@ -11,8 +11,15 @@
 
 namespace pillion::runtime {
 
-/// By analysis: fields that its stages in sidecars need; empty where there are none.
-using Crossing = std::vector<std::set<std::string>>;
+/// What the stages of an analysis in sidecars need of its publications.
+struct Need {
+  std::set<std::string> fields;  ///< empty where there are no such stages
+  std::string whole_for;         ///< the stage that cannot use coarse publications; "" if all can
+  bool operator==(const Need&) const = default;
+};
+
+/// By analysis.
+using Crossing = std::vector<Need>;
 
 /// By analysis: the layouts that its stages in sidecars ask for.
 using Wishes = std::vector<std::vector<layout::Wish>>;
@@ -21,13 +28,17 @@ struct Word {
   std::string file, text, catalogue, restart;
   base::Parameters parameters;
   base::Overrides overrides;
-  std::string folder;            ///< in which the simulation runs
+  std::string folder;            ///< the simulation's working folder when it opened the session
   std::vector<int64_t> move_at;  ///< publications at which analyses move that may; for tests
   Pretence pretence;
   uint64_t run = 0;   ///< no other run has it
   Produced produced;  ///< by stages in the simulation; known once these are made
+  /// By analysis: products that stages in the simulation declare; known then, too.
+  std::vector<std::vector<stagehost::DeclaredProduct>> declared;
 
-  /// The configuration that it stands for. `sidecars_wanted` as in model::read_configuration.
+  /// The configuration that it stands for, with absolute paths, because a program may change its
+  /// working folder after it has opened the session. `sidecars_wanted` as in
+  /// model::read_configuration.
   [[nodiscard]] model::Configuration configuration(int64_t sidecars_wanted) const;
 };
 
@@ -41,6 +52,8 @@ Word read_word(const base::Bytes& bytes);
 
 base::Bytes bytes_of(const Crossing& crossing);
 Crossing read_crossing(const base::Bytes& bytes);
+/// The same of the rest of what is read.
+Crossing read_crossing(base::ByteReader& in);
 
 base::Bytes bytes_of(const Wishes& wishes);
 Wishes read_wishes(const base::Bytes& bytes);
@@ -51,6 +64,8 @@ transport::Routes routes_for(const Wishes& wishes, const transport::Announcement
 
 /// What the chains produce, by analysis.
 Produced produced_by(const Chains& chains);
+/// Products that the stages of the chains declare, by analysis.
+std::vector<std::vector<stagehost::DeclaredProduct>> declared_by(const Chains& chains);
 /// What the chains need, by analysis.
 Crossing needed_by(const Chains& chains);
 

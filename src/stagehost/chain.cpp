@@ -31,13 +31,17 @@ std::string state_name(size_t number, const std::string& stage) {
   return fmt::format("stage-{}-{}", number, stage);
 }
 
-StageInstance::StageInstance(const model::StageSpec& spec, model::Catalogue& catalogue)
+StageInstance::StageInstance(const model::StageSpec& spec, model::Catalogue& catalogue,
+                             std::vector<DeclaredProduct>& products)
     : name_(spec.name),
       plugin_(spec.name, spec.parameters),
       setup_(std::make_unique<pillion_setup>()) {
   setup_->parameters = complete_parameters(spec, plugin_.table());
   setup_->catalogue = &catalogue;
+  setup_->stage = spec.name;
+  setup_->products = products;
   check(plugin_.table().create(&host_table(), setup_.get(), &stage_));
+  products = setup_->products;
   movers_.resize(setup_->inputs.size());
 }
 
@@ -54,7 +58,11 @@ StageInstance::~StageInstance() {
 }
 
 bool StageInstance::run(Publication& publication, const Circumstances& circumstances) {
-  ++publications_;
+  if (setup_->requires_whole && publication.coarsening > 0)
+    base::fail(ErrorCode::Stage,
+               "stage '{}' cannot use the coarsened publication of step {}; set 'when_full: skip' "
+               "or 'wait', or run it 'at: simulation'",
+               name_, publication.step);
   pillion_work work{setup_.get(), &publication, &circumstances, {}};
   for (size_t i = 0; i < setup_->inputs.size(); ++i)
     work.inputs.push_back(bring(setup_->inputs[i], publication, circumstances, movers_[i]));
@@ -91,42 +99,49 @@ void StageInstance::restore_count(const pillion_state& state) {
 }
 
 Chain::Chain(const model::AnalysisSpec& analysis, size_t begin, size_t end,
-             model::Catalogue catalogue)
-    : catalogue_(std::move(catalogue)), products_every_(analysis.products_every) {
+             model::Catalogue catalogue, std::vector<DeclaredProduct> products)
+    : catalogue_(std::move(catalogue)),
+      products_(std::move(products)),
+      first_(begin),
+      products_every_(analysis.products_every) {
   stages_.reserve(end - begin);
-  for (size_t s = begin; s < end; ++s) stages_.emplace_back(analysis.stages[s], catalogue_);
+  for (size_t s = begin; s < end; ++s)
+    stages_.emplace_back(analysis.stages[s], catalogue_, products_);
 }
 
-template <class Deed>
-std::optional<Error> Chain::each(Circumstances& circumstances, Deed&& deed) {
+bool Chain::run_stage(StageInstance& stage, Publication& publication,
+                      Circumstances& circumstances) const {
+  const int64_t number = stage.publications() + 1;
+  circumstances.before = number - 1;
+  circumstances.origin.publications = number;
+  circumstances.products_due = products_every_ > 0 && number % products_every_ == 0;
+  const double begin = base::calendar_seconds();
+  const bool goes_on = stage.run(publication, circumstances);
+  // The caller notes the time of a lone stage as that of its analysis.
+  if (circumstances.timeline != nullptr && stages_.size() > 1)
+    circumstances.timeline->add_detail(
+        {stage.name(), "stage", begin, base::calendar_seconds(), publication.step});
+  return goes_on;
+}
+
+std::optional<Error> Chain::run_in_place(Publication& publication, Circumstances circumstances) {
   comm::Fence fence(*circumstances.peers);
   circumstances.fence = &fence;
   circumstances.catalogue = &catalogue_;
   withheld_ = false;
-  for (auto& stage : stages_) {
+  for (size_t s = 0; s < stages_.size(); ++s) {
+    auto& stage = stages_[s];
     circumstances.origin.stage = stage.name();
+    circumstances.origin.number = static_cast<int64_t>(first_ + s);
     bool goes_on = false;
-    if (auto failure = fence.ask([&] { return deed(stage); }, goes_on)) return failure;
+    if (auto failure =
+            fence.ask([&] { return run_stage(stage, publication, circumstances); }, goes_on))
+      return failure;
+    stage.count();
     withheld_ = !goes_on;
     if (withheld_) break;
   }
   return {};
-}
-
-std::optional<Error> Chain::run_in_place(Publication& publication, Circumstances circumstances) {
-  return each(circumstances, [&](StageInstance& stage) {
-    const int64_t number = stage.publications() + 1;
-    circumstances.before = number - 1;
-    circumstances.origin.publications = number;
-    circumstances.products_due = products_every_ > 0 && number % products_every_ == 0;
-    const double begin = base::calendar_seconds();
-    const bool goes_on = stage.run(publication, circumstances);
-    // A lone stage is all that its analysis does, which is noted by whoever runs the chain.
-    if (circumstances.timeline != nullptr && stages_.size() > 1)
-      circumstances.timeline->add_detail(
-          {stage.name(), "stage", begin, base::calendar_seconds(), publication.step});
-    return goes_on;
-  });
 }
 
 std::optional<Error> Chain::run(const Publication& publication, Circumstances circumstances) {
@@ -134,15 +149,25 @@ std::optional<Error> Chain::run(const Publication& publication, Circumstances ci
   return run_in_place(own, std::move(circumstances));
 }
 
+// A stage that fails here does not keep the others from writing what they have.
 std::optional<Error> Chain::finish(Circumstances circumstances) {
   Publication empty;
+  comm::Fence fence(*circumstances.peers);
+  circumstances.fence = &fence;
+  circumstances.catalogue = &catalogue_;
   circumstances.products_due = true;
-  return each(circumstances, [&](StageInstance& stage) {
+  std::optional<Error> first;
+  for (size_t s = 0; s < stages_.size(); ++s) {
+    auto& stage = stages_[s];
+    // A stage that completed no publication has nothing to write.
+    if (stage.publications() == 0) continue;
+    circumstances.origin.stage = stage.name();
+    circumstances.origin.number = static_cast<int64_t>(first_ + s);
     circumstances.before = circumstances.origin.publications = stage.publications();
-    // A stage that has seen nothing has nothing to say, as if it were alone beyond the cut.
-    if (stage.publications() > 0) stage.finish(empty, circumstances);
-    return true;
-  });
+    const auto failure = fence.run([&] { stage.finish(empty, circumstances); });
+    if (failure && !first) first = failure;
+  }
+  return first;
 }
 
 void Chain::save(const std::filesystem::path& folder, int rank, size_t first_stage,
@@ -176,6 +201,12 @@ std::set<std::string> Chain::needed() const {
     for (const auto& output : stage.setup().outputs) made.insert(output.name);
   }
   return names;
+}
+
+std::string Chain::whole_for() const {
+  for (const auto& stage : stages_)
+    if (stage.setup().requires_whole) return stage.name();
+  return {};
 }
 
 std::vector<layout::Wish> Chain::wishes() const {

@@ -20,8 +20,10 @@ namespace pillion::stagehost {
 /// One stage of a plug-in, alive.
 class StageInstance {
  public:
-  /// Loads and creates a stage; what it produces is added to `catalogue`.
-  StageInstance(const model::StageSpec& spec, model::Catalogue& catalogue);
+  /// Loads and creates a stage; what it produces is added to `catalogue`, and the products that it
+  /// declares to `products`, which has those of the stages before it.
+  StageInstance(const model::StageSpec& spec, model::Catalogue& catalogue,
+                std::vector<DeclaredProduct>& products);
   StageInstance(StageInstance&& other) noexcept;
   StageInstance& operator=(StageInstance&&) = delete;
   ~StageInstance();
@@ -33,8 +35,9 @@ class StageInstance {
   void restore(pillion_state& state);
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const pillion_setup& setup() const { return *setup_; }
-  /// Publications worked on so far, restarts included.
+  /// Publications completed on every peer so far, restarts included.
   [[nodiscard]] int64_t publications() const { return publications_; }
+  void count() { ++publications_; }
 
  private:
   // The count goes with what the stage remembers, wherever the cut is when the run resumes.
@@ -55,8 +58,9 @@ std::string state_name(size_t number, const std::string& stage);
 class Chain {
  public:
   /// Creates stages [begin, end) of an analysis. The catalogue is the chain's own, for it gains the
-  /// fields that stages produce.
-  Chain(const model::AnalysisSpec& analysis, size_t begin, size_t end, model::Catalogue catalogue);
+  /// fields that stages produce. `products` holds what the stages before `begin` declare.
+  Chain(const model::AnalysisSpec& analysis, size_t begin, size_t end, model::Catalogue catalogue,
+        std::vector<DeclaredProduct> products = {});
   Chain(const Chain&) = delete;
   Chain& operator=(const Chain&) = delete;
 
@@ -65,6 +69,7 @@ class Chain {
   std::optional<Error> run(const Publication& publication, Circumstances circumstances);
   /// The same, keeping the fields that were produced, for those who want them.
   std::optional<Error> run_in_place(Publication& publication, Circumstances circumstances);
+  /// Has every stage that completed a publication write its products. Returns the first failure.
   std::optional<Error> finish(Circumstances circumstances);
   /// Whether a stage kept the last publication from those after it.
   [[nodiscard]] bool withheld() const { return withheld_; }
@@ -76,9 +81,13 @@ class Chain {
 
   /// Fields that must come from outside, and fields that stages produce here.
   [[nodiscard]] std::set<std::string> needed() const;
+  /// The first stage that coarse publications are of no use to; "" if there is none.
+  [[nodiscard]] std::string whole_for() const;
   /// The layouts that stages ask for, in their order.
   [[nodiscard]] std::vector<layout::Wish> wishes() const;
   [[nodiscard]] std::vector<model::Field> produced() const;
+  /// Products that stages declare, up to the last of the chain.
+  [[nodiscard]] const std::vector<DeclaredProduct>& products() const { return products_; }
   [[nodiscard]] model::Catalogue& catalogue() { return catalogue_; }
   /// Publications worked on so far, restarts included.
   [[nodiscard]] int64_t publications() const {
@@ -86,11 +95,13 @@ class Chain {
   }
 
  private:
-  template <class Deed>
-  std::optional<Error> each(Circumstances& circumstances, Deed&& deed);
+  bool run_stage(StageInstance& stage, Publication& publication,
+                 Circumstances& circumstances) const;
 
   model::Catalogue catalogue_;
+  std::vector<DeclaredProduct> products_;
   std::vector<StageInstance> stages_;
+  size_t first_ = 0;  ///< number of the first stage in the analysis
   int64_t products_every_ = 0;
   bool withheld_ = false;
 };

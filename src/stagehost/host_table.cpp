@@ -146,6 +146,11 @@ int32_t declare_output_of(pillion_setup* setup, const char* name, const char* me
       [&] { *output = add_output_of(*setup, field_of(name, type, components, units), mesh); });
 }
 
+int32_t require_whole(pillion_setup* setup) {
+  setup->requires_whole = true;
+  return 0;
+}
+
 int32_t make_box(pillion_work* work, int32_t output, const int64_t* lo, const int64_t* hi,
                  void** data) {
   return guard([&] {
@@ -176,6 +181,10 @@ int32_t describe_a_mesh(pillion_setup* setup, const char* name, const pillion_va
     expect_known(*setup, whole, node(place));
     std::memcpy(description, &whole, size_without_spectral);
   });
+}
+
+int32_t declare_product(pillion_setup* setup, const char* name) {
+  return guard([&] { add_product(*setup, name); });
 }
 
 int64_t step(const pillion_work* work) { return work->circumstances->origin.step; }
@@ -412,7 +421,9 @@ const pillion_stage_host& host_table() {
                                            &describe,
                                            &declare_output_centred,
                                            &withhold,
-                                           &fetch_records};
+                                           &fetch_records,
+                                           &require_whole,
+                                           &declare_product};
   return table;
 }
 

@@ -40,17 +40,17 @@ std::vector<int> owners_of(const layout::Wanted& wanted, layout::Kind kind,
   std::iota(owners.begin(), owners.end(), 0);
   if (kind != layout::Kind::PowersOfTwo) return owners;
   constexpr size_t most_of_one = 8;  // a rank's blocks are in no more shares of its size, as a rule
-  std::vector<layout::Overlap> mine;
+  std::vector<layout::Affinity> mine;
   for (const auto& moves : layout::plan_moves(here, wanted))
     mine.push_back({moves.rank, peers.rank(), moves.cells});
   std::sort(mine.begin(), mine.end(),
             [](const auto& a, const auto& b) { return a.cells > b.cells; });
   mine.resize(std::min(mine.size(), most_of_one));
   base::ByteWriter writer;
-  for (const auto& overlap : mine) writer.put(overlap);
-  std::vector<layout::Overlap> all;
+  for (const auto& affinity : mine) writer.put(affinity);
+  std::vector<layout::Affinity> all;
   for (const auto& bytes : peers.gather(writer.take(), 0))
-    for (base::ByteReader in(bytes); !in.done();) all.push_back(in.get<layout::Overlap>());
+    for (base::ByteReader in(bytes); !in.done();) all.push_back(in.get<layout::Affinity>());
   base::ByteWriter told;
   if (peers.rank() == 0)
     for (const int owner : layout::match(std::move(all), peers.size())) told.put(owner);

@@ -265,6 +265,18 @@ int32_t add_output_on(pillion_setup& setup, const model::Field& field, int32_t i
              {.name = field.name, .input = input});
 }
 
+void add_product(pillion_setup& setup, const std::string& name) {
+  products::check_name(name);
+  for (const auto& known : setup.products)
+    if (known.name == name)
+      setup.parameters.fail_at_key(fmt::format(
+          "stage '{}' writes the product '{}', which stage '{}' on line {} of the same analysis "
+          "writes, too, so that one would overwrite the other; give them different names, or put "
+          "one of them in another analysis",
+          setup.stage, name, known.stage, known.line));
+  setup.products.push_back({name, setup.stage, setup.parameters.key_line});
+}
+
 int32_t add_output_of(pillion_setup& setup, const model::Field& field, const std::string& name) {
   const Value& place = place_of(setup, name);
   if (mesh_at(setup, name, place).kind != model::MeshKind::Uniform)

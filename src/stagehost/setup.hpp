@@ -9,6 +9,7 @@
 
 #include "layout/request.hpp"
 #include "model/configuration.hpp"
+#include "stagehost/sink.hpp"
 
 namespace pillion::stagehost {
 
@@ -29,6 +30,10 @@ struct pillion_setup {
   pillion::model::Catalogue* catalogue = nullptr;  ///< with the fields of earlier stages
   std::vector<pillion::layout::Request> inputs;
   std::vector<pillion::stagehost::Output> outputs;
+  bool requires_whole = false;  ///< coarse publications are of no use to the stage
+  std::string stage{};
+  /// Of this stage and of those before it in the analysis.
+  std::vector<pillion::stagehost::DeclaredProduct> products{};
 };
 
 namespace pillion::stagehost {
@@ -51,6 +56,9 @@ int32_t add_output_on(pillion_setup& setup, const model::Field& field, int32_t i
 
 /// The same on boxes of a mesh.
 int32_t add_output_of(pillion_setup& setup, const model::Field& field, const std::string& mesh);
+
+/// Throws a configuration error if an earlier stage of the analysis declares the same one.
+void add_product(pillion_setup& setup, const std::string& name);
 
 void describe_mesh(const pillion_setup& setup, const std::string& name, const base::Value* place,
                    pillion_field_description& description);

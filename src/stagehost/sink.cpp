@@ -11,30 +11,35 @@
 namespace pillion::stagehost {
 
 void Sink::write(const pillion_table& table, const products::Origin& origin) {
+  const std::string content = products::format_table(table, origin);
+  const std::string name = origin.analysis + "/" + table.name + ".csv";
+  expect_own(name, origin);
   const std::string path = products::table_path(table, origin);
-  products::write_whole(folder_ / path, products::format_table(table, origin), false);
-  remember({origin.analysis, origin.stage, path, table.title},
-           origin.analysis + "/" + table.name + ".csv");
+  products::write_whole(folder_ / path, content, false);
+  remember({origin.analysis, origin.stage, path, table.title, origin.number}, name);
 }
 
 void Sink::write_text(const Text& text, const products::Origin& origin) {
   products::check_name(text.name);
   const std::string path = origin.analysis + "/" + text.name;
+  expect_own(path, origin);
   const auto head = text.comment == nullptr
                         ? ""
                         : products::format_origin(text.title, text.name, origin, text.comment);
   products::write_whole(folder_ / path, head + text.content, text.durable);
-  remember({origin.analysis, origin.stage, path, text.title}, path);
+  remember({origin.analysis, origin.stage, path, text.title, origin.number}, path);
 }
 
 void Sink::write_file(const File& file, const products::Origin& origin) {
   products::check_name(file.name);
+  expect_own(origin.analysis + "/" + file.name, origin);
   const std::filesystem::path name = file.name;
   const std::string numbered =
       fmt::format("{}.{:09}{}", name.stem().string(), origin.step, name.extension().string());
   const std::string path = origin.analysis + "/" + (file.per_step ? numbered : file.name);
   products::write_whole(folder_ / path, file.content, false);
-  remember({origin.analysis, origin.stage, path, file.title}, origin.analysis + "/" + file.name);
+  remember({origin.analysis, origin.stage, path, file.title, origin.number},
+           origin.analysis + "/" + file.name);
 }
 
 std::filesystem::path Sink::folder_of(const std::string& analysis) const {
@@ -52,6 +57,7 @@ base::Bytes Sink::remembered(const std::string& analysis) const {
     if (product.analysis != analysis) continue;
     for (const auto* text : {&product.stage, &product.path, &product.title, &names_[p]})
       out.put(*text);
+    out.put(product.number);
   }
   return out.take();
 }
@@ -70,8 +76,20 @@ void Sink::take_over(const std::string& analysis, base::ByteReader& in) {
     for (auto* text : {&product.stage, &product.path, &product.title})
       *text = in.get<std::string>();
     const auto name = in.get<std::string>();
+    product.number = in.get<int64_t>();
     remember(product, name);
   }
+}
+
+void Sink::expect_own(const std::string& name, const products::Origin& origin) const {
+  const auto at = std::find(names_.begin(), names_.end(), name);
+  if (at == names_.end()) return;
+  const auto& known = products_[static_cast<size_t>(at - names_.begin())];
+  if (known.number != origin.number)
+    base::fail(ErrorCode::Stage,
+               "the product '{}' of stage {} ('{}') would overwrite that of stage {} ('{}') of the "
+               "same analysis; give them different names, or put one of them in another analysis",
+               name, origin.number + 1, origin.stage, known.number + 1, known.stage);
 }
 
 void Sink::remember(const Product& product, const std::string& name) {

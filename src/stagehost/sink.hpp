@@ -12,12 +12,20 @@
 
 namespace pillion::stagehost {
 
+/// A product that a stage has declared before the run.
+struct DeclaredProduct {
+  std::string name;  ///< without its step
+  std::string stage;
+  int64_t line = 0;  ///< of the stage in the configuration
+};
+
 /// A product for the run report.
 struct Product {
   std::string analysis;
   std::string stage;
   std::string path;  ///< below the output folder; that of the last, if there is one of each step
   std::string title;
+  int64_t number = 0;  ///< of the stage in the analysis
 };
 
 struct Text {
@@ -38,7 +46,8 @@ class Sink {
  public:
   explicit Sink(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
-  /// Writes a table whole. Throws ErrorCode::File or ErrorCode::Stage.
+  /// Writes a table whole. Throws ErrorCode::File; and ErrorCode::Stage, as all of these do, if
+  /// another stage of the analysis has written a product of that name.
   void write(const pillion_table& table, const products::Origin& origin);
   /// Writes a text whole.
   void write_text(const Text& text, const products::Origin& origin);
@@ -56,6 +65,8 @@ class Sink {
   void take_over(const std::string& analysis, base::ByteReader& in);
 
  private:
+  /// Throws if a product, by its name without a step, is another stage's.
+  void expect_own(const std::string& name, const products::Origin& origin) const;
   /// Takes note of a product, in the place of what was remembered by that name.
   void remember(const Product& product, const std::string& name);
 

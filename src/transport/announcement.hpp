@@ -25,7 +25,7 @@ enum class Kind : int32_t { Publication = 1, Checkpoint = 2, End = 3, Take = 4, 
 /// One analysis that is due in a publication.
 struct Due {
   int32_t analysis = 0;   ///< its number in the configuration
-  int32_t unusable = 0;   ///< 1 if this rank cannot give what it needs
+  int32_t unusable = 0;   ///< 1 if this rank cannot give what it needs; at the end, if disabled
   int64_t skipped = 0;    ///< publications of it that were skipped so far
   int64_t coarsened = 0;  ///< that were made coarser so far
 };

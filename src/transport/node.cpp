@@ -3,7 +3,6 @@
 #include "transport/node.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <limits>
 
@@ -17,7 +16,9 @@ using node::SeatState;
 
 NodeSender::NodeSender(node::Segment& segment, int lane, bool home_in_use,
                        std::unique_ptr<Spill> spill)
-    : segment_(segment), writer_(segment.lane(lane), home_in_use), spill_(std::move(spill)) {}
+    : segment_(segment), writer_(segment.lane(lane), home_in_use), spill_(std::move(spill)) {
+  set_analyses(node::home, 0, node::most_analyses);
+}
 
 std::byte* NodeSender::reserve(size_t size) {
   to_spill_ = false;
@@ -60,10 +61,9 @@ void NodeSender::poll() {
   seen_changes_ = changes;
   for (size_t s = 0; s < node::seat_count; ++s) {
     const auto& words = writer_.seat(static_cast<int>(s)).disabled;
-    for (size_t w = 0; w < words.size(); ++w)
-      for (uint64_t bits = words[w]; bits != 0; bits &= bits - 1)
-        disabled_.insert(bases_[s] + static_cast<int32_t>(64 * w) +
-                         static_cast<int32_t>(std::countr_zero(bits)));
+    const auto [base, count] = analyses_[s];
+    for (int32_t a = 0; a < count; ++a)
+      if ((words[static_cast<size_t>(a) / 64] >> (a % 64) & 1) != 0) disabled_.insert(base + a);
   }
 }
 

@@ -37,8 +37,10 @@ class NodeSender final : public Sender {
 
   [[nodiscard]] node::LaneWriter& writer() { return writer_; }
   [[nodiscard]] node::Segment& segment() { return segment_; }
-  /// Analysis number 0 of a guest is number `base` of the run.
-  void set_base(int seat, int32_t base) { bases_[static_cast<size_t>(seat)] = base; }
+  /// The analyses of a guest are those of the run from number `base` on.
+  void set_analyses(int seat, int32_t base, int32_t count) {
+    analyses_[static_cast<size_t>(seat)] = {base, count};
+  }
 
  private:
   node::Segment& segment_;
@@ -48,7 +50,12 @@ class NodeSender final : public Sender {
   bool to_spill_ = false;
   uint32_t seen_changes_ = 0;
   std::set<int32_t> disabled_;
-  std::array<int32_t, node::seat_count> bases_{};
+  /// Analyses of the run that the holder of a seat can disable: the first, and how many.
+  struct Analyses {
+    int32_t base = 0;
+    int32_t count = 0;
+  };
+  std::array<Analyses, node::seat_count> analyses_{};
 };
 
 /// One simulation rank's messages, for a reader.

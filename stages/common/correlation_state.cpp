@@ -49,6 +49,7 @@ void TimeCorrelation::save(stage::State& state) const {
   state.save("origin_coarse", coarse);
   state.save("origin_centres", centres);
   state.save("coarse_left_out", std::vector<int64_t>{coarse_left_out_});
+  state.save("dimensions", std::vector<int64_t>{dimensions_});
   state.save("lag_integers", lags_.integers());
   state.save("lag_reals", lags_.reals());
 }
@@ -75,6 +76,7 @@ void TimeCorrelation::restore(stage::State& state) {
     origins_.add(std::move(origin));
   }
   coarse_left_out_ = state.load<int64_t>("coarse_left_out").at(0);
+  dimensions_ = static_cast<int>(state.load<int64_t>("dimensions").at(0));
   lags_.restore(state.load<int64_t>("lag_integers"), state.load<double>("lag_reals"));
 }
 

@@ -22,15 +22,21 @@ inline std::array<double, 3> lengths(const pillion_domain& d) {
   return {d.hi[0] - d.lo[0], d.hi[1] - d.lo[1], d.hi[2] - d.lo[2]};
 }
 
+/// 2 or 3. In two, the third direction does not count anywhere below.
+inline int dimensions(const pillion_domain& d) { return d.dimensions == 2 ? 2 : 3; }
+
+/// In two dimensions the area.
 inline double volume(const pillion_domain& d) {
   const auto [x, y, z] = lengths(d);
-  return x * y * z;
+  return dimensions(d) == 2 ? x * y : x * y * z;
 }
 
-/// Distances between opposite faces.
+/// Distances between opposite faces; in two dimensions the third is infinite.
 inline std::array<double, 3> widths(const pillion_domain& d) {
   const auto [x, y, z] = lengths(d);
   const auto [xy, xz, yz] = std::array{d.tilt[0], d.tilt[1], d.tilt[2]};
+  if (dimensions(d) == 2)
+    return {x * y / std::hypot(y, xy), y, std::numeric_limits<double>::infinity()};
   const double area_yz = std::hypot(y * z, xy * z, xy * yz - y * xz);
   const double area_xz = x * std::hypot(z, yz);
   return {x * y * z / area_yz, x * y * z / area_xz, z};
@@ -41,7 +47,7 @@ inline std::array<double, 3> widths(const pillion_domain& d) {
 inline double nearest_image_range(const pillion_domain& d) {
   double range = std::numeric_limits<double>::infinity();
   const auto width = widths(d);
-  for (int axis = 0; axis < 3; ++axis)
+  for (int axis = 0; axis < dimensions(d); ++axis)
     if (d.periodic[axis]) range = std::min(range, width[axis] / 2);
   return range;
 }
@@ -51,7 +57,8 @@ inline void unwrap(Vectors& position, const Vectors& image, const pillion_domain
   const auto [lx, ly, lz] = lengths(d);
   const auto [xy, xz, yz] = std::array{d.tilt[0], d.tilt[1], d.tilt[2]};
   for (size_t i = 0; i < position[0].size(); ++i) {
-    const double ix = image[0][i], iy = image[1][i], iz = image[2][i];
+    const double ix = image[0][i], iy = image[1][i];
+    const double iz = dimensions(d) == 2 ? 0 : image[2][i];
     position[0][i] += ix * lx + iy * xy + iz * xz;
     position[1][i] += iy * ly + iz * yz;
     position[2][i] += iz * lz;

@@ -26,6 +26,7 @@ Particles TimeCorrelation::read(const stage::Step& step) const {
     for (int64_t i = 0; i < n; ++i) p.member[i] = options_.selection.membership(type[i]);
   }
   prepare(step, block, p);
+  if (dimensions_ == 2) p.vector[2].assign(static_cast<size_t>(n), 0);
   return p;
 }
 
@@ -127,6 +128,7 @@ void TimeCorrelation::follow(stage::Step& step) {
 
 // A molecule of which some particles are missing has its centre of mass elsewhere.
 void TimeCorrelation::run(stage::Step& step) {
+  dimensions_ = stages::dimensions(step.domain(options_.mesh));
   if (options_.per == Per::molecule && coarse(step)) ++coarse_left_out_;
   else follow(step);
   if (step.products_due() && lags_.size() > 0) step.write(table(step));
@@ -138,6 +140,7 @@ void TimeCorrelation::describe(stage::Table& table) const {
                                  : "every " + std::to_string(o.every) + " publications, keep " +
                                        std::to_string(o.keep);
   table.attribute("origins", text);
+  if (dimensions_ == 2) table.attribute("dimensions", 2);
   table.attribute("per", options_.per_word());
   table.attribute("remove_drift", options_.drift_word());
   table.attribute("samples_left_out", static_cast<double>(lags_.left_out()));

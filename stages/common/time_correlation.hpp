@@ -41,6 +41,8 @@ class TimeCorrelation : public stage::Stage {
 
   [[nodiscard]] const CorrelationOptions& options() const { return options_; }
   [[nodiscard]] const Lags& lags() const { return lags_; }
+  /// Of the space that the particles move in: 2 or 3.
+  [[nodiscard]] int dimensions() const { return dimensions_; }
   /// What every such table says about itself.
   void describe(stage::Table& table) const;
 
@@ -68,6 +70,7 @@ class TimeCorrelation : public stage::Stage {
   Snapshot latest_;
   int64_t coarse_left_out_ = 0;
   int64_t without_molecule_ = 0;
+  int dimensions_ = 3;  ///< as of the last publication
 };
 
 }  // namespace pillion::stages

@@ -29,6 +29,7 @@ class Deposit final : public stage::Stage {
         cloud_(static_cast<Cloud>(choice(setup["cloud"], {"ngp", "cic", "tsc"}))) {
     if (mesh_.mesh_kind != PILLION_UNIFORM || mesh_.axes != 3)
       setup["mesh"].fail("mesh '" + grid_ + "' is not a uniform mesh with three axes");
+    if (position_.axes == 2) setup["position"].fail(flat());
     const auto position = setup["position"].text();
     std::vector<std::string> fields{position};
     Units units;
@@ -44,6 +45,8 @@ class Deposit final : public stage::Stage {
     double widest = 0;
     for (int d = 0; d < 3; ++d)
       widest = std::max(widest, mesh_.length[d] / static_cast<double>(mesh_.cells[d]));
+    // The shot noise of one particle in c is c times as large, in whatever is made of the density.
+    setup.require_whole_publications();
     input_ = setup.input(
         stage::Input::spatial(position, reach_of(cloud_) * widest * (1 + slack), fields));
     has_masses_ = fields.size() > 1;
@@ -71,7 +74,13 @@ class Deposit final : public stage::Stage {
  private:
   using Box = std::array<int64_t, 3>;
 
+  [[nodiscard]] std::string flat() const {
+    return "mesh '" + particles_ +
+           "' has two dimensions; particles are put on meshes in three only";
+  }
+
   void check_domain(const pillion_domain& domain) const {
+    if (domain.dimensions == 2) throw Error(ErrorCode::Stage, flat());
     bool same = domain.tilt[0] == 0 && domain.tilt[1] == 0 && domain.tilt[2] == 0;
     for (int d = 0; d < 3; ++d) {
       const double length = domain.hi[d] - domain.lo[d];
@@ -134,26 +143,13 @@ class Deposit final : public stage::Stage {
     }
   }
 
-  // Of a coarse publication one of so many particles is there, and later stages see every n-th
-  // cell.
   void produce(const stage::Step& step) const {
-    const int64_t factor = step.coarsening(grid_);
-    double per_volume = static_cast<double>(step.coarsening(particles_));
+    if (values_.empty()) return;
+    double per_volume = 1;
     for (int d = 0; d < 3; ++d) per_volume *= static_cast<double>(mesh_.cells[d]) / mesh_.length[d];
-    Box lo{}, hi{};
-    for (size_t d = 0; d < 3; ++d) {
-      lo[d] = (lo_[d] + factor - 1) / factor;
-      hi[d] = std::max(lo[d], (hi_[d] + factor - 1) / factor);
-    }
-    if (lo[0] == hi[0] || lo[1] == hi[1] || lo[2] == hi[2]) return;
-    auto* out = step.produce_box<double>(output_, lo, hi);
-    for (int64_t k = lo[2]; k < hi[2]; ++k)
-      for (int64_t j = lo[1]; j < hi[1]; ++j)
-        for (int64_t i = lo[0]; i < hi[0]; ++i)
-          *out++ = per_volume *
-                   values_[static_cast<size_t>(
-                       ((k * factor - lo_[2]) * extent(1) + j * factor - lo_[1]) * extent(0) +
-                       i * factor - lo_[0])];
+    auto* out = step.produce_box<double>(output_, lo_, hi_);
+    std::transform(values_.begin(), values_.end(), out,
+                   [=](double mass) { return per_volume * mass; });
   }
 
   pillion_field_description position_, mesh_;

@@ -61,7 +61,10 @@ class Encode final : public stage::Stage {
       : fields_(fields_of(setup)),
         name_(dataset_name(setup, fields_->mesh())),
         durable_(setup["durable"].boolean()),
-        columns_(1 + columns_per_field * fields_->names().size()) {}
+        columns_(1 + columns_per_field * fields_->names().size()) {
+    setup.product(name_ + "_compressed");
+    setup.product("encode_" + name_ + ".csv");
+  }
 
   void run(stage::Step& step) override {
     const auto begin = std::chrono::steady_clock::now();

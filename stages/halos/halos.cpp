@@ -54,6 +54,10 @@ class Halos final : public stage::Stage {
       if (found == names.end()) names.push_back(average.field);
     }
     if (!names.empty()) other_input_ = setup.input(stage::Input::blocks(names));
+    for (size_t i = 0; i < thresholds_.size(); ++i)
+      for (const char* what : {"halos_", "halo_mass_function_"})
+        setup.product(what + ending(i) + ".csv");
+    if (keeps_tree_) setup.product("halo_tree_" + name_ + ".csv");
   }
 
   void run(stage::Step& step) override {
@@ -169,13 +173,16 @@ class Halos final : public stage::Stage {
     return out;
   }
 
+  /// Of the names of tables for one of the thresholds.
+  [[nodiscard]] std::string ending(size_t number) const {
+    return thresholds_.size() == 1 ? name_ : name_ + "_" + std::to_string(number);
+  }
+
   void write(const stage::Step& step, const Scale& scale, const Total& total, size_t number,
              const Shares& halos) const {
     const Units length(step.units(mesh_)), units(step.units(name_));
-    const std::string ending =
-        thresholds_.size() == 1 ? name_ : name_ + "_" + std::to_string(number);
     const auto columns = Columns(scale, halos, averages_.size());
-    stage::Table table("halos_" + ending, "Halos of " + name_);
+    stage::Table table("halos_" + ending(number), "Halos of " + name_);
     const auto mass_units = (units * length.power(field_.axes)).text();
     columns.add_to(table, units.text(), length.text(), mass_units);
     for (size_t a = 0; a < averages_.size(); ++a)
@@ -188,8 +195,8 @@ class Halos final : public stage::Stage {
     MassFunction function(lowest, highest, bins_);
     for (const double mass : columns.mass) function.add(mass);
     auto masses =
-        mass_table("halo_mass_function_" + ending, "Halo mass function of " + name_, function,
-                   scale.volume(), mass_units, length.power(-field_.axes).text());
+        mass_table("halo_mass_function_" + ending(number), "Halo mass function of " + name_,
+                   function, scale.volume(), mass_units, length.power(-field_.axes).text());
     describe(masses, step, scale, total, thresholds_[number]);
     step.write(masses.per_step());
   }

@@ -46,6 +46,7 @@ class Histogram final : public stage::Stage {
       fields.push_back(show_.weight);
     }
     input_ = setup.input(stage::Input::as_shared(fields));
+    setup.product(table_name(quantities_) + ".csv");
   }
 
   void run(stage::Step& step) override {

@@ -64,13 +64,16 @@ inline void describe_axis(stage::Table& table, const std::string& prefix, const 
   table.attribute(prefix + "scale", quantity.scale() == Scale::log ? "log" : "linear");
 }
 
+inline std::string table_name(const std::vector<Quantity>& quantities) {
+  return "histogram_" + quantities[0].called() +
+         (quantities.size() == 2 ? "_against_" + quantities[1].called() : "");
+}
+
 inline stage::Table table_of(const stage::Step& step, const std::vector<Quantity>& quantities,
                              const Tally& tally, const Shown& shown) {
   const bool plane = quantities.size() == 2;
-  const auto ending = plane ? "_against_" + quantities[1].called() : "";
-  const auto name = quantities[0].called() + ending;
-  stage::Table out("histogram_" + name, "Distribution of " + quantities[0].called() +
-                                            (plane ? " against " + quantities[1].called() : ""));
+  stage::Table out(table_name(quantities), "Distribution of " + quantities[0].called() +
+                                               (plane ? " against " + quantities[1].called() : ""));
   HistogramRows rows(out, tally);
   Units over;
   for (size_t a = 0; a < quantities.size(); ++a) {

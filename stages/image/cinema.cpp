@@ -2,10 +2,14 @@
 // Writing Cinema databases.
 #include "cinema.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <numbers>
 
 #include "../common/options.hpp"
@@ -26,17 +30,30 @@ std::string exact(double value) {
   return text;
 }
 
-/// A file that is there whole or not at all.
+bool write_all(int file, const char* bytes, size_t size) {
+  while (size > 0) {
+    const auto done = ::write(file, bytes, size);
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) return false;
+    bytes += done;
+    size -= static_cast<size_t>(done);
+  }
+  return true;
+}
+
+/// A file that is there whole or not at all. It is written aside as a new file: what lies there,
+/// such as a symbolic link, is unlinked and never followed.
 void write_whole(const fs::path& path, const char* bytes, size_t size) {
   const fs::path aside = path.parent_path() / ("." + path.filename().string() + ".part");
-  std::ofstream out(aside, std::ios::binary);
-  out.write(bytes, static_cast<std::streamsize>(size));
-  out.close();
-  std::error_code error;
-  if (out) fs::rename(aside, path, error);
-  if (!out || error)
-    throw Error(ErrorCode::File, "cannot write " + path.string() +
-                                     (error ? ": " + error.message() : "; is the disk full?"));
+  ::unlink(aside.c_str());
+  const int file =
+      ::open(aside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+  bool good = file >= 0 && write_all(file, bytes, size);
+  int error = errno;
+  if (file >= 0 && ::close(file) != 0 && good) good = false, error = errno;
+  if (good && std::rename(aside.c_str(), path.c_str()) != 0) good = false, error = errno;
+  if (!good)
+    throw Error(ErrorCode::File, "cannot write " + path.string() + ": " + std::strerror(error));
 }
 
 fs::path folder_of(const stage::Step& step, const std::string& name) {

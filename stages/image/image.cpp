@@ -63,6 +63,7 @@ class Image final : public stage::Stage {
       volumes_ += layers_.back()->is_volume() ? 1 : 0;
       if (volumes_ > 1) draw[i].fail("a picture can have one volume");
     }
+    setup.product(name_ + (views_ ? ".cdb" : ".png"));
     title_ = setup["title"] ? setup["title"].text() : layers_.front()->colouring.label;
     sources_.request(setup);
   }

@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "../common/coarse.hpp"
 #include "../common/options.hpp"
 #include "../common/sums.hpp"
 #include "../common/tally.hpp"
@@ -45,7 +44,13 @@ class LymanAlpha final : public stage::Stage {
         wanted.fail("expected a number between 0 and 1, not " + wanted.text());
     }
     for (const int32_t axis : axes_of(setup["axes"], gas_.mesh())) add_axis(setup, axis);
+    // Every n-th cell of a line has other distributions and another spectrum than the line.
+    setup.require_whole_publications();
     history_.axes = axes_.size();
+    setup.product("lyman_alpha.csv");
+    for (const char letter : letters())
+      for (const char* what : {"tau", "flux", "power"})
+        setup.product(std::string("lyman_alpha_") + what + "_" + letter + ".csv");
   }
 
   void run(stage::Step& step) override {
@@ -94,21 +99,16 @@ class LymanAlpha final : public stage::Stage {
     return out;
   }
 
-  /// Of a coarse publication the cells are as many times longer as there are fewer.
   [[nodiscard]] Sight sight_along(const stage::Step& step, int axis, double scale_factor) const {
     const auto& mesh = gas_.mesh();
     const auto units = length_units_.empty() ? step.units(gas_.mesh_name()) : length_units_;
     const auto unit = megaparsecs(units, cosmology_.h);
     if (!unit) throw Error(ErrorCode::Stage, unknown_length(units));
-    const int64_t factor = step.coarsening(gas_.mesh_name());
-    const int64_t cells = (mesh.cells[axis] + factor - 1) / factor;
-    const double cell = mesh.length[axis] * *unit / static_cast<double>(mesh.cells[axis]);
-    return sight_of(cosmology_, scale_factor, cells, cell * static_cast<double>(cells * factor));
+    return sight_of(cosmology_, scale_factor, mesh.cells[axis], mesh.length[axis] * *unit);
   }
 
   void look_along(const stage::Step& step, const Axis& axis, double scale_factor) {
     Measured found{"xyz"[axis.number], sight_along(step, axis.number, scale_factor)};
-    found.coarsening = one_of(step, gas_.mesh_name(), gas_.mesh());
     auto lines = gas_.absorb(step, axis.input, axis.number, found.sight);
     std::vector<int64_t> counts = {lines.count, lines.not_usable};
     step.sum(std::span(counts));

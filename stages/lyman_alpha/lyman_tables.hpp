@@ -20,7 +20,7 @@ namespace pillion::stages {
 struct Measured {
   char axis;
   Sight sight;
-  int64_t lines = 0, not_usable = 0, coarsening = 1;
+  int64_t lines = 0, not_usable = 0;
   double rescaling = 1, mean_flux = 1;
 
   [[nodiscard]] double effective_depth() const { return -std::log(mean_flux); }
@@ -48,7 +48,6 @@ inline void describe(stage::Table& table, const Measured& found) {
   table.attribute("velocity_length", found.sight.velocity, "km/s");
   table.attribute("comoving_length", found.sight.length, "Mpc");
   if (found.not_usable > 0) table.attribute("not_usable", static_cast<double>(found.not_usable));
-  if (found.coarsening > 1) table.attribute("coarsening", static_cast<double>(found.coarsening));
 }
 
 /// Distribution of optical depth or flux over all pixels.

@@ -28,7 +28,9 @@ CorrelationOptions options_of(const stage::Setup& setup) {
 
 class Msd final : public TimeCorrelation {
  public:
-  explicit Msd(stage::Setup& setup) : TimeCorrelation(options_of(setup), &squared_displacements) {}
+  explicit Msd(stage::Setup& setup) : TimeCorrelation(options_of(setup), &squared_displacements) {
+    setup.product("msd.csv");
+  }
 
  private:
   void prepare(const stage::Step& step, const stage::Block& block, Particles& p) const override {
@@ -46,7 +48,7 @@ class Msd final : public TimeCorrelation {
     for (size_t s = 0; s < options().selection.size(); ++s) {
       const auto& name = options().selection.name(s);
       const auto total = add_means(out, lags(), s, "msd", name, units);
-      const double diffusion = diffusion_from_slope(lag, total);
+      const double diffusion = diffusion_from_slope(lag, total, dimensions());
       if (std::isfinite(diffusion))
         out.attribute("diffusion_" + name, diffusion, (length.power(2) / time).text());
     }

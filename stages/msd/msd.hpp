@@ -42,9 +42,10 @@ inline double slope(const std::vector<double>& x, const std::vector<double>& y) 
   return xx > 0 ? xy / xx : std::numeric_limits<double>::quiet_NaN();
 }
 
-/// A sixth of the slope between 20 % and 80 % of the longest lag. NaN if fewer than two lags with
-/// samples lie there. Lags ascend.
-inline double diffusion_from_slope(const std::vector<double>& lag, const std::vector<double>& msd) {
+/// The slope between 20 % and 80 % of the longest lag, over twice the dimensions. NaN if fewer than
+/// two lags with samples lie there. Lags ascend.
+inline double diffusion_from_slope(const std::vector<double>& lag, const std::vector<double>& msd,
+                                   int dimensions) {
   std::vector<double> x, y;
   for (size_t i = 0; i < lag.size(); ++i) {
     const bool inside = lag[i] >= 0.2 * lag.back() && lag[i] <= 0.8 * lag.back();
@@ -52,7 +53,7 @@ inline double diffusion_from_slope(const std::vector<double>& lag, const std::ve
     x.push_back(lag[i]);
     y.push_back(msd[i]);
   }
-  return slope(x, y) / 6;
+  return slope(x, y) / (2 * dimensions);
 }
 
 }  // namespace pillion::stages

@@ -21,6 +21,28 @@ using namespace pillion::stages;
 /// Powers of sinc: of nearest grid point, cloud in cell and triangular-shaped cloud.
 int window_of(const stage::Value& value) { return choice(value, {"none", "ngp", "cic", "tsc"}); }
 
+/// The cloud that the shot noise of the field has, which must be known; 0 if none is subtracted.
+int noise_cloud_of(const stage::Setup& setup, int window) {
+  const auto given = setup["cloud"], particles = setup["shot_noise"];
+  if (!particles) {
+    if (given)
+      given.fail(
+          "`cloud` goes with `shot_noise`; to undo how particles were put on the mesh, say "
+          "`window`");
+    return 0;
+  }
+  if (!given && window == 0)
+    particles.fail(
+        "the shot noise depends on how particles were put on the mesh; say `cloud: ngp`, `cic` or "
+        "`tsc`, as `deposit` does, or undo it with `window`");
+  if (!given) return window;
+  const int cloud = choice(given, {"ngp", "cic", "tsc"}) + 1;
+  if (window != 0 && cloud != window)
+    given.fail("`cloud: " + given.text() + "` contradicts `window: " + setup["window"].text() +
+               "`: the field was put on the mesh in one way");
+  return cloud;
+}
+
 class PowerSpectrum final : public stage::Stage {
  public:
   explicit PowerSpectrum(stage::Setup& setup)
@@ -29,8 +51,7 @@ class PowerSpectrum final : public stage::Stage {
         field_(mesh_field(setup, "field")),
         mesh_(field_.mesh),
         contrast_(setup["contrast"].boolean()),
-        window_(window_of(setup["window"])),
-        other_window_(window_of(setup["with_window"])),
+        clouds_{window_of(setup["window"]), window_of(setup["with_window"])},
         particles_(setup["shot_noise"] ? setup["shot_noise"].real() : 0),
         is_log_(choice(setup["scale"], {"linear", "log"}) == 1),
         bins_(setup["bins"] ? integer_from(setup["bins"], 1) : 0),
@@ -51,7 +72,12 @@ class PowerSpectrum final : public stage::Stage {
       setup["shot_noise"].fail("expected the number of particles, which is above 0");
     if (setup["shot_noise"] && !other_.empty())
       setup["shot_noise"].fail("two fields have no shot noise in common");
+    clouds_.noise = noise_cloud_of(setup, clouds_.undo_a);
+    // Every n-th cell has the power of smaller scales folded in, which nothing can take out again.
+    setup.require_whole_publications();
     read_lines(setup["line_of_sight"]);
+    setup.product(table_name() + ".csv");
+    for (const int axis : lines_) setup.product(table_name(axis) + ".csv");
     std::vector<std::string> names{name_};
     if (!other_.empty()) names.push_back(other_);
     input_ = setup.input(layout_ == 0   ? stage::Input::transform(names)
@@ -60,22 +86,20 @@ class PowerSpectrum final : public stage::Stage {
   }
 
   void run(stage::Step& step) override {
-    const int32_t factor = step.coarsening(mesh_);
-    const auto cells = cells_at(factor);
-    if (cells[0] == 0) return;  // not periodic any more
-    const Volume volume{cells, {field_.length[0], field_.length[1], field_.length[2]}, field_.axes};
-    if (!transform_ || transformed_ != cells) {
-      const auto decomposition = decomposition_of(step, cells);
-      transform_.emplace(cells, field_.axes, decomposition);
-      if (!other_.empty()) second_.emplace(cells, field_.axes, decomposition);
-      transformed_ = cells;
+    const Volume volume{{field_.cells[0], field_.cells[1], field_.cells[2]},
+                        {field_.length[0], field_.length[1], field_.length[2]},
+                        field_.axes};
+    if (!transform_) {
+      const auto decomposition = decomposition_of(step);
+      transform_.emplace(volume.cells, field_.axes, decomposition);
+      if (!other_.empty()) second_.emplace(volume.cells, field_.axes, decomposition);
     }
     const Complex* a = transform_->forward(step, values_of(step, 0, *transform_));
     const Complex* b = nullptr;
     if (second_) b = second_->forward(step, values_of(step, 1, *second_));
     const double unit = 2 * std::numbers::pi / volume.longest();
     Shells shells(volume, is_log_ ? log_edges(volume, bins_) : linear_edges(volume, width_),
-                  window_, other_window_);
+                  clouds_);
     shells.add(a, b, transform_->part());
     auto& sums = shells.sums();
     reduce(step, sums);
@@ -84,15 +108,15 @@ class PowerSpectrum final : public stage::Stage {
                                         (sums.mean_a == 0 ? name_ : other_) +
                                         "'; set `contrast: false`");
     const double scale = scale_of(volume, sums);
-    step.write(spectrum(step, volume, shells, scale, unit, factor));
+    step.write(spectrum(step, volume, shells, scale, unit));
     for (const int d : lines_) step.write(line_of_sight(step, volume, sums, scale, d));
   }
 
  private:
   /// As Input::transform has it, if nothing else was asked for.
-  [[nodiscard]] Decomposition decomposition_of(const stage::Step& step,
-                                               const std::array<int64_t, 3>& cells) const {
-    const bool slabs = layout_ == 0 ? field_.axes == 3 && step.peers() <= cells[2] : layout_ == 1;
+  [[nodiscard]] Decomposition decomposition_of(const stage::Step& step) const {
+    const bool slabs =
+        layout_ == 0 ? field_.axes == 3 && step.peers() <= field_.cells[2] : layout_ == 1;
     return slabs ? Decomposition::slabs : Decomposition::pencils;
   }
   [[nodiscard]] static pillion_field_description mesh_field(const stage::Setup& setup,
@@ -112,16 +136,6 @@ class PowerSpectrum final : public stage::Stage {
     }
   }
 
-  /// Cells of the mesh, coarser by a factor; none if the factor does not divide them.
-  [[nodiscard]] Cells cells_at(int32_t factor) const {
-    Cells cells{1, 1, 1};
-    for (int32_t d = 0; d < field_.axes; ++d) {
-      if (field_.cells[d] % factor != 0) return {0, 0, 0};
-      cells[static_cast<size_t>(d)] = field_.cells[d] / factor;
-    }
-    return cells;
-  }
-
   /// This peer's values as the transform takes them; converted in its own memory if they must be.
   [[nodiscard]] const double* values_of(const stage::Step& step, int32_t number,
                                         Transform& transform) const {
@@ -134,8 +148,8 @@ class PowerSpectrum final : public stage::Stage {
   }
 
   void reduce(const stage::Step& step, Shells::Sums& sums) const {
-    for (auto* values : {&sums.k, &sums.power, &sums.own_a, &sums.own_b, &sums.planes[0],
-                         &sums.planes[1], &sums.planes[2]})
+    for (auto* values : {&sums.k, &sums.power, &sums.own_a, &sums.own_b, &sums.noise,
+                         &sums.planes[0], &sums.planes[1], &sums.planes[2]})
       step.sum(std::span(*values));
     step.sum(std::span(sums.modes));
     double single[3] = {sums.all, sums.mean_a, sums.mean_b};
@@ -160,16 +174,27 @@ class PowerSpectrum final : public stage::Stage {
     return length.power(dimensions) * a * (other_.empty() ? a : Units(step.units(other_)));
   }
 
+  [[nodiscard]] std::string table_name() const { return "power_spectrum_" + subject(); }
+  [[nodiscard]] std::string table_name(int axis) const {
+    return table_name() + "_axis_" + std::to_string(axis);
+  }
   [[nodiscard]] std::string subject() const {
     return other_.empty() ? name_ : name_ + "_" + other_;
   }
 
+  /// V/N of the contrast, or of a field with that mean; 0 if no shot noise is subtracted.
+  [[nodiscard]] double shot_noise(const Volume& volume, const Shells::Sums& sums) const {
+    if (particles_ == 0) return 0;
+    const double mean = contrast_ ? 1 : sums.mean_a / volume.count();
+    return volume.size() / particles_ * mean * mean;
+  }
+
   [[nodiscard]] stage::Table spectrum(const stage::Step& step, const Volume& volume, Shells& shells,
-                                      double scale, double unit, int32_t factor) const {
+                                      double scale, double unit) const {
     using std::numbers::pi;
     const auto& sums = shells.sums();
     const auto& edges = shells.edges();
-    const double noise = particles_ > 0 ? volume.size() / particles_ : 0;
+    const double noise = shot_noise(volume, sums);
     std::vector<double> lower, upper, k, power, error, dimensionless;
     for (size_t s = 0; s < sums.modes.size(); ++s) {
       const auto n = static_cast<double>(sums.modes[s]);
@@ -178,16 +203,16 @@ class PowerSpectrum final : public stage::Stage {
       upper.push_back(edges[s + 1] * unit);
       k.push_back(mean(sums.k[s]) * unit);
       const double p = mean(sums.power[s]) * scale;
-      power.push_back(p - noise);
+      power.push_back(p - noise * mean(sums.noise[s]));
       // Of a Gaussian field: each mode and its conjugate are one draw.
       error.push_back(other_.empty() ? p * std::sqrt(2 / n) : cross_error(volume, sums, s, p));
       dimensionless.push_back(power.back() * std::pow(k.back(), volume.axes) / shell_area(volume));
     }
     const auto inverse = Units(step.units(mesh_)).power(-1).text();
     const auto units = power_units(step, volume.axes).text();
-    stage::Table out("power_spectrum_" + subject(),
-                     other_.empty() ? "Power spectrum of " + name_
-                                    : "Cross spectrum of " + name_ + " and " + other_);
+    stage::Table out(table_name(), other_.empty()
+                                       ? "Power spectrum of " + name_
+                                       : "Cross spectrum of " + name_ + " and " + other_);
     out.column("k", inverse, k).column("power", units, power).column("error", units, error);
     out.column("dimensionless", power_units(step, 0).text(), dimensionless);
     out.column("modes", "", sums.modes).column("k_lower", inverse, lower);
@@ -197,7 +222,6 @@ class PowerSpectrum final : public stage::Stage {
     out.attribute("k_nyquist", nyquist(volume), inverse);
     out.attribute("scale", "log");  // how it is looked at
     if (particles_ > 0) out.attribute("shot_noise", noise, units);
-    if (factor > 1) out.attribute("coarsening", factor);
     return out.per_step();
   }
 
@@ -239,7 +263,7 @@ class PowerSpectrum final : public stage::Stage {
       k.push_back(volume.fundamental(axis) * static_cast<double>(n));
       power.push_back(sums.planes[d][static_cast<size_t>(n)] / (both ? 2 : 1) * scale / across);
     }
-    stage::Table out("power_spectrum_" + subject() + "_axis_" + std::to_string(axis),
+    stage::Table out(table_name(axis),
                      "Power spectrum of " + subject() + " along axis " + std::to_string(axis));
     out.column("k", Units(step.units(mesh_)).power(-1).text(), k);
     out.column("power", power_units(step, 1).text(), power);
@@ -250,7 +274,7 @@ class PowerSpectrum final : public stage::Stage {
   pillion_field_description field_;
   std::string mesh_;
   bool contrast_;
-  int window_, other_window_;
+  Clouds clouds_;
   double particles_;
   bool is_log_;
   int64_t bins_;
@@ -258,7 +282,6 @@ class PowerSpectrum final : public stage::Stage {
   int layout_;
   std::set<int> lines_;
   int32_t input_ = 0;
-  Cells transformed_{};
   std::optional<Transform> transform_, second_;
 };
 
@@ -272,7 +295,9 @@ const pillion_parameter parameters[] = {
     {"bins", "integer", "null", "Number of logarithmic shells"},
     {"window", "none | ngp | cic | tsc", "none", "How particles were put on the mesh, to undo it"},
     {"with_window", "none | ngp | cic | tsc", "none", "The same for the second field"},
-    {"shot_noise", "number", "null", "Number of particles, whose noise V/N is subtracted"},
+    {"shot_noise", "number", "null", "Number of particles, whose shot noise is subtracted"},
+    {"cloud", "ngp | cic | tsc", "null",
+     "How particles were put on the mesh, for `shot_noise`; as `window` if that is given"},
     {"line_of_sight", "list of axes", "null", "Axes along which there is a spectrum of lines, too"},
     {"layout", "auto | slabs | pencils", "auto", "How the mesh is divided among the peers"},
 };

@@ -42,6 +42,18 @@ int64_t signed_wave(int64_t index, int64_t cells) {
 
 double sinc(double x) { return x == 0 ? 1 : std::sin(x) / x; }
 
+/// The shot noise along one axis of particles on a mesh, all that is folded in included: the sum of
+/// sinc^(2 p) over the aliases of `phase` = pi n / N, in closed form (Y. P. Jing, ApJ 620 (2005)
+/// 559).
+double noise_of(int cloud, double phase) {
+  const double s = std::sin(phase) * std::sin(phase);
+  switch (cloud) {
+    case 2: return 1 - 2.0 / 3 * s;
+    case 3: return 1 - s + 2.0 / 15 * s * s;
+    default: return 1;
+  }
+}
+
 }  // namespace
 
 std::vector<double> linear_edges(const Volume& volume, double width) {
@@ -61,7 +73,7 @@ std::vector<double> log_edges(const Volume& volume, int64_t bins) {
   return edges;
 }
 
-Shells::Shells(const Volume& volume, std::vector<double> edges, int window_a, int window_b)
+Shells::Shells(const Volume& volume, std::vector<double> edges, const Clouds& clouds)
     : volume_(volume), edges_(std::move(edges)) {
   for (const double e : edges_) squares_.push_back(e * e);
   for (size_t d = 0; d < 3; ++d) {
@@ -72,15 +84,18 @@ Shells::Shells(const Volume& volume, std::vector<double> edges, int window_a, in
     for (int64_t i = 0; i < n; ++i) {
       const auto wave = static_cast<double>(signed_wave(i, n));
       wave_squares_[d].push_back(wave * wave * ratio * ratio);
-      const double s = sinc(pi * wave / static_cast<double>(n));
-      sharpen_[aa][d].push_back(std::pow(s, -2.0 * window_a));
-      sharpen_[bb][d].push_back(std::pow(s, -2.0 * window_b));
-      sharpen_[ab][d].push_back(std::pow(s, -1.0 * (window_a + window_b)));
+      const double phase = pi * wave / static_cast<double>(n);
+      const double s = sinc(phase);
+      sharpen_[aa][d].push_back(std::pow(s, -2.0 * clouds.undo_a));
+      sharpen_[bb][d].push_back(std::pow(s, -2.0 * clouds.undo_b));
+      sharpen_[ab][d].push_back(std::pow(s, -1.0 * (clouds.undo_a + clouds.undo_b)));
+      noise_[d].push_back(noise_of(clouds.noise, phase) * sharpen_[aa][d].back());
     }
     sums_.planes[d].assign(static_cast<size_t>(n / 2 + 1), 0);
   }
   const size_t shells = edges_.size() - 1;
-  for (auto* sums : {&sums_.k, &sums_.power, &sums_.own_a, &sums_.own_b}) sums->assign(shells, 0);
+  for (auto* sums : {&sums_.k, &sums_.power, &sums_.own_a, &sums_.own_b, &sums_.noise})
+    sums->assign(shells, 0);
   sums_.modes.assign(shells, 0);
 }
 
@@ -92,6 +107,7 @@ void Shells::add(const Complex* a, const Complex* b, const stage::Step::Part& pa
   for (int64_t z = part.lo[2]; z < part.hi[2]; ++z)
     for (int64_t y = part.lo[1]; y < part.hi[1]; ++y) {
       const double across = wave_squares_[1][y] + wave_squares_[2][z];
+      const double noise_across = noise_[1][y] * noise_[2][z];
       const auto multiply = [&](Product product, const Complex* f, const Complex* g,
                                 std::vector<double>& out) {
         const auto& sharpen = sharpen_[product];
@@ -130,6 +146,7 @@ void Shells::add(const Complex* a, const Complex* b, const stage::Step::Part& pa
         sums_.modes[shell] += twins;
         sums_.k[shell] += static_cast<double>(twins) * std::sqrt(square);
         sums_.power[shell] += power;
+        sums_.noise[shell] += static_cast<double>(twins) * noise_across * noise_[0][x];
         if (b == nullptr) continue;
         sums_.own_a[shell] += static_cast<double>(twins) * own_a[i];
         sums_.own_b[shell] += static_cast<double>(twins) * own_b[i];

@@ -28,18 +28,25 @@ struct Volume {
 std::vector<double> linear_edges(const Volume& volume, double width);
 std::vector<double> log_edges(const Volume& volume, int64_t bins);
 
+/// How particles were put on the mesh, by the power of sinc that this multiplies a field with:
+/// nearest grid point (1), cloud in cell (2), triangular-shaped cloud (3); 0 for none.
+struct Clouds {
+  int undo_a = 0, undo_b = 0;  ///< the power that is divided out, of each field
+  int noise = 0;               ///< that of the shot noise of the first field
+};
+
 /// Sums over modes.
 class Shells {
  public:
-  /// `edges` are wave numbers in units of 2 pi over the longest axis. Windows are powers of sinc
-  /// that the fields were convolved with.
-  Shells(const Volume& volume, std::vector<double> edges, int window_a, int window_b);
+  /// `edges` are wave numbers in units of 2 pi over the longest axis.
+  Shells(const Volume& volume, std::vector<double> edges, const Clouds& clouds);
 
   /// Adds the modes of one part of a transform, or of two, with their conjugate twins.
   void add(const Complex* a, const Complex* b, const stage::Step::Part& part);
 
   struct Sums {
     std::vector<double> k, power, own_a, own_b;  ///< by shell; powers are |F|^2 or Re(F_a F_b*)
+    std::vector<double> noise;  ///< by shell: the shot noise in `power`, in units of V/N
     std::vector<int64_t> modes;
     std::array<std::vector<double>, 3> planes;  ///< by axis, then |n|: the sum over the others
     double all = 0;                             ///< |F|^2 of all modes but the mean
@@ -55,6 +62,7 @@ class Shells {
   /// What windows have taken from |F_a|^2, |F_b|^2 and F_a F_b*, as a factor to make up for it.
   enum Product { aa, bb, ab };
   std::array<std::array<std::vector<double>, 3>, 3> sharpen_;  ///< by product, axis and index
+  std::array<std::vector<double>, 3> noise_;  ///< by axis and index: factors of Sums::noise
   Sums sums_;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Plans are measured once, within a time, and used for all publications.
+// Plans are made once and used for all publications. FFTW chooses them by rule (FFTW_ESTIMATE): a
+// choice by measurement differs from run to run, and with it the last digits of the result.
 #include "transform.hpp"
 
 #include <algorithm>
@@ -11,8 +12,7 @@ using stage::Step;
 
 namespace {
 
-constexpr unsigned effort = FFTW_MEASURE;
-constexpr double planning_seconds = 10;  // each
+constexpr unsigned effort = FFTW_ESTIMATE;
 
 template <class T>
 T* allocate(int64_t count) {
@@ -40,17 +40,36 @@ pillion_division Transform::division(int32_t layout, int32_t axis) const {
   return {layout, axis, axes_, 0, {waves_[0], waves_[1], waves_[2]}};
 }
 
-Transform::Plan Transform::along(int axis, const Step::Part& part, Complex* data) {
-  if (part.count() == 0) return {};
+Lines::Lines(int axis, const Step::Part& part) {
+  if (part.count() == 0) return;
   const auto n = extents(part);
-  const int strides[3] = {1, n[0], n[0] * n[1]};
-  std::array<fftw_iodim, 2> others{};
-  size_t other = 0;
-  for (int d = 0; d < 3; ++d)
-    if (d != axis) others[other++] = {n[static_cast<size_t>(d)], strides[d], strides[d]};
-  const fftw_iodim line{n[static_cast<size_t>(axis)], strides[axis], strides[axis]};
-  return Plan(
-      fftw_plan_guru_dft(1, &line, 2, others.data(), raw(data), raw(data), FFTW_FORWARD, effort));
+  const int64_t strides[3] = {1, n[0], int64_t{n[0]} * n[1]};
+  const int other = 3 - axis;
+  width_ = n[0];
+  rows_ = n[static_cast<size_t>(other)];
+  row_stride_ = strides[other];
+  length_ = n[static_cast<size_t>(axis)];
+  stride_ = strides[axis];
+  buffer_.reset(allocate<Complex>(at_once * length_));
+  std::fill_n(buffer_.get(), at_once * length_, Complex());
+  const int length = static_cast<int>(length_);
+  plan_.reset(fftw_plan_many_dft(1, &length, static_cast<int>(at_once), raw(buffer_.get()), nullptr,
+                                 1, length, raw(buffer_.get()), nullptr, 1, length, FFTW_FORWARD,
+                                 effort));
+}
+
+void Lines::transform(Complex* data) const {
+  Complex* const buffer = buffer_.get();
+  for (int64_t row = 0; row < rows_; ++row)
+    for (int64_t first = 0; first < width_; first += at_once) {
+      const int64_t count = std::min(at_once, width_ - first);
+      Complex* const at = data + row * row_stride_ + first;
+      for (int64_t k = 0; k < length_; ++k)
+        for (int64_t i = 0; i < count; ++i) buffer[i * length_ + k] = at[k * stride_ + i];
+      fftw_execute(plan_.get());
+      for (int64_t k = 0; k < length_; ++k)
+        for (int64_t i = 0; i < count; ++i) at[k * stride_ + i] = buffer[i * length_ + k];
+    }
 }
 
 void Transform::prepare(const Step& step) {
@@ -70,7 +89,6 @@ void Transform::prepare(const Step& step) {
   const int64_t most = std::max({first_.count(), middle_.count(), last_.count()});
   one_.reset(allocate<Complex>(most));
   other_.reset(allocate<Complex>(most));
-  fftw_set_timelimit(planning_seconds);
   if (first_.count() > 0) {
     const int waves = static_cast<int>(waves_[0]);
     const std::array<fftw_iodim, 2> lines{{{n[1], n[0], waves}, {n[0], 1, 1}}};
@@ -79,8 +97,8 @@ void Transform::prepare(const Step& step) {
                                              slabs ? 1 : 2, many.data(), real_.get(),
                                              raw(one_.get()), effort));
   }
-  middle_plan_ = along(1, middle_, other_.get());
-  if (axes_ > 2) last_plan_ = along(2, last_, slabs ? other_.get() : one_.get());
+  middle_lines_ = Lines(1, middle_);
+  if (axes_ > 2) last_lines_ = Lines(2, last_);
   peers_ = step.peers();
 }
 
@@ -99,16 +117,16 @@ const Complex* Transform::forward(const Step& step, const double* values) {
   }
   if (first_plan_) fftw_execute_dft_r2c(first_plan_.get(), from, raw(one_.get()));
   const auto turn = [&](int32_t layout, int from, int to, Complex* data, Complex* turned,
-                        const Plan& lines) {
+                        const Lines& lines) {
     step.regroup(division(layout, from), division(layout, to), data, turned);
-    if (lines) fftw_execute(lines.get());
+    lines.transform(turned);
     return turned;
   };
   if (decomposition_ == Decomposition::slabs)
-    return turn(PILLION_LAYOUT_SLABS, 2, 1, one_.get(), other_.get(), last_plan_);
+    return turn(PILLION_LAYOUT_SLABS, 2, 1, one_.get(), other_.get(), last_lines_);
   const Complex* done = one_.get();
-  if (axes_ > 1) done = turn(PILLION_LAYOUT_PENCILS, 0, 1, one_.get(), other_.get(), middle_plan_);
-  if (axes_ > 2) done = turn(PILLION_LAYOUT_PENCILS, 1, 2, other_.get(), one_.get(), last_plan_);
+  if (axes_ > 1) done = turn(PILLION_LAYOUT_PENCILS, 0, 1, one_.get(), other_.get(), middle_lines_);
+  if (axes_ > 2) done = turn(PILLION_LAYOUT_PENCILS, 1, 2, other_.get(), one_.get(), last_lines_);
   return done;
 }
 

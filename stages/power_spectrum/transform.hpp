@@ -18,6 +18,33 @@ using Cells = std::array<int64_t, 3>;
 
 enum class Decomposition { slabs, pencils };
 
+struct DestroyPlan {
+  void operator()(fftw_plan plan) const { fftw_destroy_plan(plan); }
+};
+struct FreeFftw {
+  void operator()(void* memory) const { fftw_free(memory); }
+};
+using Plan = std::unique_ptr<fftw_plan_s, DestroyPlan>;
+template <class T>
+using Memory = std::unique_ptr<T, FreeFftw>;
+
+/// Transforms in place of all lines of a box along its second or third axis. Some at a time are
+/// copied to where they are contiguous: without measurements FFTW is slow on lines with a stride.
+class Lines {
+ public:
+  Lines() = default;
+  Lines(int axis, const stage::Step::Part& part);
+  void transform(Complex* data) const;
+
+ private:
+  static constexpr int64_t at_once = 8;
+  int64_t width_ = 0;                  ///< of rows along the first axis
+  int64_t rows_ = 0, row_stride_ = 0;  ///< along the axis that is neither
+  int64_t length_ = 0, stride_ = 0;    ///< along the lines
+  Memory<Complex> buffer_;
+  Plan plan_;
+};
+
 class Transform {
  public:
   Transform(const Cells& cells, int axes, Decomposition decomposition);
@@ -33,20 +60,8 @@ class Transform {
   [[nodiscard]] const stage::Step::Part& part() const { return last_; }
 
  private:
-  struct Destroy {
-    void operator()(fftw_plan plan) const { fftw_destroy_plan(plan); }
-  };
-  struct Free {
-    void operator()(void* memory) const { fftw_free(memory); }
-  };
-  using Plan = std::unique_ptr<fftw_plan_s, Destroy>;
-  template <class T>
-  using Memory = std::unique_ptr<T, Free>;
-
   void prepare(const stage::Step& step);
   [[nodiscard]] pillion_division division(int32_t layout, int32_t axis) const;
-  /// Lines along an axis of a box of wave numbers, in place.
-  static Plan along(int axis, const stage::Step::Part& part, Complex* data);
 
   int axes_;
   Cells cells_, waves_;  ///< of the field, and of its transform
@@ -56,7 +71,8 @@ class Transform {
   int64_t size_ = 0;  ///< of the first part
   Memory<double> real_;
   Memory<Complex> one_, other_;
-  Plan first_plan_, middle_plan_, last_plan_;
+  Plan first_plan_;
+  Lines middle_lines_, last_lines_;
 };
 
 }  // namespace pillion::stages

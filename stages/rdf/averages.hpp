@@ -18,6 +18,7 @@ enum class Density { all, others };
 struct Averages {
   int64_t frames = 0;
   int64_t coarse_frames = 0;
+  int64_t dimensions = 3;        ///< in two, volumes are areas
   std::vector<int64_t> counts;   ///< [pair of classes][bin], ordered pairs
   std::vector<double> expected;  ///< [pair] Σ N_A N_B / V: pairs per volume if there were no order
   std::vector<double> particles;  ///< [species] Σ N
@@ -62,15 +63,17 @@ inline std::vector<double> radii(double cutoff, int64_t bins) {
   return out;
 }
 
-/// Counts over those expected in each shell; zeros if nothing is expected.
+/// Counts over those expected in each shell, or ring; zeros if nothing is expected.
 inline std::vector<double> distribution(const std::vector<int64_t>& counts, double expected,
-                                        double cutoff) {
+                                        double cutoff, int64_t dimensions) {
   std::vector<double> out;
   const double width = cutoff / static_cast<double>(counts.size());
   for (size_t i = 0; i < counts.size(); ++i) {
     const double inner = static_cast<double>(i) * width;
     const double outer = static_cast<double>(i + 1) * width;
-    const double shell = 4 * std::numbers::pi / 3 * (outer * outer * outer - inner * inner * inner);
+    const double shell = dimensions == 2 ? std::numbers::pi * (outer * outer - inner * inner)
+                                         : 4 * std::numbers::pi / 3 *
+                                               (outer * outer * outer - inner * inner * inner);
     out.push_back(expected > 0 ? static_cast<double>(counts[i]) / (shell * expected) : 0);
   }
   return out;

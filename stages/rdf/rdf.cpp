@@ -41,6 +41,7 @@ class Rdf final : public stage::Stage {
       particle_field(setup, "molecule", 1, Numbers::integer, "needed because of `exclude`");
       fields.push_back(setup["molecule"].text());
     }
+    setup.product("rdf.csv");
     input_ = setup.input(
         stage::Input::spatial(position, rule_.cutoff, fields).where(type, selection_.types()));
   }
@@ -48,6 +49,7 @@ class Rdf final : public stage::Stage {
   void run(stage::Step& step) override {
     const auto domain = step.domain(mesh_);
     check(step, domain);
+    sums_.dimensions = dimensions(domain);
     const auto sets = read(step);
     std::vector<int64_t> in_class;
     for (size_t c = 0; c < plan_.classes(); ++c) in_class.push_back(sets[c].size());
@@ -64,7 +66,7 @@ class Rdf final : public stage::Stage {
   void save(stage::State& state) const override {
     const auto text = signature();
     state.save("options", std::vector<char>(text.begin(), text.end()));
-    state.save("frames", std::vector<int64_t>{sums_.frames, sums_.coarse_frames});
+    state.save("frames", std::vector<int64_t>{sums_.frames, sums_.coarse_frames, sums_.dimensions});
     state.save("counts", sums_.counts);
     state.save("expected", sums_.expected);
     state.save("particles", sums_.particles);
@@ -80,6 +82,7 @@ class Rdf final : public stage::Stage {
     const auto frames = state.load<int64_t>("frames");
     sums_.frames = frames.at(0);
     sums_.coarse_frames = frames.at(1);
+    sums_.dimensions = frames.at(2);
     sums_.counts = state.load<int64_t>("counts");
     sums_.expected = state.load<double>("expected");
     sums_.particles = state.load<double>("particles");
@@ -112,7 +115,8 @@ class Rdf final : public stage::Stage {
         const auto members = selection_.membership(type[i]);
         if (members == 0) continue;
         auto& set = sets[plan_.class_of(members) + (i < block.owned() ? 0 : plan_.classes())];
-        for (int axis = 0; axis < 3; ++axis) set.at[axis].push_back(at[axis][i]);
+        for (int axis = 0; axis < 3; ++axis)
+          set.at[axis].push_back(axis < sums_.dimensions ? at[axis][i] : 0);
         if (rule_.skip_same_molecule) set.molecule.push_back(molecule[i]);
       }
     }
@@ -145,11 +149,12 @@ class Rdf final : public stage::Stage {
     for (size_t p = 0; p < plan_.pairs().size(); ++p) {
       const auto& pair = plan_.pairs()[p];
       const auto counts = plan_.counts(pair, sums_.counts, rule_.bins);
-      out.column("g_" + pair.name, "", distribution(counts, sums_.expected[p], rule_.cutoff));
+      out.column("g_" + pair.name, "",
+                 distribution(counts, sums_.expected[p], rule_.cutoff, sums_.dimensions));
       out.column("n_" + pair.name, "", coordination(counts, sums_.centres[pair.a]));
       out.column("count_" + pair.name, "", counts);
     }
-    describe(out, length.power(-3).text());
+    describe(out, length.power(-static_cast<int>(sums_.dimensions)).text());
     return out;
   }
 
@@ -157,6 +162,7 @@ class Rdf final : public stage::Stage {
     const auto frames = static_cast<double>(sums_.frames);
     std::string absent;
     out.attribute("frames", frames);
+    if (sums_.dimensions == 2) out.attribute("dimensions", 2);
     if (sums_.coarse_frames > 0)
       out.attribute("coarse_frames", static_cast<double>(sums_.coarse_frames));
     for (size_t s = 0; s < selection_.size(); ++s) {

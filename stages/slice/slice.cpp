@@ -68,6 +68,7 @@ class Slice final : public stage::Stage {
     at_ = length / 2;
     thickness_ = 0;
     if (const auto at = setup["position"]) at_ = within(at, at.real() - field_.origin[axis_]);
+    setup.product(table_name() + ".csv");
     if (const auto thickness = setup["thickness"])
       thickness_ = thickness.text() == "all" ? 2 * length : positive(thickness);
   }
@@ -144,11 +145,13 @@ class Slice final : public stage::Stage {
       }
   }
 
+  [[nodiscard]] std::string called() const {
+    return name_ + ending_of(component_, field_.components);
+  }
+  [[nodiscard]] std::string table_name() const { return "slice_" + called() + "_" + "xyz"[axis_]; }
   [[nodiscard]] stage::Table table_of(const stage::Step& step, const Plane& plane,
                                       const Sums& sums) const {
-    const std::string called = name_ + ending_of(component_, field_.components);
-    const std::string letter(1, "xyz"[axis_]);
-    stage::Table out("slice_" + called + "_" + letter, called + " across " + letter);
+    stage::Table out(table_name(), called() + " across " + "xyz"[axis_]);
     const auto units = step.units(field_.mesh);
     for (size_t d = 0; d < 2; ++d)
       out.column(std::string(1, "xyz"[plane.along[d]]), units, centres(plane, d));

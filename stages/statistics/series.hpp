@@ -33,7 +33,9 @@ class Series {
         field_(setup.field(name, place)),
         mesh_(field_.mesh),
         components_(components_of(field_)),
-        input_(setup.input(stage::Input::as_shared({name}))) {}
+        input_(setup.input(stage::Input::as_shared({name}))) {
+    setup.product("statistics_" + name + ".csv");
+  }
 
   [[nodiscard]] std::vector<Moments> look(const stage::Step& step) const {
     std::vector<Moments> out(components_.size());

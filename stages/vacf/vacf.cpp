@@ -19,7 +19,9 @@ using namespace pillion::stages;
 class Vacf final : public TimeCorrelation {
  public:
   explicit Vacf(stage::Setup& setup)
-      : TimeCorrelation(correlation_options(setup, "velocity", ""), &velocity_products) {}
+      : TimeCorrelation(correlation_options(setup, "velocity", ""), &velocity_products) {
+    setup.product("vacf.csv");
+  }
 
  private:
   [[nodiscard]] stage::Table table(const stage::Step& step) const override {
@@ -32,7 +34,7 @@ class Vacf final : public TimeCorrelation {
     for (size_t s = 0; s < options().selection.size(); ++s) {
       const auto& name = options().selection.name(s);
       const auto total = add_means(out, lags(), s, "vacf", name, square.text());
-      const auto diffusion = diffusion_so_far(lag, total);
+      const auto diffusion = diffusion_so_far(lag, total, dimensions());
       out.column("diffusion_" + name, (square * time).text(), diffusion);
       if (resolved(total))
         out.attribute("diffusion_" + name, diffusion.back(), (square * time).text());

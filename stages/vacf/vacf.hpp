@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The arithmetic of velocity autocorrelations: the sum of products over particles, and the integral
-// whose third is the diffusion coefficient.
+// that gives the diffusion coefficient.
 #pragma once
 
 #include <cmath>
@@ -24,10 +24,10 @@ inline Moment velocity_products(const Vectors& now, const Vectors& then, const C
   return out;
 }
 
-/// A third of the integral of y up to each x, by the trapezoidal rule. Points whose y is NaN are
-/// stepped over.
+/// The integral of y up to each x, by the trapezoidal rule, over the dimensions. Points whose y is
+/// NaN are stepped over.
 inline std::vector<double> diffusion_so_far(const std::vector<double>& x,
-                                            const std::vector<double>& y) {
+                                            const std::vector<double>& y, int dimensions) {
   std::vector<double> out;
   double integral = 0, last_x = 0, last_y = 0;
   bool begun = false;
@@ -38,7 +38,7 @@ inline std::vector<double> diffusion_so_far(const std::vector<double>& x,
       last_y = y[i];
       begun = true;
     }
-    out.push_back(integral / 3);
+    out.push_back(integral / dimensions);
   }
   return out;
 }

@@ -75,7 +75,7 @@ class OpenFiles {
     if (files_.size() == most_open) close_all();
     std::error_code error;
     std::filesystem::create_directories(path.parent_path(), error);
-    const int file = ::open(path.c_str(), flags_ | O_WRONLY | O_CLOEXEC, 0666);
+    const int file = ::open(path.c_str(), flags_ | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (file < 0) fail("open", path);
     ++opened_;
     return files_.emplace(path, Open{file}).first->second;

@@ -36,6 +36,7 @@ void put_domain(hid_t file, const pillion_domain& domain) {
   hdf5::put(file, "domain_hi", std::vector<double>(domain.hi, domain.hi + 3));
   hdf5::put(file, "domain_tilt", std::vector<double>(domain.tilt, domain.tilt + 3));
   hdf5::put(file, "domain_periodic", std::vector<int64_t>(domain.periodic, domain.periodic + 3));
+  if (domain.dimensions == 2) hdf5::put(file, "domain_dimensions", int64_t{2});
 }
 
 }  // namespace

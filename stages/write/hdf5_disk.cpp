@@ -101,8 +101,11 @@ void Hdf5Disk::note() {
   if (error_ == 0) error_ = errno == 0 ? EIO : errno;
 }
 
+// A file of its own: what lies there, such as a symbolic link, is never opened. The library may
+// open a new file twice.
 bool Hdf5Disk::open() {
-  file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  ::unlink(path_.c_str());
+  file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
   if (file_ < 0) note();
   return file_ >= 0;
 }

@@ -48,6 +48,7 @@ class Hdf5Format final : public DatasetFormat {
     read_chunk(setup["chunk"]);
     read_position(setup["position"]);
     check_names(setup["fields"]);
+    setup.product(name_ + "_hdf5");
     input_ = setup.input(is_mesh() ? stage::Input::powers_of_two(fields_.names, bits_)
                                    : stage::Input::as_shared(fields_.names));
   }

@@ -81,6 +81,7 @@ IdxFormat::IdxFormat(stage::Setup& setup)
       setup["bits_per_block"].fail("blocks of field '" + field.name +
                                    "' would have more than 1 GiB; take fewer bits");
   input_ = setup.input(input());
+  setup.product(name_ + ".idx");
 }
 
 void IdxFormat::read_numbers(const stage::Setup& setup) {

@@ -52,7 +52,8 @@ std::string list(const double* numbers) {
 std::string text_of(const pillion_domain& domain) {
   const auto axis = [&](size_t d) { return domain.periodic[d] != 0 ? "true" : "false"; };
   return "{lo: " + list(domain.lo) + ", hi: " + list(domain.hi) + ", tilt: " + list(domain.tilt) +
-         ", periodic: [" + axis(0) + ", " + axis(1) + ", " + axis(2) + "]}";
+         ", periodic: [" + axis(0) + ", " + axis(1) + ", " + axis(2) + "]" +
+         (domain.dimensions == 2 ? ", dimensions: 2}" : "}");
 }
 
 std::string centering(const pillion_field_description& field) {
@@ -86,6 +87,7 @@ RawFormat::RawFormat(stage::Setup& setup)
                   {"chunk", "auto"},
                   {"position", "null"}});
   input_ = setup.input(stage::Input::as_shared(fields_.names));
+  setup.product(name_ + ".raw.yaml");
 }
 
 std::string RawFormat::path_of(int64_t step, const std::string& end) const {

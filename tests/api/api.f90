@@ -315,7 +315,8 @@ contains
     call pillion_close(session, ierr)
     call expect_ok(ierr, 'close')
     if (pillion_is_enabled()) then
-      call expect(file_exists(report) .and. index(report, 'results/') == 1, 'the report '//report)
+      call expect(file_exists(report) .and. index(report, '/') == 1 .and. &
+        index(report, '/results/report.json') > 0, 'the report '//report)
     end if
     call expect(messages == 0, 'no warnings')
   end subroutine

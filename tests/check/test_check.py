@@ -205,7 +205,22 @@ def test_oddities_are_notes(check):
     alone = re.sub(r"      - .*\n((          .*\n)+)?", "", GOOD.split("  spectrum:")[0])
     alone += "  a:\n    stages:\n      - statistics: {fields: [density], at: simulation}\n"
     assert "there are sidecars, but no stage runs in them" in check(alone).notes
+    coarse = check(GOOD.replace("when_full: skip", "when_full: coarsen")).notes
+    refusing = {"power_spectrum": "spectrum", "lyman_alpha": "forest"}
+    assert [note.split(";")[0] for note in coarse] == [
+        f"stage '{stage}' cannot use coarsened publications, so analysis '{name}' skips them"
+        for stage, name in refusing.items()
+    ]
     assert "needs 2 nodes" in check(GOOD.replace("1 MiB", "100 kB")).notes[0]
+
+
+def test_particles_in_a_plane_cannot_be_deposited(check):
+    flat = GOOD.replace("kind: particles", "kind: particles\n    dimensions: 2")
+    assert check(flat).mistakes == []
+    rdf = flat.index("- rdf:")
+    deposit = "- deposit: {position: position, mesh: grid, into: density_of_atoms}"
+    (message,) = check(flat[:rdf] + deposit + flat[flat.index("\n", rdf) :]).messages
+    assert "mesh 'atoms' has two dimensions" in message
 
 
 def test_fields_that_may_be_elsewhere(check):

@@ -48,6 +48,69 @@ NOT_YAML = [
     ),
 ]
 
+NAMES = (
+    [
+        wrong(
+            f"analysis called {name[:20]}",
+            "  halos:\n",
+            f"  {name}:\n",
+            "cannot name an analysis",
+            *words,
+            line=f"  {name}:",
+            schema=True,
+        )
+        for name, *words in [
+            ("report.json", "'report.json'", "a run writes a file of that name"),
+            ("progress.json", "choose another"),
+            ("timeline.json", "choose another"),
+            ("progress-late.json", "choose another"),
+            ("x" * 300, "300 bytes are too many", "x…'"),
+        ]
+    ]
+    + [
+        wrong(
+            f"analysis called {name}",
+            "  halos:\n",
+            f"  {name}:\n",
+            "the key contains",
+            *words,
+            line=f"  {name}:",
+            schema=True,
+        )
+        for name, *words in [
+            ('"two\\nlines"', "the end of a line"),
+            ('"nul\\0"', "U+0000"),
+            ('"bell\\x07"', "U+0007"),
+            ('"next\\Nline"', "remove it"),
+        ]
+    ]
+    + [
+        wrong(
+            "output with NUL",
+            "output: results",
+            'output: "a\\0b"',
+            "the value contains the character U+0000; remove it",
+            line='output: "a',
+        ),
+        wrong(
+            "policy for results",
+            "output: results",
+            "output: {path: results, if_exists: overwrit}",
+            "did you mean 'overwrite'?",
+            line="output:",
+            schema=True,
+        ),
+        wrong(
+            "key of the output",
+            "output: results",
+            "output: {path: results, exists: refuse}",
+            "'exists'",
+            line="output:",
+            schema=True,
+        ),
+    ]
+)
+
 TOP = [
     wrong("unknown key", "run: tea", "ruin: tea", "'ruin'", "did you mean 'run'?", schema=True),
     wrong(
@@ -217,6 +280,15 @@ CATALOGUE = [
     ),
     wrong(
         "later kind of mesh", "kind: particles", "kind: curvilinear", "later version", schema=True
+    ),
+    wrong(
+        "four dimensions",
+        "kind: particles",
+        "kind: particles\n    dimensions: 4",
+        "2 or 3 dimensions",
+        "found 4",
+        line="dimensions: 4",
+        schema=True,
     ),
     wrong(
         "spectral without an order",
@@ -389,4 +461,4 @@ ANALYSES = [
     ),
 ]
 
-ALL = [*NOT_YAML, *TOP, *SIDECARS, *CATALOGUE, *ANALYSES, *STAGES]
+ALL = [*NOT_YAML, *NAMES, *TOP, *SIDECARS, *CATALOGUE, *ANALYSES, *STAGES]

@@ -21,6 +21,33 @@ STAGES = [
         line="- lyman_alpha",
         schema=True,
     ),
+    wrong(
+        "two stages with one product",
+        "- histogram: {field: density, range: [1, 100]}",
+        "- histogram: {field: density, range: [1, 100]}\n"
+        "      - histogram: {field: density, range: [1, 10]}",
+        "'histogram_density.csv'",
+        "stage 'histogram' on line 29",
+        "different names",
+        line="- histogram: {field: density, range: [1, 10]}",
+    ),
+    wrong(
+        "two datasets with one name",
+        "- statistics: {fields: [heat]}",
+        "- write: {fields: [n_HI], name: grid}\n      - statistics: {fields: [heat]}",
+        "'grid.idx'",
+        "on line 53",
+        line="- write: {fields: [n_HI]",
+    ),
+    wrong(
+        "two stages with one product, on both sides",
+        "- statistics: {fields: [speed]}",
+        "- image: {draw: [slice: {field: density}], at: simulation}\n"
+        "      - image: {draw: [slice: {field: warmth}]}",
+        "'image.png'",
+        "on line 37",
+        line="- image: {draw: [slice: {field: warmth",
+    ),
     wrong("place", "at: sidecar", "at: sidecars", "did you mean 'sidecar'?", schema=True),
     wrong(
         "sidecar without sidecars",
@@ -74,6 +101,24 @@ STAGES = [
         "power_spectrum: {field: density",
         "power_spectrum: {field: heat",
         "not periodic",
+    ),
+    wrong(
+        "shot noise of an unknown cloud",
+        "power_spectrum: {field: density",
+        "power_spectrum: {field: density, shot_noise: 1000",
+        "say `cloud: ngp`",
+    ),
+    wrong(
+        "two clouds",
+        "power_spectrum: {field: density",
+        "power_spectrum: {field: density, shot_noise: 1000, window: cic, cloud: tsc",
+        "`cloud: tsc` contradicts `window: cic`",
+    ),
+    wrong(
+        "cloud of no shot noise",
+        "power_spectrum: {field: density",
+        "power_spectrum: {field: density, cloud: tsc",
+        "`cloud` goes with `shot_noise`",
     ),
     wrong("width of no shell", "scale: log, bins: $bins", "width: 0", "above 0", "not 0"),
     wrong("range upside down", "range: [1, 100]", "range: [100, 1]", "[100, 1]"),

@@ -15,23 +15,35 @@ TYPES = {"int32": 1, "int64": 2, "float32": 3, "float64": 4}
 
 @dataclass
 class Domain:
-    """As pillion_domain: two corners, tilts (xy, xz, yz), and which edges are periodic."""
+    """As pillion_domain: two corners, tilts (xy, xz, yz), and which edges are periodic. Files of
+    frames do not say the dimensions; in two, nothing along the third axis counts."""
 
     lo: np.ndarray
     hi: np.ndarray
     tilt: np.ndarray = field(default_factory=lambda: np.zeros(3))
     periodic: tuple = (1, 1, 1)
+    dimensions: int = 3
+
+    @property
+    def images(self) -> np.ndarray:
+        """Which edges lead to images: 1 or 0."""
+        return np.array(self.periodic) * (np.arange(3) < self.dimensions)
 
     @property
     def edges(self) -> np.ndarray:
         """Rows are the three edge vectors."""
         x, y, z = np.asarray(self.hi) - np.asarray(self.lo)
-        xy, xz, yz = self.tilt
+        xy, xz, yz = self.tilt if self.dimensions == 3 else (self.tilt[0], 0, 0)
         return np.array([[x, 0, 0], [xy, y, 0], [xz, yz, z]])
 
     @property
     def volume(self) -> float:
-        return float(np.prod(np.asarray(self.hi) - np.asarray(self.lo)))
+        """In two dimensions the area."""
+        return float(np.prod((np.asarray(self.hi) - np.asarray(self.lo))[: self.dimensions]))
+
+    def flattened(self, vectors: np.ndarray) -> np.ndarray:
+        """In double precision, with what does not count set to 0."""
+        return vectors.astype(np.float64) * (np.arange(3) < self.dimensions)
 
 
 @dataclass

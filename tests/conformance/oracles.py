@@ -11,9 +11,9 @@ from frames import Frame
 def nearest_image(difference: np.ndarray, domain) -> np.ndarray:
     """The shortest of the 27 images of each difference."""
     best = None
-    ranges = [(-1, 0, 1) if periodic else (0,) for periodic in domain.periodic]
+    ranges = [(-1, 0, 1) if periodic else (0,) for periodic in domain.images]
     fraction = difference @ np.linalg.inv(domain.edges)
-    fraction -= np.round(fraction) * np.array(domain.periodic)
+    fraction -= np.round(fraction) * domain.images
     reduced = fraction @ domain.edges
     for shift in itertools.product(*ranges):
         candidate = reduced + np.array(shift) @ domain.edges
@@ -35,7 +35,7 @@ def distances(frame: Frame, a: np.ndarray, b: np.ndarray, exclude_molecules=Fals
         molecule = frame["molecule"]
         keep &= (molecule[first] != molecule[second]) | (molecule[first] == 0)
     first, second = first[keep], second[keep]
-    at = frame["position"].astype(np.float64)
+    at = frame.domain.flattened(frame["position"])
     return np.linalg.norm(nearest_image(at[first] - at[second], frame.domain), axis=1)
 
 
@@ -56,7 +56,8 @@ def rdf(frames, types_a, types_b, cutoff, bins, *, exclude_molecules=False, othe
         pairs = a.sum() * b.sum() - (np.count_nonzero(a & b) if others else 0)
         expected += pairs / frame.domain.volume
         centres += a.sum()
-    shells = 4 / 3 * np.pi * np.diff(edges**3)
+    flat = frames[0].domain.dimensions == 2
+    shells = np.pi * np.diff(edges**2) if flat else 4 / 3 * np.pi * np.diff(edges**3)
     return counts, counts / (shells * expected), np.cumsum(counts) / centres, doubtful
 
 

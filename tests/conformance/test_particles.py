@@ -57,6 +57,7 @@ WORLDS = {
     "tilted": dict(tilt=(0.35, -0.2, 0.25), breathing=0.01),
     "open": dict(periodic=(0, 1, 0), uneven_time=True),
     "vanishing": dict(vanish=True, dtype=np.float32, id_type=np.int32, uneven_time=True),
+    "xy_plane": dict(tilt=(0.35, -0.2, 0.25), breathing=0.01, thickness=0.36),
 }
 
 
@@ -85,6 +86,7 @@ CASES = cases(
         "tilted": placements(DIVISIONS, FEW + [(4, 3, "sparse")]),
         "open": placements(DIVISIONS, FEW),
         "vanishing": placements(DIVISIONS, FEW),
+        "xy_plane": placements(DIVISIONS, [(1, 0, "slabs"), (4, 2, "pieces")]),
     }
 )
 
@@ -139,6 +141,10 @@ def test_rdf(played):
     densities = [np.isin(f["type"], [3, 4]).sum() / f.domain.volume for f in scene.frames]
     np.testing.assert_allclose(table.attributes["density_ion"], np.mean(densities), rtol=1e-12)
     assert table.units["r"] == "Å"
+    dimensions = scene.frames[0].domain.dimensions
+    units = {entry["name"]: entry.get("units") for entry in table.head["attributes"]}
+    assert units["density_ion"] == f"1/Å^{dimensions}"
+    assert table.attributes.get("dimensions", 3) == dimensions
 
 
 def test_rdf_in_double_is_exact(played):
@@ -160,7 +166,7 @@ def expected_motion(name, quantity, species, origins, per, drift):
     if quantity == "msd":
         vectors, term = [worlds.unwrap(f) for f in frames], oracles.squared_displacement
     else:
-        vectors = [f["velocity"].astype(np.float64) for f in frames]
+        vectors = [f.domain.flattened(f["velocity"]) for f in frames]
         term = oracles.velocity_product
     drift_types = {"none": None, "species": SPECIES[species], "system": [1, 2, 3, 4]}[drift]
     return oracles.correlate(
@@ -214,20 +220,22 @@ class TestMotion:
 
 
 def test_diffusion_from_msd(played):
-    _, results = played
+    scene, results = played
+    dimensions = scene.frames[0].domain.dimensions
     table = read_table(results / "motion" / "msd.csv")
     lag, msd = table["lag"], table["msd_O"]
     inside = (lag >= 0.2 * lag[-1]) & (lag <= 0.8 * lag[-1])
     slope = np.polyfit(lag[inside], msd[inside], 1)[0]
-    np.testing.assert_allclose(table.attributes["diffusion_O"], slope / 6, rtol=1e-9)
+    np.testing.assert_allclose(table.attributes["diffusion_O"], slope / (2 * dimensions), rtol=1e-9)
     assert table.units["msd_O"] == "Å^2"
 
 
 def test_diffusion_from_vacf(played):
-    _, results = played
+    scene, results = played
+    dimensions = scene.frames[0].domain.dimensions
     table = read_table(results / "motion" / "vacf.csv")
     for n in range(1, len(table) + 1):
-        integral = np.trapezoid(table["vacf_O"][:n], table["lag"][:n]) / 3
+        integral = np.trapezoid(table["vacf_O"][:n], table["lag"][:n]) / dimensions
         np.testing.assert_allclose(table["diffusion_O"][n - 1], integral, rtol=1e-11, atol=1e-13)
     if table["vacf_O"][1] >= 0.5 * table["vacf_O"][0]:
         np.testing.assert_allclose(table.attributes["diffusion_O"], integral, rtol=1e-11)

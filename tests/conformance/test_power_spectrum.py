@@ -190,12 +190,95 @@ def test_values_as_they_are_in_logarithmic_shells(played):
         np.testing.assert_allclose(ratio, ratio[0], rtol=1e-12)
 
 
+def shot_noise(name: str, cloud: int, undone: bool) -> np.ndarray:
+    """Of every mode in units of V/N, as a sum over aliases: particles at random have the same
+    power on all scales, times the window of their cloud, and the mesh folds it all in."""
+    aliases = np.arange(-4000, 4001)
+    noise = 1.0
+    for n, size, k in zip(*SHAPES[name], waves(name), strict=True):
+        phase = np.rint(k * size / (2 * np.pi)) / n
+        windows = np.sinc(np.unique(phase)[:, None] + aliases) ** (2 * cloud)
+        noise = noise * windows.sum(axis=1)[np.searchsorted(np.unique(phase), phase)]
+        noise = noise / (np.sinc(phase) ** (2 * cloud) if undone else 1)
+    return noise
+
+
+def mean_noise(name: str, noise: np.ndarray, table) -> np.ndarray:
+    a = np.sqrt(noise * np.prod(SHAPES[name][1]))
+    return expected(name, a, a, table)["power"]
+
+
 def test_window_and_shot_noise(played):
     name = played[0]
+    noise = shot_noise(name, 2, undone=True) * np.prod(SHAPES[name][1]) / 5000
     for _, frame, table in tables(played, "counts", "power_spectrum_counts"):
         a = transform(name, whole(name, frame, "counts"), True, 2)
-        noise = np.prod(SHAPES[name][1]) / 5000
-        check(table, expected(name, a, a, table), noise)
+        check(table, expected(name, a, a, table), mean_noise(name, noise, table))
+
+
+CLOUDS = {"ngp": 1, "cic": 2, "tsc": 3}
+RANDOM = 50_000
+
+
+def deposited(at: np.ndarray, cells: tuple, cloud: int) -> np.ndarray:
+    """Particles per cell; `at` is in units of cells, whose centres are at halves."""
+    out = np.zeros(cells)
+    first = np.floor(at - 0.5 * (cloud - 1)).astype(int)
+    for offset in np.ndindex(*[cloud] * len(cells)):
+        cell = first + offset
+        d = np.abs(at - cell - 0.5)
+        tsc = np.where(d < 0.5, 0.75 - d**2, 0.5 * (1.5 - d) ** 2)
+        share = {1: np.ones_like(d), 2: 1 - d, 3: tsc}[cloud]
+        np.add.at(out, tuple((cell % cells).T), share.prod(axis=1))
+    return out
+
+
+def test_particles_at_random_have_no_power_but_their_shot_noise(build, tmp_path):
+    """In every shell, whichever cloud, whether its window is undone or not."""
+    name = "random"
+    SHAPES[name] = cells, length = (20, 16, 18), (25, 16, 18)
+    rng = np.random.default_rng(5)
+    frames = []
+    for step in range(4):
+        at = rng.uniform(0, cells, (RANDOM, 3))
+        fields = {c: deposited(at, cells, p).ravel(order="F") for c, p in CLOUDS.items()}
+        frames.append(Frame(step, float(step), fields))
+    stages = {
+        "left": "cloud: {0}",
+        "undone": "window: {0}",
+        "counts": "window: {0}, contrast: false",
+    }
+    analyses = "analyses:\n" + "".join(
+        f"  {analysis}:\n    stages:\n"
+        + "".join(
+            f"      - power_spectrum: {{field: {c}, shot_noise: {RANDOM}, {rest.format(c)}}}\n"
+            for c in CLOUDS
+        )
+        for analysis, rest in stages.items()
+    )
+    text = CATALOGUE.split("fields:")[0].format(
+        cells=", ".join(map(str, cells)), length=", ".join(map(str, length))
+    )
+    text += "fields:\n" + "".join(f"  {c}: {{mesh: grid, type: float64}}\n" for c in CLOUDS)
+    run = Scene(name, frames, text, analyses, "grid_driver", ("--cells", ",".join(map(str, cells))))
+    results, _ = run.run(build, tmp_path, Placement(2, 0, "slabs"))
+    level = np.prod(length) / RANDOM
+    mean = RANDOM / np.prod(cells)
+    for cloud, power in CLOUDS.items():
+        for analysis in stages:
+            those = [
+                read_table(results / analysis / f"power_spectrum_{cloud}.{step:09}.csv")
+                for step in range(len(frames))
+            ]
+            scale = mean**2 if analysis == "counts" else 1
+            noise = shot_noise(name, power, undone=analysis != "left") * level * scale
+            # Modes and their conjugates are one draw.
+            squares = mean_noise(name, noise**2, those[0])
+            deviation = np.sqrt(2 * squares / those[0]["modes"] / len(frames))
+            found = np.mean([table["power"] for table in those], axis=0)
+            assert (np.abs(found) / deviation).max() < 4, (cloud, analysis)
+            assert deviation[-1] < 0.1 * mean_noise(name, noise, those[0])[-1]
+            assert those[0].attributes["shot_noise"] == pytest.approx(level * scale, rel=1e-12)
 
 
 def test_lines_of_sight(played):

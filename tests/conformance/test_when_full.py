@@ -30,12 +30,12 @@ def place(policy: str, division: str, deadline: str = "60 s") -> Placement:
     return Placement(3, 1, division, "separate", 1, 0, policy, memory, deadline)
 
 
-def scene() -> Scene:
+def scene(cells=CELLS, catalogue=CATALOGUE, analyses=ANALYSES) -> Scene:
     rng = np.random.default_rng(3)
-    count = int(np.prod(CELLS))
+    count = int(np.prod(cells))
     frames = [Frame(n, float(n), {"density": rng.random(count)}) for n in range(FRAMES)]
-    cells = ("--cells", ",".join(map(str, CELLS)))
-    return Scene("shortage", frames, CATALOGUE, ANALYSES, "grid_driver", cells)
+    arguments = ("--cells", ",".join(map(str, cells)))
+    return Scene("shortage", frames, catalogue, analyses, "grid_driver", arguments)
 
 
 def subsamples(frame: Frame) -> dict[int, np.ndarray]:
@@ -80,6 +80,36 @@ def test_shortage(policy, division, meet_at, build, tmp_path):
     else:
         assert values["coarsened"] >= (~whole).sum() > 0
         assert table.head["coarsened"] == values["coarsened"]
+
+
+EVEN_CELLS = (8, 8, 12)
+EVEN_CATALOGUE = CATALOGUE.replace("[9, 8, 11]", "[8, 8, 12], periodic: true")
+WITH_SPECTRUM = """
+analyses:
+  values: {stages: [statistics: {fields: density}]}
+  spectrum: {stages: [power_spectrum: {field: density}]}
+"""
+
+
+def test_a_spectrum_is_never_one_of_a_coarse_publication(build, tmp_path):
+    """Where `values` sees a coarse publication, `spectrum` skips it, and says so."""
+    shortage = scene(EVEN_CELLS, EVEN_CATALOGUE, WITH_SPECTRUM)
+    results, _ = shortage.run(build, tmp_path, place("coarsen", "many"), meet_at=MEETING)
+    report = json.loads((results / "report.json").read_text())
+    values, spectrum = report["analyses"]
+    seen = read_table(results / "values" / "statistics_density.csv")
+    whole = seen["count"] == np.prod(EVEN_CELLS)
+    assert values["coarsened"] >= (~whole).sum() > 0
+    tables = sorted((results / "spectrum").glob("power_spectrum_density.*.csv"))
+    assert [int(path.suffixes[0][1:]) for path in tables] == seen["step"][whole].tolist()
+    for path, step in zip(tables, seen["step"][whole], strict=True):
+        density = shortage.frames[step]["density"]
+        variance = (density / density.mean()).var()
+        assert read_table(path).attributes["variance"] == pytest.approx(variance, rel=1e-12)
+    assert spectrum["publications"] == len(tables) and spectrum["coarsened"] == 0
+    parts = [spectrum[k] for k in ("publications", "skipped", "dropped", "lost")]
+    assert sum(parts) == FRAMES and spectrum["skipped"] >= (~whole).sum()
+    assert any("'power_spectrum' cannot use coarse" in warning for warning in report["warnings"])
 
 
 def test_waiting_ends_at_the_deadline(build, tmp_path):

@@ -11,13 +11,13 @@ def wrap(unwrapped: np.ndarray, domain: Domain) -> tuple[np.ndarray, np.ndarray]
     """Positions inside the domain, and image flags: position + image · edges is as before."""
     fraction = (unwrapped - domain.lo) @ np.linalg.inv(domain.edges)
     image = np.floor(fraction).astype(np.int32)
-    image[:, np.array(domain.periodic) == 0] = 0
+    image[:, domain.images == 0] = 0
     return unwrapped - image @ domain.edges, image
 
 
 def unwrap(frame: Frame) -> np.ndarray:
     """The definition that the image flags have."""
-    return frame["position"].astype(np.float64) + frame["image"] @ frame.domain.edges
+    return frame.domain.flattened(frame["position"] + frame["image"] @ frame.domain.edges)
 
 
 def walk(
@@ -34,9 +34,11 @@ def walk(
     vanish: bool = False,
     step: int = 50,
     uneven_time: bool = False,
+    thickness: float | None = None,
 ) -> list[Frame]:
     """Particles in molecules of three (types 1, 2, 1), and single ions (types 3, 4; molecule 0),
-    that walk at random. Velocities are smooth in time, so correlations do not vanish at once."""
+    that walk at random. Velocities are smooth in time, so correlations do not vanish at once. With
+    a `thickness` they live in two dimensions, and the third is that thin, and noise."""
     ions = particles // 6
     water = (particles - ions) // 3 * 3
     count = water + ions
@@ -59,6 +61,10 @@ def walk(
         domain = Domain(np.array([-1.0, 0.5, 2.0]), np.array([-1.0, 0.5, 2.0]) + size)
         domain.tilt = np.array(tilt) * size
         domain.periodic = periodic
+        if thickness:
+            domain.dimensions = 2
+            domain.hi[2] = domain.lo[2] + thickness
+            at[:, 2] = domain.lo[2] + rng.uniform(0, thickness, count)
         position, image = wrap(at.astype(dtype).astype(np.float64), domain)
         here = rng.random(count) > 0.15 if vanish else np.ones(count, bool)
         order = rng.permutation(np.flatnonzero(here))
@@ -81,7 +87,7 @@ def walk(
 CATALOGUE = """
 units: {{time: fs}}
 meshes:
-  atoms: {{kind: particles, units: Å}}
+  atoms: {{kind: particles, units: Å, dimensions: {dimensions}}}
 fields:
   id: {{mesh: atoms, type: {id}}}
   type: {{mesh: atoms, type: int32}}
@@ -95,4 +101,8 @@ fields:
 
 def catalogue(frames: list[Frame]) -> str:
     """The YAML that describes the frames of `walk`."""
-    return CATALOGUE.format(id=frames[0]["id"].dtype.name, real=frames[0]["position"].dtype.name)
+    return CATALOGUE.format(
+        id=frames[0]["id"].dtype.name,
+        real=frames[0]["position"].dtype.name,
+        dimensions=frames[0].domain.dimensions,
+    )

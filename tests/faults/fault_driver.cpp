@@ -3,14 +3,17 @@
 // can be told to share wrongly. Every rank prints one line: "rank R: ok" or "rank R: CALL:
 // MESSAGE".
 //   fault_driver CONFIG STEPS
-//     [wrong-type|wrong-box|overlap|hole|unshared|late|no-close|ballast|pause=MS]
-// `ballast` also shares 64 MiB of a field of that name.
+//     [wrong-type|wrong-box|overlap|hole|unshared|late|no-close|ballast|pause=MS
+//      |counts=LIST]
+// `ballast` also shares 64 MiB of a field of that name. `counts=FIRST:LAST:TIME,...` offers steps
+// FIRST to LAST, the first at TIME, then those of the next entry, and saves `checkpoint`.
 #include <mpi.h>
 #include <pillion/pillion.h>
 
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -62,10 +65,30 @@ int say(int rank, const char* call) {
   return 1;
 }
 
+/// Offers what a `counts=` says; the density of a step is its time.
+bool offer_counts(pillion_session* session, Simulation& simulation, const std::string& list) {
+  std::istringstream entries(list);
+  for (std::string entry; std::getline(entries, entry, ',');) {
+    long long first = 0, last = 0;
+    double time = 0;
+    if (std::sscanf(entry.c_str(), "%lld:%lld:%lf", &first, &last, &time) != 3) return false;
+    for (int64_t step = first; step <= last; ++step) {
+      const double now = time + 0.1 * static_cast<double>(step - first);
+      for (auto& value : simulation.density) value = now;
+      if (pillion_step(session, step, now) != PILLION_OK) return false;
+    }
+  }
+  return pillion_checkpoint(session, "checkpoint") == PILLION_OK;
+}
+
 int run_steps(pillion_session* session, int64_t steps, const std::string& fault, int rank) {
   Simulation simulation(pillion_communicator(session));
   simulation.share(session, fault);
   if (fault == "ballast") simulation.share_ballast(session);
+  if (fault.starts_with("counts=")) {
+    if (!offer_counts(session, simulation, fault.substr(7))) return say(rank, "counts");
+    return pillion_close(session) == PILLION_OK ? 0 : say(rank, "close");
+  }
   const int pause = fault.starts_with("pause=") ? std::atoi(fault.c_str() + 6) : 0;
   for (int64_t step = 0; step <= steps; ++step) {
     simulation.solve(step);

@@ -52,6 +52,14 @@ def killed(case: Case):
         succeed(case)
 
 
+def killed_for_good(case: Case):
+    """Nobody comes after the sidecars, so the simulation alone can tell what is lost."""
+    case.choices.restart = 0
+    if begin(case):
+        case.pause(0.7)
+        case.signal(case.some(case.processes(crew="crew")), KILL)
+
+
 def replaced(case: Case):
     """The run sends for sidecars by itself, as often as it may."""
     c = case.choices
@@ -240,6 +248,22 @@ def guest(case: Case):
         case.signal(pids, case.dice.choice([KILL, CONT]))
 
 
+def guest_leaves_waiting(case: Case):
+    """An attached job leaves while its analysis waits for room, as slow sidecars hold all of it."""
+    c = case.choices
+    c.ranks = c.nodes = c.crew = 1
+    c.policy, c.memory, c.steps, c.milliseconds = "skip", "32 KiB", 450, 8
+    c.mishap = {"milliseconds": 300}
+    (case.folder / "more.yaml").write_text(GUEST.format(every=1, mishap=""))
+    if not begin(case):
+        return
+    time.sleep(0.4)
+    case.attach("guest", "more.yaml")
+    if case.await_joined("guest"):
+        time.sleep(0.05)
+        case.signal(case.attached("guest"), case.dice.choice([KILL, signal.SIGTERM]))
+
+
 def last_moment(case: Case):
     c = case.choices
     case.start()
@@ -269,9 +293,9 @@ def rush(case: Case):
 KINDS = {
     kind.__name__: kind
     for kind in (
-        killed, replaced, stopped, out_of_memory, killed_attaching, killed_reading, killed_writing,
-        killed_saving, killed_ending, disk_full, spill_full, simulation_killed, guest, last_moment,
-        rush,
+        killed, killed_for_good, replaced, stopped, out_of_memory, killed_attaching, killed_reading,
+        killed_writing, killed_saving, killed_ending, disk_full, spill_full, simulation_killed,
+        guest, guest_leaves_waiting, last_moment, rush,
     )
 }  # fmt: skip
 

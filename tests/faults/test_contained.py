@@ -6,12 +6,15 @@ import json
 import os
 
 import pytest
-from conftest import launch, read_table
+from conftest import launch, mpirun, read_table
 from faults import GRID, drive, said
 
 BOTH = """
 analyses:
-  bad: {{stages: [{{trouble: {{fail_at: 3, fail_on: {peer}, how: {how}}}}}]}}
+  bad:
+    stages:
+      - statistics: {{fields: [density]}}
+      - trouble: {{fail_at: 3, fail_on: {peer}, how: {how}}}
   good: {{stages: [{{trouble: {{}}}}]}}
 """
 
@@ -51,7 +54,13 @@ def test_a_stage_that_throws(build, tmp_path, sidecars, peer, how):
     assert expected.get(how, "did not make the same calls") in analyses["bad"]["disabled"]
     assert any("'bad' is disabled" in text for text in whole["warnings"])
     assert "'bad' is disabled" in process.stderr
-    assert not (tmp_path / "out" / "bad").exists()
+    # What it had computed is written; the stage before the one that failed has one row more.
+    for product, steps in (("seen", 3), ("statistics_density", 4)):
+        kept = read_table(tmp_path / "out" / "bad" / f"{product}.csv")
+        assert list(kept["step"]) == list(range(steps))
+        assert kept.head["publications"] == steps
+        assert kept.head["disabled"] == analyses["bad"]["disabled"]
+    assert analyses["bad"]["publications"] == 3
     seen = read_table(tmp_path / "out" / "good" / "seen.csv")
     assert list(seen.columns["step"]) == list(range(11))
     assert set(seen.columns["cells"]) == {32}
@@ -188,3 +197,35 @@ def test_sidecars_that_run_out_of_memory_outside_any_stage(build, tmp_path, side
     assert analyses["here"]["disabled"] is None
     table = read_table(tmp_path / "out" / "here" / "statistics_density.csv")
     assert list(table.columns["step"]) == list(range(201))
+
+
+def test_a_move_of_its_own_accord_says_why(build, tmp_path):
+    stage = "trouble: {milliseconds: 10, at: auto}"
+    config = GRID + f"analyses: {{a: {{stages: [{{{stage}}}]}}}}\nsidecars: {{ranks: 1}}\n"
+    process = drive(build, tmp_path, config, 3, "pillion.yaml", 40)
+    ended_well(process, 3)
+    whole, analyses = report(tmp_path)
+    moves = analyses["a"]["moves"]
+    assert moves and moves[0]["to"] == "sidecar"
+    assert moves[0]["why"] == "to see what it takes in the sidecars"
+    said = f"moves to the sidecars at step {moves[0]['step']}: {moves[0]['why']}"
+    assert said in whole["remarks"][0]
+
+
+@pytest.mark.parametrize("sidecars", ["", "{ranks: 1}"])
+def test_no_step_fails_for_want_of_memory(build, tmp_path, sidecars):
+    """Whichever allocation inside a step fails, the step succeeds and the session closes."""
+    config = GRID + (f"sidecars: {sidecars}\n" if sidecars else "")
+    config += (
+        "analyses:\n"
+        "  all: {stages: [{statistics: {fields: [density]}}]}\n"
+        "  some: {when: max(density) > -1, stages: [{statistics: {fields: [density]}}]}\n"
+        "  timed: {every: 0.1 time, stages: [{statistics: {fields: [density]}}]}\n"
+    )
+    (tmp_path / "pillion.yaml").write_text(config)
+    driver = build / "tests/faults/memory_driver"
+    # The log has a warning for each failure.
+    done = mpirun(2 if sidecars else 1, driver, "pillion.yaml", 7, cwd=tmp_path, timeout=60)
+    lines = done.stdout.splitlines()
+    assert len(lines) == 1 and lines[0].endswith("sessions"), done.stdout
+    assert int(lines[0].split()[0]) > 5

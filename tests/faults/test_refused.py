@@ -19,6 +19,12 @@ WRONG = {
         GRID + "analyses: {a: {stages: [{trouble: {fail_att: 1}}]}}",
         "unknown key 'fail_att' in stage 'trouble'; did you mean 'fail_at'?",
     ),
+    "contains itself": (GRID + ANALYSIS + "parameters: &p {n: *p}\n", "an alias refers to a list"),
+    "endless condition": (
+        GRID + f"analyses: {{a: {{when: {'not ' * 100_000}1, stages: [{{trouble: {{}}}}]}}}}",
+        "at character 403 it is nested more than 100 deep",
+    ),
+    "endless comment": (GRID + ANALYSIS + "#" * 10_000_000, "is longer than 512.0 KiB"),
     "no sidecars for a stage": (
         GRID + "analyses: {a: {stages: [{trouble: {at: sidecar}}]}}",
         "wants a sidecar, but there are none",

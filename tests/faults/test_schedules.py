@@ -2,6 +2,8 @@
 """Schedules and conditions as a run sees them. Cells hold the number of the step, and time is a
 tenth of it, so what was due can be told from the steps that the stage saw."""
 
+import json
+
 import pytest
 from conftest import read_table
 from faults import GRID, drive
@@ -35,3 +37,47 @@ class TestSchedules:
     def test_condition_on_step_and_time(self, build, tmp_path, sidecars):
         seen = steps_seen(build, tmp_path, "when: step > 10 and time < 1.3", sidecars)
         assert seen == [11, 12]
+
+
+def rows(build, folder, sidecars, counts, restart=""):
+    """Steps and times of the run's table, and its report, for a program that counts as it likes."""
+    config = GRID + f"sidecars: {{ranks: {sidecars}, when_full: wait}}\n{restart}"
+    config += "analyses: {a: {every: 5 steps, stages: [{statistics: {fields: [density]}}]}}\n"
+    done = drive(build, folder, config, 2 + sidecars, "pillion.yaml", 0, f"counts={counts}")
+    assert done.returncode == 0, (done.stdout, done.stderr)
+    table = read_table(folder / "out/a/statistics_density.csv")
+    assert table["mean"] == pytest.approx(table["time"])
+    report = json.loads((folder / "out/report.json").read_text())
+    return table["step"].tolist(), table["time"].tolist(), report
+
+
+@pytest.mark.parametrize("sidecars", [0, 1])
+class TestCountersThatGoBack:
+    """Products number the steps on; what is due is what the program's own numbers say."""
+
+    def test_within_a_run(self, build, tmp_path, sidecars):
+        steps, times, report = rows(build, tmp_path, sidecars, "0:23:0,0:12:0")
+        assert steps == [0, 5, 10, 15, 20, 25, 30, 35]
+        assert times == pytest.approx([0, 0.5, 1, 1.5, 2, 0, 0.5, 1])
+        assert report["run"]["steps"] == 37 and report["warnings"] == []
+        (remark,) = report["remarks"]
+        assert "after step 23" in remark and "step n is step n + 25 of this run" in remark
+
+    def test_after_a_restart(self, build, tmp_path, sidecars):
+        """As Nek5000: its steps begin with 0 again, its time goes on."""
+        rows(build, tmp_path, sidecars, "0:23:0")
+        restart = "restart: checkpoint\n"
+        steps, times, report = rows(build, tmp_path, sidecars, "0:12:2.3", restart)
+        assert steps == [0, 5, 10, 15, 20, 25, 30, 35]
+        assert times == pytest.approx([step / 10 for step in steps])
+        assert any("step n is step n + 23 of this run" in text for text in report["remarks"])
+        # And again, with what was added before.
+        steps, times, _ = rows(build, tmp_path, sidecars, "0:11:3.5", restart)
+        assert steps == [0, 5, 10, 15, 20, 25, 30, 35, 40, 45]
+        assert times == pytest.approx([step / 10 for step in steps])
+
+    def test_nothing_new_after_a_restart(self, build, tmp_path, sidecars):
+        rows(build, tmp_path, sidecars, "0:20:0")
+        steps, _, report = rows(build, tmp_path, sidecars, "10:19:1.0", "restart: checkpoint\n")
+        assert steps == [0, 5, 10, 15, 20]
+        assert any("none of the 10 steps" in text for text in report["warnings"])

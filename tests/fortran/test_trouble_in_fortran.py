@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Mistakes of programs in Fortran: those that ask for a status get it with the message that the
 library has for every language; those that do not are stopped, with all ranks, even if one rank
-alone makes the mistake.
+alone makes the mistake. A failed checkpoint is no mistake, and stops nobody.
 """
 
 import pytest
@@ -35,6 +35,7 @@ MISTAKES = {
     "indices": (3, OF_THE_HEIGHT + "was shared with 2 indices, but mesh 'line' has 1 axes", 3),
     "size": (1, "18446744073709551615 bytes were asked for field 'height'", 1),
     "swap": (8, OF_THE_HEIGHT + "has no memory from pillion_allocate", 1),
+    "folder": (7, "cannot make the folder 'pillion.yaml/.folder.partial'", 3),
     "number": (1, "there is no field number 6, counted from 0; the catalogue has 1", 3),
 }  # fmt: skip
 
@@ -65,6 +66,13 @@ def test_who_does_not_ask_is_stopped(program, tmp_path, mistake):
     assert done.returncode != 0
     assert "pillion, rank " in done.stderr and message in done.stderr, done.stderr
     assert "closed" not in done.stdout
+
+
+def test_a_failed_checkpoint_stops_nobody(program, tmp_path):
+    done = mpirun(3, program, "folder", cwd=tmp_path)
+    assert done.stdout.split() == ["closed"] * 3
+    assert done.stderr.count(MISTAKES["folder"][1]) == 3, done.stderr
+    assert "pillion, rank 2: " in done.stderr
 
 
 def test_without_a_mistake_nothing_is_said(program, tmp_path):

@@ -61,6 +61,7 @@ contains
       if (present(ierr)) return
     end if
     call pillion_step(session, 0, 0.0_real64, ierr)
+    if (mistake == 'folder') call pillion_checkpoint(session, 'pillion.yaml/folder', ierr)
   end subroutine
 end module
 

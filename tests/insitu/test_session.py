@@ -120,7 +120,7 @@ def test_what_the_session_says(run, tmp_path):
         "cells=(6, 5, 4), used=False, order=0)"
     )
     assert said[1].startswith("Progress(step=3, time=1.5,")
-    assert said[2] == "True results/report.json"
+    assert said[2] == f"True {tmp_path}/results/report.json"
     table = read_table(tmp_path / "results/one/statistics_density.csv")
     assert table["mean"].tolist() == [2.0] * 4
     assert table.head["time_units"] == "s"
@@ -176,7 +176,7 @@ def test_configuration_and_parameters(build, tmp_path):
         "    s.step(0, 0.0)\n"
         "    print(s.fields['density'].cells, s.report_path)\n"
     )
-    assert python(build, tmp_path, code).stdout == "(3, 5, 4) other/report.json\n"
+    assert python(build, tmp_path, code).stdout == f"(3, 5, 4) {tmp_path}/other/report.json\n"
     assert (tmp_path / "other/report.json").exists()
     assert not (tmp_path / "results").exists()
 
@@ -375,3 +375,44 @@ def test_products_with_names_that_begin_alike(build, tmp_path):
     python(build, tmp_path, code)
     paths = {p["path"] for p in report_of(tmp_path)["products"]}
     assert paths == {"one/map.000000002.csv", "one/map.txt", "one/map_b.csv"}
+
+
+MISUSED = """
+import mpi4py
+mpi4py.rc.initialize = False
+from mpi4py import MPI
+import pillion
+
+def refused(text, *comm):
+    try:
+        pillion.open("run.yaml", *comm)
+    except pillion.Error as error:
+        assert text in str(error), error
+        return
+    raise AssertionError(text)
+
+refused("MPI.Init")
+MPI.Init()
+refused("MPI_COMM_NULL", MPI.COMM_NULL)
+half = MPI.COMM_WORLD.Split(MPI.COMM_WORLD.rank)
+both = half.Create_intercomm(0, MPI.COMM_WORLD, 1 - MPI.COMM_WORLD.rank)
+refused("intercommunicator", both)
+both.Free()
+half.Free()
+MPI.Finalize()
+refused("MPI.Finalize")
+print("done")
+"""
+
+
+def test_misuse_of_mpi(build, tmp_path):
+    assert python(build, tmp_path, MISUSED, ranks=2).stdout == "done\n" * 2
+
+
+def test_a_with_block_that_cannot_close_warns(run):
+    """The program continues: it may have results of its own to write."""
+    said = run(
+        "s.share('density', density)\ns.step(0, 0.0)\n"
+        "import shutil; shutil.rmtree('results'); open('results', 'w').close()"
+    )
+    assert said == "closed\n"

@@ -30,6 +30,16 @@ run             60
 reset_timestep  0
 """
 ONE, TWO = 300, 200
+
+# The same in two dimensions: 200 atoms in a box of 16.3, half a unit thick.
+FLAT_MIXTURE = (
+    MIXTURE.replace("atom_style", "dimension       2\natom_style", 1)
+    .replace("lattice         fcc 0.8442", "lattice         sq2 0.75")
+    .replace("block 0 5 0 5 0 5", "block 0 10 0 10 -0.15 0.15")
+    .replace("type/subset 2 200", "type/subset 2 80")
+    .replace("fix             move all nve", "fix             move all nve\nfix flat all enforce2d")
+)
+FLAT_ONE, FLAT_TWO = 120, 80
 SPECIES = {"one": [1], "two": [2]}
 PAIRS = [["one", "one"], ["one", "two"], ["two", "two"]]
 RDF = {"species": SPECIES, "pairs": PAIRS, "cutoff": CUTOFF, "bins": BINS}

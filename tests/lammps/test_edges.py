@@ -139,3 +139,33 @@ def test_progress_in_thermo_output_and_on_stderr(build, tmp_path):
     for words in ("step 40 of 40", "publications 5", "skipped 0"):
         assert words in last
     assert "Pillion report: " in done.stdout
+
+
+MEANS = {"means": {"every": "10 steps", "stages": [{"statistics": {"fields": ["velocity"]}}]}}
+
+
+@pytest.mark.parametrize("sidecars", [0, 1])
+def test_the_step_may_be_reset_between_runs(build, tmp_path, sidecars):
+    """Each run is a segment; no product of one overwrites that of another."""
+    text = MIXTURE + RIDE + "run 40\nreset_timestep 0\nrun 30\nreset_timestep 100\nrun 10\n"
+    lmp(build, tmp_path, text, configuration(MEANS, sidecars), 2 + sidecars)
+    table = read_table(tmp_path / "results/means/statistics_velocity.csv")
+    steps = table["step"].tolist()
+    assert steps[:5] == [0, 10, 20, 30, 40]
+    assert steps == sorted(set(steps)) and all(step % 10 == 0 for step in steps)
+    # LAMMPS's steps 10, 20, 30, 100, 110, and 0 where `reset_timestep` sets the time back, too.
+    assert len(steps) - 5 == 5 + np.any(np.diff(table["time"]) < 0)
+    report = json.loads((tmp_path / "results/report.json").read_text())
+    assert any("the program offered step" in text for text in report["remarks"])
+    assert not report["warnings"]
+
+
+def test_a_restart_file_without_its_companion_is_a_warning(build, tmp_path):
+    """Its name is too long with `.pillion` behind it."""
+    name = "x" * 250
+    text = MIXTURE + RIDE + f"run 20\nwrite_restart {name}\nrun 20\n"
+    done = lmp(build, tmp_path, text, configuration(MEANS, 1), 3)
+    assert (tmp_path / name).exists()
+    assert "could not write" in done.stderr and "WARNING" in (tmp_path / "log.lammps").read_text()
+    rows = read_table(tmp_path / "results/means/statistics_velocity.csv")
+    assert rows["step"].tolist() == [0, 10, 20, 30, 40]

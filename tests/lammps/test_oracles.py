@@ -7,6 +7,9 @@ import numpy as np
 import pytest
 from conftest import read_table
 from lammps_inputs import (
+    FLAT_MIXTURE,
+    FLAT_ONE,
+    FLAT_TWO,
     MIXTURE,
     ONE,
     OWN_RDF,
@@ -43,13 +46,16 @@ def assert_same(table, quantity, rows, kind):
 INPUT = OWN_RDF + own_correlations() + RIDE + "run 100\n"
 
 
-def assert_as_lammps_itself(folder):
+def assert_as_lammps_itself(folder, one=ONE, two=TWO):
     """What ANALYSES left of INPUT, against what LAMMPS computed in the same run."""
     rdf = read_table(folder / "results/structure/rdf.csv")
-    own = pair_counts(read_vectors(folder / "rdf.txt"), [ONE, ONE, TWO])
-    for pair, counts in zip(("one_one", "one_two", "two_two"), own):
-        assert counts.sum() > 10000
-        assert np.array_equal(rdf[f"count_{pair}"], counts)
+    blocks = read_vectors(folder / "rdf.txt")
+    own = pair_counts(blocks, [one, one, two])
+    for number, pair in enumerate(("one_one", "one_two", "two_two")):
+        assert own[number].sum() > 10000
+        assert np.array_equal(rdf[f"count_{pair}"], own[number])
+        g = np.mean([block[:, 1 + 2 * number] for block in blocks.values()], axis=0)
+        np.testing.assert_allclose(rdf[f"g_{pair}"], g, rtol=1e-10)
 
     rows = read_scalars(folder / "own.txt")
     assert len(rows) == 11
@@ -64,6 +70,24 @@ def assert_as_lammps_itself(folder):
 def test_the_same_as_lammps_itself(build, tmp_path, ranks, sidecars):
     lmp(build, tmp_path, MIXTURE + INPUT, configuration(ANALYSES, sidecars), ranks + sidecars)
     assert_as_lammps_itself(tmp_path)
+
+
+@pytest.mark.parametrize(("ranks", "sidecars"), [(1, 0), (3, 2)])
+def test_the_same_in_two_dimensions(build, tmp_path, ranks, sidecars):
+    """The cutoff is far wider than the box is thick, and diffusion has two directions."""
+    config = configuration(ANALYSES, sidecars)
+    lmp(build, tmp_path, FLAT_MIXTURE + INPUT, config, ranks + sidecars)
+    assert_as_lammps_itself(tmp_path, FLAT_ONE, FLAT_TWO)
+    rows = read_scalars(tmp_path / "own.txt")
+    msd = read_table(tmp_path / "results/motion/msd.csv")
+    vacf = read_table(tmp_path / "results/motion/vacf.csv")
+    lag = msd["lag"]
+    inside = (lag >= 0.2 * lag[-1]) & (lag <= 0.8 * lag[-1])
+    for species in SPECIES:
+        slope = np.polyfit(lag[inside], own_columns(rows, "msd", species)[3][inside], 1)[0]
+        assert msd.attributes[f"diffusion_{species}"] == pytest.approx(slope / 4, rel=1e-9)
+        integral = np.trapezoid(own_columns(rows, "vacf", species)[3], lag)
+        assert vacf[f"diffusion_{species}"][-1] == pytest.approx(integral / 2, rel=1e-9)
 
 
 @pytest.mark.parametrize("sidecars", [1, 2])

@@ -37,10 +37,12 @@ def table_text(
     skipped=0,
     coarsened=0,
     lost=0,
+    run="",
 ) -> str:
     """A table product as the library writes it; columns are (name, units, values)."""
     head = [
         "pillion: table 1",
+        *([f'run: "{run}"'] if run else []),
         f"title: {json.dumps(title)}",
         f'analysis: "{analysis}"',
         f'stage: "{stage}"',

@@ -5,13 +5,19 @@ lines.
 
 import shlex
 import subprocess
+import time
 
 import pytest
+from costly_yaml import COSTLY
+from pillion.advise.chains import Chains
+from pillion.command import run as command_run
+from pillion.datasets.raw_datasets import stored_raw
 from pillion.errors import Error
 from pillion.launch.facts import chosen, cores_of, kind_of
 from pillion.launch.plan import Facts, Launcher, Part, Wishes, make_plan, overrides_for, parts_of
 from pillion.launch.refusal import certain
 from pillion.launch.wanted import Kind, Wanted, read_wanted, settings_of
+from pillion.tables import read_table
 
 OPEN_MPI = Facts(Launcher.OPEN_MPI, cores=8)
 NOBODY = Wanted(Kind.NONE, 0, "results", "box")
@@ -196,7 +202,10 @@ def test_parameters_and_names(tmp_path):
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("a: [", "is not YAML"),
+        ("a: [", r"run.yaml:\d: not valid YAML"),
+        ("a: 2001-02-30", "run.yaml: .*day is out of range"),
+        ('output: "a\\0b"', r"U\+0000"),
+        ("parameters: {n: " + "x" * 100_000 + "}\na: " + "$n" * 100, "'n' is repeated"),
         ("- a", "must be a map"),
         ("sidecars: 3", "must be a map"),
         ("sidecars: {ranks: many}", "'many'"),
@@ -206,6 +215,40 @@ def test_parameters_and_names(tmp_path):
 def test_what_cannot_be_started(tmp_path, text, why):
     with pytest.raises(Error, match=why):
         read_wanted(written(tmp_path, text), {})
+
+
+@pytest.mark.parametrize("name", COSTLY)
+def test_costly_text_is_refused_at_once(tmp_path, name):
+    content, line, words = COSTLY[name]
+    path = tmp_path / "run.yaml"
+    path.write_bytes(content)
+    before = time.process_time()
+    with pytest.raises(Error, match=rf"run\.yaml:{line}: ") as refused:
+        read_wanted(path, {})
+    assert time.process_time() - before < 2, "seconds"
+    assert words in str(refused.value)
+
+
+def test_other_readers_refuse_aliases_without_end(tmp_path):
+    """Products, whose readers go other ways to the same loader."""
+    bomb = COSTLY["alias bomb"][0].decode()
+    (tmp_path / "a.raw.yaml").write_text(bomb)
+    (tmp_path / "a.csv").write_text("# " + bomb.strip().replace("\n", "\n# ") + "\nx\n1\n")
+    for read, name in ((stored_raw, "a.raw.yaml"), (read_table, "a.csv")):
+        with pytest.raises(Error, match="more than 50000 keys and values"):
+            read(tmp_path / name)
+    with pytest.raises(Error, match="more than 50000 keys and values"):
+        Chains(bomb, "run.yaml")
+
+
+def test_a_check_that_does_not_answer_does_not_hold_up_the_run(tmp_path, monkeypatch, capsys):
+    program = tmp_path / "pillion-check"
+    program.write_text("#!/bin/sh\nexec sleep 60\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PILLION_BIN", str(tmp_path))
+    monkeypatch.setattr(command_run, "_PATIENCE", 0.2)
+    command_run._check(Wishes("run.yaml", parts_of(["prog"])), plan(NOBODY), {}, 1, False)
+    assert "no answer within 0.2 s; starting without it" in capsys.readouterr().err
 
 
 def test_what_no_program_can_make_good():

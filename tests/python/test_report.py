@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The page of a run: it is whole by itself, and everything that a run says is on it."""
 
+import json
+import os
 import re
 from base64 import b64decode
 from html.parser import HTMLParser
@@ -8,6 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 from pillion import Error, make_report, units
+from pillion.report import write_whole
 from pillion.tables import read_table
 from sample import make_sample
 
@@ -274,3 +277,34 @@ def test_an_entry_that_is_missing_is_named(sample):
     sample.write()
     with pytest.raises(Error, match="lacks the entry 'stall'"):
         make_report(sample.folder)
+
+
+def test_a_link_that_lies_where_the_page_is_written_aside_is_not_followed(tmp_path):
+    precious, page = tmp_path / "precious", tmp_path / "report.html"
+    precious.write_text("precious")
+    (tmp_path / f".report.html.{os.getpid()}").symlink_to(precious)
+    write_whole(page, "page")
+    assert (precious.read_text(), page.read_text()) == ("precious", "page")
+    assert not page.is_symlink() and sorted(tmp_path.iterdir()) == [precious, page]
+
+
+def test_tables_of_another_run_are_not_in_the_report(tmp_path):
+    """What somebody copied into the folder: some steps, and a table over the whole run."""
+    make_sample(tmp_path)
+    facts = json.loads((tmp_path / "report.json").read_text())
+    facts["run"] |= {"id": "00a1", "continues": ["00a0"]}
+    (tmp_path / "report.json").write_text(json.dumps(facts))
+
+    def rename(path, run):
+        path.write_text(path.read_text().replace("\n", f'\n# run: "{run}"\n', 1))
+
+    rename(tmp_path / "motion/msd.csv", "00b2")
+    rename(tmp_path / "motion/vacf.csv", "00a0")
+    for step in (100, 200):
+        rename(tmp_path / f"speeds/histogram_velocity.{step:09}.csv", "00b2")
+    made = make_report(tmp_path)
+    assert made.problems == [
+        f"{tmp_path}/motion/msd.csv is of run 00b2, not of run 00a1 that is reported"
+    ]
+    page = made.path.read_text()
+    assert "9 steps from 0 to 1000" in page and "Velocity autocorrelation" in page

@@ -305,3 +305,60 @@ def test_following_what_does_not_come(tmp_path):
     assert time.monotonic() - begun >= 0.2
     progress(tmp_path, "ended")
     assert list(pillion.results(tmp_path).follow("a/profile")) == []
+
+
+ONE, TWO = "00000000000000a1", "00000000000000b2"
+
+
+def mark(folder, run, *, folders=(), continues=()):
+    """What a run writes into its output folder before its first step."""
+    lines = ["# whose it is", "pillion: run 1", f"id: {run}", "started: 2026-11-23T04:00:00Z"]
+    lines += [f"continues: {r}" for r in continues] + [f"folder: {f}" for f in folders]
+    (folder / ".pillion-run").write_text("\n".join([*lines, "a line that is cut off: "]))
+
+
+def test_steps_of_another_run_are_left_out(tmp_path):
+    """Of a folder into which somebody copied files of two runs, and whose steps lie between."""
+    for step in (0, 4, 8):
+        put(tmp_path, "a/profile", profile(step), step=step, run=TWO)
+    for step in (2, 6):
+        put(tmp_path, "a/profile", profile(step), step=step, run=ONE)
+    put(tmp_path, "a/other", profile(0), run=ONE)
+    put(tmp_path, "a/nobodys", profile(0))
+    results = pillion.results(tmp_path)
+    assert results.owner is None and results["a/profile"].sizes["step"] == 5
+    mark(tmp_path, TWO)
+    assert results.owner.id == TWO
+    with pytest.warns(UserWarning, match=f"2 steps of a/profile .* of other runs than {TWO}"):
+        assert results["a/profile"]["step"].values.tolist() == [0, 4, 8]
+    with pytest.warns(UserWarning, match=f"a/other in .* is of run {ONE}, not of run {TWO}"):
+        assert results["a/other"].attrs["run"] == ONE
+    lines = {line.split()[0]: line for line in repr(results).splitlines()[1:]}
+    assert lines["a/other"].endswith(f", of run {ONE}")
+    assert "of run" not in lines["a/profile"] + lines["a/nobodys"]
+    mark(tmp_path, TWO, continues=[ONE])
+    assert results["a/profile"].sizes["step"] == 5
+    assert "of run" not in repr(results)
+
+
+def test_a_folder_that_is_one_runs_is_believed(tmp_path, opened):
+    """Heads of two steps are looked at, however many there are."""
+    text = put(tmp_path, "a/profile", profile(0), step=0, run=ONE).read_text()
+    for step in range(50):
+        (tmp_path / f"a/profile.{step:09}.csv").write_text(text)
+    mark(tmp_path, ONE, folders=["a"])
+    opened.clear()
+    assert pillion.results(tmp_path)["a/profile"].sizes["step"] == 50
+    assert len({path for path in opened if path.endswith(".csv")}) == 2
+
+
+@pytest.mark.parametrize("newest", ["report.json", "progress.json"])
+def test_whose_a_copy_without_marker_is(tmp_path, newest):
+    """Of what names a run the newest counts: the marker may be that of a run before."""
+    mark(tmp_path, ONE)
+    later = {"report.json": "2026-11-23T05:00:00Z", "progress.json": 1795410000.0}[newest]
+    said = {"id": TWO, "continues": [], "started": later}
+    (tmp_path / newest).write_text(json.dumps({"run": said} if "report" in newest else said))
+    assert pillion.results(tmp_path).owner.id == TWO
+    (tmp_path / newest).write_text("broken")
+    assert pillion.results(tmp_path).owner.id == ONE

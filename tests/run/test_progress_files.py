@@ -4,6 +4,7 @@
 import json
 import os
 import signal
+import subprocess
 
 import pytest
 from conftest import mpirun
@@ -99,6 +100,10 @@ def test_a_guest_says_how_it_is_doing(build, tmp_path):
     results = tmp_path / "results"
     with going_on(*heat(build, 3, LONG), cwd=tmp_path):
         run = awaited(results / "progress.json", lambda p: (p.step or 0) > 0)
+        (tmp_path / "endless.yaml").write_text("analyses: &a {x: *a}\n")
+        wrong = [build / "bin/pillion-attach", run.id, "endless.yaml"]
+        refused = subprocess.run(wrong, cwd=tmp_path, capture_output=True, text=True, timeout=30)
+        assert refused.returncode == 1 and "endless.yaml:1: an alias refers" in refused.stderr
         attach = (build / "bin/pillion-attach", run.id, "extra.yaml")
         with going_on(*attach, cwd=tmp_path) as guest:
             theirs = awaited(results / "progress-extra.json", lambda p: p.publications > 2)

@@ -144,10 +144,22 @@ class Setup {
                                           units.c_str(), &number));
     return number;
   }
+  /// Says that results from coarse publications (see Step::coarsening) would be wrong. While the
+  /// stage runs in sidecars, its analysis skips the publications that would be coarse.
+  void require_whole_publications() const {
+    require(offsetof(pillion_stage_host, require_whole));
+    check(host_, host_->require_whole(handle_));
+  }
   /// What is known of a mesh: the entry of a field without a name, with the units of its lengths.
   [[nodiscard]] pillion_field_description mesh(const std::string& name, const Value& place) const {
     require(offsetof(pillion_stage_host, describe_mesh));
     return described(1, name, place);
+  }
+  /// Declares a product that this stage may write, by its name without a step: "NAME.csv" for a
+  /// table called NAME. Throws if an earlier stage of the analysis declares the same one.
+  void product(const std::string& name) const {
+    require(offsetof(pillion_stage_host, declare_product));
+    check(host_, host_->declare_product(handle_, name.c_str()));
   }
   [[nodiscard]] const pillion_stage_host* host() const { return host_; }
 

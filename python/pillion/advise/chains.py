@@ -13,7 +13,7 @@ import yaml
 
 from pillion.advise.memory import Memory, bytes_of
 from pillion.errors import Error
-from pillion.tables import Loader
+from pillion.yaml_text import Loader, Substitution, explained
 
 _STEPS = re.compile(r"(\d+)(?:[ \t]+steps?)?\s*")
 _MEMORY = "256 MiB"  # as the library has it
@@ -43,7 +43,7 @@ class Chains:
         """Raises Error if this is no configuration with analyses."""
         self._text, self._file = text, file
         root = self._root()
-        self._values = {**_parameters(root), **(settings or {})}
+        self._substituted = Substitution({**_parameters(root), **(settings or {})})
         has_sidecars = self._find(root, "sidecars") is not None
         analyses = self._find(root, "analyses")
         if not isinstance(analyses, yaml.MappingNode) or not analyses.value:
@@ -82,7 +82,7 @@ class Chains:
         try:
             root = yaml.compose(self._text, Loader)
         except yaml.YAMLError as error:
-            raise Error(f"{self._file} is not YAML: {' '.join(str(error).split())}") from error
+            raise Error(explained(self._file, error)) from error
         if not isinstance(root, yaml.MappingNode):
             raise Error(f"{self._file} is no configuration: it must be a map with 'analyses'")
         return root
@@ -104,10 +104,6 @@ class Chains:
         names = tuple(_name(stage) for stage in stages.value)
         movable = places.index("auto") if "auto" in places else len(places)
         return Chain(name, names, cut, int(steps[1]) if sure and steps else None, movable)
-
-    def _substituted(self, text: str) -> str:
-        pattern = r"\$(?:(\w+)|\{(\w+)\})"
-        return re.sub(pattern, lambda m: self._values.get(m[1] or m[2], m[0]), text)
 
 
 def _parameters(root: yaml.MappingNode) -> dict[str, str]:

@@ -205,10 +205,11 @@ def _runner(arguments: argparse.Namespace, words: list[str]) -> "Runner":
     from pillion.launch.facts import find_facts
     from pillion.launch.plan import Wishes, parts_of
     from pillion.launch.wanted import read_wanted, settings_of
+    from pillion.yaml_text import read_text
 
     settings = settings_of(arguments.set)
     wanted = read_wanted(arguments.configuration, settings)
-    text = arguments.configuration.read_text(encoding="utf-8")
+    text = read_text(arguments.configuration)
     wishes = Wishes(
         configuration=str(arguments.configuration),
         parts=parts_of(words),

@@ -89,7 +89,7 @@ def _print_painted(words: list[str]) -> int:
 
     command = [str(programs.find("pillion-check")), *words]
     try:
-        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+        done = subprocess.run(command, stdout=subprocess.PIPE, errors="replace", check=False)
     except OSError as error:
         raise Error(f"cannot start {command[0]}: {error.strerror}") from error
     is_good = done.returncode == 0

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pillion.launch.plan import Plan, Wishes
     from pillion.launch.wanted import Wanted
 
+_PATIENCE = 60  # seconds for pillion-check
 _EPILOG = """\
 Sidecars come on top of -n. How many, and where, CONFIG says under `sidecars:`; --sidecars changes
 the number: on every node where CONFIG says per_node or `job: separate`, or else of all.
@@ -138,11 +139,25 @@ def _check(
     for option, entries in (("--set", wishes.settings), ("--override", overrides)):
         for name, value in entries.items():
             words += [option, f"{name}={value}"]
-    found = subprocess.run([*words, "--json"], capture_output=True, text=True, timeout=60)
+    try:
+        found = _answer([*words, "--json"])
+    except subprocess.TimeoutExpired:
+        print(
+            f"pillion run: pillion-check gave no answer within {_PATIENCE} s; starting without it",
+            file=sys.stderr,
+        )
+        return
     if found.returncode == 1 and certain(_mistakes(found.stdout), has_fields):
-        done = subprocess.run(words, capture_output=True, text=True, timeout=60)
-        print((done.stdout + done.stderr).rstrip(), file=sys.stderr)
+        try:
+            done = _answer(words)
+            print((done.stdout + done.stderr).rstrip(), file=sys.stderr)
+        except subprocess.TimeoutExpired:
+            print(found.stdout, file=sys.stderr)
         raise Error("nothing was started; correct the configuration, or take --no-check")
+
+
+def _answer(words: list[str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(words, capture_output=True, errors="replace", timeout=_PATIENCE)
 
 
 def _mistakes(text: str) -> list[dict[str, object]]:

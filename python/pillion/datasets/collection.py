@@ -7,14 +7,17 @@ it reads later comes from files that are whole and are replaced whole.
 """
 
 import time
+import warnings
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from pillion.datasets.kept import Stamp, stamp_of
+from pillion.datasets.kept import Kept, Stamp, stamp_of
 from pillion.datasets.listing import SUFFIXES, Listing, Product
 from pillion.errors import Error
+from pillion.owner import Owner, owner_of, run_of_table
 from pillion.progress import Parts, read_parts, state_of
 from pillion.run import Run, read_guests, read_run, with_guests
 
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
 Default = TypeVar("Default")
 NAMED = 12  # keys that a message lists
 AGAIN = 5  # times that a product is read again because it changed meanwhile
+run_of: Kept[str] = Kept(run_of_table, 1 << 62)
 
 
 def results(folder: str | Path) -> "Results":
@@ -76,10 +80,13 @@ class Results(Mapping[str, "Dataset"]):
         of steps are put together: with an x in `common` [step, x], each with its `own` [step,
         point], or `ragged`, one after the other [row]; by default as suits the first and the last.
 
+        Steps of tables that another run has left in the folder are left out; a product that is
+        another run's as a whole is read as it is. Both cause a warning.
+
         Raises Error if there is no such product, if it is broken or of another version of the
         format, and if the options are not for it.
         """
-        product = self._product(key)
+        product = self._own(self._product(key))
         if level is not None and product.kind != "idx":
             raise Error(f"{key} has no levels: only IDX datasets have")
         if rows is not None and product.kind != "steps":
@@ -95,7 +102,9 @@ class Results(Mapping[str, "Dataset"]):
             return dataset_of_steps(product, rows)
         from pillion.datasets.stored import dataset_of, stored_of
 
-        return dataset_of(stored_of(product, level))
+        found = dataset_of(stored_of(product, level))
+        self._expect_own(key, str(found.attrs.get("run", "")))
+        return found
 
     def at(self, key: str, step: int) -> "Dataset":
         """What the product says of one step. Raises Error if it has nothing of that step."""
@@ -149,6 +158,11 @@ class Results(Mapping[str, "Dataset"]):
             time.sleep(min(every, left))
 
     @property
+    def owner(self) -> Owner | None:
+        """The run whose results these are, by its id; None if nothing says it."""
+        return owner_of(self.path)
+
+    @property
     def analyses(self) -> list[str]:
         """Those that have products."""
         return list(dict.fromkeys(key.partition("/")[0] for key in self))
@@ -183,6 +197,36 @@ class Results(Mapping[str, "Dataset"]):
     def product(self, key: str) -> Product:
         """What the listing says: kind, file or folder, steps of tables per step."""
         return self._product(key)
+
+    def _expect_own(self, key: str, run: str, owner: Owner | None = None) -> None:
+        owner = owner or self.owner
+        if owner is not None and not owner.has_made(run):
+            _warn(f"{key} in {self.path} is of run {run}, not of run {owner.id} of this folder")
+
+    def _own(self, product: Product) -> Product:
+        """The product without steps that another run has left. In folders that were empty when the
+        run began, as its marker says, only the first and the last step are looked at.
+        """
+        owner = self.owner
+        if owner is None or product.kind not in ("table", "steps"):
+            return product
+        if product.kind == "table":
+            self._expect_own(product.key, run_of(product.path), owner)
+            return product
+        ends = {product.steps[0], product.steps[-1]}
+        trusted = product.path.name in owner.folders
+        if trusted and all(owner.has_made(run_of(product.file(step))) for step in ends):
+            return product
+        own = tuple(s for s in product.steps if owner.has_made(run_of(product.file(s))))
+        others = len(product.steps) - len(own)
+        if others and own:
+            _warn(
+                f"{others} steps of {product.key} in {self.path} are of other runs than "
+                f"{owner.id}, and are left out; `at` reads them one by one"
+            )
+        elif others:
+            self._expect_own(product.key, run_of(product.file(product.steps[-1])), owner)
+        return replace(product, steps=own) if own else product
 
     def _stamp(self, key: str) -> Stamp | None:
         found = self._find(key)
@@ -239,6 +283,10 @@ class Results(Mapping[str, "Dataset"]):
         from pillion.datasets.overview import as_html
 
         return as_html(self)
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, stacklevel=5)
 
 
 def _some(items: Any) -> str:

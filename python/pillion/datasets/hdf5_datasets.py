@@ -19,7 +19,7 @@ import yaml
 from pillion.datasets.lazy import Key, bounds, take
 from pillion.datasets.stored import ELEMENT, PARTICLE, Stored, StoredField, attrs_of_origin
 from pillion.errors import Error
-from pillion.tables import Loader
+from pillion.yaml_text import ProductLoader
 
 try:
     import h5py
@@ -127,7 +127,7 @@ def stored_hdf5(folder: Path, name: str, step: int | None = None) -> Stored:
             for field, values in _fields(file).items()
         }
         coords = dict(_coords(file))
-        origin = yaml.load(str(file.attrs.get("origin", "")), Loader=Loader) or {}
+        origin = _origin(file)
         attrs: dict[str, Any] = {"mesh": str(file.attrs["mesh"])}
         units = str(file.attrs["time_units"])
     is_mesh = all(of.dims[0] not in (PARTICLE, ELEMENT) for of in fields.values())
@@ -142,6 +142,13 @@ def stored_hdf5(folder: Path, name: str, step: int | None = None) -> Stored:
         attrs_of_origin(origin, str(folder / f"{name}.STEP.h5")) | attrs,
         () if is_mesh else [m.count for m in chosen],
     )
+
+
+def _origin(file: h5py.File) -> dict[str, Any]:
+    try:
+        return yaml.load(str(file.attrs.get("origin", "")), Loader=ProductLoader) or {}
+    except yaml.YAMLError as error:
+        raise Error(f"{file.filename} has an origin that is not YAML: {error}") from error
 
 
 def _not_coarse(every: list[Moment]) -> list[Moment]:

@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from pillion.errors import Error
-from pillion.tables import Table, read_table
+from pillion.tables import Table, entry_of_head, read_table
 
 MOST_BYTES = 256 << 20
-HEAD_BYTES = 4096  # the first lines of a head, with step and time, are well within
 Stamp = tuple[int, int, int]
 Value = TypeVar("Value")
 
@@ -62,14 +61,9 @@ class Kept(Generic[Value]):
 
 
 def _time(path: Path) -> float:
+    entry = entry_of_head(path, "time")
     try:
-        with path.open("rb") as file:
-            head = file.read(HEAD_BYTES).decode("utf-8", "replace")
-    except OSError as error:
-        raise Error(f"cannot read {path}: {error.strerror}") from error
-    found = re.search(r"^# time: (\S+)$", head, re.MULTILINE)
-    try:
-        return float(found[1]) if found else table_of(path).time
+        return float(entry) if entry is not None else table_of(path).time
     except ValueError:
         return table_of(path).time
 

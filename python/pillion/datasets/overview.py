@@ -38,13 +38,21 @@ class Line:
     age: float
     problem: str = ""
     is_old: bool = False  # its newest file was there before the run began
+    run: str = ""  # id of the run that made its newest file; "" if that is not known
 
 
 def lines_of(results: "Results") -> list[Line]:
     now = time.time()
     running_for = now - _start(results)
     lines = [_line(results.product(key), now) for key in results]
-    return [replace(line, is_old=line.age > running_for + SKEW) for line in lines]
+    owner = results.owner
+
+    def is_old(line: Line) -> bool:
+        if owner is not None and line.run:
+            return not owner.has_made(line.run)
+        return line.age > running_for + SKEW
+
+    return [replace(line, is_old=is_old(line)) for line in lines]
 
 
 def _start(results: "Results") -> float:
@@ -80,7 +88,8 @@ def _of_table(product: Product, age: float) -> Line:
     elif len(axes) == 1:
         axes = [(axes[0][0], head.rows)]
     shown = [(name, head.columns[name]) for name in names if name not in taken]
-    return Line(product.key, head.title, axes, shown, [*product.steps] or [head.step], age)
+    steps = [*product.steps] or [head.step]
+    return Line(product.key, head.title, axes, shown, steps, age, run=head.run)
 
 
 def _axes(names: list[str]) -> tuple[list[tuple[str, int | None]], set[str]]:
@@ -112,7 +121,8 @@ def _of_fields(product: Product, age: float) -> Line:
         axes |= {stored.item_axis: sum(stored.counts)}
     variables = [(name, of.units) for name, of in stored.fields.items()]
     title = str(stored.attrs.get("title", ""))
-    return Line(product.key, title, [*axes.items()], variables, [*stored.steps], age)
+    run = str(stored.attrs.get("run", ""))
+    return Line(product.key, title, [*axes.items()], variables, [*stored.steps], age, run=run)
 
 
 def state_text(results: "Results") -> str:
@@ -152,7 +162,8 @@ def _age_text(line: Line) -> str:
         return ""
     spans = ((86400, "days"), (3600, "h"), (60, "min"), (1, "s"))
     text = next((f"{line.age / s:.0f} {unit} ago" for s, unit in spans if line.age >= 2 * s), "")
-    return (text or "just now") + (", before this run" if line.is_old else "")
+    other = f", of run {line.run}" if line.run else ", before this run"
+    return (text or "just now") + (other if line.is_old else "")
 
 
 def as_text(results: "Results") -> str:

@@ -26,12 +26,12 @@ from pillion.datasets.stored import (
 )
 from pillion.errors import Error
 from pillion.idx.origin import length_units
-from pillion.tables import Loader
+from pillion.yaml_text import ProductLoader
 
 
 def _read_yaml(path: Path) -> dict[str, Any]:
     try:
-        found = yaml.load(path.read_text(encoding="utf-8"), Loader=Loader)
+        found = yaml.load(path.read_text(encoding="utf-8"), Loader=ProductLoader)
     except OSError as error:
         raise Error(f"cannot read {path}: {error.strerror}") from error
     except (UnicodeDecodeError, yaml.YAMLError) as error:

@@ -63,6 +63,7 @@ def attrs_of_dataset(table: Table) -> dict[str, Any]:
     """Texts that hold for the whole, and where it is from; the configuration of the run last."""
     texts = {a.name: a.value for a in table.attributes.values() if isinstance(a.value, str)}
     found: dict[str, Any] = {name: getattr(table, name) for name in ABOUT}
+    found |= {"run": table.run} if table.run else {}
     found |= {name: getattr(table, name) for name in GAPS}
     found |= {name: text for name, text in texts.items() if name not in found}
     found["source"] = str(table.path)

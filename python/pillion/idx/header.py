@@ -19,7 +19,7 @@ from pillion.idx.bitmask import AXES, Bitmask
 from pillion.idx.grid import Box
 from pillion.idx.steps import Steps, read_steps
 from pillion.idx.zfp import Loss, read_loss
-from pillion.tables import Loader
+from pillion.yaml_text import ProductLoader
 
 KINDS = {
     f"{kind}{8 * size}": f"<{kind[0]}{size}" for kind in ("uint", "int") for size in (1, 2, 4, 8)
@@ -197,7 +197,7 @@ def _origin(text: str) -> dict[str, Any] | None:
     """What comment lines say, if it is what Pillion writes."""
     lines = [line[2:] for line in text.split("\n") if line.startswith("#")]
     try:
-        found = yaml.load("\n".join(lines), Loader=Loader)  # the loader is a safe one
+        found = yaml.load("\n".join(lines), Loader=ProductLoader)  # the loader is a safe one
     except yaml.YAMLError:
         return None
     return found if isinstance(found, dict) and {"analysis", "stage"} <= found.keys() else None

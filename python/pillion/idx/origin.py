@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from pillion.tables import Loader
+from pillion.yaml_text import Loader
 
 
 def field_units(origin: dict[str, Any]) -> dict[str, str]:

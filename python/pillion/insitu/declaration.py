@@ -83,6 +83,10 @@ class Declaration:
 
     inputs: Sequence[Input] | Callable[..., Sequence[Input]]
     outputs: dict[str, Output] = field(default_factory=dict)
+    products: Sequence[str] | Callable[..., Sequence[str]] = ()
+
+    def products_with(self, parameters: dict[str, Any]) -> list[str]:
+        return list(self.products(**parameters) if callable(self.products) else self.products)
 
     def inputs_with(self, parameters: dict[str, Any]) -> list[Input]:
         wanted = self.inputs(**parameters) if callable(self.inputs) else self.inputs
@@ -95,6 +99,7 @@ def stage(
     layout: Layout = "as_shared",
     inputs: Sequence[Input] | Callable[..., Sequence[Input]] | None = None,
     outputs: dict[str, Output] | None = None,
+    products: Sequence[str] | Callable[..., Sequence[str]] = (),
     **of_layout: Any,
 ) -> Callable[[F], F]:
     """Makes a function or a class a stage, which YAML calls `python: {call: "FILE.py:NAME"}`.
@@ -111,6 +116,9 @@ def stage(
         layout: which rank is to hold what; see Input, also for the further arguments.
         inputs: instead of these, several inputs, or a function that makes them of the parameters.
         outputs: fields that it produces, by name; see Output.
+        products: names of what it writes, "NAME.csv" for a table called NAME, or a function that
+            makes them of the parameters. Two stages of one analysis that declare the same product
+            are refused before the run begins; without a declaration, when the second one writes.
 
     Raises:
         Error: if what is asked for does not go together.
@@ -122,7 +130,9 @@ def stage(
         inputs = [Input(names, layout, **of_layout)] if names else []
     if not callable(inputs):
         inputs = [checked(one) for one in inputs]
-    declaration = Declaration(inputs, dict(outputs or {}))
+    if isinstance(products, str):
+        raise Error(f"products of a stage are a list of names, not '{products}'")
+    declaration = Declaration(inputs, dict(outputs or {}), products)
 
     def mark(what: F) -> F:
         setattr(what, ATTRIBUTE, declaration)

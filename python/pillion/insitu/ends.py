@@ -13,7 +13,7 @@ from typing import Protocol
 class Closing(Protocol):
     """What can be closed."""
 
-    def close(self) -> None: ...
+    def close_or_warn(self) -> None: ...
 
 
 class Ends:
@@ -46,7 +46,7 @@ class Ends:
 
         for session in list(self.sessions):
             if not MPI.Is_finalized():
-                session.close()
+                session.close_or_warn()
 
 
 ends = Ends()

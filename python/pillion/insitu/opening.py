@@ -56,6 +56,7 @@ def open(
         from mpi4py import MPI
 
         comm = MPI.COMM_WORLD
+    _expect_mpi()
     handle = core.open(
         fspath(config),
         comm.py2f(),
@@ -71,6 +72,16 @@ def open(
     if serve and session.serve():
         raise SystemExit(0)
     return session
+
+
+def _expect_mpi() -> None:
+    """Many MPI libraries end a program that hands out a communicator while MPI is not running."""
+    from mpi4py import MPI
+
+    if not MPI.Is_initialized():
+        raise Error("MPI is not running yet; call MPI.Init() before pillion.open")
+    if MPI.Is_finalized():
+        raise Error("MPI has ended; call pillion.open before MPI.Finalize()")
 
 
 def _yaml(value: object) -> str:

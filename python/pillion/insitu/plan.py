@@ -67,6 +67,8 @@ def make_plan(
         name: _made(setup, name, output, inputs, fields, shapes, names)
         for name, output in declaration.outputs.items()
     }
+    for product in declaration.products_with(given):
+        setup.product(product)
     return Plan(shapes, outputs, fields, names)
 
 

@@ -7,6 +7,7 @@ a reference, so that the memory stays. Index order is that of the mesh: `array[i
 """
 
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
@@ -40,7 +41,8 @@ class Session:
 
     As a context manager it closes itself at the end. If the block ends with an exception it does
     not, since closing waits for the other ranks; what was published is finished when MPI ends.
-    A session that nobody closes is closed at the end of a program that ends well.
+    A session that is still open is closed when the program ends normally. In both cases a
+    failure to close is a RuntimeWarning, so that the program continues; `close` raises it.
     """
 
     def __init__(self, handle: "_core.Session") -> None:
@@ -64,7 +66,10 @@ class Session:
         """Of the simulation ranks; the session's own, gone when it closes."""
         from mpi4py import MPI
 
-        return MPI.Comm.f2py(self._open.communicator())
+        handle = self._open.communicator()
+        if MPI.Is_finalized():
+            raise Error("MPI has ended, and the session's communicator with it")
+        return MPI.Comm.f2py(handle)
 
     @property
     def fields(self) -> Mapping[str, Field]:
@@ -200,12 +205,21 @@ class Session:
     def step(self, step: int, time: float) -> None:
         """Offers a step: runs or publishes what is due, returns at once if nothing is. [collective]
 
-        A failure of an analysis is no error of the step: it is disabled, and the rest go on.
+        The first step raises what `ready` would. After that no failure inside Pillion is raised: it
+        is logged and reported, and the analyses that it affects are disabled.
+
+        A step that was offered last, or earlier in the run that this one resumes, is ignored. If
+        the program's counter goes back, products number its steps behind those before, and the
+        report says which number was added.
         """
         self._open.step(step, time)
 
     def checkpoint(self, path: str | PathLike[str]) -> None:
-        """Saves what stages remember in a directory, whole or not at all. [collective]"""
+        """Saves what stages remember in a directory, whole or not at all. [collective]
+
+        Raises:
+            Error: alike on every rank, if it could not be saved. The session can still be used.
+        """
         self._open.checkpoint(fspath(path))
 
     @property
@@ -222,6 +236,9 @@ class Session:
         """Waits until sidecars have finished, writes the last products and the report. [collective]
 
         Closing twice is allowed.
+
+        Raises:
+            Error: if the report or a last product could not be written. The session is closed then.
         """
         if self._handle is None:
             return
@@ -230,6 +247,13 @@ class Session:
             handle.close()
         finally:
             self._forget()
+
+    def close_or_warn(self) -> None:
+        """As `close`, but a failure is a RuntimeWarning."""
+        try:
+            self.close()
+        except Error as error:
+            warnings.warn(f"the session did not close well: {error}", RuntimeWarning, stacklevel=3)
 
     @property
     def is_open(self) -> bool:
@@ -245,7 +269,7 @@ class Session:
         trace: TracebackType | None,
     ) -> None:
         if kind is None:
-            self.close()
+            self.close_or_warn()
         elif not (isinstance(error, SystemExit) and error.code in (None, 0)):
             ends.sessions.discard(self)  # others may never come to close theirs
 

@@ -63,12 +63,16 @@ class FieldDescription:
 
 @dataclass(frozen=True)
 class Domain:
-    """What particles live in: edges (hi[0]-lo[0], 0, 0), (tilt[0], hi[1]-lo[1], 0), …"""
+    """What particles live in: edges (hi[0]-lo[0], 0, 0), (tilt[0], hi[1]-lo[1], 0), …
+
+    With two dimensions, what lies along the third edge does not count.
+    """
 
     lo: tuple[float, float, float]
     hi: tuple[float, float, float]
     tilt: tuple[float, float, float]
     periodic: tuple[bool, bool, bool]
+    dimensions: int = 3
 
 
 class Step:

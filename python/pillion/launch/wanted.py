@@ -13,9 +13,7 @@ from typing import Any
 import yaml
 
 from pillion.errors import Error
-from pillion.tables import Loader
-
-_PARAMETER = re.compile(r"\$(?:\$|(\w+)|\{(\w+)\})")
+from pillion.yaml_text import Loader, Substitution, explained, read_text
 
 
 class Kind(Enum):
@@ -53,24 +51,29 @@ def read_wanted(
     path: Path, settings: Mapping[str, str], overrides: Mapping[str, str] | None = None
 ) -> Wanted:
     """Raises Error if the file cannot be read, or is not as far as it matters here."""
-    try:
-        root = yaml.load(path.read_text(encoding="utf-8"), Loader)
-    except OSError as error:
-        raise Error(f"cannot read the configuration {path}: {error.strerror}") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise Error(f"{path} is not YAML: {' '.join(str(error).split())}") from error
+    root = _loaded(read_text(path), path)
     if not isinstance(root, dict):
         raise Error(f"{path} is no configuration: it must be a map with 'analyses'")
     defaults = root.get("parameters")
     values = {str(k): _text(v) for k, v in defaults.items()} if isinstance(defaults, dict) else {}
-    tree = _substituted(root, {**values, **settings})
+    tree = _substituted(root, Substitution({**values, **settings}))
     for key, text in (overrides or {}).items():
-        _override(tree, key, yaml.load(text, Loader))
+        _override(tree, key, _loaded(text, f"what overrides '{key}'"))
     return _wanted(path, tree)
 
 
+def _loaded(text: str, path: Path | str) -> Any:
+    try:
+        return yaml.load(text, Loader)
+    except yaml.YAMLError as error:
+        raise Error(explained(path, error)) from error
+
+
 def _wanted(path: Path, tree: dict[str, Any]) -> Wanted:
-    output = str(tree.get("output") or "results")
+    given = tree.get("output")
+    output = str((given.get("path") if isinstance(given, dict) else given) or "results")
+    if "\0" in output:
+        raise Error(f"{path}: 'output' contains the character U+0000; remove it")
     kind, number = _sidecars(path, tree.get("sidecars"))
     named = tree.get("run")
     run = str(named) if named else _named_after(output)
@@ -104,23 +107,18 @@ def _text(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _substituted(value: Any, values: Mapping[str, str]) -> Any:
+def _substituted(value: Any, substitution: Substitution) -> Any:
     if isinstance(value, dict):
-        return {key: _substituted(inner, values) for key, inner in value.items()}
+        return {key: _substituted(inner, substitution) for key, inner in value.items()}
     if isinstance(value, list):
-        return [_substituted(inner, values) for inner in value]
-    if not isinstance(value, str):
-        return value
-
-    def replacement(match: re.Match[str]) -> str:
-        name = match[1] or match[2]
-        return "$" if name is None else values.get(name, match[0])
-
-    return _PARAMETER.sub(replacement, value)
+        return [_substituted(inner, substitution) for inner in value]
+    return substitution(value) if isinstance(value, str) else value
 
 
 def _override(tree: dict[str, Any], key: str, value: Any) -> None:
     first, dot, rest = key.partition(".")
+    if first == "output" and dot and not isinstance(tree.get(first), dict):
+        tree[first] = {"path": tree.get(first)}
     if not dot:
         tree[first] = value
         return

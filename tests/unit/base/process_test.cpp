@@ -74,12 +74,15 @@ TEST_CASE("what is started detached is nobody's child and nobody waits for it") 
   const auto file = fs::temp_directory_path() / ("pillion-detached-" + std::to_string(getpid()));
   fs::remove(file);
   const double begin = monotonic_seconds();
-  start_detached("sleep 0.5; echo $PPID > '" + file.string() + ".new'; mv '" + file.string() +
-                 ".new' '" + file.string() + "'");
+  start_detached("pwd > '" + file.string() + ".at'; sleep 0.5; echo $PPID > '" + file.string() +
+                     ".new'; mv '" + file.string() + ".new' '" + file.string() + "'",
+                 "/usr");
   CHECK(monotonic_seconds() - begin < 0.4);
   while (!fs::exists(file) && monotonic_seconds() - begin < 20) usleep(10000);
   REQUIRE(fs::exists(file));
   const auto parent = run("cat '" + file.string() + "'");
   CHECK(parent != std::to_string(getpid()) + "\n");
+  CHECK(run("cat '" + file.string() + ".at'") == "/usr\n");
+  fs::remove(file.string() + ".at");
   fs::remove(file);
 }

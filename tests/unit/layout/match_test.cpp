@@ -17,10 +17,10 @@ using namespace pillion::layout;
 
 namespace {
 
-int64_t kept(const std::vector<Overlap>& overlaps, const std::vector<int>& ranks) {
+int64_t kept(const std::vector<Affinity>& affinities, const std::vector<int>& ranks) {
   int64_t cells = 0;
-  for (const auto& overlap : overlaps)
-    if (ranks[static_cast<size_t>(overlap.share)] == overlap.rank) cells += overlap.cells;
+  for (const auto& affinity : affinities)
+    if (ranks[static_cast<size_t>(affinity.share)] == affinity.rank) cells += affinity.cells;
   return cells;
 }
 
@@ -39,7 +39,7 @@ Restructured restructured(const Index3& local, pillion_side side) {
   const auto request = with_sides({.kind = Kind::PowersOfTwo, .sides = {side, side, side}},
                                   {local[0], local[1], local[2]}, mesh);
   const auto wanted = wanted_of(request, mesh, ranks);
-  std::vector<Overlap> overlaps;
+  std::vector<Affinity> affinities;
   std::map<int32_t, int64_t> largest;
   for (int rank = 0; rank < ranks; ++rank) {
     const Index3 at{rank % grid[0], rank / grid[0] % grid[1], rank / (grid[0] * grid[1])};
@@ -49,19 +49,19 @@ Restructured restructured(const Index3& local, pillion_side side) {
       block.hi[d] = block.lo[d] + local[d];
     }
     for (const auto& moves : plan_moves({block}, wanted)) {
-      overlaps.push_back({moves.rank, rank, moves.cells});
+      affinities.push_back({moves.rank, rank, moves.cells});
       largest[moves.rank] = std::max(largest[moves.rank], moves.cells);
     }
   }
-  const auto owners = match(overlaps, ranks);
+  const auto owners = match(affinities, ranks);
   Restructured out;
   out.boxes = wanted.tiling.tiles();
   std::set<int> receivers;
   for (const auto& [share, cells] : largest) receivers.insert(owners[static_cast<size_t>(share)]);
   out.receivers = static_cast<int64_t>(receivers.size());
-  for (const auto& overlap : overlaps)
-    if (owners[static_cast<size_t>(overlap.share)] == overlap.rank)
-      out.by_largest = out.by_largest && overlap.cells == largest[overlap.share];
+  for (const auto& affinity : affinities)
+    if (owners[static_cast<size_t>(affinity.share)] == affinity.rank)
+      out.by_largest = out.by_largest && affinity.cells == largest[affinity.share];
   return out;
 }
 
@@ -82,16 +82,17 @@ TEST_CASE("every share has one rank, and every rank one share") {
   for (int n = 0; n < 50; ++n) {
     const int ranks = std::uniform_int_distribution<int>(1, 7)(random);
     std::uniform_int_distribution<int> any(0, ranks - 1);
-    std::vector<Overlap> overlaps;
-    for (int i = 0; i < 2 * ranks; ++i) overlaps.push_back({any(random), any(random), any(random)});
-    const auto found = match(overlaps, ranks);
+    std::vector<Affinity> affinities;
+    for (int i = 0; i < 2 * ranks; ++i)
+      affinities.push_back({any(random), any(random), any(random)});
+    const auto found = match(affinities, ranks);
     std::vector<int> best(static_cast<size_t>(ranks));
     std::iota(best.begin(), best.end(), 0);
     CHECK(std::is_permutation(found.begin(), found.end(), best.begin(), best.end()));
     int64_t most = 0;
-    do most = std::max(most, kept(overlaps, best));
+    do most = std::max(most, kept(affinities, best));
     while (std::next_permutation(best.begin(), best.end()));
-    CHECK(2 * kept(overlaps, found) >= most);
+    CHECK(2 * kept(affinities, found) >= most);
   }
 }
 

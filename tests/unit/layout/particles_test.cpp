@@ -123,6 +123,8 @@ TEST_CASE("a domain is divided so that faces are small") {
   CHECK(division(8, {1, 1, 1}) == std::array<int, 3>{2, 2, 2});
   CHECK(division(4, {1, 1, 100}) == std::array<int, 3>{1, 1, 4});
   CHECK(division(6, {3, 2, 1}) == std::array<int, 3>{3, 2, 1});
+  CHECK(division(4, {1, 1, 100}, 2) == std::array<int, 3>{2, 2, 1});
+  CHECK(division(6, {3, 2, 100}, 2) == std::array<int, 3>{3, 2, 1});
   CHECK(division(7, {1, 1, 1})[0] * division(7, {1, 1, 1})[1] * division(7, {1, 1, 1})[2] == 7);
 }
 

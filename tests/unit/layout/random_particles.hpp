@@ -56,6 +56,7 @@ struct Shape {
     edges[0] = {d.hi[0] - d.lo[0], 0, 0};
     edges[1] = {d.tilt[0], d.hi[1] - d.lo[1], 0};
     edges[2] = {d.tilt[1], d.tilt[2], d.hi[2] - d.lo[2]};
+    if (is_flat()) edges[2] = {0, 0, d.hi[2] - d.lo[2]};
     for (size_t i = 0; i < 3; ++i) {
       const Vector &a = edges[(i + 1) % 3], &b = edges[(i + 2) % 3];
       Vector& n = normals[i];
@@ -63,6 +64,14 @@ struct Shape {
       const double length = std::hypot(n[0], n[1], n[2]);
       for (auto& c : n) c /= length;
     }
+  }
+  /// In two dimensions the third is open, and no division cuts it.
+  [[nodiscard]] bool is_flat() const { return domain.dimensions == 2; }
+  [[nodiscard]] bool is_open(size_t d) const {
+    return domain.periodic[d] == 0 || (is_flat() && d == 2);
+  }
+  [[nodiscard]] std::array<int, 3> division(int ranks) const {
+    return layout::division(ranks, {width(0), width(1), width(2)}, is_flat() ? 2 : 3);
   }
   static double dot(const Vector& a, const Vector& b) {
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
@@ -86,14 +95,15 @@ struct Shape {
 };
 
 inline Shape some_shape(Random& random) {
-  static const std::array<pillion_domain, 5> all{{
+  static const std::array<pillion_domain, 6> all{{
       {{-1, 0, 2}, {9, 8, 14}, {0, 0, 0}, {1, 1, 1}, 0},
       {{0, 0, 0}, {10, 8, 12}, {0, 0, 0}, {1, 0, 1}, 0},
       {{0, 1, 0}, {10, 11, 12}, {3, -2, 4}, {1, 1, 1}, 0},
       {{-5, -5, 0}, {5, 25, 7}, {-4, 2, 1}, {0, 1, 0}, 0},
       {{0, 0, 0}, {9, 9, 9}, {0, 0, 0}, {0, 0, 0}, 0},
+      {{0, 0, -0.2}, {9, 12, 0.2}, {3, 0.1, -0.1}, {1, 1, 1}, 2},
   }};
-  return Shape(all[static_cast<size_t>(below(random, 5))]);
+  return Shape(all[static_cast<size_t>(below(random, 6))]);
 }
 
 /// Some are outside the domain. In half of the cases those that are near each other follow each
@@ -164,7 +174,8 @@ inline Request some_request(layout::Kind kind, const Shape& shape, Random& rando
   if (kind == layout::Kind::ByKey) request.key = below(random, 4) == 0 ? "type" : "id";
   if (kind == layout::Kind::Spatial) {
     request.position = "x";
-    const double widest = std::min({shape.width(0), shape.width(1), shape.width(2)});
+    const double across = std::min(shape.width(0), shape.width(1));
+    const double widest = shape.is_flat() ? across : std::min(across, shape.width(2));
     request.halo =
         below(random, 4) == 0 ? 0 : widest * static_cast<double>(below(random, 101)) / 100;
   }
@@ -246,11 +257,11 @@ template <class Deed>
 void each_seen(const std::vector<Particle>& all, const Shape& shape, const Index& part,
                const std::array<int, 3>& parts, double halo, Deed&& deed) {
   Index most{};
-  for (size_t d = 0; d < 3; ++d) most[d] = shape.domain.periodic[d] != 0 ? 3 : 0;
+  for (size_t d = 0; d < 3; ++d) most[d] = shape.is_open(d) ? 0 : 3;
   const auto is_seen = [&](const Vector& x) {
     for (size_t d = 0; d < 3; ++d) {
       const double step = shape.width(d) / parts[d], h = shape.height(d, x);
-      const bool open = shape.domain.periodic[d] == 0;
+      const bool open = shape.is_open(d);
       const double lo = step * static_cast<double>(part[d]) - halo;
       const double hi = step * static_cast<double>(part[d] + 1) + halo;
       if (h < lo && !(open && part[d] == 0)) return false;
@@ -292,7 +303,7 @@ inline void check_spatial(const std::vector<Particle>& all, const Shape& shape,
                           const Request& request, int rank, int ranks,
                           const model::MeshBlocks& out) {
   const Arrived arrived(out, request);
-  const auto parts = layout::division(ranks, {shape.width(0), shape.width(1), shape.width(2)});
+  const auto parts = shape.division(ranks);
   const Index part{rank % parts[0], rank / parts[0] % parts[1], rank / parts[0] / parts[1]};
   const auto wanted = selected(all, request);
   std::vector<Seen> own, near;

@@ -83,5 +83,22 @@ TEST_CASE("what cannot be read is refused with a reason") {
   CHECK(error_of("1 +") == "it ends too early");
   CHECK(error_of("(1 > 2") == "expected ')' at the end");
   CHECK(error_of("1 > 2 3") == "'3' is left over");
-  CHECK(error_of(std::string(1000, '(')) == "it is nested too deeply");
+}
+
+TEST_CASE("a condition that is too deep or too long is refused with the position") {
+  const auto repeated = [](const std::string& text, int times) {
+    std::string out;
+    for (int i = 0; i < times; ++i) out += text;
+    return out;
+  };
+  const std::string deep = "it is nested more than 100 deep";
+  CHECK(error_of(repeated("(", 100'000)) == "at character 101 " + deep);
+  CHECK(error_of(repeated("-", 100'000)) == "at character 101 " + deep);
+  CHECK(error_of(repeated("not ", 100'000) + "1") == "at character 403 " + deep);
+  CHECK(error_of(repeated("not(-(", 100'000)) == "at character 153 " + deep);
+  CHECK(error_of("1" + repeated(" + 1", 100'000)).ends_with("it has more than 1000 operations"));
+  CHECK(error_of("1" + repeated(" or 1", 100'000)).ends_with("it has more than 1000 operations"));
+  CHECK(holds(repeated("not ", 100) + "1"));
+  CHECK(holds(repeated("(", 100) + "1" + repeated(")", 100)));
+  CHECK(holds("0" + repeated(" + 1", 999) + " == 999"));
 }

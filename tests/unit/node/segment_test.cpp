@@ -158,3 +158,25 @@ TEST_CASE("runs are found while they go on, each once, whatever their names") {
   other.await_death();
   CHECK_MESSAGE(runs_with(theirs).empty(), "its maker is dead, though this process has it open");
 }
+
+TEST_CASE("wrong words in the shared pages do not change what this process addresses") {
+  auto made = Segment::make(identity, two_lanes, bytes(100, 1));
+  auto opened = Segment::open(this_process(), made.descriptor());
+  made.take_lane(0);
+  LaneWriter writer(made.lane(0), true);
+  const auto region = made.add_region(10);
+  // What a stray store may do: everything before the lanes, and what is written once in a lane.
+  auto& lane = opened.lane(0);
+  auto* first = reinterpret_cast<std::byte*>(&lane) - 64;
+  std::memset(first, 0x5a, 64);
+  lane.values_offset = lane.values_size = lane.heads_offset = lane.heads_size = uint64_t{1} << 40;
+  CHECK(&made.lane(1) - &made.lane(0) == 1);
+  CHECK(made.lanes() == 2);
+  for (const auto at : {writer.reserve(100), writer.reserve_head(100)}) {
+    REQUIRE(at.has_value());
+    std::memset(made.own(*at), 1, 100);
+  }
+  const auto next = made.add_region(10);
+  CHECK(next.offset == region.offset + region.memory.size());
+  CHECK(made.read_board(1).empty());
+}

@@ -35,10 +35,13 @@ TEST_CASE("a table reads back as it was, head and rows") {
                                           {"how", "", "\"odd\"\n", 0}};
   const pillion_table table{"rdf", "A title", 0, 2, 3, columns, attributes, 2, 0};
   Origin origin{
-      "structure", "rdf", "output: x\n\tanalyses:  \"y\" # z\n", {{"n", "4"}}, "fs", 50, 2.5, 3, 1};
+      "12e4", "structure", "rdf", 0, "output: x\n\tanalyses:  \"y\" # z\n", {{"n", "4"}}, "fs", 50,
+      2.5,    3,           1,     {}};
   std::string rows;
   const auto head = head_of(format_table(table, origin), rows);
   CHECK(head["pillion"].as<std::string>() == "table 1");
+  CHECK(head["run"].as<std::string>() == "12e4");
+  CHECK(head["run"].Tag() == "!");  // a text to every reader, whatever its digits look like
   CHECK(head["step"].as<int64_t>() == 50);
   CHECK(head["time"].as<double>() == 2.5);
   CHECK(head["skipped"].as<int>() == 1);
@@ -55,7 +58,7 @@ TEST_CASE("tables of one step carry it in their name; senseless ones are refused
   const double x = 1;
   const pillion_column column{"x", "", &x, nullptr};
   pillion_table table{"t", "", 1, 1, 1, &column, nullptr, 0, 0};
-  const Origin origin{"a", "s", "", {}, "", 50, 0, 0, 0};
+  const Origin origin{.analysis = "a", .stage = "s", .step = 50};
   CHECK(table_path(table, origin) == "a/t.000000050.csv");
   table.name = "../t";
   CHECK_THROWS_AS(format_table(table, origin), Error);

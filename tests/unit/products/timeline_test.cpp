@@ -16,7 +16,9 @@ TEST_CASE("a trace holds every event until the timeline is full, and says what i
   timeline.add({"one \"x\"", "analysis", 100.5, 101.0, 7});
   timeline.add({"two", "stall", 101, 102, 8});
   timeline.add({"three", "stall", 102, 103, 9});
-  const auto trace = YAML::Load(format_trace({{"simulation", 3, timeline.serialise()}}, 100));
+  const auto trace =
+      YAML::Load(format_trace({{"simulation", 3, timeline.serialise()}}, 100, "f00"));
+  CHECK(trace["otherData"]["run"].as<std::string>() == "f00");
   const auto events = trace["traceEvents"];
   REQUIRE(events.size() == 5);
   CHECK(events[1]["args"]["name"].as<std::string>() == "simulation rank 3");
@@ -31,7 +33,7 @@ TEST_CASE("details leave half of a timeline to what they are details of") {
   Timeline timeline(4);
   for (int i = 0; i < 3; ++i) timeline.add_detail({"stage", "stage", 1, 2, i});
   for (int i = 0; i < 2; ++i) timeline.add({"all", "analysis", 1, 2, i});
-  const auto trace = YAML::Load(format_trace({{"sidecar", 0, timeline.serialise()}}, 0));
+  const auto trace = YAML::Load(format_trace({{"sidecar", 0, timeline.serialise()}}, 0, "f00"));
   const auto events = trace["traceEvents"];
   REQUIRE(events.size() == 2 + 4 + 1);
   CHECK(events[3]["cat"].as<std::string>() == "stage");

@@ -2,8 +2,10 @@
 #include "products/whole_file.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 
 #include "base/error.hpp"
@@ -21,7 +23,38 @@ struct Folder {
   ~Folder() { fs::remove_all(path); }
 };
 
+/// While it lives, files cannot become longer than a few bytes, as if the disk were full.
+struct SmallFiles {
+  rlimit before{};
+  SmallFiles() {
+    std::signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &before);
+    const rlimit small{4, before.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &small);
+  }
+  ~SmallFiles() {
+    setrlimit(RLIMIT_FSIZE, &before);
+    std::signal(SIGXFSZ, SIG_DFL);
+  }
+};
+
 }  // namespace
+
+TEST_CASE("a link that lies where a file is written aside is not followed") {
+  const Folder folder;
+  const auto precious = folder.path / "precious.txt", file = folder.path / "t.csv";
+  write_whole(precious, "precious", false);
+  fs::create_symlink(precious, aside(file));
+  write_whole(file, "new", false);
+  CHECK(read_file(precious) == "precious");
+  CHECK(read_file(file) == "new");
+  CHECK_FALSE(fs::is_symlink(file));
+  // Nor is what a killed run has left there a hindrance.
+  write_whole(folder.path / "x", "old draft", false);
+  fs::rename(folder.path / "x", aside(file));
+  write_whole(file, "n", false);
+  CHECK(read_file(file) == "n");
+}
 
 TEST_CASE("a file is replaced whole, and nothing is left beside it") {
   const Folder folder;
@@ -33,13 +66,16 @@ TEST_CASE("a file is replaced whole, and nothing is left beside it") {
 }
 
 TEST_CASE("what cannot be written is an error, and the old file stands") {
-  // /dev/full accepts a file's opening and refuses its bytes: a full disk.
   const Folder folder;
   const auto file = folder.path / "t.csv";
   write_whole(file, "old", false);
-  fs::create_symlink("/dev/full", aside(file));
-  CHECK_THROWS_AS(write_whole(file, "new", false), Error);
+  {
+    const SmallFiles files;
+    CHECK_THROWS_WITH_AS(write_whole(file, "new and long", false), doctest::Contains("File too"),
+                         Error);
+  }
   CHECK(read_file(file) == "old");
+  CHECK_FALSE(fs::exists(aside(file)));
   CHECK_THROWS_AS(write_whole(file / "below", "x", false), Error);
   CHECK_THROWS_AS(read_file(folder.path / "absent"), Error);
   CHECK_THROWS_AS(read_file(folder.path), Error);

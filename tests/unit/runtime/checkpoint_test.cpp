@@ -7,12 +7,18 @@ using namespace pillion;
 using namespace pillion::runtime;
 
 TEST_CASE("a manifest reads back as it was") {
-  Manifest manifest{.step = 12345678901, .time = 0.1 + 0.2, .analyses = {}};
+  Manifest manifest{.step = 12345678901,
+                    .time = 0.1 + 0.2,
+                    .offset = 50,
+                    .runs = {"00e1", "00e2"},
+                    .analyses = {}};
   manifest.analyses["a b: c"] = {model::Reached(7), true, 3};
   manifest.analyses["plain"] = {{}, false, 0};
   const auto read = parse_manifest(format_manifest(manifest), "m");
+  CHECK(read.runs == manifest.runs);
   CHECK(read.step == manifest.step);
   CHECK(read.time == manifest.time);
+  CHECK(read.offset == 50);
   REQUIRE(read.analyses.size() == 2);
   CHECK(read.analyses.at("a b: c").reached == model::Reached(7));
   CHECK(read.analyses.at("a b: c").fired);

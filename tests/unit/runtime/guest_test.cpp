@@ -3,6 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdint>
+#include <cstring>
+
 using namespace pillion;
 using namespace pillion::runtime;
 
@@ -28,7 +31,7 @@ TEST_CASE("a guest is read as it was written") {
   guest.text = "analyses: {}";
   guest.file = "extra.yaml";
   guest.parameters = {{"bins", "5"}};
-  guest.needs = {{"d", "e"}, {}};
+  guest.needs = {{{"d", "e"}, "deposit"}, {}};
   const Guest out = read_guest(bytes_of(guest));
   CHECK(out.name == guest.name);
   CHECK(out.text == guest.text);
@@ -60,4 +63,40 @@ TEST_CASE("an analysis that the run has already is refused") {
     CHECK(std::string(e.what()).find("mean") != std::string::npos);
     CHECK(std::string(e.what()).find("extra.yaml") != std::string::npos);
   }
+}
+
+TEST_CASE("what would crash or starve the simulation is refused as an error of the guest") {
+  const auto catalogue = configuration_of(run).catalogue;
+  const auto error_of = [&](const std::string& text) -> std::string {
+    Guest guest;
+    guest.file = "extra.yaml";
+    guest.text = text;
+    try {
+      static_cast<void>(read_guest(bytes_of(guest)).analyses(catalogue, {}));
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "it was taken";
+  };
+  std::string condition = "1";
+  while (condition.size() < 60'000) condition.insert(0, "not ");
+  CHECK(error_of("analyses: &a {x: *a}").starts_with("extra.yaml:1: an alias refers"));
+  CHECK(error_of("analyses: " + std::string(60'000, '[')).starts_with("extra.yaml:1: lists and"));
+  CHECK(error_of("analyses: {x: {when: " + condition + ", stages: []}}").find("at character 403") !=
+        std::string::npos);
+  CHECK(error_of("analyses: {x: \xB0}").find("is not UTF-8") != std::string::npos);
+}
+
+TEST_CASE("a board with anything else on it is refused as an error") {
+  Guest guest;
+  guest.needs = {{.fields = {"d"}, .whole_for = {}}};
+  const base::Bytes good = bytes_of(guest);
+  // Each of the numbers says how much follows; one that says too much must not be believed.
+  for (size_t at = 0; at + sizeof(int64_t) <= good.size(); at += sizeof(int64_t))
+    for (const int64_t number : {INT64_MIN, int64_t{-1}, int64_t{1} << 40, INT64_MAX}) {
+      base::Bytes bad = good;
+      std::memcpy(bad.data() + at, &number, sizeof number);
+      if (at == 3 * sizeof(int64_t) && number < 0) continue;  // fewer than no parameters are none
+      CHECK_THROWS_AS(static_cast<void>(read_guest(bad)), Error);
+    }
 }

@@ -39,6 +39,7 @@ int what_is_kept(const fs::path& output, uint64_t run) {
   CHECK(content->accounts[0].sidecar_seconds == n + 0.5);
   CHECK(content->accounts[1].lost == 2 * n);
   CHECK(content->over == std::vector<int64_t>{n, 7});
+  CHECK(content->before == std::vector<int64_t>{3, 4});
   return n;
 }
 
@@ -51,7 +52,7 @@ TEST_CASE("what was completed last is there, wherever the next one got to") {
   for (int n = 0; n < 5; ++n) {
     write_folder(keepsake, n);
     CHECK(what_is_kept(folder.path, 5) == n - 1);
-    keepsake.complete(accounts_at(n), {n, 7});
+    keepsake.complete(accounts_at(n), {n, 7}, {3, 4});
     CHECK(what_is_kept(folder.path, 5) == n);
   }
   CHECK(what_is_kept(folder.path, 6) == -1);
@@ -64,7 +65,7 @@ TEST_CASE("a successor goes on with the other folder, and so do its ranks that w
   const Folder folder;
   Keepsake first(folder.path, 5);
   write_folder(first, 1);
-  first.complete(accounts_at(1), {1, 7});
+  first.complete(accounts_at(1), {1, 7}, {3, 4});
   Keepsake second(folder.path, 5), other_rank(folder.path, 5);
   REQUIRE(second.read());
   REQUIRE(other_rank.read());
@@ -72,7 +73,7 @@ TEST_CASE("a successor goes on with the other folder, and so do its ranks that w
     CHECK(second.next_folder() == other_rank.next_folder());
     write_folder(second, n);
     CHECK(what_is_kept(folder.path, 5) == n - 1);
-    second.complete(accounts_at(n), {n, 7});
+    second.complete(accounts_at(n), {n, 7}, {3, 4});
     other_rank.complete_elsewhere();
   }
   CHECK(what_is_kept(folder.path, 5) == 4);
@@ -82,7 +83,7 @@ TEST_CASE("what another version wrote, or was cut short, is an error") {
   const Folder folder;
   Keepsake keepsake(folder.path, 5);
   write_folder(keepsake, 1);
-  keepsake.complete(accounts_at(1), {1, 7});
+  keepsake.complete(accounts_at(1), {1, 7}, {3, 4});
   const fs::path file = keepsake.next_folder().parent_path() / "content";
   auto text = products::read_file(file);
   products::write_whole(file, text.substr(0, text.size() - 3), false);

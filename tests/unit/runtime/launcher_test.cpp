@@ -71,7 +71,7 @@ TEST_CASE("a launcher starts the command once for each crew that dies") {
   segment.take_lane(0);
   segment.open_lane(0);
   transport::NodeSender sender(segment, 0, true, nullptr);
-  Launcher launcher(sender, 2, "echo started >> '" + file.string() + "'");
+  Launcher launcher(sender, 2, "echo started >> '" + file.string() + "'", ".");
   for (int n = 0; n < 100; ++n) launcher.tend();
   CHECK(launcher.restarts() == 0);
   for (int crew = 1; crew <= 3; ++crew) {

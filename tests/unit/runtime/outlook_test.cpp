@@ -82,6 +82,14 @@ TEST_CASE("without ranks, or where publications are made to fit, memory is a not
   CHECK(Case(0, 1, 4).verdict({5, 0, 0}).empty());
 }
 
+TEST_CASE("what cannot be coarsened must have room") {
+  Case one(8 * MiB, 1 * MiB, 4, model::WhenFull::Coarsen);
+  CHECK(one.verdict({5, 0, 0}).find("made to fit") != std::string::npos);
+  one.outlook.analyses.push_back({.folder = {}, .needs = {}, .whole_for = "power_spectrum"});
+  CHECK(one.verdict({5, 0, 0}).starts_with("error: a publication takes 2.0"));
+  CHECK(one.verdict({5, 0, 0}).ends_with("or set 'when_full: spill'"));
+}
+
 TEST_CASE("ranks must be more than the sidecars that are wanted of them") {
   model::SidecarSpec spec;
   spec.ranks = 2;

@@ -91,6 +91,28 @@ TEST_CASE("a fault is remembered until the field is shared as it should be") {
   CHECK(error_of(sharing, {"density"}) == "no error");
 }
 
+TEST_CASE("particles have as many dimensions as the program or the configuration says") {
+  auto fields = catalogue();
+  const auto flat_mesh = base::parse_yaml("{atoms: {kind: particles, dimensions: 2}}", "c", {});
+  pillion_domain box = {{0, 0, 0}, {1, 1, 1}, {0, 0, 0}, {1, 1, 1}, 0};
+  const auto seen = [&](int32_t said) {
+    Sharing sharing(fields);
+    box.dimensions = said;
+    sharing.set_domain("atoms", box);
+    const auto error = error_of(sharing, {});
+    return error == "no error" ? std::to_string(sharing.domains().at("atoms").dimensions) : error;
+  };
+  CHECK(seen(0) == "3");
+  CHECK(seen(3) == "3");
+  CHECK(seen(2) == "2");
+  fields.read(&flat_mesh, nullptr);
+  CHECK(seen(0) == "2");
+  CHECK(seen(2) == "2");
+  CHECK(seen(3).find("configuration says 'dimensions: 2'") != std::string::npos);
+  box.hi[2] = 0;  // a plane has no thickness
+  CHECK(seen(0) == "2");
+}
+
 TEST_CASE("whatever does not fit is named") {
   const auto fields = catalogue();
   const auto fault = [&](const auto& share) {
@@ -116,6 +138,14 @@ TEST_CASE("whatever does not fit is named") {
   contains(fault([](Sharing& s) { s.share_particles("id", 0, -4, ids, 0); }), "-4 particles");
   contains(fault([](Sharing& s) { s.set_domain("grid", {}); }), "no particle mesh");
   contains(fault([](Sharing& s) { s.set_domain("atoms", {}); }), "no extent along axis 0");
+  const pillion_domain flat = {{0, 0, 0}, {1, 1, 0}, {0, 0, 0}, {1, 1, 1}, 0};
+  contains(fault([&](Sharing& s) { s.set_domain("atoms", flat); }), "no extent along axis 2");
+  contains(fault([&](Sharing& s) {
+             auto strange = flat;
+             strange.dimensions = 4;
+             s.set_domain("atoms", strange);
+           }),
+           "has 4 dimensions; set 2 or 3");
   contains(fault([](Sharing& s) {
              s.share_particles("id", 0, 4, ids, 0);
              s.share_particles("x", 0, 3, values, 0);

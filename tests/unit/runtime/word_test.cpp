@@ -24,6 +24,7 @@ TEST_CASE("a word is read as it was said") {
   speed.components = 3;
   speed.units = "m/s";
   word.produced = {{}, {speed}, {}};
+  word.declared = {{{"a.csv", "statistics", 12}}, {}};
   const Word out = read_word(bytes_of(word));
   CHECK(out.file == word.file);
   CHECK(out.text == word.text);
@@ -35,6 +36,11 @@ TEST_CASE("a word is read as it was said") {
   CHECK(out.pretence.nodes == 3);
   CHECK(out.pretence.topology == "numa:2 core:4");
   CHECK(out.run == word.run);
+  REQUIRE(out.declared.size() == 2);
+  REQUIRE(out.declared[0].size() == 1);
+  CHECK(out.declared[0][0].name == "a.csv");
+  CHECK(out.declared[0][0].stage == "statistics");
+  CHECK(out.declared[0][0].line == 12);
   REQUIRE(out.produced.size() == 3);
   CHECK(out.produced[0].empty());
   REQUIRE(out.produced[1].size() == 1);
@@ -76,8 +82,37 @@ TEST_CASE("the configuration is the text's, and what the program asked for goes 
   CHECK(word.configuration(0).output == "elsewhere");
 }
 
+TEST_CASE("paths are those of the folder in which the session was opened") {
+  Word word;
+  word.file = "a.yaml";
+  word.folder = "/where/it/began";
+  const std::string rest = "\nmeshes: {g: {kind: uniform, cells: [4]}}\nanalyses: {}\n";
+  for (const auto& [said, meant] :
+       std::map<std::string, std::string>{{"results", "/where/it/began/results"},
+                                          {".", "/where/it/began"},
+                                          {"./a/./b/", "/where/it/began/a/b"},
+                                          {"../other", "/where/it/began/../other"},
+                                          {"/scratch/r", "/scratch/r"}}) {
+    word.text = "output: " + said + "\nrestart: " + said + rest;
+    CHECK(word.configuration(0).output == meant);
+    CHECK(word.configuration(0).restart == meant);
+  }
+  word.text = "output: {path: r, if_exists: refuse}" + rest;
+  CHECK(word.configuration(0).output == "/where/it/began/r");
+  CHECK(word.configuration(0).if_exists == model::IfExists::Refuse);
+  CHECK(word.configuration(0).restart.empty());
+  word.overrides = {{"output", "elsewhere"}};
+  CHECK(word.configuration(0).output == "/where/it/began/elsewhere");
+  CHECK(word.configuration(0).if_exists == model::IfExists::Refuse);
+  word.text = "output: r" + rest;
+  word.overrides = {{"output.if_exists", "overwrite"}};
+  CHECK(word.configuration(0).output == "/where/it/began/r");
+  CHECK(word.configuration(0).if_exists == model::IfExists::Overwrite);
+}
+
 TEST_CASE("what crosses the cut is read as it was said, empty analyses too") {
   for (const Crossing& crossing :
-       {Crossing{}, Crossing{{}}, Crossing{{"density", "velocity"}, {}, {"id"}, {}}})
+       {Crossing{}, Crossing{{}},
+        Crossing{{{"density", "velocity"}, "power_spectrum"}, {}, {{"id"}, ""}, {}}})
     CHECK(read_crossing(bytes_of(crossing)) == crossing);
 }

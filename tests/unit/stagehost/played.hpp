@@ -109,8 +109,11 @@ class Play {
     chain_ = std::make_unique<stagehost::Chain>(spec, 0, spec.stages.size(), catalogue);
   }
 
+  std::optional<Error> failure_of(const stagehost::Publication& publication) {
+    return chain_->run(publication, circumstances(publication.step));
+  }
   void run(const stagehost::Publication& publication) {
-    const auto failure = chain_->run(publication, circumstances(publication.step));
+    const auto failure = failure_of(publication);
     CHECK_MESSAGE(!failure, (failure ? failure->what() : ""));
   }
   void finish() {

@@ -49,6 +49,26 @@ std::string error_of(F&& work) {
 
 }  // namespace
 
+TEST_CASE("a product has one stage of an analysis, whose line is named") {
+  auto known = catalogue();
+  pillion_setup first{}, second{};
+  first.stage = "image";
+  first.parameters = base::parse_yaml("\n\n{name: a}", "f", {});
+  first.catalogue = second.catalogue = &known;
+  add_product(first, "a.png");
+  add_product(first, "b.png");
+  second.stage = "write";
+  second.parameters = base::parse_yaml("\n\n\n\n\n{name: a}", "f", {});
+  second.products = first.products;
+  add_product(second, "a.idx");
+  const auto error = error_of([&] { add_product(second, "b.png"); });
+  CHECK(
+      error.starts_with("f:6: stage 'write' writes the product 'b.png', which stage 'image' on "
+                        "line 3 of the same analysis writes"));
+  CHECK(error_of([&] { add_product(second, "a.idx"); }).starts_with("f:6: "));
+  CHECK(error_of([&] { add_product(second, "../up"); }) != "no error");
+}
+
 TEST_CASE("parameters get their defaults; unknown and missing ones are refused") {
   const auto complete = complete_parameters(spec("{cutoff: 3}"), table());
   CHECK(complete.find("cutoff")->as_real() == 3);

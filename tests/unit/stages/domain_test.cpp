@@ -42,6 +42,19 @@ TEST_CASE("only periodic axes limit the range of nearest images") {
   CHECK(nearest_image_range(box) == std::numeric_limits<double>::infinity());
 }
 
+TEST_CASE("in two dimensions the third direction does not count") {
+  pillion_domain flat = {{0, 0, 0}, {8, 4, 0.3}, {3, 5, 7}, {1, 1, 1}, 2};
+  CHECK(volume(flat) == doctest::Approx(32));
+  CHECK(widths(flat)[0] == doctest::Approx(8 * std::cos(std::atan2(3, 4))));
+  CHECK(widths(flat)[1] == doctest::Approx(4));
+  CHECK(nearest_image_range(flat) == doctest::Approx(2));
+  Vectors position = {{{1}, {2}, {0}}};
+  unwrap(position, {{{1}, {1}, {1}}}, flat);
+  CHECK(position[0][0] == doctest::Approx(1 + 8 + 3));
+  CHECK(position[1][0] == doctest::Approx(2 + 4));
+  CHECK(position[2][0] == 0);
+}
+
 TEST_CASE("unwrapping adds whole edges, tilts included") {
   Vectors position = {{{1, 1}, {2, 2}, {3, 3}}};
   unwrap(position, {{{0, 2}, {0, -1}, {0, 3}}}, tilted);

@@ -24,17 +24,18 @@ TEST_CASE("a straight line gives its slope, whatever it starts from") {
     lag.push_back(0.5 * i);
     msd.push_back(3 + 1.2 * lag.back());
   }
-  CHECK(diffusion_from_slope(lag, msd) == doctest::Approx(0.2));
+  CHECK(diffusion_from_slope(lag, msd, 3) == doctest::Approx(0.2));
+  CHECK(diffusion_from_slope(lag, msd, 2) == doctest::Approx(0.3));
   // Beyond 20 % and 80 % of the longest lag nothing counts, nor do lags without samples.
   msd[0] = msd[3] = 1e3;
   msd[17] = msd[20] = -1e3;
   msd[9] = std::nan("");
-  CHECK(diffusion_from_slope(lag, msd) == doctest::Approx(0.2));
+  CHECK(diffusion_from_slope(lag, msd, 3) == doctest::Approx(0.2));
   msd[4] += 1;
-  CHECK(diffusion_from_slope(lag, msd) != doctest::Approx(0.2));
+  CHECK(diffusion_from_slope(lag, msd, 3) != doctest::Approx(0.2));
 }
 
 TEST_CASE("one lag has no slope") {
-  CHECK(std::isnan(diffusion_from_slope({0}, {0})));
-  CHECK(std::isnan(diffusion_from_slope({0, 1}, {0, 1})));
+  CHECK(std::isnan(diffusion_from_slope({0}, {0}, 3)));
+  CHECK(std::isnan(diffusion_from_slope({0, 1}, {0, 1}, 3)));
 }

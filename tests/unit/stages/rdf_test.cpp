@@ -200,8 +200,8 @@ TEST_CASE("a coarse frame tells of the same structure as the whole one") {
   CHECK(both.coarse_frames == 1);
   for (const auto* sums : {&coarse, &both})
     for (const size_t bin : {0u, 1u}) {
-      const auto g = distribution(sums->counts, sums->expected[0], 2);
-      CHECK(g[bin] == doctest::Approx(distribution(all, whole.expected[0], 2)[bin]));
+      const auto g = distribution(sums->counts, sums->expected[0], 2, 3);
+      CHECK(g[bin] == doctest::Approx(distribution(all, whole.expected[0], 2, 3)[bin]));
       const auto n = coordination(sums->counts, sums->centres[0]);
       CHECK(n[bin] == doctest::Approx(coordination(all, 400)[bin]));
     }
@@ -209,10 +209,13 @@ TEST_CASE("a coarse frame tells of the same structure as the whole one") {
 
 TEST_CASE("counts as expected give one, and nothing expected gives zero") {
   const double shell = 4 * std::numbers::pi / 3;
-  const auto g = distribution({1000, 7000}, 1000 / shell, 2);
+  const auto g = distribution({1000, 7000}, 1000 / shell, 2, 3);
   CHECK(g[0] == doctest::Approx(1));
   CHECK(g[1] == doctest::Approx(1));
-  CHECK(distribution({0, 0}, 0, 2) == std::vector<double>{0, 0});
+  const auto rings = distribution({1000, 3000}, 1000 / std::numbers::pi, 2, 2);
+  CHECK(rings[0] == doctest::Approx(1));
+  CHECK(rings[1] == doctest::Approx(1));
+  CHECK(distribution({0, 0}, 0, 2, 3) == std::vector<double>{0, 0});
   CHECK(coordination({3, 4}, 2) == std::vector<double>{1.5, 3.5});
   CHECK(coordination({0, 0}, 0) == std::vector<double>{0, 0});
   CHECK(radii(2, 4) == std::vector<double>{0.25, 0.75, 1.25, 1.75});

@@ -18,15 +18,16 @@ TEST_CASE("products of velocities, relative to the centres' velocities") {
   CHECK(relative.sum == std::array<double, 3>{4, 0, 0});
 }
 
-TEST_CASE("a third of the running integral, unequal steps included") {
-  const auto d = diffusion_so_far({0, 1, 3}, {6, 3, 0});
+TEST_CASE("the running integral over the dimensions, unequal steps included") {
+  const auto d = diffusion_so_far({0, 1, 3}, {6, 3, 0}, 3);
   CHECK(d[0] == 0);
   CHECK(d[1] == doctest::Approx(1.5));
   CHECK(d[2] == doctest::Approx(2.5));
+  CHECK(diffusion_so_far({0, 1, 3}, {6, 3, 0}, 2)[2] == doctest::Approx(3.75));
 }
 
 TEST_CASE("lags without samples are stepped over") {
-  const auto d = diffusion_so_far({0, 1, 2}, {3, std::nan(""), 3});
+  const auto d = diffusion_so_far({0, 1, 2}, {3, std::nan(""), 3}, 3);
   CHECK(d[1] == 0);
   CHECK(d[2] == doctest::Approx(2));
 }
@@ -45,5 +46,5 @@ TEST_CASE("an exponential decay integrates to its time constant") {
     t.push_back(0.01 * i);
     c.push_back(3 * std::exp(-t.back() / 2));
   }
-  CHECK(diffusion_so_far(t, c).back() == doctest::Approx(2).epsilon(1e-4));
+  CHECK(diffusion_so_far(t, c, 3).back() == doctest::Approx(2).epsilon(1e-4));
 }

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which run the results in an output folder belong to: the newest of those that the folder's
+marker, `report.json` and `progress.json` name. docs/products.md describes the files.
+"""
+
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from pillion.tables import entry_of_head
+
+MARKER = ".pillion-run"
+
+
+@dataclass(frozen=True)
+class Owner:
+    """A run by its id, and the runs that it continues after restarts.
+
+    `folders` are those of analyses that hold products of no other run; known from the marker only.
+    """
+
+    id: str
+    continues: tuple[str, ...]
+    started: float
+    folders: frozenset[str] = frozenset()
+
+    def has_made(self, run: str) -> bool:
+        """Whether a product of this run id is the run's; one that names no run may be."""
+        return not run or run == self.id or run in self.continues
+
+
+def owner_of(folder: Path) -> Owner | None:
+    """None if nothing in the folder names a run."""
+    marked = _marked(folder / MARKER)
+    found = [marked, _of_report(folder / "report.json"), _of_progress(folder / "progress.json")]
+    known = [owner for owner in found if owner is not None and owner.id]
+    # The marker knows more; a run's own files may be a moment younger.
+    newest = max(known, key=lambda owner: owner.started, default=None)
+    return marked if newest and marked and marked.id == newest.id else newest
+
+
+def run_of_table(path: Path) -> str:
+    """The run id in the head of a table, without reading more than that; "" if it has none."""
+    return (entry_of_head(path, "run") or "").strip('"')
+
+
+def _marked(path: Path) -> Owner | None:
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")[:-1]
+    except (OSError, UnicodeDecodeError):
+        return None
+    said: dict[str, list[str]] = {}
+    for line in lines:
+        key, colon, value = line.partition(": ")
+        if colon:
+            said.setdefault(key, []).append(value)
+    if said.get("pillion") != ["run 1"] or "id" not in said:
+        return None
+    started = _seconds(said.get("started", [""])[0])
+    folders = frozenset(said.get("folder", []))
+    return Owner(said["id"][0], tuple(said.get("continues", [])), started, folders)
+
+
+def _of_report(path: Path) -> Owner | None:
+    run = _json(path).get("run")
+    if not isinstance(run, dict):
+        return None
+    return _named(run, _seconds(str(run.get("started"))))
+
+
+def _of_progress(path: Path) -> Owner | None:
+    said = _json(path)
+    started = said.get("started")
+    return _named(said, float(started) if isinstance(started, int | float) else 0.0)
+
+
+def _named(said: dict[str, Any], started: float) -> Owner:
+    continues = said.get("continues")
+    earlier = tuple(str(run) for run in continues) if isinstance(continues, list) else ()
+    return Owner(str(said.get("id") or ""), earlier, started)
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _seconds(text: str) -> float:
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except ValueError:
+        return 0.0

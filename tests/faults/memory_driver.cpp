@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A simulation that runs out of memory inside pillion_step, for test_contained.py: the K-th
+// allocation there fails, in one session after another, for K = 1, 1 + STRIDE, ... until a step
+// needs no more than that. No step may fail, and every session must close.
+//   memory_driver CONFIG STRIDE
+#include <mpi.h>
+#include <pillion/pillion.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+
+namespace {
+
+// On the thread of the simulation only. 0: none fails.
+thread_local long countdown = 0;
+
+}  // namespace
+
+void* operator new(size_t size) {
+  if (countdown > 0 && --countdown == 0) throw std::bad_alloc();
+  if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+
+namespace {
+
+void expect(pillion_status status, const char* call, long k) {
+  if (status != PILLION_OK)
+    std::printf("allocation %ld: %s: %s\n", k, call, pillion_error_message());
+}
+
+/// Whether an allocation failed.
+bool fail_one(const char* file, long k) {
+  pillion_session* session = nullptr;
+  expect(pillion_open(file, MPI_COMM_WORLD, &session), "open", k);
+  if (pillion_serve(session) != 0) return false;
+  const double density[32] = {};
+  const int64_t lo[2] = {0, 0}, hi[2] = {8, 4};
+  expect(pillion_share_box_typed(session, "density", 0, lo, hi, density, 0), "share", k);
+  expect(pillion_step(session, 0, 0), "step 0", k);
+  countdown = k;
+  const auto status = pillion_step(session, 1, 0.1);
+  const bool failed = countdown == 0;
+  countdown = 0;
+  expect(status, "step 1", k);
+  expect(pillion_step(session, 2, 0.2), "step 2", k);
+  expect(pillion_close(session), "close", k);
+  return failed;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  const long stride = std::atol(argv[2]);
+  long k = 1;
+  for (int more = 1; more != 0; k += stride) {
+    more = fail_one(argv[1], k) ? 1 : 0;
+    MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  }
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == 0) std::printf("%ld sessions\n", k / stride);
+  MPI_Finalize();
+  return 0;
+}

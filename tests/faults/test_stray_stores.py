@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Sidecars of a separate job that write wrong words into the memory that they share with the
+simulation do not harm it."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+import uuid
+
+import pytest
+from conftest import launcher
+
+CONFIGURATION = """
+output: out
+run: {run}
+sidecars: {{job: separate, memory: 1 MiB, when_full: skip, deadline: 0.5 s}}
+meshes: {{grid: {{kind: uniform, cells: [16, 16]}}, atoms: {{kind: particles}}}}
+fields:
+  density: {{mesh: grid, type: float64}}
+  id: {{mesh: atoms, type: int64}}
+  velocity: {{mesh: atoms, type: float64, components: 3}}
+analyses:
+  words: {{stages: [{{stray: {{milliseconds: 2, stride: {stride}}}}}]}}
+"""
+STEPS = 2000
+
+
+@pytest.mark.parametrize("memory", ["copied", "allocate"])
+def test_stray_stores_do_not_reach_the_simulation(build, tmp_path, memory):
+    run = f"stray-{uuid.uuid4().hex}"
+    (tmp_path / "pillion.yaml").write_text(CONFIGURATION.format(run=run, stride=3))
+    faults = build / "tests" / "faults"
+    more = [] if memory == "copied" else ["allocate"]
+
+    def command(program, milliseconds, state):
+        whole = [*launcher(), "-n", 1, faults / program]
+        whole += ["pillion.yaml", 16, STEPS, milliseconds, state, *more]
+        return [str(word) for word in whole]
+
+    env = {**os.environ, "PILLION_STAGE_PATH": str(faults / "stages")}
+    options = {"cwd": tmp_path, "env": env, "stdin": subprocess.DEVNULL}
+    alone = subprocess.run(command("node_driver_noop", 0, "expected"), timeout=60, **options)
+    assert alone.returncode == 0
+    attach = [str(build / "bin" / "pillion-attach"), run, "--wait", "2"]
+    simulation = subprocess.Popen(
+        command("node_driver", 1, "state"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+        **options,
+    )
+    end = time.monotonic() + 60
+    try:
+        while simulation.poll() is None and time.monotonic() < end:
+            # A wrong word may end the sidecar; the next one carries on.
+            with open(tmp_path / "attach.log", "a") as log:
+                subprocess.run(attach, timeout=60, stdout=log, stderr=log, **options)
+        said = simulation.communicate(timeout=20)[0].decode()
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(simulation.pid, signal.SIGKILL)
+        simulation.wait(20)
+    assert simulation.returncode == 0, said
+    assert (tmp_path / "state").read_bytes() == (tmp_path / "expected").read_bytes()
+    reached = int((tmp_path / "next-word").read_text())
+    # All words of the header, and all that are written once. A wrong number of finished messages
+    # may free memory that the sidecar still reads, which then ends the analysis.
+    assert reached > 64, (tmp_path / "attach.log").read_text()
