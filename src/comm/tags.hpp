@@ -16,7 +16,7 @@ inline constexpr int load_report = 15;
 
 inline constexpr int redistribution_plan = 21;  // and 22
 inline constexpr int redistribution_values = 23;
-inline constexpr int node_meeting = 25;   // and 26
+inline constexpr int node_meeting = 25;    // and 26
 inline constexpr int particle_sizes = 27;  // and 28
 inline constexpr int particle_values = 29;
 inline constexpr int publication_passed_on = 31;  // and 32, on the sidecars' own communicator

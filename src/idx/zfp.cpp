@@ -31,7 +31,7 @@ zfp_type type_of(const Field& field) {
                                                   : zfp_type_none;
   if (type == zfp_type_none || field.components != 1)
     refuse("zfp takes int32, int64, float32 and float64 of one component, not " +
-         name_of(field.type) + "[" + std::to_string(field.components) + "]");
+           name_of(field.type) + "[" + std::to_string(field.components) + "]");
   return type;
 }
 
@@ -119,7 +119,7 @@ void zfp_decode(const Dataset& dataset, const Field& field, int64_t block,
   const size_t used = zfp_decompress(coder.stream.get(), coder.field.get());
   if (used == 0 || used > stream.size())
     refuse("it cannot be decompressed: " + std::to_string(stream.size()) +
-         " bytes are there, and its end is missing");
+           " bytes are there, and its end is missing");
 }
 
 }  // namespace pillion::idx

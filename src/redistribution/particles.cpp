@@ -74,14 +74,16 @@ model::MeshBlocks ParticleExchange::carry(const layout::Request& request,
                                           const model::Catalogue& catalogue) {
   std::vector<comm::Request> pending;
   for (const auto& message : received_)
-    pending.push_back(comm::receive(*ranks_, message.at, message.size, message.rank, comm::tags::particle_values));
+    pending.push_back(comm::receive(*ranks_, message.at, message.size, message.rank,
+                                    comm::tags::particle_values));
   // Each rank begins with another, so that they do not all send to the same one.
   const auto next = std::find_if(sent_.begin(), sent_.end(),
                                  [&](const Message& m) { return m.rank > ranks_->rank(); });
   std::rotate(sent_.begin(), next, sent_.end());
   for (const auto& message : sent_) {
     moves_->pack(message.rank, message.at);
-    pending.push_back(comm::send(*ranks_, message.at, message.size, message.rank, comm::tags::particle_values));
+    pending.push_back(
+        comm::send(*ranks_, message.at, message.size, message.rank, comm::tags::particle_values));
   }
   if (kept_) moves_->pack(kept_->rank, kept_->at);
   for (auto& message : pending) message.wait();

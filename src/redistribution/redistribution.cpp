@@ -17,7 +17,6 @@ using layout::Moves;
 
 namespace {
 
-
 size_t bytes_per_cell(std::span<const Carried> fields) {
   size_t bytes = 0;
   for (const auto& field : fields) bytes += field.element * static_cast<size_t>(field.components);
@@ -231,7 +230,8 @@ void Redistribution::carry(std::span<const Carried> fields, const std::vector<Mo
       handed.push_back({*place, &moves, 0, path_->begin_reading(*place)});
       continue;
     }
-    coming.push_back(comm::receive(ranks_, at, size_of(moves), moves.rank, comm::tags::redistribution_values));
+    coming.push_back(
+        comm::receive(ranks_, at, size_of(moves), moves.rank, comm::tags::redistribution_values));
     posted.emplace_back(&moves, at);
     at += size_of(moves);
   }
@@ -248,7 +248,8 @@ void Redistribution::carry(std::span<const Carried> fields, const std::vector<Mo
     }
     std::byte* const begin = at;
     for (const auto& move : moves.moves) at = pack(move, fields, at);
-    going.push_back(comm::send(ranks_, begin, size_of(moves), moves.rank, comm::tags::redistribution_values));
+    going.push_back(
+        comm::send(ranks_, begin, size_of(moves), moves.rank, comm::tags::redistribution_values));
   }
   copy(kept, fields);
   size_t open = coming.size();

@@ -19,7 +19,6 @@ using layout::Moves;
 
 namespace {
 
-
 /// A part of a box in the place of one rank.
 struct BoxPart {
   int32_t rank;    ///< whose box it is

@@ -128,7 +128,8 @@ void NetworkReceiver::finish(int64_t sequence, const std::set<int32_t>& disabled
   out.put_raw(word.data(), word.size());
   std::vector<comm::Request> sent;
   for (const int source : sources_)
-    sent.push_back(comm::send(wire_, out.bytes().data(), out.bytes().size(), source, comm::tags::finished));
+    sent.push_back(
+        comm::send(wire_, out.bytes().data(), out.bytes().size(), source, comm::tags::finished));
   for (auto& request : sent) request.wait();
 }
 

@@ -22,7 +22,10 @@ class Unloading {
  public:
   /// Simulation ranks are ranks of `wire`; sidecars those of `side`.
   Unloading(const comm::Communicator& wire, const comm::Communicator& side)
-      : wire_(wire), side_(side), passing_on_(side, comm::tags::publication_passed_on), inbox_(wire, comm::tags::publication_body) {}
+      : wire_(wire),
+        side_(side),
+        passing_on_(side, comm::tags::publication_passed_on),
+        inbox_(wire, comm::tags::publication_body) {}
 
   /// Adds what did not come with the heads. `heads` are those of the ranks that send theirs here,
   /// by rank; `agreed` is what all sidecars know of them, and nothing of it can be used if it was
