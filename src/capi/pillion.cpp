@@ -77,7 +77,7 @@ Session& opened(const pillion_session* session) {
   return open->session;
 }
 
-pillion::runtime::SimulationSide& side(const pillion_session* session) {
+pillion::runtime::Simulation& side(const pillion_session* session) {
   return opened(session).simulation();
 }
 
@@ -94,14 +94,14 @@ void open_session(const char* file, MPI_Comm comm, const pillion_options* option
   given(session, "session") = nullptr;
   pillion::comm::expect_usable(comm);
   auto open =
-      std::make_unique<OpenSession>(file, comm, options == nullptr ? Options() : options->options);
+      std::make_unique<pillion::capi::OpenSession>(file, comm, options == nullptr ? Options() : options->options);
   *session = new_handle();
   (*session)->is_sidecar = open->session.is_sidecar();
   (*session)->open = std::move(open);
 }
 
-pillion_field described(const pillion::runtime::SimulationSide& side, int32_t number) {
-  const auto& catalogue = side.catalogue();
+pillion_field described(pillion::runtime::Simulation& side, int32_t number) {
+  const auto& catalogue = side.data().catalogue();
   const auto names = catalogue.field_names();
   if (number < 0 || static_cast<size_t>(number) >= names.size())
     pillion::base::fail(ErrorCode::Argument,
@@ -230,7 +230,8 @@ MPI_Fint pillion_communicator_fortran(const pillion_session* session) {
 
 pillion_status pillion_count_fields(const pillion_session* session, int32_t* count) {
   return guard([&] {
-    given(count, "count") = static_cast<int32_t>(side(session).catalogue().field_names().size());
+    given(count, "count") =
+        static_cast<int32_t>(side(session).data().catalogue().field_names().size());
   });
 }
 
@@ -245,7 +246,8 @@ pillion_status pillion_share_box_strided(pillion_session* session, const char* f
   return guard([&] {
     given(lo, "lo");
     given(hi, "hi");
-    side(session).sharing().share_box(text(field, "the field"), block, lo, hi, data, type, strides);
+    side(session).data().sharing().share_box(text(field, "the field"), block, lo, hi, data, type,
+                                             strides);
   });
 }
 
@@ -261,9 +263,9 @@ pillion_status pillion_share_box_view(pillion_session* session, const char* fiel
   return guard([&] {
     given(lo, "lo");
     given(hi, "hi");
-    side(session).sharing().share_box(text(field, "the field"), block, axes, lo, hi,
-                                      given(view, "the view"),
-                                      components == PILLION_COMPONENTS_LAST);
+    side(session).data().sharing().share_box(text(field, "the field"), block, axes, lo, hi,
+                                             given(view, "the view"),
+                                             components == PILLION_COMPONENTS_LAST);
   });
 }
 
@@ -271,8 +273,8 @@ pillion_status pillion_share_particles_typed(pillion_session* session, const cha
                                              int32_t block, int64_t count, const void* data,
                                              pillion_type type) {
   return guard([&] {
-    side(session).sharing().share_items(MeshKind::Particles, text(field, "the field"), block, count,
-                                        data, type);
+    side(session).data().sharing().share_items(MeshKind::Particles, text(field, "the field"), block,
+                                               count, data, type);
   });
 }
 
@@ -280,8 +282,8 @@ pillion_status pillion_share_elements_typed(pillion_session* session, const char
                                             int32_t block, int64_t count, const void* data,
                                             pillion_type type) {
   return guard([&] {
-    side(session).sharing().share_items(MeshKind::Spectral, text(field, "the field"), block, count,
-                                        data, type);
+    side(session).data().sharing().share_items(MeshKind::Spectral, text(field, "the field"), block,
+                                               count, data, type);
   });
 }
 
@@ -289,49 +291,51 @@ pillion_status pillion_share_particles_view(pillion_session* session, const char
                                             int32_t block, int64_t count, const pillion_view* view,
                                             pillion_components components) {
   return guard([&] {
-    side(session).sharing().share_particles(text(field, "the field"), block, count,
-                                            given(view, "the view"),
-                                            components == PILLION_COMPONENTS_LAST);
+    side(session).data().sharing().share_particles(text(field, "the field"), block, count,
+                                                   given(view, "the view"),
+                                                   components == PILLION_COMPONENTS_LAST);
   });
 }
 
 pillion_status pillion_share_elements_view(pillion_session* session, const char* field,
                                            int32_t block, int64_t count, const pillion_view* view) {
   return guard([&] {
-    side(session).sharing().share_elements(text(field, "the field"), block, count,
-                                           given(view, "the view"));
+    side(session).data().sharing().share_elements(text(field, "the field"), block, count,
+                                                  given(view, "the view"));
   });
 }
 
 pillion_status pillion_allocate(pillion_session* session, const char* field, int32_t block,
                                 size_t bytes, int32_t buffers, void** data) {
   return guard([&] {
-    given(data, "data") = side(session).allocate(text(field, "the field"), block, bytes, buffers);
+    given(data, "data") =
+        side(session).data().allocate(text(field, "the field"), block, bytes, buffers);
   });
 }
 
 pillion_status pillion_swap(pillion_session* session, const char* field, int32_t block,
                             void** data) {
-  return guard([&] { given(data, "data") = side(session).swap(text(field, "the field"), block); });
+  return guard(
+      [&] { given(data, "data") = side(session).data().swap(text(field, "the field"), block); });
 }
 
 pillion_status pillion_keep(const pillion_session* session, const void* data, pillion_kept** kept) {
   return guard([&] {
     given(kept, "kept") = nullptr;
-    *kept = new pillion_kept{side(session).keep(data)};
+    *kept = new pillion_kept{side(session).data().keep(data)};
   });
 }
 
 void pillion_release(pillion_kept* kept) { delete kept; }
 
 pillion_status pillion_unshare(pillion_session* session, const char* field, int32_t block) {
-  return guard([&] { side(session).unshare(text(field, "the field"), block); });
+  return guard([&] { side(session).data().unshare(text(field, "the field"), block); });
 }
 
 pillion_status pillion_set_domain(pillion_session* session, const char* mesh,
                                   const pillion_domain* domain) {
   return guard([&] {
-    side(session).sharing().set_domain(text(mesh, "the mesh"), given(domain, "the domain"));
+    side(session).data().sharing().set_domain(text(mesh, "the mesh"), given(domain, "the domain"));
   });
 }
 

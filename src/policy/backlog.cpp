@@ -127,7 +127,7 @@ std::vector<CollectiveAction> Backlog::publish(const PublicationReady& ready,
   return actions;
 }
 
-void Backlog::on(const Sent& event) {
+void Backlog::on(const MessageReady& event) {
   last_size_ = event.bytes;
   for (const size_t a : event.analyses) sizes_[a] = event.bytes;
 }

@@ -90,7 +90,7 @@ class Backlog {
 
   // Local.
 
-  void on(const Sent& event);
+  void on(const MessageReady& event);
   void on(const Dropped&) { dropped_ = true; }
   std::vector<LocalAction> on(const NoRoom& event);
   void on(const TimedOut&) { stalled_ = true; }

@@ -149,8 +149,8 @@ using CollectiveAction =
 
 // Local events. Every one that may start a wait carries the time, in monotonic seconds.
 
-/// A publication was sent; or it was not, and the sidecars were told so.
-struct Sent {
+/// A publication for these analyses takes so much; it was not sent, and sidecars were told so.
+struct MessageReady {
   std::vector<size_t> analyses;
   size_t bytes = 0;  ///< as it would be whole
 };
@@ -182,7 +182,7 @@ struct SlotFreed {
   int slot = 0;
 };
 
-using LocalEvent = std::variant<Sent, Dropped, NoRoom, TimedOut, SpillFailed, WaitBegins,
+using LocalEvent = std::variant<MessageReady, Dropped, NoRoom, TimedOut, SpillFailed, WaitBegins,
                                 SidecarFailed, AnalysesFailed, SlotReady, SlotLost, SlotFreed>;
 
 // Local actions.

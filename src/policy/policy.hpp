@@ -47,6 +47,8 @@ class Policy {
   }
   [[nodiscard]] size_t analyses() const { return analyses_.size(); }
   [[nodiscard]] size_t own_analyses() const { return own_; }
+  /// Whether analyses of the configuration need sidecars.
+  [[nodiscard]] bool has_own_in_sidecars() const;
   [[nodiscard]] bool is_closed() const { return phase_ == Phase::Closed; }
 
  private:
@@ -77,7 +79,7 @@ class Policy {
   /// Every other local event is noted.
   template <class Event>
   void react(std::vector<LocalAction>& actions, const Event& event);
-  void note(const Sent& event) { backlog_.on(event); }
+  void note(const MessageReady& event) { backlog_.on(event); }
   void note(const Dropped& event) { backlog_.on(event); }
   void note(const TimedOut& event) { backlog_.on(event); }
   void note(const SidecarFailed&) { sidecars_failed_here_ = true; }
@@ -89,7 +91,6 @@ class Policy {
   /// Ends an analysis for good.
   void end(size_t analysis);
   [[nodiscard]] std::vector<bool> wants() const;
-  [[nodiscard]] bool has_own_in_sidecars() const;
 
   Settings settings_;
   std::vector<Analysis> analyses_;

@@ -59,6 +59,7 @@ class Agenda {
   [[nodiscard]] Memory& memory(size_t analysis) { return memories_[analysis]; }
   [[nodiscard]] const Memory& memory(size_t analysis) const { return memories_[analysis]; }
   [[nodiscard]] int64_t last_step() const { return last_step_; }
+  [[nodiscard]] double last_time() const { return last_time_; }
   /// What is added to the program's step.
   [[nodiscard]] int64_t offset() const { return offset_; }
   /// Takes in analyses that were appended to those it was made with. Their schedules count from the

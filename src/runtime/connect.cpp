@@ -46,9 +46,7 @@ void Session::connect_by_network(Link& link, std::unique_ptr<transport::Receiver
   }
   link.budget = static_cast<size_t>(run_.configuration.sidecars.memory / on_node_.size());
   const int mine = serving()[static_cast<size_t>(run_.side.rank())];
-  auto sender = std::make_unique<transport::NetworkSender>(run_.world, sidecars, mine, link.budget);
-  link.network = sender.get();
-  link.sender = std::move(sender);
+  link.sender = std::make_unique<transport::NetworkSender>(run_.world, sidecars, mine, link.budget);
 }
 
 std::unique_ptr<transport::Spill> Session::make_spill(int ranks_on_node) const {
@@ -85,10 +83,8 @@ void Session::connect_by_node(Link& link, std::unique_ptr<transport::Receiver>& 
         const auto& analyses = configuration.analyses;
         const bool own = std::any_of(analyses.begin(), analyses.end(),
                                      [](const auto& a) { return a.in_sidecars(); });
-        auto sender = std::make_unique<transport::NodeSender>(*link.berth.segment, link.berth.lane,
+        link.sender = std::make_unique<transport::NodeSender>(*link.berth.segment, link.berth.lane,
                                                               own, std::move(spill));
-        link.node = sender.get();
-        link.sender = std::move(sender);
       });
       link.berth.segment->open_lane(link.berth.lane);
     } catch (const Error& e) {
@@ -113,8 +109,9 @@ void Session::connect_by_node(Link& link, std::unique_ptr<transport::Receiver>& 
 
 Launcher Session::make_launcher(const Link& link) const {
   const auto& spec = run_.configuration.sidecars;
-  if (link.node == nullptr || spec.restart == 0 || run_.side.rank() != 0) return {};
-  return {*link.node, spec.restart,
+  const bool may_attach = link.sender && link.sender->slots() != nullptr;
+  if (!may_attach || spec.restart == 0 || run_.side.rank() != 0) return {};
+  return {*link.sender, spec.restart,
           launch_command(spec.launch, spec.launch.empty() ? attaching_program() : "",
                          fmt::format("{:016x}", word_.run)),
           word_.folder};

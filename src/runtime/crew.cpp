@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "comm/agreement.hpp"
+#include "policy/losses.hpp"
 #include "products/whole_file.hpp"
 #include "runtime/report.hpp"
 
@@ -145,7 +146,8 @@ void Crew::restore(const std::optional<Keepsake::Content>& kept) {
     if (has) account = kept->accounts[a];
     if (has) before_[a] = kept->before[a];
     else if (const auto& chain = side_->chains()[a]) before_[a] = chain->publications();
-    account.lost += over_[a] - (has ? kept->over[a] : 0);
+    const policy::SavedCounts saved{has ? kept->over[a] : 0, account.lost};
+    account.lost = policy::take_over(saved, over_[a]).lost;
     if (account.lost > 0)
       run_.warn(fmt::format("analysis '{}' has lost {} publications with sidecars that died",
                             run_.configuration.analyses[a].name, account.lost));
@@ -166,7 +168,12 @@ int64_t Crew::count_interrupted(int64_t done, int64_t begun) {
     const auto head = transport::decode_head(bytes.data(), bytes.size());
     if (head.kind != Kind::Publication) break;
     const auto due = side_->due_here(head);
-    for (const size_t a : due) ++run_.accounts[a].lost, ++over_[a];
+    for (const size_t a : due) {
+      policy::SavedCounts counts{over_[a], run_.accounts[a].lost};
+      policy::count_interrupted(counts);
+      over_[a] = counts.ended;
+      run_.accounts[a].lost = counts.lost;
+    }
     if (!due.empty())
       run_.warn(
           fmt::format("the publication of step {} is lost: the sidecars that worked on it "

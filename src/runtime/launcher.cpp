@@ -24,7 +24,7 @@ std::string launch_command(const std::string& configured, const std::string& pro
   return command;
 }
 
-Launcher::Launcher(transport::NodeSender& sender, int64_t allowed, std::string command,
+Launcher::Launcher(transport::Sender& sender, int64_t allowed, std::string command,
                    std::string folder)
     : sender_(&sender),
       allowed_(allowed),
@@ -33,11 +33,11 @@ Launcher::Launcher(transport::NodeSender& sender, int64_t allowed, std::string c
 
 void Launcher::tend() {
   if (sender_ == nullptr || allowed_ == 0) return;
-  const auto holder = sender_->writer().seat(node::home).holder.load();
+  const bool taken = sender_->slots()->has_sidecars();
   const bool was_alive = state_.alive;
-  state_.alive = holder != 0 && sender_->is_served();
-  state_.left = holder == 0;
-  state_.seen = state_.seen || holder != 0;
+  state_.alive = taken && sender_->is_served();
+  state_.left = !taken;
+  state_.seen = state_.seen || taken;
   state_.waited = base::monotonic_seconds() - started_;
   // A crew that was seen at work may be replaced at once when it dies.
   if (was_alive && !state_.alive) state_.waited = started_ > 0 ? 1e9 : state_.waited;

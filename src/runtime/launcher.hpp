@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "transport/node.hpp"
+#include "transport/transport.hpp"
 
 namespace pillion::runtime {
 
@@ -29,13 +29,13 @@ class Launcher {
  public:
   Launcher() = default;
   /// The command is run in `folder`, whatever the program's working folder is by then.
-  Launcher(transport::NodeSender& sender, int64_t allowed, std::string command, std::string folder);
+  Launcher(transport::Sender& sender, int64_t allowed, std::string command, std::string folder);
   /// Starts sidecars if they are dead. Costs nothing to speak of otherwise.
   void tend();
   [[nodiscard]] int64_t restarts() const { return state_.restarts; }
 
  private:
-  transport::NodeSender* sender_ = nullptr;
+  transport::Sender* sender_ = nullptr;
   int64_t allowed_ = 0;
   std::string command_, folder_;
   CrewState state_;

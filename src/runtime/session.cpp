@@ -246,17 +246,16 @@ void Session::make_side() {
   if (run_.configuration.sidecars.through_node()) connect_by_node(link, receiver);
   else if (run_.configuration.sidecars.any()) connect_by_network(link, receiver);
   if (run_.is_sidecar()) {
-    auto* network = dynamic_cast<transport::NetworkReceiver*>(receiver.get());
     sidecar_ = std::make_unique<SidecarSide>(run_, std::move(chains), std::move(receiver));
-    if (network != nullptr) sidecar_->set_network(*network, std::move(wishes));
+    sidecar_->set_wishes(std::move(wishes));
     if (may_move(run_)) sidecar_->set_movable(word_.produced);
     start_progress();
     return;
   }
   auto launcher = make_launcher(link);
-  simulation_ = std::make_unique<SimulationSide>(run_, std::move(chains), std::move(crossing),
-                                                 std::move(link), std::move(launcher));
-  if (may_move(run_)) simulation_->adopt(std::move(movable), word_.produced);
+  simulation_ = std::make_unique<Simulation>(
+      run_, Parts{std::move(chains), std::move(movable), word_.produced, std::move(crossing)},
+      std::move(link), std::move(launcher));
   if (!run_.configuration.restart.empty()) simulation_->resume(manifest);
   start_progress();
 }
@@ -328,7 +327,7 @@ Manifest Session::read_restart(std::set<std::string>& saved) {
   return parse_manifest(text, (folder / manifest_name).string());
 }
 
-SimulationSide& Session::simulation() const {
+Simulation& Session::simulation() const {
   if (!simulation_)
     base::fail(ErrorCode::State, "this rank is a sidecar; it may only call pillion_serve");
   return *simulation_;
@@ -364,11 +363,12 @@ void Session::close() {
 void Session::finish() {
   auto& side = simulation();
   side.close();
-  if (side.sidecars_wrote_report()) return;
+  const bool separate = run_.configuration.sidecars.job == model::Job::Separate;
+  if (separate && side.answer().finished) return;  // sidecars write the report
   try {
-    write_report_together(run_, side.has_lost_sidecars() ? run_.side : run_.world, side.outcome());
+    write_report_together(run_, side.answer().failed ? run_.side : run_.world, side.outcome());
   } catch (const Error& e) {
-    if (run_.configuration.sidecars.job != model::Job::Separate) throw;
+    if (!separate) throw;
     run_.warn(e.what());
   }
 }

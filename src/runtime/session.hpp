@@ -7,7 +7,7 @@
 
 #include "runtime/run.hpp"
 #include "runtime/sidecar_side.hpp"
-#include "runtime/simulation_side.hpp"
+#include "runtime/simulation.hpp"
 #include "runtime/word.hpp"
 
 namespace pillion::runtime {
@@ -36,7 +36,7 @@ class Session {
   /// The simulation ranks; MPI_COMM_NULL on a sidecar.
   [[nodiscard]] MPI_Comm communicator() const { return program_.handle(); }
   /// The simulation rank's part; throws ErrorCode::State on a sidecar.
-  [[nodiscard]] SimulationSide& simulation() const;
+  [[nodiscard]] Simulation& simulation() const;
   [[nodiscard]] const std::string& report_path() const { return report_path_; }
   [[nodiscard]] const base::Log& log() const { return run_.log; }
   /// Ends the session. [collective over the simulation ranks]
@@ -73,7 +73,7 @@ class Session {
   std::string unplaced_;        ///< why nobody knows who sits where; "" if all do
   comm::Communicator program_;  ///< for the program's own messages
   comm::Communicator on_node_;  ///< simulation ranks of this node
-  std::unique_ptr<SimulationSide> simulation_;
+  std::unique_ptr<Simulation> simulation_;
   std::unique_ptr<SidecarSide> sidecar_;
   std::string report_path_;
 };

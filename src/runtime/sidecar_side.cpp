@@ -146,10 +146,10 @@ transport::Cargo SidecarSide::unload(const Agreed& agreed, const Deliveries& del
         std::move(mesh.keep.begin(), mesh.keep.end(), std::back_inserter(all.keep));
       }
     }
-  if (network_ != nullptr) {
+  if (auto* unloading = receiver_->unloading()) {
     const auto& catalogue = run_.configuration.catalogue;
     const auto routes = routes_for(wishes_, agreed.head, catalogue);
-    network_->unloading().unload(agreed.head, agreed.heads, routes, catalogue, cargo);
+    unloading->unload(agreed.head, agreed.heads, routes, catalogue, cargo);
   }
   return cargo;
 }

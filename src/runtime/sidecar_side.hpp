@@ -29,10 +29,7 @@ class SidecarSide {
   [[nodiscard]] size_t base() const { return static_cast<size_t>(base_); }
 
   /// The receiver, if there are shipments to unload; they go as the stages have wished.
-  void set_network(transport::NetworkReceiver& network, Wishes wishes) {
-    network_ = &network;
-    wishes_ = std::move(wishes);
-  }
+  void set_wishes(Wishes wishes) { wishes_ = std::move(wishes); }
 
   /// Analyses may come from the simulation and go back there. `produced` is what crosses the cut.
   void set_movable(Produced produced) { produced_ = std::move(produced); }
@@ -90,7 +87,6 @@ class SidecarSide {
   Run& run_;
   Chains chains_;
   std::unique_ptr<transport::Receiver> receiver_;
-  transport::NetworkReceiver* network_ = nullptr;  ///< the same
   Wishes wishes_;
   int32_t base_ = 0;
   std::function<void(const transport::Announcement&)> habit_;

@@ -81,8 +81,7 @@ std::set<std::string> Trigger::fields() const {
 }
 
 void Trigger::start(const stagehost::Publication& publication) {
-  sums_.clear();
-  maxima_.clear();
+  std::vector<double> sums, maxima;
   for (const auto& quantity : condition_.quantities()) {
     const auto& field = catalogue_.field(quantity.field);
     const auto mesh = publication.meshes.find(field.mesh);
@@ -90,27 +89,60 @@ void Trigger::start(const stagehost::Publication& publication) {
     const auto moments = mesh == publication.meshes.end()
                              ? Moments()
                              : moments_of(quantity, mesh->second.blocks, points);
-    sums_.insert(sums_.end(), {moments.count, moments.sum, moments.sum_of_squares});
-    maxima_.insert(maxima_.end(), {-moments.minimum, moments.maximum});
+    sums.insert(sums.end(), {moments.count, moments.sum, moments.sum_of_squares});
+    maxima.insert(maxima.end(), {-moments.minimum, moments.maximum});
   }
-  sum_request_ = comm::start_sum(simulation_, sums_.data(), static_cast<int>(sums_.size()));
-  maximum_request_ =
-      comm::start_maximum(simulation_, maxima_.data(), static_cast<int>(maxima_.size()));
+  sums_.start(std::move(sums));
+  maxima_.start(std::move(maxima));
   step_ = publication.step;
   time_ = publication.time;
-  pending_ = true;
 }
 
 bool Trigger::settle(bool before) {
-  if (!pending_) return before;
-  sum_request_.wait();
-  maximum_request_.wait();
-  pending_ = false;
+  const auto sums = sums_.settle(), maxima = maxima_.settle();
+  if (!sums || !maxima) return before;
   std::vector<Moments> moments;
   for (size_t q = 0; q < condition_.quantities().size(); ++q)
-    moments.push_back(
-        {sums_[3 * q], sums_[3 * q + 1], sums_[3 * q + 2], -maxima_[2 * q], maxima_[2 * q + 1]});
+    moments.push_back({sums->at(3 * q), sums->at(3 * q + 1), sums->at(3 * q + 2),
+                       -maxima->at(2 * q), maxima->at(2 * q + 1)});
   return condition_.holds(moments, step_, time_);
+}
+
+void Conditions::add(const model::AnalysisSpec& analysis) {
+  auto& trigger = triggers_.emplace_back();
+  if (analysis.when)
+    trigger = std::make_unique<Trigger>(*analysis.when, run_.configuration.catalogue, run_.side);
+}
+
+bool Conditions::may_hold(size_t a, int64_t step, double time) const {
+  return !triggers_[a] || triggers_[a]->may_hold(step, time);
+}
+
+// A rank whose blocks do not fit still takes part in the reduction, for the others wait for it.
+bool Conditions::check(size_t a, bool& fired, const Sharing& sharing, int64_t step, double time) {
+  if (!triggers_[a]) return true;
+  if (triggers_[a]->is_immediate()) return fired = triggers_[a]->may_hold(step, time);
+  const Stopwatch watch;
+  fired = triggers_[a]->settle(fired);
+  stagehost::Publication look{.step = step, .time = time, .meshes = {}, .domains = {}};
+  try {
+    look = sharing.publication(triggers_[a]->fields(), step, time);
+  } catch (const Error& e) {
+    run_.log.warn("rank {} is left out of a condition at step {}: {}", run_.side.rank(), step,
+                  e.what());
+  }
+  triggers_[a]->start(look);
+  run_.accounts[a].simulation_seconds += watch.end(
+      run_.timeline, run_.configuration.analyses[a].name + " (condition)", "condition", step);
+  return fired;
+}
+
+void Conditions::settle(size_t a, bool& fired) {
+  if (triggers_[a]) fired = triggers_[a]->settle(fired);
+}
+
+std::set<std::string> Conditions::fields(size_t a) const {
+  return triggers_[a] ? triggers_[a]->fields() : std::set<std::string>();
 }
 
 }  // namespace pillion::runtime

@@ -7,8 +7,9 @@
 
 #include <vector>
 
-#include "comm/message.hpp"
+#include "comm/lagged_reduction.hpp"
 #include "model/expression.hpp"
+#include "runtime/run.hpp"
 #include "runtime/sharing.hpp"
 
 namespace pillion::runtime {
@@ -23,7 +24,10 @@ class Trigger {
  public:
   Trigger(const model::Expression& condition, const model::Catalogue& catalogue,
           const comm::Communicator& simulation)
-      : condition_(condition), catalogue_(catalogue), simulation_(simulation) {}
+      : condition_(condition),
+        catalogue_(catalogue),
+        sums_(simulation, comm::Operation::Sum),
+        maxima_(simulation, comm::Operation::Max) {}
 
   /// Whether it speaks of step and time alone.
   [[nodiscard]] bool is_immediate() const { return condition_.quantities().empty(); }
@@ -42,13 +46,31 @@ class Trigger {
  private:
   const model::Expression& condition_;
   const model::Catalogue& catalogue_;
-  const comm::Communicator& simulation_;
-  std::vector<double> sums_;
-  std::vector<double> maxima_;
-  comm::Request sum_request_, maximum_request_;
+  comm::LaggedReduction sums_, maxima_;
   int64_t step_ = 0;
   double time_ = 0;
-  bool pending_ = false;
+};
+
+/// The conditions of all analyses of a run.
+class Conditions {
+ public:
+  explicit Conditions(Run& run) : run_(run) {}
+
+  /// The condition of the next analysis, if it has one.
+  void add(const model::AnalysisSpec& analysis);
+  /// Whether an analysis that is scheduled at a step may be due there.
+  [[nodiscard]] bool may_hold(size_t analysis, int64_t step, double time) const;
+  /// Whether it is due; `fired` is whether its condition held when it was checked last, and is
+  /// brought up to date. [collective, waits for the check before]
+  bool check(size_t analysis, bool& fired, const Sharing& sharing, int64_t step, double time);
+  /// Ends the check that is under way. [collective]
+  void settle(size_t analysis, bool& fired);
+  /// The fields whose values the condition of an analysis looks at.
+  [[nodiscard]] std::set<std::string> fields(size_t analysis) const;
+
+ private:
+  Run& run_;
+  std::vector<std::unique_ptr<Trigger>> triggers_;  ///< null without a condition
 };
 
 }  // namespace pillion::runtime

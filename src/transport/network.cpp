@@ -35,11 +35,11 @@ std::byte* NetworkSender::reserve_head(size_t size) {
   return reserved_->data();
 }
 
-void NetworkSender::commit(int64_t sequence, size_t size, const std::vector<Piece>& shipment) {
+void NetworkSender::commit(int64_t sequence, size_t size, const std::vector<Piece>& pieces) {
   if (!reserved_) base::fail(ErrorCode::Internal, "message {} was not reserved", sequence);
   std::vector<comm::Request> requests;
   requests.push_back(comm::send(wire_, reserved_->data(), size, to_, comm::tags::publication));
-  for (const auto& piece : shipment)
+  for (const auto& piece : pieces)
     requests.push_back(comm::send(wire_, reserved_->data() + aligned(size) + piece.offset,
                                   piece.size, sidecars_[static_cast<size_t>(piece.sidecar)],
                                   comm::tags::publication_body));
@@ -70,10 +70,11 @@ void NetworkSender::take_cuts(base::ByteReader& word) {
   }
 }
 
-const MeshCuts& NetworkSender::cuts(const DueSet& due) const {
+std::optional<Targets> NetworkSender::targets(const DueSet& due) const {
   static const MeshCuts none;
   const auto at = cuts_.find(due);
-  return at == cuts_.end() ? none : at->second;
+  return Targets{static_cast<int>(sidecars_.size()), home_,
+                 at == cuts_.end() ? &none : &at->second};
 }
 
 // MPI has nothing to sleep on, so this sleeps a little and looks.

@@ -26,9 +26,7 @@ class NetworkSender final : public Sender {
   std::byte* reserve(size_t size) override;
   std::byte* reserve_head(size_t size) override;
   void commit(int64_t sequence) override { commit(sequence, reserved_size_, {}); }
-  /// The same if only the first `size` bytes are the message, and pieces of the rest, which begins
-  /// at the next multiple of 64, are a shipment.
-  void commit(int64_t sequence, size_t size, const std::vector<Piece>& shipment);
+  void commit(int64_t sequence, size_t size, const std::vector<Piece>& pieces) override;
   void poll() override;
   void wait(std::chrono::microseconds patience) override;
   [[nodiscard]] bool fits(size_t size) const override { return staging_.fits(size); }
@@ -38,12 +36,9 @@ class NetworkSender final : public Sender {
   [[nodiscard]] const std::set<int32_t>& disabled() const override { return disabled_; }
   [[nodiscard]] std::string failure() const override { return failure_; }
 
-  [[nodiscard]] int sidecars() const { return static_cast<int>(sidecars_.size()); }
-  [[nodiscard]] int home() const { return home_; }
-  /// Whose blocks are whose when some analyses are due, as sidecars have balanced them.
-  [[nodiscard]] const MeshCuts& cuts(const DueSet& due) const;
-  /// Changes whenever any cuts do.
-  [[nodiscard]] int64_t cuts_version() const { return cuts_version_; }
+  /// With the cuts as sidecars have balanced them.
+  [[nodiscard]] std::optional<Targets> targets(const DueSet& due) const override;
+  [[nodiscard]] int64_t targets_version() const override { return cuts_version_; }
 
  private:
   struct Sent {
@@ -81,7 +76,7 @@ class NetworkReceiver final : public Receiver {
   void finish(int64_t sequence, const std::set<int32_t>& disabled,
               const std::string& failure) override;
   void look() override;
-  [[nodiscard]] Unloading& unloading() { return unloading_; }
+  [[nodiscard]] Unloading* unloading() override { return &unloading_; }
 
  private:
   const comm::Communicator& wire_;

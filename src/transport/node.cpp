@@ -17,7 +17,7 @@ using node::SeatState;
 NodeSender::NodeSender(node::Segment& segment, int lane, bool home_in_use,
                        std::unique_ptr<Spill> spill)
     : segment_(segment), writer_(segment.lane(lane), home_in_use), spill_(std::move(spill)) {
-  set_analyses(node::home, 0, node::most_analyses);
+  analyses_[node::home] = {0, node::most_analyses};
 }
 
 std::byte* NodeSender::reserve(size_t size) {
@@ -77,6 +77,25 @@ int64_t NodeSender::behind() const { return writer_.published() - writer_.done(n
 std::string NodeSender::failure() const {
   const auto& text = const_cast<NodeSender*>(this)->writer_.seat(node::home).failure;
   return {text.data(), strnlen(text.data(), text.size())};
+}
+
+SlotSight NodeSender::sight(int slot) {
+  const int seat = seat_of(slot);
+  if (writer_.is_deserted(seat)) return SlotSight::Lost;
+  switch (writer_.seat(seat).state.load()) {
+    case SeatState::Ready: return SlotSight::Ready;
+    case SeatState::Active: return SlotSight::Active;
+    default: return SlotSight::Free;
+  }
+}
+
+base::Bytes NodeSender::request(int slot) const { return segment_.read_board(seat_of(slot)); }
+
+void NodeSender::activate(int slot, int32_t first, int32_t count) {
+  const int seat = seat_of(slot);
+  analyses_[static_cast<size_t>(seat)] = {first, count};
+  writer_.seat(seat).base = first;
+  writer_.activate(seat);
 }
 
 NodeReceiver::NodeReceiver(std::vector<Source> sources, int seat, std::function<bool()> give_up)

@@ -14,7 +14,7 @@
 
 namespace pillion::transport {
 
-class NodeSender final : public Sender {
+class NodeSender final : public Sender, public Slots {
  public:
   /// The lane must have been taken by this process. `spill` may be null.
   NodeSender(node::Segment& segment, int lane, bool home_in_use, std::unique_ptr<Spill> spill);
@@ -35,14 +35,25 @@ class NodeSender final : public Sender {
   [[nodiscard]] const std::set<int32_t>& disabled() const override { return disabled_; }
   [[nodiscard]] std::string failure() const override;
 
+  [[nodiscard]] int64_t released() override { return writer_.reclaim(); }
+  [[nodiscard]] base::Copy copy() const override { return base::Copy::Streaming; }
+  [[nodiscard]] Slots* slots() override { return this; }
+
+  [[nodiscard]] bool any() const override { return writer_.has_guests(); }
+  [[nodiscard]] SlotSight sight(int slot) override;
+  [[nodiscard]] base::Bytes request(int slot) const override;
+  void activate(int slot, int32_t first, int32_t count) override;
+  void refuse(int slot) override { writer_.turn_away(seat_of(slot)); }
+  void release(int slot) override { writer_.vacate(seat_of(slot)); }
+  [[nodiscard]] bool retire() override { return writer_.retire(); }
+  [[nodiscard]] bool has_sidecars() override { return writer_.seat(node::home).holder != 0; }
+  void close() override { writer_.close(); }
+
   [[nodiscard]] node::LaneWriter& writer() { return writer_; }
-  [[nodiscard]] node::Segment& segment() { return segment_; }
-  /// The analyses of a guest are those of the run from number `base` on.
-  void set_analyses(int seat, int32_t base, int32_t count) {
-    analyses_[static_cast<size_t>(seat)] = {base, count};
-  }
 
  private:
+  /// The seats of attached jobs come after that of the sidecars.
+  static int seat_of(int slot) { return slot + node::home + 1; }
   node::Segment& segment_;
   node::LaneWriter writer_;
   std::unique_ptr<Spill> spill_;

@@ -19,9 +19,6 @@
 namespace pillion::transport {
 
 using Routes = std::map<std::string, layout::Request>;
-/// By mesh: which sidecar a block belongs to.
-using MeshCuts = std::map<std::string, redistribution::Cuts>;
-
 /// What a shipment is planned with.
 struct Destination {
   int sidecars = 0;
@@ -30,13 +27,6 @@ struct Destination {
   const Routes* routes = nullptr;
   const MeshCuts* cuts = nullptr;
   const std::map<std::string, pillion_domain>* domains = nullptr;
-};
-
-/// One message in the memory of several.
-struct Piece {
-  int sidecar = 0;
-  size_t offset = 0;
-  size_t size = 0;
 };
 
 class Shipment {
@@ -110,8 +100,6 @@ class Shipment {
   bool with_bills_ = true;
 };
 
-/// Which analyses are due in a publication, and how coarse it is.
-using DueSet = std::vector<int32_t>;
 DueSet due_set_of(const Announcement& head);
 /// For so many messages both sides remember what was said about a set of analyses.
 constexpr int64_t terms_last = 64;

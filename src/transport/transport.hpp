@@ -6,11 +6,16 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
+
+#include "base/bytes.hpp"
+#include "base/copy.hpp"
 
 namespace pillion::transport {
 
@@ -32,6 +37,53 @@ class Lender {
   [[nodiscard]] virtual std::optional<Lent> find(const void* data) const = 0;
 };
 
+/// Which analyses are due in a publication, after how coarse it is.
+using DueSet = std::vector<int32_t>;
+/// By mesh: which sidecar a block belongs to, as keys along a curve.
+using MeshCuts = std::map<std::string, std::vector<uint64_t>>;
+
+/// How receivers want a publication that they do not take as it is shared.
+struct Targets {
+  int sidecars = 0;
+  int home = 0;  ///< the sidecar that gets this rank's headers
+  const MeshCuts* cuts = nullptr;
+};
+
+/// One message in the memory of several.
+struct Piece {
+  int sidecar = 0;
+  size_t offset = 0;
+  size_t size = 0;
+};
+
+/// What a rank sees of an attached job.
+enum class SlotSight { Free, Ready, Active, Lost };
+
+/// Where jobs attach: the simulation's sidecars, if they are a job of their own, and up to three
+/// jobs that add analyses, numbered from 0.
+class Slots {
+ public:
+  Slots() = default;
+  Slots(const Slots&) = delete;
+  Slots& operator=(const Slots&) = delete;
+  virtual ~Slots() = default;
+  /// Whether any slot of an attached job is taken. Costs one look at memory.
+  [[nodiscard]] virtual bool any() const = 0;
+  [[nodiscard]] virtual SlotSight sight(int slot) = 0;
+  /// What the job in a slot asks for.
+  [[nodiscard]] virtual base::Bytes request(int slot) const = 0;
+  /// Gives the job all further messages; its analyses are those of the run from `first` on.
+  virtual void activate(int slot, int32_t first, int32_t count) = 0;
+  virtual void refuse(int slot) = 0;
+  virtual void release(int slot) = 0;
+  /// No job shall take the sidecars' place any more; false if living sidecars have it.
+  [[nodiscard]] virtual bool retire() = 0;
+  /// Whether sidecars have the place, living or dead.
+  [[nodiscard]] virtual bool has_sidecars() = 0;
+  /// There will be no more messages.
+  virtual void close() = 0;
+};
+
 /// The simulation rank's end. Memory for messages comes from a budget; nothing waits here unless it
 /// says so.
 class Sender {
@@ -50,6 +102,11 @@ class Sender {
   /// Sends what was reserved last, as message number `sequence`. Throws ErrorCode::File if it was
   /// to go to disk and could not; it is then not sent.
   virtual void commit(int64_t sequence) = 0;
+  /// The same if only the first `size` bytes are the message, and pieces of the rest, which begins
+  /// at the next multiple of 64, go to other sidecars: see targets().
+  virtual void commit(int64_t sequence, size_t /*size*/, const std::vector<Piece>& /*pieces*/) {
+    commit(sequence);
+  }
   /// Takes note of what sidecars have finished.
   virtual void poll() = 0;
   /// Sleeps until sidecars have finished something, or at most `patience`.
@@ -66,11 +123,24 @@ class Sender {
   [[nodiscard]] virtual int64_t behind() const = 0;
   /// Whether anybody is there to finish them.
   [[nodiscard]] virtual bool is_served() { return true; }
+  /// How receivers want a publication for these analyses; nothing if as it is shared.
+  [[nodiscard]] virtual std::optional<Targets> targets(const DueSet& /*due*/) const { return {}; }
+  /// Changes when targets() do.
+  [[nodiscard]] virtual int64_t targets_version() const { return 0; }
+  /// The number before which no message is read any more.
+  [[nodiscard]] virtual int64_t released() { return std::numeric_limits<int64_t>::max(); }
+  /// How values are best copied into its memory.
+  [[nodiscard]] virtual base::Copy copy() const { return base::Copy::Plain; }
+  /// Null if no job can attach.
+  [[nodiscard]] virtual Slots* slots() { return nullptr; }
+
   /// Analyses that sidecars have disabled, as far as is known here.
   [[nodiscard]] virtual const std::set<int32_t>& disabled() const = 0;
   /// Why the last checkpoint failed in the sidecars; "" if it did not.
   [[nodiscard]] virtual std::string failure() const = 0;
 };
+
+class Unloading;
 
 /// One message as it arrived.
 struct Delivery {
@@ -99,6 +169,8 @@ class Receiver {
                       const std::string& failure) = 0;
   /// Takes in what has come for later, where that is not done by others. Waits for nothing.
   virtual void look() {}
+  /// Brings in what goes past the headers to the sidecars that work on it; null if nothing does.
+  [[nodiscard]] virtual Unloading* unloading() { return nullptr; }
   /// Memory that a message only points to.
   [[nodiscard]] virtual const std::byte* look(int /*source*/, const Lent& /*lent*/) {
     return nullptr;

@@ -160,7 +160,7 @@ void simulate(transport::NodeSender& sender, runtime::Allocations& allocations, 
     encoder.encode(memory);
     sender.commit(n + 1);
     allocations.lend(n);
-    allocations.reclaim(sender.writer().freed());
+    allocations.reclaim(sender.released());
     if (lent) data = reinterpret_cast<double*>(allocations.swap("density", 0).now);
     sender.poll();
     if (word_on(n).empty()) continue;

@@ -99,7 +99,7 @@ TEST_CASE("want of room on one rank is answered by that rank alone") {
 TEST_CASE("after a wait in vain nothing is tried until there is room again") {
   Policy policy(settings(WhenFull::Wait), {there});
   FakeRoom room;
-  (void)policy.on(LocalEvent(Sent{{0}, 10}));
+  (void)policy.on(LocalEvent(MessageReady{{0}, 10}));
   room.has_room = false;
   (void)policy.on(LocalEvent(TimedOut{}));
   (void)policy.on(LocalEvent(Dropped{}));

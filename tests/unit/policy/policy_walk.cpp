@@ -282,13 +282,13 @@ bool World::send(size_t rank, const Publish& action) {
       spilled = goes = memory.fits_spill(static_cast<size_t>(bytes));
     }
   }
+  (void)local(rank, MessageReady{action.analyses, static_cast<size_t>(whole)});
   if (!goes) {
     dropped_ = true;
     (void)local(rank, Dropped{});
     memory.queue.push_back({0, false, {}, sent_});
     return false;
   }
-  (void)local(rank, Sent{action.analyses, static_cast<size_t>(whole)});
   memory.queue.push_back({bytes, spilled, {}, sent_});
   return true;
 }

@@ -12,6 +12,7 @@
 
 #include "../node/child.hpp"
 #include "base/clock.hpp"
+#include "transport/node.hpp"
 
 using namespace pillion;
 using namespace pillion::runtime;

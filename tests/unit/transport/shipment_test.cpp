@@ -148,9 +148,10 @@ void publish(NetworkSender& sender, Told& told, const Voyage& voyage, const Publ
   }
   const Routes routes{{"grid", voyage.requests[static_cast<size_t>(p.due)]}};
   const std::map<std::string, pillion_domain> domains;
-  Shipment shipment(held.meshes, 0,
-                    {sender.sidecars(), sender.home(), &voyage.catalogue, &routes,
-                     &sender.cuts(due_set_of(head)), &domains});
+  const auto targets = sender.targets(due_set_of(head)).value();
+  Shipment shipment(
+      held.meshes, 0,
+      {targets.sidecars, targets.home, &voyage.catalogue, &routes, targets.cuts, &domains});
   head.targets = shipment.sidecars();
   head.news = !told.knows(due_set_of(head), shipment.terms(), sequence);
   if (p.same && routes.at("grid").kind != Layout::AsShared) CHECK_FALSE(head.news);
@@ -298,7 +299,7 @@ void sail(const Voyage& voyage, const comm::Communicator& world, int simulations
     }
     const auto agreed = agree(side, heads, publication, p + 1);
     CHECK(agreed.dropped == (publication.dropped >= 0));
-    receiver.unloading().unload(agreed, heads, routes, voyage.catalogue, cargo);
+    receiver.unloading()->unload(agreed, heads, routes, voyage.catalogue, cargo);
     receiver.look();
     if (!agreed.dropped) {
       const auto& request = routes.at("grid");
@@ -356,7 +357,7 @@ TEST_CASE("cells that nobody shares are missed, and those that are there are rig
   const auto deliveries = receiver.next();
   for (const auto& delivery : *deliveries) heads[0] = decode_head(delivery.data, delivery.size);
   Cargo cargo;
-  receiver.unloading().unload(agree(side, heads, only, 3), heads, routes, voyage.catalogue, cargo);
+  receiver.unloading()->unload(agree(side, heads, only, 3), heads, routes, voyage.catalogue, cargo);
   const auto& arrived = cargo.arrived.at("grid");
   const auto came = arrived.came.find("density");
   int64_t missing = arrived.cells - (came == arrived.came.end() ? 0 : came->second);
