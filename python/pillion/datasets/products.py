@@ -7,9 +7,9 @@ import xarray as xr
 
 from pillion.datasets.kept import table_of
 from pillion.datasets.listing import Product
-from pillion.datasets.run_tables import dataset_of_table
 from pillion.datasets.step_tables import Rows, dataset_of_steps
 from pillion.datasets.stored import Stored, dataset_of
+from pillion.datasets.table_datasets import dataset_of_table
 from pillion.errors import Error
 
 

@@ -14,15 +14,19 @@ from typing import Any, Literal, get_args
 import numpy as np
 import xarray as xr
 
-from pillion.datasets.frames import ROW, Frame, attrs_of, frame_of, list_frame
 from pillion.datasets.kept import rows_of, table_of, time_of
 from pillion.datasets.lazy import Chain, Key, Stack, take, variable
 from pillion.datasets.listing import Product
-from pillion.datasets.run_tables import (
+from pillion.datasets.table_datasets import (
+    ROW,
     STEP,
+    Frame,
+    attrs_of,
     attrs_of_attribute,
     attrs_of_dataset,
     attrs_of_time,
+    frame_of,
+    list_frame,
     numbers_of,
     step_values,
 )

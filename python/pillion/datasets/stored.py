@@ -13,7 +13,7 @@ import numpy as np
 import xarray as xr
 
 from pillion.datasets.lazy import Chain, Key, Reader, Stack, length, variable
-from pillion.datasets.run_tables import STEP, attrs_of_time, step_values
+from pillion.datasets.table_datasets import STEP, attrs_of_time, step_values
 
 PARTICLE, ELEMENT = "particle", "element"
 POINTS = ("point_z", "point_y", "point_x")
