@@ -92,7 +92,7 @@ def is_compiled(name: str, package: Path) -> bool:
 def python_ring(folder: Path) -> list[str]:
     """A ring of imports, its first module again at the end; [] if there is none."""
     modules = modules_of(folder)
-    graph = {name: {*imports_of(path, modules)} - {name} for name, path in modules.items()}
+    graph = {name: {*imports_of(path, modules)} for name, path in modules.items()}
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:

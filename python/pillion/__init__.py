@@ -16,7 +16,7 @@ from pillion.errors import Error
 
 if TYPE_CHECKING:
     from pillion.datasets import Results, results
-    from pillion.report import make_report
+    from pillion.report.make import make_report
     from pillion.tables import Table, read_table
 
 _HOMES = {
@@ -28,7 +28,7 @@ _HOMES = {
     "open": "pillion.insitu.opening",
     "results": "pillion.datasets",
     "stage": "pillion.insitu.declaration",
-    "make_report": "pillion.report",
+    "make_report": "pillion.report.make",
     "Table": "pillion.tables",
     "read_table": "pillion.tables",
 }

@@ -11,7 +11,7 @@ from pillion.advise.placement import Placement
 from pillion.advise.samples import Trial
 from pillion.advise.trails import read_timeline
 from pillion.errors import Error
-from pillion.run import Run, read_run
+from pillion.report.run import Run, read_run
 
 _EACH = "memory_bytes_per_rank"
 

@@ -173,7 +173,7 @@ def _start(plan: "Plan", wanted: "Wanted") -> int:
     from pillion.launch.ending import ending
     from pillion.launch.job import Job
     from pillion.launch.line import Follower
-    from pillion.run import Run, read_run
+    from pillion.report.run import Run, read_run
 
     width = None if sys.stderr.isatty() else 110
     console = Console(stderr=True, highlight=False, width=width)

@@ -19,9 +19,9 @@ from pillion.datasets.kept import Kept, Stamp, stamp_of
 from pillion.datasets.listing import SUFFIXES, Listing, Product
 from pillion.datasets.overview import Overview, as_html, as_text, start_of, state_text
 from pillion.errors import Error
-from pillion.owner import Owner, owner_of, run_of_table
 from pillion.progress import Parts, read_parts, state_of
-from pillion.run import Run, read_guests, read_run, with_guests
+from pillion.report.run import Run, read_guests, read_run, with_guests
+from pillion.run_files import Owner, owner_of, run_of_table
 
 if TYPE_CHECKING:
     from xarray import Dataset, DataTree

@@ -14,11 +14,11 @@ from pillion import units
 from pillion.datasets.kept import Kept
 from pillion.datasets.listing import Product
 from pillion.errors import Error
-from pillion.owner import Owner
-from pillion.planes import AXES, EDGES
-from pillion.plots import EDGES as BIN_EDGES
 from pillion.progress import Parts, State, state_of
-from pillion.run import Run
+from pillion.report.planes import AXES, EDGES
+from pillion.report.plots import EDGES as BIN_EDGES
+from pillion.report.run import Run
+from pillion.run_files import Owner
 from pillion.tables import Head, read_head
 
 VARIABLES_SHOWN = 3  # in a line of text; a notebook has room for twice as many

@@ -31,7 +31,7 @@ from pillion.datasets.table_datasets import (
     step_values,
 )
 from pillion.errors import Error
-from pillion.plots import is_list
+from pillion.report.plots import is_list
 from pillion.tables import Table
 
 Rows = Literal["common", "own", "ragged"]

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from pillion.planes import is_plane, is_slice
-from pillion.plots import NAMES, abscissa, bin_edges, is_list, subject
+from pillion.report.planes import is_plane, is_slice
+from pillion.report.plots import NAMES, abscissa, bin_edges, is_list, subject
 from pillion.tables import Attribute, Table
 
 ROW = "row"
