@@ -24,6 +24,8 @@ from pillion.errors import Error
 from pillion.yaml_text import ProductLoader
 
 FOLDER = "compare"  # below a run's output, where nothing else is said
+FORMAT = "table 1"
+HEAD_BYTES = 4096  # the entries up to step and time are well within
 
 
 @dataclass(frozen=True)
@@ -69,10 +71,6 @@ def write_comparison(path: Path, label: str, columns: dict[str, np.ndarray]) -> 
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(columns)
         writer.writerows(rows)
-
-
-FORMAT = "table 1"
-HEAD_BYTES = 4096  # the entries up to step and time are well within
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import time
 
 import pytest
 from costly_yaml import COSTLY
-from pillion.advise.chains import Chains
+from pillion.advise.placement import Chains
 from pillion.command import run as command_run
 from pillion.datasets.raw_datasets import stored_raw
 from pillion.errors import Error

@@ -13,9 +13,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from pillion.advise.advice import Advice, Prediction
+from pillion.advise.advice import Advice, Prediction, lines_for
 from pillion.advise.placement import mode_of
-from pillion.advise.text import lines_for
 from pillion.report import page
 from pillion.report.draw import PALETTE, STYLE, as_svg
 from pillion.report.page import STYLE as PAGE_STYLE

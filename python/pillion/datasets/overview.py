@@ -24,6 +24,15 @@ from pillion.tables import Head, read_head
 VARIABLES_SHOWN = 3  # in a line of text; a notebook has room for twice as many
 SKEW = 5.0  # seconds by which clocks of file servers may differ
 heads: Kept[Head] = Kept(read_head, 1 << 62)
+STYLE = """
+.pillion-results table {border-collapse: collapse; margin: .4em 0; font-size: inherit}
+.pillion-results th, .pillion-results td {text-align: left; padding: .25em 1em .25em 0;
+  border: 0; background: none; vertical-align: baseline}
+.pillion-results thead th {font-weight: normal; opacity: .6; border-bottom: 1px solid}
+.pillion-results tr.first td, .pillion-results tr.first th {padding-top: .7em}
+.pillion-results .faint {opacity: .6}
+.pillion-results code {background: none; font-size: 95%}
+"""
 
 
 @dataclass(frozen=True)
@@ -195,17 +204,6 @@ def as_text(seen: Overview) -> str:
         for row in rows
     )
     return "\n".join([head, *(f"  {text}" for text in padded)])
-
-
-STYLE = """
-.pillion-results table {border-collapse: collapse; margin: .4em 0; font-size: inherit}
-.pillion-results th, .pillion-results td {text-align: left; padding: .25em 1em .25em 0;
-  border: 0; background: none; vertical-align: baseline}
-.pillion-results thead th {font-weight: normal; opacity: .6; border-bottom: 1px solid}
-.pillion-results tr.first td, .pillion-results tr.first th {padding-top: .7em}
-.pillion-results .faint {opacity: .6}
-.pillion-results code {background: none; font-size: 95%}
-"""
 
 
 def as_html(seen: Overview) -> str:

@@ -21,6 +21,9 @@ from pillion.tables import Attribute, Table
 
 ROW = "row"
 NAMED = {"rdf", "msd", "vacf", "lyman_alpha"}  # stages whose columns are called as in NAMES
+STEP = {"long_name": "step"}
+ABOUT = ("title", "analysis", "stage", "name", "version")
+GAPS = ("publications", "skipped", "coarsened", "lost")
 
 
 @dataclass(frozen=True)
@@ -154,11 +157,6 @@ def attrs_of(table: Table, column: str) -> dict[str, str]:
     if column == "time" and not units:
         units = table.time_units
     return {"long_name": name} | ({"units": units} if units else {})
-
-
-STEP = {"long_name": "step"}
-ABOUT = ("title", "analysis", "stage", "name", "version")
-GAPS = ("publications", "skipped", "coarsened", "lost")
 
 
 def dataset_of_table(table: Table, frame: Frame | None = None) -> xr.Dataset:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
     from pillion import _stage
 
+Number = TypeVar("Number", int, float, np.ndarray)
+SUM, MIN, MAX = 1, 2, 3
+
 
 class Lease:
     """Owns every array of a step. If it lives on after the step, a stage has kept an array."""
@@ -94,10 +97,6 @@ def expect_known(name: str, known: Collection[str]) -> None:
     if name not in known:
         names = ", ".join(known) or "none"
         raise Error(f"this stage declares no output '{name}'; it declares {names}")
-
-
-Number = TypeVar("Number", int, float, np.ndarray)
-SUM, MIN, MAX = 1, 2, 3
 
 
 class Step:

@@ -23,6 +23,12 @@ from pillion.tables import Attribute, Table
 KINDS = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".svg": "image/svg+xml"}
 PICTURES_SHOWN = 3  # of one product
 LARGEST_SHOWN = 8 << 20  # bytes
+DIFFUSION = "diffusion_"
+ROWS_SHOWN = 10
+METHODS = {
+    "msd": "slope of the mean squared displacement",
+    "vacf": "integral of the velocity autocorrelation",
+}
 
 
 @dataclass(frozen=True)
@@ -77,14 +83,6 @@ def _pictures(paths: Sequence[Path]) -> str:
         source = f"data:{KINDS[path.suffix.lower()]};base64,{content}"
         figures.append(f'<figure><img alt="{escape(path.name)}" src="{source}"></figure>\n')
     return f'<div class="figures">\n{"".join(figures)}</div>'
-
-
-DIFFUSION = "diffusion_"
-ROWS_SHOWN = 10
-METHODS = {
-    "msd": "slope of the mean squared displacement",
-    "vacf": "integral of the velocity autocorrelation",
-}
 
 
 @dataclass(frozen=True)

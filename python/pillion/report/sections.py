@@ -16,6 +16,8 @@ from pillion.report.page import exact, section, table
 from pillion.report.run import Analysis, Run, Span
 from pillion.report.timeline import close_up, read_timeline, whole
 
+Cell = Callable[[Analysis], str]
+
 
 def summary_section(run: Run) -> str:
     facts = run.facts
@@ -68,9 +70,6 @@ def _kinds_of_ranks(run: Run) -> str:
 def configuration_section(run: Run) -> str:
     text = escape(run.configuration.rstrip())
     return section("Configuration", f"<pre>{text}</pre>")
-
-
-Cell = Callable[[Analysis], str]
 
 
 def cost_section(run: Run) -> str:
