@@ -17,10 +17,9 @@ from pathlib import Path
 import numpy as np
 
 from pillion.errors import Error
-from pillion.idx.blocks import extent_of_block
-from pillion.idx.codecs import ZFP, decode
+from pillion.idx.codecs import ZFP, decode, decode_zfp
 from pillion.idx.header import Entry, Header
-from pillion.idx.zfp import decode_zfp
+from pillion.idx.order import extent_of_block
 
 PREAMBLE = 40  # bytes before the table, and bytes of each entry of it
 ROW_MAJOR = 0x10
