@@ -44,7 +44,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     import numpy as np
 
-    from pillion.command import paint
     from pillion.tables import read_table
 
     table = read_table(arguments.file)
