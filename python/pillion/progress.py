@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How a run is doing while it goes on: the files `progress*.json` of its output folder, and the
-runs of this node that write some. docs/products.md describes the files.
+"""How a run is doing: the files `progress*.json` of its output folder, and the runs of this node
+that write some. docs/products.md describes the files.
 
-Who writes one may be killed before it can say so: `state_of` finds that out.
+The writer of a file may be killed before it can say so: `state_of` finds that out.
 """
 
 import os
@@ -25,7 +25,7 @@ class State(Enum):
 
     RUNNING = "running"
     ENDED = "ended"
-    LEFT = "left"  # sidecars that were asked to leave while the run went on
+    LEFT = "left"  # sidecars that were asked to leave during the run
     FAILED = "failed"
     GONE = "gone"  # it says that it runs, but there is no such process
 
@@ -209,9 +209,9 @@ def state_of(progress: Progress) -> State:
 
 
 def find_runs(name: str | None = None) -> list[Path]:
-    """Output folders of runs that go on on this node, of all or of those with that name or id.
+    """Output folders of runs on this node, of all or of the ones with that name or id.
 
-    Whoever writes progress holds the folder open; so there is no list that could be out of date.
+    The rank that writes progress holds the folder open, so no list can be out of date.
     """
     found = {folder for folder, progress in _written() if name in (None, progress.run, progress.id)}
     return sorted(found)
@@ -232,7 +232,7 @@ def _written() -> Iterator[tuple[Path, Progress]]:
 def _folders_held_by(process: Path) -> Iterator[Path]:
     try:
         links = list((process / "fd").iterdir())
-    except OSError:  # somebody else's, or it has just ended
+    except OSError:  # of another user, or it has just ended
         return
     for link in links:
         try:

@@ -3,7 +3,7 @@
 terminal and for programs. Pure.
 
 Uncertainty has three parts, which add up as squares. The first is from the measurements: the same
-is predicted many times from numbers drawn from those that were measured, and nine of ten
+is predicted many times from numbers drawn from the measured ones, and nine of ten
 predictions lie within the bounds. The second is how far from the short runs a placement is: for
 ranks that none was on, by how much the curves miss what they go through, and a tenth for each
 factor of two. The third is the model's own.
@@ -82,8 +82,8 @@ def advise(
     finals: Sequence[ShortRun] = (),
 ) -> Advice:
     """From short runs, at least one of which had all in the simulation. `cores` is for how many
-    ranks there are cores, whatever threads they have. `finals` are short runs of those that are
-    nearly alike, in turn (finalists).
+    ranks there are cores, whatever threads they have. `finals` are interleaved short runs of
+    the placements that are nearly alike (finalists).
     """
     costs = costs_of(short_runs, chains, cores)
     random = np.random.default_rng(1)
@@ -102,7 +102,7 @@ def advise(
 
 
 def finalists(predictions: Sequence[Prediction]) -> list[Placement]:
-    """Those that the model can hardly tell from the fastest; none if there is only one."""
+    """Placements that the model can hardly tell from the fastest; none if there is only one."""
     whole = _whole(predictions)
     bound = _NEARLY * min(p.expected for p in whole)
     nearly = sorted((p for p in whole if p.expected <= bound), key=lambda p: p.expected)
@@ -110,9 +110,9 @@ def finalists(predictions: Sequence[Prediction]) -> list[Placement]:
 
 
 def choose(predictions: Sequence[Prediction], took: Mapping[Placement, float]) -> Prediction:
-    """Of those that leave nothing out the fastest to be expected, or of those that were run in
-    turn, whose seconds a step are in `took`, the one that was; of those about as fast, one with
-    fewest ranks.
+    """The placement with the shortest step: as measured in interleaved runs, whose seconds a step
+    are in `took`, or without these as expected, of the placements that leave nothing out. Of
+    placements about as fast, one with the fewest ranks.
     """
     among = [p for p in predictions if p.placement in took] or _whole(predictions)
 

@@ -79,7 +79,7 @@ class Measured:
 
 
 def measured(samples: Mapping[int, float]) -> Measured:
-    """Of means by number of ranks; those that are nothing are left out."""
+    """From means by number of ranks; means of 0 are left out."""
     known = {ranks: seconds for ranks, seconds in samples.items() if seconds > 0}
     return Measured(known, fit(known))
 
@@ -201,7 +201,7 @@ class Costs:
         return crossing.share * (working + crossing.receiving * crossing.ranks[1] / ranks)
 
     def share(self, chain: int, cut: int, sidecars: int) -> float:
-        """Of publications, those that cross."""
+        """The part of the publications that cross."""
         crossing = self.crossing(chain, cut, sidecars)
         return 1.0 if crossing is None else crossing.share
 
@@ -229,9 +229,9 @@ def costs_of(
     cores: int,
     random: np.random.Generator | None = None,
 ) -> Costs:
-    """From short runs, at least one of which had all in the simulation: from the fastest of those
-    that are alike. With `random`, from any of these, and from numbers drawn from those that were
-    measured.
+    """From short runs, at least one of which had all in the simulation: from the fastest of each
+    placement. With `random`, from any of each placement, and from numbers drawn from the measured
+    ones.
     """
     short_runs = fastest(short_runs) if random is None else drawn(short_runs, random)
 

@@ -78,7 +78,7 @@ def balance(making: float, working: float, sharing: Sharing) -> float:
     it loses while the shorter is busy.
     """
     slow_making, slow_working = making * sharing.simulation, working * sharing.sidecars
-    if slow_making >= slow_working:  # sidecars finish first, the simulation goes on alone
+    if slow_making >= slow_working:  # sidecars finish first, then the simulation works alone
         return slow_working + making - slow_working / sharing.simulation
     return slow_making + working - slow_making / sharing.sidecars
 

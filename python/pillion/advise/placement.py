@@ -49,7 +49,7 @@ def bytes_of(text: str) -> float:
 @dataclass(frozen=True)
 class Chain:
     """An analysis: its stages in order, how many of them stand before the cut, how many steps lie
-    between publications, if that is sure, and how many stages stand before those that may move.
+    between publications, if that is sure, and how many stages stand before the movable ones.
     """
 
     name: str

@@ -202,7 +202,7 @@ class Runner:
 
 def _beside(configuration: Path, folder: Path, text: str) -> Path:
     """A file in this new folder that has the same neighbours as the user's configuration: stages
-    and scripts are looked for there. Of many neighbours only those that the text names.
+    and scripts are looked for there. Of many neighbours only the ones that the text names.
     """
     folder.mkdir()
     beside = list(configuration.absolute().parent.iterdir())

@@ -16,7 +16,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import groupby, pairwise
-from math import inf
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -28,7 +27,7 @@ from pillion.errors import Error
 from pillion.report.run import Run, read_run
 
 _END = " (end)"
-# Of a rank's file. Of analyses that are rarer than every 500th publication little will be seen.
+# Of a rank's file. Analyses rarer than every 500th publication will rarely be seen.
 _MOST_BYTES = 4 << 20
 _MOST_VISITS = 2000
 _LEFT_OUT = 0.2  # of the values at each end
@@ -79,8 +78,8 @@ class Visit:
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """Visits of all ranks in order, by rank: of the simulation, and of the sidecars. What is found
-    in one is remembered by which it is.
+    """Visits of all ranks in order, by rank: of the simulation, and of the sidecars. Traces compare
+    by identity, so that results can be cached.
     """
 
     simulation: list[list[Visit]]
@@ -96,10 +95,9 @@ class Trace:
         return [visit.step for visit in self.simulation[0]] if self.simulation else []
 
 
-def read_trace(folder: Path, ranks: float = inf) -> Trace:
-    """Of the files that ranks are writing to a folder, the first `ranks` of each side; empty where
-    there are none yet. Of each rank's last visit nobody knows whether it has ended, so it is left
-    out.
+def read_trace(folder: Path, ranks: float = math.inf) -> Trace:
+    """From the files that ranks are writing to a folder, the first `ranks` of each side; empty
+    where there are none yet. Each rank's last visit may not have ended, so it is left out.
     """
     trace = _trace({name: _lines(folder, name, ranks) for name in ("simulation", "sidecar")})
     return Trace(*([v[:-1] for v in ranks] for ranks in (trace.simulation, trace.sidecars)))
@@ -141,7 +139,7 @@ def _span(event: Mapping[str, Any]) -> Span:
 
 
 def visits(spans: Iterable[Span]) -> list[Visit]:
-    """One for each step of which there are spans; what is said at the end of a run is none."""
+    """One for each step that has spans, other than spans of the end of a run."""
     by_step: dict[int, list[Span]] = {}
     for span in sorted(spans, key=lambda s: (s.begin, -s.end)):
         if not span.name.endswith(_END) and span.category != "checkpoint":
@@ -152,7 +150,7 @@ def visits(spans: Iterable[Span]) -> list[Visit]:
 
 
 def _visit(step: int, spans: list[Span]) -> Visit | None:
-    """None if nothing but a stage is there: the rank was still at it."""
+    """None if only a stage is there: the rank had not finished the step."""
     outer = [span for span in spans if span.category != "stage"]
     if not outer:
         return None
@@ -183,8 +181,8 @@ def _stage_times(analysis: Span, stages: list[Span]) -> tuple[float, ...]:
 
 @dataclass(frozen=True)
 class ShortRun:
-    """A short run: where analyses ran, what ranks did, bytes that a simulation rank handed over for
-    one publication of each analysis, and why analyses were disabled that failed.
+    """Where analyses ran, what ranks did, the bytes that a simulation rank handed over for one
+    publication of each analysis, and why analyses failed and were disabled.
     """
 
     placement: Placement
@@ -195,8 +193,8 @@ class ShortRun:
 
 @dataclass(frozen=True)
 class Stretch:
-    """Between two publications: steps, seconds that the solver took (mean over ranks), and those
-    of them in which sidecars were busy, too.
+    """Between two publications: steps, seconds that the solver took (mean over ranks), and how many
+    of these the sidecars were busy, too.
     """
 
     steps: int
@@ -211,7 +209,7 @@ class Stretch:
 def middle(
     values: Sequence[float] | np.ndarray, random: np.random.Generator | None = None
 ) -> float:
-    """The mean of those in the middle; with `random`, of as many drawn from them. 0 of nothing."""
+    """The mean of the middle values; with `random`, of as many drawn from them. 0 if none."""
     numbers = np.sort(_means_of_ten(np.asarray(values, dtype=float)))
     if random is not None and len(numbers):
         numbers = np.sort(random.choice(numbers, len(numbers)))
@@ -229,8 +227,8 @@ def _means_of_ten(values: np.ndarray) -> np.ndarray:
 
 
 def together(ranks: Sequence[Sequence[Visit]]) -> list[list[Visit]]:
-    """Visits of all ranks by publication; those that some rank has not been through are left out,
-    and so is the first, in which plans are made and files opened.
+    """Visits of all ranks by publication. A publication that some rank has not finished is left
+    out, and so is the first, in which plans are made and files opened.
     """
     if not ranks:
         return []
@@ -255,7 +253,7 @@ def stretches(trace: Trace) -> list[Stretch]:
 @cache
 def stage_seconds(trace: Trace, side: str, analysis: str) -> list[np.ndarray]:
     """Publications by stages of this analysis on one side; means over ranks. A stage may withhold
-    publications from those after it: those that came as far as each other are an array.
+    publications from later stages: publications that reached the same stage are one array.
     """
     rows = [
         np.mean([visit.stages[analysis] for visit in group], axis=0)
@@ -300,7 +298,7 @@ def hand_over_seconds(trace: Trace, side: str, analysis: str) -> np.ndarray:
 
 @cache
 def shared_work(trace: Trace) -> tuple[float, float]:
-    """Seconds that sidecars worked, and those of them in which the simulation did, too."""
+    """Seconds that sidecars worked, and how many of them the simulation worked, too."""
     groups = together(trace.sidecars)
     if not groups or not trace.simulation:
         return 0.0, 0.0
@@ -319,14 +317,14 @@ def overlap(one: Interval, others: Sequence[Interval]) -> float:
 
 
 def fastest(short_runs: Sequence[ShortRun]) -> list[ShortRun]:
-    """Of runs of the same placement the one whose steps took least: what made the others slower was
-    not the program.
+    """Of the runs of each placement the one with the shortest steps: what made the others slower
+    was not the program.
     """
     return [min(those, key=_pace) for those in by_placement(short_runs)]
 
 
 def drawn(short_runs: Sequence[ShortRun], random: np.random.Generator) -> list[ShortRun]:
-    """Of runs of the same placement any one."""
+    """One of the runs of each placement, at random."""
     return [those[random.integers(len(those))] for those in by_placement(short_runs)]
 
 
@@ -374,7 +372,7 @@ def read_finished_run(folder: Path) -> tuple[ShortRun, Chains, str, Memory]:
 
 
 def _cut_of(run: Run, chain: Chain) -> int:
-    """Where the chain was cut in this run, to which options may have said more than the file."""
+    """Where the chain was cut in this run, whose options may have changed what the file says."""
     found = next((a for a in run.analyses if a.name == chain.name), None)
     if found is None or found.placement == "hybrid":
         return chain.cut

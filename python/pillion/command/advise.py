@@ -111,14 +111,14 @@ def _check_to(file: Path) -> None:
 
 @contextmanager
 def _ending_what_was_started() -> Iterator[None]:
-    """Also for who asks otherwise than by Ctrl-C: what was started is in sessions of its own, and
-    would go on for good.
+    """Also at SIGTERM and SIGHUP: the short runs are in sessions of their own, which would outlive
+    this process.
     """
 
     def leave(number: int, _: object) -> None:
         raise SystemExit(128 + number)
 
-    # What is ignored, as with nohup, stays so.
+    # A signal that is ignored, as under nohup, stays ignored.
     asked = [
         number
         for number in (signal.SIGTERM, signal.SIGHUP)

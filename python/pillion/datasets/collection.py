@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`pillion.results(folder)`: the products of a run by name, each an xarray dataset.
 
-What lies in the folder is looked at anew each time that something is asked for, so the products of
-a run that goes on are those that there are by then. A dataset that one has stays as it was; what
-it reads later comes from files that are whole and are replaced whole.
+The folder is listed again at each request, so that products of a running simulation appear as they
+are written. A dataset stays as it was when it was opened; what it reads later comes from files that
+are whole and are replaced whole.
 """
 
 import time
@@ -33,7 +33,7 @@ run_of: Kept[str] = Kept(run_of_table, 1 << 62)
 
 
 def results(folder: str | Path) -> "Results":
-    """The products in a run's output folder, also while the run goes on.
+    """The products in a run's output folder, also during the run.
 
     Nothing is read before it is asked for. Raises Error if there is no such folder.
     """
@@ -179,7 +179,7 @@ class Results(Mapping[str, "Dataset"]):
         return all(state_of(part).is_final for part in progress.all)
 
     def refresh(self) -> "Results":
-        """Has the folder listed anew, where its times of change are not to be trusted."""
+        """Has the folder listed again, where its times of change are not to be trusted."""
         self._listing.forget()
         return self
 

@@ -5,7 +5,7 @@ Where all steps have the same x, arrays are [step, x]. Where x differs (bins tha
 they are [step, point] or [step, bin], and x is one of them. Lists of things, of which each step has
 its own number, become one list, [row], in which `step` says when each row was (CF: a contiguous
 ragged array). Which of these it is, the first and the last table tell; tables between that are not
-so are told of when they are read.
+so raise Error when they are read.
 """
 
 from dataclasses import dataclass

@@ -50,7 +50,7 @@ def better_pair(pair: Pair) -> Pair | None:
 
 
 def _pairs(pair: Pair) -> Iterator[Pair]:
-    """Pairs of nearby numbers, but those that cannot be better than what is poor already."""
+    """Pairs of nearby numbers, other than pairs that cannot be better than this one."""
     box = pair.simulation.box
     for simulation, analysis in nearby(pair.simulation.ranks, pair.analysis.ranks):
         alone = [best_grid(ranks, box).poorness for ranks in (simulation, analysis)]
@@ -59,7 +59,7 @@ def _pairs(pair: Pair) -> Iterator[Pair]:
 
 
 def nearby(simulation: int, analysis: int) -> list[tuple[int, int]]:
-    """Other pairs of numbers, the second dividing the first: those that change least come first."""
+    """Other pairs of numbers, the second dividing the first; the smallest change comes first."""
     found = []
     reach = _reach(analysis, MOST_TRIED // 4)
     for other in range(max(1, analysis - reach), analysis + reach + 1):

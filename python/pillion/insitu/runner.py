@@ -192,7 +192,7 @@ class Runner:
 
 
 def _flush() -> None:
-    """What a stage has printed; that nobody reads it any more is no failure of the stage."""
+    """What a stage has printed. A closed pipe is no failure of the stage."""
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
             with suppress(OSError, ValueError):

@@ -123,7 +123,7 @@ class Session:
     ) -> None:
         """Tells where a block of a field is; nothing is copied.
 
-        The array must not be resized or replaced, but may be written to, between steps; share anew
+        The array must not be resized or replaced, but may be written to, between steps; share again
         what has moved. A rank may share any number of blocks, each with a number.
 
         Args:
@@ -197,8 +197,8 @@ class Session:
             raise
 
     def swap(self, field: str, *, block: int = 0) -> np.ndarray[Any, Any]:
-        """The next buffer of an allocated block, which nobody reads; it is shared instead of the
-        one before. Its values are those of some earlier step. Never waits.
+        """The next buffer of an allocated block, which has no reader now; it is shared instead of
+        the one before. Its values are those of some earlier step. Never waits.
         """
         address = self._open.swap(field, block)
         return self._shared_buffer(field, block, address)

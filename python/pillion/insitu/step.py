@@ -103,7 +103,7 @@ class Step:
     """A publication being worked on; good until the stage returns.
 
     Calls marked [peers] must be made by every peer, alike. A peer that fails before them makes them
-    fail on the others, so that nobody hangs.
+    fail on the others, so that no peer hangs.
     """
 
     def __init__(self, work: "_stage.Work", plan: Plan) -> None:
@@ -304,7 +304,7 @@ class Step:
         )
 
     def _let_go(self) -> "weakref.ref[Lease]":
-        """Drops what the step holds; the lease lives on if somebody else holds an array."""
+        """Drops what the step holds; the lease stays alive if another object holds an array."""
         watch = weakref.ref(self._lease)
         self.__dict__.pop("blocks", None)
         del self._lease

@@ -177,7 +177,7 @@ def aggregators_of(plan: Plan, count: int, spread: str = "numa") -> Aggregators:
 def hints(plan: Plan, found: Aggregators, nodes: Sequence[str]) -> str:
     """A file for ROMIO_HINTS. `nodes` are names, none if they are not known.
 
-    Raises Error if nodes must be told apart by names that nobody gave, or that are too many for it.
+    Raises Error if nodes differ and their names are not known, or are too many for ROMIO.
     """
     alike = len(found.nodes) == plan.machine.nodes and len(set(found.nodes.values())) == 1
     if alike:

@@ -3,7 +3,7 @@
 
 The page is whole by itself: plots are inline SVG, the style is inline, and nothing is loaded from
 anywhere. It is written aside and renamed into place. A product that cannot be read does not hide
-the others: the page and the caller are told.
+the others: the page and the caller say what went wrong.
 """
 
 import re
