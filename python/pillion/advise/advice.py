@@ -3,12 +3,12 @@
 terminal and for programs. Pure.
 
 Uncertainty has three parts, which add up as squares. The first is from the measurements: the same
-is predicted many times from numbers drawn from the measured ones, and nine of ten
-predictions lie within the bounds. The second is how far from the short runs a placement is: for
-ranks that none was on, by how much the curves miss what they go through, and a tenth for each
-factor of two. The third is the model's own.
+is predicted many times from numbers drawn from the measured ones, and nine of ten predictions lie
+within the bounds. The second is how far from the short runs a placement is: on ranks that no short
+run had, by how much the curves miss the measurements, and a tenth for each factor of two. The third
+is the model's own.
 
-Placements that the model cannot tell apart are worth a run each; then what these took decides.
+Placements that the model cannot tell apart are worth a run each; then the measured times decide.
 """
 
 import math
@@ -31,7 +31,7 @@ from pillion.units import seconds
 _DRAWS = 40
 _OWN = 0.05  # of the model, which bench/advise.py compares with whole runs
 _ALIKE = 1.03  # times the fastest, which is hard to tell from it, and fewer ranks will do
-_NEARLY, _FINALISTS = 1.1, 4  # times the fastest that is expected, and so many of those
+_NEARLY, _FINALISTS = 1.1, 4  # times the fastest that is expected, and so many of them
 _SPARED = 0.01  # of publications left out is none
 _MOST_LISTED = 14
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Process grids on a box: which there are for a number of ranks, how good each is (surfaces of sub-
-boxes, shares of cells), and the best of them, found by exact comparison of all.
+"""Process grids on a box: which there are for a number of ranks, how good each is (surfaces of
+sub-boxes, shares of cells), and the best of them, found by exact comparison of all.
 
 A grid with P planes of sub-boxes along an axis cuts the box P times at right angles to it (once of
 these at its boundary), each cut as large as the box's face there. So the faces of the box, in the
