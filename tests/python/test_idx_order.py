@@ -5,16 +5,9 @@ import idx_writer
 import numpy as np
 import pytest
 from pillion.errors import Error
-from pillion.idx.order import (
-    Bitmask,
-    Grid,
-    blocks_of_level,
-    first_block,
-    grid_within,
-    level_of,
-    order_of_block,
-    overlap,
-)
+from pillion.idx.bitmask import Bitmask, level_of
+from pillion.idx.blocks import blocks_of_level, first_block, order_of_block
+from pillion.idx.grid import Grid, grid_within, overlap
 
 MASKS = ["V", "V0", "V00011", "V0120120121", "V2101210", "V22110", "V111000222"]
 

@@ -14,7 +14,7 @@ from pillion.datasets.kept import Kept
 from pillion.datasets.lazy import Index, Key, bounds, length, take
 from pillion.datasets.stored import AXES, Stored, StoredField, attrs_of_origin, component_axis
 from pillion.errors import Error
-from pillion.idx.order import Grid, grid_within
+from pillion.idx.grid import Grid, grid_within
 from pillion.idx.origin import field_units, length_units, time_units, times_of
 
 opened: Kept[pillion.idx.Dataset] = Kept(pillion.idx.open, 16 << 20)

@@ -15,17 +15,10 @@ from typing import Any
 import numpy as np
 
 from pillion.errors import Error
+from pillion.idx.blocks import blocks_of_level, first_block, order_of_block
 from pillion.idx.files import Block, Files
+from pillion.idx.grid import Box, Grid, grid_within, overlap
 from pillion.idx.header import Header, read_header
-from pillion.idx.order import (
-    Box,
-    Grid,
-    blocks_of_level,
-    first_block,
-    grid_within,
-    order_of_block,
-    overlap,
-)
 
 Span = tuple[int, int]
 

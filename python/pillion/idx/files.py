@@ -17,9 +17,10 @@ from pathlib import Path
 import numpy as np
 
 from pillion.errors import Error
-from pillion.idx.codecs import ZFP, decode, decode_zfp
+from pillion.idx.blocks import extent_of_block
+from pillion.idx.codecs import ZFP, decode
 from pillion.idx.header import Entry, Header
-from pillion.idx.order import extent_of_block
+from pillion.idx.zfp import decode_zfp
 
 PREAMBLE = 40  # bytes before the table, and bytes of each entry of it
 ROW_MAJOR = 0x10

@@ -16,8 +16,9 @@ import numpy as np
 import yaml
 
 from pillion.errors import Error
-from pillion.idx.codecs import Loss, read_loss
-from pillion.idx.order import AXES, Bitmask, Box
+from pillion.idx.bitmask import AXES, Bitmask
+from pillion.idx.grid import Box
+from pillion.idx.zfp import Loss, read_loss
 from pillion.yaml_text import ProductLoader
 
 MOST = 10_000_000
