@@ -31,14 +31,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lammps_overhead import launcher
-from pillion.advise import model, placement, probes
+from pillion.advise import model, placement
 from pillion.advise.advice import advise, finalists
-from pillion.advise.chains import Chains
-from pillion.advise.measuring import costs_of
-from pillion.advise.memory import Memory
-from pillion.advise.placement import Placement, mode_of
-from pillion.advise.trails import read_timeline
-from pillion.advise.trials import Runner
+from pillion.advise.costs import costs_of
+from pillion.advise.placement import Chains, Memory, Placement, mode_of
+from pillion.advise.short_runs import Runner, plan_runs
+from pillion.advise.trace import read_timeline
 from pillion.launch.facts import find_facts
 from pillion.launch.plan import Wishes, parts_of
 
@@ -155,9 +153,9 @@ def whole_run(options, demo: Demo, runner: Runner, where: Placement) -> float:
     )
     if done.returncode != 0:
         raise SystemExit(f"{demo.name} {where} failed:\n{done.stderr[-2000:]}")
-    trail = read_timeline(Path("whole/timeline.json"))
-    ranks = [*trail.simulation, *trail.sidecars]
-    return max(visits[-1].end for visits in ranks if visits) - trail.simulation[0][0].end
+    trace = read_timeline(Path("whole/timeline.json"))
+    ranks = [*trace.simulation, *trace.sidecars]
+    return max(visits[-1].end for visits in ranks if visits) - trace.simulation[0][0].end
 
 
 def report(options, demo: Demo) -> tuple[float, float, float]:
@@ -166,27 +164,27 @@ def report(options, demo: Demo) -> tuple[float, float, float]:
     """
     runner = runner_of(options, demo, Path.cwd())
     chains, cores = runner.chains.all, runner.facts.cores
-    planned = probes.plan(options.ranks, [1], chains, cores)
+    planned = plan_runs(options.ranks, [1], chains, cores)
     places = considered(options, runner)
-    trials, took, rounds = [], dict.fromkeys(places, math.inf), options.rounds * demo.turns
+    short_runs, took, rounds = [], dict.fromkeys(places, math.inf), options.rounds * demo.turns
     paired = {where: [] for where in places}
     for _ in range(rounds):
         short = [runner.run(where) for where in planned]
         costs = costs_of(short, chains, cores)
-        trials += short
+        short_runs += short
         for where in places:
             seconds = whole_run(options, demo, runner, where)
             took[where] = min(took[where], seconds)
             predicted = model.seconds_of(costs, where, AMPLE, demo.steps)
             paired[where].append(predicted / seconds)
     finals = []
-    nearly = finalists(advise(trials, chains, cores, AMPLE, places).predictions)
+    nearly = finalists(advise(short_runs, chains, cores, AMPLE, places).predictions)
     for _ in range(rounds):
         finals += [runner.run(where) for where in nearly]
         for where in nearly:
             took[where] = min(took[where], whole_run(options, demo, runner, where))
-    advice = advise(trials, chains, cores, AMPLE, places, finals=finals)
-    costs = costs_of(trials, chains, cores)
+    advice = advise(short_runs, chains, cores, AMPLE, places, finals=finals)
+    costs = costs_of(short_runs, chains, cores)
     ratios = []
     for where in places:
         predicted = model.seconds_of(costs, where, AMPLE, demo.steps)

@@ -17,10 +17,9 @@ from pathlib import Path
 
 sys.path.insert(0, sys.argv[1] if sys.argv[1:] else str(Path(__file__).parents[1] / "python"))
 
-from pillion.grids import best_pair, highs
-from pillion.grids.box import CUBE, Faces
-from pillion.grids.factors import triples
-from pillion.grids.optimum import Problem
+from pillion.grids import best_pair
+from pillion.grids.grid import CUBE, Faces, triples
+from pillion.grids.pair import Problem, load_highs
 
 PAIRS = [(96, 32), (480, 96), (1536, 512), (6144, 2048), (49152, 16384), (360360, 30030)]
 REPEATS = 7
@@ -61,7 +60,7 @@ def measure(simulation: int, analysis: int) -> dict[str, object]:
 
 
 def main() -> None:
-    highs.load()
+    load_highs()
     found = [measure(*pair) for pair in PAIRS]
     for one in found:
         print(json.dumps(one))

@@ -18,11 +18,8 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "python"))
 
 from pillion.advise import model  # noqa: E402
-from pillion.advise.chains import Chain  # noqa: E402
-from pillion.advise.costs import Costs, Crossing, Work  # noqa: E402
-from pillion.advise.memory import Memory  # noqa: E402
-from pillion.advise.placement import Placement, cut_at, inside  # noqa: E402
-from pillion.advise.scaling import Measured, measured  # noqa: E402
+from pillion.advise.costs import Costs, Crossing, Measured, Work, measured  # noqa: E402
+from pillion.advise.placement import Chain, Memory, Placement, cut_at, inside  # noqa: E402
 
 STAGES = ("carrying", "halos", "spectrum")
 CHAIN = Chain("science", STAGES, 0, 1)

@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Fails if an include runs against the layers of docs/architecture.md, if anything but comm/ calls
-MPI, or if a stage or an adapter reaches into the library. Prints each offending line."""
+MPI, if a stage or an adapter reaches into the library, or if modules of python/ import each other
+in a ring, inside functions and for type checkers included. Prints each offending line or ring."""
 
+import ast
 import re
 import sys
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -64,6 +67,41 @@ def faults_outside(path: Path):
             yield number, "only public headers may be included here"
 
 
+def modules_of(folder: Path) -> dict[str, Path]:
+    """Python modules by dotted name; a package is its __init__."""
+    paths = [(path.relative_to(folder).with_suffix(""), path) for path in folder.rglob("*.py")]
+    return {".".join(p.parts).removesuffix(".__init__"): path for p, path in paths}
+
+
+def imports_of(path: Path, modules: dict[str, Path]):
+    """The modules of the same folder that a file imports, wherever in it."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in modules)
+        elif isinstance(node, ast.ImportFrom) and node.module in modules:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+            compiled = [name for name in names if is_compiled(name, modules[node.module])]
+            inner = [name for name in names if name in modules]
+            yield from inner
+            if len(inner) + len(compiled) < len(names):
+                yield node.module
+
+
+def is_compiled(name: str, package: Path) -> bool:
+    return package.with_name(f"{name.rpartition('.')[2]}.pyi").exists()
+
+
+def python_ring(folder: Path) -> list[str]:
+    """A ring of imports, its first module again at the end; [] if there is none."""
+    modules = modules_of(folder)
+    graph = {name: {*imports_of(path, modules)} for name, path in modules.items()}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return error.args[1][::-1]
+    return []
+
+
 def main() -> int:
     faults = []
     for path in sources(ROOT / "src"):
@@ -75,6 +113,8 @@ def main() -> int:
     for folder in ("include", "fortran", "stages", "adapters", "apps", "examples"):
         for path in sources(ROOT / folder):
             faults += [f"{path.relative_to(ROOT)}:{n}: {why}" for n, why in faults_outside(path)]
+    if ring := python_ring(ROOT / "python"):
+        faults.append(f"python: modules import each other in a ring: {' -> '.join(ring)}")
     print("\n".join(faults) or "check_layers: every include runs the right way")
     return 1 if faults else 0
 

@@ -14,8 +14,7 @@ from pathlib import Path
 import numpy as np
 from colossus.cosmology import cosmology
 from colossus.lss import mass_function
-from pillion.comparisons import FOLDER, write_comparison
-from pillion.tables import Table, read_table
+from pillion.tables import FOLDER, Table, read_table, write_comparison
 
 
 def universe(parameters: dict[str, str]) -> cosmology.Cosmology:

@@ -13,9 +13,10 @@ from html import escape
 from pathlib import Path
 
 from PIL import Image
-from pillion import page, read_table, units
-from pillion.report import STYLE
-from pillion.run import Run, read_run
+from pillion import read_table, units
+from pillion.report import page
+from pillion.report.page import STYLE
+from pillion.report.run import Run, read_run
 
 MODES = {
     "synchronous": "all stages in the simulation, on all ranks",

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How a run is doing while it goes on: the files `progress*.json` of its output folder, and the
-runs of this node that write some. docs/products.md describes the files.
+"""How a run is doing: the files `progress*.json` of its output folder, and the runs of this node
+that write some. docs/products.md describes the files.
 
-Who writes one may be killed before it can say so: `state_of` finds that out.
+The writer of a file may be killed before it can say so: `state_of` finds that out.
 """
 
-import json
 import os
 import socket
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pillion.errors import Error
+from pillion.run_files import AnalysisRecord, read_document, record_of
 
 FORMAT = "progress 1"
 _SIMULATION = "progress.json"
@@ -25,7 +25,7 @@ class State(Enum):
 
     RUNNING = "running"
     ENDED = "ended"
-    LEFT = "left"  # sidecars that were asked to leave while the run went on
+    LEFT = "left"  # sidecars that were asked to leave during the run
     FAILED = "failed"
     GONE = "gone"  # it says that it runs, but there is no such process
 
@@ -53,25 +53,13 @@ class Memory:
 
 
 @dataclass(frozen=True)
-class AnalysisProgress:
+class AnalysisProgress(AnalysisRecord):
     """An analysis as one rank knows it; times are in seconds of the whole run so far."""
 
-    name: str
-    placement: str
-    every: str
-    when: str | None
     last_step: int | None
-    publications: int
-    skipped: int
-    coarsened: int
-    spilled: int
-    dropped: int
-    lost: int
-    disabled: str | None
     simulation: float
     sidecar: float
     stall: float
-    bytes_moved: int
     last_lag: float
     mean_lag: float
     longest_lag: float
@@ -127,21 +115,7 @@ class Parts:
 
 def read_progress(path: Path) -> Progress:
     """Raises Error if the file is missing or is not what it should be."""
-    try:
-        said = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise Error(f"cannot read {path}: {error.strerror}") from error
-    except ValueError as error:
-        raise Error(f"{path} is not JSON: {error}") from error
-    found = said.get("pillion") if isinstance(said, dict) else None
-    if found != FORMAT:
-        raise Error(f"{path} tells no progress: expected 'pillion: {FORMAT}', found {found!r}")
-    try:
-        return _build(path, said)
-    except KeyError as error:
-        raise Error(f"{path} lacks the entry {error}") from error
-    except (TypeError, ValueError) as error:
-        raise Error(f"{path} has an entry of the wrong kind: {error}") from error
+    return read_document(path, "tells no progress", FORMAT, lambda said: _build(path, said))
 
 
 def _build(path: Path, said: dict[str, Any]) -> Progress:
@@ -185,22 +159,11 @@ def _build(path: Path, said: dict[str, Any]) -> Progress:
 def _analysis(said: dict[str, Any]) -> AnalysisProgress:
     seconds, lag = said["seconds"], said["lag_seconds"]
     return AnalysisProgress(
-        name=str(said["name"]),
-        placement=str(said["placement"]),
-        every=str(said["every"]),
-        when=said["when"],
+        **record_of(said),
         last_step=said["last_step"],
-        publications=int(said["publications"]),
-        skipped=int(said["skipped"]),
-        coarsened=int(said["coarsened"]),
-        spilled=int(said["spilled"]),
-        dropped=int(said["dropped"]),
-        lost=int(said["lost"]),
-        disabled=said["disabled"],
         simulation=float(seconds["simulation"]),
         sidecar=float(seconds["sidecar"]),
         stall=float(seconds["stall"]),
-        bytes_moved=int(said["bytes_moved"]),
         last_lag=float(lag["last"]),
         mean_lag=float(lag["mean"]),
         longest_lag=float(lag["max"]),
@@ -246,9 +209,9 @@ def state_of(progress: Progress) -> State:
 
 
 def find_runs(name: str | None = None) -> list[Path]:
-    """Output folders of runs that go on on this node, of all or of those with that name or id.
+    """Output folders of runs on this node, of all or of the ones with that name or id.
 
-    Whoever writes progress holds the folder open; so there is no list that could be out of date.
+    The rank that writes progress holds the folder open, so no list can be out of date.
     """
     found = {folder for folder, progress in _written() if name in (None, progress.run, progress.id)}
     return sorted(found)
@@ -269,7 +232,7 @@ def _written() -> Iterator[tuple[Path, Progress]]:
 def _folders_held_by(process: Path) -> Iterator[Path]:
     try:
         links = list((process / "fd").iterdir())
-    except OSError:  # somebody else's, or it has just ended
+    except OSError:  # of another user, or it has just ended
         return
     for link in links:
         try:

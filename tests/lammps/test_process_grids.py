@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from conftest import launch, launcher
 from pillion.grids import best_grid, best_pair
-from pillion.grids.words import processors
+from pillion.grids.advice import processors
 
 BIN = Path(sys.prefix) / "bin"
 INPUT = """

@@ -17,10 +17,9 @@ import placed_runs
 import pytest
 from pillion.errors import Error
 from pillion.plan import machine, make_plan
-from pillion.plan.aggregators import aggregators_of, hints
-from pillion.plan.comparing import figures_of
-from pillion.plan.files import files_of
+from pillion.plan.files import aggregators_of, files_of, hints
 from pillion.plan.picture import picture
+from pillion.plan.planning import figures_of
 
 pytestmark = pytest.mark.skipif(
     not any((placed_runs.BUILD / "python/pillion").glob("_placement*.so")),

@@ -7,11 +7,9 @@ proportion to the ranks on them.
 import random
 from dataclasses import dataclass, field
 
-from pillion.advise.chains import Chain
-from pillion.advise.pipeline import Sharing
-from pillion.advise.placement import Placement
-from pillion.advise.samples import Trial
-from pillion.advise.trails import Trail, Visit
+from pillion.advise.costs import Sharing
+from pillion.advise.placement import Chain, Placement
+from pillion.advise.trace import ShortRun, Trace, Visit
 from test_advise_pipeline import by_ticks
 
 TICK = 4e-3  # seconds; publications take hundreds of these
@@ -47,7 +45,7 @@ class World:
         mine = max(placement.simulation, self.cores), max(placement.sidecars, self.cores)
         return Sharing(crowd / mine[0], crowd / mine[1])
 
-    def run(self, placement: Placement, steps: int = 400, room: int = 100) -> Trial:
+    def run(self, placement: Placement, steps: int = 400, room: int = 100) -> ShortRun:
         draw = random.Random(str(placement))
         visits = [self._visit(step, placement, draw) for step in range(0, steps + 1, 10)]
         making = [gap + sum(map(sum, here.values())) + p for gap, here, _, p, _ in visits]
@@ -66,8 +64,8 @@ class World:
             if not there:  # nothing came
                 continue
             sidecars.append(Visit(step, ready, finished[number], slowed, slow * receive))
-        trail = Trail([simulation] * placement.simulation, [sidecars] * placement.sidecars)
-        return Trial(placement, trail, {})
+        trace = Trace([simulation] * placement.simulation, [sidecars] * placement.sidecars)
+        return ShortRun(placement, trace, {})
 
     def _visit(self, step: int, placement: Placement, draw: random.Random):
         gap = 10 * self.step(placement.simulation) * draw.gauss(1, self.noise) if step else 0.01

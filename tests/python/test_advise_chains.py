@@ -3,7 +3,7 @@
 
 import pytest
 import yaml
-from pillion.advise.chains import Chains
+from pillion.advise.placement import Chains
 
 TEXT = """\
 sidecars: {per_node: 1, memory: 64 MiB, spread: numa, %s}

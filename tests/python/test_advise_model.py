@@ -9,30 +9,28 @@ from dataclasses import replace
 
 import pytest
 from advise_world import CHAINS, World, amdahl
-from pillion.advise import model, placement, probes, text
-from pillion.advise.advice import advise, choose, finalists
-from pillion.advise.chains import Chain
-from pillion.advise.costs import Costs, Work
-from pillion.advise.measuring import costs_of
-from pillion.advise.memory import Memory, bytes_of
-from pillion.advise.scaling import measured
-from pillion.advise.trails import Trail
+from pillion.advise import model, placement
+from pillion.advise.advice import advise, choose, finalists, for_programs, shown
+from pillion.advise.costs import Costs, Work, costs_of, measured
+from pillion.advise.placement import Chain, Memory, bytes_of
+from pillion.advise.short_runs import is_enough, plan_runs
+from pillion.advise.trace import Trace
 from rich.console import Console
 
 AMPLE = Memory(budget=2.0**40)
 
 
 def advice_on(world, ranks, sidecars, memory=AMPLE):
-    planned = probes.plan(ranks, sidecars, CHAINS, world.cores)
-    trials = [world.run(p) for p in planned]
+    planned = plan_runs(ranks, sidecars, CHAINS, world.cores)
+    short_runs = [world.run(p) for p in planned]
     considered = placement.candidates(ranks, sidecars, CHAINS)
-    return planned, advise(trials, CHAINS, world.cores, memory, considered)
+    return planned, advise(short_runs, CHAINS, world.cores, memory, considered)
 
 
 def in_the_end(world, where, room=6):
     """Seconds a step once memory for so many publications is full, if it ever is."""
-    trail = world.run(where, steps=600, room=room).trail
-    sides = [side[0] for side in (trail.simulation, trail.sidecars) if side]
+    trace = world.run(where, steps=600, room=room).trace
+    sides = [side[0] for side in (trace.simulation, trace.sidecars) if side]
     # Before the end, when sidecars that are behind have the cores to themselves.
     ends = [{visit.step: visit.end for visit in visits} for visits in sides]
     return max(end[500] - end[250] for end in ends) / 250
@@ -71,9 +69,9 @@ def test_what_takes_long_every_tenth_time_counts():
     world = World(2)
 
     def run(where):
-        trial = world.run(where)
+        short_run = world.run(where)
         visits = []
-        for number, visit in enumerate(trial.trail.simulation[0]):
+        for number, visit in enumerate(short_run.trace.simulation[0]):
             more = 1.0 if number % 10 == 9 else 0.0
             late = float((number + 1) // 10)
             stages = dict(visit.stages)
@@ -81,10 +79,10 @@ def test_what_takes_long_every_tenth_time_counts():
                 stages["means"] = (stages["means"][0], stages["means"][1] + more)
             begin, end = visit.begin + late - more, visit.end + late
             visits.append(replace(visit, begin=begin, end=end, stages=stages))
-        return replace(trial, trail=Trail([visits] * where.simulation, []))
+        return replace(short_run, trace=Trace([visits] * where.simulation, []))
 
-    trials = [run(placement.inside(ranks, CHAINS)) for ranks in (2, 1)]
-    costs = costs_of(trials, CHAINS, 2)
+    short_runs = [run(placement.inside(ranks, CHAINS)) for ranks in (2, 1)]
+    costs = costs_of(short_runs, CHAINS, 2)
     plain = sum(stage(2) for stage in world.stages[0])
     assert costs.works[0].whole(2) == pytest.approx(plain + 0.1, rel=0.02)
 
@@ -103,21 +101,21 @@ def test_a_run_goes_on_until_the_last_stage_was_reached_and_what_was_not_is_said
     inside = placement.inside(2, CHAINS)
     for keeps, enough in ((1, True), (100, False)):
         world = World(2, keeps=keeps)
-        trail = world.run(inside, steps=600).trail
-        assert probes.is_enough(trail, inside, CHAINS, 5.0, 5.0) == enough
-        assert probes.is_enough(trail, inside, CHAINS, 31.0, 5.0)
-        trials = [world.run(p) for p in probes.plan(2, [1], CHAINS, 2)]
+        trace = world.run(inside, steps=600).trace
+        assert is_enough(trace, inside, CHAINS, 5.0, 5.0) == enough
+        assert is_enough(trace, inside, CHAINS, 31.0, 5.0)
+        short_runs = [world.run(p) for p in plan_runs(2, [1], CHAINS, 2)]
         considered = placement.candidates(2, [1], CHAINS)
-        notes = advise(trials, CHAINS, 2, AMPLE, considered).notes
+        notes = advise(short_runs, CHAINS, 2, AMPLE, considered).notes
         assert any("nothing came to 'statistics' of 'means'" in n for n in notes) != enough
 
 
 def test_a_run_without_publications_to_measure_goes_on():
     """As where they lie minutes apart, or the machine is so busy that the program stands still."""
     inside = placement.inside(2, CHAINS)
-    few, some = (World(2).run(inside, steps=steps).trail for steps in (20, 40))
-    assert not probes.is_enough(few, inside, CHAINS, 1000.0, 5.0)
-    assert probes.is_enough(some, inside, CHAINS, 1000.0, 5.0)
+    few, some = (World(2).run(inside, steps=steps).trace for steps in (20, 40))
+    assert not is_enough(few, inside, CHAINS, 1000.0, 5.0)
+    assert is_enough(some, inside, CHAINS, 1000.0, 5.0)
 
 
 def test_noise_widens_the_bounds_and_they_hold():
@@ -136,9 +134,9 @@ def test_noise_widens_the_bounds_and_they_hold():
 def test_a_whole_run_counts_from_its_first_publication_to_its_last():
     world = World(2)
     _, advice = advice_on(world, 2, [1])
-    costs = costs_of([world.run(p) for p in probes.plan(2, [1], CHAINS, 2)], CHAINS, 2)
+    costs = costs_of([world.run(p) for p in plan_runs(2, [1], CHAINS, 2)], CHAINS, 2)
     for prediction in advice.predictions:
-        run = world.run(prediction.placement, steps=100).trail
+        run = world.run(prediction.placement, steps=100).trace
         ends = [visits[-1].end for visits in (*run.simulation, *run.sidecars)]
         found = model.seconds_of(costs, prediction.placement, AMPLE, 100)
         took = max(ends) - run.simulation[0][0].end
@@ -153,11 +151,11 @@ def test_of_runs_that_are_alike_the_fastest_counts():
         step=lambda r: 1.4 * calm.step(r),
         stages=tuple(tuple(lambda r, s=s: 1.4 * s(r) for s in those) for those in calm.stages),
     )
-    planned = probes.plan(2, [1], CHAINS, 2)
+    planned = plan_runs(2, [1], CHAINS, 2)
     considered = placement.candidates(2, [1], CHAINS)
 
-    def advice(trials):
-        return advise(trials, CHAINS, 2, AMPLE, considered)
+    def advice(short_runs):
+        return advise(short_runs, CHAINS, 2, AMPLE, considered)
 
     undisturbed = advice([calm.run(p) for p in planned])
     worlds = [slow if n % 2 else calm for n in range(len(planned))]
@@ -182,10 +180,12 @@ def test_who_skips_waits_for_nobody_and_leaves_out():
 
 def test_little_memory_makes_the_simulation_wait():
     world = World(4, step=amdahl(0.15, 0.0))
-    trials = [world.run(p) for p in probes.plan(2, [1], CHAINS, 4)]
-    trials = [replace(trial, bytes={c.name: 2.0**20 for c in CHAINS}) for trial in trials]
+    short_runs = [world.run(p) for p in plan_runs(2, [1], CHAINS, 4)]
+    short_runs = [
+        replace(short_run, bytes={c.name: 2.0**20 for c in CHAINS}) for short_run in short_runs
+    ]
     aside = placement.cut_at(0, 2, 1, CHAINS)
-    costs = costs_of(trials, CHAINS, 4)
+    costs = costs_of(short_runs, CHAINS, 4)
     tight = model.outcome(costs, aside, Memory(budget=4 * 2.0**20))
     ample = model.outcome(costs, aside, AMPLE)
     took = [in_the_end(world, aside, room) for room in (1, 20)]
@@ -196,9 +196,9 @@ def test_little_memory_makes_the_simulation_wait():
 def test_what_never_ran_is_said():
     world = World(2)
     unsure = (replace(CHAINS[0], every=None), replace(CHAINS[1], name="storms", every=None))
-    trials = [world.run(p) for p in probes.plan(2, [1], CHAINS, 2)]
+    short_runs = [world.run(p) for p in plan_runs(2, [1], CHAINS, 2)]
     considered = placement.candidates(2, [1], unsure)
-    advice = advise(trials, unsure, 2, AMPLE, considered)
+    advice = advise(short_runs, unsure, 2, AMPLE, considered)
     assert any("'storms' was not seen at work" in note for note in advice.notes)
     assert not any("'means'" in note for note in advice.notes)
     inside = advice.of(placement.inside(2, unsure))
@@ -212,13 +212,13 @@ def test_those_nearly_alike_are_run_and_that_decides():
     nearly = finalists(before.predictions)
     assert len(nearly) == 4 and before.chosen.placement in nearly
     assert all(before.of(p).expected <= 1.1 * before.chosen.expected for p in nearly)
-    trials = [world.run(p) for p in planned]
+    short_runs = [world.run(p) for p in planned]
     considered = placement.candidates(8, [1, 2], CHAINS)
     quick = World(16, step=amdahl(0.06, 0.02))
     quick = replace(quick, stages=tuple(tuple(map(_halved, s)) for s in quick.stages))
     for best in nearly:
         finals = [(quick if p == best else world).run(p) for p in nearly]
-        after = advise(trials, CHAINS, world.cores, AMPLE, considered, finals=finals)
+        after = advise(short_runs, CHAINS, world.cores, AMPLE, considered, finals=finals)
         assert after.chosen.placement == best
         assert [p.seconds for p in after.predictions] == [p.seconds for p in before.predictions]
         assert any("run in turn" in note for note in after.notes)
@@ -240,18 +240,18 @@ def test_a_rank_more_must_be_worth_it():
 
 
 def test_what_failed_is_said():
-    trials = [World(2).run(p) for p in probes.plan(2, [1], CHAINS, 2)]
-    trials[0] = replace(trials[0], disabled={"means": "no such file"})
-    advice = advise(trials, CHAINS, 2, AMPLE, placement.candidates(2, [1], CHAINS))
+    short_runs = [World(2).run(p) for p in plan_runs(2, [1], CHAINS, 2)]
+    short_runs[0] = replace(short_runs[0], disabled={"means": "no such file"})
+    advice = advise(short_runs, CHAINS, 2, AMPLE, placement.candidates(2, [1], CHAINS))
     assert "'means' failed in some of these runs: no such file" in advice.notes
 
 
 def test_the_table_and_what_programs_get_agree():
     _, advice = advice_on(World(2), 2, [1])
     console = Console(width=120, record=True, file=io.StringIO())
-    console.print(text.shown(advice))
+    console.print(shown(advice))
     said = console.export_text()
-    plain = json.loads(json.dumps(text.for_programs(advice)))
+    plain = json.loads(json.dumps(for_programs(advice)))
     assert f"take {advice.chosen.placement} ranks" in said
     assert plain["chosen"] in plain["placements"]
     assert len(plain["placements"]) == len(advice.predictions)

@@ -6,7 +6,8 @@ and knows nothing of events, and against what must hold of it.
 import random
 
 import pytest
-from pillion.advise.pipeline import Sharing, balance, schedule
+from pillion.advise.costs import Sharing
+from pillion.advise.model import balance, schedule
 
 TICK = 1e-3  # seconds
 

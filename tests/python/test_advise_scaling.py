@@ -5,7 +5,7 @@ import random
 
 import numpy as np
 import pytest
-from pillion.advise.scaling import NOTHING, fit, measured
+from pillion.advise.costs import NOTHING, fit, measured
 
 
 @pytest.mark.parametrize("seed", range(20))

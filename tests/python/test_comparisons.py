@@ -6,10 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from pillion import Error, make_report
-from pillion.comparisons import Comparison, read_comparison, write_comparison
-from pillion.draw import draw_plot
-from pillion.plots import plots_of
-from pillion.tables import read_table
+from pillion.report.draw import draw_plot
+from pillion.report.plots import plots_of
+from pillion.tables import Comparison, read_comparison, read_table, write_comparison
 from sample import make_sample, table_text
 
 

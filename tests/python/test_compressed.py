@@ -11,8 +11,8 @@ import h5py
 import numpy as np
 import pytest
 from pillion.command import main
+from pillion.compressed import codecs
 from pillion.compressed import open as open_compressed
-from pillion.compressed import sz3
 from pillion.compressed.average import Average, coincident
 from pillion.compressed.basis import along_axes, basis_of, masses
 from pillion.compressed.codecs import decoded
@@ -233,7 +233,7 @@ def test_sz3_where_hdf5_finds_the_plugin_itself(by_sz3, tmp_path):
 
 def test_sz3_whose_filter_does_nothing(by_sz3, monkeypatch):
     """It serves another library, and numbers stay as they are."""
-    monkeypatch.setattr(sz3, "_numbers_of", lambda dataset: (0,) * 9)
+    monkeypatch.setattr(codecs, "_numbers_of", lambda dataset: (0,) * 9)
     with pytest.raises(Error, match="in a program of its own"):
         open_compressed(by_sz3[0]).read("u")
 
@@ -245,6 +245,6 @@ def test_sz3_without_its_package(by_sz3, monkeypatch):
 
 
 def test_sz3_of_another_version(by_sz3, monkeypatch):
-    monkeypatch.setattr(sz3, "_NUMBERS", (0,) * 7)  # which the plug-in does not take
+    monkeypatch.setattr(codecs, "_NUMBERS", (0,) * 7)  # which the plug-in does not take
     with pytest.raises(Error, match=r"needs version 3\.1; hdf5plugin"):
         open_compressed(by_sz3[0]).read("u")

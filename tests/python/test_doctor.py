@@ -7,8 +7,8 @@ import subprocess
 import sys
 
 import pytest
-from pillion import doctor
-from pillion.doctor import Verdict
+from pillion.command import doctor
+from pillion.command.doctor import Verdict
 
 
 def program(folder, name: str, text: str) -> str:

@@ -25,9 +25,8 @@ from grid_oracle import (
 )
 from pillion import Error
 from pillion.grids import best_pair
-from pillion.grids.box import CUBE, Faces
-from pillion.grids.optimum import Problem, solve
-from pillion.grids.program import write_program
+from pillion.grids.grid import CUBE, Faces
+from pillion.grids.pair import Problem, solve, write_program
 
 ALL_PAIRS = [(s, a) for s in range(1, 513) for a in range(1, s + 1) if s % a == 0]
 

@@ -14,7 +14,7 @@ from idx_writer import header, write_dataset
 from openvisus_writer import random_field
 from pillion.errors import Error
 from pillion.idx.files import number_in
-from pillion.idx.steps import Steps, read_steps
+from pillion.idx.header import Steps, read_steps
 
 ROOT = Path(__file__).parents[2]
 ABOUT = {"mask": "V210210210", "bits_per_block": 3, "per_file": 5}

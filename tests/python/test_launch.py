@@ -9,13 +9,13 @@ import time
 
 import pytest
 from costly_yaml import COSTLY
-from pillion.advise.chains import Chains
+from pillion.advise.placement import Chains
 from pillion.command import run as command_run
+from pillion.command.run import certain
 from pillion.datasets.raw_datasets import stored_raw
 from pillion.errors import Error
 from pillion.launch.facts import chosen, cores_of, kind_of
 from pillion.launch.plan import Facts, Launcher, Part, Wishes, make_plan, overrides_for, parts_of
-from pillion.launch.refusal import certain
 from pillion.launch.wanted import Kind, Wanted, read_wanted, settings_of
 from pillion.tables import read_table
 

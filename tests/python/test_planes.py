@@ -3,9 +3,9 @@
 
 import numpy as np
 import pytest
-from pillion.draw import draw_heat_map
-from pillion.planes import HeatMap
-from pillion.plots import plots_of
+from pillion.report.draw import draw_heat_map
+from pillion.report.planes import HeatMap
+from pillion.report.plots import plots_of
 from pillion.tables import read_table
 from sample import table_text
 

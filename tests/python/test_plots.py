@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from pillion.plots import constants_of, plots_of
+from pillion.report.plots import constants_of, plots_of
 from pillion.tables import read_table
 from sample import make_sample
 

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 from pillion import Error, make_report, units
-from pillion.report import write_whole
+from pillion.report.page import write_whole
 from pillion.tables import read_table
 from sample import make_sample
 

@@ -7,7 +7,16 @@ import json
 import numpy as np
 import pytest
 from pillion import Error
-from pillion.timeline import BINS, Span, Strip, close_up, merged, read_timeline, shares, whole
+from pillion.report.timeline import (
+    BINS,
+    Span,
+    Strip,
+    close_up,
+    merged,
+    read_timeline,
+    shares,
+    whole,
+)
 from sample import make_sample
 
 

@@ -8,7 +8,7 @@ import pillion.idx
 import pytest
 from idx_writer import write_dataset
 from pillion.errors import Error
-from pillion.view.colours import colour_maps
+from pillion.view.page import colour_maps
 from pillion.view.slices import Query, describe, read_slice
 from view_sample import ABOUT, arrays, write
 

@@ -13,7 +13,7 @@ from pillion.errors import Error
 from pillion.launch.ending import ending, status_text
 from pillion.launch.line import line_of
 from pillion.progress import State, read_parts
-from pillion.run import read_run
+from pillion.report.run import read_run
 from pillion.watch import draw
 from pillion.watch.curves import Curve, Curves, Wish, read_wish, resampled, sparkline
 from pillion.watch.model import make_view

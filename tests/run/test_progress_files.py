@@ -20,7 +20,7 @@ from heat_runs import (
     run_pillion,
 )
 from pillion.progress import State, find_runs, read_parts, read_progress, state_of
-from pillion.run import read_run
+from pillion.report.run import read_run
 
 LONG = 2_000_000  # steps that no test waits for
 

@@ -15,7 +15,7 @@ import pytest
 from heat_runs import PLACEMENTS, RUN, awaited, configuration, going_on, pillion, run_pillion
 from pillion.launch import job
 from pillion.launch.plan import Plan
-from pillion.run import read_run
+from pillion.report.run import read_run
 
 
 def started(build, tmp_path, placement, *options, cells=16, steps=300, **environment):

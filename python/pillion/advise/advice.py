@@ -1,35 +1,39 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What short runs say about every placement, and which one to take. Pure.
+"""What short runs say about every placement, which one to take, and how that reads for people at a
+terminal and for programs. Pure.
 
-Uncertainty has three parts, which add up as squares. One is what was measured: the same is
-predicted from numbers drawn anew from those that were, many times, and nine of ten predictions lie
-within the bounds. One is how far from the short runs a placement is: for ranks that none was on,
-by how much the curves miss what they go through, and a tenth for each factor of two. The last is
-the model's own.
+Uncertainty has three parts, which add up as squares. The first is from the measurements: the same
+is predicted many times from numbers drawn from the measured ones, and nine of ten predictions lie
+within the bounds. The second is how far from the short runs a placement is: on ranks that no short
+run had, by how much the curves miss the measurements, and a tenth for each factor of two. The third
+is the model's own.
 
-Ways that are so nearly alike that the model cannot tell them apart are worth a run each; then what
-these took decides.
+Placements that the model cannot tell apart are worth a run each; then the measured times decide.
 """
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from rich.box import SIMPLE_HEAD
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
 
-from pillion.advise import model, samples
-from pillion.advise.chains import Chain
-from pillion.advise.costs import Costs
-from pillion.advise.measuring import costs_of
-from pillion.advise.memory import Memory
-from pillion.advise.placement import Placement
-from pillion.advise.samples import Trial
+from pillion.advise import model
+from pillion.advise.costs import Costs, costs_of
+from pillion.advise.placement import Chain, Memory, Placement, mode_of
+from pillion.advise.trace import ShortRun, seconds_a_step
+from pillion.units import seconds
 
 _DRAWS = 40
 _OWN = 0.05  # of the model, which bench/advise.py compares with whole runs
 _ALIKE = 1.03  # times the fastest, which is hard to tell from it, and fewer ranks will do
-_NEARLY, _FINALISTS = 1.1, 4  # times the fastest that is expected, and so many of those
+_NEARLY, _FINALISTS = 1.1, 4  # times the fastest that is expected, and so many of them
 _SPARED = 0.01  # of publications left out is none
+_MOST_LISTED = 14
 
 
 @dataclass(frozen=True)
@@ -69,27 +73,27 @@ class Advice:
 
 
 def advise(
-    trials: Sequence[Trial],
+    short_runs: Sequence[ShortRun],
     chains: Sequence[Chain],
     cores: int,
     memory: Memory,
     placements: Sequence[Placement],
     kind: str = "per_node",
-    finals: Sequence[Trial] = (),
+    finals: Sequence[ShortRun] = (),
 ) -> Advice:
     """From short runs, at least one of which had all in the simulation. `cores` is for how many
-    ranks there are cores, whatever threads they have. `finals` are short runs of those that are
-    nearly alike, in turn (finalists).
+    ranks there are cores, whatever threads they have. `finals` are interleaved short runs of
+    the placements that are nearly alike (finalists).
     """
-    costs = costs_of(trials, chains, cores)
+    costs = costs_of(short_runs, chains, cores)
     random = np.random.default_rng(1)
-    drawn = [costs_of(trials, chains, cores, random) for _ in range(_DRAWS)]
-    runs = [*trials, *finals]
+    drawn = [costs_of(short_runs, chains, cores, random) for _ in range(_DRAWS)]
+    runs = [*short_runs, *finals]
     found = [_prediction(costs, drawn, runs, memory, placement) for placement in placements]
     found.sort(key=lambda p: (p.left_out > _SPARED, p.seconds))
     took = {t.placement: _measured(finals, t.placement) for t in finals}
     known = {placement: seconds for placement, seconds in took.items() if seconds is not None}
-    notes = _notes(costs, trials, chains, found)
+    notes = _notes(costs, short_runs, chains, found)
     if known:
         notes.append(
             f"{len(known)} that are nearly alike were run in turn, and what they took decided"
@@ -98,7 +102,7 @@ def advise(
 
 
 def finalists(predictions: Sequence[Prediction]) -> list[Placement]:
-    """Those that the model can hardly tell from the fastest; none if there is only one."""
+    """Placements that the model can hardly tell from the fastest; none if there is only one."""
     whole = _whole(predictions)
     bound = _NEARLY * min(p.expected for p in whole)
     nearly = sorted((p for p in whole if p.expected <= bound), key=lambda p: p.expected)
@@ -106,9 +110,9 @@ def finalists(predictions: Sequence[Prediction]) -> list[Placement]:
 
 
 def choose(predictions: Sequence[Prediction], took: Mapping[Placement, float]) -> Prediction:
-    """Of those that leave nothing out the fastest to be expected, or of those that were run in
-    turn, whose seconds a step are in `took`, the one that was; of those about as fast, one with
-    fewest ranks.
+    """The placement with the shortest step: as measured in interleaved runs, whose seconds a step
+    are in `took`, or without these as expected, of the placements that leave nothing out. Of
+    placements about as fast, one with the fewest ranks.
     """
     among = [p for p in predictions if p.placement in took] or _whole(predictions)
 
@@ -127,7 +131,7 @@ def _whole(predictions: Sequence[Prediction]) -> list[Prediction]:
 def _prediction(
     costs: Costs,
     drawn: Sequence[Costs],
-    trials: Sequence[Trial],
+    short_runs: Sequence[ShortRun],
     memory: Memory,
     placement: Placement,
 ) -> Prediction:
@@ -146,18 +150,18 @@ def _prediction(
         sidecars=found.sidecars,
         left_out=found.left_out,
         expected=model.expected(found, uncertain),
-        measured=_measured(trials, placement),
+        measured=_measured(short_runs, placement),
     )
 
 
-def _measured(trials: Sequence[Trial], placement: Placement) -> float | None:
-    found = [samples.seconds_a_step(t.trail) for t in trials if t.placement == placement]
+def _measured(short_runs: Sequence[ShortRun], placement: Placement) -> float | None:
+    found = [seconds_a_step(t.trace) for t in short_runs if t.placement == placement]
     return min((seconds for seconds in found if seconds > 0), default=None)
 
 
 def _notes(
     costs: Costs,
-    trials: Sequence[Trial],
+    short_runs: Sequence[ShortRun],
     chains: Sequence[Chain],
     predictions: Sequence[Prediction],
 ) -> list[str]:
@@ -174,9 +178,9 @@ def _notes(
                 f"nothing came to '{late[0]}' of '{chain.name}' in runs that had all in the "
                 "simulation, so what it costs is not in any number; a larger --seconds sees more"
             )
-    failed = {name: why for trial in trials for name, why in trial.disabled.items()}
+    failed = {name: why for short_run in short_runs for name, why in short_run.disabled.items()}
     out += [f"'{name}' failed in some of these runs: {why}" for name, why in failed.items()]
-    if max(t.placement.ranks for t in trials) > costs.cores:
+    if max(t.placement.ranks for t in short_runs) > costs.cores:
         out.append(f"some runs had more ranks than the {costs.cores} that have cores of their own")
     ratios = [p.measured / p.seconds for p in predictions if p.measured and p.left_out == 0]
     if ratios:
@@ -185,3 +189,112 @@ def _notes(
             "predicted for them"
         )
     return out
+
+
+def shown(advice: Advice) -> RenderableType:
+    table = Table(
+        box=SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+        header_style="bright_black",
+        border_style="bright_black",
+    )
+    table.add_column("ranks", no_wrap=True)
+    table.add_column("analyses", overflow="fold")
+    for title in ("a step takes", "between", "of the best", "left out"):
+        table.add_column(title, justify="right", no_wrap=True)
+    listed = _listed(advice)
+    for prediction in listed:
+        table.add_row(*_table_cells(advice, prediction), style=_table_style(advice, prediction))
+    hidden = len(advice.predictions) - len(listed)
+    parts: list[RenderableType] = [table]
+    if hidden:
+        parts.append(Text(f"  and {hidden} slower ways (--json has all)", "bright_black"))
+    parts += [Text(f"  ! {note}", "yellow") for note in advice.notes]
+    return Group(*parts, Text(""), _verdict(advice))
+
+
+def _listed(advice: Advice) -> list[Prediction]:
+    """The fastest; and each number of ranks with all in the sidecars or all in the simulation."""
+    plain = [p for p in advice.predictions if not p.placement.sidecars or not any(p.placement.cuts)]
+    first = [p for p in advice.predictions if p not in plain][: max(0, _MOST_LISTED - len(plain))]
+    chosen = {p.placement for p in (*plain, *first, advice.chosen)}
+    return [p for p in advice.predictions if p.placement in chosen]
+
+
+def _table_cells(advice: Advice, prediction: Prediction) -> list[str]:
+    best = advice.chosen.seconds
+    left_out = f"{100 * prediction.left_out:.0f} %" if prediction.left_out > 0.005 else "–"
+    return [
+        ("▸ " if prediction is advice.chosen else "  ") + str(prediction.placement),
+        mode_of(prediction.placement, advice.chains),
+        seconds(prediction.seconds),
+        f"{seconds(prediction.low)} – {seconds(prediction.high)}",
+        f"{100 * prediction.seconds / best:.0f} %",
+        left_out,
+    ]
+
+
+def _table_style(advice: Advice, prediction: Prediction) -> str:
+    return "bold green" if prediction is advice.chosen else ""
+
+
+def _verdict(advice: Advice) -> Text:
+    chosen = advice.chosen
+    where = mode_of(chosen.placement, advice.chains)
+    text = Text.assemble(("▸ take ", "bold"), (f"{chosen.placement} ranks", "bold green"))
+    text.append(f", analyses: {where}; a step takes {seconds(chosen.seconds)}\n")
+    for line in lines_for(advice):
+        text.append(f"    {line}\n", "cyan")
+    return text
+
+
+def lines_for(advice: Advice) -> list[str]:
+    """What to say in the configuration, and how to start it then."""
+    placement = advice.chosen.placement
+    count = {"separate": "job: separate, per_node"}.get(advice.kind, advice.kind)
+    each = placement.sidecars // advice.nodes
+    sidecars = f"{{{count}: {each}, …}}" if placement.sidecars else "null"
+    return [
+        f"sidecars: {sidecars}",
+        *(f"{c.name}: {_said(c, cut)}" for c, cut in zip(advice.chains, placement.cuts)),
+        f"pillion run -n {placement.simulation} …",
+    ]
+
+
+def _said(chain: Chain, cut: int) -> str:
+    if cut in (0, len(chain.stages)):
+        return f"every stage `at: {'simulation' if cut else 'sidecar'}`"
+    return (
+        f"`at: simulation` for {', '.join(chain.stages[:cut])}; "
+        f"`at: sidecar` for {', '.join(chain.stages[cut:])}"
+    )
+
+
+def for_programs(advice: Advice) -> dict[str, Any]:
+    """The same as plain values; the fastest first."""
+    return {
+        "pillion": "advice 1",
+        "cores": advice.cores,
+        "chains": [
+            {"name": c.name, "stages": list(c.stages), "every": c.every} for c in advice.chains
+        ],
+        "chosen": _plain(advice, advice.chosen),
+        "placements": [_plain(advice, p) for p in advice.predictions],
+        "notes": advice.notes,
+    }
+
+
+def _plain(advice: Advice, prediction: Prediction) -> dict[str, Any]:
+    return {
+        "simulation": prediction.placement.simulation,
+        "sidecars": prediction.placement.sidecars,
+        "cuts": list(prediction.placement.cuts),
+        "analyses": mode_of(prediction.placement, advice.chains),
+        "seconds": prediction.seconds,
+        "low": prediction.low,
+        "high": prediction.high,
+        "simulation_needs": prediction.simulation,
+        "sidecars_need": prediction.sidecars,
+        "left_out": prediction.left_out,
+        "measured": prediction.measured,
+    }

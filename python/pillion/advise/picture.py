@@ -13,13 +13,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from pillion import page
-from pillion.advise.advice import Advice, Prediction
+from pillion.advise.advice import Advice, Prediction, lines_for
 from pillion.advise.placement import mode_of
-from pillion.advise.text import lines_for
-from pillion.draw import PALETTE, STYLE, as_svg
-from pillion.report import STYLE as PAGE_STYLE
-from pillion.report import write_whole
+from pillion.report import page
+from pillion.report.draw import PALETTE, STYLE, as_svg
+from pillion.report.page import STYLE as PAGE_STYLE
+from pillion.report.page import write_whole
 from pillion.units import seconds
 
 _MOST_LINES = 4

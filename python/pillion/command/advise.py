@@ -17,8 +17,8 @@ from pillion.errors import Error
 if TYPE_CHECKING:
     from pillion.advise.advice import Advice
     from pillion.advise.placement import Placement
-    from pillion.advise.samples import Trial
-    from pillion.advise.trials import Runner
+    from pillion.advise.short_runs import Runner
+    from pillion.advise.trace import ShortRun
     from pillion.launch.plan import Facts
 
 _EPILOG = """\
@@ -111,14 +111,14 @@ def _check_to(file: Path) -> None:
 
 @contextmanager
 def _ending_what_was_started() -> Iterator[None]:
-    """Also for who asks otherwise than by Ctrl-C: what was started is in sessions of its own, and
-    would go on for good.
+    """Also at SIGTERM and SIGHUP: the short runs are in sessions of their own, which would outlive
+    this process.
     """
 
     def leave(number: int, _: object) -> None:
         raise SystemExit(128 + number)
 
-    # What is ignored, as with nohup, stays so.
+    # A signal that is ignored, as under nohup, stays ignored.
     asked = [
         number
         for number in (signal.SIGTERM, signal.SIGHUP)
@@ -133,47 +133,49 @@ def _ending_what_was_started() -> Iterator[None]:
 
 
 def _of_a_run(arguments: argparse.Namespace) -> "Advice":
-    from pillion.advise import existing, placement
+    from pillion.advise import placement
     from pillion.advise.advice import advise
+    from pillion.advise.trace import NOTE, read_finished_run
     from pillion.launch.facts import cores_of
 
-    trial, chains, kind, memory = existing.read_trial(arguments.configuration)
-    ranks = arguments.ranks or trial.placement.simulation
+    finished, chains, kind, memory = read_finished_run(arguments.configuration)
+    ranks = arguments.ranks or finished.placement.simulation
     sidecars = arguments.sidecars or placement.numbers_of_sidecars(ranks)
     considered = placement.candidates(ranks, sidecars, chains.all)
     # It may have been on a larger machine than this.
-    cores = max(cores_of(os.sched_getaffinity(0)), trial.placement.ranks)
-    advice = advise([trial], chains.all, cores, memory, considered, kind)
-    return replace(advice, notes=[existing.NOTE, *advice.notes])
+    cores = max(cores_of(os.sched_getaffinity(0)), finished.placement.ranks)
+    advice = advise([finished], chains.all, cores, memory, considered, kind)
+    return replace(advice, notes=[NOTE, *advice.notes])
 
 
 def _by_short_runs(arguments: argparse.Namespace, runner: "Runner") -> "Advice":
-    from pillion.advise import placement, probes
+    from pillion.advise import placement
     from pillion.advise.advice import advise, finalists
-    from pillion.advise.tried import Tried
-    from pillion.advise.turns import in_turn
+    from pillion.advise.short_runs import Attempts, interleaved, plan_runs
 
     chains, cores = runner.chains.all, runner.facts.room
     ranks = arguments.ranks or cores
     given = [number * runner.counted for number in arguments.sidecars or ()]
     sidecars = given or placement.numbers_of_sidecars(ranks, runner.counted)
-    tried = Tried()
+    attempts = Attempts()
 
     def planned() -> "list[Placement]":
-        return probes.plan(ranks, sidecars, chains, cores, tried.refused)
+        return plan_runs(ranks, sidecars, chains, cores, attempts.refused)
 
-    trials = in_turn(runner, planned, arguments.rounds, tried)
+    short_runs = interleaved(runner, planned, arguments.rounds, attempts)
     memory = runner.chains.memory(runner.facts.nodes)
     considered = placement.candidates(ranks, sidecars, chains)
 
-    def advice(finals: "Sequence[Trial]" = ()) -> "Advice":
-        left = [p for p in considered if not tried.leaves_out(p)]
-        return advise(trials, chains, cores, memory, left, runner.kind, finals)
+    def advice(finals: "Sequence[ShortRun]" = ()) -> "Advice":
+        left = [p for p in considered if not attempts.leaves_out(p)]
+        return advise(short_runs, chains, cores, memory, left, runner.kind, finals)
 
     nearly = finalists(advice().predictions)
-    finals = in_turn(runner, lambda: nearly, arguments.rounds, tried, " of those nearly alike")
+    finals = interleaved(
+        runner, lambda: nearly, arguments.rounds, attempts, " of those nearly alike"
+    )
     found = advice(finals)
-    notes = [*found.notes, *_threads(runner.facts), *tried.notes(considered, chains)]
+    notes = [*found.notes, *_threads(runner.facts), *attempts.notes(considered, chains)]
     return replace(found, nodes=runner.counted, notes=notes)
 
 
@@ -200,8 +202,8 @@ def _program(arguments: argparse.Namespace) -> list[str]:
 
 def _runner(arguments: argparse.Namespace, words: list[str]) -> "Runner":
     from pillion import programs
-    from pillion.advise.chains import Chains
-    from pillion.advise.trials import Runner, kind_of
+    from pillion.advise.placement import Chains
+    from pillion.advise.short_runs import Runner, kind_of
     from pillion.launch.facts import find_facts
     from pillion.launch.plan import Wishes, parts_of
     from pillion.launch.wanted import read_wanted, settings_of
@@ -231,14 +233,14 @@ def _say(advice: "Advice", arguments: argparse.Namespace) -> None:
 
     from rich.console import Console
 
-    from pillion.advise import text
+    from pillion.advise.advice import for_programs, shown
 
     if arguments.to is not None:
         from pillion.advise.picture import write
 
         write(advice, arguments.to)
     if arguments.json:
-        print(json.dumps(text.for_programs(advice), indent=1, ensure_ascii=False))
+        print(json.dumps(for_programs(advice), indent=1, ensure_ascii=False))
         return
     width = None if sys.stdout.isatty() else 110
-    Console(highlight=False, width=width).print(text.shown(advice))
+    Console(highlight=False, width=width).print(shown(advice))

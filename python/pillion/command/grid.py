@@ -79,14 +79,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     _check(arguments)
-    from pillion.grids import words
+    from pillion.grids import advice
 
     found, better = _found(arguments)
-    remark = words.remark(found, better)
+    remark = advice.remark(found, better)
     if arguments.json:
-        print(json.dumps(words.as_json(found, better)))
+        print(json.dumps(advice.as_json(found, better)))
     elif arguments.lammps:
-        print("\n".join(words.processors(found)))
+        print("\n".join(advice.processors(found)))
         if remark:
             print(paint.note(remark, sys.stderr), file=sys.stderr)
     else:
@@ -107,8 +107,7 @@ def _check(arguments: argparse.Namespace) -> None:
 def _found(arguments: argparse.Namespace) -> "tuple[Grid, list[Grid]] | tuple[Pair, list[Pair]]":
     from pillion.grids import best_grid, best_pair
     from pillion.grids.advice import better_grids, better_pair
-    from pillion.grids.box import CUBE
-    from pillion.grids.single import SLACK
+    from pillion.grids.grid import CUBE, SLACK
 
     if arguments.analysis is None:
         slack = SLACK if arguments.slack is None else arguments.slack
@@ -121,14 +120,14 @@ def _found(arguments: argparse.Namespace) -> "tuple[Grid, list[Grid]] | tuple[Pa
 
 
 def _show(found: "Grid | Pair", remark: str) -> None:
-    from pillion.grids import Pair, words
+    from pillion.grids import Pair, advice
 
-    rows = words.table(found)
+    rows = advice.table(found)
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
     print(paint.strong(lines[0]))
     print("\n".join(lines[1:]))
     if isinstance(found, Pair):
-        print("\n".join(words.explained(found)))
+        print("\n".join(advice.explained(found)))
     if remark:
         print(paint.note(remark))

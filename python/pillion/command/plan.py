@@ -10,7 +10,7 @@ from pillion.errors import Error
 
 if TYPE_CHECKING:
     from pillion.plan import Machine, Plan
-    from pillion.plan.comparing import Figures
+    from pillion.plan.planning import Figures
 
 SPREADS = ("auto", "contiguous", "striped", "numa", "folded")
 DRAWN = 4  # nodes that look different from each other
@@ -81,17 +81,16 @@ def _write(path: Path, text: str) -> None:
 
 def _files(plan: "Plan", hosts: list[str], arguments: argparse.Namespace) -> dict[str, str]:
     from pillion.command import paint
-    from pillion.plan import aggregators
-    from pillion.plan.files import files_of
+    from pillion.plan.files import aggregators_of, files_of, hints
 
     files = files_of(plan, hosts, arguments.simulation, arguments.sidecar)
     if arguments.aggregators is not None:
-        found = aggregators.aggregators_of(plan, arguments.aggregators, arguments.spread)
+        found = aggregators_of(plan, arguments.aggregators, arguments.spread)
         ranks = ",".join(str(rank) for rank in found.ranks)
         print(f"aggregators: ranks {ranks}")
         files["aggregators"] = ranks.replace(",", "\n") + "\n"
         try:
-            files["romio-hints"] = aggregators.hints(plan, found, hosts)
+            files["romio-hints"] = hints(plan, found, hosts)
         except Error as error:
             print(paint.note(f"no romio-hints: {error}"))
     return files
@@ -127,8 +126,8 @@ def _hosts(text: str | None) -> list[str]:
 
 def _show(where: "Machine", plan: "Plan", plans: "dict[str, Plan]") -> None:
     from pillion.command import paint
-    from pillion.plan import drawing
-    from pillion.plan.comparing import figures_of
+    from pillion.plan.picture import patterns, span
+    from pillion.plan.planning import figures_of
 
     nodes = f"{where.nodes} node{'s' if where.nodes > 1 else ''}"
     print(paint.strong(f"{where.text}: {nodes} of {where.cores} cores"))
@@ -136,11 +135,11 @@ def _show(where: "Machine", plan: "Plan", plans: "dict[str, Plan]") -> None:
         f"{plan.simulation_ranks} simulation ranks and {len(plan.sidecars)} sidecars, "
         f"spread {_named(plan)}; a capital is a sidecar, its small letter hands over to it"
     )
-    found = drawing.patterns(plan)
+    found = patterns(plan)
     if any("*" in line for lines, _ in found for line in lines):
         print("* hands over to a sidecar of another node")
     for lines, alike in found[:DRAWN]:
-        which = drawing.span(alike)
+        which = span(alike)
         print(f"\nnode {which}" if len(alike) == 1 else f"\nnodes {which}")
         for line in lines:
             print(f"  {line}")

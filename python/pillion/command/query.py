@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from pillion.command.rows import show_rows
+    from pillion.command.table import show_rows
     from pillion.tables import read_table
     from pillion.trees import Thresholds, halos_of
 

@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from pillion.command import paint
-    from pillion.report import make_report
+    from pillion.report.make import make_report
 
     if arguments.compare is not None and not arguments.compare.is_dir():
         raise Error(f"there is no folder {arguments.compare} to compare with")

@@ -3,12 +3,14 @@
 
 import argparse
 import json
+import re
 import shlex
 import subprocess
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pillion.errors import Error
 
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     from pillion.launch.plan import Plan, Wishes
     from pillion.launch.wanted import Wanted
 
+_MAY_BE_THE_PROGRAMS = re.compile(r"unknown (field|mesh) '")
+_MAY_BE_SET = re.compile(r"parameter '\$[^']*' has no value")
 _PATIENCE = 60  # seconds for pillion-check
 _EPILOG = """\
 Sidecars come on top of -n. How many, and where, CONFIG says under `sidecars:`; --sidecars changes
@@ -127,7 +131,6 @@ def _check(
 ) -> None:
     """Raises Error if the configuration cannot work, and shows why."""
     from pillion import programs
-    from pillion.launch.refusal import certain
 
     try:
         program = programs.find("pillion-check")
@@ -156,6 +159,20 @@ def _check(
         raise Error("nothing was started; correct the configuration, or take --no-check")
 
 
+def certain(mistakes: Sequence[Mapping[str, Any]], has_fields: bool) -> list[str]:
+    """Messages of mistakes that no program can make good. A program may offer fields and set
+    parameters that the configuration lacks. `has_fields` says whether the configuration has a
+    catalogue of its own, so that a field that is not in it is a mistake.
+    """
+    messages = [str(mistake["message"]) for mistake in mistakes]
+    return [
+        message
+        for message in messages
+        if not _MAY_BE_SET.search(message)
+        and (has_fields or not _MAY_BE_THE_PROGRAMS.search(message))
+    ]
+
+
 def _answer(words: list[str]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(words, capture_output=True, errors="replace", timeout=_PATIENCE)
 
@@ -173,7 +190,7 @@ def _start(plan: "Plan", wanted: "Wanted") -> int:
     from pillion.launch.ending import ending
     from pillion.launch.job import Job
     from pillion.launch.line import Follower
-    from pillion.run import Run, read_run
+    from pillion.report.run import Run, read_run
 
     width = None if sys.stderr.isatty() else 110
     console = Console(stderr=True, highlight=False, width=width)

@@ -13,8 +13,7 @@ from pillion.compressed.average import Average
 from pillion.compressed.basis import along_axes, basis_of
 from pillion.compressed.codecs import decoded
 from pillion.compressed.packets import VALUES, Packet, unpacked
-from pillion.compressed.pieces import pieces, told_of_damage
-from pillion.compressed.uniform import read_uniform
+from pillion.compressed.pieces import pieces, read_uniform, told_of_damage
 from pillion.errors import Error
 
 if TYPE_CHECKING:

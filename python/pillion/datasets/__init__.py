@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A run's products as xarray datasets, also while the run goes on: `pillion.results("results")`.
+"""A run's products as xarray datasets, also during the run: `pillion.results("results")`.
 
 docs/howto-results.md shows how. xarray is imported when the first dataset is asked for.
 """

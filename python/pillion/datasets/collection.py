@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`pillion.results(folder)`: the products of a run by name, each an xarray dataset.
 
-What lies in the folder is looked at anew each time that something is asked for, so the products of
-a run that goes on are those that there are by then. A dataset that one has stays as it was; what
-it reads later comes from files that are whole and are replaced whole.
+The folder is listed again at each request, so that products of a running simulation appear as they
+are written. A dataset stays as it was when it was opened; what it reads later comes from files that
+are whole and are replaced whole.
 """
 
 import time
 import warnings
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -16,10 +17,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from pillion.datasets.kept import Kept, Stamp, stamp_of
 from pillion.datasets.listing import SUFFIXES, Listing, Product
+from pillion.datasets.overview import Overview, as_html, as_text, start_of, state_text
 from pillion.errors import Error
-from pillion.owner import Owner, owner_of, run_of_table
 from pillion.progress import Parts, read_parts, state_of
-from pillion.run import Run, read_guests, read_run, with_guests
+from pillion.report.run import Run, read_guests, read_run, with_guests
+from pillion.run_files import Owner, owner_of, run_of_table
 
 if TYPE_CHECKING:
     from xarray import Dataset, DataTree
@@ -31,7 +33,7 @@ run_of: Kept[str] = Kept(run_of_table, 1 << 62)
 
 
 def results(folder: str | Path) -> "Results":
-    """The products in a run's output folder, also while the run goes on.
+    """The products in a run's output folder, also during the run.
 
     Nothing is read before it is asked for. Raises Error if there is no such folder.
     """
@@ -91,35 +93,22 @@ class Results(Mapping[str, "Dataset"]):
             raise Error(f"{key} has no levels: only IDX datasets have")
         if rows is not None and product.kind != "steps":
             raise Error(f"{key} is no table of each step, so `rows` means nothing to it")
-        if product.kind == "table":
-            from pillion.datasets.kept import table_of
-            from pillion.datasets.run_tables import dataset_of_table
+        from pillion.datasets.products import open_product  # which imports xarray
 
-            return dataset_of_table(table_of(product.path))
-        if product.kind == "steps":
-            from pillion.datasets.step_tables import dataset_of_steps
-
-            return dataset_of_steps(product, rows)
-        from pillion.datasets.stored import dataset_of, stored_of
-
-        found = dataset_of(stored_of(product, level))
-        self._expect_own(key, str(found.attrs.get("run", "")))
+        found = open_product(product, level, rows)
+        if product.kind not in ("table", "steps"):
+            self._expect_own(key, str(found.attrs.get("run", "")))
         return found
 
     def at(self, key: str, step: int) -> "Dataset":
         """What the product says of one step. Raises Error if it has nothing of that step."""
         product = self._product(key)
-        if product.kind == "steps":
-            from pillion.datasets.kept import table_of
-            from pillion.datasets.run_tables import dataset_of_table
-
-            if step not in product.steps:
-                raise Error(f"{key} has no step {step}; it has {_some(product.steps)}")
-            return dataset_of_table(table_of(product.file(step)))
+        if product.kind == "steps" and step not in product.steps:
+            raise Error(f"{key} has no step {step}; it has {_some(product.steps)}")
         if product.kind != "table":
-            from pillion.datasets.stored import dataset_of, stored_at
+            from pillion.datasets.products import open_step  # which imports xarray
 
-            return dataset_of(stored_at(product, step)).isel(step=0)
+            return open_step(product, step)
         whole = self.open(key)
         if "step" not in whole.xindexes:
             raise Error(f"{key} is one table over the whole run, and has no steps")
@@ -190,7 +179,7 @@ class Results(Mapping[str, "Dataset"]):
         return all(state_of(part).is_final for part in progress.all)
 
     def refresh(self) -> "Results":
-        """Has the folder listed anew, where its times of change are not to be trusted."""
+        """Has the folder listed again, where its times of change are not to be trusted."""
         self._listing.forget()
         return self
 
@@ -274,15 +263,21 @@ class Results(Mapping[str, "Dataset"]):
     def _ipython_key_completions_(self) -> list[str]:
         return list(self)
 
-    def __repr__(self) -> str:
-        from pillion.datasets.overview import as_text
+    def _overview(self) -> Overview:
+        started = 0.0
+        with suppress(Error):
+            started = start_of(self.progress, self.report)
+        try:
+            state = state_text(self.progress, self.has_ended)
+        except Error as error:
+            state = str(error)
+        return Overview(self.path, self._listing.products(), self.owner, started, state)
 
-        return as_text(self)
+    def __repr__(self) -> str:
+        return as_text(self._overview())
 
     def _repr_html_(self) -> str:
-        from pillion.datasets.overview import as_html
-
-        return as_html(self)
+        return as_html(self._overview())
 
 
 def _warn(text: str) -> None:

@@ -28,8 +28,8 @@ def stamp_of(path: Path) -> Stamp:
 
 
 class Kept(Generic[Value]):
-    """What `read` makes of files; those that were not asked for longest go first when their sizes
-    are too much together. Threads may share it.
+    """What `read` makes of files; the least recently used go first when their sizes together are
+    too large. Threads may share it.
     """
 
     def __init__(self, read: Callable[[Path], Value], most_bytes: int = MOST_BYTES) -> None:

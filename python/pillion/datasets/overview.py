@@ -4,26 +4,35 @@ more is read than one head; a product that cannot be read says why, and hides no
 """
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from html import escape
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from pillion import units
 from pillion.datasets.kept import Kept
 from pillion.datasets.listing import Product
 from pillion.errors import Error
-from pillion.planes import AXES, EDGES
-from pillion.plots import EDGES as BIN_EDGES
-from pillion.progress import State, state_of
+from pillion.progress import Parts, State, state_of
+from pillion.report.planes import AXES, EDGES
+from pillion.report.plots import EDGES as BIN_EDGES
+from pillion.report.run import Run
+from pillion.run_files import Owner
 from pillion.tables import Head, read_head
-
-if TYPE_CHECKING:
-    from pillion.datasets.collection import Results
 
 VARIABLES_SHOWN = 3  # in a line of text; a notebook has room for twice as many
 SKEW = 5.0  # seconds by which clocks of file servers may differ
 heads: Kept[Head] = Kept(read_head, 1 << 62)
+STYLE = """
+.pillion-results table {border-collapse: collapse; margin: .4em 0; font-size: inherit}
+.pillion-results th, .pillion-results td {text-align: left; padding: .25em 1em .25em 0;
+  border: 0; background: none; vertical-align: baseline}
+.pillion-results thead th {font-weight: normal; opacity: .6; border-bottom: 1px solid}
+.pillion-results tr.first td, .pillion-results tr.first th {padding-top: .7em}
+.pillion-results .faint {opacity: .6}
+.pillion-results code {background: none; font-size: 95%}
+"""
 
 
 @dataclass(frozen=True)
@@ -41,11 +50,24 @@ class Line:
     run: str = ""  # id of the run that made its newest file; "" if that is not known
 
 
-def lines_of(results: "Results") -> list[Line]:
+@dataclass(frozen=True)
+class Overview:
+    """An output folder with its products by key, and what is known of the run: `owner`, when it
+    `started` (0 if no file says it), and its state in a few words.
+    """
+
+    path: Path
+    products: Mapping[str, Product]
+    owner: Owner | None
+    started: float
+    state: str
+
+
+def lines_of(seen: Overview) -> list[Line]:
     now = time.time()
-    running_for = now - _start(results)
-    lines = [_line(results.product(key), now) for key in results]
-    owner = results.owner
+    running_for = now - seen.started
+    lines = [_line(product, now) for product in seen.products.values()]
+    owner = seen.owner
 
     def is_old(line: Line) -> bool:
         if owner is not None and line.run:
@@ -55,12 +77,8 @@ def lines_of(results: "Results") -> list[Line]:
     return [replace(line, is_old=is_old(line)) for line in lines]
 
 
-def _start(results: "Results") -> float:
-    """When the run began that writes, or wrote last, in this folder; 0 if nothing says it."""
-    try:
-        progress, report = results.progress, results.report
-    except Error:
-        return 0.0
+def start_of(progress: Parts | None, report: Run | None) -> float:
+    """When the run began that writes, or wrote last, in a folder; 0 if no file says it."""
     if progress is not None:
         return min(part.started for part in progress.all)
     return datetime.fromisoformat(str(report.facts["started"])).timestamp() if report else 0.0
@@ -111,7 +129,7 @@ def _axes(names: list[str]) -> tuple[list[tuple[str, int | None]], set[str]]:
 
 
 def _of_fields(product: Product, age: float) -> Line:
-    from pillion.datasets.stored import stored_of
+    from pillion.datasets.products import stored_of  # which imports xarray
 
     stored = stored_of(product)
     axes: dict[str, int | None] = {} if stored.is_chain else {"step": len(stored.steps)}
@@ -125,18 +143,14 @@ def _of_fields(product: Product, age: float) -> Line:
     return Line(product.key, title, [*axes.items()], variables, [*stored.steps], age, run=run)
 
 
-def state_text(results: "Results") -> str:
+def state_text(progress: Parts | None, has_ended: bool) -> str:
     """How the run is, in a few words; "" if nothing is known."""
-    try:
-        parts = results.progress
-        if parts is not None and parts.simulation is not None:
-            state = state_of(parts.simulation)
-            step = "" if parts.simulation.step is None else f", step {parts.simulation.step}"
-            words = {State.GONE: "ended without a word", State.RUNNING: "goes on"}
-            return f"the run {words.get(state, state.value)}{step}"
-        return "the run has ended" if results.has_ended else ""
-    except Error as error:
-        return str(error)
+    if progress is not None and progress.simulation is not None:
+        state = state_of(progress.simulation)
+        step = "" if progress.simulation.step is None else f", step {progress.simulation.step}"
+        words = {State.GONE: "ended without a word", State.RUNNING: "goes on"}
+        return f"the run {words.get(state, state.value)}{step}"
+    return "the run has ended" if has_ended else ""
 
 
 def _axes_text(line: Line) -> str:
@@ -166,11 +180,11 @@ def _age_text(line: Line) -> str:
     return (text or "just now") + (other if line.is_old else "")
 
 
-def as_text(results: "Results") -> str:
+def as_text(seen: Overview) -> str:
     """A line for each product: key, axes, variables, steps and how long ago it has changed."""
-    lines = lines_of(results)
+    lines = lines_of(seen)
     many = f"{len(lines)} product{'' if len(lines) == 1 else 's'}"
-    head = ", ".join(filter(None, [f"Results in {results.path}: {many}", state_text(results)]))
+    head = ", ".join(filter(None, [f"Results in {seen.path}: {many}", seen.state]))
     rows = [
         [line.key, f"!! {line.problem}"]
         if line.problem
@@ -192,32 +206,20 @@ def as_text(results: "Results") -> str:
     return "\n".join([head, *(f"  {text}" for text in padded)])
 
 
-STYLE = """
-.pillion-results table {border-collapse: collapse; margin: .4em 0; font-size: inherit}
-.pillion-results th, .pillion-results td {text-align: left; padding: .25em 1em .25em 0;
-  border: 0; background: none; vertical-align: baseline}
-.pillion-results thead th {font-weight: normal; opacity: .6; border-bottom: 1px solid}
-.pillion-results tr.first td, .pillion-results tr.first th {padding-top: .7em}
-.pillion-results .faint {opacity: .6}
-.pillion-results code {background: none; font-size: 95%}
-"""
-
-
-def as_html(results: "Results") -> str:
+def as_html(seen: Overview) -> str:
     """The same as a table, grouped by analysis."""
     rows, before = [], ""
-    for line in lines_of(results):
+    for line in lines_of(seen):
         analysis, _, name = line.key.partition("/")
         rows.append(_html_row(line, name, analysis if analysis != before else ""))
         before = analysis
-    state = state_text(results)
-    said = f' <span class="faint">{escape(state)}</span>' if state else ""
+    state = f' <span class="faint">{escape(seen.state)}</span>' if seen.state else ""
     heads_ = "".join(
         f"<th>{n}</th>" for n in ("analysis", "product", "axes", "variables", "steps", "")
     )
     return (
         f'<div class="pillion-results"><style>{STYLE}</style>'
-        f"<strong>Results in {escape(str(results.path))}</strong>{said}"
+        f"<strong>Results in {escape(str(seen.path))}</strong>{state}"
         f"<table><thead><tr>{heads_}</tr></thead>\n<tbody>{''.join(rows)}</tbody></table></div>"
     )
 

@@ -5,7 +5,7 @@ Where all steps have the same x, arrays are [step, x]. Where x differs (bins tha
 they are [step, point] or [step, bin], and x is one of them. Lists of things, of which each step has
 its own number, become one list, [row], in which `step` says when each row was (CF: a contiguous
 ragged array). Which of these it is, the first and the last table tell; tables between that are not
-so are told of when they are read.
+so raise Error when they are read.
 """
 
 from dataclasses import dataclass
@@ -14,20 +14,24 @@ from typing import Any, Literal, get_args
 import numpy as np
 import xarray as xr
 
-from pillion.datasets.frames import ROW, Frame, attrs_of, frame_of, list_frame
 from pillion.datasets.kept import rows_of, table_of, time_of
 from pillion.datasets.lazy import Chain, Key, Stack, take, variable
 from pillion.datasets.listing import Product
-from pillion.datasets.run_tables import (
+from pillion.datasets.table_datasets import (
+    ROW,
     STEP,
+    Frame,
+    attrs_of,
     attrs_of_attribute,
     attrs_of_dataset,
     attrs_of_time,
+    frame_of,
+    list_frame,
     numbers_of,
     step_values,
 )
 from pillion.errors import Error
-from pillion.plots import is_list
+from pillion.report.plots import is_list
 from pillion.tables import Table
 
 Rows = Literal["common", "own", "ragged"]

@@ -13,9 +13,7 @@ import numpy as np
 import xarray as xr
 
 from pillion.datasets.lazy import Chain, Key, Reader, Stack, length, variable
-from pillion.datasets.listing import Product
-from pillion.datasets.run_tables import STEP, attrs_of_time, step_values
-from pillion.errors import Error
+from pillion.datasets.table_datasets import STEP, attrs_of_time, step_values
 
 PARTICLE, ELEMENT = "particle", "element"
 POINTS = ("point_z", "point_y", "point_x")
@@ -63,34 +61,6 @@ class Stored:
         n = list(self.steps).index(step)
         times = None if self.times is None else [self.times[n]]
         return replace(self, steps=[step], times=times, counts=[*self.counts[n : n + 1]])
-
-
-def stored_of(product: Product, level: int | None = None) -> Stored:
-    """What is in a product of any of the formats."""
-    if product.kind == "idx":
-        from pillion.datasets.idx_datasets import stored_idx
-
-        return stored_idx(product.path, level)
-    if product.kind == "hdf5":
-        from pillion.datasets.hdf5_datasets import stored_hdf5
-
-        return stored_hdf5(product.path, product.name)
-    from pillion.datasets.raw_datasets import stored_raw
-
-    return stored_raw(product.path)
-
-
-def stored_at(product: Product, step: int) -> Stored:
-    """One step of it; of HDF5 also one that has not all cells. Raises Error if it is not there."""
-    if product.kind == "hdf5":
-        from pillion.datasets.hdf5_datasets import stored_hdf5
-
-        return stored_hdf5(product.path, product.name, step)
-    stored = stored_of(product)
-    if step not in stored.steps:
-        known = f"{stored.steps[0]} to {stored.steps[-1]}"
-        raise Error(f"{product.key} has no step {step}; it has {len(stored.steps)}, {known}")
-    return stored.at(step)
 
 
 def component_axis(components: int) -> str:

@@ -8,8 +8,7 @@ side, where every sub-box of the analysis holds whole sub-boxes of the simulatio
 docs/howto-grids.md tells what is best, and why. All of it is arithmetic: nothing here is measured.
 """
 
-from pillion.grids.grid import Grid
+from pillion.grids.grid import Grid, best_grid
 from pillion.grids.pair import Pair, best_pair
-from pillion.grids.single import best_grid
 
 __all__ = ["Grid", "Pair", "best_grid", "best_pair"]

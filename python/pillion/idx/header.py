@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The text file of an IDX dataset, version 6: its box, fields, bitmask, blocks and steps.
+"""The text file of an IDX dataset, version 6: its box, fields, bitmask and blocks, and its time
+steps with the folders that their files are in.
 
 Lines that begin with a parenthesis are keys, the lines after each are its value. Comment lines may
 hold the YAML document that Pillion writes at the head of its products.
@@ -17,15 +18,50 @@ import yaml
 from pillion.errors import Error
 from pillion.idx.bitmask import AXES, Bitmask
 from pillion.idx.grid import Box
-from pillion.idx.steps import Steps, read_steps
 from pillion.idx.zfp import Loss, read_loss
 from pillion.yaml_text import ProductLoader
 
+MOST = 10_000_000
+RANGE = re.compile(r"\(\s*(-?\d+)\s*,\s*(-?\d+)\s*,\s*(\d+)\s*\)")
 KINDS = {
     f"{kind}{8 * size}": f"<{kind[0]}{size}" for kind in ("uint", "int") for size in (1, 2, 4, 8)
 }
-KINDS |= {"float32": "<f4", "float64": "<f8"}
 BITS_PER_BLOCK = 16  # where a header does not say it
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Numbers in increasing order, and a template such as "time%06d/"."""
+
+    numbers: tuple[int, ...]
+    folder: str
+
+    def folder_of(self, step: int) -> str:
+        """The template with the step in it, as printf would have it."""
+        return re.sub(r"%(0?)(\d*)d", lambda m: f"{step:{m[1]}{m[2]}d}", self.folder, count=1)
+
+
+def read_steps(text: str) -> Steps:
+    """Of "FIRST LAST FOLDER", or "FOLDER (A,B,STEP) …" with those two in front or not.
+
+    Without text there is step 0 alone, and no folder.
+    """
+    if not text:
+        return Steps((0,), "")
+    ranges = [(int(a), int(b), int(step)) for a, b, step in RANGE.findall(text)]
+    words = RANGE.sub("", text).split()
+    if len(words) == 3 and all(re.fullmatch(r"-?\d+", word) for word in words[:2]):
+        ranges = ranges or [(int(words[0]), int(words[1]), 1)]
+    elif len(words) != 1 or not ranges:
+        raise Error(f"(time) makes no sense: {text}")
+    for first, last, step in ranges:
+        if step < 1 or last < first or (last - first) // step >= MOST:
+            raise Error(f"(time) has a range that makes no sense: {text}")
+    numbers = {n for first, last, step in ranges for n in range(first, last + 1, step)}
+    return Steps(tuple(sorted(numbers)), words[-1])
+
+
+KINDS |= {"float32": "<f4", "float64": "<f8"}
 
 
 @dataclass(frozen=True)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Python while a run goes on: sessions of simulations, and stages that work on what they share."""
+"""Python during a run: sessions of simulations, and stages that work on the shared fields."""

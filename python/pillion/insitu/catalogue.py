@@ -1,11 +1,30 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a session says of its fields, and of how the run is doing."""
+"""Fields and meshes as sessions and stages see them, and the numbers that the C interface has for
+their types, kinds and centerings.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from pillion.insitu.element_types import MESH_KINDS, NAMES
+import numpy as np
+
+from pillion.errors import Error
+
+NUMBERS = {"int32": 1, "int64": 2, "float32": 3, "float64": 4}
+NAMES = {number: name for name, number in NUMBERS.items()}
+MESH_KINDS = {1: "uniform", 2: "particles", 3: "spectral"}
+CENTERINGS = {"": 0, "points": 1, "elements": 2}
+
+
+def number_of(array: np.ndarray[Any, Any], what: str) -> int:
+    """The number of an array's type; raises Error if no field can have it."""
+    if array.dtype.name not in NUMBERS or not array.dtype.isnative:
+        raise Error(
+            f"{what} has elements of type {array.dtype.str}; fields have {', '.join(NUMBERS)} "
+            "in the machine's byte order: convert it, for example with array.astype('float64')"
+        )
+    return NUMBERS[array.dtype.name]
 
 
 @dataclass(frozen=True)
@@ -30,6 +49,56 @@ class Field:
         """The shape of a particle's or element's values: its components, then its points."""
         components = (self.components,) if self.components > 1 else ()
         return components + ((self.order + 1,) * 3 if self.order > 0 else ())
+
+
+@dataclass(frozen=True)
+class FieldDescription:
+    """A field and the mesh that it lives on. Only uniform meshes have axes and cells.
+
+    Attributes:
+        mesh_kind: "uniform", "particles" or "spectral".
+        order: of a spectral mesh: its elements have order + 1 points along each axis; else 0.
+        centering: of a field on such a mesh: "points" or "elements"; else "".
+        coordinates: of such a mesh: the field that holds them, or "".
+    """
+
+    name: str
+    mesh: str
+    units: str
+    type: str
+    components: int
+    mesh_kind: str
+    axes: int
+    cells: tuple[int, ...]
+    origin: tuple[float, ...]
+    length: tuple[float, ...]
+    periodic: tuple[bool, ...]
+    order: int = 0
+    centering: str = ""
+    coordinates: str = ""
+
+    @property
+    def is_particles(self) -> bool:
+        return self.mesh_kind == "particles"
+
+    @property
+    def points(self) -> int:
+        """Of an element along an axis, at each of which the field has values; 0 of others."""
+        return self.order + 1 if self.centering == "points" else 0
+
+
+@dataclass(frozen=True)
+class Domain:
+    """What particles live in: edges (hi[0]-lo[0], 0, 0), (tilt[0], hi[1]-lo[1], 0), …
+
+    With two dimensions, what lies along the third edge does not count.
+    """
+
+    lo: tuple[float, float, float]
+    hi: tuple[float, float, float]
+    tilt: tuple[float, float, float]
+    periodic: tuple[bool, bool, bool]
+    dimensions: int = 3
 
 
 @dataclass(frozen=True)

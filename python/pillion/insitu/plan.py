@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pillion.errors import Error
-from pillion.insitu import element_types
+from pillion.insitu.catalogue import CENTERINGS, MESH_KINDS, NAMES, NUMBERS, FieldDescription
 from pillion.insitu.declaration import LAYOUTS, Declaration, Input, triple
-from pillion.insitu.step import FieldDescription
 
 if TYPE_CHECKING:
     from pillion import _stage
@@ -78,9 +77,9 @@ def _described(setup: "_stage.Setup", name: str, names: dict[str, str]) -> Field
     return FieldDescription(
         **{
             **found,
-            "type": element_types.NAMES[found["type"]],
-            "mesh_kind": element_types.MESH_KINDS[found["mesh_kind"]],
-            "centering": list(element_types.CENTERINGS)[found["centering"]],
+            "type": NAMES[found["type"]],
+            "mesh_kind": MESH_KINDS[found["mesh_kind"]],
+            "centering": list(CENTERINGS)[found["centering"]],
         }
     )
 
@@ -119,21 +118,19 @@ def _made(
         raise Error(f"output '{name}' needs an input, on whose blocks it lives")
     like = fields[inputs[0].fields[0]]
     kind = output.type or like.type
-    if kind not in element_types.NUMBERS:
+    if kind not in NUMBERS:
         raise Error(f"output '{name}' cannot be of type '{kind}'")
-    if output.centering not in element_types.CENTERINGS or (
-        output.centering and like.mesh_kind != "spectral"
-    ):
+    if output.centering not in CENTERINGS or (output.centering and like.mesh_kind != "spectral"):
         raise Error(
             f"output '{name}' cannot have the centering '{output.centering}': on a spectral mesh "
             f"there are points and elements, and '{like.mesh}' is of kind '{like.mesh_kind}'"
         )
     units = like.units if output.units is None else output.units
-    called, number_of_type = names.get(name, name), element_types.NUMBERS[kind]
+    called, number_of_type = names.get(name, name), NUMBERS[kind]
     if shapes[0].has_inner:
         number = setup.output_on(called, shapes[0].number, number_of_type, output.components, units)
     else:
-        centering = element_types.CENTERINGS[output.centering]
+        centering = CENTERINGS[output.centering]
         number = setup.output(
             called, like.name, number_of_type, output.components, centering, units
         )

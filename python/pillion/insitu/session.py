@@ -4,9 +4,15 @@
 Arrays are shared where they are: nothing is copied until a step is published, and the session keeps
 a reference, so that the memory stays. Index order is that of the mesh: `array[i, j, k]` is the cell
 `lo + (i, j, k)`, whatever the order in memory.
+
+Open sessions are closed when the program ends, while there is still an interpreter for stages in
+Python, but only if the program ended well. Closing waits for the other ranks, which never come if
+an exception ended one; then MPI_Finalize closes what it can.
 """
 
+import atexit
 import math
+import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
@@ -17,9 +23,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from pillion.errors import Error
-from pillion.insitu.catalogue import Field, Progress, fields_of
-from pillion.insitu.element_types import NUMBERS, number_of
-from pillion.insitu.ends import ends
+from pillion.insitu.catalogue import NUMBERS, Field, Progress, fields_of, number_of
 from pillion.insitu.shared_arrays import (
     address_of,
     box_of,
@@ -32,6 +36,42 @@ if TYPE_CHECKING:
     from mpi4py import MPI
 
     from pillion import _core
+
+
+class _OpenSessions:
+    """All of this process; closes them at the end of the program."""
+
+    def __init__(self) -> None:
+        self.sessions: set[Session] = set()  # so that garbage collection does not end them
+        self.failed = False
+        self.registered = False
+
+    def add(self, session: "Session") -> None:
+        self.sessions.add(session)
+        if not self.registered:
+            self.registered = True
+            atexit.register(self.close)
+            before = sys.excepthook
+
+            def note(
+                kind: type[BaseException], error: BaseException, trace: TracebackType | None
+            ) -> None:
+                self.failed = True
+                before(kind, error, trace)
+
+            sys.excepthook = note
+
+    def close(self) -> None:
+        if self.failed or not self.sessions:
+            return
+        from mpi4py import MPI
+
+        for session in list(self.sessions):
+            if not MPI.Is_finalized():
+                session.close_or_warn()
+
+
+_open_sessions = _OpenSessions()
 
 _Arrangement = tuple[list[int], list[int], int, Sequence[int] | None]
 
@@ -50,7 +90,7 @@ class Session:
         self._shared: dict[tuple[str, int], object] = {}
         self._allocated: dict[tuple[str, int], _Arrangement] = {}
         self._fields: dict[str, Field] | None = None
-        ends.add(self)
+        _open_sessions.add(self)
 
     def serve(self) -> bool:
         """On a sidecar rank: works until the simulation closes its session, and returns True; this
@@ -83,7 +123,7 @@ class Session:
     ) -> None:
         """Tells where a block of a field is; nothing is copied.
 
-        The array must not be resized or replaced, but may be written to, between steps; share anew
+        The array must not be resized or replaced, but may be written to, between steps; share again
         what has moved. A rank may share any number of blocks, each with a number.
 
         Args:
@@ -157,8 +197,8 @@ class Session:
             raise
 
     def swap(self, field: str, *, block: int = 0) -> np.ndarray[Any, Any]:
-        """The next buffer of an allocated block, which nobody reads; it is shared instead of the
-        one before. Its values are those of some earlier step. Never waits.
+        """The next buffer of an allocated block, which has no reader now; it is shared instead of
+        the one before. Its values are those of some earlier step. Never waits.
         """
         address = self._open.swap(field, block)
         return self._shared_buffer(field, block, address)
@@ -271,7 +311,7 @@ class Session:
         if kind is None:
             self.close_or_warn()
         elif not (isinstance(error, SystemExit) and error.code in (None, 0)):
-            ends.sessions.discard(self)  # others may never come to close theirs
+            _open_sessions.sessions.discard(self)  # others may never come to close theirs
 
     @property
     def _open(self) -> "_core.Session":
@@ -283,7 +323,7 @@ class Session:
         self._handle = None
         self._shared.clear()
         self._allocated.clear()
-        ends.sessions.discard(self)
+        _open_sessions.sessions.discard(self)
 
     def _field(self, name: str) -> Field:
         found = self.fields.get(name)

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A publication as a stage in Python sees it: step, blocks, peers, and the sink for products."""
+"""A publication as a stage in Python sees it: step, peers, the sink for products, and blocks, which
+are NumPy arrays over memory that is lent for the step.
+"""
 
 import weakref
 import zlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -12,77 +13,100 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from pillion.errors import Error
-from pillion.insitu.blocks import Block, Lease, expect_known
-from pillion.insitu.element_types import NUMBERS
+from pillion.insitu.catalogue import NUMBERS, Domain, FieldDescription
+from pillion.insitu.plan import Plan, Shape
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
     from pillion import _stage
-    from pillion.insitu.plan import Plan, Shape
 
 Number = TypeVar("Number", int, float, np.ndarray)
 SUM, MIN, MAX = 1, 2, 3
 
 
-@dataclass(frozen=True)
-class FieldDescription:
-    """A field and the mesh that it lives on. Only uniform meshes have axes and cells.
+class Lease:
+    """Owns every array of a step. If it lives on after the step, a stage has kept an array."""
+
+    __slots__ = ("__weakref__",)
+
+
+class Block:
+    """The part of an input that this rank holds in one piece.
+
+    `block["density"]` is a read-only array over the memory where the values are; nothing is
+    copied. Its index order is that of the mesh: `array[i, j, k]` is the cell lo + (i, j, k),
+    components last. On a spectral mesh `array[e, k, j, i]` is the value at a point of element e, i
+    along the first axis of the reference element; a field with several components is indexed
+    `[e, c, k, j, i]`, one that is centred on elements `[e]` or `[e, c]`. It is good for this step
+    only: keep copies (`array.copy()`).
 
     Attributes:
-        mesh_kind: "uniform", "particles" or "spectral".
-        order: of a spectral mesh: its elements have order + 1 points along each axis; else 0.
-        centering: of a field on such a mesh: "points" or "elements"; else "".
-        coordinates: of such a mesh: the field that holds them, or "".
+        lo, hi: half-open index range of all cells, ghosts included, where they may lie outside of
+            the mesh if it is periodic; empty tuples unless the mesh is uniform.
+        inner_lo, inner_hi: the same without ghost cells: what this rank has to work on.
+        number: of the block, as shared, or among those of this rank.
+        count: cells, particles or elements.
+        owned: those that are this rank's own: cells without ghosts; the first so many particles.
     """
 
-    name: str
-    mesh: str
-    units: str
-    type: str
-    components: int
-    mesh_kind: str
-    axes: int
-    cells: tuple[int, ...]
-    origin: tuple[float, ...]
-    length: tuple[float, ...]
-    periodic: tuple[bool, ...]
-    order: int = 0
-    centering: str = ""
-    coordinates: str = ""
+    __slots__ = (
+        "_arrays",
+        "_index",
+        "_shape",
+        "_step",
+        "count",
+        "hi",
+        "inner_hi",
+        "inner_lo",
+        "lo",
+        "number",
+        "owned",
+    )
 
-    @property
-    def is_particles(self) -> bool:
-        return self.mesh_kind == "particles"
+    def __init__(self, step: "Step", shape: Shape, index: int) -> None:
+        found = step._work.block(
+            shape.number, index, shape.axes, shape.has_inner, shape.points, step._lease
+        )
+        self.lo, self.hi, self.inner_lo, self.inner_hi = found[:4]
+        self.number, self.count, self.owned, self._arrays = found[4:]
+        self._step, self._shape, self._index = step, shape, index
 
-    @property
-    def points(self) -> int:
-        """Of an element along an axis, at each of which the field has values; 0 of others."""
-        return self.order + 1 if self.centering == "points" else 0
+    def __getitem__(self, field: str) -> np.ndarray[Any, Any]:
+        """Values of a field; raises KeyError if the input has no such field."""
+        try:
+            return self._arrays[self._shape.places[field]]  # type: ignore[no-any-return]
+        except KeyError:
+            known = ", ".join(self._shape.places)
+            raise KeyError(f"this input has no field '{field}'; it has {known}") from None
+
+    def inner(self, field: str) -> np.ndarray[Any, Any]:
+        """The values without ghost cells; of particles and elements those owned."""
+        array = self[field]
+        if self._shape.axes == 0:
+            return array[: self.owned]
+        pairs = zip(self.lo, self.inner_lo, self.inner_hi, strict=True)
+        return array[tuple(slice(i - a, j - a) for a, i, j in pairs)]
+
+    def produce(self, name: str) -> np.ndarray[Any, Any]:
+        """An uninitialised array to write an output's values of this block to, without ghosts."""
+        return self._step._produce(name, self._shape, self._index)
 
 
-@dataclass(frozen=True)
-class Domain:
-    """What particles live in: edges (hi[0]-lo[0], 0, 0), (tilt[0], hi[1]-lo[1], 0), …
-
-    With two dimensions, what lies along the third edge does not count.
-    """
-
-    lo: tuple[float, float, float]
-    hi: tuple[float, float, float]
-    tilt: tuple[float, float, float]
-    periodic: tuple[bool, bool, bool]
-    dimensions: int = 3
+def expect_known(name: str, known: Collection[str]) -> None:
+    if name not in known:
+        names = ", ".join(known) or "none"
+        raise Error(f"this stage declares no output '{name}'; it declares {names}")
 
 
 class Step:
     """A publication being worked on; good until the stage returns.
 
     Calls marked [peers] must be made by every peer, alike. A peer that fails before them makes them
-    fail on the others, so that nobody hangs.
+    fail on the others, so that no peer hangs.
     """
 
-    def __init__(self, work: "_stage.Work", plan: "Plan") -> None:
+    def __init__(self, work: "_stage.Work", plan: Plan) -> None:
         self._work = work
         self._plan = plan
         self._lease = Lease()
@@ -262,7 +286,7 @@ class Step:
         address = int(array.__array_interface__["data"][0])
         self._work.reduce(address, array.size, NUMBERS[array.dtype.name], operation)
 
-    def _produce(self, name: str, shape: "Shape", index: int) -> np.ndarray[Any, Any]:
+    def _produce(self, name: str, shape: Shape, index: int) -> np.ndarray[Any, Any]:
         expect_known(name, self._plan.outputs)
         output = self._plan.outputs[name]
         if shape.number != self._plan.shapes[0].number:
@@ -280,7 +304,7 @@ class Step:
         )
 
     def _let_go(self) -> "weakref.ref[Lease]":
-        """Drops what the step holds; the lease lives on if somebody else holds an array."""
+        """Drops what the step holds; the lease stays alive if another object holds an array."""
         watch = weakref.ref(self._lease)
         self.__dict__.pop("blocks", None)
         del self._lease

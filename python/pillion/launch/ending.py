@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from pillion.run import Analysis, Product, Run
+from pillion.report.run import Analysis, Product, Run
 from pillion.units import seconds
 from pillion.watch.columns import FINAL, analyses, count
 from pillion.watch.draw import ACCENT

@@ -5,7 +5,6 @@
 opened, by the same code; `pillion plan` prints and draws it, and writes what launchers want.
 """
 
-from pillion.plan.machine import Machine, machine
-from pillion.plan.planning import Plan, make_plan
+from pillion.plan.planning import Machine, Plan, machine, make_plan
 
 __all__ = ["Machine", "Plan", "machine", "make_plan"]

@@ -1,15 +1,88 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Decides a plan: which cores run ranks, which of these are sidecars, who hands over to whom."""
+"""A plan: machines by a few words, which cores run ranks, which of these are sidecars, who hands
+over to whom, and what that costs in figures, to compare with what other rules would.
+"""
 
+import math
+import re
+from collections import Counter
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pillion.errors import Error
-from pillion.plan.machine import Machine
 
 if TYPE_CHECKING:
-    from pillion._placement import Spot
+    from pillion._placement import Shape, Spot
+
+
+NODES = re.compile(r"^\s*(\d+)\s+nodes?\s+of\s+(.+?)\s*$", re.DOTALL)
+MOST_NODES = 100_000
+MOST_PARTS = 4096  # of a node in words: a slip of the finger would fill the memory
+
+
+@dataclass(frozen=True)
+class Machine:
+    """So many nodes of one shape. `text` is how the user put it."""
+
+    text: str
+    nodes: int
+    node: "Shape"
+
+    @property
+    def cores(self) -> int:
+        """Of a node."""
+        return len(self.node.cores)
+
+    @property
+    def is_here(self) -> bool:
+        """Whether it is the node of this process alone."""
+        return _counted(self.text) == (1, "this")
+
+    @property
+    def is_mesh(self) -> bool:
+        return self.node.columns > 0
+
+    def spots(self, cores: list[int]) -> "list[Spot]":
+        """Spots of ranks on these cores of every node, node by node."""
+        spots = []
+        for number in range(self.nodes):
+            for core in cores:
+                spot = copy(self.node.cores[core].spot)
+                spot.node = number
+                spots.append(spot)
+        return spots
+
+
+def machine(text: str, mesh: tuple[int, int] | None = None) -> Machine:
+    """Reads "this", a file of hwloc's, "numa:2 core:16", "mesh:8x8", or "64 nodes of" any of these.
+
+    `mesh` are columns and rows by which the cores of a node are joined. Raises Error with advice.
+    """
+    from pillion import _placement as placement
+
+    nodes, node = _counted(text)
+    if not 1 <= nodes <= MOST_NODES:
+        raise Error(f"'{text}': a plan is for 1 to {MOST_NODES} nodes")
+    if node == "this":
+        shape = placement.this_node()
+    elif node.endswith(".xml") or "/" in node or Path(node).is_file():
+        shape = placement.node_of_file(node)
+    else:
+        if math.prod(map(int, re.findall(r"[:x](\d+)", node))) > MOST_PARTS:
+            raise Error(f"'{node}': a plan is for nodes of at most {MOST_PARTS} cores and threads")
+        shape = placement.node_of_text(node)
+    if mesh is not None:
+        shape.put_on_mesh(*mesh)
+    return Machine(text, nodes, shape)
+
+
+def _counted(text: str) -> tuple[int, str]:
+    """How many nodes there are, and what each is."""
+    found = NODES.match(text)
+    return (int(found[1]), found[2]) if found else (1, text.strip())
 
 
 @dataclass(frozen=True)
@@ -126,3 +199,49 @@ def _cores(machine: Machine, count: int) -> list[int]:
     spots = [core.spot for core in machine.node.cores]
     idle = set(placement.chosen(spots, machine.cores - count, "numa"))
     return [core for core in range(machine.cores) if core not in idle]
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Of all hand-overs of one publication."""
+
+    cost: float
+    mean_distance: float  # levels, or hops on a mesh
+    crossing_nodes: int
+    crossing_domains: int  # of memory, on one node
+    least_load: int  # simulation ranks of a sidecar
+    most_load: int
+    busiest: float  # hand-overs into the busiest intake, over the mean
+
+
+def figures_of(plan: Plan) -> Figures:
+    from pillion import _placement as placement
+
+    loads = Counter({sidecar: 0 for sidecar in plan.sidecars})
+    # A domain of memory, or on a mesh a column of its links.
+    intakes = Counter({_intake(plan, spot): 0 for spot in range(len(plan.spots))})
+    distance = nodes = domains = 0
+    for spot, server in enumerate(plan.server):
+        if server < 0:
+            continue
+        here, there = plan.spots[spot], plan.spots[server]
+        loads[server] += 1
+        intakes[_intake(plan, server)] += 1
+        distance += placement.distance(here, there)
+        nodes += here.node != there.node
+        domains += here.node == there.node and here.numa != there.numa
+    count = plan.simulation_ranks
+    return Figures(
+        plan.cost,
+        distance / count,
+        nodes,
+        domains,
+        min(loads.values()),
+        max(loads.values()),
+        max(intakes.values()) / (count / len(intakes)),
+    )
+
+
+def _intake(plan: Plan, spot: int) -> tuple[int, int]:
+    found = plan.spots[spot]
+    return found.node, found.column if plan.machine.is_mesh else found.numa

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What `pillion watch` shows, as renderables of rich, for terminals of any size: how the run goes,
-its analyses (columns), and curves in what room is left (panes). Pure.
+its analyses (columns), and in what room is left curves, each with a name and its last value. Pure.
 """
 
 from collections.abc import Sequence
@@ -9,15 +9,18 @@ from dataclasses import dataclass
 from rich.box import ROUNDED
 from rich.console import Group, RenderableType
 from rich.panel import Panel
+from rich.table import Table
 from rich.text import Text
 
 from pillion.progress import State
 from pillion.units import size
 from pillion.watch.columns import LIVE, analyses, count, duration
-from pillion.watch.curves import Curve
+from pillion.watch.curves import Curve, sparkline
 from pillion.watch.model import SILENT_AFTER, View
-from pillion.watch.panes import curves
 
+_HIGHEST = 4  # rows of a curve
+_SIDE_BY_SIDE = 110  # columns from which on there are two beside each other
+_CURVE_COLOURS = ("bright_blue", "bright_magenta", "bright_cyan", "bright_green")
 _STYLES = {
     State.RUNNING: "bold green",
     State.ENDED: "bold cyan",
@@ -26,6 +29,56 @@ _STYLES = {
     State.GONE: "bold red",
 }
 ACCENT = "bright_blue"
+
+
+def _title(shown: Curve, width: int, colour: str) -> Text:
+    name = Text.assemble((shown.label, "bold"), (f"  {shown.column}", colour))
+    name.append(f"  over {shown.x}", "bright_black")
+    value = Text(shown.value_text(), "bold")
+    name.truncate(max(1, width - len(value) - 2), overflow="ellipsis")
+    return name.append(" " * (width - len(name) - len(value))).append_text(value)
+
+
+def _pane(shown: Curve | str, width: int, height: int, colour: str) -> RenderableType:
+    if isinstance(shown, str):
+        text = Text(shown, "yellow", no_wrap=True, overflow="ellipsis")
+        return Group(text, *[Text("")] * height)
+    title = _title(shown, width, colour)
+    return Group(title, *(Text(line, colour) for line in sparkline(shown.values, width, height)))
+
+
+def curve_panes(shown: Sequence[Curve | str], width: int, rows: int, turn: int) -> Panel | None:
+    """As many as fit in so many rows, as high as they can be; the others have their turn later."""
+    room = rows - 2
+    if not shown or room < 2:
+        return None
+    beside = 2 if width >= _SIDE_BY_SIDE and len(shown) > 1 else 1
+    lines = min(-(-len(shown) // beside), room // 2)
+    airy = (room + 1) // lines - 2  # with a blank row between
+    height = min(_HIGHEST, airy if airy >= 2 else room // lines - 1)
+    number = min(len(shown), lines * beside)
+    first = turn * number % len(shown) if number < len(shown) else 0
+    chosen = [(first + i) % len(shown) for i in range(number)]
+    inner = width - 4
+    each = (inner - 3 * (beside - 1)) // beside
+    grid = Table.grid(padding=(0, 3, 0, 0))
+    panes = [_pane(shown[i], each, height, _CURVE_COLOURS[i % len(_CURVE_COLOURS)]) for i in chosen]
+    for begin in range(0, number, beside):
+        if begin and airy >= 2:
+            grid.add_row()
+        grid.add_row(*panes[begin : begin + beside])
+    more = len(shown) - number
+    return Panel(
+        grid,
+        title=Text("results", "bold"),
+        title_align="left",
+        subtitle=Text(f"{more} more", "bright_black") if more else None,
+        subtitle_align="right",
+        box=ROUNDED,
+        border_style="bright_black",
+        padding=(0, 1),
+        width=width,
+    )
 
 
 def pace(value: float | None) -> str:
@@ -167,7 +220,7 @@ def frame(
     if view.rows:
         parts.append(analyses(LIVE, view.rows, screen.width, table_rows - hidden, now))
         room -= min(table_rows, len(view.rows)) + 3
-    below = curves(curves_shown, screen.width, room, turn)
+    below = curve_panes(curves_shown, screen.width, room, turn)
     parts += [p for p in (below, warning) if p is not None]
     return Group(*parts)
 

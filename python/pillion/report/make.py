@@ -3,26 +3,22 @@
 
 The page is whole by itself: plots are inline SVG, the style is inline, and nothing is loaded from
 anywhere. It is written aside and renamed into place. A product that cannot be read does not hide
-the others: the page and the caller are told.
+the others: the page and the caller say what went wrong.
 """
 
-import os
 import re
 from dataclasses import dataclass, replace
 from glob import escape
 from pathlib import Path
 
-from pillion import costs, guests, page, report_results
-from pillion.comparisons import FOLDER, read_comparison
 from pillion.errors import Error
-from pillion.owner import Owner, run_of_table
-from pillion.plots import STEPS_SHOWN, spread
-from pillion.report_files import find_file
-from pillion.report_results import Result, Series
-from pillion.run import Product, Run, read_guests, read_run, with_guests
-from pillion.tables import Table, read_table
-
-STYLE = Path(__file__).with_name("report.css")
+from pillion.report import page, results, sections
+from pillion.report.page import STYLE, write_whole
+from pillion.report.plots import STEPS_SHOWN, spread
+from pillion.report.results import Result, Series, find_file
+from pillion.report.run import Product, Run, read_guests, read_run, with_guests
+from pillion.run_files import Owner, run_of_table
+from pillion.tables import FOLDER, Table, read_comparison, read_table
 
 
 @dataclass(frozen=True)
@@ -47,24 +43,22 @@ def make_report(
     own = read_run(folder)
     visitors, problems = read_guests(own)
     run = with_guests(own, visitors)
-    results, result_problems = _read_products(run, Path(compare or folder / FOLDER))
-    timeline, timeline_problems = costs.timeline_section(run)
-    visits, visit_problems = guests.sections(visitors)
-    problems += result_problems + timeline_problems + visit_problems
-    sections = [
-        page.summary_section(run),
+    products, product_problems = _read_products(run, Path(compare or folder / FOLDER))
+    timeline, timeline_problems = sections.timeline_section(run)
+    visits, visit_problems = sections.guest_sections(visitors)
+    problems += product_problems + timeline_problems + visit_problems
+    parts = [
+        sections.summary_section(run),
         page.warnings_section([*run.warnings, *_failures(run), *problems]),
         page.remarks_section(run.remarks),
-        *report_results.sections(results),
-        costs.cost_section(run),
+        *results.sections(products),
+        sections.cost_section(run),
         timeline,
         *visits,
-        page.configuration_section(run),
+        sections.configuration_section(run),
     ]
     style = STYLE.read_text(encoding="utf-8")
-    write_whole(
-        path, page.document(f"Pillion run report: {folder.resolve().name}", style, sections)
-    )
+    write_whole(path, page.document(f"Pillion run report: {folder.resolve().name}", style, parts))
     return Made(path, problems)
 
 
@@ -135,17 +129,3 @@ def _expect_own(owner: Owner, path: Path) -> None:
 
 def _read_compared(path: Path, compare: Path) -> Table:
     return replace(read_table(path), comparison=read_comparison(compare / path.name))
-
-
-def write_whole(path: Path, text: str) -> None:
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        # A new file: a symbolic link that lies there is unlinked, not followed.
-        aside.unlink(missing_ok=True)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-        with open(os.open(aside, flags, 0o666), "w", encoding="utf-8") as out:
-            out.write(text)
-        aside.replace(path)
-    except OSError as error:
-        aside.unlink(missing_ok=True)
-        raise Error(f"cannot write {path}: {error.strerror}") from error

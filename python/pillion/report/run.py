@@ -5,13 +5,12 @@ docs/products.md describes the files. A report that lacks an entry is refused wi
 so that nothing on the page is made up.
 """
 
-import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from pillion.errors import Error
-from pillion.owner import Owner
+from pillion.run_files import AnalysisRecord, Owner, read_document, record_of
 
 FORMAT = "report 1"
 FACTS = [
@@ -40,26 +39,14 @@ class Span:
 
 
 @dataclass(frozen=True)
-class Analysis:
+class Analysis(AnalysisRecord):
     """What one analysis did and cost. Seconds are of the whole run."""
 
-    name: str
-    placement: str
     stages: list[str]
-    every: str
-    when: str | None
-    publications: int
-    skipped: int
-    coarsened: int
-    spilled: int
-    dropped: int
-    lost: int
-    disabled: str | None
     simulation: Span
     sidecar: Span
     stall: Span
     synchronous: float | None
-    bytes_moved: int
     lag: Span
     guest: str = ""  # who brought it; "" if it is the run's own
     here: int = 0  # of an analysis that may move: publications in the simulation
@@ -169,26 +156,13 @@ def _joined(here: Analysis, there: Analysis, guest: Run, run: Run) -> Analysis:
 
 
 def _read(folder: Path, path: Path, name: str) -> Run:
-    try:
-        report = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise Error(
-            f"there is no {path}: give the run's output folder; the report is written when the "
-            "session closes"
-        ) from None
-    except OSError as error:
-        raise Error(f"cannot read {path}: {error.strerror}") from error
-    except ValueError as error:
-        raise Error(f"{path} is not JSON: {error}") from error
-    found = report.get("pillion") if isinstance(report, dict) else None
-    if found != FORMAT:
-        raise Error(f"{path} is no run report: expected 'pillion: {FORMAT}', found {found!r}")
-    try:
-        return _build(folder, name, report)
-    except KeyError as error:
-        raise Error(f"{path} lacks the entry {error}") from error
-    except (TypeError, ValueError, AttributeError) as error:
-        raise Error(f"{path} has an entry of the wrong kind: {error}") from error
+    return read_document(
+        path,
+        "is no run report",
+        FORMAT,
+        lambda report: _build(folder, name, report),
+        "give the run's output folder; the report is written when the session closes",
+    )
 
 
 def _build(folder: Path, name: str, report: dict[str, Any]) -> Run:
@@ -222,23 +196,12 @@ def _analysis(entry: dict[str, Any]) -> Analysis:
     seconds = entry["seconds"]
     synchronous = seconds["synchronous_estimate"]
     return Analysis(
-        name=str(entry["name"]),
-        placement=str(entry["placement"]),
+        **record_of(entry),
         stages=[str(stage) for stage in entry["stages"]],
-        every=str(entry["every"]),
-        when=entry["when"],
-        publications=int(entry["publications"]),
-        skipped=int(entry["skipped"]),
-        coarsened=int(entry["coarsened"]),
-        spilled=int(entry["spilled"]),
-        dropped=int(entry["dropped"]),
-        lost=int(entry["lost"]),
-        disabled=entry["disabled"],
         simulation=_span(seconds["simulation"]),
         sidecar=_span(seconds["sidecar"]),
         stall=_span(seconds["stall"]),
         synchronous=None if synchronous is None else float(synchronous),
-        bytes_moved=int(entry["bytes_moved"]),
         lag=_span(entry["lag_seconds"]),
         here=int(entry.get("publications_at", {}).get("simulation", 0)),
         there=int(entry.get("publications_at", {}).get("sidecar", 0)),

@@ -3,7 +3,7 @@
 
 import json
 
-from pillion.advise.trails import read_trail
+from pillion.advise.trace import read_trace
 
 
 def line(name, category, step, begin, end):
@@ -19,8 +19,8 @@ def test_what_is_rare_is_seen_beside_what_is_frequent(tmp_path):
                 file.write(line("often", "analysis", step, 100 * step, 100 * step + 10))
                 if step % 400 == 0:
                     file.write(line("seldom", "analysis", step, 100 * step + 10, 100 * step + 90))
-    trail = read_trail(tmp_path)
-    assert len(trail.simulation) == 2 and len(read_trail(tmp_path, 1).simulation) == 1
-    for visits in trail.simulation:
+    trace = read_trace(tmp_path)
+    assert len(trace.simulation) == 2 and len(read_trace(tmp_path, 1).simulation) == 1
+    for visits in trace.simulation:
         seen = [visit.step for visit in visits if "seldom" in visit.stages]
         assert seen == [0, 400, 800, 1200, 1600]

@@ -1,17 +1,78 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which run the results in an output folder belong to: the newest of those that the folder's
-marker, `report.json` and `progress.json` name. docs/products.md describes the files.
+"""What report.json and progress.json, the files that a run writes about itself, have in common; and
+which run the results in an output folder belong to: the newest one that these files and the marker
+of the folder name. docs/products.md describes the files.
 """
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from pillion.errors import Error
 from pillion.tables import entry_of_head
 
 MARKER = ".pillion-run"
+Made = TypeVar("Made")
+
+
+@dataclass(frozen=True)
+class AnalysisRecord:
+    """What both files say of an analysis; publications are counted over the whole run so far."""
+
+    name: str
+    placement: str
+    every: str
+    when: str | None
+    publications: int
+    skipped: int
+    coarsened: int
+    spilled: int
+    dropped: int
+    lost: int
+    disabled: str | None
+    bytes_moved: int
+
+
+def record_of(entry: dict[str, Any]) -> dict[str, Any]:
+    """The values of an AnalysisRecord by name. Raises KeyError, TypeError or ValueError if one is
+    missing or wrong.
+    """
+    texts = {name: str(entry[name]) for name in ("name", "placement", "every")}
+    counts = ("publications", "skipped", "coarsened", "spilled", "dropped", "lost", "bytes_moved")
+    optional = {name: entry[name] for name in ("when", "disabled")}
+    return texts | optional | {name: int(entry[name]) for name in counts}
+
+
+def read_document(
+    path: Path,
+    wrong: str,
+    expected: str,
+    build: Callable[[dict[str, Any]], Made],
+    missing: str = "",
+) -> Made:
+    """What `build` makes of a JSON file whose entry `pillion` is `expected`. Raises Error if the
+    file is not there, with the advice `missing`, or if it is of another kind, as `wrong` says.
+    """
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        if missing and isinstance(error, FileNotFoundError):
+            raise Error(f"there is no {path}: {missing}") from None
+        raise Error(f"cannot read {path}: {error.strerror}") from error
+    except ValueError as error:
+        raise Error(f"{path} is not JSON: {error}") from error
+    found = document.get("pillion") if isinstance(document, dict) else None
+    if found != expected:
+        raise Error(f"{path} {wrong}: expected 'pillion: {expected}', found {found!r}")
+    try:
+        return build(document)
+    except KeyError as error:
+        raise Error(f"{path} lacks the entry {error}") from error
+    except (TypeError, ValueError, AttributeError) as error:
+        raise Error(f"{path} has an entry of the wrong kind: {error}") from error
 
 
 @dataclass(frozen=True)

@@ -1,19 +1,75 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The report's account: what every analysis cost, in total and compared with running it in the
-simulation, and a picture of what every rank did when.
+"""The report's sections on the run itself: its summary, what every analysis cost, in total and
+compared with running it in the simulation, a picture of what every rank did when, its
+configuration, and its guests. A guest is a job of sidecars that joined the run and brought analyses
+of its own; results and costs of these stand with those of the run, and its section says what it
+asked for and when it worked.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from html import escape
 
 from pillion import units
-from pillion.draw import draw_timeline
 from pillion.errors import Error
-from pillion.page import exact, section, table
-from pillion.run import Analysis, Run, Span
-from pillion.timeline import close_up, read_timeline, whole
+from pillion.report.draw import draw_timeline
+from pillion.report.page import exact, section, table
+from pillion.report.run import Analysis, Run, Span
+from pillion.report.timeline import close_up, read_timeline, whole
 
 Cell = Callable[[Analysis], str]
+
+
+def summary_section(run: Run) -> str:
+    facts = run.facts
+    time = units.number(float(facts["time"]), 6)
+    skipped = int(facts["skipped"])
+    cards = [
+        ("run time", units.seconds(run.seconds), f"started {escape(str(facts['started']))}"),
+        (
+            "steps",
+            units.count(int(facts["steps"])),
+            f"from {facts['first_step']} to {facts['last_step']}, to time {time} "
+            f"{units.as_html(str(facts['time_units']))}",
+        ),
+        (
+            "ranks",
+            f"{facts['simulation_ranks']} + {facts['sidecar_ranks']}",
+            _kinds_of_ranks(run),
+        ),
+        (
+            "publications",
+            units.count(int(facts["publications"])),
+            f"{units.count(skipped)} skipped" if skipped else "none skipped",
+        ),
+    ]
+    shown = "\n".join(
+        f'<div class="card"><div class="name">{name}</div><div class="value">{value}</div>'
+        f'<div class="note">{note}</div></div>'
+        for name, value, note in cards
+    )
+    origin = facts["restarted_from"]
+    resumed = f"<p>Resumed from <code>{escape(str(origin))}</code>.</p>" if origin else ""
+    folder = escape(str(run.folder.resolve()))
+    return (
+        f'<header>\n<h1>Pillion run report</h1>\n<p class="note">{folder} · Pillion '
+        f'{escape(run.version)}</p>\n</header>\n<div class="cards">\n{shown}\n</div>\n{resumed}'
+    )
+
+
+def _kinds_of_ranks(run: Run) -> str:
+    facts = run.sidecars
+    words = ["simulation + sidecar"]
+    if facts["job"] == "separate":
+        words.append("in a job of their own")
+    restarts = int(facts["restarts"])
+    if restarts:
+        words.append(f"restarted {units.count(restarts)} {'time' if restarts == 1 else 'times'}")
+    return ", ".join(words)
+
+
+def configuration_section(run: Run) -> str:
+    text = escape(run.configuration.rstrip())
+    return section("Configuration", f"<pre>{text}</pre>")
 
 
 def cost_section(run: Run) -> str:
@@ -167,3 +223,30 @@ def timeline_figures(run: Run, prefix: str) -> tuple[str, list[str]]:
             f"<figure>{draw_timeline(closer, f'{prefix}closeup')}</figure>"
         )
     return "\n".join(figures), []
+
+
+def guest_sections(guests: Sequence[Run]) -> tuple[list[str], list[str]]:
+    """A section for every guest, and what could not be put there."""
+    made, problems = [], []
+    for number, guest in enumerate(guests, start=1):
+        figures, wrong = timeline_figures(guest, f"guest{number}-")
+        made.append(
+            section(f"Guest {guest.name}", "\n".join([_who(guest), figures, _asked(guest)]))
+        )
+        problems += wrong
+    return made, problems
+
+
+def _who(guest: Run) -> str:
+    names = ", ".join(escape(analysis.name) for analysis in guest.analyses)
+    ranks = int(guest.facts["sidecar_ranks"])
+    many = f"{units.count(ranks)} {'rank' if ranks == 1 else 'ranks'}"
+    return (
+        f'<p class="note">Joined with {many} while the run went on, to add: {names}. '
+        f"Its own report is report-{escape(guest.name)}.json.</p>"
+    )
+
+
+def _asked(guest: Run) -> str:
+    text = escape(guest.configuration.rstrip())
+    return f"<details><summary>Configuration of the guest</summary><pre>{text}</pre></details>"

@@ -19,7 +19,7 @@ from typing import TypeVar
 import numpy as np
 
 from pillion import units
-from pillion.planes import HeatMap, heat_maps_of, is_plane, is_slice, slices_of
+from pillion.report.planes import HeatMap, heat_maps_of, is_plane, is_slice, slices_of
 from pillion.tables import Column, Table
 
 COMPONENTS = {"x", "y", "z", "xx", "yy", "zz", "xy", "xz", "yz"}

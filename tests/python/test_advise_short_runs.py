@@ -5,12 +5,10 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from pillion.advise import placement, probes, text
-from pillion.advise.advice import Advice, Prediction
-from pillion.advise.chains import Chains
-from pillion.advise.trials import Runner
-from pillion.advise.tried import Tried
-from pillion.advise.turns import in_turn
+from pillion.advise import placement
+from pillion.advise.advice import Advice, Prediction, lines_for
+from pillion.advise.placement import Chains
+from pillion.advise.short_runs import Attempts, Runner, interleaved, plan_runs
 from pillion.errors import Error
 from pillion.launch.plan import Facts, Launcher, Part, Wishes
 
@@ -28,25 +26,25 @@ def test_sidecars_of_all_nodes_are_what_is_counted(tmp_path, kind, numbers):
     runner = Runner(wishes, chains, facts, kind, "pillion-attach", 1.0)
     sidecars = placement.numbers_of_sidecars(64, runner.counted)
     assert sidecars[: len(numbers)] == numbers
-    for where in probes.plan(64, sidecars, chains.all, 64):
+    for where in plan_runs(64, sidecars, chains.all, 64):
         plan = runner._plan(where, Path(tempfile.mkdtemp(dir=tmp_path)))
         assert (plan.simulation_ranks, plan.sidecar_ranks) == (where.simulation, where.sidecars)
     chosen = Prediction(placement.cut_at(0, 56, 8, chains.all), 1, 1, 1, 1, 1, 0, 1)
     advice = Advice(kind, chains.all, 64, [chosen], chosen, [], runner.counted)
-    assert text.lines_for(advice)[0] == f"sidecars: {{{kind}: {8 // runner.counted}, …}}"
+    assert lines_for(advice)[0] == f"sidecars: {{{kind}: {8 // runner.counted}, …}}"
 
 
-def test_a_program_that_wants_powers_of_two_is_tried_where_it_runs(tmp_path):
+def test_a_program_that_wants_powers_of_two_is_attempted_where_it_runs(tmp_path):
     """On 8 cores with 1, 2 or 4 sidecars it would be 7, 6 or 4 ranks, and 8 on crowded cores."""
-    text = "analyses: {sums: {stages: [magnitude: {}, statistics: {}]}}\n"
-    chains = Chains(text, "pillion.yaml").all
-    tried, started = Tried(), []
+    advice = "analyses: {sums: {stages: [magnitude: {}, statistics: {}]}}\n"
+    chains = Chains(advice, "pillion.yaml").all
+    attempts, started = Attempts(), []
 
     def planned():
-        return probes.plan(8, [1, 2, 4], chains, 8, tried.refused)
+        return plan_runs(8, [1, 2, 4], chains, 8, attempts.refused)
 
     class Choosy:
-        chains = Chains(text, "pillion.yaml")
+        chains = Chains(advice, "pillion.yaml")
 
         def run(self, where):
             started.append(where)
@@ -54,18 +52,18 @@ def test_a_program_that_wants_powers_of_two_is_tried_where_it_runs(tmp_path):
                 raise Error("the program ended with status 1; log:\n  a line")
             return where
 
-    ran = in_turn(Choosy(), planned, 2, tried)
+    ran = interleaved(Choosy(), planned, 2, attempts)
     assert {p.cuts for p in ran if p.sidecars} == {(0,), (1,)}
-    assert {p.simulation for p in ran} == {8, 4, 2, 1} and tried.refused == {7, 6}
+    assert {p.simulation for p in ran} == {8, 4, 2, 1} and attempts.refused == {7, 6}
     assert len(ran) == 2 * len(set(ran)), "in two rounds"
     assert len([p for p in started if p.simulation in (6, 7)]) == 2, "once is enough to know"
     considered = placement.candidates(8, [1, 2, 4], chains)
-    left = {p.simulation for p in considered if not tried.leaves_out(p)}
+    left = {p.simulation for p in considered if not attempts.leaves_out(p)}
     assert left == {8, 4}
-    notes = tried.notes(considered, chains)
+    notes = attempts.notes(considered, chains)
     assert any("7 + 1 ranks, sidecars: the program ended with status 1" in n for n in notes)
     with pytest.raises(Error, match=r"on 8 \+ 0 ranks, there is no advice"):
-        in_turn(Failing(), planned, 1, Tried())
+        interleaved(Failing(), planned, 1, Attempts())
 
 
 class Failing:
@@ -75,16 +73,16 @@ class Failing:
         raise Error("the program ended with status 1")
 
 
-def started_with(text, tmp_path):
+def started_with(advice, tmp_path):
     """Where a short run finds its configuration, of which `study/mine.yaml` is the user's."""
     file = tmp_path / "study/mine.yaml"
-    file.write_text(text)
-    chains = Chains(text, str(file))
+    file.write_text(advice)
+    chains = Chains(advice, str(file))
     wishes = Wishes(str(file), (Part(("./md",)),))
     runner = Runner(wishes, chains, Facts(Launcher.SRUN), "per_node", "pillion-attach", 1.0)
     (tmp_path / "run").mkdir()
     plan = runner._plan(placement.inside(1, chains.all), tmp_path / "run")
-    assert file.read_text() == text
+    assert file.read_text() == advice
     return Path(plan.environment["PILLION_CONFIGURATION"])
 
 

@@ -19,9 +19,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, ScalarFormatter
 
 from pillion import units
-from pillion.planes import HeatMap
-from pillion.plots import Plot
-from pillion.timeline import BINS, POINTS, Strip, Window, merged, shares
+from pillion.report.planes import HeatMap
+from pillion.report.plots import Plot
+from pillion.report.timeline import BINS, POINTS, Strip, Window, merged, shares
 
 INK, FAINT = "#010203", "#040506"  # replaced by the page's colours
 PALETTE = ("#2f7ed8", "#e0762b", "#2a9d6f", "#c2549d", "#8a6fdf", "#a88c1f", "#d1495b", "#4aa3b5")
