@@ -48,7 +48,7 @@ WORDS = {
     r"(?:is|are) worked on": "process, analyse",
     r"guests?": "attached job",
     r"crews?": "sidecar job",
-    r"seats?": "slot",
+    r"seats?(?! behind the rider)": "slot",
     r"lanes?": "channel",
     r"berths?|parcels?|keepsakes?|luggage|passengers?": "use the field's word",
 }  # fmt: skip
@@ -60,7 +60,7 @@ OPENERS = {
 }
 
 # Words with a full stop that do not end a sentence.
-ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|vs|cf|al|Fig|Eq|No|St|approx)|\b[A-Z])\.$")
+ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|vs|cf|al|Fig|Eq|No|St|approx)|\b[ABD-Z])\.$")
 END = re.compile(r"[.!?][\"')*_]*(?=\s+[\"'(*_`\[]*[A-Z0-9`‘“])")
 FENCED = re.compile(r"^( *)(```|~~~).*?^\1\2 *$", re.DOTALL | re.MULTILINE)
 CODE = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)|\$[^$\n]+\$", re.DOTALL)
@@ -89,7 +89,7 @@ def blank(found: re.Match) -> str:
 
 
 def plain(text: str) -> str:
-    """Without markup, on as many lines: code and formulas become the word `code`, links their text."""
+    """Without markup, on as many lines: code and formulas become `code`, links become their text."""
     text = CODE.sub(lambda found: "`code`" + "\n" * found.group().count("\n"), text)
     text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
     return re.sub(r"<[^<>\n]+>|https?://\S+", "", text).replace("**", "")

@@ -19,6 +19,7 @@ from code_blocks import (
     WORDS,
     all_blocks,
     blocks_of,
+    patched,
     scene_of,
     source_of,
 )
@@ -92,11 +93,12 @@ def test_page_as_a_reader_types_it(page, tmp_path, build):
         pytest.xfail("some of it is awaited")
 
 
-@pytest.mark.parametrize("block", those({"c", "cpp"}, "within"))
+@pytest.mark.parametrize("block", those({"c", "cpp", "diff"}, "within"))
 def test_program_around_block_compiles(block, tmp_path, build):
     frame = ROOT / block.said["within"]
-    includes = "".join(re.findall(r"^#include .*\n", block.text, re.MULTILINE))
-    body = re.sub(r"^#include .*\n", "", block.text, flags=re.MULTILINE)
+    code = patched(block.text) if block.language == "diff" else block.text
+    includes = "".join(re.findall(r"^#include .*\n", code, re.MULTILINE))
+    body = re.sub(r"^#include .*\n", "", code, flags=re.MULTILINE)
     before, mark, after = frame.read_text("utf-8").partition("/* block */\n")
     assert mark, f"{frame.name} has no line /* block */"
     text = before + body + after
