@@ -54,8 +54,8 @@ WORDS = {
 }  # fmt: skip
 OPENERS = {
     r"Of (?!course)": "put the subject first",
-    r"(?:What|Who)\b(?!.*\?$)": "name the subject instead of 'what' or 'who'",
-    r"Where\b(?!.*\?$)": "write 'If' or 'When'",
+    r"(?:What|Who)\b": "name the subject instead of 'what' or 'who'",
+    r"Where\b": "write 'If' or 'When'",
     r"(?:Not|Nor|Neither|So) (?:is|are|does|do|can|will)\b": "put the subject first",
 }
 
@@ -144,7 +144,7 @@ def advices(sentence: str, heading: bool = False) -> Iterator[str]:
         if found := re.search(rf"\b(?:{pattern})(?!\w)", sentence, re.IGNORECASE):
             yield f"'{found.group().strip()}': {hint}"
     for pattern, hint in OPENERS.items():
-        if not heading and re.match(pattern, sentence):
+        if not heading and sentence.endswith((".", ":")) and re.match(pattern, sentence):
             yield f"opens with '{sentence.split()[0]}': {hint}"
 
 
