@@ -8,58 +8,107 @@ python := .venv/bin/python
 demo_output ?= results/nacl
 cosmology_output ?= results/cosmology
 cfd_output ?= results/cfd
-# Files of tests at a time; each test has several ranks.
-workers ?= 2
-at_a_time := -n $(workers) --dist loadfile
+# Files of tests at a time. Each test has several ranks, which often wait.
+workers ?= 3
+sweep := PILLION_TEST_ALL=1 PILLION_BUILD=$(CURDIR)/$(build) $(python) -m pytest -q -n $(workers) --dist loadfile
 
-.PHONY: all demo demo-cosmology demo-cfd test test-all asan tsan bench docs format check deps build clean
+.PHONY: all demo demo-cosmology demo-cfd test test-all test-faults test-fuzz test-scale test-codes \
+  asan unit-debug unit-asan tsan bench docs format lint check configure build clean
 
 all: build
 
-deps:
-	@tools/install_deps.sh
-
-build: deps
+configure:
 	@cmake --preset $(preset) >/dev/null
+
+build:
+	@tools/install_deps.sh test
+	@$(MAKE) --no-print-directory configure
 	@cmake --build --preset $(preset) -j $(jobs)
 
 # A real LAMMPS run, analysed while it runs, and a report of it.
-demo: build
+demo:
+	@tools/install_deps.sh run
+	@$(MAKE) --no-print-directory configure
+	@cmake --build --preset $(preset) -j $(jobs) --target demo_nacl
 	@PYTHON=$(python) tools/run_demo.sh $(build) $(demo_output)
 
 # Structure forms in the universe, and a report that sets it beside theory.
-demo-cosmology: build
+demo-cosmology:
+	@tools/install_deps.sh test
+	@$(MAKE) --no-print-directory configure
+	@cmake --build --preset $(preset) -j $(jobs) --target demo_cosmology
 	@PYTHON=$(python) tools/run_demo_cosmology.sh $(build) $(cosmology_output) $(cosmology)
 
 # A vortex compressed, drawn and averaged in three modes, with a film. `make demo-cfd cfd="elements=6"`.
-demo-cfd: build
+demo-cfd:
+	@tools/install_deps.sh test
+	@$(MAKE) --no-print-directory configure
+	@cmake --build --preset $(preset) -j $(jobs) --target demo_cfd
 	@PYTHON=$(python) tools/run_demo_cfd.sh $(build) $(cfd_output) $(cfd)
 
 test: build check
-	ctest --preset $(preset) -j $(jobs)
-	PILLION_BUILD=$(CURDIR)/$(build) $(python) -m pytest -q $(at_a_time) tests
+	@tools/run_tests.sh $(build) $(jobs) $(workers)
 
-# Everything: full sweeps, the other MPI, formats, sanitizers. Takes long.
-test-all:
-	@tools/install_deps.sh --all
-	$(MAKE) test asan tsan
+# Heavier sweeps, each under an hour and ending with one line.
+test-all: test test-faults test-fuzz test-scale test-codes
+
+# Signals, kills and starvation with many seeds, and the model of the shared memory at larger sizes.
+test-faults: build
+	@$(sweep) tests/faults tests/insitu tests/model
+	@echo "test-faults: passed"
+
+# Damaged input and every test of the faults under the sanitizers.
+test-fuzz: asan tsan
+	@echo "test-fuzz: passed"
+
+# Every placement with every number of ranks; simulated machines; data that take much memory.
+test-scale:
+	@tools/install_deps.sh develop
+	@$(MAKE) --no-print-directory build
+	@$(sweep) tests/conformance tests/placement tests/study tests/unit tests/python/test_grid_pairs.py
+	@echo "test-scale: passed"
+
+# Other people's codes, MPI libraries and programs: LAMMPS, MPICH, ParaView, browsers, wheels.
+test-codes:
+	@tools/install_deps.sh develop
+	@$(MAKE) --no-print-directory build
 	adapters/lammps/build_plugin.sh build/plugin $(python)
-	PILLION_TEST_ALL=1 PILLION_PLUGIN_BUILD=$(CURDIR)/build/plugin \
-	  PILLION_BUILD=$(CURDIR)/$(build) $(python) -m pytest -q $(at_a_time) tests
+	@PILLION_PLUGIN_BUILD=$(CURDIR)/build/plugin $(sweep) tests/lammps tests/taylor_green tests/cosmology \
+	  tests/conformance/test_catalyst.py tests/docs tests/install tests/run tests/python
+	@echo "test-codes: passed"
 
-asan: deps
-	@cmake --preset asan >/dev/null
+# Everything that has a sanitizer build of its own but the Python package.
+asan:
+	@tools/install_deps.sh test
+	@$(MAKE) --no-print-directory preset=asan configure
 	@cmake --build --preset asan -j $(jobs)
 	@rm -f build/asan/sanitizer-log.*
 	ctest --preset asan -j $(jobs) || { $(python) tools/check_leaks.py build/asan/sanitizer-log; exit 1; }
-	. tools/sanitizer_options.sh && \
-	  PILLION_BUILD=$(CURDIR)/build/asan $(python) -m pytest -q $(at_a_time) tests --ignore tests/python
+	. tools/sanitizer_options.sh && PILLION_BUILD=$(CURDIR)/build/asan \
+	  $(python) -m pytest -q -n $(workers) --dist loadfile tests --ignore tests/python
+	$(python) tools/check_leaks.py build/asan/sanitizer-log
+
+# The unit tests alone, at -O0 with assertions, where a missing include and a type that is defined
+# twice are found, and under AddressSanitizer.
+unit-debug:
+	@tools/install_deps.sh test
+	@$(MAKE) --no-print-directory preset=dev configure
+	@cmake --build --preset dev -j $(jobs) --target unit_tests
+	ctest --preset dev -R '^unit' -j $(jobs)
+
+unit-asan:
+	@tools/install_deps.sh test
+	@$(MAKE) --no-print-directory preset=asan configure
+	@cmake --build --preset asan -j $(jobs) --target unit_tests
+	@rm -f build/asan/sanitizer-log.*
+	ctest --preset asan -R '^unit' -j $(jobs) || { $(python) tools/check_leaks.py build/asan/sanitizer-log; exit 1; }
 	$(python) tools/check_leaks.py build/asan/sanitizer-log
 
 # Both ends of the node transport as threads of one program without MPI, in whose libraries this
 # sanitizer sees races that are none. It knows no layout of memory that is too random.
-tsan: deps
-	@cmake --preset tsan >/dev/null
+tsan:
+	@tools/install_deps.sh test
+	@$(MAKE) --no-print-directory preset=tsan configure
 	@cmake --build --preset tsan -j $(jobs) --target unit_lane_threads unit_progress_file
 	$$(setarch -R true 2>/dev/null && echo setarch -R) ctest --preset tsan -R '^unit\.(lane_threads|progress_file)$$'
 
@@ -67,17 +116,28 @@ bench: build
 	@PYTHON=$(python) tools/run_benches.sh $(build)
 
 # The documentation as a site, in build/docs; any warning is an error.
-docs: deps
+docs:
+	@tools/install_deps.sh docs
 	@$(python) docs/site/build.py build/docs
 	@echo "file://$(CURDIR)/build/docs/index.html"
 
 # What needs no build: that no include runs against the layers, and no type is defined twice.
-check: deps
+check:
+	@tools/install_deps.sh test
 	@$(python) tools/check_layers.py
 	@$(python) tools/check_names.py
 
+# How files are written, without changing them.
+lint: check
+	@tools/install_deps.sh lint
+	@git ls-files '*.cpp' '*.hpp' '*.h' '*.c' | xargs clang-format --dry-run --Werror
+	@git ls-files '*.cmake' '*CMakeLists.txt' | xargs .venv/bin/gersemi --check
+	@.venv/bin/ruff format -q --check . && .venv/bin/ruff check -q .
+	@.venv/bin/mypy
+	@codespell $$(git ls-files)
+
 format:
-	@tools/install_deps.sh --all
+	@tools/install_deps.sh lint
 	@git ls-files '*.cpp' '*.hpp' '*.h' '*.c' | xargs clang-format -i
 	@git ls-files '*.cmake' '*CMakeLists.txt' | xargs .venv/bin/gersemi -i
 	@.venv/bin/ruff format -q . && .venv/bin/ruff check -q --fix .

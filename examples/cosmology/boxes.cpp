@@ -49,12 +49,6 @@ struct Planes {
   int64_t last;
 };
 
-std::vector<int> offsets(const std::vector<int>& counts) {
-  std::vector<int> result(counts.size(), 0);
-  std::partial_sum(counts.begin(), counts.end() - 1, result.begin() + 1);
-  return result;
-}
-
 }  // namespace
 
 Boxes::Boxes(const Slabs& slabs, int64_t side)

@@ -19,12 +19,6 @@ double wrapped(double x, double length) {
   return x < length ? x : 0;  // -1e-20 becomes the length itself
 }
 
-std::vector<int> offsets(const std::vector<int>& counts) {
-  std::vector<int> result(counts.size(), 0);
-  std::partial_sum(counts.begin(), counts.end() - 1, result.begin() + 1);
-  return result;
-}
-
 std::vector<Traveller> exchanged(const std::vector<std::vector<Traveller>>& leaving,
                                  MPI_Comm comm) {
   std::vector<int> sent, received(leaving.size());

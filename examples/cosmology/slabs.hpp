@@ -11,11 +11,19 @@
 #include <cstdint>
 #include <memory>
 #include <numbers>
+#include <numeric>
 #include <vector>
 
 namespace cosmology {
 
 using Complex = std::complex<double>;
+
+/// Where the part of each rank begins, as MPI's collectives want it.
+inline std::vector<int> offsets(const std::vector<int>& counts) {
+  std::vector<int> result(counts.size(), 0);
+  std::partial_sum(counts.begin(), counts.end() - 1, result.begin() + 1);
+  return result;
+}
 
 /// The mesh's cut and its transforms. Every function is collective over the communicator.
 class Slabs {

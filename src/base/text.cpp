@@ -94,7 +94,8 @@ std::string unprintable_part(std::string_view text) {
 }
 
 std::string shortened(std::string_view text) {
-  constexpr size_t part = 500;
+  // A line of stdout reaches mpirun whole up to 1024 bytes; longer ones of several ranks mix.
+  constexpr size_t part = 300;
   if (text.size() <= 2 * part) return std::string(text);
   const auto is_inside = [&](size_t at) {
     return (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80;

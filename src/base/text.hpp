@@ -54,7 +54,7 @@ bool is_printable(char32_t code);
 /// Names what in `text` is not UTF-8 or not printable; empty if all is well.
 std::string unprintable_part(std::string_view text);
 
-/// `text`, or its beginning and its end if it is longer than about 1000 bytes.
+/// `text`, or its beginning and its end if it is longer than 600 bytes.
 std::string shortened(std::string_view text);
 
 }  // namespace pillion::base

@@ -14,10 +14,10 @@ using pillion::stagehost::guard;
 
 namespace {
 
+using pillion::capi::text_or_nothing;
+
 std::atomic<bool> leave_wanted{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
-
-std::string text_or_nothing(const char* text) { return text == nullptr ? "" : text; }
 
 }  // namespace
 

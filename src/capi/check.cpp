@@ -12,7 +12,7 @@ using pillion::runtime::Question;
 
 namespace {
 
-std::string text_or_nothing(const char* text) { return text == nullptr ? "" : text; }
+using pillion::capi::text_or_nothing;
 
 Question question_of(const pillion_question& asked, const pillion_options* options) {
   const auto given = options == nullptr ? pillion::runtime::Options() : options->options;

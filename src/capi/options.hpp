@@ -2,8 +2,17 @@
 // What is behind the handle of options.
 #pragma once
 
+#include <string>
+
 #include "runtime/session.hpp"
 
 struct pillion_options {
   pillion::runtime::Options options;
 };
+
+namespace pillion::capi {
+
+/// C strings that may be absent.
+inline std::string text_or_nothing(const char* text) { return text == nullptr ? "" : text; }
+
+}  // namespace pillion::capi

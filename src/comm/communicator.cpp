@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "comm/message.hpp"
+#include "comm/tags.hpp"
 
 namespace pillion::comm {
 
@@ -134,7 +135,7 @@ std::vector<int64_t> Communicator::gather_all(int64_t value) const {
 
 std::vector<base::Bytes> Communicator::gather(const base::Bytes& bytes, int root) const {
   const auto sizes = gather_all(static_cast<int64_t>(bytes.size()));
-  constexpr int tag = 1;
+  constexpr int tag = tags::gathered;
   Request sent = send(*this, bytes.data(), bytes.size(), root, tag);
   std::vector<base::Bytes> all;
   if (rank_ == root)
@@ -151,7 +152,7 @@ std::vector<base::Bytes> Communicator::exchange(const std::vector<base::Bytes>& 
   for (int r = 0; r < size_; ++r) give[r] = static_cast<int64_t>(out[r].size());
   check(MPI_Alltoall(give.data(), 1, MPI_INT64_T, take.data(), 1, MPI_INT64_T, handle_),
         "MPI_Alltoall");
-  constexpr int tag = 2;
+  constexpr int tag = tags::exchanged;
   std::vector<base::Bytes> in(static_cast<size_t>(size_));
   std::vector<Request> pending;
   for (int r = 0; r < size_; ++r) {

@@ -13,7 +13,7 @@
 namespace pillion::idx {
 namespace {
 
-[[noreturn]] void fail(const std::string& why) { throw Error(ErrorCode::File, why); }
+[[noreturn]] void refuse(const std::string& why) { throw Error(ErrorCode::File, why); }
 
 struct Close {
   void operator()(zfp_field* field) const { zfp_field_free(field); }
@@ -30,8 +30,8 @@ zfp_type type_of(const Field& field) {
                     : field.type == Type::float64 ? zfp_type_double
                                                   : zfp_type_none;
   if (type == zfp_type_none || field.components != 1)
-    fail("zfp takes int32, int64, float32 and float64 of one component, not " +
-         name_of(field.type) + "[" + std::to_string(field.components) + "]");
+    refuse("zfp takes int32, int64, float32 and float64 of one component, not " +
+           name_of(field.type) + "[" + std::to_string(field.components) + "]");
   return type;
 }
 
@@ -109,7 +109,7 @@ std::vector<std::byte> zfp_encoded(const Dataset& dataset, const Field& field, i
 void zfp_decode(const Dataset& dataset, const Field& field, int64_t block,
                 std::span<const std::byte> stream, std::span<std::byte> samples) {
   if (field.codec != Codec::zfp)
-    fail(
+    refuse(
         "it is compressed with zfp, and the dataset does not say how: its field has no "
         "default_compression(zfp-…)");
   Coder coder(dataset, field, block, samples.data());
@@ -118,8 +118,8 @@ void zfp_decode(const Dataset& dataset, const Field& field, int64_t block,
   coder.attach(padded);
   const size_t used = zfp_decompress(coder.stream.get(), coder.field.get());
   if (used == 0 || used > stream.size())
-    fail("it cannot be decompressed: " + std::to_string(stream.size()) +
-         " bytes are there, and its end is missing");
+    refuse("it cannot be decompressed: " + std::to_string(stream.size()) +
+           " bytes are there, and its end is missing");
 }
 
 }  // namespace pillion::idx

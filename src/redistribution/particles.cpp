@@ -6,12 +6,10 @@
 #include <algorithm>
 
 #include "comm/message.hpp"
+#include "comm/tags.hpp"
 
 namespace pillion::redistribution {
 namespace {
-
-constexpr int sizes_tag = 27;  // and the next
-constexpr int values_tag = 29;
 
 /// Gives each message its place in a room; begins at a multiple of what a cache line holds.
 template <class Messages>
@@ -39,7 +37,7 @@ size_t ParticleExchange::bytes_sent() const { return bytes_of(sent_); }
 size_t ParticleExchange::bytes_received() const { return bytes_of(received_); }
 
 void ParticleExchange::plan(const comm::Communicator& ranks, const layout::ParticleMoves& moves) {
-  if (!sizes_ || ranks_ != &ranks) sizes_.emplace(ranks, sizes_tag);
+  if (!sizes_ || ranks_ != &ranks) sizes_.emplace(ranks, comm::tags::particle_sizes);
   ranks_ = &ranks;
   moves_ = &moves;
   sent_.clear(), received_.clear(), kept_.reset();
@@ -76,14 +74,16 @@ model::MeshBlocks ParticleExchange::carry(const layout::Request& request,
                                           const model::Catalogue& catalogue) {
   std::vector<comm::Request> pending;
   for (const auto& message : received_)
-    pending.push_back(comm::receive(*ranks_, message.at, message.size, message.rank, values_tag));
+    pending.push_back(comm::receive(*ranks_, message.at, message.size, message.rank,
+                                    comm::tags::particle_values));
   // Each rank begins with another, so that they do not all send to the same one.
   const auto next = std::find_if(sent_.begin(), sent_.end(),
                                  [&](const Message& m) { return m.rank > ranks_->rank(); });
   std::rotate(sent_.begin(), next, sent_.end());
   for (const auto& message : sent_) {
     moves_->pack(message.rank, message.at);
-    pending.push_back(comm::send(*ranks_, message.at, message.size, message.rank, values_tag));
+    pending.push_back(
+        comm::send(*ranks_, message.at, message.size, message.rank, comm::tags::particle_values));
   }
   if (kept_) moves_->pack(kept_->rank, kept_->at);
   for (auto& message : pending) message.wait();

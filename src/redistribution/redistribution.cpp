@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "comm/sparse.hpp"
+#include "comm/tags.hpp"
 
 namespace pillion::redistribution {
 
@@ -15,9 +16,6 @@ using layout::Move;
 using layout::Moves;
 
 namespace {
-
-constexpr int plan_tag = 21;  // and the next
-constexpr int values_tag = 23;
 
 size_t bytes_per_cell(std::span<const Carried> fields) {
   size_t bytes = 0;
@@ -145,7 +143,7 @@ void Redistribution::tell(const std::vector<Moves>& out) {
     }
     told[moves.rank] = writer.take();
   }
-  comm::SparseExchange exchange(ranks_, plan_tag);
+  comm::SparseExchange exchange(ranks_, comm::tags::redistribution_plan);
   for (const auto& [rank, bytes] : exchange(told)) {
     auto& moves = received_.emplace_back();
     moves.rank = rank;
@@ -232,7 +230,8 @@ void Redistribution::carry(std::span<const Carried> fields, const std::vector<Mo
       handed.push_back({*place, &moves, 0, path_->begin_reading(*place)});
       continue;
     }
-    coming.push_back(comm::receive(ranks_, at, size_of(moves), moves.rank, values_tag));
+    coming.push_back(
+        comm::receive(ranks_, at, size_of(moves), moves.rank, comm::tags::redistribution_values));
     posted.emplace_back(&moves, at);
     at += size_of(moves);
   }
@@ -249,7 +248,8 @@ void Redistribution::carry(std::span<const Carried> fields, const std::vector<Mo
     }
     std::byte* const begin = at;
     for (const auto& move : moves.moves) at = pack(move, fields, at);
-    going.push_back(comm::send(ranks_, begin, size_of(moves), moves.rank, values_tag));
+    going.push_back(
+        comm::send(ranks_, begin, size_of(moves), moves.rank, comm::tags::redistribution_values));
   }
   copy(kept, fields);
   size_t open = coming.size();

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "comm/sparse.hpp"
+#include "comm/tags.hpp"
 #include "layout/overlaps.hpp"
 
 namespace pillion::redistribution {
@@ -18,10 +19,8 @@ using layout::Moves;
 
 namespace {
 
-constexpr int meeting_tag = 25;  // and the next
-
 /// A part of a box in the place of one rank.
-struct Part {
+struct BoxPart {
   int32_t rank;    ///< whose box it is
   int32_t number;  ///< among its boxes
   Box box;         ///< within the domain
@@ -77,7 +76,7 @@ class Parts {
       const Box part = layout::common(box, place.box);
       if (layout::is_empty(part)) return;
       out_[place.rank].put(static_cast<int32_t>(is_wanted));
-      out_[place.rank].put(Part{rank_, static_cast<int32_t>(number), part, shift});
+      out_[place.rank].put(BoxPart{rank_, static_cast<int32_t>(number), part, shift});
     });
   }
   std::map<int, base::Bytes> take() {
@@ -92,7 +91,7 @@ class Parts {
   std::map<int, base::ByteWriter> out_;
 };
 
-std::vector<Box> boxes_of(const std::vector<Part>& parts) {
+std::vector<Box> boxes_of(const std::vector<BoxPart>& parts) {
   std::vector<Box> boxes;
   for (const auto& part : parts) boxes.push_back(part.box);
   return boxes;
@@ -100,16 +99,16 @@ std::vector<Box> boxes_of(const std::vector<Part>& parts) {
 
 /// What those who have boxes here are to send.
 std::map<int, base::Bytes> orders_for(const std::map<int, base::Bytes>& told) {
-  std::vector<Part> had, wanted;
+  std::vector<BoxPart> had, wanted;
   for (const auto& [rank, bytes] : told)
     for (base::ByteReader in(bytes); !in.done();) {
       const bool is_wanted = in.get<int32_t>() != 0;
-      (is_wanted ? wanted : had).push_back(in.get<Part>());
+      (is_wanted ? wanted : had).push_back(in.get<BoxPart>());
     }
   std::map<int, base::ByteWriter> writers;
   for (const auto& [a, b, region] : layout::overlaps(boxes_of(had), boxes_of(wanted))) {
-    const Part& from = had[a];
-    const Part& to = wanted[b];
+    const BoxPart& from = had[a];
+    const BoxPart& to = wanted[b];
     writers[from.rank].put(
         Order{to.rank, {from.number, to.number, shifted(region, to.shift, 1), to.shift}});
   }
@@ -143,7 +142,7 @@ std::vector<Moves> meet(const comm::Communicator& ranks, const std::vector<Box>&
   for (size_t b = 0; b < wanted.boxes.size(); ++b)
     each_image(wanted.boxes[b], wanted,
                [&](const Box& inside, const Index3& shift) { parts.add(true, b, inside, shift); });
-  comm::SparseExchange exchange(ranks, meeting_tag);
+  comm::SparseExchange exchange(ranks, comm::tags::node_meeting);
   const auto told = exchange(parts.take());
   return moves_of(exchange(orders_for(told)));
 }

@@ -6,11 +6,11 @@
 
 #include "base/bytes.hpp"
 #include "comm/message.hpp"
+#include "comm/tags.hpp"
 
 namespace pillion::runtime {
 namespace {
 
-constexpr int tag = 15;
 constexpr size_t most_told = 16;  ///< so few that MPI sends a message of them without waiting
 
 std::vector<size_t> movable_in(const Run& run) {
@@ -36,13 +36,13 @@ void tell_effort(const Run& run, double busy) {
       out.put(static_cast<double>(account.publications));
     }
     const auto bytes = out.take();
-    comm::send(run.world, bytes.data(), bytes.size(), to, tag).wait();
+    comm::send(run.world, bytes.data(), bytes.size(), to, comm::tags::load_report).wait();
   }
 }
 
 void hear_effort(const Run& run, Effort& effort) {
   for (auto* sums : {&effort.worked, &effort.finished}) sums->resize(run.accounts.size());
-  while (auto arrival = comm::find_arrival(run.world, comm::any_rank, tag)) {
+  while (auto arrival = comm::find_arrival(run.world, comm::any_rank, comm::tags::load_report)) {
     base::Bytes bytes(arrival->size);
     comm::receive(*arrival, bytes.data());
     base::ByteReader in(bytes);

@@ -7,11 +7,11 @@
 
 #include "comm/at_finalize.hpp"
 #include "comm/message.hpp"
+#include "comm/tags.hpp"
 
 namespace pillion::runtime {
 namespace {
 
-constexpr int tag = 14;
 constexpr size_t longest = 512;  ///< so short that MPI sends it without waiting
 
 }  // namespace
@@ -19,14 +19,14 @@ constexpr size_t longest = 512;  ///< so short that MPI sends it without waiting
 void Loss::tell(const std::string& why) const {
   const std::string text = why.substr(0, longest);
   for (const int rank : run_.ranks_of(Role::Simulation))
-    comm::send(run_.world, text.data(), text.size(), rank, tag).wait();
+    comm::send(run_.world, text.data(), text.size(), rank, comm::tags::sidecar_failure).wait();
 }
 
 bool Loss::heard() {
   if (heard_ || !run_.configuration.sidecars.any() ||
       run_.configuration.sidecars.job == model::Job::Separate)
     return heard_;
-  auto arrival = comm::find_arrival(run_.world, comm::any_rank, tag);
+  auto arrival = comm::find_arrival(run_.world, comm::any_rank, comm::tags::sidecar_failure);
   if (!arrival) return false;
   why_.resize(arrival->size);
   comm::receive(*arrival, why_.data());

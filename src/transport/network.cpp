@@ -5,14 +5,9 @@
 #include <algorithm>
 #include <thread>
 
+#include "comm/tags.hpp"
+
 namespace pillion::transport {
-namespace {
-
-constexpr int publication_tag = 11;
-constexpr int finished_tag = 12;
-
-}  // namespace
-
 NetworkSender::NetworkSender(const comm::Communicator& wire, std::vector<int> sidecars, int home,
                              size_t budget)
     : wire_(wire),
@@ -43,17 +38,17 @@ std::byte* NetworkSender::reserve_head(size_t size) {
 void NetworkSender::commit(int64_t sequence, size_t size, const std::vector<Piece>& shipment) {
   if (!reserved_) base::fail(ErrorCode::Internal, "message {} was not reserved", sequence);
   std::vector<comm::Request> requests;
-  requests.push_back(comm::send(wire_, reserved_->data(), size, to_, publication_tag));
+  requests.push_back(comm::send(wire_, reserved_->data(), size, to_, comm::tags::publication));
   for (const auto& piece : shipment)
     requests.push_back(comm::send(wire_, reserved_->data() + aligned(size) + piece.offset,
                                   piece.size, sidecars_[static_cast<size_t>(piece.sidecar)],
-                                  Unloading::body_tag));
+                                  comm::tags::publication_body));
   sent_.push_back({sequence, std::move(*reserved_), reserved_staged_, std::move(requests)});
   reserved_.reset();
 }
 
 void NetworkSender::poll() {
-  while (auto arrival = comm::find_arrival(wire_, to_, finished_tag)) {
+  while (auto arrival = comm::find_arrival(wire_, to_, comm::tags::finished)) {
     base::Bytes bytes(arrival->size);
     comm::receive(*arrival, bytes.data());
     base::ByteReader in(bytes);
@@ -106,7 +101,7 @@ NetworkReceiver::NetworkReceiver(const comm::Communicator& wire, const comm::Com
                                  std::vector<int> sources)
     : wire_(wire),
       sources_(std::move(sources)),
-      heads_(wire, publication_tag),
+      heads_(wire, comm::tags::publication),
       unloading_(wire, side) {}
 
 std::optional<std::vector<Delivery>> NetworkReceiver::next() {
@@ -133,7 +128,8 @@ void NetworkReceiver::finish(int64_t sequence, const std::set<int32_t>& disabled
   out.put_raw(word.data(), word.size());
   std::vector<comm::Request> sent;
   for (const int source : sources_)
-    sent.push_back(comm::send(wire_, out.bytes().data(), out.bytes().size(), source, finished_tag));
+    sent.push_back(
+        comm::send(wire_, out.bytes().data(), out.bytes().size(), source, comm::tags::finished));
   for (auto& request : sent) request.wait();
 }
 

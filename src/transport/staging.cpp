@@ -8,14 +8,14 @@
 namespace pillion::transport {
 namespace {
 
-constexpr std::align_val_t alignment{64};
+constexpr std::align_val_t cache_line{64};
 
 }  // namespace
 
-void Buffer::Free::operator()(std::byte* p) const { ::operator delete(p, alignment); }
+void Buffer::Free::operator()(std::byte* p) const { ::operator delete(p, cache_line); }
 
 Buffer::Buffer(size_t capacity)
-    : memory_(static_cast<std::byte*>(::operator new(std::max<size_t>(capacity, 1), alignment))),
+    : memory_(static_cast<std::byte*>(::operator new(std::max<size_t>(capacity, 1), cache_line))),
       capacity_(capacity) {}
 
 std::optional<Buffer> Staging::take(size_t size) {

@@ -6,6 +6,7 @@
 
 #include "base/room.hpp"
 #include "comm/sparse.hpp"
+#include "comm/tags.hpp"
 #include "transport/inbox.hpp"
 #include "transport/shipment.hpp"
 
@@ -21,7 +22,10 @@ class Unloading {
  public:
   /// Simulation ranks are ranks of `wire`; sidecars those of `side`.
   Unloading(const comm::Communicator& wire, const comm::Communicator& side)
-      : wire_(wire), side_(side), passing_on_(side, passing_tag), inbox_(wire, body_tag) {}
+      : wire_(wire),
+        side_(side),
+        passing_on_(side, comm::tags::publication_passed_on),
+        inbox_(wire, comm::tags::publication_body) {}
 
   /// Adds what did not come with the heads. `heads` are those of the ranks that send theirs here,
   /// by rank; `agreed` is what all sidecars know of them, and nothing of it can be used if it was
@@ -33,10 +37,7 @@ class Unloading {
   /// What simulation ranks should know about whose blocks are whose; once.
   base::Bytes take_word() { return std::exchange(word_, {}); }
 
-  static constexpr int body_tag = 13;
-
  private:
-  static constexpr int passing_tag = 31;  // and the next, on `side`
   /// What is known about a set of analyses.
   struct Terms {
     std::map<int, std::set<int32_t>> targets;  ///< by rank that sends its head here

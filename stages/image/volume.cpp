@@ -13,7 +13,7 @@ namespace pillion::image {
 namespace {
 
 constexpr int shades = 1024;
-constexpr double farthest = 0x1p50;  // samples from the camera, which are still told apart
+constexpr double most_samples = 0x1p50;  // samples from the camera, which are still told apart
 
 /// Colour and optical thickness by value, for speed.
 struct Shade {
@@ -181,7 +181,7 @@ class Caster {
     const LatticeRay way(ray, patch_.lattice());
     const auto step = static_cast<float>(spacing_ * length(ray.direction));
     const double before = std::ceil(from / spacing_ - 0.5) - 1;
-    if (!(std::abs(before) < farthest)) return out;
+    if (!(std::abs(before) < most_samples)) return out;
     const auto first = static_cast<int64_t>(before);
     const double last = std::min(to + spacing_, end);
     for (int64_t k = first; (static_cast<double>(k) + 0.5) * spacing_ < last && through > 1e-4F;
