@@ -60,7 +60,7 @@ OPENERS = {
 }
 
 # Words with a full stop that do not end a sentence.
-ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|vs|cf|al|Fig|Eq|No|St|approx)|\b[ABD-Z])\.$")
+ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|vs|cf|al|Fig|Eq|approx)\.$")
 END = re.compile(r"[.!?][\"')*_]*(?=\s+[\"'(*_`\[]*[A-Z0-9`‘“])")
 FENCED = re.compile(r"^( *)(```|~~~).*?^\1\2 *$", re.DOTALL | re.MULTILINE)
 CODE = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)|\$[^$\n]+\$", re.DOTALL)
