@@ -89,7 +89,7 @@ def blank(found: re.Match) -> str:
 
 
 def plain(text: str) -> str:
-    """Without markup, on as many lines: code and formulas become `code`, links become their text."""
+    """Without markup, with as many line breaks: code becomes `code`, a link becomes its text."""
     text = CODE.sub(lambda found: "`code`" + "\n" * found.group().count("\n"), text)
     text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
     return re.sub(r"<[^<>\n]+>|https?://\S+", "", text).replace("**", "")
