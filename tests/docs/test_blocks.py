@@ -104,7 +104,7 @@ def test_program_around_block_compiles(block, tmp_path, build):
     text = before + body + after
     source = tmp_path / frame.name
     source.write_text(includes + text, encoding="utf-8")
-    compiler = ["mpicc", "-std=c11"] if block.language == "c" else ["mpicxx", "-std=c++20"]
+    compiler = ["mpicc", "-std=c11"] if frame.suffix == ".c" else ["mpicxx", "-std=c++20"]
     flags = ["-Wall", "-Werror", f"-I{ROOT / 'include'}", f"-I{build / 'include'}"]
     flags += [f"-L{build / 'lib'}", f"-L{build}", "-lpillion", "-o", str(tmp_path / "program")]
     done = subprocess.run([*compiler, str(source), *flags], capture_output=True, text=True,
