@@ -23,7 +23,7 @@ using pillion::runtime::Role;
 using pillion::runtime::Session;
 using pillion::stagehost::guard;
 
-namespace {
+namespace pillion::capi {
 
 // A simulation that ends without closing its session would leave its sidecars waiting for ever, so
 // the session closes itself when MPI is finalised.
@@ -43,12 +43,12 @@ struct OpenSession {
   }
 };
 
-}  // namespace
+}  // namespace pillion::capi
 
 // What a handle points at stays when the session has closed, so that a call with a closed handle is
 // an error and not a crash. It is a few bytes per session.
 struct pillion_session {
-  std::unique_ptr<OpenSession> open;
+  std::unique_ptr<pillion::capi::OpenSession> open;
   bool is_sidecar = false;
 };
 

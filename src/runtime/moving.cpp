@@ -18,7 +18,7 @@ void SimulationSide::adopt(Chains chains, Produced produced) {
   here_ = std::move(chains);
   produced_ = std::move(produced);
   for (size_t a = 0; a < here_.size(); ++a)
-    if (here_[a]) movables_.push_back({.analysis = a});
+    if (here_[a]) movables_.emplace_back().analysis = a;
   if (movables_.empty()) return;
   survey_.emplace(run_.side, movables_.size());
 }
