@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the state machines of this folder hear and what they answer. Agreed events are the same on
+// every simulation rank, in the same order; local events may occur on one rank alone. An action
+// that is collective, or that a sidecar waits for, follows from an agreed event only: a local event
+// answered by a collective action would be a deadlock, once a year.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <variant>
+#include <vector>
+
+namespace pillion::policy {
+
+/// Attached jobs that a run can have at a time, each with a slot of its own.
+constexpr int attached_slots = 3;
+
+/// What a rank contributes to an agreement, or what all of them together have contributed: the
+/// maximum of each member, except that a slot is ready when every rank says so.
+struct RankStatus {
+  bool no_room_for_last = false;     ///< another publication like the last one does not fit
+  bool no_room_for_waiting = false;  ///< nor does one for the analysis that waits for longest
+  bool no_room_for_both = false;     ///< nor do these two together
+  bool dropped = false;              ///< the last publication was dropped for want of room
+  bool blocked = false;              ///< not even a header fits, or waiting was in vain
+  int32_t level = 0;  ///< coarsening at which the last one would fit; above the most if none
+  double seconds_per_step = 0;
+  std::array<bool, attached_slots> slot_ready{};
+  std::array<bool, attached_slots> slot_lost{};
+  std::set<int32_t> disabled{};  ///< analyses that failed on a simulation rank or in sidecars
+};
+
+// Agreed events.
+
+/// The agreement that was started last has ended.
+struct AgreementReady {
+  RankStatus all;
+};
+/// Analyses are due, and their stages in the simulation have run. Those whose stages withheld the
+/// publication are left out.
+struct PublicationReady {
+  std::vector<size_t> analyses;
+  /// Steps until Policy::waiting() is due, if there is one and it is not due now.
+  int64_t steps_until_waiting = 0;
+};
+/// How admission to a slot ended: its analyses have the numbers from the last one on. 0: refused.
+struct SlotAdmitted {
+  int slot = 0;
+  size_t analyses = 0;
+};
+/// The condition of an analysis does not hold, or its stages withheld the publication.
+struct AnalysisPassed {
+  size_t analysis = 0;
+};
+/// A stage of the analysis failed in the simulation.
+struct AnalysisFailed {
+  size_t analysis = 0;
+};
+/// Analyses are due, before and after their publication, and some of them should run elsewhere, as
+/// all ranks judge from the same costs.
+struct MigrationDue {
+  std::vector<size_t> analyses;
+  std::set<size_t> should_move{};
+};
+struct PublicationDone {
+  std::vector<size_t> analyses;
+  std::set<size_t> should_move{};
+};
+/// How an attempt to move ended.
+struct Moved {
+  size_t analysis = 0;
+  bool to_sidecars = false;
+};
+struct Recalled {
+  size_t analysis = 0;
+};
+struct MoveFailed {
+  size_t analysis = 0;
+  bool for_good = false;  ///< false: there was no room for a header, so try again later
+};
+struct CheckpointRequested {};
+struct CloseRequested {};
+/// What all ranks found after they had waited for their sidecars.
+struct SidecarsAnswered {
+  bool finished = false;  ///< everything that was sent to any of them
+  bool failed = false;    ///< sidecars of this job have ended early
+};
+
+using AgreedEvent = std::variant<AgreementReady, PublicationReady, SlotAdmitted, AnalysisPassed,
+                                 AnalysisFailed, MigrationDue, PublicationDone, Moved, Recalled,
+                                 MoveFailed, CheckpointRequested, CloseRequested, SidecarsAnswered>;
+
+// Collective actions: every rank carries out the same ones in the same order.
+
+enum class Cause {
+  Failed,         ///< in sidecars, or on a simulation rank outside a stage
+  SidecarsEnded,  ///< the sidecars of the job ended early
+  Left            ///< the attached job has left
+};
+
+struct Disable {
+  size_t analysis = 0;
+  Cause cause = Cause::Failed;
+};
+struct Admit {
+  int slot = 0;
+};
+struct Release {
+  int slot = 0;
+};
+struct Skip {
+  std::vector<size_t> analyses;
+};
+struct Publish {
+  std::vector<size_t> analyses;
+  int32_t level = 0;  ///< of coarsening
+};
+struct MoveToSidecars {
+  size_t analysis = 0;
+};
+/// Sidecars save the state of the analysis; it is taken back before its next publication.
+struct Recall {
+  size_t analysis = 0;
+};
+struct TakeBack {
+  size_t analysis = 0;
+};
+/// Everything under way ends: the agreement, migrations and conditions.
+struct SettleAll {};
+struct SaveStages {};
+struct SendCheckpoint {};
+struct FinishCheckpoint {};
+struct FinishStages {};
+struct SendEnd {};
+struct CloseChannel {};
+/// Each rank waits for its sidecars; then all agree on what they found.
+struct AwaitSidecars {};
+struct CountUnfinished {};
+/// No sidecar shall come any more; what was kept for successors is removed.
+struct Retire {};
+struct EndJobAtFinalize {};
+
+using CollectiveAction =
+    std::variant<Disable, Admit, Release, Skip, Publish, MoveToSidecars, Recall, TakeBack,
+                 SettleAll, SaveStages, SendCheckpoint, FinishCheckpoint, FinishStages, SendEnd,
+                 CloseChannel, AwaitSidecars, CountUnfinished, Retire, EndJobAtFinalize>;
+
+// Local events. Every one that may start a wait carries the time, in monotonic seconds.
+
+/// A publication was sent; or it was not, and the sidecars were told so.
+struct Sent {
+  std::vector<size_t> analyses;
+  size_t bytes = 0;  ///< as it would be whole
+};
+struct Dropped {};
+/// There is no room for a message of this size.
+struct NoRoom {
+  size_t bytes = 0;
+  double now = 0;
+};
+/// The wait for room, or for an answer, has ended without.
+struct TimedOut {};
+struct SpillFailed {};
+/// The rank waits for its sidecars to answer.
+struct WaitBegins {
+  double now = 0;
+};
+struct SidecarFailed {};
+/// Analyses have failed on this rank outside a stage, or in its sidecars.
+struct AnalysesFailed {
+  std::set<int32_t> analyses;
+};
+struct SlotReady {
+  int slot = 0;
+};
+struct SlotLost {
+  int slot = 0;
+};
+struct SlotFreed {
+  int slot = 0;
+};
+
+using LocalEvent = std::variant<Sent, Dropped, NoRoom, TimedOut, SpillFailed, WaitBegins,
+                                SidecarFailed, AnalysesFailed, SlotReady, SlotLost, SlotFreed>;
+
+// Local actions.
+
+enum class Until { Room, Answer };
+
+/// Wait until something holds, the sidecars have failed, or it is too late.
+struct Wait {
+  Until until = Until::Room;
+  double deadline = 0;        ///< monotonic seconds
+  double without_sign = 0;    ///< and at most so many seconds in which no message was finished
+  bool needs_server = false;  ///< ends at once if no sidecar is there and none will be started
+};
+struct Spill {};
+struct Drop {};
+
+using LocalAction = std::variant<Wait, Spill, Drop>;
+
+}  // namespace pillion::policy

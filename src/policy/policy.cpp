@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The machine on top: it keeps which analyses are alive, and passes events on to the others.
+#include "policy/policy.hpp"
+
+#include <algorithm>
+
+namespace pillion::policy {
+
+Policy::Policy(const Settings& settings, const std::vector<AnalysisTraits>& analyses)
+    : settings_(settings), own_(analyses.size()), backlog_(settings.when_full, settings.deadline) {
+  for (size_t a = 0; a < analyses.size(); ++a) {
+    add(analyses[a]);
+    if (analyses[a].may_move) analyses_[a].migration.emplace(a);
+  }
+}
+
+std::vector<CollectiveAction> Policy::on(const AgreedEvent& event) {
+  return std::visit([&](const auto& e) { return act(e); }, event);
+}
+
+std::vector<LocalAction> Policy::on(const LocalEvent& event) {
+  std::vector<LocalAction> actions;
+  std::visit([&](const auto& e) { react(actions, e); }, event);
+  return actions;
+}
+
+bool Policy::is_in_sidecars(size_t analysis) const {
+  const auto& [traits, migration, ended] = analyses_[analysis];
+  return migration ? migration->is_in_sidecars() : traits.in_sidecars;
+}
+
+bool Policy::has_own_in_sidecars() const {
+  return std::any_of(analyses_.begin(), analyses_.begin() + static_cast<ptrdiff_t>(own_),
+                     [](const Analysis& a) { return a.traits.in_sidecars; });
+}
+
+std::vector<bool> Policy::wants() const {
+  std::vector<bool> wants(analyses_.size());
+  for (size_t a = 0; a < wants.size(); ++a) wants[a] = is_enabled(a) && is_in_sidecars(a);
+  return wants;
+}
+
+void Policy::end(size_t analysis) {
+  analyses_[analysis].ended = true;
+  backlog_.withdraw(analysis);
+}
+
+// Slots are settled before the backlog: an analysis whose job has left waits for nothing.
+Policy::Actions Policy::act(const AgreementReady& event) {
+  Actions actions;
+  for (const int32_t number : event.all.disabled) {
+    const auto a = static_cast<size_t>(number);
+    if (a >= analyses_.size() || !is_enabled(a)) continue;
+    end(a);
+    actions.push_back(Disable{a, Cause::Failed});
+  }
+  for (int s = 0; s < attached_slots; ++s) {
+    const auto i = static_cast<size_t>(s);
+    const auto [first, last] = std::pair(slots_[i].first(), slots_[i].last());
+    const auto action = slots_[i].settle(s, event.all.slot_ready[i], event.all.slot_lost[i]);
+    if (!action) continue;
+    if (std::holds_alternative<Release>(*action))
+      for (size_t a = first; a < last; ++a)
+        if (is_enabled(a)) {
+          end(a);
+          actions.push_back(Disable{a, Cause::Left});
+        }
+    actions.push_back(*action);
+  }
+  backlog_.settle(event.all, wants());
+  return actions;
+}
+
+Policy::Actions Policy::act(const PublicationReady& event) {
+  PublicationReady ready{{}, event.steps_until_waiting};
+  std::vector<bool> needs_whole(analyses_.size());
+  for (const size_t a : event.analyses)
+    if (is_enabled(a) && is_in_sidecars(a)) ready.analyses.push_back(a);
+  for (size_t a = 0; a < needs_whole.size(); ++a) needs_whole[a] = analyses_[a].traits.needs_whole;
+  if (phase_ != Phase::Running || ready.analyses.empty()) return {};
+  return backlog_.publish(ready, needs_whole);
+}
+
+Policy::Actions Policy::act(const SlotAdmitted& event) {
+  slots_[static_cast<size_t>(event.slot)].admitted(analyses_.size() - event.analyses,
+                                                   event.analyses);
+  return {};
+}
+
+Policy::Actions Policy::act(const AnalysisPassed& event) {
+  backlog_.withdraw(event.analysis);
+  return {};
+}
+
+Policy::Actions Policy::act(const AnalysisFailed& event) {
+  if (is_enabled(event.analysis)) end(event.analysis);
+  return {};
+}
+
+Policy::Actions Policy::act(const MigrationDue& event) {
+  Actions actions;
+  for (const size_t a : event.analyses)
+    if (analyses_[a].migration && is_enabled(a))
+      if (auto action = analyses_[a].migration->before_publication(event.should_move.contains(a)))
+        actions.push_back(*action);
+  return actions;
+}
+
+Policy::Actions Policy::act(const PublicationDone& event) {
+  Actions actions;
+  for (const size_t a : event.analyses)
+    if (analyses_[a].migration && is_enabled(a))
+      if (auto action = analyses_[a].migration->after_publication(event.should_move.contains(a)))
+        actions.push_back(*action);
+  return actions;
+}
+
+// The others need not leave room for an analysis that has just moved.
+Policy::Actions Policy::act(const Moved& event) {
+  analyses_[event.analysis].migration->on(event);
+  backlog_.withdraw(event.analysis);
+  return {};
+}
+
+Policy::Actions Policy::act(const Recalled& event) {
+  analyses_[event.analysis].migration->on(event);
+  return {};
+}
+
+Policy::Actions Policy::act(const MoveFailed& event) {
+  analyses_[event.analysis].migration->on(event);
+  return {};
+}
+
+Policy::Actions Policy::act(const CheckpointRequested&) {
+  if (phase_ != Phase::Running) return {};
+  Actions actions{SettleAll{}};
+  for (const auto& analysis : analyses_)
+    if (analysis.migration && !analysis.ended)
+      if (auto action = analysis.migration->settle()) actions.push_back(*action);
+  actions.push_back(SaveStages{});
+  if (settings_.has_sidecars) actions.insert(actions.end(), {SendCheckpoint{}, AwaitSidecars{}});
+  actions.push_back(FinishCheckpoint{});
+  return actions;
+}
+
+Policy::Actions Policy::act(const CloseRequested&) {
+  if (phase_ != Phase::Running) return {};
+  phase_ = settings_.has_sidecars ? Phase::Closing : Phase::Closed;
+  Actions actions{SettleAll{}};
+  for (const auto& analysis : analyses_)
+    if (analysis.migration && !analysis.ended)
+      if (auto action = analysis.migration->settle()) actions.push_back(*action);
+  actions.push_back(FinishStages{});
+  if (settings_.has_sidecars)
+    actions.insert(actions.end(), {SendEnd{}, CloseChannel{}, AwaitSidecars{}});
+  return actions;
+}
+
+// Sidecars of this job are waited for until they have finished or failed. Those of another job may
+// have been too slow, or not there: then what they have not finished is counted, and unless some
+// live and complete the report themselves, no others may come.
+Policy::Actions Policy::act(const SidecarsAnswered& event) {
+  if (phase_ != Phase::Closing) return {};
+  phase_ = Phase::Closed;
+  if (!settings_.separate_job) {
+    Actions actions;
+    if (!event.failed) return actions;
+    for (size_t a = 0; a < own_; ++a)
+      if (is_enabled(a) && is_in_sidecars(a)) {
+        end(a);
+        actions.push_back(Disable{a, Cause::SidecarsEnded});
+      }
+    actions.push_back(EndJobAtFinalize{});
+    return actions;
+  }
+  if (!has_own_in_sidecars() || event.finished) return {};
+  return {CountUnfinished{}, Retire{}};
+}
+
+template <class Event>
+void Policy::react(std::vector<LocalAction>&, const Event& event) {
+  if constexpr (std::is_same_v<Event, SpillFailed>) backlog_.on(Dropped{});
+  else note(event);
+}
+
+// Room that only failed sidecars could make will not come.
+void Policy::react(std::vector<LocalAction>& actions, const NoRoom& event) {
+  if (sidecars_failed_here_) actions = {Drop{}};
+  else actions = backlog_.on(event);
+}
+
+// Sidecars of the same job are waited for as long as they finish something now and then: what they
+// work on is part of the run.
+void Policy::react(std::vector<LocalAction>& actions, const WaitBegins& event) {
+  constexpr double same_job = 60;  // times the deadline, without a message finished
+  if (sidecars_failed_here_) return;
+  Wait wait{.until = Until::Answer, .deadline = event.now + settings_.deadline};
+  if (!settings_.separate_job) {
+    wait.deadline = std::numeric_limits<double>::infinity();
+    wait.without_sign = same_job * settings_.deadline;
+  }
+  wait.needs_server = settings_.separate_job && !settings_.restarts_sidecars;
+  actions.push_back(wait);
+}
+
+RankStatus Policy::status(const Room& room) {
+  RankStatus mine;
+  backlog_.contribute(mine, room);
+  mine.disabled = failed_here_;
+  if (sidecars_failed_here_)
+    for (size_t a = 0; a < own_; ++a)
+      if (is_in_sidecars(a)) mine.disabled.insert(static_cast<int32_t>(a));
+  for (size_t s = 0; s < slots_.size(); ++s) {
+    mine.slot_lost[s] = slots_[s].is_lost_here();
+    mine.slot_ready[s] = slots_[s].is_ready_here();
+  }
+  return mine;
+}
+
+}  // namespace pillion::policy

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a simulation rank does, decided in one place: no MPI, no clock, no memory but its own. The
+// driver feeds it events and carries out the actions in order. Every rank has a replica; those get
+// the same agreed events, and different local ones, which change only the status that the rank
+// contributes to the next agreement, and local actions.
+#pragma once
+
+#include "policy/backlog.hpp"
+#include "policy/migration.hpp"
+#include "policy/slots.hpp"
+
+namespace pillion::policy {
+
+struct Settings {
+  model::WhenFull when_full = model::WhenFull::Skip;
+  double deadline = 60;            ///< seconds that the simulation waits at most
+  bool has_sidecars = false;       ///< or slots for attached jobs
+  bool separate_job = false;       ///< sidecars are processes of jobs of their own
+  bool restarts_sidecars = false;  ///< Pillion starts them again when they die
+};
+
+/// What the engine knows of an analysis when it is added.
+struct AnalysisTraits {
+  bool in_sidecars = false;
+  bool needs_whole = false;  ///< its stages in sidecars cannot use coarse publications
+  bool may_move = false;     ///< `at: auto`: it begins in the simulation
+};
+
+class Policy {
+ public:
+  Policy(const Settings& settings, const std::vector<AnalysisTraits>& analyses);
+
+  /// An analysis of an attached job, before SlotAdmitted counts it.
+  void add(const AnalysisTraits& analysis) { analyses_.push_back({analysis, {}}); }
+  std::vector<CollectiveAction> on(const AgreedEvent& event);
+  std::vector<LocalAction> on(const LocalEvent& event);
+  /// What this rank contributes to an agreement that starts now.
+  RankStatus status(const Room& room);
+
+  [[nodiscard]] bool is_enabled(size_t analysis) const { return !analyses_[analysis].ended; }
+  /// Whether publications of the analysis go to sidecars now.
+  [[nodiscard]] bool is_in_sidecars(size_t analysis) const;
+  /// The analysis that has waited for longest, of which PublicationReady says when it is due.
+  [[nodiscard]] std::optional<size_t> waiting() const { return backlog_.waiting(); }
+  [[nodiscard]] const SlotState& slot(int number) const {
+    return slots_[static_cast<size_t>(number)];
+  }
+  [[nodiscard]] size_t analyses() const { return analyses_.size(); }
+  [[nodiscard]] size_t own_analyses() const { return own_; }
+  [[nodiscard]] bool is_closed() const { return phase_ == Phase::Closed; }
+
+ private:
+  enum class Phase { Running, Closing, Closed };
+  struct Analysis {
+    AnalysisTraits traits;
+    std::optional<MigrationState> migration;
+    bool ended = false;
+  };
+  using Actions = std::vector<CollectiveAction>;
+
+  Actions act(const AgreementReady& event);
+  Actions act(const PublicationReady& event);
+  Actions act(const SlotAdmitted& event);
+  Actions act(const AnalysisPassed& event);
+  Actions act(const AnalysisFailed& event);
+  Actions act(const MigrationDue& event);
+  Actions act(const PublicationDone& event);
+  Actions act(const Moved& event);
+  Actions act(const Recalled& event);
+  Actions act(const MoveFailed& event);
+  Actions act(const CheckpointRequested& event);
+  Actions act(const CloseRequested& event);
+  Actions act(const SidecarsAnswered& event);
+
+  void react(std::vector<LocalAction>& actions, const NoRoom& event);
+  void react(std::vector<LocalAction>& actions, const WaitBegins& event);
+  /// Every other local event is noted.
+  template <class Event>
+  void react(std::vector<LocalAction>& actions, const Event& event);
+  void note(const Sent& event) { backlog_.on(event); }
+  void note(const Dropped& event) { backlog_.on(event); }
+  void note(const TimedOut& event) { backlog_.on(event); }
+  void note(const SidecarFailed&) { sidecars_failed_here_ = true; }
+  void note(const AnalysesFailed& event) { failed_here_.merge(std::set(event.analyses)); }
+  void note(const SlotReady& event) { slots_[static_cast<size_t>(event.slot)].saw_ready(); }
+  void note(const SlotLost& event) { slots_[static_cast<size_t>(event.slot)].saw_lost(); }
+  void note(const SlotFreed& event) { slots_[static_cast<size_t>(event.slot)].saw_free(); }
+
+  /// Ends an analysis for good.
+  void end(size_t analysis);
+  [[nodiscard]] std::vector<bool> wants() const;
+  [[nodiscard]] bool has_own_in_sidecars() const;
+
+  Settings settings_;
+  std::vector<Analysis> analyses_;
+  size_t own_;  ///< those of the configuration; the others are of attached jobs
+  std::array<SlotState, attached_slots> slots_;
+  Backlog backlog_;
+  Phase phase_ = Phase::Running;
+  // What only this rank knows.
+  bool sidecars_failed_here_ = false;
+  std::set<int32_t> failed_here_;
+};
+
+}  // namespace pillion::policy
