@@ -121,11 +121,13 @@ docs:
 	@$(python) docs/site/build.py build/docs
 	@echo "file://$(CURDIR)/build/docs/index.html"
 
-# What needs no build: that no include runs against the layers, and no type is defined twice.
+# What needs no build: that no include runs against the layers, that no type is defined twice, and
+# that the documentation has no sentence that must be read twice.
 check:
 	@tools/install_deps.sh test
 	@$(python) tools/check_layers.py
 	@$(python) tools/check_names.py
+	@$(python) tools/check_prose.py
 
 # How files are written, without changing them.
 lint: check

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Draws the two plots of docs/intransit-study.md and writes the page's tables, from
+"""Draws the two plots of docs/intransit-study.md and writes the tables of intransit.md, from
 results/intransit*.jsonl and kernels.json.
 
 A period is the time from one analysed publication to the next. `gain` is by how much of the
@@ -19,7 +19,7 @@ import matplotlib.pyplot as plt
 
 HERE = Path(__file__).resolve().parent
 DOCS = HERE.parent / "docs"
-PAGE = DOCS / "intransit-study.md"
+PAGE = HERE / "intransit.md"
 RANKS = 2048
 BLUE, RED, GREY = "#1f6f9f", "#c1443c", "#777777"
 COLORS = {2: "#6a3d9a", 5: BLUE, 10: "#33803a"}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A simulated machine down to its cores, for the study of mappings: nodes with domains of memory
 // or a mesh inside, joined by a dragonfly. Routes are computed, not stored, so that thousands of
-// cores cost nothing; each link counts what goes over it. docs/mapping-study.md says where the
+// cores cost nothing; each link counts what goes over it. study/mapping.md says where the
 // figures are from.
 #pragma once
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Builds the study of mappings with SimGrid and runs it: `mapping.sh small` (seconds), `mapping.sh
-# full` (docs/mapping-study.md says how long), `mapping.sh one haswell|knl MAPPING [NAME=VALUE]...`
+# full` (study/mapping.md says how long), `mapping.sh one haswell|knl MAPPING [NAME=VALUE]...`
 # or `mapping.sh file haswell|knl MAPPING domains|stripes NODES AGGREGATORS`. Results, a line of
 # JSON a point, go to results/ (or $OUT); what was built, to $BUILD.
 set -euo pipefail

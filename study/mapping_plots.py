@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Draws the plots of docs/mapping-study.md and writes its tables, from results/mapping*.jsonl."""
+"""Draws the plots of docs/mapping-study.md and writes the tables of mapping.md, from
+results/mapping*.jsonl.
+"""
 
 import json
 from pathlib import Path
@@ -12,7 +14,7 @@ import matplotlib.pyplot as plt
 
 HERE = Path(__file__).resolve().parent
 DOCS = HERE.parent / "docs"
-PAGE = DOCS / "mapping-study.md"
+PAGE = HERE / "mapping.md"
 GREY = "#777777"
 COLORS = {
     "default": "#c1443c",

@@ -14,8 +14,8 @@ def placement() -> Drawing:
         920,
         430,
         "One analysis at three placements",
-        "Synchronous: each publication, the simulation stands still while the analysis runs. "
-        "Asynchronous: the simulation copies and goes on, the sidecar runs the analysis. Hybrid: "
+        "Synchronous: at each publication, the simulation waits while the analysis runs. "
+        "Asynchronous: the simulation copies and continues, the sidecar runs the analysis. Hybrid: "
         "the first stage runs in the simulation, the rest in the sidecar.",
     )
     rows = [
@@ -62,7 +62,7 @@ def _timeline(d: Drawing, top: float, held: list[tuple[str, float]], aside: floa
 
 
 def cut() -> Drawing:
-    """Where a chain is cut, and what crosses there."""
+    """The cut of a chain, and the data that cross it."""
     d = Drawing(
         920,
         246,
@@ -91,7 +91,7 @@ def cut() -> Drawing:
 
 
 def layouts() -> Drawing:
-    """Who has what, in each layout."""
+    """The data of each rank, in each layout."""
     d = Drawing(
         920,
         452,
@@ -106,7 +106,7 @@ def layouts() -> Drawing:
         (
             ("as shared", "the simulation’s own blocks"),
             ("blocks", "one each, ghost cells if wanted"),
-            ("slabs, pencils", "whole along one axis"),
+            ("slabs, pencils", "undivided along one axis"),
             ("powers of two", "boxes of 2ⁿ cells, many each"),
         )
     ):
@@ -142,7 +142,7 @@ def layouts() -> Drawing:
         x, y = 484 + (n * 0.618034 % 1) * 384, 330 + (n * 0.754878 % 1) * 62
         mark = ("mark-blue", "mark-green", "mark-amber", "mark-red")[min(3, int((x - 476) / 99.5))]
         d.parts.append(f'<circle class="{mark}" cx="{x:.0f}" cy="{y:.0f}" r="4"/>')
-    d.text(625, 428, "what the green rank gets", "middle", 12, "soft")
+    d.text(625, 428, "data of the green rank", "middle", 12, "soft")
     d.path("M625 416 V408")
     return d
 
@@ -181,11 +181,11 @@ def backlog() -> Drawing:
         920,
         470,
         "When sidecars cannot keep up",
-        "With skip, every other publication is left out. With wait, the simulation stands still. "
+        "With skip, every other publication is left out. With wait, the simulation waits. "
         "With coarsen, some publications are subsamples. With spill, they wait on disk and are "
-        "worked on later.",
+        "processed later.",
     )
-    said = "Publications come twice as fast as sidecars work on them, and there is room for one."
+    said = "Publications come twice as fast as sidecars process them, and there is room for one."
     d.text(24, 26, said, size=12, kind="soft")
     rows = {
         "skip": ("left out", [(0, 2), (2, 2), (4, 2)], {1: "red", 3: "red", 5: "red"}),
@@ -223,9 +223,9 @@ def containment() -> Drawing:
     d = Drawing(
         920,
         360,
-        "Who shares what with whom",
-        "The simulation's job and the jobs of sidecars and guests share nothing but a segment of "
-        "node memory that the simulation made. Each reader has a seat at each lane.",
+        "What the simulation and its sidecars share",
+        "The simulation's job, sidecar jobs and attached jobs share nothing but a segment of "
+        "node memory that the simulation created. Each reader has a slot at each channel.",
     )
     d.box(24, 54, 236, 250, "", "blue", radius=10)
     d.text(40, 44, "the simulation’s job", size=14, bold=True)
@@ -234,34 +234,34 @@ def containment() -> Drawing:
     d.box(344, 54, 250, 250, "", "plain", radius=10)
     d.text(360, 44, "segment in /dev/shm, without a name", size=14, bold=True)
     for n in range(3):
-        d.box(360, 76 + n * 74, 218, 56, f"lane {n}\nmessages in order · seats")
+        d.box(360, 76 + n * 74, 218, 56, f"channel {n}\nmessages in order · slots")
         d.path(f"M236 {104 + n * 74} H358")
-    jobs = [("sidecars, job: separate", "home seat", "green", 54)]
+    jobs = [("sidecars, job: separate", "primary slot", "green", 54)]
     jobs += [
-        ("a guest", "seat 1", "green", 148),
-        ("sidecars that crashed", "seat 1…", "ghost", 242),
+        ("an attached job", "slot 1", "green", 148),
+        ("sidecars that crashed", "slot 1…", "ghost", 242),
     ]
-    for words, seat, kind, top in jobs:
+    for words, slot, kind, top in jobs:
         dead = kind == "ghost"
-        below = "come back, or not" if dead else seat
+        below = "restarted, or not" if dead else slot
         d.box(690, top, 206, 62, f"{words}\n{below}", kind, 14, 8)
         d.path(f"M594 {top + 31} H688", "cut" if dead else "line", not dead, dead)
     d.text(641, 266, "✕", "middle", 18, "warn")
     d.text(300, 330, "writes messages, never waits for a reader", "middle", 12, "soft")
-    d.text(760, 330, "read, and say how far they are", "middle", 12, "soft")
+    d.text(760, 330, "read, and acknowledge", "middle", 12, "soft")
     return d
 
 
 def memory() -> Drawing:
-    """A lane's arena as a ring, and the budget."""
+    """The ring buffer of a channel, and the budget."""
     d = Drawing(
         920,
         320,
         "Where a publication’s bytes are",
-        "An arena is a ring: messages are placed in order and freed in order. What sidecars have "
-        "finished with is free again. Buffers of the session are read in place.",
+        "Messages are placed in a ring buffer in order and freed in order. Messages that sidecars "
+        "have finished are free again. Buffers of the session are read in place.",
     )
-    d.text(24, 36, "arena of one rank: its share of sidecars: memory", size=14, bold=True)
+    d.text(24, 36, "ring buffer of one rank: its share of sidecars: memory", size=14, bold=True)
     parts = [
         ("free", 110, "ghost"),
         ("41", 120, "green"),
@@ -273,13 +273,13 @@ def memory() -> Drawing:
     for words, wide, kind in parts:
         d.box(x, 52, wide, 56, words, kind, 14, 3)
         x += wide
-    notes = [(194, "in work"), (359, "published, waiting"), (579, "being copied now")]
+    notes = [(194, "in progress"), (359, "published, waiting"), (579, "being copied now")]
     for at, words in notes:
         d.path(f"M{at} 128 V112")
         d.text(at, 144, words, "middle", 12, "soft")
     d.path("M880 112 C880 176 40 176 40 112", dashed=True)
     d.text(760, 172, "placed in order, freed in order", "middle", 12, "soft")
-    words = "without a copy: buffers that take turns (pillion_allocate, pillion_swap)"
+    words = "without a copy: rotating buffers (pillion_allocate, pillion_swap)"
     d.text(24, 214, words, size=14, bold=True)
     for n, (words, kind) in enumerate(
         (

@@ -12,6 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [
     ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
     *sorted(p for p in ROOT.glob("docs/**/*.md") if "site" not in p.parts),
     *sorted(ROOT.glob("stages/**/*.md")),
     *sorted(ROOT.glob("adapters/*/*.md")),
@@ -20,7 +21,7 @@ PAGES = [
 FENCE = re.compile(r"(?:^<!-- ([^\n]*?) -->\n)?^```(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SCENE = re.compile(r"^<!-- scene (\w+) -->$", re.MULTILINE)
 RUN = {"sh", "console", "python"}  # in the scratch folder of the page, in order
-COMPILED = {"c", "cpp", "fortran", "cmake"}
+COMPILED = {"c", "cpp", "fortran", "cmake", "diff"}
 SHOWN = {"text", "mermaid"}  # output, formulas, inputs of other programs; pictures
 WORDS = {
     "from",  # FILE [REGION]: the block is part of that file, which is built or run elsewhere
@@ -48,6 +49,11 @@ class Block:
     @property
     def place(self) -> str:
         return f"{self.page.relative_to(ROOT)}:{self.line}"
+
+
+def patched(diff: str) -> str:
+    """The program that a block in the language `diff` leads to."""
+    return "".join(line[1:] for line in diff.splitlines(True) if not line.startswith("-"))
 
 
 def blocks_of(page: Path) -> list[Block]:

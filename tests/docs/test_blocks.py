@@ -19,6 +19,7 @@ from code_blocks import (
     WORDS,
     all_blocks,
     blocks_of,
+    patched,
     scene_of,
     source_of,
 )
@@ -92,17 +93,18 @@ def test_page_as_a_reader_types_it(page, tmp_path, build):
         pytest.xfail("some of it is awaited")
 
 
-@pytest.mark.parametrize("block", those({"c", "cpp"}, "within"))
+@pytest.mark.parametrize("block", those({"c", "cpp", "diff"}, "within"))
 def test_program_around_block_compiles(block, tmp_path, build):
     frame = ROOT / block.said["within"]
-    includes = "".join(re.findall(r"^#include .*\n", block.text, re.MULTILINE))
-    body = re.sub(r"^#include .*\n", "", block.text, flags=re.MULTILINE)
+    code = patched(block.text) if block.language == "diff" else block.text
+    includes = "".join(re.findall(r"^#include .*\n", code, re.MULTILINE))
+    body = re.sub(r"^#include .*\n", "", code, flags=re.MULTILINE)
     before, mark, after = frame.read_text("utf-8").partition("/* block */\n")
     assert mark, f"{frame.name} has no line /* block */"
     text = before + body + after
     source = tmp_path / frame.name
     source.write_text(includes + text, encoding="utf-8")
-    compiler = ["mpicc", "-std=c11"] if block.language == "c" else ["mpicxx", "-std=c++20"]
+    compiler = ["mpicc", "-std=c11"] if frame.suffix == ".c" else ["mpicxx", "-std=c++20"]
     flags = ["-Wall", "-Werror", f"-I{ROOT / 'include'}", f"-I{build / 'include'}"]
     flags += [f"-L{build / 'lib'}", f"-L{build}", "-lpillion", "-o", str(tmp_path / "program")]
     done = subprocess.run([*compiler, str(source), *flags], capture_output=True, text=True,
