@@ -14,6 +14,7 @@ from conftest import read_table
 from datasets import roomy
 from frames import Frame
 from placements import cases, check_report, placements
+from pool import results_of_case
 from scenes import Placement, Scene
 
 READER = Path(__file__).with_name("read_idx.py")
@@ -118,7 +119,9 @@ def played(request, build, tmp_path_factory):
     if not (build / "stages" / "write.so").exists():
         pytest.skip("the stage write was not built: zlib or LZ4 was not found")
     name, placement = request.param
-    results, _ = scene(name).run(build, tmp_path_factory.mktemp("run"), placement)
+    _, results = results_of_case(
+        request, build, tmp_path_factory, lambda case, _: (scene(case[0]), case[1])
+    )
     check_report(scene(name), placement, results)
     return name, results
 
