@@ -15,8 +15,9 @@ from datasets import analyses, listed
 from frames import Frame
 from placements import cases
 from pool import results_of_case
+from read_idx import read
 from scenes import Placement, Scene
-from test_write_idx import header, read, stride_at
+from test_write_idx import header, stride_at
 
 SHAPES = {
     "brick": (22, 36, 22),
