@@ -79,11 +79,10 @@ def _have_python_write_whole_lines() -> None:
 
 
 def _have_launchers_start_fast() -> None:
-    """Open MPI 4.1 picks ob1 on one machine, but looks for networks of other kinds first, which
-    takes 0.2 of the 0.4 seconds of a launch. Ranks that wait give way, since tests share cores.
+    """Open MPI 4.1 takes ob1 on one machine, but looks for networks of other kinds first, which is
+    0.2 of the 0.4 seconds of a launch.
     """
     os.environ.setdefault("OMPI_MCA_pml", "ob1")
-    os.environ.setdefault("OMPI_MCA_mpi_yield_when_idle", "1")
 
 
 def pytest_unconfigure() -> None:
