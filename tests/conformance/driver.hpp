@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the two drivers share: their arguments, and a run over the frames of a file as a simulation
-// would do it, through the C interface. How a frame's elements are shared is up to each driver.
+// What the two drivers share: their arguments, and runs over the frames of a file as a simulation
+// would do them, through the C interface. How a frame's elements are shared is up to each driver.
+// With --cases FILE one launch plays several cases, one session after the other.
 #pragma once
 
 #include <mpi.h>
@@ -11,9 +12,11 @@
 #include <cstdio>
 #include <fstream>
 #include <map>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "frames.hpp"
 
@@ -22,11 +25,11 @@ namespace conformance {
 /// --name value pairs.
 class Arguments {
  public:
-  Arguments(int argc, char** argv) {
-    for (int i = 1; i + 1 < argc; i += 2) {
-      const std::string name = argv[i];
-      if (name.rfind("--", 0) != 0) throw std::runtime_error("expected --name, not " + name);
-      values_[name.substr(2)] = argv[i + 1];
+  explicit Arguments(const std::vector<std::string>& words) {
+    for (size_t i = 0; i + 1 < words.size(); i += 2) {
+      if (words[i].rfind("--", 0) != 0)
+        throw std::runtime_error("expected --name, not " + words[i]);
+      values_[words[i].substr(2)] = words[i + 1];
     }
   }
   [[nodiscard]] std::string text(const std::string& name, const std::string& standard = {}) const {
@@ -84,10 +87,10 @@ inline void meet(const Player& player, const Arguments& arguments, int64_t numbe
   }
 }
 
-/// Plays frames [--from, --to); `share(player, frames, number)` shares one of them. With
-/// --checkpoint PATH the stages' state is saved after the last.
-template <class Share>
-void play(Player& player, const Frames& all, const Arguments& arguments, Share&& share) {
+/// Plays frames [--from, --to); the shelf shares each of them. With --checkpoint PATH the stages'
+/// state is saved after the last.
+template <class Shelf>
+void play(Player& player, const Frames& all, const Arguments& arguments, Shelf& shelf) {
   MPI_Comm_rank(pillion_communicator(player.session), &player.rank);
   MPI_Comm_size(pillion_communicator(player.session), &player.ranks);
   const auto count = static_cast<int64_t>(all.frames.size());
@@ -95,7 +98,7 @@ void play(Player& player, const Frames& all, const Arguments& arguments, Share&&
   for (int64_t n = arguments.integer("from", 0); n < end; ++n) {
     meet(player, arguments, n);
     const Frame& frame = all.frames[static_cast<size_t>(n)];
-    share(player, all, n);
+    shelf.share(player, all, n);
     check(pillion_step(player.session, frame.step, frame.time));
   }
   meet(player, arguments, end);
@@ -104,22 +107,60 @@ void play(Player& player, const Frames& all, const Arguments& arguments, Share&&
   check(pillion_close(player.session));
 }
 
+/// One session on all ranks, from open to close.
+template <class Shelf>
+void run_case(const Arguments& arguments) {
+  const auto frames = FrameReader(arguments.text("frames")).read();
+  Shelf shelf(arguments);
+  Player player = open(arguments);
+  if (pillion_serve(player.session) == 0) play(player, frames, arguments, shelf);
+}
+
+/// The cases of a file: one per line, words separated by tabs.
+inline std::vector<Arguments> read_cases(const std::string& path) {
+  std::ifstream in(path);
+  if (!in) throw std::runtime_error("cannot open " + path);
+  std::vector<Arguments> cases;
+  for (std::string line; std::getline(in, line);) {
+    std::vector<std::string> words;
+    std::istringstream rest(line);
+    for (std::string word; std::getline(rest, word, '\t');) words.push_back(word);
+    cases.emplace_back(words);
+  }
+  return cases;
+}
+
+/// Plays each case and then writes its file --done, so that the test knows which cases came
+/// through if a later one ends the launch.
+template <class Shelf>
+void run_cases(const std::string& path, int world_rank) {
+  for (const auto& arguments : read_cases(path)) {
+    run_case<Shelf>(arguments);
+    // Sidecars return from pillion_serve on their own: all ranks have closed the session when all
+    // have come here.
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (world_rank == 0) std::ofstream(arguments.text("done"));
+  }
+}
+
 /// The whole program. A failure is said on standard error, with the rank, and is status 3, or
 /// --failure-status: launchers take their time over programs that fail.
-template <class Share>
-int main_of(int argc, char** argv, Share&& share) {
+template <class Shelf>
+int main_of(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int world = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &world);
   int64_t status = 0;
-  const Arguments arguments(argc, argv);
+  const Arguments arguments(std::vector<std::string>(argv + 1, argv + argc));
+  const auto cases = arguments.text("cases");
   try {
-    const auto frames = FrameReader(arguments.text("frames")).read();
-    Player player = open(arguments);
-    if (pillion_serve(player.session) == 0) play(player, frames, arguments, share);
+    if (cases.empty()) run_case<Shelf>(arguments);
+    else run_cases<Shelf>(cases, world);
   } catch (const std::exception& e) {
     std::fprintf(stderr, "driver rank %d: %s\n", world, e.what());
     status = arguments.integer("failure-status", 3);
+    // The other ranks may be in the barrier after a case, or in the next case.
+    if (!cases.empty()) MPI_Abort(MPI_COMM_WORLD, 3);
   }
   MPI_Finalize();
   return static_cast<int>(status);

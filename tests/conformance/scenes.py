@@ -93,6 +93,11 @@ class Crew:
             self.process.wait(10)
 
 
+def new_run() -> str:
+    """A name that no other run on this machine has."""
+    return f"conformance-{uuid.uuid4().hex}"
+
+
 def wait_for(what, why: str, seconds: float = 60) -> None:
     end = time.monotonic() + seconds
     while not what():
@@ -133,6 +138,32 @@ class Scene:
     driver: str
     arguments: tuple = ()
 
+    def prepare(
+        self,
+        folder: Path,
+        placement: Placement,
+        *,
+        run: str = "",
+        restart: Path | None = None,
+        first: int = 0,
+        last: int | None = None,
+    ) -> list:
+        """Writes frames and configuration into a folder; returns the driver's arguments."""
+        folder.mkdir(parents=True, exist_ok=True)
+        write_frames(folder / "frames", self.frames)
+        config = folder / "pillion.yaml"
+        head = f"output: {folder / 'results'}\n" + placement.head
+        head += f"run: {run or new_run()}\n"
+        if restart:
+            head += f"restart: {restart}\n"
+        config.write_text(head + self.catalogue + self.analyses, encoding="utf-8")
+        return [
+            *("--config", config, "--frames", folder / "frames"),
+            *("--decomposition", placement.decomposition, "--buffers", placement.buffers),
+            *("--from", first, "--to", len(self.frames) if last is None else last),
+            *self.arguments,
+        ]
+
     def run(
         self,
         build: Path,
@@ -152,21 +183,11 @@ class Scene:
         something is to be spilled.
         If the run is one that `fails`, what it says on standard error is for the caller to check.
         """
-        folder.mkdir(parents=True, exist_ok=True)
         last = len(self.frames) if last is None else last
-        frames = folder / "frames"
-        write_frames(frames, self.frames)
-        config = folder / "pillion.yaml"
-        run = f"conformance-{uuid.uuid4().hex}"
-        head = f"output: {folder / 'results'}\nrun: {run}\n" + placement.head
-        if restart:
-            head += f"restart: {restart}\n"
-        config.write_text(head + self.catalogue + self.analyses, encoding="utf-8")
-        arguments = [
-            *("--config", config, "--frames", frames, "--decomposition", placement.decomposition),
-            *("--from", first, "--to", last, "--buffers", placement.buffers),
-            *self.arguments,
-        ]
+        run = new_run()
+        arguments = self.prepare(
+            folder, placement, run=run, restart=restart, first=first, last=last
+        )
         if checkpoint:
             arguments += ["--checkpoint", checkpoint]
         if fails:
@@ -191,5 +212,5 @@ class Scene:
             done = play_beside_sidecars(build, folder, run, placement, play)
         else:
             done = play()
-        frames.unlink()
+        (folder / "frames").unlink()
         return folder / "results", done

@@ -14,6 +14,7 @@ from datasets import in_file_order, mesh_scene
 from frames import Frame
 from numpy.polynomial import legendre
 from placements import cases, check_report, placements
+from pool import results_of_case
 from scenes import Placement, Scene
 
 ORDER, N = 5, 6
@@ -159,12 +160,17 @@ def stage(build):
         pytest.skip("the stage encode was not built")
 
 
+def scene_of(kind: str) -> Scene:
+    return scene(HYBRID if kind == "hybrid" else ANALYSES)
+
+
 @pytest.fixture(scope="module", params=CASES)
 def played(request, build, tmp_path_factory):
     kind, placement = request.param
-    here = scene(HYBRID if kind == "hybrid" else ANALYSES)
-    results, _ = here.run(build, tmp_path_factory.mktemp("run"), placement)
-    check_report(here, placement, results)
+    _, results = results_of_case(
+        request, build, tmp_path_factory, lambda case, _: (scene_of(case[0]), case[1])
+    )
+    check_report(scene_of(kind), placement, results)
     return results
 
 

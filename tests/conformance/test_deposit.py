@@ -11,6 +11,7 @@ import worlds
 from conftest import read_table
 from frames import Frame
 from placements import cases, check_report, placements
+from pool import results_of_case
 from scenes import Placement, Scene
 
 CELLS = (7, 10, 8)
@@ -71,10 +72,11 @@ PLACEMENTS = {
 @pytest.fixture(scope="module", params=cases(PLACEMENTS))
 def played(request, build, tmp_path_factory):
     name, placement = request.param
-    folder = tmp_path_factory.mktemp("run")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PILLION_STAGE_PATH", str(build / "tests" / "conformance" / "stages"))
-        results, _ = scene(name, folder).run(build, folder / "run", placement)
+        folder, results = results_of_case(
+            request, build, tmp_path_factory, lambda case, to: (scene(case[0], to), case[1])
+        )
     check_report(scene(name, folder), placement, results)
     return name, folder, results
 

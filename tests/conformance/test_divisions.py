@@ -16,6 +16,7 @@ import pytest
 from conftest import read_table
 from frames import Frame
 from placements import check_report, placements
+from pool import results_of_case
 from scenes import Placement, Scene
 
 
@@ -228,10 +229,11 @@ def read(path: Path, fields: tuple, frame: Frame) -> tuple[int, list[Block]]:
 @pytest.fixture(scope="module", params=CASES)
 def played(request, build, tmp_path_factory):
     name, placement = request.param
-    folder = tmp_path_factory.mktemp("run")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PILLION_STAGE_PATH", str(build / "tests" / "conformance" / "stages"))
-        results, _ = scene(name, folder).run(build, folder / "run", placement)
+        folder, results = results_of_case(
+            request, build, tmp_path_factory, lambda case, to: (scene(case[0], to), case[1])
+        )
     check_report(scene(name, folder), placement, results)
     report = json.loads((results / "report.json").read_text())
     assert (report["sidecars"]["direct_bytes"] > 0) == (name in DIRECT)

@@ -8,6 +8,7 @@ import pytest
 from conftest import read_table
 from frames import Frame
 from placements import cases, check_report, placements
+from pool import results_of_case
 from scenes import Placement, Scene
 
 ANALYSES = """
@@ -101,7 +102,9 @@ CASES = cases(
 @pytest.fixture(scope="module", params=CASES)
 def played(request, build, tmp_path_factory):
     name, placement = request.param
-    results, _ = scene(name).run(build, tmp_path_factory.mktemp("run"), placement)
+    _, results = results_of_case(
+        request, build, tmp_path_factory, lambda case, _: (scene(case[0]), case[1])
+    )
     check_report(scene(name), placement, results)
     return scene(name), results
 

@@ -10,6 +10,7 @@ import pytest
 from conftest import read_table
 from frames import Frame
 from placements import check_report, placements
+from pool import results_of_case
 from scenes import Placement, Scene
 
 CELLS = (9, 8, 11)
@@ -86,7 +87,7 @@ PLACEMENTS = placements(
 @pytest.fixture(scope="module", params=PLACEMENTS, ids=str)
 def played(request, build, tmp_path_factory):
     made = made_of(ANALYSES)
-    results, _ = made.run(build, tmp_path_factory.mktemp("run"), request.param)
+    _, results = results_of_case(request, build, tmp_path_factory, lambda place, _: (made, place))
     check_report(made, request.param, results)
     return results
 

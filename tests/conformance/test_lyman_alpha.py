@@ -14,6 +14,7 @@ import scipy.constants
 from conftest import read_table
 from frames import Frame
 from placements import check_report, placements
+from pool import results_of_case
 from scenes import Placement, Scene
 from scipy.special import erf
 
@@ -109,12 +110,12 @@ PLACEMENTS = placements(
 
 @pytest.fixture(scope="module", params=PLACEMENTS, ids=str)
 def played(request, build, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("run")
-    made = scene(folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PILLION_STAGE_PATH", str(build / "tests" / "conformance" / "stages"))
-        results, _ = made.run(build, folder / "run", request.param)
-    check_report(made, request.param, results)
+        folder, results = results_of_case(
+            request, build, tmp_path_factory, lambda place, to: (scene(to), place)
+        )
+    check_report(scene(folder), request.param, results)
     return folder, results
 
 

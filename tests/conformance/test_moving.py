@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import read_idx
 import test_grids
 import test_halos
 import test_image
@@ -135,7 +136,7 @@ def check_idx(results, expected) -> None:
         head = test_write_idx.header(path)
         level = len(head["bits"]) - 1
         asked = [["density", step, level] for step in range(4)]
-        return [head["time"], *test_write_idx.read(path, asked)]
+        return [head["time"], *read_idx.read(path, asked)]
 
     for mine, other in zip(samples(results), samples(expected), strict=True):
         np.testing.assert_array_equal(mine, other)

@@ -9,6 +9,7 @@ import pytest
 import worlds
 from conftest import read_table
 from placements import cases, check_report, placements
+from pool import results_of_case
 from scenes import Scene
 
 SPECIES = {"O": [2], "ion": [3, 4], "water": [1, 2]}
@@ -95,7 +96,9 @@ CASES = cases(
 def played(request, build, tmp_path_factory):
     """A scene that was played: its frames, and the folder of the results."""
     name, placement = request.param
-    results, _ = scene(name).run(build, tmp_path_factory.mktemp("run"), placement)
+    _, results = results_of_case(
+        request, build, tmp_path_factory, lambda case, _: (scene(case[0]), case[1])
+    )
     check_report(scene(name), placement, results)
     return scene(name), results
 

@@ -10,6 +10,7 @@ import pytest
 from conftest import read_table
 from frames import Frame
 from placements import cases, placements
+from pool import results_of_case
 from scenes import Placement, Scene
 
 ANALYSES = """
@@ -84,7 +85,9 @@ PLACEMENTS = {
 @pytest.fixture(scope="module", params=cases(PLACEMENTS))
 def played(request, build, tmp_path_factory):
     name, placement = request.param
-    results, _ = scene(name).run(build, tmp_path_factory.mktemp("run"), placement)
+    _, results = results_of_case(
+        request, build, tmp_path_factory, lambda case, _: (scene(case[0]), case[1])
+    )
     return name, placement, results
 
 

@@ -8,6 +8,7 @@ import pytest
 from conftest import read_table
 from frames import Frame
 from placements import check_report, placements
+from pool import results_of_case
 from scenes import Placement, Scene
 
 CELLS = (9, 8, 11)  # along x, y, z
@@ -75,7 +76,9 @@ PLACEMENTS = placements(
 
 @pytest.fixture(scope="module", params=PLACEMENTS, ids=str)
 def played(request, build, tmp_path_factory):
-    results, _ = scene().run(build, tmp_path_factory.mktemp("run"), request.param)
+    _, results = results_of_case(
+        request, build, tmp_path_factory, lambda place, _: (scene(), place)
+    )
     check_report(scene(), request.param, results)
     return results / "look"
 

@@ -16,6 +16,7 @@ from conftest import read_table
 from frames import Frame
 from numpy.polynomial.legendre import Legendre
 from placements import cases, check_report, placements
+from pool import results_of_case
 from scenes import Placement, Scene
 
 ORDER, N = 3, 4
@@ -130,7 +131,9 @@ CASES = cases(
 @pytest.fixture(scope="module", params=CASES)
 def played(request, build, tmp_path_factory):
     _, placement = request.param
-    results, _ = scene().run(build, tmp_path_factory.mktemp("run"), placement)
+    _, results = results_of_case(
+        request, build, tmp_path_factory, lambda case, _: (scene(), case[1])
+    )
     check_report(scene(), placement, results)
     return results
 

@@ -2,6 +2,8 @@
 """Datasets that the stage `write` makes as HDF5, read by h5py, xarray and VTK value by value,
 wherever they are written, on however many ranks, in however many files."""
 
+from functools import cache
+
 import h5py
 import numpy as np
 import pytest
@@ -18,7 +20,8 @@ from datasets import (
     roomy,
 )
 from placements import cases, check_report, placements
-from scenes import Placement
+from pool import results_of_case
+from scenes import Placement, Scene
 from vtkmodules.util.numpy_support import vtk_to_numpy
 from vtkmodules.vtkCommonExecutionModel import vtkStreamingDemandDrivenPipeline
 from vtkmodules.vtkIOHDF import vtkHDFReader
@@ -67,16 +70,22 @@ def hdf5(build):
         pytest.skip("the stage write was built without HDF5")
 
 
+@cache
+def scene_of(name: str) -> Scene:
+    chunk = CHUNKS[len(SHAPES[name])]
+    return mesh_scene(name, {key: text.replace("CHUNK", chunk) for key, text in STAGES.items()})
+
+
 @pytest.fixture(
     scope="module", params=cases({name: roomy(those) for name, those in PLACEMENTS.items()})
 )
 def played(request, build, tmp_path_factory):
     name, placement = request.param
-    chunk = CHUNKS[len(SHAPES[name])]
-    scene = mesh_scene(name, {key: text.replace("CHUNK", chunk) for key, text in STAGES.items()})
-    results, _ = scene.run(build, tmp_path_factory.mktemp("run"), placement)
-    check_report(scene, placement, results)
-    return scene, results
+    _, results = results_of_case(
+        request, build, tmp_path_factory, lambda case, _: (scene_of(case[0]), case[1])
+    )
+    check_report(scene_of(name), placement, results)
+    return scene_of(name), results
 
 
 def dataset(key: str) -> str:
@@ -193,7 +202,7 @@ def test_vtk_reads_the_series(played, key):
 @pytest.fixture(scope="module", params=roomy(PARTICLE_PLACEMENTS), ids=str)
 def atoms(request, build, tmp_path_factory):
     scene = particle_scene(PARTICLE_STAGES)
-    results, _ = scene.run(build, tmp_path_factory.mktemp("run"), request.param)
+    _, results = results_of_case(request, build, tmp_path_factory, lambda place, _: (scene, place))
     check_report(scene, request.param, results)
     return results
 

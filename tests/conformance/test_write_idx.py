@@ -2,9 +2,6 @@
 """Datasets that the stage `write` makes, read by OpenVisus sample by sample at every level,
 wherever they are written and on however many ranks."""
 
-import json
-import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 
@@ -14,9 +11,10 @@ from conftest import read_table
 from datasets import roomy
 from frames import Frame
 from placements import cases, check_report, placements
+from pool import results_of_case
+from read_idx import read
 from scenes import Placement, Scene
 
-READER = Path(__file__).with_name("read_idx.py")
 SHAPES = {
     "brick": (22, 36, 22),
     "cube": (32, 32, 32),
@@ -118,19 +116,11 @@ def played(request, build, tmp_path_factory):
     if not (build / "stages" / "write.so").exists():
         pytest.skip("the stage write was not built: zlib or LZ4 was not found")
     name, placement = request.param
-    results, _ = scene(name).run(build, tmp_path_factory.mktemp("run"), placement)
+    _, results = results_of_case(
+        request, build, tmp_path_factory, lambda case, _: (scene(case[0]), case[1])
+    )
     check_report(scene(name), placement, results)
     return name, results
-
-
-def read(path: Path, asked: list) -> list[np.ndarray]:
-    """What OpenVisus reads, [field, step, level] each, in a process of its own."""
-    to = path.with_suffix(".npz")
-    command = [sys.executable, READER, path, to, json.dumps(asked)]
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stdout + done.stderr
-    with np.load(to) as arrays:
-        return [arrays[str(n)] for n in range(len(asked))]
 
 
 def expected(

@@ -14,8 +14,10 @@ from conftest import read_table
 from datasets import analyses, listed
 from frames import Frame
 from placements import cases
+from pool import results_of_case
+from read_idx import read
 from scenes import Placement, Scene
-from test_write_idx import header, read, stride_at
+from test_write_idx import header, stride_at
 
 SHAPES = {
     "brick": (22, 36, 22),
@@ -104,8 +106,10 @@ PLACEMENTS = {
 
 @pytest.fixture(scope="module", params=cases(PLACEMENTS))
 def played(request, build, tmp_path_factory):
-    name, placement = request.param
-    results, _ = scene(name).run(build, tmp_path_factory.mktemp("run"), placement)
+    name, _ = request.param
+    _, results = results_of_case(
+        request, build, tmp_path_factory, lambda case, _: (scene(case[0]), case[1])
+    )
     return name, results
 
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Files of each rank, read by NumPy as their index says."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from conftest import read_table
@@ -14,7 +16,8 @@ from datasets import (
     roomy,
 )
 from placements import cases, check_report, placements
-from scenes import Placement
+from pool import results_of_case
+from scenes import Placement, Scene
 
 STAGE = "write: {fields: [density, velocity, level, ids], format: raw, durable: false}"
 ATOMS = "write: {fields: [id, position, charge, kind], format: raw, durable: false, at_once: 1}"
@@ -26,15 +29,21 @@ PLACEMENTS = {
 }
 
 
+@cache
+def scene_of(name: str) -> Scene:
+    return mesh_scene(name, {"a": STAGE})
+
+
 @pytest.fixture(
     scope="module", params=cases({name: roomy(those) for name, those in PLACEMENTS.items()})
 )
 def played(request, build, tmp_path_factory):
     name, placement = request.param
-    scene = mesh_scene(name, {"a": STAGE})
-    results, _ = scene.run(build, tmp_path_factory.mktemp("run"), placement)
-    check_report(scene, placement, results)
-    return scene, results
+    _, results = results_of_case(
+        request, build, tmp_path_factory, lambda case, _: (scene_of(case[0]), case[1])
+    )
+    check_report(scene_of(name), placement, results)
+    return scene_of(name), results
 
 
 def test_every_value(played):

@@ -91,9 +91,4 @@ class Shelf {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  Shelf shelf(Arguments(argc, argv));
-  return main_of(argc, argv, [&](const Player& player, const Frames& all, int64_t number) {
-    shelf.share(player, all, number);
-  });
-}
+int main(int argc, char** argv) { return main_of<Shelf>(argc, argv); }

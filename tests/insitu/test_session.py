@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The session of a simulation in Python: what may be shared, what is refused, its ends."""
 
+import json
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -37,7 +38,7 @@ def run(build, tmp_path):
             ranks,
             sys.executable,
             PROGRAMS / "shares.py",
-            code,
+            json.dumps([code]),
             env=environment(build),
             cwd=tmp_path,
             check=check,
@@ -45,6 +46,22 @@ def run(build, tmp_path):
         return done.stdout
 
     return run
+
+
+@pytest.fixture(scope="module")
+def pieces(build, tmp_path_factory):
+    """What REFUSED and ACCEPTED say, run in one process; alone what a process that ended left."""
+    folder = tmp_path_factory.mktemp("pieces")
+    (folder / "run.yaml").write_text(CONFIGURATION)
+
+    def shares(codes, check):
+        words = [sys.executable, PROGRAMS / "shares.py", json.dumps(codes)]
+        return mpirun(1, *words, env=environment(build), cwd=folder, check=check).stdout
+
+    codes = [*REFUSED, *(code + KEEPS for code in ACCEPTED)]
+    *found, _ = shares(codes, False).split("--- end of piece ---\n")
+    found = dict(zip(codes, found, strict=False))
+    return lambda code: found[code] if code in found else shares([code], True)
 
 
 REFUSED = {
@@ -78,8 +95,8 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("code", REFUSED)
-def test_refused(run, code):
-    said = run(code).splitlines()[0]
+def test_refused(pieces, code):
+    said = pieces(code).splitlines()[0]
     assert REFUSED[code] in said, said
     assert said.startswith("pillion.errors.Error: ") or "TypeError" in said
 
@@ -95,11 +112,13 @@ ACCEPTED = {
 }
 
 
+KEEPS = "\ndensity[...] = 1\nimport gc; gc.collect()\nfor i in range(3): s.step(i, 0.5 * i)"
+
+
 @pytest.mark.parametrize("code", ACCEPTED)
-def test_accepted(run, code):
+def test_accepted(pieces, code):
     """And the memory stays although nobody else keeps the array."""
-    code += "\ndensity[...] = 1\nimport gc; gc.collect()\nfor i in range(3): s.step(i, 0.5 * i)"
-    assert run(code) == "closed\n"
+    assert pieces(code + KEEPS) == "closed\n"
 
 
 def test_rank_without_blocks(run):
