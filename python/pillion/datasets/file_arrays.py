@@ -96,7 +96,7 @@ def _read_runs(
 ) -> None:
     begins, length = runs_of(shape, box)
     size = length * out.itemsize
-    memory = memoryview(out.reshape(-1).view(np.uint8))
+    memory = out.reshape(-1).view(np.uint8).data
     for number, begin in enumerate(begins.tolist()):
         at = number * size
         _read_all(file, path, offset + begin * out.itemsize, memory[at : at + size])

@@ -109,9 +109,7 @@ class RawField:
         inner: list[tuple[int, int]] = [(0, extent) for extent in self.inner]
         missing = math.prod(hi - lo for lo, hi in box)
         for block in index.blocks:
-            common = [
-                (max(a, c), min(b, d)) for (a, b), (c, d) in zip(box, block.box, strict=True)
-            ]
+            common = [(max(a, c), min(b, d)) for (a, b), (c, d) in zip(box, block.box, strict=True)]
             if any(lo >= hi for lo, hi in common):
                 continue
             ends = zip(common, block.box, strict=True)
