@@ -90,7 +90,14 @@ def _blocks(index: dict[str, Any], folder: Path) -> list[RawBlock]:
     return out
 
 
-index_of: Kept[RawIndex] = Kept(_read_index, 4 << 20)
+_indices: Kept[RawIndex] = Kept(_read_index, 4 << 20)
+
+
+def index_of(path: Path) -> RawIndex:
+    """Of a step. Raises Error if it cannot be read."""
+    if not path.exists():
+        raise Error(f"'{path}' cannot be read: there is no such file")
+    return _indices(path)
 
 
 @dataclass(frozen=True)

@@ -33,11 +33,12 @@ def blocks_of_level(
 
 def numbers_within(mask: Bitmask, bits_per_block: int, finest: int, box: Box) -> np.ndarray:
     """Numbers of all blocks of the levels up to `finest` that have samples in a box, in order."""
+    has_first = grid_within(box, mask.stride(bits_per_block)).size > 0
     of_levels = [
         _numbers_of_level(mask, bits_per_block, level, box)[0].reshape(-1)
         for level in range(bits_per_block + 1, finest + 1)
     ]
-    return np.sort(np.concatenate([np.zeros(1, np.int64), *of_levels]))
+    return np.sort(np.concatenate([np.zeros(int(has_first), np.int64), *of_levels]))
 
 
 def _numbers_of_level(

@@ -49,7 +49,7 @@ def _from_zip(stored: bytes, size: int) -> bytes:
         out = stream.decompress(stored, size + 1)  # one more tells a block that is too long
     except zlib.error as error:
         raise Error(f"it cannot be decompressed: {error}") from error
-    if len(out) == size and not stream.eof:
+    if len(out) <= size and not stream.eof:
         raise Error("it cannot be decompressed: its end is missing")
     return out
 
