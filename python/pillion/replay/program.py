@@ -3,6 +3,7 @@
 something failed, 2 the command line is wrong.
 """
 
+import contextlib
 import json
 import os
 import signal
@@ -40,11 +41,7 @@ _OVERRIDES = {
 
 def run(words: list[str]) -> int:
     """Returns the status. [collective over all ranks of the job]"""
-    try:
-        import mpi4py
-    except ImportError:
-        raise Error("replay needs the Python package mpi4py: pip install mpi4py") from None
-    mpi4py.rc.threads = False  # stages run as in a program that calls MPI_Init
+    _choose_mpi()
     from mpi4py import MPI
 
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # also while it waits within the library
@@ -58,6 +55,21 @@ def run(words: list[str]) -> int:
         traceback.print_exc()
         MPI.COMM_WORLD.Abort(1)
         raise
+
+
+def _choose_mpi() -> None:
+    """Has mpi4py use the MPI that Pillion uses, as far as it can, and begin it as MPI_Init does.
+    Raises Error if there is no mpi4py.
+    """
+    try:
+        import mpi4py
+    except ImportError:
+        raise Error("replay needs the Python package mpi4py: pip install mpi4py") from None
+    mpi4py.rc.threads = False
+    with contextlib.suppress(ImportError):  # which opening a session explains
+        from pillion import _core
+
+        os.environ.setdefault("MPI4PY_LIBMPI", _core.mpi_file())
 
 
 class Voice:
