@@ -3,6 +3,7 @@
 both byte orders, both orders of indices in memory, both ways to index, one to three dimensions, and
 any number of ranks, also more than there are planes."""
 
+import h5py
 import numpy as np
 import pytest
 from conftest import read_table
@@ -186,3 +187,18 @@ def test_domain_in_a_file(build, tmp_path, ranks):
     assert table.attributes["dimensions"] == 2
     for name in ("lo", "hi", "tilt", "periodic"):
         np.testing.assert_array_equal(table[name], attributes[f"domain_{name}"])
+
+
+def test_a_filter_that_is_not_the_library_s_own(build, tmp_path):
+    hdf5plugin = pytest.importorskip("hdf5plugin")
+    values = np.random.default_rng(1).random((8, 8, 8))
+    with h5py.File(tmp_path / "s1.h5", "w") as file:
+        file.create_dataset("gas", data=values, chunks=(4, 4, 4), **hdf5plugin.Zstd())
+    (tmp_path / "c.yaml").write_text(
+        "meshes: {grid: {kind: uniform, cells: [8, 8, 8]}}\n"
+        "fields: {gas: {mesh: grid, type: float64}}\n"
+        "analyses: {a: {stages: [statistics: {fields: [gas]}]}}\n"
+    )
+    replay(build, tmp_path, 1, "s1.h5", "c.yaml")
+    table = read_table(tmp_path / "results/a/statistics_gas.csv")
+    assert table["max"][0] == values.max()

@@ -8,6 +8,7 @@ it does not find as zeros without a word, so these are looked for before.
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -87,12 +88,26 @@ def read_box(file: h5py.File, name: str, box: Sequence[tuple[int, int]], out: np
     if any(hi > extent for (_, hi), extent in zip(box, array.shape, strict=True)):
         raise Error(f"{place}: it has changed since it was looked at")
     try:
-        array.read_direct(out, tuple(slice(lo, hi) for lo, hi in box))
+        _read(array, tuple(slice(lo, hi) for lo, hi in box), out)
     except (OSError, RuntimeError) as error:
         raise Error(
             f"{place}: the library cannot read these values; is it compressed with a filter that "
-            "is not there?"
+            "is not there? The Python package hdf5plugin has filters"
         ) from error
+
+
+def _read(array: h5py.Dataset, part: tuple[slice, ...], out: np.ndarray) -> None:
+    """Filters that the library lacks are those of hdf5plugin, where that is installed."""
+    try:
+        array.read_direct(out, part)
+    except (OSError, RuntimeError):
+        how = array.id.get_create_plist()
+        filters = [how.get_filter(n)[0] for n in range(how.get_nfilters())]
+        if all(map(h5py.h5z.filter_avail, filters)) or find_spec("hdf5plugin") is None:
+            raise
+        import hdf5plugin  # noqa: F401  # registers its filters
+
+        array.read_direct(out, part)
 
 
 def _names(file: h5py.File) -> list[str]:

@@ -18,7 +18,7 @@ def together(comm: "MPI.Comm", work: Callable[[], Result]) -> Result:
     """Does the work on every rank. If it raises on any, an Error that says what the lowest such
     rank raised is raised on all. The work must not be collective. [collective]
     """
-    failure = ""
+    failure: str | None = None
     result: Result | None = None
     try:
         result = work()
@@ -26,8 +26,8 @@ def together(comm: "MPI.Comm", work: Callable[[], Result]) -> Result:
         failure = _words_of(error)
     from mpi4py import MPI
 
-    # All ranks have done their work, or failed in it, and nothing is in flight.
-    first = comm.allreduce(comm.rank if failure else comm.size, MPI.MIN)
+    # Every rank comes here, its work done or failed, and nothing is in flight.
+    first = comm.allreduce(comm.size if failure is None else comm.rank, MPI.MIN)
     if first < comm.size:
         raise Error(comm.bcast(failure, root=first))
     return result  # type: ignore[return-value]

@@ -108,13 +108,13 @@ def _run(words: list[str], voice: Voice, world: "MPI.Comm") -> int:
         return 0
     comm = session.communicator.Dup()
     try:
-        return _play(session, options, comm, voice)
-    except Error as error:  # alike on every rank of the simulation
+        status = _play(session, options, comm, voice)
+    except Error as error:  # alike on every rank of the simulation, which close together
         voice.complain(comm, str(error))
-        return 1
-    finally:
-        session.close_or_warn()
-        comm.Free()
+        status = 1
+    session.close_or_warn()
+    comm.Free()
+    return status
 
 
 def _open(options: Options, voice: Voice, world: "MPI.Comm") -> Session:
