@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from pillion.errors import Error
 from pillion.insitu.catalogue import Field
+from pillion.insitu.opening import load_core
 from pillion.insitu.opening import open as open_session
 from pillion.insitu.session import Session
-from pillion.replay.agreement import from_first
+from pillion.replay.agreement import from_first, together
 from pillion.replay.frames import Frame
 from pillion.replay.options import Options, read_options
 from pillion.replay.plan import expect_elsewhere, expect_kept, make_plan
@@ -122,6 +123,7 @@ def _open(options: Options, voice: Voice, world: "MPI.Comm") -> Session:
         expect_elsewhere(find_files(options.files), options.configuration, options.output)
         return gather_about(options.files, options.about).parameters
 
+    together(world, load_core)  # which may be missing on one node alone
     parameters = from_first(world, said) | options.parameters
     output = {"output": _quoted(options.output)} if options.output else {}
     return open_session(
