@@ -98,16 +98,20 @@ class Files:
             except OSError as error:
                 raise Error(f"cannot read {path}: {error.strerror}") from error
             try:
+                table = self._table(descriptor, path, entry)
                 for number in group:
-                    yield number, self._block(descriptor, path, entry, number)
+                    row = table[number % per_file].tolist()
+                    yield number, self._block(descriptor, path, entry, number, row)
             except OSError as error:
                 raise Error(f"cannot read {path}: {error.strerror}") from error
             finally:
                 os.close(descriptor)
 
-    def _block(self, descriptor: int, path: Path, entry: Entry, number: int) -> Block | None:
-        row = self._table(descriptor, path, entry)[number % self._header.blocks_per_file]
-        offset, size, flags = int(row[3]) << 32 | int(row[2]), int(row[4]), int(row[5])
+    def _block(
+        self, descriptor: int, path: Path, entry: Entry, number: int, row: list[int]
+    ) -> Block | None:
+        """`row` is the block's in the table."""
+        offset, size, flags = row[3] << 32 | row[2], row[4], row[5]
         if offset == 0 or size == 0:
             return None
         stored = os.pread(descriptor, size, offset)
