@@ -33,5 +33,5 @@ PYTHON
   flaky=$failed
 fi
 
-tools/check_budget.py ${CI:+--strict} "$build/reports/ctest.xml" "$build/reports/pytest.xml"
+tools/check_budget.py ${PILLION_STRICT_BUDGET:+--strict} "$build/reports/ctest.xml" "$build/reports/pytest.xml"
 [ -z "$flaky" ] || printf 'FLAKY: failed once, passed alone:\n%s\n' "$flaky"

@@ -151,8 +151,9 @@ nb::dict progress_of(const Held& session) {
 using Lengths = std::array<double, 3>;
 
 void set_domain(Held& session, const std::string& mesh, const Lengths& lo, const Lengths& hi,
-                const Lengths& tilt, const std::array<bool, 3>& periodic) {
+                const Lengths& tilt, const std::array<bool, 3>& periodic, int32_t dimensions) {
   Domain domain{};
+  domain.dimensions = dimensions;
   for (size_t d = 0; d < 3; ++d) {
     domain.lo[d] = lo[d];
     domain.hi[d] = hi[d];
@@ -203,7 +204,7 @@ void bind_session(nb::module_& module) {
                    "strides: collections.abc.Sequence[int], type: int) -> typing.Any"))
       .def("unshare", &Session::unshare, nb::arg("field"), nb::arg("block"))
       .def("set_domain", set_domain, nb::arg("mesh"), nb::arg("lo"), nb::arg("hi"), nb::arg("tilt"),
-           nb::arg("periodic"))
+           nb::arg("periodic"), nb::arg("dimensions"))
       .def("set_units", &Session::set_units, nb::arg("name"), nb::arg("units"))
       .def("ready", &Session::ready, Unlocked())
       .def("is_due", &Session::is_due, nb::arg("step"), nb::arg("time"))

@@ -102,6 +102,12 @@ def owner_of(folder: Path) -> Owner | None:
     return marked if newest and marked and marked.id == newest.id else newest
 
 
+def folders_of(folder: Path) -> frozenset[str]:
+    """Names of the analyses' folders that the folder's marker lists; empty without a marker."""
+    marked = _marked(folder / MARKER)
+    return frozenset() if marked is None else marked.folders
+
+
 def run_of_table(path: Path) -> str:
     """The run id in the head of a table, without reading more than that; "" if it has none."""
     return (entry_of_head(path, "run") or "").strip('"')

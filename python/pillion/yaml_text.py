@@ -135,19 +135,19 @@ class Substitution:
         return value
 
 
-def read_text(path: Path) -> str:
-    """The text of a file that people write. Raises Error if it cannot be read, is too long or is
-    not UTF-8.
+def read_text(path: Path, longest: int = LONGEST) -> str:
+    """The text of a file that people write, of so many bytes at most. Raises Error if it cannot be
+    read, is too long or is not UTF-8.
     """
     try:
         with path.open("rb") as file:
-            content = file.read(LONGEST + 1)
+            content = file.read(longest + 1)
     except OSError as error:
         raise Error(f"cannot read {path}: {error.strerror}") from error
-    if len(content) > LONGEST:
-        line = content.count(b"\n", 0, LONGEST) + 1
+    if len(content) > longest:
+        line = content.count(b"\n", 0, longest) + 1
         raise Error(
-            f"{path}:{line}: the text is longer than {LONGEST >> 10} KiB, which is reached on this "
+            f"{path}:{line}: the text is longer than {longest >> 10} KiB, which is reached on this "
             "line; shorten it"
         )
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):

@@ -283,10 +283,11 @@ def test_replayed(build, tmp_path):
     results, _ = scene.run(build, tmp_path, Placement(2, 0, "many"))
     config = (tmp_path / "pillion.yaml").read_text().replace(HDF5 + more, RAW + "}")
     (tmp_path / "again.yaml").write_text(config)
-    program = build / "bin" / "pillion-replay"
+    program = build / "bin" / "pillion"
     again = tmp_path / "again"
     stored = results / "a" / "grid_hdf5"
-    mpirun(3, program, "--output", again, stored, "again.yaml", cwd=tmp_path, timeout=90)
+    words = ("replay", "--output", again, stored, "again.yaml")
+    mpirun(3, program, *words, cwd=tmp_path, timeout=90)
     for field in ("density", "ids"):
         live = read_table(results / "b" / f"statistics_{field}.csv")
         found = read_table(again / "b" / f"statistics_{field}.csv")

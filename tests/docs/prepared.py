@@ -87,7 +87,7 @@ def snapshots(typist: Typist) -> None:
         analysis = "checkpoint" if name == "keep" else name
         text = yaml.safe_dump(head | {"analyses": {analysis: steps}})
         (typist.folder / f"{name}.yaml").write_text(text, encoding="utf-8")
-    _type(typist, "pillion-replay", "--output", "out", "snapshots", "keep.yaml")
+    _type(typist, "pillion", "replay", "--output", "out", "snapshots", "keep.yaml")
 
 
 def dataset(typist: Typist) -> None:
@@ -116,7 +116,7 @@ def dataset(typist: Typist) -> None:
         },
     }
     (typist.folder / "keep.yaml").write_text(yaml.safe_dump(configuration), encoding="utf-8")
-    _type(typist, "pillion-replay", "--time-per-step", "0.5", "stored", "keep.yaml")
+    _type(typist, "pillion", "replay", "--time-per-step", "0.5", "stored", "keep.yaml")
 
 
 def molecules(typist: Typist) -> None:

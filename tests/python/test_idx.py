@@ -361,3 +361,58 @@ def test_the_example_of_the_docs_runs(tmp_path):
     assert lines[0] == "['density'] (0, 7) (8, 8, 8) 9"
     assert lines[1] == "(2, 2, 2) (1, 8, 8)"
     assert lines[-1] == f"9 {values.mean()} (0, 0, 0) (1, 1, 1)"
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_reading_into_an_array(tmp_path, missing):
+    """Of any strides, of a type that loses nothing; what is nowhere is the fill value."""
+    values = arrays()
+    path = write_dataset(tmp_path, "d", {0: values}, **ABOUT)
+    if missing:
+        for file in sorted(tmp_path.rglob("*.bin"))[2:]:
+            file.unlink()
+    dataset = pillion.idx.open(path)
+    box = ((1, 7), (0, 5), (2, 6))
+    wanted = dataset["f1"].read(box=box).values
+    out = np.zeros((2, 6, 5, 4)).T[..., 1]
+    room = np.zeros((4, 5, 6, 2))
+    samples = dataset["f1"].read(box=box, out=room)
+    assert samples.values is room and samples.bytes_read > 0
+    np.testing.assert_array_equal(room, wanted)
+    if not missing:
+        np.testing.assert_array_equal(wanted, values[1][2:6, 0:5, 1:7])
+    for odd in (out, np.zeros((4, 5, 6, 2), np.float32), np.zeros((4, 5, 6, 2), np.int16)):
+        with pytest.raises(Error, match=r"'f1' was asked for in an array .*; it is int32\[4, 5"):
+            dataset["f1"].read(box=box, out=odd)
+    strided = np.zeros((2, 6, 5, 4)).T
+    dataset["f1"].read(box=box, out=strided)
+    np.testing.assert_array_equal(strided, wanted)
+
+
+def test_a_step_that_is_whole_or_not(tmp_path):
+    path = write_dataset(tmp_path, "d", {0: arrays()}, **ABOUT)
+    field = pillion.idx.open(path)["f1"]
+    field.expect_whole(0)
+    last = sorted(tmp_path.rglob("*.bin"))[-1]
+    data = bytearray(last.read_bytes())
+    last.write_bytes(data[:-300])
+    with pytest.raises(Error, match=r"block \d+ of field 'f1' is cut short: 64 bytes at \d+ are"):
+        field.expect_whole(0)
+    last.unlink()
+    with pytest.raises(Error, match="step 0 is not whole: there is no "):
+        field.expect_whole(0)
+    first = sorted(tmp_path.rglob("*.bin"))[0]
+    data = bytearray(first.read_bytes())
+    entry = 40 + 5 * 40  # of the second field's first block
+    for place, value, said in ((20, 4, "compressed with jpg"), (16, 0, "block 0 .* is missing")):
+        data[entry + place : entry + place + 4] = value.to_bytes(4, "big")
+        first.write_bytes(data)
+        with pytest.raises(Error, match=said):
+            field.expect_whole(0)
+
+
+def test_a_box_without_a_sample_of_the_first_block(tmp_path):
+    """Which need not be there then."""
+    values = [random_field(1, (3, 3, 3, 1), "int32", 1)]
+    path = write_dataset(tmp_path, "d", {0: values}, **ABOUT, low=(5, 5, 5))
+    pillion.idx.open(path)["f0"].expect_whole(0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs pillion-replay, writes files that it reads with NumPy and h5py, and compares products."""
+"""Runs `pillion replay`, writes files that it reads with NumPy and h5py, and compares products."""
 
 import os
 import subprocess
@@ -13,11 +13,11 @@ from conftest import mpirun, read_table
 
 def replay(build: Path, folder: Path, ranks: int, *words, check: bool = True, env=None):
     """Runs it in a folder; with one rank without a launcher, as people do."""
-    program = build / "bin" / "pillion-replay"
+    words = (build / "bin" / "pillion", "replay", *words)
     if ranks > 1:
-        return mpirun(ranks, program, *words, cwd=folder, check=check, env=env, timeout=90)
+        return mpirun(ranks, *words, cwd=folder, check=check, env=env, timeout=90)
     done = subprocess.run(
-        [str(word) for word in (program, *words)],
+        [str(word) for word in words],
         cwd=folder,
         capture_output=True,
         text=True,
@@ -29,8 +29,9 @@ def replay(build: Path, folder: Path, ranks: int, *words, check: bool = True, en
 
 
 def needs_hdf5(build: Path) -> None:
+    """For what the stage `write` writes; files of h5py are read without."""
     if "HDF5_WORKS:INTERNAL=1" not in (build / "CMakeCache.txt").read_text():
-        pytest.skip("pillion-replay was built without HDF5")
+        pytest.skip("the stage write was built without HDF5")
 
 
 def write_npy(folder: Path, field: str, step: int, array: np.ndarray) -> None:

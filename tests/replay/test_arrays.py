@@ -3,6 +3,7 @@
 both byte orders, both orders of indices in memory, both ways to index, one to three dimensions, and
 any number of ranks, also more than there are planes."""
 
+import h5py
 import numpy as np
 import pytest
 from conftest import read_table
@@ -152,3 +153,52 @@ def test_particles(build, tmp_path, ranks, kind, sidecars):
         bins = (np.linspace(0, 1, 8), np.linspace(-2, 2, 6))
         expected = np.histogram2d(place[:, 1], speed, bins)[0]
         np.testing.assert_array_equal(counts, expected)
+
+
+DOMAIN = """
+import numpy as np
+import pillion
+
+
+@pillion.stage("speed", products=["domain.csv"])
+def domain(step):
+    found = step.domain("stars")
+    columns = {"lo": found.lo, "hi": found.hi, "tilt": found.tilt}
+    columns |= {"periodic": np.array(found.periodic, int)}
+    step.table("domain", columns, attributes={"dimensions": found.dimensions})
+"""
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_domain_in_a_file(build, tmp_path, ranks):
+    """As the stage `write` tells it, in a plane, too; it goes before snapshots.yaml."""
+    attributes = {"domain_lo": [-1.0, 0, 0], "domain_hi": [1.0, 3, 1], "domain_tilt": [0.5, 0, 0]}
+    attributes |= {"domain_periodic": [1, 0, 1], "domain_dimensions": 2}
+    speed = np.arange(7, dtype=np.float32)
+    write_hdf5(tmp_path / "s/s1.h5", {"speed": speed}, time=0.5, **attributes)
+    (tmp_path / "s/snapshots.yaml").write_text("domains: {stars: {length: [9, 9, 9]}}\n")
+    (tmp_path / "d.py").write_text(DOMAIN)
+    (tmp_path / "c.yaml").write_text(
+        "meshes: {stars: {kind: particles}}\nfields: {speed: {mesh: stars, type: float32}}\n"
+        'analyses: {a: {stages: [python: {call: "d.py:domain"}]}}\n'
+    )
+    replay(build, tmp_path, ranks, "s", "c.yaml")
+    table = read_table(tmp_path / "results/a/domain.csv")
+    assert table.attributes["dimensions"] == 2
+    for name in ("lo", "hi", "tilt", "periodic"):
+        np.testing.assert_array_equal(table[name], attributes[f"domain_{name}"])
+
+
+def test_a_filter_that_is_not_the_library_s_own(build, tmp_path):
+    hdf5plugin = pytest.importorskip("hdf5plugin")
+    values = np.random.default_rng(1).random((8, 8, 8))
+    with h5py.File(tmp_path / "s1.h5", "w") as file:
+        file.create_dataset("gas", data=values, chunks=(4, 4, 4), **hdf5plugin.Zstd())
+    (tmp_path / "c.yaml").write_text(
+        "meshes: {grid: {kind: uniform, cells: [8, 8, 8]}}\n"
+        "fields: {gas: {mesh: grid, type: float64}}\n"
+        "analyses: {a: {stages: [statistics: {fields: [gas]}]}}\n"
+    )
+    replay(build, tmp_path, 1, "s1.h5", "c.yaml")
+    table = read_table(tmp_path / "results/a/statistics_gas.csv")
+    assert table["max"][0] == values.max()

@@ -2,8 +2,9 @@
 """The command `pillion`: one roof over everything that is done with runs.
 
 Each command is a module of this package with `add_arguments(parser)` and `run(arguments)`, which
-returns the exit status. Modules import what takes time inside functions, so that every command
-starts quickly and works where only what it needs is installed.
+returns the exit status; one with READS_WORDS is given its words as they are. Modules import what
+takes time inside functions, so that every command starts quickly and works where only what it needs
+is installed.
 
 Exit status: 0 if all went well, 1 if something was wrong (the reason is on standard error), 2 if
 the command line was. Commands that start programs end with their status.
@@ -118,6 +119,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if name is not None and name not in {command.name for command in COMMANDS}:
         return _refuse_unknown(name)
     try:
+        if name is not None and getattr(_module(name), "READS_WORDS", False):
+            return int(_module(name).run(argparse.Namespace(words=words[1:])))
         arguments = parser(only=name or "").parse_args(words)
         arguments.words = words[1:]
         return int(_module(arguments.command).run(arguments))

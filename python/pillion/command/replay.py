@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`pillion replay`: analyses of stored fields; done by the program pillion-replay, on as many ranks
-as are asked for.
+"""`pillion replay`: analyses of stored fields, on as many ranks as are asked for. With -n this
+process becomes the launcher of that many ranks; each of them is this command without -n.
 """
 
 import argparse
+import os
+import sys
 
 from pillion import programs
+from pillion.errors import Error
+
+READS_WORDS = True  # by itself: of many ranks only the first says what is wrong with them
 
 _EPILOG = """\
 FILES are FIELD.STEP.npy (or FIELD.npy: step 0), NAME_STEP.h5 or .hdf5 with datasets named after
@@ -16,15 +21,9 @@ configuration says, reading waits for sidecars, so nothing is left out, and they
 job."""
 
 
-def _ranks(text: str) -> int:
-    if not text.isdigit() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"-n needs a number of ranks, found '{text}'")
-    return int(text)
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("-n", dest="ranks", metavar="RANKS", type=_ranks, help="start that many ranks")
+    add("-n", dest="ranks", metavar="RANKS", help="start that many ranks")
     add("files", metavar="FILES", nargs="+", help="what is stored; and last the configuration")
     add("--set", metavar="NAME=VALUE", action="append", help="value of a parameter $NAME")
     add("--output", metavar="FOLDER", help="where products go, whatever the configuration says")
@@ -39,13 +38,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    words = list(arguments.words)
-    if arguments.ranks is None:
-        programs.become("pillion-replay", words)
-    at = next(i for i, word in enumerate(words) if word.startswith("-n"))
-    del words[at : at + (2 if words[at] == "-n" else 1)]
-    from pillion.launch.facts import find_facts
-    from pillion.launch.plan import line_for
+    from pillion.replay.options import Options, read_options
 
-    program = str(programs.find("pillion-replay"))
-    programs.replace_by(line_for(find_facts(None), [program, *words], arguments.ranks))
+    try:
+        options = read_options(arguments.words)
+    except Error:  # which the first rank says
+        options = Options()
+    if options.help:
+        from pillion.command import parser
+
+        parser("replay").parse_args(["replay", "--help"])
+    if options.ranks is not None:
+        from pillion.launch.facts import find_facts
+        from pillion.launch.plan import line_for
+
+        words = [*_command(), "replay", *options.rest]
+        programs.replace_by(line_for(find_facts(None), words, options.ranks))
+    from pillion.replay.program import run as run_rank
+
+    return run_rank(arguments.words)
+
+
+def _command() -> list[str]:
+    """The command `pillion` of this installation."""
+    path = programs.folder() / "pillion"
+    return [str(path)] if os.access(path, os.X_OK) else [sys.executable, "-m", "pillion"]

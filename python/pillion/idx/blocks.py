@@ -20,22 +20,40 @@ def blocks_of_level(
     The level must be above `bits_per_block`.
     """
     leading = level - 1 - bits_per_block  # bits that tell blocks of this level apart
-    cells = mask.part(1, leading)
     cell = mask.part(leading + 1, mask.bits).extents
     extent = mask.part(leading + 1, level - 1).extents
     stride, offset = mask.stride(level - 1), offset_of_level(mask, level)
-    wanted = grid_within(box, stride, offset)
-    if wanted.size == 0:
-        return
-    ranges = [
-        np.arange(wanted.origin[a] // cell[a], wanted.last[a] // cell[a] + 1) for a in range(AXES)
-    ]
-    numbers = cells.z_addresses(*ranges) | (1 << leading)
+    numbers, ranges = _numbers_of_level(mask, bits_per_block, level, box)
     for (k, j, i), number in np.ndenumerate(numbers):
         x, y, z = (
             int(ranges[a][at]) * cell[a] + offset[a] for a, at in zip(range(AXES), (i, j, k))
         )
         yield int(number), Grid((x, y, z), extent, stride)
+
+
+def numbers_within(mask: Bitmask, bits_per_block: int, finest: int, box: Box) -> np.ndarray:
+    """Numbers of all blocks of the levels up to `finest` that have samples in a box, in order."""
+    has_first = grid_within(box, mask.stride(bits_per_block)).size > 0
+    of_levels = [
+        _numbers_of_level(mask, bits_per_block, level, box)[0].reshape(-1)
+        for level in range(bits_per_block + 1, finest + 1)
+    ]
+    return np.sort(np.concatenate([np.zeros(int(has_first), np.int64), *of_levels]))
+
+
+def _numbers_of_level(
+    mask: Bitmask, bits_per_block: int, level: int, box: Box
+) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Block numbers, indexed [z, y, x], and the places of these blocks along x, y and z."""
+    leading = level - 1 - bits_per_block  # bits that tell blocks of this level apart
+    cell = mask.part(leading + 1, mask.bits).extents
+    wanted = grid_within(box, mask.stride(level - 1), offset_of_level(mask, level))
+    if wanted.size == 0:
+        return np.empty((0, 0, 0), np.int64), [np.empty(0, np.int64)] * AXES
+    ranges = [
+        np.arange(wanted.origin[a] // cell[a], wanted.last[a] // cell[a] + 1) for a in range(AXES)
+    ]
+    return mask.part(1, leading).z_addresses(*ranges) | (1 << leading), ranges
 
 
 def offset_of_level(mask: Bitmask, level: int) -> Point:

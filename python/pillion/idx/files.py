@@ -18,7 +18,7 @@ import numpy as np
 
 from pillion.errors import Error
 from pillion.idx.blocks import extent_of_block
-from pillion.idx.codecs import ZFP, decode
+from pillion.idx.codecs import ZFP, decode, expect_readable
 from pillion.idx.header import Entry, Header
 from pillion.idx.zfp import decode_zfp
 
@@ -33,6 +33,7 @@ class Block:
 
     values: np.ndarray
     row_major: bool
+    stored: int  # bytes in the file
 
 
 def number_in(template: str, number: int) -> str:
@@ -97,16 +98,20 @@ class Files:
             except OSError as error:
                 raise Error(f"cannot read {path}: {error.strerror}") from error
             try:
+                table = self._table(descriptor, path, entry)
                 for number in group:
-                    yield number, self._block(descriptor, path, entry, number)
+                    row = table[number % per_file].tolist()
+                    yield number, self._block(descriptor, path, entry, number, row)
             except OSError as error:
                 raise Error(f"cannot read {path}: {error.strerror}") from error
             finally:
                 os.close(descriptor)
 
-    def _block(self, descriptor: int, path: Path, entry: Entry, number: int) -> Block | None:
-        row = self._table(descriptor, path, entry)[number % self._header.blocks_per_file]
-        offset, size, flags = int(row[3]) << 32 | int(row[2]), int(row[4]), int(row[5])
+    def _block(
+        self, descriptor: int, path: Path, entry: Entry, number: int, row: list[int]
+    ) -> Block | None:
+        """`row` is the block's in the table."""
+        offset, size, flags = row[3] << 32 | row[2], row[4], row[5]
         if offset == 0 or size == 0:
             return None
         stored = os.pread(descriptor, size, offset)
@@ -118,7 +123,51 @@ class Files:
         except Error as error:
             raise Error(f"{what} cannot be read: {error}") from error
         values = np.frombuffer(data, dtype=entry.dtype).reshape(-1, entry.components)
-        return Block(values, bool(flags & ROW_MAJOR))
+        return Block(values, bool(flags & ROW_MAJOR), size)
+
+    def expect_whole(self, entry: Entry, step: int, numbers: np.ndarray) -> None:
+        """Looks at the tables of all files that have these blocks, which must be in order. Raises
+        Error if a block is missing, cut short or of a codec that is not read.
+        """
+        per_file = self._header.blocks_per_file
+        ends = np.flatnonzero(np.diff(numbers // per_file)) + 1
+        for of_file in np.split(numbers, ends):
+            path = self.path(int(of_file[0]) // per_file * per_file, step)
+            try:
+                descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            except FileNotFoundError:
+                raise Error(f"step {step} is not whole: there is no {path}") from None
+            except OSError as error:
+                raise Error(f"cannot read {path}: {error.strerror}") from error
+            try:
+                rows = self._table(descriptor, path, entry)[of_file % per_file]
+                size = os.fstat(descriptor).st_size
+            finally:
+                os.close(descriptor)
+            self._expect_rows(rows.astype(np.int64), of_file, size, f"cannot read {path}", entry)
+
+    def _expect_rows(
+        self, rows: np.ndarray, numbers: np.ndarray, there: int, where: str, entry: Entry
+    ) -> None:
+        """Of blocks of one file, which has so many bytes."""
+        offsets, sizes = rows[:, 3] << 32 | rows[:, 2], rows[:, 4]
+        missing = (offsets == 0) | (sizes == 0)
+        short = (offsets < 0) | (offsets + sizes > there)
+        for bad in np.flatnonzero(missing | short)[:1]:
+            what = f"{where}: block {numbers[bad]} of field '{entry.name}'"
+            if missing[bad]:
+                raise Error(f"{what} is missing")
+            raise Error(
+                f"{what} is cut short: {sizes[bad]} bytes at {offsets[bad]} are told of, and the "
+                f"file has {there}"
+            )
+        codecs, first = np.unique(rows[:, 5] & 0xF, return_index=True)
+        for codec, at in zip(codecs.tolist(), first.tolist()):
+            try:
+                expect_readable(codec)
+            except Error as error:
+                what = f"{where}: block {numbers[at]} of field '{entry.name}'"
+                raise Error(f"{what} cannot be read: {error}") from error
 
     def _decoded(self, codec: int, stored: bytes, entry: Entry, number: int) -> bytes:
         mask, per_block = self._header.mask, self._header.bits_per_block

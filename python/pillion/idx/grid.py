@@ -50,12 +50,13 @@ def overlap(a: Grid, b: Grid) -> tuple[Slices, Slices] | None:
     """
     in_a: list[slice] = []
     in_b: list[slice] = []
+    last_of_a, last_of_b = a.last, b.last
     for axis in reversed(range(AXES)):
         step = max(a.stride[axis], b.stride[axis])
         anchor = (a if a.stride[axis] == step else b).origin[axis]
         lo = max(a.origin[axis], b.origin[axis])
         first = lo + (anchor - lo) % step
-        last = min(a.last[axis], b.last[axis])
+        last = min(last_of_a[axis], last_of_b[axis])
         if first > last:
             return None
         for grid, out in ((a, in_a), (b, in_b)):

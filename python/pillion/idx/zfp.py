@@ -10,6 +10,7 @@ import numpy as np
 
 from pillion.errors import Error
 from pillion.idx.bitmask import Bitmask, Point
+from pillion.idx.codecs import ZFP, expect_readable
 
 KINDS = {"<f4": "type_float", "<f8": "type_double", "<i4": "type_int32", "<i8": "type_int64"}
 NUMBER = r"(\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)"
@@ -42,12 +43,9 @@ def decode_zfp(
     """The samples of a block, in rows. The mask is the dataset's: streams have as many axes as it
     has, even where a block is flat.
     """
-    try:
-        import zfpy
-    except ImportError:
-        raise Error(
-            "it is compressed with zfp, which needs the Python package zfpy: pip install zfpy"
-        ) from None
+    expect_readable(ZFP)
+    import zfpy
+
     if loss is None:
         raise Error("it is compressed with zfp, and the dataset's text does not say how")
     if dtype.str not in KINDS or components != 1:

@@ -51,7 +51,7 @@ def open(
     Raises:
         Error: alike on every rank, if the configuration is wrong, with its file and line.
     """
-    core = _load_core()
+    core = load_core()
     if comm is None:
         from mpi4py import MPI
 
@@ -90,7 +90,7 @@ def _yaml(value: object) -> str:
     return str(value)
 
 
-def _load_core() -> ModuleType:
+def load_core() -> ModuleType:
     """The compiled module, if it uses the MPI that mpi4py uses."""
     try:
         from pillion import _core

@@ -222,13 +222,17 @@ class Session:
         hi: Sequence[float],
         tilt: Sequence[float] = (0, 0, 0),
         periodic: Sequence[bool] = (True, True, True),
+        *,
+        dimensions: int = 0,
     ) -> None:
         """The domain of a particle mesh as of now; alike on every rank.
 
         The edges are (hi[0]-lo[0], 0, 0), (tilt[0], hi[1]-lo[1], 0) and
-        (tilt[1], tilt[2], hi[2]-lo[2]).
+        (tilt[1], tilt[2], hi[2]-lo[2]). With 2 `dimensions` particles live in the plane of the
+        first two edges, and what lies along the third does not count; 0 leaves that to the
+        configuration.
         """
-        self._open.set_domain(mesh, list(lo), list(hi), list(tilt), list(periodic))
+        self._open.set_domain(mesh, list(lo), list(hi), list(tilt), list(periodic), dimensions)
 
     def set_units(self, name: str, units: str) -> None:
         """Units of a field, of a mesh's lengths, or of "time"; alike on every rank."""

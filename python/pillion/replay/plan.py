@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""From words of the command line to frames that can be played: one rank looks at all files before
+anything runs, and tells the others.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from pillion.errors import Error
+from pillion.insitu.catalogue import Field
+from pillion.owner import folders_of
+from pillion.replay.arrays import arrange
+from pillion.replay.frames import Frame, Names, make_frames
+from pillion.replay.options import Options
+from pillion.replay.search import Search, find_files
+from pillion.replay.snapshots import NAME, gather_about
+from pillion.yaml_text import Loader, read_text
+
+
+def make_plan(
+    options: Options, fields: Mapping[str, Field], warn: Callable[[str], None]
+) -> list[Frame]:
+    """All frames for the fields that are used; every array is seen to fit its field, and every
+    particle mesh to have a domain. Raises Error. What is well to know is said to `warn`.
+    """
+    used = {name: field for name, field in fields.items() if field.used}
+    _expect_no_elements(used.values())
+    names = Names(fields, options.names)
+    files = find_files(options.files)
+    search = Search(names, used, options.steps)
+    for file in files:
+        search.look_into(file)
+    if search.coarse:
+        warn(
+            "steps that were stored coarse, since sidecars could not keep up, are left out: "
+            + ", ".join(map(str, sorted(search.coarse)))
+        )
+    about = gather_about(options.files, options.about)
+    frames = make_frames(search.found, used, names, about, options.time_per_step)
+    if not frames:
+        raise Error(
+            f"none of the {len(files)} files holds a field that analyses use, such as "
+            f"'{min(used, default='')}'{', at these steps' if options.steps else ''}; see --name "
+            "if files call it something else"
+        )
+    first = frames[0].fields[min(frames[0].fields)]
+    has_times = (
+        options.time_per_step is not None
+        or any(one.time is not None for one in search.found)
+        or any(step.time is not None for step in about.steps.values())
+    )
+    if first.format == "idx" and not has_times:
+        warn(
+            f"'{first.path}' does not say the times of its steps; the time of a step is its number "
+            "here (see --time-per-step)"
+        )
+    _set_domains(frames, used, options, fields)
+    for frame in frames:
+        for name, field in used.items():
+            arrange(frame.fields[name], field, options.order)
+        _expect_particles(frame, used)
+    return frames
+
+
+def _expect_no_elements(fields: Iterable[Field]) -> None:
+    for field in fields:
+        if field.mesh_kind == "spectral":
+            raise Error(
+                f"field '{field.name}' is on the spectral mesh '{field.mesh}'; fields of uniform "
+                "meshes and of particles can be replayed, those of spectral meshes cannot yet"
+            )
+
+
+def _set_domains(
+    frames: list[Frame], used: Mapping[str, Field], options: Options, fields: Mapping[str, Field]
+) -> None:
+    """What files say of themselves goes before what is said beside them, and what the command line
+    says before both.
+    """
+    particles = {field.mesh for field in fields.values() if field.is_particles}
+    for mesh in options.domains:
+        if mesh not in particles:
+            raise Error(
+                f"--domain {mesh}=...: the configuration has no particles on a mesh '{mesh}'"
+            )
+    for frame in frames:
+        for name, field in used.items():
+            told = frame.fields[name].domain
+            if field.is_particles and told is not None:
+                frame.domains[field.mesh] = told
+        frame.domains |= options.domains
+
+
+def _expect_particles(frame: Frame, used: Mapping[str, Field]) -> None:
+    """Fields of one mesh have as many particles, and their mesh a domain."""
+    first: dict[str, str] = {}
+    of_particles = {name: field for name, field in used.items() if field.is_particles}
+    for name, field in of_particles.items():
+        one, other = frame.fields[name], frame.fields[first.setdefault(field.mesh, name)]
+        if one.shape[0] != other.shape[0]:
+            raise Error(
+                f"{one.place} holds {one.shape[0]} particles, but {other.place} holds "
+                f"{other.shape[0]}"
+            )
+    for field in of_particles.values():
+        if field.mesh not in frame.domains:
+            raise Error(
+                f"mesh '{field.mesh}' has no domain at step {frame.step}; say --domain "
+                f"{field.mesh}=LX,LY,LZ, or add it under 'domains' in {NAME} beside the files"
+            )
+
+
+def expect_elsewhere(files: Iterable[str], configuration: str, output: str) -> None:
+    """Raises Error if one of the files is among an earlier run's results in the output folder,
+    where they would be moved. `output` is what the command line says, or "". For before the session
+    opens.
+    """
+    named = output or _output_of(_entries(configuration))
+    folders = [(Path(named) / name).resolve() for name in folders_of(Path(named))] if named else []
+    for file in files:
+        if any(Path(file).resolve().is_relative_to(folder) for folder in folders):
+            raise Error(
+                f"'{file}' is among the results of the run in '{named}', which are moved aside "
+                "when another run writes there; name another folder with --output"
+            )
+
+
+def expect_kept(files: Iterable[str], configuration: str, output: Path) -> None:
+    """Raises Error if an analysis of the configuration writes datasets where one of the files is.
+    `output` is the folder that products go to.
+    """
+    analyses = _entries(configuration).get("analyses")
+    for name, analysis in (analyses if isinstance(analyses, dict) else {}).items():
+        folder = (output / str(name)).resolve()
+        if not _writes(analysis):
+            continue
+        for file in files:
+            if Path(file).resolve().is_relative_to(folder):
+                raise Error(
+                    f"'{file}' would be lost: analysis '{name}' of the configuration writes to the "
+                    "same folder; say --output with another one"
+                )
+
+
+def _entries(configuration: str) -> dict[str, Any]:
+    """Of the file, which may be one that the session will refuse."""
+    try:
+        found = yaml.load(read_text(Path(configuration)), Loader=Loader)
+    except (Error, yaml.YAMLError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _output_of(entries: Mapping[str, Any]) -> str:
+    """The output folder as the file names it; "" if that takes parameters."""
+    said = entries.get("output", "results")
+    path = said.get("path", "results") if isinstance(said, dict) else said
+    name = path if isinstance(path, str) else "results"
+    return "" if "$" in name else name
+
+
+def _writes(analysis: Any) -> bool:
+    stages = analysis.get("stages") if isinstance(analysis, dict) else None
+    return any(
+        isinstance(stage, dict) and "write" in stage
+        for stage in (stages if isinstance(stages, list) else [])
+    )

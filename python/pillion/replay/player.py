@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Plays frames in a session: what simulations do by computing is done here by reading. A rank
+shares one block of each field, and reads its own part of each alone.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import pillion.idx
+from pillion.datasets.file_arrays import read_box
+from pillion.datasets.raw_blocks import index_of
+from pillion.insitu.catalogue import Field
+from pillion.insitu.session import Session
+from pillion.insitu.step import Domain
+from pillion.replay.agreement import together
+from pillion.replay.arrays import COMPONENTS, Arrangement, Part, Stored, arrange, part_of
+from pillion.replay.frames import Frame
+from pillion.replay.options import Order
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+
+class FieldReader:
+    """Reads parts of stored arrays, by this rank alone, and keeps what it has learned of files. As
+    a context manager it lets go of them.
+    """
+
+    def __init__(self) -> None:
+        self._datasets: dict[str, pillion.idx.Dataset] = {}
+        self._hdf5: tuple[str, Any] = ("", None)
+        self._open = ExitStack()
+
+    def __enter__(self) -> "FieldReader":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
+
+    def read(self, stored: Stored, arrangement: Arrangement, part: Part, out: np.ndarray) -> int:
+        """Reads a part, in the order of the file, into an array in one piece. Returns the bytes
+        that it took from files. Raises Error.
+        """
+        if out.size == 0:
+            return 0
+        assert stored.dtype is not None
+        if stored.format == "idx":
+            return self._read_idx(stored, part, out)
+        if stored.format == "hdf5":
+            self._read_hdf5(stored, part, out)
+        elif stored.raw is not None:
+            items = len(part) - len(stored.raw.inner)
+            stored.raw.read(index_of(stored.file), part[:items], out)
+        else:
+            extents = [dimension.extent for dimension in arrangement]
+            read_box(stored.file, stored.offset, stored.dtype, extents, part, out)
+        return out.size * stored.dtype.itemsize
+
+    def _read_idx(self, stored: Stored, part: Part, out: np.ndarray) -> int:
+        dataset = self._datasets.get(stored.path)
+        if dataset is None:
+            dataset = self._datasets[stored.path] = pillion.idx.open(stored.path)
+        along = zip(dataset.box, part[: dataset.axes][::-1], strict=True)
+        box = [(first + lo, first + hi) for (first, _), (lo, hi) in along]
+        if len(stored.parts) == 1:
+            return dataset[stored.parts[0]].read(stored.step, box=box, out=out).bytes_read
+        components = enumerate(stored.parts)
+        return sum(
+            dataset[name].read(stored.step, box=box, out=out[..., c]).bytes_read
+            for c, name in components
+        )
+
+    def _read_hdf5(self, stored: Stored, part: Part, out: np.ndarray) -> None:
+        """The file of the field before is still open: mostly it has the next one, too."""
+        from pillion.datasets import hdf5_arrays
+
+        if self._hdf5[0] != stored.path:
+            self._hdf5 = "", None
+            self._open.close()
+            file = self._open.enter_context(hdf5_arrays.opened(stored.file))
+            self._hdf5 = stored.path, file
+        hdf5_arrays.read_box(self._hdf5[1], stored.dataset, part, out)
+
+
+@dataclass
+class Tally:
+    """What this rank has done."""
+
+    steps: int = 0
+    due: int = 0  # of these, those with something to do
+    bytes: int = 0  # read
+
+
+class Player:
+    """Offers frames to a session. `fields` are those that analyses use, and the communicator is
+    that of the simulation ranks.
+    """
+
+    def __init__(
+        self, session: Session, fields: Sequence[Field], order: Order, comm: "MPI.Comm"
+    ) -> None:
+        self._session = session
+        self._fields = fields
+        self._order = order
+        self._comm = comm
+        self._files = FieldReader()
+        self._boxes: dict[str, dict[int, tuple[int, int]]] = {}  # by mesh, and its axes
+        self._memory: dict[str, np.ndarray] = {}  # by field
+        self._domains: dict[str, Domain] = {}  # as they were set last
+        self._tally = Tally()
+
+    def play(self, frames: Sequence[Frame]) -> Tally:
+        """Reads only what is due. Raises Error alike on every rank. [collective]"""
+        tally = self._tally
+        with self._files:
+            for frame in frames:
+                due = self._session.is_due(frame.step, frame.time)
+                # Before the first step everything must be shared, whether it is looked at or not.
+                if due or tally.steps == 0:
+                    together(self._comm, lambda: self._share(frame, due))  # noqa: B023
+                self._session.step(frame.step, frame.time)
+                tally.steps += 1
+                tally.due += due
+        return tally
+
+    def _share(self, frame: Frame, with_values: bool) -> None:
+        """Shares what this rank has of a frame; without reading it, if nothing is due."""
+        self._set_domains(frame.domains)
+        for field in self._fields:
+            stored = frame.fields[field.name]
+            arrangement = arrange(stored, field, self._order)
+            box = self._box(field, arrangement)
+            part = tuple(
+                (0, d.extent) if d.axis == COMPONENTS else box[d.axis] for d in arrangement
+            )
+            values = self._room(field, tuple(hi - lo for lo, hi in part))
+            if with_values:
+                self._tally.bytes += self._files.read(stored, arrangement, part, values)
+            self._share_values(field, arrangement, box, values)
+
+    def _share_values(
+        self,
+        field: Field,
+        arrangement: Arrangement,
+        box: Mapping[int, tuple[int, int]],
+        values: np.ndarray,
+    ) -> None:
+        """Dimensions in the order of the mesh's axes, components last; strides say the rest."""
+        turned = values.transpose(np.argsort([d.axis for d in arrangement]))
+        if not field.is_particles:
+            if values.size > 0:
+                self._session.share(field.name, turned, [box[a][0] for a in range(len(box))])
+            return
+        if not turned.flags.c_contiguous:  # components one after the other, which are put together
+            turned = np.ascontiguousarray(turned)
+        self._session.share(field.name, turned)
+
+    def _box(self, field: Field, arrangement: Arrangement) -> Mapping[int, tuple[int, int]]:
+        """The part that this rank has of a mesh, by axis: the same for all its fields. Of particles
+        the number may change from step to step.
+        """
+        if field.mesh in self._boxes and not field.is_particles:
+            return self._boxes[field.mesh]
+        dimensions = [d for d in arrangement if d.axis != COMPONENTS]
+        part = part_of([d.extent for d in dimensions], self._comm.rank, self._comm.size)
+        box = {d.axis: span for d, span in zip(dimensions, part, strict=True)}
+        return self._boxes.setdefault(field.mesh, box) if not field.is_particles else box
+
+    def _room(self, field: Field, shape: tuple[int, ...]) -> np.ndarray:
+        """The memory of the step before, if it is enough."""
+        size = int(np.prod(shape))
+        memory = self._memory.get(field.name)
+        if memory is None or memory.size < size:
+            memory = self._memory[field.name] = np.empty(size, field.type)
+        return memory[:size].reshape(shape)
+
+    def _set_domains(self, domains: Mapping[str, Domain]) -> None:
+        used = {field.mesh for field in self._fields}
+        for mesh, domain in domains.items():
+            if mesh not in used or self._domains.get(mesh) == domain:
+                continue
+            self._domains[mesh] = domain
+            self._session.set_domain(
+                mesh,
+                domain.lo,
+                domain.hi,
+                domain.tilt,
+                domain.periodic,
+                dimensions=domain.dimensions,
+            )

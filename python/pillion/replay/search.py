@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Finding files, and fields in them. A file's ending says of which format it is; only heads are
+read, and only of files and arrays that may hold one of the fields that are used.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pillion.idx
+from pillion.datasets.npy_files import expect_whole, read_head
+from pillion.datasets.raw_blocks import RawField, garbled, index_of, read_map
+from pillion.errors import Error
+from pillion.idx.origin import times_of
+from pillion.insitu.step import Domain
+from pillion.replay.arrays import Stored, number_type
+from pillion.replay.frames import Found, Names, field_at_step, last_number
+from pillion.replay.options import Range
+
+_RAW = ".raw.yaml"
+_HDF5 = (".h5", ".hdf5")
+_GARBLED = (AttributeError, IndexError, KeyError, TypeError, ValueError)
+
+
+def find_files(words: Iterable[str]) -> list[str]:
+    """The files that words of the command line mean; of folders, all that can be read, also what
+    the stage `write` leaves in folders of their own. Raises Error if one is not there, or is of
+    another kind.
+    """
+    out: list[str] = []
+    for word in words:
+        path = Path(word)
+        if not path.exists():
+            raise Error(f"'{word}' is not there")
+        if path.is_dir():
+            out += _files_in(path)
+        elif _is_known(word):
+            out.append(word)
+        else:
+            raise Error(f"'{word}' is neither .npy nor .h5, .hdf5, .idx or {_RAW}; convert it")
+    return sorted(out)
+
+
+def _is_known(path: str) -> bool:
+    return path.endswith((".npy", ".idx", _RAW, *_HDF5))
+
+
+def _files_in(folder: Path) -> list[str]:
+    """The stage `write` puts HDF5 files of a dataset in a folder, NAME_hdf5."""
+    out: list[str] = []
+    try:
+        for path in folder.iterdir():
+            if path.name.endswith("_hdf5") and path.is_dir():
+                out += _files_in(path)
+            elif _is_known(path.name):
+                out.append(str(path))
+    except OSError as error:
+        raise Error(f"the folder '{folder}' cannot be read: {error.strerror}") from error
+    return out
+
+
+class Search:
+    """Collects what is `found`. `coarse` are the steps that were passed over, since they have not
+    all that there was.
+    """
+
+    def __init__(self, names: Names, used: Collection[str], steps: Sequence[Range]) -> None:
+        """`steps` are those that are wanted, from one to another; all if there are none."""
+        self._names = names
+        self._used = used
+        self._steps = steps
+        self.found: list[Found] = []
+        self.coarse: set[int] = set()
+
+    def look_into(self, path: str) -> None:
+        """Raises Error if a file cannot be read, or has not all that it should have."""
+        if path.endswith(".idx"):
+            self._idx(path)
+        elif path.endswith(_RAW):
+            self._raw(path)
+        elif path.endswith(_HDF5):
+            self._hdf5(path)
+        else:
+            self._npy(path)
+
+    def _is_used(self, name: str) -> bool:
+        return self._names.field(name) in self._used
+
+    def _is_wanted(self, step: int) -> bool:
+        return not self._steps or any(first <= step <= last for first, last in self._steps)
+
+    def _npy(self, path: str) -> None:
+        what = field_at_step(Path(path).stem, self._names)
+        if what is None or what[0] not in self._used or not self._is_wanted(what[1]):
+            return
+        head = read_head(Path(path))
+        dtype = number_type(head.type)
+        if dtype is not None:
+            expect_whole(Path(path), head, dtype.itemsize)
+        stored = Stored(
+            path, head.type, dtype, head.shape, fortran=head.fortran, offset=head.offset
+        )
+        self.found.append(Found(*what, None, stored))
+
+    def _hdf5(self, path: str) -> None:
+        from pillion.datasets.hdf5_arrays import look_into
+
+        content = look_into(
+            Path(path), lambda name: self._names.field_of_dataset(name) in self._used
+        )
+        step = content.step
+        if step is None:
+            step = last_number(Path(path).stem) or 0
+        if not self._is_wanted(step):
+            return
+        if content.coarsening > 1:
+            self.coarse.update([step] if content.arrays else [])
+            return
+        domain = None if content.domain is None else _domain_of(content.domain)
+        for array in content.arrays:
+            dtype, dataset = number_type(array.type), f"/{array.name}"
+            stored = Stored(path, array.type, dtype, array.shape, "hdf5", dataset, domain=domain)
+            field = self._names.field_of_dataset(dataset)
+            self.found.append(Found(field, step, content.time, stored))
+
+    def _idx(self, path: str) -> None:
+        dataset = pillion.idx.open(path)
+        if dataset.header.left_out > 0:
+            raise Error(
+                f"'{path}' cannot be replayed: it was written without its "
+                f"{dataset.header.left_out} finest levels (leave_out)"
+            )
+        times = times_of(dataset.origin or {}, len(dataset.steps))
+        for number, step in enumerate(dataset.steps):
+            if not self._is_wanted(step):
+                continue
+            time = None if times is None else float(times[number])
+            for name, parts in _fields_in(dataset).items():
+                if not self._is_used(name):
+                    continue
+                for part in parts:
+                    dataset[part].expect_whole(step)
+                stored = _stored_idx(dataset, path, name, parts, step)
+                self.found.append(Found(self._names.field(name), step, time, stored))
+
+    def _raw(self, path: str) -> None:
+        head = read_map(Path(path))
+        try:
+            fields = [field for field in _fields_of_raw(head, path) if self._is_used(field.dataset)]
+            for entry in head["steps"] or []:
+                step, time = int(entry["step"]), float(entry["time"])
+                if not self._is_wanted(step) or not fields:
+                    continue
+                if int(entry["coarsening"]) > 1:
+                    self.coarse.add(step)
+                    continue
+                index = Path(path).parent / str(entry["index"])
+                is_mesh = "cells" in head["mesh"]
+                for field in fields:
+                    stored = _completed(field, index, is_mesh)
+                    self.found.append(Found(self._names.field(field.dataset), step, time, stored))
+        except _GARBLED as error:
+            raise garbled(Path(path), error) from error
+
+
+def _fields_in(dataset: pillion.idx.Dataset) -> dict[str, tuple[str, ...]]:
+    """Fields, each with the dataset's fields that make it up. A field that the format's usual
+    reader could not take is there as a field for each component, NAME_0, NAME_1 and so on; these
+    are one again.
+    """
+    out: dict[str, tuple[str, ...]] = {name: (name,) for name in dataset.fields}
+    for name in dataset.fields:
+        whole = name.removesuffix("_0")
+        if whole == name or whole in out:
+            continue
+        parts: list[str] = []
+        while (part := f"{whole}_{len(parts)}") in dataset:
+            parts.append(part)
+        like = {(dataset[part].components, dataset[part].dtype) for part in parts}
+        if len(parts) > 1 and len(like) == 1 and dataset[name].components == 1:
+            out[whole] = tuple(parts)
+    return out
+
+
+def _stored_idx(
+    dataset: pillion.idx.Dataset, path: str, name: str, parts: tuple[str, ...], step: int
+) -> Stored:
+    field = dataset[parts[0]]
+    components = len(parts) * field.components
+    shape = dataset.shape + ((components,) if components > 1 else ())
+    dtype = number_type(field.dtype)
+    return Stored(path, field.dtype.name, dtype, shape, "idx", name, step=step, parts=parts)
+
+
+def _fields_of_raw(head: dict[str, Any], path: str) -> list[Stored]:
+    """The fields of all steps. The number of particles is a step's own."""
+    cells = tuple(int(n) for n in head["mesh"].get("cells") or ())
+    out = []
+    for number, entry in enumerate(head["fields"]):
+        name, kind, components = str(entry["name"]), str(entry["type"]), int(entry["components"])
+        dtype, inner = number_type(kind), (components,) if components > 1 else ()
+        raw = None if dtype is None else RawField(name, number, dtype, inner)
+        out.append(Stored(path, kind, dtype, cells[::-1] + inner, "raw", name, raw=raw))
+    return out
+
+
+def _completed(field: Stored, path: Path, is_mesh: bool) -> Stored:
+    """With what a step says of its own: where its blocks are, how many particles it has and their
+    domain.
+    """
+    index = index_of(path)
+    shape = field.shape if is_mesh else (index.items, *field.shape)
+    if field.raw is not None:
+        field.raw.expect_whole(index, shape)
+    try:
+        domain = None if index.domain is None else _domain_of(index.domain)
+    except _GARBLED as error:
+        raise garbled(path, error) from error
+    return Stored(
+        str(path),
+        field.type,
+        field.dtype,
+        shape,
+        "raw",
+        field.dataset,
+        raw=field.raw,
+        domain=domain,
+    )
+
+
+def _domain_of(stored: Mapping[str, Any]) -> Domain:
+    """As the stage `write` stores it."""
+    triples = ([float(value) for value in stored[name]] for name in ("lo", "hi", "tilt"))
+    lo, hi, tilt = ((x, y, z) for x, y, z in triples)
+    x, y, z = (bool(value) for value in stored["periodic"])
+    dimensions = 2 if int(stored.get("dimensions") or 0) == 2 else 0
+    return Domain(lo, hi, tilt, (x, y, z), dimensions)
