@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Draws the two plots of docs/scale-study.md and prints the table of scale.md, from results/*.jsonl.
+"""Draws the plots of docs/scale-study.md and prints the table of scale.md, from results/*.jsonl.
 
 Derived here: the bound (bytes over what the links of the analysis nodes carry), the bandwidth of
 an analysis node, and the paper's measure, bytes a second over the links of all nodes of the job.

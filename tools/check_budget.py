@@ -5,7 +5,8 @@
     tools/check_budget.py [--strict] FILE.xml...
 
 The files are JUnit reports of ctest and pytest. tests/budget.toml gives seconds per folder of
-tests/: the sum over its tests, which run several at a time. Prints a table. With --strict the status is 1 if a folder took more than its budget or has none.
+tests/: the sum over its tests, which run several at a time. Prints a table. With --strict the
+status is 1 if a folder took more than its budget or has none.
 """
 
 import sys
