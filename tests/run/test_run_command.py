@@ -18,9 +18,16 @@ from pillion.launch.plan import Plan
 from pillion.report.run import read_run
 
 
+def size_for(placement) -> dict:
+    """Enough steps; with a separate job so long a run that its sidecars come in time. Its steps are
+    long and not many, since on a busy machine ranks wait for each other at every step.
+    """
+    return {"cells": 64, "steps": 3000} if placement == "separate" else {"cells": 16, "steps": 600}
+
+
 def started(build, tmp_path, placement, *options, cells=16, steps=300, **environment):
     """The heat example on two simulation ranks."""
-    (tmp_path / "pillion.yaml").write_text(configuration(placement))
+    (tmp_path / "pillion.yaml").write_text(configuration(placement, cells))
     program = build / "examples/heat/heat"
     words = ["run", "-n", 2, *options, "pillion.yaml", "--", program, cells, steps]
     return run_pillion(build, *words, cwd=tmp_path, **environment)
@@ -28,24 +35,26 @@ def started(build, tmp_path, placement, *options, cells=16, steps=300, **environ
 
 @pytest.mark.parametrize("placement", PLACEMENTS)
 def test_one_command_starts_it_all(build, tmp_path, placement):
-    steps = 30000  # so many that sidecars come in time
-    done = started(build, tmp_path, placement, steps=steps)
+    size = size_for(placement)
+    done = started(build, tmp_path, placement, **size)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("heat: discrete=") and done.stdout.count("\n") == 1
     report = read_run(tmp_path / "results")
     assert report.facts["simulation_ranks"] == 2
     assert report.facts["sidecar_ranks"] == (0 if placement == "simulation" else 1)
     said = done.stderr
-    assert f"✔ {RUN}  30 001 steps in" in said
+    assert f"✔ {RUN}  {size['steps'] + 1:,} steps in".replace(",", " ") in said
     assert all(a.name in said for a in report.analyses)
     assert "results/decay/statistics_temperature.csv" in said
     assert "next: pillion report results" in said
-    assert [a.publications for a in report.analyses] == [3001, 601]
+    assert [a.publications for a in report.analyses] == [
+        size["steps"] // every + 1 for every in (10, 50)
+    ]
 
 
 @pytest.mark.parametrize("placement", ["ranks", "per_node", "separate"])
 def test_more_sidecars_than_the_file_says(build, tmp_path, placement):
-    done = started(build, tmp_path, placement, "--sidecars", 2, steps=30000)
+    done = started(build, tmp_path, placement, "--sidecars", 2, **size_for(placement))
     assert done.returncode == 0, done.stderr
     facts = read_run(tmp_path / "results").facts
     assert (facts["simulation_ranks"], facts["sidecar_ranks"]) == (2, 2)
@@ -80,7 +89,9 @@ def test_several_programs(build, tmp_path):
 
 @pytest.mark.parametrize("placement", ["per_node", "separate"])
 def test_what_a_dry_run_prints_can_be_given_to_a_shell(build, tmp_path, placement):
-    done = started(build, tmp_path, placement, "--set", "n=16", "--dry-run", steps=30000)
+    size = size_for(placement)
+    words = ["--set", f"n={size['cells']}", "--dry-run"]
+    done = started(build, tmp_path, placement, *words, **size)
     assert done.returncode == 0 and not (tmp_path / "results").exists()
     shell = subprocess.run(
         ["bash", "-c", done.stdout], cwd=tmp_path, capture_output=True, text=True, timeout=90

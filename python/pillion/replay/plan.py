@@ -11,12 +11,12 @@ import yaml
 
 from pillion.errors import Error
 from pillion.insitu.catalogue import Field
-from pillion.owner import folders_of
 from pillion.replay.arrays import arrange
 from pillion.replay.frames import Frame, Names, make_frames
 from pillion.replay.options import Options
 from pillion.replay.search import Search, find_files
 from pillion.replay.snapshots import NAME, gather_about
+from pillion.run_files import folders_of
 from pillion.yaml_text import Loader, read_text
 
 
