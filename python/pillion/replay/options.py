@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The command line of `pillion replay`, read word by word."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import PurePath
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pillion.errors import Error
-from pillion.insitu.step import Domain
+
+if TYPE_CHECKING:
+    from pillion.insitu.catalogue import Domain
 
 Order = Literal["zyx", "xyz"]
 Range = tuple[int, int]  # both ends included
@@ -62,6 +66,8 @@ def read_box(text: str) -> Domain:
     if min(lengths) <= 0:
         raise Error(f"'{text}' is no box: its sides must be positive")
     origin, (x, y, z) = (0.0, 0.0, 0.0), lengths
+    from pillion.insitu.catalogue import Domain  # `--help` does without NumPy
+
     return Domain(origin, (x, y, z), tilt=origin, periodic=(True, True, True), dimensions=0)
 
 
