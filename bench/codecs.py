@@ -49,7 +49,7 @@ meshes:
 fields:
   xyz: {{mesh: box, type: float64, components: 3}}
   velocity: {{mesh: box, type: float64, components: 3}}
-  number: {{mesh: box, type: int64, centering: elements}}
+  number: {{mesh: box, type: int64, centering: cell}}
 analyses:
   small:
     stages:

@@ -28,16 +28,30 @@ module pillion_c
   ! Element types of a field.
   enum, bind(C)
     enumerator :: pillion_int32 = 1, pillion_int64, pillion_float32, pillion_float64
+    enumerator :: pillion_int8 = 5, pillion_uint8, pillion_int16, pillion_uint16
+    enumerator :: pillion_uint32 = 9, pillion_uint64
   end enum
 
   ! Kinds of mesh.
   enum, bind(C)
     enumerator :: pillion_uniform = 1, pillion_particles, pillion_spectral
+    enumerator :: pillion_rectilinear = 4, pillion_curvilinear, pillion_unstructured
   end enum
 
-  ! Where in the elements of a spectral mesh a field has values.
+  ! Where a mesh has the values of a field; one value for each element is pillion_cell.
   enum, bind(C)
-    enumerator :: pillion_points = 1, pillion_elements
+    enumerator :: pillion_cell = 1, pillion_point, pillion_face, pillion_edge
+  end enum
+
+  ! What the axes of a mesh measure.
+  enum, bind(C)
+    enumerator :: pillion_cartesian = 1, pillion_cylindrical, pillion_spherical
+  end enum
+
+  ! Where memory is.
+  enum, bind(C)
+    enumerator :: pillion_memory_host = 1, pillion_memory_pinned, pillion_memory_managed
+    enumerator :: pillion_memory_device = 4
   end enum
 
   ! Where the components of an array stand.

@@ -34,7 +34,7 @@ class Busy final : public stage::Stage {
     for (int32_t b = 0; b < step.block_count(input_); ++b) {
       const auto block = step.block(input_, b);
       const int64_t whole = divided_ ? values[1] : values[0];
-      sum_ += bench::busy(static_cast<const double*>(block[0].raw().data), size_of(block),
+      sum_ += bench::busy(static_cast<const double*>(block[0].data), size_of(block),
                           operations_ * size_of(block) / whole);
     }
   }

@@ -72,12 +72,12 @@ class Exceedance final : public stage::Stage {
       for (int axis = 0; axis < description_.axes; ++axis)
         size[axis] = block.hi()[axis] - block.lo()[axis];
     const stage::Array array = block[0];
-    const int64_t* stride = array.raw().strides;
+    const int64_t* stride = array.strides;
     array.visit([&](const auto* values) {
       for (int64_t k = 0; k < size[2]; ++k)
         for (int64_t j = 0; j < size[1]; ++j)
           for (int64_t i = 0; i < size[0]; ++i)
-            for (int64_t p = 0; p < array.components(); ++p)  // points of a spectral element
+            for (int64_t p = 0; p < array.components; ++p)  // points of a spectral element
               count(static_cast<double>(
                         values[i * stride[0] + j * stride[1] + k * stride[2] + p * stride[3]]),
                     counts);

@@ -3,9 +3,14 @@
  * comfortable face of it, stage.hpp.
  *
  * A plug-in is a shared object that exports one function, `pillion_stage_describe`, which returns a
- * constant table. The loader checks abi_version and size before it reads anything else. A plug-in
+ * constant table. The loader checks abi_version and sizes before it reads anything else. A plug-in
  * links nothing of Pillion: it reaches the host through the table that `create` is given, and never
  * moves data between ranks by itself, but names the layout it needs.
+ *
+ * Structs that either side makes for the other begin with their size, and later versions only
+ * append to them. The loader refuses a plug-in that was built with larger structs than the host
+ * has. The host refuses a struct of a plug-in that is smaller than in the first version, or larger
+ * than it knows with something in the rest. The host sets every member of a struct that it makes.
  *
  * Functions return a status of pillion.h (0 is success). A plug-in reports a failure with
  * host->fail(...) and returns the status it got from it; a failed host call has said why already.
@@ -64,7 +69,13 @@ typedef struct pillion_parameter {
   const char* meaning;
 } pillion_parameter;
 
+/** What `describe` can describe. */
+enum { PILLION_DESCRIBE_FIELD = 1, PILLION_DESCRIBE_MESH = 2 };
+
+/** A field and the mesh that it lives on, or a mesh alone: then the name is empty, and the units
+ * are those of the mesh's lengths. */
 typedef struct pillion_field_description {
+  size_t size; /**< sizeof(pillion_field_description), set by the plug-in */
   const char* name;
   const char* mesh;
   const char* units;
@@ -76,11 +87,9 @@ typedef struct pillion_field_description {
   double origin[3]; /**< of a uniform mesh */
   double length[3]; /**< of a uniform mesh */
   int32_t periodic[3];
-  int32_t reserved;
-
-  /* known to `describe` of the host, and not to describe_field and describe_mesh */
+  pillion_metric metric;
   int32_t order;               /**< of a spectral mesh: order + 1 points along each axis */
-  pillion_centering centering; /**< of a field on a spectral mesh */
+  pillion_centering centering; /**< of a field */
   const char* coordinates; /**< of a spectral mesh: the field of 3 components that holds them, of
                             * its points; "" if it was not said */
 } pillion_field_description;
@@ -96,6 +105,7 @@ typedef enum {
 
 /** Fields of one mesh, wanted in one layout. */
 typedef struct pillion_input_request {
+  size_t size;               /**< sizeof(pillion_input_request) */
   const char* const* fields; /**< arrays of the blocks come in this order */
   int32_t field_count;
   int32_t layout;
@@ -107,15 +117,30 @@ typedef struct pillion_input_request {
   int32_t select_count;
   int32_t in_parts; /**< layouts from BLOCKS on, without ghost cells: 1 if a box may come as several
                      * blocks, its parts, so that what is here already need not be copied */
-
-  /* read for the layouts from BLOCKS on, and not for those that older plug-ins know */
-  int32_t axis;      /**< SLABS, PENCILS: 0 to 2 */
-  int32_t sides[3];  /**< POWERS_OF_TWO: 2^sides[d] cells along axis d, fewer at its upper end; or
-                      * one of the following */
+  int32_t axis;     /**< SLABS, PENCILS: 0 to 2 */
+  int32_t sides[3]; /**< POWERS_OF_TWO: 2^sides[d] cells along axis d, fewer at its upper end; or
+                     * one of the following */
   int64_t ghosts[3]; /**< cells that are added on both sides, per axis: where the mesh is periodic,
                       * copies of those at its other end, however many; where it is not, as many as
-                      * there are. `sides` and `ghosts` of axes that the mesh lacks mean nothing. */
+                      * there are. `sides` and `ghosts` of axes that the mesh lacks mean nothing.
+                      * Layouts before BLOCKS have no ghost cells: 0. */
 } pillion_input_request;
+
+/** A field that a stage produces. Where: on the blocks of the field `like`, which the stage reads
+ * as shared; or else on boxes of the uniform mesh `mesh` that the stage chooses; or else, where
+ * both are NULL, on the inner cells of its input number `input`, which must be in one of the
+ * layouts from BLOCKS on. */
+typedef struct pillion_output {
+  size_t size; /**< sizeof(pillion_output) */
+  const char* name;
+  const char* units;
+  const char* like;
+  const char* mesh;
+  int32_t input;
+  pillion_type type;
+  int32_t components;
+  pillion_centering centering; /**< 0: that of `like`, or of cells */
+} pillion_output;
 
 /** A box of cells, counted from 0, divided among the peers in one of the layouts BLOCKS, SLABS and
  * PENCILS. Each peer has one part, or none. */
@@ -127,43 +152,129 @@ typedef struct pillion_division {
   int64_t cells[3]; /**< 1 along axes that there are not */
 } pillion_division;
 
-/** Values of one field in one block. Element (i, j, k) of component c is at
- * data[i*strides[0] + j*strides[1] + k*strides[2] + c*strides[3]], in elements; particles use i.
- * So does a spectral mesh, of whose elements i counts. Of a field at its n^3 points, n = order + 1,
- * `components` is n^3 times that of the description: component c at point p = a + n*(b + n*d), a
- * counting along the first reference axis, is at data[i*strides[0] + (c*n^3 + p)*strides[3]]. */
-typedef struct pillion_array {
-  const void* data;
-  pillion_type type;
-  int32_t components;
-  int64_t strides[4];
-} pillion_array;
-
-/** The part of an input that this rank holds in one piece. Of particles, the first `owned` of
- * `count` are this rank's, the rest are copies of others' (halo), shifted to their nearest image.
- * With ghost cells, `lo` and `hi` are those of all cells, so that they may be below 0 or above the
- * mesh where it is periodic; cell i is then cell i modulo the mesh's cells. `inner_lo` and
- * `inner_hi` are the block without them: what this rank has to work on, each cell once among all
- * peers. `count` is the number of all cells, `owned` that of the inner ones.
- * Of a box in parts, `lo` and `hi` are those of a part, whose values lie where they are or came to,
- * with any strides; `inner_lo` and `inner_hi` are those of the box, and `number` is the same for
- * all of its parts. Of a coarse publication all indices are coarse, see `coarsening`: layouts
- * divide the coarse mesh, sides and ghosts are counted in its cells, and an axis that the factor
- * does not divide is not periodic there. */
-typedef struct pillion_block {
+/** Half-open range of cells; [0, 1) along axes that a mesh lacks. */
+typedef struct pillion_box {
   int64_t lo[3];
   int64_t hi[3];
-  int64_t count;
-  int64_t owned;
-  int32_t number; /**< as shared; in layouts from BLOCKS on, among the boxes of this peer */
-  int32_t array_count;
-  const pillion_array* arrays;
+} pillion_box;
 
-  /* hosts that do not know the layouts from BLOCKS on end before this line: read it of inputs in
-   * these layouts only */
-  int64_t inner_lo[3];
-  int64_t inner_hi[3];
+/** Memory that several processes or devices reach: which region, where in it in bytes, and how
+ * often the region has been given away. `generation` is 0 if the memory is the stage's process's
+ * alone, which it always is today. */
+typedef struct pillion_lease {
+  uint64_t region;
+  uint64_t offset;
+  uint64_t generation;
+} pillion_lease;
+
+/** Values of one field in one block. Element (i, j, k) of component c is
+ * i*strides[0] + j*strides[1] + k*strides[2] + c*strides[3] bytes behind `data`; particles use i.
+ * So does a spectral mesh, of whose elements i counts. Of a field at its n^3 points, n = order + 1,
+ * `components` is n^3 times that of the description: component c at point p = a + n*(b + n*d), a
+ * counting along the first reference axis, is i*strides[0] + (c*n^3 + p)*strides[3] bytes behind
+ * `data`. Today `data` is always set, memory is the host's, and strides are multiples of the
+ * element's size. */
+typedef struct pillion_array {
+  size_t size;                       /**< sizeof(pillion_array) of the host */
+  const void* data;                  /**< NULL if each component has a place of its own, */
+  const void* const* component_data; /**< which is then here, and strides[3] means nothing */
+  pillion_type type;
+  int32_t components;
+  int64_t strides[4]; /**< in bytes */
+  pillion_centering centering;
+  uint32_t point_axes; /**< of a box: bit d is set if values lie at points along axis d: no bit for
+                        * cells, all for points, one for faces, all but one for edges */
+  pillion_memory_space memory_space;
+  int32_t device;    /**< whose the memory is, if any's; otherwise -1 */
+  void* ready_event; /**< of the device: wait for it before reading; NULL if values are there */
+  pillion_lease lease;
+} pillion_array;
+
+/** Of cells or points: those that are this rank's, and all that the block has. */
+typedef struct pillion_count {
+  int64_t owned;
+  int64_t total;
+} pillion_count;
+
+/** Bits of a block's `flags`, as VTK has them. */
+enum {
+  PILLION_CELL_DUPLICATE = 1, /**< another block owns the cell */
+  PILLION_CELL_REFINED = 8,   /**< blocks of a finer level cover it */
+  PILLION_CELL_HIDDEN = 32    /**< it is no part of the mesh */
+};
+
+/** Of an unstructured mesh; later versions say what it holds, its size first. */
+typedef struct pillion_connectivity pillion_connectivity;
+
+/** The part of an input that this rank holds in one piece.
+ *
+ * A block of a uniform mesh has the cells of the box `allocated`; those of `valid` are what this
+ * rank has to work on, each cell once among all peers. The difference is ghost cells: then
+ * `allocated` may reach below 0 or above the mesh where it is periodic, and cell i is cell i modulo
+ * the mesh's cells. Without ghost cells the two are the same, except for an input `in_parts`: there
+ * `allocated` is that of a part, whose values lie where they are or came to, with any strides, and
+ * `valid` and `id` are those of the box, the same for all of its parts. Of a coarse publication all
+ * indices are coarse, see pillion_mesh: layouts divide the coarse mesh, sides and ghosts are
+ * counted in its cells, and an axis that the factor does not divide is not periodic there.
+ *
+ * Of particles and spectral meshes both boxes are [0, total) along the first axis. The first
+ * `owned` particles are this rank's, the rest are copies of others' (halo), shifted to their
+ * nearest image. Each particle is a cell of one point.
+ *
+ * A point that blocks share is owned by the block that has the cell above it. */
+typedef struct pillion_block {
+  size_t size; /**< sizeof(pillion_block) of the host */
+  int64_t id;  /**< no other block of the mesh has it in this layout. Its low 32 bits are the number
+                * that the program gave the block, or, in layouts of Pillion's, the number among
+                * this peer's blocks */
+  pillion_box valid;
+  pillion_box allocated;
+  int32_t level;            /**< of refinement; 0 is the coarsest */
+  int32_t array_count;      /**< as many as the input has fields */
+  int64_t topology_version; /**< grows when cells change; 0 if it is not known when they do */
+  int64_t geometry_version; /**< grows when coordinates change; 0 if it is not known */
+  pillion_count cells;      /**< fields that are centred on cells have as many values */
+  pillion_count points;
+  const pillion_array* const* arrays; /**< in the order of the input's fields */
+  const pillion_array* flags;         /**< uint8, of each cell; NULL if no cell has any */
+  const pillion_array*
+      weight; /**< real, of each cell: the part that counts; NULL if all do whole */
+  const pillion_connectivity* connectivity; /**< NULL unless the mesh is unstructured */
 } pillion_block;
+
+/** Points of a spectral mesh's elements; later versions say what it holds, its size first. */
+typedef struct pillion_point_set pillion_point_set;
+
+/** A mesh as it is in a publication. A uniform mesh that was coarsened because sidecars could not
+ * keep up (backlog policy `coarsen`) has the cells, origin and length of the coarse one: cell i is
+ * cell i * coarsening of the mesh that `describe` describes. Of particles, one of `coarsening` is
+ * there; their domain begins at `origin` and ends at `end`, with edges (end[0]-origin[0], 0, 0),
+ * (tilt[0], end[1]-origin[1], 0) and (tilt[1], tilt[2], end[2]-origin[2]). */
+typedef struct pillion_mesh {
+  size_t size; /**< sizeof(pillion_mesh) of the host */
+  const char* name;
+  const char* units; /**< of lengths */
+  pillion_mesh_kind kind;
+  int32_t axes;       /**< of a uniform mesh 1 to 3, of particles 2 or 3, of a spectral mesh 3 */
+  int32_t order;      /**< of a spectral mesh, else 0 */
+  int32_t coarsening; /**< by how much each axis is coarser, or of how many particles one is there;
+                       * 1 if the publication is whole */
+  int32_t has_domain; /**< 0 if origin, length, end, tilt and periodic are not known */
+  pillion_metric metric;
+  int64_t cells[3]; /**< of a uniform mesh, of the coarsest level */
+  double origin[3];
+  double length[3];
+  double end[3];         /**< the upper corner, as it was given */
+  double tilt[3];        /**< (xy, xz, yz) */
+  int32_t periodic[3];   /**< 1 where it is */
+  int32_t levels;        /**< of refinement; 1 if there is one */
+  const int32_t* ratios; /**< levels - 1 triples: by how much a level is finer along each axis than
+                          * the one before; NULL if there is one level */
+  const pillion_point_set* const* point_sets; /**< NULL if the mesh names none */
+  int32_t point_set_count;
+  int32_t reserved;
+  const char* of; /**< the mesh whose boundary this one is, or NULL */
+} pillion_mesh;
 
 /** A column of a table: exactly one of the two pointers is set. */
 typedef struct pillion_column {
@@ -182,6 +293,7 @@ typedef struct pillion_attribute {
 
 /** A table product. */
 typedef struct pillion_table {
+  size_t size; /**< sizeof(pillion_table) */
   const char* name;
   const char* title;
   int32_t per_step; /**< 1: one file per step; 0: one file that each writing replaces */
@@ -201,7 +313,8 @@ typedef struct pillion_records {
   size_t record_size; /**< bytes */
 } pillion_records;
 
-/** What the host offers. Later versions only append. */
+/** What the host offers. Later versions only append. A plug-in that needs more than `size` says
+ * refuses to be created. */
 typedef struct pillion_stage_host {
   uint32_t abi_version;
   uint32_t size;
@@ -221,11 +334,21 @@ typedef struct pillion_stage_host {
   const char* (*value_place)(const pillion_value*); /**< "file:line", for messages */
 
   /* setting up */
-  int32_t (*describe_field)(pillion_setup*, const char* name, const pillion_value* place,
-                            pillion_field_description* description);
+  /** What is known of a field (PILLION_DESCRIBE_FIELD) that the simulation shares or an earlier
+   * stage produces, or of a mesh (PILLION_DESCRIBE_MESH). Fails at `place`, or, if that is NULL,
+   * where the parameters name it. */
+  int32_t (*describe)(pillion_setup*, int32_t what, const char* name, const pillion_value* place,
+                      pillion_field_description* description);
   int32_t (*request_input)(pillion_setup*, const pillion_input_request* request, int32_t* input);
-  int32_t (*declare_output)(pillion_setup*, const char* name, const char* like, pillion_type type,
-                            int32_t components, const char* units, int32_t* output);
+  int32_t (*declare_output)(pillion_setup*, const pillion_output* wanted, int32_t* output);
+  /** Says that the stage cannot work on coarse publications (see pillion_mesh). While the stage
+   * runs in sidecars, its analysis skips the publications that would be coarse. */
+  int32_t (*require_whole)(pillion_setup*);
+  /** Declares a product that the stage may write, by its name without a step: "NAME.csv" for a
+   * table called NAME, the names that write_text and write_file are given, and those of files and
+   * folders of its own below product_folder. Fails if an earlier stage of the analysis declares
+   * the same one, so that no run begins in which stages overwrite each other's products. */
+  int32_t (*declare_product)(pillion_setup*, const char* name);
 
   /* working */
   int64_t (*step)(const pillion_work*);
@@ -233,64 +356,23 @@ typedef struct pillion_stage_host {
   int64_t (*publication)(const pillion_work*); /**< how many this analysis has worked on before */
   double (*interval)(const pillion_work*); /**< of the schedule, in time; 0 if it counts steps */
   int32_t (*products_due)(const pillion_work*);
-  const char* (*units)(const pillion_work*, const char* name); /**< of a field, mesh, or "time" */
-  int32_t (*domain)(const pillion_work*, const char* mesh, pillion_domain* domain);
+  const char* (*units)(const pillion_work*, const char* name);  /**< of a field, mesh, or "time" */
+  const pillion_mesh* (*mesh)(pillion_work*, const char* name); /**< NULL on failure */
   int32_t (*block_count)(const pillion_work*, int32_t input);
   const pillion_block* (*block)(const pillion_work*, int32_t input, int32_t index);
+  /** Memory for an output on one block of an input, packed with the first axis fastest. */
   int32_t (*produce)(pillion_work*, int32_t output, int32_t input, int32_t index, void** data);
-  int32_t (*write_table)(pillion_work*, const pillion_table* table);
-
-  /* peers: the ranks that run this stage; every one of them must make the call */
-  int32_t (*peer)(const pillion_work*);
-  int32_t (*peers)(const pillion_work*);
-  int32_t (*reduce)(pillion_work*, void* values, int64_t count, pillion_type type,
-                    int32_t operation);
-  MPI_Comm (*communicator)(const pillion_work*);
-
-  /* state: `global` values are alike on every peer; `keyed` records belong to the owner of the key
-   */
-  int32_t (*save_global)(pillion_state*, const char* name, const void* bytes, size_t size);
-  int32_t (*save_keyed)(pillion_state*, const char* name, const int64_t* keys, int64_t count,
-                        const void* records, size_t record_size);
-  int32_t (*load_global)(pillion_state*, const char* name, const void** bytes, size_t* size);
-  int32_t (*load_keyed)(pillion_state*, const char* name, const int64_t** keys, int64_t* count,
-                        const void** records, size_t record_size);
-
-  /* hosts whose `size` ends before this line do not have what follows */
-
-  /** How coarse the publication is where sidecars could not keep up and the backlog policy is
-   * `coarsen`: the factor by which each axis of a uniform mesh is coarser, cell i being cell
-   * i * factor of the mesh as described; or of how many particles one is there. 1 if it is whole, 0
-   * on failure. */
-  int32_t (*coarsening)(const pillion_work*, const char* mesh);
-
-  /** What is known of a mesh; as of a field, with an empty name and the units of its lengths. */
-  int32_t (*describe_mesh)(pillion_setup*, const char* name, const pillion_value* place,
-                           pillion_field_description* description);
-  /** A field that the stage produces on the blocks of an input of its own, which must be in one of
-   * the layouts from BLOCKS on: on their inner cells, each of which is one peer's. */
-  int32_t (*declare_output_on)(pillion_setup*, const char* name, int32_t input, pillion_type type,
-                               int32_t components, const char* units, int32_t* output);
-
-  /** A field that the stage produces on boxes of a uniform mesh of its choosing. */
-  int32_t (*declare_output_of)(pillion_setup*, const char* name, const char* mesh,
-                               pillion_type type, int32_t components, const char* units,
-                               int32_t* output);
-  /** Memory for one of them, packed with the first axis fastest. No cell may be in two boxes of any
-   * peers. */
+  /** The same for an output on boxes of a mesh. No cell may be in two boxes of any peers. */
   int32_t (*produce_box)(pillion_work*, int32_t output, const int64_t* lo, const int64_t* hi,
                          void** data);
   /** The part of the domain that is this peer's in a SPATIAL input, from lo to hi in units of the
    * domain's edges; a particle is owned by the peer in whose part it lies. */
   int32_t (*spatial_part)(const pillion_work*, int32_t input, double* lo, double* hi);
-
-  /** The part that this peer has; lo and hi are 0 if it has none. */
+  /** The part of a division that this peer has; lo and hi are 0 if it has none. */
   int32_t (*part)(const pillion_work*, const pillion_division* division, int64_t* lo, int64_t* hi);
-  /** Moves what the stage has computed from one division of some cells to another: so many bytes
-   * for each cell, packed with the first axis fastest. Every peer must make the call. */
-  int32_t (*regroup)(pillion_work*, const pillion_division* from, const pillion_division* to,
-                     int64_t bytes_per_cell, const void* source, void* target);
 
+  /* products */
+  int32_t (*write_table)(pillion_work*, const pillion_table* table);
   /** The folder of the analysis's products, for stages that write files of their own; it is there
    * on return. The text lives until the callback returns. */
   int32_t (*product_folder)(pillion_work*, const char** path);
@@ -303,49 +385,69 @@ typedef struct pillion_stage_host {
   /** Where a product of the stage's own comes from, as a YAML document for it to hold. The text
    * lives until the next such call, or until the callback returns. */
   int32_t (*origin)(pillion_work*, const char* name, const char* title, const char** text);
-
   /** Writes a product that is bytes as they are, a picture for example, whole or not at all; the
    * first peer's is the one that counts. If `per_step`, there is one for each step, whose number
    * stands before the ending of the name. */
   int32_t (*write_file)(pillion_work*, const char* name, const char* title, const void* bytes,
                         size_t size, int32_t per_step);
 
-  /** What describe_field and describe_mesh say, and, of spectral meshes, what they cannot: those
-   * are for stages that know nothing of such meshes, and fail there. `what` is 0 for a field and 1
-   * for a mesh; `size` is sizeof(pillion_field_description), of which the host fills no more. */
-  int32_t (*describe)(pillion_setup*, int32_t what, const char* name, const pillion_value* place,
-                      pillion_field_description* description, size_t size);
-  /** As declare_output, for a field on a spectral mesh that is centred otherwise than `like`. */
-  int32_t (*declare_output_centred)(pillion_setup*, const char* name, const char* like,
-                                    pillion_type type, int32_t components,
-                                    pillion_centering centering, const char* units,
-                                    int32_t* output);
-
-  /** Keeps this publication from the stages after this one: they do not run, no output needs to be
-   * produced, and nothing crosses to sidecars. Every peer must make the call, or none. */
-  int32_t (*withhold)(pillion_work*);
+  /* peers: the ranks that run this stage; every one of them must make the call */
+  int32_t (*peer)(const pillion_work*);
+  int32_t (*peers)(const pillion_work*);
+  int32_t (*reduce)(pillion_work*, void* values, int64_t count, pillion_type type,
+                    int32_t operation);
+  MPI_Comm (*communicator)(const pillion_work*);
+  /** Moves what the stage has computed from one division of some cells to another: so many bytes
+   * for each cell, packed with the first axis fastest. Every peer must make the call. */
+  int32_t (*regroup)(pillion_work*, const pillion_division* from, const pillion_division* to,
+                     int64_t bytes_per_cell, const void* source, void* target);
   /** Brings records that peers have to those who want them, in the order of `wanted`, a record
    * behind the other. Fails if nobody has one. Every peer must make the call. */
   int32_t (*fetch)(pillion_work*, const pillion_records* have, const int64_t* wanted, int64_t count,
                    void* records);
+  /** Keeps this publication from the stages after this one: they do not run, no output needs to be
+   * produced, and nothing crosses to sidecars. Every peer must make the call, or none. */
+  int32_t (*withhold)(pillion_work*);
 
-  /** Says that the stage cannot work on coarse publications (see `coarsening`). While the stage
-   * runs in sidecars, its analysis skips the publications that would be coarse. */
-  int32_t (*require_whole)(pillion_setup*);
-
-  /** Declares a product that the stage may write, by its name without a step: "NAME.csv" for a
-   * table called NAME, the names that write_text and write_file are given, and those of files and
-   * folders of its own below product_folder. Fails if an earlier stage of the analysis declares
-   * the same one, so that no run begins in which stages overwrite each other's products. */
-  int32_t (*declare_product)(pillion_setup*, const char* name);
+  /* state: `global` values are alike on every peer; `keyed` records belong to the owner of the key
+   */
+  int32_t (*save_global)(pillion_state*, const char* name, const void* bytes, size_t size);
+  int32_t (*save_keyed)(pillion_state*, const char* name, const int64_t* keys, int64_t count,
+                        const void* records, size_t record_size);
+  int32_t (*load_global)(pillion_state*, const char* name, const void** bytes, size_t* size);
+  int32_t (*load_keyed)(pillion_state*, const char* name, const int64_t** keys, int64_t* count,
+                        const void** records, size_t record_size);
 } pillion_stage_host;
+
+/** The sizes of the structs that a plug-in was built with. The loader compares them with its own,
+ * so that neither side reads behind the end of what the other has made. */
+typedef struct pillion_stage_sizes {
+  size_t size; /**< sizeof(pillion_stage_sizes) */
+  size_t host;
+  size_t field_description;
+  size_t input_request;
+  size_t output;
+  size_t array;
+  size_t block;
+  size_t mesh;
+  size_t table;
+} pillion_stage_sizes;
+
+/** The sizes of this header. */
+#define PILLION_STAGE_SIZES                                                                     \
+  {                                                                                             \
+    sizeof(pillion_stage_sizes), sizeof(pillion_stage_host), sizeof(pillion_field_description), \
+        sizeof(pillion_input_request), sizeof(pillion_output), sizeof(pillion_array),           \
+        sizeof(pillion_block), sizeof(pillion_mesh), sizeof(pillion_table)                      \
+  }
 
 /** What a plug-in is. */
 typedef struct pillion_stage_table {
   uint32_t abi_version; /**< PILLION_STAGE_ABI_VERSION */
   uint32_t size;        /**< sizeof(pillion_stage_table) */
-  const char* name;     /**< as in YAML */
-  const char* summary;  /**< one sentence */
+  const pillion_stage_sizes* sizes;
+  const char* name;    /**< as in YAML */
+  const char* summary; /**< one sentence */
   const pillion_parameter* parameters;
   int32_t parameter_count;
   int32_t reserved;

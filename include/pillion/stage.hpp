@@ -24,8 +24,10 @@
   extern "C" __attribute__((visibility("default"))) const pillion_stage_table*                   \
   pillion_stage_describe(void) {                                                                 \
     using Bridge_ = pillion::stage::Bridge<Class>;                                               \
+    static const pillion_stage_sizes sizes = PILLION_STAGE_SIZES;                                \
     static const pillion_stage_table table = {PILLION_STAGE_ABI_VERSION,                         \
                                               sizeof(pillion_stage_table),                       \
+                                              &sizes,                                            \
                                               stage_name,                                        \
                                               stage_summary,                                     \
                                               stage_parameters,                                  \

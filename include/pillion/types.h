@@ -6,18 +6,50 @@
 
 #include <stdint.h>
 
-/** Element types of a field. */
-enum { PILLION_INT32 = 1, PILLION_INT64 = 2, PILLION_FLOAT32 = 3, PILLION_FLOAT64 = 4 };
+/** Element types of a field. This version moves the first four; it refuses fields of the others. */
+enum {
+  PILLION_INT32 = 1,
+  PILLION_INT64 = 2,
+  PILLION_FLOAT32 = 3,
+  PILLION_FLOAT64 = 4,
+  PILLION_INT8 = 5,
+  PILLION_UINT8 = 6,
+  PILLION_INT16 = 7,
+  PILLION_UINT16 = 8,
+  PILLION_UINT32 = 9,
+  PILLION_UINT64 = 10
+};
 typedef int32_t pillion_type;
 
-/** Kinds of mesh. */
-enum { PILLION_UNIFORM = 1, PILLION_PARTICLES = 2, PILLION_SPECTRAL = 3 };
+/** Kinds of mesh. This version supports the first three; it refuses the others. */
+enum {
+  PILLION_UNIFORM = 1,
+  PILLION_PARTICLES = 2,
+  PILLION_SPECTRAL = 3,
+  PILLION_RECTILINEAR = 4,
+  PILLION_CURVILINEAR = 5,
+  PILLION_UNSTRUCTURED = 6
+};
 typedef int32_t pillion_mesh_kind;
 
-/** Where in the elements of a spectral mesh a field has values: at each of an element's points, or
- * once for an element. 0 on other meshes. */
-enum { PILLION_POINTS = 1, PILLION_ELEMENTS = 2 };
+/** Where a mesh has the values of a field. Fields of uniform meshes are at cells. Those of spectral
+ * meshes are at the points of each element, or at cells: one value for each element. Particles have
+ * no centering: 0. This version refuses all else. */
+enum { PILLION_CELL = 1, PILLION_POINT = 2, PILLION_FACE = 3, PILLION_EDGE = 4 };
 typedef int32_t pillion_centering;
+
+/** What the axes of a mesh measure. This version knows cartesian meshes. */
+enum { PILLION_CARTESIAN = 1, PILLION_CYLINDRICAL = 2, PILLION_SPHERICAL = 3 };
+typedef int32_t pillion_metric;
+
+/** Where memory is. This version knows memory of the host. */
+enum {
+  PILLION_MEMORY_HOST = 1,
+  PILLION_MEMORY_PINNED = 2,  /**< of the host, which a device reads directly */
+  PILLION_MEMORY_MANAGED = 3, /**< both read it; pages move on demand */
+  PILLION_MEMORY_DEVICE = 4
+};
+typedef int32_t pillion_memory_space;
 
 /** Where the components of an array stand: the fastest dimension of a language with Fortran's
  * order, or the slowest. */

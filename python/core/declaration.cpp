@@ -5,7 +5,6 @@
 #include <nanobind/stl/vector.h>
 
 #include <array>
-#include <cstddef>
 #include <vector>
 
 #include "core/handles.hpp"
@@ -55,22 +54,20 @@ nb::dict description_of(const pillion_field_description& field) {
   return out;
 }
 
-/// What is said of a field (0) or a mesh (1).
 pillion_field_description described(const Setup& setup, int32_t what, const std::string& name,
                                     const std::vector<std::string>& path) {
-  setup.require(offsetof(pillion_stage_host, describe));
   pillion_field_description out{};
-  setup.check(setup.host().describe(setup.get(), what, name.c_str(), node_at(setup, path), &out,
-                                    sizeof out));
+  out.size = sizeof out;
+  setup.check(setup.host().describe(setup.get(), what, name.c_str(), node_at(setup, path), &out));
   return out;
 }
 
 nb::dict field(const Setup& setup, const std::string& name, const std::vector<std::string>& path) {
-  return description_of(described(setup, 0, name, path));
+  return description_of(described(setup, PILLION_DESCRIBE_FIELD, name, path));
 }
 
 nb::dict mesh(const Setup& setup, const std::string& name, const std::vector<std::string>& path) {
-  return description_of(described(setup, 1, name, path));
+  return description_of(described(setup, PILLION_DESCRIBE_MESH, name, path));
 }
 
 int32_t input(const Setup& setup, const std::vector<std::string>& fields, int32_t layout,
@@ -80,6 +77,7 @@ int32_t input(const Setup& setup, const std::vector<std::string>& fields, int32_
   std::vector<const char*> names;
   for (const auto& name : fields) names.push_back(name.c_str());
   pillion_input_request request{};
+  request.size = sizeof request;
   request.fields = names.data();
   request.field_count = static_cast<int32_t>(names.size());
   request.layout = layout;
@@ -99,29 +97,40 @@ int32_t input(const Setup& setup, const std::vector<std::string>& fields, int32_
   return number;
 }
 
+int32_t declared(const Setup& setup, pillion_output wanted) {
+  wanted.size = sizeof wanted;
+  int32_t number = 0;
+  setup.check(setup.host().declare_output(setup.get(), &wanted, &number));
+  return number;
+}
+
 int32_t output(const Setup& setup, const std::string& name, const std::string& like, int32_t type,
                int32_t components, int32_t centering, const std::string& units) {
-  int32_t number = 0;
-  const auto& host = setup.host();
-  setup.check(centering == 0
-                  ? host.declare_output(setup.get(), name.c_str(), like.c_str(), type, components,
-                                        units.c_str(), &number)
-                  : host.declare_output_centred(setup.get(), name.c_str(), like.c_str(), type,
-                                                components, centering, units.c_str(), &number));
-  return number;
+  return declared(setup, {.size = 0,
+                          .name = name.c_str(),
+                          .units = units.c_str(),
+                          .like = like.c_str(),
+                          .mesh = nullptr,
+                          .input = 0,
+                          .type = type,
+                          .components = components,
+                          .centering = centering});
 }
 
 int32_t output_on(const Setup& setup, const std::string& name, int32_t input, int32_t type,
                   int32_t components, const std::string& units) {
-  setup.require(offsetof(pillion_stage_host, declare_output_on));
-  int32_t number = 0;
-  setup.check(setup.host().declare_output_on(setup.get(), name.c_str(), input, type, components,
-                                             units.c_str(), &number));
-  return number;
+  return declared(setup, {.size = 0,
+                          .name = name.c_str(),
+                          .units = units.c_str(),
+                          .like = nullptr,
+                          .mesh = nullptr,
+                          .input = input,
+                          .type = type,
+                          .components = components,
+                          .centering = 0});
 }
 
 void product(const Setup& setup, const std::string& name) {
-  setup.require(offsetof(pillion_stage_host, declare_product));
   setup.check(setup.host().declare_product(setup.get(), name.c_str()));
 }
 

@@ -29,11 +29,6 @@ class Lent {
   void check(int32_t status) const {
     if (status != 0) throw Error(static_cast<ErrorCode>(status), host_->failure());
   }
-  /// Throws if the host is older than the function at that place of its table.
-  void require(size_t offset) const {
-    if (host_->size < offset + sizeof(void*))
-      throw Error(ErrorCode::Plugin, "stages in Python need a newer version of Pillion");
-  }
 
  private:
   const pillion_stage_host* host_;

@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
+#include <pillion/stage/host.hpp>
 #include <string>
 
 #include "core/handles.hpp"
@@ -81,6 +82,7 @@ int32_t call(void* self, Handle* handle, const char* method) {
 
 int32_t create(const pillion_stage_host* host, pillion_setup* setup, void** stage) {
   return with_python(host, ErrorCode::Configuration, [&] {
+    stage::expect_host(*host);
     const nb::object object = nb::cast(Setup(host, setup));
     const nb::object make = nb::module_::import_("pillion.insitu.runner").attr("make_runner");
     const nb::object runner = make(object);

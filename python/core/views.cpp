@@ -7,6 +7,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <array>
+#include <pillion/stage/block.hpp>
 #include <vector>
 
 #include "core/handles.hpp"
@@ -26,6 +27,7 @@ nb::dlpack::dtype type_of(pillion_type type) {
   }
 }
 
+/// Strides are in elements.
 struct Shape {
   std::array<size_t, 5> extent{};
   std::array<int64_t, 5> stride{};
@@ -49,13 +51,13 @@ Shape shape_of_elements(int64_t count, int64_t components, int64_t n, int64_t of
   return out;
 }
 
-Shape shape_of(const pillion_block& block, const pillion_array& array, int32_t axes, int32_t n) {
+Shape shape_of(const stage::Block& block, const stage::Array& array, int32_t axes, int32_t n) {
   if (n > 0)
-    return shape_of_elements(block.count, array.components / (n * n * n), n, array.strides[0],
+    return shape_of_elements(block.count(), array.components / (n * n * n), n, array.strides[0],
                              array.strides[3]);
   Shape out;
-  for (int32_t d = 0; d < axes; ++d) out.add(block.hi[d] - block.lo[d], array.strides[d]);
-  if (axes == 0) out.add(block.count, array.strides[0]);
+  for (int32_t d = 0; d < axes; ++d) out.add(block.hi()[d] - block.lo()[d], array.strides[d]);
+  if (axes == 0) out.add(block.count(), array.strides[0]);
   if (array.components > 1) out.add(array.components, array.strides[3]);
   return out;
 }
@@ -67,52 +69,57 @@ nb::object array_of(void* data, const Shape& shape, pillion_type type, nb::handl
                   nb::rv_policy::reference);
 }
 
-nb::tuple triple(const int64_t (&values)[3], int32_t axes) {
+nb::tuple triple(const int64_t* values, int32_t axes) {
   nb::list out;
   for (int32_t d = 0; d < axes; ++d) out.append(values[d]);
   return nb::tuple(out);
 }
 
-/// (lo, hi, inner_lo, inner_hi, number, count, owned, arrays). `axes` is 0 unless the mesh is
-/// uniform; `inner` says whether the layout has inner cells of its own; `points` are, for each
-/// field, those of an element along an axis, or 0.
-nb::tuple block(const Work& work, int32_t input, int32_t index, int32_t axes, bool inner,
-                const std::vector<int32_t>& points, const nb::object& lease) {
+stage::Block found_block(const Work& work, int32_t input, int32_t index) {
   const pillion_block* found = work.host().block(work.get(), input, index);
   if (found == nullptr) throw Error(ErrorCode::Argument, "there is no such block");
+  return stage::Block(found);
+}
+
+/// (lo, hi, inner_lo, inner_hi, id, number, level, count, owned, arrays). `axes` is 0 unless the
+/// mesh is uniform; `inner` says whether the layout has inner cells of its own; `points` are, for
+/// each field, those of an element along an axis, or 0.
+nb::tuple block(const Work& work, int32_t input, int32_t index, int32_t axes, bool inner,
+                const std::vector<int32_t>& points, const nb::object& lease) {
+  const auto found = found_block(work, input, index);
   nb::list arrays;
-  for (int32_t a = 0; a < found->array_count; ++a) {
-    const auto& array = found->arrays[a];
-    const auto shape = shape_of(*found, array, axes, points.at(static_cast<size_t>(a)));
+  for (int32_t a = 0; a < found.array_count(); ++a) {
+    const auto array = found[a];
+    const auto shape = shape_of(found, array, axes, points.at(static_cast<size_t>(a)));
     arrays.append(array_of<nb::ro>(const_cast<void*>(array.data), shape, array.type, lease));
   }
-  return nb::make_tuple(triple(found->lo, axes), triple(found->hi, axes),
-                        triple(inner ? found->inner_lo : found->lo, axes),
-                        triple(inner ? found->inner_hi : found->hi, axes), found->number,
-                        found->count, found->owned, arrays);
+  return nb::make_tuple(triple(found.lo(), axes), triple(found.hi(), axes),
+                        triple(inner ? found.inner_lo() : found.lo(), axes),
+                        triple(inner ? found.inner_hi() : found.hi(), axes), found.id(),
+                        found.number(), found.level(), found.count(), found.owned(), arrays);
 }
 
 /// Memory for an output on a block, to be written to.
 nb::object produce(const Work& work, int32_t output, int32_t input, int32_t index, int32_t axes,
                    bool inner, int32_t type, int32_t components, int32_t n,
                    const nb::object& lease) {
-  const pillion_block* found = work.host().block(work.get(), input, index);
-  if (found == nullptr) throw Error(ErrorCode::Argument, "there is no such block");
+  const auto found = found_block(work, input, index);
   void* data = nullptr;
   work.check(work.host().produce(work.get(), output, input, index, &data));
   if (n > 0) {
     const int64_t values = int64_t{components} * n * n * n;
-    return array_of<>(data, shape_of_elements(found->count, components, n, values, 1), type, lease);
+    return array_of<>(data, shape_of_elements(found.count(), components, n, values, 1), type,
+                      lease);
   }
   Shape shape;
   int64_t stride = components;
   for (int32_t d = 0; d < axes; ++d) {
     const int64_t extent =
-        inner ? found->inner_hi[d] - found->inner_lo[d] : found->hi[d] - found->lo[d];
+        inner ? found.inner_hi()[d] - found.inner_lo()[d] : found.hi()[d] - found.lo()[d];
     shape.add(extent, stride);
     stride *= extent;
   }
-  if (axes == 0) shape.add(found->count, stride);
+  if (axes == 0) shape.add(found.count(), stride);
   if (components > 1) shape.add(components, 1);
   return array_of<>(data, shape, type, lease);
 }

@@ -6,8 +6,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <cstddef>
 #include <optional>
+#include <pillion/stage/block.hpp>
 #include <vector>
 
 #include "core/handles.hpp"
@@ -18,9 +18,14 @@ namespace pillion::python {
 
 namespace {
 
+const pillion_mesh& mesh_of(const Work& work, const std::string& name) {
+  const pillion_mesh* found = work.host().mesh(work.get(), name.c_str());
+  if (found == nullptr) throw Error(ErrorCode::Stage, work.host().failure());
+  return *found;
+}
+
 nb::dict domain(const Work& work, const std::string& mesh) {
-  pillion_domain found{};
-  work.check(work.host().domain(work.get(), mesh.c_str(), &found));
+  const pillion_domain found = stage::domain_of(mesh_of(work, mesh));
   const auto lengths = [](const double(&values)[3]) {
     return nb::make_tuple(values[0], values[1], values[2]);
   };
@@ -30,16 +35,12 @@ nb::dict domain(const Work& work, const std::string& mesh) {
   out["tilt"] = lengths(found.tilt);
   out["periodic"] =
       nb::make_tuple(found.periodic[0] != 0, found.periodic[1] != 0, found.periodic[2] != 0);
-  out["dimensions"] = found.dimensions == 2 ? 2 : 3;
+  out["dimensions"] = found.dimensions;
   return out;
 }
 
 int32_t coarsening(const Work& work, const std::string& mesh) {
-  constexpr size_t end = offsetof(pillion_stage_host, coarsening) + sizeof(void*);
-  if (work.host().size < end) return 1;
-  const int32_t factor = work.host().coarsening(work.get(), mesh.c_str());
-  if (factor == 0) throw Error(ErrorCode::Stage, work.host().failure());
-  return factor;
+  return mesh_of(work, mesh).coarsening;
 }
 
 /// Reduces an array of `count` elements in place; others may use the interpreter meanwhile.
@@ -81,6 +82,7 @@ void write_table(const Work& work, const std::string& name, const std::string& t
                              attributes.are_texts[a] ? attributes.texts[a].c_str() : nullptr,
                              attributes.values[a]});
   pillion_table table{};
+  table.size = sizeof table;
   table.name = name.c_str();
   table.title = title.c_str();
   table.per_step = per_step ? 1 : 0;
@@ -94,20 +96,17 @@ void write_table(const Work& work, const std::string& name, const std::string& t
 
 void write_text(const Work& work, const std::string& name, const std::string& title,
                 const std::optional<std::string>& comment, const std::string& text) {
-  work.require(offsetof(pillion_stage_host, write_text));
   work.check(work.host().write_text(work.get(), name.c_str(), title.c_str(),
                                     comment ? comment->c_str() : nullptr, text.c_str(), 0));
 }
 
 void write_file(const Work& work, const std::string& name, const std::string& title,
                 const nb::bytes& content, bool per_step) {
-  work.require(offsetof(pillion_stage_host, write_file));
   work.check(work.host().write_file(work.get(), name.c_str(), title.c_str(), content.c_str(),
                                     content.size(), per_step ? 1 : 0));
 }
 
 std::string product_folder(const Work& work) {
-  work.require(offsetof(pillion_stage_host, product_folder));
   const char* path = nullptr;
   work.check(work.host().product_folder(work.get(), &path));
   return path;

@@ -232,9 +232,9 @@ _FIELD = _map(
         "type": ("Of its elements.", words("float64", "float32", "int32", "int64")),
         "components": ("Values of a cell, particle or point (default: 1).", _integer(1, 1000)),
         "centering": (
-            "On a spectral mesh: whether there is a value at each point of an element or one for "
-            "it (default: points).",
-            words("points", "elements"),
+            "Where the mesh has values: at cells, or, on a spectral mesh, at the points of each "
+            "element (default there: point).",
+            words("cell", "point"),
         ),
         "units": ("Such as g/cm^3; an exponent follows a caret.", TEXT),
     },

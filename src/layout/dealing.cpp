@@ -107,11 +107,11 @@ class Dealer {
     for (const double x : f)
       if (!std::isfinite(x))
         base::fail(ErrorCode::Stage, "particle {} of block {} has a position that is not finite",
-                   index, block.number);
+                   index, block.number());
     base::fail(ErrorCode::Stage,
                "particle {} of block {} lies more than {} periods outside the domain: at {}, {}, "
                "{} of its edges",
-               index, block.number, Axis::most_periods, f[0], f[1], f[2]);
+               index, block.number(), Axis::most_periods, f[0], f[1], f[2]);
   }
 
   [[nodiscard]] int rank_of(int64_t x, int64_t y, int64_t z) const {

@@ -13,7 +13,7 @@ namespace pillion::layout {
 const model::Array& array_of(const model::Block& block, const std::string& field) {
   const auto at = block.arrays.find(field);
   if (at == block.arrays.end())
-    base::fail(ErrorCode::Sharing, "block {} of particles came without field '{}'", block.number,
+    base::fail(ErrorCode::Sharing, "block {} of particles came without field '{}'", block.number(),
                field);
   return at->second;
 }

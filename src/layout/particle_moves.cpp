@@ -70,7 +70,7 @@ ParticleMoves::Field ParticleMoves::field_of(const MeshBlocks& mine, const std::
     if (field.record != column.record())
       base::fail(ErrorCode::Sharing,
                  "block {} has {} bytes of field '{}' for each particle, others have {}",
-                 block.number, column.record(), name, field.record);
+                 block.number(), column.record(), name, field.record);
   }
   return field;
 }

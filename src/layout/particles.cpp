@@ -114,7 +114,7 @@ MeshBlocks unpack(const Messages& received, const Request& request,
   const bool by_key = request.kind == Kind::ByKey;
   if (by_key) find_order(sources, columns, request.key, room.order);
   room.fields.resize(columns.size());
-  model::Block block{.number = 0, .box = {{0, 0, 0}, {count, 1, 1}}, .owned = owned, .arrays = {}};
+  model::Block block{.id = 0, .box = {{0, 0, 0}, {count, 1, 1}}, .owned = owned, .arrays = {}};
   for (size_t c = 0; c < columns.size(); ++c) {
     const auto& [field, values, record] = columns[c];
     std::byte* const to = room.fields[c].of(record * static_cast<size_t>(count));

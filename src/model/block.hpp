@@ -38,23 +38,36 @@ struct Array {
   ElementType type = ElementType::Float64;
   int32_t components = 1;
   std::array<int64_t, 4> strides{1, 1, 1, 1};
+  Centering centering = Centering::Natural;
 };
 
 /// The arrangement that is the default everywhere: components interleaved, first axis fastest.
 std::array<int64_t, 4> packed_strides(const Box& box, int32_t components);
 
+/// The id of a block that no other of its mesh has: the number that `rank` gave it, and which stage
+/// of the analysis made it, counted from 1; 0 for blocks as the program shares them.
+constexpr int64_t block_id(int rank, int32_t number, int maker = 0) {
+  return static_cast<int64_t>(maker & 0x7f) << 56 | static_cast<int64_t>(rank) << 32 | number;
+}
+
 /// One block of one mesh with the fields that are there. Particles: the box is [0, count).
 struct Block {
-  int32_t number = 0;
+  int64_t id = 0;
   Box box;
   int64_t owned = 0;  ///< particles: the first `owned` are this rank's
   std::map<std::string, Array> arrays;
+  int32_t level = 0;
+  int64_t topology_version = 0, geometry_version = 0;  ///< 0: it is not known when they change
+
+  /// The number that the rank gave it which made it.
+  [[nodiscard]] int32_t number() const { return static_cast<int32_t>(id & 0x7fffffff); }
 };
 
 /// What one rank holds of one mesh, and the memory behind it where it is not the simulation's.
 struct MeshBlocks {
   std::vector<Block> blocks;
   std::vector<std::shared_ptr<const void>> keep;
+  MeshKind kind = MeshKind::Uniform;
 };
 
 /// Copies an array of a box into packed arrangement at `to`, which has room for it.

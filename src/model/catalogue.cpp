@@ -14,7 +14,16 @@ using base::Reader;
 using base::Value;
 
 size_t size_of(ElementType type) {
-  return type == ElementType::Int32 || type == ElementType::Float32 ? 4 : 8;
+  switch (type) {
+    case ElementType::Int8:
+    case ElementType::Uint8: return 1;
+    case ElementType::Int16:
+    case ElementType::Uint16: return 2;
+    case ElementType::Int32:
+    case ElementType::Uint32:
+    case ElementType::Float32: return 4;
+    default: return 8;
+  }
 }
 
 const char* name_of(ElementType type) {
@@ -22,6 +31,12 @@ const char* name_of(ElementType type) {
     case ElementType::Int32: return "int32";
     case ElementType::Int64: return "int64";
     case ElementType::Float32: return "float32";
+    case ElementType::Int8: return "int8";
+    case ElementType::Uint8: return "uint8";
+    case ElementType::Int16: return "int16";
+    case ElementType::Uint16: return "uint16";
+    case ElementType::Uint32: return "uint32";
+    case ElementType::Uint64: return "uint64";
     default: return "float64";
   }
 }
@@ -30,7 +45,20 @@ const char* name_of(MeshKind kind) {
   switch (kind) {
     case MeshKind::Uniform: return "uniform";
     case MeshKind::Particles: return "particles";
+    case MeshKind::Rectilinear: return "rectilinear";
+    case MeshKind::Curvilinear: return "curvilinear";
+    case MeshKind::Unstructured: return "unstructured";
     default: return "spectral";
+  }
+}
+
+const char* name_of(Centering centering) {
+  switch (centering) {
+    case Centering::Cell: return "cell";
+    case Centering::Point: return "point";
+    case Centering::Face: return "face";
+    case Centering::Edge: return "edge";
+    default: return "";
   }
 }
 
@@ -39,13 +67,16 @@ const char* items_of(MeshKind kind) {
 }
 
 Centering centering_of(const Mesh& mesh, const Field& field) {
-  if (mesh.kind != MeshKind::Spectral) return Centering::Natural;
-  return field.centering == Centering::Natural ? Centering::Points : field.centering;
+  if (mesh.kind == MeshKind::Particles) return Centering::Natural;
+  if (field.centering != Centering::Natural) return field.centering;
+  return mesh.kind == MeshKind::Spectral ? Centering::Point : Centering::Cell;
 }
 
 int32_t points_of(const Mesh& mesh, const Field& field) {
   const int32_t n = mesh.order + 1;
-  return centering_of(mesh, field) == Centering::Points ? n * n * n : 1;
+  const bool at_points =
+      mesh.kind == MeshKind::Spectral && centering_of(mesh, field) == Centering::Point;
+  return at_points ? n * n * n : 1;
 }
 
 namespace {
@@ -55,6 +86,12 @@ ElementType read_type(const Value& value) {
   for (const auto type :
        {ElementType::Int32, ElementType::Int64, ElementType::Float32, ElementType::Float64})
     if (text == name_of(type)) return type;
+  for (const auto type : {ElementType::Int8, ElementType::Uint8, ElementType::Int16,
+                          ElementType::Uint16, ElementType::Uint32, ElementType::Uint64})
+    if (text == name_of(type))
+      value.fail(fmt::format(
+          "fields of type {} are not supported yet; there are int32, int64, float32 and float64",
+          text));
   static const std::map<std::string, std::string> elsewhere = {
       {"double", "float64"}, {"real", "float64"},  {"single", "float32"}, {"float", "float32"},
       {"int", "int32"},      {"integer", "int32"}, {"long", "int64"}};
@@ -69,12 +106,12 @@ MeshKind read_kind(const Value& value) {
   const std::string& text = value.as_text();
   for (const auto kind : {MeshKind::Uniform, MeshKind::Particles, MeshKind::Spectral})
     if (text == name_of(kind)) return kind;
-  for (const char* later : {"rectilinear", "curvilinear", "unstructured"})
-    if (text == later)
-      value.fail(fmt::format(
-          "meshes of kind '{}' are reserved for a later version; this one has uniform, particles "
-          "and spectral",
-          text));
+  for (const auto later : {MeshKind::Rectilinear, MeshKind::Curvilinear, MeshKind::Unstructured})
+    if (text == name_of(later))
+      value.fail(
+          fmt::format("a mesh of kind {} is not supported yet; there are uniform, particles and "
+                      "spectral",
+                      text));
   value.fail(fmt::format("unknown kind of mesh '{}'{}", text,
                          base::suggestion(text, {"uniform", "particles", "spectral"})));
 }
@@ -175,15 +212,20 @@ int read_order(const Value& value) {
 }
 
 Centering read_centering(const Value& value, const Mesh& mesh) {
-  if (mesh.kind != MeshKind::Spectral)
-    value.fail_at_key(fmt::format(
-        "'centering' goes with fields on spectral meshes, and mesh '{}' is of kind '{}'", mesh.name,
-        name_of(mesh.kind)));
+  if (mesh.kind == MeshKind::Particles)
+    value.fail_at_key(
+        fmt::format("mesh '{}' is of kind 'particles', whose fields have no centering", mesh.name));
   const std::string& text = value.as_text();
-  if (text == "points") return Centering::Points;
-  if (text == "elements") return Centering::Elements;
-  value.fail(fmt::format("unknown centering '{}'{}", text,
-                         base::suggestion(text, {"points", "elements"})));
+  if (text == "cell") return Centering::Cell;
+  if (text == "point" && mesh.kind == MeshKind::Spectral) return Centering::Point;
+  if (text == "point" || text == "face" || text == "edge")
+    value.fail(fmt::format("centering {} is not supported yet on a mesh of kind {}", text,
+                           name_of(mesh.kind)));
+  if (text == "points") value.fail("unknown centering 'points'; it is called 'point' here");
+  if (text == "elements")
+    value.fail("unknown centering 'elements'; one value for each element is called 'cell' here");
+  value.fail(
+      fmt::format("unknown centering '{}'{}", text, base::suggestion(text, {"cell", "point"})));
 }
 
 int32_t read_components(const Value& value) {
@@ -290,12 +332,12 @@ void Catalogue::check_coordinates(base::Mistakes* mistakes) const {
       const bool is_real =
           field->type == ElementType::Float32 || field->type == ElementType::Float64;
       if (field->mesh != mesh->name || field->components != 3 || !is_real ||
-          centering_of(*mesh, *field) != Centering::Points)
+          centering_of(*mesh, *field) != Centering::Point)
         place.fail(fmt::format(
             "coordinates of mesh '{}' are a field of 3 real components at its points; field '{}' "
             "is {} x {} on mesh '{}'{}",
             mesh->name, field->name, name_of(field->type), field->components, field->mesh,
-            field->centering == Centering::Elements ? ", once for each element" : ""));
+            field->centering == Centering::Cell ? ", once for each element" : ""));
     });
   }
 }

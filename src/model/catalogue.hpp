@@ -19,16 +19,29 @@ enum class ElementType : int32_t {
   Int32 = PILLION_INT32,
   Int64 = PILLION_INT64,
   Float32 = PILLION_FLOAT32,
-  Float64 = PILLION_FLOAT64
+  Float64 = PILLION_FLOAT64,
+  Int8 = PILLION_INT8,
+  Uint8 = PILLION_UINT8,
+  Int16 = PILLION_INT16,
+  Uint16 = PILLION_UINT16,
+  Uint32 = PILLION_UINT32,
+  Uint64 = PILLION_UINT64
 };
 
 size_t size_of(ElementType type);
 const char* name_of(ElementType type);
+/// Whether a number that comes from outside is that of a type at all.
+inline bool is_known(pillion_type type) { return type >= PILLION_INT32 && type <= PILLION_UINT64; }
+/// Whether fields may have the type: the others have their number, and nothing moves them yet.
+inline bool is_supported(ElementType type) { return type <= ElementType::Float64; }
 
 enum class MeshKind : int32_t {
   Uniform = PILLION_UNIFORM,
   Particles = PILLION_PARTICLES,
-  Spectral = PILLION_SPECTRAL
+  Spectral = PILLION_SPECTRAL,
+  Rectilinear = PILLION_RECTILINEAR,
+  Curvilinear = PILLION_CURVILINEAR,
+  Unstructured = PILLION_UNSTRUCTURED
 };
 
 const char* name_of(MeshKind kind);
@@ -39,9 +52,13 @@ const char* items_of(MeshKind kind);
 
 enum class Centering : int32_t {
   Natural = 0,
-  Points = PILLION_POINTS,
-  Elements = PILLION_ELEMENTS
+  Cell = PILLION_CELL,
+  Point = PILLION_POINT,
+  Face = PILLION_FACE,
+  Edge = PILLION_EDGE
 };
+
+const char* name_of(Centering centering);
 
 struct Mesh {
   std::string name;
@@ -65,7 +82,8 @@ struct Field {
   Centering centering = Centering::Natural;
 };
 
-/// Where the field has values: at points, of a spectral mesh, unless something else is said.
+/// Where the field has values: at cells of a uniform mesh, at points of a spectral one unless the
+/// field says cells; particles have no centering.
 Centering centering_of(const Mesh& mesh, const Field& field);
 /// Values of one component in one item: the points of an element where a field has values at each.
 int32_t points_of(const Mesh& mesh, const Field& field);

@@ -54,7 +54,7 @@ Mesh coarse_mesh(const Mesh& mesh, int level) {
 namespace {
 
 Block coarse_box(const Block& fine, int axes, int64_t factor) {
-  Block out{fine.number, fine.box, 0, {}};
+  Block out = fine;
   std::array<int64_t, 3> before{};  // cells of each axis before the first that remains
   for (int a = 0; a < axes; ++a) {
     out.box.lo[a] = ceil_div(fine.box.lo[a], factor);
@@ -103,13 +103,14 @@ Array gather(const Array& array, const std::vector<int64_t>& indices, MeshBlocks
       const auto component = static_cast<int64_t>(c);
       std::memcpy(to, element(array, i * array.strides[0] + component * array.strides[3]), piece);
     }
-  const Array out{memory->data(), array.type, array.components, {array.components, 0, 0, 1}};
+  const Array out{
+      memory->data(), array.type, array.components, {array.components, 0, 0, 1}, array.centering};
   owner.keep.push_back(std::move(memory));
   return out;
 }
 
 Block gather(const Block& fine, const std::vector<int64_t>& indices, MeshBlocks& owner) {
-  Block out{fine.number, {{0, 0, 0}, {static_cast<int64_t>(indices.size()), 1, 1}}, 0, {}};
+  Block out{fine.id, {{0, 0, 0}, {static_cast<int64_t>(indices.size()), 1, 1}}, 0, {}};
   for (const int64_t i : indices) out.owned += i < fine.owned ? 1 : 0;
   for (const auto& [name, array] : fine.arrays) out.arrays[name] = gather(array, indices, owner);
   return out;
@@ -126,7 +127,7 @@ const Array* find_key(const Block& block, const std::string& name) {
 
 MeshBlocks coarsen(const MeshBlocks& fine, const Mesh& mesh, int level, const std::string& key) {
   if (coarsening_factor(mesh, level) == 1) return fine;
-  MeshBlocks out{.blocks = {}, .keep = fine.keep};
+  MeshBlocks out{.blocks = {}, .keep = fine.keep, .kind = fine.kind};
   if (mesh.kind == MeshKind::Uniform) {
     for (const auto& block : fine.blocks)
       out.blocks.push_back(coarse_box(block, mesh.axes, coarsening_factor(mesh, level)));

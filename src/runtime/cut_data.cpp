@@ -13,15 +13,16 @@ using transport::Meshes;
 
 namespace {
 
-/// Adds one array to the same block: stages number the boxes that they make as they like.
+/// Adds one array to the same block.
 void add_array(model::MeshBlocks& mesh, const model::Block& like, const std::string& name,
                const model::Array& array) {
   auto at = std::find_if(mesh.blocks.begin(), mesh.blocks.end(), [&](const model::Block& b) {
-    return b.number == like.number && b.box == like.box;
+    return b.id == like.id && b.box == like.box;
   });
   if (at == mesh.blocks.end()) {
-    mesh.blocks.push_back({like.number, like.box, like.owned, {}});
+    mesh.blocks.push_back(like);
     at = std::prev(mesh.blocks.end());
+    at->arrays.clear();
   }
   at->arrays[name] = array;
 }
@@ -62,9 +63,11 @@ Meshes CutData::of(const Announcement& head, const std::vector<size_t>& due,
     for (const auto& [mesh, blocks] : left[a].meshes)
       for (const auto& block : blocks.blocks)
         for (const auto& [field, array] : block.arrays)
-          if (crossing_[a].fields.contains(field) && !shared.contains(field))
+          if (crossing_[a].fields.contains(field) && !shared.contains(field)) {
+            meshes[mesh].kind = catalogue.mesh(mesh).kind;
             add_array(meshes[mesh], block, run_.configuration.analyses[a].name + "/" + field,
                       array);
+          }
   return meshes;
 }
 

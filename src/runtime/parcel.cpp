@@ -46,14 +46,14 @@ void Parcel::each_array(Deed&& deed) {
 void Parcel::link(const Sharing& sharing) {
   each_array([&](const std::string&, const model::Block& block, const std::string& field,
                  model::Array& array) {
-    links_.push_back({&array, sharing.find(field, block.number)});
+    links_.push_back({&array, sharing.find(field, block.number())});
   });
 }
 
 namespace {
 
 bool alike(const model::Block& a, const model::Block& b) {
-  return a.number == b.number && a.box == b.box && a.owned == b.owned &&
+  return a.id == b.id && a.level == b.level && a.box == b.box && a.owned == b.owned &&
          std::equal(a.arrays.begin(), a.arrays.end(), b.arrays.begin(), b.arrays.end(),
                     [](const auto& x, const auto& y) {
                       return x.first == y.first && x.second.type == y.second.type &&
@@ -76,17 +76,17 @@ bool alike(const transport::Meshes& a, const transport::Meshes& b) {
 }  // namespace
 
 void Parcel::note(transport::Meshes meshes) {
-  using Place = std::tuple<std::string, int32_t, std::array<int64_t, 3>, std::string>;
+  using Place = std::tuple<std::string, int64_t, std::array<int64_t, 3>, std::string>;
   std::map<Place, model::Array*> places;
   each_array([&](const std::string& mesh, const model::Block& block, const std::string& field,
                  model::Array& array) {
-    places[{mesh, block.number, block.box.lo, field}] = &array;
+    places[{mesh, block.id, block.box.lo, field}] = &array;
   });
   noted_ = std::move(meshes);
   for (const auto& [name, mesh] : noted_)
     for (const auto& block : mesh.blocks)
       for (const auto& [field, array] : block.arrays)
-        slots_.push_back(places.at({name, block.number, block.box.lo, field}));
+        slots_.push_back(places.at({name, block.id, block.box.lo, field}));
 }
 
 bool Parcel::refill(transport::Meshes& meshes) {

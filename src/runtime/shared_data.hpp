@@ -9,9 +9,11 @@ namespace pillion::runtime {
 
 class SharedData {
  public:
-  /// `sender` and `segment` are null without sidecars, and without node memory.
-  SharedData(const model::Catalogue& catalogue, transport::Sender* sender, node::Segment* segment)
-      : catalogue_(catalogue), sender_(sender), sharing_(catalogue), allocations_(segment) {}
+  /// `rank` is that of this one in the simulation. `sender` and `segment` are null without
+  /// sidecars, and without node memory.
+  SharedData(const model::Catalogue& catalogue, int rank, transport::Sender* sender,
+             node::Segment* segment)
+      : catalogue_(catalogue), sender_(sender), sharing_(catalogue, rank), allocations_(segment) {}
 
   [[nodiscard]] const model::Catalogue& catalogue() const { return catalogue_; }
   [[nodiscard]] Sharing& sharing() { return sharing_; }

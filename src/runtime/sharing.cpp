@@ -29,12 +29,12 @@ const model::Field* Sharing::accept(const std::string& name, int32_t block, Mesh
     return nullptr;
   }
   if (type != 0 && type != static_cast<pillion_type>(field->type)) {
-    const bool known = type >= PILLION_INT32 && type <= PILLION_FLOAT64;
     fault(name,
-          fmt::format(
-              "block {} of field '{}' was shared as {}, but the catalogue says {}", block, name,
-              known ? model::name_of(static_cast<model::ElementType>(type)) : "an unknown type",
-              model::name_of(field->type)));
+          fmt::format("block {} of field '{}' was shared as {}, but the catalogue says {}", block,
+                      name,
+                      model::is_known(type) ? model::name_of(static_cast<model::ElementType>(type))
+                                            : "an unknown type",
+                      model::name_of(field->type)));
     return nullptr;
   }
   if (block < 0) {
@@ -160,10 +160,12 @@ void Sharing::put(const std::string& name, int32_t block, const Box& box,
                   const model::Array& array) {
   auto [at, is_new] = shared_[name].try_emplace(block, Shared{box, array});
   auto& [old_box, old] = at->second;
+  const auto& field = catalogue_.field(name);
   const bool same = !is_new && old_box == box && old.strides == array.strides;
   const bool mended = faults_.erase(name) != 0;
   if (!same || mended) ++version_;
   at->second = {box, array};
+  at->second.array.centering = model::centering_of(catalogue_.mesh(field.mesh), field);
 }
 
 const model::Array* Sharing::find(const std::string& field, int32_t block) const {
@@ -253,12 +255,13 @@ stagehost::Publication Sharing::publication(const std::set<std::string>& fields,
     for (const auto& [number, entry] : shared->second) {
       auto [at, is_new] = blocks[mesh].try_emplace(number);
       Block& block = at->second;
-      if (is_new) block = {number, entry.box, entry.box.volume(), {}};
+      if (is_new) block = {model::block_id(rank_, number), entry.box, entry.box.volume(), {}};
       if (block.box != entry.box) differ(catalogue_.mesh(mesh), name, number, entry.box, block.box);
       block.arrays[name] = entry.array;
     }
   }
-  for (auto& [mesh, by_number] : blocks)
+  for (auto& [mesh, by_number] : blocks) {
+    out.meshes[mesh].kind = catalogue_.mesh(mesh).kind;
     for (auto& [number, block] : by_number) {
       if (block.arrays.size() != wanted[mesh])
         for (const auto& name : fields)
@@ -268,6 +271,7 @@ stagehost::Publication Sharing::publication(const std::set<std::string>& fields,
                        number, mesh, name);
       out.meshes[mesh].blocks.push_back(std::move(block));
     }
+  }
   return out;
 }
 

@@ -18,7 +18,9 @@ namespace pillion::runtime {
 
 class Sharing {
  public:
-  explicit Sharing(const model::Catalogue& catalogue) : catalogue_(catalogue) {}
+  /// `rank` is that of this one in the simulation.
+  explicit Sharing(const model::Catalogue& catalogue, int rank = 0)
+      : catalogue_(catalogue), rank_(rank) {}
 
   /// `type` is 0 if the program left it to the catalogue; `strides` may be null.
   void share_box(const std::string& field, int32_t block, const int64_t* lo, const int64_t* hi,
@@ -87,6 +89,7 @@ class Sharing {
                       const comm::Communicator& simulation) const;
 
   const model::Catalogue& catalogue_;
+  int rank_;
   int64_t version_ = 0;
   std::map<std::string, std::map<int32_t, Shared>> shared_;  ///< by field, then block
   std::map<std::string, pillion_domain> domains_;

@@ -142,6 +142,7 @@ transport::Cargo SidecarSide::unload(const Agreed& agreed, const Deliveries& del
           [&](const transport::Lent& lent) { return receiver_->look(delivery.source, lent); });
       for (auto& [name, mesh] : decoded.meshes) {
         auto& all = cargo.meshes[name];
+        all.kind = mesh.kind;
         std::move(mesh.blocks.begin(), mesh.blocks.end(), std::back_inserter(all.blocks));
         std::move(mesh.keep.begin(), mesh.keep.end(), std::back_inserter(all.keep));
       }
@@ -163,7 +164,8 @@ std::vector<model::Block> blocks_for(const std::vector<model::Block>& all,
                                      const std::string& analysis) {
   std::vector<model::Block> out;
   for (const auto& block : all) {
-    auto& own = out.emplace_back(model::Block{block.number, block.box, block.owned, {}});
+    auto& own = out.emplace_back(block);
+    own.arrays.clear();
     for (const auto& name : needed) {
       auto at = block.arrays.find(analysis + "/" + name);
       if (at == block.arrays.end()) at = block.arrays.find(name);
@@ -176,7 +178,8 @@ std::vector<model::Block> blocks_for(const std::vector<model::Block>& all,
 /// The same of one mesh, leaving out blocks of which the analysis has nothing.
 model::MeshBlocks mesh_for(const model::MeshBlocks& all, const std::set<std::string>& needed,
                            const std::string& analysis) {
-  model::MeshBlocks out{.blocks = blocks_for(all.blocks, needed, analysis), .keep = all.keep};
+  model::MeshBlocks out{
+      .blocks = blocks_for(all.blocks, needed, analysis), .keep = all.keep, .kind = all.kind};
   std::erase_if(out.blocks, [](const model::Block& block) { return block.arrays.empty(); });
   return out;
 }

@@ -66,7 +66,7 @@ Moments moments_of(const Quantity& quantity, const std::vector<Block>& blocks, i
       case model::ElementType::Float32:
         add_block<float>(array, box, quantity.component, moments);
         break;
-      case model::ElementType::Float64:
+      default:  // no field has one of the others
         add_block<double>(array, box, quantity.component, moments);
         break;
     }

@@ -3,16 +3,15 @@
 #include "stagehost/host_table.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "layout/dealing.hpp"
 #include "layout/division.hpp"
-#include "model/coarsen.hpp"
 #include "stagehost/fetch.hpp"
 #include "stagehost/guard.hpp"
 #include "stagehost/regroup.hpp"
 #include "stagehost/setup.hpp"
 #include "stagehost/state.hpp"
+#include "stagehost/structs.hpp"
 #include "stagehost/work.hpp"
 
 namespace pillion::stagehost {
@@ -72,78 +71,28 @@ const char* value_place(const pillion_value* value) {
   return text.c_str();
 }
 
-/// What plug-ins that are older than spectral meshes have room for.
-constexpr size_t size_without_spectral = offsetof(pillion_field_description, order);
-
-void expect_known(const pillion_setup& setup, const pillion_field_description& description,
-                  const Value* place) {
-  if (description.mesh_kind != PILLION_SPECTRAL) return;
-  (place != nullptr ? *place : setup.parameters)
-      .fail(fmt::format("mesh '{}' is spectral, and this stage knows no such meshes: it was built "
-                        "for an older version of Pillion",
-                        description.mesh));
-}
-
-int32_t describe_simply(pillion_setup* setup, const char* name, const pillion_value* place,
-                        pillion_field_description* description) {
-  return guard([&] {
-    pillion_field_description whole{};
-    describe_field(*setup, name, node(place), whole);
-    expect_known(*setup, whole, node(place));
-    std::memcpy(description, &whole, size_without_spectral);
-  });
-}
-
 int32_t describe(pillion_setup* setup, int32_t what, const char* name, const pillion_value* place,
-                 pillion_field_description* description, size_t size) {
+                 pillion_field_description* description) {
   return guard([&] {
-    pillion_field_description whole{};
-    if (what == 0) describe_field(*setup, name, node(place), whole);
-    else describe_mesh(*setup, name, node(place), whole);
-    std::memcpy(description, &whole, std::min(size, sizeof whole));
+    expect_known(*description, "a description");
+    if (what == PILLION_DESCRIBE_FIELD) describe_field(*setup, name, node(place), *description);
+    else if (what == PILLION_DESCRIBE_MESH) describe_mesh(*setup, name, node(place), *description);
+    else base::fail(ErrorCode::Plugin, "a stage asked to describe {}, which is not known", what);
   });
 }
 
 int32_t request_input(pillion_setup* setup, const pillion_input_request* request, int32_t* input) {
-  return guard([&] { *input = add_input(*setup, *request); });
-}
-
-model::Field field_of(const char* name, pillion_type type, int32_t components, const char* units) {
-  if (type < PILLION_INT32 || type > PILLION_FLOAT64)
-    base::fail(ErrorCode::Plugin, "field '{}' has type {}, which is not known", name, type);
-  return {name, {}, units, static_cast<model::ElementType>(type), components};
-}
-
-int32_t declare_output(pillion_setup* setup, const char* name, const char* like, pillion_type type,
-                       int32_t components, const char* units, int32_t* output) {
-  return guard(
-      [&] { *output = add_output(*setup, field_of(name, type, components, units), like); });
-}
-
-int32_t declare_output_centred(pillion_setup* setup, const char* name, const char* like,
-                               pillion_type type, int32_t components, pillion_centering centering,
-                               const char* units, int32_t* output) {
   return guard([&] {
-    if (centering != PILLION_POINTS && centering != PILLION_ELEMENTS)
-      base::fail(ErrorCode::Plugin, "field '{}' has centering {}, which is not known", name,
-                 centering);
-    auto field = field_of(name, type, components, units);
-    field.centering = static_cast<model::Centering>(centering);
-    *output = add_output(*setup, field, like);
+    expect_known(*request, "a request for an input");
+    *input = add_input(*setup, *request);
   });
 }
 
-int32_t declare_output_on(pillion_setup* setup, const char* name, int32_t input, pillion_type type,
-                          int32_t components, const char* units, int32_t* output) {
-  return guard(
-      [&] { *output = add_output_on(*setup, field_of(name, type, components, units), input); });
-}
-
-int32_t declare_output_of(pillion_setup* setup, const char* name, const char* mesh,
-                          pillion_type type, int32_t components, const char* units,
-                          int32_t* output) {
-  return guard(
-      [&] { *output = add_output_of(*setup, field_of(name, type, components, units), mesh); });
+int32_t declare_output(pillion_setup* setup, const pillion_output* wanted, int32_t* output) {
+  return guard([&] {
+    expect_known(*wanted, "an output");
+    *output = add_output(*setup, *wanted);
+  });
 }
 
 int32_t require_whole(pillion_setup* setup) {
@@ -173,16 +122,6 @@ int32_t spatial_part(const pillion_work* work, int32_t input, double* lo, double
   });
 }
 
-int32_t describe_a_mesh(pillion_setup* setup, const char* name, const pillion_value* place,
-                        pillion_field_description* description) {
-  return guard([&] {
-    pillion_field_description whole{};
-    describe_mesh(*setup, name, node(place), whole);
-    expect_known(*setup, whole, node(place));
-    std::memcpy(description, &whole, size_without_spectral);
-  });
-}
-
 int32_t declare_product(pillion_setup* setup, const char* name) {
   return guard([&] { add_product(*setup, name); });
 }
@@ -201,20 +140,10 @@ const char* units(const pillion_work* work, const char* name) {
   return "";
 }
 
-int32_t domain(const pillion_work* work, const char* mesh, pillion_domain* domain) {
-  return guard([&] { *domain = domain_of(*work->publication, mesh); });
-}
-
-int32_t coarsening(const pillion_work* work, const char* mesh) {
-  int64_t factor = 0;
-  const int32_t status = guard([&] {
-    const auto* known = work->circumstances->catalogue->find_mesh(mesh);
-    if (known == nullptr)
-      base::fail(ErrorCode::Stage, "a stage asked how coarse mesh '{}' is, and there is none",
-                 mesh);
-    factor = model::coarsening_factor(*known, work->publication->coarsening);
-  });
-  return status == 0 ? static_cast<int32_t>(factor) : 0;
+const pillion_mesh* mesh(pillion_work* work, const char* name) {
+  const pillion_mesh* found = nullptr;
+  (void)guard([&] { found = &mesh_of(*work, name); });
+  return found;
 }
 
 int32_t block_count(const pillion_work* work, int32_t input) {
@@ -233,6 +162,7 @@ int32_t make_output(pillion_work* work, int32_t output, int32_t input, int32_t i
 
 int32_t write_table(pillion_work* work, const pillion_table* table) {
   return guard([&] {
+    expect_known(*table, "a table");
     const auto& circumstances = *work->circumstances;
     if (circumstances.peers->rank() == 0) circumstances.sink->write(*table, circumstances.origin);
   });
@@ -372,58 +302,52 @@ int32_t load_keyed(pillion_state* state, const char* name, const int64_t** keys,
 }  // namespace
 
 const pillion_stage_host& host_table() {
-  static const pillion_stage_host table = {PILLION_STAGE_ABI_VERSION,
-                                           sizeof(pillion_stage_host),
-                                           &fail,
-                                           &remembered,
-                                           &parameters,
-                                           &value_kind,
-                                           &value_size,
-                                           &value_at,
-                                           &value_key,
-                                           &value_find,
-                                           &value_text,
-                                           &value_place,
-                                           &describe_simply,
-                                           &request_input,
-                                           &declare_output,
-                                           &step,
-                                           &time,
-                                           &publication,
-                                           &interval,
-                                           &products_due,
-                                           &units,
-                                           &domain,
-                                           &block_count,
-                                           &block,
-                                           &make_output,
-                                           &write_table,
-                                           &peer,
-                                           &peers,
-                                           &reduce,
-                                           &communicator,
-                                           &save_global,
-                                           &save_keyed,
-                                           &load_global,
-                                           &load_keyed,
-                                           &coarsening,
-                                           &describe_a_mesh,
-                                           &declare_output_on,
-                                           &declare_output_of,
-                                           &make_box,
-                                           &spatial_part,
-                                           &part,
-                                           &move_cells,
-                                           &product_folder,
-                                           &write_text,
-                                           &origin,
-                                           &write_file,
-                                           &describe,
-                                           &declare_output_centred,
-                                           &withhold,
-                                           &fetch_records,
-                                           &require_whole,
-                                           &declare_product};
+  static const pillion_stage_host table = {.abi_version = PILLION_STAGE_ABI_VERSION,
+                                           .size = sizeof(pillion_stage_host),
+                                           .fail = &fail,
+                                           .failure = &remembered,
+                                           .parameters = &parameters,
+                                           .value_kind = &value_kind,
+                                           .value_size = &value_size,
+                                           .value_at = &value_at,
+                                           .value_key = &value_key,
+                                           .value_find = &value_find,
+                                           .value_text = &value_text,
+                                           .value_place = &value_place,
+                                           .describe = &describe,
+                                           .request_input = &request_input,
+                                           .declare_output = &declare_output,
+                                           .require_whole = &require_whole,
+                                           .declare_product = &declare_product,
+                                           .step = &step,
+                                           .time = &time,
+                                           .publication = &publication,
+                                           .interval = &interval,
+                                           .products_due = &products_due,
+                                           .units = &units,
+                                           .mesh = &mesh,
+                                           .block_count = &block_count,
+                                           .block = &block,
+                                           .produce = &make_output,
+                                           .produce_box = &make_box,
+                                           .spatial_part = &spatial_part,
+                                           .part = &part,
+                                           .write_table = &write_table,
+                                           .product_folder = &product_folder,
+                                           .write_text = &write_text,
+                                           .origin = &origin,
+                                           .write_file = &write_file,
+                                           .peer = &peer,
+                                           .peers = &peers,
+                                           .reduce = &reduce,
+                                           .communicator = &communicator,
+                                           .regroup = &move_cells,
+                                           .fetch = &fetch_records,
+                                           .withhold = &withhold,
+                                           .save_global = &save_global,
+                                           .save_keyed = &save_keyed,
+                                           .load_global = &load_global,
+                                           .load_keyed = &load_keyed};
   return table;
 }
 

@@ -71,6 +71,40 @@ fs::path find_stage(const std::string& name, const base::Value& place) {
                                 base::join(searched, ":")));
 }
 
+/// The first version of each struct has the size that it has here; later ones are larger.
+void check_sizes(const pillion_stage_sizes* theirs, const fs::path& path) {
+  struct Size {
+    const char* what;
+    size_t theirs, least, most;
+  };
+  if (theirs == nullptr || theirs->size < sizeof(pillion_stage_sizes))
+    base::fail(ErrorCode::Plugin,
+               "stage plug-in '{}' does not say with which structs it was built; build the plug-in "
+               "again",
+               path.string());
+  const Size sizes[] = {
+      {"the host's table", theirs->host, 360, sizeof(pillion_stage_host)},
+      {"a description", theirs->field_description, 152, sizeof(pillion_field_description)},
+      {"a request for an input", theirs->input_request, 112, sizeof(pillion_input_request)},
+      {"an output", theirs->output, 56, sizeof(pillion_output)},
+      {"an array", theirs->array, 112, sizeof(pillion_array)},
+      {"a block", theirs->block, 200, sizeof(pillion_block)},
+      {"a mesh", theirs->mesh, 216, sizeof(pillion_mesh)},
+      {"a table", theirs->table, 64, sizeof(pillion_table)}};
+  for (const auto& size : sizes) {
+    if (size.theirs > size.most)
+      base::fail(ErrorCode::Plugin,
+                 "stage plug-in '{}' was built for a newer Pillion: {} has {} bytes there and {} "
+                 "here; use a newer Pillion, or build the plug-in for this one",
+                 path.string(), size.what, size.theirs, size.most);
+    if (size.theirs < size.least)
+      base::fail(ErrorCode::Plugin,
+                 "stage plug-in '{}' takes {} to have {} bytes, and no Pillion has fewer than {}; "
+                 "build the plug-in again",
+                 path.string(), size.what, size.theirs, size.least);
+  }
+}
+
 const pillion_stage_table* describe(void* library, const fs::path& path) {
   const auto function =
       reinterpret_cast<pillion_stage_describe_function>(dlsym(library, "pillion_stage_describe"));
@@ -82,12 +116,14 @@ const pillion_stage_table* describe(void* library, const fs::path& path) {
   if (table->abi_version != PILLION_STAGE_ABI_VERSION)
     base::fail(ErrorCode::Plugin,
                "stage plug-in '{}' was built for version {} of the stage interface, and this "
-               "Pillion has version {}; build the plug-in anew",
+               "Pillion has version {}; build the plug-in again",
                path.string(), table->abi_version, PILLION_STAGE_ABI_VERSION);
   if (table->size < sizeof(pillion_stage_table))
-    base::fail(ErrorCode::Plugin,
-               "the table of stage plug-in '{}' has {} bytes instead of {}; build the plug-in anew",
-               path.string(), table->size, sizeof(pillion_stage_table));
+    base::fail(
+        ErrorCode::Plugin,
+        "the table of stage plug-in '{}' has {} bytes instead of {}; build the plug-in again",
+        path.string(), table->size, sizeof(pillion_stage_table));
+  check_sizes(table->sizes, path);
   if (table->create == nullptr || table->run == nullptr || table->destroy == nullptr ||
       table->finish == nullptr || table->save == nullptr || table->restore == nullptr ||
       table->name == nullptr)

@@ -162,6 +162,7 @@ namespace {
 
 void describe(const model::Mesh& mesh, pillion_field_description& description) {
   description = {};
+  description.size = sizeof description;
   description.mesh = mesh.name.c_str();
   description.mesh_kind = static_cast<pillion_mesh_kind>(mesh.kind);
   description.axes = mesh.axes;
@@ -171,6 +172,7 @@ void describe(const model::Mesh& mesh, pillion_field_description& description) {
     description.length[d] = mesh.length[d];
     description.periodic[d] = mesh.periodic[d] ? 1 : 0;
   }
+  description.metric = PILLION_CARTESIAN;
   description.order = mesh.order;
   description.coordinates = mesh.coordinates.c_str();
 }
@@ -208,6 +210,10 @@ int32_t add_input(pillion_setup& setup, const pillion_input_request& wanted) {
     request.position = text_or_empty(wanted.position);
     request.halo = wanted.halo;
   }
+  if (!layout::is_division(request.kind) &&
+      std::any_of(wanted.ghosts, wanted.ghosts + 3, [](int64_t g) { return g != 0; }))
+    setup.parameters.fail(
+        "ghost cells come with blocks, slabs, pencils and powers of two, not in other layouts");
   if (layout::is_division(request.kind)) {
     request.axis = wanted.axis;
     std::copy_n(wanted.sides, 3, request.sides.begin());
@@ -239,30 +245,82 @@ int32_t add(pillion_setup& setup, model::Field field, const std::string& mesh, O
   return static_cast<int32_t>(setup.outputs.size() - 1);
 }
 
-}  // namespace
-
-int32_t add_output(pillion_setup& setup, model::Field field, const std::string& like) {
-  const auto& model = field_at(setup, like, place_of(setup, field.name));
-  const auto kind = setup.catalogue->mesh(model.mesh).kind;
-  if (field.centering == model::Centering::Natural) field.centering = model.centering;
-  else if (kind != model::MeshKind::Spectral)
+void check_centering(const model::Field& field, const model::Mesh& mesh) {
+  using model::Centering;
+  const bool is_spectral = mesh.kind == model::MeshKind::Spectral;
+  const bool is_supported =
+      field.centering == Centering::Natural ||
+      (field.centering == Centering::Cell && mesh.kind != model::MeshKind::Particles) ||
+      (field.centering == Centering::Point && is_spectral);
+  if (!is_supported)
     base::fail(ErrorCode::Plugin,
-               "field '{}' cannot be centred on points or elements, for mesh '{}' is of kind '{}'",
-               field.name, model.mesh, model::name_of(kind));
+               "field '{}' cannot be produced with centering {}, which is not supported on mesh "
+               "'{}' of kind {}",
+               field.name, model::name_of(field.centering), mesh.name, model::name_of(mesh.kind));
+}
+
+int32_t add_like(pillion_setup& setup, model::Field field, const std::string& like) {
+  const auto& model = field_at(setup, like, place_of(setup, field.name));
+  check_centering(field, setup.catalogue->mesh(model.mesh));
+  if (field.centering == model::Centering::Natural) field.centering = model.centering;
   return add(setup, field, model.mesh, {.name = field.name, .like = like});
 }
 
-int32_t add_output_on(pillion_setup& setup, const model::Field& field, int32_t input) {
+int32_t add_on(pillion_setup& setup, const model::Field& field, int32_t input) {
   if (input < 0 || static_cast<size_t>(input) >= setup.inputs.size())
     base::fail(ErrorCode::Plugin, "field '{}' is to be produced on input {} of {}", field.name,
                input, setup.inputs.size());
   const auto& request = setup.inputs[static_cast<size_t>(input)];
+  check_centering(field, setup.catalogue->mesh(layout::mesh_of(request, *setup.catalogue)));
   if (!layout::is_division(request.kind))
     base::fail(ErrorCode::Plugin,
                "field '{}' cannot be produced on input {}, which is no division of a mesh",
                field.name, input);
   return add(setup, field, layout::mesh_of(request, *setup.catalogue),
              {.name = field.name, .input = input});
+}
+
+int32_t add_of(pillion_setup& setup, const model::Field& field, const std::string& name) {
+  const Value& place = place_of(setup, name);
+  if (mesh_at(setup, name, place).kind != model::MeshKind::Uniform)
+    place.fail(
+        fmt::format("field '{}' can be produced on a uniform mesh, and '{}' is one of kind '{}'",
+                    field.name, name, model::name_of(setup.catalogue->mesh(name).kind)));
+  check_centering(field, setup.catalogue->mesh(name));
+  return add(setup, field, name, {.name = field.name, .of_boxes = true});
+}
+
+model::Field field_of(const pillion_output& wanted) {
+  if (!model::is_known(wanted.type))
+    base::fail(ErrorCode::Plugin, "field '{}' has type {}, which is not known", wanted.name,
+               wanted.type);
+  const auto type = static_cast<ElementType>(wanted.type);
+  if (!model::is_supported(type))
+    base::fail(ErrorCode::Plugin, "field '{}' has type {}, which is not supported yet", wanted.name,
+               model::name_of(type));
+  if (wanted.centering < 0 || wanted.centering > PILLION_EDGE)
+    base::fail(ErrorCode::Plugin, "field '{}' has centering {}, which is not known", wanted.name,
+               wanted.centering);
+  return {wanted.name,
+          {},
+          text_or_empty(wanted.units),
+          type,
+          wanted.components,
+          static_cast<model::Centering>(wanted.centering)};
+}
+
+}  // namespace
+
+int32_t add_output(pillion_setup& setup, const pillion_output& wanted) {
+  if (wanted.name == nullptr)
+    base::fail(ErrorCode::Plugin, "a stage produces a field without name");
+  const auto field = field_of(wanted);
+  if (wanted.like != nullptr && wanted.mesh != nullptr)
+    base::fail(ErrorCode::Plugin, "field '{}' is to be produced both like '{}' and on mesh '{}'",
+               field.name, wanted.like, wanted.mesh);
+  if (wanted.like != nullptr) return add_like(setup, field, wanted.like);
+  if (wanted.mesh != nullptr) return add_of(setup, field, wanted.mesh);
+  return add_on(setup, field, wanted.input);
 }
 
 void add_product(pillion_setup& setup, const std::string& name) {
@@ -275,15 +333,6 @@ void add_product(pillion_setup& setup, const std::string& name) {
           "one of them in another analysis",
           setup.stage, name, known.stage, known.line));
   setup.products.push_back({name, setup.stage, setup.parameters.key_line});
-}
-
-int32_t add_output_of(pillion_setup& setup, const model::Field& field, const std::string& name) {
-  const Value& place = place_of(setup, name);
-  if (mesh_at(setup, name, place).kind != model::MeshKind::Uniform)
-    place.fail(
-        fmt::format("field '{}' can be produced on a uniform mesh, and '{}' is one of kind '{}'",
-                    field.name, name, model::name_of(setup.catalogue->mesh(name).kind)));
-  return add(setup, field, name, {.name = field.name, .of_boxes = true});
 }
 
 }  // namespace pillion::stagehost

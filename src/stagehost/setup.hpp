@@ -49,13 +49,8 @@ void describe_field(const pillion_setup& setup, const std::string& name, const b
 /// Checks a request against the catalogue and adds it; returns its number.
 int32_t add_input(pillion_setup& setup, const pillion_input_request& request);
 
-/// A field on a spectral mesh that is not said to be centred otherwise is centred as `like` is.
-int32_t add_output(pillion_setup& setup, model::Field field, const std::string& like);
-/// The same on the blocks of an input in a division.
-int32_t add_output_on(pillion_setup& setup, const model::Field& field, int32_t input);
-
-/// The same on boxes of a mesh.
-int32_t add_output_of(pillion_setup& setup, const model::Field& field, const std::string& mesh);
+/// Checks an output against the catalogue, which then has it; returns its number.
+int32_t add_output(pillion_setup& setup, const pillion_output& wanted);
 
 /// Throws a configuration error if an earlier stage of the analysis declares the same one.
 void add_product(pillion_setup& setup, const std::string& name);

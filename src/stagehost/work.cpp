@@ -21,36 +21,82 @@ const MeshBlocks& blocks_of(const Publication& publication, const std::string& m
   return at == publication.meshes.end() ? nothing : at->second;
 }
 
-/// Describes blocks to a plug-in, with the arrays of the request in its order.
-void describe(const std::vector<model::Block>& blocks, const Request& request, Input& input) {
+/// The mesh of an input, coarse if the publication is, and who describes it.
+struct Described {
+  const model::Catalogue& catalogue;
+  const Request& request;
+  model::Mesh mesh;
+  int peer;
+};
+
+pillion_box box_of(const model::Box& box) {
+  return {{box.lo[0], box.lo[1], box.lo[2]}, {box.hi[0], box.hi[1], box.hi[2]}};
+}
+
+pillion_array describe(const model::Array& array, pillion_centering centering) {
+  pillion_array out{};
+  out.size = sizeof out;
+  out.data = array.data;
+  out.type = static_cast<pillion_type>(array.type);
+  out.components = array.components;
+  const auto element = static_cast<int64_t>(model::size_of(array.type));
+  for (size_t d = 0; d < 4; ++d) out.strides[d] = array.strides[d] * element;
+  out.centering = centering;
+  out.memory_space = PILLION_MEMORY_HOST;
+  out.device = -1;
+  return out;
+}
+
+/// A point that blocks share is owned by the block that has the cell above it.
+pillion_count count_points(const model::Mesh& mesh, const pillion_block& block) {
+  const int64_t n = mesh.order + 1;
+  if (mesh.kind == model::MeshKind::Spectral)
+    return {block.cells.owned * n * n * n, block.cells.total * n * n * n};
+  if (mesh.kind == model::MeshKind::Particles || block.cells.total == 0) return block.cells;
+  pillion_count out{1, 1};
+  for (int d = 0; d < mesh.axes; ++d) {
+    const bool is_last = block.valid.hi[d] == mesh.cells[static_cast<size_t>(d)] &&
+                         !mesh.periodic[static_cast<size_t>(d)];
+    out.owned *= block.valid.hi[d] - block.valid.lo[d] + (is_last ? 1 : 0);
+    out.total *= block.allocated.hi[d] - block.allocated.lo[d] + 1;
+  }
+  return out;
+}
+
+/// Describes blocks to a plug-in, with the arrays of the request in its order. `inner` are their
+/// boxes without ghost cells, if they may have any.
+void describe(const std::vector<model::Block>& blocks, const std::vector<model::Box>* inner,
+              const Described& how, Input& input) {
   for (const auto& block : blocks) {
     auto& arrays = input.arrays.emplace_back();
-    for (const auto& name : request.fields) {
-      const auto& array = block.arrays.at(name);
-      arrays.push_back({array.data,
-                        static_cast<pillion_type>(array.type),
-                        array.components,
-                        {array.strides[0], array.strides[1], array.strides[2], array.strides[3]}});
+    auto& pointers = input.pointers.emplace_back();
+    arrays.reserve(how.request.fields.size());
+    for (const auto& name : how.request.fields) {
+      const auto centering = model::centering_of(how.mesh, how.catalogue.field(name));
+      arrays.push_back(describe(block.arrays.at(name), static_cast<pillion_centering>(centering)));
+      pointers.push_back(&arrays.back());
     }
+    const size_t b = input.blocks.size();
     pillion_block described{};
-    for (int d = 0; d < 3; ++d) {
-      described.lo[d] = block.box.lo[d];
-      described.hi[d] = block.box.hi[d];
-    }
-    described.count = block.box.volume();
-    described.owned = block.owned;
-    described.number = block.number;
+    described.size = sizeof described;
+    described.id =
+        how.request.kind == Kind::AsShared ? block.id : model::block_id(how.peer, block.number());
+    described.allocated = box_of(block.box);
+    described.valid = inner != nullptr ? box_of((*inner)[b]) : described.allocated;
+    described.level = block.level;
+    described.topology_version = block.topology_version;
+    described.geometry_version = block.geometry_version;
+    described.cells = {block.owned, block.box.volume()};
+    described.points = count_points(how.mesh, described);
     described.array_count = static_cast<int32_t>(arrays.size());
-    described.arrays = arrays.data();
-    std::copy_n(described.lo, 3, described.inner_lo);
-    std::copy_n(described.hi, 3, described.inner_hi);
+    described.arrays = pointers.data();
     input.blocks.push_back(described);
   }
 }
 
 /// Blocks that have the fields of a request. Others, that stages have produced, may have none.
-void describe_shared(const std::vector<model::Block>& blocks, const Request& request,
-                     const std::string& mesh, Input& input) {
+void describe_shared(const std::vector<model::Block>& blocks, const Described& how, Input& input) {
+  const Request& request = how.request;
   std::vector<model::Block> having;
   for (size_t b = 0; b < blocks.size(); ++b) {
     const auto has = [&](const std::string& name) { return blocks[b].arrays.contains(name); };
@@ -61,28 +107,11 @@ void describe_shared(const std::vector<model::Block>& blocks, const Request& req
           ErrorCode::Sharing,
           "block {} of mesh '{}' came without field '{}': fields of one input as shared must "
           "be on the same blocks",
-          blocks[b].number, mesh, *lacking);
+          blocks[b].number(), how.mesh.name, *lacking);
     having.push_back(blocks[b]);
     input.places.push_back(b);
   }
-  describe(having, request, input);
-}
-
-void describe_inner(const std::vector<model::Box>& inner, Input& input) {
-  for (size_t b = 0; b < inner.size(); ++b) {
-    std::copy_n(inner[b].lo.begin(), 3, input.blocks[b].inner_lo);
-    std::copy_n(inner[b].hi.begin(), 3, input.blocks[b].inner_hi);
-  }
-}
-
-void describe(const Carriage& carriage, const Request& request, Input& input) {
-  describe(carriage.blocks(), request, input);
-  describe_inner(carriage.inner(), input);
-}
-
-void describe(const layout::Arrived& arrived, const Request& request, Input& input) {
-  describe(arrived.blocks, request, input);
-  describe_inner(arrived.inner, input);
+  describe(having, nullptr, how, input);
 }
 
 /// What came in the layout that a request asks for. The same on every peer, for no peer can carry
@@ -118,23 +147,70 @@ const pillion_domain& domain_of(const Publication& publication, const std::strin
   return at->second;
 }
 
+const pillion_mesh& mesh_of(pillion_work& work, const std::string& name) {
+  const auto known = work.meshes.find(name);
+  if (known != work.meshes.end()) return known->second;
+  const auto* described = work.circumstances->catalogue->find_mesh(name);
+  if (described == nullptr)
+    base::fail(ErrorCode::Stage, "a stage asked for mesh '{}', and there is none", name);
+  const int coarsening = work.publication->coarsening;
+  const auto mesh = model::coarse_mesh(*described, coarsening);
+  pillion_mesh out{};
+  out.size = sizeof out;
+  out.name = described->name.c_str();
+  out.units = described->units.c_str();
+  out.kind = static_cast<pillion_mesh_kind>(mesh.kind);
+  out.axes = mesh.axes;
+  out.order = mesh.order;
+  out.coarsening = static_cast<int32_t>(model::coarsening_factor(*described, coarsening));
+  out.metric = PILLION_CARTESIAN;
+  out.levels = 1;
+  const auto domain = work.publication->domains.find(name);
+  if (mesh.kind == model::MeshKind::Uniform) {
+    out.has_domain = 1;
+    for (size_t d = 0; d < 3; ++d) {
+      out.cells[d] = mesh.cells[d];
+      out.origin[d] = mesh.origin[d];
+      out.length[d] = mesh.length[d];
+      out.end[d] = mesh.origin[d] + mesh.length[d];
+      out.periodic[d] = mesh.periodic[d] ? 1 : 0;
+    }
+  } else if (domain != work.publication->domains.end()) {
+    const pillion_domain& given = domain->second;
+    out.has_domain = 1;
+    out.axes = given.dimensions == 2 ? 2 : 3;
+    for (size_t d = 0; d < 3; ++d) {
+      out.origin[d] = given.lo[d];
+      out.length[d] = given.hi[d] - given.lo[d];
+      out.end[d] = given.hi[d];
+      out.tilt[d] = given.tilt[d];
+      out.periodic[d] = given.periodic[d];
+    }
+  }
+  return work.meshes.emplace(name, out).first->second;
+}
+
 Input bring(const Request& request, const Publication& publication,
             const Circumstances& circumstances, Movers& movers) {
-  const std::string mesh = layout::mesh_of(request, *circumstances.catalogue);
+  const auto& catalogue = *circumstances.catalogue;
+  const std::string mesh = layout::mesh_of(request, catalogue);
+  const Described how{catalogue, request,
+                      model::coarse_mesh(catalogue.mesh(mesh), publication.coarsening),
+                      circumstances.peers->rank()};
   const MeshBlocks& mine = blocks_of(publication, mesh);
   Input input;
   if (request.kind == Kind::AsShared) {
-    describe_shared(mine.blocks, request, mesh, input);
+    describe_shared(mine.blocks, how, input);
     return input;
   }
   if (const auto* arrived = find_arrived(request, mesh, publication)) {
     check_coverage(*arrived, request, mesh);
-    describe(*arrived, request, input);
+    describe(arrived->blocks, arrived->inner.empty() ? nullptr : &arrived->inner, how, input);
     return input;
   }
   if (layout::is_division(request.kind)) {
     movers.cells.carry(request, mine, publication.coarsening, circumstances);
-    describe(movers.cells, request, input);
+    describe(movers.cells.blocks(), &movers.cells.inner(), how, input);
     return input;
   }
   const int ranks = circumstances.peers->size();
@@ -145,8 +221,8 @@ Input bring(const Request& request, const Publication& publication,
   circumstances.fence->before_collective();
   movers.particles.plan(*circumstances.peers, moves);
   circumstances.fence->before_collective();
-  const auto moved = movers.particles.carry(request, *circumstances.catalogue);
-  describe(moved.blocks, request, input);
+  const auto moved = movers.particles.carry(request, catalogue);
+  describe(moved.blocks, nullptr, how, input);
   return input;
 }
 
@@ -159,18 +235,26 @@ T& checked(std::vector<T>& values, int32_t index, const char* what) {
   return values[static_cast<size_t>(index)];
 }
 
+/// The id of a block that the stage makes, or that lies where Pillion has put it.
+int64_t made_id(const pillion_work& work, int32_t number) {
+  const auto& circumstances = *work.circumstances;
+  return model::block_id(circumstances.peers->rank(), number,
+                         static_cast<int>(circumstances.origin.number) + 1);
+}
+
 /// The block of the mesh on which an output lies: as the input's, without its ghost cells.
-model::Block& target_of(MeshBlocks& mesh, Input& input, int32_t index) {
+model::Block& target_of(const pillion_work& work, MeshBlocks& mesh, Input& input, int32_t index) {
   if (!input.places.empty()) return mesh.blocks[input.places[static_cast<size_t>(index)]];
   if (input.boxes.empty())
     for (size_t b = 0; b < mesh.blocks.size(); ++b)
       input.boxes[{mesh.blocks[b].box.lo, mesh.blocks[b].box.hi}] = b;
   const pillion_block& block = input.blocks[static_cast<size_t>(index)];
   model::Box inner;
-  std::copy_n(block.inner_lo, 3, inner.lo.begin());
-  std::copy_n(block.inner_hi, 3, inner.hi.begin());
+  std::copy_n(block.valid.lo, 3, inner.lo.begin());
+  std::copy_n(block.valid.hi, 3, inner.hi.begin());
   const auto [at, is_new] = input.boxes.try_emplace({inner.lo, inner.hi}, mesh.blocks.size());
-  if (is_new) mesh.blocks.push_back({block.number, inner, inner.volume(), {}});
+  const auto number = static_cast<int32_t>(block.id & 0x7fffffff);
+  if (is_new) mesh.blocks.push_back({made_id(work, number), inner, inner.volume(), {}});
   return mesh.blocks[at->second];
 }
 
@@ -182,7 +266,8 @@ void* add_array(MeshBlocks& mesh, model::Block& block, const model::Field& field
                      static_cast<size_t>(block.box.volume());
   std::shared_ptr<std::byte[]> memory(new std::byte[bytes + 1]);
   block.arrays[field.name] = {memory.get(), field.type, values,
-                              model::packed_strides(block.box, values)};
+                              model::packed_strides(block.box, values),
+                              model::centering_of(catalogue.mesh(field.mesh), field)};
   mesh.keep.push_back(memory);
   return memory.get();
 }
@@ -206,7 +291,7 @@ void* produce(pillion_work& work, int32_t output, int32_t input, int32_t index) 
   const auto& field = work.circumstances->catalogue->field(wanted.name);
   auto& mesh = work.publication->meshes[field.mesh];
   work.produced[output].insert(index);
-  return add_array(mesh, target_of(mesh, from, index), field, *work.circumstances->catalogue);
+  return add_array(mesh, target_of(work, mesh, from, index), field, *work.circumstances->catalogue);
 }
 
 void* produce_box(pillion_work& work, int32_t output, const model::Box& box) {
@@ -224,7 +309,7 @@ void* produce_box(pillion_work& work, int32_t output, const model::Box& box) {
                wanted.name, model::to_string(box, 3), field.mesh);
   auto& mesh = work.publication->meshes[field.mesh];
   const auto number = static_cast<int32_t>(mesh.blocks.size());
-  mesh.blocks.push_back({number, box, box.volume(), {}});
+  mesh.blocks.push_back({made_id(work, number), box, box.volume(), {}});
   return add_array(mesh, mesh.blocks.back(), field, *work.circumstances->catalogue);
 }
 

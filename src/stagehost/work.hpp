@@ -18,7 +18,8 @@ namespace pillion::stagehost {
 
 /// An input in the form that a plug-in sees.
 struct Input {
-  std::vector<std::vector<pillion_array>> arrays;  ///< by block
+  std::vector<std::vector<pillion_array>> arrays;           ///< by block
+  std::vector<std::vector<const pillion_array*>> pointers;  ///< by block: to these
   std::vector<pillion_block> blocks;
   std::vector<size_t> places;  ///< by block, as shared: which of the publication's it is
   /// Elsewhere, once something is produced: which of the publication's have these lo and hi.
@@ -43,9 +44,13 @@ struct pillion_work {
   bool withheld = false;                            ///< later stages do not see the publication
   std::string folder{};                             ///< of products, once asked for
   std::string origin{};                             ///< of the product last asked about
+  std::map<std::string, pillion_mesh> meshes{};     ///< that were asked about
 };
 
 namespace pillion::stagehost {
+
+/// A mesh as it is in the publication; throws if there is none of that name.
+const pillion_mesh& mesh_of(pillion_work& work, const std::string& name);
 
 /// The domain of a mesh of particles; throws if the program has set none.
 const pillion_domain& domain_of(const Publication& publication, const std::string& mesh);

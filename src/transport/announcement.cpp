@@ -3,6 +3,8 @@
 // offsets that the head gives.
 #include "transport/announcement.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstring>
 
 namespace pillion::transport {
@@ -35,6 +37,23 @@ Numbers numbers_of(const Announcement& head) {
           head.published};
 }
 
+/// A record behind its size, so that a reader can skip what it does not know of it.
+template <class Record>
+void put_record(ByteWriter& out, const Record& record) {
+  out.put(static_cast<int64_t>(sizeof record));
+  out.put(record);
+}
+
+/// What the writer did not know is 0.
+template <class Record>
+Record get_record(ByteReader& in) {
+  const auto size = static_cast<size_t>(in.get<int64_t>());
+  const std::byte* bytes = in.take(size);
+  Record record{};
+  std::memcpy(static_cast<void*>(&record), bytes, std::min(size, sizeof record));
+  return record;
+}
+
 void put_announcement(ByteWriter& out, const Announcement& head) {
   out.put(numbers_of(head));
   out.put(static_cast<int64_t>(head.due.size()));
@@ -47,7 +66,7 @@ void put_announcement(ByteWriter& out, const Announcement& head) {
   out.put(static_cast<int64_t>(head.domains.size()));
   for (const auto& [mesh, domain] : head.domains) {
     out.put(mesh);
-    out.put(domain);
+    put_record(out, domain);
   }
   out.put(static_cast<int64_t>(head.units.size()));
   for (const auto& [name, units] : head.units) {
@@ -77,7 +96,7 @@ Announcement get_announcement(ByteReader& in) {
   head.time_units = in.get<std::string>();
   for (auto n = in.get<int64_t>(); n > 0; --n) {
     const auto mesh = in.get<std::string>();
-    head.domains[mesh] = in.get<pillion_domain>();
+    head.domains[mesh] = get_record<pillion_domain>(in);
   }
   for (auto n = in.get<int64_t>(); n > 0; --n) {
     const auto name = in.get<std::string>();
@@ -102,6 +121,27 @@ struct Place {
   Lent where;
 };
 
+/// What a message says of a mesh, of each of its blocks, and of each array. Members are only
+/// appended.
+struct MeshRecord {
+  int32_t kind = 0;
+  int32_t coarsening = 0;
+  int32_t metric = PILLION_CARTESIAN;
+  int32_t levels = 1;
+};
+struct BlockRecord {
+  int64_t id = 0;
+  model::Box box;
+  int64_t owned = 0, total = 0;
+  int64_t topology_version = 0, geometry_version = 0;
+  int32_t level = 0, reserved = 0;
+};
+struct ArrayRecord {
+  int32_t type = 0, components = 0;
+  int32_t centering = 0, point_axes = 0;
+  Place place;
+};
+
 std::optional<Lent> find_lent(const Lender* lender, const model::Array& array,
                               const model::Box& box) {
   if (lender == nullptr || array.strides != model::packed_strides(box, array.components)) return {};
@@ -116,21 +156,21 @@ Encoder::Encoder(const Announcement& head, const Meshes& meshes, const Lender* l
   out.put(static_cast<int64_t>(meshes.size()));
   for (const auto& [name, mesh] : meshes) {
     out.put(name);
+    put_record(out, MeshRecord{static_cast<int32_t>(mesh.kind), head.coarsening});
     out.put(static_cast<int64_t>(mesh.blocks.size()));
     for (const auto& block : mesh.blocks) {
-      out.put(block.number);
-      out.put(block.box);
-      out.put(block.owned);
+      put_record(out, BlockRecord{block.id, block.box, block.owned, block.box.volume(),
+                                  block.topology_version, block.geometry_version, block.level});
       out.put(static_cast<int64_t>(block.arrays.size()));
       for (const auto& [field, array] : block.arrays) {
         out.put(field);
-        out.put(static_cast<int32_t>(array.type));
-        out.put(array.components);
         const auto bytes = model::size_of(array.type) * static_cast<size_t>(array.components) *
                            static_cast<size_t>(block.box.volume());
         bytes_[field] += static_cast<int64_t>(bytes);
-        parts_.push_back({&array, &block.box, bytes, out.bytes().size(), false, 0});
-        out.put(Place{});
+        const size_t place = out.bytes().size() + sizeof(int64_t) + offsetof(ArrayRecord, place);
+        parts_.push_back({&array, &block.box, bytes, place, false, 0});
+        put_record(out, ArrayRecord{static_cast<int32_t>(array.type), array.components,
+                                    static_cast<int32_t>(array.centering), 0, {}});
       }
     }
   }
@@ -193,16 +233,23 @@ Decoded decode(const std::byte* message, size_t size, std::shared_ptr<const void
   for (auto n = in.get<int64_t>(); n > 0; --n) {
     auto& mesh = out.meshes[in.get<std::string>()];
     mesh.keep.push_back(keep);
+    mesh.kind = static_cast<model::MeshKind>(get_record<MeshRecord>(in).kind);
     for (auto b = in.get<int64_t>(); b > 0; --b) {
-      model::Block block;
-      block.number = in.get<int32_t>();
-      block.box = in.get<model::Box>();
-      block.owned = in.get<int64_t>();
+      const auto said = get_record<BlockRecord>(in);
+      model::Block block{.id = said.id,
+                         .box = said.box,
+                         .owned = said.owned,
+                         .arrays = {},
+                         .level = said.level,
+                         .topology_version = said.topology_version,
+                         .geometry_version = said.geometry_version};
       for (auto a = in.get<int64_t>(); a > 0; --a) {
         auto& array = block.arrays[in.get<std::string>()];
-        array.type = static_cast<model::ElementType>(in.get<int32_t>());
-        array.components = in.get<int32_t>();
-        const auto place = in.get<Place>();
+        const auto of = get_record<ArrayRecord>(in);
+        array.type = static_cast<model::ElementType>(of.type);
+        array.components = of.components;
+        array.centering = static_cast<model::Centering>(of.centering);
+        const auto& place = of.place;
         array.data = place.is_lent != 0 ? look(place.where) : values + place.where.offset;
         array.strides = model::packed_strides(block.box, array.components);
       }

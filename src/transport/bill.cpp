@@ -35,7 +35,7 @@ base::Bytes bytes_of(const Bill& bill) {
   out.put(static_cast<int64_t>(bill.blocks.size()));
   for (const auto& block : bill.blocks) {
     out.put(block.mesh);
-    out.put(block.number);
+    out.put(block.id);
     out.put(block.box);
     out.put(block.owned);
     put_items(out, block.items);
@@ -57,7 +57,7 @@ Bill read_bill(const base::Bytes& bytes) {
   bill.blocks.resize(static_cast<size_t>(in.get<int64_t>()));
   for (auto& block : bill.blocks) {
     block.mesh = in.get<std::string>();
-    block.number = in.get<int32_t>();
+    block.id = in.get<int64_t>();
     block.box = in.get<model::Box>();
     block.owned = in.get<int64_t>();
     block.items = get_items(in);

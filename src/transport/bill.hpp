@@ -27,7 +27,7 @@ struct Item {
 /// A block as the simulation shares it.
 struct WholeBlock {
   std::string mesh;
-  int32_t number = 0;
+  int64_t id = 0;
   model::Box box;
   int64_t owned = 0;
   std::vector<Item> items;

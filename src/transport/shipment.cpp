@@ -53,7 +53,7 @@ Shipment::Shipment(Meshes& meshes, int coarsening, const Destination& to) {
   };
   const auto take = [&](const std::string& name, MeshBlocks& mesh) {
     meshes_[name] = std::move(mesh);
-    mesh = {};
+    mesh = {.blocks = {}, .keep = {}, .kind = meshes_[name].kind};
   };
   // Whatever the meshes are called, messages hold blocks first, then parts, then particles.
   for (auto& [name, mesh] : meshes)
@@ -80,7 +80,7 @@ void Shipment::count(const Item& item, int64_t cells) {
 }
 
 void Shipment::add_block(const std::string& mesh, const Block& block, Load& load) {
-  load.bill.blocks.push_back({mesh, block.number, block.box, block.owned, items_of(block)});
+  load.bill.blocks.push_back({mesh, block.id, block.box, block.owned, items_of(block)});
   for (const auto& [name, array] : block.arrays) {
     load.bits.push_back({&array, block.box, block.box, {0, 0, 0}, load.size});
     const auto item = item_of(name, array);
@@ -147,7 +147,7 @@ bool Shipment::take_particles(const std::string& name, const Destination& to) {
     for (const auto& block : meshes_[name].blocks)
       for (const auto& field : request.needed())
         if (!block.arrays.contains(field))
-          base::fail(ErrorCode::Sharing, "block {} comes without '{}'", block.number, field);
+          base::fail(ErrorCode::Sharing, "block {} comes without '{}'", block.number(), field);
     auto& moves = particles_.emplace_back(
         request.kind == Layout::ByKey
             ? layout::ParticleMoves::by_key(meshes_[name], request, to.sidecars)

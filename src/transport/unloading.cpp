@@ -178,7 +178,7 @@ void Unloading::unload_body(const Bill& bill, const Letter& letter, size_t at, C
   const std::byte* const values = letter.buffer->data();
   for (const auto& whole : bill.blocks) {
     auto& mesh = cargo.meshes[whole.mesh];
-    Block block{whole.number, whole.box, whole.owned, {}};
+    Block block{whole.id, whole.box, whole.owned, {}};
     for (const auto& item : whole.items) {
       block.arrays[item.name] = {values + at, item.type, item.components,
                                  model::packed_strides(whole.box, item.components)};
@@ -201,7 +201,7 @@ namespace {
 
 /// A box of a block with some of its arrays, in the same memory.
 Block part_of(const Block& block, const Box& box, const std::vector<std::string>& names) {
-  Block part{block.number, box, box.volume(), {}};
+  Block part{block.id, box, box.volume(), {}};
   for (const auto& name : names) {
     auto array = block.arrays.at(name);
     int64_t offset = 0;

@@ -79,7 +79,7 @@ class Autocorrelation final : public stage::Stage {
     const auto key = setup["key"];
     const auto number =
         field_of(setup, "key", 1, Numbers::integer, "series on a spectral mesh need it");
-    if (mesh_ != number.mesh || number.centering != PILLION_ELEMENTS)
+    if (mesh_ != number.mesh || number.centering != PILLION_CELL)
       key.fail("field '" + key.text() + "' does not number the elements of mesh '" + mesh_ + "'");
     return {name, key.text()};
   }
@@ -99,7 +99,7 @@ class Autocorrelation final : public stage::Stage {
     for (int32_t b = 0; b < step.block_count(input_); ++b) {
       const auto array = step.block(input_, b)[0];
       array.visit([&](const auto* data) {
-        places_.for_each_run(b, unfolded(array.raw(), field_), data,
+        places_.for_each_run(b, unfolded(array, field_), data,
                              [&](const auto* values, int64_t stride, size_t count) {
                                series_.take(at, count, values, stride);
                                at += count;

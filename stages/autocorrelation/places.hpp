@@ -24,7 +24,7 @@ class Places {
     for (size_t d = 0; d < static_cast<size_t>(field.axes); ++d) cells_[d] = field.cells[d];
     for (int32_t b = 0; b < step.block_count(input); ++b) {
       const auto block = step.block(input, b);
-      Part part{{}, extent_of(block.raw(), field), {}};
+      Part part{{}, extent_of(block, field), {}};
       for (size_t d = 0; d < static_cast<size_t>(field.axes); ++d) part.lo[d] = block.lo()[d];
       if (field.mesh_kind == PILLION_SPECTRAL) part.numbers = numbers_of(block);
       parts_.push_back(std::move(part));
@@ -55,7 +55,7 @@ class Places {
   /// Calls use(first value, stride, count) for all rows of a block, in the order of its series. The
   /// array is unfolded.
   template <class T, class F>
-  void for_each_run(int32_t block, const pillion_array& array, const T* data, F&& use) const {
+  void for_each_run(int32_t block, const stage::Array& array, const T* data, F&& use) const {
     const Extent& n = parts_[static_cast<size_t>(block)].n;
     for (int64_t c = 0; c < components_; ++c)
       for (int64_t k = 0; k < n[2]; ++k)
@@ -76,7 +76,7 @@ class Places {
     const auto numbers = block[1];
     numbers.visit([&](const auto* data) {
       for (int64_t e = 0; e < block.count(); ++e)
-        out.push_back(static_cast<int64_t>(data[e * numbers.raw().strides[0]]));
+        out.push_back(static_cast<int64_t>(data[e * numbers.strides[0]]));
     });
     return out;
   }

@@ -20,7 +20,7 @@ class Average final : public stage::Stage {
   explicit Average(stage::Setup& setup) {
     const auto field = field_of(setup, "field", 0, Numbers::any);
     if (field.mesh_kind == PILLION_UNIFORM) boxes_ = std::make_unique<Boxes>(setup, field);
-    else if (field.mesh_kind == PILLION_SPECTRAL && field.centering == PILLION_POINTS)
+    else if (field.mesh_kind == PILLION_SPECTRAL && field.centering == PILLION_POINT)
       elements_ = std::make_unique<ElementsMean>(setup, field);
     else
       setup["field"].fail("field '" + setup["field"].text() +

@@ -55,7 +55,7 @@ class Boxes {
   void fill(const stage::Step& step, const stage::Block& block, const Index& lo, const Index& hi) {
     auto* out = step.produce_box<double>(output_, lo, hi);
     const auto array = block[0];
-    const auto& stride = array.raw().strides;
+    const auto& stride = array.strides;
     array.visit([&](const auto* data) {
       for (int64_t k = lo[2]; k < hi[2]; ++k)
         for (int64_t j = lo[1]; j < hi[1]; ++j)

@@ -30,7 +30,7 @@ class ElementsMean {
     const auto name = setup["field"].text();
     input_ = setup.input(stage::Input::as_shared({name, coordinates}));
     output_ = setup.output_centred(setup["into"].text(), name, PILLION_FLOAT64, field.components,
-                                   PILLION_ELEMENTS, field.units);
+                                   PILLION_CELL, field.units);
   }
 
   void run(const stage::Step& step) {
@@ -83,7 +83,7 @@ class ElementsMean {
   /// All values of an element: components, each with its points.
   void read(const stage::Array& array, const pillion_field_description& field, size_t element,
             std::vector<double>& out) const {
-    const auto a = unfolded(array.raw(), field);
+    const auto a = unfolded(array, field);
     array.visit([&](const auto* data) {
       const auto* first = data + static_cast<int64_t>(element) * a.strides[1];
       auto to = out.begin();

@@ -169,35 +169,36 @@ class Catalyst final : public stage::Stage {
   [[nodiscard]] std::vector<double> packed(const stage::Step& step) const {
     std::vector<double> out;
     for (int32_t b = 0; b < step.block_count(input_); ++b) {
-      const pillion_block& block = step.block(input_, b).raw();
+      const auto block = step.block(input_, b);
       if (kind_ == PILLION_UNIFORM) pack_box(block, out);
       else pack_items(block, out);
     }
     return out;
   }
-  void pack_box(const pillion_block& block, std::vector<double>& out) const {
+  void pack_box(const stage::Block& block, std::vector<double>& out) const {
     const auto size = stages::extent_of(block, fields_[0].description);
     const int32_t axes = fields_[0].description.axes;
-    for (int d = 0; d < 3; ++d) out.push_back(d < axes ? static_cast<double>(block.lo[d]) : 0);
-    for (int d = 0; d < 3; ++d) out.push_back(d < axes ? static_cast<double>(block.hi[d]) : 1);
+    for (int d = 0; d < 3; ++d) out.push_back(d < axes ? static_cast<double>(block.lo()[d]) : 0);
+    for (int d = 0; d < 3; ++d) out.push_back(d < axes ? static_cast<double>(block.hi()[d]) : 1);
     const auto cells = static_cast<size_t>(stages::size_of(size));
     std::vector<double> component(cells);
     for (size_t f = 0; f < fields_.size(); ++f) {
-      const auto count = static_cast<size_t>(block.arrays[f].components);
+      const auto array = block[static_cast<int32_t>(f)];
+      const auto count = static_cast<size_t>(array.components);
       const size_t at = out.size();
       out.resize(at + cells * count);
       for (size_t c = 0; c < count; ++c) {
-        stages::read_values({&block.arrays[f], static_cast<int32_t>(c)}, size, 0, component);
+        stages::read_values({&array, static_cast<int32_t>(c)}, size, 0, component);
         for (size_t i = 0; i < cells; ++i) out[at + i * count + c] = component[i];
       }
     }
   }
-  void pack_items(const pillion_block& block, std::vector<double>& out) const {
-    out.push_back(static_cast<double>(block.owned));
+  void pack_items(const stage::Block& block, std::vector<double>& out) const {
+    out.push_back(static_cast<double>(block.owned()));
     for (size_t f = 0; f < fields_.size(); ++f) {
-      const pillion_array& array = block.arrays[f];
-      stage::Array(array).visit([&](const auto* data) {
-        for (int64_t i = 0; i < block.owned; ++i)
+      const auto array = block[static_cast<int32_t>(f)];
+      array.visit([&](const auto* data) {
+        for (int64_t i = 0; i < block.owned(); ++i)
           for (int32_t c = 0; c < array.components; ++c)
             out.push_back(static_cast<double>(data[i * array.strides[0] + c * array.strides[3]]));
       });

@@ -4,12 +4,11 @@
 // field or the magnitude of all of them. Points of spectral elements are an axis of their own.
 #pragma once
 
-#include <pillion/stage.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <pillion/stage.hpp>
 #include <span>
 #include <string>
 #include <vector>
@@ -31,12 +30,12 @@ inline std::string ending_of(int32_t component, int32_t components) {
 /// Values of one component in an element of a spectral mesh; 1 of fields elsewhere.
 inline int64_t points_of(const pillion_field_description& field) {
   const int64_t n = field.order + 1;
-  return field.mesh_kind == PILLION_SPECTRAL && field.centering == PILLION_POINTS ? n * n * n : 1;
+  return field.mesh_kind == PILLION_SPECTRAL && field.centering == PILLION_POINT ? n * n * n : 1;
 }
 
 /// The array with the points of an element as its first axis and elements as its second, so that it
 /// may be read as those of other meshes are, which are as they were.
-inline pillion_array unfolded(pillion_array array, const pillion_field_description& field) {
+inline stage::Array unfolded(stage::Array array, const pillion_field_description& field) {
   const int64_t points = points_of(field);
   if (points == 1) return array;
   array.components /= static_cast<int32_t>(points);
@@ -51,13 +50,14 @@ inline pillion_array unfolded(pillion_array array, const pillion_field_descripti
 /// Number of elements of an array, unfolded if it is one of a spectral mesh, along each axis.
 using Extent = std::array<int64_t, 3>;
 
-inline Extent extent_of(const pillion_block& block, const pillion_field_description& field) {
+inline Extent extent_of(const stage::Block& block, const pillion_field_description& field) {
   if (field.mesh_kind == PILLION_SPECTRAL)
-    return points_of(field) > 1 ? Extent{points_of(field), block.count, 1}
-                                : Extent{block.count, 1, 1};
-  if (field.mesh_kind == PILLION_PARTICLES) return {block.count, 1, 1};
+    return points_of(field) > 1 ? Extent{points_of(field), block.count(), 1}
+                                : Extent{block.count(), 1, 1};
+  if (field.mesh_kind == PILLION_PARTICLES) return {block.count(), 1, 1};
   Extent extent = {1, 1, 1};
-  for (int32_t axis = 0; axis < field.axes; ++axis) extent[axis] = block.hi[axis] - block.lo[axis];
+  for (int32_t axis = 0; axis < field.axes; ++axis)
+    extent[axis] = block.hi()[axis] - block.lo()[axis];
   return extent;
 }
 
@@ -66,7 +66,7 @@ inline int64_t size_of(const Extent& extent) { return extent[0] * extent[1] * ex
 namespace detail {
 
 template <class T>
-double pick(const T* element, const pillion_array& array, int32_t component) {
+double pick(const T* element, const stage::Array& array, int32_t component) {
   if (component != magnitude_of_all)
     return static_cast<double>(element[component * array.strides[3]]);
   double squares = 0;
@@ -78,7 +78,7 @@ double pick(const T* element, const pillion_array& array, int32_t component) {
 }
 
 template <class T, class F>
-void stretches(const T* data, const pillion_array& array, const Extent& n, int32_t component,
+void stretches(const T* data, const stage::Array& array, const Extent& n, int32_t component,
                F&& use) {
   std::array<double, 1024> buffer;
   size_t held = 0;
@@ -99,20 +99,15 @@ void stretches(const T* data, const pillion_array& array, const Extent& n, int32
 
 /// Calls use(std::span<const double>) with all values of a component, in stretches.
 template <class F>
-void for_each_stretch(const pillion_array& array, const Extent& n, int32_t component, F&& use) {
+void for_each_stretch(const stage::Array& array, const Extent& n, int32_t component, F&& use) {
   if (size_of(n) == 0) return;
   const auto as = [&](auto* data) { detail::stretches(data, array, n, component, use); };
-  switch (array.type) {
-    case PILLION_INT32: return as(static_cast<const int32_t*>(array.data));
-    case PILLION_INT64: return as(static_cast<const int64_t*>(array.data));
-    case PILLION_FLOAT32: return as(static_cast<const float*>(array.data));
-    default: return as(static_cast<const double*>(array.data));
-  }
+  array.visit(as);
 }
 
 /// One component of an array, or the magnitude.
 struct Selected {
-  const pillion_array* array;
+  const stage::Array* array;
   int32_t component;
 };
 

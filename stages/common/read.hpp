@@ -15,7 +15,7 @@ namespace pillion::stages {
 template <class T>
 std::vector<T> read_component(const stage::Array& array, int64_t count, int32_t component) {
   std::vector<T> out(static_cast<size_t>(count));
-  const auto& raw = array.raw();
+  const auto& raw = array;
   array.visit([&](const auto* data) {
     for (int64_t i = 0; i < count; ++i)
       out[i] = static_cast<T>(data[i * raw.strides[0] + component * raw.strides[3]]);

@@ -55,7 +55,7 @@ void ElementFields::add(const stage::Setup& setup, const std::string& name) {
   const auto list = setup["fields"];
   const auto field = setup.field(name, list);
   const bool is_real = field.type == PILLION_FLOAT32 || field.type == PILLION_FLOAT64;
-  if (std::string(field.mesh) != mesh_.mesh || field.centering != PILLION_POINTS || !is_real)
+  if (std::string(field.mesh) != mesh_.mesh || field.centering != PILLION_POINT || !is_real)
     list.fail("field '" + name + "' is not one of reals at the points of mesh '" + mesh_.mesh +
               "'; encode fields of other meshes in a stage of their own");
   One one{name, field};
@@ -77,7 +77,7 @@ void ElementFields::put_numbers(const stage::Setup& setup) {
   if (name == "none" || (is_auto && !is_there(setup, name))) return;
   const auto field = setup.field(name, wanted);
   const bool is_integer = field.type == PILLION_INT32 || field.type == PILLION_INT64;
-  if (std::string(field.mesh) == mesh_.mesh && field.centering == PILLION_ELEMENTS &&
+  if (std::string(field.mesh) == mesh_.mesh && field.centering == PILLION_CELL &&
       field.components == 1 && is_integer)
     numbers_ = place_of(name);
   else if (!is_auto)
@@ -140,11 +140,12 @@ bool ElementFields::has_elements_of_first(const stage::Step& step) {
   std::array<int64_t, 2> elements{};
   for (int32_t b = 0; b < step.block_count(input_); ++b) {
     const auto block = step.block(input_, b);
-    elements[0] += block.raw().count;
+    elements[0] += block.count();
     if (!has_numbers()) continue;
-    block[numbers_].visit([&](const auto* numbers) {
-      for (int64_t e = 0; e < block.raw().count; ++e) {
-        const auto number = static_cast<uint64_t>(numbers[e * block[numbers_].raw().strides[0]]);
+    const auto array = block[numbers_];
+    array.visit([&](const auto* numbers) {
+      for (int64_t e = 0; e < block.count(); ++e) {
+        const auto number = static_cast<uint64_t>(numbers[e * array.strides[0]]);
         const uint64_t mixed = (number + 1) * 0x9e3779b97f4a7c15U;
         elements[1] += static_cast<int64_t>((mixed ^ mixed >> 29U) >> 16U);
       }
@@ -192,8 +193,8 @@ namespace {
 template <class T>
 PacketSource<T> source_of(const stage::Array& array, int64_t first, int64_t count, int64_t numbers,
                           std::vector<T>& room) {
-  const auto& strides = array.raw().strides;
-  const T* data = static_cast<const T*>(array.raw().data) + first * strides[0];
+  const auto& strides = array.strides;
+  const T* data = static_cast<const T*>(array.data) + first * strides[0];
   if (strides[3] == 1) return {count, data, strides[0], {}};
   room.resize(static_cast<size_t>(count * numbers));
   for (int64_t e = 0; e < count; ++e)
@@ -264,9 +265,10 @@ StoredArray ElementFields::stored_numbers(const stage::Step& step) const {
   for (int32_t b = 0; b < step.block_count(input_); ++b) {
     const auto block = step.block(input_, b);
     std::vector<int64_t> numbers;
-    block[numbers_].visit([&](const auto* data) {
+    const auto array = block[numbers_];
+    array.visit([&](const auto* data) {
       for (int64_t e = 0; e < block.count(); ++e)
-        numbers.push_back(static_cast<int64_t>(data[e * block[numbers_].raw().strides[0]]));
+        numbers.push_back(static_cast<int64_t>(data[e * array.strides[0]]));
     });
     Bytes bytes(numbers.size() * sizeof(int64_t));
     if (!bytes.empty()) std::memcpy(bytes.data(), numbers.data(), bytes.size());

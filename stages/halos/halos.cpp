@@ -138,7 +138,7 @@ class Halos final : public stage::Stage {
       summand.is_weighted = averages_[i].is_weighted;
       if (step.block_count(*other_input_) > 0) {
         const auto block = step.block(*other_input_);
-        summand.array = block[places_[i]].raw();
+        summand.array = block[places_[i]];
         summand.lo = {block.lo()[0], block.lo()[1], block.lo()[2]};
       }
       out.push_back(summand);

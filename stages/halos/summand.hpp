@@ -2,9 +2,8 @@
 // Other fields that are added up over the cells of halos, for averages.
 #pragma once
 
-#include <pillion/stage.h>
-
 #include <cstdint>
+#include <pillion/stage.hpp>
 
 #include "grid.hpp"
 
@@ -12,7 +11,7 @@ namespace pillion::stages {
 
 /// One component of a field in a block: the sum of its values, or of values times weights.
 struct Summand {
-  pillion_array array{};
+  stage::Array array{};
   Cell lo{};  ///< of the block
   int32_t component = 0;
   bool is_weighted = false;

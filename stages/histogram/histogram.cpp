@@ -101,13 +101,13 @@ class Histogram final : public stage::Stage {
   void for_each(const stage::Step& step, const std::vector<double>& means, F&& use) const {
     for (int32_t b = 0; b < step.block_count(input_); ++b) {
       const auto block = step.block(input_, b);
-      std::vector<pillion_array> arrays;
-      for (int32_t f = 0; f < block.raw().array_count; ++f)
-        arrays.push_back(unfolded(block.raw().arrays[f], quantities_[0].field()));
+      std::vector<stage::Array> arrays;
+      for (int32_t f = 0; f < block.array_count(); ++f)
+        arrays.push_back(unfolded(block[f], quantities_[0].field()));
       std::vector<Selected> selected;
       for (size_t f = 0; f < arrays.size(); ++f)
         selected.push_back({&arrays[f], f == quantities_.size() ? 0 : quantities_[f].component()});
-      for_each_stretch_of(selected, extent_of(block.raw(), quantities_[0].field()),
+      for_each_stretch_of(selected, extent_of(block, quantities_[0].field()),
                           [&](std::vector<std::span<double>>& values) {
                             for (size_t q = 0; q < means.size(); ++q)
                               if (quantities_[q].relative())

@@ -36,12 +36,12 @@ class UniformSurface final : public Layer {
     const Lattice lattice = lattice_of(of_.description, step.coarsening(of_.mesh));
     const int32_t input = sources_.input(level_);
     for (int32_t b = 0; b < step.block_count(input); ++b) {
-      const pillion_block& block = step.block(input, b).raw();
+      const auto block = step.block(input, b);
       const Patch patch(block, lattice, of_.description.axes, 1);
       if (patch.empty()) continue;
-      const auto level = patch.values(block.arrays[level_.array], of_.component);
+      const auto level = patch.values(block[level_.array], of_.component);
       std::vector<double> shown;
-      if (shown_) shown = patch.values(block.arrays[shown_->array], colouring.by->component);
+      if (shown_) shown = patch.values(block[shown_->array], colouring.by->component);
       for (const double value : values_)
         surface(patch, level, shown_ ? shown : level, value,
                 [&](const Triangle& t) { draw_triangle(canvas, view, t, paint); });
@@ -162,7 +162,7 @@ std::unique_ptr<Layer> make_isosurface(const stage::Setup& setup, const stage::V
   const bool is_spectral = field.mesh_kind == PILLION_SPECTRAL;
   if (!is_spectral && (field.mesh_kind != PILLION_UNIFORM || field.axes != 3))
     map.find("field").fail("field '" + of.field + "' is on no mesh with three axes");
-  if (is_spectral && field.centering != PILLION_POINTS)
+  if (is_spectral && field.centering != PILLION_POINT)
     map.find("field").fail("field '" + of.field + "' has one value in each element; surfaces " +
                            "need one at each point");
   const auto values = values_of(map);

@@ -38,15 +38,15 @@ std::vector<double> along(const std::vector<double>& from, Index& size, int axis
 
 }  // namespace
 
-Patch::Patch(const pillion_block& block, const Lattice& lattice, int32_t axes, int64_t margin,
+Patch::Patch(const stage::Block& block, const Lattice& lattice, int32_t axes, int64_t margin,
              const Cells& wanted)
     : lattice_(&lattice) {
   for (int d = 0; d < 3; ++d) {
     const int64_t cells = lattice.axes[d].cells;
     const bool is_there = d < axes;
-    const int64_t inner_lo = is_there ? block.inner_lo[d] : 0;
-    const int64_t inner_hi = is_there ? block.inner_hi[d] : 1;
-    block_size_[d] = is_there ? block.hi[d] - block.lo[d] : 1;
+    const int64_t inner_lo = is_there ? block.inner_lo()[d] : 0;
+    const int64_t inner_hi = is_there ? block.inner_hi()[d] : 1;
+    block_size_[d] = is_there ? block.hi()[d] - block.lo()[d] : 1;
     lo_[d] = std::max(inner_lo == 0 ? -1 : inner_lo, wanted.lo[d]);
     hi_[d] = std::min(inner_hi, wanted.hi[d]);
     if (empty_along(d)) continue;
@@ -69,9 +69,9 @@ void Patch::read_only_what_is_needed(int axis) {
   read_size_[axis] = last + 1 - first;
 }
 
-std::vector<Patch::Tap> Patch::taps(const pillion_block& block, int axis) const {
+std::vector<Patch::Tap> Patch::taps(const stage::Block& block, int axis) const {
   const Axis& of = lattice_->axes[axis];
-  const int64_t first = block.lo[axis], last = of.cells - 1;
+  const int64_t first = block.lo()[axis], last = of.cells - 1;
   std::vector<Tap> out;
   for (int64_t point = from_[axis]; point < from_[axis] + size_[axis]; ++point) {
     const int64_t inside = std::clamp(point, int64_t{0}, last);
@@ -79,14 +79,14 @@ std::vector<Patch::Tap> Patch::taps(const pillion_block& block, int axis) const 
     // Beyond the faces there are cells only where the mesh is periodic.
     const double gap = of.first - of.lo + of.hi - of.place(last);
     if (point < 0 && first < 0) tap = {-1 - first, -first, (of.hi - of.place(last)) / gap};
-    if (point > last && block.hi[axis] > of.cells)
+    if (point > last && block.hi()[axis] > of.cells)
       tap = {last - first, of.cells - first, (of.hi - of.place(last)) / gap};
     out.push_back(tap);
   }
   return out;
 }
 
-std::vector<double> Patch::values(const pillion_array& array, int32_t component) const {
+std::vector<double> Patch::values(const stage::Array& array, int32_t component) const {
   Index size = read_size_;
   std::vector<double> out(static_cast<size_t>(size[0] * size[1] * size[2]));
   const auto row = static_cast<size_t>(size[0]);

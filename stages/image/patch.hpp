@@ -4,10 +4,9 @@
 // the nearest cell, or, where the mesh is periodic, between those on both sides.
 #pragma once
 
-#include <pillion/stage.h>
-
 #include <array>
 #include <cstdint>
+#include <pillion/stage.hpp>
 #include <vector>
 
 #include "lattice.hpp"
@@ -27,7 +26,7 @@ class Patch {
   /// Of a block with at least `margin` + 1 ghost cells, of a mesh with as many axes as are given;
   /// of one with two axes all points along the third are alike. `margin` points are kept around
   /// the cells to draw, which are those that are `wanted`.
-  Patch(const pillion_block& block, const Lattice& lattice, int32_t axes, int64_t margin,
+  Patch(const stage::Block& block, const Lattice& lattice, int32_t axes, int64_t margin,
         const Cells& wanted = {});
 
   [[nodiscard]] const Lattice& lattice() const { return *lattice_; }
@@ -45,7 +44,7 @@ class Patch {
   [[nodiscard]] Vec upper() const { return lattice_->place(hi_); }
 
   /// One component of an array of the block, or the magnitude, at all points.
-  [[nodiscard]] std::vector<double> values(const pillion_array& array, int32_t component) const;
+  [[nodiscard]] std::vector<double> values(const stage::Array& array, int32_t component) const;
   /// Where the value at a point is among them.
   [[nodiscard]] size_t at(const Index& point) const {
     return static_cast<size_t>(((point[2] - from_[2]) * size_[1] + point[1] - from_[1]) * size_[0] +
@@ -67,7 +66,7 @@ class Patch {
     double weight;
   };
   [[nodiscard]] bool empty_along(int axis) const { return lo_[axis] >= hi_[axis]; }
-  [[nodiscard]] std::vector<Tap> taps(const pillion_block& block, int axis) const;
+  [[nodiscard]] std::vector<Tap> taps(const stage::Block& block, int axis) const;
 
   void read_only_what_is_needed(int axis);
 

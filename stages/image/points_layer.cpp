@@ -29,7 +29,7 @@ class Points final : public Layer {
 
   void measure(const stage::Step& step, Extremes& extremes) const override {
     if (!shown_) return;
-    for_each_block(step, [&](const pillion_block& block) {
+    for_each_block(step, [&](const stage::Block& block) {
       for (const double value : column(block, *shown_, colouring.by->component))
         extremes.add(value);
     });
@@ -50,7 +50,7 @@ class Points final : public Layer {
   }
   void draw(const stage::Step& step, const View& view, const Paint& paint,
             Canvas& canvas) const override {
-    for_each_block(step, [&](const pillion_block& block) {
+    for_each_block(step, [&](const stage::Block& block) {
       const auto x = column(block, places_, 0), y = column(block, places_, 1),
                  z = column(block, places_, 2);
       std::vector<double> shown(x.size());
@@ -64,12 +64,13 @@ class Points final : public Layer {
   template <class F>
   void for_each_block(const stage::Step& step, F&& use) const {
     const int32_t input = sources_.input(places_);
-    for (int32_t b = 0; b < step.block_count(input); ++b) use(step.block(input, b).raw());
+    for (int32_t b = 0; b < step.block_count(input); ++b) use(step.block(input, b));
   }
-  static std::vector<double> column(const pillion_block& block, const Slot& slot,
+  static std::vector<double> column(const stage::Block& block, const Slot& slot,
                                     int32_t component) {
-    std::vector<double> out(static_cast<size_t>(block.owned));
-    stages::read_values({&block.arrays[slot.array], component}, {block.count, 1, 1}, 0, out);
+    std::vector<double> out(static_cast<size_t>(block.owned()));
+    const auto array = block[slot.array];
+    stages::read_values({&array, component}, {block.count(), 1, 1}, 0, out);
     return out;
   }
 

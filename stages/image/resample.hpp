@@ -25,11 +25,11 @@ struct Resampled {
 Resampled resampled(const stage::Step& step, const Elements& elements, const SpectralField& field,
                     int64_t resolution);
 
-/// Calls use(const Patch&, const pillion_array&) for the bricks that are this peer's.
+/// Calls use(const Patch&, const stage::Array&) for the bricks that are this peer's.
 template <class F>
 void for_each_brick(const stage::Step& step, const Resampled& mesh, F&& use) {
   constexpr int64_t side = 1 << Sources::brick_side;
-  pillion_array array{};
+  stage::Array array{};
   array.data = mesh.values.data();
   array.type = PILLION_FLOAT64;
   array.components = 1;
@@ -45,11 +45,11 @@ void for_each_brick(const stage::Step& step, const Resampled& mesh, F&& use) {
         if (number++ % step.peers() != step.peer()) continue;
         pillion_block block{};
         for (int d = 0; d < 3; ++d) {
-          block.hi[d] = mesh.cells(d);
-          block.inner_lo[d] = lo[static_cast<size_t>(d)];
-          block.inner_hi[d] = std::min(block.inner_lo[d] + side, block.hi[d]);
+          block.allocated.hi[d] = mesh.cells(d);
+          block.valid.lo[d] = lo[static_cast<size_t>(d)];
+          block.valid.hi[d] = std::min(block.valid.lo[d] + side, block.allocated.hi[d]);
         }
-        use(Patch(block, mesh.lattice, 3, 0), array);
+        use(Patch(stage::Block(&block), mesh.lattice, 3, 0), array);
       }
 }
 

@@ -33,10 +33,10 @@ class UniformSlice final : public Layer {
     const Lattice lattice = lattice_of(of_.description, step.coarsening(of_.mesh));
     const int32_t input = sources_.input(slot_);
     for (int32_t b = 0; b < step.block_count(input); ++b) {
-      const pillion_block& block = step.block(input, b).raw();
+      const auto block = step.block(input, b);
       const Patch patch(block, lattice, of_.description.axes, 0, cells_of(plane_, lattice));
       if (patch.empty()) continue;
-      const auto values = patch.values(block.arrays[slot_.array], of_.component);
+      const auto values = patch.values(block[slot_.array], of_.component);
       draw_slice(canvas, view, patch, values, plane_, paint);
     }
   }

@@ -12,17 +12,17 @@ namespace pillion::image {
 namespace {
 
 /// Component c at point p of an element, as the host arranges it.
-double at(const pillion_array& array, int64_t element, int64_t place) {
+double at(const stage::Array& array, int64_t element, int64_t place) {
   const int64_t i = element * array.strides[0] + place * array.strides[3];
-  return stage::Array(array).visit([i](const auto* data) { return static_cast<double>(data[i]); });
+  return array.visit([i](const auto* data) { return static_cast<double>(data[i]); });
 }
 
 }  // namespace
 
-Element::Element(const pillion_block& block, int64_t index, const Slot& coordinates,
+Element::Element(const stage::Block& block, int64_t index, const Slot& coordinates,
                  const stages::LobattoBasis& basis)
-    : block_(&block), index_(index), basis_(&basis), places_(n() * n() * n()) {
-  const pillion_array& array = block.arrays[coordinates.array];
+    : block_(block), index_(index), basis_(&basis), places_(n() * n() * n()) {
+  const stage::Array array = block[coordinates.array];
   const auto points = static_cast<int64_t>(places_.size());
   for (int64_t p = 0; p < points; ++p)
     for (int c = 0; c < 3; ++c)
@@ -30,9 +30,9 @@ Element::Element(const pillion_block& block, int64_t index, const Slot& coordina
 }
 
 void Element::read(const SpectralField& field, std::vector<double>& values) const {
-  const pillion_array& array = block_->arrays[field.slot.array];
+  const stage::Array array = block_[field.slot.array];
   const auto points = static_cast<int64_t>(places_.size());
-  const bool at_points = field.what.description.centering == PILLION_POINTS;
+  const bool at_points = field.what.description.centering == PILLION_POINT;
   const int64_t per_component = at_points ? points : 1;
   values.resize(places_.size());
   for (int64_t p = 0; p < points; ++p) {
@@ -98,8 +98,9 @@ void Elements::for_each(const stage::Step& step,
                         const std::function<void(const Element&)>& use) const {
   const int32_t input = sources_.input(coordinates_);
   for (int32_t b = 0; b < step.block_count(input); ++b) {
-    const pillion_block& block = step.block(input, b).raw();
-    for (int64_t e = 0; e < block.count; ++e) use(Element(block, e, coordinates_, basis_.front()));
+    const auto block = step.block(input, b);
+    for (int64_t e = 0; e < block.count(); ++e)
+      use(Element(block, e, coordinates_, basis_.front()));
   }
 }
 

@@ -28,7 +28,7 @@ struct SpectralField {
 /// One element of a block; good while it is used.
 class Element {
  public:
-  Element(const pillion_block& block, int64_t index, const Slot& coordinates,
+  Element(const stage::Block& block, int64_t index, const Slot& coordinates,
           const stages::LobattoBasis& basis);
 
   [[nodiscard]] const std::vector<Vec>& places() const { return places_; }
@@ -60,7 +60,7 @@ class Element {
   }
 
  private:
-  const pillion_block* block_;
+  stage::Block block_;
   int64_t index_;
   const stages::LobattoBasis* basis_;
   std::vector<Vec> places_;

@@ -47,18 +47,19 @@ inline void measure_cells(const stage::Step& step, int32_t input, const Slot& sl
                           const Quantity& what, Extremes& extremes) {
   std::vector<double> row;
   for (int32_t b = 0; b < step.block_count(input); ++b) {
-    const pillion_block& block = step.block(input, b).raw();
+    const auto block = step.block(input, b);
     stages::Extent size = {1, 1, 1}, lo{}, hi = {1, 1, 1};
     for (int32_t d = 0; d < what.description.axes; ++d) {
-      size[d] = block.hi[d] - block.lo[d];
-      lo[d] = block.inner_lo[d] - block.lo[d];
-      hi[d] = block.inner_hi[d] - block.lo[d];
+      size[d] = block.hi()[d] - block.lo()[d];
+      lo[d] = block.inner_lo()[d] - block.lo()[d];
+      hi[d] = block.inner_hi()[d] - block.lo()[d];
     }
+    const auto array = block[slot.array];
     row.resize(static_cast<size_t>(hi[0] - lo[0]));
     for (int64_t k = lo[2]; k < hi[2]; ++k)
       for (int64_t j = lo[1]; j < hi[1]; ++j) {
-        stages::read_values({&block.arrays[slot.array], what.component}, size,
-                            (k * size[1] + j) * size[0] + lo[0], row);
+        stages::read_values({&array, what.component}, size, (k * size[1] + j) * size[0] + lo[0],
+                            row);
         for (const double value : row) extremes.add(value);
       }
   }

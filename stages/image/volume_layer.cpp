@@ -55,9 +55,9 @@ class UniformVolume final : public Layer {
     const Opacity opacity = opacity_in(options_, lattice);
     const int32_t input = sources_.input(slot_);
     for (int32_t b = 0; b < step.block_count(input); ++b) {
-      const pillion_block& block = step.block(input, b).raw();
+      const auto block = step.block(input, b);
       const Patch patch(block, lattice, of_.description.axes, 0);
-      const auto values = patch.values(block.arrays[slot_.array], of_.component);
+      const auto values = patch.values(block[slot_.array], of_.component);
       gather_light(pieces, view, patch, values, paint, opacity, sample_spacing(lattice), ends);
     }
   }
@@ -88,7 +88,7 @@ class SpectralVolume final : public Layer {
             const std::vector<double>& ends, std::vector<Piece>& pieces) const override {
     const Resampled mesh = resampled(step, elements_, field_, options_.resolution);
     const Opacity opacity = opacity_in(options_, mesh.lattice);
-    for_each_brick(step, mesh, [&](const Patch& patch, const pillion_array& array) {
+    for_each_brick(step, mesh, [&](const Patch& patch, const stage::Array& array) {
       gather_light(pieces, view, patch, patch.values(array, 0), paint, opacity,
                    sample_spacing(mesh.lattice), ends);
     });

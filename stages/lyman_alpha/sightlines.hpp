@@ -115,7 +115,7 @@ class Gas {
   /// One line of a component, in doubles.
   static void read(const stage::Array& array, int32_t component, const Rows& rows, int64_t line,
                    int axis, std::vector<double>& values) {
-    const auto& strides = array.raw().strides;
+    const auto& strides = array.strides;
     array.visit([&](const auto* data) {
       data += rows.start(line, strides) + component * strides[3];
       for (size_t i = 0; i < values.size(); ++i)

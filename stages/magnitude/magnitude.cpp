@@ -38,8 +38,8 @@ class Magnitude final : public stage::Stage {
   void fill(const stage::Step& step, int32_t number) const {
     const auto block = step.block(input_, number);
     T* out = step.produce<T>(output_, input_, number);
-    for_each_stretch(unfolded(block[0].raw(), field_), extent_of(block.raw(), field_),
-                     magnitude_of_all, [&](std::span<const double> values) {
+    for_each_stretch(unfolded(block[0], field_), extent_of(block, field_), magnitude_of_all,
+                     [&](std::span<const double> values) {
                        for (const double v : values) *out++ = static_cast<T>(v);
                      });
   }

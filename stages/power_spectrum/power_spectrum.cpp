@@ -142,7 +142,7 @@ class PowerSpectrum final : public stage::Stage {
     double* room = transform.real(step);
     if (step.block_count(input_) == 0) return room;
     const auto block = step.block(input_);
-    if (block[number].type() == PILLION_FLOAT64) return block.values<double>(number).data();
+    if (block[number].type == PILLION_FLOAT64) return block.values<double>(number).data();
     block[number].visit([&](const auto* values) { std::copy_n(values, block.count(), room); });
     return room;
   }

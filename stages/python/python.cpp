@@ -36,8 +36,10 @@ int32_t save(void* stage, pillion_state* state) { return bridge().save(stage, st
 int32_t restore(void* stage, pillion_state* state) { return bridge().restore(stage, state); }
 void destroy(void* stage) { bridge().destroy(stage); }
 
+constexpr pillion_stage_sizes sizes = PILLION_STAGE_SIZES;
 constexpr pillion_stage_table table = {PILLION_STAGE_ABI_VERSION,
                                        sizeof(pillion_stage_table),
+                                       &sizes,
                                        "python",
                                        "A function or class in Python as a stage",
                                        parameters,

@@ -126,7 +126,7 @@ class Slice final : public stage::Stage {
   }
 
   void add(const stage::Block& block, const Plane& plane, Sums& sums) const {
-    const auto n = extent_of(block.raw(), field_);
+    const auto n = extent_of(block, field_);
     std::array<int64_t, 3> first{}, last{};
     for (size_t a = 0; a < 3; ++a) {
       first[a] = static_cast<int32_t>(a) < field_.axes ? block.lo()[a] : 0;
@@ -134,7 +134,7 @@ class Slice final : public stage::Stage {
     }
     const auto [lo, hi] = plane.part_of(first, last);
     if (lo[0] >= hi[0]) return;
-    const auto array = block[0].raw();
+    const auto array = block[0];
     std::vector<double> row(static_cast<size_t>(hi[0] - lo[0]));
     for (int64_t k = lo[2]; k < hi[2]; ++k)
       for (int64_t j = lo[1]; j < hi[1]; ++j) {

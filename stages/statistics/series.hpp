@@ -41,9 +41,9 @@ class Series {
     std::vector<Moments> out(components_.size());
     for (int32_t b = 0; b < step.block_count(input_); ++b) {
       const auto block = step.block(input_, b);
-      const auto array = unfolded(block[0].raw(), field_);
+      const auto array = unfolded(block[0], field_);
       for (size_t p = 0; p < components_.size(); ++p)
-        for_each_stretch(array, extent_of(block.raw(), field_), components_[p],
+        for_each_stretch(array, extent_of(block, field_), components_[p],
                          [&](std::span<const double> values) { out[p].add(values); });
     }
     return out;

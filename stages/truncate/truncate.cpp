@@ -85,7 +85,7 @@ class Truncate final : public stage::Stage {
     const auto list = setup["fields"];
     const auto field = setup.field(name, list);
     const bool is_real = field.type == PILLION_FLOAT32 || field.type == PILLION_FLOAT64;
-    if (std::string(field.mesh) != mesh_.mesh || field.centering != PILLION_POINTS || !is_real)
+    if (std::string(field.mesh) != mesh_.mesh || field.centering != PILLION_POINT || !is_real)
       list.fail("field '" + name + "' is not one of reals at the points of mesh '" + mesh_.mesh +
                 "'; truncate fields of other meshes in a stage of their own");
     fields_.push_back({name, field, ElementTruncation(basis_, field.type == PILLION_FLOAT32)});
@@ -97,7 +97,7 @@ class Truncate final : public stage::Stage {
                                     one.field.components, one.field.units);
     one.coding =
         setup.output_centred(coding_of(one.name), one.name, PILLION_FLOAT64,
-                             coding_size(one.field.components), PILLION_ELEMENTS, one.field.units);
+                             coding_size(one.field.components), PILLION_CELL, one.field.units);
   }
 
   void look_at_coordinates(const stage::Step& step) {

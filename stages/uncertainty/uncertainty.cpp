@@ -70,7 +70,7 @@ class Uncertainty final : public stage::Stage {
       if (block.count() == 0) continue;
       const std::array numbers = {autocovariance::samples, autocovariance::missing,
                                   autocovariance::spacing_steps, autocovariance::spacing_time};
-      const auto array = unfolded(block[0].raw(), gathered_);
+      const auto array = unfolded(block[0], gathered_);
       for (size_t i = 0; i < numbers.size(); ++i)
         common[i] = static_cast<const double*>(array.data)[numbers[i] * array.strides[3]];
     }
@@ -81,9 +81,9 @@ class Uncertainty final : public stage::Stage {
   void look_at(const stage::Step& step, int32_t number, const Samples& samples, ErrorOfMean& error,
                std::vector<Found>& found) const {
     const auto block = step.block(input_, number);
-    const auto array = unfolded(block[0].raw(), gathered_);
+    const auto array = unfolded(block[0], gathered_);
     const int64_t points = points_of(gathered_), components = field_.components;
-    const auto n = extent_of(block.raw(), gathered_);
+    const auto n = extent_of(block, gathered_);
     std::array<double*, 4> out{};
     for (size_t o = 0; o < out.size(); ++o)
       out[o] = step.produce<double>(outputs_[o], input_, number);

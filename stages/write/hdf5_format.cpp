@@ -173,8 +173,8 @@ std::vector<StoredBlock> Hdf5Format::blocks_of_mesh(const stage::Step& step) con
       stored.lo.push_back(block.lo()[a]);
       stored.extent.push_back(block.hi()[a] - block.lo()[a]);
     }
-    for (int32_t f = 0; f < block.raw().array_count; ++f)
-      stored.arrays.push_back(static_cast<const std::byte*>(block.raw().arrays[f].data));
+    for (int32_t f = 0; f < block.array_count(); ++f)
+      stored.arrays.push_back(static_cast<const std::byte*>(block[f].data));
   }
   return out;
 }
@@ -199,8 +199,8 @@ std::vector<StoredBlock> Hdf5Format::items(const stage::Step& step, Cells& all) 
     if (block.owned() == 0) continue;
     auto& stored = out.emplace_back(StoredBlock{{first}, {block.owned()}, {}});
     first += block.owned();
-    for (int32_t f = 0; f < block.raw().array_count; ++f) {
-      const auto& array = block.raw().arrays[f];
+    for (int32_t f = 0; f < block.array_count(); ++f) {
+      const auto& array = block[f];
       const bool is_there = is_packed(array, extent);
       if (!is_there) packed_.push_back(close_packed(array, extent));
       stored.arrays.push_back(is_there ? static_cast<const std::byte*>(array.data)

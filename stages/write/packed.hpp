@@ -10,7 +10,7 @@
 namespace pillion::stages {
 
 /// Whether elements lie one after the other along the axes of such an extent.
-inline bool is_packed(const pillion_array& array, const int64_t (&extent)[3]) {
+inline bool is_packed(const stage::Array& array, const int64_t (&extent)[3]) {
   int64_t stride = array.components;
   for (int d = 0; d < 3; ++d) {
     if (extent[d] > 1 && array.strides[d] != stride) return false;
@@ -20,7 +20,7 @@ inline bool is_packed(const pillion_array& array, const int64_t (&extent)[3]) {
 }
 
 /// The first axis fastest, components interleaved.
-inline Bytes close_packed(const pillion_array& array, const int64_t (&extent)[3]) {
+inline Bytes close_packed(const stage::Array& array, const int64_t (&extent)[3]) {
   const size_t size = bytes_of(array.type);
   Bytes out(static_cast<size_t>(extent[0] * extent[1] * extent[2] * array.components) * size);
   std::byte* to = out.data();

@@ -58,7 +58,7 @@ std::string text_of(const pillion_domain& domain) {
 
 std::string centering(const pillion_field_description& field) {
   if (field.mesh_kind != PILLION_SPECTRAL) return "";
-  return field.centering == PILLION_POINTS ? ", centering: points" : ", centering: elements";
+  return field.centering == PILLION_POINT ? ", centering: point" : ", centering: cell";
 }
 
 double seconds_now() {
@@ -141,8 +141,8 @@ std::string RawFormat::write_blocks(const stage::Step& step, const std::string& 
                ", hi: " + list(block.hi(), fields_.mesh().axes);
     }
     lines += ", count: " + std::to_string(extent[0] * extent[1] * extent[2]) + ", offsets: [";
-    for (int32_t f = 0; f < block.raw().array_count; ++f) {
-      const auto& array = block.raw().arrays[f];
+    for (int32_t f = 0; f < block.array_count(); ++f) {
+      const auto& array = block[f];
       const size_t size = static_cast<size_t>(extent[0] * extent[1] * extent[2]) *
                           WrittenFields::element_size(fields_.fields[static_cast<size_t>(f)]);
       const Bytes copy = is_packed(array, extent) ? Bytes{} : close_packed(array, extent);

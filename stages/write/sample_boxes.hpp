@@ -31,8 +31,8 @@ class SampleBoxes {
         at = boxes_.insert(at, SampleBox{{whole.lo, whole.hi, whole.lo, whole.hi, {}}, {}});
       at->shape.parts.push_back(region);
       auto& arrays = at->arrays.emplace_back();
-      for (int32_t f = 0; f < block.raw().array_count; ++f)
-        arrays.push_back(array_of(block.raw().arrays[f], region));
+      for (int32_t f = 0; f < block.array_count(); ++f)
+        arrays.push_back(array_of(block[f], region));
     }
   }
   SampleBoxes(const SampleBoxes&) = delete;
@@ -48,7 +48,7 @@ class SampleBoxes {
     std::copy_n(hi, axes, out.hi.begin());
     return out;
   }
-  PartArray array_of(const pillion_array& array, const Region& region) {
+  PartArray array_of(const stage::Array& array, const Region& region) {
     const auto size = static_cast<int64_t>(bytes_of(array.type));
     const int64_t element = size * array.components;
     const auto* data = static_cast<const std::byte*>(array.data);

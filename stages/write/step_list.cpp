@@ -43,7 +43,9 @@ std::string contents_of(const WrittenFields& fields) {
   for (size_t f = 0; f < fields.names.size(); ++f)
     out += ", " + fields.names[f] + " of type " + std::to_string(fields.fields[f].type) + " x " +
            std::to_string(fields.fields[f].components) +
-           (fields.fields[f].centering == PILLION_ELEMENTS ? " for each element" : "");
+           (mesh.mesh_kind == PILLION_SPECTRAL && fields.fields[f].centering == PILLION_CELL
+                ? " for each element"
+                : "");
   return out;
 }
 

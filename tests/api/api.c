@@ -31,7 +31,7 @@ static const char* catalogue =
     "  id: {mesh: atoms, type: int64}\n"
     "  kind: {mesh: atoms, type: int32}\n"
     "  corner: {mesh: hexahedra, type: float32, components: 3, units: m}\n"
-    "  number: {mesh: hexahedra, type: int64, centering: elements}\n";
+    "  number: {mesh: hexahedra, type: int64, centering: cell}\n";
 
 static int messages = 0;
 static void count_message(void* context, int32_t level, const char* message) {

@@ -22,7 +22,7 @@ module simulation
     '  id: {mesh: atoms, type: int64}'//newline// &
     '  kind: {mesh: atoms, type: int32}'//newline// &
     '  corner: {mesh: hexahedra, type: float32, components: 3, units: m}'//newline// &
-    '  number: {mesh: hexahedra, type: int64, centering: elements}'//newline
+    '  number: {mesh: hexahedra, type: int64, centering: cell}'//newline
 
   type(pillion_session) :: session
   integer :: rank, ranks, ierr, messages = 0

@@ -18,8 +18,8 @@ fields:
   xyz: {mesh: box, type: float64, components: 3, units: m}
   velocity: {mesh: box, type: float64, components: 3}
   heat: {mesh: box, type: float32}
-  number: {mesh: box, type: int64, centering: elements}
-  kind: {mesh: box, type: int32, centering: elements}
+  number: {mesh: box, type: int64, centering: cell}
+  kind: {mesh: box, type: int32, centering: cell}
   image: {mesh: box, type: int32, components: 3}
 analyses:
   a:

@@ -279,7 +279,11 @@ CATALOGUE = [
         schema=True,
     ),
     wrong(
-        "later kind of mesh", "kind: particles", "kind: curvilinear", "later version", schema=True
+        "later kind of mesh",
+        "kind: particles",
+        "kind: curvilinear",
+        "not supported yet",
+        schema=True,
     ),
     wrong(
         "four dimensions",

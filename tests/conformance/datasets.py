@@ -113,7 +113,7 @@ def read_raw(results: Path, index: str) -> dict[int, tuple[int, list[dict]]]:
         assert blocks["step"] == step["step"] and blocks["coarsening"] == step["coarsening"]
         for block in blocks["blocks"]:
             for field, offset in zip(head["fields"], block["offsets"], strict=True):
-                at_points = field.get("centering") == "points"
+                at_points = field.get("centering") == "point"
                 components = field["components"] * (points if at_points else 1)
                 values = np.fromfile(
                     results / block["file"],

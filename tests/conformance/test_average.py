@@ -62,7 +62,7 @@ meshes:
   box: {kind: spectral, order: 3, coordinates: xyz, units: m}
 fields:
   xyz: {mesh: box, type: float64, components: 3, units: m}
-  number: {mesh: box, type: int64, centering: elements}
+  number: {mesh: box, type: int64, centering: cell}
   v: {mesh: box, type: float64, components: 2, units: m/s}
 """
 
@@ -191,7 +191,7 @@ fields:
   xyz: {{mesh: box, type: float64, components: 3}}
   v: {{mesh: box, type: float64}}
   scale: {{mesh: box, type: int32}}
-  number: {{mesh: box, type: int64, centering: elements}}
+  number: {{mesh: box, type: int64, centering: cell}}
   atoms: {{mesh: gas, type: float64}}
 analyses: {{a: {{stages: [{stage}]}}}}
 """

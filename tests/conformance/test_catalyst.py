@@ -94,7 +94,7 @@ def test_paraview_sees_elements_and_particles(build, tmp_path):
 meshes: {box: {kind: spectral, order: 2, coordinates: xyz}}
 fields:
   xyz: {mesh: box, type: float64, components: 3}
-  rank: {mesh: box, type: int64, centering: elements}
+  rank: {mesh: box, type: int64, centering: cell}
   speed: {mesh: box, type: float64}
 """
     told = analysis(f"script: '{SCRIPT}', fields: [speed, rank]")

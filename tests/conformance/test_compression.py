@@ -28,7 +28,7 @@ fields:
   velocity: {{mesh: box, type: float64, components: 3, units: m/s}}
   noise: {{mesh: box, type: float32, units: K}}
   holes: {{mesh: box, type: float64}}
-  number: {{mesh: box, type: int32, centering: elements}}
+  number: {{mesh: box, type: int32, centering: cell}}
 """
 ALL = "fields: [velocity, noise, holes]"
 KEPT = f"{ALL}, numbers: number, durable: false"

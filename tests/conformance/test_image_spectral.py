@@ -32,7 +32,7 @@ fields:
   height: {{mesh: box, type: float64, units: m}}
   same: {{mesh: box, type: float32}}
   distance: {{mesh: box, type: float64}}
-  number: {{mesh: box, type: int64, centering: elements}}
+  number: {{mesh: box, type: int64, centering: cell}}
 """
 PLAIN = "size: [96, 80], labels: false, outline: false"
 FRONT = "samples: 1, camera: {direction: [0, -1, 0], focal_point: [0.5, 0.5, 0.5], parallel: true, "

@@ -33,8 +33,8 @@ fields:
   xyz: {{mesh: box, type: float64, components: 3, units: m}}
   velocity: {{mesh: box, type: float64, components: 3, units: m/s}}
   pressure: {{mesh: box, type: float32}}
-  number: {{mesh: box, type: int64, centering: elements}}
-  drift: {{mesh: box, type: float64, components: 2, centering: elements, units: m/s}}
+  number: {{mesh: box, type: int64, centering: cell}}
+  drift: {{mesh: box, type: float64, components: 2, centering: cell, units: m/s}}
 """
 WRITTEN = ["xyz", "velocity", "pressure", "number", "drift", "speed"]
 ANALYSES = """

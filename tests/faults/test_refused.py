@@ -31,8 +31,24 @@ WRONG = {
     ),
     "no rank left": (GRID + "sidecars: {ranks: 8}\n" + ANALYSIS, "leave none for the simulation"),
     "too few ranks": (GRID + "sidecars: {ranks: 80}\n" + ANALYSIS, "start more ranks"),
-    "another ABI": (GRID + "analyses: {a: {stages: [{old_abi: {}}]}}", "build the plug-in anew"),
+    "another ABI": (GRID + "analyses: {a: {stages: [{old_abi: {}}]}}", "build the plug-in again"),
     "a short table": (GRID + "analyses: {a: {stages: [{small_table: {}}]}}", "has 8 bytes"),
+    "built with a larger block": (
+        GRID + "analyses: {a: {stages: [{larger_block: {}}]}}",
+        "was built for a newer Pillion: a block has 208 bytes there and 200 here",
+    ),
+    "built with a smaller array": (
+        GRID + "analyses: {a: {stages: [{smaller_array: {}}]}}",
+        "takes an array to have 104 bytes, and no Pillion has fewer than 112",
+    ),
+    "built without sizes": (
+        GRID + "analyses: {a: {stages: [{no_sizes: {}}]}}",
+        "does not say with which structs it was built",
+    ),
+    "a short output": (
+        GRID + "analyses: {a: {stages: [{short_output: {}}]}}",
+        "a stage passed an output of 48 bytes, and this Pillion has 56; build the plug-in again",
+    ),
     "no stage at all": (GRID + "analyses: {a: {stages: [{no_symbol: {}}]}}", "is no stage"),
     "a stage that cannot start": (
         GRID + "analyses: {a: {stages: [{trouble: {create: badly}}]}}",

@@ -28,7 +28,7 @@ ELEMENTS = {
     "points": "float64, components: 2",
     "one_of_them": "float32",
     "flat": "int64, components: 2",
-    "means": "int32, components: 2, centering: elements",
+    "means": "int32, components: 2, centering: cell",
 }
 # Ranks of the simulation, and who writes.
 PLACES = {

@@ -19,8 +19,8 @@ meshes:
 fields:
   xyz: {mesh: box, type: float32, components: 3}
   heat: {mesh: box, type: float64}
-  rate: {mesh: box, type: float64, components: 2, centering: elements}
-  number: {mesh: box, type: int32, centering: elements}
+  rate: {mesh: box, type: float64, components: 2, centering: cell}
+  number: {mesh: box, type: int32, centering: cell}
 analyses:
   a: {stages: [statistics: {fields: [xyz, heat, rate, number]}]}
 """

@@ -37,6 +37,7 @@ class Bridge {
  public:
   static int32_t create(const pillion_stage_host* host, pillion_setup* setup, void** stage) {
     return guard(host, [&] {
+      expect_host(*host);
       Setup wrapped(host, setup);
       *stage = new Bridge(host, std::make_unique<S>(wrapped));
     });

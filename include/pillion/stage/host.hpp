@@ -16,6 +16,13 @@ inline void check(const pillion_stage_host* host, int32_t status) {
   if (status != 0) throw Error(static_cast<ErrorCode>(status), host->failure());
 }
 
+/// Throws if the host has less than this plug-in was built for. Called once, when a stage is
+/// created.
+inline void expect_host(const pillion_stage_host& host) {
+  if (host.size < sizeof(pillion_stage_host))
+    throw Error(ErrorCode::Plugin, "this stage needs a newer version of Pillion");
+}
+
 /// The element type that T is.
 template <class T>
 constexpr pillion_type type_of() {

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <pillion/stage/host.hpp>
 #include <pillion/stage/value.hpp>
@@ -100,7 +99,11 @@ class Setup {
   /// The catalogue's entry for a field that the simulation shares or an earlier stage produces.
   /// Throws, pointing at `place`, if there is none.
   [[nodiscard]] pillion_field_description field(const std::string& name, const Value& place) const {
-    return described(0, name, place);
+    return described(PILLION_DESCRIBE_FIELD, name, place);
+  }
+  /// What is known of a mesh: the entry of a field without a name, with the units of its lengths.
+  [[nodiscard]] pillion_field_description mesh(const std::string& name, const Value& place) const {
+    return described(PILLION_DESCRIBE_MESH, name, place);
   }
   /// Asks for fields in a layout; returns the number by which Step knows the input.
   [[nodiscard]] int32_t input(const Input& wanted) const;
@@ -108,78 +111,67 @@ class Setup {
   /// shared; returns the number by which Step knows the output.
   [[nodiscard]] int32_t output(const std::string& name, const std::string& like, pillion_type type,
                                int32_t components, const std::string& units) const {
-    int32_t number = 0;
-    check(host_, host_->declare_output(handle_, name.c_str(), like.c_str(), type, components,
-                                       units.c_str(), &number));
-    return number;
+    return output_centred(name, like, type, components, 0, units);
   }
   /// The same for a field on a spectral mesh that is centred otherwise than `like`: with so many
-  /// components at each point (PILLION_POINTS) or in each element (PILLION_ELEMENTS).
+  /// components at each point (PILLION_POINT) or in each element (PILLION_CELL).
   [[nodiscard]] int32_t output_centred(const std::string& name, const std::string& like,
                                        pillion_type type, int32_t components,
                                        pillion_centering centering,
                                        const std::string& units) const {
-    require(offsetof(pillion_stage_host, declare_output_centred));
-    int32_t number = 0;
-    check(host_, host_->declare_output_centred(handle_, name.c_str(), like.c_str(), type,
-                                               components, centering, units.c_str(), &number));
-    return number;
+    auto wanted = described_output(name, type, components, units);
+    wanted.like = like.c_str();
+    wanted.centering = centering;
+    return declared(wanted);
   }
   /// The same on the inner cells of an input in one of the layouts from blocks on.
   [[nodiscard]] int32_t output_on(const std::string& name, int32_t input, pillion_type type,
                                   int32_t components, const std::string& units) const {
-    require(offsetof(pillion_stage_host, declare_output_on));
-    int32_t number = 0;
-    check(host_, host_->declare_output_on(handle_, name.c_str(), input, type, components,
-                                          units.c_str(), &number));
-    return number;
+    auto wanted = described_output(name, type, components, units);
+    wanted.input = input;
+    return declared(wanted);
   }
   /// The same on boxes of a uniform mesh that Step::produce_box chooses.
   [[nodiscard]] int32_t output_of(const std::string& name, const std::string& mesh,
                                   pillion_type type, int32_t components,
                                   const std::string& units) const {
-    require(offsetof(pillion_stage_host, declare_output_of));
-    int32_t number = 0;
-    check(host_, host_->declare_output_of(handle_, name.c_str(), mesh.c_str(), type, components,
-                                          units.c_str(), &number));
-    return number;
+    auto wanted = described_output(name, type, components, units);
+    wanted.mesh = mesh.c_str();
+    return declared(wanted);
   }
   /// Says that results from coarse publications (see Step::coarsening) would be wrong. While the
   /// stage runs in sidecars, its analysis skips the publications that would be coarse.
-  void require_whole_publications() const {
-    require(offsetof(pillion_stage_host, require_whole));
-    check(host_, host_->require_whole(handle_));
-  }
-  /// What is known of a mesh: the entry of a field without a name, with the units of its lengths.
-  [[nodiscard]] pillion_field_description mesh(const std::string& name, const Value& place) const {
-    require(offsetof(pillion_stage_host, describe_mesh));
-    return described(1, name, place);
-  }
+  void require_whole_publications() const { check(host_, host_->require_whole(handle_)); }
   /// Declares a product that this stage may write, by its name without a step: "NAME.csv" for a
   /// table called NAME. Throws if an earlier stage of the analysis declares the same one.
   void product(const std::string& name) const {
-    require(offsetof(pillion_stage_host, declare_product));
     check(host_, host_->declare_product(handle_, name.c_str()));
   }
   [[nodiscard]] const pillion_stage_host* host() const { return host_; }
 
  private:
-  /// Older hosts have no spectral meshes.
   [[nodiscard]] pillion_field_description described(int32_t what, const std::string& name,
                                                     const Value& place) const {
     pillion_field_description description{};
-    const bool knows_all = host_->size >= offsetof(pillion_stage_host, describe) + sizeof(void*);
-    const auto simply = what == 0 ? host_->describe_field : host_->describe_mesh;
-    check(host_, knows_all ? host_->describe(handle_, what, name.c_str(), place.node(),
-                                             &description, sizeof description)
-                           : simply(handle_, name.c_str(), place.node(), &description));
-    if (description.coordinates == nullptr) description.coordinates = "";
+    description.size = sizeof description;
+    check(host_, host_->describe(handle_, what, name.c_str(), place.node(), &description));
     return description;
   }
-  /// Throws if the host is older than the function at that place of its table.
-  void require(size_t offset) const {
-    if (host_->size < offset + sizeof(void*))
-      parameters().fail("this stage needs a newer version of Pillion");
+  /// Its texts must live as long as it does.
+  static pillion_output described_output(const std::string& name, pillion_type type,
+                                         int32_t components, const std::string& units) {
+    pillion_output wanted{};
+    wanted.size = sizeof wanted;
+    wanted.name = name.c_str();
+    wanted.units = units.c_str();
+    wanted.type = type;
+    wanted.components = components;
+    return wanted;
+  }
+  [[nodiscard]] int32_t declared(const pillion_output& wanted) const {
+    int32_t number = 0;
+    check(host_, host_->declare_output(handle_, &wanted, &number));
+    return number;
   }
   const pillion_stage_host* host_;
   pillion_setup* handle_;
@@ -189,6 +181,7 @@ inline int32_t Setup::input(const Input& wanted) const {
   std::vector<const char*> names;
   for (const auto& field : wanted.fields) names.push_back(field.c_str());
   pillion_input_request request{};
+  request.size = sizeof request;
   request.fields = names.data();
   request.field_count = static_cast<int32_t>(names.size());
   request.layout = wanted.layout;
@@ -204,10 +197,6 @@ inline int32_t Setup::input(const Input& wanted) const {
     request.sides[d] = wanted.sides[d];
     request.ghosts[d] = wanted.ghosts[d];
   }
-  // The host does not look at them there.
-  if (wanted.layout < PILLION_LAYOUT_BLOCKS && wanted.ghosts != std::array<int64_t, 3>{})
-    parameters().fail(
-        "ghost cells come with blocks, slabs, pencils and powers of two, not in other layouts");
   int32_t number = 0;
   check(host_, host_->request_input(handle_, &request, &number));
   return number;

@@ -33,22 +33,21 @@ class Step {
   [[nodiscard]] std::string units(const std::string& name) const {
     return host_->units(work_, name.c_str());
   }
-  [[nodiscard]] pillion_domain domain(const std::string& mesh) const {
-    pillion_domain domain{};
-    check(host_, host_->domain(work_, mesh.c_str(), &domain));
-    return domain;
+  /// A mesh as it is in this publication; good until the callback returns.
+  [[nodiscard]] const pillion_mesh& mesh(const std::string& name) const {
+    const pillion_mesh* found = host_->mesh(work_, name.c_str());
+    if (found == nullptr) throw Error(ErrorCode::Stage, host_->failure());
+    return *found;
   }
-
+  /// Where its particles live.
+  [[nodiscard]] pillion_domain domain(const std::string& mesh_name) const {
+    return domain_of(mesh(mesh_name));
+  }
   /// How coarse the publication is: the factor by which each axis of a uniform mesh is coarser,
   /// cell i being cell i * factor of the mesh as described, or of how many particles one is there.
   /// 1 if it is whole.
-  [[nodiscard]] int32_t coarsening(const std::string& mesh) const {
-    // Hosts that do not know the word never coarsen.
-    constexpr size_t end = offsetof(pillion_stage_host, coarsening) + sizeof host_->coarsening;
-    if (host_->size < end) return 1;
-    const int32_t factor = host_->coarsening(work_, mesh.c_str());
-    if (factor == 0) throw Error(ErrorCode::Stage, host_->failure());
-    return factor;
+  [[nodiscard]] int32_t coarsening(const std::string& mesh_name) const {
+    return mesh(mesh_name).coarsening;
   }
 
   [[nodiscard]] int32_t block_count(int32_t input) const {
@@ -71,7 +70,6 @@ class Step {
   template <class T>
   [[nodiscard]] T* produce_box(int32_t output, const std::array<int64_t, 3>& lo,
                                const std::array<int64_t, 3>& hi) const {
-    require(offsetof(pillion_stage_host, produce_box));
     void* data = nullptr;
     check(host_, host_->produce_box(work_, output, lo.data(), hi.data(), &data));
     return static_cast<T*>(data);
@@ -82,7 +80,6 @@ class Step {
     std::array<double, 3> lo{}, hi{};
   };
   [[nodiscard]] Region spatial_part(int32_t input) const {
-    require(offsetof(pillion_stage_host, spatial_part));
     Region out;
     check(host_, host_->spatial_part(work_, input, out.lo.data(), out.hi.data()));
     return out;
@@ -93,7 +90,6 @@ class Step {
 
   /// The folder of the analysis's products, for files of the stage's own.
   [[nodiscard]] std::string product_folder() const {
-    require(offsetof(pillion_stage_host, product_folder));
     const char* path = nullptr;
     check(host_, host_->product_folder(work_, &path));
     return path;
@@ -103,7 +99,6 @@ class Step {
   /// first peer's is the one that is written.
   void write_text(const std::string& name, const std::string& title, const char* comment,
                   const std::string& text, bool durable) const {
-    require(offsetof(pillion_stage_host, write_text));
     check(host_, host_->write_text(work_, name.c_str(), title.c_str(), comment, text.c_str(),
                                    durable ? 1 : 0));
   }
@@ -112,14 +107,12 @@ class Step {
   /// step, whose number stands before the ending of the name. [peers] The first peer's is written.
   void write_file(const std::string& name, const std::string& title,
                   std::span<const std::byte> bytes, bool per_step) const {
-    require(offsetof(pillion_stage_host, write_file));
     check(host_, host_->write_file(work_, name.c_str(), title.c_str(), bytes.data(), bytes.size(),
                                    per_step ? 1 : 0));
   }
 
   /// Where a product in a file of the stage's own comes from: a YAML document.
   [[nodiscard]] std::string origin(const std::string& name, const std::string& title) const {
-    require(offsetof(pillion_stage_host, origin));
     const char* text = nullptr;
     check(host_, host_->origin(work_, name.c_str(), title.c_str(), &text));
     return text;
@@ -127,17 +120,13 @@ class Step {
 
   /// Keeps this publication from the stages after this one: they do not run, outputs need not be
   /// produced, and nothing crosses to sidecars. [peers]
-  void withhold() const {
-    require(offsetof(pillion_stage_host, withhold));
-    check(host_, host_->withhold(work_));
-  }
+  void withhold() const { check(host_, host_->withhold(work_)); }
   /// Records of `width` values each, of the keys that this peer wants, from whichever peers have
   /// them. [peers]
   template <class T>
   [[nodiscard]] std::vector<T> fetch(std::span<const int64_t> keys, std::span<const T> records,
                                      size_t width, std::span<const int64_t> wanted) const {
     static_assert(std::is_trivially_copyable_v<T>);
-    require(offsetof(pillion_stage_host, fetch));
     std::vector<T> out(wanted.size() * width);
     const pillion_records have{keys.data(), static_cast<int64_t>(keys.size()), records.data(),
                                width * sizeof(T)};
@@ -169,7 +158,6 @@ class Step {
     }
   };
   [[nodiscard]] Part part(const pillion_division& division) const {
-    require(offsetof(pillion_stage_host, part));
     Part out;
     check(host_, host_->part(work_, &division, out.lo.data(), out.hi.data()));
     return out;
@@ -180,7 +168,6 @@ class Step {
   void regroup(const pillion_division& from, const pillion_division& to, const T* source,
                T* target) const {
     static_assert(std::is_trivially_copyable_v<T>);
-    require(offsetof(pillion_stage_host, regroup));
     check(host_, host_->regroup(work_, &from, &to, sizeof(T), source, target));
   }
   /// For libraries that want one. A peer that fails while others are in a call on it hangs them, so
@@ -188,11 +175,6 @@ class Step {
   [[nodiscard]] MPI_Comm communicator() const { return host_->communicator(work_); }
 
  private:
-  /// Throws if the host is older than the function at that place of its table.
-  void require(size_t offset) const {
-    if (host_->size < offset + sizeof(void*))
-      throw Error(ErrorCode::Plugin, "this stage needs a newer version of Pillion");
-  }
   template <class T>
   void reduce(std::span<T> values, int32_t operation) const {
     check(host_, host_->reduce(work_, values.data(), static_cast<int64_t>(values.size()),

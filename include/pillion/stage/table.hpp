@@ -76,6 +76,7 @@ inline int32_t Table::write(const pillion_stage_host* host, pillion_work* work) 
     attributes.push_back(
         {a.name.c_str(), a.units.c_str(), a.is_text ? a.text.c_str() : nullptr, a.value});
   pillion_table table{};
+  table.size = sizeof table;
   table.name = name_.c_str();
   table.title = title_.c_str();
   table.per_step = per_step_ ? 1 : 0;

@@ -77,7 +77,7 @@ def _stored(path: Path, head: dict[str, Any]) -> Stored:
     shape = (counts[-1],) if cells is None else cells[::-1]
     fields = {}
     for number, entry in enumerate(head["fields"]):
-        points = (int(mesh["order"]) + 1,) * 3 if entry.get("centering") == "points" else ()
+        points = (int(mesh["order"]) + 1,) * 3 if entry.get("centering") == "point" else ()
         components = int(entry["components"])
         several = (components,) if components > 1 else ()
         name, dtype = str(entry["name"]), np.dtype(entry["type"])

@@ -14,7 +14,7 @@ from pillion.errors import Error
 NUMBERS = {"int32": 1, "int64": 2, "float32": 3, "float64": 4}
 NAMES = {number: name for name, number in NUMBERS.items()}
 MESH_KINDS = {1: "uniform", 2: "particles", 3: "spectral"}
-CENTERINGS = {"": 0, "points": 1, "elements": 2}
+CENTERINGS = {"": 0, "cell": 1, "point": 2}
 
 
 def number_of(array: np.ndarray[Any, Any], what: str) -> int:
@@ -58,7 +58,7 @@ class FieldDescription:
     Attributes:
         mesh_kind: "uniform", "particles" or "spectral".
         order: of a spectral mesh: its elements have order + 1 points along each axis; else 0.
-        centering: of a field on such a mesh: "points" or "elements"; else "".
+        centering: of a field: "cell", or "point" in spectral elements; of particles "".
         coordinates: of such a mesh: the field that holds them, or "".
     """
 
@@ -84,7 +84,7 @@ class FieldDescription:
     @property
     def points(self) -> int:
         """Of an element along an axis, at each of which the field has values; 0 of others."""
-        return self.order + 1 if self.centering == "points" else 0
+        return self.order + 1 if self.mesh_kind == "spectral" and self.centering == "point" else 0
 
 
 @dataclass(frozen=True)

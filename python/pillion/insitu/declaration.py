@@ -66,7 +66,7 @@ class Output:
     Attributes:
         type: of its elements; by default that of the first field of the input.
         components: values per cell, particle, point or element.
-        centering: on a spectral mesh, "points" or "elements"; by default as the first field of the
+        centering: on a spectral mesh, "point" or "cell"; by default as the first field of the
             input.
         units: free text; by default those of the first field of the input.
     """

@@ -120,10 +120,12 @@ def _made(
     kind = output.type or like.type
     if kind not in NUMBERS:
         raise Error(f"output '{name}' cannot be of type '{kind}'")
-    if output.centering not in CENTERINGS or (output.centering and like.mesh_kind != "spectral"):
+    if output.centering not in CENTERINGS or (
+        like.mesh_kind != "spectral" and output.centering not in ("", like.centering)
+    ):
         raise Error(
             f"output '{name}' cannot have the centering '{output.centering}': on a spectral mesh "
-            f"there are points and elements, and '{like.mesh}' is of kind '{like.mesh_kind}'"
+            f"there are point and cell, and '{like.mesh}' is of kind '{like.mesh_kind}'"
         )
     units = like.units if output.units is None else output.units
     called, number_of_type = names.get(name, name), NUMBERS[kind]
@@ -134,5 +136,6 @@ def _made(
         number = setup.output(
             called, like.name, number_of_type, output.components, centering, units
         )
-    points = like.order + 1 if (output.centering or like.centering) == "points" else 0
+    at_points = like.mesh_kind == "spectral" and (output.centering or like.centering) == "point"
+    points = like.order + 1 if at_points else 0
     return Made(number, kind, output.components, points)

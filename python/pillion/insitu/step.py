@@ -38,14 +38,16 @@ class Block:
     copied. Its index order is that of the mesh: `array[i, j, k]` is the cell lo + (i, j, k),
     components last. On a spectral mesh `array[e, k, j, i]` is the value at a point of element e, i
     along the first axis of the reference element; a field with several components is indexed
-    `[e, c, k, j, i]`, one that is centred on elements `[e]` or `[e, c]`. It is good for this step
+    `[e, c, k, j, i]`, one with a value for each element `[e]` or `[e, c]`. It is good for this step
     only: keep copies (`array.copy()`).
 
     Attributes:
         lo, hi: half-open index range of all cells, ghosts included, where they may lie outside of
             the mesh if it is periodic; empty tuples unless the mesh is uniform.
         inner_lo, inner_hi: the same without ghost cells: what this rank has to work on.
+        id: no other block of the mesh has it in this layout.
         number: of the block, as shared, or among those of this rank.
+        level: of refinement; 0 is the coarsest.
         count: cells, particles or elements.
         owned: those that are this rank's own: cells without ghosts; the first so many particles.
     """
@@ -57,8 +59,10 @@ class Block:
         "_step",
         "count",
         "hi",
+        "id",
         "inner_hi",
         "inner_lo",
+        "level",
         "lo",
         "number",
         "owned",
@@ -69,7 +73,8 @@ class Block:
             shape.number, index, shape.axes, shape.has_inner, shape.points, step._lease
         )
         self.lo, self.hi, self.inner_lo, self.inner_hi = found[:4]
-        self.number, self.count, self.owned, self._arrays = found[4:]
+        self.id, self.number, self.level = found[4:7]
+        self.count, self.owned, self._arrays = found[7:]
         self._step, self._shape, self._index = step, shape, index
 
     def __getitem__(self, field: str) -> np.ndarray[Any, Any]:

@@ -64,7 +64,7 @@ class Cells : public Stage {
     out.write(reinterpret_cast<const char*>(&value), sizeof value);
   }
   void write(std::ofstream& out, const Block& block) const {
-    put(out, block.raw().number);
+    put(out, block.number());
     put(out, block.count());
     put(out, block.owned());
     for (const auto* corner : {block.lo(), block.hi(), block.inner_lo(), block.inner_hi()})
@@ -75,12 +75,12 @@ class Cells : public Stage {
   // By strides, as a stage that takes any layout would read it.
   template <class T>
   static void write(std::ofstream& out, const Block& block, const Array& array, const T* values) {
-    const auto& stride = array.raw().strides;
+    const auto& stride = array.strides;
     const auto extent = [&](int d) { return block.hi()[d] - block.lo()[d]; };
     for (int64_t k = 0; k < extent(2); ++k)
       for (int64_t j = 0; j < extent(1); ++j)
         for (int64_t i = 0; i < extent(0); ++i)
-          for (int64_t c = 0; c < array.components(); ++c) {
+          for (int64_t c = 0; c < array.components; ++c) {
             const T value = values[i * stride[0] + j * stride[1] + k * stride[2] + c * stride[3]];
             out.write(reinterpret_cast<const char*>(&value), sizeof value);
           }

@@ -41,7 +41,7 @@ class Roughness : public stage::Stage {
   static void add(const stage::Block& block, std::vector<double>& sums) {
     const double* values = block.values<double>(0).data();
     const int64_t *lo = block.lo(), *hi = block.hi();
-    const auto& stride = block[0].raw().strides;
+    const auto& stride = block[0].strides;
     int64_t at[3];
     for (at[2] = block.inner_lo()[2]; at[2] < block.inner_hi()[2]; ++at[2])
       for (at[1] = block.inner_lo()[1]; at[1] < block.inner_hi()[1]; ++at[1])

@@ -9,7 +9,7 @@ import pillion
 @pillion.stage(
     ["velocity", "number"],
     outputs={
-        "peak": pillion.Output(centering="elements", components=3),
+        "peak": pillion.Output(centering="cell", components=3),
         "shifted": pillion.Output(components=1, type="float32"),
     },
 )
@@ -27,7 +27,7 @@ def owned(step):
     """Elements are sorted by number at their owners, and their values come with them."""
     elements, weighted, corner = 0, 0.0, 0.0
     field = step.field("velocity")
-    assert (field.order, field.centering, field.coordinates) == (3, "points", "xyz")
+    assert (field.order, field.centering, field.coordinates) == (3, "point", "xyz")
     assert step.field("drift").points == 0 and field.mesh_kind == "spectral"
     for block in step.blocks:
         number, velocity = block["number"], block["velocity"]

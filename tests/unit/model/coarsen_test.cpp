@@ -154,7 +154,7 @@ TEST_CASE("a box keeps the cells whose index is a multiple of the stride, whoeve
     for (size_t b = 0; b < coarse.blocks.size(); ++b) {
       const Block& block = coarse.blocks[b];
       const Box& before = held.blocks.blocks[b].box;
-      CHECK(block.number == held.blocks.blocks[b].number);
+      CHECK(block.id == held.blocks.blocks[b].id);
       CHECK(block.owned == block.box.volume());
       empty += block.box.volume() == 0 ? 1 : 0;
       for_each_cell(block.box, [&](const Index& cell) {

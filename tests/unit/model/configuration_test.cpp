@@ -243,7 +243,7 @@ TEST_CASE("mistakes are pointed at") {
 TEST_CASE("mistakes in meshes and fields are pointed at") {
   const std::pair<const char*, const char*> mistakes[] = {
       {"meshes: {g: {kind: unifrom, cells: [4]}}\n", "did you mean 'uniform'?"},
-      {"meshes: {g: {kind: curvilinear}}\n", "reserved for a later version"},
+      {"meshes: {g: {kind: curvilinear}}\n", "a mesh of kind curvilinear is not supported yet"},
       {"meshes: {g: {kind: uniform}}\n", "lacks 'cells'"},
       {"meshes: {g: {kind: uniform, cells: [0]}}\n", "must be positive"},
       {"meshes: {g: {kind: uniform, cells: [1, 2, 3, 4]}}\n", "1 to 3 integers"},
@@ -252,6 +252,8 @@ TEST_CASE("mistakes in meshes and fields are pointed at") {
        "unknown mesh 'h'; did you mean 'g'?"},
       {"meshes: {g: {kind: uniform, cells: [4]}}\nfields: {d: {mesh: g, type: double}}\n",
        "unknown type 'double'"},
+      {"meshes: {g: {kind: uniform, cells: [4]}}\nfields: {d: {mesh: g, type: uint8}}\n",
+       "fields of type uint8 are not supported yet"},
       {"meshes: {g: {kind: uniform, cells: [4]}}\nfields: {d: {mesh: g, type: int32, components: "
        "0}}\n",
        "components must be 1"},

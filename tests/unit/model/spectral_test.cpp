@@ -15,8 +15,8 @@ const std::string mesh = "meshes: {box: {kind: spectral, order: 3, coordinates: 
 const std::string fields =
     "fields:\n"
     "  xyz: {mesh: box, type: float64, components: 3}\n"
-    "  u: {mesh: box, type: float32, components: 2, centering: points}\n"
-    "  number: {mesh: box, type: int64, centering: elements}\n";
+    "  u: {mesh: box, type: float32, components: 2, centering: point}\n"
+    "  number: {mesh: box, type: int64, centering: cell}\n";
 
 Configuration read(const std::string& text, const std::string& offered = {}) {
   return read_configuration(text + "analyses: {}\n", "f", {}, offered, 0);
@@ -43,8 +43,8 @@ TEST_CASE("an element has a value of each component at each of its points, or on
   CHECK(values_of(box, catalogue.field("xyz")) == 3 * 64);
   CHECK(values_of(box, catalogue.field("u")) == 2 * 64);
   CHECK(values_of(box, catalogue.field("number")) == 1);
-  CHECK(centering_of(box, catalogue.field("xyz")) == Centering::Points);
-  CHECK(centering_of(box, catalogue.field("number")) == Centering::Elements);
+  CHECK(centering_of(box, catalogue.field("xyz")) == Centering::Point);
+  CHECK(centering_of(box, catalogue.field("number")) == Centering::Cell);
 }
 
 TEST_CASE("the user's mesh replaces the program's, whose fields follow it") {
@@ -73,13 +73,21 @@ TEST_CASE("mistakes in spectral meshes are pointed at") {
        "f:1: coordinates of mesh 'box' are a field of 3 real components at its points; field 'xyz' "
        "is float64 x 2 on mesh 'box'"},
       {mesh + "fields: {xyz: {mesh: box, type: int32, components: 3}}\n", "is int32 x 3"},
-      {mesh + "fields: {xyz: {mesh: box, type: float64, components: 3, centering: elements}}\n",
+      {mesh + "fields: {xyz: {mesh: box, type: float64, components: 3, centering: cell}}\n",
        "once for each element"},
       {mesh + "fields:\n  xyz: {mesh: box, type: float64, components: 3, centering: pionts}\n",
-       "f:3: unknown centering 'pionts'; did you mean 'points'?"},
+       "f:3: unknown centering 'pionts'; did you mean 'point'?"},
       {"meshes: {g: {kind: uniform, cells: [4]}}\nfields: {d: {mesh: g, type: int32, centering: "
-       "points}}\n",
-       "f:2: 'centering' goes with fields on spectral meshes, and mesh 'g' is of kind 'uniform'"},
+       "point}}\n",
+       "f:2: centering point is not supported yet on a mesh of kind uniform"},
+      {"meshes: {g: {kind: particles}}\nfields: {d: {mesh: g, type: int32, centering: cell}}\n",
+       "f:2: mesh 'g' is of kind 'particles', whose fields have no centering"},
+      {mesh + "fields: {xyz: {mesh: box, type: float64, components: 3, centering: points}}\n",
+       "unknown centering 'points'; it is called 'point' here"},
+      {mesh + "fields: {xyz: {mesh: box, type: float64, components: 3, centering: elements}}\n",
+       "one value for each element is called 'cell' here"},
+      {mesh + "fields: {xyz: {mesh: box, type: float64, components: 3, centering: face}}\n",
+       "centering face is not supported yet on a mesh of kind spectral"},
   };
   for (const auto& [text, expected] : mistakes) {
     const auto error = error_of(text);

@@ -33,7 +33,7 @@ TEST_CASE("a table reads back as it was, head and rows") {
   const pillion_column columns[] = {{"r", "Å", r.data(), nullptr}, {"n", "", nullptr, n.data()}};
   const pillion_attribute attributes[] = {{"D", "m^2/s", nullptr, 1e-05},
                                           {"how", "", "\"odd\"\n", 0}};
-  const pillion_table table{"rdf", "A title", 0, 2, 3, columns, attributes, 2, 0};
+  const pillion_table table{sizeof table, "rdf", "A title", 0, 2, 3, columns, attributes, 2, 0};
   Origin origin{
       "12e4", "structure", "rdf", 0, "output: x\n\tanalyses:  \"y\" # z\n", {{"n", "4"}}, "fs", 50,
       2.5,    3,           1,     {}};
@@ -57,7 +57,7 @@ TEST_CASE("a table reads back as it was, head and rows") {
 TEST_CASE("tables of one step carry it in their name; senseless ones are refused") {
   const double x = 1;
   const pillion_column column{"x", "", &x, nullptr};
-  pillion_table table{"t", "", 1, 1, 1, &column, nullptr, 0, 0};
+  pillion_table table{sizeof table, "t", "", 1, 1, 1, &column, nullptr, 0, 0};
   const Origin origin{.analysis = "a", .stage = "s", .step = 50};
   CHECK(table_path(table, origin) == "a/t.000000050.csv");
   table.name = "../t";

@@ -17,7 +17,7 @@ model::Catalogue catalogue() {
   const auto root = base::parse_yaml(
       "meshes: {box: {kind: spectral, order: 1}, atoms: {kind: particles}}\n"
       "fields:\n  u: {mesh: box, type: float64, components: 2}\n"
-      "  number: {mesh: box, type: int32, centering: elements}\n"
+      "  number: {mesh: box, type: int32, centering: cell}\n"
       "  id: {mesh: atoms, type: int32}\n",
       "c", {});
   model::Catalogue out;

@@ -57,7 +57,7 @@ TEST_CASE(
     if (fails) CHECK(std::string(failure->what()).find("not finite") != std::string::npos);
     if (failure) continue;
     REQUIRE(stage.input.blocks.size() == 1);
-    const auto owned = stage.world.reduced(stage.input.blocks[0].owned, comm::Operation::Sum);
+    const auto owned = stage.world.reduced(stage.input.blocks[0].cells.owned, comm::Operation::Sum);
     CHECK(owned == static_cast<int64_t>(selected(all, request).size()));
   }
 }

@@ -326,7 +326,7 @@ TEST_CASE("fields of one input may lie in different blocks, and each finds its p
     auto others = share(played.world, round, 1);
     for (auto& block : mine.blocks) block.arrays.erase("wind");
     for (auto& block : others.blocks) {
-      block.number += 100;
+      block.id += 100;
       block.arrays.erase("heat");
       mine.blocks.push_back(std::move(block));
     }

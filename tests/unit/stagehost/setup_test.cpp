@@ -160,29 +160,35 @@ TEST_CASE("divisions of a mesh are checked against it, pointing at the field") {
   CHECK(ask("heat", [](Wanted& w) { w.select = "heat"; }).ends_with("cannot be selected from"));
 }
 
-// Plug-ins that were built before there were divisions hand over a request that ends earlier.
-TEST_CASE("what older requests do not have is not read") {
+TEST_CASE("layouts without ghost cells refuse them") {
   auto fields = catalogue();
   pillion_setup setup;
   setup.parameters = base::parse_yaml("{}", "f", {});
   setup.catalogue = &fields;
   const char* name = "density";
   pillion_input_request request{};
-  std::memset(&request.axis, 0x7f, sizeof request - offsetof(pillion_input_request, axis));
   request.fields = &name;
   request.field_count = 1;
   request.layout = PILLION_LAYOUT_AS_SHARED;
   CHECK(add_input(setup, request) == 0);
   CHECK(setup.inputs.front() == layout::Request{.fields = {"density"}});
+  request.ghosts[0] = 1;
+  CHECK(error_of([&] { add_input(setup, request); }).find("ghost cells come with blocks") !=
+        std::string::npos);
 }
 
 TEST_CASE("a produced field joins the catalogue on the mesh of its model, once") {
   auto fields = catalogue();
   pillion_setup setup;
   setup.catalogue = &fields;
-  model::Field speed{"speed", {}, "m/s", model::ElementType::Float64, 1};
-  CHECK(add_output(setup, speed, "x") == 0);
+  pillion_output speed{};
+  speed.name = "speed";
+  speed.units = "m/s";
+  speed.like = "x";
+  speed.type = PILLION_FLOAT64;
+  speed.components = 1;
+  CHECK(add_output(setup, speed) == 0);
   CHECK(fields.field("speed").mesh == "atoms");
-  CHECK(error_of([&] { add_output(setup, speed, "x"); }).find("a field 'speed' already") !=
+  CHECK(error_of([&] { add_output(setup, speed); }).find("a field 'speed' already") !=
         std::string::npos);
 }

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What plug-ins learn of spectral meshes, and what they may ask for on them; those that were built
-// before there were any are refused in words.
+// What plug-ins learn of spectral meshes, what they may ask for on them, and what becomes of
+// structs of another size than the host's.
 #include <doctest/doctest.h>
 
-#include <cstddef>
-#include <cstring>
 #include <string>
 #include <vector>
 
@@ -22,8 +20,8 @@ model::Catalogue catalogue() {
       "meshes: {box: {kind: spectral, order: 3, coordinates: xyz, units: m},\n"
       "         grid: {kind: uniform, cells: [4]}}\n"
       "fields:\n  xyz: {mesh: box, type: float64, components: 3}\n"
-      "  number: {mesh: box, type: int64, centering: elements}\n"
-      "  pair: {mesh: box, type: int64, components: 2, centering: elements}\n"
+      "  number: {mesh: box, type: int64, centering: cell}\n"
+      "  pair: {mesh: box, type: int64, components: 2, centering: cell}\n"
       "  code: {mesh: box, type: int64}\n"
       "  heat: {mesh: grid, type: float32}\n",
       "c", {});
@@ -43,6 +41,7 @@ struct Asking {
   std::string ask(const char* field, int32_t layout, const char* key,
                   const char* select = nullptr) {
     pillion_input_request request{};
+    request.size = sizeof request;
     request.fields = &field;
     request.field_count = 1;
     request.layout = layout;
@@ -51,12 +50,25 @@ struct Asking {
     int32_t number = 0;
     return host.request_input(&setup, &request, &number) == 0 ? "" : remembered();
   }
-  std::string centred(const char* like, int32_t components, int32_t centering) {
+  std::string produce(const char* name, const char* like, int32_t components,
+                      int32_t centering = 0) {
+    pillion_output wanted{};
+    wanted.size = sizeof wanted;
+    wanted.name = name;
+    wanted.units = "K";
+    wanted.like = like;
+    wanted.type = PILLION_FLOAT32;
+    wanted.components = components;
+    wanted.centering = centering;
+    return declare(wanted);
+  }
+  std::string declare(const pillion_output& wanted) {
     int32_t number = 0;
-    return host.declare_output_centred(&setup, "made", like, PILLION_FLOAT32, components, centering,
-                                       "K", &number) == 0
-               ? ""
-               : remembered();
+    return host.declare_output(&setup, &wanted, &number) == 0 ? "" : remembered();
+  }
+  std::string describe(int32_t what, const char* name, pillion_field_description& out) {
+    out.size = sizeof out;
+    return host.describe(&setup, what, name, nullptr, &out) == 0 ? "" : remembered();
   }
 };
 
@@ -65,43 +77,76 @@ struct Asking {
 TEST_CASE("a description says order, centering and coordinates") {
   Asking asking;
   pillion_field_description field{};
-  REQUIRE(asking.host.describe(&asking.setup, 0, "xyz", nullptr, &field, sizeof field) == 0);
+  REQUIRE(asking.describe(PILLION_DESCRIBE_FIELD, "xyz", field).empty());
   CHECK(field.mesh_kind == PILLION_SPECTRAL);
   CHECK(field.components == 3);
   CHECK(field.order == 3);
-  CHECK(field.centering == PILLION_POINTS);
+  CHECK(field.centering == PILLION_POINT);
   CHECK(std::string(field.coordinates) == "xyz");
-  REQUIRE(asking.host.describe(&asking.setup, 0, "number", nullptr, &field, sizeof field) == 0);
-  CHECK(field.centering == PILLION_ELEMENTS);
-  REQUIRE(asking.host.describe(&asking.setup, 1, "box", nullptr, &field, sizeof field) == 0);
+  REQUIRE(asking.describe(PILLION_DESCRIBE_FIELD, "number", field).empty());
+  CHECK(field.centering == PILLION_CELL);
+  REQUIRE(asking.describe(PILLION_DESCRIBE_MESH, "box", field).empty());
   CHECK(field.centering == 0);
   CHECK(field.order == 3);
   CHECK(std::string(field.units) == "m");
-  REQUIRE(asking.host.describe(&asking.setup, 0, "heat", nullptr, &field, sizeof field) == 0);
+  REQUIRE(asking.describe(PILLION_DESCRIBE_FIELD, "heat", field).empty());
   CHECK(field.order == 0);
-  CHECK(field.centering == 0);
+  CHECK(field.centering == PILLION_CELL);
+  CHECK(field.metric == PILLION_CARTESIAN);
   CHECK(std::string(field.coordinates).empty());
+  CHECK(asking.describe(3, "heat", field).find("asked to describe 3") != std::string::npos);
 }
 
-TEST_CASE("stages that were built before get no more than they have room for, and no such mesh") {
+TEST_CASE("structs of another size are refused in words, or taken for what is known of them") {
   Asking asking;
   struct {
-    pillion_field_description field;
-    char beyond[8];
-  } room;
-  constexpr size_t known = offsetof(pillion_field_description, order);
-  std::memset(&room, 0x5a, sizeof room);
-  REQUIRE(asking.host.describe_field(&asking.setup, "heat", nullptr, &room.field) == 0);
-  CHECK(room.field.cells[0] == 4);
-  const auto* bytes = reinterpret_cast<const unsigned char*>(&room);
-  for (size_t b = known; b < sizeof room; ++b) REQUIRE(bytes[b] == 0x5a);
-  CHECK(asking.host.describe_field(&asking.setup, "xyz", nullptr, &room.field) != 0);
-  CHECK(std::string(remembered()) ==
-        "f:3: mesh 'box' is spectral, and this stage knows no such meshes: it was built for an "
-        "older version of Pillion");
-  CHECK(asking.host.describe_mesh(&asking.setup, "box", nullptr, &room.field) != 0);
-  CHECK(asking.host.describe(&asking.setup, 0, "xyz", nullptr, &room.field, known) == 0);
-  for (size_t b = known; b < sizeof room; ++b) REQUIRE(bytes[b] == 0x5a);
+    pillion_field_description known;
+    int64_t later = 0;
+  } description{};
+  auto& size = description.known.size;
+  const auto describe = [&](size_t bytes) -> std::string {
+    size = bytes;
+    return asking.host.describe(&asking.setup, PILLION_DESCRIBE_FIELD, "heat", nullptr,
+                                &description.known) == 0
+               ? ""
+               : remembered();
+  };
+  CHECK(describe(sizeof description) == "");
+  CHECK(size == sizeof description.known);  // so much of it has been set
+  CHECK(describe(sizeof description.known - 8) ==
+        "a stage passed a description of 144 bytes, and this Pillion has 152; build the plug-in "
+        "again");
+  CHECK(describe(0).find("of 0 bytes") != std::string::npos);
+  CHECK(describe(~size_t{0}).find("build the plug-in again") != std::string::npos);
+  description.later = 1;
+  CHECK(describe(sizeof description) ==
+        "a stage set what this Pillion does not know in a description of 160 bytes; use a newer "
+        "Pillion");
+  pillion_output output{};
+  CHECK(asking.declare(output).find("an output of 0 bytes") != std::string::npos);
+  pillion_input_request request{};
+  int32_t number = 0;
+  CHECK(asking.host.request_input(&asking.setup, &request, &number) != 0);
+  CHECK(std::string(remembered()).find("a request for an input of 0 bytes") != std::string::npos);
+}
+
+TEST_CASE("outputs that are not supported are refused in words") {
+  pillion_output output{};
+  output.size = sizeof output;
+  output.name = "made";
+  output.like = "heat";
+  output.components = 1;
+  output.type = PILLION_UINT8;
+  CHECK(Asking().declare(output) == "field 'made' has type uint8, which is not supported yet");
+  output.type = 11;
+  CHECK(Asking().declare(output) == "field 'made' has type 11, which is not known");
+  output.type = PILLION_FLOAT64;
+  CHECK(Asking().declare(output).empty());
+  output.centering = PILLION_CELL;
+  CHECK(Asking().declare(output).empty());
+  output.mesh = "grid";
+  CHECK(Asking().declare(output) ==
+        "field 'made' is to be produced both like 'heat' and on mesh 'grid'");
 }
 
 TEST_CASE("elements come as shared or by an integer that each has") {
@@ -124,22 +169,23 @@ TEST_CASE("elements come as shared or by an integer that each has") {
 
 TEST_CASE("what is produced is centred as its model, or as the stage says") {
   Asking asking;
-  int32_t number = 0;
-  REQUIRE(asking.host.declare_output(&asking.setup, "like_points", "xyz", PILLION_FLOAT64, 1, "",
-                                     &number) == 0);
-  REQUIRE(asking.host.declare_output(&asking.setup, "like_elements", "number", PILLION_FLOAT64, 1,
-                                     "", &number) == 0);
-  CHECK(asking.centred("xyz", 4, PILLION_ELEMENTS).empty());
+  CHECK(asking.produce("like_points", "xyz", 1).empty());
+  CHECK(asking.produce("like_elements", "number", 1).empty());
+  CHECK(asking.produce("made", "xyz", 4, PILLION_CELL).empty());
   const auto values = [&](const char* name) {
     return model::values_of(asking.fields.mesh("box"), asking.fields.field(name));
   };
   CHECK(values("like_points") == 64);
   CHECK(values("like_elements") == 1);
   CHECK(values("made") == 4);
-  CHECK(asking.centred("xyz", 4, 3).find("centering 3") != std::string::npos);
-  CHECK(Asking().centred("heat", 1, PILLION_POINTS) ==
-        "field 'made' cannot be centred on points or elements, for mesh 'grid' is of kind "
-        "'uniform'");
-  CHECK(Asking().centred("xyz", 1 << 26, PILLION_POINTS).find("at each of 64 points") !=
+  CHECK(asking.produce("other", "xyz", 4, 5) ==
+        "field 'other' has centering 5, which is not known");
+  CHECK(asking.produce("other", "xyz", 4, PILLION_FACE) ==
+        "field 'other' cannot be produced with centering face, which is not supported on mesh "
+        "'box' of kind spectral");
+  CHECK(Asking().produce("made", "heat", 1, PILLION_POINT) ==
+        "field 'made' cannot be produced with centering point, which is not supported on mesh "
+        "'grid' of kind uniform");
+  CHECK(Asking().produce("made", "xyz", 1 << 26, PILLION_POINT).find("at each of 64 points") !=
         std::string::npos);
 }

@@ -208,26 +208,27 @@ TEST_CASE("patches of blocks make up the lattice of the mesh") {
     for (size_t a = 0; a + 1 < ends[0].size(); ++a)
       for (size_t b = 0; b + 1 < ends[1].size(); ++b) {
         pillion_block block{};
+        auto& [lo, hi] = block.allocated;
         const std::array<size_t, 3> part = {a, b, 0};
         for (size_t d = 0; d < 3; ++d) {
-          block.inner_lo[d] = ends[d][part[d]];
-          block.inner_hi[d] = ends[d][part[d] + 1];
-          block.lo[d] = block.inner_lo[d] - 2;
-          block.hi[d] = block.inner_hi[d] + 2;
+          block.valid.lo[d] = ends[d][part[d]];
+          block.valid.hi[d] = ends[d][part[d] + 1];
+          lo[d] = block.valid.lo[d] - 2;
+          hi[d] = block.valid.hi[d] + 2;
           if (!periodic[d]) {
-            block.lo[d] = std::max(block.lo[d], int64_t{0});
-            block.hi[d] = std::min(block.hi[d], mesh.cells[d]);
+            lo[d] = std::max(lo[d], int64_t{0});
+            hi[d] = std::min(hi[d], mesh.cells[d]);
           }
         }
         std::vector<double> values;
         Index i;
-        for (i[2] = block.lo[2]; i[2] < block.hi[2]; ++i[2])
-          for (i[1] = block.lo[1]; i[1] < block.hi[1]; ++i[1])
-            for (i[0] = block.lo[0]; i[0] < block.hi[0]; ++i[0]) values.push_back(mesh.cell(i));
-        const int64_t row = block.hi[0] - block.lo[0];
-        const pillion_array array{
-            values.data(), PILLION_FLOAT64, 1, {1, row, row * (block.hi[1] - block.lo[1]), 1}};
-        const Patch patch(block, mesh.lattice, 3, 1);
+        for (i[2] = lo[2]; i[2] < hi[2]; ++i[2])
+          for (i[1] = lo[1]; i[1] < hi[1]; ++i[1])
+            for (i[0] = lo[0]; i[0] < hi[0]; ++i[0]) values.push_back(mesh.cell(i));
+        const int64_t row = hi[0] - lo[0];
+        const pillion::stage::Array array{
+            values.data(), PILLION_FLOAT64, 1, {1, row, row * (hi[1] - lo[1]), 1}};
+        const Patch patch(pillion::stage::Block(&block), mesh.lattice, 3, 1);
         const auto known = patch.values(array, 0);
         for (i[2] = patch.lo()[2]; i[2] < patch.hi()[2]; ++i[2])
           for (i[1] = patch.lo()[1]; i[1] < patch.hi()[1]; ++i[1])

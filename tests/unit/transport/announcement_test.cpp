@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 
 #include "model/coarsen.hpp"
@@ -19,11 +20,16 @@ TEST_CASE("a message decodes to what was encoded, values aligned and in place") 
   Meshes meshes;
   const model::Box box{{2, 0, 0}, {4, 3, 4}};
   meshes["grid"].blocks.push_back(
-      {3,
-       box,
-       24,
-       {{"density",
-         {density.data(), model::ElementType::Float64, 1, model::packed_strides(box, 1)}}}});
+      {.id = model::block_id(5, 3),
+       .box = box,
+       .owned = 24,
+       .arrays = {{"density",
+                   {density.data(), model::ElementType::Float64, 1, model::packed_strides(box, 1),
+                    model::Centering::Cell}}},
+       .level = 2,
+       .topology_version = 7,
+       .geometry_version = 8});
+  meshes["atoms"].kind = model::MeshKind::Particles;
   meshes["atoms"].blocks.push_back(
       {0,
        {{0, 0, 0}, {3, 1, 1}},
@@ -56,13 +62,44 @@ TEST_CASE("a message decodes to what was encoded, values aligned and in place") 
   CHECK(out.head.domains.at("atoms").hi[1] == 3);
   CHECK(out.head.path == "p");
   const auto& block = out.meshes.at("grid").blocks.at(0);
-  CHECK(block.number == 3);
+  CHECK(block.id == model::block_id(5, 3));
+  CHECK(block.number() == 3);
+  CHECK(block.level == 2);
+  CHECK(block.topology_version == 7);
+  CHECK(block.geometry_version == 8);
+  CHECK(block.arrays.at("density").centering == model::Centering::Cell);
+  CHECK(out.meshes.at("grid").kind == model::MeshKind::Uniform);
+  CHECK(out.meshes.at("atoms").kind == model::MeshKind::Particles);
   CHECK(block.box == box);
   const auto& array = block.arrays.at("density");
   CHECK(reinterpret_cast<uintptr_t>(array.data) % 64 == 0);
   CHECK(std::equal(density.begin(), density.end(), static_cast<const double*>(array.data)));
   CHECK(out.meshes.at("atoms").blocks.size() == 2);
   CHECK(static_cast<const int32_t*>(out.meshes.at("atoms").blocks[0].arrays.at("id").data)[2] == 7);
+}
+
+TEST_CASE("a reader skips what it does not know of a record") {
+  Meshes meshes;
+  meshes["grid"].kind = model::MeshKind::Spectral;
+  const Encoder encoder({}, meshes);
+  Buffer memory(encoder.size());
+  encoder.encode(memory.data());
+  // The end of the head: the size of the mesh's record, the record, and the number of its blocks.
+  std::vector<std::byte> longer(memory.data(), memory.data() + encoder.size());
+  int64_t length = 0, size = 0;
+  std::memcpy(&length, longer.data(), sizeof length);
+  const size_t end = sizeof length + static_cast<size_t>(length);
+  constexpr size_t record = 16;
+  const size_t at = end - sizeof(int64_t) - record;
+  std::memcpy(&size, longer.data() + at - sizeof size, sizeof size);
+  REQUIRE(size == record);
+  length += 8, size += 8;
+  std::memcpy(longer.data(), &length, sizeof length);
+  std::memcpy(longer.data() + at - sizeof size, &size, sizeof size);
+  longer.insert(longer.begin() + static_cast<ptrdiff_t>(at + record), 8, std::byte{0x5a});
+  const auto out = decode(longer.data(), longer.size(), nullptr);
+  CHECK(out.meshes.at("grid").kind == model::MeshKind::Spectral);
+  CHECK(out.meshes.at("grid").blocks.empty());
 }
 
 TEST_CASE("a message that ends too early is an error, not a crash") {
