@@ -17,7 +17,7 @@ struct Array {
   const void* data = nullptr;
   pillion_type type = PILLION_FLOAT64;
   int32_t components = 1;
-  int64_t strides[4] = {};
+  int64_t strides[4]{};
 
   /// Element i of a particle field as it lies, for a T that is the field's own type.
   template <class T>
