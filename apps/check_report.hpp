@@ -8,7 +8,7 @@
 
 namespace pillion::apps {
 
-/// Mistakes with the lines that they are on, or what will happen; notes at the end.
+/// Diagnostics with the lines that they are on, or what will happen; notes at the end.
 std::string report_for_people(const pillion_checked& checked, const std::string& file);
 
 /// The same as JSON.

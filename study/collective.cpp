@@ -16,7 +16,7 @@ namespace {
 
 using namespace study;
 namespace sg = simgrid::s4u;
-namespace placement = pillion::placement;
+namespace topology = pillion::placement;
 
 constexpr int64_t buffer = 16 << 20, stripe = 1 << 20;  // as in ROMIO, and on Lustre
 constexpr int groups = 12, gateways_per_group = 2, nodes_per_group = 384;
@@ -106,11 +106,11 @@ class Writing {
 };
 
 /// As `pillion plan --aggregators` chooses them: by a rule, of all ranks of the job.
-std::vector<int> chosen_by(const Machine& machine, const Case& c, pillion::model::Spread rule) {
-  std::vector<placement::Spot> spots;
+std::vector<int> chosen_by(const Machine& machine, const Case& c, pillion::model::Mapping rule) {
+  std::vector<topology::Location> locations;
   for (int core = 0; core < c.nodes * machine.kind().cores; ++core)
-    spots.push_back(machine.spot(core));
-  const auto chosen = placement::spread_over(spots, c.aggregators, rule);
+    locations.push_back(machine.location(core));
+  const auto chosen = topology::choose_sidecars(locations, c.aggregators, rule);
   std::vector<int> out;
   for (size_t core = 0; core < chosen.size(); ++core)
     if (chosen[core]) out.push_back(static_cast<int>(core));
@@ -120,7 +120,7 @@ std::vector<int> chosen_by(const Machine& machine, const Case& c, pillion::model
 // By default one on each node from the first on; with more than nodes, the first cores of each.
 std::vector<int> Writing::cores_of_aggregators() const {
   if (c_.mapping == "near") return nearest_cores();
-  for (const auto rule : pillion::model::all_spreads())
+  for (const auto rule : pillion::model::all_mappings())
     if (c_.mapping == pillion::model::name_of(rule)) return chosen_by(machine_, c_, rule);
   const int per_node = c_.per_node();
   std::vector<int> out;

@@ -132,18 +132,18 @@ void Machine::add_network() {
   for (int i = 0; i < groups_ * groups_; ++i) add(Part::Network, between_groups, router_latency);
 }
 
-pillion::placement::Spot Machine::spot(int core) const {
+pillion::topology::Location Machine::location(int core) const {
   const int in_node = core % kind_.cores;
-  pillion::placement::Spot spot{.node = core / kind_.cores,
-                                .package = domain_of(in_node),
-                                .numa = domain_of(in_node),
-                                .cache = domain_of(in_node),
-                                .core = in_node};
+  pillion::topology::Location location{.node = core / kind_.cores,
+                                        .package = domain_of(in_node),
+                                        .numa = domain_of(in_node),
+                                        .cache = domain_of(in_node),
+                                        .core = in_node};
   if (kind_.columns > 0) {
-    spot.column = in_node % kind_.columns;
-    spot.row = in_node / kind_.columns;
+    location.column = in_node % kind_.columns;
+    location.row = in_node / kind_.columns;
   }
-  return spot;
+  return location;
 }
 
 int Machine::domain_of(int core) const { return core * kind_.domains / kind_.cores; }

@@ -58,7 +58,7 @@ class Machine {
   [[nodiscard]] const NodeKind& kind() const { return kind_; }
   [[nodiscard]] int nodes() const { return static_cast<int>(places_.size()); }
   [[nodiscard]] simgrid::s4u::Host* host(int core) const { return hosts_[at(core)]; }
-  [[nodiscard]] pillion::placement::Spot spot(int core) const;
+  [[nodiscard]] pillion::topology::Location location(int core) const;
 
   /// Links between two cores, numbered over the machine; one is there twice if each byte crosses
   /// it twice.

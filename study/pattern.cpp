@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Roles by the library's own rules (src/placement), boxes by arithmetic.
+// Roles by the library's own rules (src/topology), boxes by arithmetic.
 #include "pattern.hpp"
 
 #include <algorithm>
@@ -13,35 +13,35 @@
 
 namespace study {
 
-namespace placement = pillion::placement;
-using pillion::model::Spread;
-using placement::Role;
-using placement::Spot;
+namespace topology = pillion::placement;
+using pillion::model::Mapping;
+using topology::Location;
+using topology::Role;
 
 namespace {
 
-std::vector<Spot> spots_of(const Machine& machine) {
-  std::vector<Spot> spots;
+std::vector<Location> spots_of(const Machine& machine) {
+  std::vector<Location> locations;
   for (int core = 0; core < machine.nodes() * machine.kind().cores; ++core)
-    spots.push_back(machine.spot(core));
-  return spots;
+    locations.push_back(machine.location(core));
+  return locations;
 }
 
-Spread spread_named(const std::string& name) {
-  for (const Spread spread : pillion::model::all_spreads())
-    if (name == pillion::model::name_of(spread)) return spread;
+Mapping spread_named(const std::string& name) {
+  for (const Mapping mapping : pillion::model::all_mappings())
+    if (name == pillion::model::name_of(mapping)) return mapping;
   std::fprintf(stderr, "mapping: no mapping is called '%s'\n", name.c_str());
   std::exit(2);
 }
 
 /// As launchers do: simulation ranks first, in the order of cores.
-placement::Placement behind(const Machine& machine, int per_node) {
-  const auto spots = spots_of(machine);
-  std::vector<Role> roles(spots.size(), Role::Simulation);
+topology::Placement behind(const Machine& machine, int per_node) {
+  const auto locations = spots_of(machine);
+  std::vector<Role> roles(locations.size(), Role::Simulation);
   const auto count = static_cast<std::ptrdiff_t>(per_node) * machine.nodes();
   std::fill(roles.end() - count, roles.end(), Role::Sidecar);
-  auto out = placement::serve(roles, spots, false);
-  const auto simulating = static_cast<int64_t>(spots.size()) - count;
+  auto out = topology::serve(roles, locations, false);
+  const auto simulating = static_cast<int64_t>(locations.size()) - count;
   for (int64_t r = 0; r < simulating; ++r)
     out.server[static_cast<size_t>(r)] = static_cast<int>(simulating + r * count / simulating);
   return out;
@@ -50,17 +50,17 @@ placement::Placement behind(const Machine& machine, int per_node) {
 }  // namespace
 
 Roles roles_of(const Machine& machine, const std::string& mapping, int per_node) {
-  const auto spots = spots_of(machine);
+  const auto locations = spots_of(machine);
   const auto placed =
       mapping == "default"
           ? behind(machine, per_node)
-          : placement::place(
-                std::vector<Role>(spots.size(), Role::Any), spots,
-                {.per_node = per_node, .spread = spread_named(mapping), .stay_on_node = true});
+          : topology::place(
+                std::vector<Role>(locations.size(), Role::Any), locations,
+                {.per_node = per_node, .mapping = spread_named(mapping), .stay_on_node = true});
   Roles roles;
   roles.cost = placed.cost;
-  std::vector<int> number(spots.size());
-  for (size_t core = 0; core < spots.size(); ++core) {
+  std::vector<int> number(locations.size());
+  for (size_t core = 0; core < locations.size(); ++core) {
     auto& side = placed.roles[core] == Role::Sidecar ? roles.analysis : roles.simulation;
     number[core] = static_cast<int>(side.size());
     side.push_back(static_cast<int>(core));

@@ -6,34 +6,34 @@
 #include <nanobind/stl/vector.h>
 
 #include "base/error.hpp"
-#include "placement/place.hpp"
-#include "placement/shape.hpp"
+#include "topology/place.hpp"
+#include "topology/shape.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
 using namespace pillion;
-using namespace pillion::placement;
+using namespace pillion::topology;
 
 namespace {
 
-Spread spread_of(const std::string& name) {
-  for (const auto spread : model::all_spreads())
-    if (name == name_of(spread)) return spread;
+Mapping spread_of(const std::string& name) {
+  for (const auto mapping : model::all_mappings())
+    if (name == name_of(mapping)) return mapping;
   base::fail(ErrorCode::Placement, "there is no spread '{}'", name);
 }
 
 std::vector<std::string> names_of_spreads() {
   std::vector<std::string> names;
-  for (const auto spread : model::all_spreads()) names.emplace_back(name_of(spread));
+  for (const auto mapping : model::all_mappings()) names.emplace_back(name_of(mapping));
   return names;
 }
 
-Placement place_by(const std::vector<Spot>& spots, int64_t ranks, int64_t per_node,
-                   const std::string& spread) {
-  return place(std::vector<Role>(spots.size(), Role::Any), spots,
+Placement place_by(const std::vector<Location>& locations, int64_t ranks, int64_t per_node,
+                   const std::string& mapping) {
+  return place(std::vector<Role>(locations.size(), Role::Any), locations,
                {.ranks = ranks,
                 .per_node = per_node,
-                .spread = spread_of(spread),
+                .mapping = spread_of(mapping),
                 .stay_on_node = per_node > 0});
 }
 
@@ -44,8 +44,9 @@ std::vector<int> sidecars_of(const Placement& placement) {
   return out;
 }
 
-std::vector<int> chosen(const std::vector<Spot>& spots, int64_t count, const std::string& spread) {
-  const auto picked = spread_over(spots, count, spread_of(spread));
+std::vector<int> chosen(const std::vector<Location>& locations, int64_t count,
+                        const std::string& mapping) {
+  const auto picked = choose_sidecars(locations, count, spread_of(mapping));
   std::vector<int> out;
   for (size_t r = 0; r < picked.size(); ++r)
     if (picked[r]) out.push_back(static_cast<int>(r));
@@ -63,18 +64,19 @@ NB_MODULE(_placement, module) {
       PyErr_SetString(nb::module_::import_("pillion.errors").attr("Error").ptr(), e.what());
     }
   });
-  nb::class_<Spot>(module, "Spot", "Where a rank sits; numbers count within the node, -1: unknown.")
+  nb::class_<Location>(module, "Location",
+                       "Where a rank sits; numbers count within the node, -1: unknown.")
       .def(nb::init<>())
-      .def_rw("node", &Spot::node)
-      .def_rw("package", &Spot::package)
-      .def_rw("numa", &Spot::numa)
-      .def_rw("cache", &Spot::cache)
-      .def_rw("core", &Spot::core)
-      .def_rw("column", &Spot::column)
-      .def_rw("row", &Spot::row)
-      .def("__copy__", [](const Spot& spot) { return Spot(spot); });
+      .def_rw("node", &Location::node)
+      .def_rw("package", &Location::package)
+      .def_rw("numa", &Location::numa)
+      .def_rw("cache", &Location::cache)
+      .def_rw("core", &Location::core)
+      .def_rw("column", &Location::column)
+      .def_rw("row", &Location::row)
+      .def("__copy__", [](const Location& location) { return Location(location); });
   nb::class_<Core>(module, "Core", "A core: its spot on node 0, and its hardware threads.")
-      .def_ro("spot", &Core::spot)
+      .def_ro("spot", &Core::location)
       .def_ro("cpus", &Core::cpus, "the operating system's numbers");
   nb::class_<Shape>(module, "Shape", "A node: cores in hwloc's logical order.")
       .def_ro("cores", &Shape::cores)
@@ -88,7 +90,7 @@ NB_MODULE(_placement, module) {
       .def_prop_ro("sidecars", &sidecars_of, "indices of spots, ascending")
       .def_ro("server", &Placement::server, "for each spot that of its sidecar; -1 for sidecars")
       .def_ro("cost", &Placement::cost, "in hand-overs times levels")
-      .def_prop_ro("spread", [](const Placement& p) { return name_of(p.spread); });
+      .def_prop_ro("spread", [](const Placement& p) { return name_of(p.mapping); });
   module.def(
       "this_node", [] { return this_node(CoreSet::Allowed); },
       "The node of this process, as far as it may use it.");

@@ -110,7 +110,7 @@ const Value& Reader::require(const std::string& key) {
                                near ? fmt::format("; is '{}' meant to be it?", *near) : ""));
 }
 
-void Reader::finish(Mistakes* mistakes) const {
+void Reader::finish(Diagnostics* mistakes) const {
   for (const auto& [key, value] : map_.entries)
     if (key != meant_ && std::find(known_.begin(), known_.end(), key) == known_.end())
       attempt(mistakes, [&, &key = key, &value = value] {
@@ -120,7 +120,7 @@ void Reader::finish(Mistakes* mistakes) const {
 }
 
 void mend_keys(Value& map, const std::string& what, const std::vector<std::string>& known,
-               Mistakes& mistakes) {
+               Diagnostics& mistakes) {
   for (auto& [key, value] : map.entries) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
     const auto near = closest(key, known);

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/diagnostics.hpp"
 #include "base/error.hpp"
-#include "base/mistakes.hpp"
 
 namespace pillion::base {
 
@@ -63,7 +63,7 @@ void set_entry(Value& root, std::string_view path, Value value);
 /// `parameters:` map gives defaults. Throws an Error with file and line; with `mistakes`, only
 /// where the text is no YAML, and parameters without a value are left as they are written.
 Value parse_yaml(const std::string& text, const std::string& file, const Parameters& parameters,
-                 Mistakes* mistakes = nullptr);
+                 Diagnostics* mistakes = nullptr);
 
 /// Reads a map key by key, and then refuses what nobody asked for.
 class Reader {
@@ -76,7 +76,7 @@ class Reader {
   /// The entry; throws if it is absent.
   const Value& require(const std::string& key);
   /// Throws if the map has a key that was not asked for; with `mistakes`, each is kept.
-  void finish(Mistakes* mistakes = nullptr) const;
+  void finish(Diagnostics* mistakes = nullptr) const;
 
   [[nodiscard]] const Value& map() const { return map_; }
 
@@ -90,7 +90,7 @@ class Reader {
 /// Gives keys that are nearly those that are known their right names, and keeps the mistakes, so
 /// that what is below them can be read.
 void mend_keys(Value& map, const std::string& what, const std::vector<std::string>& known,
-               Mistakes& mistakes);
+               Diagnostics& mistakes);
 
 /// A value as YAML text in flow style, for messages and products.
 std::string to_flow(const Value& value);

@@ -15,7 +15,7 @@ namespace {
 
 class Converter {
  public:
-  Converter(std::string file, const Parameters& parameters, Mistakes* mistakes)
+  Converter(std::string file, const Parameters& parameters, Diagnostics* mistakes)
       : file_(std::make_shared<const std::string>(std::move(file))),
         parameters_(parameters),
         mistakes_(mistakes) {}
@@ -153,7 +153,7 @@ class Converter {
 
   std::shared_ptr<const std::string> file_;
   Parameters parameters_;
-  Mistakes* mistakes_;
+  Diagnostics* mistakes_;
   size_t bytes_ = 0;
   bool knows_defaults_ = true;
 };
@@ -177,7 +177,7 @@ std::string advice_on(const std::string& text, const YAML::Exception& e) {
 }  // namespace
 
 Value parse_yaml(const std::string& text, const std::string& file, const Parameters& parameters,
-                 Mistakes* mistakes) {
+                 Diagnostics* mistakes) {
   try {
     check_yaml(text, file);
     const YAML::Node node = YAML::Load(text);

@@ -4,13 +4,13 @@
 
 #include <atomic>
 
+#include "base/guard.hpp"
 #include "capi/options.hpp"
 #include "comm/communicator.hpp"
-#include "runtime/crew.hpp"
-#include "runtime/needs.hpp"
-#include "stagehost/guard.hpp"
+#include "run/cut_fields.hpp"
+#include "sidecar/sidecar_job.hpp"
 
-using pillion::stagehost::guard;
+using pillion::base::guard;
 
 namespace {
 
@@ -30,12 +30,12 @@ pillion_status pillion_attach(const char* run, const char* analyses, const char*
     if (run == nullptr || *run == '\0')
       pillion::base::fail(pillion::ErrorCode::Argument, "the name of the run is missing");
     pillion::comm::expect_usable(comm);
-    const auto given = options == nullptr ? pillion::runtime::Options() : options->options;
-    pillion::runtime::Crew crew(
+    const auto given = options == nullptr ? pillion::session::Options() : options->options;
+    pillion::sidecar::SidecarJob sidecar_job(
         {run, text_or_nothing(analyses), given.parameters, text_or_nothing(name), patience,
          given.log, [] { return leave_wanted.load(); }},
         comm);
-    const auto how = crew.work();
+    const auto how = sidecar_job.work();
     if (ending != nullptr) *ending = static_cast<int32_t>(how);
   });
 }
@@ -44,12 +44,12 @@ void pillion_leave(void) { leave_wanted = true; }
 
 const char* pillion_runs(void) {
   static thread_local std::string text;
-  guard([&] { text = pillion::runtime::describe_runs(pillion::node::find_runs()); });
+  guard([&] { text = pillion::run::describe_runs(pillion::node::find_runs()); });
   return text.c_str();
 }
 
 pillion_status pillion_answer(int32_t in, int32_t out) {
-  return guard([&] { pillion::runtime::answer_needs(in, out); });
+  return guard([&] { pillion::run::answer_cut_fields(in, out); });
 }
 
 }  // extern "C"

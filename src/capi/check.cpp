@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a check has found, as plain C values.
-#include "runtime/check.hpp"
+#include "preflight/check.hpp"
 
 #include <pillion/check.h>
 
+#include "base/guard.hpp"
 #include "capi/options.hpp"
-#include "stagehost/guard.hpp"
 
-using pillion::runtime::Checked;
-using pillion::runtime::Question;
+using pillion::preflight::CheckRequest;
+using pillion::preflight::CheckResult;
 
 namespace {
 
 using pillion::capi::text_or_nothing;
 
-Question question_of(const pillion_question& asked, const pillion_options* options) {
-  const auto given = options == nullptr ? pillion::runtime::Options() : options->options;
-  Question question{.file = text_or_nothing(asked.file),
-                    .of = text_or_nothing(asked.of),
-                    .parameters = given.parameters,
-                    .overrides = given.overrides,
-                    .catalogue = given.catalogue,
-                    .catalogue_file = text_or_nothing(asked.catalogue_file),
-                    .restart = given.restart,
-                    .start = {asked.ranks, asked.nodes, asked.sidecars}};
+CheckRequest question_of(const pillion_question& asked, const pillion_options* options) {
+  const auto given = options == nullptr ? pillion::session::Options() : options->options;
+  CheckRequest question{.file = text_or_nothing(asked.file),
+                        .of = text_or_nothing(asked.of),
+                        .parameters = given.parameters,
+                        .overrides = given.overrides,
+                        .catalogue = given.catalogue,
+                        .catalogue_file = text_or_nothing(asked.catalogue_file),
+                        .restart = given.restart,
+                        .start = {asked.ranks, asked.nodes, asked.sidecars}};
   if (question.file.empty())
     pillion::base::fail(pillion::ErrorCode::Argument, "the configuration to check is missing");
   if (asked.ranks < 0 || asked.nodes < 0 || asked.sidecars < 0)
@@ -31,24 +31,24 @@ Question question_of(const pillion_question& asked, const pillion_options* optio
   return question;
 }
 
-std::vector<pillion_remark> remarks_of(const std::vector<pillion::runtime::Remark>& remarks) {
+std::vector<pillion_remark> remarks_of(const std::vector<pillion::preflight::Finding>& remarks) {
   std::vector<pillion_remark> out;
   for (const auto& remark : remarks)
     out.push_back({remark.file.c_str(), remark.line, remark.message.c_str()});
   return out;
 }
 
-/// The outlook as C sees it, and the memory behind it.
+/// The forecast as C sees it, and the memory behind it.
 class Plain {
  public:
-  explicit Plain(const pillion::runtime::Outlook& outlook)
-      : needs_(outlook.analyses.size()), stages_(outlook.analyses.size()) {
-    for (size_t a = 0; a < outlook.analyses.size(); ++a) add(outlook.analyses[a], a);
-    for (const auto& one : outlook.crossing)
-      crossing_.push_back({one.name.c_str(), one.mesh->name.c_str(), one.made_by.c_str(),
-                           pillion::model::name_of(one.field->type), one.field->components,
-                           static_cast<pillion_mesh_kind>(one.mesh->kind), one.bytes()});
-    const auto& configuration = *outlook.configuration;
+  explicit Plain(const pillion::preflight::DryRun& forecast)
+      : needs_(forecast.analyses.size()), stages_(forecast.analyses.size()) {
+    for (size_t a = 0; a < forecast.analyses.size(); ++a) add(forecast.analyses[a], a);
+    for (const auto& one : forecast.cut_fields)
+      cut_fields_.push_back({one.name.c_str(), one.mesh->name.c_str(), one.made_by.c_str(),
+                             pillion::model::name_of(one.field->type), one.field->components,
+                             static_cast<pillion_mesh_kind>(one.mesh->kind), one.bytes()});
+    const auto& configuration = *forecast.configuration;
     const auto& sidecars = configuration.sidecars;
     outlook_ = {.output = configuration.output.c_str(),
                 .run = configuration.run.c_str(),
@@ -58,18 +58,18 @@ class Plain {
                 .sidecar_ranks = sidecars.ranks,
                 .sidecars_per_node = sidecars.per_node,
                 .memory = sidecars.memory,
-                .simulating = outlook.simulating,
+                .simulating = forecast.simulating,
                 .analyses = analyses_.data(),
-                .crossing = crossing_.data(),
+                .crossing = cut_fields_.data(),
                 .analysis_count = static_cast<int32_t>(analyses_.size()),
-                .crossing_count = static_cast<int32_t>(crossing_.size()),
-                .bytes = outlook.bytes,
-                .bytes_per_rank = outlook.bytes_per_rank()};
+                .crossing_count = static_cast<int32_t>(cut_fields_.size()),
+                .bytes = forecast.bytes,
+                .bytes_per_rank = forecast.bytes_per_rank()};
   }
-  [[nodiscard]] const pillion_outlook& outlook() const { return outlook_; }
+  [[nodiscard]] const pillion_outlook& forecast() const { return outlook_; }
 
  private:
-  void add(const pillion::runtime::AnalysisOutlook& one, size_t a) {
+  void add(const pillion::preflight::AnalysisDryRun& one, size_t a) {
     const auto& analysis = *one.analysis;
     every_.push_back(analysis.every.text());
     for (const auto& need : one.needs) needs_[a].push_back(need.c_str());
@@ -90,18 +90,19 @@ class Plain {
   std::vector<std::vector<const char*>> needs_;
   std::vector<std::vector<pillion_stage_outlook>> stages_;
   std::vector<pillion_analysis_outlook> analyses_;
-  std::vector<pillion_crossing> crossing_;
+  std::vector<pillion_crossing> cut_fields_;
   pillion_outlook outlook_{};
 };
 
-void hand_over(const Checked& found, void (*tell)(const pillion_checked*, void*), void* context) {
+void hand_over(const CheckResult& found, void (*tell)(const pillion_checked*, void*),
+               void* context) {
   const auto mistakes = remarks_of(found.mistakes);
   const auto notes = remarks_of(found.notes);
   std::optional<Plain> plain;
-  if (found.outlook) plain.emplace(*found.outlook);
+  if (found.forecast) plain.emplace(*found.forecast);
   const pillion_checked checked{
       mistakes.data(), notes.data(), static_cast<int32_t>(mistakes.size()),
-      static_cast<int32_t>(notes.size()), plain ? &plain->outlook() : nullptr};
+      static_cast<int32_t>(notes.size()), plain ? &plain->forecast() : nullptr};
   tell(&checked, context);
 }
 
@@ -111,9 +112,9 @@ extern "C" pillion_status pillion_check(const pillion_question* question,
                                         const pillion_options* options,
                                         void (*tell)(const pillion_checked*, void*),
                                         void* context) {
-  return pillion::stagehost::guard([&] {
+  return pillion::base::guard([&] {
     if (question == nullptr || tell == nullptr)
       pillion::base::fail(pillion::ErrorCode::Argument, "the question or who to tell is NULL");
-    hand_over(*pillion::runtime::check(question_of(*question, options)), tell, context);
+    hand_over(*pillion::preflight::check(question_of(*question, options)), tell, context);
   });
 }

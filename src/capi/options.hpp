@@ -4,10 +4,10 @@
 
 #include <string>
 
-#include "runtime/session.hpp"
+#include "session/session.hpp"
 
 struct pillion_options {
-  pillion::runtime::Options options;
+  pillion::session::Options options;
 };
 
 namespace pillion::capi {

@@ -7,21 +7,21 @@
 #include <memory>
 #include <mutex>
 
+#include "base/guard.hpp"
 #include "capi/options.hpp"
 #include "comm/at_finalize.hpp"
 #include "comm/communicator.hpp"
-#include "runtime/session.hpp"
-#include "stagehost/guard.hpp"
+#include "session/session.hpp"
 
 using pillion::Error;
 using pillion::ErrorCode;
+using pillion::base::guard;
 using pillion::base::Level;
 using pillion::base::Log;
 using pillion::model::MeshKind;
-using pillion::runtime::Options;
-using pillion::runtime::Role;
-using pillion::runtime::Session;
-using pillion::stagehost::guard;
+using pillion::session::Options;
+using pillion::session::Session;
+using pillion::topology::Role;
 
 namespace pillion::capi {
 
@@ -77,7 +77,7 @@ Session& opened(const pillion_session* session) {
   return open->session;
 }
 
-pillion::runtime::Simulation& side(const pillion_session* session) {
+pillion::simulation::Simulation& side(const pillion_session* session) {
   return opened(session).simulation();
 }
 
@@ -93,14 +93,14 @@ void open_session(const char* file, MPI_Comm comm, const pillion_options* option
                   pillion_session** session) {
   given(session, "session") = nullptr;
   pillion::comm::expect_usable(comm);
-  auto open =
-      std::make_unique<pillion::capi::OpenSession>(file, comm, options == nullptr ? Options() : options->options);
+  auto open = std::make_unique<pillion::capi::OpenSession>(
+      file, comm, options == nullptr ? Options() : options->options);
   *session = new_handle();
   (*session)->is_sidecar = open->session.is_sidecar();
   (*session)->open = std::move(open);
 }
 
-pillion_field described(pillion::runtime::Simulation& side, int32_t number) {
+pillion_field described(pillion::simulation::Simulation& side, int32_t number) {
   const auto& catalogue = side.data().catalogue();
   const auto names = catalogue.field_names();
   if (number < 0 || static_cast<size_t>(number) >= names.size())
@@ -127,7 +127,7 @@ pillion_field described(pillion::runtime::Simulation& side, int32_t number) {
 
 extern "C" {
 
-const char* pillion_error_message(void) { return pillion::stagehost::remembered(); }
+const char* pillion_error_message(void) { return pillion::base::last_error(); }
 
 const char* pillion_version(void) { return PILLION_VERSION; }
 

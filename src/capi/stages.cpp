@@ -2,14 +2,14 @@
 // Lists stages for people. A plug-in that cannot be loaded is said to be so, and the rest go on.
 #include <pillion/stages.h>
 
-#include "stagehost/guard.hpp"
+#include "base/guard.hpp"
 #include "stagehost/plugin.hpp"
 
 using pillion::stagehost::Plugin;
 
 extern "C" pillion_status pillion_each_stage(void (*tell)(const pillion_found_stage*, void*),
                                              void* context) {
-  return pillion::stagehost::guard([&] {
+  return pillion::base::guard([&] {
     for (const auto& name : pillion::stagehost::stage_names(pillion::stagehost::stage_folders())) {
       try {
         const Plugin plugin(name, {});

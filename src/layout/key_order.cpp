@@ -69,7 +69,7 @@ void sort_by_digit(const Card* from, size_t count, int shift, int bits, Card* to
 }  // namespace
 
 template <class Card>
-Card* KeyOrder::in_room(base::Room& room) const {
+Card* KeyOrder::in_room(base::ScratchBuffer& room) const {
   return reinterpret_cast<Card*>(room.of(count_ * sizeof(Card)));
 }
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/room.hpp"
+#include "base/scratch_buffer.hpp"
 
 namespace pillion::layout {
 
@@ -29,7 +29,7 @@ class KeyOrder {
   template <class T>
   void find_by(const std::vector<Keys>& lists);
   template <class Card>
-  Card* in_room(base::Room& room) const;
+  Card* in_room(base::ScratchBuffer& room) const;
   template <class Card>
   const Card* sorted(int key_bits);
   template <class Size>
@@ -38,7 +38,7 @@ class KeyOrder {
   size_t count_ = 0;
   int list_bits_ = 0, index_bits_ = 0;
   const uint64_t* places_ = nullptr;  ///< by order; from the lowest bit: index, list, others
-  base::Room cards_, aside_, places_room_;
+  base::ScratchBuffer cards_, aside_, places_room_;
 };
 
 }  // namespace pillion::layout

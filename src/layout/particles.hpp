@@ -17,7 +17,7 @@ model::MeshBlocks unpack(const std::vector<std::span<const std::byte>>& received
 
 /// Memory for what is unpacked time after time.
 struct UnpackingRoom {
-  std::vector<base::Room> fields;
+  std::vector<base::ScratchBuffer> fields;
   KeyOrder order;
 };
 

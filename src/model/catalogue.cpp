@@ -169,7 +169,7 @@ void read_periodic(const Value& value, Mesh& mesh) {
   else std::fill_n(mesh.periodic.begin(), mesh.axes, read(value));
 }
 
-bool read_uniform(Reader& reader, Mesh& mesh, base::Mistakes* mistakes) {
+bool read_uniform(Reader& reader, Mesh& mesh, base::Diagnostics* mistakes) {
   const Value* length = reader.find("length");
   const Value* origin = reader.find("origin");
   const Value* periodic = reader.find("periodic");
@@ -194,7 +194,7 @@ int read_dimensions(const Value& value) {
   return static_cast<int>(dimensions);
 }
 
-bool read_particles(Reader& reader, Mesh& mesh, base::Mistakes* mistakes) {
+bool read_particles(Reader& reader, Mesh& mesh, base::Diagnostics* mistakes) {
   return attempt(mistakes, [&] {
     if (const Value* dimensions = reader.find("dimensions"))
       mesh.axes = read_dimensions(*dimensions);
@@ -235,7 +235,7 @@ int32_t read_components(const Value& value) {
   return static_cast<int32_t>(components);
 }
 
-void read_units(Reader& reader, std::string& units, base::Mistakes* mistakes) {
+void read_units(Reader& reader, std::string& units, base::Diagnostics* mistakes) {
   attempt(mistakes, [&] {
     if (const Value* given = reader.find("units")) units = given->as_text();
   });
@@ -243,7 +243,7 @@ void read_units(Reader& reader, std::string& units, base::Mistakes* mistakes) {
 
 /// Reads each entry of a map by itself.
 template <class Read>
-void read_each(const Value* map, const char* what, base::Mistakes* mistakes, Read&& read) {
+void read_each(const Value* map, const char* what, base::Diagnostics* mistakes, Read&& read) {
   if (map == nullptr) return;
   if (!map->is_map()) map->fail(fmt::format("'{0}' must be a map from names to {0}", what));
   for (const auto& [name, value] : map->entries)
@@ -253,7 +253,7 @@ void read_each(const Value* map, const char* what, base::Mistakes* mistakes, Rea
 
 }  // namespace
 
-bool Catalogue::read_spectral(base::Reader& reader, Mesh& mesh, base::Mistakes* mistakes) {
+bool Catalogue::read_spectral(base::Reader& reader, Mesh& mesh, base::Diagnostics* mistakes) {
   const Value* coordinates = reader.find("coordinates");
   const bool is_good = attempt(mistakes, [&] { mesh.order = read_order(reader.require("order")); });
   return attempt(mistakes,
@@ -266,7 +266,8 @@ bool Catalogue::read_spectral(base::Reader& reader, Mesh& mesh, base::Mistakes* 
 }
 
 // Which keys are allowed is up to the kind.
-void Catalogue::read_mesh(const std::string& name, const Value& value, base::Mistakes* mistakes) {
+void Catalogue::read_mesh(const std::string& name, const Value& value,
+                          base::Diagnostics* mistakes) {
   Mesh mesh{.name = name, .units = {}};
   Reader reader(value, "mesh '" + name + "'");
   bool is_good = attempt(mistakes, [&] { mesh.kind = read_kind(reader.require("kind")); });
@@ -279,7 +280,8 @@ void Catalogue::read_mesh(const std::string& name, const Value& value, base::Mis
   else mistakes->unread.insert(name);
 }
 
-void Catalogue::read_field(const std::string& name, const Value& value, base::Mistakes* mistakes) {
+void Catalogue::read_field(const std::string& name, const Value& value,
+                           base::Diagnostics* mistakes) {
   Field field{.name = name, .mesh = {}, .units = {}};
   Reader reader(value, "field '" + name + "'");
   bool is_good = attempt(mistakes, [&] {
@@ -306,7 +308,7 @@ void Catalogue::read_field(const std::string& name, const Value& value, base::Mi
   else mistakes->unread.insert(name);
 }
 
-void Catalogue::read(const Value* meshes, const Value* fields, base::Mistakes* mistakes) {
+void Catalogue::read(const Value* meshes, const Value* fields, base::Diagnostics* mistakes) {
   attempt(mistakes, [&] {
     read_each(meshes, "meshes", mistakes, [&](const std::string& name, const Value& value) {
       read_mesh(name, value, mistakes);
@@ -319,7 +321,7 @@ void Catalogue::read(const Value* meshes, const Value* fields, base::Mistakes* m
   });
 }
 
-void Catalogue::check_coordinates(base::Mistakes* mistakes) const {
+void Catalogue::check_coordinates(base::Diagnostics* mistakes) const {
   for (const auto& [name, place] : coordinates_) {
     const Mesh* mesh = find_mesh(name);
     if (mesh == nullptr || mesh->kind != MeshKind::Spectral || mesh->coordinates != place.text)

@@ -97,9 +97,9 @@ class Catalogue {
   /// Reads `meshes:` and `fields:` of a configuration; either may be null. Entries that are there
   /// already are replaced. With `mistakes`, those that can be read are.
   void read(const base::Value* meshes, const base::Value* fields,
-            base::Mistakes* mistakes = nullptr);
+            base::Diagnostics* mistakes = nullptr);
   /// Checks that fields which meshes name as their coordinates can be that, once all is read.
-  void check_coordinates(base::Mistakes* mistakes = nullptr) const;
+  void check_coordinates(base::Diagnostics* mistakes = nullptr) const;
   /// Adds a field that a stage produces.
   void add(Field field);
 
@@ -116,9 +116,9 @@ class Catalogue {
   bool set_units(const std::string& name, const std::string& units);
 
  private:
-  bool read_spectral(base::Reader& reader, Mesh& mesh, base::Mistakes* mistakes);
-  void read_mesh(const std::string& name, const base::Value& value, base::Mistakes* mistakes);
-  void read_field(const std::string& name, const base::Value& value, base::Mistakes* mistakes);
+  bool read_spectral(base::Reader& reader, Mesh& mesh, base::Diagnostics* mistakes);
+  void read_mesh(const std::string& name, const base::Value& value, base::Diagnostics* mistakes);
+  void read_field(const std::string& name, const base::Value& value, base::Diagnostics* mistakes);
   void put(Mesh mesh);
   void put(Field field);
   // Adding to a deque leaves references to what is in it good.

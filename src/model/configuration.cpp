@@ -100,7 +100,8 @@ void check_place(const StageSpec& stage, Sides sides, const AnalysisSpec& analys
         stage.name, analysis.name, analysis.is_movable() ? " if that is better" : ""));
 }
 
-void read_stages(const Value& list, Sides sides, AnalysisSpec& analysis, base::Mistakes* mistakes) {
+void read_stages(const Value& list, Sides sides, AnalysisSpec& analysis,
+                 base::Diagnostics* mistakes) {
   if (!list.is_list() || list.entries.empty())
     list.fail_at_key(
         fmt::format("analysis '{}' needs a list of at least one stage, each written '- name: "
@@ -175,7 +176,7 @@ int64_t read_products_every(const Value& value) {
 }
 
 AnalysisSpec read_analysis(const std::string& name, const Value& value, Sides sides,
-                           const Catalogue& catalogue, base::Mistakes* mistakes) {
+                           const Catalogue& catalogue, base::Diagnostics* mistakes) {
   AnalysisSpec analysis{.name = name, .every = {}, .when = {}, .stages = {}, .place = value};
   analysis.place.entries.clear();
   const auto read = [&](auto&& part) { return attempt(mistakes, part); };
@@ -205,7 +206,7 @@ AnalysisSpec read_analysis(const std::string& name, const Value& value, Sides si
 }
 
 std::deque<AnalysisSpec> read_analyses(const Value& value, Sides sides, const Catalogue& catalogue,
-                                       base::Mistakes* mistakes) {
+                                       base::Diagnostics* mistakes) {
   std::deque<AnalysisSpec> analyses;
   if (!value.is_map())
     value.fail_at_key(fmt::format("'analyses' must be a map from names to analyses, found {}",
@@ -267,7 +268,7 @@ IfExists read_if_exists(const Value& value) {
                          text, base::suggestion(text, {"keep_aside", "overwrite", "refuse"})));
 }
 
-void read_output(const Value& value, Configuration& configuration, base::Mistakes* mistakes) {
+void read_output(const Value& value, Configuration& configuration, base::Diagnostics* mistakes) {
   if (!value.is_map()) {
     configuration.output = read_path(value);
     return;
@@ -318,7 +319,7 @@ std::string read_time_units(const Value& value) {
 }
 
 void read_offered(const std::string& text, const base::Parameters& parameters, Catalogue& catalogue,
-                  base::Mistakes* mistakes) {
+                  base::Diagnostics* mistakes) {
   if (text.empty()) return;
   const Value offered = base::parse_yaml(text, "the program's catalogue", parameters, mistakes);
   catalogue.read(offered.find("meshes"), offered.find("fields"), mistakes);
@@ -332,7 +333,7 @@ Sides sides_of(const SidecarSpec& sidecars, bool knows_sidecars) {
 
 /// The analyses, if any, after the rest has been read; says whether the sidecars are known.
 const Value* read_all_but_analyses(const Value& root, Configuration& configuration,
-                                   bool& knows_sidecars, base::Mistakes* mistakes) {
+                                   bool& knows_sidecars, base::Diagnostics* mistakes) {
   const auto read = [&](auto&& part) { return attempt(mistakes, part); };
   Reader reader(root, "the configuration");
   read([&] { check_parameters(reader.find("parameters")); });
@@ -380,7 +381,7 @@ std::string fault_of_analysis_name(const std::string& name) {
 Configuration read_configuration(const std::string& text, const std::string& file,
                                  const base::Parameters& parameters,
                                  const std::string& catalogue_text, int64_t sidecars_wanted,
-                                 const base::Overrides& overrides, base::Mistakes* mistakes) {
+                                 const base::Overrides& overrides, base::Diagnostics* mistakes) {
   Configuration configuration;
   configuration.text = text;
   configuration.file = file;
@@ -412,7 +413,7 @@ std::deque<AnalysisSpec> read_guest_analyses(const std::string& text, const std:
                                              const base::Parameters& parameters,
                                              const Catalogue& catalogue,
                                              const std::set<std::string>& taken,
-                                             base::Mistakes* mistakes) {
+                                             base::Diagnostics* mistakes) {
   const Value root = base::parse_yaml(text, file, parameters, mistakes);
   const auto read = [&](auto&& part) { return attempt(mistakes, part); };
   Reader reader(root, "the guest's configuration");

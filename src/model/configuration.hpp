@@ -76,7 +76,7 @@ Configuration read_configuration(const std::string& text, const std::string& fil
                                  const base::Parameters& parameters,
                                  const std::string& catalogue_text, int64_t sidecars_wanted,
                                  const base::Overrides& overrides = {},
-                                 base::Mistakes* mistakes = nullptr);
+                                 base::Diagnostics* mistakes = nullptr);
 
 /// Reads the analyses that a guest adds to a run: YAML with `analyses:` and `parameters:` only. All
 /// their stages run in the guest. `taken` are the names of the run's analyses.
@@ -84,6 +84,6 @@ std::deque<AnalysisSpec> read_guest_analyses(const std::string& text, const std:
                                              const base::Parameters& parameters,
                                              const Catalogue& catalogue,
                                              const std::set<std::string>& taken,
-                                             base::Mistakes* mistakes = nullptr);
+                                             base::Diagnostics* mistakes = nullptr);
 
 }  // namespace pillion::model

@@ -38,12 +38,12 @@ Job read_job(const Value& value) {
   value.fail(fmt::format("unknown job '{}'{}", text, base::suggestion(text, {"same", "separate"})));
 }
 
-Spread read_spread(const Value& value) {
+Mapping read_mapping(const Value& value) {
   const std::string& text = value.as_text();
   std::vector<std::string> names;
-  for (const auto spread : all_spreads()) {
-    if (text == name_of(spread)) return spread;
-    names.emplace_back(name_of(spread));
+  for (const auto mapping : all_mappings()) {
+    if (text == name_of(mapping)) return mapping;
+    names.emplace_back(name_of(mapping));
   }
   value.fail(fmt::format("unknown spread '{}'{}", text, base::suggestion(text, names)));
 }
@@ -99,15 +99,15 @@ void read_separate(Reader& reader, SidecarSpec& spec) {
 }
 
 void read_spots(Reader& reader, SidecarSpec& spec) {
-  const Value* spread = reader.find("spread");
+  const Value* mapping = reader.find("spread");
   const Value* mesh = reader.find("mesh");
-  if (spread != nullptr) spec.spread = read_spread(*spread);
-  const Value* first = spread != nullptr ? spread : mesh;
+  if (mapping != nullptr) spec.mapping = read_mapping(*mapping);
+  const Value* first = mapping != nullptr ? mapping : mesh;
   if (first != nullptr && spec.job == Job::Separate)
     first->fail(
         fmt::format("'{}' chooses sidecars among the ranks of the job, but the file says "
                     "'job: separate'; leave out one of them",
-                    first == spread ? "spread" : "mesh"));
+                    first == mapping ? "spread" : "mesh"));
   if (mesh == nullptr) return;
   if (!mesh->is_list() || mesh->entries.size() != 2)
     mesh->fail(
@@ -144,7 +144,7 @@ void read_spill(Reader& reader, SidecarSpec& spec) {
 
 }  // namespace
 
-SidecarSpec read_sidecars(const Value& value, base::Mistakes* mistakes) {
+SidecarSpec read_sidecars(const Value& value, base::Diagnostics* mistakes) {
   SidecarSpec spec;
   Reader reader(value, "'sidecars'");
   const auto read = [&](auto&& part) { return attempt(mistakes, part); };

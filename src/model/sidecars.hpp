@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/value.hpp"
-#include "model/spread.hpp"
+#include "model/mapping.hpp"
 
 namespace pillion::model {
 
@@ -26,7 +26,7 @@ struct SidecarSpec {
   Job job = Job::Same;
   int64_t memory = int64_t{256} << 20;  ///< bytes of publications in flight per node
   WhenFull when_full = WhenFull::Skip;
-  Spread spread = Spread::Auto;
+  Mapping mapping = Mapping::Auto;
   int64_t columns = 0, rows = 0;  ///< of the mesh that joins a node's cores; 0 if it is not known
   double deadline = 60;      ///< seconds that `wait`, and the end with Job::Separate, wait at most
   int64_t restart = 0;       ///< how often dead separate sidecars are started again
@@ -44,7 +44,7 @@ struct SidecarSpec {
 
 /// Reads `sidecars:`. Throws a configuration error for keys that exclude each other. With
 /// `mistakes`, what can be read is.
-SidecarSpec read_sidecars(const base::Value& value, base::Mistakes* mistakes = nullptr);
+SidecarSpec read_sidecars(const base::Value& value, base::Diagnostics* mistakes = nullptr);
 
 /// Settles how many sidecars there are, given that the launch started `wanted` ranks as sidecars (0
 /// if it left the choice to the file). Throws a configuration error at `root`, the whole file.

@@ -136,13 +136,13 @@ std::vector<LocalAction> Backlog::on(const NoRoom& event) {
   switch (when_full_) {
     case WhenFull::Wait:
       if (stalled_) return {Drop{}};
-      return {Wait{.until = Until::Room, .deadline = event.now + deadline_}};
+      return {Wait{.until = Until::MessageBudget, .deadline = event.now + deadline_}};
     case WhenFull::Spill: return {Spill{}};
     default: return {Drop{}};
   }
 }
 
-void Backlog::contribute(RankStatus& mine, const Room& room) {
+void Backlog::contribute(RankStatus& mine, const MessageBudget& room) {
   mine.no_room_for_last = !room.fits(last_size_);
   mine.dropped = std::exchange(dropped_, false);
   if (const auto next = waiting()) {

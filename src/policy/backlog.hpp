@@ -14,12 +14,12 @@
 namespace pillion::policy {
 
 /// How much fits into the memory for messages on this rank.
-class Room {
+class MessageBudget {
  public:
-  Room() = default;
-  Room(const Room&) = delete;
-  Room& operator=(const Room&) = delete;
-  virtual ~Room() = default;
+  MessageBudget() = default;
+  MessageBudget(const MessageBudget&) = delete;
+  MessageBudget& operator=(const MessageBudget&) = delete;
+  virtual ~MessageBudget() = default;
   [[nodiscard]] virtual bool fits(size_t bytes) const = 0;
   [[nodiscard]] virtual bool fits_header() const = 0;
   [[nodiscard]] virtual bool fits_spill(size_t bytes) const = 0;
@@ -95,7 +95,7 @@ class Backlog {
   std::vector<LocalAction> on(const NoRoom& event);
   void on(const TimedOut&) { stalled_ = true; }
   /// Adds what this rank knows; what was dropped is said once.
-  void contribute(RankStatus& mine, const Room& room);
+  void contribute(RankStatus& mine, const MessageBudget& room);
 
  private:
   [[nodiscard]] Priority priority_of(const PublicationReady& ready) const;

@@ -187,11 +187,11 @@ using LocalEvent = std::variant<MessageReady, Dropped, NoRoom, TimedOut, SpillFa
 
 // Local actions.
 
-enum class Until { Room, Answer };
+enum class Until { MessageBudget, Answer };
 
 /// Wait until something holds, the sidecars have failed, or it is too late.
 struct Wait {
-  Until until = Until::Room;
+  Until until = Until::MessageBudget;
   double deadline = 0;        ///< monotonic seconds
   double without_sign = 0;    ///< and at most so many seconds in which no message was finished
   bool needs_server = false;  ///< ends at once if no sidecar is there and none will be started

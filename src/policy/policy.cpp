@@ -10,7 +10,7 @@ Policy::Policy(const Settings& settings, const std::vector<AnalysisTraits>& anal
     : settings_(settings), own_(analyses.size()), backlog_(settings.when_full, settings.deadline) {
   for (size_t a = 0; a < analyses.size(); ++a) {
     add(analyses[a]);
-    if (analyses[a].may_move) analyses_[a].migration.emplace(a);
+    if (analyses[a].may_migrate) analyses_[a].migration.emplace(a);
   }
 }
 
@@ -184,7 +184,7 @@ void Policy::react(std::vector<LocalAction>&, const Event& event) {
   else note(event);
 }
 
-// Room that only failed sidecars could make will not come.
+// MessageBudget that only failed sidecars could make will not come.
 void Policy::react(std::vector<LocalAction>& actions, const NoRoom& event) {
   if (sidecars_failed_here_) actions = {Drop{}};
   else actions = backlog_.on(event);
@@ -204,7 +204,7 @@ void Policy::react(std::vector<LocalAction>& actions, const WaitBegins& event) {
   actions.push_back(wait);
 }
 
-RankStatus Policy::status(const Room& room) {
+RankStatus Policy::status(const MessageBudget& room) {
   RankStatus mine;
   backlog_.contribute(mine, room);
   mine.disabled = failed_here_;

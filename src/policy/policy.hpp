@@ -23,7 +23,7 @@ struct Settings {
 struct AnalysisTraits {
   bool in_sidecars = false;
   bool needs_whole = false;  ///< its stages in sidecars cannot use coarse publications
-  bool may_move = false;     ///< `at: auto`: it begins in the simulation
+  bool may_migrate = false;  ///< `at: auto`: it begins in the simulation
 };
 
 class Policy {
@@ -35,7 +35,7 @@ class Policy {
   std::vector<CollectiveAction> on(const AgreedEvent& event);
   std::vector<LocalAction> on(const LocalEvent& event);
   /// What this rank contributes to an agreement that starts now.
-  RankStatus status(const Room& room);
+  RankStatus status(const MessageBudget& room);
 
   [[nodiscard]] bool is_enabled(size_t analysis) const { return !analyses_[analysis].ended; }
   /// Whether publications of the analysis go to sidecars now.

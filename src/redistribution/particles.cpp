@@ -13,7 +13,7 @@ namespace {
 
 /// Gives each message its place in a room; begins at a multiple of what a cache line holds.
 template <class Messages>
-void place(Messages& messages, base::Room& room) {
+void place(Messages& messages, base::ScratchBuffer& room) {
   constexpr size_t line = 64;
   size_t size = line;
   for (const auto& message : messages) size += (message.size + line - 1) / line * line;

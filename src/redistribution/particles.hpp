@@ -39,7 +39,7 @@ class ParticleExchange {
   std::optional<comm::SparseExchange> sizes_;
   std::vector<Message> sent_, received_;
   std::optional<Message> kept_;  ///< for this rank itself
-  base::Room sending_, receiving_, keeping_;
+  base::ScratchBuffer sending_, receiving_, keeping_;
   layout::UnpackingRoom unpacking_;
 };
 

@@ -5,7 +5,7 @@
 
 #include <span>
 
-#include "base/room.hpp"
+#include "base/scratch_buffer.hpp"
 #include "comm/message.hpp"
 #include "layout/copy_region.hpp"
 #include "layout/moves.hpp"
@@ -94,7 +94,7 @@ class Redistribution {
   layout::Moves kept_;
   std::vector<layout::Moves> received_parts_;  ///< the same, `to` being a part
   std::vector<Part> parts_;
-  base::Room sending_, receiving_;
+  base::ScratchBuffer sending_, receiving_;
   std::optional<NodePath> path_;
   size_t path_per_cell_ = 0;  ///< bytes for which it was made
 };

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/guard.hpp"
 #include "layout/division.hpp"
-#include "stagehost/guard.hpp"
 #include "stagehost/host_table.hpp"
 
 namespace pillion::stagehost {
@@ -17,7 +17,7 @@ namespace {
 constexpr const char* own_name = " publications";
 
 void check(int32_t status) {
-  if (status != 0) throw Error(static_cast<ErrorCode>(status), remembered());
+  if (status != 0) throw Error(static_cast<ErrorCode>(status), base::last_error());
 }
 
 std::filesystem::path state_folder(const std::filesystem::path& folder, size_t number,
@@ -57,22 +57,22 @@ StageInstance::~StageInstance() {
   if (stage_ != nullptr) plugin_.table().destroy(stage_);
 }
 
-bool StageInstance::run(Publication& publication, const Circumstances& circumstances) {
+bool StageInstance::run(Publication& publication, const ExecutionContext& context) {
   if (setup_->requires_whole && publication.coarsening > 0)
     base::fail(ErrorCode::Stage,
                "stage '{}' cannot use the coarsened publication of step {}; set 'when_full: skip' "
                "or 'wait', or run it 'at: simulation'",
                name_, publication.step);
-  pillion_work work{setup_.get(), &publication, &circumstances, {}};
+  pillion_work work{setup_.get(), &publication, &context, {}};
   for (size_t i = 0; i < setup_->inputs.size(); ++i)
-    work.inputs.push_back(bring(setup_->inputs[i], publication, circumstances, movers_[i]));
+    work.inputs.push_back(bring(setup_->inputs[i], publication, context, movers_[i]));
   check(plugin_.table().run(stage_, &work));
   if (!work.withheld) check_outputs(work);
   return !work.withheld;
 }
 
-void StageInstance::finish(Publication& publication, const Circumstances& circumstances) {
-  pillion_work work{setup_.get(), &publication, &circumstances, {}};
+void StageInstance::finish(Publication& publication, const ExecutionContext& context) {
+  pillion_work work{setup_.get(), &publication, &context, {}};
   check(plugin_.table().finish(stage_, &work));
 }
 
@@ -110,32 +110,31 @@ Chain::Chain(const model::AnalysisSpec& analysis, size_t begin, size_t end,
 }
 
 bool Chain::run_stage(StageInstance& stage, Publication& publication,
-                      Circumstances& circumstances) const {
+                      ExecutionContext& context) const {
   const int64_t number = stage.publications() + 1;
-  circumstances.before = number - 1;
-  circumstances.origin.publications = number;
-  circumstances.products_due = products_every_ > 0 && number % products_every_ == 0;
+  context.before = number - 1;
+  context.origin.publications = number;
+  context.products_due = products_every_ > 0 && number % products_every_ == 0;
   const double begin = base::calendar_seconds();
-  const bool goes_on = stage.run(publication, circumstances);
+  const bool goes_on = stage.run(publication, context);
   // The caller notes the time of a lone stage as that of its analysis.
-  if (circumstances.timeline != nullptr && stages_.size() > 1)
-    circumstances.timeline->add_detail(
+  if (context.timeline != nullptr && stages_.size() > 1)
+    context.timeline->add_detail(
         {stage.name(), "stage", begin, base::calendar_seconds(), publication.step});
   return goes_on;
 }
 
-std::optional<Error> Chain::run_in_place(Publication& publication, Circumstances circumstances) {
-  comm::Fence fence(*circumstances.peers);
-  circumstances.fence = &fence;
-  circumstances.catalogue = &catalogue_;
+std::optional<Error> Chain::run_in_place(Publication& publication, ExecutionContext context) {
+  comm::Fence fence(*context.peers);
+  context.fence = &fence;
+  context.catalogue = &catalogue_;
   withheld_ = false;
   for (size_t s = 0; s < stages_.size(); ++s) {
     auto& stage = stages_[s];
-    circumstances.origin.stage = stage.name();
-    circumstances.origin.number = static_cast<int64_t>(first_ + s);
+    context.origin.stage = stage.name();
+    context.origin.number = static_cast<int64_t>(first_ + s);
     bool goes_on = false;
-    if (auto failure =
-            fence.ask([&] { return run_stage(stage, publication, circumstances); }, goes_on))
+    if (auto failure = fence.ask([&] { return run_stage(stage, publication, context); }, goes_on))
       return failure;
     stage.count();
     withheld_ = !goes_on;
@@ -144,27 +143,27 @@ std::optional<Error> Chain::run_in_place(Publication& publication, Circumstances
   return {};
 }
 
-std::optional<Error> Chain::run(const Publication& publication, Circumstances circumstances) {
+std::optional<Error> Chain::run(const Publication& publication, ExecutionContext context) {
   Publication own = publication;
-  return run_in_place(own, std::move(circumstances));
+  return run_in_place(own, std::move(context));
 }
 
 // A stage that fails here does not keep the others from writing what they have.
-std::optional<Error> Chain::finish(Circumstances circumstances) {
+std::optional<Error> Chain::finish(ExecutionContext context) {
   Publication empty;
-  comm::Fence fence(*circumstances.peers);
-  circumstances.fence = &fence;
-  circumstances.catalogue = &catalogue_;
-  circumstances.products_due = true;
+  comm::Fence fence(*context.peers);
+  context.fence = &fence;
+  context.catalogue = &catalogue_;
+  context.products_due = true;
   std::optional<Error> first;
   for (size_t s = 0; s < stages_.size(); ++s) {
     auto& stage = stages_[s];
     // A stage that completed no publication has nothing to write.
     if (stage.publications() == 0) continue;
-    circumstances.origin.stage = stage.name();
-    circumstances.origin.number = static_cast<int64_t>(first_ + s);
-    circumstances.before = circumstances.origin.publications = stage.publications();
-    const auto failure = fence.run([&] { stage.finish(empty, circumstances); });
+    context.origin.stage = stage.name();
+    context.origin.number = static_cast<int64_t>(first_ + s);
+    context.before = context.origin.publications = stage.publications();
+    const auto failure = fence.run([&] { stage.finish(empty, context); });
     if (failure && !first) first = failure;
   }
   return first;

@@ -29,8 +29,8 @@ class StageInstance {
   ~StageInstance();
 
   /// Whether the stages after it see the publication.
-  [[nodiscard]] bool run(Publication& publication, const Circumstances& circumstances);
-  void finish(Publication& publication, const Circumstances& circumstances);
+  [[nodiscard]] bool run(Publication& publication, const ExecutionContext& context);
+  void finish(Publication& publication, const ExecutionContext& context);
   void save(pillion_state& state) const;
   void restore(pillion_state& state);
   [[nodiscard]] const std::string& name() const { return name_; }
@@ -66,11 +66,11 @@ class Chain {
 
   /// Works on a publication, up to a stage that withholds it. The result is the same on every peer.
   /// [collective over the peers]
-  std::optional<Error> run(const Publication& publication, Circumstances circumstances);
+  std::optional<Error> run(const Publication& publication, ExecutionContext context);
   /// The same, keeping the fields that were produced, for those who want them.
-  std::optional<Error> run_in_place(Publication& publication, Circumstances circumstances);
+  std::optional<Error> run_in_place(Publication& publication, ExecutionContext context);
   /// Has every stage that completed a publication write its products. Returns the first failure.
-  std::optional<Error> finish(Circumstances circumstances);
+  std::optional<Error> finish(ExecutionContext context);
   /// Whether a stage kept the last publication from those after it.
   [[nodiscard]] bool withheld() const { return withheld_; }
 
@@ -95,8 +95,7 @@ class Chain {
   }
 
  private:
-  bool run_stage(StageInstance& stage, Publication& publication,
-                 Circumstances& circumstances) const;
+  bool run_stage(StageInstance& stage, Publication& publication, ExecutionContext& context) const;
 
   model::Catalogue catalogue_;
   std::vector<DeclaredProduct> products_;

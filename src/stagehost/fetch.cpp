@@ -77,9 +77,9 @@ std::vector<Bytes> answers(const std::vector<Bytes>& questions, const Places& pl
 }  // namespace
 
 void fetch(const pillion_records& have, std::span<const int64_t> wanted, void* records,
-           const Circumstances& circumstances) {
-  const auto& peers = *circumstances.peers;
-  auto& fence = *circumstances.fence;
+           const ExecutionContext& context) {
+  const auto& peers = *context.peers;
+  auto& fence = *context.fence;
   const auto given = dealt(have, peers.size());
   const auto questions = asked(wanted, peers.size());
   fence.before_collective();

@@ -7,13 +7,13 @@
 
 #include <span>
 
-#include "stagehost/circumstances.hpp"
+#include "stagehost/execution_context.hpp"
 
 namespace pillion::stagehost {
 
 /// Writes the records of `wanted` behind one another. Throws if nobody has one of them.
 /// [collective over the peers]
 void fetch(const pillion_records& have, std::span<const int64_t> wanted, void* records,
-           const Circumstances& circumstances);
+           const ExecutionContext& context);
 
 }  // namespace pillion::stagehost

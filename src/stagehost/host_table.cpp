@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
+#include "base/guard.hpp"
 #include "layout/dealing.hpp"
 #include "layout/division.hpp"
 #include "stagehost/fetch.hpp"
-#include "stagehost/guard.hpp"
 #include "stagehost/regroup.hpp"
 #include "stagehost/setup.hpp"
 #include "stagehost/state.hpp"
@@ -17,6 +17,7 @@
 namespace pillion::stagehost {
 namespace {
 
+using base::guard;
 using base::Value;
 
 const Value* node(const pillion_value* value) { return reinterpret_cast<const Value*>(value); }
@@ -25,7 +26,7 @@ const pillion_value* handle(const Value* value) {
 }
 
 int32_t fail(int32_t code, const char* message) {
-  return remember(static_cast<ErrorCode>(code), message);
+  return base::set_last_error(static_cast<ErrorCode>(code), message);
 }
 
 const pillion_value* parameters(pillion_setup* setup) { return handle(&setup->parameters); }
@@ -113,9 +114,9 @@ int32_t make_box(pillion_work* work, int32_t output, const int64_t* lo, const in
 int32_t spatial_part(const pillion_work* work, int32_t input, double* lo, double* hi) {
   return guard([&] {
     const auto& request = work->setup->inputs.at(static_cast<size_t>(input));
-    const auto& catalogue = *work->circumstances->catalogue;
+    const auto& catalogue = *work->context->catalogue;
     const auto& domain = domain_of(*work->publication, layout::mesh_of(request, catalogue));
-    const auto& peers = *work->circumstances->peers;
+    const auto& peers = *work->context->peers;
     const auto part = layout::spatial_part(domain, peers.rank(), peers.size());
     std::copy_n(part.lo.begin(), 3, lo);
     std::copy_n(part.hi.begin(), 3, hi);
@@ -126,17 +127,17 @@ int32_t declare_product(pillion_setup* setup, const char* name) {
   return guard([&] { add_product(*setup, name); });
 }
 
-int64_t step(const pillion_work* work) { return work->circumstances->origin.step; }
-double time(const pillion_work* work) { return work->circumstances->origin.time; }
-int64_t publication(const pillion_work* work) { return work->circumstances->before; }
-double interval(const pillion_work* work) { return work->circumstances->interval; }
-int32_t products_due(const pillion_work* work) { return work->circumstances->products_due ? 1 : 0; }
+int64_t step(const pillion_work* work) { return work->context->origin.step; }
+double time(const pillion_work* work) { return work->context->origin.time; }
+int64_t publication(const pillion_work* work) { return work->context->before; }
+double interval(const pillion_work* work) { return work->context->interval; }
+int32_t products_due(const pillion_work* work) { return work->context->products_due ? 1 : 0; }
 
 const char* units(const pillion_work* work, const char* name) {
-  const auto& circumstances = *work->circumstances;
-  if (std::string(name) == "time") return circumstances.origin.time_units.c_str();
-  if (const auto* field = circumstances.catalogue->find_field(name)) return field->units.c_str();
-  if (const auto* mesh = circumstances.catalogue->find_mesh(name)) return mesh->units.c_str();
+  const auto& context = *work->context;
+  if (std::string(name) == "time") return context.origin.time_units.c_str();
+  if (const auto* field = context.catalogue->find_field(name)) return field->units.c_str();
+  if (const auto* mesh = context.catalogue->find_mesh(name)) return mesh->units.c_str();
   return "";
 }
 
@@ -163,8 +164,8 @@ int32_t make_output(pillion_work* work, int32_t output, int32_t input, int32_t i
 int32_t write_table(pillion_work* work, const pillion_table* table) {
   return guard([&] {
     expect_known(*table, "a table");
-    const auto& circumstances = *work->circumstances;
-    if (circumstances.peers->rank() == 0) circumstances.sink->write(*table, circumstances.origin);
+    const auto& context = *work->context;
+    if (context.peers->rank() == 0) context.sink->write(*table, context.origin);
   });
 }
 
@@ -175,14 +176,14 @@ int32_t withhold(pillion_work* work) {
 int32_t fetch_records(pillion_work* work, const pillion_records* have, const int64_t* wanted,
                       int64_t count, void* records) {
   return guard([&] {
-    fetch(*have, {wanted, static_cast<size_t>(count)}, records, *work->circumstances);
+    fetch(*have, {wanted, static_cast<size_t>(count)}, records, *work->context);
   });
 }
 
 int32_t product_folder(pillion_work* work, const char** path) {
   return guard([&] {
-    const auto& circumstances = *work->circumstances;
-    work->folder = circumstances.sink->folder_of(circumstances.origin.analysis).string();
+    const auto& context = *work->context;
+    work->folder = context.sink->folder_of(context.origin.analysis).string();
     *path = work->folder.c_str();
   });
 }
@@ -190,33 +191,31 @@ int32_t product_folder(pillion_work* work, const char** path) {
 int32_t write_text(pillion_work* work, const char* name, const char* title, const char* comment,
                    const char* text, int32_t durable) {
   return guard([&] {
-    const auto& circumstances = *work->circumstances;
-    if (circumstances.peers->rank() == 0)
-      circumstances.sink->write_text({name, title, comment, text, durable != 0},
-                                     circumstances.origin);
+    const auto& context = *work->context;
+    if (context.peers->rank() == 0)
+      context.sink->write_text({name, title, comment, text, durable != 0}, context.origin);
   });
 }
 
 int32_t write_file(pillion_work* work, const char* name, const char* title, const void* bytes,
                    size_t size, int32_t per_step) {
   return guard([&] {
-    const auto& circumstances = *work->circumstances;
-    if (circumstances.peers->rank() == 0)
-      circumstances.sink->write_file(
-          {name, title, {static_cast<const char*>(bytes), size}, per_step != 0},
-          circumstances.origin);
+    const auto& context = *work->context;
+    if (context.peers->rank() == 0)
+      context.sink->write_file(
+          {name, title, {static_cast<const char*>(bytes), size}, per_step != 0}, context.origin);
   });
 }
 
 int32_t origin(pillion_work* work, const char* name, const char* title, const char** text) {
   return guard([&] {
-    work->origin = products::format_origin(title, name, work->circumstances->origin, "");
+    work->origin = products::format_origin(title, name, work->context->origin, "");
     *text = work->origin.c_str();
   });
 }
 
-int32_t peer(const pillion_work* work) { return work->circumstances->peers->rank(); }
-int32_t peers(const pillion_work* work) { return work->circumstances->peers->size(); }
+int32_t peer(const pillion_work* work) { return work->context->peers->rank(); }
+int32_t peers(const pillion_work* work) { return work->context->peers->size(); }
 
 comm::Operation to_operation(int32_t operation) {
   switch (operation) {
@@ -230,9 +229,9 @@ comm::Operation to_operation(int32_t operation) {
 int32_t reduce(pillion_work* work, void* values, int64_t count, pillion_type type,
                int32_t operation) {
   return guard([&] {
-    const auto& peers = *work->circumstances->peers;
+    const auto& peers = *work->context->peers;
     const auto op = to_operation(operation);
-    work->circumstances->fence->before_collective();
+    work->context->fence->before_collective();
     switch (type) {
       case PILLION_INT32: return peers.reduce(static_cast<int32_t*>(values), count, op);
       case PILLION_INT64: return peers.reduce(static_cast<int64_t*>(values), count, op);
@@ -242,11 +241,11 @@ int32_t reduce(pillion_work* work, void* values, int64_t count, pillion_type typ
   });
 }
 
-MPI_Comm communicator(const pillion_work* work) { return work->circumstances->peers->handle(); }
+MPI_Comm communicator(const pillion_work* work) { return work->context->peers->handle(); }
 
 int32_t part(const pillion_work* work, const pillion_division* division, int64_t* lo, int64_t* hi) {
   return guard([&] {
-    const auto box = part_of(*division, *work->circumstances->peers);
+    const auto box = part_of(*division, *work->context->peers);
     std::copy_n(box.lo.begin(), 3, lo);
     std::copy_n(box.hi.begin(), 3, hi);
   });
@@ -254,7 +253,7 @@ int32_t part(const pillion_work* work, const pillion_division* division, int64_t
 
 int32_t move_cells(pillion_work* work, const pillion_division* from, const pillion_division* to,
                    int64_t bytes_per_cell, const void* source, void* target) {
-  return guard([&] { regroup(*from, *to, bytes_per_cell, source, target, *work->circumstances); });
+  return guard([&] { regroup(*from, *to, bytes_per_cell, source, target, *work->context); });
 }
 
 int32_t save_global(pillion_state* state, const char* name, const void* bytes, size_t size) {
@@ -305,7 +304,7 @@ const pillion_stage_host& host_table() {
   static const pillion_stage_host table = {.abi_version = PILLION_STAGE_ABI_VERSION,
                                            .size = sizeof(pillion_stage_host),
                                            .fail = &fail,
-                                           .failure = &remembered,
+                                           .failure = &base::last_error,
                                            .parameters = &parameters,
                                            .value_kind = &value_kind,
                                            .value_size = &value_size,

@@ -56,14 +56,14 @@ Box part_of(const pillion_division& division, const comm::Communicator& peers) {
 }
 
 void regroup(const pillion_division& from, const pillion_division& to, int64_t bytes_per_cell,
-             const void* source, void* target, const Circumstances& circumstances) {
+             const void* source, void* target, const ExecutionContext& context) {
   for (int d = 0; d < 3; ++d)
     if (from.cells[d] != to.cells[d])
       base::fail(ErrorCode::Plugin, "a stage moves {} cells along axis {} to {}", from.cells[d], d,
                  to.cells[d]);
-  auto& plans = *circumstances.plans;
-  auto& fence = *circumstances.fence;
-  const auto& peers = *circumstances.peers;
+  auto& plans = *context.plans;
+  auto& fence = *context.fence;
+  const auto& peers = *context.peers;
   const auto here = boxes_of(from, peers);
   const auto mesh = mesh_of(to);
   const auto request = request_of(to);

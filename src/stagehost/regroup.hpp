@@ -5,7 +5,7 @@
 
 #include <pillion/stage.h>
 
-#include "stagehost/circumstances.hpp"
+#include "stagehost/execution_context.hpp"
 
 namespace pillion::stagehost {
 
@@ -16,6 +16,6 @@ model::Box part_of(const pillion_division& division, const comm::Communicator& p
 /// Moves cells of so many bytes, packed in the box of one division, to that of another of as many
 /// cells. [collective over the peers]
 void regroup(const pillion_division& from, const pillion_division& to, int64_t bytes_per_cell,
-             const void* source, void* target, const Circumstances& circumstances);
+             const void* source, void* target, const ExecutionContext& context);
 
 }  // namespace pillion::stagehost

@@ -17,7 +17,7 @@ using layout::Request;
 using model::ElementType;
 
 Value complete_parameters(const model::StageSpec& spec, const pillion_stage_table& table,
-                          base::Mistakes* mistakes) {
+                          base::Diagnostics* mistakes) {
   Value complete = spec.parameters;
   std::vector<std::string> known = {"at"};
   for (int32_t p = 0; p < table.parameter_count; ++p) known.emplace_back(table.parameters[p].name);

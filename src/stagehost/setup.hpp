@@ -41,7 +41,7 @@ namespace pillion::stagehost {
 /// The parameters of a stage with defaults for those that are not given. Throws configuration
 /// errors for unknown and missing ones, or keeps them in `mistakes`.
 base::Value complete_parameters(const model::StageSpec& spec, const pillion_stage_table& table,
-                                base::Mistakes* mistakes = nullptr);
+                                base::Diagnostics* mistakes = nullptr);
 
 void describe_field(const pillion_setup& setup, const std::string& name, const base::Value* place,
                     pillion_field_description& description);

@@ -16,7 +16,7 @@ void Sink::write(const pillion_table& table, const products::Origin& origin) {
   expect_own(name, origin);
   const std::string path = products::table_path(table, origin);
   products::write_whole(folder_ / path, content, false);
-  remember({origin.analysis, origin.stage, path, table.title, origin.number}, name);
+  record({origin.analysis, origin.stage, path, table.title, origin.number}, name);
 }
 
 void Sink::write_text(const Text& text, const products::Origin& origin) {
@@ -27,7 +27,7 @@ void Sink::write_text(const Text& text, const products::Origin& origin) {
                         ? ""
                         : products::format_origin(text.title, text.name, origin, text.comment);
   products::write_whole(folder_ / path, head + text.content, text.durable);
-  remember({origin.analysis, origin.stage, path, text.title, origin.number}, path);
+  record({origin.analysis, origin.stage, path, text.title, origin.number}, path);
 }
 
 void Sink::write_file(const File& file, const products::Origin& origin) {
@@ -38,8 +38,8 @@ void Sink::write_file(const File& file, const products::Origin& origin) {
       fmt::format("{}.{:09}{}", name.stem().string(), origin.step, name.extension().string());
   const std::string path = origin.analysis + "/" + (file.per_step ? numbered : file.name);
   products::write_whole(folder_ / path, file.content, false);
-  remember({origin.analysis, origin.stage, path, file.title, origin.number},
-           origin.analysis + "/" + file.name);
+  record({origin.analysis, origin.stage, path, file.title, origin.number},
+         origin.analysis + "/" + file.name);
 }
 
 std::filesystem::path Sink::folder_of(const std::string& analysis) const {
@@ -77,7 +77,7 @@ void Sink::take_over(const std::string& analysis, base::ByteReader& in) {
       *text = in.get<std::string>();
     const auto name = in.get<std::string>();
     product.number = in.get<int64_t>();
-    remember(product, name);
+    record(product, name);
   }
 }
 
@@ -92,7 +92,7 @@ void Sink::expect_own(const std::string& name, const products::Origin& origin) c
                name, origin.number + 1, origin.stage, known.number + 1, known.stage);
 }
 
-void Sink::remember(const Product& product, const std::string& name) {
+void Sink::record(const Product& product, const std::string& name) {
   const auto at = std::find(names_.begin(), names_.end(), name);
   if (at != names_.end()) {
     products_[static_cast<size_t>(at - names_.begin())] = product;

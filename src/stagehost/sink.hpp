@@ -68,7 +68,7 @@ class Sink {
   /// Throws if a product, by its name without a step, is another stage's.
   void expect_own(const std::string& name, const products::Origin& origin) const;
   /// Takes note of a product, in the place of what was remembered by that name.
-  void remember(const Product& product, const std::string& name);
+  void record(const Product& product, const std::string& name);
 
   std::filesystem::path folder_;
   std::vector<Product> products_;

@@ -150,7 +150,7 @@ const pillion_domain& domain_of(const Publication& publication, const std::strin
 const pillion_mesh& mesh_of(pillion_work& work, const std::string& name) {
   const auto known = work.meshes.find(name);
   if (known != work.meshes.end()) return known->second;
-  const auto* described = work.circumstances->catalogue->find_mesh(name);
+  const auto* described = work.context->catalogue->find_mesh(name);
   if (described == nullptr)
     base::fail(ErrorCode::Stage, "a stage asked for mesh '{}', and there is none", name);
   const int coarsening = work.publication->coarsening;
@@ -190,13 +190,13 @@ const pillion_mesh& mesh_of(pillion_work& work, const std::string& name) {
   return work.meshes.emplace(name, out).first->second;
 }
 
-Input bring(const Request& request, const Publication& publication,
-            const Circumstances& circumstances, Movers& movers) {
-  const auto& catalogue = *circumstances.catalogue;
+Input bring(const Request& request, const Publication& publication, const ExecutionContext& context,
+            Movers& movers) {
+  const auto& catalogue = *context.catalogue;
   const std::string mesh = layout::mesh_of(request, catalogue);
   const Described how{catalogue, request,
                       model::coarse_mesh(catalogue.mesh(mesh), publication.coarsening),
-                      circumstances.peers->rank()};
+                      context.peers->rank()};
   const MeshBlocks& mine = blocks_of(publication, mesh);
   Input input;
   if (request.kind == Kind::AsShared) {
@@ -209,18 +209,18 @@ Input bring(const Request& request, const Publication& publication,
     return input;
   }
   if (layout::is_division(request.kind)) {
-    movers.cells.carry(request, mine, publication.coarsening, circumstances);
+    movers.cells.carry(request, mine, publication.coarsening, context);
     describe(movers.cells.blocks(), &movers.cells.inner(), how, input);
     return input;
   }
-  const int ranks = circumstances.peers->size();
+  const int ranks = context.peers->size();
   const auto moves =
       request.kind == Kind::ByKey
           ? layout::ParticleMoves::by_key(mine, request, ranks)
           : layout::ParticleMoves::spatial(mine, request, domain_of(publication, mesh), ranks);
-  circumstances.fence->before_collective();
-  movers.particles.plan(*circumstances.peers, moves);
-  circumstances.fence->before_collective();
+  context.fence->before_collective();
+  movers.particles.plan(*context.peers, moves);
+  context.fence->before_collective();
   const auto moved = movers.particles.carry(request, catalogue);
   describe(moved.blocks, nullptr, how, input);
   return input;
@@ -237,9 +237,9 @@ T& checked(std::vector<T>& values, int32_t index, const char* what) {
 
 /// The id of a block that the stage makes, or that lies where Pillion has put it.
 int64_t made_id(const pillion_work& work, int32_t number) {
-  const auto& circumstances = *work.circumstances;
-  return model::block_id(circumstances.peers->rank(), number,
-                         static_cast<int>(circumstances.origin.number) + 1);
+  const auto& context = *work.context;
+  return model::block_id(context.peers->rank(), number,
+                         static_cast<int>(context.origin.number) + 1);
 }
 
 /// The block of the mesh on which an output lies: as the input's, without its ghost cells.
@@ -288,19 +288,19 @@ void* produce(pillion_work& work, int32_t output, int32_t input, int32_t index) 
   if (wanted.input >= 0 && wanted.input != input)
     base::fail(ErrorCode::Stage, "field '{}' can only be produced on input {}, not on input {}",
                wanted.name, wanted.input, input);
-  const auto& field = work.circumstances->catalogue->field(wanted.name);
+  const auto& field = work.context->catalogue->field(wanted.name);
   auto& mesh = work.publication->meshes[field.mesh];
   work.produced[output].insert(index);
-  return add_array(mesh, target_of(work, mesh, from, index), field, *work.circumstances->catalogue);
+  return add_array(mesh, target_of(work, mesh, from, index), field, *work.context->catalogue);
 }
 
 void* produce_box(pillion_work& work, int32_t output, const model::Box& box) {
   auto outputs = work.setup->outputs;
   const Output& wanted = checked(outputs, output, "output");
-  const auto& field = work.circumstances->catalogue->field(wanted.name);
-  const auto cells = model::coarse_mesh(work.circumstances->catalogue->mesh(field.mesh),
-                                        work.publication->coarsening)
-                         .cells;
+  const auto& field = work.context->catalogue->field(wanted.name);
+  const auto cells =
+      model::coarse_mesh(work.context->catalogue->mesh(field.mesh), work.publication->coarsening)
+          .cells;
   bool fits = wanted.of_boxes;
   for (size_t d = 0; d < 3; ++d)
     fits = fits && 0 <= box.lo[d] && box.lo[d] <= box.hi[d] && box.hi[d] <= cells[d];
@@ -310,7 +310,7 @@ void* produce_box(pillion_work& work, int32_t output, const model::Box& box) {
   auto& mesh = work.publication->meshes[field.mesh];
   const auto number = static_cast<int32_t>(mesh.blocks.size());
   mesh.blocks.push_back({made_id(work, number), box, box.volume(), {}});
-  return add_array(mesh, mesh.blocks.back(), field, *work.circumstances->catalogue);
+  return add_array(mesh, mesh.blocks.back(), field, *work.context->catalogue);
 }
 
 void check_outputs(const pillion_work& work) {
@@ -323,7 +323,7 @@ void check_outputs(const pillion_work& work) {
     if (output.input >= 0) {
       wanted = work.inputs[static_cast<size_t>(output.input)].blocks.size();
     } else {
-      const auto& mesh = work.circumstances->catalogue->field(output.like).mesh;
+      const auto& mesh = work.context->catalogue->field(output.like).mesh;
       for (const auto& block : blocks_of(*work.publication, mesh).blocks)
         wanted += block.arrays.contains(output.like) ? 1 : 0;
     }

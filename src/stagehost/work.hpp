@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "redistribution/particles.hpp"
-#include "stagehost/carriage.hpp"
-#include "stagehost/circumstances.hpp"
+#include "stagehost/execution_context.hpp"
+#include "stagehost/field_redistributor.hpp"
 #include "stagehost/setup.hpp"
 
 namespace pillion::stagehost {
@@ -38,7 +38,7 @@ struct Movers {
 struct pillion_work {
   const pillion_setup* setup = nullptr;
   pillion::stagehost::Publication* publication = nullptr;
-  const pillion::stagehost::Circumstances* circumstances = nullptr;
+  const pillion::stagehost::ExecutionContext* context = nullptr;
   std::vector<pillion::stagehost::Input> inputs;
   std::map<int32_t, std::set<int32_t>> produced{};  ///< by output: on which blocks
   bool withheld = false;                            ///< later stages do not see the publication
@@ -58,7 +58,7 @@ const pillion_domain& domain_of(const Publication& publication, const std::strin
 /// Brings a request's data where it is wanted; the movers are the request's own. [collective over
 /// the peers if it moves]
 Input bring(const layout::Request& request, const Publication& publication,
-            const Circumstances& circumstances, Movers& movers);
+            const ExecutionContext& context, Movers& movers);
 
 /// Memory for an output on one block of an input.
 void* produce(pillion_work& work, int32_t output, int32_t input, int32_t index);

@@ -4,7 +4,7 @@
 // so that no simulation rank ever waits for an answer. They also balance whole blocks.
 #pragma once
 
-#include "base/room.hpp"
+#include "base/scratch_buffer.hpp"
 #include "comm/sparse.hpp"
 #include "comm/tags.hpp"
 #include "transport/inbox.hpp"
@@ -80,9 +80,9 @@ class Unloading {
   comm::SparseExchange passing_on_;
   Inbox inbox_;
   std::map<DueSet, Terms> terms_;
-  std::set<int> known_;                      ///< ranks that have ever sent anything here
-  std::map<std::string, base::Room> rooms_;  ///< by mesh and field
-  std::map<std::string, Landed> landed_;     ///< by mesh, of this publication
+  std::set<int> known_;                               ///< ranks that have ever sent anything here
+  std::map<std::string, base::ScratchBuffer> rooms_;  ///< by mesh and field
+  std::map<std::string, Landed> landed_;              ///< by mesh, of this publication
   base::Bytes word_;
 };
 

@@ -57,7 +57,7 @@ TEST_CASE("an entry knows the line of its key") {
 }
 
 TEST_CASE("whoever wants all mistakes gets them, and not what follows from them") {
-  Mistakes mistakes;
+  Diagnostics mistakes;
   const auto root =
       parse_yaml("a: $x\nb: [$y, $x]\nc: 1\nc: 2\nd: $$\n", "f", {{"z", "1"}}, &mistakes);
   REQUIRE(mistakes.found.size() == 4);
@@ -78,7 +78,7 @@ TEST_CASE("without anybody to keep them the first mistake is thrown") {
 }
 
 TEST_CASE("keys that are nearly right are put right, and said to be wrong") {
-  Mistakes mistakes;
+  Diagnostics mistakes;
   auto root = parse_yaml("meshs: 1\nfield: 2\nfields: 3\nother: 4\n", "f", {});
   mend_keys(root, "it", {"meshes", "fields"}, mistakes);
   CHECK(to_flow(root) == "{meshes: 1, field: 2, fields: 3, other: 4}");

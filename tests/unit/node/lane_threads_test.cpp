@@ -10,7 +10,7 @@
 
 #include "child.hpp"
 #include "lane_memory.hpp"
-#include "runtime/allocations.hpp"
+#include "simulation/allocations.hpp"
 #include "transport/announcement.hpp"
 #include "transport/node.hpp"
 
@@ -144,7 +144,7 @@ transport::Meshes block_of(const double* data) {
 std::string word_on(int64_t n) { return n % 100 == 99 ? "failure " + std::to_string(n) : ""; }
 
 /// Publishes 0, 1, 2, ... as the simulation does: from memory of the session, or of its own.
-void simulate(transport::NodeSender& sender, runtime::Allocations& allocations, bool lent) {
+void simulate(transport::NodeSender& sender, simulation::Allocations& allocations, bool lent) {
   auto* data = static_cast<double*>(allocations.allocate("density", 0, values * 8, 3));
   std::vector<double> own(values);
   for (int64_t n = 0; n < publications; ++n) {
@@ -200,7 +200,7 @@ TEST_CASE("a sender and a receiver, with and without copies") {
     segment->take_lane(0);
     segment->open_lane(0);
     transport::NodeSender sender(*segment, 0, true, nullptr);
-    runtime::Allocations allocations(segment.get());
+    simulation::Allocations allocations(segment.get());
     transport::NodeReceiver receiver({{segment, 0}}, home, [] { return false; });
     REQUIRE(receiver.claim());
     int64_t right = 0;

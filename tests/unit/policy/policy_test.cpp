@@ -14,8 +14,8 @@ using pillion::model::WhenFull;
 
 namespace {
 
-/// Room that is there or not, whatever the size.
-class FakeRoom final : public Room {
+/// MessageBudget that is there or not, whatever the size.
+class FakeRoom final : public MessageBudget {
  public:
   bool has_room = true, has_headers = true, has_spill = true, empty = true;
   [[nodiscard]] bool fits(size_t) const override { return has_room; }
@@ -53,7 +53,7 @@ Settings settings(WhenFull when_full, bool separate = false) {
 }
 
 /// What one rank alone does with an agreement: it hears what it contributed.
-std::string agree(Policy& policy, const Room& room) {
+std::string agree(Policy& policy, const MessageBudget& room) {
   return text_of(policy.on(AgreementReady{policy.status(room)}));
 }
 
@@ -145,7 +145,7 @@ TEST_CASE("an analysis whose job has left in the agreement right before makes no
 }
 
 TEST_CASE("an analysis moves to the sidecars, is recalled, and is taken back") {
-  Policy policy(settings(WhenFull::Skip), {{.in_sidecars = true, .may_move = true}});
+  Policy policy(settings(WhenFull::Skip), {{.in_sidecars = true, .may_migrate = true}});
   CHECK_FALSE(policy.is_in_sidecars(0));
   CHECK(text_of(policy.on(MigrationDue{{0}, {0}})) == "MoveToSidecars");
   (void)policy.on(MoveFailed{0, false});

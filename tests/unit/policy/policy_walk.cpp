@@ -61,7 +61,7 @@ World::World(uint64_t seed, const Shape& shape) : random_(seed), shape_(shape) {
   for (const auto& traits : shape.traits) {
     auto& analysis = analyses_.emplace_back();
     analysis.every = 1 + below(8);
-    analysis.may_move = traits.may_move;
+    analysis.may_migrate = traits.may_migrate;
     for (size_t r = 0; r < ranks; ++r) analysis.bytes.push_back(1 + below(20));
   }
   // Whatever is due at once fits, on each rank.
@@ -254,7 +254,8 @@ bool World::wait(size_t rank, const Wait& wait, int64_t bytes) {
     const auto before = memories_[rank].queue.size();
     if (sidecars_live_ && !sidecars_failed_ && one_in(3)) finish_messages(rank, 1);
     if (memories_[rank].queue.size() != before) sign = now_;
-    if (wait.until == Until::Room && memories_[rank].fits(static_cast<size_t>(bytes))) return true;
+    if (wait.until == Until::MessageBudget && memories_[rank].fits(static_cast<size_t>(bytes)))
+      return true;
     if (wait.until == Until::Answer && memories_[rank].queue.empty()) return true;
     if (wait.needs_server && !sidecars_live_) return false;
     if (wait.without_sign > 0 && now_ - sign >= wait.without_sign) return false;
@@ -341,7 +342,7 @@ std::vector<size_t> World::due_now() {
 void World::play(const std::vector<size_t>& due) {
   std::set<size_t> should_move;
   for (const size_t a : due)
-    if (!is_quiet_ && analyses_[a].may_move && one_in(4)) should_move.insert(a);
+    if (!is_quiet_ && analyses_[a].may_migrate && one_in(4)) should_move.insert(a);
   meet();
   migrate(agreed(MigrationDue{due, should_move}));
   PublicationReady ready;

@@ -29,7 +29,7 @@ struct Message {
 };
 
 /// The memory of one rank, whose messages are freed in order.
-class Memory final : public Room {
+class Memory final : public MessageBudget {
  public:
   int64_t capacity = 0, spill = 0;
   size_t headers = 6;
@@ -57,7 +57,7 @@ struct Job {
 struct Analysis {
   int64_t every = 1;
   std::vector<int64_t> bytes;  ///< by rank
-  bool may_move = false;
+  bool may_migrate = false;
   int slot = -1;
   int64_t due = 0, published = 0, dropped = 0, skipped = 0, here = 0, unserved = 0;
   // Of the run's own sidecars, in a job of their own.

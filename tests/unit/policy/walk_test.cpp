@@ -25,7 +25,7 @@ walk::Shape shape_of(uint64_t seed) {
   for (uint64_t a = 0; a < 1 + random() % 5; ++a)
     shape.traits.push_back({.in_sidecars = true,
                             .needs_whole = one_in(3),
-                            .may_move = !shape.settings.separate_job && one_in(3)});
+                            .may_migrate = !shape.settings.separate_job && one_in(3)});
   return shape;
 }
 

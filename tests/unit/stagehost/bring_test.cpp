@@ -24,13 +24,12 @@ struct Stage {
   Input input;
 
   std::optional<Error> bring(const Request& request, const Publication& publication) {
-    Circumstances circumstances;
-    circumstances.peers = &world;
-    circumstances.fence = &fence;
-    circumstances.catalogue = &fields;
-    circumstances.plans = &plans;
-    return fence.run(
-        [&] { input = stagehost::bring(request, publication, circumstances, movers); });
+    ExecutionContext context;
+    context.peers = &world;
+    context.fence = &fence;
+    context.catalogue = &fields;
+    context.plans = &plans;
+    return fence.run([&] { input = stagehost::bring(request, publication, context, movers); });
   }
 };
 

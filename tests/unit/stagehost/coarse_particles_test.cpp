@@ -334,9 +334,9 @@ TEST_CASE("a level that there is not is an error, not a crash") {
   Play chain(world, catalogue(), "- statistics: {fields: [mass]}\n", folder.path());
   auto broken = publication(part_of(trajectory(1)[0], 0, world), 0, 0);
   broken.coarsening = 99;
-  stagehost::Circumstances circumstances;
-  circumstances.peers = &world;
-  const auto failure = chain.chain().run(broken, circumstances);
+  stagehost::ExecutionContext context;
+  context.peers = &world;
+  const auto failure = chain.chain().run(broken, context);
   REQUIRE(failure.has_value());
   CHECK(std::string(failure->what()).find("coarsening level 99") != std::string::npos);
 }

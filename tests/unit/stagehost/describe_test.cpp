@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <set>
 
-#include "stagehost/guard.hpp"
+#include "base/guard.hpp"
 #include "stagehost/host_table.hpp"
 #include "stagehost/work.hpp"
 
@@ -56,15 +56,15 @@ struct Stage {
   model::Catalogue fields = catalogue();
   Plans plans;
   Movers movers;
-  Circumstances circumstances;
+  ExecutionContext context;
   Stage() {
-    circumstances.peers = &world;
-    circumstances.fence = &fence;
-    circumstances.catalogue = &fields;
-    circumstances.plans = &plans;
+    context.peers = &world;
+    context.fence = &fence;
+    context.catalogue = &fields;
+    context.plans = &plans;
   }
   Input bring(const layout::Request& request, const Publication& publication) {
-    return stagehost::bring(request, publication, circumstances, movers);
+    return stagehost::bring(request, publication, context, movers);
   }
   /// Over all peers.
   int64_t sum(int64_t value) { return world.reduced(value, comm::Operation::Sum); }
@@ -120,7 +120,7 @@ TEST_CASE("a mesh is described as it is in the publication") {
   Stage stage;
   Publication publication;
   pillion_setup setup;
-  pillion_work work{&setup, &publication, &stage.circumstances, {}};
+  pillion_work work{&setup, &publication, &stage.context, {}};
   const auto& host = host_table();
   const pillion_mesh* grid = host.mesh(&work, "grid");
   REQUIRE(grid != nullptr);
@@ -138,11 +138,11 @@ TEST_CASE("a mesh is described as it is in the publication") {
   CHECK(host.mesh(&work, "box")->order == 2);
   CHECK(host.mesh(&work, "atoms")->has_domain == 0);
   CHECK(host.mesh(&work, "gird") == nullptr);
-  CHECK(std::string(remembered()) == "a stage asked for mesh 'gird', and there is none");
+  CHECK(std::string(base::last_error()) == "a stage asked for mesh 'gird', and there is none");
 
   publication.coarsening = 2;
   publication.domains["atoms"] = {{-1, 0, 0}, {0.1, 2, 3}, {0.5, 0, 0}, {1, 1, 0}, 2};
-  pillion_work coarse{&setup, &publication, &stage.circumstances, {}};
+  pillion_work coarse{&setup, &publication, &stage.context, {}};
   grid = host.mesh(&coarse, "grid");
   CHECK(grid->coarsening == 2);
   CHECK(grid->cells[0] == 6);

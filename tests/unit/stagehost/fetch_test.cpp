@@ -35,13 +35,13 @@ std::optional<Error> fetched(const comm::Communicator& world, const std::vector<
   for (const int64_t key : keys)
     for (size_t i = 0; i < width; ++i) records.push_back(value_of(key, i));
   comm::Fence fence(world);
-  Circumstances circumstances;
-  circumstances.peers = &world;
-  circumstances.fence = &fence;
+  ExecutionContext context;
+  context.peers = &world;
+  context.fence = &fence;
   const pillion_records have{keys.data(), static_cast<int64_t>(keys.size()), records.data(),
                              width * sizeof(double)};
   out.assign(wanted.size() * width, -1);
-  return fence.run([&] { fetch(have, wanted, out.data(), circumstances); });
+  return fence.run([&] { fetch(have, wanted, out.data(), context); });
 }
 
 }  // namespace

@@ -110,22 +110,22 @@ class Play {
   }
 
   std::optional<Error> failure_of(const stagehost::Publication& publication) {
-    return chain_->run(publication, circumstances(publication.step));
+    return chain_->run(publication, context(publication.step));
   }
   void run(const stagehost::Publication& publication) {
     const auto failure = failure_of(publication);
     CHECK_MESSAGE(!failure, (failure ? failure->what() : ""));
   }
   void finish() {
-    const auto failure = chain_->finish(circumstances(0));
+    const auto failure = chain_->finish(context(0));
     CHECK_MESSAGE(!failure, (failure ? failure->what() : ""));
     world_.barrier();
   }
   stagehost::Chain& chain() { return *chain_; }
 
  private:
-  stagehost::Circumstances circumstances(int64_t step) {
-    stagehost::Circumstances out;
+  stagehost::ExecutionContext context(int64_t step) {
+    stagehost::ExecutionContext out;
     out.peers = &world_;
     out.plans = &plans_;
     out.sink = &sink_;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "stagehost/guard.hpp"
+#include "base/guard.hpp"
 #include "stagehost/host_table.hpp"
 #include "stagehost/setup.hpp"
 
@@ -48,7 +48,7 @@ struct Asking {
     request.key = request.position = key;
     request.select = select;
     int32_t number = 0;
-    return host.request_input(&setup, &request, &number) == 0 ? "" : remembered();
+    return host.request_input(&setup, &request, &number) == 0 ? "" : base::last_error();
   }
   std::string produce(const char* name, const char* like, int32_t components,
                       int32_t centering = 0) {
@@ -64,11 +64,11 @@ struct Asking {
   }
   std::string declare(const pillion_output& wanted) {
     int32_t number = 0;
-    return host.declare_output(&setup, &wanted, &number) == 0 ? "" : remembered();
+    return host.declare_output(&setup, &wanted, &number) == 0 ? "" : base::last_error();
   }
   std::string describe(int32_t what, const char* name, pillion_field_description& out) {
     out.size = sizeof out;
-    return host.describe(&setup, what, name, nullptr, &out) == 0 ? "" : remembered();
+    return host.describe(&setup, what, name, nullptr, &out) == 0 ? "" : base::last_error();
   }
 };
 
@@ -109,7 +109,7 @@ TEST_CASE("structs of another size are refused in words, or taken for what is kn
     return asking.host.describe(&asking.setup, PILLION_DESCRIBE_FIELD, "heat", nullptr,
                                 &description.known) == 0
                ? ""
-               : remembered();
+               : base::last_error();
   };
   CHECK(describe(sizeof description) == "");
   CHECK(size == sizeof description.known);  // so much of it has been set
@@ -127,7 +127,8 @@ TEST_CASE("structs of another size are refused in words, or taken for what is kn
   pillion_input_request request{};
   int32_t number = 0;
   CHECK(asking.host.request_input(&asking.setup, &request, &number) != 0);
-  CHECK(std::string(remembered()).find("a request for an input of 0 bytes") != std::string::npos);
+  CHECK(std::string(base::last_error()).find("a request for an input of 0 bytes") !=
+        std::string::npos);
 }
 
 TEST_CASE("outputs that are not supported are refused in words") {

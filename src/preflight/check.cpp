@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Checking a configuration piece by piece, so that one mistake does not hide the next.
+#include "preflight/check.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <tuple>
+
+#include "base/text.hpp"
+#include "preflight/environment.hpp"
+#include "preflight/lint.hpp"
+#include "products/whole_file.hpp"
+#include "run/run_folder.hpp"
+
+namespace pillion::preflight {
+
+using base::Diagnostics;
+using base::Value;
+
+namespace {
+
+bool names_place(const std::string& text, size_t end) {
+  size_t begin = end;
+  while (begin > 0 && std::isdigit(static_cast<unsigned char>(text[begin - 1])) != 0) --begin;
+  return begin < end && begin > 1 && text[begin - 1] == ':';
+}
+
+/// "FILE:LINE: MESSAGE" in its parts.
+Finding parts_of(const std::string& text, const CheckRequest& question) {
+  const size_t end = text.find(": ");
+  if (end == std::string::npos || !names_place(text, end)) return {question.file, 0, text};
+  const size_t colon = text.rfind(':', end - 1);
+  Finding remark{text.substr(0, colon), std::stoi(text.substr(colon + 1)), text.substr(end + 2)};
+  if (remark.file == "the program's catalogue" && !question.catalogue_file.empty())
+    remark.file = question.catalogue_file;
+  return remark;
+}
+
+std::string text_of(const std::string& file) {
+  try {
+    return products::read_yaml_file(file);
+  } catch (const Error& e) {
+    throw Error(ErrorCode::Configuration,
+                fmt::format("the configuration cannot be opened: {}", e.what()));
+  }
+}
+
+model::Configuration read(const CheckRequest& question, Diagnostics& mistakes) {
+  const std::string& file = question.of.empty() ? question.file : question.of;
+  auto configuration =
+      model::read_configuration(text_of(file), file, question.parameters, question.catalogue,
+                                question.start.sidecars, question.overrides, &mistakes);
+  if (!question.restart.empty()) configuration.restart = question.restart;
+  if (question.of.empty()) return configuration;
+  std::set<std::string> taken;
+  for (const auto& analysis : configuration.analyses) taken.insert(analysis.name);
+  configuration.analyses =
+      model::read_guest_analyses(text_of(question.file), question.file, question.parameters,
+                                 configuration.catalogue, taken, &mistakes);
+  return configuration;
+}
+
+/// What went wrong in a stage, at the stage's place if it says none itself.
+Error placed(const Error& failure, const Value& parameters) {
+  const std::string text = failure.what();
+  const bool is_placed = parameters.file && text.starts_with(*parameters.file + ":");
+  if (is_placed) return failure;
+  return {failure.code(),
+          fmt::format("{}:{}: {}", *parameters.file, parameters.key_line, failure.what())};
+}
+
+void check_stage(const model::StageSpec& spec, bool knows_all_fields, model::Catalogue& catalogue,
+                 std::vector<stagehost::DeclaredProduct>& products, Diagnostics& mistakes) {
+  const stagehost::Plugin plugin(spec.name, spec.parameters);
+  const size_t before = mistakes.found.size();
+  (void)stagehost::complete_parameters(spec, plugin.table(), &mistakes);
+  if (mistakes.found.size() != before) return;
+  try {
+    const stagehost::StageInstance stage(spec, catalogue, products);
+  } catch (const Error& e) {
+    const bool may_follow = !knows_all_fields &&
+                            std::string_view(e.what()).find("unknown field '") != std::string::npos;
+    if (!may_follow) throw placed(e, spec.parameters);
+  }
+}
+
+/// Stages one by one; where one cannot be made, the fields that it would make are not known.
+void check_stages(const model::Configuration& configuration, Diagnostics& mistakes) {
+  for (const auto& analysis : configuration.analyses) {
+    auto catalogue = configuration.catalogue;
+    bool knows_all_fields = analysis.is_whole;
+    std::vector<stagehost::DeclaredProduct> products;
+    for (const auto& spec : analysis.stages)
+      knows_all_fields &= base::attempt(
+          &mistakes, [&] { check_stage(spec, knows_all_fields, catalogue, products, mistakes); });
+  }
+}
+
+/// Throws at a key of the file, or of the file as a whole if the value is not from there.
+template <class Deed>
+void at_key(const Value& root, std::initializer_list<const char*> path, Deed&& deed) {
+  const Value* at = &root;
+  for (const char* key : path)
+    if (const Value* next = at->find(key)) at = next;
+  try {
+    deed();
+  } catch (const Error& e) {
+    if (std::string_view(e.what()).starts_with((root.file ? *root.file : "") + ":")) throw;
+    if (at == &root) throw;
+    at->fail_at_key(e.what());
+  }
+}
+
+void check_surroundings(const CheckRequest& question, const Value& root, CheckResult& checked,
+                        Diagnostics& mistakes) {
+  const auto& configuration = checked.configuration;
+  const auto check = [&](std::initializer_list<const char*> path, auto&& deed) {
+    base::attempt(&mistakes, [&] { at_key(root, path, deed); });
+  };
+  check({"output"}, [&] { check_output(configuration.output); });
+  if (question.of.empty())
+    check({"output"}, [&] {
+      const auto note = run::judge_folder(configuration);
+      if (!note.empty()) checked.notes.push_back({question.file, 0, note});
+    });
+  check({"sidecars"}, [&] { check_ranks(configuration.sidecars, question.start); });
+  if (configuration.restart.empty()) return;
+  check({"restart"}, [&] {
+    for (const auto& name : check_restart(configuration.restart, configuration))
+      checked.notes.push_back(
+          {question.file, 0,
+           fmt::format("analysis '{}' is not in the checkpoint '{}' and starts anew", name,
+                       configuration.restart)});
+  });
+}
+
+void check_parameters(const CheckRequest& question, const Value& root, const Diagnostics& mistakes,
+                      std::vector<Finding>& found) {
+  std::set<std::string> known = mistakes.used_parameters;
+  if (const Value* own = root.find("parameters"))
+    for (const auto& entry : own->entries) known.insert(entry.first);
+  for (const auto& [name, value] : question.parameters)
+    if (!known.contains(name))
+      found.push_back(
+          {question.file, 0,
+           fmt::format("'--set {}={}' sets a parameter that the file does not use{}", name, value,
+                       base::suggestion(name, {known.begin(), known.end()}))});
+}
+
+void dry_run(const CheckRequest& question, const Value& root, CheckResult& checked,
+             Diagnostics& mistakes) {
+  run::Run run;
+  run.configuration = checked.configuration;
+  checked.in_simulation = run::make_chains(run, topology::Role::Simulation, {});
+  run.declared = run::declared_by(checked.in_simulation);
+  checked.in_sidecars =
+      run::make_chains(run, topology::Role::Sidecar, run::produced_by(checked.in_simulation));
+  checked.forecast =
+      dry_run(checked.configuration, checked.in_simulation, checked.in_sidecars, question.start);
+  if (!question.of.empty()) return;
+  base::attempt(&mistakes, [&] {
+    at_key(root, {"sidecars", "memory"}, [&] {
+      const auto note = judge_memory(*checked.forecast, question.start);
+      if (!note.empty()) checked.notes.push_back({question.file, 0, note});
+    });
+  });
+  for (const auto& odd : lint(*checked.forecast, root))
+    checked.notes.push_back(parts_of(odd, question));
+}
+
+/// Fields that the file does not have may be the program's, or those of a run that it adds to.
+void advise_on_fields(const CheckRequest& question, const Diagnostics& mistakes,
+                      std::vector<Finding>& notes) {
+  if (!question.catalogue.empty()) return;
+  const auto is_elsewhere = [](const Error& mistake) {
+    const std::string_view text = mistake.what();
+    return text.find("unknown field '") != text.npos && text.find("did you mean") == text.npos;
+  };
+  if (std::none_of(mistakes.found.begin(), mistakes.found.end(), is_elsewhere)) return;
+  notes.push_back({question.file, 0,
+                   "the file has no such field; if the program offers fields of its own, as LAMMPS "
+                   "does, name a file with them: --catalogue FILE"});
+  if (question.of.empty())
+    notes.back().message += "; if this is to be added to a run, name that run's: --of RUN.yaml";
+}
+
+void check_all(const CheckRequest& question, CheckResult& checked, Diagnostics& mistakes) {
+  checked.configuration = read(question, mistakes);
+  Diagnostics known_already;
+  const std::string& file = question.of.empty() ? question.file : question.of;
+  const Value root = base::parse_yaml(text_of(file), file, question.parameters, &known_already);
+  check_stages(checked.configuration, mistakes);
+  check_surroundings(question, root, checked, mistakes);
+  check_parameters(question, root, mistakes, checked.mistakes);
+  advise_on_fields(question, mistakes, checked.notes);
+  if (mistakes.found.empty() && checked.mistakes.empty())
+    dry_run(question, root, checked, mistakes);
+}
+
+}  // namespace
+
+std::unique_ptr<CheckResult> check(const CheckRequest& question) {
+  auto checked = std::make_unique<CheckResult>();
+  Diagnostics mistakes;
+  try {
+    base::attempt(&mistakes, [&] { check_all(question, *checked, mistakes); });
+  } catch (const base::TooManyMistakes&) {
+    checked->notes.push_back(
+        {question.file, 0, "there are more mistakes; correct these and check again"});
+  }
+  for (const auto& mistake : mistakes.found)
+    checked->mistakes.push_back(parts_of(mistake.what(), question));
+  std::stable_sort(checked->mistakes.begin(), checked->mistakes.end(),
+                   [](const Finding& a, const Finding& b) {
+                     return std::tie(a.file, a.line) < std::tie(b.file, b.line);
+                   });
+  if (!checked->mistakes.empty()) checked->forecast.reset();
+  return checked;
+}
+
+}  // namespace pillion::preflight

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Looking ahead.
+#include "preflight/dry_run.hpp"
+
+#include <algorithm>
+
+#include "base/text.hpp"
+
+namespace pillion::preflight {
+
+namespace {
+
+int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/// In whole units, so that whoever writes it asks for enough.
+std::string at_least(int64_t bytes) {
+  static constexpr const char* names[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  size_t unit = 0;
+  while (bytes >= 10'000 && unit + 1 < std::size(names)) bytes = divide_up(bytes, 1024), ++unit;
+  return fmt::format("{} {}", bytes, names[unit]);
+}
+
+}  // namespace
+
+int64_t LaunchSize::simulating(const model::SidecarSpec& spec) const {
+  if (ranks == 0 || spec.job == model::Job::Separate) return ranks;
+  const int64_t beside =
+      spec.per_node > 0 ? spec.per_node * std::max<int64_t>(nodes, 1) : spec.ranks;
+  return std::max<int64_t>(ranks - beside, 1);
+}
+
+int64_t CutField::bytes() const {
+  const auto one =
+      static_cast<int64_t>(model::size_of(field->type)) * model::values_of(*mesh, *field);
+  return is_per_item() ? one : one * mesh->cells[0] * mesh->cells[1] * mesh->cells[2];
+}
+
+int64_t DryRun::bytes_per_rank() const {
+  return simulating == 0 ? 0 : divide_up(bytes, simulating);
+}
+
+namespace {
+
+/// What is known of a field that a chain in the simulation makes or that is shared.
+CutField crosser(const std::string& name, const model::AnalysisSpec& analysis,
+                 const model::Catalogue& shared, stagehost::Chain* maker) {
+  const bool is_shared = shared.find_field(name) != nullptr;
+  const auto& catalogue = is_shared || maker == nullptr ? shared : maker->catalogue();
+  const auto& field = catalogue.field(name);
+  return {name, is_shared ? "" : analysis.name, &field, &catalogue.mesh(field.mesh)};
+}
+
+void add_once(std::vector<CutField>& all, const CutField& one) {
+  const bool is_new = std::none_of(all.begin(), all.end(), [&](const CutField& c) {
+    return c.name == one.name && c.made_by == one.made_by;
+  });
+  if (is_new) all.push_back(one);
+}
+
+int64_t bytes_on_meshes(const std::vector<CutField>& cut_fields, bool made_too) {
+  int64_t bytes = 0;
+  for (const auto& one : cut_fields)
+    if (!one.is_per_item() && (made_too || one.made_by.empty())) bytes += one.bytes();
+  return bytes;
+}
+
+std::vector<std::string> shared_needs(const model::AnalysisSpec& analysis,
+                                      const model::Catalogue& catalogue,
+                                      const stagehost::Chain* first,
+                                      const stagehost::Chain* second) {
+  std::set<std::string> names;
+  for (const auto* chain : {first, second})
+    if (chain != nullptr)
+      for (const auto& name : chain->needed()) names.insert(name);
+  if (analysis.when)
+    for (const auto& quantity : analysis.when->quantities()) names.insert(quantity.field);
+  std::erase_if(names, [&](const auto& name) { return catalogue.find_field(name) == nullptr; });
+  return {names.begin(), names.end()};
+}
+
+}  // namespace
+
+DryRun dry_run(const model::Configuration& configuration, const run::Chains& in_simulation,
+               const run::Chains& in_sidecars, const LaunchSize& start) {
+  DryRun forecast{.configuration = &configuration,
+                  .analyses = {},
+                  .cut_fields = {},
+                  .simulating = start.simulating(configuration.sidecars)};
+  for (size_t a = 0; a < configuration.analyses.size(); ++a) {
+    const auto& analysis = configuration.analyses[a];
+    auto* first = in_simulation[a].get();
+    auto* second = in_sidecars[a].get();
+    forecast.analyses.push_back(
+        {&analysis, (std::filesystem::path(configuration.output) / analysis.name).string(),
+         shared_needs(analysis, configuration.catalogue, first, second),
+         second != nullptr ? second->whole_for() : ""});
+    std::vector<CutField> own;
+    if (second != nullptr)
+      for (const auto& name : second->needed())
+        own.push_back(crosser(name, analysis, configuration.catalogue, first));
+    for (const auto& one : own) add_once(forecast.cut_fields, one);
+    forecast.largest = std::max(forecast.largest, bytes_on_meshes(own, true));
+  }
+  forecast.bytes = bytes_on_meshes(forecast.cut_fields, true);
+  // A run refuses to begin if all that is shared has no room together.
+  forecast.largest = std::max(forecast.largest, bytes_on_meshes(forecast.cut_fields, false));
+  return forecast;
+}
+
+namespace {
+
+/// On as many nodes as can be, where that is not known.
+LaunchSize spread_out(LaunchSize start, const model::SidecarSpec& spec) {
+  const bool beside = spec.per_node > 0 && spec.job == model::Job::Same;
+  if (start.nodes == 0) start.nodes = start.ranks / (beside ? spec.per_node + 1 : 1);
+  return start;
+}
+
+}  // namespace
+
+std::string judge_memory(const DryRun& forecast, const LaunchSize& start) {
+  const auto& spec = forecast.configuration->sidecars;
+  if (forecast.largest == 0) return {};
+  const bool may_be_coarse =
+      spec.when_full == model::WhenFull::Coarsen &&
+      std::all_of(forecast.analyses.begin(), forecast.analyses.end(),
+                  [](const AnalysisDryRun& one) { return one.whole_for.empty(); });
+  const bool may_shrink = may_be_coarse || spec.when_full == model::WhenFull::Spill;
+  const bool knows_nodes = start.nodes > 0 && forecast.simulating > 0;
+  const LaunchSize mapping = spread_out(start, spec);
+  const int64_t ranks = std::max<int64_t>(mapping.simulating(spec), 1);
+  const int64_t most_nodes = std::clamp<int64_t>(mapping.nodes, 1, ranks);
+  // Ranks of a node share its budget evenly; the fewer they are, the more each of them has.
+  const int64_t on_fullest = divide_up(ranks, most_nodes);
+  const int64_t wanted = divide_up(forecast.largest, ranks) * on_fullest;
+  if (forecast.simulating > 0 && wanted > spec.memory && !may_shrink)
+    base::fail(ErrorCode::Configuration,
+               "a publication takes {} on every node even if {} simulation ranks are on {} nodes, "
+               "more than 'sidecars: {{memory: {}}}'; raise that to {} at least, or set "
+               "'when_full: {}'",
+               base::format_bytes(wanted), ranks, most_nodes, base::format_bytes(spec.memory),
+               at_least(wanted),
+               spec.when_full == model::WhenFull::Coarsen ? "spill" : "coarsen' or 'spill");
+  if (forecast.largest <= spec.memory || knows_nodes) return {};
+  const int64_t nodes = divide_up(forecast.largest, std::max<int64_t>(spec.memory, 1));
+  return fmt::format(
+      "a publication takes {} in all, more than 'sidecars: {{memory: {}}}' of one node{}",
+      base::format_bytes(forecast.largest), base::format_bytes(spec.memory),
+      may_shrink
+          ? fmt::format("; on fewer than {} nodes it is always made to fit ('when_full: {}')",
+                        nodes, model::name_of(spec.when_full))
+          : fmt::format("; the run needs {} nodes at least, or more memory on each", nodes));
+}
+
+}  // namespace pillion::preflight

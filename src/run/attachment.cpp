@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Looking for runs, and dealing their lanes.
+#include "run/attachment.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <set>
+#include <thread>
+
+#include "base/clock.hpp"
+#include "comm/agreement.hpp"
+
+namespace pillion::run {
+
+using node::Found;
+using node::Segment;
+
+namespace {
+
+std::string id_of(const Found& found) { return fmt::format("{:016x}", found.identity.run); }
+
+std::set<uint64_t> runs_in(const std::vector<Found>& found) {
+  std::set<uint64_t> runs;
+  for (const auto& f : found) runs.insert(f.identity.run);
+  return runs;
+}
+
+}  // namespace
+
+std::string describe_runs(const std::vector<Found>& found) {
+  std::map<std::string, std::string> lines;
+  for (const auto& f : found)
+    lines[id_of(f)] = fmt::format("{} (id {}): {} simulation ranks on {} nodes", f.identity.name,
+                                  id_of(f), f.identity.simulation_ranks, f.identity.nodes);
+  std::string text;
+  for (const auto& [id, line] : lines) text += line + "\n";
+  return text;
+}
+
+std::vector<Found> matching(const std::vector<Found>& found, const std::string& name) {
+  std::vector<Found> out;
+  std::copy_if(found.begin(), found.end(), std::back_inserter(out),
+               [&](const Found& f) { return f.identity.name == name || id_of(f) == name; });
+  return out;
+}
+
+std::pair<int, int> channel_range(int me, int helpers, int lanes) {
+  const auto part = [&](int h) {
+    return static_cast<int>(static_cast<int64_t>(h) * lanes / helpers);
+  };
+  return {part(me), part(me + 1)};
+}
+
+namespace {
+
+/// Whether all nodes of a run have made their segments. [collective]
+bool is_complete(const comm::Communicator& sidecars, const comm::Communicator& neighbours,
+                 const std::vector<Found>& mine) {
+  const auto here = neighbours.rank() == 0 ? static_cast<int64_t>(mine.size()) : 0;
+  const int64_t nodes = mine.empty() ? 1 : mine.front().identity.nodes;
+  return sidecars.reduced(here, comm::Operation::Sum) >=
+         sidecars.reduced(nodes, comm::Operation::Max);
+}
+
+/// The segments of the one run of that name that are on this node, as soon as all are there.
+std::vector<Found> look_for(const comm::Communicator& sidecars,
+                            const comm::Communicator& neighbours, const std::string& name,
+                            double patience) {
+  const double begin = base::monotonic_seconds();
+  std::vector<Found> all, mine;
+  int32_t seen = 0;
+  for (;;) {
+    all = node::find_runs();
+    mine = matching(all, name);
+    const double waited = sidecars.reduced(base::monotonic_seconds() - begin, comm::Operation::Max);
+    seen = sidecars.reduced<int32_t>(mine.empty() ? 0 : 1, comm::Operation::Min);
+    if ((is_complete(sidecars, neighbours, mine) && seen != 0) || waited >= patience) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  comm::together(sidecars, [&] {
+    if (mine.empty())
+      base::fail(ErrorCode::Argument, "no run called '{}' goes on here{}", name,
+                 all.empty() ? "; there is none at all" : "; these do:\n" + describe_runs(all));
+    if (runs_in(mine).size() > 1)
+      base::fail(ErrorCode::Argument, "several runs are called '{}'; say which one by its id:\n{}",
+                 name, describe_runs(mine));
+  });
+  return mine;
+}
+
+}  // namespace
+
+Attachment attach_to(const comm::Communicator& sidecars, const std::string& name, double patience) {
+  const auto neighbours = sidecars.split_by_node();
+  const auto found = look_for(sidecars, neighbours, name, patience);
+  Attachment out;
+  std::vector<transport::Source> all;
+  comm::together(sidecars, [&] {
+    for (const auto& f : found) {
+      auto segment = std::make_shared<Segment>(Segment::open(f.process, f.descriptor));
+      for (int l = 0; l < segment->lanes(); ++l) all.push_back({segment, l});
+      out.segments.push_back(std::move(segment));
+    }
+  });
+  const auto [first, last] =
+      channel_range(neighbours.rank(), neighbours.size(), static_cast<int>(all.size()));
+  out.sources.assign(all.begin() + first, all.begin() + last);
+  const auto starts_segment = [&](const std::shared_ptr<Segment>& segment) {
+    return std::any_of(out.sources.begin(), out.sources.end(), [&](const transport::Source& s) {
+      return s.segment == segment && s.lane == 0;
+    });
+  };
+  for (const auto& segment : out.segments) {
+    out.board.push_back(starts_segment(segment));
+    out.is_first = out.is_first || (out.board.back() && segment->identity().node == 0);
+  }
+  const auto lanes =
+      sidecars.reduced(static_cast<int64_t>(out.sources.size()), comm::Operation::Sum);
+  const auto identity = found.front().identity;
+  comm::together(sidecars, [&] {
+    if (lanes != identity.simulation_ranks)
+      base::fail(ErrorCode::Placement,
+                 "run '{}' has {} simulation ranks on {} nodes, but the sidecars see only {} of "
+                 "them; start at least one sidecar on every node",
+                 name, identity.simulation_ranks, identity.nodes, lanes);
+  });
+  return out;
+}
+
+}  // namespace pillion::run

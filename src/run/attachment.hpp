@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Finding a run by its name, and the lanes that each rank of a job of sidecars is to serve.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "comm/communicator.hpp"
+#include "transport/node.hpp"
+
+namespace pillion::run {
+
+/// "NAME (id 0123456789abcdef): 4 simulation ranks on 2 nodes", a line for each run on this node.
+std::string describe_runs(const std::vector<node::Found>& found);
+
+/// The runs that are called `name`, or whose id it is.
+std::vector<node::Found> matching(const std::vector<node::Found>& found, const std::string& name);
+
+/// The lanes, of `lanes` on a node, that helper `me` of `helpers` on that node serves: [first,
+/// last).
+std::pair<int, int> channel_range(int me, int helpers, int lanes);
+
+struct Attachment {
+  std::vector<std::shared_ptr<node::Segment>> segments;  ///< of this node
+  std::vector<transport::Source> sources;                ///< for this rank
+  bool is_first = false;                                 ///< has the first lane of the first node
+  std::vector<bool> board;  ///< by segment: whether this rank writes its boards
+};
+
+/// Opens the run called `name`, looking for it for `patience` seconds at most. [collective] Throws
+/// the same error on every rank: there is none, there are several, or not all its nodes are here.
+Attachment attach_to(const comm::Communicator& sidecars, const std::string& name, double patience);
+
+}  // namespace pillion::run

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Making and running chains.
+#include "run/chains.hpp"
+
+#include <algorithm>
+
+namespace pillion::run {
+
+using stagehost::Chain;
+
+Chains make_chains(const Run& run, topology::Role side, const ProducedFields& produced) {
+  Chains chains;
+  for (size_t a = 0; a < run.configuration.analyses.size(); ++a) {
+    const auto& analysis = run.configuration.analyses[a];
+    auto& chain = chains.emplace_back();
+    if (side == topology::Role::Sidecar) chain = make_behind_cut(run, a, produced);
+    else if (analysis.in_simulation())
+      chain = std::make_unique<Chain>(analysis, 0, analysis.cut(),
+                                      model::Catalogue(run.configuration.catalogue));
+  }
+  return chains;
+}
+
+bool may_migrate(const Run& run) {
+  const auto& analyses = run.configuration.analyses;
+  return std::any_of(analyses.begin(), analyses.end(),
+                     [](const auto& a) { return a.is_movable(); });
+}
+
+std::unique_ptr<Chain> make_behind_cut(const Run& run, size_t a, const ProducedFields& produced) {
+  const auto& analysis = run.configuration.analyses[a];
+  if (!analysis.in_sidecars()) return {};
+  auto catalogue = run.configuration.catalogue;
+  if (a < produced.size())
+    for (const auto& field : produced[a]) catalogue.add(field);
+  auto declared =
+      a < run.declared.size() ? run.declared[a] : std::vector<stagehost::DeclaredProduct>();
+  return std::make_unique<Chain>(analysis, analysis.cut(), analysis.stages.size(),
+                                 std::move(catalogue), std::move(declared));
+}
+
+Chains make_migratable_chains(const Run& run, const ProducedFields& produced) {
+  Chains chains(run.configuration.analyses.size());
+  for (size_t a = 0; a < chains.size(); ++a)
+    if (run.configuration.analyses[a].is_movable()) chains[a] = make_behind_cut(run, a, produced);
+  return chains;
+}
+
+namespace {
+
+stagehost::ExecutionContext context_of(Run& run, size_t analysis, const Gaps& gaps) {
+  stagehost::ExecutionContext context;
+  context.peers = &run.side;
+  context.plans = &run.plans;
+  context.sink = &run.sink;
+  context.timeline = &run.timeline;
+  context.origin = run.origin(analysis);
+  context.origin.skipped = gaps.skipped;
+  context.origin.coarsened = gaps.coarsened;
+  context.origin.lost = gaps.lost;
+  context.origin.disabled = gaps.disabled;
+  context.interval = run.configuration.analyses[analysis].every.interval;
+  return context;
+}
+
+}  // namespace
+
+std::optional<Error> run_chain(Run& run, Chain& chain, size_t analysis,
+                               stagehost::Publication& publication, const Gaps& gaps,
+                               double CostCounters::*account) {
+  const Working working(run, analysis, publication.step);
+  const Stopwatch watch;
+  auto context = context_of(run, analysis, gaps);
+  context.origin.step = publication.step;
+  context.origin.time = publication.time;
+  auto failure = chain.run_in_place(publication, std::move(context));
+  run.accounts[analysis].*account += watch.end(
+      run.timeline, run.configuration.analyses[analysis].name, "analysis", publication.step);
+  return failure;
+}
+
+void finish_chain(Run& run, Chain& chain, size_t analysis, int64_t step, double time,
+                  const Gaps& gaps, double CostCounters::*account) {
+  if (chain.publications() == 0) return;
+  const Working working(run, analysis, step);
+  const Stopwatch watch;
+  auto context = context_of(run, analysis, gaps);
+  context.origin.step = step;
+  context.origin.time = time;
+  const auto& name = run.configuration.analyses[analysis].name;
+  const auto failure = chain.finish(std::move(context));
+  if (failure && run.enabled(analysis)) run.disable(analysis, *failure);
+  else if (failure)
+    run.warn(fmt::format("not all that analysis '{}' had computed could be written: {}", name,
+                         failure->what()));
+  run.accounts[analysis].*account += watch.end(run.timeline, name + " (end)", "analysis", step);
+}
+
+void finish_chains(Run& run, Chains& chains, int64_t step, double time,
+                   const std::vector<Gaps>& gaps, double CostCounters::*account) {
+  for (size_t a = 0; a < chains.size(); ++a)
+    if (chains[a] && run.enabled(a)) finish_chain(run, *chains[a], a, step, time, gaps[a], account);
+}
+
+namespace {
+
+size_t first_stage(const Run& run, Half half, size_t analysis) {
+  return half == Half::Behind ? run.configuration.analyses[analysis].cut() : 0;
+}
+
+}  // namespace
+
+void restore_chains(const Run& run, Chains& chains, Half half, const std::filesystem::path& folder,
+                    const std::set<std::string>& saved) {
+  for (size_t a = 0; a < chains.size(); ++a) {
+    const auto& name = run.configuration.analyses[a].name;
+    if (chains[a] && saved.contains(name))
+      chains[a]->restore(folder / name, run.side, first_stage(run, half, a));
+  }
+}
+
+void save_chains(const Run& run, const Chains& chains, Half half,
+                 const std::filesystem::path& folder, bool durable) {
+  for (size_t a = 0; a < chains.size(); ++a)
+    if (chains[a] && run.enabled(a))
+      chains[a]->save(folder / run.configuration.analyses[a].name, run.side.rank(),
+                      first_stage(run, half, a), durable);
+}
+
+}  // namespace pillion::run

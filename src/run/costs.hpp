@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What an analysis costs one rank, and how costs of ranks add up.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace pillion::run {
+
+struct CostCounters {
+  double simulation_seconds = 0;  ///< of a simulation rank, for this analysis: stages and copies
+  double copy_seconds = 0;        ///< the part of these that only publishing costs
+  double sidecar_seconds = 0;
+  double stall_seconds = 0;  ///< of a simulation rank, waiting for sidecars
+  double lag_seconds = 0;    ///< sum over publications: from publishing to having finished
+  double longest_lag = 0;
+  double last_lag = 0;
+  int64_t last_step = 0;     ///< that was worked on, or handed on; if any was
+  int64_t bytes = 0;         ///< sent to sidecars
+  int64_t publications = 0;  ///< worked on, or handed on by a simulation rank
+  int64_t here = 0;          ///< of an analysis that may move: worked on in the simulation
+  int64_t skipped = 0;
+  int64_t dropped = 0;    ///< published by some ranks, but not by all
+  int64_t coarsened = 0;  ///< published as a subsample
+  int64_t spilled = 0;    ///< that went to disk, at some rank
+  int64_t lost = 0;       ///< published, and worked on by no sidecar, or by one that died
+};
+
+/// Mean and maximum over ranks.
+struct MeanMax {
+  double mean = 0;
+  double max = 0;
+};
+
+template <class Member>
+MeanMax mean_max(const std::vector<CostCounters>& accounts, Member CostCounters::*member) {
+  MeanMax out;
+  for (const auto& account : accounts) {
+    out.mean += account.*member / static_cast<double>(accounts.size());
+    out.max = std::max(out.max, account.*member);
+  }
+  return out;
+}
+
+}  // namespace pillion::run

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Formatting progress.
+#include "run/progress.hpp"
+
+#include <pillion/version.h>
+
+#include <array>
+#include <cstdlib>
+
+#include "base/json.hpp"
+
+namespace pillion::run {
+
+using base::json_number;
+using base::json_text;
+
+void StepRate::note(double now, int64_t step) {
+  constexpr double window = 5;
+  if (!seen_.empty() && seen_.back().second == step) return;
+  seen_.emplace_back(now, step);
+  while (seen_.size() > 2 && seen_[1].first < now - window) seen_.pop_front();
+}
+
+double StepRate::per_second() const {
+  if (seen_.size() < 2) return -1;
+  const auto [first, from] = seen_.front();
+  const auto [last, to] = seen_.back();
+  return last > first ? static_cast<double>(to - from) / (last - first) : -1;
+}
+
+namespace {
+
+const char* name_of(Phase phase) {
+  constexpr std::array names{"running", "ended", "left", "failed"};
+  return names[static_cast<size_t>(phase)];
+}
+
+std::string text_or_null(const std::string& text) {
+  return text.empty() ? "null" : json_text(text);
+}
+
+template <class Number>
+std::string number_or_null(Number value) {
+  return value < 0 ? "null" : json_number(static_cast<double>(value));
+}
+
+std::string count_or_null(int64_t value) { return value < 0 ? "null" : fmt::format("{}", value); }
+
+/// Seconds since 1970, to the millisecond.
+std::string moment(double seconds) { return fmt::format("{:.3f}", seconds); }
+
+std::string format_head(const Snapshot& s, const LiveState& now) {
+  return fmt::format(
+      "  \"pillion\": \"progress 1\", \"version\": {}, \"role\": {}, \"guest\": {},\n"
+      "  \"run\": {}, \"id\": \"{:016x}\", \"continues\": [{}], \"state\": \"{}\", "
+      "\"failure\": {},\n"
+      "  \"pid\": {}, \"pid_started\": {}, \"host\": {}, \"started\": {}, \"written\": {},\n"
+      "  \"ranks\": {{\"simulation\": {}, \"sidecar\": {}}}",
+      json_text(PILLION_VERSION), json_text(s.role), text_or_null(s.attached_job), json_text(s.run),
+      s.id, base::json_list(s.continues), name_of(s.phase), text_or_null(s.failure), s.process,
+      s.process_start, json_text(s.host), moment(s.started), moment(now.written),
+      count_or_null(s.simulation_ranks), count_or_null(s.sidecar_ranks));
+}
+
+std::string format_work(const Snapshot& s) {
+  if (!s.work || s.work->analysis >= s.analyses.size()) return "null";
+  return fmt::format("{{\"analysis\": {}, \"step\": {}, \"since\": {}}}",
+                     json_text(s.analyses[s.work->analysis].name), s.work->step,
+                     moment(s.work->since));
+}
+
+std::string format_state(const Snapshot& s, const LiveState& now) {
+  return fmt::format(
+      "  \"step\": {}, \"time\": {}, \"time_units\": {}, \"steps_per_second\": {},\n"
+      "  \"waiting\": {}, \"working\": {},\n"
+      "  \"publications\": {}, \"skipped\": {}, \"behind\": {}, \"restarts\": {},\n"
+      "  \"memory\": {{\"budget_bytes\": {}, \"in_use_bytes\": {}, \"peak_bytes\": {}}}",
+      now.place ? fmt::format("{}", now.place->step) : "null",
+      now.place ? json_number(now.place->time) : "null", json_text(s.time_units),
+      number_or_null(now.steps_per_second), now.waiting, format_work(s), s.publications, s.skipped,
+      count_or_null(s.behind), s.restarts, count_or_null(s.budget), count_or_null(s.in_use),
+      count_or_null(s.peak));
+}
+
+std::string format_products(const Snapshot& s, const std::string& analysis) {
+  std::vector<std::string> paths;
+  for (const auto& [owner, path] : s.products)
+    if (owner == analysis) paths.push_back(json_text(path));
+  return fmt::format("[{}]", fmt::join(paths, ", "));
+}
+
+std::string format_analysis(const Snapshot& s, const AnalysisProgress& analysis) {
+  const CostCounters& account = analysis.account;
+  const bool any = account.publications > 0;
+  const double mean = any ? account.lag_seconds / static_cast<double>(account.publications) : 0;
+  return fmt::format(
+      "    {{\"name\": {}, \"placement\": \"{}\", \"every\": {}, \"when\": {},\n"
+      "     \"last_step\": {}, \"publications\": {}, \"skipped\": {}, \"coarsened\": {}, "
+      "\"spilled\": {}, \"dropped\": {}, \"lost\": {},\n     \"disabled\": {},\n"
+      "     \"seconds\": {{\"simulation\": {}, \"sidecar\": {}, \"stall\": {}}},\n"
+      "     \"bytes_moved\": {}, \"lag_seconds\": {{\"last\": {}, \"mean\": {}, \"max\": {}}},\n"
+      "     \"products\": {}}}",
+      json_text(analysis.name), analysis.placement, json_text(analysis.every),
+      text_or_null(analysis.when), any ? fmt::format("{}", account.last_step) : "null",
+      account.publications, account.skipped, account.coarsened, account.spilled, account.dropped,
+      account.lost, text_or_null(analysis.disabled), json_number(account.simulation_seconds),
+      json_number(account.sidecar_seconds), json_number(account.stall_seconds), account.bytes,
+      json_number(account.last_lag), json_number(mean), json_number(account.longest_lag),
+      format_products(s, analysis.name));
+}
+
+}  // namespace
+
+std::string format_progress(const Snapshot& s, const LiveState& now) {
+  std::vector<std::string> analyses, warnings;
+  for (const auto& analysis : s.analyses) analyses.push_back(format_analysis(s, analysis));
+  for (const auto& warning : s.warnings) warnings.push_back(json_text(warning));
+  return fmt::format("{{\n{},\n{},\n  \"analyses\": [\n{}\n  ],\n  \"warnings\": [{}]\n}}\n",
+                     format_head(s, now), format_state(s, now), fmt::join(analyses, ",\n"),
+                     fmt::join(warnings, ", "));
+}
+
+// A guest that is called "sidecars" must not hide the run's own.
+std::string progress_name(const Snapshot& s) {
+  if (s.role == "simulation") return "progress.json";
+  if (s.role == "sidecars") return "progress-sidecars.json";
+  return fmt::format("progress-{}{}.json", s.attached_job == "sidecars" ? "guest-" : "",
+                     s.attached_job);
+}
+
+double progress_period(const char* text) {
+  constexpr double standard = 0.5, least = 0.01, most = 1e6;
+  if (text == nullptr) return standard;
+  char* end = nullptr;
+  const double period = std::strtod(text, &end);
+  if (end == text || *end != '\0' || !(period >= 0)) return standard;
+  return period == 0 ? 0 : std::clamp(period, least, most);
+}
+
+}  // namespace pillion::run

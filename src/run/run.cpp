@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Small deeds on what both sides hold.
+#include "run/run.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <system_error>
+
+namespace pillion::run {
+
+std::vector<int> Run::ranks_of(topology::Role role) const {
+  std::vector<int> ranks;
+  for (size_t r = 0; r < roles.size(); ++r)
+    if (roles[r] == role) ranks.push_back(static_cast<int>(r));
+  return ranks;
+}
+
+void Run::warn(const std::string& message) {
+  if (side.rank() != 0) return;
+  warnings.push_back(message);
+  log.warn("{}", message);
+}
+
+void Run::remark(const std::string& message) {
+  if (side.rank() != 0) return;
+  remarks.push_back(message);
+  log.info("{}", message);
+}
+
+void Run::disable(size_t analysis, const Error& failure) {
+  disabled[analysis] = failure.what();
+  const std::string message = fmt::format("analysis '{}' is disabled for the rest of the run: {}",
+                                          configuration.analyses[analysis].name, failure.what());
+  if (side.rank() != 0) return;
+  warnings.push_back(message);
+  log.failure("{}", message);
+}
+
+void Run::start_progress(Snapshot first) {
+  const double period = progress_period(std::getenv("PILLION_PROGRESS"));
+  if (period == 0) return;
+  first.run = configuration.run;
+  first.id = id;
+  first.continues = continues;
+  first.started = started;
+  describe(first);
+  try {
+    progress = std::make_unique<ProgressFile>(configuration.output, std::move(first), mark, period);
+  } catch (const std::system_error& e) {
+    warn(fmt::format("progress is not written: {}", e.what()));
+  }
+}
+
+void Run::follow_timeline() {
+  const char* folder = std::getenv("PILLION_TIMELINE");
+  if (folder == nullptr || *folder == '\0') return;
+  try {
+    timeline.follow(folder, is_sidecar() ? "sidecar" : "simulation", side.rank());
+  } catch (const Error& e) {
+    warn(e.what());
+  }
+}
+
+namespace {
+
+/// Last entries of a list that only grows.
+std::vector<std::string> last_of(const std::vector<std::string>& all) {
+  constexpr size_t most = 5;
+  return {all.end() - static_cast<ptrdiff_t>(std::min(most, all.size())), all.end()};
+}
+
+}  // namespace
+
+void Run::describe(Snapshot& s) const {
+  for (size_t a = s.analyses.size(); a < configuration.analyses.size(); ++a) {
+    const auto& analysis = configuration.analyses[a];
+    s.analyses.push_back({analysis.name,
+                          placement_of(analysis),
+                          analysis.every.text(),
+                          analysis.when ? analysis.when->text() : "",
+                          "",
+                          {}});
+  }
+  for (size_t a = 0; a < std::min(s.analyses.size(), accounts.size()); ++a) {
+    s.analyses[a].account = accounts[a];
+    if (s.analyses[a].disabled != disabled[a]) s.analyses[a].disabled = disabled[a];
+  }
+  const auto& products = sink.products();
+  s.products.resize(products.size());
+  for (size_t p = 0; p < products.size(); ++p)
+    if (s.products[p].second != products[p].path)
+      s.products[p] = {products[p].analysis, products[p].path};
+  if (!warnings.empty() && (s.warnings.empty() || s.warnings.back() != warnings.back()))
+    s.warnings = last_of(warnings);
+  if (s.time_units != configuration.time_units) s.time_units = configuration.time_units;
+}
+
+void Run::warn_of_trouble() {
+  const auto trouble = progress->trouble();
+  if (!trouble.empty()) warn(fmt::format("progress cannot be shown: {}", trouble));
+}
+
+const char* placement_of(const model::AnalysisSpec& analysis) {
+  if (!analysis.in_sidecars()) return "simulation";
+  if (analysis.is_movable()) return "auto";
+  return analysis.in_simulation() ? "hybrid" : "sidecar";
+}
+
+Working::Working(Run& run, size_t analysis, int64_t step) : progress_(run.progress.get()) {
+  if (progress_ == nullptr) return;
+  const CurrentWork work{analysis, step, base::calendar_seconds()};
+  progress_->tell([&](Snapshot& snapshot) { snapshot.work = work; });
+}
+
+Working::~Working() {
+  if (progress_ != nullptr) progress_->tell([](Snapshot& snapshot) { snapshot.work.reset(); });
+}
+
+products::Origin Run::origin(size_t analysis) const {
+  products::Origin origin;
+  origin.run = id_of(id);
+  origin.analysis = configuration.analyses[analysis].name;
+  origin.configuration = configuration.text;
+  origin.parameters = configuration.parameters;
+  origin.time_units = configuration.time_units;
+  return origin;
+}
+
+}  // namespace pillion::run

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What both sides of a run hold: the configuration, the communicators, the accounts and the log.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/log.hpp"
+#include "comm/communicator.hpp"
+#include "model/configuration.hpp"
+#include "products/timeline.hpp"
+#include "run/costs.hpp"
+#include "run/progress_file.hpp"
+#include "run/run_folder.hpp"
+#include "stagehost/plans.hpp"
+#include "stagehost/sink.hpp"
+#include "topology/place.hpp"
+
+namespace pillion::run {
+
+/// An analysis has gone to the other side.
+struct MigrationRecord {
+  size_t analysis = 0;
+  int64_t step = 0;    ///< of the first publication there
+  bool there = false;  ///< to the sidecars
+  double after = 0;    ///< seconds since the run began
+  double seconds = 0;  ///< for which that kept the simulation
+  std::string why;
+};
+
+struct Run {
+  base::Log log;
+  model::Configuration configuration;
+  std::vector<topology::Role> roles;                    ///< of every rank of `world`
+  model::Mapping mapping = model::Mapping::Contiguous;  ///< by which sidecars were chosen
+  comm::Communicator world;
+  comm::Communicator side;  ///< the simulation ranks, or the sidecar ranks
+  stagehost::Plans plans;   ///< among the ranks of `side`
+  stagehost::Sink sink{"."};
+  products::Timeline timeline{20000};
+  /// By analysis: products that stages in the simulation declare.
+  std::vector<std::vector<stagehost::DeclaredProduct>> declared;
+  std::vector<CostCounters> accounts;  ///< by analysis
+  std::vector<std::string> disabled;   ///< why, by analysis; "" if it is not
+  std::vector<std::string> warnings;
+  std::vector<std::string> remarks;
+  std::vector<MigrationRecord> moves;  ///< on simulation ranks
+  std::set<int64_t>
+      move_at;      ///< publications at which analyses move, whatever is better; for tests
+  uint64_t id = 0;  ///< no other run has it
+  std::vector<std::string> continues;  ///< ids of the runs whose results this one continues
+  RunFolder folder;                    ///< held by one rank of each job that writes for the run
+  double started = 0;                  ///< calendar seconds
+  StepPosition mark;
+  std::unique_ptr<ProgressFile> progress;  ///< null on ranks that write none
+
+  [[nodiscard]] bool is_sidecar() const {
+    return roles[static_cast<size_t>(world.rank())] == topology::Role::Sidecar;
+  }
+  /// Ranks in `world` of one role, in order.
+  [[nodiscard]] std::vector<int> ranks_of(topology::Role role) const;
+  /// Says something to people, once per side, and keeps it for the report.
+  void warn(const std::string& message);
+  /// The same for what is no reason to worry.
+  void remark(const std::string& message);
+  /// Disables an analysis, loudly. The same on every rank of this side.
+  void disable(size_t analysis, const Error& failure);
+  [[nodiscard]] bool enabled(size_t analysis) const { return disabled[analysis].empty(); }
+  /// Begins to write progress unless the environment says not to; `first` says who this rank is.
+  void start_progress(Snapshot first);
+  /// Has events written as they happen, to the folder that the environment names, if it does.
+  void follow_timeline();
+  /// Tells those who look at progress what is new, and what `change` adds.
+  template <class Change>
+  void tell(Change&& change) {
+    if (!progress) return;
+    progress->tell([&](Snapshot& snapshot) {
+      describe(snapshot);
+      change(snapshot);
+    });
+    warn_of_trouble();
+  }
+  /// Where the products of an analysis come from, as far as a step does not matter.
+  [[nodiscard]] products::Origin origin(size_t analysis) const;
+
+ private:
+  /// What is known of analyses, products and warnings. Costs little where nothing is new.
+  void describe(Snapshot& snapshot) const;
+  /// Says once that progress cannot be written.
+  void warn_of_trouble();
+};
+
+/// "simulation", "sidecar", "hybrid" or "auto".
+const char* placement_of(const model::AnalysisSpec& analysis);
+
+/// Says that a rank works on an analysis, for as long as this lives.
+class Working {
+ public:
+  Working(Run& run, size_t analysis, int64_t step);
+  Working(const Working&) = delete;
+  Working& operator=(const Working&) = delete;
+  ~Working();
+
+ private:
+  ProgressFile* progress_;
+};
+
+/// A stretch of time on the timeline and in an account.
+class Stopwatch {
+ public:
+  Stopwatch() : begin_(base::calendar_seconds()), monotonic_(base::monotonic_seconds()) {}
+  [[nodiscard]] double seconds() const { return base::monotonic_seconds() - monotonic_; }
+  /// Ends it: puts it on the timeline and returns its length.
+  double end(products::Timeline& timeline, std::string name, std::string category,
+             int64_t step) const {
+    const double length = seconds();
+    timeline.add({std::move(name), std::move(category), begin_, begin_ + length, step});
+    return length;
+  }
+
+ private:
+  double begin_;
+  double monotonic_;
+};
+
+}  // namespace pillion::run

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Locking, looking, moving. Locks are those of open file descriptions: the kernel releases them
+// when the process dies, and two sessions of one process exclude each other. A run takes the marker
+// alone, and then shares it with the other jobs that write for it.
+#include "run/run_folder.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "products/whole_file.hpp"
+
+namespace pillion::run {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string this_host() {
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+/// As people would call it from where the program runs.
+std::string called(const fs::path& path) {
+  std::error_code error;
+  const auto near = path.lexically_relative(fs::current_path(error));
+  return "'" + (near.empty() || *near.begin() == ".." ? path : near).string() + "'";
+}
+
+enum class Lock { Taken, Held, Unsupported };
+
+Lock try_lock(int file, int16_t kind) {
+  struct flock whole {};
+  whole.l_type = kind;
+  whole.l_whence = SEEK_SET;
+  while (fcntl(file, F_OFD_SETLK, &whole) != 0) {
+    if (errno == EINTR) continue;
+    return errno == EAGAIN || errno == EACCES ? Lock::Held : Lock::Unsupported;
+  }
+  return Lock::Taken;
+}
+
+/// Whether another process holds a lock; nothing if the file system has none.
+std::optional<bool> is_locked(int file) {
+  struct flock whole {};
+  whole.l_type = F_WRLCK;
+  whole.l_whence = SEEK_SET;
+  if (fcntl(file, F_OFD_GETLK, &whole) != 0) return {};
+  return whole.l_type != F_UNLCK;
+}
+
+std::string read_all(int file) {
+  std::string text;
+  std::array<char, 4096> piece;
+  for (ssize_t n = 0;
+       (n = pread(file, piece.data(), piece.size(), static_cast<off_t>(text.size()))) > 0;)
+    text.append(piece.data(), static_cast<size_t>(n));
+  return text;
+}
+
+/// In place, for the lock is on the file; what is there stays until it is written over.
+void write_all(int file, const std::string& text, const fs::path& folder) {
+  if (pwrite(file, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()) ||
+      ftruncate(file, static_cast<off_t>(text.size())) != 0)
+    base::fail(ErrorCode::File, "cannot write {}: {}", called(folder / marker_name),
+               std::strerror(errno));
+}
+
+bool is_alive(const RunMarker& mark) {
+  return mark.ended.empty() && mark.process != 0 && mark.host == this_host() &&
+         node::is_alive(mark.process);
+}
+
+}  // namespace
+
+FolderState look_at_folder(const fs::path& folder) {
+  const int file = open((folder / marker_name).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (file < 0) return folder_state(folder, {});
+  auto state = folder_state(folder, read_all(file));
+  state.is_live = is_locked(file).value_or(state.mark && is_alive(*state.mark));
+  close(file);
+  return state;
+}
+
+bool continues(const FolderClaim& claim, const RunMarker& mark) {
+  if (!claim.resumes) return false;
+  const auto& runs = claim.resumed_runs;
+  const auto has_made = [&](const std::string& id) {
+    return std::find(runs.begin(), runs.end(), id) != runs.end();
+  };
+  return runs.empty() || mark.id.empty() || has_made(mark.id) ||
+         std::any_of(mark.continues.begin(), mark.continues.end(), has_made);
+}
+
+namespace {
+
+bool is_within(const fs::path& path, const fs::path& folder) {
+  return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first ==
+         folder.end();
+}
+
+bool on_same_device(const fs::path& a, const fs::path& b) {
+  struct stat of_a {
+  }, of_b{};
+  return stat(a.c_str(), &of_a) == 0 && stat(b.c_str(), &of_b) == 0 && of_a.st_dev == of_b.st_dev;
+}
+
+/// What names of folders with earlier results begin with: beside the output folder, or in it where
+/// that is the working folder, holds it, or has no room beside it.
+fs::path stem_of_aside(const fs::path& folder) {
+  std::error_code error;
+  const fs::path there = fs::canonical(folder, error), beside = there.parent_path();
+  const bool is_around = is_within(fs::current_path(error), there);
+  if (!is_around && access(beside.c_str(), W_OK | X_OK) == 0 && on_same_device(there, beside))
+    return there;
+  return there / "earlier";
+}
+
+/// The number at the end of "NAME.NUMBER", or 0.
+int64_t number_after(const std::string& name, const std::string& text) {
+  if (!text.starts_with(name + ".") || text.size() > name.size() + 10) return 0;
+  const std::string digits = text.substr(name.size() + 1);
+  const bool is_number = !digits.empty() && std::all_of(digits.begin(), digits.end(), [](char c) {
+    return c >= '0' && c <= '9';
+  });
+  return is_number ? std::stoll(digits) : 0;
+}
+
+/// A new folder with the next number, so that numbers grow with time.
+fs::path make_aside(const fs::path& folder) {
+  const auto stem = stem_of_aside(folder);
+  int64_t last = 0;
+  std::error_code error;
+  for (fs::directory_iterator at(stem.parent_path(), error), end; !error && at != end;
+       at.increment(error))
+    last = std::max(last, number_after(stem.filename().string(), at->path().filename().string()));
+  for (;;) {
+    const fs::path made = stem.string() + fmt::format(".{:03}", ++last);
+    if (mkdir(made.c_str(), 0777) == 0) return made;
+    if (errno != EEXIST)
+      base::fail(ErrorCode::File,
+                 "the earlier results in {} cannot be kept aside: cannot make the folder {}: {}; "
+                 "name another 'output'",
+                 called(folder), called(made), std::strerror(errno));
+  }
+}
+
+std::string whose(const std::optional<RunMarker>& mark) {
+  if (!mark || mark->id.empty()) return "an earlier run";
+  return fmt::format("run {}, started {}", mark->id, mark->started);
+}
+
+std::string refusal(const fs::path& folder, const std::optional<RunMarker>& mark) {
+  return fmt::format(
+      "the output folder {} holds results of {}, and 'if_exists' says 'refuse'; move them, or name "
+      "another 'output'",
+      called(folder), whose(mark));
+}
+
+/// Who holds a folder, as the subject of a sentence.
+std::string holder(const std::optional<RunMarker>& mark) {
+  if (!mark || mark->id.empty()) return "another run, which has just begun,";
+  const auto run = fmt::format("run {} (process {} on host '{}', since {})", mark->id,
+                               node::number_of(mark->process), mark->host, mark->started);
+  return mark->ended.empty() ? run : "a job of sidecars that finishes " + run;
+}
+
+[[noreturn]] void refuse_live(const fs::path& folder, const std::optional<RunMarker>& mark) {
+  base::fail(ErrorCode::State,
+             "{} writes to the output folder {}; wait until it has ended, or name another 'output'",
+             holder(mark), called(folder));
+}
+
+}  // namespace
+
+std::string judge_folder(const model::Configuration& configuration) {
+  const fs::path folder = configuration.output;
+  const auto state = look_at_folder(folder);
+  if (state.is_live)
+    return fmt::format(
+        "{} writes to the output folder {} now; no other run can start there "
+        "before it has ended",
+        holder(state.mark), called(folder));
+  if (!state.has_results || !configuration.restart.empty()) return {};
+  switch (configuration.if_exists) {
+    case model::IfExists::Refuse:
+      base::fail(ErrorCode::Configuration, "{}", refusal(folder, state.mark));
+    case model::IfExists::Overwrite:
+      return fmt::format("the results of {} in {} will be removed", whose(state.mark),
+                         called(folder));
+    case model::IfExists::KeepAside:
+      return fmt::format("the results of {} in {} will be moved to {}", whose(state.mark),
+                         called(folder), called(stem_of_aside(folder).string() + ".NUMBER"));
+  }
+  return {};
+}
+
+RunFolder::RunFolder(RunFolder&& other) noexcept
+    : marker_(std::exchange(other.marker_, -1)),
+      continued_(std::move(other.continued_)),
+      remarks_(std::move(other.remarks_)),
+      warnings_(std::move(other.warnings_)) {}
+
+RunFolder& RunFolder::operator=(RunFolder&& other) noexcept {
+  release(false);
+  marker_ = std::exchange(other.marker_, -1);
+  continued_ = std::move(other.continued_);
+  remarks_ = std::move(other.remarks_);
+  warnings_ = std::move(other.warnings_);
+  return *this;
+}
+
+RunFolder::~RunFolder() { release(false); }
+
+void RunFolder::clear(const FolderClaim& claim, const FolderState& state) {
+  const auto& folder = claim.folder;
+  if (state.has_results && claim.if_exists == model::IfExists::Refuse)
+    base::fail(ErrorCode::State, "{}", refusal(folder, state.mark));
+  const bool keeps = state.has_results && claim.if_exists == model::IfExists::KeepAside;
+  const fs::path to = keeps ? make_aside(folder) : fs::path();
+  if (keeps && state.mark && !state.mark->id.empty())
+    products::write_whole(to / marker_name, format_mark(*state.mark), false);
+  for (const auto& entry : state.entries) {
+    std::error_code error;
+    if (keeps) fs::rename(folder / entry, to / entry, error);
+    else fs::remove_all(folder / entry, error);
+    if (error)
+      base::fail(ErrorCode::File, "cannot {} {}, which is of {}: {}; name another 'output'",
+                 keeps ? "move aside" : "remove", called(folder / entry), whose(state.mark),
+                 error.message());
+  }
+  if (!state.has_results) return;
+  if (keeps)
+    remarks_.push_back(
+        fmt::format("the earlier results in {} were moved to {}", called(folder), called(to)));
+  else remarks_.push_back(fmt::format("the earlier results in {} were removed", called(folder)));
+}
+
+std::vector<std::string> RunFolder::own_folders(const fs::path& folder,
+                                                const std::vector<std::string>& analyses,
+                                                const std::vector<std::string>& known) {
+  auto out = known;
+  for (const auto& name : analyses) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    std::error_code error;
+    const auto status = fs::symlink_status(folder / name, error);
+    if (!fs::exists(status) || (fs::is_directory(status) && !has_something(folder / name)))
+      out.push_back(name);
+    else
+      warnings_.push_back(fmt::format(
+          "{}, where products of analysis '{}' go, holds files that are of no run; they "
+          "stay there, and later runs will not move it aside",
+          called(folder / name), name));
+  }
+  return out;
+}
+
+RunFolder RunFolder::take(const FolderClaim& claim) {
+  products::make_folder(claim.folder);
+  const fs::path path = claim.folder / marker_name;
+  RunFolder out(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666));
+  if (out.marker_ < 0)
+    base::fail(ErrorCode::File, "cannot create {}: {}", called(path), std::strerror(errno));
+  const auto lock = try_lock(out.marker_, F_WRLCK);
+  const auto state = folder_state(claim.folder, read_all(out.marker_));
+  if (lock == Lock::Held || (lock == Lock::Unsupported && state.mark && is_alive(*state.mark)))
+    refuse_live(claim.folder, state.mark);
+  if (lock == Lock::Unsupported)
+    out.warnings_.push_back(
+        fmt::format("the file system of {} has no locks, so nothing prevents a second run from "
+                    "writing there at the same time",
+                    called(claim.folder)));
+  std::vector<std::string> known;
+  out.continued_ = claim.resumed_runs;
+  if (state.mark && continues(claim, *state.mark)) {
+    known = state.mark->folders;
+    for (const auto& id : state.mark->continues) out.continued_.push_back(id);
+    if (!state.mark->id.empty()) out.continued_.push_back(state.mark->id);
+    std::vector<std::string> once;
+    for (const auto& id : out.continued_)
+      if (std::find(once.begin(), once.end(), id) == once.end()) once.push_back(id);
+    out.continued_ = once;
+  } else {
+    out.clear(claim, state);
+    if (claim.resumes && state.has_results)
+      out.warnings_.push_back(
+          fmt::format("the results in {} were not of the run that is resumed, so they are not "
+                      "continued",
+                      called(claim.folder)));
+  }
+  std::error_code error;
+  for (fs::directory_iterator at(claim.folder, error), end; !error && at != end;
+       at.increment(error)) {
+    std::error_code ignored;
+    const auto name = at->path().filename().string();
+    const bool unowned = lock == Lock::Taken || (state.mark && !state.mark->id.empty() &&
+                                                 name.find(state.mark->id) != std::string::npos);
+    if (is_leftover(name) && unowned) fs::remove_all(at->path(), ignored);
+  }
+  const RunMarker mark{.id = id_of(claim.run),
+                       .continues = out.continued_,
+                       .host = this_host(),
+                       .started = base::format_utc(base::calendar_seconds()),
+                       .ended = {},
+                       .process = node::this_process(),
+                       .folders = out.own_folders(claim.folder, claim.analyses, known)};
+  write_all(out.marker_, format_mark(mark), claim.folder);
+  // Others may join now, and none may take it.
+  (void)try_lock(out.marker_, F_RDLCK);
+  return out;
+}
+
+RunFolder RunFolder::join(const fs::path& folder, uint64_t run,
+                          const std::vector<std::string>& analyses) {
+  const fs::path path = folder / marker_name;
+  RunFolder out(open(path.c_str(), O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW));
+  if (out.marker_ < 0)
+    base::fail(ErrorCode::File, "cannot open {}: {}", called(path), std::strerror(errno));
+  (void)try_lock(out.marker_, F_RDLCK);
+  const auto mark = parse_mark(read_all(out.marker_));
+  if (!mark || mark->id != id_of(run))
+    base::fail(ErrorCode::State, "the output folder {} is not that of run {} any more",
+               called(folder), id_of(run));
+  out.continued_ = mark->continues;
+  std::string lines;
+  for (const auto& name : out.own_folders(folder, analyses, mark->folders))
+    if (std::find(mark->folders.begin(), mark->folders.end(), name) == mark->folders.end())
+      lines += fmt::format("folder: {}\n", name);
+  if (!lines.empty() && write(out.marker_, lines.data(), lines.size()) < 0)
+    base::fail(ErrorCode::File, "cannot write {}: {}", called(path), std::strerror(errno));
+  return out;
+}
+
+void RunFolder::release(bool ended) noexcept {
+  if (marker_ < 0) return;
+  if (ended) try {
+      const auto line = fmt::format("ended: {}\n", base::format_utc(base::calendar_seconds()));
+      const off_t end = lseek(marker_, 0, SEEK_END);
+      (void)!pwrite(marker_, line.data(), line.size(), end);
+    } catch (const std::exception&) {}
+  // A child of this process may have the file open, too.
+  (void)try_lock(marker_, F_UNLCK);
+  close(marker_);
+  marker_ = -1;
+}
+
+}  // namespace pillion::run

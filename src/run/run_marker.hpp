@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The marker in an output folder, a small text that says which run the folder belongs to, and what
+// in the folder is that run's. Reads and tells apart; run_folder.hpp locks, moves and writes.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "node/process.hpp"
+
+namespace pillion::run {
+
+constexpr const char* marker_name = ".pillion-run";
+
+/// What a marker says of a run.
+struct RunMarker {
+  std::string id;                      ///< 16 hexadecimal digits; "" if only its reports are known
+  std::vector<std::string> continues;  ///< ids of the runs whose results it continues
+  std::string host, started, ended;    ///< `ended` is "" if the run did not say so
+  node::Token process = 0;
+  std::vector<std::string> folders;  ///< of analyses, and of no one else
+};
+
+std::string format_mark(const RunMarker& mark);
+/// Nothing if the text is no marker. Lines that are cut off or not known are passed over.
+std::optional<RunMarker> parse_mark(const std::string& text);
+
+/// A run's number as products and messages have it.
+std::string id_of(uint64_t run);
+
+/// What lies in a folder before a run takes it.
+struct FolderState {
+  std::optional<RunMarker> mark;
+  bool is_live =
+      false;  ///< its run is still active, as far as can be seen; not known to folder_state
+  std::vector<std::filesystem::path> entries;  ///< of the earlier run, by name; without the marker
+  bool has_results = false;                    ///< there is something worth keeping among them
+};
+
+/// What `marker`, the text of the marker, and the entries of a folder say.
+FolderState folder_state(const std::filesystem::path& folder, const std::string& marker);
+
+/// Whether an entry is one that an active run has, and that a killed run leaves behind.
+bool is_leftover(const std::string& name);
+/// Whether there is a file, or a folder with something in it.
+bool has_something(const std::filesystem::path& path);
+
+}  // namespace pillion::run

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What one rank knows and every rank of a run shall use, sidecars of other jobs included: so a
+// sidecar needs no file, no parameters and no catalogue of its own. Also what crosses the cut.
+#pragma once
+
+#include <string>
+
+#include "run/chains.hpp"
+#include "run/test_overrides.hpp"
+#include "transport/shipment.hpp"
+
+namespace pillion::run {
+
+/// What the stages of an analysis in sidecars need of its publications.
+struct CutInput {
+  std::set<std::string> fields;  ///< empty where there are no such stages
+  std::string whole_for;         ///< the stage that cannot use coarse publications; "" if all can
+  bool operator==(const CutInput&) const = default;
+};
+
+/// By analysis.
+using CutFields = std::vector<CutInput>;
+
+/// By analysis: the layouts that its stages in sidecars ask for.
+using LayoutRequests = std::vector<std::vector<layout::Wish>>;
+
+struct RunSpec {
+  std::string file, text, catalogue, restart;
+  base::Parameters parameters;
+  base::Overrides overrides;
+  std::string folder;            ///< the simulation's working folder when it opened the session
+  std::vector<int64_t> move_at;  ///< publications at which analyses move that may; for tests
+  TestOverrides test_overrides;
+  uint64_t run = 0;         ///< no other run has it
+  ProducedFields produced;  ///< by stages in the simulation; known once these are made
+  /// By analysis: products that stages in the simulation declare; known then, too.
+  std::vector<std::vector<stagehost::DeclaredProduct>> declared;
+
+  /// The configuration that it stands for, with absolute paths, because a program may change its
+  /// working folder after it has opened the session. `sidecars_wanted` as in
+  /// model::read_configuration.
+  [[nodiscard]] model::Configuration configuration(int64_t sidecars_wanted) const;
+};
+
+/// Lines NAME=VALUE. `variable` and `like`, such as "NAME=VALUE", are for the message of the
+/// ErrorCode::Configuration that is thrown for a line that is none.
+std::map<std::string, std::string> read_settings(const std::string& lines, const char* variable,
+                                                 const char* like);
+
+base::Bytes bytes_of(const RunSpec& spec);
+RunSpec read_run_spec(const base::Bytes& bytes);
+
+base::Bytes bytes_of(const CutFields& cut_fields);
+CutFields read_cut_fields(const base::Bytes& bytes);
+/// The same of the rest of what is read.
+CutFields read_cut_fields(base::ByteReader& in);
+
+base::Bytes bytes_of(const LayoutRequests& layout_requests);
+LayoutRequests read_layout_requests(const base::Bytes& bytes);
+LayoutRequests layout_requests_of(const Chains& chains);
+/// How meshes go to sidecars when these analyses are due: the same on every rank.
+transport::Routes routes_for(const LayoutRequests& layout_requests,
+                             const transport::Announcement& head,
+                             const model::Catalogue& catalogue);
+
+/// What the chains produce, by analysis.
+ProducedFields produced_by(const Chains& chains);
+/// Products that the stages of the chains declare, by analysis.
+std::vector<std::vector<stagehost::DeclaredProduct>> declared_by(const Chains& chains);
+/// What the chains need, by analysis.
+CutFields cut_fields_of(const Chains& chains);
+
+}  // namespace pillion::run

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Connecting the two sides of a session by the network or by node memory.
+#include <algorithm>
+#include <cstdlib>
+
+#include "comm/agreement.hpp"
+#include "run/cut_fields.hpp"
+#include "session/session.hpp"
+#include "transport/network.hpp"
+
+namespace pillion::session {
+
+using comm::together;
+
+std::vector<int> Session::serving() const {
+  const auto sidecars = run_.ranks_of(topology::Role::Sidecar);
+  std::vector<int> out;
+  for (const int r : run_.ranks_of(topology::Role::Simulation)) {
+    const int server = placement_.server[static_cast<size_t>(r)];
+    out.push_back(static_cast<int>(std::lower_bound(sidecars.begin(), sidecars.end(), server) -
+                                   sidecars.begin()));
+  }
+  return out;
+}
+
+namespace {
+
+/// Those of `ranks` that sidecar `me` serves.
+std::vector<int> served_by(int me, const std::vector<int>& serving, const std::vector<int>& ranks) {
+  std::vector<int> out;
+  for (size_t r = 0; r < ranks.size(); ++r)
+    if (serving[r] == me) out.push_back(ranks[r]);
+  return out;
+}
+
+}  // namespace
+
+// The budget is for a node; the simulation ranks on it share it evenly.
+void Session::connect_by_network(simulation::Link& link,
+                                 std::unique_ptr<transport::Receiver>& receiver) {
+  const auto sidecars = run_.ranks_of(topology::Role::Sidecar);
+  if (run_.is_sidecar()) {
+    receiver = std::make_unique<transport::NetworkReceiver>(
+        run_.world, run_.side,
+        served_by(run_.side.rank(), serving(), run_.ranks_of(topology::Role::Simulation)));
+    return;
+  }
+  link.budget = static_cast<size_t>(run_.configuration.sidecars.memory / on_node_.size());
+  const int mine = serving()[static_cast<size_t>(run_.side.rank())];
+  link.sender = std::make_unique<transport::NetworkSender>(run_.world, sidecars, mine, link.budget);
+}
+
+std::unique_ptr<transport::Spill> Session::make_spill(int ranks_on_node) const {
+  const auto& spec = run_.configuration.sidecars;
+  if (spec.when_full != model::WhenFull::Spill) return {};
+  const char* temporary = std::getenv("TMPDIR");
+  const std::string standard = temporary != nullptr ? temporary : "/tmp";
+  return std::make_unique<transport::Spill>(
+      spec.spill_folder.empty() ? standard : spec.spill_folder,
+      static_cast<size_t>(spec.spill_limit / ranks_on_node));
+}
+
+void Session::connect_by_node(simulation::Link& link,
+                              std::unique_ptr<transport::Receiver>& receiver) {
+  const auto& configuration = run_.configuration;
+  const bool separate = configuration.sidecars.job == model::Job::Separate;
+  together(run_.world, [&] {
+    if (configuration.analyses.size() > static_cast<size_t>(node::most_analyses))
+      base::fail(ErrorCode::Configuration, "there are {} analyses; at most {} can be handed over",
+                 configuration.analyses.size(), node::most_analyses);
+  });
+  const auto serving = separate ? std::vector<int>() : this->serving();
+  std::optional<Error> failure;
+  if (!run_.is_sidecar()) try {
+      const node::Identity identity{
+          configuration.run, spec_.run, node_[static_cast<size_t>(run_.world.rank())],
+          *std::max_element(node_.begin(), node_.end()) + 1, run_.side.size()};
+      link.berth = transport::make_berth(run_.side, on_node_, identity,
+                                         configuration.sidecars.memory, bytes_of(spec_));
+      link.budget = link.berth.budget;
+      together(run_.side, [&] {
+        auto spill = make_spill(on_node_.size());
+        auto& lane = link.berth.segment->lane(link.berth.lane);
+        if (spill) lane.spill_descriptor = spill->descriptor();
+        const auto& analyses = configuration.analyses;
+        const bool own = std::any_of(analyses.begin(), analyses.end(),
+                                     [](const auto& a) { return a.in_sidecars(); });
+        link.sender = std::make_unique<transport::NodeSender>(*link.berth.segment, link.berth.lane,
+                                                              own, std::move(spill));
+      });
+      link.berth.segment->open_lane(link.berth.lane);
+    } catch (const Error& e) {
+      failure = e;
+    }
+  together(run_.world, [&] {
+    if (failure) throw *failure;
+  });
+  if (separate) return;
+  const auto sources = transport::open_sources(
+      run_.world, run_.is_sidecar() ? nullptr : &link.berth,
+      run_.is_sidecar()
+          ? served_by(run_.side.rank(), serving, run_.ranks_of(topology::Role::Simulation))
+          : std::vector<int>());
+  together(run_.world, [&] {
+    if (!run_.is_sidecar()) return;
+    auto node =
+        std::make_unique<transport::NodeReceiver>(sources, node::home, [] { return false; });
+    if (!node->claim()) base::fail(ErrorCode::Internal, "somebody else sits at the home seat");
+    receiver = std::move(node);
+  });
+}
+
+run::Supervisor Session::make_launcher(const simulation::Link& link) const {
+  const auto& spec = run_.configuration.sidecars;
+  const bool may_attach = link.sender && link.sender->slots() != nullptr;
+  if (!may_attach || spec.restart == 0 || run_.side.rank() != 0) return {};
+  return {*link.sender, spec.restart,
+          run::launch_command(spec.launch, spec.launch.empty() ? run::attach_program() : "",
+                              fmt::format("{:016x}", spec_.run)),
+          spec_.folder};
+}
+
+}  // namespace pillion::session

@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Opening a session: read, agree, split, load, connect. Every step that can fail on one rank only
+// is followed by agreement, so that every rank opens or none does. How sides are connected is in
+// connect.cpp.
+#include "session/session.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <random>
+#include <sstream>
+
+#include "comm/agreement.hpp"
+#include "products/whole_file.hpp"
+#include "run/cut_fields.hpp"
+#include "run/locations.hpp"
+#include "run/report.hpp"
+#include "run/sidecar_failure.hpp"
+
+namespace pillion::session {
+
+using comm::together;
+
+namespace {
+
+/// What whoever started the program has to say, which counts more than what the program says.
+/// Read by one rank; the others hear of it.
+void take_environment(run::RunSpec& spec) {
+  if (const char* file = std::getenv("PILLION_CONFIGURATION"); file != nullptr && *file != '\0')
+    spec.file = file;
+  const auto take = [](const char* variable, const char* like,
+                       std::map<std::string, std::string>& into) {
+    const char* lines = std::getenv(variable);
+    for (auto& [name, value] : run::read_settings(lines == nullptr ? "" : lines, variable, like))
+      into.insert_or_assign(name, value);
+  };
+  take("PILLION_SET", "NAME=VALUE", spec.parameters);
+  take("PILLION_OVERRIDE", "KEY=YAML", spec.overrides);
+}
+
+/// A number that no other run has.
+uint64_t new_run() {
+  std::random_device random;
+  return uint64_t{random()} << 32 | random();
+}
+
+/// Numbers with commas between them, of the publications at which analyses move: tests want moves
+/// that do not depend on how fast anything is.
+std::vector<int64_t> forced_moves() {
+  std::vector<int64_t> out;
+  const char* text = std::getenv("PILLION_MOVE_AT");
+  std::istringstream in(text == nullptr ? "" : text);
+  for (std::string spec; std::getline(in, spec, ',');) out.push_back(std::atoll(spec.c_str()));
+  return out;
+}
+
+run::RunSpec agree_on_word(const comm::Communicator& world, int leader, const std::string& file,
+                           const Options& options) {
+  run::RunSpec mine{.file = file,
+                    .text = {},
+                    .catalogue = options.catalogue,
+                    .restart = options.restart,
+                    .parameters = options.parameters,
+                    .overrides = options.overrides,
+                    .folder = std::filesystem::current_path().string(),
+                    .move_at = forced_moves(),
+                    .test_overrides = run::read_test_overrides(),
+                    .run = new_run(),
+                    .produced = {},
+                    .declared = {}};
+  together(world, [&] {
+    if (world.rank() != leader) return;
+    take_environment(mine);
+    try {
+      mine.text = products::read_yaml_file(mine.file);
+    } catch (const Error& e) {
+      throw Error(ErrorCode::Configuration,
+                  fmt::format("the configuration cannot be opened: {}", e.what()));
+    }
+  });
+  base::Bytes bytes = bytes_of(mine);
+  world.broadcast(bytes, leader);
+  return run::read_run_spec(bytes);
+}
+
+topology::MappingRequest wish_of(const model::SidecarSpec& spec) {
+  if (spec.job == model::Job::Separate) return {};
+  return {.ranks = spec.ranks,
+          .per_node = spec.per_node,
+          .mapping = spec.mapping,
+          .stay_on_node = spec.through_node()};
+}
+
+std::vector<topology::Role> gather_roles(const comm::Communicator& world, topology::Role mine) {
+  std::vector<topology::Role> roles;
+  for (const auto role : world.gather_all(static_cast<int64_t>(mine)))
+    roles.push_back(static_cast<topology::Role>(role));
+  return roles;
+}
+
+}  // namespace
+
+Session::Session(const std::string& file, MPI_Comm comm, const Options& options) {
+  run_.log = options.log;
+  run_.started = base::calendar_seconds();
+  run_.world = comm::Communicator(comm);
+  // A program that looks at no status still shows why it stopped.
+  try {
+    configure(file, options);
+    take_sides();
+    make_side();
+  } catch (const Error& e) {
+    if (run_.world.rank() == 0) run_.log.failure("{}", e.what());
+    throw;
+  }
+}
+
+void Session::configure(const std::string& file, const Options& options) {
+  const auto wanted = gather_roles(run_.world, options.role);
+  const auto leader = std::find_if(wanted.begin(), wanted.end(),
+                                   [](topology::Role r) { return r != topology::Role::Sidecar; });
+  if (leader == wanted.end())
+    base::fail(ErrorCode::Placement,
+               "all {} ranks insist on being sidecars; start the simulation in the same mpirun",
+               wanted.size());
+  spec_ = agree_on_word(run_.world, static_cast<int>(leader - wanted.begin()), file, options);
+  run_.id = spec_.run;
+  run_.move_at = {spec_.move_at.begin(), spec_.move_at.end()};
+  together(run_.world, [&] {
+    const auto sidecars = std::count(wanted.begin(), wanted.end(), topology::Role::Sidecar);
+    run_.configuration = spec_.configuration(sidecars);
+  });
+  node_ = run::find_nodes(run_.world, spec_.test_overrides);
+  assign_roles(wanted);
+  run_.accounts.resize(run_.configuration.analyses.size());
+  run_.disabled.resize(run_.configuration.analyses.size());
+}
+
+// Without sidecars, or with sidecars that come from elsewhere, nobody needs to know who sits where.
+void Session::assign_roles(const std::vector<topology::Role>& wanted) {
+  const auto& spec = run_.configuration.sidecars;
+  run::Locations found{
+      .locations = std::vector<topology::Location>(node_.size()), .fault = {}, .trouble = {}};
+  for (size_t r = 0; r < node_.size(); ++r) found.locations[r].node = node_[r];
+  if (spec.within_job())
+    found = run::find_locations(run_.world, node_, spec_.test_overrides, spec.columns, spec.rows);
+  together(run_.world, [&] {
+    if (!found.fault.empty())
+      base::fail(ErrorCode::Configuration, "'sidecars: {{mesh: [{}, {}]}}': {}", spec.columns,
+                 spec.rows, found.fault);
+    placement_ = topology::place(wanted, found.locations, wish_of(spec));
+  });
+  run_.roles = placement_.roles;
+  run_.mapping = placement_.mapping;
+  unplaced_ = found.trouble;
+}
+
+void Session::take_sides() {
+  run_.side = run_.world.split(run_.is_sidecar() ? 1 : 0);
+  if (!unplaced_.empty())
+    run_.warn(fmt::format("sidecars were chosen by rank alone: {}", unplaced_));
+  program_ = run_.world.split(run_.is_sidecar() ? -1 : 0);
+  on_node_ =
+      run_.world.split(run_.is_sidecar() ? -1 : node_[static_cast<size_t>(run_.world.rank())]);
+  run_.sink = stagehost::Sink(run_.configuration.output);
+  run_.follow_timeline();
+  report_path_ = run_.configuration.output + "/" + run::report_name;
+}
+
+// By the first simulation rank, whose session ends when the run does. All chains are there, so that
+// a mistake in the configuration does not move anything, and no rank has written anything yet.
+void Session::take_folder(const run::Manifest& manifest) {
+  const int first = run_.ranks_of(topology::Role::Simulation).front();
+  const bool mine = run_.world.rank() == first;
+  together(run_.world, [&] {
+    if (!mine) return;
+    run::FolderClaim claim{.folder = run_.configuration.output,
+                           .run = run_.id,
+                           .if_exists = run_.configuration.if_exists,
+                           .analyses = {},
+                           .resumes = !run_.configuration.restart.empty(),
+                           .resumed_runs = manifest.runs};
+    for (const auto& analysis : run_.configuration.analyses)
+      claim.analyses.push_back(analysis.name);
+    run_.folder = run::RunFolder::take(claim);
+    run_.continues = run_.folder.continued();
+    // Programs print warnings by default, so users learn where earlier results went.
+    for (const auto& remark : run_.folder.remarks()) {
+      run_.remarks.push_back(remark);
+      run_.log.warn("{}", remark);
+    }
+    for (const auto& warning : run_.folder.warnings()) run_.warn(warning);
+  });
+  base::ByteWriter out;
+  out.put(run_.continues);
+  base::Bytes continues = out.take();
+  run_.world.broadcast(continues, first);
+  base::ByteReader in(continues);
+  run_.continues = in.get_vector<std::string>();
+}
+
+run::Chains Session::meet_other_side(run::CutFields& cut_fields,
+                                     run::LayoutRequests& layout_requests) {
+  const auto& spec = run_.configuration.sidecars;
+  run::Chains chains;
+  together(run_.world, [&] {
+    if (!run_.is_sidecar()) chains = run::make_chains(run_, topology::Role::Simulation, {});
+  });
+  cut_fields.resize(run_.configuration.analyses.size());
+  if (!spec.any()) return chains;
+  spec_.produced = run::produced_by(chains);
+  spec_.declared = run::declared_by(chains);
+  base::Bytes told = bytes_of(spec_);
+  const int first = run_.ranks_of(topology::Role::Simulation).front();
+  run_.world.broadcast(told, first);
+  spec_ = run::read_run_spec(told);
+  run_.declared = spec_.declared;
+  base::Bytes needs;
+  together(run_.world, [&] {
+    if (run_.is_sidecar()) chains = run::make_chains(run_, topology::Role::Sidecar, spec_.produced);
+    if (spec.job == model::Job::Separate && run_.world.rank() == first)
+      needs = bytes_of(run::ask_cut_fields(spec_));
+  });
+  if (run_.is_sidecar()) needs = bytes_of(run::cut_fields_of(chains));
+  run_.world.broadcast(needs, spec.job == model::Job::Separate
+                                  ? first
+                                  : run_.ranks_of(topology::Role::Sidecar).front());
+  cut_fields = run::read_cut_fields(needs);
+  if (spec.through_node()) return chains;
+  base::Bytes wished;
+  if (run_.is_sidecar()) wished = run::bytes_of(run::layout_requests_of(chains));
+  run_.world.broadcast(wished, run_.ranks_of(topology::Role::Sidecar).front());
+  layout_requests = run::read_layout_requests(wished);
+  return chains;
+}
+
+void Session::make_side() {
+  run::CutFields cut_fields;
+  run::LayoutRequests layout_requests;
+  run::Chains chains = meet_other_side(cut_fields, layout_requests);
+  run::Chains migrating = make_movable(chains);
+  std::set<std::string> saved;
+  const run::Manifest manifest = read_restart(saved);
+  restore(chains, run::half_of(run_), saved);
+  if (run::may_migrate(run_)) restore(migrating, run::Half::Behind, saved);
+  take_folder(manifest);
+  simulation::Link link;
+  link.layout_requests = layout_requests;
+  std::unique_ptr<transport::Receiver> receiver;
+  if (run_.configuration.sidecars.through_node()) connect_by_node(link, receiver);
+  else if (run_.configuration.sidecars.any()) connect_by_network(link, receiver);
+  if (run_.is_sidecar()) {
+    sidecar_ = std::make_unique<sidecar::Sidecar>(run_, std::move(chains), std::move(receiver));
+    sidecar_->set_layout_requests(std::move(layout_requests));
+    if (run::may_migrate(run_)) sidecar_->set_migratable(spec_.produced);
+    start_progress();
+    return;
+  }
+  auto supervisor = make_launcher(link);
+  simulation_ = std::make_unique<simulation::Simulation>(
+      run_,
+      simulation::Parts{std::move(chains), std::move(migrating), spec_.produced,
+                        std::move(cut_fields)},
+      std::move(link), std::move(supervisor));
+  if (!run_.configuration.restart.empty()) simulation_->resume(manifest);
+  start_progress();
+}
+
+void Session::start_progress() {
+  if (run_.side.rank() != 0) return;
+  const bool separate = run_.configuration.sidecars.job == model::Job::Separate;
+  const auto number_of = [&](topology::Role role) {
+    return static_cast<int64_t>(run_.ranks_of(role).size());
+  };
+  run::Snapshot first;
+  first.role = run_.is_sidecar() ? "sidecars" : "simulation";
+  first.simulation_ranks = number_of(topology::Role::Simulation);
+  first.sidecar_ranks = separate ? -1 : number_of(topology::Role::Sidecar);
+  run_.start_progress(std::move(first));
+  if (simulation_) simulation_->tell();
+}
+
+void Session::end_progress(const std::string& failure) {
+  if (simulation_) simulation_->tell();
+  else sidecar_->tell();
+  if (run_.progress)
+    run_.progress->end(failure.empty() ? run::Phase::Ended : run::Phase::Failed, failure);
+}
+
+// Analyses that may move begin in the simulation. What they need in sidecars is known by now, so
+// the chains there make room.
+run::Chains Session::make_movable(run::Chains& chains) {
+  run::Chains migrating;
+  if (!run::may_migrate(run_)) return migrating;
+  together(run_.world, [&] {
+    if (!run_.is_sidecar()) migrating = run::make_migratable_chains(run_, spec_.produced);
+  });
+  for (size_t a = 0; a < chains.size(); ++a)
+    if (run_.is_sidecar() && run_.configuration.analyses[a].is_movable()) chains[a].reset();
+  return migrating;
+}
+
+void Session::restore(run::Chains& chains, run::Half half, const std::set<std::string>& saved) {
+  std::optional<Error> failure;
+  try {
+    run::restore_chains(run_, chains, half, run_.configuration.restart, saved);
+  } catch (const Error& e) {
+    failure = e;
+  }
+  together(run_.world, [&] {
+    if (failure) throw *failure;
+  });
+}
+
+run::Manifest Session::read_restart(std::set<std::string>& saved) {
+  const std::filesystem::path folder = run_.configuration.restart;
+  if (folder.empty()) return {};
+  std::string text;
+  base::ByteWriter found;
+  together(run_.world, [&] {
+    if (run_.world.rank() != 0) return;
+    text = products::read_yaml_file(folder / run::manifest_name);
+    for (const auto& [name, memory] : run::parse_manifest(text, run::manifest_name).analyses)
+      if (std::filesystem::is_directory(folder / name)) found.put(name);
+  });
+  run_.world.broadcast(text, 0);
+  base::Bytes names = found.take();
+  run_.world.broadcast(names, 0);
+  for (base::ByteReader in(names); !in.done();) saved.insert(in.get<std::string>());
+  for (const auto& analysis : run_.configuration.analyses)
+    if (!saved.contains(analysis.name))
+      run_.warn(fmt::format("analysis '{}' is not in the checkpoint '{}' and starts anew",
+                            analysis.name, folder.string()));
+  return run::parse_manifest(text, (folder / run::manifest_name).string());
+}
+
+simulation::Simulation& Session::simulation() const {
+  if (!simulation_)
+    base::fail(ErrorCode::State, "this rank is a sidecar; it may only call pillion_serve");
+  return *simulation_;
+}
+
+void Session::serve() {
+  if (!sidecar_) return;
+  try {
+    (void)sidecar_->serve();
+  } catch (const std::exception& e) {
+    run::SidecarFailure(run_).tell(e.what());
+    end_progress(e.what());
+    throw;
+  }
+  run::write_report_together(run_, run_.world, {});
+  end_progress({});
+}
+
+void Session::close() {
+  auto& side = simulation();
+  const std::string failure = side.refusal();
+  try {
+    finish();
+  } catch (const std::exception& e) {
+    end_progress(e.what());
+    run_.folder.release(true);
+    throw;
+  }
+  end_progress(failure);
+  run_.folder.release(true);
+}
+
+void Session::finish() {
+  auto& side = simulation();
+  side.close();
+  const bool separate = run_.configuration.sidecars.job == model::Job::Separate;
+  if (separate && side.answer().finished) return;  // sidecars write the report
+  try {
+    run::write_report_together(run_, side.answer().failed ? run_.side : run_.world, side.outcome());
+  } catch (const Error& e) {
+    if (!separate) throw;
+    run_.warn(e.what());
+  }
+}
+
+}  // namespace pillion::session

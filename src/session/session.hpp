@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One rank's connection to Pillion, from open to close.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "run/run.hpp"
+#include "run/run_spec.hpp"
+#include "sidecar/sidecar.hpp"
+#include "simulation/simulation.hpp"
+
+namespace pillion::session {
+
+/// What a program may set before it opens a session.
+struct Options {
+  base::Parameters parameters;
+  topology::Role role = topology::Role::Any;
+  std::string catalogue;  ///< YAML with meshes and fields
+  base::Overrides overrides;
+  std::string restart;  ///< overrides the file's `restart`
+  base::Log log;
+};
+
+class Session {
+ public:
+  /// Opens a session. [collective over comm] Throws the same error on every rank.
+  Session(const std::string& file, MPI_Comm comm, const Options& options);
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+  ~Session() = default;
+
+  [[nodiscard]] bool is_sidecar() const { return run_.is_sidecar(); }
+  /// Works as a sidecar until the simulation has closed its session, and closes this one.
+  void serve();
+  /// The simulation ranks; MPI_COMM_NULL on a sidecar.
+  [[nodiscard]] MPI_Comm communicator() const { return program_.handle(); }
+  /// The simulation rank's part; throws ErrorCode::State on a sidecar.
+  [[nodiscard]] simulation::Simulation& simulation() const;
+  [[nodiscard]] const std::string& report_path() const { return report_path_; }
+  [[nodiscard]] const base::Log& log() const { return run_.log; }
+  /// Ends the session. [collective over the simulation ranks]
+  void close();
+
+ private:
+  void configure(const std::string& file, const Options& options);
+  void assign_roles(const std::vector<topology::Role>& wanted);
+  void take_sides();
+  void make_side();
+  /// Chains of this side; what crosses the cut and how sidecars want it, known on every rank.
+  run::Chains meet_other_side(run::CutFields& cut_fields, run::LayoutRequests& layout_requests);
+  run::Manifest read_restart(std::set<std::string>& saved);
+  /// Takes the output folder for this run. [collective]
+  void take_folder(const run::Manifest& manifest);
+  /// In the simulation, the chains that may move. [collective]
+  run::Chains make_movable(run::Chains& chains);
+  void restore(run::Chains& chains, run::Half half, const std::set<std::string>& saved);
+  void start_progress();
+  /// `failure` is "" if all is well.
+  void end_progress(const std::string& failure);
+  void finish();
+  /// The sidecar that serves each simulation rank, as ranks of their sides.
+  [[nodiscard]] std::vector<int> serving() const;
+  void connect_by_network(simulation::Link& link, std::unique_ptr<transport::Receiver>& receiver);
+  void connect_by_node(simulation::Link& link, std::unique_ptr<transport::Receiver>& receiver);
+  [[nodiscard]] std::unique_ptr<transport::Spill> make_spill(int ranks_on_node) const;
+  [[nodiscard]] run::Supervisor make_launcher(const simulation::Link& link) const;
+
+  run::Run run_;
+  run::RunSpec spec_;
+  std::vector<int> node_;  ///< of every rank of the world
+  topology::Placement placement_;
+  std::string unplaced_;        ///< why nobody knows who sits where; "" if all do
+  comm::Communicator program_;  ///< for the program's own messages
+  comm::Communicator on_node_;  ///< simulation ranks of this node
+  std::unique_ptr<simulation::Simulation> simulation_;
+  std::unique_ptr<sidecar::Sidecar> sidecar_;
+  std::string report_path_;
+};
+
+}  // namespace pillion::session

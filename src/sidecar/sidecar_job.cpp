@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Attaching, working, leaving.
+#include "sidecar/sidecar_job.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "comm/agreement.hpp"
+#include "policy/losses.hpp"
+#include "products/whole_file.hpp"
+#include "run/report.hpp"
+
+namespace pillion::sidecar {
+
+using comm::together;
+using transport::Announcement;
+using transport::Kind;
+using transport::NodeReceiver;
+
+SidecarJob::SidecarJob(Attach attach, MPI_Comm comm) : attach_(std::move(attach)) {
+  run_.log = attach_.log;
+  run_.started = base::calendar_seconds();
+  run_.world = comm::Communicator(comm);
+  run_.side = comm::Communicator(comm);
+  run_.roles.assign(static_cast<size_t>(run_.side.size()), topology::Role::Sidecar);
+  if (!attach_.leave) attach_.leave = [] { return false; };
+  attachment_ = run::attach_to(run_.side, attach_.run, attach_.patience);
+  together(run_.side, [&] { configure(); });
+}
+
+void SidecarJob::configure() {
+  spec_ = run::read_run_spec(attachment_.segments.front()->configuration());
+  run_.id = spec_.run;
+  run_.configuration = spec_.configuration(0);
+  run_.sink = stagehost::Sink(run_.configuration.output);
+  run_.declared = spec_.declared;
+  if (is_attached_job()) read_attached_file();
+  else if (run_.configuration.sidecars.job != model::Job::Separate)
+    base::fail(ErrorCode::Placement,
+               "run '{}' has its sidecars in its own job; to add analyses to it, name a file that "
+               "has them",
+               attach_.run);
+  chains_ = run::make_chains(run_, topology::Role::Sidecar, spec_.produced);
+  if (is_attached_job()) attached_job_.needs = run::cut_fields_of(chains_);
+  if (!is_attached_job()) run_.follow_timeline();
+  run_.accounts.resize(chains_.size());
+  run_.disabled.resize(chains_.size());
+  over_.resize(chains_.size());
+  before_.resize(chains_.size());
+}
+
+void SidecarJob::read_attached_file() {
+  attached_job_.name =
+      attach_.name.empty() ? std::filesystem::path(attach_.analyses).stem().string() : attach_.name;
+  attached_job_.file = attach_.analyses;
+  attached_job_.text = products::read_yaml_file(attach_.analyses);
+  attached_job_.parameters = attach_.parameters;
+  std::set<std::string> taken;
+  for (const auto& analysis : run_.configuration.analyses) taken.insert(analysis.name);
+  run_.configuration.analyses = attached_job_.analyses(run_.configuration.catalogue, taken);
+  run_.configuration.text = attached_job_.text;
+  run_.configuration.parameters = attached_job_.parameters;
+  spec_.produced.clear();
+  run_.declared.clear();
+}
+
+void SidecarJob::subscribe(int seat) {
+  auto receiver = std::make_unique<NodeReceiver>(attachment_.sources, seat, attach_.leave);
+  receiver_ = receiver.get();
+  side_ = std::make_unique<Sidecar>(run_, std::move(chains_), std::move(receiver));
+  side_->set_call(attach_.leave);
+  side_->set_after_publication([this](const Announcement& head) { after_each(head); });
+  if (seat == node::home) side_->set_before_end([this] { keep(); });
+}
+
+bool SidecarJob::claim(bool first, double patience) {
+  const double begin = base::monotonic_seconds();
+  bool claimed = attachment_.is_first != first || receiver_->claim();
+  while (!claimed && base::monotonic_seconds() - begin < patience) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    claimed = receiver_->claim();
+  }
+  return run_.side.reduced<int32_t>(claimed ? 1 : 0, comm::Operation::Min) != 0;
+}
+
+// Whoever has the first lane of the run goes first, so that of two crews one gets all lanes; the
+// ranks of a crew that is dying may hold the others a little longer.
+void SidecarJob::take_primary_slot() {
+  constexpr double moment = 2, longer = 20;
+  subscribe(node::home);
+  if (!claim(true, moment) || !claim(false, longer)) {
+    receiver_->leave();
+    base::fail(ErrorCode::State, "run '{}' has its sidecars already", attach_.run);
+  }
+  if (is_over()) {
+    receiver_->leave();
+    base::fail(ErrorCode::State, "run '{}' has ended", attach_.run);
+  }
+  saved_state_.emplace(run_.configuration.output, spec_.run);
+  continue_predecessor();
+}
+
+// Whoever was here before has finished everything, and has written the report.
+bool SidecarJob::is_over() const {
+  return run_.side.reduced<int32_t>(receiver_->is_over() ? 1 : 0, comm::Operation::Max) != 0;
+}
+
+void SidecarJob::continue_predecessor() {
+  const auto progress = static_cast<node::Progress>(
+      run_.side.reduced(static_cast<int64_t>(receiver_->progress()), comm::Operation::Max));
+  const int64_t begun = run_.side.reduced(receiver_->begun(), comm::Operation::Max);
+  const int64_t done = node::done_in(progress);
+  std::optional<run::Keepsake::Content> kept;
+  together(run_.side, [&] { kept = saved_state_->read(); });
+  for (size_t a = 0; a < over_.size(); ++a)
+    over_[a] = run_.side.reduced(receiver_->over(a, done), comm::Operation::Max);
+  restore(kept);
+  const int64_t resumed = count_interrupted(done, begun);
+  std::vector<int64_t> disabled(over_.size());
+  for (const int32_t a : receiver_->disabled())
+    if (static_cast<size_t>(a) < disabled.size()) disabled[static_cast<size_t>(a)] = 1;
+  run_.side.reduce(disabled.data(), static_cast<int64_t>(disabled.size()), comm::Operation::Max);
+  for (size_t a = 0; a < disabled.size(); ++a)
+    if (disabled[a] != 0) run_.disabled[a] = "it failed in sidecars that were here before";
+  receiver_->set_over(over_, resumed);
+  receiver_->start_at(node::progress_of(resumed, node::lost_in(progress) + (resumed - done)));
+}
+
+// Stages go on from what the last crew kept, or else from the checkpoint that the run goes on from.
+void SidecarJob::restore(const std::optional<run::Keepsake::Content>& kept) {
+  const auto& checkpoint = run_.configuration.restart;
+  std::filesystem::path folder;
+  if (kept) folder = kept->folder;
+  else folder = checkpoint;
+  std::set<std::string> saved;
+  for (const auto& analysis : run_.configuration.analyses) {
+    std::error_code error;
+    if (!folder.empty() && std::filesystem::is_directory(folder / analysis.name, error))
+      saved.insert(analysis.name);
+  }
+  run::restore_chains(run_, side_->chains(), run::Half::Behind, folder, saved);
+  for (size_t a = 0; a < over_.size(); ++a) {
+    auto& account = run_.accounts[a];
+    const bool has = kept && a < kept->accounts.size();
+    if (has) account = kept->accounts[a];
+    if (has) before_[a] = kept->before[a];
+    else if (const auto& chain = side_->chains()[a]) before_[a] = chain->publications();
+    const policy::SavedCounts saved{has ? kept->over[a] : 0, account.lost};
+    account.lost = policy::take_over(saved, over_[a]).lost;
+    if (account.lost > 0)
+      run_.warn(fmt::format("analysis '{}' has lost {} publications with sidecars that died",
+                            run_.configuration.analyses[a].name, account.lost));
+  }
+}
+
+// A publication that was begun with may be what killed those who worked on it. Checkpoints and the
+// end change nothing that a successor would not write again.
+int64_t SidecarJob::count_interrupted(int64_t done, int64_t begun) {
+  int64_t index = done;
+  for (; index < begun; ++index) {
+    const auto deliveries = receiver_->read(index);
+    const int teller = run_.side.reduced(deliveries.empty() ? run_.side.size() : run_.side.rank(),
+                                         comm::Operation::Min);
+    base::Bytes bytes;
+    if (run_.side.rank() == teller) bytes = transport::head_of(deliveries.front());
+    run_.side.broadcast(bytes, teller);
+    const auto head = transport::decode_head(bytes.data(), bytes.size());
+    if (head.kind != Kind::Publication) break;
+    const auto due = side_->due_here(head);
+    for (const size_t a : due) {
+      policy::SavedCounts counts{over_[a], run_.accounts[a].lost};
+      policy::count_interrupted(counts);
+      over_[a] = counts.ended;
+      run_.accounts[a].lost = counts.lost;
+    }
+    if (!due.empty())
+      run_.warn(
+          fmt::format("the publication of step {} is lost: the sidecars that worked on it "
+                      "died",
+                      head.step));
+  }
+  return index;
+}
+
+void SidecarJob::take_attached_slot() {
+  constexpr double moment = 0;
+  int seat = node::home + 1;
+  for (;; ++seat) {
+    if (seat == node::seat_count)
+      base::fail(ErrorCode::State, "run '{}' has {} guests already, and room for no more",
+                 attach_.run, node::seat_count - 1);
+    auto chains = side_ ? std::move(side_->chains()) : std::move(chains_);
+    chains_ = std::move(chains);
+    subscribe(seat);
+    if (claim(true, moment) && claim(false, moment)) break;
+    receiver_->leave();
+  }
+  together(run_.side, [&] {
+    for (size_t s = 0; s < attachment_.segments.size(); ++s)
+      if (attachment_.board[s]) attachment_.segments[s]->write_board(seat, bytes_of(attached_job_));
+  });
+  receiver_->show_ready();
+  const bool active = receiver_->await_activation();
+  if (run_.side.reduced<int32_t>(active ? 1 : 0, comm::Operation::Min) == 0) {
+    receiver_->leave();
+    base::fail(ErrorCode::State, "run '{}' has ended, or has turned this guest away", attach_.run);
+  }
+  receiver_->start_at(
+      node::progress_of(run_.side.reduced(receiver_->begun(), comm::Operation::Max), 0));
+  side_->set_base(run_.side.reduced(receiver_->base(), comm::Operation::Max));
+}
+
+// Holds the run's output folder with the run, and after it if the crew takes longer. Without that
+// hold the work continues: the lock protects only from a later run.
+void SidecarJob::join_folder() {
+  if (run_.side.rank() == 0) try {
+      std::vector<std::string> added;
+      if (is_attached_job())
+        for (const auto& analysis : run_.configuration.analyses) added.push_back(analysis.name);
+      run_.folder = run::RunFolder::join(run_.configuration.output, spec_.run, added);
+      run_.continues = run_.folder.continued();
+      for (const auto& warning : run_.folder.warnings()) run_.warn(warning);
+    } catch (const Error& e) {
+      run_.warn(e.what());
+    }
+}
+
+void SidecarJob::start_progress() {
+  if (run_.side.rank() != 0) return;
+  run::Snapshot first;
+  first.role = is_attached_job() ? "guest" : "sidecars";
+  first.attached_job = attached_job_.name;
+  first.simulation_ranks = attachment_.segments.front()->identity().simulation_ranks;
+  first.sidecar_ranks = run_.side.size();
+  run_.start_progress(std::move(first));
+}
+
+Ending SidecarJob::work() {
+  try {
+    const auto ending = serve();
+    side_->tell();
+    if (run_.progress)
+      run_.progress->end(ending == Ending::Left ? run::Phase::Left : run::Phase::Ended,
+                         ending == Ending::Alone ? "the simulation is gone" : "");
+    return ending;
+  } catch (const std::exception& e) {
+    if (run_.progress) run_.progress->end(run::Phase::Failed, e.what());
+    throw;
+  }
+}
+
+Ending SidecarJob::serve() {
+  if (is_attached_job()) take_attached_slot();
+  else take_primary_slot();
+  join_folder();
+  start_progress();
+  run_.log.info("{} sidecar ranks have joined run '{}'", run_.side.size(), attach_.run);
+  kept_at_ = base::monotonic_seconds();
+  if (!is_attached_job()) keep();  // so that whoever comes after knows that it is not the first
+  const auto ending = side_->serve();
+  if (ending == Ending::Left && !is_attached_job()) keep();
+  if (ending == Ending::Left && is_attached_job()) side_->finish_alone();
+  if (ending == Ending::Alone) {
+    side_->finish_alone();
+    run_.warn("the simulation is gone without having closed its session");
+  }
+  if (ending == Ending::Alone || is_attached_job()) write_report();
+  if (ending == Ending::Alone && !is_attached_job()) receiver_->show_over();
+  if (ending != Ending::Left && saved_state_ && run_.side.rank() == 0) saved_state_->remove();
+  receiver_->leave();
+  if (unreported_) throw *unreported_;
+  return ending;
+}
+
+// What is over is noted before its memory is given back, so a crew that comes later knows of it.
+void SidecarJob::after_each(const Announcement& head) {
+  if (is_attached_job()) return;
+  for (const size_t a : side_->due_here(head)) ++over_[a];
+  receiver_->set_over(over_, receiver_->next_done());
+  if (head.kind == Kind::End) {
+    write_report();
+    receiver_->show_over();
+    return;
+  }
+  constexpr double least = 1, share = 20;
+  const double now = base::monotonic_seconds();
+  const bool wanted = now - kept_at_ >= std::max(least, share * keeping_took_);
+  if (run_.side.reduced<int32_t>(wanted ? 1 : 0, comm::Operation::Max) != 0) keep();
+}
+
+void SidecarJob::keep() {
+  const double begin = base::monotonic_seconds();
+  const auto folder = saved_state_->next_folder();
+  std::string failure;
+  try {
+    together(run_.side, [&] {
+      std::error_code ignored;
+      if (run_.side.rank() == 0) std::filesystem::remove_all(folder, ignored);
+    });
+    failure = side_->save(folder.string(), false);
+    together(run_.side, [&] {
+      if (!failure.empty()) throw Error(ErrorCode::File, failure);
+      if (run_.side.rank() == 0) saved_state_->complete(run_.accounts, over_, before_);
+      else saved_state_->complete_elsewhere();
+    });
+  } catch (const Error& e) {
+    if (keeping_took_ == 0)
+      run_.warn(fmt::format("what stages remember cannot be kept for sidecars that come later: {}",
+                            e.what()));
+  }
+  kept_at_ = base::monotonic_seconds();
+  keeping_took_ = std::max(kept_at_ - begin, 1e-6);
+}
+
+// If the disk does not take the report the work is done nevertheless, and nobody who came again
+// could do better.
+void SidecarJob::write_report() {
+  const run::ReportScope part = is_attached_job()
+                                    ? run::ReportScope{"-" + attached_job_.name, side_->base()}
+                                    : run::ReportScope();
+  try {
+    run::write_report_together(run_, run_.side, {}, side_->statements(), part);
+  } catch (const Error& e) {
+    if (e.code() != ErrorCode::File) throw;
+    unreported_ = e;
+  }
+}
+
+}  // namespace pillion::sidecar

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What simulation ranks agree on without waiting for each other: each contributes its status at a
+// publication, and where jobs may attach also now and then between; the result is read at the next
+// one.
+#pragma once
+
+#include "comm/lagged_reduction.hpp"
+#include "policy/backlog.hpp"
+
+namespace pillion::simulation {
+
+class Agreement {
+ public:
+  explicit Agreement(const comm::Communicator& simulation)
+      : reduction_(simulation, comm::Operation::Max) {}
+
+  /// Contributes this rank's status, with one entry for each analysis. `steps` is how many the
+  /// program has made. [collective, does not wait]
+  void start(policy::RankStatus mine, size_t analyses, int64_t steps);
+  /// What all ranks contributed; nothing if nobody has since it was read. [collective]
+  std::optional<policy::RankStatus> settle();
+  /// Whether ranks should agree at this step although nothing is due.
+  [[nodiscard]] bool is_due(int64_t steps) const { return steps >= next_; }
+  /// Has ranks agree about twice a second from the first step on.
+  void watch() { next_ = 1; }
+
+ private:
+  comm::LaggedReduction reduction_;
+  double seconds_per_step_ = 0;  ///< of the slowest rank
+  int64_t next_ = std::numeric_limits<int64_t>::max();
+  int64_t steps_ = 0;  ///< when this rank contributed last
+  double time_ = 0;    ///< monotonic seconds, then
+};
+
+}  // namespace pillion::simulation

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Fields on their way out of the simulation.
+#include "simulation/cut_data.hpp"
+
+#include <algorithm>
+
+#include "model/coarsen.hpp"
+
+namespace pillion::simulation {
+
+using transport::Announcement;
+using transport::Meshes;
+
+namespace {
+
+/// Adds one array to the same block.
+void add_array(model::MeshBlocks& mesh, const model::Block& like, const std::string& name,
+               const model::Array& array) {
+  auto at = std::find_if(mesh.blocks.begin(), mesh.blocks.end(), [&](const model::Block& b) {
+    return b.id == like.id && b.box == like.box;
+  });
+  if (at == mesh.blocks.end()) {
+    mesh.blocks.push_back(like);
+    at = std::prev(mesh.blocks.end());
+    at->arrays.clear();
+  }
+  at->arrays[name] = array;
+}
+
+}  // namespace
+
+size_t CutData::bytes_of(const Meshes& meshes) {
+  size_t bytes = 0;
+  for (const auto& [name, mesh] : meshes)
+    for (const auto& block : mesh.blocks)
+      for (const auto& [field, array] : block.arrays)
+        bytes += model::size_of(array.type) * static_cast<size_t>(array.components) *
+                 static_cast<size_t>(block.box.volume());
+  return bytes;
+}
+
+// Particles are chosen by their id, where they have one, so that they are the same at every step.
+void CutData::add_ids(std::set<std::string>& fields) const {
+  const auto& catalogue = run_.configuration.catalogue;
+  const auto* id = catalogue.find_field("id");
+  if (id == nullptr || !sharing_.has("id")) return;
+  const bool wanted = std::any_of(fields.begin(), fields.end(), [&](const std::string& name) {
+    return catalogue.field(name).mesh == id->mesh;
+  });
+  if (wanted) fields.insert("id");
+}
+
+Meshes CutData::of(const Announcement& head, const std::vector<size_t>& due,
+                   const StageOutputs& left) const {
+  const auto& catalogue = run_.configuration.catalogue;
+  std::set<std::string> shared;
+  for (const size_t a : due)
+    for (const auto& name : cut_fields_[a].fields)
+      if (catalogue.find_field(name) != nullptr) shared.insert(name);
+  if (head.coarsening > 0) add_ids(shared);
+  Meshes meshes = sharing_.publication(shared, head.step, head.time).meshes;
+  for (const size_t a : due)
+    for (const auto& [mesh, blocks] : left[a].meshes)
+      for (const auto& block : blocks.blocks)
+        for (const auto& [field, array] : block.arrays)
+          if (cut_fields_[a].fields.contains(field) && !shared.contains(field)) {
+            meshes[mesh].kind = catalogue.mesh(mesh).kind;
+            add_array(meshes[mesh], block, run_.configuration.analyses[a].name + "/" + field,
+                      array);
+          }
+  return meshes;
+}
+
+Meshes CutData::gather(Announcement& head, const std::vector<size_t>& due,
+                       const StageOutputs& left) const {
+  try {
+    return coarsened(of(head, due, left), head.coarsening);
+  } catch (const Error& e) {
+    std::vector<size_t> own;
+    std::copy_if(due.begin(), due.end(), std::back_inserter(own),
+                 [&](size_t a) { return a < own_; });
+    if (own.size() == due.size()) throw;
+    run_.log.warn("rank {} cannot give a guest what it needs at step {}: {}", run_.side.rank(),
+                  head.step, e.what());
+    for (auto& d : head.due) d.unusable = static_cast<size_t>(d.analysis) >= own_ ? 1 : 0;
+    return coarsened(of(head, own, left), head.coarsening);
+  }
+}
+
+Meshes CutData::coarsened(Meshes meshes, int32_t level) const {
+  if (level == 0) return meshes;
+  Meshes out;
+  for (const auto& [name, blocks] : meshes) {
+    const auto& catalogue = run_.configuration.catalogue;
+    const auto* key = catalogue.find_field("id");
+    out[name] = model::coarsen(blocks, catalogue.mesh(name), level,
+                               key != nullptr && key->mesh == name ? "id" : "");
+  }
+  return out;
+}
+
+}  // namespace pillion::simulation

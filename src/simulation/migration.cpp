@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Moves between the sides, and the measurements that they are judged by.
+#include "simulation/migration.hpp"
+
+#include <algorithm>
+
+#include "comm/agreement.hpp"
+#include "run/luggage.hpp"
+
+namespace pillion::simulation {
+
+using policy::AgreedEvent;
+using policy::Moved;
+using policy::MoveFailed;
+using transport::Kind;
+
+Migration::Migration(run::Run& run, Publisher& publisher, const run::Agenda& agenda,
+                     const policy::Policy& policy, run::Chains chains, run::ProducedFields produced)
+    : run_(run),
+      publisher_(publisher),
+      agenda_(agenda),
+      policy_(policy),
+      chains_(std::move(chains)),
+      produced_(std::move(produced)),
+      costs_(run.side, comm::Operation::Max) {
+  for (size_t a = 0; a < chains_.size(); ++a)
+    if (chains_[a]) movables_.push_back({.analysis = a});
+}
+
+const Migration::MigratingAnalysis* Migration::migrating(size_t analysis) const {
+  const auto at = std::find_if(movables_.begin(), movables_.end(),
+                               [&](const MigratingAnalysis& m) { return m.analysis == analysis; });
+  return at == movables_.end() ? nullptr : &*at;
+}
+
+Migration::MigratingAnalysis* Migration::migrating(size_t analysis) {
+  return const_cast<MigratingAnalysis*>(std::as_const(*this).migrating(analysis));
+}
+
+stagehost::Chain* Migration::chain(size_t analysis) const {
+  return analysis < chains_.size() ? chains_[analysis].get() : nullptr;
+}
+
+// Every rank reads the same numbers, so every rank judges alike.
+void Migration::judge() {
+  const auto values = costs_.settle();
+  if (!values) return;
+  const double* v = values->data();
+  for (auto& migrating : movables_) {
+    const policy::Sample all{
+        .interval = v[0], .own = v[1], .worked = v[2], .finished = v[3], .busy = v[4]};
+    if (all.interval > 0) migrating.why = migrating.placement.note(all);
+    v += 5;
+  }
+}
+
+void Migration::begin(const std::vector<size_t>& due) {
+  for (const size_t a : due)
+    if (auto* found = migrating(a)) {
+      ++found->due;
+      found->own = 0;
+    }
+}
+
+std::set<size_t> Migration::should_move(const std::vector<size_t>& due, bool ahead) const {
+  std::set<size_t> out;
+  for (const size_t a : due)
+    if (const auto* found = migrating(a)) {
+      const bool forced = run_.move_at.contains(found->due + (ahead ? 1 : 0));
+      if (run_.move_at.empty() ? !found->why.empty() : forced) out.insert(a);
+    }
+  return out;
+}
+
+// A rank without room for a header would keep the others waiting later.
+bool Migration::all_fit_header() const {
+  return run_.side.reduced<int32_t>(publisher_.fits_header() ? 1 : 0, comm::Operation::Min) != 0;
+}
+
+AgreedEvent Migration::move_to_sidecars(size_t a, int64_t step) {
+  if (!all_fit_header()) return MoveFailed{a};
+  auto& migrating = *this->migrating(a);
+  const run::Stopwatch watch;
+  migrating.folder = run::luggage_of(run_, a, ++migrating.moves);
+  try {
+    comm::together(run_.side, [&] {
+      if (const auto why = publisher_.failed_sidecars(); !why.empty())
+        base::fail(ErrorCode::State, "{}", why);
+    });
+    pack(run_, *chains_[a], a, migrating.folder, migrating.missing);
+  } catch (const Error& e) {
+    run_.warn(fmt::format("analysis '{}' stays in the simulation: {}",
+                          run_.configuration.analyses[a].name, e.what()));
+    return MoveFailed{a, true};
+  }
+  send(Kind::Take, migrating);
+  chains_[a].reset();
+  note_move(migrating, true, watch, step, std::exchange(migrating.why, {}));
+  return Moved{a, true};
+}
+
+void Migration::send(Kind kind, const MigratingAnalysis& migrating) {
+  const size_t a = migrating.analysis;
+  auto head = publisher_.header(kind, agenda_.last_step(), agenda_.last_time());
+  head.path = migrating.folder.string();
+  head.due.push_back(
+      {static_cast<int32_t>(a), 0, agenda_.memory(a).skipped, run_.accounts[a].coarsened});
+  publisher_.send(head);
+}
+
+void Migration::note_move(MigratingAnalysis& migrating, bool to_sidecars,
+                          const run::Stopwatch& watch, int64_t step, const std::string& why) {
+  const size_t a = migrating.analysis;
+  const auto& name = run_.configuration.analyses[a].name;
+  const std::string reason = run_.move_at.empty() ? why : "PILLION_MOVE_AT names this publication";
+  const double mine = watch.end(run_.timeline, name + " (move)", "move", step);
+  const double seconds = run_.side.reduced(mine, comm::Operation::Max);
+  migrating.placement.moved(seconds);
+  run_.moves.push_back(
+      {a, step, to_sidecars, base::calendar_seconds() - run_.started, seconds, reason});
+  run_.remark(fmt::format("analysis '{}' moves to the {} at step {}: {}", name,
+                          to_sidecars ? "sidecars" : "simulation", step, reason));
+}
+
+AgreedEvent Migration::recall(size_t a) {
+  if (!all_fit_header()) return MoveFailed{a};
+  auto& migrating = *this->migrating(a);
+  migrating.folder = run::luggage_of(run_, a, ++migrating.moves);
+  migrating.why_back = std::exchange(migrating.why, {});
+  send(Kind::Give, migrating);
+  migrating.recall = publisher_.sequence();
+  return policy::Recalled{a};
+}
+
+AgreedEvent Migration::take_back(size_t a, int64_t step) {
+  auto& migrating = *this->migrating(a);
+  const run::Stopwatch watch;
+  (void)publisher_.await([&] { return publisher_.finished() >= migrating.recall; });
+  const double waited = watch.seconds();
+  publisher_.add_stall(waited);
+  run_.accounts[a].stall_seconds += waited;
+  // What sidecars could not save they have kept, and they work on it.
+  if (!run::is_packed(run_, migrating.folder)) {
+    const auto& disabled = publisher_.sender().disabled();
+    if (publisher_.failed_sidecars().empty() && !disabled.contains(static_cast<int32_t>(a)))
+      run_.warn(
+          fmt::format("analysis '{}' stays in the sidecars, which could not save what "
+                      "it remembers",
+                      run_.configuration.analyses[a].name));
+    return MoveFailed{a, true};
+  }
+  auto unpacked = unpack(run_, a, produced_, migrating.folder);
+  chains_[a] = std::move(unpacked.chain);
+  migrating.missing = unpacked.missing;
+  migrating.why.clear();
+  note_move(migrating, false, watch, step, migrating.why_back);
+  return Moved{a, false};
+}
+
+void Migration::add_gaps(size_t a, run::Gaps& gaps) const {
+  const auto* found = migrating(a);
+  if (found == nullptr) return;
+  gaps.coarsened = run_.accounts[a].coarsened;
+  gaps.lost = found->missing;
+}
+
+void Migration::measure(const std::vector<size_t>& due) {
+  std::vector<double> mine;
+  for (auto& migrating : movables_) {
+    policy::Sample sample;
+    const bool is_due = std::find(due.begin(), due.end(), migrating.analysis) != due.end();
+    if (is_due && run_.enabled(migrating.analysis)) sample = sample_of(migrating);
+    mine.insert(mine.end(),
+                {sample.interval, sample.own, sample.worked, sample.finished, sample.busy});
+  }
+  costs_.start(std::move(mine));
+}
+
+policy::Sample Migration::sample_of(MigratingAnalysis& migrating) const {
+  const size_t a = migrating.analysis;
+  const auto& account = run_.accounts[a];
+  const double now = base::monotonic_seconds();
+  const double before = std::exchange(migrating.ended, now);
+  const double paid = account.copy_seconds + account.stall_seconds;
+  const double more = paid - std::exchange(migrating.paid, paid);
+  policy::Sample sample{.interval = before > 0 ? now - before : 0,
+                        .own = policy_.is_in_sidecars(a) ? more : migrating.own,
+                        .busy = load_.busy};
+  if (a < load_.worked.size()) {
+    sample.worked = load_.worked[a];
+    sample.finished = load_.finished[a];
+  }
+  return sample;
+}
+
+void Migration::hear_load() {
+  if (run_.side.rank() == 0) run::receive_load_report(run_, load_);
+}
+
+void Migration::clean_up() {
+  hear_load();  // so that no message is left
+  if (run_.side.rank() == 0) run::remove_luggage(run_);
+}
+
+}  // namespace pillion::simulation

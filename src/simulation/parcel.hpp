@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A publication as it goes to sidecars. Simulations publish the same arrays again and again, with
+// other values: so what was made for one publication is kept for the next that is like it.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "model/configuration.hpp"
+#include "run/run_spec.hpp"
+#include "simulation/sharing.hpp"
+#include "transport/shipment.hpp"
+
+namespace pillion::simulation {
+
+class Parcel {
+ public:
+  /// What goes home with the head, and, through the network, what goes straight.
+  Parcel(const transport::Announcement& head, transport::Meshes meshes,
+         const transport::Lender& lender, std::unique_ptr<transport::Shipment> shipment);
+  Parcel(const Parcel&) = delete;
+  Parcel& operator=(const Parcel&) = delete;
+
+  /// Bytes of values that an analysis asked for; `crossing` are its shared fields.
+  void add_share(const model::AnalysisSpec& analysis, const std::set<std::string>& cut_fields);
+  /// Remembers where `sharing` keeps what is in here. All of it must be shared.
+  void link(const Sharing& sharing);
+  /// Remembers what it was made of before part of it was shipped.
+  void note(transport::Meshes meshes);
+  /// Takes other values, if they lie in blocks like those that were noted; else nothing happens.
+  [[nodiscard]] bool refill(transport::Meshes& meshes);
+  /// Lets go of memory that is not the simulation's.
+  void release();
+  /// Makes it the publication of another step, with what is shared now.
+  void renew(const transport::Announcement& head, const transport::Lender& lender);
+
+  [[nodiscard]] const transport::Encoder& encoder() const { return encoder_; }
+  /// Null if everything goes home.
+  [[nodiscard]] transport::Shipment* shipment() const { return shipment_.get(); }
+  /// Bytes of the message and the shipment behind it.
+  [[nodiscard]] size_t size() const;
+  void encode(std::byte* to, int64_t sequence, base::Copy how) const;
+  /// Bytes of values by analysis, in the order in which they were added.
+  [[nodiscard]] const std::vector<int64_t>& shares() const { return shares_; }
+
+ private:
+  struct Link {
+    model::Array* array;
+    const model::Array* shared;
+  };
+  /// Calls deed(mesh's name, block, field, array) for all that is in here.
+  template <class Deed>
+  void each_array(Deed&& deed);
+
+  transport::Meshes meshes_;
+  transport::Encoder encoder_;
+  std::unique_ptr<transport::Shipment> shipment_;
+  std::vector<Link> links_;
+  transport::Meshes noted_;
+  std::vector<model::Array*> slots_;  ///< where the arrays of `noted_` are now, in their order
+  std::vector<int64_t> shares_;
+};
+
+/// Parcels by the analyses that are due and the coarsening, as long as what is shared does not
+/// change otherwise than in its values.
+class Parcels {
+ public:
+  /// Null if there is none.
+  Parcel* find(const transport::DueSet& due, int64_t version);
+  Parcel& keep(const transport::DueSet& due, int64_t version, std::unique_ptr<Parcel> parcel);
+  void clear() { parcels_.clear(); }
+
+ private:
+  std::map<transport::DueSet, std::unique_ptr<Parcel>> parcels_;
+  int64_t version_ = -1;  ///< of what was shared when they were made
+};
+
+}  // namespace pillion::simulation

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How a publication is prepared and sent.
+#include "simulation/publisher.hpp"
+
+#include <algorithm>
+
+#include "base/text.hpp"
+
+namespace pillion::simulation {
+
+using model::WhenFull;
+using transport::Announcement;
+using transport::Kind;
+using transport::Meshes;
+
+Publisher::Publisher(run::Run& run, Link& link, const run::CutFields& cut_fields,
+                     const Sharing& sharing, const run::Agenda& agenda, Allocations& lender,
+                     Subscribers& subscribers, policy::Policy& policy)
+    : run_(run),
+      link_(link),
+      cut_fields_(cut_fields),
+      sharing_(sharing),
+      agenda_(agenda),
+      allocations_(lender),
+      subscribers_(subscribers),
+      policy_(policy),
+      data_(run, cut_fields, sharing, policy.own_analyses()) {}
+
+size_t Publisher::size_for(const std::vector<size_t>& due) const {
+  Announcement head;
+  head.domains = sharing_.domains();
+  for (const size_t a : due) head.due.push_back({static_cast<int32_t>(a), 0, 0, 0});
+  auto meshes = data_.of(head, due, StageOutputs(cut_fields_.size()));
+  const auto shipment = ship(head, meshes);
+  // What is lent takes no room, so the header is left out.
+  if (!shipment) return CutData::bytes_of(meshes);
+  shipment->lay_out(true);
+  return transport::aligned(transport::Encoder(head, meshes).size()) + shipment->size();
+}
+
+// What goes straight to where it is wanted may take more than what is shared: there are ghost cells
+// and copies, and not the same ones when several analyses are due as when one is.
+void Publisher::check_budget() {
+  std::vector<size_t> all;
+  for (size_t a = 0; a < policy_.own_analyses(); ++a)
+    if (run_.configuration.analyses[a].in_sidecars()) all.push_back(a);
+  size_t bytes = size_for(all);
+  if (sender().targets({}))
+    for (const size_t a : all) bytes = std::max(bytes, size_for({a}));
+  const auto policy = run_.configuration.sidecars.when_full;
+  const auto whole = std::find_if(all.begin(), all.end(),
+                                  [&](size_t a) { return !cut_fields_[a].whole_for.empty(); });
+  const bool may_shrink =
+      policy == WhenFull::Spill || (policy == WhenFull::Coarsen && whole == all.end());
+  if (bytes <= link_.budget || may_shrink) return;
+  const std::string because =
+      policy != WhenFull::Coarsen
+          ? ""
+          : fmt::format(" and stage '{}' of analysis '{}' cannot use coarsened publications;",
+                        cut_fields_[*whole].whole_for, run_.configuration.analyses[*whole].name);
+  base::fail(ErrorCode::Configuration,
+             "a publication of rank {} takes {}, more than its share of {} of 'sidecars: "
+             "{{memory: {}}}';{} raise it",
+             run_.side.rank(), base::format_bytes(static_cast<int64_t>(bytes)),
+             base::format_bytes(static_cast<int64_t>(link_.budget)),
+             base::format_bytes(run_.configuration.sidecars.memory), because);
+}
+
+Announcement Publisher::header(Kind kind, int64_t step, double time) {
+  Announcement head;
+  head.kind = kind;
+  head.sequence = ++sequence_;
+  head.step = step;
+  head.time = time;
+  head.published = base::calendar_seconds();
+  head.time_units = run_.configuration.time_units;
+  head.units = units_;
+  return head;
+}
+
+void Publisher::publish(const policy::Publish& action, const StageOutputs& left, int64_t step,
+                        double time) {
+  const auto& due = action.analyses;
+  auto head = header(Kind::Publication, step, time);
+  head.coarsening = action.level;
+  for (const size_t a : due) {
+    if (action.level > 0) ++run_.accounts[a].coarsened;
+    head.due.push_back(
+        {static_cast<int32_t>(a), 0, agenda_.memory(a).skipped, run_.accounts[a].coarsened});
+  }
+  try {
+    send(head, prepare(head, due, left), due);
+  } catch (const std::exception& e) {
+    run_.log.warn("rank {} cannot publish step {}: {}", run_.side.rank(), step, e.what());
+    send_dropped(head, due);
+  }
+}
+
+// What was made for the last publication like this one is used again, with other values in it.
+Parcel& Publisher::prepare(Announcement& head, const std::vector<size_t>& due,
+                           const StageOutputs& left) {
+  const auto due_set = transport::due_set_of(head);
+  const bool as_shared = head.coarsening == 0 && std::all_of(due.begin(), due.end(), [&](size_t a) {
+                           return left[a].meshes.empty();
+                         });
+  if (as_shared)
+    if (Parcel* message = messages_.find(due_set, version())) return renewed(*message, head);
+  head.domains = sharing_.domains();
+  auto meshes = data_.gather(head, due, left);
+  if (!as_shared)
+    if (Parcel* message = messages_.find(due_set, version()); message && message->refill(meshes))
+      return renewed(*message, head);
+  auto noted = as_shared ? Meshes() : meshes;
+  auto shipment = ship(head, meshes);
+  if (shipment) declare(head, *shipment);
+  const bool lasts = !shipment || shipment->is_lasting();
+  auto message =
+      std::make_unique<Parcel>(head, std::move(meshes), allocations_, std::move(shipment));
+  for (const size_t a : due)
+    message->add_share(run_.configuration.analyses[a], cut_fields_[a].fields);
+  const bool for_all = std::all_of(head.due.begin(), head.due.end(),
+                                   [](const transport::Due& d) { return d.unusable == 0; });
+  if (!for_all || !lasts) return *(only_once_ = std::move(message));
+  if (as_shared) message->link(sharing_);
+  else message->note(std::move(noted));
+  return messages_.keep(due_set, version(), std::move(message));
+}
+
+Parcel& Publisher::renewed(Parcel& message, Announcement& head) const {
+  if (message.shipment() != nullptr) declare(head, *message.shipment());
+  message.renew(head, allocations_);
+  return message;
+}
+
+// Changes when the same blocks would be published otherwise.
+int64_t Publisher::version() const { return sharing_.version() + sender().targets_version(); }
+
+std::unique_ptr<transport::Shipment> Publisher::ship(const Announcement& head,
+                                                     Meshes& meshes) const {
+  const auto targets = sender().targets(transport::due_set_of(head));
+  if (!targets) return {};
+  const auto& catalogue = run_.configuration.catalogue;
+  const auto routes = run::routes_for(link_.layout_requests, head, catalogue);
+  return std::make_unique<transport::Shipment>(meshes, head.coarsening,
+                                               transport::Destination{.sidecars = targets->sidecars,
+                                                                      .home = targets->home,
+                                                                      .catalogue = &catalogue,
+                                                                      .routes = &routes,
+                                                                      .cuts = targets->cuts,
+                                                                      .domains = &head.domains});
+}
+
+// Says in the header what is new about a shipment.
+void Publisher::declare(Announcement& head, transport::Shipment& shipment) const {
+  head.targets = shipment.sidecars();
+  head.scattered = shipment.is_scattered();
+  head.news = !told_.knows(transport::due_set_of(head), shipment.terms(), head.sequence);
+  shipment.lay_out(head.news);
+}
+
+void Publisher::send(Announcement& head, Parcel& message, const std::vector<size_t>& due) {
+  std::byte* to = reserve(message.size(), due, head.step);
+  (void)policy_.on(
+      policy::LocalEvent(policy::MessageReady{due, message.size() << head.coarsening}));
+  if (to == nullptr) {
+    message.release();
+    return send_dropped(head, due);
+  }
+  const run::Stopwatch watch;
+  message.encode(to, head.sequence, sender().copy());
+  if (const auto* shipment = message.shipment()) {
+    sender().commit(head.sequence, message.encoder().size(), shipment->pieces());
+    told_.note(transport::due_set_of(head), shipment->terms(), head.sequence);
+    direct_ += shipment->direct_bytes();
+  } else {
+    sender().commit(head.sequence);
+  }
+  allocations_.lend(head.sequence - 1);
+  message.release();
+  note_outstanding(head.sequence, due);
+  in_place_ += message.encoder().bytes_lent();
+  count(due, message, watch.end(run_.timeline, "publish", "publish", head.step), head.step);
+}
+
+// The copy is shared by all that are due, in proportion to their bytes.
+void Publisher::count(const std::vector<size_t>& due, const Parcel& message, double seconds,
+                      int64_t step) {
+  for (size_t d = 0; d < due.size(); ++d) {
+    auto& account = run_.accounts[due[d]];
+    const int64_t bytes = message.shares()[d];
+    ++account.publications;
+    account.last_step = step;
+    account.bytes += bytes;
+    const double copy = seconds * static_cast<double>(bytes) / static_cast<double>(message.size());
+    account.copy_seconds += copy;
+    account.simulation_seconds += copy;
+  }
+}
+
+// Sidecars wait for a message of this number from every rank, so the header goes all the same.
+void Publisher::send_dropped(Announcement& head, const std::vector<size_t>& due) {
+  allocations_.forget();
+  (void)policy_.on(policy::LocalEvent(policy::Dropped{}));
+  for (const size_t a : due) ++run_.accounts[a].dropped;
+  head.dropped = true;
+  head.news = head.scattered = false;
+  head.targets.clear();
+  head.units.clear();
+  head.domains.clear();
+  send(head);
+}
+
+std::byte* Publisher::reserve(size_t size, const std::vector<size_t>& due, int64_t step) {
+  sender().poll();
+  std::byte* to = sender().reserve(size);
+  if (to != nullptr) return to;
+  subscribers_.tend();
+  for (const auto& action :
+       policy_.on(policy::LocalEvent(policy::NoRoom{size, base::monotonic_seconds()}))) {
+    if (std::holds_alternative<policy::Spill>(action)) {
+      to = sender().reserve_spill(size);
+      for (const size_t a : due) run_.accounts[a].spilled += to != nullptr ? 1 : 0;
+    } else if (const auto* waits = std::get_if<policy::Wait>(&action);
+               waits != nullptr && size <= link_.budget) {
+      const run::Stopwatch watch;
+      constexpr std::chrono::milliseconds patience{20};
+      const auto has_room = [&] { return (to = sender().reserve(size)) != nullptr; };
+      if (!wait(*waits, has_room, patience))
+        (void)policy_.on(policy::LocalEvent(policy::TimedOut{}));
+      const double seconds = watch.end(run_.timeline, "stall", "stall", step);
+      stall_ += seconds;
+      for (const size_t a : due)
+        run_.accounts[a].stall_seconds += seconds / static_cast<double>(due.size());
+    }
+  }
+  return to;
+}
+
+// Nothing else waits for sidecars, so no wait is without an end: the policy has said when.
+bool Publisher::wait(const policy::Wait& wait, const std::function<bool()>& holds,
+                     std::chrono::microseconds patience) {
+  const run::Waiting waiting(run_.mark);
+  sender().poll();
+  int64_t seen = finished();
+  double sign = base::monotonic_seconds();
+  while (!holds()) {
+    subscribers_.tend();
+    if (subscribers_.have_failed()) return false;
+    const bool unserved = wait.needs_server && !sender().is_served();
+    sender().wait(patience);
+    const double now = base::monotonic_seconds();
+    if (finished() != seen) sign = now;
+    seen = finished();
+    const bool silent = wait.without_sign > 0 && now - sign >= wait.without_sign;
+    if (unserved || silent || now >= wait.deadline) return holds();
+  }
+  return true;
+}
+
+bool Publisher::await(const std::function<bool()>& holds) {
+  constexpr std::chrono::milliseconds patience{5};
+  sender().poll();
+  if (holds()) return true;
+  subscribers_.tend();
+  const double now = base::monotonic_seconds();
+  const auto actions = policy_.on(policy::LocalEvent(policy::WaitBegins{now}));
+  return !actions.empty() && wait(std::get<policy::Wait>(actions.front()), holds, patience);
+}
+
+bool Publisher::await_all() {
+  const bool done = await([&] { return sender().behind() == 0; });
+  behind_ = sender().behind();
+  return done;
+}
+
+void Publisher::poll() {
+  sender().poll();
+  allocations_.reclaim(sender().released());
+  behind_ = sender().behind();
+}
+
+void Publisher::send(const Announcement& head) {
+  const transport::Encoder encoder(head, {});
+  std::byte* to = sender().reserve_head(encoder.size());
+  if (to == nullptr)
+    base::fail(ErrorCode::State, "sidecars have not answered for so long that {} messages wait",
+               sender().behind());
+  encoder.encode(to);
+  sender().commit(head.sequence);
+}
+
+// Sidecars of another job write the report, for they know both sides; so they are told what this
+// rank knows.
+bool Publisher::send_end(const std::function<base::Bytes(bool timeline)>& statement) {
+  auto head = header(Kind::End, agenda_.last_step(), agenda_.last_time());
+  for (size_t a = 0; a < run_.accounts.size(); ++a)
+    head.due.push_back({.analysis = static_cast<int32_t>(a),
+                        .unusable = run_.enabled(a) ? 0 : 1,
+                        .skipped = agenda_.memory(a).skipped,
+                        .coarsened = run_.accounts[a].coarsened});
+  for (const bool timeline : {true, false}) {
+    if (sender().slots() == nullptr) break;
+    head.statement = statement(timeline);
+    const transport::Encoder encoder(head, {});
+    std::byte* to = nullptr;
+    if (timeline)
+      (void)await([&] {
+        to = sender().reserve(encoder.size());
+        return to != nullptr || sender().behind() == 0;
+      });
+    else to = sender().reserve_head(encoder.size());
+    if (to == nullptr) continue;
+    encoder.encode(to);
+    sender().commit(head.sequence);
+    return true;
+  }
+  head.statement.clear();
+  try {
+    send(head);
+  } catch (const Error& e) {
+    run_.log.warn("rank {}: {}", run_.side.rank(), e.what());
+    return false;
+  }
+  return true;
+}
+
+// Notes what a message was for, until sidecars of another job have finished it.
+void Publisher::note_outstanding(int64_t sequence, const std::vector<size_t>& due) {
+  if (run_.configuration.sidecars.job != model::Job::Separate) return;
+  const int64_t done = sequence_ - 1 - sender().behind();
+  while (!outstanding_.empty() && outstanding_.front().first <= done) outstanding_.pop_front();
+  outstanding_.emplace_back(sequence, due);
+}
+
+std::vector<int64_t> Publisher::unfinished() const {
+  std::vector<int64_t> counts(policy_.own_analyses());
+  for (const auto& [sequence, due] : outstanding_)
+    if (sequence > finished())
+      for (const size_t a : due)
+        if (a < counts.size()) ++counts[a];
+  return counts;
+}
+
+void Publisher::describe(run::Snapshot& snapshot) const {
+  snapshot.behind = behind_;
+  snapshot.budget = static_cast<int64_t>(link_.budget);
+  snapshot.in_use = static_cast<int64_t>(sender().in_flight());
+  snapshot.peak = static_cast<int64_t>(sender().peak());
+}
+
+void Publisher::describe(run::Outcome& outcome) const {
+  outcome.budget = link_.budget;
+  outcome.peak = sender().peak();
+  outcome.in_place = in_place_;
+  outcome.direct = direct_;
+}
+
+}  // namespace pillion::simulation

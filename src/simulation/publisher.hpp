@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Hands publications to the sidecars: prepares messages, finds memory for them as the policy says,
+// and sends them. All waiting for sidecars on a simulation rank is in wait().
+#pragma once
+
+#include <chrono>
+#include <functional>
+
+#include "run/agenda.hpp"
+#include "run/report.hpp"
+#include "simulation/allocations.hpp"
+#include "simulation/cut_data.hpp"
+#include "simulation/parcel.hpp"
+#include "simulation/subscribers.hpp"
+#include "transport/node_setup.hpp"
+
+namespace pillion::simulation {
+
+/// How a simulation rank reaches sidecars.
+struct Link {
+  std::unique_ptr<transport::Sender> sender;  ///< null if there are no sidecars
+  run::LayoutRequests layout_requests;        ///< layouts that stages in sidecars want
+  transport::Berth berth;                     ///< node memory, if messages go through it
+  size_t budget = 0;                          ///< bytes in flight
+};
+
+class Publisher final : public policy::MessageBudget {
+ public:
+  /// `link` has a sender. Values that `lender` finds need not be copied.
+  Publisher(run::Run& run, Link& link, const run::CutFields& cut_fields, const Sharing& sharing,
+            const run::Agenda& agenda, Allocations& lender, Subscribers& subscribers,
+            policy::Policy& policy);
+
+  /// Throws a configuration error if a publication would never fit. [local]
+  void check_budget();
+  /// Carries out the policy's decision on this rank. Never throws for want of room.
+  void publish(const policy::Publish& action, const StageOutputs& left, int64_t step, double time);
+  /// A header without values, which starts with number sequence() + 1. Throws if not even that
+  /// fits.
+  transport::Announcement header(transport::Kind kind, int64_t step, double time);
+  void send(const transport::Announcement& head);
+  /// Sends the last header with what this rank knows for the report: all of it, or without the
+  /// timeline, or nothing, as there is room. `statement` makes it. Returns whether it was sent.
+  bool send_end(const std::function<base::Bytes(bool timeline)>& statement);
+  /// Takes note of what sidecars have finished.
+  void poll();
+  /// Waits until `holds`, or as long as the policy lets it. Returns whether it holds.
+  bool await(const std::function<bool()>& holds);
+  /// Until sidecars have finished everything.
+  bool await_all();
+  /// What is shared may lie or be called otherwise now.
+  void forget_messages() { messages_.clear(); }
+  void set_units(const std::string& name, const std::string& units) { units_[name] = units; }
+
+  // What the policy asks.
+  [[nodiscard]] bool fits(size_t bytes) const override { return link_.sender->fits(bytes); }
+  [[nodiscard]] bool fits_header() const override { return link_.sender->fits_head(); }
+  [[nodiscard]] bool fits_spill(size_t bytes) const override {
+    return link_.sender->fits_spill(bytes);
+  }
+  [[nodiscard]] bool is_empty() const override { return link_.sender->in_flight() == 0; }
+
+  [[nodiscard]] int64_t sequence() const { return sequence_; }
+  /// Messages that sidecars have finished.
+  [[nodiscard]] int64_t finished() const { return sequence_ - link_.sender->behind(); }
+  /// By analysis: publications that the run's own sidecars, in another job, have not finished.
+  [[nodiscard]] std::vector<int64_t> unfinished() const;
+  [[nodiscard]] transport::Sender& sender() const { return *link_.sender; }
+  /// Why sidecars of this job have failed; "" if they have not.
+  [[nodiscard]] std::string failed_sidecars() const {
+    return subscribers_.have_failed() ? subscribers_.why_failed() : "";
+  }
+  /// Adds what is in flight.
+  void describe(run::Snapshot& snapshot) const;
+  void describe(run::Outcome& outcome) const;
+  [[nodiscard]] double stall_seconds() const { return stall_; }
+  void add_stall(double seconds) { stall_ += seconds; }
+
+ private:
+  [[nodiscard]] size_t size_for(const std::vector<size_t>& due) const;
+  [[nodiscard]] int64_t version() const;
+  Parcel& prepare(transport::Announcement& head, const std::vector<size_t>& due,
+                  const StageOutputs& left);
+  Parcel& renewed(Parcel& message, transport::Announcement& head) const;
+  /// Takes out of `meshes` what goes straight to the sidecars that work on it; null if nothing can.
+  std::unique_ptr<transport::Shipment> ship(const transport::Announcement& head,
+                                            transport::Meshes& meshes) const;
+  void declare(transport::Announcement& head, transport::Shipment& shipment) const;
+  void send(transport::Announcement& head, Parcel& message, const std::vector<size_t>& due);
+  void send_dropped(transport::Announcement& head, const std::vector<size_t>& due);
+  /// ScheduleState for a message, for which it waits or spills as the policy says; null if there is
+  /// none.
+  std::byte* reserve(size_t size, const std::vector<size_t>& due, int64_t step);
+  bool wait(const policy::Wait& wait, const std::function<bool()>& holds,
+            std::chrono::microseconds patience);
+  void count(const std::vector<size_t>& due, const Parcel& message, double seconds, int64_t step);
+  void note_outstanding(int64_t sequence, const std::vector<size_t>& due);
+
+  run::Run& run_;
+  Link& link_;
+  const run::CutFields& cut_fields_;
+  const Sharing& sharing_;
+  const run::Agenda& agenda_;
+  Allocations& allocations_;
+  Subscribers& subscribers_;
+  policy::Policy& policy_;
+  CutData data_;
+  Parcels messages_;
+  std::unique_ptr<Parcel> only_once_;
+  transport::Told told_;
+  std::map<std::string, std::string> units_;
+  /// Analyses that were in messages which the run's own sidecars may not have finished.
+  std::deque<std::pair<int64_t, std::vector<size_t>>> outstanding_;
+  int64_t sequence_ = 0;
+  int64_t behind_ = 0;  ///< messages that sidecars had not finished when there was last a new one
+  int64_t in_place_ = 0;
+  int64_t direct_ = 0;
+  double stall_ = 0;
+};
+
+}  // namespace pillion::simulation

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a simulation rank shares, and whether it fits the catalogue. Sharing copies nothing and
+// never fails: what does not fit is remembered, so that every rank can be told of it alike.
+#pragma once
+
+#include <array>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "comm/communicator.hpp"
+#include "model/block.hpp"
+#include "stagehost/publication.hpp"
+
+namespace pillion::simulation {
+
+class Sharing {
+ public:
+  /// `rank` is that of this one in the simulation.
+  explicit Sharing(const model::Catalogue& catalogue, int rank = 0)
+      : catalogue_(catalogue), rank_(rank) {}
+
+  /// `type` is 0 if the program left it to the catalogue; `strides` may be null.
+  void share_box(const std::string& field, int32_t block, const int64_t* lo, const int64_t* hi,
+                 const void* data, pillion_type type, const int64_t* strides);
+  /// Particles or elements of a mesh of that kind.
+  void share_items(model::MeshKind kind, const std::string& field, int32_t block, int64_t count,
+                   const void* data, pillion_type type);
+  void share_particles(const std::string& field, int32_t block, int64_t count, const void* data,
+                       pillion_type type) {
+    share_items(model::MeshKind::Particles, field, block, count, data, type);
+  }
+  /// Arrays that know their shape.
+  void share_box(const std::string& field, int32_t block, int32_t axes, const int64_t* lo,
+                 const int64_t* hi, const pillion_view& view, bool components_last);
+  void share_particles(const std::string& field, int32_t block, int64_t count,
+                       const pillion_view& view, bool components_last);
+  void share_elements(const std::string& field, int32_t block, int64_t count,
+                      const pillion_view& view);
+  /// What lay in `size` bytes at `from` lies at `to` now; nothing else about it has changed.
+  void move(const std::string& field, int32_t block, const std::byte* from, size_t size,
+            const std::byte* to);
+  void unshare(const std::string& field, int32_t block);
+  void set_domain(const std::string& mesh, const pillion_domain& domain);
+
+  [[nodiscard]] const std::map<std::string, pillion_domain>& domains() const { return domains_; }
+  /// Changes whenever anything changes but where values are.
+  [[nodiscard]] int64_t version() const { return version_; }
+  /// Whether this rank shares any block of it.
+  [[nodiscard]] bool has(const std::string& field) const;
+  /// Where the values of a block are now; null if it is not shared.
+  [[nodiscard]] const model::Array* find(const std::string& field, int32_t block) const;
+
+  /// The blocks of all meshes that have one of the fields, as a step that stages can work on.
+  /// Throws ErrorCode::Sharing for whatever does not fit, now or when it was shared.
+  [[nodiscard]] stagehost::Publication publication(const std::set<std::string>& fields,
+                                                   int64_t step, double time) const;
+
+  /// Checks that what all ranks share together is all that `fields` needs. [collective]
+  void check(const std::set<std::string>& fields, const comm::Communicator& simulation) const;
+
+ private:
+  struct Shared {
+    model::Box box;
+    model::Array array;
+  };
+  /// The field's entry if the program's type fits it; remembers a fault otherwise.
+  const model::Field* accept(const std::string& field, int32_t block, model::MeshKind kind,
+                             pillion_type type);
+  void fault(const std::string& name, std::string text) {
+    faults_[name] = std::move(text);
+    ++version_;
+  }
+  /// The box in the mesh; remembers a fault if it does not lie there.
+  std::optional<model::Box> box_of(const model::Field& field, int32_t block, const int64_t* lo,
+                                   const int64_t* hi);
+  /// Elements from one particle or element to the next, and from one of its values to the next.
+  struct Spacing {
+    int64_t items, values;
+  };
+  void put_items(const model::Field& field, int32_t block, int64_t count, const void* data,
+                 const Spacing& spacing);
+  void put(const std::string& field, int32_t block, const model::Box& box,
+           const model::Array& array);
+  void throw_fault() const;
+  void check_coverage(const model::Mesh& mesh, const std::string& field,
+                      const comm::Communicator& simulation) const;
+
+  const model::Catalogue& catalogue_;
+  int rank_;
+  int64_t version_ = 0;
+  std::map<std::string, std::map<int32_t, Shared>> shared_;  ///< by field, then block
+  std::map<std::string, pillion_domain> domains_;
+  std::map<std::string, std::string> faults_;  ///< by name, until it is shared as it should be
+};
+
+}  // namespace pillion::simulation

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A simulation rank's part of a run: what happens at a step. The policy decides; the publisher, the
+// agreement, the migration and the subscribers carry out what it decides about sidecars, and this
+// class what it decides about stages in the simulation.
+#pragma once
+
+#include "run/checkpoint.hpp"
+#include "simulation/agreement.hpp"
+#include "simulation/migration.hpp"
+#include "simulation/publisher.hpp"
+#include "simulation/shared_data.hpp"
+#include "simulation/simulation_stages.hpp"
+
+namespace pillion::simulation {
+
+/// How the run is doing, for the program.
+struct Progress {
+  int64_t step = 0;
+  double time = 0;
+  double steps_per_second = 0;
+  int64_t publications = 0;
+  int64_t skipped = 0;
+  int64_t behind = 0;
+  double stall_seconds = 0;
+  int64_t disabled = 0;
+};
+
+/// The chains of a simulation rank, and what crosses the cut.
+struct Parts {
+  run::Chains front;             ///< stages in the simulation
+  run::Chains migrating;         ///< stages behind the cut of analyses with `at: auto`
+  run::ProducedFields produced;  ///< by stages in the simulation
+  run::CutFields cut_fields;
+};
+
+class Simulation {
+ public:
+  Simulation(run::Run& run, Parts parts, Link link, run::Supervisor supervisor);
+
+  [[nodiscard]] SharedData& data() { return data_; }
+  /// Whether an analysis or a condition needs a field.
+  [[nodiscard]] bool uses(const std::string& field) const {
+    return stages_.needed().contains(field);
+  }
+  /// Units that are known at run time only; false if there is no such thing.
+  bool set_units(const std::string& name, const std::string& units);
+  /// Resumes where a checkpoint ended.
+  void resume(const run::Manifest& manifest);
+
+  /// Checks what is shared, once. [collective]
+  void ready();
+  [[nodiscard]] bool is_due(int64_t step, double time) const;
+  void step(int64_t step, double time) {
+    if (ready_ && !agreement_.is_due(steps_) && agenda_.idle(step, time)) {
+      agenda_.offer_idle(step, time);
+      run_.mark.set(agenda_.last_step(), time);
+      ++steps_;
+    } else {
+      busy_step(step, time);
+    }
+  }
+  /// Saves the state of all stages, or throws the same error on every rank. [collective]
+  void checkpoint(const std::filesystem::path& path);
+  /// Ends the analyses here and in the sidecars. [collective]
+  void close();
+
+  [[nodiscard]] Progress progress() const;
+  [[nodiscard]] run::Outcome outcome() const;
+  /// Tells readers of the progress file how the run is doing.
+  void tell();
+  /// Why the run could not start; "" if it could.
+  [[nodiscard]] std::string refusal() const { return refused_ ? refused_->what() : ""; }
+  /// After close(): what all ranks found of the run's own sidecars.
+  [[nodiscard]] const policy::SidecarsAnswered& answer() const { return answer_; }
+
+ private:
+  void busy_step(int64_t step, double time);
+  /// Keeps failures of `body`, a part of a step, from the program: the policy has what was due
+  /// disabled on every rank.
+  template <class F>
+  void contain(const std::vector<size_t>& due, F&& body);
+  /// Runs the stages that are due here, and publishes what the others need.
+  void work(const std::vector<size_t>& due, int64_t step, double time);
+  void publish(const std::vector<size_t>& due, const StageOutputs& left, int64_t step, double time);
+  /// Reads the last agreement and acts on it. [collective]
+  void hear();
+  /// Contributes to the next one. [collective, does not wait]
+  void agree();
+  /// Carries out actions in order. [collective]
+  void carry_out(const std::vector<policy::CollectiveAction>& actions);
+  void disable(const policy::Disable& action);
+  /// A stage failed here, on every rank alike: what its analysis has computed is written.
+  void fail(size_t analysis, const std::optional<Error>& failure);
+  void admit(int slot);
+  void settle_all();
+  void make_folder(const std::filesystem::path& path, const std::filesystem::path& aside);
+  void finish_checkpoint(const std::filesystem::path& path, const std::filesystem::path& aside);
+
+  run::Run& run_;
+  Link link_;
+  run::CutFields cut_fields_;
+  policy::Policy policy_;
+  SharedData data_;
+  run::Agenda agenda_;
+  Conditions conditions_;
+  Agreement agreement_;
+  SimulationStages stages_;
+  Subscribers subscribers_;
+  std::unique_ptr<Publisher> publisher_;  ///< null without sidecars, and so is
+  std::unique_ptr<Migration> migration_;  ///< where nothing may move
+  std::optional<Error> refused_;          ///< why the run cannot start
+  bool ready_ = false;
+  bool contained_ = false;  ///< a step failed on this rank
+  bool answered_ = false;   ///< sidecars did, when this rank last waited for all of them
+  policy::SidecarsAnswered answer_;
+  int64_t steps_ = 0;
+  int64_t first_step_ = 0;
+  int64_t known_steps_ = 0;  ///< that were offered and known
+  int64_t segments_ = 0;     ///< that were begun after the first
+  int64_t published_ = 0;
+  int64_t skipped_ = 0;
+  double first_offer_ = 0;  ///< monotonic seconds
+};
+
+}  // namespace pillion::simulation

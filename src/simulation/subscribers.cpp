@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sidecars and attached jobs, as a simulation rank sees them.
+#include "simulation/subscribers.hpp"
+
+#include "node/segment.hpp"
+#include "policy/losses.hpp"
+#include "products/table.hpp"
+#include "run/keepsake.hpp"
+
+namespace pillion::simulation {
+
+using transport::SlotSight;
+
+namespace {
+
+// No sidecar will write anything more, so a publication that is in no product is lost, whatever
+// sidecars that died had computed.
+void count_unwritten(run::Run& run, size_t own, const run::Keepsake::Content& kept) {
+  for (size_t a = 0; a < std::min(own, kept.accounts.size()); ++a) {
+    const auto& analysis = run.configuration.analyses[a];
+    if (!analysis.in_sidecars()) continue;
+    const auto found =
+        products::publications_in(std::filesystem::path(run.configuration.output) / analysis.name);
+    auto& account = run.accounts[a];
+    int64_t written = 0;
+    if (found.in_series) written = *found.in_series - kept.before[a];
+    else if (found.any) written = kept.accounts[a].publications;
+    account.lost = policy::lost_at_end({.published = account.publications, .written = written});
+  }
+}
+
+}  // namespace
+
+Subscribers::Subscribers(run::Run& run, transport::Sender* sender, run::Supervisor supervisor,
+                         policy::Policy& policy)
+    : run_(run),
+      sender_(sender),
+      supervisor_(std::move(supervisor)),
+      policy_(policy),
+      sidecar_failure_(run) {}
+
+void Subscribers::tend() {
+  supervisor_.tend();
+  if (failed_ || !sidecar_failure_.heard()) return;
+  failed_ = true;
+  (void)policy_.on(policy::LocalEvent(policy::SidecarFailed{}));
+}
+
+void Subscribers::see() {
+  tend();
+  (void)policy_.on(policy::LocalEvent(policy::AnalysesFailed{sender_->disabled()}));
+  auto* slots = sender_->slots();
+  if (slots == nullptr) return;
+  const bool any = slots->any();
+  for (int s = 0; s < policy::attached_slots; ++s) {
+    const auto sight = any ? slots->sight(s) : SlotSight::Free;
+    policy::LocalEvent event = policy::SlotFreed{s};
+    if (sight == SlotSight::Ready) event = policy::SlotReady{s};
+    else if (sight == SlotSight::Lost) event = policy::SlotLost{s};
+    (void)policy_.on(event);
+  }
+}
+
+std::string Subscribers::why_failed() const {
+  return "the sidecars ended early: " + sidecar_failure_.why();
+}
+
+std::set<std::string> Subscribers::names_in_use() const {
+  std::set<std::string> names;
+  const auto& analyses = run_.configuration.analyses;
+  for (size_t a = 0; a < policy_.own_analyses(); ++a) names.insert(analyses[a].name);
+  for (int s = 0; s < policy::attached_slots; ++s)
+    for (size_t a = policy_.slot(s).first(); a < policy_.slot(s).last(); ++a)
+      names.insert(analyses[a].name);
+  return names;
+}
+
+run::AttachedJob Subscribers::read(int slot) const {
+  auto job = run::read_attached_job(sender_->slots()->request(slot));
+  const auto added = job.analyses(run_.configuration.catalogue, names_in_use()).size();
+  if (added != job.needs.size() ||
+      policy_.analyses() + added > static_cast<size_t>(node::most_analyses))
+    base::fail(ErrorCode::Configuration, "guest '{}' brings {} analyses, which is too many",
+               job.name, added);
+  return job;
+}
+
+void Subscribers::admit(int slot, size_t first, size_t count) {
+  sender_->slots()->activate(slot, static_cast<int32_t>(first), static_cast<int32_t>(count));
+}
+
+// A rank whose own sidecar has finished everything may not know yet that another has failed.
+policy::SidecarsAnswered Subscribers::settle(bool finished_here) {
+  if (run_.configuration.sidecars.job == model::Job::Separate)
+    return {.finished =
+                run_.side.reduced<int32_t>(finished_here ? 1 : 0, comm::Operation::Min) != 0};
+  if (!sidecar_failure_.heard_by_any()) return {};
+  sidecar_failure_.await();
+  tend();
+  return {.failed = true};
+}
+
+void Subscribers::close_channel() {
+  if (auto* slots = sender_->slots()) slots->close();
+}
+
+// Sidecars that came from here on would find nothing to resume from, and spoil the report.
+bool Subscribers::retire() {
+  const bool mine = run_.side.rank() == 0 && sender_->slots()->retire();
+  if (mine) {
+    run::Keepsake saved_state(run_.configuration.output, run_.id);
+    try {
+      if (const auto kept = saved_state.read())
+        count_unwritten(run_, policy_.own_analyses(), *kept);
+    } catch (const Error& e) {
+      run_.warn(fmt::format("lost publications are counted roughly: {}", e.what()));
+    }
+    saved_state.remove();
+  }
+  const bool alone = run_.side.reduced<int32_t>(mine ? 1 : 0, comm::Operation::Max) != 0;
+  // The first rank has counted for all.
+  for (size_t a = 0; alone && !mine && a < policy_.own_analyses(); ++a) run_.accounts[a].lost = 0;
+  return alone;
+}
+
+}  // namespace pillion::simulation

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Whatever may fail on one rank alone is done before a fence, so that no rank is left in a message.
+#include "stagehost/field_redistributor.hpp"
+
+#include <algorithm>
+
+#include "model/coarsen.hpp"
+
+namespace pillion::stagehost {
+
+using layout::Request;
+using model::Box;
+using model::MeshBlocks;
+using redistribution::Carried;
+
+namespace {
+
+int64_t cells_of(const std::vector<Box>& boxes) {
+  int64_t cells = 0;
+  for (const auto& box : boxes) cells += box.volume();
+  return cells;
+}
+
+void check_coverage(const std::string& field, const Plan& plan) {
+  layout::check_coverage(field, plan.division.mesh, cells_of(plan.moves.boxes()),
+                         plan.moves.cells_received() + plan.moves.cells_kept());
+}
+
+}  // namespace
+
+Carriage::Traveller Carriage::traveller(const model::Field& field, const MeshBlocks& mine) {
+  Traveller out{&field, {}, {}};
+  out.carried.components = field.components;
+  out.carried.element = model::size_of(field.type);
+  for (const auto& block : mine.blocks) {
+    const auto at = block.arrays.find(field.name);
+    if (at == block.arrays.end()) continue;
+    out.here.push_back(block.box);
+    out.carried.from.push_back(layout::source_of(at->second, block.box));
+  }
+  return out;
+}
+
+void Carriage::carry(const Request& request, const MeshBlocks& mine, int coarsening,
+                     const ExecutionContext& context) {
+  const auto& catalogue = *context.catalogue;
+  const auto mesh =
+      model::coarse_mesh(catalogue.mesh(layout::mesh_of(request, catalogue)), coarsening);
+  blocks_.clear();
+  inner_.clear();
+  travellers_.clear();
+  owners_ = {};
+  for (const auto& name : request.fields)
+    travellers_.push_back(traveller(catalogue.field(name), mine));
+  rooms_.resize(travellers_.size());
+  const Division division(request, mesh);
+  // As a rule once: fields in other boxes go one after the other.
+  while (std::any_of(travellers_.begin(), travellers_.end(),
+                     [](const Traveller& t) { return !t.is_there; }))
+    carry_some(division, mesh, request.in_parts, context);
+}
+
+// The plan must fit on all ranks, and so must whoever travels by it.
+void Carriage::carry_some(const Division& division, const model::Mesh& mesh, bool in_parts,
+                          const ExecutionContext& context) {
+  auto& plans = *context.plans;
+  auto& fence = *context.fence;
+  const auto first = std::find_if(travellers_.begin(), travellers_.end(),
+                                  [](const Traveller& t) { return !t.is_there; });
+  const bool alike = std::all_of(first, travellers_.end(), [&](const Traveller& t) {
+    return t.is_there || t.here == first->here;
+  });
+  const uint32_t bits = plans.fitting(division, first->here, owners_);
+  // All plans for a division have the same boxes.
+  if (bits != 0) {
+    auto& moves = plans.peek(bits).moves;
+    moves.reserve(bytes_per_cell());
+    reserve(in_parts && alike ? moves.cells_received() : cells_of(moves.boxes()));
+  }
+  constexpr uint32_t all_together = 1u << (comm::Fence::most_common - 1);
+  const uint32_t common = fence.common_before_collective(bits | (alike ? all_together : 0));
+  Plan* plan = nullptr;
+  if ((common & ~all_together) != 0) {
+    plan = plans.use(common & ~all_together);
+  } else {
+    auto made = plans.make(division.request, mesh, first->here, *context.peers, owners_);
+    check_coverage(first->field->name, *made);
+    made->moves.reserve(bytes_per_cell());
+    fence.before_collective();
+    plan = plans.keep(std::move(made));
+  }
+  owners_ = plan->owners;
+  std::vector<Carried> fields;
+  std::vector<size_t> numbers;
+  for (auto t = first; t != travellers_.end(); ++t) {
+    if (t->is_there) continue;
+    const bool comes = (common & all_together) != 0 || t == first ||
+                       !fence.any_before_collective(t->here != plan->moves.here());
+    if (comes) numbers.push_back(static_cast<size_t>(t - travellers_.begin()));
+  }
+  // Fields that lie in different blocks would not have the same parts.
+  const bool comes_in_parts =
+      in_parts && (common & all_together) != 0 && first == travellers_.begin();
+  if (blocks_.empty() && comes_in_parts) place_parts(*plan);
+  else if (blocks_.empty()) place(plan->places, plan->wanted);
+  for (const size_t n : numbers) {
+    if (comes_in_parts) make_room_for_parts(*plan, rooms_[n], travellers_[n]);
+    else make_room(plan->moves.boxes(), rooms_[n], travellers_[n]);
+    fields.push_back(travellers_[n].carried);
+    travellers_[n].is_there = true;
+  }
+  if (common <= all_together || in_parts != comes_in_parts) fence.before_collective();
+  if (comes_in_parts) plan->moves.carry_parts(fields);
+  else plan->moves.carry(fields);
+}
+
+size_t Carriage::bytes_per_cell() const {
+  size_t bytes = 0;
+  for (const auto& t : travellers_)
+    if (!t.is_there) bytes += t.carried.element * static_cast<size_t>(t.carried.components);
+  return bytes;
+}
+
+void Carriage::reserve(int64_t cells) {
+  for (size_t t = 0; t < travellers_.size(); ++t) {
+    const auto& carried = travellers_[t].carried;
+    (void)rooms_[t].of(static_cast<size_t>(cells) * carried.element *
+                       static_cast<size_t>(carried.components));
+  }
+}
+
+void Carriage::place(const std::vector<layout::Place>& places, const layout::Wanted& wanted) {
+  for (const auto& place : places) {
+    if (place.box.volume() == 0) continue;
+    inner_.push_back(place.box);
+    blocks_.push_back({place.number, wanted.grown(place.box), place.box.volume(), {}});
+  }
+}
+
+void Carriage::place_parts(const Plan& plan) {
+  for (const auto& part : plan.moves.parts()) {
+    const auto& place = plan.places[static_cast<size_t>(part.box)];
+    inner_.push_back(place.box);
+    blocks_.push_back({place.number, part.region, part.region.volume(), {}});
+  }
+}
+
+void Carriage::make_room_for_parts(const Plan& plan, base::ScratchBuffer& room,
+                                   Traveller& traveller) {
+  const auto& field = *traveller.field;
+  auto& carried = traveller.carried;
+  const size_t per_cell = carried.element * static_cast<size_t>(carried.components);
+  std::byte* at = room.of(static_cast<size_t>(plan.moves.cells_received()) * per_cell);
+  auto block = blocks_.begin();
+  for (const auto& part : plan.moves.parts()) {
+    auto& array = (block++)->arrays[field.name];
+    if (part.from < 0) {
+      carried.to.push_back(layout::packed_at(at, part.region, field.components));
+      array = {at, field.type, field.components,
+               model::packed_strides(part.region, field.components)};
+      at += static_cast<size_t>(part.region.volume()) * per_cell;
+    } else {
+      const auto& from = carried.from[static_cast<size_t>(part.from)];
+      array = {layout::address(from, part.region.lo, carried.element), field.type, field.components,
+               from.strides};
+    }
+  }
+}
+
+void Carriage::make_room(const std::vector<Box>& boxes, base::ScratchBuffer& room,
+                         Traveller& traveller) {
+  const auto& field = *traveller.field;
+  auto& carried = traveller.carried;
+  const size_t per_cell = carried.element * static_cast<size_t>(carried.components);
+  std::byte* at = room.of(static_cast<size_t>(cells_of(boxes)) * per_cell);
+  auto block = blocks_.begin();
+  for (const auto& box : boxes) {
+    carried.to.push_back(layout::packed_at(at, box, field.components));
+    if (box.volume() == 0) continue;
+    block->arrays[field.name] = {at, field.type, field.components,
+                                 model::packed_strides(box, field.components)};
+    at += static_cast<size_t>(box.volume()) * per_cell;
+    ++block;
+  }
+}
+
+}  // namespace pillion::stagehost

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Brings the fields of one input of a stage to a division of their mesh, publication after
+// publication. The memory is kept, and plans until what ranks have has changed. Fields that lie in
+// the same blocks travel together.
+#pragma once
+
+#include <vector>
+
+#include "base/scratch_buffer.hpp"
+#include "stagehost/execution_context.hpp"
+#include "stagehost/plans.hpp"
+
+namespace pillion::stagehost {
+
+class Carriage {
+ public:
+  /// Brings the fields of a request, which is the same every time. `mine` is what this rank has of
+  /// their mesh, in a publication of that coarsening. [collective over the peers]
+  void carry(const layout::Request& request, const model::MeshBlocks& mine, int coarsening,
+             const ExecutionContext& context);
+
+  /// What has been brought: blocks that are not empty, good until the next time.
+  [[nodiscard]] const std::vector<model::Block>& blocks() const { return blocks_; }
+  /// The same blocks without ghost cells.
+  [[nodiscard]] const std::vector<model::Box>& inner() const { return inner_; }
+
+ private:
+  /// A field on its way.
+  struct Traveller {
+    const model::Field* field;
+    std::vector<model::Box> here;  ///< boxes of this rank in which it lies
+    redistribution::Carried carried;
+    bool is_there = false;
+  };
+  static Traveller traveller(const model::Field& field, const model::MeshBlocks& mine);
+  /// Carries those that have not been, as far as they lie in the boxes of one plan.
+  void carry_some(const Division& division, const model::Mesh& mesh, bool in_parts,
+                  const ExecutionContext& context);
+  void place(const std::vector<layout::Place>& places, const layout::Wanted& wanted);
+  /// The same for boxes in parts, of which those that are here stay where they are.
+  void place_parts(const Plan& plan);
+  void make_room_for_parts(const Plan& plan, base::ScratchBuffer& room, Traveller& traveller);
+  /// Memory for all travellers, so that none has to be found in the middle of a message.
+  void reserve(int64_t cells);
+  /// Of all that has yet to travel.
+  [[nodiscard]] size_t bytes_per_cell() const;
+  void make_room(const std::vector<model::Box>& boxes, base::ScratchBuffer& room,
+                 Traveller& traveller);
+
+  std::vector<Traveller> travellers_;
+  std::vector<base::ScratchBuffer> rooms_;  ///< by field
+  Owners owners_;                           ///< of what is being carried: the same for all fields
+  std::vector<model::Block> blocks_;
+  std::vector<model::Box> inner_;
+};
+
+}  // namespace pillion::stagehost

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "simulation/allocations.hpp"
+
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <random>
+#include <set>
+
+#include "base/error.hpp"
+
+using namespace pillion;
+using namespace pillion::simulation;
+
+namespace {
+
+node::Segment a_segment() {
+  auto segment = node::Segment::make({"allocations", 1, 0, 1, 1}, {{0, 4096}}, {});
+  segment.take_lane(0);
+  return segment;
+}
+
+}  // namespace
+
+TEST_CASE("a buffer is never given to the simulation while sidecars read it") {
+  std::mt19937 random(4);
+  for (const int buffers : {2, 3, 5}) {
+    auto segment = a_segment();
+    Allocations allocations(&segment);
+    std::map<void*, int64_t> last_reader;  // by buffer; the naive account
+    void* current = allocations.allocate("x", 0, 1000, buffers);
+    std::set<void*> all{current};
+    int64_t message = 0, freed = 0;
+    int lent = 0, copied = 0;
+    for (int n = 0; n < 3000; ++n) {
+      switch (random() % 3) {
+        case 0:
+          if (allocations.find(current)) {
+            ++lent;
+            if (random() % 8 == 0) {
+              allocations.forget();
+              break;
+            }
+            last_reader[current] = message;
+          } else {
+            ++copied;
+            std::set<void*> held;
+            for (const auto& [buffer, reader] : last_reader)
+              if (reader >= freed) held.insert(buffer);
+            CHECK(static_cast<int>(held.size()) == buffers - 1);
+          }
+          allocations.lend(message++);
+          break;
+        case 1: {
+          void* next = allocations.swap("x", 0).now;
+          REQUIRE(next != current);
+          REQUIRE((!last_reader.contains(next) || last_reader[next] < freed));
+          all.insert(current = next);
+          break;
+        }
+        default:
+          freed += static_cast<int64_t>(random() % static_cast<uint64_t>(message - freed + 1));
+          allocations.reclaim(freed);
+      }
+    }
+    CHECK(lent > 100);
+    CHECK(copied > 5);
+    CHECK(static_cast<int>(all.size()) <= buffers + 1);
+  }
+}
+
+TEST_CASE("what is lent is where sidecars see it, inside of a buffer too") {
+  auto segment = a_segment();
+  auto reader = node::Segment::open(node::this_process(), segment.descriptor());
+  Allocations allocations(&segment);
+  auto* first = static_cast<std::byte*>(allocations.allocate("x", 0, 5000, 2));
+  auto* other = static_cast<std::byte*>(allocations.allocate("x", 1, 100, 2));
+  std::memset(first, 1, 5000);
+  std::memset(first + 4000, 2, 1000);
+  std::memset(other, 3, 100);
+  const auto seen = [&](const std::byte* data) {
+    const auto lent = allocations.find(data);
+    REQUIRE(lent);
+    return reader.look(lent->region, lent->region_size)[lent->offset];
+  };
+  CHECK(seen(first) == std::byte{1});
+  CHECK(seen(first + 4000) == std::byte{2});
+  CHECK(seen(other) == std::byte{3});
+  CHECK_FALSE(allocations.find(first + 5000));
+  const std::byte mine{};
+  CHECK_FALSE(allocations.find(&mine));
+}
+
+TEST_CASE("memory that the program gives back stays as long as it is read") {
+  auto segment = a_segment();
+  auto reader = node::Segment::open(node::this_process(), segment.descriptor());
+  Allocations allocations(&segment);
+  auto* data = static_cast<std::byte*>(allocations.allocate("x", 0, 100, 2));
+  std::memset(data, 9, 100);
+  const auto lent = allocations.find(data);
+  allocations.lend(0);
+  allocations.free("x", 0);
+  const auto* seen = reader.look(lent->region, lent->region_size);
+  CHECK(seen[0] == std::byte{9});
+  CHECK_FALSE(allocations.empty());
+  allocations.reclaim(1);
+  CHECK(allocations.empty());
+  CHECK(seen[0] == std::byte{0});
+  CHECK_NOTHROW(allocations.free("x", 0));
+}
+
+TEST_CASE("without shared memory buffers take turns and nothing is lent") {
+  Allocations allocations(nullptr);
+  auto* first = allocations.allocate("x", 0, 64, 2);
+  std::memset(first, 1, 64);
+  CHECK_FALSE(allocations.find(first));
+  auto* second = allocations.swap("x", 0).now;
+  CHECK(second != first);
+  CHECK(allocations.swap("x", 0).now == first);
+  CHECK(*static_cast<std::byte*>(first) == std::byte{1});
+  allocations.free("x", 0);
+  CHECK(allocations.empty());
+}
+
+TEST_CASE("calls that make no sense are refused") {
+  Allocations allocations(nullptr);
+  CHECK_THROWS_AS(allocations.allocate("x", 0, 8, 1), Error);
+  CHECK_THROWS_AS(allocations.allocate("x", 0, 8, 1000), Error);
+  CHECK_THROWS_AS(allocations.swap("x", 0), Error);
+  allocations.allocate("x", 0, 8, 2);
+  CHECK_THROWS_AS(allocations.allocate("x", 0, 8, 2), Error);
+  CHECK_NOTHROW(allocations.allocate("x", 1, 8, 2));
+}
+
+TEST_CASE("memory that somebody keeps outlives its block and the session") {
+  std::shared_ptr<const void> kept;
+  std::byte* data = nullptr;
+  for (const bool shared : {true, false}) {
+    {
+      auto segment = a_segment();
+      Allocations allocations(shared ? &segment : nullptr);
+      data = static_cast<std::byte*>(allocations.allocate("x", 0, 100000, 2));
+      std::memset(data, 3, 100000);
+      kept = allocations.keep(data + 99999);
+      CHECK_THROWS_AS((void)allocations.keep(&segment), Error);
+      allocations.free("x", 0);
+      CHECK_THROWS_AS((void)allocations.keep(data), Error);
+      CHECK(std::count(data, data + 100000, std::byte{3}) == 100000);
+    }
+    CHECK(std::count(data, data + 100000, std::byte{3}) == 100000);
+  }
+}
+
+TEST_CASE("memory goes back to the machine when neither a block nor anybody else has it") {
+  auto segment = a_segment();
+  Allocations allocations(&segment);
+  const auto blocks = [&] {
+    struct stat status {};
+    REQUIRE(fstat(segment.descriptor(), &status) == 0);
+    return status.st_blocks;
+  };
+  const auto before = blocks();
+  for (int n = 0; n < 3; ++n) {
+    void* data = allocations.allocate("x", 0, 1 << 20, 2);
+    std::memset(data, 1, 1 << 20);
+    std::shared_ptr<const void> kept = n > 0 ? allocations.keep(data) : nullptr;
+    allocations.free("x", 0);
+    CHECK(blocks() - before >= (n > 0 ? (1 << 20) / 512 : 0));
+    kept.reset();
+    CHECK(blocks() == before);
+  }
+}
