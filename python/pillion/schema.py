@@ -93,14 +93,14 @@ _SIDECARS = _map(
             "(default: 0).",
             _integer(0),
         ),
-        "spread": (
+        "mapping": (
             "Which ranks become sidecars: the last, every r-th, dealt to domains of memory or to "
             "columns of the mesh that joins a node's cores, or whatever costs least (default: "
             "auto).",
             words("auto", "contiguous", "striped", "numa", "folded"),
         ),
         "mesh": (
-            "Columns and rows of the mesh that joins the cores of a node, for `spread`.",
+            "Columns and rows of the mesh that joins the cores of a node, for `mapping`.",
             _list_of(_integer(1)) | {"minItems": 2, "maxItems": 2},
         ),
         "job": (
@@ -141,7 +141,7 @@ _SIDECARS = _map(
     allOf=[
         {"not": _has(ranks=_COUNT, per_node=_COUNT)},
         {"not": _has(ranks=_COUNT, job={"const": "separate"})},
-        {"not": _has(spread=_GIVEN, job={"const": "separate"})},
+        {"not": _has(mapping=_GIVEN, job={"const": "separate"})},
         {"not": _has(mesh=_GIVEN, job={"const": "separate"})},
         *(
             {

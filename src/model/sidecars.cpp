@@ -45,7 +45,7 @@ Mapping read_mapping(const Value& value) {
     if (text == name_of(mapping)) return mapping;
     names.emplace_back(name_of(mapping));
   }
-  value.fail(fmt::format("unknown spread '{}'{}", text, base::suggestion(text, names)));
+  value.fail(fmt::format("unknown mapping '{}'{}", text, base::suggestion(text, names)));
 }
 
 int64_t read_count(const Value& value, const char* what) {
@@ -98,8 +98,10 @@ void read_separate(Reader& reader, SidecarSpec& spec) {
   if (launch != nullptr) spec.launch = launch->as_text();
 }
 
-void read_spots(Reader& reader, SidecarSpec& spec) {
-  const Value* mapping = reader.find("spread");
+void read_locations(Reader& reader, SidecarSpec& spec) {
+  if (const Value* spread = reader.find("spread"); spread != nullptr)
+    spread->fail("unknown key 'spread'; it is called 'mapping'");
+  const Value* mapping = reader.find("mapping");
   const Value* mesh = reader.find("mesh");
   if (mapping != nullptr) spec.mapping = read_mapping(*mapping);
   const Value* first = mapping != nullptr ? mapping : mesh;
@@ -107,7 +109,7 @@ void read_spots(Reader& reader, SidecarSpec& spec) {
     first->fail(
         fmt::format("'{}' chooses sidecars among the ranks of the job, but the file says "
                     "'job: separate'; leave out one of them",
-                    first == mapping ? "spread" : "mesh"));
+                    first == mapping ? "mapping" : "mesh"));
   if (mesh == nullptr) return;
   if (!mesh->is_list() || mesh->entries.size() != 2)
     mesh->fail(
@@ -163,7 +165,7 @@ SidecarSpec read_sidecars(const Value& value, base::Diagnostics* mistakes) {
     if (const Value* deadline = reader.find("deadline")) spec.deadline = deadline->as_seconds();
   });
   if (!knows_job || !knows_policy) return spec;
-  read([&] { read_spots(reader, spec); });
+  read([&] { read_locations(reader, spec); });
   read([&] { read_separate(reader, spec); });
   read([&] { read_spill(reader, spec); });
   reader.finish(mistakes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* The lanes of a node, as lane.cpp, arena.cpp and, for what is agreed above them,
-   transport/node.cpp, runtime/crew.cpp, meeting.cpp and publish.cpp have them: simulation ranks
+   transport/node.cpp, sidecar/sidecar_job.cpp, simulation/publisher.cpp and subscribers.cpp have them: simulation ranks
    that publish, one crew of sidecars after another in the home seat, and guests that come and go in
    a seat of their own. Any process may be killed between any two steps; tests/model has all orders
    of steps searched.

@@ -233,7 +233,7 @@ std::string format_sidecars(const Run& run, const Statements& all) {
       "  \"sidecars\": {{\"ranks\": {}, \"transport\": \"{}\", \"job\": \"{}\", "
       "\"restarts\": {},\n               \"memory_bytes\": {}, \"memory_bytes_per_rank\": {}, "
       "\"peak_bytes\": {}, \"in_place_bytes\": {},\n               \"direct_bytes\": {}, "
-      "\"when_full\": \"{}\", \"spread\": {}}}",
+      "\"when_full\": \"{}\", \"mapping\": {}}}",
       number_of(all, true), spec.through_node() ? "node" : "network", model::name_of(spec.job),
       outcome.restarts, spec.memory, outcome.budget, peak, in_place, direct,
       model::name_of(spec.when_full),

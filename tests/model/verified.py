@@ -15,9 +15,10 @@ RECORD = Path(__file__).with_name("verified")
 SOURCES = [
     "src/node/*.[ch]pp",
     "src/node/protocol.pml",
-    "src/runtime/crew.cpp",
-    "src/runtime/meeting.cpp",
-    "src/runtime/publish.cpp",
+    "src/policy/slots.cpp",
+    "src/sidecar/sidecar_job.cpp",
+    "src/simulation/publisher.cpp",
+    "src/simulation/subscribers.cpp",
     "src/transport/node.cpp",
     "tests/model/test_protocol.py",
 ]

@@ -33,7 +33,7 @@ TWO = "numa:2 core:3"
 )
 @pytest.mark.parametrize("way", ["per_node", "ranks"])
 def test_the_rule_chooses(build, tmp_path, way, spread, sidecars):
-    asked = f"{way}: 2, spread: {spread}, when_full: wait"
+    asked = f"{way}: 2, mapping: {spread}, when_full: wait"
     told, _ = placed_runs.run(build, tmp_path, 6, asked, 2, PILLION_PRETEND_TOPOLOGY=TWO)
     assert told.sidecars == sidecars
     simulating = [rank for rank in range(6) if rank not in sidecars]
@@ -85,7 +85,7 @@ def test_a_rankfile_binds_as_planned(build, tmp_path, spread):
     ranks = min(here.cores, 4)
     plan = make_plan(here, ranks=ranks, per_node=1, spread=spread)
     (tmp_path / "rankfile").write_text(rankfile(plan, names_of_nodes(plan)))
-    asked = f"per_node: 1, spread: {spread}, when_full: wait"
+    asked = f"per_node: 1, mapping: {spread}, when_full: wait"
     words = placed_runs.prepared(tmp_path, ranks, asked, 1)
     starter = [launcher()[0], "--allow-run-as-root", "-n", str(ranks), "--rankfile", "rankfile"]
     done = subprocess.run(

@@ -6,7 +6,7 @@ import yaml
 from pillion.advise.placement import Chains
 
 TEXT = """\
-sidecars: {per_node: 1, memory: 64 MiB, spread: numa, %s}
+sidecars: {per_node: 1, memory: 64 MiB, mapping: numa, %s}
 analyses:
   decay:
     every: 10 steps
@@ -62,6 +62,6 @@ def test_sidecars_are_as_they_were_but_that_the_simulation_waits(policy):
         "per_node": 2,
         "when_full": "wait",
         "memory": "64 MiB",
-        "spread": "numa",
+        "mapping": "numa",
         "deadline": "3600 s",
     }

@@ -171,7 +171,7 @@ def _placed(stage: yaml.Node, place: str) -> yaml.Node:
 def _sidecars(said: yaml.Node | None, kind: str, number: int) -> yaml.Node:
     entries = said.value if isinstance(said, yaml.MappingNode) else []
     # Not `spill`, which `when_full: wait` has no use for, and refuses.
-    keys = ("memory", "deadline", "spread", "mesh", "launch")
+    keys = ("memory", "deadline", "mapping", "mesh", "launch")
     kept = [(k, v) for k, v in entries if k.value in keys]
     if not any(k.value == "memory" for k, _ in kept):
         kept.append((_text("memory"), _text(_MEMORY)))
