@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A configuration file as a plain tree in which every node knows its line, and a reader of maps
-// that refuses what it does not know. Parameters ($name) are replaced while the tree is made.
+// Diagnostics in a configuration. A run is content with the first, which is thrown; whoever wants
+// to tell people of all of them hands this to the readers, which then go on with the next entry.
 #pragma once
 
 #include <map>
@@ -11,10 +11,67 @@
 #include <utility>
 #include <vector>
 
-#include "base/diagnostics.hpp"
 #include "base/error.hpp"
 
 namespace pillion::base {
+
+/// Thrown when so many mistakes have been found that more would not help.
+struct TooManyMistakes {};
+
+struct Diagnostics {
+  static constexpr size_t most = 100;
+  std::vector<Error> found;
+  /// Meshes and fields that are there and could not be read: others may well speak of them.
+  std::set<std::string> unread;
+  /// "file:line" where a parameter has no value, so that nothing there means anything.
+  std::set<std::string> meaningless;
+  /// Names of parameters whose values were looked at.
+  std::set<std::string> used_parameters;
+
+  /// Keeps a mistake, unless it only follows from one that is known.
+  void keep(const Error& mistake) {
+    const std::string text = mistake.what();
+    for (const auto& place : meaningless)
+      if (text.starts_with(place + ": ")) return;
+    for (const auto& name : unread)
+      if (text.find("unknown field '" + name + "'") != std::string::npos ||
+          text.find("unknown mesh '" + name + "'") != std::string::npos)
+        return;
+    add(mistake);
+  }
+  /// Keeps it in any case, once. Throws TooManyMistakes if there are too many, or if they are found
+  /// again and again: each may have taken long to find.
+  void add(const Error& mistake) {
+    if (found.size() == most || ++added_ > 10 * most) throw TooManyMistakes();
+    for (const auto& known : found)
+      if (std::string_view(known.what()) == mistake.what()) return;
+    found.push_back(mistake);
+  }
+
+ private:
+  size_t added_ = 0;
+};
+
+/// Does a part of the reading; says whether all was well. What it throws is kept in `mistakes`, or
+/// goes on to the caller if there is none.
+template <class Deed>
+bool attempt(Diagnostics* mistakes, Deed&& deed) {
+  if (mistakes == nullptr) {
+    deed();
+    return true;
+  }
+  const size_t before = mistakes->found.size();
+  try {
+    deed();
+  } catch (const Error& mistake) {
+    mistakes->keep(mistake);
+    return false;
+  }
+  return mistakes->found.size() == before;
+}
+
+// A configuration file as a plain tree in which every node knows its line, and a reader of maps
+// that refuses what it does not know. Parameters ($name) are replaced while the tree is made.
 
 /// A node of the configuration. Entries of lists have empty keys.
 struct Value {

@@ -7,7 +7,7 @@
 #include "base/guard.hpp"
 #include "capi/options.hpp"
 #include "comm/communicator.hpp"
-#include "run/cut_fields.hpp"
+#include "run/attached_job.hpp"
 #include "sidecar/sidecar_job.hpp"
 
 using pillion::base::guard;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Everything that can be known of a configuration without the simulation: all that is wrong with
-// it, what is odd, and what will happen. Nothing is written, and MPI is not needed.
+// What is allowed in a configuration and yet may not be what was meant.
 #pragma once
 
 #include <memory>
@@ -11,6 +10,12 @@
 #include "preflight/dry_run.hpp"
 
 namespace pillion::preflight {
+
+/// Sentences, with "file:line: " before those that have a place. `root` is the file.
+std::vector<std::string> lint(const DryRun& forecast, const base::Value& root);
+
+// Everything that can be known of a configuration without the simulation: all that is wrong with
+// it, what is odd, and what will happen. Nothing is written, and MPI is not needed.
 
 struct CheckRequest {
   std::string file;

@@ -10,10 +10,10 @@
 #include "base/text.hpp"
 #include "node/shared_file.hpp"
 #include "products/whole_file.hpp"
+#include "run/attached_job.hpp"
 #include "run/checkpoint.hpp"
-#include "run/cut_fields.hpp"
-#include "run/node_numbers.hpp"
-#include "topology/sidecar_counts.hpp"
+#include "run/locations.hpp"
+#include "topology/place.hpp"
 
 namespace pillion::preflight {
 

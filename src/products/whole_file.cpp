@@ -12,7 +12,7 @@
 #include <limits>
 
 #include "base/error.hpp"
-#include "base/yaml_limits.hpp"
+#include "base/yaml.hpp"
 
 namespace pillion::products {
 

@@ -1,11 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a guest writes on the board of its seat: the analyses that it adds to a run, and the fields
-// that they need.
+// What sidecars of another job will need, before there are any. Their stages are looked at in a
+// process of their own, so that no library of a stage is ever loaded into the simulation, and none
+// that is broken can hurt it.
 #pragma once
 
 #include "run/run_spec.hpp"
 
 namespace pillion::run {
+
+/// The program that attaches sidecars to runs: PILLION_ATTACH, or the one installed or built with
+/// this library. Throws ErrorCode::Configuration if there is none.
+std::string attach_program();
+
+/// Asks that program. Throws what it says is wrong with the stages.
+CutFields ask_cut_fields(const RunSpec& spec);
+
+/// What the program answers: reads a word from one descriptor, writes the answer to the other.
+void answer_cut_fields(int in, int out);
+
+// What a guest writes on the board of its seat: the analyses that it adds to a run, and the fields
+// that they need.
 
 struct AttachedJob {
   std::string name;

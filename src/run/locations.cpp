@@ -7,9 +7,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 
 #include "base/bytes.hpp"
-#include "run/node_numbers.hpp"
 #include "topology/shape.hpp"
 
 namespace pillion::run {
@@ -175,6 +175,19 @@ Locations find_locations(const comm::Communicator& world, const std::vector<int>
   if (world.rank() == 0) all = bytes_of(spots_told(told, node));
   world.broadcast(all, 0);
   return read_spots(all, node.size());
+}
+
+int overridden_node(int rank, int ranks, int nodes) {
+  const int64_t groups = std::clamp(nodes, 1, std::max(ranks, 1));
+  return static_cast<int>(rank * groups / ranks);
+}
+
+std::vector<int> number_nodes(const std::vector<int64_t>& leader_of_rank) {
+  std::map<int64_t, int> numbers;
+  std::vector<int> nodes;
+  for (const int64_t leader : leader_of_rank)
+    nodes.push_back(numbers.try_emplace(leader, static_cast<int>(numbers.size())).first->second);
+  return nodes;
 }
 
 }  // namespace pillion::run

@@ -2,14 +2,25 @@
 // Finding out where all ranks of a job sit, once, when a session is opened.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "comm/communicator.hpp"
-#include "run/test_overrides.hpp"
 #include "topology/location.hpp"
 
 namespace pillion::run {
+
+/// What tests pretend of the machine, so that a laptop can stand for many nodes.
+struct TestOverrides {
+  int64_t nodes = 0;  ///< 0 if nodes are nodes
+  /// As topology::node_of_text reads it; the ranks of a node take its cores in order. "" if cores
+  /// are cores.
+  std::string topology;
+};
+
+/// What PILLION_PRETEND_NODES and PILLION_PRETEND_TOPOLOGY say.
+TestOverrides read_test_overrides();
 
 /// The node of each rank. [collective]
 std::vector<int> find_nodes(const comm::Communicator& world, const TestOverrides& test_overrides);
@@ -26,5 +37,16 @@ struct Locations {
 /// [collective]
 Locations find_locations(const comm::Communicator& world, const std::vector<int>& node,
                          const TestOverrides& test_overrides, int64_t columns, int64_t rows);
+
+// Which ranks share a node. Pure functions, so that every rank comes to the same answer from the
+// same list.
+
+/// The node of a rank where `ranks` ranks pretend to be on `nodes` nodes: neighbours together,
+/// sizes differing by one at most. There are never more nodes than ranks.
+int overridden_node(int rank, int ranks, int nodes);
+
+/// Numbers nodes from 0 in the order in which they first appear. `leader_of_rank` is the same for
+/// ranks on the same node and for no others.
+std::vector<int> number_nodes(const std::vector<int64_t>& leader_of_rank);
 
 }  // namespace pillion::run

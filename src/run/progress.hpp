@@ -1,17 +1,72 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a run is doing while it goes on, as text for whoever looks (docs/products.md has the keys).
-// Pure: who writes it where is in progress_file.hpp.
+// The step at which a rank is, for a thread that looks now and then. Setting it is a few plain
+// stores and waits for nobody; who looks in the middle of that tries again later.
 #pragma once
 
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
 #include <deque>
+#include <filesystem>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "run/costs.hpp"
-#include "run/step_position.hpp"
 
 namespace pillion::run {
+
+class StepPosition {
+ public:
+  struct Place {
+    int64_t step = 0;
+    double time = 0;
+    bool operator==(const Place&) const = default;
+  };
+
+  /// By one thread only.
+  void set(int64_t step, double time) {
+    const uint64_t turn = turn_.load(std::memory_order_relaxed);
+    turn_.store(turn + 1, std::memory_order_relaxed);
+    step_.store(step, std::memory_order_release);
+    time_.store(time, std::memory_order_release);
+    turn_.store(turn + 2, std::memory_order_release);
+  }
+  /// Nothing before the first step, or if the rank is just setting it.
+  [[nodiscard]] std::optional<Place> get() const {
+    const uint64_t before = turn_.load(std::memory_order_acquire);
+    const Place place{step_.load(std::memory_order_acquire), time_.load(std::memory_order_acquire)};
+    const bool whole = before != 0 && before % 2 == 0 && turn_.load() == before;
+    return whole ? std::optional(place) : std::nullopt;
+  }
+
+  /// Whether the rank waits for others just now.
+  void set_waiting(bool waiting) { waiting_.store(waiting, std::memory_order_relaxed); }
+  [[nodiscard]] bool is_waiting() const { return waiting_.load(std::memory_order_relaxed); }
+
+ private:
+  alignas(64) std::atomic<uint64_t> turn_{0};  ///< odd while it is being set
+  std::atomic<int64_t> step_{0};
+  std::atomic<double> time_{0};
+  std::atomic<bool> waiting_{false};
+};
+
+/// Says that a rank waits, for as long as this lives.
+class Waiting {
+ public:
+  explicit Waiting(StepPosition& mark) : mark_(mark) { mark_.set_waiting(true); }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+  ~Waiting() { mark_.set_waiting(false); }
+
+ private:
+  StepPosition& mark_;
+};
+
+// How a run is doing while it goes on, as text for whoever looks (docs/products.md has the keys).
+// Pure: who writes it where is in progress_file.hpp.
 
 /// `Left` is for sidecars that were asked to leave while the run went on.
 enum class Phase { Running, Ended, Left, Failed };
@@ -81,5 +136,56 @@ std::string progress_name(const Snapshot& snapshot);
 
 /// Seconds between two writings, given what the environment says (null: nothing); 0 is never.
 double progress_period(const char* text);
+
+// Keeps a file that says how a run is doing. A thread of its own writes it, so that a slow file
+// system delays nobody; it makes no MPI call, takes no signal, and sleeps nearly all the time. The
+// rank tells it what is new at publications, and at other steps only sets its StepPosition.
+
+class ProgressFile {
+ public:
+  /// Starts to write below `folder`, every `period` seconds if there is something new; the rest of
+  /// who writes is found out here. Throws std::system_error if there can be no thread.
+  ProgressFile(const std::filesystem::path& folder, Snapshot first, const StepPosition& mark,
+               double period);
+  ProgressFile(const ProgressFile&) = delete;
+  ProgressFile& operator=(const ProgressFile&) = delete;
+  /// Writes a last time; if nobody has called end(), that it has failed.
+  ~ProgressFile();
+
+  /// Lets `change` change the snapshot. Waits at most until the thread has copied it.
+  template <class Change>
+  void tell(Change&& change) {
+    const std::lock_guard lock(mutex_);
+    change(snapshot_);
+    ++version_;
+  }
+  /// Writes a last time, how it ended.
+  void end(Phase phase, const std::string& failure = {});
+  /// Why the file could not be written, the first time that one asks after it happened; else "".
+  [[nodiscard]] std::string trouble();
+
+ private:
+  void live();
+  /// Called, and returns, with the lock held; does not hold it while it writes.
+  void write_news(std::unique_lock<std::mutex>& lock);
+
+  const std::filesystem::path path_;
+  const StepPosition& mark_;
+  const std::chrono::duration<double> period_;
+  int folder_ = -1;  ///< held open, so that others find the run by its processes
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  Snapshot snapshot_;
+  uint64_t version_ = 1;
+  bool ended_ = false;
+  std::string trouble_;
+  bool troubled_ = false;
+  // The thread's alone.
+  Snapshot written_;
+  uint64_t written_version_ = 0;
+  LiveState instant_;
+  StepRate pace_;
+  std::thread thread_;
+};
 
 }  // namespace pillion::run

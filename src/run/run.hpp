@@ -15,7 +15,7 @@
 #include "model/configuration.hpp"
 #include "products/timeline.hpp"
 #include "run/costs.hpp"
-#include "run/progress_file.hpp"
+#include "run/progress.hpp"
 #include "run/run_folder.hpp"
 #include "stagehost/plans.hpp"
 #include "stagehost/sink.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "run/chains.hpp"
-#include "run/test_overrides.hpp"
+#include "run/locations.hpp"
 #include "transport/shipment.hpp"
 
 namespace pillion::run {

@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "comm/agreement.hpp"
-#include "run/cut_fields.hpp"
+#include "run/attached_job.hpp"
 #include "session/session.hpp"
 #include "transport/network.hpp"
 

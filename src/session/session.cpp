@@ -11,10 +11,10 @@
 
 #include "comm/agreement.hpp"
 #include "products/whole_file.hpp"
-#include "run/cut_fields.hpp"
+#include "run/attached_job.hpp"
 #include "run/locations.hpp"
 #include "run/report.hpp"
-#include "run/sidecar_failure.hpp"
+#include "run/sidecar_notices.hpp"
 
 namespace pillion::session {
 

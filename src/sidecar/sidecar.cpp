@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "comm/agreement.hpp"
-#include "run/load_report.hpp"
 #include "run/luggage.hpp"
+#include "run/sidecar_notices.hpp"
 
 namespace pillion::sidecar {
 

@@ -11,7 +11,7 @@
 #include "comm/lagged_reduction.hpp"
 #include "policy/placement_policy.hpp"
 #include "run/chains.hpp"
-#include "run/load_report.hpp"
+#include "run/sidecar_notices.hpp"
 #include "simulation/publisher.hpp"
 
 namespace pillion::simulation {

@@ -12,6 +12,7 @@
 
 #include "comm/communicator.hpp"
 #include "model/block.hpp"
+#include "simulation/allocations.hpp"
 #include "stagehost/publication.hpp"
 
 namespace pillion::simulation {
@@ -94,6 +95,36 @@ class Sharing {
   std::map<std::string, std::map<int32_t, Shared>> shared_;  ///< by field, then block
   std::map<std::string, pillion_domain> domains_;
   std::map<std::string, std::string> faults_;  ///< by name, until it is shared as it should be
+};
+
+// What the program shares, and the memory that the session gives it for that.
+
+class SharedData {
+ public:
+  /// `rank` is that of this one in the simulation. `sender` and `segment` are null without
+  /// sidecars, and without node memory.
+  SharedData(const model::Catalogue& catalogue, int rank, transport::Sender* sender,
+             node::Segment* segment)
+      : catalogue_(catalogue), sender_(sender), sharing_(catalogue, rank), allocations_(segment) {}
+
+  [[nodiscard]] const model::Catalogue& catalogue() const { return catalogue_; }
+  [[nodiscard]] Sharing& sharing() { return sharing_; }
+  [[nodiscard]] const Sharing& sharing() const { return sharing_; }
+  [[nodiscard]] Allocations& allocations() { return allocations_; }
+
+  /// ScheduleState for a block, and the next of its buffers; see Allocations.
+  void* allocate(const std::string& field, int32_t block, size_t size, int32_t buffers);
+  void* swap(const std::string& field, int32_t block);
+  void unshare(const std::string& field, int32_t block);
+  [[nodiscard]] std::shared_ptr<const void> keep(const void* data) const {
+    return allocations_.keep(data);
+  }
+
+ private:
+  const model::Catalogue& catalogue_;
+  transport::Sender* sender_;
+  Sharing sharing_;
+  Allocations allocations_;
 };
 
 }  // namespace pillion::simulation

@@ -8,7 +8,7 @@
 #include "simulation/agreement.hpp"
 #include "simulation/migration.hpp"
 #include "simulation/publisher.hpp"
-#include "simulation/shared_data.hpp"
+#include "simulation/sharing.hpp"
 #include "simulation/simulation_stages.hpp"
 
 namespace pillion::simulation {

@@ -6,7 +6,7 @@
 
 #include "policy/policy.hpp"
 #include "run/attached_job.hpp"
-#include "run/sidecar_failure.hpp"
+#include "run/sidecar_notices.hpp"
 #include "run/supervisor.hpp"
 #include "transport/transport.hpp"
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where ranks sit: what each shares with others, and how far two of them are apart. Plain values,
-// so that plans are made alike on every rank, and for machines that one does not have.
+// What a rank is to be.
 #pragma once
 
 #include <compare>
@@ -8,6 +7,11 @@
 #include <vector>
 
 namespace pillion::topology {
+
+enum class Role : int32_t { Any = 0, Simulation = 1, Sidecar = 2 };
+
+// Where ranks sit: what each shares with others, and how far two of them are apart. Plain values,
+// so that plans are made alike on every rank, and for machines that one does not have.
 
 constexpr int32_t unknown = -1;
 

@@ -29,4 +29,22 @@ std::vector<bool> choose_sidecars(const std::vector<Location>& locations, int64_
 double cost_of(const std::vector<Location>& simulation, const std::vector<Location>& sidecars,
                const std::vector<int>& server);
 
+// Bettering the choice of sidecars on one node, one exchange at a time.
+
+/// The ranks of a node: spots, what they insist on, and the roles that they have.
+struct NodeRanks {
+  std::vector<Location> locations;
+  std::vector<Role> insisted;
+  std::vector<Role> roles;
+  bool operator==(const NodeRanks&) const = default;
+};
+
+/// Effort that is worth a job's while: seconds at most, however its nodes differ.
+constexpr int64_t enough_effort = 4'000'000;
+
+/// Roles that cost no more, with as many sidecars: a sidecar and a simulation rank change places as
+/// long as that lowers the cost. Gives up after a bounded number of trials, and when `effort`,
+/// which it takes from, is used up: the same on every rank, as no clock would be.
+std::vector<Role> improve_roles(const NodeRanks& node, int64_t& effort);
+
 }  // namespace pillion::topology

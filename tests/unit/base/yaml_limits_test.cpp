@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Text that would crash or starve a reader of YAML.
-#include "base/yaml_limits.hpp"
-
 #include <doctest/doctest.h>
 
 #include "base/value.hpp"
+#include "base/yaml.hpp"
 
 using namespace pillion;
 using namespace pillion::base;

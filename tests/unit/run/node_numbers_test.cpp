@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "run/node_numbers.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
+
+#include "run/locations.hpp"
 
 using namespace pillion;
 using namespace pillion::run;

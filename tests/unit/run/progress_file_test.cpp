@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The thread that writes progress. ThreadSanitizer looks at this, too.
-#include "run/progress_file.hpp"
-
 #include <doctest/doctest.h>
 #include <unistd.h>
 
@@ -12,6 +10,7 @@
 #include <thread>
 
 #include "products/whole_file.hpp"
+#include "run/progress.hpp"
 
 using namespace pillion;
 using namespace pillion::run;

@@ -11,7 +11,6 @@
 
 #include "spots_of_test.hpp"
 #include "topology/hand_over.hpp"
-#include "topology/local_search.hpp"
 #include "topology/mapping.hpp"
 #include "topology/place.hpp"
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "topology/transport_plan.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -8,6 +6,8 @@
 #include <limits>
 #include <numeric>
 #include <random>
+
+#include "topology/hand_over.hpp"
 
 using namespace pillion::topology;
 

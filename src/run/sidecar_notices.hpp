@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What sidecars of the simulation's own job tell it of the time that they spend, where an analysis
+// may run on either side: now and then a small message from the first of them to the first
+// simulation rank, which looks for it when it wants to know. Nobody waits.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "run/run.hpp"
+
+namespace pillion::run {
+
+/// Sums since the run began.
+struct LoadReport {
+  double busy = 0;               ///< seconds of work on anything
+  std::vector<double> worked;    ///< seconds, by analysis; of those that may move
+  std::vector<double> finished;  ///< publications of these
+};
+
+/// Tells the first simulation rank, if this is the first sidecar.
+void send_load_report(const Run& run, double busy);
+/// Takes note of what sidecars have told last. By the first simulation rank.
+void receive_load_report(const Run& run, LoadReport& load_report);
+
+// Sidecars of the simulation's own MPI job that can work no more, through no fault of a stage: out
+// of memory while a publication comes in, or by a defect. They tell every simulation rank, which
+// then hands them nothing more and does not wait for them. Other sidecars may hang in a call with
+// them; so that the job ends all the same, it is ended in MPI_Finalize.
+
+class SidecarFailure {
+ public:
+  explicit SidecarFailure(const Run& run) : run_(run) {}
+
+  /// Tells all simulation ranks why. By a sidecar; waits for nobody.
+  void tell(const std::string& why) const;
+  /// Whether a sidecar has told. By a simulation rank; not collective, does not wait.
+  [[nodiscard]] bool heard();
+  /// Whether any simulation rank has heard; then all have. [collective over them]
+  [[nodiscard]] bool heard_by_any();
+  /// Until this rank has heard, too.
+  void await();
+  [[nodiscard]] const std::string& why() const { return why_; }
+  /// Sees to it that the job ends when the simulation has come to its end.
+  void end_job_at_finalize() const;
+
+ private:
+  const Run& run_;
+  bool heard_ = false;
+  std::string why_;
+};
+
+}  // namespace pillion::run
