@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace pillion::layout {
@@ -38,6 +39,12 @@ struct Request {
   std::array<int64_t, 3> ghosts{};  ///< divisions: cells added on both sides
   bool in_parts = false;            ///< divisions: boxes may come as several parts
   friend bool operator==(const Request&, const Request&) = default;
+  static constexpr auto members() {
+    return std::tuple{&Request::fields,        &Request::kind,    &Request::key,
+                      &Request::position,      &Request::halo,    &Request::select,
+                      &Request::select_values, &Request::axis,    &Request::sides,
+                      &Request::ghosts,        &Request::in_parts};
+  }
 
   /// Every field whose values are needed to fulfil the request.
   [[nodiscard]] std::vector<std::string> needed() const;

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <span>
+#include <tuple>
 
 #include "layout/request.hpp"
 #include "model/block.hpp"
@@ -17,6 +18,10 @@ struct Wish {
   std::string mesh;
   Request request;
   bool is_for_own = false;  ///< all its fields are made where the stage runs: none has to come
+
+  static constexpr auto members() {
+    return std::tuple{&Wish::mesh, &Wish::request, &Wish::is_for_own};
+  }
 };
 
 /// Whether blocks in the layout of one request are what the other asks for, fields aside.

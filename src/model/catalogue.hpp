@@ -9,6 +9,7 @@
 #include <deque>
 #include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "base/value.hpp"
@@ -80,6 +81,11 @@ struct Field {
   ElementType type = ElementType::Float64;
   int32_t components = 1;
   Centering centering = Centering::Natural;
+
+  static constexpr auto members() {
+    return std::tuple{&Field::name, &Field::mesh,       &Field::units,
+                      &Field::type, &Field::components, &Field::centering};
+  }
 };
 
 /// Where the field has values: at cells of a uniform mesh, at points of a spectral one unless the

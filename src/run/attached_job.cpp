@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CheckRequest and answer through pipes.
+// Question and answer through pipes.
 #include "run/attached_job.hpp"
 
 #include <dlfcn.h>
@@ -35,13 +35,12 @@ std::string attach_program() {
 
 CutFields ask_cut_fields(const RunSpec& spec) {
   constexpr double seconds = 60;
-  const auto answer = base::run_program({attach_program(), "--answer"}, bytes_of(spec), seconds);
+  const auto answer =
+      base::run_program({attach_program(), "--answer"}, base::to_bytes(spec), seconds);
   base::ByteReader in(answer);
   const auto code = in.get<int32_t>();
   if (code != 0) throw Error(static_cast<ErrorCode>(code), in.get<std::string>());
-  const auto size = static_cast<size_t>(in.get<int64_t>());
-  const std::byte* cut_fields = in.take(size);
-  return read_cut_fields({cut_fields, cut_fields + size});
+  return in.get<CutFields>();
 }
 
 namespace {
@@ -57,16 +56,14 @@ base::Bytes read_all(int in) {
 base::Bytes answer_to(const base::Bytes& question) {
   base::ByteWriter out;
   try {
-    const RunSpec spec = read_run_spec(question);
+    const RunSpec spec = base::from_bytes<RunSpec>(question);
     Run run;
     run.configuration = spec.configuration(0);
     run.declared = spec.declared;
     run.roles = {topology::Role::Sidecar};
-    const auto cut_fields =
-        bytes_of(cut_fields_of(make_chains(run, topology::Role::Sidecar, spec.produced)));
+    const auto cut_fields = cut_fields_of(make_chains(run, topology::Role::Sidecar, spec.produced));
     out.put(int32_t{0});
-    out.put(static_cast<int64_t>(cut_fields.size()));
-    out.put_raw(cut_fields.data(), cut_fields.size());
+    out.put(cut_fields);
   } catch (const Error& e) {
     out.put(static_cast<int32_t>(e.code()));
     out.put(std::string(e.what()));
@@ -88,32 +85,6 @@ void answer_cut_fields(int in, int out) {
 std::deque<model::AnalysisSpec> AttachedJob::analyses(const model::Catalogue& catalogue,
                                                       const std::set<std::string>& taken) const {
   return model::read_guest_analyses(text, file, parameters, catalogue, taken);
-}
-
-base::Bytes bytes_of(const AttachedJob& attached_job) {
-  base::ByteWriter out;
-  for (const auto* s : {&attached_job.name, &attached_job.text, &attached_job.file}) out.put(*s);
-  out.put(static_cast<int64_t>(attached_job.parameters.size()));
-  for (const auto& [name, value] : attached_job.parameters) {
-    out.put(name);
-    out.put(value);
-  }
-  const auto needs = bytes_of(attached_job.needs);
-  out.put_raw(needs.data(), needs.size());
-  return out.take();
-}
-
-AttachedJob read_attached_job(const base::Bytes& bytes) {
-  base::ByteReader in(bytes);
-  AttachedJob attached_job;
-  for (auto* s : {&attached_job.name, &attached_job.text, &attached_job.file})
-    *s = in.get<std::string>();
-  for (auto n = in.get<int64_t>(); n > 0; --n) {
-    const auto name = in.get<std::string>();
-    attached_job.parameters[name] = in.get<std::string>();
-  }
-  attached_job.needs = read_cut_fields(in);
-  return attached_job;
 }
 
 }  // namespace pillion::run

@@ -30,9 +30,11 @@ struct AttachedJob {
   /// Its analyses, as an addition to those of a run, whose names are taken.
   [[nodiscard]] std::deque<model::AnalysisSpec> analyses(const model::Catalogue& catalogue,
                                                          const std::set<std::string>& taken) const;
-};
 
-base::Bytes bytes_of(const AttachedJob& attached_job);
-AttachedJob read_attached_job(const base::Bytes& bytes);
+  static constexpr auto members() {
+    return std::tuple{&AttachedJob::name, &AttachedJob::text, &AttachedJob::file,
+                      &AttachedJob::parameters, &AttachedJob::needs};
+  }
+};
 
 }  // namespace pillion::run

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "comm/communicator.hpp"
@@ -17,6 +18,10 @@ struct TestOverrides {
   /// As topology::node_of_text reads it; the ranks of a node take its cores in order. "" if cores
   /// are cores.
   std::string topology;
+
+  static constexpr auto members() {
+    return std::tuple{&TestOverrides::nodes, &TestOverrides::topology};
+  }
 };
 
 /// What PILLION_PRETEND_NODES and PILLION_PRETEND_TOPOLOGY say.

@@ -29,73 +29,32 @@ struct Statement {
   std::vector<MigrationRecord> moves;
   std::vector<stagehost::Product> products;
   base::Bytes events;
+
+  static constexpr auto members() {
+    return std::tuple{&Statement::sidecar,  &Statement::rank,     &Statement::outcome,
+                      &Statement::accounts, &Statement::disabled, &Statement::warnings,
+                      &Statement::remarks,  &Statement::moves,    &Statement::products,
+                      &Statement::events};
+  }
 };
-
-void put_moves(base::ByteWriter& out, const std::vector<MigrationRecord>& moves) {
-  out.put(static_cast<int64_t>(moves.size()));
-  for (const auto& move : moves) {
-    out.put(static_cast<int64_t>(move.analysis));
-    out.put(move.step);
-    out.put(static_cast<int32_t>(move.there));
-    out.put(move.after);
-    out.put(move.seconds);
-    out.put(move.why);
-  }
-}
-
-std::vector<MigrationRecord> get_moves(base::ByteReader& in) {
-  std::vector<MigrationRecord> moves(static_cast<size_t>(in.get<int64_t>()));
-  for (auto& move : moves) {
-    move.analysis = static_cast<size_t>(in.get<int64_t>());
-    move.step = in.get<int64_t>();
-    move.there = in.get<int32_t>() != 0;
-    move.after = in.get<double>();
-    move.seconds = in.get<double>();
-    move.why = in.get<std::string>();
-  }
-  return moves;
-}
 
 }  // namespace
 
 base::Bytes state(const Run& run, const Outcome& outcome, bool timeline) {
-  base::ByteWriter out;
-  out.put(static_cast<int32_t>(run.is_sidecar()));
-  out.put(static_cast<int64_t>(run.side.rank()));
-  out.put(outcome);
-  out.put(run.accounts);
-  for (const auto* texts : {&run.disabled, &run.warnings, &run.remarks}) out.put(*texts);
-  put_moves(out, run.moves);
-  out.put(static_cast<int64_t>(run.sink.products().size()));
-  for (const auto& p : run.sink.products())
-    for (const auto* text : {&p.analysis, &p.stage, &p.path, &p.title}) out.put(*text);
-  const auto events = timeline ? run.timeline.serialise() : products::Timeline(0).serialise();
-  out.put(std::string(reinterpret_cast<const char*>(events.data()), events.size()));
-  return out.take();
+  return base::to_bytes(
+      Statement{.sidecar = run.is_sidecar(),
+                .rank = run.side.rank(),
+                .outcome = outcome,
+                .accounts = run.accounts,
+                .disabled = run.disabled,
+                .warnings = run.warnings,
+                .remarks = run.remarks,
+                .moves = run.moves,
+                .products = run.sink.products(),
+                .events = timeline ? run.timeline.serialise() : products::Timeline(0).serialise()});
 }
 
 namespace {
-
-Statement read_statement(const base::Bytes& bytes) {
-  base::ByteReader in(bytes);
-  Statement s;
-  s.sidecar = in.get<int32_t>() != 0;
-  s.rank = in.get<int64_t>();
-  s.outcome = in.get<Outcome>();
-  s.accounts = in.get_vector<CostCounters>();
-  s.disabled = in.get_vector<std::string>();
-  s.warnings = in.get_vector<std::string>();
-  s.remarks = in.get_vector<std::string>();
-  s.moves = get_moves(in);
-  for (auto n = in.get<int64_t>(); n > 0; --n) {
-    auto& p = s.products.emplace_back();
-    for (auto* text : {&p.analysis, &p.stage, &p.path, &p.title}) *text = in.get<std::string>();
-  }
-  const auto events = in.get<std::string>();
-  const auto* begin = reinterpret_cast<const std::byte*>(events.data());
-  s.events.assign(begin, begin + events.size());
-  return s;
-}
 
 using Statements = std::vector<Statement>;
 
@@ -282,7 +241,7 @@ void write_report(const Run& run, const std::vector<base::Bytes>& statements,
   std::vector<products::RankTrace> traces;
   for (const auto& bytes : statements) {
     if (bytes.empty()) continue;
-    all.push_back(read_statement(bytes));
+    all.push_back(base::from_bytes<Statement>(bytes));
     if (!all.back().sidecar) leave_out_before(part.first, all.back());
     traces.push_back(
         {all.back().sidecar ? "sidecar" : "simulation", all.back().rank, all.back().events});

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "base/log.hpp"
@@ -31,6 +32,12 @@ struct MigrationRecord {
   double after = 0;    ///< seconds since the run began
   double seconds = 0;  ///< for which that kept the simulation
   std::string why;
+
+  static constexpr auto members() {
+    return std::tuple{&MigrationRecord::analysis, &MigrationRecord::step,
+                      &MigrationRecord::there,    &MigrationRecord::after,
+                      &MigrationRecord::seconds,  &MigrationRecord::why};
+  }
 };
 
 struct Run {

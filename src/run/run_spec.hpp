@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <tuple>
 
 #include "run/chains.hpp"
 #include "run/locations.hpp"
@@ -16,6 +17,7 @@ struct CutInput {
   std::set<std::string> fields;  ///< empty where there are no such stages
   std::string whole_for;         ///< the stage that cannot use coarse publications; "" if all can
   bool operator==(const CutInput&) const = default;
+  static constexpr auto members() { return std::tuple{&CutInput::fields, &CutInput::whole_for}; }
 };
 
 /// By analysis.
@@ -40,6 +42,13 @@ struct RunSpec {
   /// working folder after it has opened the session. `sidecars_wanted` as in
   /// model::read_configuration.
   [[nodiscard]] model::Configuration configuration(int64_t sidecars_wanted) const;
+
+  static constexpr auto members() {
+    return std::tuple{&RunSpec::file,           &RunSpec::text,     &RunSpec::catalogue,
+                      &RunSpec::restart,        &RunSpec::folder,   &RunSpec::move_at,
+                      &RunSpec::test_overrides, &RunSpec::run,      &RunSpec::parameters,
+                      &RunSpec::overrides,      &RunSpec::produced, &RunSpec::declared};
+  }
 };
 
 /// Lines NAME=VALUE. `variable` and `like`, such as "NAME=VALUE", are for the message of the
@@ -47,16 +56,7 @@ struct RunSpec {
 std::map<std::string, std::string> read_settings(const std::string& lines, const char* variable,
                                                  const char* like);
 
-base::Bytes bytes_of(const RunSpec& spec);
-RunSpec read_run_spec(const base::Bytes& bytes);
-
-base::Bytes bytes_of(const CutFields& cut_fields);
-CutFields read_cut_fields(const base::Bytes& bytes);
-/// The same of the rest of what is read.
-CutFields read_cut_fields(base::ByteReader& in);
-
-base::Bytes bytes_of(const LayoutRequests& layout_requests);
-LayoutRequests read_layout_requests(const base::Bytes& bytes);
+/// The layouts that the chains ask for, by analysis.
 LayoutRequests layout_requests_of(const Chains& chains);
 /// How meshes go to sidecars when these analyses are due: the same on every rank.
 transport::Routes routes_for(const LayoutRequests& layout_requests,

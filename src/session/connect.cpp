@@ -76,7 +76,7 @@ void Session::connect_by_node(simulation::Link& link,
           configuration.run, spec_.run, node_[static_cast<size_t>(run_.world.rank())],
           *std::max_element(node_.begin(), node_.end()) + 1, run_.side.size()};
       link.berth = transport::make_berth(run_.side, on_node_, identity,
-                                         configuration.sidecars.memory, bytes_of(spec_));
+                                         configuration.sidecars.memory, base::to_bytes(spec_));
       link.budget = link.berth.budget;
       together(run_.side, [&] {
         auto spill = make_spill(on_node_.size());

@@ -77,9 +77,9 @@ run::RunSpec agree_on_word(const comm::Communicator& world, int leader, const st
                   fmt::format("the configuration cannot be opened: {}", e.what()));
     }
   });
-  base::Bytes bytes = bytes_of(mine);
+  base::Bytes bytes = base::to_bytes(mine);
   world.broadcast(bytes, leader);
-  return run::read_run_spec(bytes);
+  return base::from_bytes<run::RunSpec>(bytes);
 }
 
 topology::MappingRequest wish_of(const model::SidecarSpec& spec) {
@@ -209,27 +209,27 @@ run::Chains Session::meet_other_side(run::CutFields& cut_fields,
   if (!spec.any()) return chains;
   spec_.produced = run::produced_by(chains);
   spec_.declared = run::declared_by(chains);
-  base::Bytes told = bytes_of(spec_);
+  base::Bytes told = base::to_bytes(spec_);
   const int first = run_.ranks_of(topology::Role::Simulation).front();
   run_.world.broadcast(told, first);
-  spec_ = run::read_run_spec(told);
+  spec_ = base::from_bytes<run::RunSpec>(told);
   run_.declared = spec_.declared;
   base::Bytes needs;
   together(run_.world, [&] {
     if (run_.is_sidecar()) chains = run::make_chains(run_, topology::Role::Sidecar, spec_.produced);
     if (spec.job == model::Job::Separate && run_.world.rank() == first)
-      needs = bytes_of(run::ask_cut_fields(spec_));
+      needs = base::to_bytes(run::ask_cut_fields(spec_));
   });
-  if (run_.is_sidecar()) needs = bytes_of(run::cut_fields_of(chains));
+  if (run_.is_sidecar()) needs = base::to_bytes(run::cut_fields_of(chains));
   run_.world.broadcast(needs, spec.job == model::Job::Separate
                                   ? first
                                   : run_.ranks_of(topology::Role::Sidecar).front());
-  cut_fields = run::read_cut_fields(needs);
+  cut_fields = base::from_bytes<run::CutFields>(needs);
   if (spec.through_node()) return chains;
   base::Bytes wished;
-  if (run_.is_sidecar()) wished = run::bytes_of(run::layout_requests_of(chains));
+  if (run_.is_sidecar()) wished = base::to_bytes(run::layout_requests_of(chains));
   run_.world.broadcast(wished, run_.ranks_of(topology::Role::Sidecar).front());
-  layout_requests = run::read_layout_requests(wished);
+  layout_requests = base::from_bytes<run::LayoutRequests>(wished);
   return chains;
 }
 

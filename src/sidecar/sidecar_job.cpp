@@ -30,7 +30,7 @@ SidecarJob::SidecarJob(Attach attach, MPI_Comm comm) : attach_(std::move(attach)
 }
 
 void SidecarJob::configure() {
-  spec_ = run::read_run_spec(attachment_.segments.front()->configuration());
+  spec_ = base::from_bytes<run::RunSpec>(attachment_.segments.front()->configuration());
   run_.id = spec_.run;
   run_.configuration = spec_.configuration(0);
   run_.sink = stagehost::Sink(run_.configuration.output);
@@ -198,7 +198,8 @@ void SidecarJob::take_attached_slot() {
   }
   together(run_.side, [&] {
     for (size_t s = 0; s < attachment_.segments.size(); ++s)
-      if (attachment_.board[s]) attachment_.segments[s]->write_board(seat, bytes_of(attached_job_));
+      if (attachment_.board[s])
+        attachment_.segments[s]->write_board(seat, base::to_bytes(attached_job_));
   });
   receiver_->show_ready();
   const bool active = receiver_->await_activation();

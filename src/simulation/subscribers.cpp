@@ -76,7 +76,7 @@ std::set<std::string> Subscribers::names_in_use() const {
 }
 
 run::AttachedJob Subscribers::read(int slot) const {
-  auto job = run::read_attached_job(sender_->slots()->request(slot));
+  auto job = base::from_bytes<run::AttachedJob>(sender_->slots()->request(slot));
   const auto added = job.analyses(run_.configuration.catalogue, names_in_use()).size();
   if (added != job.needs.size() ||
       policy_.analyses() + added > static_cast<size_t>(node::most_analyses))

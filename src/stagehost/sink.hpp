@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "base/bytes.hpp"
@@ -17,6 +18,10 @@ struct DeclaredProduct {
   std::string name;  ///< without its step
   std::string stage;
   int64_t line = 0;  ///< of the stage in the configuration
+
+  static constexpr auto members() {
+    return std::tuple{&DeclaredProduct::name, &DeclaredProduct::stage, &DeclaredProduct::line};
+  }
 };
 
 /// A product for the run report.
@@ -26,6 +31,11 @@ struct Product {
   std::string path;  ///< below the output folder; that of the last, if there is one of each step
   std::string title;
   int64_t number = 0;  ///< of the stage in the analysis
+
+  static constexpr auto members() {
+    return std::tuple{&Product::analysis, &Product::stage, &Product::path, &Product::title,
+                      &Product::number};
+  }
 };
 
 struct Text {

@@ -32,7 +32,7 @@ TEST_CASE("a guest is read as it was written") {
   attached_job.file = "extra.yaml";
   attached_job.parameters = {{"bins", "5"}};
   attached_job.needs = {{{"d", "e"}, "deposit"}, {}};
-  const AttachedJob out = read_attached_job(bytes_of(attached_job));
+  const AttachedJob out = base::from_bytes<AttachedJob>(base::to_bytes(attached_job));
   CHECK(out.name == attached_job.name);
   CHECK(out.text == attached_job.text);
   CHECK(out.file == attached_job.file);
@@ -57,7 +57,8 @@ TEST_CASE("an analysis that the run has already is refused") {
   attached_job.file = "extra.yaml";
   attached_job.text = "analyses: {mean: {every: 1 steps, stages: [statistics: {fields: d}]}}\n";
   try {
-    static_cast<void>(attached_job.analyses(configuration_of(configuration_text).catalogue, {"mean"}));
+    static_cast<void>(
+        attached_job.analyses(configuration_of(configuration_text).catalogue, {"mean"}));
     FAIL("it was taken");
   } catch (const Error& e) {
     CHECK(std::string(e.what()).find("mean") != std::string::npos);
@@ -72,7 +73,8 @@ TEST_CASE("what would crash or starve the simulation is refused as an error of t
     attached_job.file = "extra.yaml";
     attached_job.text = text;
     try {
-      static_cast<void>(read_attached_job(bytes_of(attached_job)).analyses(catalogue, {}));
+      static_cast<void>(
+          base::from_bytes<AttachedJob>(base::to_bytes(attached_job)).analyses(catalogue, {}));
     } catch (const Error& e) {
       return e.what();
     }
@@ -90,13 +92,13 @@ TEST_CASE("what would crash or starve the simulation is refused as an error of t
 TEST_CASE("a board with anything else on it is refused as an error") {
   AttachedJob attached_job;
   attached_job.needs = {{.fields = {"d"}, .whole_for = {}}};
-  const base::Bytes good = bytes_of(attached_job);
+  const base::Bytes good = base::to_bytes(attached_job);
   // Each of the numbers says how much follows; one that says too much must not be believed.
   for (size_t at = 0; at + sizeof(int64_t) <= good.size(); at += sizeof(int64_t))
     for (const int64_t number : {INT64_MIN, int64_t{-1}, int64_t{1} << 40, INT64_MAX}) {
       base::Bytes bad = good;
       std::memcpy(bad.data() + at, &number, sizeof number);
       if (at == 3 * sizeof(int64_t) && number < 0) continue;  // fewer than no parameters are none
-      CHECK_THROWS_AS(static_cast<void>(read_attached_job(bad)), Error);
+      CHECK_THROWS_AS(static_cast<void>(base::from_bytes<AttachedJob>(bad)), Error);
     }
 }

@@ -25,7 +25,7 @@ TEST_CASE("a word is read as it was said") {
   speed.units = "m/s";
   spec.produced = {{}, {speed}, {}};
   spec.declared = {{{"a.csv", "statistics", 12}}, {}};
-  const RunSpec out = read_run_spec(bytes_of(spec));
+  const RunSpec out = base::from_bytes<RunSpec>(base::to_bytes(spec));
   CHECK(out.file == spec.file);
   CHECK(out.text == spec.text);
   CHECK(out.catalogue == spec.catalogue);
@@ -50,10 +50,11 @@ TEST_CASE("a word is read as it was said") {
   CHECK(field.type == model::ElementType::Float32);
   CHECK(field.components == 3);
   CHECK(field.units == "m/s");
-  const auto whole = bytes_of(spec);
+  const auto whole = base::to_bytes(spec);
   for (size_t cut : {size_t{0}, size_t{4}, whole.size() / 2, whole.size() - 1})
-    CHECK_THROWS_AS(
-        read_run_spec({whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(cut)}), Error);
+    CHECK_THROWS_AS(base::from_bytes<RunSpec>(base::Bytes{
+                        whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(cut)}),
+                    Error);
 }
 
 TEST_CASE("settings are lines NAME=VALUE") {
@@ -114,5 +115,5 @@ TEST_CASE("what crosses the cut is read as it was said, empty analyses too") {
   for (const CutFields& cut_fields :
        {CutFields{}, CutFields{{}},
         CutFields{{{"density", "velocity"}, "power_spectrum"}, {}, {{"id"}, ""}, {}}})
-    CHECK(read_cut_fields(bytes_of(cut_fields)) == cut_fields);
+    CHECK(base::from_bytes<CutFields>(base::to_bytes(cut_fields)) == cut_fields);
 }
