@@ -162,7 +162,7 @@ bool is_reserved(const std::string& name) {
   for (const std::string stem : {"report", "progress", "timeline"})
     if (name == stem + ".json" || (name.starts_with(stem + "-") && name.ends_with(".json")))
       return true;
-  return name == "report.html";
+  return name == "report.html" || name == "manifest.yaml";  // the latter in saved states
 }
 
 int64_t read_products_every(const Value& value) {

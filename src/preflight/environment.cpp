@@ -11,8 +11,8 @@
 #include "node/shared_file.hpp"
 #include "products/whole_file.hpp"
 #include "run/attached_job.hpp"
-#include "run/checkpoint.hpp"
 #include "run/locations.hpp"
+#include "run/saved_state.hpp"
 #include "topology/place.hpp"
 
 namespace pillion::preflight {
@@ -37,7 +37,7 @@ void check_output(const std::string& output) {
 
 namespace {
 
-run::Manifest manifest_in(const std::string& folder) {
+run::SavedState manifest_in(const std::string& folder) {
   const fs::path file = fs::path(folder) / run::manifest_name;
   std::error_code error;
   if (!fs::is_directory(folder, error))
@@ -51,7 +51,7 @@ run::Manifest manifest_in(const std::string& folder) {
                "pillion_checkpoint wrote",
                folder, run::manifest_name);
   try {
-    return run::parse_manifest(products::read_yaml_file(file), file.string());
+    return run::read_manifest(folder);
   } catch (const Error& e) {
     throw Error(ErrorCode::Configuration,
                 fmt::format("'restart: {}': the checkpoint cannot be read: {}", folder, e.what()));

@@ -20,7 +20,7 @@ bool is_later(double time, double than) {
 }  // namespace
 
 Agenda::Agenda(const std::deque<model::AnalysisSpec>& analyses)
-    : analyses_(analyses), memories_(analyses.size()) {}
+    : analyses_(analyses), states_(analyses.size()) {}
 
 // Within a run, a counter that goes back begins a new series of steps. If time advances and the
 // first has the time of the last, it is the same state under a new number. A counter that stands
@@ -57,7 +57,7 @@ std::vector<size_t> Agenda::scheduled(int64_t step, double time) const {
   const bool turned_back = started_ && is_later(last_time_, time);
   std::vector<size_t> due;
   for (size_t a = 0; a < analyses_.size(); ++a) {
-    const auto reached = turned_back ? model::Reached() : memories_[a].reached;
+    const auto reached = turned_back ? model::Reached() : states_[a].reached;
     if (model::is_due(analyses_[a].every, reached, step, time)) due.push_back(a);
   }
   return due;
@@ -65,7 +65,7 @@ std::vector<size_t> Agenda::scheduled(int64_t step, double time) const {
 
 int64_t Agenda::steps_until_due(size_t analysis, double time) const {
   const auto& every = analyses_[analysis].every;
-  const auto next = model::horizon(every, memories_[analysis].reached, last_step_);
+  const auto next = model::horizon(every, states_[analysis].reached, last_step_);
   if (!every.in_time()) return next.step - last_step_;
   const double steps = per_step_ > 0 ? std::ceil((next.time - time) / per_step_) : 1;
   return static_cast<int64_t>(std::clamp(steps, 1.0, 1e9));
@@ -74,7 +74,7 @@ int64_t Agenda::steps_until_due(size_t analysis, double time) const {
 void Agenda::offer(int64_t step, double time) {
   const auto numbered = number(step, time);
   if (numbered.turns_back)
-    for (auto& memory : memories_) memory.reached.reset();
+    for (auto& memory : states_) memory.reached.reset();
   if (numbered.begins_segment || numbered.turns_back) per_step_ = 0;
   else if (started_ && numbered.step > looked_step_)
     per_step_ = (time - looked_) / static_cast<double>(numbered.step - looked_step_);
@@ -87,14 +87,14 @@ void Agenda::offer(int64_t step, double time) {
 }
 
 void Agenda::extend(double time) {
-  memories_.resize(analyses_.size());
+  states_.resize(analyses_.size());
   if (started_) dry_run(time);
 }
 
 void Agenda::dry_run(double time) {
   next_ = {};
   for (size_t a = 0; a < analyses_.size(); ++a) {
-    auto& reached = memories_[a].reached;
+    auto& reached = states_[a].reached;
     reached = model::advance(analyses_[a].every, reached, time);
     const auto horizon = model::horizon(analyses_[a].every, reached, last_step_);
     next_.step = std::min(next_.step, horizon.step);

@@ -56,8 +56,10 @@ class Agenda {
     last_time_ = time;
   }
 
-  [[nodiscard]] ScheduleState& memory(size_t analysis) { return memories_[analysis]; }
-  [[nodiscard]] const ScheduleState& memory(size_t analysis) const { return memories_[analysis]; }
+  [[nodiscard]] ScheduleState& schedule_state(size_t analysis) { return states_[analysis]; }
+  [[nodiscard]] const ScheduleState& schedule_state(size_t analysis) const {
+    return states_[analysis];
+  }
   [[nodiscard]] int64_t last_step() const { return last_step_; }
   [[nodiscard]] double last_time() const { return last_time_; }
   /// What is added to the program's step.
@@ -74,7 +76,7 @@ class Agenda {
   [[nodiscard]] int64_t aligned(int64_t offset) const;
 
   const std::deque<model::AnalysisSpec>& analyses_;
-  std::vector<ScheduleState> memories_;
+  std::vector<ScheduleState> states_;
   model::Horizon next_;
   int64_t offset_ = 0;
   int64_t last_step_ = 0;

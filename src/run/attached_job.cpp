@@ -45,7 +45,7 @@ CutFields ask_cut_fields(const RunSpec& spec) {
 
 namespace {
 
-base::Bytes read_all(int in) {
+base::Bytes read_until_closed(int in) {
   base::Bytes bytes;
   std::array<std::byte, 65536> piece;
   for (ssize_t n = 0; (n = read(in, piece.data(), piece.size())) > 0;)
@@ -74,7 +74,7 @@ base::Bytes answer_to(const base::Bytes& question) {
 }  // namespace
 
 void answer_cut_fields(int in, int out) {
-  const auto answer = answer_to(read_all(in));
+  const auto answer = answer_to(read_until_closed(in));
   for (size_t sent = 0; sent < answer.size();) {
     const auto n = write(out, answer.data() + sent, answer.size() - sent);
     if (n <= 0) base::fail(ErrorCode::File, "the answer cannot be written");

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace pillion::run {
@@ -26,6 +27,26 @@ struct CostCounters {
   int64_t coarsened = 0;  ///< published as a subsample
   int64_t spilled = 0;    ///< that went to disk, at some rank
   int64_t lost = 0;       ///< published, and worked on by no sidecar, or by one that died
+
+  static constexpr auto members() {
+    using C = CostCounters;
+    return std::tuple{&C::simulation_seconds,
+                      &C::copy_seconds,
+                      &C::sidecar_seconds,
+                      &C::stall_seconds,
+                      &C::lag_seconds,
+                      &C::longest_lag,
+                      &C::last_lag,
+                      &C::last_step,
+                      &C::bytes,
+                      &C::publications,
+                      &C::here,
+                      &C::skipped,
+                      &C::dropped,
+                      &C::coarsened,
+                      &C::spilled,
+                      &C::lost};
+  }
 };
 
 /// Mean and maximum over ranks.

@@ -168,7 +168,7 @@ void Session::take_sides() {
 
 // By the first simulation rank, whose session ends when the run does. All chains are there, so that
 // a mistake in the configuration does not move anything, and no rank has written anything yet.
-void Session::take_folder(const run::Manifest& manifest) {
+void Session::take_folder(const run::SavedState& state) {
   const int first = run_.ranks_of(topology::Role::Simulation).front();
   const bool mine = run_.world.rank() == first;
   together(run_.world, [&] {
@@ -178,7 +178,7 @@ void Session::take_folder(const run::Manifest& manifest) {
                            .if_exists = run_.configuration.if_exists,
                            .analyses = {},
                            .resumes = !run_.configuration.restart.empty(),
-                           .resumed_runs = manifest.runs};
+                           .resumed_runs = state.runs};
     for (const auto& analysis : run_.configuration.analyses)
       claim.analyses.push_back(analysis.name);
     run_.folder = run::RunFolder::take(claim);
@@ -239,10 +239,10 @@ void Session::make_side() {
   run::Chains chains = meet_other_side(cut_fields, layout_requests);
   run::Chains migrating = make_movable(chains);
   std::set<std::string> saved;
-  const run::Manifest manifest = read_restart(saved);
+  const run::SavedState state = read_restart(saved);
   restore(chains, run::half_of(run_), saved);
   if (run::may_migrate(run_)) restore(migrating, run::Half::Behind, saved);
-  take_folder(manifest);
+  take_folder(state);
   simulation::Link link;
   link.layout_requests = layout_requests;
   std::unique_ptr<transport::Receiver> receiver;
@@ -261,7 +261,7 @@ void Session::make_side() {
       simulation::Parts{std::move(chains), std::move(migrating), spec_.produced,
                         std::move(cut_fields)},
       std::move(link), std::move(supervisor));
-  if (!run_.configuration.restart.empty()) simulation_->resume(manifest);
+  if (!run_.configuration.restart.empty()) simulation_->resume(state);
   start_progress();
 }
 
@@ -311,7 +311,7 @@ void Session::restore(run::Chains& chains, run::Half half, const std::set<std::s
   });
 }
 
-run::Manifest Session::read_restart(std::set<std::string>& saved) {
+run::SavedState Session::read_restart(std::set<std::string>& saved) {
   const std::filesystem::path folder = run_.configuration.restart;
   if (folder.empty()) return {};
   std::string text;
@@ -319,7 +319,7 @@ run::Manifest Session::read_restart(std::set<std::string>& saved) {
   together(run_.world, [&] {
     if (run_.world.rank() != 0) return;
     text = products::read_yaml_file(folder / run::manifest_name);
-    for (const auto& [name, memory] : run::parse_manifest(text, run::manifest_name).analyses)
+    for (const auto& [name, analysis] : run::parse_manifest(text, run::manifest_name).analyses)
       if (std::filesystem::is_directory(folder / name)) found.put(name);
   });
   run_.world.broadcast(text, 0);

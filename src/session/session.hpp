@@ -49,9 +49,9 @@ class Session {
   void make_side();
   /// Chains of this side; what crosses the cut and how sidecars want it, known on every rank.
   run::Chains meet_other_side(run::CutFields& cut_fields, run::LayoutRequests& layout_requests);
-  run::Manifest read_restart(std::set<std::string>& saved);
+  run::SavedState read_restart(std::set<std::string>& saved);
   /// Takes the output folder for this run. [collective]
-  void take_folder(const run::Manifest& manifest);
+  void take_folder(const run::SavedState& state);
   /// In the simulation, the chains that may move. [collective]
   run::Chains make_movable(run::Chains& chains);
   void restore(run::Chains& chains, run::Half half, const std::set<std::string>& saved);

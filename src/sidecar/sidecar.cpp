@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "comm/agreement.hpp"
-#include "run/luggage.hpp"
+#include "run/saved_state.hpp"
 #include "run/sidecar_notices.hpp"
 
 namespace pillion::sidecar {
@@ -259,7 +259,7 @@ void Sidecar::take(const Announcement& head) {
   for (const auto& due : head.due) {
     if (!is_mine(due) || !run_.enabled(mine(due))) continue;
     try {
-      chains_[mine(due)] = unpack(run_, mine(due), *produced_, head.path).chain;
+      chains_[mine(due)] = run::restore_migrated(run_, mine(due), *produced_, head.path).chain;
     } catch (const Error& e) {
       run_.disable(mine(due), e);
     }
@@ -272,7 +272,7 @@ std::string Sidecar::give(const Announcement& head) {
     const size_t a = is_mine(due) ? mine(due) : chains_.size();
     if (a == chains_.size() || !chains_[a] || !run_.enabled(a)) continue;
     try {
-      pack(run_, *chains_[a], a, head.path, gaps_of(due).lost);
+      run::save_for_migration(run_, *chains_[a], a, head.path, gaps_of(due).lost);
       chains_[a].reset();
     } catch (const Error& e) {
       run_.warn(fmt::format("analysis '{}' cannot leave: {}", run_.configuration.analyses[a].name,

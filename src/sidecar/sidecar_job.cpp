@@ -71,7 +71,7 @@ void SidecarJob::subscribe(int seat) {
   side_ = std::make_unique<Sidecar>(run_, std::move(chains_), std::move(receiver));
   side_->set_call(attach_.leave);
   side_->set_after_publication([this](const Announcement& head) { after_each(head); });
-  if (seat == node::home) side_->set_before_end([this] { keep(); });
+  if (seat == node::home) side_->set_before_end([this] { save_state(); });
 }
 
 bool SidecarJob::claim(bool first, double patience) {
@@ -97,7 +97,7 @@ void SidecarJob::take_primary_slot() {
     receiver_->leave();
     base::fail(ErrorCode::State, "run '{}' has ended", attach_.run);
   }
-  saved_state_.emplace(run_.configuration.output, spec_.run);
+  successor_state_.emplace(run_.configuration.output, spec_.run);
   continue_predecessor();
 }
 
@@ -111,11 +111,11 @@ void SidecarJob::continue_predecessor() {
       run_.side.reduced(static_cast<int64_t>(receiver_->progress()), comm::Operation::Max));
   const int64_t begun = run_.side.reduced(receiver_->begun(), comm::Operation::Max);
   const int64_t done = node::done_in(progress);
-  std::optional<run::Keepsake::Content> kept;
-  together(run_.side, [&] { kept = saved_state_->read(); });
+  std::optional<run::SavedState> saved;
+  together(run_.side, [&] { saved = successor_state_->read(); });
   for (size_t a = 0; a < over_.size(); ++a)
     over_[a] = run_.side.reduced(receiver_->over(a, done), comm::Operation::Max);
-  restore(kept);
+  restore(saved);
   const int64_t resumed = count_interrupted(done, begun);
   std::vector<int64_t> disabled(over_.size());
   for (const int32_t a : receiver_->disabled())
@@ -127,30 +127,33 @@ void SidecarJob::continue_predecessor() {
   receiver_->start_at(node::progress_of(resumed, node::lost_in(progress) + (resumed - done)));
 }
 
-// Stages go on from what the last crew kept, or else from the checkpoint that the run goes on from.
-void SidecarJob::restore(const std::optional<run::Keepsake::Content>& kept) {
-  const auto& checkpoint = run_.configuration.restart;
-  std::filesystem::path folder;
-  if (kept) folder = kept->folder;
-  else folder = checkpoint;
-  std::set<std::string> saved;
+// Stages continue from the state that the last sidecars saved, or else from the checkpoint that the
+// run continues from.
+void SidecarJob::restore(const std::optional<run::SavedState>& saved) {
+  const std::filesystem::path folder =
+      saved ? successor_state_->folder() : std::filesystem::path(run_.configuration.restart);
+  std::set<std::string> there;
   for (const auto& analysis : run_.configuration.analyses) {
     std::error_code error;
     if (!folder.empty() && std::filesystem::is_directory(folder / analysis.name, error))
-      saved.insert(analysis.name);
+      there.insert(analysis.name);
   }
-  run::restore_chains(run_, side_->chains(), run::Half::Behind, folder, saved);
+  run::restore_chains(run_, side_->chains(), run::Half::Behind, folder, there);
   for (size_t a = 0; a < over_.size(); ++a) {
+    const auto& name = run_.configuration.analyses[a].name;
     auto& account = run_.accounts[a];
-    const bool has = kept && a < kept->accounts.size();
-    if (has) account = kept->accounts[a];
-    if (has) before_[a] = kept->before[a];
-    else if (const auto& chain = side_->chains()[a]) before_[a] = chain->publications();
-    const policy::SavedCounts saved{has ? kept->over[a] : 0, account.lost};
-    account.lost = policy::take_over(saved, over_[a]).lost;
+    run::SavedAnalysis before;
+    if (saved && saved->analyses.contains(name)) {
+      before = saved->analyses.at(name);
+      account = before.costs;
+      before_[a] = before.earlier;
+    } else if (const auto& chain = side_->chains()[a]) {
+      before_[a] = chain->publications();
+    }
+    account.lost = policy::take_over(policy::SavedCounts{before.over, account.lost}, over_[a]).lost;
     if (account.lost > 0)
-      run_.warn(fmt::format("analysis '{}' has lost {} publications with sidecars that died",
-                            run_.configuration.analyses[a].name, account.lost));
+      run_.warn(fmt::format("analysis '{}' has lost {} publications with sidecars that died", name,
+                            account.lost));
   }
 }
 
@@ -257,10 +260,11 @@ Ending SidecarJob::serve() {
   join_folder();
   start_progress();
   run_.log.info("{} sidecar ranks have joined run '{}'", run_.side.size(), attach_.run);
-  kept_at_ = base::monotonic_seconds();
-  if (!is_attached_job()) keep();  // so that whoever comes after knows that it is not the first
+  saved_at_ = base::monotonic_seconds();
+  if (!is_attached_job())
+    save_state();  // so that whoever comes after knows that it is not the first
   const auto ending = side_->serve();
-  if (ending == Ending::Left && !is_attached_job()) keep();
+  if (ending == Ending::Left && !is_attached_job()) save_state();
   if (ending == Ending::Left && is_attached_job()) side_->finish_alone();
   if (ending == Ending::Alone) {
     side_->finish_alone();
@@ -268,7 +272,8 @@ Ending SidecarJob::serve() {
   }
   if (ending == Ending::Alone || is_attached_job()) write_report();
   if (ending == Ending::Alone && !is_attached_job()) receiver_->show_over();
-  if (ending != Ending::Left && saved_state_ && run_.side.rank() == 0) saved_state_->remove();
+  if (ending != Ending::Left && successor_state_ && run_.side.rank() == 0)
+    successor_state_->remove();
   receiver_->leave();
   if (unreported_) throw *unreported_;
   return ending;
@@ -286,32 +291,36 @@ void SidecarJob::after_each(const Announcement& head) {
   }
   constexpr double least = 1, share = 20;
   const double now = base::monotonic_seconds();
-  const bool wanted = now - kept_at_ >= std::max(least, share * keeping_took_);
-  if (run_.side.reduced<int32_t>(wanted ? 1 : 0, comm::Operation::Max) != 0) keep();
+  const bool wanted = now - saved_at_ >= std::max(least, share * saving_took_);
+  if (run_.side.reduced<int32_t>(wanted ? 1 : 0, comm::Operation::Max) != 0) save_state();
 }
 
-void SidecarJob::keep() {
+void SidecarJob::save_state() {
   const double begin = base::monotonic_seconds();
-  const auto folder = saved_state_->next_folder();
-  std::string failure;
+  const auto folder = successor_state_->next_folder();
   try {
     together(run_.side, [&] {
       std::error_code ignored;
       if (run_.side.rank() == 0) std::filesystem::remove_all(folder, ignored);
     });
-    failure = side_->save(folder.string(), false);
+    const std::string failure = side_->save(folder.string(), false);
     together(run_.side, [&] {
       if (!failure.empty()) throw Error(ErrorCode::File, failure);
-      if (run_.side.rank() == 0) saved_state_->complete(run_.accounts, over_, before_);
-      else saved_state_->complete_elsewhere();
+      if (run_.side.rank() != 0) return successor_state_->complete_elsewhere();
+      run::SavedState state;
+      state.runs.push_back(run::id_of(run_.id));
+      for (size_t a = 0; a < over_.size(); ++a)
+        state.analyses[run_.configuration.analyses[a].name] = {
+            .costs = run_.accounts[a], .over = over_[a], .earlier = before_[a]};
+      successor_state_->complete(std::move(state));
     });
   } catch (const Error& e) {
-    if (keeping_took_ == 0)
-      run_.warn(fmt::format("what stages remember cannot be kept for sidecars that come later: {}",
-                            e.what()));
+    if (saving_took_ == 0)
+      run_.warn(
+          fmt::format("the state cannot be saved for sidecars that come later: {}", e.what()));
   }
-  kept_at_ = base::monotonic_seconds();
-  keeping_took_ = std::max(kept_at_ - begin, 1e-6);
+  saved_at_ = base::monotonic_seconds();
+  saving_took_ = std::max(saved_at_ - begin, 1e-6);
 }
 
 // If the disk does not take the report the work is done nevertheless, and nobody who came again

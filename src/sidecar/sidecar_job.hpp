@@ -8,7 +8,7 @@
 
 #include "run/attached_job.hpp"
 #include "run/attachment.hpp"
-#include "run/keepsake.hpp"
+#include "run/saved_state.hpp"
 #include "sidecar/sidecar.hpp"
 
 namespace pillion::sidecar {
@@ -47,12 +47,13 @@ class SidecarJob {
   [[nodiscard]] bool is_over() const;
   /// Goes on where crews before this one have ended.
   void continue_predecessor();
-  void restore(const std::optional<run::Keepsake::Content>& kept);
+  void restore(const std::optional<run::SavedState>& saved);
   /// Publications that the crew before had begun with when it died.
   int64_t count_interrupted(int64_t done, int64_t begun);
   void take_attached_slot();
   void after_each(const transport::Announcement& head);
-  void keep();
+  /// Saves the state for sidecars that come later. [collective]
+  void save_state();
   void write_report();
 
   Attach attach_;
@@ -60,14 +61,14 @@ class SidecarJob {
   run::Attachment attachment_;
   run::RunSpec spec_;
   run::AttachedJob attached_job_;
-  std::optional<run::Keepsake> saved_state_;
+  std::optional<run::SuccessorState> successor_state_;
   transport::NodeReceiver* receiver_ = nullptr;  ///< belongs to side_
   run::Chains chains_;
   std::unique_ptr<Sidecar> side_;
   std::vector<int64_t> over_;    ///< by analysis: publications finished or lost by all crews
   std::vector<int64_t> before_;  ///< publications of earlier runs that stages know of
-  double kept_at_ = 0;           ///< monotonic seconds
-  double keeping_took_ = 0;
+  double saved_at_ = 0;          ///< monotonic seconds
+  double saving_took_ = 0;
   std::optional<Error> unreported_;  ///< why there is no report
 };
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "comm/agreement.hpp"
-#include "run/luggage.hpp"
+#include "run/saved_state.hpp"
 
 namespace pillion::simulation {
 
@@ -81,13 +81,13 @@ AgreedEvent Migration::move_to_sidecars(size_t a, int64_t step) {
   if (!all_fit_header()) return MoveFailed{a};
   auto& migrating = *this->migrating(a);
   const run::Stopwatch watch;
-  migrating.folder = run::luggage_of(run_, a, ++migrating.moves);
+  migrating.folder = run::migration_folder(run_, a, ++migrating.moves);
   try {
     comm::together(run_.side, [&] {
       if (const auto why = publisher_.failed_sidecars(); !why.empty())
         base::fail(ErrorCode::State, "{}", why);
     });
-    pack(run_, *chains_[a], a, migrating.folder, migrating.missing);
+    run::save_for_migration(run_, *chains_[a], a, migrating.folder, migrating.missing);
   } catch (const Error& e) {
     run_.warn(fmt::format("analysis '{}' stays in the simulation: {}",
                           run_.configuration.analyses[a].name, e.what()));
@@ -104,7 +104,7 @@ void Migration::send(Kind kind, const MigratingAnalysis& migrating) {
   auto head = publisher_.header(kind, agenda_.last_step(), agenda_.last_time());
   head.path = migrating.folder.string();
   head.due.push_back(
-      {static_cast<int32_t>(a), 0, agenda_.memory(a).skipped, run_.accounts[a].coarsened});
+      {static_cast<int32_t>(a), 0, agenda_.schedule_state(a).skipped, run_.accounts[a].coarsened});
   publisher_.send(head);
 }
 
@@ -125,7 +125,7 @@ void Migration::note_move(MigratingAnalysis& migrating, bool to_sidecars,
 AgreedEvent Migration::recall(size_t a) {
   if (!all_fit_header()) return MoveFailed{a};
   auto& migrating = *this->migrating(a);
-  migrating.folder = run::luggage_of(run_, a, ++migrating.moves);
+  migrating.folder = run::migration_folder(run_, a, ++migrating.moves);
   migrating.why_back = std::exchange(migrating.why, {});
   send(Kind::Give, migrating);
   migrating.recall = publisher_.sequence();
@@ -140,7 +140,7 @@ AgreedEvent Migration::take_back(size_t a, int64_t step) {
   publisher_.add_stall(waited);
   run_.accounts[a].stall_seconds += waited;
   // What sidecars could not save they have kept, and they work on it.
-  if (!run::is_packed(run_, migrating.folder)) {
+  if (!run::is_saved(run_, migrating.folder)) {
     const auto& disabled = publisher_.sender().disabled();
     if (publisher_.failed_sidecars().empty() && !disabled.contains(static_cast<int32_t>(a)))
       run_.warn(
@@ -149,9 +149,9 @@ AgreedEvent Migration::take_back(size_t a, int64_t step) {
                       run_.configuration.analyses[a].name));
     return MoveFailed{a, true};
   }
-  auto unpacked = unpack(run_, a, produced_, migrating.folder);
-  chains_[a] = std::move(unpacked.chain);
-  migrating.missing = unpacked.missing;
+  auto migrated = run::restore_migrated(run_, a, produced_, migrating.folder);
+  chains_[a] = std::move(migrated.chain);
+  migrating.missing = migrated.missing;
   migrating.why.clear();
   note_move(migrating, false, watch, step, migrating.why_back);
   return Moved{a, false};
@@ -199,7 +199,7 @@ void Migration::hear_load() {
 
 void Migration::clean_up() {
   hear_load();  // so that no message is left
-  if (run_.side.rank() == 0) run::remove_luggage(run_);
+  if (run_.side.rank() == 0) run::remove_migration_folders(run_);
 }
 
 }  // namespace pillion::simulation

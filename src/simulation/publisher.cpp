@@ -85,8 +85,8 @@ void Publisher::publish(const policy::Publish& action, const StageOutputs& left,
   head.coarsening = action.level;
   for (const size_t a : due) {
     if (action.level > 0) ++run_.accounts[a].coarsened;
-    head.due.push_back(
-        {static_cast<int32_t>(a), 0, agenda_.memory(a).skipped, run_.accounts[a].coarsened});
+    head.due.push_back({static_cast<int32_t>(a), 0, agenda_.schedule_state(a).skipped,
+                        run_.accounts[a].coarsened});
   }
   try {
     send(head, prepare(head, due, left), due);
@@ -296,7 +296,7 @@ bool Publisher::send_end(const std::function<base::Bytes(bool timeline)>& statem
   for (size_t a = 0; a < run_.accounts.size(); ++a)
     head.due.push_back({.analysis = static_cast<int32_t>(a),
                         .unusable = run_.enabled(a) ? 0 : 1,
-                        .skipped = agenda_.memory(a).skipped,
+                        .skipped = agenda_.schedule_state(a).skipped,
                         .coarsened = run_.accounts[a].coarsened});
   for (const bool timeline : {true, false}) {
     if (sender().slots() == nullptr) break;

@@ -88,12 +88,12 @@ bool Simulation::set_units(const std::string& name, const std::string& units) {
   return true;
 }
 
-void Simulation::resume(const run::Manifest& manifest) {
+void Simulation::resume(const run::SavedState& state) {
   for (size_t a = 0; a < run_.configuration.analyses.size(); ++a) {
-    const auto saved = manifest.analyses.find(run_.configuration.analyses[a].name);
-    if (saved != manifest.analyses.end()) agenda_.memory(a) = saved->second;
+    const auto saved = state.analyses.find(run_.configuration.analyses[a].name);
+    if (saved != state.analyses.end()) agenda_.schedule_state(a) = saved->second.schedule;
   }
-  agenda_.resume(manifest.step, manifest.time, manifest.offset);
+  agenda_.resume(state.step, state.time, state.offset);
 }
 
 void Simulation::ready() {
@@ -179,7 +179,8 @@ void Simulation::busy_step(int64_t step, double time) {
     std::vector<size_t> due;
     for (const size_t a : scheduled) {
       if (!run_.enabled(a)) continue;
-      if (conditions_.check(a, agenda_.memory(a).fired, data_.sharing(), numbered.step, time))
+      if (conditions_.check(a, agenda_.schedule_state(a).fired, data_.sharing(), numbered.step,
+                            time))
         due.push_back(a);
       else carry_out(policy_.on(policy::AnalysisPassed{a}));
     }
@@ -237,7 +238,7 @@ void Simulation::publish(const std::vector<size_t>& due, const StageOutputs& lef
         publisher_->publish(*publication, left, step, time);
       } else if (const auto* skip = std::get_if<policy::Skip>(&action)) {
         for (const size_t a : skip->analyses)
-          ++agenda_.memory(a).skipped, ++run_.accounts[a].skipped;
+          ++agenda_.schedule_state(a).skipped, ++run_.accounts[a].skipped;
       }
     skipped_ += actions.empty() || is_published ? 0 : 1;
   });
@@ -371,7 +372,8 @@ void Simulation::checkpoint(const std::filesystem::path& path) {
 void Simulation::settle_all() {
   if (publisher_) hear();
   if (migration_) migration_->judge();
-  for (size_t a = 0; a < policy_.analyses(); ++a) conditions_.settle(a, agenda_.memory(a).fired);
+  for (size_t a = 0; a < policy_.analyses(); ++a)
+    conditions_.settle(a, agenda_.schedule_state(a).fired);
 }
 
 void Simulation::make_folder(const std::filesystem::path& path,
@@ -398,16 +400,16 @@ void Simulation::finish_checkpoint(const std::filesystem::path& path,
       throw Error(ErrorCode::File,
                   "sidecars could not save their state: " + publisher_->sender().failure());
     if (run_.side.rank() != 0) return;
-    run::Manifest manifest{.step = agenda_.last_step(),
-                           .time = agenda_.last_time(),
-                           .offset = agenda_.offset(),
-                           .runs = run_.continues,
-                           .analyses = {}};
-    manifest.runs.push_back(run::id_of(run_.id));
+    run::SavedState saved{.step = agenda_.last_step(),
+                          .time = agenda_.last_time(),
+                          .offset = agenda_.offset(),
+                          .runs = run_.continues,
+                          .analyses = {}};
+    saved.runs.push_back(run::id_of(run_.id));
     for (size_t a = 0; a < policy_.own_analyses(); ++a)
       if (run_.enabled(a))
-        manifest.analyses[run_.configuration.analyses[a].name] = agenda_.memory(a);
-    products::write_whole(aside / run::manifest_name, run::format_manifest(manifest), true);
+        saved.analyses[run_.configuration.analyses[a].name].schedule = agenda_.schedule_state(a);
+    run::write_manifest(aside, saved, true);
     products::put_folder_in_place(path);
   });
 }

@@ -4,7 +4,7 @@
 // class what it decides about stages in the simulation.
 #pragma once
 
-#include "run/checkpoint.hpp"
+#include "run/saved_state.hpp"
 #include "simulation/agreement.hpp"
 #include "simulation/migration.hpp"
 #include "simulation/publisher.hpp"
@@ -45,7 +45,7 @@ class Simulation {
   /// Units that are known at run time only; false if there is no such thing.
   bool set_units(const std::string& name, const std::string& units);
   /// Resumes where a checkpoint ended.
-  void resume(const run::Manifest& manifest);
+  void resume(const run::SavedState& state);
 
   /// Checks what is shared, once. [collective]
   void ready();

@@ -32,7 +32,7 @@ std::optional<Error> SimulationStages::run_front(size_t a, stagehost::Publicatio
   if (!front_[a]) return {};
   if (const auto failure = fill(a, left)) return failure;
   const auto failure =
-      run::run_chain(run_, *front_[a], a, left, {.skipped = agenda_.memory(a).skipped},
+      run::run_chain(run_, *front_[a], a, left, {.skipped = agenda_.schedule_state(a).skipped},
                      &run::CostCounters::simulation_seconds);
   if (failure) return failure;
   // A publication for sidecars is counted when it is sent.
@@ -57,7 +57,7 @@ std::optional<Error> SimulationStages::run_behind(size_t a, stagehost::Publicati
 }
 
 run::Gaps SimulationStages::gaps(size_t a) const {
-  run::Gaps missing{.skipped = agenda_.memory(a).skipped, .coarsened = 0, .lost = 0};
+  run::Gaps missing{.skipped = agenda_.schedule_state(a).skipped, .coarsened = 0, .lost = 0};
   if (migration_ != nullptr) migration_->add_gaps(a, missing);
   return missing;
 }

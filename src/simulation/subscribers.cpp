@@ -5,7 +5,7 @@
 #include "node/segment.hpp"
 #include "policy/losses.hpp"
 #include "products/table.hpp"
-#include "run/keepsake.hpp"
+#include "run/saved_state.hpp"
 
 namespace pillion::simulation {
 
@@ -15,16 +15,17 @@ namespace {
 
 // No sidecar will write anything more, so a publication that is in no product is lost, whatever
 // sidecars that died had computed.
-void count_unwritten(run::Run& run, size_t own, const run::Keepsake::Content& kept) {
-  for (size_t a = 0; a < std::min(own, kept.accounts.size()); ++a) {
+void count_unwritten(run::Run& run, size_t own, const run::SavedState& saved) {
+  for (size_t a = 0; a < own; ++a) {
     const auto& analysis = run.configuration.analyses[a];
-    if (!analysis.in_sidecars()) continue;
+    const auto known = saved.analyses.find(analysis.name);
+    if (!analysis.in_sidecars() || known == saved.analyses.end()) continue;
     const auto found =
         products::publications_in(std::filesystem::path(run.configuration.output) / analysis.name);
     auto& account = run.accounts[a];
     int64_t written = 0;
-    if (found.in_series) written = *found.in_series - kept.before[a];
-    else if (found.any) written = kept.accounts[a].publications;
+    if (found.in_series) written = *found.in_series - known->second.earlier;
+    else if (found.any) written = known->second.costs.publications;
     account.lost = policy::lost_at_end({.published = account.publications, .written = written});
   }
 }
@@ -108,10 +109,10 @@ void Subscribers::close_channel() {
 bool Subscribers::retire() {
   const bool mine = run_.side.rank() == 0 && sender_->slots()->retire();
   if (mine) {
-    run::Keepsake saved_state(run_.configuration.output, run_.id);
+    run::SuccessorState saved_state(run_.configuration.output, run_.id);
     try {
-      if (const auto kept = saved_state.read())
-        count_unwritten(run_, policy_.own_analyses(), *kept);
+      if (const auto saved = saved_state.read())
+        count_unwritten(run_, policy_.own_analyses(), *saved);
     } catch (const Error& e) {
       run_.warn(fmt::format("lost publications are counted roughly: {}", e.what()));
     }

@@ -28,13 +28,14 @@ struct DeclaredProduct {
 struct Product {
   std::string analysis;
   std::string stage;
-  std::string path;  ///< below the output folder; that of the last, if there is one of each step
+  std::string name;  ///< below the output folder, without its step
+  std::string path;  ///< of the file; that of the last, if there is one of each step
   std::string title;
   int64_t number = 0;  ///< of the stage in the analysis
 
   static constexpr auto members() {
-    return std::tuple{&Product::analysis, &Product::stage, &Product::path, &Product::title,
-                      &Product::number};
+    return std::tuple{&Product::analysis, &Product::stage, &Product::name,
+                      &Product::path,     &Product::title, &Product::number};
   }
 };
 
@@ -67,22 +68,18 @@ class Sink {
   [[nodiscard]] std::filesystem::path folder_of(const std::string& analysis) const;
   [[nodiscard]] const std::vector<Product>& products() const { return products_; }
 
-  /// What is remembered of an analysis, for the sink of those who go on with it.
-  [[nodiscard]] base::Bytes remembered(const std::string& analysis) const;
-  /// Forgets it, for it is others' now.
-  void forget(const std::string& analysis);
-  /// Takes over what another sink has remembered.
-  void take_over(const std::string& analysis, base::ByteReader& in);
+  /// The products of one analysis.
+  [[nodiscard]] std::vector<Product> products_of(const std::string& analysis) const;
+  /// Removes them from the list: the analysis has moved to the other side.
+  void remove(const std::string& analysis);
+  /// Adds a product, or replaces the one of the same name.
+  void add(const Product& product);
 
  private:
   /// Throws if a product, by its name without a step, is another stage's.
   void expect_own(const std::string& name, const products::Origin& origin) const;
-  /// Takes note of a product, in the place of what was remembered by that name.
-  void record(const Product& product, const std::string& name);
-
   std::filesystem::path folder_;
   std::vector<Product> products_;
-  std::vector<std::string> names_;  ///< of these, without their steps
 };
 
 }  // namespace pillion::stagehost

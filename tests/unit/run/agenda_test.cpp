@@ -161,7 +161,7 @@ TEST_CASE("a program that counts its steps anew after a restart continues the ru
   Agenda whole(specs), resumed(specs);
   Program uninterrupted{whole}, program{resumed};
   uninterrupted.offer(0, 23, 0);
-  for (size_t a = 0; a < specs.size(); ++a) resumed.memory(a) = whole.memory(a);
+  for (size_t a = 0; a < specs.size(); ++a) resumed.schedule_state(a) = whole.schedule_state(a);
   uninterrupted.numbers.clear();
   uninterrupted.due = {{}, {}};
   uninterrupted.offer(24, 50, 2.4);
@@ -199,7 +199,7 @@ TEST_CASE("a run that resumes knows the steps before, and goes on as if it had n
   const auto specs = analyses();
   Agenda whole(specs), resumed(specs);
   for (int64_t step = 0; step <= 20; ++step) whole.offer(step, static_cast<double>(step) * 0.03);
-  for (size_t a = 0; a < specs.size(); ++a) resumed.memory(a) = whole.memory(a);
+  for (size_t a = 0; a < specs.size(); ++a) resumed.schedule_state(a) = whole.schedule_state(a);
   resumed.resume(20, 0.6);
   CHECK(resumed.number(20, 0.6).known);
   CHECK(resumed.number(3, 0.09).known);

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The state of analyses on disk. A checkpoint, the state that sidecars of another job leave for
+// their successors, and an analysis that migrates all have one form: a folder with the states of
+// stages, a folder for each analysis, and a manifest, which is written last. So a folder with a
+// manifest is complete.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "run/agenda.hpp"
+#include "run/chains.hpp"
+
+namespace pillion::run {
+
+struct SavedAnalysis {
+  ScheduleState schedule{};
+  CostCounters costs{};  ///< counted so far by the sidecars that saved it
+  int64_t over = 0;      ///< publications that sidecars had finished or lost
+  int64_t earlier = 0;   ///< publications of earlier runs that the stages include
+  int64_t missing = 0;   ///< publications lost in sidecars, before a migration
+  std::vector<stagehost::Product> products{};  ///< listed by the side that it leaves
+};
+
+struct SavedState {
+  int64_t step = 0;
+  double time = 0;
+  int64_t offset = 0;             ///< what was added to the program's steps
+  int64_t generation = 0;         ///< of two states of one run, the larger is the newer
+  std::vector<std::string> runs;  ///< ids of the run that saved it and of the runs it continued
+  std::map<std::string, SavedAnalysis> analyses;
+};
+
+constexpr const char* manifest_name = "manifest.yaml";
+
+std::string format_manifest(const SavedState& state);
+/// Throws ErrorCode::Configuration if the text is not a manifest of this version.
+SavedState parse_manifest(const std::string& text, const std::string& file);
+/// Completes a folder. By one rank, when all ranks have written their states.
+void write_manifest(const std::filesystem::path& folder, const SavedState& state, bool durable);
+/// Throws as parse_manifest does, or ErrorCode::File.
+SavedState read_manifest(const std::filesystem::path& folder);
+
+/// The state that sidecars of another job leave for their successors, in the output folder: two
+/// folders that are written in turn, so that one is complete whenever the sidecars die.
+class SuccessorState {
+ public:
+  /// `run` tells runs apart that share an output folder.
+  SuccessorState(const std::filesystem::path& output, uint64_t run);
+
+  /// The newest complete state, which is in folder(); nothing if there is none.
+  [[nodiscard]] std::optional<SavedState> read();
+  [[nodiscard]] std::filesystem::path folder() const;
+  /// Where the next state is written.
+  [[nodiscard]] std::filesystem::path next_folder() const;
+  /// Completes the state in next_folder(). By one rank.
+  void complete(SavedState state);
+  /// By all other ranks.
+  void complete_elsewhere() { ++generation_; }
+  /// Removes everything. By one rank.
+  void remove() const noexcept;
+
+ private:
+  std::filesystem::path root_;
+  int64_t generation_ = 0;  ///< of the newest complete state; 0 if there is none
+};
+
+/// The folder of the `number`-th migration of an analysis.
+std::filesystem::path migration_folder(const Run& run, size_t analysis, int64_t number);
+/// Saves an analysis that leaves this side; `missing` publications of it are lost so far. Throws
+/// the same error on every rank, and then nothing has changed. [collective over the side]
+void save_for_migration(Run& run, const stagehost::Chain& chain, size_t analysis,
+                        const std::filesystem::path& folder, int64_t missing);
+/// Whether an analysis is completely saved there. [collective over the side]
+bool is_saved(const Run& run, const std::filesystem::path& folder);
+struct Migrated {
+  std::unique_ptr<stagehost::Chain> chain;  ///< the stages behind the cut
+  int64_t missing = 0;
+};
+/// Reads an analysis that comes to this side, and removes the folder. Throws the same error on
+/// every rank. [collective over the side]
+Migrated restore_migrated(Run& run, size_t analysis, const ProducedFields& produced,
+                          const std::filesystem::path& folder);
+/// Removes the folders of migrations at the end of a run. By one rank. The next run that takes the
+/// output folder removes those of a killed run.
+void remove_migration_folders(const Run& run) noexcept;
+
+}  // namespace pillion::run

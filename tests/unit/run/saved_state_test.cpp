@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "run/saved_state.hpp"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include "products/whole_file.hpp"
+
+using namespace pillion;
+using namespace pillion::run;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A folder of its own, removed at the end.
+struct Folder {
+  fs::path path = fs::temp_directory_path() / ("pillion-saved-state-" + std::to_string(::getpid()));
+  Folder() { fs::remove_all(path), fs::create_directories(path); }
+  ~Folder() { fs::remove_all(path); }
+};
+
+/// Writes the states of stages at time `n`, without the manifest.
+void write_folder(const SuccessorState& saved, int n) {
+  fs::remove_all(saved.next_folder());
+  products::write_whole(saved.next_folder() / "state", std::to_string(n), false);
+}
+
+SavedState state_at(int n) {
+  SavedState state;
+  state.analyses["one"] = {
+      .costs = {.sidecar_seconds = n + 0.1, .publications = n}, .over = n, .earlier = 3};
+  state.analyses["two"] = {.costs = {.lost = 2 * n}, .over = 7, .earlier = 4};
+  return state;
+}
+
+/// The state that is found, in one number; its parts must fit each other.
+int state_found(const fs::path& output, uint64_t run) {
+  SuccessorState saved(output, run);
+  const auto state = saved.read();
+  if (!state) return -1;
+  const int n = std::stoi(products::read_file(saved.folder() / "state"));
+  REQUIRE(state->analyses.size() == 2);
+  const auto& one = state->analyses.at("one");
+  CHECK(one.costs.publications == n);
+  CHECK(one.costs.sidecar_seconds == n + 0.1);
+  CHECK(one.over == n);
+  CHECK(one.earlier == 3);
+  CHECK(state->analyses.at("two").costs.lost == 2 * n);
+  return n;
+}
+
+}  // namespace
+
+TEST_CASE("what was completed last is there, wherever the next one got to") {
+  const Folder folder;
+  SuccessorState saved_state(folder.path, 5);
+  CHECK_FALSE(saved_state.read());
+  for (int n = 0; n < 5; ++n) {
+    write_folder(saved_state, n);
+    CHECK(state_found(folder.path, 5) == n - 1);
+    saved_state.complete(state_at(n));
+    CHECK(state_found(folder.path, 5) == n);
+  }
+  CHECK(state_found(folder.path, 6) == -1);
+  saved_state.remove();
+  CHECK(state_found(folder.path, 5) == -1);
+  CHECK(fs::is_empty(folder.path));
+}
+
+TEST_CASE("a successor goes on with the other folder, and so do its ranks that write nothing") {
+  const Folder folder;
+  SuccessorState first(folder.path, 5);
+  write_folder(first, 1);
+  first.complete(state_at(1));
+  SuccessorState second(folder.path, 5), other_rank(folder.path, 5);
+  REQUIRE(second.read());
+  REQUIRE(other_rank.read());
+  for (int n = 2; n < 5; ++n) {
+    CHECK(second.next_folder() == other_rank.next_folder());
+    write_folder(second, n);
+    CHECK(state_found(folder.path, 5) == n - 1);
+    second.complete(state_at(n));
+    other_rank.complete_elsewhere();
+  }
+  CHECK(state_found(folder.path, 5) == 4);
+}
+
+TEST_CASE("what another version wrote, or was cut short, is an error") {
+  const Folder folder;
+  SuccessorState saved_state(folder.path, 5);
+  write_folder(saved_state, 1);
+  saved_state.complete(state_at(1));
+  const fs::path file = saved_state.folder() / manifest_name;
+  auto text = products::read_file(file);
+  products::write_whole(file, text.substr(0, text.size() / 2), false);
+  CHECK_THROWS_AS(SuccessorState(folder.path, 5).read(), Error);
+  text[text.find("saved state 1") + 12] = '9';
+  products::write_whole(file, text, false);
+  CHECK_THROWS_AS(SuccessorState(folder.path, 5).read(), Error);
+}
+
+TEST_CASE("a manifest reads back as it was") {
+  SavedState manifest{.step = 12345678901,
+                      .time = 0.1 + 0.2,
+                      .offset = 50,
+                      .runs = {"00e1", "00e2"},
+                      .analyses = {}};
+  manifest.analyses["a b: c"] = {
+      .schedule = {model::Reached(7), true, 3},
+      .costs = {.stall_seconds = 0.1, .bytes = 1LL << 40},
+      .missing = 2,
+      .products = {{"a b: c", "image", "a b: c/x.png", "a b: c/x.000000001.png", "a, \"b\"", 1}}};
+  manifest.analyses["plain"] = {};
+  const auto read = parse_manifest(format_manifest(manifest), "m");
+  CHECK(read.runs == manifest.runs);
+  CHECK(read.step == manifest.step);
+  CHECK(read.time == manifest.time);
+  CHECK(read.offset == 50);
+  REQUIRE(read.analyses.size() == 2);
+  const auto& one = read.analyses.at("a b: c");
+  CHECK(one.schedule.reached == model::Reached(7));
+  CHECK(one.schedule.fired);
+  CHECK(one.schedule.skipped == 3);
+  CHECK(one.costs.stall_seconds == 0.1);
+  CHECK(one.costs.bytes == 1LL << 40);
+  CHECK(one.missing == 2);
+  REQUIRE(one.products.size() == 1);
+  CHECK(base::to_bytes(one.products[0]) == base::to_bytes(manifest.analyses["a b: c"].products[0]));
+  CHECK_FALSE(read.analyses.at("plain").schedule.reached.has_value());
+  CHECK(parse_manifest(format_manifest({}), "m").analyses.empty());
+}
+
+TEST_CASE("what is no manifest is refused") {
+  CHECK_THROWS_AS(parse_manifest("pillion: saved state 2\nstep: 1\ntime: 0\nanalyses: {}", "m"),
+                  Error);
+  CHECK_THROWS_AS(parse_manifest("step: 1", "m"), Error);
+  CHECK_THROWS_AS(parse_manifest("", "m"), Error);
+}
