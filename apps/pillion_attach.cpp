@@ -6,8 +6,8 @@
 //   mpirun -n 4 pillion-attach RUN ...    the same with several ranks, one or more per node
 // SIGTERM and SIGINT make it finish the publication at hand and leave in good order.
 #include <mpi.h>
-#include <pillion/attach.h>
 
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -17,7 +17,15 @@
 #include <thread>
 #include <vector>
 
+#include "node/segment.hpp"
+#include "run/attached_job.hpp"
+#include "run/attachment.hpp"
+#include "sidecar/sidecar_job.hpp"
+
 namespace {
+
+using pillion::base::Level;
+using pillion::sidecar::Ending;
 
 constexpr const char* usage =
     "usage: pillion-attach [RUN [ANALYSES.yaml]] [--name NAME] [--set NAME=VALUE]...\n"
@@ -30,7 +38,7 @@ constexpr const char* usage =
 
 struct Arguments {
   std::vector<std::string> words;
-  std::vector<std::pair<std::string, std::string>> parameters;
+  pillion::base::Parameters parameters;
   std::string name;
   double patience = 10;
   bool quiet = false;
@@ -42,7 +50,7 @@ struct Arguments {
 void read_parameter(const std::string& text, Arguments& out) {
   const size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0) out.wrong = true;
-  else out.parameters.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+  else out.parameters[text.substr(0, equals)] = text.substr(equals + 1);
 }
 
 Arguments read_arguments(int argc, char** argv) {
@@ -63,17 +71,14 @@ Arguments read_arguments(int argc, char** argv) {
   return out;
 }
 
-void log(void* context, int32_t level, const char* message) {
-  const bool quiet = *static_cast<const bool*>(context);
-  if (level >= PILLION_LOG_WARNING || (level == PILLION_LOG_INFO && !quiet))
-    std::fprintf(stderr, "pillion-attach: %s\n", message);
-}
+std::atomic<bool> leave_wanted{false};
+static_assert(std::atomic<bool>::is_always_lock_free);
 
-void leave(int) { pillion_leave(); }
+void leave(int) { leave_wanted = true; }
 
 int list_runs() {
-  const char* runs = pillion_runs();
-  std::fputs(*runs != '\0' ? runs : "no run goes on on this node\n", stdout);
+  const auto runs = pillion::run::describe_runs(pillion::node::find_runs());
+  std::fputs(runs.empty() ? "no run is active on this node\n" : runs.c_str(), stdout);
   return 0;
 }
 
@@ -94,27 +99,31 @@ bool all_are_here(bool failed) {
 int attach(const Arguments& arguments) {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  bool quiet = arguments.quiet || rank != 0;
-  pillion_options* options = nullptr;
-  pillion_options_create(&options);
-  pillion_options_set_log(options, log, &quiet);
-  for (const auto& [name, value] : arguments.parameters)
-    pillion_options_set(options, name.c_str(), value.c_str());
+  const bool quiet = arguments.quiet || rank != 0;
   std::signal(SIGTERM, leave);
   std::signal(SIGINT, leave);
-  int32_t ending = PILLION_ENDED_CLOSED;
-  const auto status = pillion_attach(
-      arguments.words[0].c_str(), arguments.words.size() > 1 ? arguments.words[1].c_str() : nullptr,
-      arguments.name.empty() ? nullptr : arguments.name.c_str(), arguments.patience, MPI_COMM_WORLD,
-      options, &ending);
-  pillion_options_free(options);
-  if (rank == 0 && status != PILLION_OK)
-    std::fprintf(stderr, "pillion-attach: %s\n", pillion_error_message());
-  if (status != PILLION_OK) return 1;
-  constexpr const char* endings[] = {"the run has ended", "left the run",
-                                     "the simulation is gone; what it had published is finished"};
-  if (!quiet) std::fprintf(stderr, "pillion-attach: %s\n", endings[ending]);
-  return ending == PILLION_ENDED_ALONE ? 3 : 0;
+  try {
+    pillion::sidecar::SidecarJob job(
+        {.run = arguments.words[0],
+         .analyses = arguments.words.size() > 1 ? arguments.words[1] : "",
+         .parameters = arguments.parameters,
+         .name = arguments.name,
+         .patience = arguments.patience,
+         .log = pillion::base::Log([quiet](Level level, const std::string& message) {
+           if (level >= Level::Warning || (level == Level::Info && !quiet))
+             std::fprintf(stderr, "pillion-attach: %s\n", message.c_str());
+         }),
+         .leave = [] { return leave_wanted.load(); }},
+        MPI_COMM_WORLD);
+    const Ending ending = job.work();
+    constexpr const char* endings[] = {"the run has ended", "left the run",
+                                       "the simulation is gone; what it had published is finished"};
+    if (!quiet) std::fprintf(stderr, "pillion-attach: %s\n", endings[static_cast<int>(ending)]);
+    return ending == Ending::Alone ? 3 : 0;
+  } catch (const std::exception& e) {
+    if (rank == 0) std::fprintf(stderr, "pillion-attach: %s\n", e.what());
+    return 1;
+  }
 }
 
 }  // namespace
@@ -125,8 +134,13 @@ int main(int argc, char** argv) {
     std::fputs(usage, arguments.wrong ? stderr : stdout);
     return arguments.wrong ? 2 : 0;
   }
-  if (arguments.answer) return pillion_answer(0, 1) == PILLION_OK ? 0 : 1;
-  if (arguments.words.empty()) return list_runs();
+  try {
+    if (arguments.answer) return pillion::run::answer_cut_fields(0, 1), 0;
+    if (arguments.words.empty()) return list_runs();
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "pillion-attach: %s\n", e.what());
+    return 1;
+  }
   MPI_Init(&argc, &argv);
   const int result = attach(arguments);
   if (!all_are_here(result == 1)) MPI_Abort(MPI_COMM_WORLD, 1);

@@ -2,13 +2,11 @@
 // Finds what is wrong with a configuration without the simulation, and says what will happen:
 //   pillion-check CONFIGURATION.yaml
 //   pillion-check GUEST.yaml --of RUN.yaml    analyses that are to be added to a run
-#include <pillion/check.h>
-
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
-#include <memory>
+#include <map>
 #include <string>
 
 #include "check_report.hpp"
@@ -29,25 +27,19 @@ constexpr const char* usage =
     "  --of         the run's configuration, to check what is to be added to that run\n"
     "  --json       for programs\n";
 
-struct FreeOptions {
-  void operator()(pillion_options* options) const { pillion_options_free(options); }
-};
+using pillion::preflight::CheckRequest;
 
 struct Arguments {
-  std::unique_ptr<pillion_options, FreeOptions> options;
-  std::string file, of, catalogue, restart;
-  int64_t ranks = 0, nodes = 0, sidecars = 0;
+  CheckRequest request;
   bool as_json = false;
   bool wants_help = false;
   std::string wrong;
 };
 
-using Set = pillion_status (*)(pillion_options*, const char*, const char*);
-
-void read_pair(const std::string& word, Set set, Arguments& out) {
+void read_pair(const std::string& word, std::map<std::string, std::string>& to, Arguments& out) {
   const size_t equals = word.find('=');
   if (equals == std::string::npos || equals == 0) out.wrong = "'" + word + "' is no NAME=VALUE";
-  else set(out.options.get(), word.substr(0, equals).c_str(), word.substr(equals + 1).c_str());
+  else to[word.substr(0, equals)] = word.substr(equals + 1);
 }
 
 void read_count(const std::string& word, int64_t& count, Arguments& out) {
@@ -59,32 +51,29 @@ void read_count(const std::string& word, int64_t& count, Arguments& out) {
 }
 
 void read_option(const std::string& name, const std::string& value, Arguments& out) {
-  if (name == "--set") read_pair(value, pillion_options_set, out);
-  else if (name == "--override") read_pair(value, pillion_options_override, out);
-  else if (name == "--ranks") read_count(value, out.ranks, out);
-  else if (name == "--nodes") read_count(value, out.nodes, out);
-  else if (name == "--sidecars") read_count(value, out.sidecars, out);
-  else if (name == "--catalogue") out.catalogue = value;
-  else if (name == "--restart") out.restart = value;
-  else if (name == "--of") out.of = value;
+  if (name == "--set") read_pair(value, out.request.parameters, out);
+  else if (name == "--override") read_pair(value, out.request.overrides, out);
+  else if (name == "--ranks") read_count(value, out.request.start.ranks, out);
+  else if (name == "--nodes") read_count(value, out.request.start.nodes, out);
+  else if (name == "--sidecars") read_count(value, out.request.start.sidecars, out);
+  else if (name == "--catalogue") out.request.catalogue_file = value;
+  else if (name == "--restart") out.request.restart = value;
+  else if (name == "--of") out.request.of = value;
   else out.wrong = "there is no option '" + name + "'";
 }
 
 Arguments read_arguments(int count, char** words) {
   Arguments out;
-  pillion_options* options = nullptr;
-  pillion_options_create(&options);
-  out.options.reset(options);
   for (int i = 1; i < count; ++i) {
     const std::string word = words[i];
     if (word == "--help" || word == "-h") out.wants_help = true;
     else if (word == "--json") out.as_json = true;
     else if (word.starts_with("-") && i + 1 < count) read_option(word, words[++i], out);
     else if (word.starts_with("-")) out.wrong = "'" + word + "' is no option, or lacks its value";
-    else if (out.file.empty()) out.file = word;
+    else if (out.request.file.empty()) out.request.file = word;
     else out.wrong = "'" + word + "' is one file too many";
   }
-  if (out.file.empty() && out.wrong.empty()) out.wrong = "which configuration?";
+  if (out.request.file.empty() && out.wrong.empty()) out.wrong = "which configuration?";
   return out;
 }
 
@@ -103,45 +92,31 @@ int fail(const std::string& why) {
   return 1;
 }
 
-struct Answer {
-  const Arguments& arguments;
-  bool is_good = false;
-};
-
-void tell(const pillion_checked* checked, void* context) {
-  auto& answer = *static_cast<Answer*>(context);
-  answer.is_good = checked->mistake_count == 0;
-  std::cout << (answer.arguments.as_json
-                    ? pillion::apps::report_as_json(*checked, answer.arguments.file)
-                    : pillion::apps::report_for_people(*checked, answer.arguments.file));
-}
-
-int check(const Arguments& arguments) {
-  std::string catalogue;
-  if (!arguments.catalogue.empty() && !read_file(arguments.catalogue, catalogue))
-    return fail("the catalogue '" + arguments.catalogue + "' cannot be read");
-  // The library is given the text as a C string, which ends at the first of these.
-  if (catalogue.find('\0') != std::string::npos)
-    return fail("the catalogue '" + arguments.catalogue +
-                "' contains the character U+0000; save the file as UTF-8");
-  if (!catalogue.empty()) pillion_options_set_catalogue(arguments.options.get(), catalogue.c_str());
-  if (!arguments.restart.empty())
-    pillion_options_set_restart(arguments.options.get(), arguments.restart.c_str());
-  const pillion_question question{
-      arguments.file.c_str(), arguments.of.c_str(), arguments.catalogue.c_str(),
-      arguments.ranks,        arguments.nodes,      arguments.sidecars};
-  Answer answer{arguments};
-  if (pillion_check(&question, arguments.options.get(), tell, &answer) != PILLION_OK)
-    return fail(pillion_error_message());
-  return answer.is_good ? 0 : 1;
+int check(Arguments& arguments) {
+  auto& request = arguments.request;
+  if (const auto& file = request.catalogue_file; !file.empty()) {
+    if (!read_file(file, request.catalogue))
+      return fail("the catalogue '" + file + "' cannot be read");
+    if (request.catalogue.find('\0') != std::string::npos)
+      return fail("the catalogue '" + file +
+                  "' contains the character U+0000; save the file as UTF-8");
+  }
+  const auto result = pillion::preflight::check(request);
+  std::cout << (arguments.as_json ? pillion::apps::report_as_json(*result, request.file)
+                                  : pillion::apps::report_for_people(*result, request.file));
+  return result->mistakes.empty() ? 0 : 1;
 }
 
 }  // namespace
 
 int main(int count, char** words) {
-  const auto arguments = read_arguments(count, words);
+  auto arguments = read_arguments(count, words);
   if (arguments.wants_help) return std::fputs(usage, stdout) < 0 ? 1 : 0;
-  if (arguments.wrong.empty()) return check(arguments);
+  try {
+    if (arguments.wrong.empty()) return check(arguments);
+  } catch (const std::exception& e) {
+    return fail(e.what());
+  }
   std::fprintf(stderr, "pillion check: %s\n%s", arguments.wrong.c_str(), usage);
   return 2;
 }

@@ -3,19 +3,19 @@
 //   pillion-stages          all of them, one a line
 //   pillion-stages NAME     one, with its parameters
 //   pillion-stages --json   all of them with their parameters, for programs
-#include <pillion/stages.h>
-
 #include <algorithm>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
-#include "json.hpp"
+#include "base/json.hpp"
+#include "stagehost/plugin.hpp"
 
 namespace {
 
-using pillion::apps::json;
-using pillion::apps::json_list;
+using pillion::base::Json;
+using pillion::stagehost::Plugin;
 
 constexpr const char* usage =
     "usage: pillion-stages [NAME] [--json]\n"
@@ -26,7 +26,7 @@ constexpr const char* usage =
 struct Asked {
   std::string name;  ///< empty: all
   bool as_json = false;
-  std::vector<std::string> described;  ///< as JSON
+  Json described = Json::array();
   bool is_found = false;
   int failures = 0;
   std::string known;
@@ -53,8 +53,8 @@ const char* summary_of(const pillion_stage_table& table) {
   return table.summary == nullptr ? "" : table.summary;
 }
 
-void print_whole(const pillion_found_stage& stage) {
-  const auto& table = *stage.table;
+void print_whole(const Plugin& plugin) {
+  const auto& table = plugin.table();
   std::printf("%s\n", table.name);
   print_wrapped(summary_of(table), 2, 92);
   for (int32_t p = 0; p < table.parameter_count; ++p) {
@@ -64,41 +64,40 @@ void print_whole(const pillion_found_stage& stage) {
                 is_required ? "required" : "default: ", is_required ? "" : parameter.standard);
     if (parameter.meaning != nullptr) print_wrapped(parameter.meaning, 6, 88);
   }
-  std::printf("\n  from %s\n", stage.file);
+  std::printf("\n  from %s\n", plugin.path().c_str());
 }
 
-std::string json_or_null(const char* text) { return text == nullptr ? "null" : json(text); }
+Json text_or_null(const char* text) { return text == nullptr ? Json() : Json(text); }
 
-std::string parameter_as_json(const pillion_parameter& parameter) {
-  return "{\"name\": " + json(parameter.name) + ", \"kind\": " + json_or_null(parameter.kind) +
-         ", \"standard\": " + json_or_null(parameter.standard) +
-         ", \"meaning\": " + json_or_null(parameter.meaning) + "}";
+Json json_of(const std::string& name, const Plugin& plugin) {
+  const auto& table = plugin.table();
+  Json parameters = Json::array();
+  for (int32_t p = 0; p < table.parameter_count; ++p) {
+    const auto& parameter = table.parameters[p];
+    parameters.push_back({{"name", parameter.name},
+                          {"kind", text_or_null(parameter.kind)},
+                          {"standard", text_or_null(parameter.standard)},
+                          {"meaning", text_or_null(parameter.meaning)}});
+  }
+  return {{"name", name},
+          {"summary", summary_of(table)},
+          {"file", plugin.path().string()},
+          {"parameters", std::move(parameters)}};
 }
 
-std::string stage_as_json(const pillion_found_stage& stage) {
-  const auto& table = *stage.table;
-  std::vector<std::string> parameters;
-  for (int32_t p = 0; p < table.parameter_count; ++p)
-    parameters.push_back(parameter_as_json(table.parameters[p]));
-  return "{\"name\": " + json(stage.name) + ", \"summary\": " + json(summary_of(table)) +
-         ", \"file\": " + json(stage.file) + ",\n   \"parameters\": " + json_list(parameters, 3) +
-         "}";
-}
-
-void tell(const pillion_found_stage* stage, void* context) {
-  auto& asked = *static_cast<Asked*>(context);
-  asked.known += (asked.known.empty() ? "" : ", ") + std::string(stage->name);
-  if (!asked.name.empty() && asked.name != stage->name) return;
+void show(const std::string& name, Asked& asked) {
+  asked.known += (asked.known.empty() ? "" : ", ") + name;
+  if (!asked.name.empty() && asked.name != name) return;
   asked.is_found = true;
-  if (stage->table == nullptr) {
+  try {
+    const Plugin plugin(name, {});
+    if (asked.as_json) asked.described.push_back(json_of(name, plugin));
+    else if (asked.name.empty())
+      std::printf("%-16s %s\n", name.c_str(), summary_of(plugin.table()));
+    else print_whole(plugin);
+  } catch (const pillion::Error& e) {  // the others are listed nevertheless
     ++asked.failures;
-    std::fprintf(stderr, "pillion: %s\n", stage->failure);
-  } else if (asked.as_json) {
-    asked.described.push_back(stage_as_json(*stage));
-  } else if (asked.name.empty()) {
-    std::printf("%-16s %s\n", stage->name, summary_of(*stage->table));
-  } else {
-    print_whole(*stage);
+    std::fprintf(stderr, "pillion: %s\n", e.what());
   }
 }
 
@@ -115,15 +114,13 @@ int main(int count, char** words) {
       return wants_help ? 0 : 2;
     } else asked.name = word;
   }
-  if (pillion_each_stage(tell, &asked) != PILLION_OK) {
-    std::fprintf(stderr, "pillion: %s\n", pillion_error_message());
-    return 1;
-  }
+  for (const auto& name : pillion::stagehost::stage_names(pillion::stagehost::stage_folders()))
+    show(name, asked);
   if (!asked.name.empty() && !asked.is_found) {
     std::fprintf(stderr, "pillion: there is no stage '%s'; there are %s\n", asked.name.c_str(),
                  asked.known.c_str());
     return 1;
   }
-  if (asked.as_json) std::printf("%s\n", json_list(asked.described, 0).c_str());
+  if (asked.as_json) std::printf("%s\n", pillion::base::format_json(asked.described, 1).c_str());
   return asked.failures == 0 ? 0 : 1;
 }

@@ -64,9 +64,11 @@ LAYERS = {
         "topology",
         "transport",
     },
-    "capi": {"base", "comm", "preflight", "run", "session", "sidecar", "stagehost"},
+    "capi": {"base", "comm", "run", "session", "simulation", "topology"},
+    # Pillion's own programs.
+    "apps": {"base", "model", "node", "preflight", "run", "sidecar", "stagehost"},
 }
-MPI_LAYERS = {"comm"}
+MPI_LAYERS = {"comm", "apps"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]')
 MPI_CALL = re.compile(r"\bMPI_[A-Z][a-z]\w*\s*\(")
 
@@ -135,7 +137,9 @@ def main() -> int:
             faults.append(f"{path.relative_to(ROOT)}: folder '{layer}' is in no layer")
             continue
         faults += [f"{path.relative_to(ROOT)}:{n}: {why}" for n, why in faults_of(path, layer)]
-    for folder in ("include", "fortran", "stages", "adapters", "apps", "examples"):
+    for path in sources(ROOT / "apps"):
+        faults += [f"{path.relative_to(ROOT)}:{n}: {why}" for n, why in faults_of(path, "apps")]
+    for folder in ("include", "fortran", "stages", "adapters", "examples"):
         for path in sources(ROOT / folder):
             faults += [f"{path.relative_to(ROOT)}:{n}: {why}" for n, why in faults_outside(path)]
     if ring := python_ring(ROOT / "python"):

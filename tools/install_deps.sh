@@ -20,7 +20,7 @@ add_set() {
   case "$1" in
     run)
       packages+=(build-essential cmake ninja-build pkg-config libopenmpi-dev openmpi-bin
-        libhwloc-dev libyaml-cpp-dev libfmt-dev liblammps-dev lammps-examples
+        libhwloc-dev libyaml-cpp-dev libfmt-dev nlohmann-json3-dev liblammps-dev lammps-examples
         python3 python3-dev python3-venv)
       ;;
     stages)

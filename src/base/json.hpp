@@ -1,45 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The little JSON that Pillion writes: quoted text and numbers that are not infinite.
+// JSON, by nlohmann's library. Sources that build values include <nlohmann/json.hpp> themselves.
 #pragma once
 
-#include <fmt/format.h>
-
-#include <cmath>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace pillion::base {
 
+/// Keeps the order in which entries were added.
+using Json = nlohmann::ordered_json;
+
+/// `value` as text, with `indent` spaces per level, or on one line if it is negative. Bytes that
+/// are not UTF-8 are replaced; numbers that are not finite become null.
+std::string format_json(const Json& value, int indent = -1);
+
 /// `text` in double quotes, as JSON and YAML both read it.
-inline std::string json_text(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    switch (c) {
-      case '"': out += "\\\""; break;
-      case '\\': out += "\\\\"; break;
-      case '\n': out += "\\n"; break;
-      case '\t': out += "\\t"; break;
-      case '\r': out += "\\r"; break;
-      default:
-        if (static_cast<unsigned char>(c) < 0x20)
-          out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-        else out += c;
-    }
-  }
-  return out + '"';
-}
+std::string json_text(std::string_view text);
 
-/// Texts with commas between them.
-template <class Texts>
-std::string json_list(const Texts& texts) {
-  std::string out;
-  for (const auto& text : texts) out += (out.empty() ? "" : ", ") + json_text(text);
-  return out;
-}
+/// Texts in double quotes, with commas between them.
+std::string json_list(const std::vector<std::string>& texts);
 
-/// A number as JSON has it; what is not finite becomes null.
-inline std::string json_number(double value) {
-  return std::isfinite(value) ? fmt::format("{}", value) : "null";
-}
+/// Null if the text is empty.
+Json text_or_null(const std::string& text);
 
 }  // namespace pillion::base

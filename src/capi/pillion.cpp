@@ -8,10 +8,13 @@
 #include <mutex>
 
 #include "base/guard.hpp"
-#include "capi/options.hpp"
 #include "comm/at_finalize.hpp"
 #include "comm/communicator.hpp"
 #include "session/session.hpp"
+
+struct pillion_options {
+  pillion::session::Options options;
+};
 
 using pillion::Error;
 using pillion::ErrorCode;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is allowed in a configuration and yet may not be what was meant.
+// Everything that can be known of a configuration without the simulation: mistakes, what is allowed
+// but unlikely to be meant, and what will happen. Nothing is written, and MPI is not needed.
 #pragma once
 
 #include <memory>
@@ -10,12 +11,6 @@
 #include "preflight/dry_run.hpp"
 
 namespace pillion::preflight {
-
-/// Sentences, with "file:line: " before those that have a place. `root` is the file.
-std::vector<std::string> lint(const DryRun& forecast, const base::Value& root);
-
-// Everything that can be known of a configuration without the simulation: all that is wrong with
-// it, what is odd, and what will happen. Nothing is written, and MPI is not needed.
 
 struct CheckRequest {
   std::string file;
@@ -41,7 +36,11 @@ struct CheckResult {
   std::optional<DryRun> forecast;  ///< of the above, if there are no mistakes
 };
 
-/// Never throws for what is wrong with the configuration.
-std::unique_ptr<CheckResult> check(const CheckRequest& question);
+/// Never throws for a mistake in the configuration.
+std::unique_ptr<CheckResult> check(const CheckRequest& request);
+
+/// What is allowed but unlikely to be meant: sentences, with "file:line: " before those that have a
+/// place. `root` is the file.
+std::vector<std::string> lint(const DryRun& forecast, const base::Value& root);
 
 }  // namespace pillion::preflight

@@ -3,12 +3,15 @@
 #include "run/progress.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <pillion/version.h>
 #include <unistd.h>
 
 #include <array>
+#include <cmath>
 #include <csignal>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -18,8 +21,8 @@
 
 namespace pillion::run {
 
-using base::json_number;
-using base::json_text;
+using base::Json;
+using base::text_or_null;
 
 void StepRate::note(double now, int64_t step) {
   constexpr double window = 5;
@@ -42,89 +45,95 @@ const char* name_of(Phase phase) {
   return names[static_cast<size_t>(phase)];
 }
 
-std::string text_or_null(const std::string& text) {
-  return text.empty() ? "null" : json_text(text);
-}
-
+/// Null for a negative number, which is not known.
 template <class Number>
-std::string number_or_null(Number value) {
-  return value < 0 ? "null" : json_number(static_cast<double>(value));
+Json known(Number value) {
+  return value < 0 ? Json() : Json(value);
 }
-
-std::string count_or_null(int64_t value) { return value < 0 ? "null" : fmt::format("{}", value); }
 
 /// Seconds since 1970, to the millisecond.
-std::string moment(double seconds) { return fmt::format("{:.3f}", seconds); }
+double moment(double seconds) { return std::round(seconds * 1000) / 1000; }
 
-std::string format_head(const Snapshot& s, const LiveState& now) {
-  return fmt::format(
-      "  \"pillion\": \"progress 1\", \"version\": {}, \"role\": {}, \"guest\": {},\n"
-      "  \"run\": {}, \"id\": \"{:016x}\", \"continues\": [{}], \"state\": \"{}\", "
-      "\"failure\": {},\n"
-      "  \"pid\": {}, \"pid_started\": {}, \"host\": {}, \"started\": {}, \"written\": {},\n"
-      "  \"ranks\": {{\"simulation\": {}, \"sidecar\": {}}}",
-      json_text(PILLION_VERSION), json_text(s.role), text_or_null(s.attached_job), json_text(s.run),
-      s.id, base::json_list(s.continues), name_of(s.phase), text_or_null(s.failure), s.process,
-      s.process_start, json_text(s.host), moment(s.started), moment(now.written),
-      count_or_null(s.simulation_ranks), count_or_null(s.sidecar_ranks));
+void add_head(Json& out, const Snapshot& s, const LiveState& now) {
+  out["pillion"] = "progress 1";
+  out["version"] = PILLION_VERSION;
+  out["role"] = s.role;
+  out["guest"] = text_or_null(s.attached_job);
+  out["run"] = s.run;
+  out["id"] = fmt::format("{:016x}", s.id);
+  out["continues"] = s.continues;
+  out["state"] = name_of(s.phase);
+  out["failure"] = text_or_null(s.failure);
+  out["pid"] = s.process;
+  out["pid_started"] = s.process_start;
+  out["host"] = s.host;
+  out["started"] = moment(s.started);
+  out["written"] = moment(now.written);
+  out["ranks"] = {{"simulation", known(s.simulation_ranks)}, {"sidecar", known(s.sidecar_ranks)}};
 }
 
-std::string format_work(const Snapshot& s) {
-  if (!s.work || s.work->analysis >= s.analyses.size()) return "null";
-  return fmt::format("{{\"analysis\": {}, \"step\": {}, \"since\": {}}}",
-                     json_text(s.analyses[s.work->analysis].name), s.work->step,
-                     moment(s.work->since));
+Json current_work(const Snapshot& s) {
+  if (!s.work || s.work->analysis >= s.analyses.size()) return {};
+  return {{"analysis", s.analyses[s.work->analysis].name},
+          {"step", s.work->step},
+          {"since", moment(s.work->since)}};
 }
 
-std::string format_state(const Snapshot& s, const LiveState& now) {
-  return fmt::format(
-      "  \"step\": {}, \"time\": {}, \"time_units\": {}, \"steps_per_second\": {},\n"
-      "  \"waiting\": {}, \"working\": {},\n"
-      "  \"publications\": {}, \"skipped\": {}, \"behind\": {}, \"restarts\": {},\n"
-      "  \"memory\": {{\"budget_bytes\": {}, \"in_use_bytes\": {}, \"peak_bytes\": {}}}",
-      now.place ? fmt::format("{}", now.place->step) : "null",
-      now.place ? json_number(now.place->time) : "null", json_text(s.time_units),
-      number_or_null(now.steps_per_second), now.waiting, format_work(s), s.publications, s.skipped,
-      count_or_null(s.behind), s.restarts, count_or_null(s.budget), count_or_null(s.in_use),
-      count_or_null(s.peak));
+void add_state(Json& out, const Snapshot& s, const LiveState& now) {
+  out["step"] = now.place ? Json(now.place->step) : Json();
+  out["time"] = now.place ? Json(now.place->time) : Json();
+  out["time_units"] = s.time_units;
+  out["steps_per_second"] = known(now.steps_per_second);
+  out["waiting"] = now.waiting;
+  out["working"] = current_work(s);
+  out["publications"] = s.publications;
+  out["skipped"] = s.skipped;
+  out["behind"] = known(s.behind);
+  out["restarts"] = s.restarts;
+  out["memory"] = {{"budget_bytes", known(s.budget)},
+                   {"in_use_bytes", known(s.in_use)},
+                   {"peak_bytes", known(s.peak)}};
 }
 
-std::string format_products(const Snapshot& s, const std::string& analysis) {
-  std::vector<std::string> paths;
-  for (const auto& [owner, path] : s.products)
-    if (owner == analysis) paths.push_back(json_text(path));
-  return fmt::format("[{}]", fmt::join(paths, ", "));
-}
-
-std::string format_analysis(const Snapshot& s, const AnalysisProgress& analysis) {
+Json json_of(const Snapshot& s, const AnalysisProgress& analysis) {
   const CostCounters& account = analysis.account;
   const bool any = account.publications > 0;
   const double mean = any ? account.lag_seconds / static_cast<double>(account.publications) : 0;
-  return fmt::format(
-      "    {{\"name\": {}, \"placement\": \"{}\", \"every\": {}, \"when\": {},\n"
-      "     \"last_step\": {}, \"publications\": {}, \"skipped\": {}, \"coarsened\": {}, "
-      "\"spilled\": {}, \"dropped\": {}, \"lost\": {},\n     \"disabled\": {},\n"
-      "     \"seconds\": {{\"simulation\": {}, \"sidecar\": {}, \"stall\": {}}},\n"
-      "     \"bytes_moved\": {}, \"lag_seconds\": {{\"last\": {}, \"mean\": {}, \"max\": {}}},\n"
-      "     \"products\": {}}}",
-      json_text(analysis.name), analysis.placement, json_text(analysis.every),
-      text_or_null(analysis.when), any ? fmt::format("{}", account.last_step) : "null",
-      account.publications, account.skipped, account.coarsened, account.spilled, account.dropped,
-      account.lost, text_or_null(analysis.disabled), json_number(account.simulation_seconds),
-      json_number(account.sidecar_seconds), json_number(account.stall_seconds), account.bytes,
-      json_number(account.last_lag), json_number(mean), json_number(account.longest_lag),
-      format_products(s, analysis.name));
+  Json products = Json::array();
+  for (const auto& [owner, path] : s.products)
+    if (owner == analysis.name) products.push_back(path);
+  return {
+      {"name", analysis.name},
+      {"placement", analysis.placement},
+      {"every", analysis.every},
+      {"when", text_or_null(analysis.when)},
+      {"last_step", any ? Json(account.last_step) : Json()},
+      {"publications", account.publications},
+      {"skipped", account.skipped},
+      {"coarsened", account.coarsened},
+      {"spilled", account.spilled},
+      {"dropped", account.dropped},
+      {"lost", account.lost},
+      {"disabled", text_or_null(analysis.disabled)},
+      {"seconds",
+       {{"simulation", account.simulation_seconds},
+        {"sidecar", account.sidecar_seconds},
+        {"stall", account.stall_seconds}}},
+      {"bytes_moved", account.bytes},
+      {"lag_seconds", {{"last", account.last_lag}, {"mean", mean}, {"max", account.longest_lag}}},
+      {"products", std::move(products)}};
 }
 
 }  // namespace
 
 std::string format_progress(const Snapshot& s, const LiveState& now) {
-  std::vector<std::string> analyses, warnings;
-  for (const auto& analysis : s.analyses) analyses.push_back(format_analysis(s, analysis));
-  for (const auto& warning : s.warnings) warnings.push_back(json_text(warning));
-  return fmt::format("{{\n{},\n{},\n  \"analyses\": [\n{}\n  ],\n  \"warnings\": [{}]\n}}\n",
-                     format_head(s, now), format_state(s, now), fmt::join(analyses, ",\n"),
-                     fmt::join(warnings, ", "));
+  Json out;
+  add_head(out, s, now);
+  add_state(out, s, now);
+  out["analyses"] = Json::array();
+  for (const auto& analysis : s.analyses) out["analyses"].push_back(json_of(s, analysis));
+  out["warnings"] = s.warnings;
+  return base::format_json(out, 1) + "\n";
 }
 
 // A guest that is called "sidecars" must not hide the run's own.

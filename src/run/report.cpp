@@ -5,6 +5,7 @@
 #include <pillion/version.h>
 
 #include <iterator>
+#include <nlohmann/json.hpp>
 
 #include "base/json.hpp"
 #include "comm/agreement.hpp"
@@ -12,8 +13,8 @@
 
 namespace pillion::run {
 
-using base::json_number;
-using base::json_text;
+using base::Json;
+using base::text_or_null;
 
 namespace {
 
@@ -71,9 +72,7 @@ int64_t most(const std::vector<CostCounters>& accounts, int64_t CostCounters::*m
   return out;
 }
 
-std::string json_mean_max(const MeanMax& s) {
-  return fmt::format("{{\"mean\": {}, \"max\": {}}}", json_number(s.mean), json_number(s.max));
-}
+Json json_of(const MeanMax& s) { return {{"mean", s.mean}, {"max", s.max}}; }
 
 /// Why an analysis is disabled: what a sidecar says counts more than the simulation's hearsay.
 std::string why_disabled(const Statements& all, size_t analysis) {
@@ -84,37 +83,32 @@ std::string why_disabled(const Statements& all, size_t analysis) {
   return why;
 }
 
-/// When, where to and why an analysis went that may run on either side; all simulation ranks say
-/// the same. Nothing of another analysis.
-std::string format_moves(const Run& run, const Statements& all, size_t a, int64_t here,
-                         int64_t there) {
-  if (!run.configuration.analyses[a].is_movable()) return {};
-  std::vector<std::string> moves;
+/// When, where to and why an analysis migrated; all simulation ranks report the same.
+Json migrations_of(const Statements& all, size_t analysis) {
+  Json out = Json::array();
   const auto first = std::find_if(all.begin(), all.end(), [](const auto& s) { return !s.sidecar; });
-  if (first != all.end())
-    for (const auto& move : first->moves)
-      if (move.analysis == a)
-        moves.push_back(
-            fmt::format("{{\"step\": {}, \"to\": \"{}\", \"after_seconds\": {}, \"seconds\": {}, "
-                        "\"why\": {}}}",
-                        move.step, move.there ? "sidecar" : "simulation", json_number(move.after),
-                        json_number(move.seconds), json_text(move.why)));
-  return fmt::format(
-      "     \"publications_at\": {{\"simulation\": {}, \"sidecar\": {}}},\n     \"moves\": [{}],\n",
-      here, there, fmt::join(moves, ", "));
+  if (first == all.end()) return out;
+  for (const auto& move : first->moves)
+    if (move.analysis == analysis)
+      out.push_back({{"step", move.step},
+                     {"to", move.there ? "sidecar" : "simulation"},
+                     {"after_seconds", move.after},
+                     {"seconds", move.seconds},
+                     {"why", move.why}});
+  return out;
 }
 
-std::string format_analysis(const Run& run, const Statements& all, size_t a) {
+Json json_of_analysis(const Run& run, const Statements& all, size_t a) {
   const auto& analysis = run.configuration.analyses[a];
   const auto here = accounts_of(all, false, a);
   const auto there = accounts_of(all, true, a);
   const bool sidecar = analysis.in_sidecars();
-  std::vector<std::string> stages;
-  for (const auto& stage : analysis.stages) stages.push_back(json_text(stage.name));
+  Json stages = Json::array();
+  for (const auto& stage : analysis.stages) stages.push_back(stage.name);
   const auto sidecar_seconds = mean_max(there, &CostCounters::sidecar_seconds);
   const auto simulation_seconds = mean_max(here, &CostCounters::simulation_seconds);
-  const CostCounters nobody;
-  const CostCounters& first_here = here.empty() ? nobody : here.front();
+  const CostCounters none;
+  const CostCounters& first_here = here.empty() ? none : here.front();
   const CostCounters& who = sidecar && !there.empty() ? there.front() : first_here;
   int64_t bytes = 0;
   for (const auto& account : here) bytes += account.bytes;
@@ -125,26 +119,33 @@ std::string format_analysis(const Run& run, const Statements& all, size_t a) {
                                  static_cast<double>(std::max<size_t>(here.size(), 1));
   const double lag =
       who.publications > 0 ? who.lag_seconds / static_cast<double>(who.publications) : 0;
-  const std::string why = why_disabled(all, a);
   const int64_t lost = most(there.empty() ? here : there, &CostCounters::lost);
   // A simulation rank knows what it has handed on; what became of it, sidecars would have to tell.
   const int64_t there_alone =
       who.publications - (sidecar && there.empty() ? lost + first_here.here : 0);
-  const int64_t worked_on = there_alone + first_here.here;
-  return fmt::format(
-      "    {{\"name\": {}, \"placement\": \"{}\", \"stages\": [{}], \"every\": {}, \"when\": {},\n"
-      "{}     \"publications\": {}, \"skipped\": {}, \"coarsened\": {}, \"spilled\": {}, "
-      "\"dropped\": {}, \"lost\": {},\n     \"disabled\": {},\n"
-      "     \"seconds\": {{\"simulation\": {}, \"sidecar\": {}, \"stall\": {},\n"
-      "                 \"synchronous_estimate\": {}}},\n"
-      "     \"bytes_moved\": {}, \"lag_seconds\": {{\"mean\": {}, \"max\": {}}}}}",
-      json_text(analysis.name), placement_of(analysis), fmt::join(stages, ", "),
-      json_text(analysis.every.text()), analysis.when ? json_text(analysis.when->text()) : "null",
-      format_moves(run, all, a, first_here.here, there_alone), worked_on, first_here.skipped,
-      first_here.coarsened, most(here, &CostCounters::spilled), who.dropped, lost,
-      why.empty() ? "null" : json_text(why), json_mean_max(simulation_seconds),
-      json_mean_max(sidecar_seconds), json_mean_max(mean_max(here, &CostCounters::stall_seconds)),
-      json_number(synchronous), bytes, json_number(lag), json_number(who.longest_lag));
+  Json out = {{"name", analysis.name},
+              {"placement", placement_of(analysis)},
+              {"stages", std::move(stages)},
+              {"every", analysis.every.text()},
+              {"when", analysis.when ? Json(analysis.when->text()) : Json()}};
+  if (analysis.is_movable()) {
+    out["publications_at"] = {{"simulation", first_here.here}, {"sidecar", there_alone}};
+    out["moves"] = migrations_of(all, a);
+  }
+  out["publications"] = there_alone + first_here.here;
+  out["skipped"] = first_here.skipped;
+  out["coarsened"] = first_here.coarsened;
+  out["spilled"] = most(here, &CostCounters::spilled);
+  out["dropped"] = who.dropped;
+  out["lost"] = lost;
+  out["disabled"] = text_or_null(why_disabled(all, a));
+  out["seconds"] = {{"simulation", json_of(simulation_seconds)},
+                    {"sidecar", json_of(sidecar_seconds)},
+                    {"stall", json_of(mean_max(here, &CostCounters::stall_seconds))},
+                    {"synchronous_estimate", synchronous}};
+  out["bytes_moved"] = bytes;
+  out["lag_seconds"] = {{"mean", lag}, {"max", who.longest_lag}};
+  return out;
 }
 
 size_t number_of(const Statements& all, bool sidecars) {
@@ -159,25 +160,26 @@ Outcome outcome_of(const Statements& all) {
   return all.empty() ? Outcome() : all.front().outcome;
 }
 
-std::string format_run(const Run& run, const Statements& all) {
+Json json_of_run(const Run& run, const Statements& all) {
   const Outcome outcome = outcome_of(all);
-  const double now = base::calendar_seconds();
   const double started = outcome.started > 0 ? outcome.started : run.started;
-  const auto& restart = run.configuration.restart;
-  return fmt::format(
-      "  \"run\": {{\"id\": \"{}\", \"continues\": [{}],\n          \"started\": {}, \"seconds\": "
-      "{}, \"simulation_ranks\": {}, \"sidecar_ranks\": {},\n          \"first_step\": {}, "
-      "\"last_step\": {}, \"steps\": {}, \"publications\": {}, \"skipped\": {},\n          "
-      "\"time\": "
-      "{}, \"time_units\": {}, \"restarted_from\": {}}}",
-      id_of(run.id), base::json_list(run.continues), json_text(base::format_utc(started)),
-      json_number(now - started), number_of(all, false), number_of(all, true), outcome.first_step,
-      outcome.last_step, outcome.steps, outcome.publications, outcome.skipped,
-      json_number(outcome.time), json_text(run.configuration.time_units),
-      restart.empty() ? "null" : json_text(restart));
+  return {{"id", id_of(run.id)},
+          {"continues", run.continues},
+          {"started", base::format_utc(started)},
+          {"seconds", base::calendar_seconds() - started},
+          {"simulation_ranks", number_of(all, false)},
+          {"sidecar_ranks", number_of(all, true)},
+          {"first_step", outcome.first_step},
+          {"last_step", outcome.last_step},
+          {"steps", outcome.steps},
+          {"publications", outcome.publications},
+          {"skipped", outcome.skipped},
+          {"time", outcome.time},
+          {"time_units", run.configuration.time_units},
+          {"restarted_from", text_or_null(run.configuration.restart)}};
 }
 
-std::string format_sidecars(const Run& run, const Statements& all) {
+Json json_of_sidecars(const Run& run, const Statements& all) {
   const auto& spec = run.configuration.sidecars;
   const Outcome outcome = outcome_of(all);
   size_t peak = 0;
@@ -188,40 +190,39 @@ std::string format_sidecars(const Run& run, const Statements& all) {
     in_place += s.outcome.in_place;
     direct += s.outcome.direct;
   }
-  return fmt::format(
-      "  \"sidecars\": {{\"ranks\": {}, \"transport\": \"{}\", \"job\": \"{}\", "
-      "\"restarts\": {},\n               \"memory_bytes\": {}, \"memory_bytes_per_rank\": {}, "
-      "\"peak_bytes\": {}, \"in_place_bytes\": {},\n               \"direct_bytes\": {}, "
-      "\"when_full\": \"{}\", \"mapping\": {}}}",
-      number_of(all, true), spec.through_node() ? "node" : "network", model::name_of(spec.job),
-      outcome.restarts, spec.memory, outcome.budget, peak, in_place, direct,
-      model::name_of(spec.when_full),
-      spec.within_job() ? json_text(model::name_of(run.mapping)) : "null");
+  return {{"ranks", number_of(all, true)},
+          {"transport", spec.through_node() ? "node" : "network"},
+          {"job", model::name_of(spec.job)},
+          {"restarts", outcome.restarts},
+          {"memory_bytes", spec.memory},
+          {"memory_bytes_per_rank", outcome.budget},
+          {"peak_bytes", peak},
+          {"in_place_bytes", in_place},
+          {"direct_bytes", direct},
+          {"when_full", model::name_of(spec.when_full)},
+          {"mapping", spec.within_job() ? Json(model::name_of(run.mapping)) : Json()}};
 }
 
 std::string format_report(const Run& run, const Statements& all) {
-  std::vector<std::string> analyses, products, warnings, remarks;
+  Json out = {{"pillion", "report 1"},
+              {"version", PILLION_VERSION},
+              {"run", json_of_run(run, all)},
+              {"sidecars", json_of_sidecars(run, all)}};
+  for (const char* list : {"analyses", "products", "warnings", "remarks"})
+    out[list] = Json::array();
   for (size_t a = 0; a < run.configuration.analyses.size(); ++a)
-    analyses.push_back(format_analysis(run, all, a));
+    out["analyses"].push_back(json_of_analysis(run, all, a));
   for (const auto& s : all) {
     for (const auto& p : s.products)
-      products.push_back(fmt::format(
-          "    {{\"analysis\": {}, \"stage\": {}, \"path\": {}, \"title\": {}}}",
-          json_text(p.analysis), json_text(p.stage), json_text(p.path), json_text(p.title)));
-    for (const auto& warning : s.warnings) warnings.push_back("    " + json_text(warning));
-    for (const auto& remark : s.remarks) remarks.push_back("    " + json_text(remark));
+      out["products"].push_back(
+          {{"analysis", p.analysis}, {"stage", p.stage}, {"path", p.path}, {"title", p.title}});
+    for (const auto& warning : s.warnings) out["warnings"].push_back(warning);
+    for (const auto& remark : s.remarks) out["remarks"].push_back(remark);
   }
-  std::vector<std::string> parameters;
-  for (const auto& [name, value] : run.configuration.parameters)
-    parameters.push_back(json_text(name) + ": " + json_text(value));
-  return fmt::format(
-      "{{\n  \"pillion\": \"report 1\", \"version\": {},\n{},\n{},\n  \"analyses\": [\n{}\n  ],\n"
-      "  \"products\": [\n{}\n  ],\n  \"warnings\": [\n{}\n  ],\n  \"remarks\": [\n{}\n  ],\n  "
-      "\"parameters\": {{{}}},\n  "
-      "\"configuration\": {}\n}}\n",
-      json_text(PILLION_VERSION), format_run(run, all), format_sidecars(run, all),
-      fmt::join(analyses, ",\n"), fmt::join(products, ",\n"), fmt::join(warnings, ",\n"),
-      fmt::join(remarks, ",\n"), fmt::join(parameters, ", "), json_text(run.configuration.text));
+  out["parameters"] = Json::object();
+  for (const auto& [name, value] : run.configuration.parameters) out["parameters"][name] = value;
+  out["configuration"] = run.configuration.text;
+  return base::format_json(out, 1) + "\n";
 }
 
 /// What a simulation rank says of the analyses from `first` on.

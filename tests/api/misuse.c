@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Calls at the wrong time or with the wrong handle: each returns a status with a message, and none
  * ends the program. misuse.f90 is its twin in Fortran. */
-#include <pillion/attach.h>
 #include <pillion/pillion.h>
 #include <string.h>
 
@@ -16,7 +15,6 @@ static void check_without_mpi(const char* why) {
   CHECK(session == NULL && message_has(why));
   CHECK(pillion_open_fortran("second.yaml", 0, &session) == PILLION_ERROR_STATE);
   CHECK(session == NULL && message_has(why));
-  CHECK(pillion_attach("none", "", "", 0, MPI_COMM_WORLD, NULL, NULL) == PILLION_ERROR_STATE);
   CHECK(pillion_communicator_fortran(NULL) == -1);
   CHECK(pillion_close(NULL) == PILLION_OK);
 }
@@ -27,7 +25,6 @@ static void check_communicators(void) {
   CHECK(message_has("MPI_COMM_NULL"));
   CHECK(pillion_open_fortran("second.yaml", MPI_Comm_c2f(MPI_COMM_NULL), &session) ==
         PILLION_ERROR_ARGUMENT);
-  CHECK(pillion_attach("none", "", "", 0, MPI_COMM_NULL, NULL, NULL) == PILLION_ERROR_ARGUMENT);
   if (world_size() == 1) return;
   MPI_Comm half = MPI_COMM_NULL, both = MPI_COMM_NULL;
   int rank = 0;
