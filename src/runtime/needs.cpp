@@ -46,7 +46,7 @@ Crossing ask_needs(const Word& word) {
 
 namespace {
 
-base::Bytes read_all(int in) {
+base::Bytes read_answer(int in) {
   base::Bytes bytes;
   std::array<std::byte, 65536> piece;
   for (ssize_t n = 0; (n = read(in, piece.data(), piece.size())) > 0;)
@@ -76,7 +76,7 @@ base::Bytes answer_to(const base::Bytes& question) {
 }  // namespace
 
 void answer_needs(int in, int out) {
-  const auto answer = answer_to(read_all(in));
+  const auto answer = answer_to(read_answer(in));
   for (size_t sent = 0; sent < answer.size();) {
     const auto n = write(out, answer.data() + sent, answer.size() - sent);
     if (n <= 0) base::fail(ErrorCode::File, "the answer cannot be written");

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "../common/elements.hpp"
-#include "../common/gathering.hpp"
+#include "../common/messages.hpp"
 #include "process.hpp"
 
 // worker.py, as text.
@@ -96,14 +96,14 @@ class Catalyst final : public stage::Stage {
   }
 
   void run(stage::Step& step) override {
-    const auto values = stages::gathered(step, packed(step));
+    const auto values = stages::gather_values(step, packed(step));
     if (step.peer() == 0) {
       if (!process_) start(step);
       const Values file(values);
       process_->send(message(step, file.path()));
       expect_well(process_->answer(timeout_));
     }
-    stages::agree(step);
+    step.agree();
   }
   void finish(stage::Step&) override { process_.reset(); }
 

@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "../write/exchange.hpp"
+#include "../common/messages.hpp"
 #include "../write/hdf5_library.hpp"
 
 namespace pillion::stages::encoding {

@@ -10,19 +10,19 @@
 #include <utility>
 #include <vector>
 
-#include "peers.hpp"
 #include "tree.hpp"
+#include "words.hpp"
 
 namespace pillion::stages {
 
 /// Who has which cells, as far as the ranks beside this one are concerned, itself included.
 class Neighbourhood {
  public:
-  Neighbourhood(const Peers& peers, const Grid& grid, const Piece& piece) : grid_(grid) {
+  Neighbourhood(const stage::Step& step, const Grid& grid, const Piece& piece) : grid_(grid) {
     Words mine(piece.inner_lo.begin(), piece.inner_lo.end());
     mine.insert(mine.end(), piece.inner_hi.begin(), piece.inner_hi.end());
-    const Words all = peers.all(mine);
-    for (int r = 0; r < peers.size(); ++r) {
+    const Words all = all_words(step, mine);
+    for (int r = 0; r < step.peers(); ++r) {
       Piece other;
       for (size_t d = 0; d < 3; ++d) {
         other.inner_lo[d] = all[static_cast<size_t>(r) * 6 + d];
@@ -65,27 +65,28 @@ class Neighbourhood {
 
 /// Tells the owners of cells that paths of this rank end in them; returns those of its own that
 /// others', or its own across a periodic face, end in.
-inline std::vector<Vertex> exchange_asks(const Peers& peers, const Neighbourhood& beside,
+inline std::vector<Vertex> exchange_asks(const stage::Step& step, const Neighbourhood& beside,
                                          const std::vector<Vertex>& asks) {
   std::vector<std::vector<Vertex>> of(beside.ranks().size());
   for (const auto& cell : asks) of[beside.owner(cell.id)].push_back(cell);
-  std::vector<Words> out(of.size());
-  for (size_t i = 0; i < of.size(); ++i) pack(out[i], of[i]);
+  std::vector<std::pair<int, Words>> out;
+  for (size_t i = 0; i < of.size(); ++i)
+    pack(out.emplace_back(beside.ranks()[i], Words{}).second, of[i]);
   std::vector<Vertex> asked;
-  for (const auto& words : peers.swap(beside.ranks(), out)) {
+  exchange_words(step, out, [&](WordSpan words) {
     size_t at = 0;
     const auto cells = unpack<Vertex>(words, at);
     asked.insert(asked.end(), cells.begin(), cells.end());
-  }
+  });
   return asked;
 }
 
 /// Merges the parts of all ranks and collects what is decided of the regions that this one is in.
 class Merging {
  public:
-  Merging(const Peers& peers, Part part) : peers_(peers), part_(std::move(part)) {
-    const int paired = static_cast<int>(std::bit_floor(static_cast<unsigned>(peers.size())));
-    const int rank = peers.rank(), beyond = peers.size() - paired;
+  Merging(const stage::Step& step, Part part) : step_(step), part_(std::move(part)) {
+    const int paired = static_cast<int>(std::bit_floor(static_cast<unsigned>(step.peers())));
+    const int rank = step.peer(), beyond = step.peers() - paired;
     // Ranks beyond the greatest power of two are merged with one that takes part in the rounds.
     if (rank >= paired) give(rank - paired);
     else meet(rank < beyond ? rank + paired : -1, false);
@@ -97,9 +98,13 @@ class Merging {
   [[nodiscard]] const std::vector<Wrap>& wraps() const { return wraps_; }
 
  private:
-  [[nodiscard]] Words swap(int with, Words out) const {
-    const auto in = with < 0 ? peers_.swap({}, {}) : peers_.swap({with}, {std::move(out)});
-    return in.empty() ? Words{} : in.front();
+  /// Sends words to one peer, or to none if `with` is -1; calls use(words) if one has sent any
+  /// here.
+  template <class Use>
+  void swap(int with, Words out, Use&& use) const {
+    std::vector<std::pair<int, Words>> messages;
+    if (with >= 0) messages.emplace_back(with, std::move(out));
+    exchange_words(step_, messages, use);
   }
   [[nodiscard]] Words packed() const {
     Words words;
@@ -107,14 +112,19 @@ class Merging {
     pack(words, part_.edges);
     return words;
   }
-  void give(int to) { static_cast<void>(swap(to, packed())); }
+  void give(int to) {
+    swap(to, packed(), [](WordSpan) {});
+  }
   void meet(int with, bool is_last) {
-    const Words words = swap(with, with < 0 ? Words{} : packed());
-    if (words.size() < 2) return;
-    size_t at = 0;
     Part other;
-    other.nodes = unpack<Node>(words, at);
-    other.edges = unpack<Edge>(words, at);
+    bool has_other = false;
+    swap(with, with < 0 ? Words{} : packed(), [&](WordSpan words) {
+      size_t at = 0;
+      other.nodes = unpack<Node>(words, at);
+      other.edges = unpack<Edge>(words, at);
+      has_other = true;
+    });
+    if (!has_other) return;
     auto merged = merge(part_, other, is_last);
     part_ = std::move(merged.part);
     decided_.insert(decided_.end(), merged.decided.begin(), merged.decided.end());
@@ -127,14 +137,15 @@ class Merging {
       pack(words, decided_);
       pack(words, wraps_);
     }
-    words = swap(with, std::move(words));
-    if (!is_listening) return;
-    size_t at = 0;
-    decided_ = unpack<Decided>(words, at);
-    wraps_ = unpack<Wrap>(words, at);
+    swap(with, std::move(words), [&](WordSpan received) {
+      if (!is_listening) return;
+      size_t at = 0;
+      decided_ = unpack<Decided>(received, at);
+      wraps_ = unpack<Wrap>(received, at);
+    });
   }
 
-  const Peers& peers_;
+  const stage::Step& step_;
   Part part_;
   std::vector<Decided> decided_;
   std::vector<Wrap> wraps_;
@@ -142,11 +153,11 @@ class Merging {
 
 /// The tree of values that are nowhere NaN, first axis fastest. [peers]
 template <class T>
-Tree build_tree(const Peers& peers, const Grid& grid, const Piece& piece, const T* values) {
+Tree build_tree(const stage::Step& step, const Grid& grid, const Piece& piece, const T* values) {
   TreeBuilder builder(grid, piece, find_basins(grid, piece, values));
-  const Neighbourhood beside(peers, grid, piece);
-  auto part = builder.part(exchange_asks(peers, beside, builder.asks()));
-  const Merging merging(peers, std::move(part));
+  const Neighbourhood beside(step, grid, piece);
+  auto part = builder.part(exchange_asks(step, beside, builder.asks()));
+  const Merging merging(step, std::move(part));
   return std::move(builder).tree(merging.decided(), merging.wraps());
 }
 

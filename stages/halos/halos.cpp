@@ -77,20 +77,16 @@ class Halos final : public stage::Stage {
     const Piece piece = piece_of(step);
     const bool is_empty = step.block_count(input_) == 0;
     const FieldValues<T> values(piece, is_empty ? nullptr : step.block(input_).values<T>(0).data());
-    const Peers peers(step.communicator(), [&] {
-      int64_t nothing = 0;
-      step.max(std::span(&nothing, 1));
-    });
-    const auto total = total_of(peers, values.sum(), values.finite());
-    const Tree tree = build_tree(peers, scale.grid(), piece, values.data());
+    const auto total = total_of(step, values.sum(), values.finite());
+    const Tree tree = build_tree(step, scale.grid(), piece, values.data());
     Query query(scale.grid(), piece, values.data(), tree, summands(step));
     query.prepare(lowest_boundary(total));
     for (size_t i = 0; i < thresholds_.size(); ++i) {
       const auto [boundary, peak] = thresholds_[i].of(total.mean);
-      const auto halos = gather(peers, query.halos(boundary, peak));
+      const auto halos = gather(step, query.halos(boundary, peak));
       write(step, scale, total, i, halos);
     }
-    if (keeps_tree_) step.write(tree_table(step, scale, total, gather_pairs(peers, tree)));
+    if (keeps_tree_) step.write(tree_table(step, scale, total, gather_pairs(step, tree)));
   }
 
   [[nodiscard]] Piece piece_of(const stage::Step& step) const {
@@ -110,9 +106,10 @@ class Halos final : public stage::Stage {
     return piece;
   }
 
-  [[nodiscard]] static Total total_of(const Peers& peers, const ExactSum& sum, int64_t finite) {
-    const Words all =
-        peers.all({std::bit_cast<int64_t>(sum.high()), std::bit_cast<int64_t>(sum.low()), finite});
+  [[nodiscard]] static Total total_of(const stage::Step& step, const ExactSum& sum,
+                                      int64_t finite) {
+    const Words all = all_words(
+        step, {std::bit_cast<int64_t>(sum.high()), std::bit_cast<int64_t>(sum.low()), finite});
     Total out;
     ExactSum whole;
     for (size_t r = 0; r < all.size(); r += 3) {
@@ -147,28 +144,28 @@ class Halos final : public stage::Stage {
   }
 
   /// Whole halos at the first peer, nothing elsewhere.
-  [[nodiscard]] Shares gather(const Peers& peers, const Shares& mine) const {
+  [[nodiscard]] Shares gather(const stage::Step& step, const Shares& mine) const {
     Words words;
     pack(words, mine.halos);
     pack(words, mine.sums);
     std::vector<Shares> all;
-    for (const auto& from : peers.gather(words)) {
+    gather_words(step, words, [&](WordSpan from) {
       size_t at = 0;
       auto& shares = all.emplace_back();
       shares.halos = unpack<Share>(from, at);
       shares.sums = unpack<double>(from, at);
-    }
+    });
     return combined(all, averages_.size(), least_);
   }
-  [[nodiscard]] static std::vector<Pair> gather_pairs(const Peers& peers, const Tree& tree) {
+  [[nodiscard]] static std::vector<Pair> gather_pairs(const stage::Step& step, const Tree& tree) {
     Words words;
     pack(words, pairs_of(tree));
     std::vector<Pair> out;
-    for (const auto& from : peers.gather(words)) {
+    gather_words(step, words, [&](WordSpan from) {
       size_t at = 0;
       const auto pairs = unpack<Pair>(from, at);
       out.insert(out.end(), pairs.begin(), pairs.end());
-    }
+    });
     std::sort(out.begin(), out.end(), [](const Pair& a, const Pair& b) { return b.top < a.top; });
     return out;
   }

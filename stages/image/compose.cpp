@@ -129,7 +129,7 @@ void keep_foremost(const stage::Step& step, const Frame& frame, Canvas& drawn) {
   for (int32_t p = 0; p < step.peers(); ++p)
     if (p != step.peer())
       out[static_cast<size_t>(p)] = fragments(frame, drawn, rows_of(p, step.peers(), frame.height));
-  for (const Fragment& f : stages::send_to_owners(step, std::move(out)))
+  for (const Fragment& f : stages::exchange_values(step, out))
     drawn.put(f.sample % frame.columns(), f.sample / frame.columns(), f.depth, f.colour);
 }
 
@@ -158,7 +158,7 @@ std::vector<Piece> sorted_pieces(const stage::Step& step, const Frame& frame,
   }
   for (const Piece& piece : pieces)
     out[owner[static_cast<size_t>(piece.ray / 2 / frame.width)]].push_back(piece);
-  auto in = stages::send_to_owners(step, std::move(out));
+  auto in = stages::exchange_values(step, out);
   std::sort(in.begin(), in.end(), [](const Piece& a, const Piece& b) {
     return std::tie(a.ray, a.first, a.opacity, a.red) < std::tie(b.ray, b.first, b.opacity, b.red);
   });

@@ -7,7 +7,7 @@
 #include <pillion/stage.hpp>
 #include <vector>
 
-#include "../common/gathering.hpp"
+#include "../common/messages.hpp"
 #include "canvas.hpp"
 #include "volume.hpp"
 

@@ -157,7 +157,7 @@ class Image final : public stage::Stage {
     keep_foremost(step, frame, canvas);
     const auto pieces = light(step, view, paints, canvas);
     Picture out{width_, height_,
-                stages::gathered(step, pixels(step, frame, canvas, pieces, background_))};
+                stages::gather_values(step, pixels(step, frame, canvas, pieces, background_))};
     if (labels_ && step.peer() == 0) label(out, step, paints);
     return out;
   }

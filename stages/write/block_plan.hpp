@@ -9,7 +9,7 @@
 #include <pillion/idx/blocks.hpp>
 #include <vector>
 
-#include "exchange.hpp"
+#include "../common/messages.hpp"
 #include "pieces.hpp"
 
 namespace pillion::stages {
@@ -71,19 +71,10 @@ struct BlockPlan {
 };
 
 /// Tells aggregators what they will get. [peers]
-inline void tell(const std::vector<std::vector<Landing>>& sent, const Exchange& exchange,
+inline void tell(const std::vector<std::vector<Landing>>& sent, const stage::Step& step,
                  BlockPlan& plan) {
-  std::vector<Bytes> out(exchange.size());
-  for (size_t p = 0; p < out.size(); ++p) {
-    out[p].resize(sent[p].size() * sizeof(Landing));
-    if (!sent[p].empty()) std::memcpy(out[p].data(), sent[p].data(), out[p].size());
-  }
-  plan.samples_come.assign(exchange.size(), 0);
-  for (const auto& bytes : exchange(out)) {
-    const size_t before = plan.landing.size();
-    plan.landing.resize(before + bytes.size() / sizeof(Landing));
-    if (!bytes.empty()) std::memcpy(plan.landing.data() + before, bytes.data(), bytes.size());
-  }
+  plan.samples_come.assign(sent.size(), 0);
+  plan.landing = exchange_values(step, sent);
   for (const auto& landing : plan.landing)
     plan.samples_come[static_cast<size_t>(landing.peer)] += landing.count;
   std::stable_sort(plan.landing.begin(), plan.landing.end(),
@@ -92,8 +83,8 @@ inline void tell(const std::vector<std::vector<Landing>>& sent, const Exchange& 
 
 /// `direct`: every peer writes what it has, whoever else has the rest of a block. [peers]
 inline BlockPlan plan_blocks(const idx::Dataset& dataset, const std::vector<BoxShape>& boxes,
-                             const Aggregators& aggregators, bool direct,
-                             const Exchange& exchange) {
+                             const Aggregators& aggregators, bool direct, const stage::Step& step) {
+  const auto peers = static_cast<size_t>(step.peers());
   BlockPlan plan;
   std::vector<std::vector<Piece>> pieces;
   std::map<int64_t, int64_t> held;  // samples of each block
@@ -110,8 +101,8 @@ inline BlockPlan plan_blocks(const idx::Dataset& dataset, const std::vector<BoxS
     });
     for (const auto& [block, count] : of_box) held[block] += count;
   }
-  plan.samples_sent.assign(exchange.size(), 0);
-  std::vector<std::vector<Landing>> sent(exchange.size());
+  plan.samples_sent.assign(peers, 0);
+  std::vector<std::vector<Landing>> sent(peers);
   for (size_t c = 0; c < pieces.size(); ++c)
     for (const auto& piece : pieces[c]) {
       if (piece.count == dataset.block_samples()) {
@@ -123,11 +114,11 @@ inline BlockPlan plan_blocks(const idx::Dataset& dataset, const std::vector<BoxS
         const size_t peer = aggregators.of(piece.block);
         int64_t& to = plan.samples_sent[peer];
         plan.cells[c].sent.push_back({peer, piece.at, piece.count, to});
-        sent[peer].push_back({piece.block, piece.slot, piece.count, exchange.rank(), to});
+        sent[peer].push_back({piece.block, piece.slot, piece.count, step.peer(), to});
         to += piece.count;
       }
     }
-  tell(sent, exchange, plan);
+  tell(sent, step, plan);
   return plan;
 }
 

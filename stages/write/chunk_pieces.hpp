@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "../common/messages.hpp"
 #include "chunking.hpp"
-#include "exchange.hpp"
 
 namespace pillion::stages {
 

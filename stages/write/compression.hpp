@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "../common/messages.hpp"
 #include "chunking.hpp"
-#include "exchange.hpp"
 #include "hdf5_library.hpp"
 
 namespace pillion::stages {

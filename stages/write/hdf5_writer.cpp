@@ -56,19 +56,13 @@ struct Hdf5Writer::Job {
   const Chunking& chunking;
   const StepText& text;
   std::filesystem::path path;
-  Exchange exchange{step.communicator(), [this] { agree(); }};
   std::list<Mine> mine{};  ///< files that this peer makes
   Hdf5Cost cost{};
 
   size_t send(const ChunkPiece& piece, const ChunkFilter& filter, std::vector<Bytes>& out) const;
-  void take(const Bytes& message);
-  void agree() const {
-    int64_t nothing = 0;
-    step.max(std::span(&nothing, 1));
-  }
-  [[nodiscard]] size_t root_of(size_t part) const {
-    return part * exchange.size() / chunking.parts();
-  }
+  void take(ByteSpan message);
+  [[nodiscard]] size_t peers() const { return static_cast<size_t>(step.peers()); }
+  [[nodiscard]] size_t root_of(size_t part) const { return part * peers() / chunking.parts(); }
   [[nodiscard]] std::string part_name(size_t part) const {
     char number[32];
     std::snprintf(number, sizeof number, ".%04zu.h5", part);
@@ -92,11 +86,11 @@ Hdf5Cost Hdf5Writer::write(const stage::Step& step, const WrittenFields& fields,
   make_files(job);
   if (compression_.is_on()) write_filtered(job, blocks);
   else fill(job, blocks);
-  job.agree();
+  job.step.agree();
   for (auto& mine : job.mine) mine.file.finish(durable_);
-  job.agree();
+  job.step.agree();
   if (chunking.parts() > 1 && step.peer() == 0) show_parts(job);
-  job.agree();
+  job.step.agree();
   job.cost.seconds[1] = seconds() - begin - job.cost.seconds[0];
   for (const auto& block : blocks)
     for (const auto size : job.element_sizes())
@@ -107,7 +101,7 @@ Hdf5Cost Hdf5Writer::write(const stage::Step& step, const WrittenFields& fields,
 
 void Hdf5Writer::make_files(Job& job) {
   for (size_t p = 0; p < job.chunking.parts(); ++p) {
-    if (job.root_of(p) != static_cast<size_t>(job.exchange.rank())) continue;
+    if (job.root_of(p) != static_cast<size_t>(job.step.peer())) continue;
     auto& mine = job.mine.emplace_back(p, job.part_path(p));
     mine.content = std::make_unique<Hdf5File>(mine.file.aside(), job.fields, job.text,
                                               job.chunking.part(p), compression_);
@@ -122,7 +116,7 @@ void Hdf5Writer::fill(Job& job, const std::vector<StoredBlock>& blocks) {
     append(places, of_part.data(), of_part.size() * sizeof(int64_t));
     mine.content->close();
   }
-  const auto told = job.exchange(std::vector<Bytes>(job.exchange.size(), places));
+  const auto told = exchange_bytes(job.step, std::vector<Bytes>(job.peers(), places));
   std::vector<int64_t> begins;  // parts belong to peers in order
   for (const auto& bytes : told) {
     const size_t old = begins.size();
@@ -131,8 +125,7 @@ void Hdf5Writer::fill(Job& job, const std::vector<StoredBlock>& blocks) {
   }
   const auto sizes = job.element_sizes();
   ChunkPieces pieces(job.chunking, blocks, sizes, false);
-  job.agree();
-  turns_(job.step.communicator(), [&] {
+  job.step.in_turn(at_once_, [&] {
     OpenFiles files(false);
     for (size_t n = 0; n < pieces.count(); ++n) {
       const auto piece = pieces[n];
@@ -149,22 +142,22 @@ void Hdf5Writer::fill(Job& job, const std::vector<StoredBlock>& blocks) {
 
 void Hdf5Writer::write_filtered(Job& job, const std::vector<StoredBlock>& blocks) {
   const auto sizes = job.element_sizes();
-  const WholeChunks whole(job.exchange, job.chunking, blocks, sizes);
+  const WholeChunks whole(job.step, job.chunking, blocks, sizes);
   ChunkPieces pieces(job.chunking, whole.blocks(), sizes, true);
   const ChunkFilter filter(compression_);
-  const int64_t budget = bytes_of_round * static_cast<int64_t>(job.chunking.parts()) /
-                         static_cast<int64_t>(job.exchange.size());
+  const int64_t budget =
+      bytes_of_round * static_cast<int64_t>(job.chunking.parts()) / job.step.peers();
   int64_t left = 1;
   for (size_t n = 0; left > 0;) {
     const double begin = seconds();
-    std::vector<Bytes> out(job.exchange.size());
+    std::vector<Bytes> out(job.peers());
     for (size_t sent = 0; n < pieces.count() && sent < static_cast<size_t>(budget); ++n)
       sent += job.send(pieces[n], filter, out);
     job.cost.seconds[0] += seconds() - begin;
-    const auto in = job.exchange(out);
     left = static_cast<int64_t>(pieces.count() - n);
     job.step.max(std::span(&left, 1));
-    turns_(job.step.communicator(), [&] {
+    const auto in = exchange_bytes(job.step, out);
+    job.step.in_turn(at_once_, [&] {
       for (const auto& bytes : in) job.take(bytes);
     });
   }
@@ -185,7 +178,7 @@ size_t Hdf5Writer::Job::send(const ChunkPiece& piece, const ChunkFilter& filter,
 }
 
 /// Writes the chunks of a message.
-void Hdf5Writer::Job::take(const Bytes& message) {
+void Hdf5Writer::Job::take(ByteSpan message) {
   ChunkHead head{};
   for (size_t at = 0; at < message.size(); at += head.size) {
     std::memcpy(&head, message.data() + at, sizeof head);
@@ -193,7 +186,7 @@ void Hdf5Writer::Job::take(const Bytes& message) {
     for (auto& file : mine)
       if (file.part == head.part)
         file.content->write_chunk(head.field, head.chunk, static_cast<uint32_t>(head.skipped),
-                                  std::span(message).subspan(at, head.size));
+                                  message.subspan(at, head.size));
     cost.counts[0] += static_cast<int64_t>(head.size);
   }
 }

@@ -12,11 +12,10 @@
 #include <pillion/stage.hpp>
 #include <vector>
 
+#include "../common/messages.hpp"
 #include "chunk_pieces.hpp"
 #include "compression.hpp"
-#include "exchange.hpp"
 #include "hdf5_file.hpp"
-#include "turns.hpp"
 #include "unfinished_file.hpp"
 
 namespace pillion::stages {
@@ -29,7 +28,7 @@ struct Hdf5Cost {
 class Hdf5Writer {
  public:
   Hdf5Writer(const Compression& compression, bool durable, int64_t at_once)
-      : compression_(compression), durable_(durable), turns_(at_once) {}
+      : compression_(compression), durable_(durable), at_once_(at_once) {}
 
   [[nodiscard]] bool is_durable() const { return durable_; }
   /// Throws on every peer if one has failed, and then there is no file. [peers]
@@ -46,7 +45,7 @@ class Hdf5Writer {
 
   const Compression& compression_;
   bool durable_;
-  Turns turns_;
+  int64_t at_once_;
 };
 
 /// Path of a step's file below the folder of products.

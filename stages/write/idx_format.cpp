@@ -265,11 +265,7 @@ void IdxFormat::write(stage::Step& step) {
   if (!writer_) begin(step, boxes.all());
   clip(boxes.all(), region_);
   if (phases_ == 3) make_whole(boxes.all());
-  const Exchange exchange(step.communicator(), [&] {
-    int64_t nothing = 0;
-    step.max(std::span(&nothing, 1));
-  });
-  note(step, writer_->write(boxes.all(), step, exchange));
+  note(step, writer_->write(boxes.all(), step));
   writer_->dataset().times.add(step.index(), step.time());
   tell(step, writer_->dataset());
   step.write(table());

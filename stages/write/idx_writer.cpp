@@ -34,8 +34,7 @@ IdxWriter::IdxWriter(idx::Dataset dataset, std::vector<Source> sources,
     : dataset_(std::move(dataset)),
       sources_(std::move(sources)),
       folder_(std::move(folder)),
-      options_(options),
-      turns_(options.at_once) {}
+      options_(options) {}
 
 /// However a step ends, nothing of it stays.
 struct IdxWriter::Closing {
@@ -50,22 +49,15 @@ struct IdxWriter::Closing {
   }
 };
 
-IdxCost IdxWriter::write(const std::vector<SampleBox>& boxes, const stage::Step& step,
-                         const Exchange& exchange) {
+IdxCost IdxWriter::write(const std::vector<SampleBox>& boxes, const stage::Step& step) {
   cost_ = {};
   step_ = step.index();
   const Closing closing{*this};
   boxes_ = &boxes;
   open_.emplace(true, options_.durable);
   batch_.emplace(*open_);
-  make_plan(boxes, step, exchange);
-  const auto in_turn = [&](auto&& deed) {
-    if (options_.at_once == 0) return deed();
-    int64_t nobody_has_failed = 0;
-    step.max(std::span(&nobody_has_failed, 1));
-    turns_(step.communicator(), deed);
-  };
-  in_turn([&] {
+  make_plan(boxes, step);
+  step.in_turn(options_.at_once, [&] {
     const Timed timed(cost_.encode);
     for (size_t p = 0; p < out_.size(); ++p)
       out_[p].resize(message_offset(sources_.size(), plan_.samples_sent[p]));
@@ -74,13 +66,13 @@ IdxCost IdxWriter::write(const std::vector<SampleBox>& boxes, const stage::Step&
       keep_assembled();
     }
   });
-  exchange_parts(exchange);
-  in_turn([&] { put_together(); });
-  if (compresses()) place(exchange);
-  in_turn([&] {
+  exchange_parts(step);
+  step.in_turn(options_.at_once, [&] { put_together(); });
+  if (compresses()) place(step);
+  step.in_turn(options_.at_once, [&] {
     const Timed timed(cost_.write);
     write_kept();
-    write_heads(exchange);
+    write_heads(step);
     if (options_.durable) open_->sync();
   });
   cost_.bytes = open_->bytes();
@@ -89,25 +81,24 @@ IdxCost IdxWriter::write(const std::vector<SampleBox>& boxes, const stage::Step&
 }
 
 // Boxes stay as they are from step to step, as a rule; then the plan stays, too.
-void IdxWriter::make_plan(const std::vector<SampleBox>& boxes, const stage::Step& step,
-                          const Exchange& exchange) {
+void IdxWriter::make_plan(const std::vector<SampleBox>& boxes, const stage::Step& step) {
+  const auto peers = static_cast<size_t>(step.peers());
   const Timed timed(cost_.plan);
   std::vector<BoxShape> now;
   for (const auto& box : boxes) now.push_back(box.shape);
-  int64_t changed = plan_.samples_sent.size() == exchange.size() && now == planned_ ? 0 : 1;
+  int64_t changed = plan_.samples_sent.size() == peers && now == planned_ ? 0 : 1;
   step.max(std::span(&changed, 1));
   if (changed == 0) return;
   planned_.clear();
-  Aggregators aggregators{exchange.size(), exchange.size(), options_.shared_blocks};
-  if (options_.aggregators > 0) aggregators.count = std::min(options_.aggregators, exchange.size());
-  plan_ = plan_blocks(dataset_, now, aggregators, options_.direct, exchange);
+  Aggregators aggregators{peers, peers, options_.shared_blocks};
+  if (options_.aggregators > 0) aggregators.count = std::min(options_.aggregators, peers);
+  plan_ = plan_blocks(dataset_, now, aggregators, options_.direct, step);
   for (auto& cell : plan_.cells)
     cell.parts_of_cubes =
         parts_of_cubes(shapes_.of(dataset_.mask, cell.cell.bits, dataset_.left_out),
                        cell.cell.corner, now[cell.cell.box].parts);
   planned_ = std::move(now);
-  out_.assign(exchange.size(), {});
-  in_.assign(exchange.size(), {});
+  out_.assign(peers, {});
 }
 
 std::vector<IdxWriter::Group> IdxWriter::groups() const {
@@ -193,13 +184,10 @@ size_t IdxWriter::message_offset(size_t field, int64_t samples) const {
   return bytes * static_cast<size_t>(samples);
 }
 
-void IdxWriter::exchange_parts(const Exchange& exchange) {
+void IdxWriter::exchange_parts(const stage::Step& step) {
   const Timed timed(cost_.exchange);
-  for (size_t p = 0; p < in_.size(); ++p) {
-    in_[p].resize(message_offset(sources_.size(), plan_.samples_come[p]));
-    cost_.sent += static_cast<int64_t>(out_[p].size());
-  }
-  exchange.swap(out_, in_);
+  for (const auto& bytes : out_) cost_.sent += static_cast<int64_t>(bytes.size());
+  in_ = exchange_bytes(step, out_);
 }
 
 void IdxWriter::put_together() {
@@ -225,55 +213,51 @@ void IdxWriter::keep_assembled() {
 
 // Whoever writes a file's head hears the sizes of its blocks, lays them out, and says where they
 // go. So nobody has to know of more than its own blocks and files.
-void IdxWriter::place(const Exchange& exchange) {
+void IdxWriter::place(const stage::Step& step) {
   struct Size {
     int64_t field, block, bytes;
   };
-  std::vector<Bytes> out(exchange.size());
-  std::vector<std::vector<int64_t*>> waiting(exchange.size());
+  const auto peers = static_cast<size_t>(step.peers());
+  std::vector<std::vector<Size>> out(peers);
+  std::vector<std::vector<int64_t*>> waiting(peers);
   for (const auto& [key, bytes] : kept_) {
     const Size size{static_cast<int64_t>(key.first), key.second,
                     static_cast<int64_t>(bytes.size())};
-    const auto peer = static_cast<size_t>(dataset_.file_of(key.second)) % exchange.size();
-    const auto* first = reinterpret_cast<const std::byte*>(&size);
-    out[peer].insert(out[peer].end(), first, first + sizeof size);
+    const auto peer = static_cast<size_t>(dataset_.file_of(key.second)) % peers;
+    out[peer].push_back(size);
     waiting[peer].push_back(&placed_[key]);
   }
-  const auto in = exchange(out);
-  const auto each = [&](const Bytes& bytes, auto&& deed) {
-    for (size_t at = 0; at < bytes.size(); at += sizeof(Size)) {
-      Size size{};
-      std::memcpy(&size, bytes.data() + at, sizeof size);
-      deed(size, entries_.at(dataset_.file_of(size.block))[entry_of(size.field, size.block)]);
-    }
+  std::vector<std::vector<Size>> in(peers);
+  for (const auto& [peer, bytes] : step.exchange(messages_of(out)))
+    append(in[static_cast<size_t>(peer)], bytes);
+  const auto entry = [&](const Size& size) -> idx::Entry& {
+    return entries_.at(dataset_.file_of(size.block))[entry_of(size.field, size.block)];
   };
-  for (int64_t number = exchange.rank(); number < file_count();
-       number += static_cast<int64_t>(exchange.size()))
+  for (int64_t number = step.peer(); number < file_count(); number += step.peers())
     entries_[number] = idx::raw_entries(dataset_, file(number));
-  for (const auto& bytes : in)
-    each(bytes, [&](const Size& size, idx::Entry& entry) {
-      if (size.bytes < entry.size)
-        entry.flags = flags_of(dataset_.fields[static_cast<size_t>(size.field)].codec);
-      entry.size = static_cast<uint32_t>(size.bytes);
-    });
+  for (const auto& sizes : in)
+    for (const auto& size : sizes) {
+      auto& found = entry(size);
+      if (size.bytes < found.size)
+        found.flags = flags_of(dataset_.fields[static_cast<size_t>(size.field)].codec);
+      found.size = static_cast<uint32_t>(size.bytes);
+    }
   for (auto& [number, entries] : entries_) {
     int64_t at = file(number).begin();
-    for (auto& entry : entries) {
-      if (entry.size == 0) continue;
-      entry.offset = at;
-      at += entry.size;
+    for (auto& found : entries) {
+      if (found.size == 0) continue;
+      found.offset = at;
+      at += found.size;
     }
   }
-  std::vector<Bytes> replies(exchange.size());
-  for (size_t p = 0; p < in.size(); ++p)
-    each(in[p], [&](const Size&, const idx::Entry& entry) {
-      const auto* first = reinterpret_cast<const std::byte*>(&entry.offset);
-      replies[p].insert(replies[p].end(), first, first + sizeof entry.offset);
-    });
-  const auto offsets = exchange(replies);
-  for (size_t p = 0; p < offsets.size(); ++p)
-    for (size_t n = 0; n < waiting[p].size(); ++n)
-      std::memcpy(waiting[p][n], offsets[p].data() + n * sizeof(int64_t), sizeof(int64_t));
+  std::vector<std::vector<int64_t>> replies(peers);
+  for (size_t p = 0; p < peers; ++p)
+    for (const auto& size : in[p]) replies[p].push_back(static_cast<int64_t>(entry(size).offset));
+  for (const auto& [peer, bytes] : step.exchange(messages_of(replies))) {
+    std::vector<int64_t> offsets;
+    append(offsets, bytes);
+    for (size_t n = 0; n < offsets.size(); ++n) *waiting[static_cast<size_t>(peer)][n] = offsets[n];
+  }
 }
 
 size_t IdxWriter::entry_of(int64_t field, int64_t block) const {
@@ -287,9 +271,8 @@ void IdxWriter::write_kept() {
 }
 
 // The head of a file is one peer's; which, follows from the file's number.
-void IdxWriter::write_heads(const Exchange& exchange) {
-  for (int64_t number = exchange.rank(); number < file_count();
-       number += static_cast<int64_t>(exchange.size())) {
+void IdxWriter::write_heads(const stage::Step& step) {
+  for (int64_t number = step.peer(); number < file_count(); number += step.peers()) {
     const auto& in = file(number);
     if (in.present().empty()) continue;
     const auto at = entries_.find(number);

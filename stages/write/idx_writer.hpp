@@ -18,7 +18,6 @@
 #include "encode.hpp"
 #include "files.hpp"
 #include "source.hpp"
-#include "turns.hpp"
 
 namespace pillion::stages {
 
@@ -47,8 +46,7 @@ class IdxWriter {
   idx::Dataset& dataset() { return dataset_; }
   /// Throws where something could not be written; the next call in which peers meet then throws on
   /// all of them. [peers]
-  IdxCost write(const std::vector<SampleBox>& boxes, const stage::Step& step,
-                const Exchange& exchange);
+  IdxCost write(const std::vector<SampleBox>& boxes, const stage::Step& step);
 
  private:
   struct Closing;
@@ -59,13 +57,12 @@ class IdxWriter {
   /// Blocks as they are stored, by field and block.
   using Blocks = std::map<std::pair<size_t, int64_t>, Bytes>;
 
-  void make_plan(const std::vector<SampleBox>& boxes, const stage::Step& step,
-                 const Exchange& exchange);
+  void make_plan(const std::vector<SampleBox>& boxes, const stage::Step& step);
   [[nodiscard]] std::vector<Group> groups() const;
   /// Puts the samples of a cell in order, and each where it belongs.
   void handle(const CellPlan& cell, const Group& group);
   void write_parts(const CellPlan& cell, size_t field, const std::byte* encoded);
-  void exchange_parts(const Exchange& exchange);
+  void exchange_parts(const stage::Step& step);
   /// Where parts of a field begin in the message to or from a peer with so many samples.
   [[nodiscard]] size_t message_offset(size_t field, int64_t samples) const;
   void put_together();
@@ -73,11 +70,11 @@ class IdxWriter {
   Bytes& assembled(size_t field, int64_t block);
   void keep_assembled();
   /// Agrees on where compressed blocks lie. [peers]
-  void place(const Exchange& exchange);
+  void place(const stage::Step& step);
   /// Place of a block in the head of its file.
   [[nodiscard]] size_t entry_of(int64_t field, int64_t block) const;
   void write_kept();
-  void write_heads(const Exchange& exchange);
+  void write_heads(const stage::Step& step);
   const idx::File& file(int64_t number);
   [[nodiscard]] std::filesystem::path path_of(int64_t file_number) const;
   [[nodiscard]] int64_t file_count() const;
@@ -89,13 +86,13 @@ class IdxWriter {
   std::vector<Source> sources_;
   std::filesystem::path folder_;
   IdxOptions options_;
-  Turns turns_;
   const std::vector<SampleBox>* boxes_ = nullptr;
   std::vector<BoxShape> planned_;  ///< boxes that the plan is for
   BlockPlan plan_;
   CellShapes shapes_;
   std::vector<Bytes> encoded_;                            ///< a cell's samples, by field of a group
-  std::vector<Bytes> out_, in_;                           ///< messages, by peer
+  std::vector<Bytes> out_;                                ///< messages, by peer
+  std::vector<ByteSpan> in_;                              ///< the same; kept by the host
   Blocks assembled_;                                      ///< of several cells' or peers' parts
   Blocks kept_;                                           ///< compressed
   std::map<std::pair<size_t, int64_t>, int64_t> placed_;  ///< where these go

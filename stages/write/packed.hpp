@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "exchange.hpp"
+#include "../common/messages.hpp"
 #include "source.hpp"
 
 namespace pillion::stages {

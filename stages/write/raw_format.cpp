@@ -7,8 +7,8 @@
 #include <cstdio>
 #include <list>
 
+#include "../common/messages.hpp"
 #include "../common/options.hpp"
-#include "exchange.hpp"
 #include "files.hpp"
 #include "packed.hpp"
 #include "parameters.hpp"
@@ -71,7 +71,7 @@ RawFormat::RawFormat(stage::Setup& setup)
     : fields_(setup, true),
       name_(dataset_name(setup, fields_.mesh().mesh)),
       durable_(setup["durable"].boolean()),
-      turns_(integer_from(setup["at_once"], 0)),
+      at_once_(integer_from(setup["at_once"], 0)),
       steps_(fields_, name_, name_ + ".raw.yaml", name_ + "_raw") {
   refuse_foreign(setup, "raw",
                  {{"phases", "3"},
@@ -100,26 +100,16 @@ void RawFormat::write(stage::Step& step) {
   if (!has_begun_ && steps_.begin(step)) write_index(step);
   has_begun_ = true;
   const double begun = seconds_now();
-  const auto agree = [&] {
-    int64_t nothing = 0;
-    step.max(std::span(&nothing, 1));
-  };
-  const Exchange exchange(step.communicator(), agree);
   char number[32];
   std::snprintf(number, sizeof number, ".%06d.raw", step.peer());
   const auto path = path_of(step.index(), number);
   std::string lines;
   int64_t bytes = 0;
-  agree();
-  turns_(step.communicator(), [&] { lines = write_blocks(step, path, bytes); });
-  std::vector<Bytes> out(exchange.size());
-  const auto* text = reinterpret_cast<const std::byte*>(lines.data());
-  out[0].assign(text, text + lines.size());
-  std::string all;
-  for (const auto& in : exchange(out))
-    all.append(reinterpret_cast<const char*>(in.data()), in.size());
-  if (step.peer() == 0) write_step_index(step, all);
-  agree();
+  step.agree();
+  step.in_turn(at_once_, [&] { lines = write_blocks(step, path, bytes); });
+  const auto all = gather_values(step, std::vector<char>(lines.begin(), lines.end()));
+  if (step.peer() == 0) write_step_index(step, {all.begin(), all.end()});
+  step.agree();
   steps_.add(step, {step.index(), step.time(), step.coarsening(fields_.mesh().mesh), 0});
   write_index(step);
   note(step, seconds_now() - begun, bytes);

@@ -9,7 +9,6 @@
 #include "dataset_format.hpp"
 #include "fields.hpp"
 #include "step_list.hpp"
-#include "turns.hpp"
 
 namespace pillion::stages {
 
@@ -33,7 +32,7 @@ class RawFormat final : public DatasetFormat {
   WrittenFields fields_;
   std::string name_;
   bool durable_;
-  Turns turns_;
+  int64_t at_once_;
   int32_t input_ = 0;
   StepList steps_;
   bool has_begun_ = false;

@@ -8,8 +8,8 @@
 #include <pillion/stage.hpp>
 #include <vector>
 
+#include "../common/messages.hpp"
 #include "box.hpp"
-#include "exchange.hpp"
 #include "fields.hpp"
 
 namespace pillion::stages {

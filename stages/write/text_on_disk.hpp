@@ -2,8 +2,6 @@
 // What lies on disk already, for whoever goes on from there: read once, the same for all.
 #pragma once
 
-#include <mpi.h>
-
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -19,11 +17,8 @@ inline std::string text_on_disk(const stage::Step& step, const std::filesystem::
     std::ifstream in(path, std::ios::binary);
     text.assign(std::istreambuf_iterator<char>(in), {});
   }
-  auto size = static_cast<int64_t>(text.size());
-  MPI_Bcast(&size, 1, MPI_INT64_T, 0, step.communicator());
-  text.resize(static_cast<size_t>(size));
-  MPI_Bcast(text.data(), static_cast<int>(size), MPI_CHAR, 0, step.communicator());
-  return text;
+  const auto bytes = step.broadcast(std::as_bytes(std::span(text)));
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 }  // namespace pillion::stages

@@ -13,18 +13,20 @@ namespace pillion::stages {
 class WholeChunks {
  public:
   /// [peers]
-  WholeChunks(const Exchange& exchange, const Chunking& chunking,
+  WholeChunks(const stage::Step& step, const Chunking& chunking,
               const std::vector<StoredBlock>& blocks, const std::vector<size_t>& element_sizes)
-      : rows_(chunking.cells[0]), side_(chunking.chunk[0]), peers_(exchange.size()) {
+      : rows_(chunking.cells[0]),
+        side_(chunking.chunk[0]),
+        peers_(static_cast<size_t>(step.peers())) {
     if (chunking.cells.size() > 1) {
       blocks_ = blocks;
       return;
     }
     std::vector<Bytes> out(peers_);
     for (const auto& block : blocks) send(block, element_sizes, out);
-    const auto in = exchange(out);
+    const auto in = exchange_bytes(step, out);
     out.clear();
-    const auto me = static_cast<size_t>(exchange.rank());
+    const auto me = static_cast<size_t>(step.peer());
     take(first_row(me), first_row(me + 1), element_sizes, in);
   }
 
@@ -54,7 +56,7 @@ class WholeChunks {
     }
   }
   void take(int64_t lo, int64_t hi, const std::vector<size_t>& sizes,
-            const std::vector<Bytes>& in) {
+            const std::vector<ByteSpan>& in) {
     if (lo == hi) return;
     auto& block = blocks_.emplace_back(StoredBlock{{lo}, {hi - lo}, {}});
     for (const auto size : sizes) {
