@@ -46,7 +46,7 @@ MPI_LAYERS = {"comm"}
 # Files of stages that may call MPI, each with the reason. Stages have messages from the host.
 STAGES_WITH_MPI: dict[str, str] = {}
 # Folders below stages/ whose files other stages may include.
-SHARED_BY_STAGES = {"common", "truncate", "write"}
+SHARED_BY_STAGES = {"common"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]')
 MPI_CALL = re.compile(r"\bMPI_[A-Z][a-z]\w*\s*\(")
 

@@ -64,6 +64,8 @@ fs::path find_stage(const std::string& name, const base::Value& place) {
     std::error_code error;
     if (name.find('/') == std::string::npos && fs::is_regular_file(path, error)) return path;
   }
+  if (name == "write")
+    place.fail_at_key("stage 'write' is now three: write_idx, write_hdf5, write_raw");
   std::vector<std::string> searched;
   for (const auto& folder : folders) searched.push_back(folder.string());
   place.fail_at_key(fmt::format("unknown stage '{}'{} (searched {})", name,

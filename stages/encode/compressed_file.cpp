@@ -8,9 +8,8 @@
 #include <memory>
 #include <numeric>
 
-#include "../write/files.hpp"
-#include "../write/hdf5_disk.hpp"
-#include "../write/unfinished_file.hpp"
+#include "../common/files.hpp"
+#include "../common/hdf5.hpp"
 
 namespace pillion::stages::encoding {
 namespace {

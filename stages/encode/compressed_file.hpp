@@ -10,8 +10,8 @@
 #include <variant>
 #include <vector>
 
+#include "../common/hdf5.hpp"
 #include "../common/messages.hpp"
-#include "../write/hdf5_library.hpp"
 
 namespace pillion::stages::encoding {
 

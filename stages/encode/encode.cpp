@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "../common/options.hpp"
-#include "../write/parameters.hpp"
 #include "coded_fields.hpp"
 #include "element_fields.hpp"
 #include "uniform_fields.hpp"
@@ -21,6 +20,12 @@ namespace {
 using namespace pillion;
 using namespace pillion::stages;
 using namespace pillion::stages::encoding;
+
+/// A parameter of fields on the other kind of mesh.
+struct Foreign {
+  const char* name;
+  const char* standard;
+};
 
 void refuse(const stage::Setup& setup, const char* mesh_kind,
             std::initializer_list<Foreign> parameters) {

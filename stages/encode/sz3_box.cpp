@@ -8,7 +8,7 @@
 #include <bit>
 #include <limits>
 
-#include "../write/hdf5_plugins.hpp"
+#include "../common/hdf5.hpp"
 
 namespace pillion::stages::encoding {
 namespace {

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "steps.hpp"
+#include "../common/element_coding.hpp"
 
 namespace pillion::stages::truncation {
 namespace {

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "../common/element_coding.hpp"
 #include "geometry.hpp"
 #include "keep_largest.hpp"
 #include "transform.hpp"
@@ -22,9 +23,6 @@ struct Rule {
   Norm norm = Norm::rms;
   bool rounds = true;  ///< coefficients that are kept become multiples of a step
 };
-
-/// In the place of a step: coefficients that are not rounded, and values instead of coefficients.
-constexpr double not_rounded = 0, as_values = -1;
 
 struct Outcome {
   double step = as_values;

@@ -7,8 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "../common/element_coding.hpp"
 #include "../common/options.hpp"
-#include "coding.hpp"
+#include "element.hpp"
 #include "element_values.hpp"
 #include "geometries.hpp"
 #include "scale.hpp"

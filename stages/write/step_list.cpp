@@ -8,9 +8,7 @@
 #include <pillion/error.hpp>
 #include <sstream>
 
-#include "text_on_disk.hpp"
-
-namespace pillion::stages {
+namespace pillion::stages::write {
 namespace {
 
 namespace fs = std::filesystem;
@@ -108,4 +106,4 @@ void StepList::restore(stage::State& state) {
   is_resumed_ = true;
 }
 
-}  // namespace pillion::stages
+}  // namespace pillion::stages::write

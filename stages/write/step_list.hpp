@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The steps that a dataset of files has whole, in order, alike on every peer. They are also noted
-// in a file among the dataset's, so that whoever comes after a killed run or killed sidecars, whose
+// in a file among the dataset's, so that the successor of a killed run or of killed sidecars, whose
 // saved state may be older, knows of all of them.
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <pillion/stage.hpp>
 #include <string>
 #include <vector>
 
 #include "fields.hpp"
 
-namespace pillion::stages {
+namespace pillion::stages::write {
 
 struct StoredStep {
   int64_t step = 0;
@@ -46,4 +50,15 @@ class StepList {
   bool is_resumed_ = false;
 };
 
-}  // namespace pillion::stages
+/// The text of a file as the first peer finds it; empty if there is none. [peers]
+inline std::string text_on_disk(const stage::Step& step, const std::filesystem::path& path) {
+  std::string text;
+  if (step.peer() == 0) {
+    std::ifstream in(path, std::ios::binary);
+    text.assign(std::istreambuf_iterator<char>(in), {});
+  }
+  const auto bytes = step.broadcast(std::as_bytes(std::span(text)));
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+}  // namespace pillion::stages::write

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "truncate/steps.hpp"
+#include "common/element_coding.hpp"
 #include "truncation_scene.hpp"
 
 using namespace pillion::stages;
