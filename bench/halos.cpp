@@ -19,7 +19,6 @@
 #include "halos/catalogue.hpp"
 #include "halos/field_values.hpp"
 #include "halos/query.hpp"
-#include "halos/words.hpp"
 #include "stagehost/host_table.hpp"
 #include "stagehost/work.hpp"
 #include "timing.hpp"
@@ -27,6 +26,7 @@
 namespace {
 
 using namespace pillion::stages;
+using namespace pillion::stages::halos;
 using bench::median;
 using bench::seconds_of;
 
@@ -96,13 +96,13 @@ struct Mine {
   std::vector<float> values;
 };
 
-size_t catalogue(const pillion::stage::Step& step, const Shares& shares) {
+size_t catalogue(const pillion::stage::Step& step, const HaloShares& shares) {
   Words words;
   pack(words, shares.halos);
-  std::vector<Shares> all;
+  std::vector<HaloShares> all;
   gather_words(step, words, [&](WordSpan from) {
     size_t at = 0;
-    all.emplace_back().halos = unpack<Share>(from, at);
+    all.emplace_back().halos = unpack<HaloShare>(from, at);
   });
   return combined(all, 0, 1).halos.size();
 }

@@ -21,10 +21,8 @@ asm(".section .rodata\n"
     ".previous\n");
 extern "C" __attribute__((visibility("hidden"))) const char pillion_catalyst_worker[];
 
+namespace pillion::stages::catalyst {
 namespace {
-
-using namespace pillion;
-using pillion::catalyst::Process;
 
 struct Field {
   std::string name;
@@ -263,5 +261,7 @@ const pillion_parameter parameters[] = {
 };
 
 }  // namespace
+}  // namespace pillion::stages::catalyst
 
-PILLION_STAGE(Catalyst, "catalyst", "A ParaView script of your own on live data", parameters)
+PILLION_STAGE(pillion::stages::catalyst::Catalyst, "catalyst",
+              "A ParaView script of your own on live data", pillion::stages::catalyst::parameters)

@@ -87,7 +87,7 @@ class OpenFiles {
     int file;
     int64_t lo = 0, hi = 0, size = 0;
   };
-  /// Has the kernel bring bytes to the disk while this rank goes on.
+  /// Makes the kernel write bytes to disk while this rank continues.
   static void begin(Open& open, int64_t lo, int64_t hi) {
     constexpr int64_t enough = int64_t{1} << 20;
     open.lo = open.size == 0 ? lo : std::min(open.lo, lo);
@@ -115,6 +115,8 @@ class OpenFiles {
   int64_t written_ = 0;
 };
 
+/// A file that is written aside and gets its name when it is whole. Until then it ends with the one
+/// who makes it; what a killed run leaves has a name that no reader looks for.
 class UnfinishedFile {
  public:
   explicit UnfinishedFile(std::filesystem::path path) : path_(std::move(path)) {
@@ -159,5 +161,14 @@ class UnfinishedFile {
   std::filesystem::path path_;
   bool is_finished_ = false;
 };
+
+/// Writes a file that is there whole or not at all, and waits for the disk if it is to be
+/// `durable`.
+inline void write_whole(const std::filesystem::path& path, std::span<const std::byte> bytes,
+                        bool durable) {
+  UnfinishedFile file(path);
+  OpenFiles(true).write(file.aside(), bytes, 0);
+  file.finish(durable);
+}
 
 }  // namespace pillion::stages

@@ -127,10 +127,6 @@ inline void put(hid_t object, const char* name, const std::vector<int64_t>& valu
   put(object, name, H5T_NATIVE_INT64, {values.size()}, values.data());
 }
 
-}  // namespace pillion::stages::hdf5
-
-namespace pillion::stages::hdf5 {
-
 /// Whether the library has it. Plug-ins look for the library among the symbols that all share,
 /// where it is not, since stages are loaded apart; so it is put there first.
 inline bool has_filter(H5Z_filter_t filter) {

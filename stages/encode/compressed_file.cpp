@@ -11,7 +11,7 @@
 #include "../common/files.hpp"
 #include "../common/hdf5.hpp"
 
-namespace pillion::stages::encoding {
+namespace pillion::stages::encode {
 namespace {
 
 using Numbers = std::vector<int64_t>;
@@ -142,7 +142,7 @@ class File {
   hdf5::Handle file_;
 };
 
-/// What each peer is told: for each array, the byte of the file at which its own begin.
+/// For each peer and array, the byte of the file at which its own begin.
 std::vector<Bytes> make_file(const std::vector<StoredArray>& arrays,
                              const std::vector<Attribute>& attributes,
                              const std::filesystem::path& path,
@@ -198,4 +198,4 @@ int64_t write_compressed(const stage::Step& step, const std::vector<StoredArray>
   return size;
 }
 
-}  // namespace pillion::stages::encoding
+}  // namespace pillion::stages::encode

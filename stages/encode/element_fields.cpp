@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Finding what is there, and packing it a number of elements at a time.
-#include "element_fields.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -9,8 +7,9 @@
 
 #include "../common/element_coding.hpp"
 #include "../common/options.hpp"
+#include "coded_fields.hpp"
 
-namespace pillion::stages::encoding {
+namespace pillion::stages::encode {
 namespace {
 
 /// Enough for the code to learn what is frequent, and few enough for the processor's cache.
@@ -276,4 +275,4 @@ StoredArray ElementFields::stored_numbers(const stage::Step& step) const {
   return out;
 }
 
-}  // namespace pillion::stages::encoding
+}  // namespace pillion::stages::encode

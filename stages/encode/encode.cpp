@@ -12,14 +12,9 @@
 
 #include "../common/options.hpp"
 #include "coded_fields.hpp"
-#include "element_fields.hpp"
-#include "uniform_fields.hpp"
 
+namespace pillion::stages::encode {
 namespace {
-
-using namespace pillion;
-using namespace pillion::stages;
-using namespace pillion::stages::encoding;
 
 /// A parameter of fields on the other kind of mesh.
 struct Foreign {
@@ -106,7 +101,7 @@ class Encode final : public stage::Stage {
       throw Error(ErrorCode::Configuration,
                   "the fields that were compressed before the restart are others, " + before +
                       ", not " + joined_names() +
-                      "; go on with those, or give the analysis another name to begin anew");
+                      "; use those, or give the analysis another name to start again");
     fields_->restore(state.load<int64_t>("elements"));
     steps_ = state.load<int64_t>("steps");
     times_ = state.load<double>("times");
@@ -238,5 +233,8 @@ const pillion_parameter parameters[] = {
 };
 
 }  // namespace
+}  // namespace pillion::stages::encode
 
-PILLION_STAGE(Encode, "encode", "Fields compressed on disk, with a bound on the error", parameters)
+PILLION_STAGE(pillion::stages::encode::Encode, "encode",
+              "Fields compressed on disk, with a bound on the error",
+              pillion::stages::encode::parameters)

@@ -10,7 +10,7 @@
 
 #include "../common/element_coding.hpp"
 
-namespace pillion::stages::encoding {
+namespace pillion::stages::encode {
 namespace {
 
 using Bytes = std::vector<std::byte>;
@@ -169,4 +169,4 @@ Bytes packed(const PacketShape& shape, const PacketSource<T>& source) {
 template Bytes packed(const PacketShape&, const PacketSource<float>&);
 template Bytes packed(const PacketShape&, const PacketSource<double>&);
 
-}  // namespace pillion::stages::encoding
+}  // namespace pillion::stages::encode

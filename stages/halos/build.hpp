@@ -1,19 +1,78 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The merge tree of a mesh that many ranks have pieces of. Each rank finds its own part, after one
-// exchange with those beside it of the cells that paths end in; then parts are merged pairwise, in
+// exchange with its neighbours of the cells that paths end in; then parts are merged pairwise, in
 // as many rounds as the number of ranks has binary digits, each rank keeping what was decided.
+// Messages are arrays of 8-byte words, in which lists of values follow each other.
 #pragma once
 
 #include <bit>
 #include <cstdint>
+#include <cstring>
+#include <pillion/stage.hpp>
+#include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "tree.hpp"
-#include "words.hpp"
 
-namespace pillion::stages {
+namespace pillion::stages::halos {
+
+using Words = std::vector<int64_t>;
+using WordSpan = std::span<const int64_t>;
+
+/// Adds values to the end of words; they must consist of whole words.
+template <class R>
+void pack(Words& words, const std::vector<R>& values) {
+  static_assert(sizeof(R) % sizeof(int64_t) == 0 && std::is_trivially_copyable_v<R>);
+  const size_t at = words.size(), count = values.size() * (sizeof(R) / sizeof(int64_t));
+  words.resize(at + 1 + count);
+  words[at] = static_cast<int64_t>(values.size());
+  if (count != 0) std::memcpy(words.data() + at + 1, values.data(), count * sizeof(int64_t));
+}
+
+/// Reads values that were packed, and moves `at` behind them.
+template <class R>
+std::vector<R> unpack(WordSpan words, size_t& at) {
+  std::vector<R> values(static_cast<size_t>(words[at++]));
+  const size_t count = values.size() * (sizeof(R) / sizeof(int64_t));
+  if (count != 0)
+    std::memcpy(static_cast<void*>(values.data()), words.data() + at, count * sizeof(int64_t));
+  at += count;
+  return values;
+}
+
+/// A message begins where memory was allocated, so its words are aligned.
+inline WordSpan words_of(const stage::Message& message) {
+  return {reinterpret_cast<const int64_t*>(message.bytes.data()),
+          message.bytes.size() / sizeof(int64_t)};
+}
+
+/// The same number of words from every peer, in their order, on all peers. [peers]
+inline Words all_words(const stage::Step& step, const Words& mine) {
+  Words out(mine.size() * static_cast<size_t>(step.peers()));
+  std::copy(mine.begin(), mine.end(),
+            out.begin() + static_cast<std::ptrdiff_t>(mine.size()) * step.peer());
+  step.sum(std::span(out));
+  return out;
+}
+
+/// Sends words to some peers, each with its number; calls use(words) with what came from each, in
+/// ascending order of peers. [peers]
+template <class Use>
+void exchange_words(const stage::Step& step, const std::vector<std::pair<int, Words>>& out,
+                    Use&& use) {
+  std::vector<stage::Message> sent;
+  for (const auto& [peer, words] : out) sent.push_back({peer, std::as_bytes(std::span(words))});
+  for (const auto& message : step.exchange(sent)) use(words_of(message));
+}
+
+/// Calls use(words) at the first peer with the words of each peer, in their order. [peers]
+template <class Use>
+void gather_words(const stage::Step& step, const Words& mine, Use&& use) {
+  for (const auto& message : step.gather(std::as_bytes(std::span(mine)))) use(words_of(message));
+}
 
 /// Who has which cells, as far as the ranks beside this one are concerned, itself included.
 class Neighbourhood {
@@ -84,7 +143,7 @@ inline std::vector<Vertex> exchange_asks(const stage::Step& step, const Neighbou
 /// Merges the parts of all ranks and collects what is decided of the regions that this one is in.
 class Merging {
  public:
-  Merging(const stage::Step& step, Part part) : step_(step), part_(std::move(part)) {
+  Merging(const stage::Step& step, PartialTree part) : step_(step), part_(std::move(part)) {
     const int paired = static_cast<int>(std::bit_floor(static_cast<unsigned>(step.peers())));
     const int rank = step.peer(), beyond = step.peers() - paired;
     // Ranks beyond the greatest power of two are merged with one that takes part in the rounds.
@@ -116,7 +175,7 @@ class Merging {
     swap(to, packed(), [](WordSpan) {});
   }
   void meet(int with, bool is_last) {
-    Part other;
+    PartialTree other;
     bool has_other = false;
     swap(with, with < 0 ? Words{} : packed(), [&](WordSpan words) {
       size_t at = 0;
@@ -130,7 +189,7 @@ class Merging {
     decided_.insert(decided_.end(), merged.decided.begin(), merged.decided.end());
     wraps_.insert(wraps_.end(), merged.wraps.begin(), merged.wraps.end());
   }
-  /// Those who took no part in the rounds hear what was decided in them.
+  /// Sends what was decided to the ranks that took no part in the rounds.
   void report(int with, bool is_listening) {
     Words words;
     if (!is_listening) {
@@ -146,7 +205,7 @@ class Merging {
   }
 
   const stage::Step& step_;
-  Part part_;
+  PartialTree part_;
   std::vector<Decided> decided_;
   std::vector<Wrap> wraps_;
 };
@@ -161,4 +220,4 @@ Tree build_tree(const stage::Step& step, const Grid& grid, const Piece& piece, c
   return std::move(builder).tree(merging.decided(), merging.wraps());
 }
 
-}  // namespace pillion::stages
+}  // namespace pillion::stages::halos

@@ -73,8 +73,8 @@ bool StepList::begin(const stage::Step& step) {
     std::ofstream out(products / folder_ / note, std::ios::trunc);
     for (const auto& of : steps_) out << line_of(of);
   }
-  int64_t nobody_writes_before = 0;
-  step.max(std::span(&nobody_writes_before, 1));
+  int64_t none_writes_before = 0;
+  step.max(std::span(&none_writes_before, 1));
   return forgets;
 }
 
@@ -101,8 +101,8 @@ void StepList::restore(stage::State& state) {
   if (contents_ != std::string(saved.begin(), saved.end()))
     throw Error(ErrorCode::Configuration,
                 "dataset '" + name_ +
-                    "' was saved with other parameters; go on with those, or give the "
-                    "analysis another name to begin anew");
+                    "' was saved with other parameters; use those, or give the analysis "
+                    "another name to start a new dataset");
   is_resumed_ = true;
 }
 

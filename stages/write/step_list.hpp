@@ -30,9 +30,9 @@ class StepList {
   StepList(const WrittenFields& fields, std::string name, std::string face, std::string folder);
 
   [[nodiscard]] const std::vector<StoredStep>& steps() const { return steps_; }
-  /// Before the first step that is written: what an earlier run left under this name is taken
-  /// away, unless this one goes on with it. Then true if the face may tell of steps that will be
-  /// written anew. [peers]
+  /// Before the first step that is written: what an earlier run left under this name is
+  /// removed, unless this one continues it. Then true if the file that readers open may list steps
+  /// that will be written again. [peers]
   [[nodiscard]] bool begin(const stage::Step& step);
   /// After a step is whole. [peers]
   void add(const stage::Step& step, const StoredStep& stored);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Writes one step. HDF5 is used by one peer for each file, and no call of it needs another peer, so
-// that whoever fails holds nobody up. Without compression it only makes the file, whose values have
-// known places, and every peer puts its own there; compressed chunks have places only when they are
-// written, and go through it a few at a time.
+// that a peer that fails delays no other. Without compression it only makes the file, whose values
+// have known places, and every peer puts its own there; compressed chunks have places only when
+// they are written, and go through it a few at a time.
 #pragma once
 
 #include <array>

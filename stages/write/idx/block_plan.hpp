@@ -3,7 +3,8 @@
 // of cells of the bitmask's tree; an encoded cell has its levels one after the other, and of each
 // level the samples of one run of HZ addresses. A block of which one peer has every sample is
 // written by that one; any other by an aggregator, to which the peers send their parts of it.
-// Aggregators follow from the block's number; what they will get, they hear when boxes change.
+// Aggregators follow from the block's number; peers announce the parts that they will send when
+// boxes change.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +20,7 @@
 namespace pillion::stages::write_idx {
 
 /// Part of a block: samples that follow each other in it, and in their encoded cell.
-struct Piece {
+struct BlockRun {
   int64_t block = 0, slot = 0, count = 0;  ///< which samples of which block
   int64_t at = 0;                          ///< where they begin in the cell
 };
@@ -31,7 +32,7 @@ struct BoxCell {
   int bits = 0;
 };
 
-/// Calls use(BoxCell, std::vector<Piece>) for all cells of a box, with their pieces up to the
+/// Calls use(BoxCell, std::vector<BlockRun>) for all cells of a box, with their pieces up to the
 /// finest level that is stored.
 template <class Use>
 void for_each_cell(const idx::Dataset& dataset, const BoxShape& box, size_t number, Use&& use) {
@@ -41,7 +42,7 @@ void for_each_cell(const idx::Dataset& dataset, const BoxShape& box, size_t numb
   for (const auto& large : idx::cells_of(dataset.mask, box.first, box.hi))
     for (const auto& cell : idx::split(dataset.mask, large, most_bits)) cells.push_back(cell);
   for (const auto& cell : cells) {
-    std::vector<Piece> pieces;
+    std::vector<BlockRun> pieces;
     int64_t at = 0;
     for (int n = 0; n <= cell.bits; ++n) {
       const auto run = idx::run_of(dataset.mask, cell, n);
@@ -103,8 +104,8 @@ struct Sent {
 struct CellPlan {
   BoxCell cell;
   std::vector<int32_t> parts_of_cubes;
-  std::vector<Piece> whole;  ///< blocks that the cell has all of
-  std::vector<Piece> parts;  ///< of other blocks that this peer writes
+  std::vector<BlockRun> whole;  ///< blocks that the cell has all of
+  std::vector<BlockRun> parts;  ///< of other blocks that this peer writes
   std::vector<Sent> sent;
 };
 
@@ -126,21 +127,21 @@ inline void tell(const std::vector<std::vector<Landing>>& sent, const stage::Ste
                    [](const Landing& a, const Landing& b) { return a.block < b.block; });
 }
 
-/// `direct`: every peer writes what it has, whoever else has the rest of a block. [peers]
+/// `direct`: every peer writes its samples, also of blocks that it has in part. [peers]
 inline BlockPlan plan_blocks(const idx::Dataset& dataset, const std::vector<BoxShape>& boxes,
                              const Aggregators& aggregators, bool direct, const stage::Step& step) {
   const auto peers = static_cast<size_t>(step.peers());
   BlockPlan plan;
-  std::vector<std::vector<Piece>> pieces;
+  std::vector<std::vector<BlockRun>> pieces;
   std::map<int64_t, int64_t> held;  // samples of each block
   for (size_t b = 0; b < boxes.size(); ++b) {
     std::map<int64_t, int64_t> of_box;
-    for_each_cell(dataset, boxes[b], b, [&](const BoxCell& cell, std::vector<Piece>& found) {
+    for_each_cell(dataset, boxes[b], b, [&](const BoxCell& cell, std::vector<BlockRun>& found) {
       for (const auto& piece : found)
         of_box.try_emplace(piece.block,
                            samples_in(dataset, piece.block, boxes[b].lo, boxes[b].end));
       // Of some blocks a box has nothing but what is beyond the mesh; others write these.
-      std::erase_if(found, [&](const Piece& p) { return of_box[p.block] == 0; });
+      std::erase_if(found, [&](const BlockRun& p) { return of_box[p.block] == 0; });
       plan.cells.push_back({cell, {}, {}, {}, {}});
       pieces.push_back(std::move(found));
     });

@@ -41,11 +41,11 @@ class WriteIdx final : public stage::Stage {
                                             const std::vector<SampleBox>& boxes) const;
   [[nodiscard]] idx::Dataset dataset_for(const std::array<int, 3>& sides, int64_t peers) const;
   void begin(const stage::Step& step, const std::vector<SampleBox>& boxes);
-  /// Takes up what is on disk already; false if there is nothing to go on with. [peers]
-  [[nodiscard]] bool go_on(const stage::Step& step, idx::Dataset& dataset);
+  /// Continues what is on disk already; returns false if there is nothing to continue. [peers]
+  [[nodiscard]] bool continue_dataset(const stage::Step& step, idx::Dataset& dataset);
   void check_restored() const;
   /// Writes the dataset's text. [peers]
-  void tell(const stage::Step& step, const idx::Dataset& dataset) const;
+  void list_steps(const stage::Step& step, const idx::Dataset& dataset) const;
   void make_whole(std::vector<SampleBox>& boxes) const;
   void note(const stage::Step& step, IdxCost cost);
   [[nodiscard]] stage::Table table() const;
@@ -68,7 +68,7 @@ class WriteIdx final : public stage::Stage {
 
   std::unique_ptr<IdxWriter> writer_;
   bool is_resumed_ = false;
-  std::string restored_;        ///< text of the dataset that is gone on with, if it had begun
+  std::string restored_;        ///< text of the dataset that this run continues, if it had begun
   std::array<int, 3> sides_{};  ///< of boxes, as the bitmask has them
   size_t aggregators_ = 0;
   struct Row {
@@ -155,8 +155,8 @@ WriteIdx::WriteIdx(stage::Setup& setup)
   const BlockCompression compression(setup["compression"], fields_);
   if (options_.direct && compression.codec() != idx::Codec::raw)
     setup["compression"].fail(
-        "blocks can be compressed only where they are put together; with "
-        "`phases: 1` nobody does");
+        "blocks are compressed where they are put together, and with `phases: 1` no rank does "
+        "that; use 2 or 3 phases, or `compression: none`");
   list_sources(compression);
   constexpr int64_t most_bytes = int64_t{1} << 30;  // what sizes and codecs can tell
   for (const auto& field : dataset_fields_)
@@ -231,7 +231,7 @@ stage::Input WriteIdx::input() const {
 }
 
 // Boxes at the ends of what is written are made whole, so that they have as few runs as others;
-// nobody reads what is beyond.
+// no reader shows the rest.
 void WriteIdx::make_whole(std::vector<SampleBox>& boxes) const {
   const idx::Point whole{int64_t{1} << sides_[0], int64_t{1} << sides_[1], int64_t{1} << sides_[2]};
   for (auto& box : boxes) {
@@ -297,7 +297,7 @@ idx::Dataset WriteIdx::dataset_for(const std::array<int, 3>& sides, int64_t peer
   return out;
 }
 
-// What an earlier run left under this name is taken away, unless this one goes on with it.
+// What an earlier run left under this name is removed, unless this one continues it.
 void WriteIdx::begin(const stage::Step& step, const std::vector<SampleBox>& boxes) {
   const auto sides = sides_of(step, boxes);
   const std::filesystem::path folder = step.product_folder();
@@ -308,8 +308,8 @@ void WriteIdx::begin(const stage::Step& step, const std::vector<SampleBox>& boxe
     options_.shared_blocks = std::max<int64_t>(
         1,
         dataset.blocks() >> std::max(0, sides[0] + sides[1] + sides[2] - dataset.bits_per_block));
-  const bool goes_on = is_resumed_ && go_on(step, dataset);
-  if (!goes_on && step.peer() == 0) {
+  const bool is_continued = is_resumed_ && continue_dataset(step, dataset);
+  if (!is_continued && step.peer() == 0) {
     std::error_code error;
     std::filesystem::remove(folder / (name_ + ".idx"), error);
     std::filesystem::remove_all(folder / name_, error);
@@ -321,18 +321,18 @@ void WriteIdx::begin(const stage::Step& step, const std::vector<SampleBox>& boxe
   writer_ = std::make_unique<IdxWriter>(std::move(dataset), sources_, folder, options_);
 }
 
-// Steps that will be written anew are forgotten first, or a reader would find them half done.
-bool WriteIdx::go_on(const stage::Step& step, idx::Dataset& dataset) {
+// Steps that will be written again leave the list first, or a reader would find them half done.
+bool WriteIdx::continue_dataset(const stage::Step& step, idx::Dataset& dataset) {
   const std::filesystem::path folder = step.product_folder();
   const auto found = dataset_in(write::text_on_disk(step, folder / (name_ + ".idx")));
   const bool is_found = found && are_alike(*found, dataset);
   if (is_found) dataset.times = found->times;
   dataset.times.forget_from(step.index());
-  if (is_found && dataset.times != found->times) tell(step, dataset);
+  if (is_found && dataset.times != found->times) list_steps(step, dataset);
   return is_found || !restored_.empty();
 }
 
-void WriteIdx::tell(const stage::Step& step, const idx::Dataset& dataset) const {
+void WriteIdx::list_steps(const stage::Step& step, const idx::Dataset& dataset) const {
   std::string title = "Dataset of";
   for (size_t f = 0; f < fields_.names.size(); ++f)
     title += (f > 0 ? ", " : " ") + fields_.names[f];
@@ -351,11 +351,11 @@ void WriteIdx::run(stage::Step& step) {
   if (phases_ == 3) make_whole(boxes.all());
   note(step, writer_->write(boxes.all(), step));
   writer_->dataset().times.add(step.index(), step.time());
-  tell(step, writer_->dataset());
+  list_steps(step, writer_->dataset());
   step.write(table());
 }
 
-// The reductions also see to it that every peer's part is written before the step is told of.
+// After the reductions every peer's part is written, and the step can be listed.
 void WriteIdx::note(const stage::Step& step, IdxCost cost) {
   Row row{step.index(),
           {cost.plan, cost.encode, cost.exchange, cost.write},
@@ -441,8 +441,8 @@ void WriteIdx::check_restored() const {
   if (!are_alike(asked, saved))
     throw Error(ErrorCode::Configuration,
                 "dataset '" + name_ +
-                    "' was saved with other parameters; go on with those, or give the "
-                    "analysis another name to begin anew");
+                    "' was saved with other parameters; use those, or give the analysis "
+                    "another name to start a new dataset");
 }
 
 namespace {

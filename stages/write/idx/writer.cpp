@@ -211,8 +211,8 @@ void IdxWriter::keep_assembled() {
   assembled_.clear();
 }
 
-// Whoever writes a file's head hears the sizes of its blocks, lays them out, and says where they
-// go. So nobody has to know of more than its own blocks and files.
+// The peer that writes a file's head receives the sizes of its blocks, lays them out, and returns
+// their offsets. So a peer knows of its own blocks and files alone.
 void IdxWriter::place(const stage::Step& step) {
   struct Size {
     int64_t field, block, bytes;

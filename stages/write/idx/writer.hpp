@@ -50,9 +50,9 @@ class Batch {
 };
 
 struct IdxOptions {
-  bool direct = false;        ///< every run of samples is written by whoever has it
+  bool direct = false;        ///< every peer writes the runs of samples that it has
   size_t aggregators = 0;     ///< 0: every peer is one
-  bool durable = true;        ///< a step is told of when it is on disk
+  bool durable = true;        ///< a step is listed when it is on disk
   int64_t at_once = 0;        ///< how many peers write at the same time; 0: all
   int64_t shared_blocks = 1;  ///< of blocks below this number several peers have parts, as a rule
 };

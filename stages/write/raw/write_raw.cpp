@@ -172,11 +172,8 @@ void WriteRaw::write_step_index(const stage::Step& step, const std::string& bloc
     text += "domain: " + text_of(step.domain(fields_.mesh().mesh)) + "\n";
   text += "coarsening: " + std::to_string(step.coarsening(fields_.mesh().mesh)) +
           "\nblocks:" + (blocks.empty() ? " []\n" : "\n" + blocks);
-  UnfinishedFile file(std::filesystem::path(step.product_folder()) /
-                      path_of(step.index(), ".yaml"));
-  OpenFiles files;
-  files.write(file.aside(), std::as_bytes(std::span(text)), 0);
-  file.finish(durable_);
+  write_whole(std::filesystem::path(step.product_folder()) / path_of(step.index(), ".yaml"),
+              std::as_bytes(std::span(text)), durable_);
 }
 
 void WriteRaw::write_index(const stage::Step& step) const {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tracing the polygons of marching cubes.
-#include "cell.hpp"
+#include "surface.hpp"
 
 #include <algorithm>
 
-namespace pillion::image {
+namespace pillion::stages::image {
 
 namespace {
 
@@ -62,4 +62,4 @@ const std::vector<Polygon>& polygons_of(uint32_t above) {
   return all[above];
 }
 
-}  // namespace pillion::image
+}  // namespace pillion::stages::image
