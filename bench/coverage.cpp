@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How often does the 95 % interval of `uncertainty` hold the true mean, and is its variance right
-// on average? Series of several kinds and lengths whose true mean is 0, of many seeds; beside it
-// what batch means say, and what a fit of two decays without measures against noise would.
+// on average? Series of several kinds and lengths whose true mean is 0, of many seeds; beside
+// it what batch means say, and what a fit of two decays without measures against noise would.
 //   bench_coverage [SERIES]
 #include <cmath>
 #include <cstdio>
@@ -13,6 +13,7 @@
 namespace {
 
 using namespace pillion::stages;
+using namespace pillion::stages::uncertainty;
 
 struct Case {
   const char* name;

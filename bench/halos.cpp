@@ -19,22 +19,36 @@
 #include "halos/catalogue.hpp"
 #include "halos/field_values.hpp"
 #include "halos/query.hpp"
+#include "stagehost/host_table.hpp"
+#include "stagehost/work.hpp"
 #include "timing.hpp"
 
 namespace {
 
 using namespace pillion::stages;
+using namespace pillion::stages::halos;
 using bench::median;
 using bench::seconds_of;
 
 constexpr int repetitions = 5, queries = 20;
 
+/// The peers of the search, with the messages that stages have.
 struct World {
-  int rank = 0, ranks = 1;
+  pillion::comm::Communicator comm{MPI_COMM_WORLD};
+  int rank = comm.rank(), ranks = comm.size();
   World() {
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    circumstances.peers = &comm;
+    circumstances.fence = &fence;
+    work.circumstances = &circumstances;
   }
+  [[nodiscard]] pillion::stage::Step step() const {
+    return {&pillion::stagehost::host_table(), &work};
+  }
+
+ private:
+  pillion::comm::Fence fence{comm};
+  pillion::stagehost::Circumstances circumstances;
+  mutable pillion_work work;
 };
 
 /// exp of a Gaussian field with this standard deviation, smoothed so many times over neighbours.
@@ -82,14 +96,14 @@ struct Mine {
   std::vector<float> values;
 };
 
-size_t catalogue(const Peers& peers, const Shares& shares) {
+size_t catalogue(const pillion::stage::Step& step, const HaloShares& shares) {
   Words words;
   pack(words, shares.halos);
-  std::vector<Shares> all;
-  for (const auto& from : peers.gather(words)) {
+  std::vector<HaloShares> all;
+  gather_words(step, words, [&](WordSpan from) {
     size_t at = 0;
-    all.emplace_back().halos = unpack<Share>(from, at);
-  }
+    all.emplace_back().halos = unpack<HaloShare>(from, at);
+  });
   return combined(all, 0, 1).halos.size();
 }
 
@@ -121,7 +135,7 @@ Result measure(const World& world, const char* name, int64_t side, int smoothing
                const Thresholds& thresholds) {
   const Grid grid{{side, side, side}, {true, true, true}};
   const Mine mine(world, grid, lognormal(side, 2, smoothings));
-  const Peers peers(MPI_COMM_WORLD, [] {});
+  const auto step = world.step();
   Times times;
   size_t halos[3] = {};
   for (int r = 0; r < repetitions; ++r) {
@@ -135,10 +149,10 @@ Result measure(const World& world, const char* name, int64_t side, int smoothing
       mean = values->sum().value();
       MPI_Allreduce(MPI_IN_PLACE, &mean, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
       mean /= static_cast<double>(grid.count());
-      tree = build_tree(peers, grid, mine.piece, values->data());
+      tree = build_tree(step, grid, mine.piece, values->data());
     }));
     const auto ask = [&](const double* pair) {
-      return catalogue(peers, query->halos(pair[0] * mean, pair[1] * mean));
+      return catalogue(step, query->halos(pair[0] * mean, pair[1] * mean));
     };
     times.first.push_back(seconds_of([&] {
       query.emplace(grid, mine.piece, values->data(), *tree);

@@ -171,6 +171,7 @@ void measure_spectrum(int64_t side, int pencils) {
   say(("transform" + of).c_str(), lines / cells, "s per cell");
 
   using namespace pillion::stages;
+  using namespace pillion::stages::power_spectrum;
   const Volume volume{{side, side, side}, {1, 1, 1}, 3};
   Shells shells(volume, linear_edges(volume, 1), {});
   const std::vector<Complex> modes(static_cast<size_t>(last.volume()), {1, 1});
@@ -186,8 +187,8 @@ double usual(const std::vector<bench::HaloCosts>& all, double bench::HaloCosts::
   return mean(median(values));
 }
 
-void measure_halos(const pillion::stages::Grid& grid, const std::vector<double>& field, int blocks,
-                   bool says) {
+void measure_halos(const pillion::stages::halos::Grid& grid, const std::vector<double>& field,
+                   int blocks, bool says) {
   using bench::HaloCosts;
   bench::HaloRanks halos(grid, field, blocks);
   std::vector<HaloCosts> all;
@@ -246,7 +247,7 @@ int main(int argc, char** argv) {
   {
     Simulated simulated(side, argc > 2 ? std::atoll(argv[2]) : 100);
     const auto field = simulated.density();
-    const pillion::stages::Grid grid{{side, side, side}, {true, true, true}};
+    const pillion::stages::halos::Grid grid{{side, side, side}, {true, true, true}};
     measure_halos(grid, field, 8, false);
     measure_halos(grid, field, 64, true);
   }

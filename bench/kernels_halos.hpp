@@ -17,6 +17,7 @@
 namespace bench {
 
 using namespace pillion::stages;
+using namespace pillion::stages::halos;
 
 /// Seconds that this process has computed for: others on the same cores do not count.
 inline double cpu_seconds() {
@@ -131,7 +132,7 @@ class HaloRanks {
     }
   }
 
-  static double bytes_of(const Part& part) {
+  static double bytes_of(const PartialTree& part) {
     return static_cast<double>(part.nodes.size() * sizeof(Node) + part.edges.size() * sizeof(Edge));
   }
 
@@ -141,7 +142,7 @@ class HaloRanks {
       bytes += bytes_of(parts_[r]);
       cells += surface(r / distance * distance, distance);
     }
-    std::vector<Part> next(parts_.size());
+    std::vector<PartialTree> next(parts_.size());
     for (size_t r = 0; r < parts_.size(); ++r) {
       const Stopwatch watch(costs.merging);
       auto merged = merge(parts_[r], parts_[r ^ distance], 2 * distance == parts_.size());
@@ -160,7 +161,7 @@ class HaloRanks {
   }
 
   void ask(double boundary, double peak, HaloCosts& costs) {
-    std::vector<Shares> all;
+    std::vector<HaloShares> all;
     for (size_t r = 0; r < parts_.size(); ++r) {
       Tree tree;
       {
@@ -182,7 +183,7 @@ class HaloRanks {
   std::deque<Piece> blocks_;
   std::vector<std::vector<double>> values_;
   std::deque<TreeBuilder> builders_;
-  std::vector<Part> parts_;
+  std::vector<PartialTree> parts_;
   std::vector<std::vector<Decided>> decided_;
   std::vector<std::vector<Wrap>> wraps_;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Series whose mean's variance is known, gathered as the stage `autocorrelation` does: sums of
-// first-order autoregressions, and oscillations.
+// series whose mean's variance is known, gathered as the stage `autocorrelation` does: sums
+// of first-order autoregressions, and oscillations.
 #pragma once
 
 #include <cmath>
@@ -33,7 +33,7 @@ inline double variance_of_mean(const Parts& parts, int n) {
 struct One {
   double mean = 0, batch_variance = 0, batches = 0;
   std::vector<double> covariance;
-  [[nodiscard]] pillion::stages::Gathered view() const {
+  [[nodiscard]] pillion::stages::uncertainty::Gathered view() const {
     return {mean, covariance, batch_variance, batches};
   }
 };
@@ -42,12 +42,14 @@ struct One {
 inline std::vector<One> gathered(const Parts& parts, size_t count, size_t lags, int n,
                                  unsigned seed) {
   using namespace pillion::stages;
+  using namespace pillion::stages::uncertainty;
+  using namespace pillion::stages::autocorrelation;
   std::mt19937_64 random(seed);
   std::normal_distribution<double> normal;
   // Of each part two states, which turn about each other.
   std::vector<std::pair<double, double>> state(count * parts.size());
   for (auto& [x, y] : state) x = normal(random), y = normal(random);
-  Series series(lags);
+  LaggedSeries series(lags);
   series.resize(count);
   std::vector<double> values(count);
   for (int j = 0; j < n; ++j) {

@@ -155,7 +155,7 @@ class Ours {
       for (const auto& v : variables)
         yaml << "  " << v.name << ": {mesh: grid, type: float64, components: " << v.components
              << "}\n";
-      yaml << "analyses: {s3d: {stages: [{write: {fields: [pressure, temperature, velocity, "
+      yaml << "analyses: {s3d: {stages: [{write_idx: {fields: [pressure, temperature, velocity, "
            << "species], phases: " << phases << ", durable: " << (durable ? "true" : "false")
            << ", at: simulation}}]}}\n";
     }

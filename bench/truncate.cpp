@@ -25,7 +25,8 @@
 namespace {
 
 using namespace pillion::stages;
-using namespace pillion::stages::truncation;
+using namespace pillion::stages::encode;
+using namespace pillion::stages::truncate;
 
 constexpr int points = 8, size = points * points * points, components = 3;
 constexpr int repetitions = 7;
@@ -161,7 +162,7 @@ Truncated truncated(const LobattoBasis& basis, const std::vector<double>& values
 }
 
 /// Packs and codes; returns how many times smaller all is.
-double encode(const Truncated& truncated, const encoding::Codec& codec, double& speed) {
+double compression_ratio(const Truncated& truncated, const LosslessCodec& codec, double& speed) {
   size_t bytes = 0;
   const size_t raw = truncated.coefficients.size() * sizeof(double);
   speed = gigabytes_per_second(raw, [&] {
@@ -170,12 +171,12 @@ double encode(const Truncated& truncated, const encoding::Codec& codec, double& 
     const size_t elements = truncated.steps.size() / components;
     for (size_t e = 0; e < elements; e += of_packet) {
       const size_t count = std::min(of_packet, elements - e);
-      const encoding::PacketSource<double> source{
+      const PacketSource<double> source{
           static_cast<int64_t>(count), &truncated.coefficients[e * components * size],
           components * size,
           std::span(truncated.steps).subspan(e * components, count * components)};
-      const auto plain = encoding::packed({points, components}, source);
-      const auto coded = encoding::compressed(codec, codec.standard, plain);
+      const auto plain = packed({points, components}, source);
+      const auto coded = compressed(codec, codec.standard, plain);
       bytes += coded.empty() ? plain.size() : coded.size();
     }
   });
@@ -217,13 +218,14 @@ int main(int argc, char** argv) {
   // A code would find what is repeated.
   const auto own = truncated(basis, once, straight, {1e-2});
   const auto own_fewest = truncated(basis, once, straight, {1e-2, Norm::rms, false});
-  for (const auto& codec : encoding::codecs()) {
-    const double found = encode(own, codec, speed);
+  for (const auto& codec : codecs()) {
+    const double found = compression_ratio(own, codec, speed);
     if (ratio == 0) ratio = found;
     say(std::string("encode_") + codec.name, speed, "GB/s");
     say(std::string("ratio_") + codec.name, found, "");
-    if (&codec == &encoding::codecs().front())
-      say(std::string("ratio_fewest_") + codec.name, encode(own_fewest, codec, speed), "");
+    if (&codec == &codecs().front())
+      say(std::string("ratio_fewest_") + codec.name, compression_ratio(own_fewest, codec, speed),
+          "");
   }
   std::printf(
       "bench truncate: gigabytes_per_second=%.2f share_of_memcpy=%.3f transform=%.2f "

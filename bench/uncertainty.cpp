@@ -20,6 +20,8 @@
 namespace {
 
 using namespace pillion::stages;
+using namespace pillion::stages::uncertainty;
+using namespace pillion::stages::autocorrelation;
 
 constexpr int repetitions = 5;
 
@@ -55,7 +57,7 @@ Update update(size_t series, size_t lags, int samples) {
   std::normal_distribution<double> normal;
   std::vector<double> values(series);
   for (double& v : values) v = normal(random);
-  Series all(lags);
+  LaggedSeries all(lags);
   all.resize(series);
   const auto per = [&](double seconds) {
     return seconds * 1e9 / (static_cast<double>(series) * samples * static_cast<double>(lags + 1));
@@ -119,7 +121,8 @@ int main(int argc, char** argv) {
   say("fits", fits, "1/s");
   // A pass reads and writes the sums, reads the ring and writes what has come.
   const double traffic =
-      (16.0 + 8.0 + 24.0 * Series::together / static_cast<double>(lags + 1)) / Series::together;
+      (16.0 + 8.0 + 24.0 * LaggedSeries::together / static_cast<double>(lags + 1)) /
+      LaggedSeries::together;
   std::printf(
       "bench uncertainty: series=%zu lags=%zu update_ns=%.3f in_cache_ns=%.3f "
       "simple_over_ours=%.1f "

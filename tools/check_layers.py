@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Fails if an include runs against the layers of docs/architecture.md, if anything but comm/ calls
-MPI, if a stage or an adapter reaches into the library, or if modules of python/ import each other
-in a ring, inside functions and for type checkers included. Prints each offending line or ring."""
+MPI, if a stage calls it or includes a file of another stage, if a stage or an adapter reaches into
+the library, or if modules of python/ import each other in a ring, inside functions and for type
+checkers included. Prints each offending line or ring."""
 
 import ast
 import re
@@ -69,6 +70,10 @@ LAYERS = {
     "apps": {"base", "model", "node", "preflight", "run", "sidecar", "stagehost"},
 }
 MPI_LAYERS = {"comm", "apps"}
+# Files of stages that may call MPI, each with the reason. Stages have messages from the host.
+STAGES_WITH_MPI: dict[str, str] = {}
+# Folders below stages/ whose files other stages may include.
+SHARED_BY_STAGES = {"common"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]')
 MPI_CALL = re.compile(r"\bMPI_[A-Z][a-z]\w*\s*\(")
 
@@ -92,6 +97,26 @@ def faults_outside(path: Path):
         found = INCLUDE.match(line)
         if found and found.group(1).split("/")[0] in LAYERS:
             yield number, "only public headers may be included here"
+
+
+def faults_of_stage(path: Path):
+    stages = ROOT / "stages"
+    name = path.relative_to(stages).parts[0]
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        if MPI_CALL.search(line) and str(path.relative_to(stages)) not in STAGES_WITH_MPI:
+            yield number, "a stage may not call MPI; use the messages of stage::Step"
+        found = INCLUDE.match(line)
+        if not found:
+            continue
+        target = next(
+            (at for at in (path.parent / found.group(1), stages / found.group(1)) if at.exists()),
+            None,
+        )
+        if target is None or not target.resolve().is_relative_to(stages):
+            continue
+        other = target.resolve().relative_to(stages).parts[0]
+        if other != name and other not in SHARED_BY_STAGES:
+            yield number, f"stage {name} may not include a file of stage {other}"
 
 
 def modules_of(folder: Path) -> dict[str, Path]:
@@ -142,6 +167,8 @@ def main() -> int:
     for folder in ("include", "fortran", "stages", "adapters", "examples"):
         for path in sources(ROOT / folder):
             faults += [f"{path.relative_to(ROOT)}:{n}: {why}" for n, why in faults_outside(path)]
+    for path in sources(ROOT / "stages"):
+        faults += [f"{path.relative_to(ROOT)}:{n}: {why}" for n, why in faults_of_stage(path)]
     if ring := python_ring(ROOT / "python"):
         faults.append(f"python: modules import each other in a ring: {' -> '.join(ring)}")
     print("\n".join(faults) or "check_layers: every include runs the right way")

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Fails if two files of src/ and include/ define types of one name in one namespace. Each file may
-compile, but the linker then takes one file's functions for both (the one-definition rule). Types in
-anonymous namespaces may share names. Prints each such name with its places.
+"""Fails if two files of src/, include/ and stages/ define types of one name in one namespace. Each
+file may compile, but the linker then takes one file's functions for both (the one-definition rule).
+Types in anonymous namespaces may share names. Prints each such name with its places.
 """
 
 import re
@@ -11,7 +11,7 @@ from collections import defaultdict
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDERS = ("src", "include")
+FOLDERS = ("src", "include", "stages")
 
 # What is no code, and whole lines of the preprocessor.
 NO_CODE = re.compile(

@@ -73,8 +73,8 @@ def _entry(item: dict[str, Any]) -> Entry:
 
 
 def _below(page: str, path: Path) -> Entry:
-    """A README is called after its folder; another page there after both."""
-    name = path.parent.name
+    """A README is called after its folders, another page there also after itself."""
+    name = "_".join(path.parent.relative_to(ROOT).parts[1:])
     if path.name != "README.md":
         name += "-" + path.stem.split("-")[-1].lower()
     return Entry(f"{page}/{name}", {"from": str(path.relative_to(ROOT))})

@@ -4,8 +4,8 @@
  *
  * A plug-in is a shared object that exports one function, `pillion_stage_describe`, which returns a
  * constant table. The loader checks abi_version and sizes before it reads anything else. A plug-in
- * links nothing of Pillion: it reaches the host through the table that `create` is given, and never
- * moves data between ranks by itself, but names the layout it needs.
+ * links nothing of Pillion: it reaches the host through the table that `create` is given. It names
+ * the layout it needs, and leaves messages between ranks to the host.
  *
  * Structs that either side makes for the other begin with their size, and later versions only
  * append to them. The loader refuses a plug-in that was built with larger structs than the host
@@ -313,6 +313,14 @@ typedef struct pillion_records {
   size_t record_size; /**< bytes */
 } pillion_records;
 
+/** Bytes for a peer, or from one. */
+typedef struct pillion_message {
+  int32_t peer;
+  int32_t reserved;
+  size_t size; /**< bytes */
+  const void* bytes;
+} pillion_message;
+
 /** What the host offers. Later versions only append. A plug-in that needs more than `size` says
  * refuses to be created. */
 typedef struct pillion_stage_host {
@@ -391,12 +399,34 @@ typedef struct pillion_stage_host {
   int32_t (*write_file)(pillion_work*, const char* name, const char* title, const void* bytes,
                         size_t size, int32_t per_step);
 
-  /* peers: the ranks that run this stage; every one of them must make the call */
+  /* Peers: the ranks that run this stage. Every one of them must make the calls from `reduce` to
+   * `withhold`. A peer that has failed before such a call makes it fail on all of them. */
   int32_t (*peer)(const pillion_work*);
   int32_t (*peers)(const pillion_work*);
   int32_t (*reduce)(pillion_work*, void* values, int64_t count, pillion_type type,
                     int32_t operation);
+  /** For libraries that take one. A peer that fails while others are in a call on it hangs them, so
+   * prefer the functions below. */
   MPI_Comm (*communicator)(const pillion_work*);
+  /** Sends bytes to some peers, at most one message to each, and receives those that others have
+   * sent here, in ascending order of peers. The cost grows with the number of messages, not of
+   * peers. Empty messages are not sent. What `in` points to lives until the next such call, gather
+   * or broadcast, or until the callback returns. */
+  int32_t (*exchange)(pillion_work*, const pillion_message* out, int32_t out_count,
+                      const pillion_message** in, int32_t* in_count);
+  /** Brings the bytes of all peers to one of them, which gets a message from each, in their order;
+   * the others get none. They live as those of `exchange`. */
+  int32_t (*gather)(pillion_work*, int32_t to, const void* bytes, size_t size,
+                    const pillion_message** in, int32_t* in_count);
+  /** Brings the bytes of one peer to all, itself included; what the others pass is not read. They
+   * live as those of `exchange`. */
+  int32_t (*broadcast)(pillion_work*, int32_t from, const void* bytes, size_t size,
+                       const void** received, size_t* received_size);
+  /** Calls `body` on every peer, on at most `at_once` of them at the same time: a peer begins when
+   * the one `at_once` before it has ended. With 0 all begin at once, and none waits for another.
+   * `body` must not call what every peer must call. Returns what `body` has returned. */
+  int32_t (*in_turn)(pillion_work*, int32_t at_once, int32_t (*body)(void* argument),
+                     void* argument);
   /** Moves what the stage has computed from one division of some cells to another: so many bytes
    * for each cell, packed with the first axis fastest. Every peer must make the call. */
   int32_t (*regroup)(pillion_work*, const pillion_division* from, const pillion_division* to,

@@ -20,5 +20,8 @@ inline constexpr int node_meeting = 25;    // and 26
 inline constexpr int particle_sizes = 27;  // and 28
 inline constexpr int particle_values = 29;
 inline constexpr int publication_passed_on = 31;  // and 32, on the sidecars' own communicator
+inline constexpr int stage_message_sizes = 33;    // and 34
+inline constexpr int stage_messages = 35;
+inline constexpr int stage_turn = 36;
 
 }  // namespace pillion::comm::tags

@@ -8,6 +8,7 @@
 #include "layout/dealing.hpp"
 #include "layout/division.hpp"
 #include "stagehost/fetch.hpp"
+#include "stagehost/peer_messages.hpp"
 #include "stagehost/regroup.hpp"
 #include "stagehost/setup.hpp"
 #include "stagehost/state.hpp"
@@ -243,6 +244,43 @@ int32_t reduce(pillion_work* work, void* values, int64_t count, pillion_type typ
 
 MPI_Comm communicator(const pillion_work* work) { return work->context->peers->handle(); }
 
+int32_t exchange_messages(pillion_work* work, const pillion_message* out, int32_t out_count,
+                          const pillion_message** in, int32_t* in_count) {
+  return guard([&] {
+    work->received = exchange({out, static_cast<size_t>(out_count)}, *work->context);
+    *in = work->received.messages.data();
+    *in_count = static_cast<int32_t>(work->received.messages.size());
+  });
+}
+
+int32_t gather_bytes(pillion_work* work, int32_t to, const void* bytes, size_t size,
+                     const pillion_message** in, int32_t* in_count) {
+  return guard([&] {
+    work->received = gather(to, {static_cast<const std::byte*>(bytes), size}, *work->context);
+    *in = work->received.messages.data();
+    *in_count = static_cast<int32_t>(work->received.messages.size());
+  });
+}
+
+int32_t broadcast_bytes(pillion_work* work, int32_t from, const void* bytes, size_t size,
+                        const void** received, size_t* received_size) {
+  return guard([&] {
+    work->received =
+        broadcast(from, {static_cast<const std::byte*>(bytes), size}, *work->context);
+    *received = work->received.messages.front().bytes;
+    *received_size = work->received.messages.front().size;
+  });
+}
+
+int32_t take_turn(pillion_work* work, int32_t at_once, int32_t (*body)(void*), void* argument) {
+  int32_t status = 0;
+  const int32_t own = guard([&] {
+    in_turn(
+        at_once, [&] { status = body(argument); }, *work->context);
+  });
+  return status != 0 ? status : own;
+}
+
 int32_t part(const pillion_work* work, const pillion_division* division, int64_t* lo, int64_t* hi) {
   return guard([&] {
     const auto box = part_of(*division, *work->context->peers);
@@ -340,6 +378,10 @@ const pillion_stage_host& host_table() {
                                            .peers = &peers,
                                            .reduce = &reduce,
                                            .communicator = &communicator,
+                                           .exchange = &exchange_messages,
+                                           .gather = &gather_bytes,
+                                           .broadcast = &broadcast_bytes,
+                                           .in_turn = &take_turn,
                                            .regroup = &move_cells,
                                            .fetch = &fetch_records,
                                            .withhold = &withhold,

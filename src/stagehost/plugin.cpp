@@ -64,6 +64,8 @@ fs::path find_stage(const std::string& name, const base::Value& place) {
     std::error_code error;
     if (name.find('/') == std::string::npos && fs::is_regular_file(path, error)) return path;
   }
+  if (name == "write")
+    place.fail_at_key("stage 'write' is now three: write_idx, write_hdf5, write_raw");
   std::vector<std::string> searched;
   for (const auto& folder : folders) searched.push_back(folder.string());
   place.fail_at_key(fmt::format("unknown stage '{}'{} (searched {})", name,
@@ -83,7 +85,7 @@ void check_sizes(const pillion_stage_sizes* theirs, const fs::path& path) {
                "again",
                path.string());
   const Size sizes[] = {
-      {"the host's table", theirs->host, 360, sizeof(pillion_stage_host)},
+      {"the host's table", theirs->host, 392, sizeof(pillion_stage_host)},
       {"a description", theirs->field_description, 152, sizeof(pillion_field_description)},
       {"a request for an input", theirs->input_request, 112, sizeof(pillion_input_request)},
       {"an output", theirs->output, 56, sizeof(pillion_output)},

@@ -12,6 +12,7 @@
 #include "redistribution/particles.hpp"
 #include "stagehost/execution_context.hpp"
 #include "stagehost/field_redistributor.hpp"
+#include "stagehost/peer_messages.hpp"
 #include "stagehost/setup.hpp"
 
 namespace pillion::stagehost {
@@ -45,6 +46,7 @@ struct pillion_work {
   std::string folder{};                             ///< of products, once asked for
   std::string origin{};                             ///< of the product last asked about
   std::map<std::string, pillion_mesh> meshes{};     ///< that were asked about
+  pillion::stagehost::Received received{};          ///< by the last exchange among the peers
 };
 
 namespace pillion::stagehost {

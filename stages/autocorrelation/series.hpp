@@ -12,17 +12,15 @@
 #include <span>
 #include <vector>
 
-#include "add_products.hpp"
-#include "batches.hpp"
-#include "pairs.hpp"
+#include "products.hpp"
 
-namespace pillion::stages {
+namespace pillion::stages::autocorrelation {
 
-class Series {
+class LaggedSeries {
  public:
   static constexpr size_t together = 16;
 
-  explicit Series(size_t lags) : lags_(lags), pairs_(lags), scratch_(lags + together) {}
+  explicit LaggedSeries(size_t lags) : lags_(lags), pairs_(lags), scratch_(lags + together) {}
 
   /// Makes room for so many, of which nothing is known yet.
   void resize(size_t count) {
@@ -103,7 +101,7 @@ class Series {
   std::vector<Row> scratch_;  ///< of one tile: the ring from its oldest on, then what waits
 };
 
-inline void Series::gather(size_t t) {
+inline void LaggedSeries::gather(size_t t) {
   const Row* ring_rows = tile(t) + ring();
   std::copy(ring_rows + oldest_, ring_rows + lags_, scratch_.begin());
   std::copy_n(ring_rows, oldest_, scratch_.begin() + static_cast<ptrdiff_t>(lags_ - oldest_));
@@ -117,20 +115,20 @@ inline void Series::gather(size_t t) {
 }
 
 // Sample number p of a piece is no later one's partner in a pair k > p apart.
-inline void Series::add_beginnings(Row* ends_rows) const {
+inline void LaggedSeries::add_beginnings(Row* ends_rows) const {
   for (size_t i = 0; i < waiting_rows_; ++i) {
     const auto place = static_cast<size_t>(pairs_.piece()) + i;
     for (size_t k = place + 1; k <= lags_; ++k) ends_rows[k - 1] += scratch_[lags_ + i];
   }
 }
 
-inline void Series::keep_latest(Row* ring_rows) const {
+inline void LaggedSeries::keep_latest(Row* ring_rows) const {
   const size_t skipped = waiting_rows_ > lags_ ? waiting_rows_ - lags_ : 0;
   for (size_t i = skipped; i < waiting_rows_; ++i)
     ring_rows[(oldest_ + i) % lags_] = scratch_[lags_ + i];
 }
 
-inline void Series::flush() {
+inline void LaggedSeries::flush() {
   if (waiting_rows_ == 0) return;
   Batches after = batches_;
   const bool is_beginning = pairs_.piece() < static_cast<int64_t>(lags_);
@@ -157,7 +155,7 @@ inline void Series::flush() {
 
 // The latest k samples of a piece have no partner k later. Before a piece's first the ring is
 // empty, which is as good as zero.
-inline void Series::cut() {
+inline void LaggedSeries::cut() {
   flush();
   for (size_t t = 0; t < tile_count(); ++t) {
     gather(t);
@@ -173,7 +171,7 @@ inline void Series::cut() {
 
 // (x_j - m)(x_(j-k) - m) summed over the N_k pairs that there are, and divided by N_k n / (n - k):
 // by n if none are missing.
-inline void Series::estimate(size_t t, std::span<Row> out) const {
+inline void LaggedSeries::estimate(size_t t, std::span<Row> out) const {
   const Row* sums = tile(t);
   const auto n = static_cast<double>(pairs_.samples());
   Row mean = sums[0];
@@ -197,7 +195,7 @@ inline void Series::estimate(size_t t, std::span<Row> out) const {
     out[0].x[l] = mean.x[l] + (from + l < count_ ? first_[from + l] : 0);
 }
 
-inline void Series::pack(size_t series, double* record) const {
+inline void LaggedSeries::pack(size_t series, double* record) const {
   *record++ = first_[series];
   const size_t t = series / lanes, l = series % lanes;
   for (size_t r = 0; r < rows(); ++r) *record++ = tile(t)[r].x[l];
@@ -206,7 +204,7 @@ inline void Series::pack(size_t series, double* record) const {
     *record++ = i < waiting_rows_ ? waiting_[i * count_ + series] : 0;
 }
 
-inline void Series::unpack(size_t series, const double* record) {
+inline void LaggedSeries::unpack(size_t series, const double* record) {
   first_[series] = *record++;
   const size_t t = series / lanes, l = series % lanes;
   for (size_t r = 0; r < rows(); ++r) tile(t)[r].x[l] = *record++;
@@ -214,14 +212,14 @@ inline void Series::unpack(size_t series, const double* record) {
   for (size_t i = 0; i < together; ++i) waiting_[i * count_ + series] = *record++;
 }
 
-inline std::vector<int64_t> Series::counters() const {
+inline std::vector<int64_t> LaggedSeries::counters() const {
   auto out = pairs_.integers();
   out.insert(out.end(), {waiting_count(), static_cast<int64_t>(oldest_), batches_.size,
                          batches_.full, batches_.open});
   return out;
 }
 
-inline void Series::restore(const std::vector<int64_t>& counters) {
+inline void LaggedSeries::restore(const std::vector<int64_t>& counters) {
   const auto own = counters.end() - 5;
   pairs_.restore({counters.begin(), own});
   waiting_rows_ = static_cast<size_t>(own[0]);
@@ -231,4 +229,4 @@ inline void Series::restore(const std::vector<int64_t>& counters) {
   batches_.open = own[4];
 }
 
-}  // namespace pillion::stages
+}  // namespace pillion::stages::autocorrelation

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace pillion::stages {
+namespace pillion::stages::autocorrelation {
 
 class Spacing {
  public:
@@ -78,4 +78,4 @@ class Spacing {
   double last_time_ = 0, time_ = 0;
 };
 
-}  // namespace pillion::stages
+}  // namespace pillion::stages::autocorrelation

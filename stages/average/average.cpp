@@ -2,18 +2,201 @@
 // The stage `average`: means of a field over boxes of cells, which are the cells of a coarser
 // uniform mesh, or over spectral elements, weighted by their volume. What comes of it is for later
 // stages, of which one that follows many series then follows fewer.
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
 #include <memory>
 #include <pillion/stage.hpp>
 #include <string>
+#include <vector>
 
+#include "../common/elements.hpp"
+#include "../common/legendre.hpp"
 #include "../common/options.hpp"
-#include "boxes.hpp"
-#include "elements_mean.hpp"
+
+namespace pillion::stages::average {
+
+// Means over boxes of cells of a uniform mesh. A box belongs to the peer that has its first cell,
+// which gets the others as ghost cells, so that every mean is one sum in one order.
+
+class Boxes {
+ public:
+  Boxes(stage::Setup& setup, const pillion_field_description& field) : mesh_(field.mesh) {
+    const auto onto = setup["onto"];
+    if (!onto) setup["field"].fail("say onto which mesh: `onto: MESH`");
+    const auto target = setup.mesh(onto.text(), onto);
+    bool fits = target.mesh_kind == PILLION_UNIFORM && target.axes == field.axes;
+    for (size_t d = 0; fits && d < static_cast<size_t>(field.axes); ++d) {
+      side_[d] = field.cells[d] / target.cells[d];
+      const double slack = 1e-9 * field.length[d];
+      fits = side_[d] * target.cells[d] == field.cells[d] &&
+             std::abs(target.length[d] - field.length[d]) <= slack &&
+             std::abs(target.origin[d] - field.origin[d]) <= slack;
+    }
+    if (!fits)
+      onto.fail("cells of mesh '" + onto.text() + "' are not boxes of whole cells of mesh '" +
+                mesh_ + "'");
+    components_ = field.components;
+    input_ = setup.input(stage::Input::blocks({setup["field"].text()})
+                             .with_ghosts({side_[0] - 1, side_[1] - 1, side_[2] - 1}));
+    output_ = setup.output_of(setup["into"].text(), onto.text(), PILLION_FLOAT64, components_,
+                              field.units);
+  }
+
+  /// Coarse publications, which lack most cells of a box, are left out.
+  void run(const stage::Step& step) {
+    if (step.coarsening(mesh_) != 1) return step.withhold();
+    for (int32_t b = 0; b < step.block_count(input_); ++b) {
+      const auto block = step.block(input_, b);
+      std::array<int64_t, 3> lo{}, hi{};
+      for (size_t d = 0; d < 3; ++d) {
+        lo[d] = (block.inner_lo()[d] + side_[d] - 1) / side_[d];
+        hi[d] = (block.inner_hi()[d] + side_[d] - 1) / side_[d];
+      }
+      if (lo[0] < hi[0] && lo[1] < hi[1] && lo[2] < hi[2]) fill(step, block, lo, hi);
+    }
+  }
+
+ private:
+  using Index = std::array<int64_t, 3>;
+
+  void fill(const stage::Step& step, const stage::Block& block, const Index& lo, const Index& hi) {
+    auto* out = step.produce_box<double>(output_, lo, hi);
+    const auto array = block[0];
+    const auto& stride = array.strides;
+    array.visit([&](const auto* data) {
+      for (int64_t k = lo[2]; k < hi[2]; ++k)
+        for (int64_t j = lo[1]; j < hi[1]; ++j)
+          for (int64_t i = lo[0]; i < hi[0]; ++i) {
+            const auto* first = data + (i * side_[0] - block.lo()[0]) * stride[0] +
+                                (j * side_[1] - block.lo()[1]) * stride[1] +
+                                (k * side_[2] - block.lo()[2]) * stride[2];
+            for (int32_t c = 0; c < components_; ++c) *out++ = mean(first + c * stride[3], stride);
+          }
+    });
+  }
+
+  template <class T>
+  [[nodiscard]] double mean(const T* first, const int64_t* stride) const {
+    double sum = 0;
+    for (int64_t k = 0; k < side_[2]; ++k)
+      for (int64_t j = 0; j < side_[1]; ++j)
+        for (int64_t i = 0; i < side_[0]; ++i)
+          sum += static_cast<double>(first[i * stride[0] + j * stride[1] + k * stride[2]]);
+    return sum / static_cast<double>(side_[0] * side_[1] * side_[2]);
+  }
+
+  std::string mesh_;
+  Index side_{1, 1, 1};  ///< cells of a box
+  int32_t components_ = 1, input_ = 0, output_ = 0;
+};
+
+// Means over spectral elements: the quadrature of the field, which is exact for what the basis can
+// represent on an element that is not deformed, over that of 1.
+
+class ElementsMean {
+ public:
+  ElementsMean(stage::Setup& setup, const pillion_field_description& field)
+      : field_(field), basis_(field.order), jacobian_(basis_) {
+    const std::string coordinates = field.coordinates;
+    if (setup["onto"])
+      setup["onto"].fail(
+          "means over elements of a spectral mesh are on that mesh; leave `onto` out");
+    if (coordinates.empty())
+      setup["field"].fail("mesh '" + std::string(field.mesh) +
+                          "' does not say which field holds its `coordinates`");
+    coordinates_ = setup.field(coordinates, setup["field"]);
+    const auto name = setup["field"].text();
+    input_ = setup.input(stage::Input::as_shared({name, coordinates}));
+    output_ = setup.output_centred(setup["into"].text(), name, PILLION_FLOAT64, field.components,
+                                   PILLION_CELL, field.units);
+  }
+
+  void run(const stage::Step& step) {
+    seen_.resize(static_cast<size_t>(step.block_count(input_)));
+    for (int32_t b = 0; b < step.block_count(input_); ++b) {
+      const auto block = step.block(input_, b);
+      auto& seen = seen_[static_cast<size_t>(b)];
+      weigh(block, seen);
+      fill(block, seen, step.produce<double>(output_, input_, b));
+    }
+  }
+
+ private:
+  /// Of a block: coordinates, and what follows from them: each point's share of its element.
+  struct Seen {
+    std::vector<double> coordinates, shares;
+  };
+
+  [[nodiscard]] size_t points() const { return basis_.size() * basis_.size() * basis_.size(); }
+
+  /// Elements that have not moved keep their shares.
+  void weigh(const stage::Block& block, Seen& seen) {
+    const size_t each = 3 * points();
+    const auto count = static_cast<size_t>(block.count());
+    seen.coordinates.resize(each * count);
+    seen.shares.resize(points() * count, 0);
+    std::vector<double> now(each);
+    for (size_t e = 0; e < count; ++e) {
+      read(block[1], coordinates_, e, now);
+      double* before = seen.coordinates.data() + e * each;
+      double* shares = seen.shares.data() + e * points();
+      if (shares[0] != 0 && std::equal(now.begin(), now.end(), before)) continue;
+      std::copy(now.begin(), now.end(), before);
+      share(now, shares);
+    }
+  }
+
+  void share(const std::vector<double>& coordinates, double* shares) {
+    const double* x = coordinates.data();
+    jacobian_.determinant(x, x + points(), x + 2 * points(), shares);
+    const size_t n = basis_.size();
+    double volume = 0;
+    for (size_t p = 0; p < points(); ++p) {
+      shares[p] *= basis_.weights[p % n] * basis_.weights[p / n % n] * basis_.weights[p / n / n];
+      volume += shares[p];
+    }
+    for (size_t p = 0; p < points(); ++p) shares[p] /= volume;
+  }
+
+  /// All values of an element: components, each with its points.
+  void read(const stage::Array& array, const pillion_field_description& field, size_t element,
+            std::vector<double>& out) const {
+    const auto a = unfolded(array, field);
+    array.visit([&](const auto* data) {
+      const auto* first = data + static_cast<int64_t>(element) * a.strides[1];
+      auto to = out.begin();
+      for (int32_t c = 0; c < field.components; ++c)
+        for (size_t p = 0; p < points(); ++p)
+          *to++ =
+              static_cast<double>(first[c * a.strides[3] + static_cast<int64_t>(p) * a.strides[0]]);
+    });
+  }
+
+  void fill(const stage::Block& block, const Seen& seen, double* out) const {
+    std::vector<double> values(static_cast<size_t>(field_.components) * points());
+    for (size_t e = 0; e < static_cast<size_t>(block.count()); ++e) {
+      read(block[0], field_, e, values);
+      const double* shares = seen.shares.data() + e * points();
+      for (int32_t c = 0; c < field_.components; ++c) {
+        const double* of_component = values.data() + static_cast<size_t>(c) * points();
+        double sum = 0;
+        for (size_t p = 0; p < points(); ++p) sum += shares[p] * of_component[p];
+        *out++ = sum;
+      }
+    }
+  }
+
+  pillion_field_description field_, coordinates_{};
+  LobattoBasis basis_;
+  Jacobian jacobian_;
+  int32_t input_ = 0, output_ = 0;
+  std::vector<Seen> seen_;  ///< by block
+};
 
 namespace {
-
-using namespace pillion;
-using namespace pillion::stages;
 
 class Average final : public stage::Stage {
  public:
@@ -46,6 +229,8 @@ const pillion_parameter parameters[] = {
 };
 
 }  // namespace
+}  // namespace pillion::stages::average
 
-PILLION_STAGE(Average, "average", "Means over boxes of cells or over elements, as a new field",
-              parameters)
+PILLION_STAGE(pillion::stages::average::Average, "average",
+              "Means over boxes of cells or over elements, as a new field",
+              pillion::stages::average::parameters)

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "../common/elements.hpp"
-#include "../common/gathering.hpp"
+#include "../common/messages.hpp"
 #include "process.hpp"
 
 // worker.py, as text.
@@ -21,10 +21,8 @@ asm(".section .rodata\n"
     ".previous\n");
 extern "C" __attribute__((visibility("hidden"))) const char pillion_catalyst_worker[];
 
+namespace pillion::stages::catalyst {
 namespace {
-
-using namespace pillion;
-using pillion::catalyst::Process;
 
 struct Field {
   std::string name;
@@ -96,14 +94,14 @@ class Catalyst final : public stage::Stage {
   }
 
   void run(stage::Step& step) override {
-    const auto values = stages::gathered(step, packed(step));
+    const auto values = stages::gather_values(step, packed(step));
     if (step.peer() == 0) {
       if (!process_) start(step);
       const Values file(values);
       process_->send(message(step, file.path()));
       expect_well(process_->answer(timeout_));
     }
-    stages::agree(step);
+    step.agree();
   }
   void finish(stage::Step&) override { process_.reset(); }
 
@@ -263,5 +261,7 @@ const pillion_parameter parameters[] = {
 };
 
 }  // namespace
+}  // namespace pillion::stages::catalyst
 
-PILLION_STAGE(Catalyst, "catalyst", "A ParaView script of your own on live data", parameters)
+PILLION_STAGE(pillion::stages::catalyst::Catalyst, "catalyst",
+              "A ParaView script of your own on live data", pillion::stages::catalyst::parameters)

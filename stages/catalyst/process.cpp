@@ -22,7 +22,7 @@
 
 extern char** environ;
 
-namespace pillion::catalyst {
+namespace pillion::stages::catalyst {
 
 namespace {
 
@@ -197,4 +197,4 @@ int status_of(const std::vector<std::string>& arguments) {
   return WEXITSTATUS(status);
 }
 
-}  // namespace pillion::catalyst
+}  // namespace pillion::stages::catalyst

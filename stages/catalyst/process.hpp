@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A process that answers messages, each a line. It gets its two pipes by their numbers, since its
-// output belongs to people. It is told to end by the end of the pipe, also if we die.
+// output belongs to people. The end of the pipe makes it stop, also if this process dies.
 #pragma once
 
 #include <sys/types.h>
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace pillion::catalyst {
+namespace pillion::stages::catalyst {
 
 class Process {
  public:
@@ -41,4 +41,4 @@ bool is_on_path(const std::string& program);
 /// The status with which a program ends; 127 if it cannot be run.
 int status_of(const std::vector<std::string>& arguments);
 
-}  // namespace pillion::catalyst
+}  // namespace pillion::stages::catalyst

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reading the values of a field in a block, whatever its element type and arrangement: as stretches
-// of doubles, in the order in which the first axis varies fastest. A value is one component of a
-// field or the magnitude of all of them. Points of spectral elements are an axis of their own.
+// Elements of blocks, whatever the mesh: how many a block has, rows of their values in double
+// precision, one component of a vector or its magnitude, and meshes made coarse.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +12,13 @@
 #include <string>
 #include <vector>
 
+#include "options.hpp"
+
 namespace pillion::stages {
+
+// Reading the values of a field in a block, whatever its element type and arrangement: as stretches
+// of doubles, in the order in which the first axis varies fastest. A value is one component of a
+// field or the magnitude of all of them. Points of spectral elements are an axis of their own.
 
 /// Stands for a component: the square root of the sum of the components' squares.
 constexpr int32_t magnitude_of_all = -1;
@@ -157,6 +162,37 @@ void for_each_stretch_of(const std::vector<Selected>& all, const Extent& n, F&& 
     }
     use(values);
   }
+}
+
+// The parameter `component`: which number of a field's elements a stage looks at.
+
+/// Which component of a field; a field that has but one needs no word.
+inline int32_t component_of(const stage::Value& value, const stage::Value& place,
+                            const pillion_field_description& field) {
+  if (!value) {
+    if (field.components == 1) return 0;
+    place.fail("field '" + std::string(field.name) + "' has " + std::to_string(field.components) +
+               " components; say which: `component: 0` or `component: magnitude`");
+  }
+  if (value.text() == "magnitude") return magnitude_of_all;
+  const int64_t component = integer_from(value, 0);
+  if (component >= field.components)
+    value.fail("component " + std::to_string(component) + " is none of the " +
+               std::to_string(field.components) + " of field '" + field.name + "'");
+  return static_cast<int32_t>(component);
+}
+
+// Coarse publications, which hold one of so many values because sidecars could not keep up. What is
+// made of them says so; nothing is scaled to make up for what was not seen.
+
+/// Of how many cells, particles or elements of a mesh one is there; 1 if the publication is whole.
+inline int64_t one_of(const stage::Step& step, const std::string& mesh,
+                      const pillion_field_description& field) {
+  const int64_t factor = step.coarsening(mesh);
+  if (field.mesh_kind != PILLION_UNIFORM) return factor;
+  int64_t cells = 1;
+  for (int32_t axis = 0; axis < field.axes; ++axis) cells *= factor;
+  return cells;
 }
 
 }  // namespace pillion::stages

@@ -111,4 +111,14 @@ inline Selection species_of(const stage::Value& map) {
   return Selection(std::move(species));
 }
 
+/// The name of a dataset, from the parameter `name`, or that of the mesh; it becomes a part of
+/// paths.
+inline std::string dataset_name(const stage::Setup& setup, const std::string& mesh) {
+  const auto given = setup["name"];
+  const std::string name = given ? given.text() : mesh;
+  if (name.empty() || name[0] == '.' || name.find_first_of("/%() \t") != std::string::npos)
+    given.fail("'" + name + "' cannot name a dataset");
+  return name;
+}
+
 }  // namespace pillion::stages

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The stage that msd and vacf are: at every publication each particle's vector is compared with
-// its vectors at the kept time origins, and the sums are filed by lag. A derived stage says which
-// vector, what to sum, and how to present it. Sums over the peers are made at once, so what is
-// remembered besides the origins is alike on every peer.
+// What `msd` and `vacf` share: the parameters of a correlation in time of particles, and a stage
+// that keeps origins, correlates each publication with them, and writes the table.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +9,119 @@
 #include <utility>
 #include <vector>
 
-#include "correlation_options.hpp"
 #include "lags.hpp"
-#include "origins.hpp"
+#include "options.hpp"
 #include "particles.hpp"
+#include "species.hpp"
 #include "tracks.hpp"
 
 namespace pillion::stages {
+
+// The parameters that stages over time origins share (msd, vacf), read and checked, and the input
+// that follows from them. Only fields that are needed are asked for.
+
+enum class Drift { none, species, system };
+
+struct CorrelationOptions {
+  Selection selection;
+  Per per = Per::particle;
+  Drift drift = Drift::none;
+  OriginSchedule origins;
+  size_t lags = 0;
+  std::string key, vector, mesh;
+
+  // Numbers of the arrays of the input; -1 if absent.
+  int32_t input = 0, type = -1, mass = -1, extra = -1;
+
+  [[nodiscard]] bool weighs() const { return per == Per::molecule || drift != Drift::none; }
+  /// Text that differs if sums over the two runs would mean different things.
+  [[nodiscard]] std::string signature() const {
+    return "species " + selection.signature() + " per " + per_word() + " remove_drift " +
+           drift_word();
+  }
+  [[nodiscard]] const char* per_word() const {
+    return per == Per::molecule ? "molecule" : "particle";
+  }
+  [[nodiscard]] const char* drift_word() const {
+    constexpr const char* words[] = {"none", "species", "system"};
+    return words[static_cast<int>(drift)];
+  }
+};
+
+/// `first` or {every: publications, keep: origins}
+inline OriginSchedule origins_of(const stage::Value& value) {
+  if (value.is_scalar()) {
+    choice(value, {"first"});
+    return {.only_first = true};
+  }
+  if (!value.is_map()) value.fail("expected `first` or {every: PUBLICATIONS, keep: ORIGINS}");
+  only_keys(value, {"every", "keep"});
+  OriginSchedule schedule;
+  const auto read = [&](const char* key, int64_t& into) {
+    const auto entry = value.find(key);
+    if (!entry) value.fail(std::string("`origins` needs `") + key + "`");
+    into = integer_from(entry, 1);
+  };
+  read("every", schedule.every);
+  read("keep", schedule.keep);
+  return schedule;
+}
+
+namespace detail {
+
+inline void add_key(const stage::Setup& setup, CorrelationOptions& o) {
+  const char* parameter = o.per == Per::molecule ? "molecule" : "id";
+  particle_field(setup, parameter, 1, Numbers::integer);
+  o.key = setup[parameter].text();
+}
+
+/// The fields wanted, in the order of the arrays; sets the numbers of the optional ones.
+inline std::vector<std::string> fields_of(const stage::Setup& setup, CorrelationOptions& o,
+                                          const std::string& extra) {
+  std::vector<std::string> fields = {o.key, o.vector};
+  const auto add = [&](const std::string& parameter) {
+    fields.push_back(setup[parameter].text());
+    return static_cast<int32_t>(fields.size()) - 1;
+  };
+  if (!o.selection.everything()) {
+    particle_field(setup, "type", 1, Numbers::integer);
+    o.type = add("type");
+  }
+  if (o.weighs()) {
+    particle_field(setup, "mass", 1, Numbers::any,
+                   "needed because of `per: molecule` or `remove_drift`");
+    o.mass = add("mass");
+  }
+  if (!extra.empty()) o.extra = add(extra);
+  return fields;
+}
+
+}  // namespace detail
+
+/// Reads the parameters. `vector` names the parameter with the field to correlate, `extra` one with
+/// a further field to read, or is empty.
+inline CorrelationOptions correlation_options(const stage::Setup& setup, const std::string& vector,
+                                              const std::string& extra) {
+  CorrelationOptions o;
+  if (const auto species = setup["species"]) o.selection = species_of(species);
+  o.per = static_cast<Per>(choice(setup["per"], {"particle", "molecule"}));
+  o.drift = static_cast<Drift>(choice(setup["remove_drift"], {"none", "species", "system"}));
+  o.origins = origins_of(setup["origins"]);
+  o.lags = static_cast<size_t>(integer_from(setup["lags"], 1));
+  o.mesh = particle_field(setup, vector, 3, Numbers::real).mesh;
+  o.vector = setup[vector].text();
+  detail::add_key(setup, o);
+  auto input = stage::Input::by_key(o.key, detail::fields_of(setup, o, extra));
+  if (!o.selection.everything())
+    input = std::move(input).where(setup["type"].text(), o.selection.types());
+  o.input = setup.input(input);
+  return o;
+}
+
+// The stage that msd and vacf are: at every publication each particle's vector is compared with
+// its vectors at the kept time origins, and the sums are filed by lag. A derived stage says which
+// vector, what to sum, and how to present it. Sums over the peers are made at once, so what is
+// remembered besides the origins is alike on every peer.
 
 class TimeCorrelation : public stage::Stage {
  public:

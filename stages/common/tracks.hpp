@@ -1,18 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A track is the vectors of one species at one time, sorted by key; a key is a particle or, for
-// molecules, a molecule that stands for its centre of mass. Tracks of different times are compared
-// key by key: at once if their keys are the same, by a merge if particles came or went.
+// Particles followed through time: their positions and velocities in order of ids, how they are
+// saved and restored, the origins of time that displacements count from, and centres of mass that
+// species have in common.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <utility>
 #include <vector>
 
+#include "lags.hpp"
 #include "particles.hpp"
+#include "sums.hpp"
 
 namespace pillion::stages {
+
+// A track is the vectors of one species at one time, sorted by key; a key is a particle or, for
+// molecules, a molecule that stands for its centre of mass. Tracks of different times are compared
+// key by key: at once if their keys are the same, by a merge if particles came or went.
 
 enum class Per { particle, molecule };
 
@@ -96,6 +103,116 @@ inline std::pair<Vectors, Vectors> matched(const Track& a, const Track& b) {
     }
   }
   return out;
+}
+
+// Time origins: the publications that later ones are compared with. Either the first one alone, or
+// a new one every so many publications, of which the latest few are kept. Sampling is done on the
+// particles that this rank owns; adding up over ranks is the caller's.
+
+/// Where the frame of reference is: subtracted from the vectors of a species.
+using Centre = std::array<double, 3>;
+
+struct Origin {
+  int64_t step = 0;
+  double time = 0;
+  std::vector<Centre> centres;  ///< one per species
+  Snapshot tracks;
+  bool coarse = false;  ///< the tracks are those of a subsample
+};
+
+struct OriginSchedule {
+  bool only_first = false;
+  int64_t every = 1;  ///< publications
+  int64_t keep = 1;
+};
+
+class Origins {
+ public:
+  explicit Origins(OriginSchedule schedule) : schedule_(schedule) {}
+
+  /// Whether publication number `publication` (from 0) becomes an origin.
+  [[nodiscard]] bool due(int64_t publication) const {
+    return schedule_.only_first ? kept_.empty() : publication % schedule_.every == 0;
+  }
+  /// Keeps an origin; the oldest goes if they are too many.
+  void add(Origin origin) {
+    kept_.push_back(std::move(origin));
+    if (!schedule_.only_first && static_cast<int64_t>(kept_.size()) > schedule_.keep)
+      kept_.pop_front();
+  }
+  [[nodiscard]] const std::deque<Origin>& kept() const { return kept_; }
+  [[nodiscard]] std::deque<Origin>& kept() { return kept_; }
+
+ private:
+  OriginSchedule schedule_;
+  std::deque<Origin> kept_;
+};
+
+/// Adds up one species' terms of now and then, which have the same keys.
+using Kernel = Moment (*)(const Vectors& now, const Vectors& then, const Centre& centre_now,
+                          const Centre& centre_then);
+
+/// Compares the track now with that of an origin. Equal keys are made one, so that the next
+/// comparison is a comparison of pointers.
+inline Moment sample(Kernel kernel, const Track& now, Track& then, const Centre& centre_now,
+                     const Centre& centre_then) {
+  if (now.keys != then.keys && *now.keys == *then.keys) then.keys = now.keys;
+  if (now.keys == then.keys) return kernel(*now.vectors, *then.vectors, centre_now, centre_then);
+  const auto [a, b] = matched(now, then);
+  return kernel(a, b, centre_now, centre_then);
+}
+
+// Centres of mass, now and at another time, of the particles that are there at both. Of a coarse
+// publication the centre of all that is there is that of another set, which may lie far from the
+// whole one's although nothing moved; only a set compared with itself tells a drift.
+
+/// Sum of masses, of mass times vector now, and of mass times vector then.
+using WeightedTwice = std::array<double, 7>;
+
+/// Over the particles whose membership `chosen` accepts and whose key the track has too.
+template <class Chosen>
+WeightedTwice weigh_common(const Particles& now, const Track& then, Chosen&& chosen) {
+  std::vector<std::pair<int64_t, int64_t>> common;
+  const auto& keys = *then.keys;
+  const auto size = static_cast<int64_t>(keys.size());
+  for (int64_t i = 0, j = 0; i < now.size(); ++i) {
+    if (!chosen(now.member[i])) continue;
+    while (j < size && keys[j] < now.key[i]) ++j;
+    if (j < size && keys[j] == now.key[i]) common.emplace_back(i, j);
+  }
+  const auto count = static_cast<int64_t>(common.size());
+  WeightedTwice sum{sum_of(count, [&](int64_t n) { return now.mass[common[n].first]; })};
+  for (int axis = 0; axis < 3; ++axis) {
+    const auto &a = now.vector[axis], &b = (*then.vectors)[axis];
+    const auto weighted = [&](const auto& values, int64_t particle, int64_t place) {
+      return now.mass[particle] * values[place];
+    };
+    sum[axis + 1] =
+        sum_of(count, [&](int64_t n) { return weighted(a, common[n].first, common[n].first); });
+    sum[axis + 4] =
+        sum_of(count, [&](int64_t n) { return weighted(b, common[n].first, common[n].second); });
+  }
+  return sum;
+}
+
+/// One for each species; or, `together`, for all particles of any species, each taken once.
+inline std::vector<WeightedTwice> weigh_common(const Particles& now, const Snapshot& then,
+                                               bool together) {
+  std::vector<WeightedTwice> out;
+  WeightedTwice all{};
+  for (size_t s = 0; s < then.size(); ++s) {
+    const uint64_t bit = uint64_t{1} << s;
+    const uint64_t looked_at = together ? bit | (bit - 1) : bit;
+    out.push_back(weigh_common(now, then[s], [=](uint64_t m) { return (m & looked_at) == bit; }));
+    for (size_t i = 0; i < all.size(); ++i) all[i] += out.back()[i];
+  }
+  if (together) out.assign(then.size(), all);
+  return out;
+}
+
+/// The centres now and then; zero if there is no mass.
+inline std::pair<Centre, Centre> centres(const WeightedTwice& sum) {
+  return {centre({sum[0], sum[1], sum[2], sum[3]}), centre({sum[0], sum[4], sum[5], sum[6]})};
 }
 
 }  // namespace pillion::stages

@@ -2,20 +2,54 @@
 // The stage `deposit`: puts particles on a uniform mesh, as a density that later stages of its
 // chain can read. Each peer gets the particles that reach the cells whose centres lie in its part
 // of the domain, and works out these cells whole, so that nothing has to be added up between peers.
+
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdint>
 #include <pillion/stage.hpp>
 #include <string>
 #include <vector>
 
 #include "../common/options.hpp"
 #include "../common/units.hpp"
-#include "cloud.hpp"
+
+namespace pillion::stages::deposit {
+
+// Shapes of particles on a mesh: which cells a particle covers along one axis, and with which share
+// (R. W. Hockney, J. W. Eastwood: Computer Simulation Using Particles, 1988, section 5-3).
+
+enum class Cloud { ngp, cic, tsc };
+
+/// Up to three cells from `first` on, with shares that sum to 1.
+struct Cover {
+  int64_t first;
+  std::array<double, 3> shares;
+};
+
+constexpr int width_of(Cloud cloud) { return static_cast<int>(cloud) + 1; }
+
+/// The distance from a cell's centre, in cells, beyond which a particle leaves nothing in it.
+constexpr double reach_of(Cloud cloud) { return 0.5 * width_of(cloud); }
+
+/// At `x` in cells, the first of which is [0, 1) with its centre at 0.5.
+template <Cloud cloud>
+Cover cover(double x) {
+  if constexpr (cloud == Cloud::ngp) {
+    return {static_cast<int64_t>(std::floor(x)), {1, 0, 0}};
+  } else if constexpr (cloud == Cloud::cic) {
+    const double first = std::floor(x - 0.5);
+    const double into = x - 0.5 - first;
+    return {static_cast<int64_t>(first), {1 - into, into, 0}};
+  } else {
+    const double middle = std::floor(x);
+    const double off = x - middle - 0.5;
+    return {static_cast<int64_t>(middle) - 1,
+            {0.5 * (0.5 - off) * (0.5 - off), 0.75 - off * off, 0.5 * (0.5 + off) * (0.5 + off)}};
+  }
+}
 
 namespace {
-
-using namespace pillion;
-using namespace pillion::stages;
 
 constexpr double slack = 1e-9;  // a particle too many is harmless, one too few is not
 
@@ -173,6 +207,8 @@ const pillion_parameter parameters[] = {
 };
 
 }  // namespace
+}  // namespace pillion::stages::deposit
 
-PILLION_STAGE(Deposit, "deposit", "Density of particles on a uniform mesh, as a new field",
-              parameters)
+PILLION_STAGE(pillion::stages::deposit::Deposit, "deposit",
+              "Density of particles on a uniform mesh, as a new field",
+              pillion::stages::deposit::parameters)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One component of a box of cells, and what a codec has made of it: its bytes, and how far off the
-// values are that come out of them again.
+// Boxes of a uniform mesh as streams of a lossy code: zfp in its own header, SZ3 by its filter.
 #pragma once
 
 #include <algorithm>
@@ -10,10 +9,14 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <pillion/stage.hpp>
 #include <span>
 #include <vector>
 
-namespace pillion::stages::encoding {
+namespace pillion::stages::encode {
+
+// One component of a box of cells, and what a codec has made of it: its bytes, and how far off the
+// values are that come out of them again.
 
 struct Box {
   std::array<int64_t, 3> extent{1, 1, 1};  ///< first axis fastest
@@ -54,4 +57,16 @@ struct BoxStream {
   }
 };
 
-}  // namespace pillion::stages::encoding
+// One component of a box of cells, as a stream of SZ3 whose error is within a bound: what is
+// compressed is decompressed and looked at. SZ3 is there as a filter of HDF5, a plug-in that the
+// library loads when it is asked for.
+
+/// Fails, at the place of that value in the configuration, if there is no filter, or one of another
+/// version, whose numbers mean something else.
+void require_sz3(const stage::Value& value);
+
+/// Empty where the values themselves take no more bytes, or the filter is not for such a box.
+template <class T>
+BoxStream sz3_within(const Box& box, std::span<const T> values, const Limit& limit);
+
+}  // namespace pillion::stages::encode

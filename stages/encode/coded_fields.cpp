@@ -7,7 +7,7 @@
 
 #include "../common/options.hpp"
 
-namespace pillion::stages::encoding {
+namespace pillion::stages::encode {
 
 double Figures::error() const {
   if (is_largest) return largest;
@@ -44,7 +44,7 @@ void combine(const stage::Step& step, std::vector<Figures>& all) {
 
 Coder coder_of(const stage::Setup& setup) {
   const auto name = setup["codec"].text();
-  const Codec* codec = name == "auto" ? &codecs().front() : codec_of(name);
+  const LosslessCodec* codec = name == "auto" ? &codecs().front() : codec_of(name);
   if (codec == nullptr)
     setup["codec"].fail("there is no code '" + name + "' in this build; there are " +
                         codec_names());
@@ -59,4 +59,4 @@ Coder coder_of(const stage::Setup& setup) {
 
 const char* type_name(pillion_type type) { return type == PILLION_FLOAT32 ? "float32" : "float64"; }
 
-}  // namespace pillion::stages::encoding
+}  // namespace pillion::stages::encode

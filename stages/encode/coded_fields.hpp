@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The fields that are coded, of one mesh of either kind, and what is told of them.
+// Fields in a code: those on spectral elements, whose coefficients are packed, and those on uniform
+// meshes, which become streams of zfp or SZ3.
 #pragma once
 
+#include <array>
 #include <pillion/stage.hpp>
 #include <span>
 #include <string>
@@ -9,8 +11,11 @@
 
 #include "compressed_file.hpp"
 #include "lossless.hpp"
+#include "packet.hpp"
 
-namespace pillion::stages::encoding {
+namespace pillion::stages::encode {
+
+// The fields that are coded, of one mesh of either kind, and what the products say of them.
 
 /// Of one field at one publication, over all peers.
 struct Figures {
@@ -30,10 +35,10 @@ void combine(const stage::Step& step, std::vector<Figures>& all);
 
 /// A code and how hard it tries.
 struct Coder {
-  const Codec* codec;
+  const LosslessCodec* codec;
   int level;
   /// A piece of these bytes: whether it is coded, how many they were, and what `about` says.
-  [[nodiscard]] Piece operator()(Bytes bytes, std::vector<int64_t> about) const {
+  [[nodiscard]] StoredPiece operator()(Bytes bytes, std::vector<int64_t> about) const {
     auto out = compressed(*codec, level, bytes);
     about.insert(about.begin(), {out.empty() ? 0 : 1, static_cast<int64_t>(bytes.size())});
     return {out.empty() ? std::move(bytes) : std::move(out), std::move(about)};
@@ -58,7 +63,7 @@ class CodedFields {
   /// of figures, then others. [peers]
   virtual std::vector<StoredArray> arrays(const stage::Step& step,
                                           std::vector<Figures>& figures) = 0;
-  /// What a run that goes on after a restart has to know of the one before.
+  /// What a resumed run has to know of the one before.
   [[nodiscard]] virtual std::vector<int64_t> saved() const { return {}; }
   virtual void restore(std::vector<int64_t>) {}
   /// What is stored once for all steps; none if nothing is.
@@ -66,4 +71,86 @@ class CodedFields {
   [[nodiscard]] virtual std::vector<Attribute> attributes(const stage::Step& step) const = 0;
 };
 
-}  // namespace pillion::stages::encoding
+// Fields at the points of spectral elements: the coefficients that `truncate` has made of them, or
+// their values, losslessly. With them, what a decoder needs: numbers of elements, coordinates.
+
+class ElementFields final : public CodedFields {
+ public:
+  explicit ElementFields(const stage::Setup& setup);
+
+  [[nodiscard]] std::vector<std::string> names() const override;
+  [[nodiscard]] std::string mesh() const override { return mesh_.mesh; }
+  std::vector<StoredArray> arrays(const stage::Step& step, std::vector<Figures>& figures) override;
+  std::vector<StoredArray> once(const stage::Step& step) override;
+  [[nodiscard]] std::vector<int64_t> saved() const override { return first_elements_; }
+  void restore(std::vector<int64_t> saved) override { first_elements_ = std::move(saved); }
+  [[nodiscard]] std::vector<Attribute> attributes(const stage::Step& step) const override;
+
+ private:
+  enum class Coordinates { once, each, none };
+  struct One {
+    std::string name;
+    pillion_field_description field;
+    int32_t array = 0, coding = -1;  ///< places in the input; coding -1: values
+  };
+
+  void add(const stage::Setup& setup, const std::string& name);
+  void put_numbers(const stage::Setup& setup);
+  void put_coordinates(const stage::Setup& setup);
+  void put_periods(const stage::Setup& setup);
+  void expect_no_clash(const stage::Setup& setup) const;
+  /// Whether the coordinates that are stored once are those of this step's elements. [peers]
+  bool has_elements_of_first(const stage::Step& step);
+  int32_t place_of(const std::string& name);
+  [[nodiscard]] StoredArray stored(const stage::Step& step, const One& one, Figures& figures) const;
+  template <class T>
+  void pack(const stage::Block& block, const One& one, StoredArray& to, Figures& figures) const;
+  [[nodiscard]] StoredArray stored_numbers(const stage::Step& step) const;
+  [[nodiscard]] bool has_numbers() const { return numbers_ >= 0; }
+
+  pillion_field_description mesh_;
+  Coder coder_;
+  std::vector<std::string> input_names_;
+  std::vector<One> fields_;
+  One coordinates_{};
+  Coordinates when_ = Coordinates::none;
+  bool has_own_coordinates_ = false;       ///< of the last step
+  std::vector<int64_t> first_elements_{};  ///< what was summed of those stored once
+  int32_t numbers_ = -1;
+  std::vector<double> periods_;
+  bool continuous_;
+  int32_t input_ = 0;
+};
+
+// Fields of uniform meshes, compressed by zfp or SZ3 with a bound on the error. Each box is
+// decompressed again to see whether the bound holds; where it doesn't, nothing of it is lost.
+
+class UniformFields final : public CodedFields {
+ public:
+  explicit UniformFields(const stage::Setup& setup);
+
+  [[nodiscard]] std::vector<std::string> names() const override;
+  [[nodiscard]] std::string mesh() const override { return fields_.front().field.mesh; }
+  std::vector<StoredArray> arrays(const stage::Step& step, std::vector<Figures>& figures) override;
+  std::vector<StoredArray> once(const stage::Step&) override { return {}; }
+  [[nodiscard]] std::vector<Attribute> attributes(const stage::Step& step) const override;
+
+ private:
+  struct One {
+    std::string name;
+    pillion_field_description field;
+    double bound = 0;  ///< in its units, at this publication
+  };
+  void find_bounds(const stage::Step& step);
+  template <class T>
+  void pack(const stage::Block& block, int32_t place, StoredArray& to, Figures& figures) const;
+
+  std::vector<One> fields_;
+  double error_;
+  bool is_sz3_;      ///< otherwise zfp
+  int relative_;     ///< 0: to nothing, 1: to the range, 2: to the root mean square
+  bool is_largest_;  ///< whether it is the error at any point that is bounded
+  int32_t input_ = 0;
+};
+
+}  // namespace pillion::stages::encode

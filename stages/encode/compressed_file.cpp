@@ -8,11 +8,10 @@
 #include <memory>
 #include <numeric>
 
-#include "../write/files.hpp"
-#include "../write/hdf5_disk.hpp"
-#include "../write/unfinished_file.hpp"
+#include "../common/files.hpp"
+#include "../common/hdf5.hpp"
 
-namespace pillion::stages::encoding {
+namespace pillion::stages::encode {
 namespace {
 
 using Numbers = std::vector<int64_t>;
@@ -22,7 +21,7 @@ Bytes bytes_of(const Numbers& numbers) {
   if (!out.empty()) std::memcpy(out.data(), numbers.data(), out.size());
   return out;
 }
-Numbers numbers_of(const Bytes& bytes) {
+Numbers numbers_of(ByteSpan bytes) {
   Numbers out(bytes.size() / sizeof(int64_t));
   if (!out.empty()) std::memcpy(out.data(), bytes.data(), bytes.size());
   return out;
@@ -62,11 +61,12 @@ struct Table {
   }
 };
 
-std::vector<Table> joined(const std::vector<StoredArray>& arrays, const std::vector<Bytes>& told) {
+std::vector<Table> joined(const std::vector<StoredArray>& arrays,
+                          const std::vector<stage::Message>& told) {
   std::vector<Table> out;
   for (const auto& array : arrays) out.push_back({width_of(array)});
   for (const auto& message : told) {
-    const auto numbers = numbers_of(message);
+    const auto numbers = numbers_of(message.bytes);
     auto at = numbers.begin();
     for (auto& table : out) {
       table.bytes.push_back(0);
@@ -142,10 +142,11 @@ class File {
   hdf5::Handle file_;
 };
 
-/// What each peer is told: for each array, the byte of the file at which its own begin.
+/// For each peer and array, the byte of the file at which its own begin.
 std::vector<Bytes> make_file(const std::vector<StoredArray>& arrays,
                              const std::vector<Attribute>& attributes,
-                             const std::filesystem::path& path, const std::vector<Bytes>& told) {
+                             const std::filesystem::path& path,
+                             const std::vector<stage::Message>& told) {
   const auto tables = joined(arrays, told);
   File file(path);
   file.describe(attributes);
@@ -169,21 +170,14 @@ int64_t write_compressed(const stage::Step& step, const std::vector<StoredArray>
                          const std::vector<Attribute>& attributes,
                          const std::filesystem::path& path, bool durable) {
   const hdf5::Quiet quiet;
-  const auto agree = [&] {
-    int64_t nothing = 0;
-    step.max(std::span(&nothing, 1));
-  };
-  const Exchange exchange(step.communicator(), agree);
-  std::vector<Bytes> out(exchange.size());
-  out[0] = bytes_of(tables_of(arrays));
-  const auto told = exchange(out);
+  const auto told = step.gather(bytes_of(tables_of(arrays)));
   std::unique_ptr<UnfinishedFile> file;
-  out.assign(exchange.size(), {});
-  if (exchange.rank() == 0) {
+  std::vector<Bytes> out;
+  if (step.peer() == 0) {
     file = std::make_unique<UnfinishedFile>(path);
     out = make_file(arrays, attributes, file->aside(), told);
   }
-  const auto places = numbers_of(exchange(out)[0]);
+  const auto places = numbers_of(exchange_bytes(step, out)[0]);
   OpenFiles files(false);
   for (size_t a = 0; a < arrays.size(); ++a) {
     int64_t at = places[a];
@@ -194,14 +188,14 @@ int64_t write_compressed(const stage::Step& step, const std::vector<StoredArray>
     }
   }
   if (durable) files.sync();
-  agree();
+  step.agree();
   int64_t size = 0;
   if (file != nullptr) {
     size = static_cast<int64_t>(std::filesystem::file_size(file->aside()));
     file->finish(durable);
   }
-  agree();
+  step.agree();
   return size;
 }
 
-}  // namespace pillion::stages::encoding
+}  // namespace pillion::stages::encode

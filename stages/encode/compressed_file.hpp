@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The file of one step: arrays of compressed pieces, which all peers put there at once. One peer
 // makes it with HDF5, as large as it will be; each writes its own bytes where they belong, without
-// the library, so that nobody is held up in a call of it by who has failed.
+// the library, so that a peer that fails leaves no other in a call of it.
 #pragma once
 
 #include <filesystem>
@@ -10,10 +10,10 @@
 #include <variant>
 #include <vector>
 
-#include "../write/exchange.hpp"
-#include "../write/hdf5_library.hpp"
+#include "../common/hdf5.hpp"
+#include "../common/messages.hpp"
 
-namespace pillion::stages::encoding {
+namespace pillion::stages::encode {
 
 struct Attribute {
   std::string name;
@@ -21,7 +21,7 @@ struct Attribute {
 };
 
 /// A part of an array that this peer has, and the numbers that say what it is.
-struct Piece {
+struct StoredPiece {
   Bytes bytes;
   std::vector<int64_t> about;
 };
@@ -32,7 +32,7 @@ struct Piece {
 struct StoredArray {
   std::string name;
   std::vector<std::string> columns;  ///< names of the numbers about pieces
-  std::vector<Piece> pieces{};
+  std::vector<StoredPiece> pieces{};
   std::vector<Attribute> attributes{};  ///< the first peer's are written
 };
 
@@ -41,4 +41,4 @@ int64_t write_compressed(const stage::Step& step, const std::vector<StoredArray>
                          const std::vector<Attribute>& attributes,
                          const std::filesystem::path& path, bool durable);
 
-}  // namespace pillion::stages::encoding
+}  // namespace pillion::stages::encode

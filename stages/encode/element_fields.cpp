@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Finding what is there, and packing it a number of elements at a time.
-#include "element_fields.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
 
+#include "../common/element_coding.hpp"
 #include "../common/options.hpp"
-#include "../truncate/coding.hpp"
+#include "coded_fields.hpp"
 
-namespace pillion::stages::encoding {
+namespace pillion::stages::encode {
 namespace {
 
 /// Enough for the code to learn what is frequent, and few enough for the processor's cache.
@@ -59,10 +58,10 @@ void ElementFields::add(const stage::Setup& setup, const std::string& name) {
     list.fail("field '" + name + "' is not one of reals at the points of mesh '" + mesh_.mesh +
               "'; encode fields of other meshes in a stage of their own");
   One one{name, field};
-  const auto coefficients = truncation::coefficients_of(name);
+  const auto coefficients = coefficients_of(name);
   if (is_there(setup, coefficients)) {
     one.array = place_of(coefficients);
-    one.coding = place_of(truncation::coding_of(name));
+    one.coding = place_of(coding_of(name));
   } else {
     one.array = place_of(name);
   }
@@ -209,14 +208,14 @@ std::vector<double> read_coding(const stage::Array& array, int64_t first, int64_
   std::vector<double> steps;
   for (int64_t e = first; e < first + count; ++e) {
     const auto at = [&](int32_t i) { return array.at<double>(e, i); };
-    const double volume = at(truncation::numbers_per_component * components);
-    figures.is_largest = at(truncation::numbers_per_component * components + 1) > 0;
+    const double volume = at(numbers_per_component * components);
+    figures.is_largest = at(numbers_per_component * components + 1) > 0;
     figures.volume += volume;
     for (int32_t c = 0; c < components; ++c) {
-      const int32_t i = truncation::numbers_per_component * c;
+      const int32_t i = numbers_per_component * c;
       const double error = at(i + 1);
       steps.push_back(at(i));
-      figures.untouched += at(i) == truncation::as_values ? 1 : 0;
+      figures.untouched += at(i) == as_values ? 1 : 0;
       figures.largest = std::max(figures.largest, error);
       figures.bound = std::max(figures.bound, at(i + 2));
       figures.squares[static_cast<size_t>(c)] += volume * error * error;
@@ -246,8 +245,7 @@ void ElementFields::pack(const stage::Block& block, const One& one, StoredArray&
   for (int64_t first = 0; first < block.count(); first += elements_of_packet) {
     const int64_t count = std::min(elements_of_packet, block.count() - first);
     auto source = source_of<T>(block[one.array], first, count, numbers, room);
-    std::vector<double> steps(static_cast<size_t>(count * one.field.components),
-                              truncation::as_values);
+    std::vector<double> steps(static_cast<size_t>(count * one.field.components), as_values);
     if (one.coding >= 0)
       steps = read_coding(block[one.coding], first, count, one.field.components, figures);
     else figures.untouched += count * one.field.components;
@@ -277,4 +275,4 @@ StoredArray ElementFields::stored_numbers(const stage::Step& step) const {
   return out;
 }
 
-}  // namespace pillion::stages::encoding
+}  // namespace pillion::stages::encode

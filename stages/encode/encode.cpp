@@ -11,16 +11,16 @@
 #include <vector>
 
 #include "../common/options.hpp"
-#include "../write/parameters.hpp"
 #include "coded_fields.hpp"
-#include "element_fields.hpp"
-#include "uniform_fields.hpp"
 
+namespace pillion::stages::encode {
 namespace {
 
-using namespace pillion;
-using namespace pillion::stages;
-using namespace pillion::stages::encoding;
+/// A parameter of fields on the other kind of mesh.
+struct Foreign {
+  const char* name;
+  const char* standard;
+};
 
 void refuse(const stage::Setup& setup, const char* mesh_kind,
             std::initializer_list<Foreign> parameters) {
@@ -101,7 +101,7 @@ class Encode final : public stage::Stage {
       throw Error(ErrorCode::Configuration,
                   "the fields that were compressed before the restart are others, " + before +
                       ", not " + joined_names() +
-                      "; go on with those, or give the analysis another name to begin anew");
+                      "; use those, or give the analysis another name to start again");
     fields_->restore(state.load<int64_t>("elements"));
     steps_ = state.load<int64_t>("steps");
     times_ = state.load<double>("times");
@@ -233,5 +233,8 @@ const pillion_parameter parameters[] = {
 };
 
 }  // namespace
+}  // namespace pillion::stages::encode
 
-PILLION_STAGE(Encode, "encode", "Fields compressed on disk, with a bound on the error", parameters)
+PILLION_STAGE(pillion::stages::encode::Encode, "encode",
+              "Fields compressed on disk, with a bound on the error",
+              pillion::stages::encode::parameters)

@@ -17,7 +17,7 @@
 
 #include <pillion/error.hpp>
 
-namespace pillion::stages::encoding {
+namespace pillion::stages::encode {
 namespace {
 
 using From = std::span<const std::byte>;
@@ -78,8 +78,8 @@ size_t ample(size_t bytes) { return bytes + bytes / 50 + 4096; }
 
 }  // namespace
 
-const std::vector<Codec>& codecs() {
-  static const std::vector<Codec> all = {
+const std::vector<LosslessCodec>& codecs() {
+  static const std::vector<LosslessCodec> all = {
 #ifdef PILLION_ZSTD
       {"zstd", 1, 1, 19, zstd, ample},
 #endif
@@ -95,7 +95,7 @@ const std::vector<Codec>& codecs() {
   return all;
 }
 
-const Codec* codec_of(const std::string& name) {
+const LosslessCodec* codec_of(const std::string& name) {
   for (const auto& codec : codecs())
     if (name == codec.name) return &codec;
   return nullptr;
@@ -107,11 +107,11 @@ std::string codec_names() {
   return out;
 }
 
-Bytes compressed(const Codec& codec, int level, std::span<const std::byte> bytes) {
+Bytes compressed(const LosslessCodec& codec, int level, std::span<const std::byte> bytes) {
   Bytes out(codec.room(bytes.size()));
   const size_t size = codec.compress(bytes, out, level);
   out.resize(size < bytes.size() ? size : 0);
   return out;
 }
 
-}  // namespace pillion::stages::encoding
+}  // namespace pillion::stages::encode

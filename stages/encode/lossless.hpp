@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-namespace pillion::stages::encoding {
+namespace pillion::stages::encode {
 
 using Bytes = std::vector<std::byte>;
 
-struct Codec {
+struct LosslessCodec {
   const char* name;
   int least, standard, most;  ///< of levels: how hard it tries
   /// Compresses into `to`, which is long enough; returns how many bytes it took, 0 if it failed.
@@ -22,12 +22,12 @@ struct Codec {
 };
 
 /// What this build knows, the most preferred first.
-const std::vector<Codec>& codecs();
+const std::vector<LosslessCodec>& codecs();
 /// Null if there is none of that name.
-const Codec* codec_of(const std::string& name);
+const LosslessCodec* codec_of(const std::string& name);
 std::string codec_names();
 
 /// Empty if it would not become smaller.
-Bytes compressed(const Codec& codec, int level, std::span<const std::byte> bytes);
+Bytes compressed(const LosslessCodec& codec, int level, std::span<const std::byte> bytes);
 
-}  // namespace pillion::stages::encoding
+}  // namespace pillion::stages::encode

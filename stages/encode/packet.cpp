@@ -8,10 +8,9 @@
 #include <cstring>
 #include <numeric>
 
-#include "../truncate/element.hpp"
-#include "../truncate/steps.hpp"
+#include "../common/element_coding.hpp"
 
-namespace pillion::stages::encoding {
+namespace pillion::stages::encode {
 namespace {
 
 using Bytes = std::vector<std::byte>;
@@ -69,7 +68,7 @@ class Packer {
   [[nodiscard]] Kind kind(size_t one) const {
     const double step = source_.steps[one];
     if (step > 0) return Kind::rounded;
-    return step == truncation::not_rounded ? Kind::coefficients : Kind::values;
+    return step == not_rounded ? Kind::coefficients : Kind::values;
   }
   [[nodiscard]] const T* at(size_t one) const {
     const auto components = static_cast<size_t>(shape_.components);
@@ -86,7 +85,7 @@ class Packer {
     for (size_t one = 0; one < source_.steps.size(); ++one)
       out_.push_back(static_cast<std::byte>(kind(one)));
     for (const double step : source_.steps)
-      append(out_, static_cast<int16_t>(step > 0 ? truncation::index_of(step) : 0));
+      append(out_, static_cast<int16_t>(step > 0 ? index_of(step) : 0));
   }
 
   /// Columns of multiples, a column for each coefficient.
@@ -170,4 +169,4 @@ Bytes packed(const PacketShape& shape, const PacketSource<T>& source) {
 template Bytes packed(const PacketShape&, const PacketSource<float>&);
 template Bytes packed(const PacketShape&, const PacketSource<double>&);
 
-}  // namespace pillion::stages::encoding
+}  // namespace pillion::stages::encode

@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace pillion::stages::encoding {
+namespace pillion::stages::encode {
 
 /// What is stored of one component of an element.
 enum class Kind : uint8_t { rounded = 0, coefficients = 1, values = 2 };
@@ -38,4 +38,4 @@ std::vector<std::byte> packed(const PacketShape& shape, const PacketSource<T>& s
 extern template std::vector<std::byte> packed(const PacketShape&, const PacketSource<float>&);
 extern template std::vector<std::byte> packed(const PacketShape&, const PacketSource<double>&);
 
-}  // namespace pillion::stages::encoding
+}  // namespace pillion::stages::encode

@@ -2,15 +2,14 @@
 // The filter's work is done in HDF5 files in memory: a box is the one chunk of a dataset, and the
 // stream is that chunk's bytes. Boxes that version 3.1 of the filter cannot be trusted with stay
 // away from it.
-#include "sz3_box.hpp"
-
 #include <algorithm>
 #include <bit>
 #include <limits>
 
-#include "../write/hdf5_plugins.hpp"
+#include "../common/hdf5.hpp"
+#include "box_stream.hpp"
 
-namespace pillion::stages::encoding {
+namespace pillion::stages::encode {
 namespace {
 
 constexpr H5Z_filter_t sz3 = 32024;  // as registered with the HDF Group
@@ -125,4 +124,4 @@ BoxStream sz3_within(const Box& box, std::span<const T> values, const Limit& lim
 template BoxStream sz3_within(const Box&, std::span<const float>, const Limit&);
 template BoxStream sz3_within(const Box&, std::span<const double>, const Limit&);
 
-}  // namespace pillion::stages::encoding
+}  // namespace pillion::stages::encode

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Boxes of uniform meshes, component by component.
-#include "uniform_fields.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "../common/options.hpp"
-#include "sz3_box.hpp"
+#include "box_stream.hpp"
+#include "coded_fields.hpp"
 #include "zfp_box.hpp"
 
-namespace pillion::stages::encoding {
+namespace pillion::stages::encode {
 namespace {
 
 /// Whether it is SZ3, otherwise zfp.
@@ -164,4 +163,4 @@ void UniformFields::pack(const stage::Block& block, int32_t place, StoredArray& 
   }
 }
 
-}  // namespace pillion::stages::encoding
+}  // namespace pillion::stages::encode

@@ -9,7 +9,7 @@
 
 #include "box_stream.hpp"
 
-namespace pillion::stages::encoding {
+namespace pillion::stages::encode {
 
 #ifdef PILLION_ZFP
 
@@ -90,4 +90,4 @@ BoxStream zfp_within(const Box&, std::span<const T>, const Limit&) {
 
 #endif
 
-}  // namespace pillion::stages::encoding
+}  // namespace pillion::stages::encode

@@ -12,9 +12,8 @@
 #include <vector>
 
 #include "grid.hpp"
-#include "link.hpp"
 
-namespace pillion::stages {
+namespace pillion::stages::halos {
 
 /// The upper end of paths: an own maximum, or an image of a cell of whichever rank.
 struct Basin {
@@ -61,7 +60,7 @@ class Sweep {
   }
 
  private:
-  // A label is the number of a basin with this bit, or where the path goes on.
+  // A label is the number of a basin with this bit, or the next cell of the path.
   static constexpr uint32_t is_basin = uint32_t{1} << 31, unseen = is_basin - 1;
   struct Critical {
     int64_t id;
@@ -139,7 +138,7 @@ class Sweep {
     return is_basin | static_cast<uint32_t>(out_.basins.size() - 1);
   }
 
-  /// Decides where the path of a cell goes on.
+  /// Decides the next cell of the path of a cell.
   void place(int64_t cell, int64_t id, Neighbours representatives) {
     if (representatives == 0) {
       label_[cell] = new_basin({{static_cast<double>(values_[cell]), id}, 0, true});
@@ -194,4 +193,4 @@ Basins find_basins(const Grid& grid, const Piece& piece, const T* values) {
   return Sweep<T>(grid, piece, values).find();
 }
 
-}  // namespace pillion::stages
+}  // namespace pillion::stages::halos

@@ -16,14 +16,10 @@
 #include "build.hpp"
 #include "catalogue.hpp"
 #include "field_values.hpp"
-#include "product.hpp"
 #include "query.hpp"
-#include "thresholds.hpp"
 
+namespace pillion::stages::halos {
 namespace {
-
-using namespace pillion;
-using namespace pillion::stages;
 
 pillion_field_description scalar_on_uniform_mesh(const stage::Setup& setup) {
   const auto field = field_of(setup, "field", 1, Numbers::any);
@@ -73,24 +69,20 @@ class Halos final : public stage::Stage {
  private:
   template <class T>
   void search(stage::Step& step) {
-    const Scale scale(field_, step.coarsening(mesh_));
+    const MeshScale scale(field_, step.coarsening(mesh_));
     const Piece piece = piece_of(step);
     const bool is_empty = step.block_count(input_) == 0;
     const FieldValues<T> values(piece, is_empty ? nullptr : step.block(input_).values<T>(0).data());
-    const Peers peers(step.communicator(), [&] {
-      int64_t nothing = 0;
-      step.max(std::span(&nothing, 1));
-    });
-    const auto total = total_of(peers, values.sum(), values.finite());
-    const Tree tree = build_tree(peers, scale.grid(), piece, values.data());
+    const auto total = total_of(step, values.sum(), values.finite());
+    const Tree tree = build_tree(step, scale.grid(), piece, values.data());
     Query query(scale.grid(), piece, values.data(), tree, summands(step));
     query.prepare(lowest_boundary(total));
     for (size_t i = 0; i < thresholds_.size(); ++i) {
       const auto [boundary, peak] = thresholds_[i].of(total.mean);
-      const auto halos = gather(peers, query.halos(boundary, peak));
+      const auto halos = gather(step, query.halos(boundary, peak));
       write(step, scale, total, i, halos);
     }
-    if (keeps_tree_) step.write(tree_table(step, scale, total, gather_pairs(peers, tree)));
+    if (keeps_tree_) step.write(tree_table(step, scale, total, gather_pairs(step, tree)));
   }
 
   [[nodiscard]] Piece piece_of(const stage::Step& step) const {
@@ -110,13 +102,14 @@ class Halos final : public stage::Stage {
     return piece;
   }
 
-  [[nodiscard]] static Total total_of(const Peers& peers, const ExactSum& sum, int64_t finite) {
-    const Words all =
-        peers.all({std::bit_cast<int64_t>(sum.high()), std::bit_cast<int64_t>(sum.low()), finite});
+  [[nodiscard]] static Total total_of(const stage::Step& step, const CompensatedSum& sum,
+                                      int64_t finite) {
+    const Words all = all_words(
+        step, {std::bit_cast<int64_t>(sum.high()), std::bit_cast<int64_t>(sum.low()), finite});
     Total out;
-    ExactSum whole;
+    CompensatedSum whole;
     for (size_t r = 0; r < all.size(); r += 3) {
-      whole.add(ExactSum(std::bit_cast<double>(all[r]), std::bit_cast<double>(all[r + 1])));
+      whole.add(CompensatedSum(std::bit_cast<double>(all[r]), std::bit_cast<double>(all[r + 1])));
       out.finite += all[r + 2];
     }
     out.mean = out.finite == 0 ? 0 : whole.value() / static_cast<double>(out.finite);
@@ -147,28 +140,28 @@ class Halos final : public stage::Stage {
   }
 
   /// Whole halos at the first peer, nothing elsewhere.
-  [[nodiscard]] Shares gather(const Peers& peers, const Shares& mine) const {
+  [[nodiscard]] HaloShares gather(const stage::Step& step, const HaloShares& mine) const {
     Words words;
     pack(words, mine.halos);
     pack(words, mine.sums);
-    std::vector<Shares> all;
-    for (const auto& from : peers.gather(words)) {
+    std::vector<HaloShares> all;
+    gather_words(step, words, [&](WordSpan from) {
       size_t at = 0;
       auto& shares = all.emplace_back();
-      shares.halos = unpack<Share>(from, at);
+      shares.halos = unpack<HaloShare>(from, at);
       shares.sums = unpack<double>(from, at);
-    }
+    });
     return combined(all, averages_.size(), least_);
   }
-  [[nodiscard]] static std::vector<Pair> gather_pairs(const Peers& peers, const Tree& tree) {
+  [[nodiscard]] static std::vector<Pair> gather_pairs(const stage::Step& step, const Tree& tree) {
     Words words;
     pack(words, pairs_of(tree));
     std::vector<Pair> out;
-    for (const auto& from : peers.gather(words)) {
+    gather_words(step, words, [&](WordSpan from) {
       size_t at = 0;
       const auto pairs = unpack<Pair>(from, at);
       out.insert(out.end(), pairs.begin(), pairs.end());
-    }
+    });
     std::sort(out.begin(), out.end(), [](const Pair& a, const Pair& b) { return b.top < a.top; });
     return out;
   }
@@ -178,8 +171,8 @@ class Halos final : public stage::Stage {
     return thresholds_.size() == 1 ? name_ : name_ + "_" + std::to_string(number);
   }
 
-  void write(const stage::Step& step, const Scale& scale, const Total& total, size_t number,
-             const Shares& halos) const {
+  void write(const stage::Step& step, const MeshScale& scale, const Total& total, size_t number,
+             const HaloShares& halos) const {
     const Units length(step.units(mesh_)), units(step.units(name_));
     const auto columns = Columns(scale, halos, averages_.size());
     stage::Table table("halos_" + ending(number), "Halos of " + name_);
@@ -201,7 +194,7 @@ class Halos final : public stage::Stage {
     step.write(masses.per_step());
   }
 
-  void describe(stage::Table& table, const stage::Step& step, const Scale& scale,
+  void describe(stage::Table& table, const stage::Step& step, const MeshScale& scale,
                 const Total& total, const Thresholds& thresholds) const {
     const auto units = step.units(name_);
     const auto [boundary, peak] = thresholds.of(total.mean);
@@ -212,7 +205,7 @@ class Halos final : public stage::Stage {
     if (scale.factor() > 1) table.attribute("coarsening", static_cast<double>(scale.all_axes()));
   }
 
-  [[nodiscard]] stage::Table tree_table(const stage::Step& step, const Scale& scale,
+  [[nodiscard]] stage::Table tree_table(const stage::Step& step, const MeshScale& scale,
                                         const Total& total, const std::vector<Pair>& pairs) const {
     auto table = table_of_pairs("halo_tree_" + name_, "Merge tree of " + name_, scale, pairs,
                                 step.units(name_), step.units(mesh_));
@@ -249,5 +242,7 @@ const pillion_parameter parameters[] = {
 };
 
 }  // namespace
+}  // namespace pillion::stages::halos
 
-PILLION_STAGE(Halos, "halos", "Halos and their mass function from a merge tree", parameters)
+PILLION_STAGE(pillion::stages::halos::Halos, "halos",
+              "Halos and their mass function from a merge tree", pillion::stages::halos::parameters)

@@ -1,22 +1,250 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The merge tree as one rank knows it: the branches of its own cells' basins, and of all others
-// that these are part of further down. It takes three steps, so that what has to be exchanged
-// between them may be exchanged by whoever can: which cells of others paths end in; the part of the
-// tree that is not decided here, given which own cells are asked for; and the tree, given what was
-// decided of that part.
+// The merge tree of a piece of a mesh, and of what pieces have to tell each other of it. It takes
+// three steps: basins of maxima; the part of the tree that other pieces may change, which is merged
+// with theirs; and the tree, when all of it is decided.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "basins.hpp"
-#include "forest.hpp"
-#include "part.hpp"
+#include "grid.hpp"
 
-namespace pillion::stages {
+namespace pillion::stages::halos {
+
+// The merge tree of components, from nodes and the saddles that join them, in descending order of
+// the saddles. Of two components that meet, the one with the lower top ends: its top gets a branch,
+// from the saddle to the top of the other. Where part of the mesh is not known yet, some nodes are
+// open: a component that has one may turn out to be higher than it looks, so that its end is only
+// noted as an edge, to be decided when the parts are merged. Everything else is decided for good.
+//
+// Along with it goes where things are in a periodic mesh: edges say in which image of the mesh the
+// one end lies, seen from the other, and a loop that does not come back to the same image shows
+// that its component wraps round the mesh.
+
+/// A maximum, or a cell of one rank that paths of another end in.
+struct Node {
+  Vertex top;
+  int64_t open = 0;  ///< 0 if all that it is connected with is known; see PartialTree
+};
+
+/// A cell that joins the components of two nodes, by index; b is in `image` as seen from a.
+struct Edge {
+  Vertex saddle;
+  int32_t a = 0, b = 0;
+  Image image = 0;
+};
+
+/// The end of a node's component: it is part of its parent's from the saddle downwards. The parent
+/// is -1 as long as none is known.
+struct Branch {
+  Vertex saddle;
+  int32_t parent = -1;
+  int32_t reserved = 0;
+  Image image = 0;  ///< of the node as seen from its parent
+};
+
+/// From `level` downwards the component of a node wraps round the mesh along some axes.
+struct Wrap {
+  Vertex level;
+  int64_t node = 0;  ///< its index, or its id
+  int64_t axes = 0;  ///< bits
+};
+
+inline int64_t axes_of(Image image) {
+  const Cell meshes = meshes_of(image);
+  return (meshes[0] != 0 ? 1 : 0) | (meshes[1] != 0 ? 2 : 0) | (meshes[2] != 0 ? 4 : 0);
+}
+
+class Forest {
+ public:
+  explicit Forest(std::span<const Node> nodes)
+      : nodes_(nodes), set_(nodes.size()), branches_(nodes.size()) {
+    for (size_t n = 0; n < nodes.size(); ++n)
+      set_[n] = {0, static_cast<int32_t>(n), nodes[n].open != 0, 0};
+  }
+
+  /// Edges must come in descending order of their saddles.
+  void join(const Edge& edge) {
+    Image to_a = 0, to_b = 0;
+    const int32_t a = find(edge.a, to_a), b = find(edge.b, to_b);
+    const Image b_from_a = to_a + edge.image - to_b;
+    if (a == b) return close(edge.saddle, a, b_from_a);
+    if (nodes_[a].top < nodes_[b].top) end(edge.saddle, a, b, -b_from_a);
+    else end(edge.saddle, b, a, b_from_a);
+  }
+
+  [[nodiscard]] std::vector<Branch>& branches() { return branches_; }
+  [[nodiscard]] const std::vector<Edge>& undecided() const { return undecided_; }
+  [[nodiscard]] const std::vector<Wrap>& wraps() const { return wraps_; }
+
+ private:
+  struct Set {
+    Image image;  ///< as seen from `up`
+    int32_t up;
+    bool is_open;
+    uint8_t axes;
+  };
+
+  int32_t find(int32_t node, Image& image) {
+    int32_t top = node;
+    for (; set_[top].up != top; top = set_[top].up) image += set_[top].image;
+    for (Image left = image; set_[node].up != top && node != top;) {
+      const Set at = set_[node];
+      set_[node].image = left;
+      set_[node].up = top;
+      left -= at.image;
+      node = at.up;
+    }
+    return top;
+  }
+
+  void end(const Vertex& saddle, int32_t lower, int32_t higher, Image image) {
+    auto &ends = set_[lower], &goes_on = set_[higher];
+    if (ends.is_open) undecided_.push_back({saddle, higher, lower, image});
+    else branches_[lower] = {saddle, higher, 0, image};
+    ends.up = higher;
+    ends.image = image;
+    goes_on.is_open = goes_on.is_open || ends.is_open;
+    goes_on.axes |= ends.axes;
+  }
+
+  void close(const Vertex& saddle, int32_t top, Image loop) {
+    const auto axes = static_cast<uint8_t>(loop == 0 ? 0 : axes_of(loop));
+    if ((axes & ~set_[top].axes) == 0) return;
+    set_[top].axes |= axes;
+    wraps_.push_back({saddle, top, axes});
+  }
+
+  std::span<const Node> nodes_;
+  std::vector<Set> set_;
+  std::vector<Branch> branches_;
+  std::vector<Edge> undecided_;
+  std::vector<Wrap> wraps_;
+};
+
+// What ranks tell each other: the part of the merge tree of some region that is not decided within
+// it. Two parts are merged by finding the nodes that both have; what becomes decided leaves the
+// part, so that it grows with the surface of the region and not with its volume.
+
+/// Nodes sorted by id, each once, and edges in descending order. A node that paths of n other ranks
+/// end in counts n where it lies and -1 at each of those, so the sum over a region is 0 if and only
+/// if all of them belong to it.
+struct PartialTree {
+  std::vector<Node> nodes;
+  std::vector<Edge> edges;
+};
+
+/// The branch of a node, in words that mean the same on all ranks. The highest node of all has
+/// neither saddle nor parent: their ids are -1.
+struct Decided {
+  Vertex top, saddle, parent;
+  Image image = 0;
+};
+
+/// What merging gives.
+struct Merged {
+  PartialTree part;
+  std::vector<Decided> decided;
+  std::vector<Wrap> wraps;  ///< by id
+};
+
+/// Keeps those nodes that are open or that an undecided edge ends at; `is_kept` says which those
+/// were.
+inline PartialTree part_of(const std::vector<Node>& nodes, std::vector<Edge> edges,
+                           std::vector<char>& is_kept) {
+  is_kept.assign(nodes.size(), 0);
+  for (size_t n = 0; n < nodes.size(); ++n) is_kept[n] = nodes[n].open != 0;
+  for (const auto& edge : edges)
+    is_kept[static_cast<size_t>(edge.a)] = is_kept[static_cast<size_t>(edge.b)] = 1;
+  std::vector<int32_t> kept;
+  for (size_t n = 0; n < nodes.size(); ++n)
+    if (is_kept[n]) kept.push_back(static_cast<int32_t>(n));
+  std::sort(kept.begin(), kept.end(),
+            [&](int32_t a, int32_t b) { return nodes[a].top.id < nodes[b].top.id; });
+  PartialTree out;
+  std::vector<int32_t> number(nodes.size());
+  for (const int32_t n : kept) {
+    number[n] = static_cast<int32_t>(out.nodes.size());
+    out.nodes.push_back(nodes[n]);
+  }
+  for (auto& edge : edges) {
+    edge.a = number[edge.a];
+    edge.b = number[edge.b];
+  }
+  out.edges = std::move(edges);
+  return out;
+}
+
+namespace detail {
+
+/// All nodes of both, and the numbers there of those that each had.
+inline std::vector<Node> united(const PartialTree& a, const PartialTree& b,
+                                std::vector<int32_t>& of_a, std::vector<int32_t>& of_b) {
+  std::vector<Node> nodes;
+  size_t i = 0, j = 0;
+  while (i < a.nodes.size() || j < b.nodes.size()) {
+    const bool from_a =
+        j == b.nodes.size() || (i < a.nodes.size() && a.nodes[i].top.id <= b.nodes[j].top.id);
+    const bool from_b =
+        i == a.nodes.size() || (j < b.nodes.size() && b.nodes[j].top.id <= a.nodes[i].top.id);
+    const auto number = static_cast<int32_t>(nodes.size());
+    nodes.push_back({(from_a ? a.nodes[i] : b.nodes[j]).top, 0});
+    if (from_a) {
+      nodes.back().open += a.nodes[i++].open;
+      of_a.push_back(number);
+    }
+    if (from_b) {
+      nodes.back().open += b.nodes[j++].open;
+      of_b.push_back(number);
+    }
+  }
+  return nodes;
+}
+
+}  // namespace detail
+
+/// Merges the parts of two regions. If `is_all`, they are the mesh, and the highest node is decided
+/// to be that of all.
+inline Merged merge(const PartialTree& a, const PartialTree& b, bool is_all) {
+  std::vector<int32_t> of_a, of_b;
+  const auto nodes = detail::united(a, b, of_a, of_b);
+  Forest forest(nodes);
+  const auto join = [&](Edge edge, const std::vector<int32_t>& number) {
+    edge.a = number[edge.a];
+    edge.b = number[edge.b];
+    forest.join(edge);
+  };
+  for (size_t i = 0, j = 0; i < a.edges.size() || j < b.edges.size();)
+    if (j == b.edges.size() || (i < a.edges.size() && !(a.edges[i].saddle < b.edges[j].saddle)))
+      join(a.edges[i++], of_a);
+    else join(b.edges[j++], of_b);
+
+  Merged out;
+  std::vector<char> is_kept;
+  out.part = part_of(nodes, forest.undecided(), is_kept);
+  const auto& branches = forest.branches();
+  for (size_t n = 0; n < nodes.size(); ++n)
+    if (branches[n].parent >= 0)
+      out.decided.push_back(
+          {nodes[n].top, branches[n].saddle, nodes[branches[n].parent].top, branches[n].image});
+    else if (!is_kept[n] && is_all) out.decided.push_back({nodes[n].top, {}, {}, 0});
+  for (auto wrap : forest.wraps()) {
+    wrap.node = nodes[wrap.node].top.id;
+    out.wraps.push_back(wrap);
+  }
+  return out;
+}
+
+// The merge tree as one rank knows it: the branches of its own cells' basins, and of all others
+// that these are part of further down. It takes three steps, so that what has to be exchanged
+// between them may be exchanged by any means: which cells of others paths end in; the part of the
+// tree that is not decided here, given which own cells are asked for; and the tree, given what was
+// decided of that part.
 
 /// Where a basin's top is: a node, in some image of the mesh as seen from the piece.
 struct Place {
@@ -60,7 +288,7 @@ class TreeBuilder {
   }
 
   /// `asked` are own cells that paths end in, once for each rank whose paths do.
-  Part part(const std::vector<Vertex>& asked) {
+  PartialTree part(const std::vector<Vertex>& asked) {
     std::vector<Edge> edges;
     for (const auto& cell : asked) ++tree_.nodes[own(cell, edges)].open;
     for (const auto& cell : asks()) --tree_.nodes[shared(cell)].open;
@@ -150,4 +378,4 @@ class TreeBuilder {
   Tree tree_;
 };
 
-}  // namespace pillion::stages
+}  // namespace pillion::stages::halos

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-namespace pillion::stages {
+namespace pillion::stages::histogram {
 
 class ExactSum {
  public:
@@ -45,4 +45,4 @@ class ExactSum {
   std::vector<int64_t> sums_ = std::vector<int64_t>(pieces + 1);
 };
 
-}  // namespace pillion::stages
+}  // namespace pillion::stages::histogram

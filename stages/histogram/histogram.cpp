@@ -12,18 +12,14 @@
 #include <utility>
 #include <vector>
 
-#include "../common/coarse.hpp"
 #include "../common/elements.hpp"
 #include "../common/options.hpp"
 #include "../common/tally.hpp"
 #include "exact_mean.hpp"
 #include "histogram_table.hpp"
-#include "quantity.hpp"
 
+namespace pillion::stages::histogram {
 namespace {
-
-using namespace pillion;
-using namespace pillion::stages;
 
 class Histogram final : public stage::Stage {
  public:
@@ -186,5 +182,7 @@ const pillion_parameter parameters[] = {
 };
 
 }  // namespace
+}  // namespace pillion::stages::histogram
 
-PILLION_STAGE(Histogram, "histogram", "Distribution of a field's values", parameters)
+PILLION_STAGE(pillion::stages::histogram::Histogram, "histogram",
+              "Distribution of a field's values", pillion::stages::histogram::parameters)

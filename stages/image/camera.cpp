@@ -8,7 +8,7 @@
 
 #include "../common/options.hpp"
 
-namespace pillion::image {
+namespace pillion::stages::image {
 
 namespace {
 
@@ -130,4 +130,4 @@ Camera CameraOptions::camera(const Box& box, const Frame& frame, int flat) const
   return out;
 }
 
-}  // namespace pillion::image
+}  // namespace pillion::stages::image

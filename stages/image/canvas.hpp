@@ -11,9 +11,9 @@
 #include <memory>
 #include <vector>
 
-#include "view.hpp"
+#include "camera.hpp"
 
-namespace pillion::image {
+namespace pillion::stages::image {
 
 /// Red, green and blue in the lowest three bytes.
 using Colour = uint32_t;
@@ -98,4 +98,4 @@ class Canvas {
   std::vector<std::unique_ptr<Tile>> tiles_;
 };
 
-}  // namespace pillion::image
+}  // namespace pillion::stages::image

@@ -2,19 +2,16 @@
 // Writing Cinema databases.
 #include "cinema.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <numbers>
+#include <span>
 
+#include "../common/files.hpp"
 #include "../common/options.hpp"
 
-namespace pillion::image {
+namespace pillion::stages::image {
 
 namespace {
 
@@ -28,32 +25,6 @@ std::string exact(double value) {
     if (std::stod(text) == value) break;
   }
   return text;
-}
-
-bool write_all(int file, const char* bytes, size_t size) {
-  while (size > 0) {
-    const auto done = ::write(file, bytes, size);
-    if (done < 0 && errno == EINTR) continue;
-    if (done < 0) return false;
-    bytes += done;
-    size -= static_cast<size_t>(done);
-  }
-  return true;
-}
-
-/// A file that is there whole or not at all. It is written aside as a new file: what lies there,
-/// such as a symbolic link, is unlinked and never followed.
-void write_whole(const fs::path& path, const char* bytes, size_t size) {
-  const fs::path aside = path.parent_path() / ("." + path.filename().string() + ".part");
-  ::unlink(aside.c_str());
-  const int file =
-      ::open(aside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-  bool good = file >= 0 && write_all(file, bytes, size);
-  int error = errno;
-  if (file >= 0 && ::close(file) != 0 && good) good = false, error = errno;
-  if (good && std::rename(aside.c_str(), path.c_str()) != 0) good = false, error = errno;
-  if (!good)
-    throw Error(ErrorCode::File, "cannot write " + path.string() + ": " + std::strerror(error));
 }
 
 fs::path folder_of(const stage::Step& step, const std::string& name) {
@@ -121,15 +92,13 @@ void Views::add(const stage::Step& step, const std::string& name, const ViewPoin
       name + "." + number + ".phi" + exact(view.phi) + ".theta" + exact(view.theta) + ".png";
   rows += std::to_string(step.index()) + "," + exact(step.time()) + "," + exact(view.phi) + "," +
           exact(view.theta) + "," + called + "\n";
-  if (step.peer() == 0)
-    write_whole(folder_of(step, name) / called, reinterpret_cast<const char*>(file.data()),
-                file.size());
+  if (step.peer() == 0) write_whole(folder_of(step, name) / called, file, false);
 }
 
 void Views::write_table(const stage::Step& step, const std::string& name) const {
   if (step.peer() != 0) return;
   const std::string table = "step,time,phi,theta,FILE\n" + rows;
-  write_whole(folder_of(step, name) / "data.csv", table.data(), table.size());
+  write_whole(folder_of(step, name) / "data.csv", std::as_bytes(std::span(table)), false);
 }
 
-}  // namespace pillion::image
+}  // namespace pillion::stages::image

@@ -11,7 +11,7 @@
 
 #include "camera.hpp"
 
-namespace pillion::image {
+namespace pillion::stages::image {
 
 /// Where the camera stands: angles in degrees around the third axis, from the first, and above the
 /// plane of the first two.
@@ -39,4 +39,4 @@ class Views {
   std::vector<ViewPoint> points_;
 };
 
-}  // namespace pillion::image
+}  // namespace pillion::stages::image

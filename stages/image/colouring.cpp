@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "../common/component.hpp"
+#include "../common/elements.hpp"
 
-namespace pillion::image {
+namespace pillion::stages::image {
 
 namespace {
 
@@ -46,7 +46,7 @@ std::optional<Range> limits_of(const stage::Value& value, bool logarithmic) {
 
 }  // namespace
 
-std::string Quantity::name() const {
+std::string FieldComponent::name() const {
   return field + stages::ending_of(component, description.components);
 }
 
@@ -66,7 +66,7 @@ Paint Colouring::paint(const Extremes& extremes) const {
   return {ColourMap(colours), range};
 }
 
-Colouring Colouring::by_quantity(const stage::Value& map, const Quantity& quantity) {
+Colouring Colouring::by_quantity(const stage::Value& map, const FieldComponent& quantity) {
   Colouring out;
   out.by = quantity;
   out.colours = colours_of(map.find("map"));
@@ -90,11 +90,11 @@ Colouring Colouring::plain(const stage::Value& map, Colour standard) {
   return out;
 }
 
-Quantity quantity_of(const stage::Setup& setup, const stage::Value& map, const char* field_key,
-                     const char* component_key) {
+FieldComponent quantity_of(const stage::Setup& setup, const stage::Value& map,
+                           const char* field_key, const char* component_key) {
   const auto field = map.find(field_key);
   if (!field) map.fail(std::string("a field is needed: `") + field_key + ": NAME`");
-  Quantity out;
+  FieldComponent out;
   out.field = field.text();
   out.description = setup.field(out.field, field);
   out.mesh = out.description.mesh;
@@ -103,4 +103,4 @@ Quantity quantity_of(const stage::Setup& setup, const stage::Value& map, const c
   return out;
 }
 
-}  // namespace pillion::image
+}  // namespace pillion::stages::image

@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
-#include "shading.hpp"
+#include "colour.hpp"
 
-namespace pillion::image {
+namespace pillion::stages::image {
 
 /// One component of a field, or the magnitude.
-struct Quantity {
+struct FieldComponent {
   std::string field, mesh, units;
   pillion_field_description description{};
   int32_t component = 0;
@@ -31,7 +31,7 @@ struct Extremes {
 };
 
 struct Colouring {
-  std::optional<Quantity> by;  ///< nothing: one colour
+  std::optional<FieldComponent> by;  ///< nothing: one colour
   std::vector<Colour> colours;
   std::optional<Range> limits;
   bool logarithmic = false;
@@ -43,13 +43,13 @@ struct Colouring {
   /// Keys of a layer's map that are read here.
   static std::set<std::string> keys() { return {"map", "limits", "scale", "label"}; }
   /// Colours by a quantity, as the layer's map says.
-  static Colouring by_quantity(const stage::Value& map, const Quantity& quantity);
+  static Colouring by_quantity(const stage::Value& map, const FieldComponent& quantity);
   /// One colour, from the key `colour` or the standard one.
   static Colouring plain(const stage::Value& map, Colour standard);
 };
 
 /// The field and component that two keys of a layer's map name. Throws if they are not right.
-Quantity quantity_of(const stage::Setup& setup, const stage::Value& map, const char* field_key,
-                     const char* component_key);
+FieldComponent quantity_of(const stage::Setup& setup, const stage::Value& map,
+                           const char* field_key, const char* component_key);
 
-}  // namespace pillion::image
+}  // namespace pillion::stages::image

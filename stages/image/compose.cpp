@@ -8,13 +8,13 @@
 #include <limits>
 #include <tuple>
 
-namespace pillion::image {
+namespace pillion::stages::image {
 
 namespace {
 
 constexpr double nowhere = std::numeric_limits<double>::infinity();
 
-Rows own_rows(const stage::Step& step, const Frame& frame) {
+PixelRows own_rows(const stage::Step& step, const Frame& frame) {
   return rows_of(step.peer(), step.peers(), frame.height);
 }
 
@@ -80,7 +80,8 @@ Colour mean(const Frame& frame, const Canvas& drawn, int32_t px, int32_t py, Col
 }
 
 /// Light of the pieces of one ray, front to back, with what is behind them.
-std::array<double, 3> in_front(const Piece* piece, const Piece* end, std::array<double, 3> behind) {
+std::array<double, 3> in_front(const RaySegment* piece, const RaySegment* end,
+                               std::array<double, 3> behind) {
   std::array<double, 3> sum{};
   double through = 1;
   for (; piece != end; ++piece) {
@@ -94,9 +95,9 @@ std::array<double, 3> in_front(const Piece* piece, const Piece* end, std::array<
 }
 
 /// Of a pixel: what both of its rays see, by the number of their samples.
-Colour mixed(const std::array<Behind, 2>& behind, const Piece* first, const Piece* end,
+Colour mixed(const std::array<Behind, 2>& behind, const RaySegment* first, const RaySegment* end,
              int32_t far_ray) {
-  const Piece* const far = std::find_if(first, end, [&](auto& p) { return p.ray == far_ray; });
+  const RaySegment* const far = std::find_if(first, end, [&](auto& p) { return p.ray == far_ray; });
   std::array<double, 3> sum{};
   for (const bool is_far : {false, true}) {
     const Behind& of_ray = behind[is_far ? 1 : 0];
@@ -109,7 +110,7 @@ Colour mixed(const std::array<Behind, 2>& behind, const Piece* first, const Piec
 }
 
 /// What has been drawn in the rows of some peer.
-std::vector<Fragment> fragments(const Frame& frame, const Canvas& drawn, const Rows& rows) {
+std::vector<Fragment> fragments(const Frame& frame, const Canvas& drawn, const PixelRows& rows) {
   const int32_t first = rows.first * frame.samples, last = rows.last * frame.samples;
   size_t count = 0;
   drawn.for_each_drawn(first, last, [&](auto...) { ++count; });
@@ -129,14 +130,14 @@ void keep_foremost(const stage::Step& step, const Frame& frame, Canvas& drawn) {
   for (int32_t p = 0; p < step.peers(); ++p)
     if (p != step.peer())
       out[static_cast<size_t>(p)] = fragments(frame, drawn, rows_of(p, step.peers(), frame.height));
-  for (const Fragment& f : stages::send_to_owners(step, std::move(out)))
+  for (const Fragment& f : stages::exchange_values(step, out))
     drawn.put(f.sample % frame.columns(), f.sample / frame.columns(), f.depth, f.colour);
 }
 
 std::vector<double> ray_ends(const stage::Step& step, const Frame& frame, const Canvas& drawn) {
   const auto count = static_cast<size_t>(frame.width) * static_cast<size_t>(frame.height);
   std::vector<double> out(2 * count, nowhere);
-  const Rows own = own_rows(step, frame);
+  const PixelRows own = own_rows(step, frame);
   for (int32_t y = own.first; y < own.last; ++y)
     for (int32_t x = 0; x < frame.width; ++x) {
       const Depths d = depths_of(frame, drawn, x, y);
@@ -148,34 +149,34 @@ std::vector<double> ray_ends(const stage::Step& step, const Frame& frame, const 
   return out;
 }
 
-std::vector<Piece> sorted_pieces(const stage::Step& step, const Frame& frame,
-                                 const std::vector<Piece>& pieces) {
-  std::vector<std::vector<Piece>> out(static_cast<size_t>(step.peers()));
+std::vector<RaySegment> sorted_pieces(const stage::Step& step, const Frame& frame,
+                                      const std::vector<RaySegment>& pieces) {
+  std::vector<std::vector<RaySegment>> out(static_cast<size_t>(step.peers()));
   std::vector<size_t> owner(static_cast<size_t>(frame.height));
   for (int32_t p = 0; p < step.peers(); ++p) {
-    const Rows rows = rows_of(p, step.peers(), frame.height);
+    const PixelRows rows = rows_of(p, step.peers(), frame.height);
     std::fill(owner.begin() + rows.first, owner.begin() + rows.last, static_cast<size_t>(p));
   }
-  for (const Piece& piece : pieces)
+  for (const RaySegment& piece : pieces)
     out[owner[static_cast<size_t>(piece.ray / 2 / frame.width)]].push_back(piece);
-  auto in = stages::send_to_owners(step, std::move(out));
-  std::sort(in.begin(), in.end(), [](const Piece& a, const Piece& b) {
+  auto in = stages::exchange_values(step, out);
+  std::sort(in.begin(), in.end(), [](const RaySegment& a, const RaySegment& b) {
     return std::tie(a.ray, a.first, a.opacity, a.red) < std::tie(b.ray, b.first, b.opacity, b.red);
   });
   return in;
 }
 
 std::vector<uint8_t> pixels(const stage::Step& step, const Frame& frame, const Canvas& drawn,
-                            const std::vector<Piece>& pieces, Colour background) {
-  const Rows rows = own_rows(step, frame);
+                            const std::vector<RaySegment>& pieces, Colour background) {
+  const PixelRows rows = own_rows(step, frame);
   std::vector<uint8_t> out;
   out.reserve(static_cast<size_t>(rows.count()) * static_cast<size_t>(frame.width) * 3);
-  const Piece* piece = pieces.data();
-  const Piece* const end = piece + pieces.size();
+  const RaySegment* piece = pieces.data();
+  const RaySegment* const end = piece + pieces.size();
   for (int32_t y = rows.first; y < rows.last; ++y)
     for (int32_t x = 0; x < frame.width; ++x) {
       const int32_t pixel = y * frame.width + x;
-      const Piece* const first = piece;
+      const RaySegment* const first = piece;
       while (piece != end && piece->ray <= ray_of(pixel, true)) ++piece;
       const Colour colour = first == piece ? mean(frame, drawn, x, y, background)
                                            : mixed(behind_rays(frame, drawn, x, y, background),
@@ -185,4 +186,4 @@ std::vector<uint8_t> pixels(const stage::Step& step, const Frame& frame, const C
   return out;
 }
 
-}  // namespace pillion::image
+}  // namespace pillion::stages::image

@@ -7,18 +7,18 @@
 #include <pillion/stage.hpp>
 #include <vector>
 
-#include "../common/gathering.hpp"
+#include "../common/messages.hpp"
 #include "canvas.hpp"
 #include "volume.hpp"
 
-namespace pillion::image {
+namespace pillion::stages::image {
 
-/// Rows [first, last) of the picture, in pixels.
-struct Rows {
+/// PixelRows [first, last) of the picture, in pixels.
+struct PixelRows {
   int32_t first, last;
   [[nodiscard]] int32_t count() const { return last - first; }
 };
-inline Rows rows_of(int32_t peer, int32_t peers, int32_t height) {
+inline PixelRows rows_of(int32_t peer, int32_t peers, int32_t height) {
   return {static_cast<int32_t>(int64_t{height} * peer / peers),
           static_cast<int32_t>(int64_t{height} * (peer + 1) / peers)};
 }
@@ -31,11 +31,11 @@ void keep_foremost(const stage::Step& step, const Frame& frame, Canvas& drawn);
 std::vector<double> ray_ends(const stage::Step& step, const Frame& frame, const Canvas& drawn);
 
 /// Sends pieces to the peers whose rows they are in; by ray, and in order along it. [peers]
-std::vector<Piece> sorted_pieces(const stage::Step& step, const Frame& frame,
-                                 const std::vector<Piece>& pieces);
+std::vector<RaySegment> sorted_pieces(const stage::Step& step, const Frame& frame,
+                                      const std::vector<RaySegment>& pieces);
 
 /// Red, green and blue of this peer's pixels, volumes in front of surfaces of this and of nothing.
 std::vector<uint8_t> pixels(const stage::Step& step, const Frame& frame, const Canvas& drawn,
-                            const std::vector<Piece>& pieces, Colour background);
+                            const std::vector<RaySegment>& pieces, Colour background);
 
-}  // namespace pillion::image
+}  // namespace pillion::stages::image

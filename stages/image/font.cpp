@@ -17,7 +17,7 @@ asm(".section .rodata\n"
 extern "C" __attribute__((visibility("hidden"))) const unsigned char pillion_image_font_begin[];
 extern "C" __attribute__((visibility("hidden"))) const unsigned char pillion_image_font_end[];
 
-namespace pillion::image {
+namespace pillion::stages::image {
 
 struct Font::Face {
   FT_Library library = nullptr;
@@ -90,4 +90,4 @@ void Font::write(Picture& picture, int32_t x, int32_t y, const std::string& text
   });
 }
 
-}  // namespace pillion::image
+}  // namespace pillion::stages::image

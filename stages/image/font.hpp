@@ -9,7 +9,7 @@
 
 #include "picture.hpp"
 
-namespace pillion::image {
+namespace pillion::stages::image {
 
 enum class Turn { none, left };
 
@@ -35,4 +35,4 @@ class Font {
   std::unique_ptr<Face> face_;
 };
 
-}  // namespace pillion::image
+}  // namespace pillion::stages::image

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The stage `image`: a picture of a step, drawn by all peers together and written by the first.
+
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -10,17 +11,44 @@
 #include <vector>
 
 #include "../common/options.hpp"
+#include "camera.hpp"
 #include "cinema.hpp"
 #include "compose.hpp"
-#include "labels.hpp"
 #include "layer.hpp"
-#include "outline.hpp"
 #include "picture.hpp"
+#include "raster.hpp"
+
+namespace pillion::stages::image {
+
+// The edges of a box.
+
+inline void draw_outline(Canvas& canvas, const View& view, const Box& box, Colour colour) {
+  const double width = 1.2 * view.frame().samples;
+  for (int a = 0; a < 8; ++a)
+    for (const int bit : {1, 2, 4})
+      if ((a & bit) == 0)
+        draw_line(canvas, view, box.corner(a), box.corner(a | bit), width, colour);
+}
+
+// Which layer an entry of `draw` is.
+
+std::unique_ptr<Layer> make_layer(const stage::Setup& setup, const stage::Value& entry,
+                                  Sources& sources) {
+  if (!entry.is_map() || entry.size() != 1)
+    entry.fail("expected one of `slice: {…}`, `isosurface: {…}`, `volume: {…}` and `points: {…}`");
+  const std::string kind = entry.key(0);
+  const stage::Value map = entry[0];
+  const bool is_known =
+      kind == "slice" || kind == "isosurface" || kind == "volume" || kind == "points";
+  if (!is_known) entry.fail("cannot draw '" + kind + "'; known: slice, isosurface, volume, points");
+  if (!map.is_map()) entry.fail("expected a map behind `" + kind + ":`");
+  if (kind == "slice") return make_slice(setup, map, sources);
+  if (kind == "isosurface") return make_isosurface(setup, map, sources);
+  if (kind == "volume") return make_volume(setup, map, sources);
+  return make_points(setup, map, sources);
+}
 
 namespace {
-
-using namespace pillion;
-using namespace pillion::image;
 
 Colour colour_of(const stage::Value& value) {
   Colour out = 0;
@@ -157,14 +185,14 @@ class Image final : public stage::Stage {
     keep_foremost(step, frame, canvas);
     const auto pieces = light(step, view, paints, canvas);
     Picture out{width_, height_,
-                stages::gathered(step, pixels(step, frame, canvas, pieces, background_))};
+                stages::gather_values(step, pixels(step, frame, canvas, pieces, background_))};
     if (labels_ && step.peer() == 0) label(out, step, paints);
     return out;
   }
-  [[nodiscard]] std::vector<Piece> light(const stage::Step& step, const View& view,
-                                         const std::vector<Paint>& paints,
-                                         const Canvas& canvas) const {
-    std::vector<Piece> pieces;
+  [[nodiscard]] std::vector<RaySegment> light(const stage::Step& step, const View& view,
+                                              const std::vector<Paint>& paints,
+                                              const Canvas& canvas) const {
+    std::vector<RaySegment> pieces;
     if (volumes_ == 0) return pieces;
     const auto ends = ray_ends(step, view.frame(), canvas);
     for (size_t l = 0; l < layers_.size(); ++l)
@@ -223,5 +251,8 @@ const pillion_parameter parameters[] = {
 };
 
 }  // namespace
+}  // namespace pillion::stages::image
 
-PILLION_STAGE(Image, "image", "Pictures of slices, surfaces, volumes and particles", parameters)
+PILLION_STAGE(pillion::stages::image::Image, "image",
+              "Pictures of slices, surfaces, volumes and particles",
+              pillion::stages::image::parameters)

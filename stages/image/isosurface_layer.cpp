@@ -9,15 +9,15 @@
 #include "surface.hpp"
 #include "uniform.hpp"
 
-namespace pillion::image {
+namespace pillion::stages::image {
 
 namespace {
 
-constexpr Colour usual_colour = 0x6fa8dc;
+constexpr Colour colour_of_surfaces = 0x6fa8dc;
 
 class UniformSurface final : public Layer {
  public:
-  UniformSurface(const Colouring& colours, Quantity of, std::vector<double> values,
+  UniformSurface(const Colouring& colours, FieldComponent of, std::vector<double> values,
                  Sources& sources)
       : Layer(colours),
         of_(std::move(of)),
@@ -75,7 +75,7 @@ class UniformSurface final : public Layer {
     return out;
   }
 
-  Quantity of_;
+  FieldComponent of_;
   std::vector<double> values_;
   const Sources& sources_;
   Slot level_;
@@ -84,7 +84,7 @@ class UniformSurface final : public Layer {
 
 class SpectralSurface final : public Layer {
  public:
-  SpectralSurface(const Colouring& colours, const Quantity& of, std::vector<double> values,
+  SpectralSurface(const Colouring& colours, const FieldComponent& of, std::vector<double> values,
                   Sources& sources)
       : Layer(colours), values_(std::move(values)), elements_(sources), level_(elements_.want(of)) {
     if (colours.by) shown_ = elements_.want(*colours.by);
@@ -131,17 +131,17 @@ std::vector<double> values_of(const stage::Value& map) {
   return out;
 }
 
-Colouring colours_of(const stage::Setup& setup, const stage::Value& map, const Quantity& of,
+Colouring colours_of(const stage::Setup& setup, const stage::Value& map, const FieldComponent& of,
                      const std::vector<double>& values) {
   if (const auto by = map.find("colour_by")) {
     if (const auto one = map.find("colour")) one.fail("give either `colour` or `colour_by`");
-    const Quantity shown = quantity_of(setup, map, "colour_by", "colour_component");
+    const FieldComponent shown = quantity_of(setup, map, "colour_by", "colour_component");
     if (shown.mesh != of.mesh)
       by.fail("field '" + shown.field + "' is on mesh '" + shown.mesh + "', and '" + of.field +
               "' on '" + of.mesh + "'");
     return Colouring::by_quantity(map, shown);
   }
-  if (map.find("colour") || values.size() == 1) return Colouring::plain(map, usual_colour);
+  if (map.find("colour") || values.size() == 1) return Colouring::plain(map, colour_of_surfaces);
   Colouring out = Colouring::by_quantity(map, of);
   const auto [least, most] = std::minmax_element(values.begin(), values.end());
   if (!out.limits && out.logarithmic && *least <= 0)
@@ -157,7 +157,7 @@ std::unique_ptr<Layer> make_isosurface(const stage::Setup& setup, const stage::V
   auto known = Colouring::keys();
   known.insert({"field", "component", "values", "colour", "colour_by", "colour_component"});
   stages::only_keys(map, known);
-  const Quantity of = quantity_of(setup, map, "field", "component");
+  const FieldComponent of = quantity_of(setup, map, "field", "component");
   const auto& field = of.description;
   const bool is_spectral = field.mesh_kind == PILLION_SPECTRAL;
   if (!is_spectral && (field.mesh_kind != PILLION_UNIFORM || field.axes != 3))
@@ -171,4 +171,4 @@ std::unique_ptr<Layer> make_isosurface(const stage::Setup& setup, const stage::V
   return std::make_unique<UniformSurface>(colours, of, values, sources);
 }
 
-}  // namespace pillion::image
+}  // namespace pillion::stages::image

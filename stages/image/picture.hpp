@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A finished picture, and the file that it becomes.
+// A finished picture: what is written on it, a title with step and time and a bar for each kind of
+// colours, and the file that it becomes.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +11,7 @@
 
 #include "colour.hpp"
 
-namespace pillion::image {
+namespace pillion::stages::image {
 
 struct Picture {
   int32_t width = 0, height = 0;
@@ -25,4 +26,21 @@ struct Picture {
 std::vector<std::byte> png(const Picture& picture,
                            const std::vector<std::pair<std::string, std::string>>& texts);
 
-}  // namespace pillion::image
+struct Bar {
+  std::string label;
+  Paint paint;
+  bool operator==(const Bar&) const = default;
+};
+
+/// Room that labels need, in pixels.
+struct Margins {
+  int32_t top = 0, right = 0;
+};
+Margins margins_for(int32_t width, int32_t height, bool title, bool bars);
+
+void write_title(Picture& picture, const std::string& title, const std::string& when,
+                 Colour colour);
+/// One below the other in the margin on the right.
+void draw_bars(Picture& picture, const std::vector<Bar>& bars, Colour colour);
+
+}  // namespace pillion::stages::image

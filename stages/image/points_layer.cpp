@@ -9,15 +9,15 @@
 #include "layer.hpp"
 #include "raster.hpp"
 
-namespace pillion::image {
+namespace pillion::stages::image {
 
 namespace {
 
-constexpr Colour usual_colour = 0x1f77b4;
+constexpr Colour colour_of_points = 0x1f77b4;
 
 class Points final : public Layer {
  public:
-  Points(const Colouring& colours, Quantity position, double radius, Sources& sources)
+  Points(const Colouring& colours, FieldComponent position, double radius, Sources& sources)
       : Layer(colours),
         position_(std::move(position)),
         radius_(radius),
@@ -74,7 +74,7 @@ class Points final : public Layer {
     return out;
   }
 
-  Quantity position_;
+  FieldComponent position_;
   double radius_;
   const Sources& sources_;
   Slot places_;
@@ -91,7 +91,7 @@ std::unique_ptr<Layer> make_points(const stage::Setup& setup, const stage::Value
   const auto place = map.find("position"), radius = map.find("radius");
   if (!place) map.fail("the field of positions is needed: `position: NAME`");
   if (!radius) map.fail("the radius of spheres is needed: `radius: LENGTH`");
-  Quantity position;
+  FieldComponent position;
   position.field = place.text();
   position.description = setup.field(position.field, place);
   position.mesh = position.description.mesh;
@@ -101,12 +101,13 @@ std::unique_ptr<Layer> make_points(const stage::Setup& setup, const stage::Value
   if (!(size >= 0 && std::isfinite(size)))
     radius.fail("expected a length that is not below 0, not " + radius.text());
   if (!map.find("colour_by"))
-    return std::make_unique<Points>(Colouring::plain(map, usual_colour), position, size, sources);
-  const Quantity shown = quantity_of(setup, map, "colour_by", "colour_component");
+    return std::make_unique<Points>(Colouring::plain(map, colour_of_points), position, size,
+                                    sources);
+  const FieldComponent shown = quantity_of(setup, map, "colour_by", "colour_component");
   if (const auto one = map.find("colour")) one.fail("give either `colour` or `colour_by`");
   if (shown.mesh != position.mesh)
     map.find("colour_by").fail("field '" + shown.field + "' is not of the same particles");
   return std::make_unique<Points>(Colouring::by_quantity(map, shown), position, size, sources);
 }
 
-}  // namespace pillion::image
+}  // namespace pillion::stages::image

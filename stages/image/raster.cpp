@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace pillion::image {
+namespace pillion::stages::image {
 
 namespace {
 
@@ -203,4 +203,4 @@ void draw_sphere(Canvas& canvas, const View& view, const Vec& centre, double wan
     }
 }
 
-}  // namespace pillion::image
+}  // namespace pillion::stages::image

@@ -7,9 +7,9 @@
 #include <array>
 
 #include "canvas.hpp"
-#include "shading.hpp"
+#include "colour.hpp"
 
-namespace pillion::image {
+namespace pillion::stages::image {
 
 /// A corner of a triangle: where, the normal of the surface (of any length, either side), and the
 /// number that is shown as a colour.
@@ -28,4 +28,4 @@ void draw_line(Canvas& canvas, const View& view, const Vec& from, const Vec& to,
 void draw_sphere(Canvas& canvas, const View& view, const Vec& centre, double radius, double value,
                  const Paint& paint);
 
-}  // namespace pillion::image
+}  // namespace pillion::stages::image

@@ -7,11 +7,11 @@
 
 #include "../common/options.hpp"
 #include "layer.hpp"
-#include "slice.hpp"
+#include "patch.hpp"
 #include "spectral.hpp"
 #include "uniform.hpp"
 
-namespace pillion::image {
+namespace pillion::stages::image {
 
 namespace {
 
@@ -43,7 +43,7 @@ class UniformSlice final : public Layer {
   [[nodiscard]] int flat_axis() const override { return plane_.axis; }
 
  private:
-  Quantity of_;
+  FieldComponent of_;
   Plane plane_;
   const Sources& sources_;
   Slot slot_;
@@ -147,7 +147,7 @@ std::unique_ptr<Layer> make_slice(const stage::Setup& setup, const stage::Value&
   auto known = Colouring::keys();
   known.insert({"field", "component", "axis", "at", "normal", "origin"});
   stages::only_keys(map, known);
-  const Quantity of = quantity_of(setup, map, "field", "component");
+  const FieldComponent of = quantity_of(setup, map, "field", "component");
   const auto kind = of.description.mesh_kind;
   if (kind != PILLION_SPECTRAL && (kind != PILLION_UNIFORM || of.description.axes < 2))
     map.find("field").fail("field '" + of.field + "' is on no mesh that can be sliced: one with " +
@@ -158,4 +158,4 @@ std::unique_ptr<Layer> make_slice(const stage::Setup& setup, const stage::Value&
   return std::make_unique<UniformSlice>(colours, plane, sources);
 }
 
-}  // namespace pillion::image
+}  // namespace pillion::stages::image

@@ -7,7 +7,7 @@
 
 #include "../common/elements.hpp"
 
-namespace pillion::image {
+namespace pillion::stages::image {
 
 namespace {
 
@@ -82,7 +82,7 @@ std::array<size_t, 8> Element::corners(size_t i, size_t j, size_t k) const {
   return out;
 }
 
-SpectralField Elements::want(const Quantity& what) {
+SpectralField Elements::want(const FieldComponent& what) {
   if (std::string(what.description.coordinates).empty())
     throw Error(ErrorCode::Configuration, "field '" + what.field + "' cannot be drawn: its mesh '" +
                                               what.mesh +
@@ -129,4 +129,4 @@ Box Elements::box(const stage::Step& step) const {
   return own.of_all(step);
 }
 
-}  // namespace pillion::image
+}  // namespace pillion::stages::image

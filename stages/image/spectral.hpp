@@ -14,14 +14,14 @@
 #include "../common/legendre.hpp"
 #include "camera.hpp"
 #include "colouring.hpp"
-#include "sources.hpp"
+#include "layer.hpp"
 #include "surface.hpp"
 
-namespace pillion::image {
+namespace pillion::stages::image {
 
 /// A quantity on the elements, and where it comes from.
 struct SpectralField {
-  Quantity what;
+  FieldComponent what;
   Slot slot;
 };
 
@@ -72,7 +72,7 @@ class Elements {
   explicit Elements(Sources& sources) : sources_(sources) {}
 
   /// A quantity of the mesh, which is that of the first one.
-  SpectralField want(const Quantity& what);
+  SpectralField want(const FieldComponent& what);
   /// Of an element.
   [[nodiscard]] size_t points() const {
     const size_t n = basis_.front().size();
@@ -92,4 +92,4 @@ class Elements {
   std::vector<stages::LobattoBasis> basis_;  ///< one, when the mesh is known
 };
 
-}  // namespace pillion::image
+}  // namespace pillion::stages::image

@@ -1,17 +1,39 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Iso-surfaces: the triangles on which a field has a value, in cells with eight corners. A point
-// where the surface cuts an edge follows from the edge's two ends alone, taken from the lower value
-// to the higher: cells that share the edge, of whatever blocks, get the same point.
+// Iso-surfaces: the polygons on which a number that is known at the corners of hexahedra has a
+// given value, by marching cubes (Lorensen and Cline, 1987), with the polygons of all 256 cases
+// traced around the faces instead of tabled. Where a face can be cut in two ways, the corners above
+// are separated. A point where the surface cuts an edge follows from the edge's two ends alone, so
+// cells that share a face or an edge always agree, in whatever blocks they are.
 #pragma once
 
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <vector>
 
-#include "cell.hpp"
 #include "raster.hpp"
 
-namespace pillion::image {
+namespace pillion::stages::image {
+
+/// Corner c is at (c & 1, c >> 1 & 1, c >> 2 & 1) of the cell; edges are between two of them.
+constexpr std::array<std::array<int, 2>, 12> cell_edges = {{{0, 1},
+                                                            {2, 3},
+                                                            {4, 5},
+                                                            {6, 7},
+                                                            {0, 2},
+                                                            {1, 3},
+                                                            {4, 6},
+                                                            {5, 7},
+                                                            {0, 4},
+                                                            {1, 5},
+                                                            {2, 6},
+                                                            {3, 7}}};
+
+/// Corners are numbers of edges that the surface cuts.
+using Polygon = std::vector<int>;
+
+/// By the corners that are above the value, a bit for each.
+const std::vector<Polygon>& polygons_of(uint32_t above);
 
 /// A corner of a cell.
 struct Known {
@@ -56,4 +78,4 @@ void triangulate(const std::array<Known, 8>& corners, uint32_t above, double val
   }
 }
 
-}  // namespace pillion::image
+}  // namespace pillion::stages::image

@@ -11,10 +11,10 @@
 #include "../common/elements.hpp"
 #include "camera.hpp"
 #include "colouring.hpp"
+#include "layer.hpp"
 #include "patch.hpp"
-#include "sources.hpp"
 
-namespace pillion::image {
+namespace pillion::stages::image {
 
 /// Of a mesh with two axes the third has one cell, as thick as those of the first are wide.
 inline Lattice lattice_of(const pillion_field_description& field, int64_t factor) {
@@ -44,7 +44,7 @@ inline void enclose_mesh(const pillion_field_description& field, Box& box) {
 
 /// Adds the numbers of this peer's cells, without ghosts.
 inline void measure_cells(const stage::Step& step, int32_t input, const Slot& slot,
-                          const Quantity& what, Extremes& extremes) {
+                          const FieldComponent& what, Extremes& extremes) {
   std::vector<double> row;
   for (int32_t b = 0; b < step.block_count(input); ++b) {
     const auto block = step.block(input, b);
@@ -65,4 +65,4 @@ inline void measure_cells(const stage::Step& step, int32_t input, const Slot& sl
   }
 }
 
-}  // namespace pillion::image
+}  // namespace pillion::stages::image

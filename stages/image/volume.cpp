@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace pillion::image {
+namespace pillion::stages::image {
 
 namespace {
 
@@ -175,8 +175,8 @@ class Caster {
 
   /// What a ray gathers about from one depth to another, before `end`; its opacity is 0 if that is
   /// nothing.
-  [[nodiscard]] Piece cast(const Ray& ray, double from, double to, double end) const {
-    Piece out;
+  [[nodiscard]] RaySegment cast(const Ray& ray, double from, double to, double end) const {
+    RaySegment out;
     float through = 1;
     const LatticeRay way(ray, patch_.lattice());
     const auto step = static_cast<float>(spacing_ * length(ray.direction));
@@ -225,7 +225,7 @@ double Opacity::at(double fraction) const {
   return ramp[i] + (place - static_cast<double>(i)) * (ramp[i + 1] - ramp[i]);
 }
 
-void gather_light(std::vector<Piece>& pieces, const View& view, const Patch& patch,
+void gather_light(std::vector<RaySegment>& pieces, const View& view, const Patch& patch,
                   const std::vector<double>& values, const Paint& paint, const Opacity& opacity,
                   double spacing, const std::vector<double>& ends) {
   const Caster caster(patch, values, paint, opacity, spacing);
@@ -240,11 +240,11 @@ void gather_light(std::vector<Piece>& pieces, const View& view, const Patch& pat
         const int32_t number = ray_of(y * width + x, is_far);
         const double end = ends[static_cast<size_t>(number)];
         if (!(enter < end)) continue;
-        Piece piece = caster.cast(ray, enter, leave, end);
+        RaySegment piece = caster.cast(ray, enter, leave, end);
         piece.ray = number;
         if (piece.opacity > 0) pieces.push_back(piece);
       }
     }
 }
 
-}  // namespace pillion::image
+}  // namespace pillion::stages::image

@@ -8,17 +8,17 @@
 #include <cstdint>
 #include <vector>
 
+#include "colour.hpp"
 #include "patch.hpp"
-#include "shading.hpp"
 
-namespace pillion::image {
+namespace pillion::stages::image {
 
 /// A pixel has two rays: one that ends at the nearest thing that is seen in it, and one that ends
 /// at the farthest; but for edges these are the same, and only the second one is needed.
 inline int32_t ray_of(int32_t pixel, bool is_far) { return 2 * pixel + (is_far ? 1 : 0); }
 
 /// What a ray gathers in a brick: colours times opacity, from 0 to 255.
-struct Piece {
+struct RaySegment {
   int32_t ray = 0;
   int64_t first = 0;  ///< sample along the ray
   float red = 0, green = 0, blue = 0, opacity = 0;
@@ -33,8 +33,8 @@ struct Opacity {
 };
 
 /// Adds pieces of a brick, of the part of each ray that is nearer than its end.
-void gather_light(std::vector<Piece>& pieces, const View& view, const Patch& patch,
+void gather_light(std::vector<RaySegment>& pieces, const View& view, const Patch& patch,
                   const std::vector<double>& values, const Paint& paint, const Opacity& opacity,
                   double spacing, const std::vector<double>& ends);
 
-}  // namespace pillion::image
+}  // namespace pillion::stages::image

@@ -13,15 +13,12 @@
 #include "../common/options.hpp"
 #include "../common/sums.hpp"
 #include "../common/tally.hpp"
-#include "flux.hpp"
 #include "lyman_options.hpp"
 #include "lyman_tables.hpp"
 #include "sightlines.hpp"
 
+namespace pillion::stages::lyman_alpha {
 namespace {
-
-using namespace pillion;
-using namespace pillion::stages;
 
 /// One axis: its pencils, and the field that is made on them.
 struct Axis {
@@ -155,7 +152,7 @@ class LymanAlpha final : public stage::Stage {
     found.mean_flux = mean_flux(step, tau, 1, pixels).flux;
   }
 
-  [[nodiscard]] stage::Table power_table(const stage::Step& step, const Lines& lines,
+  [[nodiscard]] stage::Table power_table(const stage::Step& step, const Sightlines& lines,
                                          const Measured& found) const {
     LinePower power(found.sight.cells);
     for (int64_t line = 0; line < lines.count; ++line) power.add(lines.of(line));
@@ -170,7 +167,7 @@ class LymanAlpha final : public stage::Stage {
   std::string length_units_;  ///< "": those of the mesh
   std::optional<double> mean_flux_;
   std::vector<Axis> axes_;
-  History history_;
+  FluxHistory history_;
 };
 
 const pillion_parameter parameters[] = {
@@ -194,7 +191,8 @@ const pillion_parameter parameters[] = {
 };
 
 }  // namespace
+}  // namespace pillion::stages::lyman_alpha
 
-PILLION_STAGE(LymanAlpha, "lyman_alpha",
+PILLION_STAGE(pillion::stages::lyman_alpha::LymanAlpha, "lyman_alpha",
               "Lyman-alpha optical depth and flux along axes: distributions, mean, power spectrum",
-              parameters)
+              pillion::stages::lyman_alpha::parameters)

@@ -11,10 +11,8 @@
 #include "../common/elements.hpp"
 #include "../common/options.hpp"
 
+namespace pillion::stages::magnitude {
 namespace {
-
-using namespace pillion;
-using namespace pillion::stages;
 
 class Magnitude final : public stage::Stage {
  public:
@@ -55,5 +53,7 @@ const pillion_parameter parameters[] = {
 };
 
 }  // namespace
+}  // namespace pillion::stages::magnitude
 
-PILLION_STAGE(Magnitude, "magnitude", "Magnitude of a vector field, as a new field", parameters)
+PILLION_STAGE(pillion::stages::magnitude::Magnitude, "magnitude",
+              "Magnitude of a vector field, as a new field", pillion::stages::magnitude::parameters)

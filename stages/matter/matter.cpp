@@ -8,10 +8,8 @@
 
 #include "../common/options.hpp"
 
+namespace pillion::stages::matter {
 namespace {
-
-using namespace pillion;
-using namespace pillion::stages;
 
 class Matter final : public stage::Stage {
  public:
@@ -90,5 +88,8 @@ const pillion_parameter parameters[] = {
 };
 
 }  // namespace
+}  // namespace pillion::stages::matter
 
-PILLION_STAGE(Matter, "matter", "Total matter of gas and dark matter, as a new field", parameters)
+PILLION_STAGE(pillion::stages::matter::Matter, "matter",
+              "Total matter of gas and dark matter, as a new field",
+              pillion::stages::matter::parameters)

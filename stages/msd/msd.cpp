@@ -8,15 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "../common/correlation_table.hpp"
-#include "../common/read.hpp"
+#include "../common/lags.hpp"
+#include "../common/particles.hpp"
 #include "../common/time_correlation.hpp"
 #include "../common/units.hpp"
 
+namespace pillion::stages::msd {
 namespace {
-
-using namespace pillion;
-using namespace pillion::stages;
 
 CorrelationOptions options_of(const stage::Setup& setup) {
   if (!setup["image"]) return correlation_options(setup, "position", "");
@@ -78,5 +76,7 @@ const pillion_parameter parameters[] = {
 };
 
 }  // namespace
+}  // namespace pillion::stages::msd
 
-PILLION_STAGE(Msd, "msd", "Mean squared displacement of species of particles", parameters)
+PILLION_STAGE(pillion::stages::msd::Msd, "msd", "Mean squared displacement of species of particles",
+              pillion::stages::msd::parameters)

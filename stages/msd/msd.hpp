@@ -7,10 +7,10 @@
 #include <limits>
 #include <vector>
 
-#include "../common/origins.hpp"
 #include "../common/sums.hpp"
+#include "../common/tracks.hpp"
 
-namespace pillion::stages {
+namespace pillion::stages::msd {
 
 /// Sums of the squares of the displacements' components, centres' displacement taken off.
 inline Moment squared_displacements(const Vectors& now, const Vectors& then,
@@ -56,4 +56,4 @@ inline double diffusion_from_slope(const std::vector<double>& lag, const std::ve
   return slope(x, y) / (2 * dimensions);
 }
 
-}  // namespace pillion::stages
+}  // namespace pillion::stages::msd

@@ -13,10 +13,8 @@
 #include "../common/units.hpp"
 #include "shells.hpp"
 
+namespace pillion::stages::power_spectrum {
 namespace {
-
-using namespace pillion;
-using namespace pillion::stages;
 
 /// Powers of sinc: of nearest grid point, cloud in cell and triangular-shaped cloud.
 int window_of(const stage::Value& value) { return choice(value, {"none", "ngp", "cic", "tsc"}); }
@@ -303,6 +301,8 @@ const pillion_parameter parameters[] = {
 };
 
 }  // namespace
+}  // namespace pillion::stages::power_spectrum
 
-PILLION_STAGE(PowerSpectrum, "power_spectrum", "Power spectrum of a field on a periodic mesh",
-              parameters)
+PILLION_STAGE(pillion::stages::power_spectrum::PowerSpectrum, "power_spectrum",
+              "Power spectrum of a field on a periodic mesh",
+              pillion::stages::power_spectrum::parameters)

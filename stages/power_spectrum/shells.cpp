@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numbers>
 
-namespace pillion::stages {
+namespace pillion::stages::power_spectrum {
 
 using std::numbers::pi;
 
@@ -159,4 +159,4 @@ void Shells::add(const Complex* a, const Complex* b, const stage::Step::Part& pa
     }
 }
 
-}  // namespace pillion::stages
+}  // namespace pillion::stages::power_spectrum

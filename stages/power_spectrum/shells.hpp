@@ -8,7 +8,7 @@
 
 #include "transform.hpp"
 
-namespace pillion::stages {
+namespace pillion::stages::power_spectrum {
 
 /// A periodic box: cells and lengths; an axis that a mesh lacks has one cell, and its length does
 /// not count.
@@ -66,4 +66,4 @@ class Shells {
   Sums sums_;
 };
 
-}  // namespace pillion::stages
+}  // namespace pillion::stages::power_spectrum

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <new>
 
-namespace pillion::stages {
+namespace pillion::stages::power_spectrum {
 
 using stage::Step;
 
@@ -130,4 +130,4 @@ const Complex* Transform::forward(const Step& step, const double* values) {
   return done;
 }
 
-}  // namespace pillion::stages
+}  // namespace pillion::stages::power_spectrum

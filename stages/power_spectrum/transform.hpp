@@ -11,7 +11,7 @@
 #include <memory>
 #include <pillion/stage.hpp>
 
-namespace pillion::stages {
+namespace pillion::stages::power_spectrum {
 
 using Complex = std::complex<double>;
 using Cells = std::array<int64_t, 3>;
@@ -75,4 +75,4 @@ class Transform {
   Lines middle_lines_, last_lines_;
 };
 
-}  // namespace pillion::stages
+}  // namespace pillion::stages::power_spectrum

@@ -9,20 +9,14 @@
 #include <utility>
 #include <vector>
 
-#include "../common/domain.hpp"
 #include "../common/options.hpp"
-#include "../common/read.hpp"
+#include "../common/particles.hpp"
 #include "../common/units.hpp"
-#include "averages.hpp"
-#include "cells.hpp"
 #include "count_pairs.hpp"
-#include "rdf_options.hpp"
 #include "species_pairs.hpp"
 
+namespace pillion::stages::rdf {
 namespace {
-
-using namespace pillion;
-using namespace pillion::stages;
 
 class Rdf final : public stage::Stage {
  public:
@@ -209,5 +203,7 @@ const pillion_parameter parameters[] = {
 };
 
 }  // namespace
+}  // namespace pillion::stages::rdf
 
-PILLION_STAGE(Rdf, "rdf", "Radial distribution functions of pairs of species", parameters)
+PILLION_STAGE(pillion::stages::rdf::Rdf, "rdf", "Radial distribution functions of pairs of species",
+              pillion::stages::rdf::parameters)

@@ -11,12 +11,9 @@
 #include <vector>
 
 #include "moments.hpp"
-#include "series.hpp"
 
+namespace pillion::stages::statistics {
 namespace {
-
-using namespace pillion;
-using namespace pillion::stages;
 
 /// The sums of counts and the least and greatest values, over all peers.
 void combine_extremes(const stage::Step& step, std::vector<Moments>& all) {
@@ -104,7 +101,7 @@ class Statistics final : public stage::Stage {
       if (!series.empty()) step.write(series.table(step));
   }
 
-  std::vector<Series> series_;
+  std::vector<MomentSeries> series_;
 };
 
 const pillion_parameter parameters[] = {
@@ -112,7 +109,8 @@ const pillion_parameter parameters[] = {
 };
 
 }  // namespace
+}  // namespace pillion::stages::statistics
 
-PILLION_STAGE(Statistics, "statistics",
+PILLION_STAGE(pillion::stages::statistics::Statistics, "statistics",
               "Count, extremes, mean, standard deviation and rms of fields, a row per publication",
-              parameters)
+              pillion::stages::statistics::parameters)

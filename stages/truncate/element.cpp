@@ -7,9 +7,9 @@
 #include <cmath>
 #include <limits>
 
-#include "steps.hpp"
+#include "../common/element_coding.hpp"
 
-namespace pillion::stages::truncation {
+namespace pillion::stages::truncate {
 namespace {
 
 constexpr double tiny_loss =
@@ -181,4 +181,4 @@ Outcome ElementTruncation::truncate(const double* values, const Geometry& geomet
   return out;
 }
 
-}  // namespace pillion::stages::truncation
+}  // namespace pillion::stages::truncate

@@ -1,18 +1,107 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Truncating one element: the Legendre coefficients of its values, as few of them and as coarsely
-// rounded as a bound on the error of the values allows. The bound holds for what comes out of the
-// decoder, whose rounding is allowed for; where it could not hold, the values stay as they are.
+// rounded as a bound on the error of the values allows. The bound holds for the decoder's output,
+// whose rounding is allowed for; where it could not hold, the values stay as they are.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
-#include "geometry.hpp"
-#include "keep_largest.hpp"
+#include "../common/element_coding.hpp"
+#include "../common/legendre.hpp"
 #include "transform.hpp"
 
-namespace pillion::stages::truncation {
+namespace pillion::stages::truncate {
+
+/// Of one element. Volumes are by the quadrature of the points.
+struct Geometry {
+  double volume = 8;
+  /// Of the element's volume, the part of each point; empty if the Jacobian is constant.
+  std::span<const double> shares{};
+  /// The largest Jacobian among the points, in units of the mean.
+  double stretch = 1;
+  /// Whether the Jacobian is positive at every point; other elements mean nothing to an error.
+  bool is_valid = true;
+};
+
+/// Geometries of elements from the coordinates of their points.
+class GeometryFinder {
+ public:
+  explicit GeometryFinder(const LobattoBasis& basis)
+      : basis_(basis), jacobian_(basis), values_(basis.size() * basis.size() * basis.size()) {}
+
+  /// `shares` has room for n^3 numbers, which the result may refer to.
+  Geometry find(const double* x, const double* y, const double* z, std::span<double> shares) {
+    const size_t n = basis_.size();
+    jacobian_.determinant(x, y, z, values_.data());
+    Geometry out;
+    out.volume = 0;
+    double least = values_[0], most = values_[0];
+    for (size_t p = 0; p < values_.size(); ++p) {
+      const double j = values_[p];
+      least = std::min(least, j);
+      most = std::max(most, j);
+      const auto& w = basis_.weights;
+      shares[p] = w[p % n] * w[p / n % n] * w[p / (n * n)] * j;
+      out.volume += shares[p];
+    }
+    out.is_valid = least > 0 && std::isfinite(out.volume);
+    if (!out.is_valid) return out;
+    out.stretch = most * 8 / out.volume;
+    if (most - least <= affine_within * most) return out;
+    for (auto& share : shares) share /= out.volume;
+    out.shares = shares;
+    return out;
+  }
+
+ private:
+  /// Coordinates are rounded, and some programs compute them in single precision.
+  static constexpr double affine_within = 1e-10;
+
+  const LobattoBasis& basis_;
+  Jacobian jacobian_;
+  std::vector<double> values_;
+};
+
+class LargestKept {
+ public:
+  explicit LargestKept(const Kernels& kernels) : kernels_(kernels) {}
+
+  /// Sets the dropped coefficients to 0.
+  void drop(std::span<double> coefficients, double budget) {
+    const auto count = static_cast<int>(coefficients.size());
+    // All below `low` may go; of those below `high`, not all.
+    double low = std::sqrt(budget / count) * just_below, high = std::sqrt(budget) / just_below;
+    for (int i = 0; i < halvings; ++i) {
+      const double middle = std::sqrt(low * high);
+      (kernels_.squares_below(coefficients.data(), count, middle) <= budget ? low : high) = middle;
+    }
+    double dropped = kernels_.squares_below(coefficients.data(), count, low);
+    between_.clear();
+    for (size_t i = 0; i < coefficients.size(); ++i) {
+      const double size = std::fabs(coefficients[i]);
+      if (size < low) coefficients[i] = 0;
+      else if (size < high) between_.emplace_back(size, i);
+    }
+    std::sort(between_.begin(), between_.end());
+    for (const auto& [size, i] : between_) {
+      if (!((dropped += size * size) <= budget)) return;
+      coefficients[i] = 0;
+    }
+  }
+
+ private:
+  static constexpr double just_below = 1 - 1e-9;
+  static constexpr int halvings = 8;  ///< after which few are left to look at
+
+  const Kernels& kernels_;
+  std::vector<std::pair<double, size_t>> between_;
+};
 
 /// What the bound is on: the root mean square over an element's volume, or every point.
 enum class Norm { rms, largest };
@@ -22,9 +111,6 @@ struct Rule {
   Norm norm = Norm::rms;
   bool rounds = true;  ///< coefficients that are kept become multiples of a step
 };
-
-/// In the place of a step: coefficients that are not rounded, and values instead of coefficients.
-constexpr double not_rounded = 0, as_values = -1;
 
 struct Outcome {
   double step = as_values;
@@ -75,4 +161,4 @@ class ElementTruncation {
   std::vector<double> scaled_, all_, some_, values_;
 };
 
-}  // namespace pillion::stages::truncation
+}  // namespace pillion::stages::truncate

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-namespace pillion::stages::truncation {
+namespace pillion::stages::truncate {
 namespace {
 
 #define PILLION_KERNELS(NAME, VECTOR, ...)                                                      \
@@ -70,4 +70,4 @@ const Kernels& kernels_of(int points, int at_most) {
   return plain::of(points, all);
 }
 
-}  // namespace pillion::stages::truncation
+}  // namespace pillion::stages::truncate

@@ -13,7 +13,7 @@
 
 #define PILLION_INLINE [[gnu::always_inline]] inline
 
-namespace pillion::stages::truncation::kernel {
+namespace pillion::stages::truncate::kernel {
 
 // A number of doubles that are worked on at once, and the same wherever it lies in memory.
 typedef double Two __attribute__((vector_size(16)));                       // NOLINT
@@ -263,4 +263,4 @@ PILLION_INLINE int multiples(const double* values, int count, double per_step, d
   return static_cast<int>(sum);
 }
 
-}  // namespace pillion::stages::truncation::kernel
+}  // namespace pillion::stages::truncate::kernel

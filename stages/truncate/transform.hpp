@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace pillion::stages::truncation {
+namespace pillion::stages::truncate {
 
 constexpr int fewest_points = 2, most_points = 16;
 
@@ -56,4 +56,4 @@ const Kernels& kernels_of(int points, int at_most = 2);
 /// whole one: what that adds to the error costs less than the coefficients that it saves.
 constexpr double dead_zone = 0.62;
 
-}  // namespace pillion::stages::truncation
+}  // namespace pillion::stages::truncate

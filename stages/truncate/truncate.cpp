@@ -2,22 +2,154 @@
 // The stage `truncate`: fields on spectral elements become Legendre coefficients, of which those
 // that a bound on the error allows to drop are 0 and the others are coarsely rounded. They are
 // fields of the same mesh, for later stages, such as `encode`; each element is worked on by itself.
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
 #include <memory>
 #include <pillion/stage.hpp>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "../common/element_coding.hpp"
 #include "../common/options.hpp"
-#include "coding.hpp"
-#include "element_values.hpp"
-#include "geometries.hpp"
-#include "scale.hpp"
+#include "element.hpp"
+
+namespace pillion::stages::truncate {
+
+// Geometries of all elements, computed again only where coordinates are not those of the
+// publication before: most meshes stay.
+
+class Geometries {
+ public:
+  explicit Geometries(const LobattoBasis& basis)
+      : finder_(basis), size_(basis.size() * basis.size() * basis.size()), room_(size_) {}
+
+  /// Looks at element number `element` among all of this peer, with the 3 n^3 coordinates of its
+  /// points.
+  void look(size_t element, std::span<const double> coordinates) {
+    if (element >= known_.size()) known_.resize(element + 1);
+    Known& known = known_[element];
+    const uint64_t sum = sum_of(coordinates);
+    if (known.is_there && known.sum == sum) return;
+    known = {.is_there = true, .sum = sum};
+    const double* x = coordinates.data();
+    known.geometry = finder_.find(x, x + size_, x + 2 * size_, room_);
+    if (known.geometry.shares.empty()) return;
+    known.shares = room_;
+    known.geometry.shares = known.shares;
+  }
+  /// As it was when it was last looked at.
+  const Geometry& operator[](size_t element) const { return known_[element].geometry; }
+
+ private:
+  struct Known {
+    bool is_there = false;
+    uint64_t sum = 0;
+    Geometry geometry{};
+    std::vector<double> shares{};
+  };
+
+  /// Of the bits of numbers, four at once (each step is one to one, so that a change of any one
+  /// number is seen).
+  static uint64_t sum_of(std::span<const double> numbers) {
+    constexpr uint64_t factor = 0x9E3779B97F4A7C15U;
+    uint64_t sums[4] = {1, 2, 3, 4};
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      uint64_t bits = 0;
+      std::memcpy(&bits, &numbers[i], sizeof bits);
+      sums[i % 4] = (sums[i % 4] ^ bits) * factor;
+      sums[i % 4] ^= sums[i % 4] >> 29;
+    }
+    return ((sums[0] * factor + sums[1]) * factor + sums[2]) * factor + sums[3];
+  }
+
+  GeometryFinder finder_;
+  size_t size_;
+  std::vector<double> room_;
+  std::vector<Known> known_;
+};
+
+// What a relative bound is relative to: the range of a field, or its root mean square over the
+// volume, over all peers. Elements with values that are not finite do not count.
+
+enum class Relative { none, range, rms };
+
+/// Of one field, from what one peer has of it.
+class FieldScale {
+ public:
+  FieldScale(const LobattoBasis& basis, size_t components)
+      : least_(components, std::numeric_limits<double>::infinity()), most_(components, -least_[0]) {
+    const size_t n = basis.size();
+    const auto& w = basis.weights;
+    for (size_t p = 0; p < n * n * n; ++p)
+      shares_of_cube_.push_back(w[p % n] * w[p / n % n] * w[p / (n * n)] / 8);
+  }
+
+  void add(size_t component, std::span<const double> values, const Geometry& geometry) {
+    const auto shares =
+        geometry.shares.empty() ? std::span<const double>(shares_of_cube_) : geometry.shares;
+    double sum = 0, least = values[0], most = values[0];
+    for (size_t p = 0; p < values.size(); ++p) {
+      sum += shares[p] * values[p] * values[p];
+      least = std::min(least, values[p]);
+      most = std::max(most, values[p]);
+    }
+    if (!geometry.is_valid || !std::isfinite(sum)) return;
+    squares_ += geometry.volume * sum;
+    if (component == 0) volume_ += geometry.volume;
+    least_[component] = std::min(least_[component], least);
+    most_[component] = std::max(most_[component], most);
+  }
+
+  /// Numbers of which peers need the largest.
+  [[nodiscard]] std::vector<double> extremes() const {
+    std::vector<double> out = most_;
+    for (const double least : least_) out.push_back(-least);
+    return out;
+  }
+  /// Numbers of which peers need the sum.
+  [[nodiscard]] std::vector<double> sums() const { return {squares_, volume_}; }
+
+  /// The largest range of any component, of what `extremes` has become.
+  static double range(std::span<const double> extremes) {
+    const size_t components = extremes.size() / 2;
+    double out = 0;
+    for (size_t c = 0; c < components; ++c)
+      out = std::max(out, extremes[c] + extremes[components + c]);
+    return out;
+  }
+  /// Of the magnitude of the vector that the components are, of what `sums` has become.
+  static double rms(std::span<const double> sums) {
+    return sums[1] > 0 ? std::sqrt(sums[0] / sums[1]) : 0;
+  }
+
+ private:
+  std::vector<double> least_, most_;
+  double squares_ = 0, volume_ = 0;
+  std::vector<double> shares_of_cube_;
+};
+
+// The values of one component of one element of a block, as doubles that lie one after the other.
+
+/// Refers to the block where it has them so, to `room` otherwise.
+inline std::span<const double> element_values(const stage::Array& array, int64_t element,
+                                              int64_t first, std::span<double> room) {
+  const int64_t between = array.strides[3];
+  const int64_t at = element * array.strides[0] + first * between;
+  if (array.type == PILLION_FLOAT64 && between == 1)
+    return {static_cast<const double*>(array.data) + at, room.size()};
+  array.visit([&](const auto* data) {
+    for (size_t p = 0; p < room.size(); ++p)
+      room[p] = static_cast<double>(data[at + static_cast<int64_t>(p) * between]);
+  });
+  return room;
+}
 
 namespace {
-
-using namespace pillion;
-using namespace pillion::stages;
-using namespace pillion::stages::truncation;
 
 /// One field, and what becomes of it.
 struct Truncated {
@@ -128,14 +260,14 @@ class Truncate final : public stage::Stage {
       const auto size = is_range ? 2 * static_cast<size_t>(one.field.components) : 2;
       const auto own = std::span<const double>(numbers).subspan(at, size);
       at += size;
-      const double scale = is_range ? Scale::range(own) : Scale::rms(own);
+      const double scale = is_range ? FieldScale::range(own) : FieldScale::rms(own);
       one.bound = std::isfinite(scale) ? rule_.bound * scale : 0;
     }
   }
 
-  Scale scale_of(const stage::Step& step, size_t f) {
+  FieldScale scale_of(const stage::Step& step, size_t f) {
     const auto components = static_cast<size_t>(fields_[f].field.components);
-    Scale out(basis_, components);
+    FieldScale out(basis_, components);
     size_t number = 0;
     for (int32_t b = 0; b < step.block_count(input_); ++b) {
       const auto block = step.block(input_, b);
@@ -198,5 +330,8 @@ const pillion_parameter parameters[] = {
 };
 
 }  // namespace
+}  // namespace pillion::stages::truncate
 
-PILLION_STAGE(Truncate, "truncate", "Fields on spectral elements, in fewer numbers", parameters)
+PILLION_STAGE(pillion::stages::truncate::Truncate, "truncate",
+              "Fields on spectral elements, in fewer numbers",
+              pillion::stages::truncate::parameters)

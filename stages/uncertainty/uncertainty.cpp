@@ -2,21 +2,213 @@
 // The stage `uncertainty`: from the autocovariances that the stage `autocorrelation` has gathered,
 // the error of each series' mean, its interval of confidence and its integral time scale, as fields
 // and, over all series, as a table. See README.md here.
+
+#include <algorithm>
 #include <array>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <pillion/stage.hpp>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "../common/autocovariance.hpp"
+#include "../common/elements.hpp"
 #include "../common/options.hpp"
-#include "history.hpp"
 #include "mean_error.hpp"
 
-namespace {
+namespace pillion::stages::uncertainty {
 
-using namespace pillion;
-using namespace pillion::stages;
+// Medians of values that lie on many peers: exact, whatever peer has which, by narrowing down where
+// among all doubles they are. No values move.
+
+namespace detail {
+
+/// Doubles in their order, as integers.
+inline int64_t rank_of(double value) {
+  const auto bits = std::bit_cast<int64_t>(value);
+  return bits >= 0 ? bits : std::numeric_limits<int64_t>::min() - bits;
+}
+inline double of_rank(int64_t rank) {
+  return std::bit_cast<double>(rank >= 0 ? rank : std::numeric_limits<int64_t>::min() - rank);
+}
+
+/// Where a median is known to be: in (below, to], as ranks.
+struct Bracket {
+  int64_t below, to;
+  [[nodiscard]] int64_t probe(int64_t i, int64_t probes) const {
+    const auto width = static_cast<uint64_t>(to) - static_cast<uint64_t>(below);
+    const uint64_t part = width / static_cast<uint64_t>(probes + 1);
+    const uint64_t rest = width % static_cast<uint64_t>(probes + 1);
+    const auto n = static_cast<uint64_t>(i + 1);
+    return static_cast<int64_t>(static_cast<uint64_t>(below) + part * n +
+                                rest * n / static_cast<uint64_t>(probes + 1));
+  }
+};
+
+}  // namespace detail
+
+/// The lower median of each set of values over all peers, NaN if there are none; sets are sorted
+/// here and hold no NaN. [peers]
+inline std::vector<double> medians(const stage::Step& step,
+                                   std::vector<std::vector<double>>& sets) {
+  constexpr int64_t probes = 15;
+  constexpr double infinite = std::numeric_limits<double>::infinity();
+  std::vector<int64_t> counts;
+  for (auto& set : sets) {
+    std::sort(set.begin(), set.end());
+    counts.push_back(static_cast<int64_t>(set.size()));
+  }
+  step.sum(std::span(counts));
+  std::vector<detail::Bracket> brackets(
+      sets.size(), {detail::rank_of(-infinite) - 1, detail::rank_of(infinite)});
+  const auto is_open = [](const auto& b) {
+    return static_cast<uint64_t>(b.to) - static_cast<uint64_t>(b.below) > 1;
+  };
+  while (std::any_of(brackets.begin(), brackets.end(), is_open)) {
+    std::vector<int64_t> up_to;
+    for (size_t s = 0; s < sets.size(); ++s)
+      for (int64_t i = 0; i < probes; ++i) {
+        const double probe = detail::of_rank(brackets[s].probe(i, probes));
+        up_to.push_back(std::upper_bound(sets[s].begin(), sets[s].end(), probe) - sets[s].begin());
+      }
+    step.sum(std::span(up_to));
+    for (size_t s = 0; s < sets.size(); ++s) {
+      auto narrow = brackets[s];
+      for (int64_t i = probes; i-- > 0;) {
+        const int64_t at = brackets[s].probe(i, probes);
+        const bool enough = 2 * up_to[s * probes + static_cast<size_t>(i)] >= counts[s];
+        if (enough) narrow.to = std::min(narrow.to, at);
+        else narrow.below = std::max(narrow.below, at);
+      }
+      brackets[s] = narrow;
+    }
+  }
+  std::vector<double> out;
+  for (size_t s = 0; s < sets.size(); ++s)
+    out.push_back(counts[s] > 0 ? detail::of_rank(brackets[s].to)
+                                : std::numeric_limits<double>::quiet_NaN());
+  return out;
+}
+
+// The table of `uncertainty`: a row for each time that errors were estimated, over all series of
+// each component.
+
+/// What this peer found of one component's series.
+struct Found {
+  double sum_of_means = 0, means = 0;  ///< of those that are finite
+  double greatest = 0;                 ///< sigma
+  std::vector<double> sigmas, reaches, inefficiencies;
+  std::vector<int64_t> verdicts = std::vector<int64_t>(uncertainty::verdicts);
+
+  void add(double mean, const MeanError& error) {
+    ++verdicts[static_cast<size_t>(error.verdict)];
+    if (std::isfinite(mean)) sum_of_means += mean, ++means;
+    if (error.verdict == Verdict::unknown || error.verdict == Verdict::constant) return;
+    greatest = std::max(greatest, error.sigma);
+    sigmas.push_back(error.sigma);
+    reaches.push_back(error.reach);
+    inefficiencies.push_back(error.inefficiency);
+  }
+};
+
+/// What is common to all series.
+struct Samples {
+  double count = 0, missing = 0, spacing_steps = 0, spacing_time = 0;
+};
+
+class ErrorHistory {
+ public:
+  explicit ErrorHistory(int32_t components) : components_(components) {}
+
+  /// [peers]
+  void append(const stage::Step& step, const Samples& samples, std::vector<Found>& found) {
+    integers_.insert(integers_.end(), {step.index(), static_cast<int64_t>(samples.count),
+                                       static_cast<int64_t>(samples.missing)});
+    reals_.insert(reals_.end(), {step.time()});
+    std::vector<double> sums, greatest;
+    std::vector<int64_t> verdicts;
+    std::vector<std::vector<double>> sets;
+    for (auto& f : found) {
+      sums.insert(sums.end(), {f.sum_of_means, f.means});
+      greatest.push_back(f.greatest);
+      verdicts.insert(verdicts.end(), f.verdicts.begin(), f.verdicts.end());
+      for (auto* set : {&f.sigmas, &f.reaches, &f.inefficiencies}) sets.push_back(std::move(*set));
+    }
+    step.sum(std::span(sums));
+    step.max(std::span(greatest));
+    step.sum(std::span(verdicts));
+    const auto middle = medians(step, sets);
+    for (size_t c = 0; c < found.size(); ++c) {
+      // Half of Delta (1 + 2 sum rho): the integral over lags by the trapezoidal rule.
+      const double lags = middle[3 * c + 2] / 2;
+      reals_.insert(reals_.end(),
+                    {sums[2 * c] / sums[2 * c + 1], middle[3 * c], greatest[c], middle[3 * c + 1],
+                     lags * samples.spacing_time, lags * samples.spacing_steps});
+      for (size_t v = 0; v < uncertainty::verdicts; ++v)
+        integers_.push_back(verdicts[c * uncertainty::verdicts + v]);
+    }
+  }
+
+  [[nodiscard]] bool empty() const { return integers_.empty(); }
+  [[nodiscard]] stage::Table table(const stage::Step& step, const std::string& field,
+                                   double confidence) const {
+    const auto units = step.units(field), time = step.units("time");
+    stage::Table out("uncertainty_" + field, "Uncertainty of time averages of " + field);
+    out.column("step", "", integers(0)).column("time", time, reals(0));
+    out.column("samples", "", integers(1)).column("missing", "", integers(2));
+    for (size_t c = 0; c < static_cast<size_t>(components_); ++c) {
+      const auto end = ending_of(static_cast<int32_t>(c), components_);
+      const size_t real = 1 + per_component_reals * c, integer = 3 + uncertainty::verdicts * c;
+      out.column("mean" + end, units, reals(real));
+      out.column("sigma_median" + end, units, reals(real + 1));
+      out.column("sigma_max" + end, units, reals(real + 2));
+      out.column("interval_median" + end, units, reals(real + 3));
+      out.column("integral_time_median" + end, time, reals(real + 4));
+      out.column("integral_steps_median" + end, "", reals(real + 5));
+      const char* names[] = {"fitted", "unresolved", "misfit", "constant", "unknown"};
+      for (size_t v = 0; v < uncertainty::verdicts; ++v)
+        out.column(names[v] + end, "", integers(integer + v));
+    }
+    out.attribute("confidence", confidence);
+    return out;
+  }
+
+  void save(const stage::State& state) const {
+    state.save("integers", integers_);
+    state.save("reals", reals_);
+  }
+  void restore(const stage::State& state) {
+    integers_ = state.load<int64_t>("integers");
+    reals_ = state.load<double>("reals");
+  }
+
+ private:
+  static constexpr size_t per_component_reals = 6;
+
+  template <class T>
+  [[nodiscard]] static std::vector<T> column(const std::vector<T>& rows, size_t width, size_t at) {
+    std::vector<T> out;
+    for (size_t i = at; i < rows.size(); i += width) out.push_back(rows[i]);
+    return out;
+  }
+  [[nodiscard]] std::vector<double> reals(size_t at) const {
+    return column(reals_, 1 + per_component_reals * static_cast<size_t>(components_), at);
+  }
+  [[nodiscard]] std::vector<int64_t> integers(size_t at) const {
+    return column(integers_, 3 + uncertainty::verdicts * static_cast<size_t>(components_), at);
+  }
+
+  int32_t components_;
+  std::vector<int64_t> integers_;
+  std::vector<double> reals_;
+};
+
+namespace {
 
 class Uncertainty final : public stage::Stage {
  public:
@@ -120,7 +312,7 @@ class Uncertainty final : public stage::Stage {
   int64_t lags_ = 0;
   int32_t input_ = 0, verdict_ = 0;
   std::array<int32_t, 4> outputs_{};
-  History history_;
+  ErrorHistory history_;
 };
 
 const pillion_parameter parameters[] = {
@@ -133,6 +325,8 @@ const pillion_parameter parameters[] = {
 };
 
 }  // namespace
+}  // namespace pillion::stages::uncertainty
 
-PILLION_STAGE(Uncertainty, "uncertainty", "Standard error and confidence interval of time averages",
-              parameters)
+PILLION_STAGE(pillion::stages::uncertainty::Uncertainty, "uncertainty",
+              "Standard error and confidence interval of time averages",
+              pillion::stages::uncertainty::parameters)

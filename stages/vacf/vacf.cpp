@@ -7,14 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "../common/correlation_table.hpp"
+#include "../common/lags.hpp"
 #include "../common/time_correlation.hpp"
 #include "../common/units.hpp"
 
+namespace pillion::stages::vacf {
 namespace {
-
-using namespace pillion;
-using namespace pillion::stages;
 
 class Vacf final : public TimeCorrelation {
  public:
@@ -66,5 +64,7 @@ const pillion_parameter parameters[] = {
 };
 
 }  // namespace
+}  // namespace pillion::stages::vacf
 
-PILLION_STAGE(Vacf, "vacf", "Velocity autocorrelation of species of particles", parameters)
+PILLION_STAGE(pillion::stages::vacf::Vacf, "vacf",
+              "Velocity autocorrelation of species of particles", pillion::stages::vacf::parameters)

@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "../common/origins.hpp"
 #include "../common/sums.hpp"
+#include "../common/tracks.hpp"
 
-namespace pillion::stages {
+namespace pillion::stages::vacf {
 
 /// Sums of the products of the velocities' components, relative to the centres' velocities.
 inline Moment velocity_products(const Vectors& now, const Vectors& then, const Centre& centre_now,
@@ -47,4 +47,4 @@ inline std::vector<double> diffusion_so_far(const std::vector<double>& x,
 /// keeps at least half of its value.
 inline bool resolved(const std::vector<double>& c) { return c.size() > 1 && c[1] >= 0.5 * c[0]; }
 
-}  // namespace pillion::stages
+}  // namespace pillion::stages::vacf

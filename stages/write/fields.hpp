@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The fields that are written: all on one mesh, of any types and numbers of components.
+// The fields that are written: all on one mesh, of any types and numbers of components. Their
+// blocks as shared, with one value after the other as files have them.
 #pragma once
 
+#include <pillion/stage.h>
+
+#include <cstddef>
+#include <cstring>
 #include <pillion/stage.hpp>
 #include <string>
 #include <vector>
 
 #include "../common/elements.hpp"
+#include "../common/messages.hpp"
 
-namespace pillion::stages {
+namespace pillion::stages::write {
 
 struct WrittenFields {
   std::vector<std::string> names;
@@ -22,7 +28,9 @@ struct WrittenFields {
         if (before == name) list.fail("field '" + name + "' is listed twice");
       const auto field = setup.field(name, list);
       if (!takes_all_meshes && field.mesh_kind != PILLION_UNIFORM)
-        list.fail("field '" + name + "' is not on a uniform mesh, which this format needs");
+        list.fail("field '" + name +
+                  "' is not on a uniform mesh, which write_idx needs; write_hdf5 "
+                  "and write_raw take fields of any mesh");
       if (!fields.empty() && std::string(field.mesh) != fields.front().mesh)
         list.fail("fields '" + names.front() + "' and '" + name +
                   "' are on different meshes; write them in two stages");
@@ -44,4 +52,40 @@ struct WrittenFields {
   }
 };
 
-}  // namespace pillion::stages
+inline size_t bytes_of(pillion_type type) {
+  return type == PILLION_FLOAT64 || type == PILLION_INT64 ? 8 : 4;
+}
+
+struct Source {
+  size_t array = 0;  ///< number of the field among those that are written
+  size_t begin = 0;  ///< byte of the element at which what is wanted begins
+};
+
+/// Whether elements lie one after the other along the axes of such an extent.
+inline bool is_packed(const stage::Array& array, const int64_t (&extent)[3]) {
+  int64_t stride = array.components;
+  for (int d = 0; d < 3; ++d) {
+    if (extent[d] > 1 && array.strides[d] != stride) return false;
+    stride *= extent[d];
+  }
+  return array.components == 1 || array.strides[3] == 1;
+}
+
+/// The first axis fastest, components interleaved.
+inline Bytes close_packed(const stage::Array& array, const int64_t (&extent)[3]) {
+  const size_t size = bytes_of(array.type);
+  Bytes out(static_cast<size_t>(extent[0] * extent[1] * extent[2] * array.components) * size);
+  std::byte* to = out.data();
+  const auto* from = static_cast<const std::byte*>(array.data);
+  for (int64_t k = 0; k < extent[2]; ++k)
+    for (int64_t j = 0; j < extent[1]; ++j)
+      for (int64_t i = 0; i < extent[0]; ++i)
+        for (int64_t c = 0; c < array.components; ++c, to += size) {
+          const int64_t at = i * array.strides[0] + j * array.strides[1] + k * array.strides[2] +
+                             c * array.strides[3];
+          std::memcpy(to, from + at * static_cast<int64_t>(size), size);
+        }
+  return out;
+}
+
+}  // namespace pillion::stages::write

@@ -8,9 +8,7 @@
 #include <pillion/error.hpp>
 #include <sstream>
 
-#include "text_on_disk.hpp"
-
-namespace pillion::stages {
+namespace pillion::stages::write {
 namespace {
 
 namespace fs = std::filesystem;
@@ -75,8 +73,8 @@ bool StepList::begin(const stage::Step& step) {
     std::ofstream out(products / folder_ / note, std::ios::trunc);
     for (const auto& of : steps_) out << line_of(of);
   }
-  int64_t nobody_writes_before = 0;
-  step.max(std::span(&nobody_writes_before, 1));
+  int64_t none_writes_before = 0;
+  step.max(std::span(&none_writes_before, 1));
   return forgets;
 }
 
@@ -103,9 +101,9 @@ void StepList::restore(stage::State& state) {
   if (contents_ != std::string(saved.begin(), saved.end()))
     throw Error(ErrorCode::Configuration,
                 "dataset '" + name_ +
-                    "' was saved with other parameters; go on with those, or give the "
-                    "analysis another name to begin anew");
+                    "' was saved with other parameters; use those, or give the analysis "
+                    "another name to start a new dataset");
   is_resumed_ = true;
 }
 
-}  // namespace pillion::stages
+}  // namespace pillion::stages::write

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The steps that a dataset of files has whole, in order, alike on every peer. They are also noted
-// in a file among the dataset's, so that whoever comes after a killed run or killed sidecars, whose
+// in a file among the dataset's, so that the successor of a killed run or of killed sidecars, whose
 // saved state may be older, knows of all of them.
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <pillion/stage.hpp>
 #include <string>
 #include <vector>
 
 #include "fields.hpp"
 
-namespace pillion::stages {
+namespace pillion::stages::write {
 
 struct StoredStep {
   int64_t step = 0;
@@ -26,9 +30,9 @@ class StepList {
   StepList(const WrittenFields& fields, std::string name, std::string face, std::string folder);
 
   [[nodiscard]] const std::vector<StoredStep>& steps() const { return steps_; }
-  /// Before the first step that is written: what an earlier run left under this name is taken
-  /// away, unless this one goes on with it. Then true if the face may tell of steps that will be
-  /// written anew. [peers]
+  /// Before the first step that is written: what an earlier run left under this name is
+  /// removed, unless this one continues it. Then true if the file that readers open may list steps
+  /// that will be written again. [peers]
   [[nodiscard]] bool begin(const stage::Step& step);
   /// After a step is whole. [peers]
   void add(const stage::Step& step, const StoredStep& stored);
@@ -46,4 +50,15 @@ class StepList {
   bool is_resumed_ = false;
 };
 
-}  // namespace pillion::stages
+/// The text of a file as the first peer finds it; empty if there is none. [peers]
+inline std::string text_on_disk(const stage::Step& step, const std::filesystem::path& path) {
+  std::string text;
+  if (step.peer() == 0) {
+    std::ifstream in(path, std::ios::binary);
+    text.assign(std::istreambuf_iterator<char>(in), {});
+  }
+  const auto bytes = step.broadcast(std::as_bytes(std::span(text)));
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+}  // namespace pillion::stages::write

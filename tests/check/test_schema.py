@@ -160,7 +160,7 @@ def test_every_key_and_parameter_has_a_description(schema):
 
 def test_stages_as_json(build):
     stages = {stage["name"]: stage for stage in stages_json(build)}
-    assert {"histogram", "write", "rdf"} <= set(stages)
+    assert {"histogram", "write_raw", "rdf"} <= set(stages)
     assert list(stages) == sorted(stages)
     histogram = stages["histogram"]
     assert Path(histogram["file"]).name == "histogram.so"

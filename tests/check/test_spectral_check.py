@@ -30,8 +30,8 @@ GOOD = [
     "statistics: {fields: [heat, number, velocity]}",
     "histogram: {field: velocity, component: magnitude, range: auto, weight: heat}",
     "magnitude: {field: velocity, into: speed}",
-    "write: {fields: [xyz, heat, number], format: hdf5}",
-    "write: {fields: [xyz, heat, number], format: raw}",
+    "write_hdf5: {fields: [xyz, heat, number]}",
+    "write_raw: {fields: [xyz, heat, number]}",
 ]
 REFUSED = {
     "rdf: {type: kind, position: xyz, species: {A: [1]}, pairs: [[A, A]], cutoff: 1}": (
@@ -47,9 +47,9 @@ REFUSED = {
     "slice: {field: heat}": "is not on a mesh with two or three axes",
     "power_spectrum: {field: heat}": "not on a uniform mesh",
     "matter: {gas: heat, dark_matter: heat, baryon_fraction: 0.2, into: total}": "uniform mesh",
-    "write: {fields: [heat]}": "is not on a uniform mesh, which this format needs",
+    "write_idx: {fields: [heat]}": "is not on a uniform mesh, which write_idx needs",
     "histogram: {field: heat, range: auto, weight: number}": "in each element; they must be alike",
-    "write: {fields: [xyz, heat], format: hdf5, position: xyz}": "goes with particles",
+    "write_hdf5: {fields: [xyz, heat], position: xyz}": "goes with particles",
 }
 
 

@@ -61,7 +61,7 @@ analyses:
   keep:
     every: 100 steps
     stages:
-      - write: {fields: [density, velocity]}
+      - write_idx: {fields: [density, velocity]}
       - statistics: {fields: [heat]}
 """
 

@@ -434,8 +434,8 @@ ANALYSES = [
     ),
     wrong(
         "a stage that may not move behind one that may",
-        "write: {fields: [density, velocity]}",
-        "write: {fields: [density, velocity], at: auto}",
+        "write_idx: {fields: [density, velocity]}",
+        "write_idx: {fields: [density, velocity], at: auto}",
         "'at: sidecar' after a stage that says 'at: auto'",
         "move together",
         line="      - statistics: {fields: [heat]}",

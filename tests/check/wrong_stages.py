@@ -34,10 +34,10 @@ STAGES = [
     wrong(
         "two datasets with one name",
         "- statistics: {fields: [heat]}",
-        "- write: {fields: [n_HI], name: grid}\n      - statistics: {fields: [heat]}",
+        "- write_idx: {fields: [n_HI], name: grid}\n      - statistics: {fields: [heat]}",
         "'grid.idx'",
         "on line 53",
-        line="- write: {fields: [n_HI]",
+        line="- write_idx: {fields: [n_HI]",
     ),
     wrong(
         "two stages with one product, on both sides",
@@ -195,11 +195,18 @@ STAGES = [
     ),
     wrong("types that are real", "    type: int32", "    type: float32", "integer", line="- rdf"),
     wrong(
-        "format",
+        "the old name of three stages",
+        "- write_idx: {fields: [density, velocity]}",
+        "- write: {fields: [density, velocity]}",
+        "stage 'write' is now three: write_idx, write_hdf5, write_raw",
+        schema=True,
+    ),
+    wrong(
+        "parameter of another stage",
         "fields: [density, velocity]}",
-        "fields: [density, velocity], format: vtk}",
-        "'vtk'",
-        "hdf5",
+        "fields: [density, velocity], shuffle: true}",
+        "unknown key 'shuffle'",
+        "write_idx",
         schema=True,
     ),
     wrong(
@@ -216,6 +223,7 @@ STAGES = [
         "fields: [density, velocity], compression: bzip}",
         "bzip",
         "zip",
+        schema=True,
     ),
     wrong(
         "sides of boxes",

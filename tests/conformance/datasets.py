@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What tests of the formats of the stage `write` share: frames of a mesh and of particles, and
+"""What tests of the formats of the stages that write share: frames of a mesh and of particles, and
 readers of what is written, none of them Pillion's own."""
 
 from dataclasses import replace

@@ -58,7 +58,7 @@ analyses:
       - autocorrelation: {{field: u, lags: {lags}, fit_every: {fit_every}, from_step: {from_step},
                            at: {first}}}
       - uncertainty: {{field: u, at: {second}}}
-      - write: {{fields: [{", ".join(MADE)}], format: raw, durable: false, at: {second}}}
+      - write_raw: {{fields: [{", ".join(MADE)}], durable: false, at: {second}}}
 """
 
 

@@ -26,7 +26,7 @@ analyses:
   means:
     stages:
       - average: {field: u, onto: boxes, into: mean, at: FIRST}
-      - write: {fields: [mean], format: raw, durable: false, at: SECOND}
+      - write_raw: {fields: [mean], durable: false, at: SECOND}
 """
 PLACES = [
     ("simulation", "simulation", Placement(4, 0, "many")),
@@ -108,7 +108,7 @@ def spectral_scene(first: str, second: str, field: str, made: list[str]) -> Scen
     )
     written = ", ".join(["number", *made])
     text = text[: text.index("- write")] + (
-        f"- write: {{fields: [{written}], format: raw, durable: false, at: {second}}}\n"
+        f"- write_raw: {{fields: [{written}], durable: false, at: {second}}}\n"
     )
     if field == "mean":
         text = text.replace(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`pillion.results` of what the stage `write` leaves in each format: every value is what was
+"""`pillion.results` of what the stages that write leave in each format: every value is what was
 played, whatever wrote it, and coordinates are those that xarray finds in the files by itself.
 """
 
@@ -13,11 +13,11 @@ from scenes import Placement
 FIELDS = "fields: [density, velocity, level, ids], durable: false"
 REGION = [(3, 20), (5, 30), (7, 8)]
 STAGES = {
-    "idx": f"write: {{{FIELDS}}}",
-    "zipped": f"write: {{{FIELDS}, compression: zip, bits_per_block: 6, blocks_per_file: 8}}",
-    "hdf5": f"write: {{{FIELDS}, format: hdf5}}",
-    "grouped": f"write: {{{FIELDS}, format: hdf5, files: grouped, groups: 3, compression: gzip}}",
-    "raw": f"write: {{{FIELDS}, format: raw}}",
+    "idx": f"write_idx: {{{FIELDS}}}",
+    "zipped": f"write_idx: {{{FIELDS}, compression: zip, bits_per_block: 6, blocks_per_file: 8}}",
+    "hdf5": f"write_hdf5: {{{FIELDS}}}",
+    "grouped": f"write_hdf5: {{{FIELDS}, files: grouped, groups: 3, compression: gzip}}",
+    "raw": f"write_raw: {{{FIELDS}}}",
 }
 ATOMS = "fields: [id, position, charge, kind], durable: false"
 PLACEMENT = Placement(3, 2, "empty", memory="8 MiB")
@@ -27,8 +27,8 @@ PLACEMENT = Placement(3, 2, "empty", memory="8 MiB")
 def played(request, build, tmp_path_factory):
     stages = dict(STAGES)
     if request.param == "brick":
-        stages["region"] = f"write: {{{FIELDS}, region: {[list(r) for r in REGION]}}}"
-        stages["coarse"] = f"write: {{{FIELDS}, leave_out: 3}}"
+        stages["region"] = f"write_idx: {{{FIELDS}, region: {[list(r) for r in REGION]}}}"
+        stages["coarse"] = f"write_idx: {{{FIELDS}, leave_out: 3}}"
     scene = mesh_scene(request.param, stages)
     folder, _ = scene.run(build, tmp_path_factory.mktemp("run"), PLACEMENT)
     return scene, pillion.results(folder)
@@ -82,8 +82,8 @@ def test_a_region_and_levels(played):
 def test_particles(build, tmp_path):
     """Their number changes; at one step there are none."""
     stages = {
-        "hdf5": f"write: {{{ATOMS}, format: hdf5, chunk: 64}}",
-        "raw": f"write: {{{ATOMS}, format: raw}}",
+        "hdf5": f"write_hdf5: {{{ATOMS}, chunk: 64}}",
+        "raw": f"write_raw: {{{ATOMS}}}",
     }
     folder, _ = particle_scene(stages).run(build, tmp_path, Placement(3, 2, "pieces"))
     results = pillion.results(folder)

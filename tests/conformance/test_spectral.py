@@ -24,7 +24,7 @@ ELEMENTS = (3, 4, 2)
 STAGES = Path(__file__).parent / "stages" / "spectral.py"
 BUILD = Path(os.environ.get("PILLION_BUILD", "build"))
 HAS_PYTHON = any((BUILD / "python/pillion").glob("_stage*.so"))
-HAS_WRITE = (BUILD / "stages/write.so").exists()
+HAS_WRITE = (BUILD / "stages/write_hdf5.so").exists()
 
 CATALOGUE = f"""
 meshes:
@@ -48,10 +48,10 @@ analyses:
       - histogram: {field: drift, component: 1, bins: 9, range: auto}
 """
 WRITING = f"""
-      - write: {{fields: [{", ".join(WRITTEN)}], format: hdf5, durable: false}}
-      - write: {{fields: [velocity, number], format: hdf5, name: small, compression: gzip,
+      - write_hdf5: {{fields: [{", ".join(WRITTEN)}], durable: false}}
+      - write_hdf5: {{fields: [velocity, number], name: small, compression: gzip,
                 durable: false, chunk: [2], files: grouped, groups: 2}}
-      - write: {{fields: [drift, pressure, number], format: raw, name: plain,
+      - write_raw: {{fields: [drift, pressure, number], name: plain,
                 durable: false}}
 """
 PYTHON = f"""
@@ -192,7 +192,7 @@ def check_sorted(datasets, frame: Frame, names) -> None:
         )
 
 
-@pytest.mark.skipif(not HAS_WRITE, reason="no stage write")
+@pytest.mark.skipif(not HAS_WRITE, reason="no stage write_hdf5")
 def test_write_hdf5(played):
     for frame in frames():
         with h5py.File(played / f"values/box_hdf5/box.{frame.step:09}.h5") as file:
@@ -214,7 +214,7 @@ def test_write_hdf5(played):
             check_sorted(file, frame, ["velocity", "number"])
 
 
-@pytest.mark.skipif(not HAS_WRITE, reason="no stage write")
+@pytest.mark.skipif(not HAS_WRITE, reason="no stage write_hdf5")
 def test_write_raw(played):
     head = yaml.safe_load((played / "values/plain.raw.yaml").read_text())
     assert head["mesh"]["order"] == ORDER and head["mesh"]["coordinates"] == "xyz"
@@ -234,7 +234,7 @@ def test_write_raw(played):
         check_sorted({k: np.concatenate(v) for k, v in pieces.items()}, frame, shapes)
 
 
-@pytest.mark.skipif(not HAS_WRITE, reason="no stage write")
+@pytest.mark.skipif(not HAS_WRITE, reason="no stage write_hdf5")
 def test_results_in_python(played):
     results = pillion.results(played)
     for key, names in (
@@ -303,12 +303,12 @@ def test_hybrid_and_conditions(build, tmp_path, placement):
 CHANGING = """
 analyses:
   values: {stages: [statistics: {fields: [pressure, number]}]}
-  files: {stages: [write: {fields: [velocity, number], format: hdf5}]}
-  plain: {stages: [write: {fields: [velocity, number], format: raw}]}
+  files: {stages: [write_hdf5: {fields: [velocity, number]}]}
+  plain: {stages: [write_raw: {fields: [velocity, number]}]}
 """
 
 
-@pytest.mark.skipif(not HAS_WRITE, reason="no stage write")
+@pytest.mark.skipif(not HAS_WRITE, reason="no stage write_hdf5")
 @pytest.mark.parametrize("placement", [Placement(3, 2, "pieces")])
 def test_elements_come_and_go(build, tmp_path, placement):
     """As where a mesh is refined: their number is another at each step, and once there are none."""
@@ -334,11 +334,11 @@ def test_elements_come_and_go(build, tmp_path, placement):
 
 COARSE = """
 analyses:
-  plain: {stages: [write: {fields: [velocity, id], format: raw}]}
+  plain: {stages: [write_raw: {fields: [velocity, id]}]}
 """
 
 
-@pytest.mark.skipif(not HAS_WRITE, reason="no stage write")
+@pytest.mark.skipif(not HAS_WRITE, reason="no stage write_hdf5")
 def test_whole_elements_are_left_out_where_there_is_no_room(build, tmp_path):
     """The same ones at every step that is as coarse, whoever has them, each with its own values."""
     many = [

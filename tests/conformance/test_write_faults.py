@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What can go wrong with datasets that the stage `write` makes, and what goes on: parameters that
+"""What can go wrong with datasets that stages write, and what goes on: parameters that
 make no sense, a full disk, a run that is killed, one that is resumed, steps that are coarse; and
 that writers take turns."""
 
@@ -21,50 +21,61 @@ from conftest import launcher, mpirun, read_table
 from datasets import in_file_order, mesh_scene, particle_scene, read_raw
 from scenes import Placement
 
-HDF5 = "write: {fields: [density, ids], format: hdf5, chunk: [8, 8, 16]"
-RAW = "write: {fields: [density, ids], format: raw"
+HDF5 = "write_hdf5: {fields: [density, ids], chunk: [8, 8, 16]"
+RAW = "write_raw: {fields: [density, ids]"
 BLOCK = {"plain": HDF5, "grouped": HDF5 + ", files: grouped, groups: 2", "raw": RAW}
 
 REFUSED = {
-    "format: hdf4": "expected one of idx, hdf5, raw, not 'hdf4'",
-    "format: hdf5, compression: lz4": "expected one of none, gzip, zstd, blosc, not 'lz4'",
-    "format: hdf5, compression: zstd": r"no filter 'zstd' here \(there are: gzip\)",
-    "format: hdf5, groups: 3": "`groups` goes with `files: grouped`",
-    "format: hdf5, files: grouped, groups: 0": "expected at least 1, not 0",
-    "format: hdf5, chunk: [8, 8]": "along each of the 3 axes",
-    "format: hdf5, chunk: [8, 12, 8]": "powers of two, which 12 is not",
-    "format: hdf5, position: density": "`position` goes with particles",
-    "format: hdf5, phases: 2": "'phases' means nothing to `format: hdf5`",
-    "format: hdf5, at_once: -1": "expected at least 0, not -1",
-    "format: hdf5, name: a/b": "'a/b' cannot name a dataset",
-    "format: raw, compression: gzip": "'compression' means nothing to `format: raw`",
-    "format: raw, chunk: [8, 8, 8]": "'chunk' means nothing to `format: raw`",
-    "format: idx, files: grouped": "'files' means nothing to `format: idx`",
+    "hdf5, compression: lz4": "expected one of none, gzip, zstd, blosc, not 'lz4'",
+    "hdf5, compression: zstd": r"no filter 'zstd' here \(there are: gzip\)",
+    "hdf5, groups: 3": "`groups` goes with `files: grouped`",
+    "hdf5, files: grouped, groups: 0": "expected at least 1, not 0",
+    "hdf5, chunk: [8, 8]": "along each of the 3 axes",
+    "hdf5, chunk: [8, 12, 8]": "powers of two, which 12 is not",
+    "hdf5, position: density": "`position` goes with particles",
+    "hdf5, phases: 2": "unknown key 'phases'",
+    "hdf5, at_once: -1": "expected at least 0, not -1",
+    "hdf5, name: a/b": "'a/b' cannot name a dataset",
+    "raw, compression: gzip": "unknown key 'compression'",
+    "raw, chunk: [8, 8, 8]": "unknown key 'chunk'",
+    "idx, files: grouped": "unknown key 'files'",
 }
 
 
 @pytest.fixture(autouse=True)
 def hdf5(build):
     if "HDF5_WORKS:INTERNAL=1" not in (build / "CMakeCache.txt").read_text():
-        pytest.skip("the stage write was built without HDF5")
+        pytest.skip("the stage write_hdf5 was not built: no HDF5")
 
 
 @pytest.mark.parametrize("words", REFUSED)
 def test_refused_at_its_line(words, build, tmp_path):
-    scene = mesh_scene("brick", {"a": f"write: {{fields: [density], {words}}}"}, frames=1)
+    form, _, rest = words.partition(", ")
+    stage = f"write_{form}: {{fields: [density], {rest}}}"
+    scene = mesh_scene("brick", {"a": stage}, frames=1)
     _, done = scene.run(build, tmp_path, Placement(1, 0, "slabs"), fails=True)
     assert re.search(REFUSED[words], done.stderr), done.stderr
     text = (tmp_path / "pillion.yaml").read_text().splitlines()
-    line = next(n for n, of in enumerate(text, 1) if "write:" in of)
+    line = next(n for n, of in enumerate(text, 1) if f"write_{form}:" in of)
     assert f"pillion.yaml:{line}: " in done.stderr, done.stderr
+
+
+def test_the_old_name_is_refused(build, tmp_path):
+    scene = mesh_scene("brick", {"a": "write: {fields: [density], format: raw}"}, frames=1)
+    _, done = scene.run(build, tmp_path, Placement(1, 0, "slabs"), fails=True)
+    text = (tmp_path / "pillion.yaml").read_text().splitlines()
+    line = next(n for n, of in enumerate(text, 1) if "write:" in of)
+    message = "stage 'write' is now three: write_idx, write_hdf5, write_raw"
+    assert f"pillion.yaml:{line}: {message}" in done.stderr, done.stderr
 
 
 def test_particles_refused(build, tmp_path):
     for words, message in {
-        "format: idx": "not on a uniform mesh, which this format needs",
-        "format: hdf5, position: charge": "not among the fields with 3 components",
+        "idx": "not on a uniform mesh, which write_idx needs",
+        "hdf5, position: charge": "not among the fields with 3 components",
     }.items():
-        scene = particle_scene({"a": f"write: {{fields: [id, charge], {words}}}"})
+        form, _, rest = words.partition(", ")
+        scene = particle_scene({"a": f"write_{form}: {{fields: [id, charge], {rest}}}"})
         _, done = scene.run(build, tmp_path, Placement(1, 0, "slabs"), fails=True)
         assert message in done.stderr
 
@@ -120,7 +131,7 @@ def most_at_once(spans_of) -> int:
 def test_writers_take_turns(key, at_once, build, tmp_path, monkeypatch):
     log = tmp_path / "log"
     log.mkdir()
-    idx = "write: {fields: [density, ids], box: [8, 8, 8], bits_per_block: 8"
+    idx = "write_idx: {fields: [density, ids], box: [8, 8, 8], bits_per_block: 8"
     stage = f"{BLOCK.get(key, idx)}, at_once: {at_once}, durable: false}}"
     scene = mesh_scene("cube", {"a": stage}, frames=1)
     watch_disk(build, monkeypatch)
@@ -158,8 +169,8 @@ output: out
 meshes: {grid: {kind: uniform, cells: [8, 4]}}
 fields: {density: {mesh: grid, type: float64, units: kg}}
 analyses:
-  a: {stages: [write: {fields: [density], format: hdf5, MORE}]}
-  r: {stages: [write: {fields: [density], format: raw}]}
+  a: {stages: [write_hdf5: {fields: [density], MORE}]}
+  r: {stages: [write_raw: {fields: [density]}]}
 """
 
 
@@ -263,7 +274,7 @@ def test_coarse_steps(build, tmp_path):
 
 def test_coarse_steps_are_counted_on(build, tmp_path):
     """A resumed run knows of all steps that an IDX dataset lacks."""
-    scene = mesh_scene("brick", {"a": "write: {fields: [density], durable: false}"}, frames=26)
+    scene = mesh_scene("brick", {"a": "write_idx: {fields: [density], durable: false}"}, frames=26)
     place = Placement(3, 1, "many", "separate", 1, 0, "coarsen", "450 KiB")
     state = tmp_path / "state"
     results, _ = scene.run(build, tmp_path / "1", place, last=24, meet_at=20, checkpoint=state)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Datasets that the stage `write` makes as HDF5, read by h5py, xarray and VTK value by value,
+"""Datasets that the stage `write_hdf5` makes, read by h5py, xarray and VTK value by value,
 wherever they are written, on however many ranks, in however many files."""
 
 from functools import cache
@@ -27,21 +27,21 @@ from vtkmodules.vtkCommonExecutionModel import vtkStreamingDemandDrivenPipeline
 from vtkmodules.vtkIOHDF import vtkHDFReader
 from vtkmodules.vtkIOXdmf2 import vtkXdmfReader
 
-ALL = "fields: [density, velocity, level, ids], format: hdf5, durable: false"
+ALL = "fields: [density, velocity, level, ids], durable: false"
 STAGES = {
-    "plain": f"write: {{{ALL}}}",
-    "packed": f"write: {{{ALL}, compression: gzip, chunk: [CHUNK], name: packed}}",
-    "grouped": f"write: {{{ALL}, files: grouped, groups: 3, chunk: [CHUNK], at_once: 2}}",
-    "both": f"write: {{{ALL}, files: grouped, groups: 40, chunk: [CHUNK], compression: gzip, "
+    "plain": f"write_hdf5: {{{ALL}}}",
+    "packed": f"write_hdf5: {{{ALL}, compression: gzip, chunk: [CHUNK], name: packed}}",
+    "grouped": f"write_hdf5: {{{ALL}, files: grouped, groups: 3, chunk: [CHUNK], at_once: 2}}",
+    "both": f"write_hdf5: {{{ALL}, files: grouped, groups: 40, chunk: [CHUNK], compression: gzip, "
     "shuffle: false, at_once: 1}",
 }
 CHUNKS = {3: "8, 4, 16", 2: "16, 8", 1: "32"}
-ATOMS = "fields: [id, position, charge, kind], format: hdf5, durable: false, chunk: 64"
+ATOMS = "fields: [id, position, charge, kind], durable: false, chunk: 64"
 PARTICLE_STAGES = {
-    "plain": f"write: {{{ATOMS}}}",
-    "packed": f"write: {{{ATOMS}, compression: gzip}}",
-    "grouped": f"write: {{{ATOMS}, files: grouped, groups: 3}}",
-    "both": f"write: {{{ATOMS}, files: grouped, groups: 2, compression: gzip}}",
+    "plain": f"write_hdf5: {{{ATOMS}}}",
+    "packed": f"write_hdf5: {{{ATOMS}, compression: gzip}}",
+    "grouped": f"write_hdf5: {{{ATOMS}, files: grouped, groups: 3}}",
+    "both": f"write_hdf5: {{{ATOMS}, files: grouped, groups: 2, compression: gzip}}",
 }
 PLACEMENTS = {
     "brick": placements(
@@ -67,7 +67,7 @@ PARTICLE_PLACEMENTS = placements(
 @pytest.fixture(scope="module", autouse=True)
 def hdf5(build):
     if "HDF5_WORKS:INTERNAL=1" not in (build / "CMakeCache.txt").read_text():
-        pytest.skip("the stage write was built without HDF5")
+        pytest.skip("the stage write_hdf5 was not built")
 
 
 @cache
@@ -137,8 +137,8 @@ def test_it_says_where_it_comes_from(played):
     _, results = played
     with h5py.File(file_of(results, "plain", 1)) as file:
         origin = yaml.safe_load(file.attrs["origin"])
-    assert (origin["analysis"], origin["stage"], origin["step"]) == ("plain", "write", 1)
-    assert "format: hdf5" in origin["configuration"] and origin["version"]
+    assert (origin["analysis"], origin["stage"], origin["step"]) == ("plain", "write_hdf5", 1)
+    assert "write_hdf5:" in origin["configuration"] and origin["version"]
 
 
 @pytest.mark.parametrize("key", STAGES)

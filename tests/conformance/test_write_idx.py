@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Datasets that the stage `write` makes, read by OpenVisus sample by sample at every level,
+"""Datasets that the stage `write_idx` makes, read by OpenVisus sample by sample at every level,
 wherever they are written and on however many ranks."""
 
 from functools import cache
@@ -25,22 +25,22 @@ SHAPES = {
     "edge": (40, 33),  # one box has a single row of the mesh, so nothing of some blocks
 }
 STAGES = {
-    "plain": "write: {fields: [density, velocity, level]}",
-    "packed": "write: {fields: [density, level], compression: zip, bits_per_block: 9, "
+    "plain": "write_idx: {fields: [density, velocity, level]}",
+    "packed": "write_idx: {fields: [density, level], compression: zip, bits_per_block: 9, "
     "name: packed}",
-    "lz4": "write: {fields: [velocity, ids], compression: lz4, bits_per_block: 7, "
+    "lz4": "write_idx: {fields: [velocity, ids], compression: lz4, bits_per_block: 7, "
     "blocks_per_file: 5, name: lz4}",
-    "enlarged": "write: {fields: [density], box: enlarged, aggregators: 1, name: enlarged, "
+    "enlarged": "write_idx: {fields: [density], box: enlarged, aggregators: 1, name: enlarged, "
     "bits_per_block: 6}",
-    "two": "write: {fields: [velocity, density], phases: 2, name: two, bits_per_block: 8}",
-    "one": "write: {fields: [density, level], phases: 1, name: one, bits_per_block: 8, "
+    "two": "write_idx: {fields: [velocity, density], phases: 2, name: two, bits_per_block: 8}",
+    "one": "write_idx: {fields: [density, level], phases: 1, name: one, bits_per_block: 8, "
     "blocks_per_file: 3}",
-    "coarse": "write: {fields: [density], leave_out: 4, name: coarse, bits_per_block: 5}",
-    "part": "write: {{fields: [density, level], region: [{region}], name: part, "
+    "coarse": "write_idx: {fields: [density], leave_out: 4, name: coarse, bits_per_block: 5}",
+    "part": "write_idx: {{fields: [density, level], region: [{region}], name: part, "
     "bits_per_block: 6}}",
-    "part_of_two": "write: {{fields: [density], region: [{region}], name: part_of_two, "
+    "part_of_two": "write_idx: {{fields: [density], region: [{region}], name: part_of_two, "
     "bits_per_block: 6, phases: 2}}",
-    "part_packed": "write: {{fields: [ids], region: [{region}], name: part_packed, "
+    "part_packed": "write_idx: {{fields: [ids], region: [{region}], name: part_packed, "
     "bits_per_block: 6, compression: lz4}}",
 }
 CATALOGUE = """
@@ -113,8 +113,8 @@ PLACEMENTS = {
     scope="module", params=cases({name: roomy(those) for name, those in PLACEMENTS.items()})
 )
 def played(request, build, tmp_path_factory):
-    if not (build / "stages" / "write.so").exists():
-        pytest.skip("the stage write was not built: zlib or LZ4 was not found")
+    if not (build / "stages" / "write_idx.so").exists():
+        pytest.skip("the stage write_idx was not built: zlib or LZ4 was not found")
     name, placement = request.param
     _, results = results_of_case(
         request, build, tmp_path_factory, lambda case, _: (scene(case[0]), case[1])

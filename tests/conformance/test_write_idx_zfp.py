@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Datasets that the stage `write` compresses with zfp, read by OpenVisus and by pillion.idx at
+"""Datasets that the stage `write_idx` compresses with zfp, read by OpenVisus and by pillion.idx at
 every level: the same samples where nothing is to be lost, and within the bound where something is.
 """
 
@@ -79,7 +79,7 @@ def frame(cells, step: int) -> Frame:
 @cache
 def scene(name: str) -> Scene:
     cells = SHAPES[name]
-    stages = {key: f"write: {{{words}, name: {key}}}" for key, words in STAGES.items()}
+    stages = {key: f"write_idx: {{{words}, name: {key}}}" for key, words in STAGES.items()}
     text = CATALOGUE.format(cells=listed(cells))
     frames = [frame(cells, step) for step in range(2)]
     arguments = ("--cells", ",".join(map(str, cells)))
@@ -89,7 +89,7 @@ def scene(name: str) -> Scene:
 @pytest.fixture(scope="module", autouse=True)
 def zfp(build):
     if "PILLION_ZFP:INTERNAL=ON" not in (build / "CMakeCache.txt").read_text():
-        pytest.skip("the stage write was built without zfp")
+        pytest.skip("the stage write_idx was built without zfp")
 
 
 PLACEMENTS = {
@@ -235,7 +235,7 @@ def test_nobody_compresses_in_one_phase(build, tmp_path):
 
 def check_refused(mesh: str, words: str, message: str, build: Path, folder: Path) -> None:
     cells = SHAPES[mesh]
-    stage = f"write: {{fields: [density, ids], {words}}}"
+    stage = f"write_idx: {{fields: [density, ids], {words}}}"
     text = CATALOGUE.format(cells=listed(cells))
     arguments = ("--cells", ",".join(map(str, cells)))
     of = Scene(mesh, [frame(cells, 0)], text, analyses({"a": stage}), "grid_driver", arguments)

@@ -19,8 +19,8 @@ from placements import cases, check_report, placements
 from pool import results_of_case
 from scenes import Placement, Scene
 
-STAGE = "write: {fields: [density, velocity, level, ids], format: raw, durable: false}"
-ATOMS = "write: {fields: [id, position, charge, kind], format: raw, durable: false, at_once: 1}"
+STAGE = "write_raw: {fields: [density, velocity, level, ids], durable: false}"
+ATOMS = "write_raw: {fields: [id, position, charge, kind], durable: false, at_once: 1}"
 PLACEMENTS = {
     "brick": placements(
         ["slabs", "uneven", "many", "empty"], [(3, 0, "uneven"), (5, 0, "many"), (3, 2, "empty")]

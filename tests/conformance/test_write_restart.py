@@ -11,14 +11,14 @@ from scenes import Placement
 PLACEMENT = Placement(2, 0, "slabs")
 
 
-def scene(stage: str):
-    return mesh_scene("brick", {"a": f"write: {stage}"}, frames=4)
+def scene(stage: str, form: str = "idx"):
+    return mesh_scene("brick", {"a": f"write_{form}: {stage}"}, frames=4)
 
 
 @pytest.fixture(autouse=True)
 def needs_write(build):
-    if not (build / "stages" / "write.so").exists():
-        pytest.skip("the stage write was not built: zlib or LZ4 was not found")
+    if not (build / "stages" / "write_idx.so").exists():
+        pytest.skip("the stage write_idx was not built: zlib or LZ4 was not found")
 
 
 def times(dataset) -> str:
@@ -61,10 +61,10 @@ def test_other_fields_are_refused_in_other_formats(build, tmp_path):
     for form in formats(build):
         folder = tmp_path / form
         state = folder / "state"
-        first = scene(f"{{fields: [density], format: {form}}}")
+        first = scene("{fields: [density]}", form)
         results, _ = first.run(build, folder, PLACEMENT, last=2, checkpoint=state)
         before = (results / "a" / FACES[form]).read_bytes()
-        second = scene(f"{{fields: [ids], format: {form}}}")
+        second = scene("{fields: [ids]}", form)
         _, done = second.run(build, folder, PLACEMENT, first=2, restart=state, fails=True)
         assert "dataset 'grid' was saved with other parameters" in done.stderr
         assert (results / "a" / FACES[form]).read_bytes() == before
@@ -85,7 +85,7 @@ def test_steps_after_the_checkpoint_in_other_formats(build, tmp_path):
     for form in formats(build):
         folder = tmp_path / form
         state = folder / "state"
-        played = scene(f"{{fields: [density], format: {form}}}")
+        played = scene("{fields: [density]}", form)
         told = {"raw": r"\{step: (\d+)", "hdf5": r"grid\.(\d{9})\.h5:/density"}[form]
         for first, last, whole in ((0, 2, 2), (2, 4, 4), (2, 3, 3)):
             results, _ = played.run(
@@ -103,7 +103,10 @@ def test_steps_after_the_checkpoint_in_other_formats(build, tmp_path):
 def test_a_step_of_more_files_than_may_be_open(build, tmp_path):
     played = mesh_scene(
         "cube",
-        {"a": "write: {fields: [density], durable: false, bits_per_block: 4, blocks_per_file: 1}"},
+        {
+            "a": "write_idx: {fields: [density], durable: false, bits_per_block: 4, "
+            "blocks_per_file: 1}"
+        },
         frames=1,
     )
     results, _ = played.run(build, tmp_path, Placement(1, 0, "slabs"))

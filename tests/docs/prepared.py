@@ -80,7 +80,7 @@ def snapshots(typist: Typist) -> None:
     stages = {
         "pillion": [{"statistics": {"fields": ["gas"]}}],
         "other": [{"histogram": {"field": "gas", "range": "auto"}}],
-        "keep": [{"write": {"fields": ["gas"], "durable": False}}],
+        "keep": [{"write_idx": {"fields": ["gas"], "durable": False}}],
     }
     for name, chain in stages.items():
         steps = {"every": "20 steps", "stages": chain}
@@ -91,7 +91,7 @@ def snapshots(typist: Typist) -> None:
 
 
 def dataset(typist: Typist) -> None:
-    """What the stage `write` has left of a run: results/snapshots/gas.idx."""
+    """What the stage `write_idx` has left of a run: results/snapshots/gas.idx."""
     folder = typist.folder / "stored"
     folder.mkdir()
     axis = np.linspace(0, 2 * np.pi, 64, endpoint=False)
@@ -104,13 +104,13 @@ def dataset(typist: Typist) -> None:
         "analyses": {
             "snapshots": {
                 "every": "10 steps",
-                "stages": [{"write": {"fields": ["density"], "name": "gas", "durable": False}}],
+                "stages": [{"write_idx": {"fields": ["density"], "name": "gas", "durable": False}}],
             },
             "a": {
                 "every": "10 steps",
                 "stages": [
-                    {"write": {"fields": ["density"], "format": "hdf5", "durable": False}},
-                    {"write": {"fields": ["density"], "format": "raw", "durable": False}},
+                    {"write_hdf5": {"fields": ["density"], "durable": False}},
+                    {"write_raw": {"fields": ["density"], "durable": False}},
                 ],
             },
         },

@@ -87,10 +87,12 @@ def steps_of(path: Path) -> list[int]:
 @pytest.mark.parametrize("sidecars", [0, 1])
 def test_datasets_hold_the_steps_that_they_tell_of(build, tmp_path, sidecars):
     """Cells hold the number of the step."""
-    if not (build / "stages" / "write.so").exists():
-        pytest.skip("the stage write was not built: zlib or LZ4 was not found")
+    if not (build / "stages" / "write_idx.so").exists():
+        pytest.skip("the stage write_idx was not built: zlib or LZ4 was not found")
     dataset = tmp_path / "out" / "a" / "grid.idx"
-    write = "analyses: {a: {stages: [{write: {fields: [density], durable: false, name: grid}}]}}\n"
+    write = (
+        "analyses: {a: {stages: [{write_idx: {fields: [density], durable: false, name: grid}}]}}\n"
+    )
     config = GRID + write + f"sidecars: {{ranks: {sidecars}}}\n"
     kill_when(build, tmp_path, config, 2 + sidecars, lambda: len(steps_of(dataset)) >= 20)
     steps = steps_of(dataset)

@@ -67,9 +67,7 @@ def configuration(sidecars: str, place: str) -> str:
         "analyses:",
     ]
     for mesh, fields in stages.items():
-        stage = (
-            f"write: {{fields: [{', '.join(fields)}], format: raw, durable: false, at: {place}}}"
-        )
+        stage = f"write_raw: {{fields: [{', '.join(fields)}], durable: false, at: {place}}}"
         lines.append(f"  {mesh}:\n    every: 1 steps\n    stages:\n      - {stage}")
     return "\n".join(lines) + "\n"
 

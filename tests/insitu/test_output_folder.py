@@ -33,9 +33,9 @@ analyses:
   kept:
     every: 2 steps
     stages:
-      - write: {fields: [density]}
-      - write: {fields: [density], format: hdf5}
-      - write: {fields: [density], format: raw}
+      - write_idx: {fields: [density]}
+      - write_hdf5: {fields: [density]}
+      - write_raw: {fields: [density]}
       - image: {draw: [slice: {field: density}], size: [64, 48]}
       - image: {draw: [slice: {field: density}], name: around, cinema: {phi: 1}, size: [64, 48]}
 """

@@ -139,7 +139,7 @@ def test_idx_grows(idx):
 
 
 def put_hdf5(folder, name, steps, note=True, coarse=()):
-    """As the stage `write` does, for particles whose number each step says."""
+    """As the stages that write do, for particles whose number each step says."""
     folder = folder / f"a/{name}_hdf5"
     folder.mkdir(parents=True, exist_ok=True)
     lines = []

@@ -29,9 +29,9 @@ def replay(build: Path, folder: Path, ranks: int, *words, check: bool = True, en
 
 
 def needs_hdf5(build: Path) -> None:
-    """For what the stage `write` writes; files of h5py are read without."""
+    """For what `write_hdf5` writes; files of h5py are read without."""
     if "HDF5_WORKS:INTERNAL=1" not in (build / "CMakeCache.txt").read_text():
-        pytest.skip("the stage write was built without HDF5")
+        pytest.skip("the stage write_hdf5 was not built")
 
 
 def write_npy(folder: Path, field: str, step: int, array: np.ndarray) -> None:

@@ -171,7 +171,7 @@ def domain(step):
 
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_domain_in_a_file(build, tmp_path, ranks):
-    """As the stage `write` tells it, in a plane, too; it goes before snapshots.yaml."""
+    """As the stages that write note it, in a plane, too; it goes before snapshots.yaml."""
     attributes = {"domain_lo": [-1.0, 0, 0], "domain_hi": [1.0, 3, 1], "domain_tilt": [0.5, 0, 0]}
     attributes |= {"domain_periodic": [1, 0, 1], "domain_dimensions": 2}
     speed = np.arange(7, dtype=np.float32)

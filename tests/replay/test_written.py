@@ -30,11 +30,11 @@ WRITTEN = {
     "lz4": f"{FIELDS}, compression: lz4, bits_per_block: 10",
     "one_phase": f"{FIELDS}, phases: 1, bits_per_block: 6",
     "zfp": f"{FIELDS}, compression: zfp, bits_per_block: 9",
-    "hdf5": f"{FIELDS}, format: hdf5",
-    "grouped": f"{FIELDS}, format: hdf5, files: grouped, groups: 2, chunk: [8, 8, 4], "
-    "compression: gzip",
-    "raw": f"{FIELDS}, format: raw",
+    "hdf5": FIELDS,
+    "grouped": f"{FIELDS}, files: grouped, groups: 2, chunk: [8, 8, 4], compression: gzip",
+    "raw": FIELDS,
 }
+FORMATS = {"hdf5": "hdf5", "grouped": "hdf5", "raw": "raw"}  # all else is IDX
 # What is replayed of each: the dataset itself, or the folder that it is in.
 FOUND = {
     **{key: f"{key}/grid.idx" for key in ("idx", "zip", "lz4", "zfp", "one_phase")},
@@ -83,7 +83,8 @@ def has_zfp(build) -> bool:
 
 def written(stages: dict[str, str]) -> str:
     return "".join(
-        f"  {key}:\n    every: 1 steps\n    stages:\n      - write: {{{what}, durable: false}}\n"
+        f"  {key}:\n    every: 1 steps\n    stages:\n      - write_{FORMATS.get(key, 'idx')}: "
+        f"{{{what}, durable: false}}\n"
         for key, what in stages.items()
     )
 
@@ -104,8 +105,8 @@ LIVE = [
 @pytest.fixture(scope="module", params=LIVE, ids=str)
 def live(request, build, tmp_path_factory):
     """The output folder of a run that has written in every format, and analysed by itself."""
-    if not (build / "stages" / "write.so").exists():
-        pytest.skip("the stage write was not built: zlib or LZ4 was not found")
+    if not (build / "stages" / "write_idx.so").exists():
+        pytest.skip("the stage write_idx was not built: zlib or LZ4 was not found")
     needs_hdf5(build)
     placement = replace(request.param, memory="16 MiB")
     stages = {key: what for key, what in WRITTEN.items() if key != "zfp" or has_zfp(build)}
@@ -158,9 +159,9 @@ OF_ATOMS = """
       - rdf: {species: {a: [0, 1], b: [2]}, pairs: [[a, b], [a, a]], cutoff: 0.8, bins: 20}
 """
 ATOM_FORMATS = {
-    "hdf5": "fields: [id, position, charge, type], format: hdf5, compression: gzip, chunk: [32]",
-    "grouped": "fields: [id, position, charge, type], format: hdf5, files: grouped, chunk: [64]",
-    "raw": "fields: [id, position, charge, type], format: raw",
+    "hdf5": "fields: [id, position, charge, type], compression: gzip, chunk: [32]",
+    "grouped": "fields: [id, position, charge, type], files: grouped, chunk: [64]",
+    "raw": "fields: [id, position, charge, type]",
 }
 
 
@@ -227,7 +228,7 @@ def test_only_what_is_needed_is_read(build, tmp_path):
 
 def test_some_steps_of_two_datasets(build, tmp_path):
     """One was written more often than the other, and one step of it is broken."""
-    stages = {"idx": "fields: [density, species]", "raw": "fields: [level], format: raw"}
+    stages = {"idx": "fields: [density, species]", "raw": "fields: [level]"}
     often = scene(stages)
     often.analyses = often.analyses.replace("raw:\n    every: 1", "raw:\n    every: 10")
     live, _ = often.run(build, tmp_path, Placement(2, 0, "slabs"))

@@ -23,12 +23,12 @@ fields:
 """
 WRITE = """
 analyses:
-  idx: {stages: [write: {fields: [gas, dust], bits_per_block: 4, blocks_per_file: 8}]}
-  coarse: {stages: [write: {fields: [gas], leave_out: 2}]}
-  raw: {stages: [write: {fields: [gas, dust], format: raw}]}
+  idx: {stages: [write_idx: {fields: [gas, dust], bits_per_block: 4, blocks_per_file: 8}]}
+  coarse: {stages: [write_idx: {fields: [gas], leave_out: 2}]}
+  raw: {stages: [write_raw: {fields: [gas, dust]}]}
   hdf5:
     stages:
-      - write: {fields: [gas, dust], format: hdf5, files: grouped, groups: 2, chunk: [4, 4, 4]}
+      - write_hdf5: {fields: [gas, dust], files: grouped, groups: 2, chunk: [4, 4, 4]}
 """
 READ = """
 sidecars: {ranks: $sidecars}
@@ -171,7 +171,7 @@ def test_blocks_that_break_later(build, tmp_path):
     """What only reading finds stops all ranks at that step."""
     scene_of = {"gas": np.zeros(480, np.float32), "dust": np.zeros(480)}
     frames = [Frame(n, float(n), scene_of) for n in range(2)]
-    write = "analyses: {z: {stages: [write: {fields: [gas, dust], compression: zip}]}}\n"
+    write = "analyses: {z: {stages: [write_idx: {fields: [gas, dust], compression: zip}]}}\n"
     scene = Scene("grid", frames, MESH, write, "grid_driver", ("--cells", "8,6,10"))
     folder, _ = scene.run(build, tmp_path, Placement(1, 0, "slabs"))
     path = sorted(folder.glob("z/grid/time000000001/*.bin"))[-1]

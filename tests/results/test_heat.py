@@ -36,9 +36,9 @@ analyses:
   snapshots:
     every: 500 steps
     stages:
-      - write: {fields: [temperature], durable: false}
-      - write: {fields: [temperature], format: hdf5, name: packed, durable: false}
-      - write: {fields: [temperature], format: raw, name: loose, durable: false}
+      - write_idx: {fields: [temperature], durable: false}
+      - write_hdf5: {fields: [temperature], name: packed, durable: false}
+      - write_raw: {fields: [temperature], name: loose, durable: false}
 """
 STEPS = 20_000
 

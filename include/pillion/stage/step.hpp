@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <pillion/stage/block.hpp>
 #include <pillion/stage/host.hpp>
 #include <pillion/stage/table.hpp>
@@ -15,6 +16,12 @@
 #include <vector>
 
 namespace pillion::stage {
+
+/// Bytes for a peer, or from one.
+struct Message {
+  int32_t peer = 0;
+  std::span<const std::byte> bytes;
+};
 
 /// A publication being worked on. Functions marked [peers] must be called by every peer.
 class Step {
@@ -170,8 +177,62 @@ class Step {
     static_assert(std::is_trivially_copyable_v<T>);
     check(host_, host_->regroup(work_, &from, &to, sizeof(T), source, target));
   }
-  /// For libraries that want one. A peer that fails while others are in a call on it hangs them, so
-  /// prefer the reductions above.
+  /// Throws on all peers if one of them has failed. [peers]
+  void agree() const { check(host_, host_->reduce(work_, nullptr, 0, PILLION_INT64, PILLION_SUM)); }
+  /// Sends at most one message to each of some peers; returns those that others have sent here, in
+  /// ascending order of peers. Empty ones are not sent. The bytes live until the next such call,
+  /// gather or broadcast, or until the callback returns. [peers]
+  [[nodiscard]] std::vector<Message> exchange(std::span<const Message> out) const {
+    std::vector<pillion_message> sent;
+    for (const auto& [peer, bytes] : out) sent.push_back({peer, 0, bytes.size(), bytes.data()});
+    const pillion_message* in = nullptr;
+    int32_t count = 0;
+    check(host_,
+          host_->exchange(work_, sent.data(), static_cast<int32_t>(sent.size()), &in, &count));
+    return messages(in, count);
+  }
+  /// The bytes of all peers at one of them, in their order; nothing at the others. They live as
+  /// those of `exchange`. [peers]
+  [[nodiscard]] std::vector<Message> gather(std::span<const std::byte> bytes,
+                                            int32_t to = 0) const {
+    const pillion_message* in = nullptr;
+    int32_t count = 0;
+    check(host_, host_->gather(work_, to, bytes.data(), bytes.size(), &in, &count));
+    return messages(in, count);
+  }
+  /// The bytes of one peer, on all. They live as those of `exchange`. [peers]
+  [[nodiscard]] std::span<const std::byte> broadcast(std::span<const std::byte> bytes,
+                                                     int32_t from = 0) const {
+    const void* received = nullptr;
+    size_t size = 0;
+    check(host_, host_->broadcast(work_, from, bytes.data(), bytes.size(), &received, &size));
+    return {static_cast<const std::byte*>(received), size};
+  }
+  /// Calls `body` on every peer, on at most `at_once` of them at the same time: a peer begins when
+  /// the one `at_once` before it has ended. With 0 all begin at once, and none waits for another.
+  /// `body` may call nothing that is marked [peers]. [peers]
+  template <class Body>
+  void in_turn(int64_t at_once, Body&& body) const {
+    struct Call {
+      Body& body;
+      std::exception_ptr failure;
+    } call{body, {}};
+    const auto run = [](void* argument) -> int32_t {
+      auto& called = *static_cast<Call*>(argument);
+      try {
+        called.body();
+        return 0;
+      } catch (...) {
+        called.failure = std::current_exception();
+        return static_cast<int32_t>(ErrorCode::Stage);
+      }
+    };
+    const int32_t status = host_->in_turn(work_, static_cast<int32_t>(at_once), run, &call);
+    if (call.failure) std::rethrow_exception(call.failure);
+    check(host_, status);
+  }
+  /// For libraries that take one. A peer that fails while others are in a call on it hangs them, so
+  /// prefer the functions above.
   [[nodiscard]] MPI_Comm communicator() const { return host_->communicator(work_); }
 
  private:
@@ -179,6 +240,12 @@ class Step {
   void reduce(std::span<T> values, int32_t operation) const {
     check(host_, host_->reduce(work_, values.data(), static_cast<int64_t>(values.size()),
                                type_of<T>(), operation));
+  }
+  static std::vector<Message> messages(const pillion_message* in, int32_t count) {
+    std::vector<Message> out;
+    for (int32_t i = 0; i < count; ++i)
+      out.push_back({in[i].peer, {static_cast<const std::byte*>(in[i].bytes), in[i].size}});
+    return out;
   }
   const pillion_stage_host* host_;
   pillion_work* work_;

@@ -174,7 +174,7 @@ def _attribute(file: h5py.File, name: str, count: int) -> np.ndarray | None:
 
 
 def _domain(file: h5py.File) -> dict[str, Any] | None:
-    """As the stage `write` tells it."""
+    """As the stage `write_hdf5` notes it."""
     found = {
         name: _attribute(file, f"domain_{name}", 3) for name in ("lo", "hi", "tilt", "periodic")
     }

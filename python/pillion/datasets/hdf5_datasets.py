@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Datasets of HDF5 files, one for each step, as the stage `write` leaves them.
+"""Datasets of HDF5 files, one for each step, as the stage `write_hdf5` leaves them.
 
 What steps are whole, with their times and numbers of particles, is in a note in their folder; if
 that did not come along, the files are asked. Steps that hold a subsample (`when_full: coarsen`) are

@@ -165,6 +165,6 @@ def _output_of(entries: Mapping[str, Any]) -> str:
 def _writes(analysis: Any) -> bool:
     stages = analysis.get("stages") if isinstance(analysis, dict) else None
     return any(
-        isinstance(stage, dict) and "write" in stage
+        isinstance(stage, dict) and any(name.startswith("write_") for name in stage)
         for stage in (stages if isinstance(stages, list) else [])
     )

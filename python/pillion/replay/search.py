@@ -24,7 +24,7 @@ _GARBLED = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 
 def find_files(words: Iterable[str]) -> list[str]:
     """The files that words of the command line mean; of folders, all that can be read, also what
-    the stage `write` leaves in folders of their own. Raises Error if one is not there, or is of
+    stages that write leave in folders of their own. Raises Error if one is not there, or is of
     another kind.
     """
     out: list[str] = []
@@ -46,7 +46,7 @@ def _is_known(path: str) -> bool:
 
 
 def _files_in(folder: Path) -> list[str]:
-    """The stage `write` puts HDF5 files of a dataset in a folder, NAME_hdf5."""
+    """The stage `write_hdf5` puts files of a dataset in a folder, NAME_hdf5."""
     out: list[str] = []
     try:
         for path in folder.iterdir():
@@ -229,7 +229,7 @@ def _completed(field: Stored, path: Path, is_mesh: bool) -> Stored:
 
 
 def _domain_of(stored: Mapping[str, Any]) -> Domain:
-    """As the stage `write` stores it."""
+    """As the stages that write store it."""
     triples = ([float(value) for value in stored[name]] for name in ("lo", "hi", "tilt"))
     lo, hi, tilt = ((x, y, z) for x, y, z in triples)
     x, y, z = (bool(value) for value in stored["periodic"])

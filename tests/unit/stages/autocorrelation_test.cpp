@@ -11,6 +11,7 @@
 #include "autocorrelation/series.hpp"
 
 using namespace pillion::stages;
+using namespace pillion::stages::autocorrelation;
 
 namespace {
 
@@ -61,13 +62,13 @@ class Source {
   double offset_;
 };
 
-void give(Series& series, std::vector<Played>& played, const std::vector<double>& values) {
+void give(LaggedSeries& series, std::vector<Played>& played, const std::vector<double>& values) {
   series.take(0, values.size(), values.data(), 1);
   series.advance();
   for (size_t s = 0; s < values.size(); ++s) played[s].pieces.back().push_back(values[s]);
 }
 
-void check(Series& series, const std::vector<Played>& played) {
+void check(LaggedSeries& series, const std::vector<Played>& played) {
   series.flush();
   std::vector<Row> rows(series.estimate_rows());
   for (size_t s = 0; s < played.size(); ++s) {
@@ -89,7 +90,7 @@ void check(Series& series, const std::vector<Played>& played) {
 TEST_CASE("autocovariances at any number of samples are those of all pairs, with a large mean") {
   for (const size_t lags : {1u, 3u, 16u, 25u}) {
     constexpr size_t count = 13;
-    Series series(lags);
+    LaggedSeries series(lags);
     series.resize(count);
     Source source(count, 1e6);
     std::vector<Played> played(count);
@@ -103,7 +104,7 @@ TEST_CASE("autocovariances at any number of samples are those of all pairs, with
 
 TEST_CASE("pairs across missing samples do not count") {
   constexpr size_t count = 9, lags = 6;
-  Series series(lags);
+  LaggedSeries series(lags);
   series.resize(count);
   Source source(count, -40);
   std::vector<Played> played(count);
@@ -118,13 +119,13 @@ TEST_CASE("pairs across missing samples do not count") {
 
 TEST_CASE("a series that is packed and unpacked goes on as if nothing had been") {
   constexpr size_t count = 11, lags = 5;
-  Series series(lags);
+  LaggedSeries series(lags);
   series.resize(count);
   Source source(count, 1e3);
   std::vector<Played> played(count);
   for (const int more : {2, 30, 17, 64}) {
     for (int i = 0; i < more; ++i) give(series, played, source.next());
-    Series other(lags);  // in another order
+    LaggedSeries other(lags);  // in another order
     other.resize(count);
     other.restore(series.counters());
     std::vector<double> record(series.record_size());
@@ -150,7 +151,7 @@ TEST_CASE("a series that is packed and unpacked goes on as if nothing had been")
 }
 
 TEST_CASE("values lie anywhere and have any type") {
-  Series series(2);
+  LaggedSeries series(2);
   series.resize(3);
   const std::vector<float> values = {1, 9, 2, 9, 3, 9, 4, 9, 6, 9, 8, 9};
   for (size_t n = 0; n < 2; ++n) {
@@ -170,7 +171,7 @@ TEST_CASE("values lie anywhere and have any type") {
 }
 
 TEST_CASE("batches are joined before there are twice as many as needed") {
-  Series series(1);
+  LaggedSeries series(1);
   series.resize(1);
   std::mt19937 random(8);
   std::normal_distribution<double> normal;

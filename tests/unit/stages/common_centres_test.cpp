@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Centres of what is there at two times, where one of them, or both, lacks particles.
-#include "common/common_centres.hpp"
-
 #include <doctest/doctest.h>
 
 #include <vector>
+
+#include "common/tracks.hpp"
 
 using namespace pillion::stages;
 

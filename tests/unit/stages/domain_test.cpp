@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Geometry of the domain, against a brute-force search over images and against vectors.
-#include "common/domain.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cmath>
 #include <limits>
+
+#include "common/particles.hpp"
 
 using namespace pillion::stages;
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Encoded cells against the address of every sample.
-#include "write/encode.hpp"
-
 #include <doctest/doctest.h>
 
 #include <pillion/idx/runs.hpp>
 #include <random>
 
+#include "write/idx/cell_encoding.hpp"
+
 using namespace pillion;
-using namespace pillion::stages;
+using namespace pillion::stages::write_idx;
 
 namespace {
 

@@ -17,6 +17,7 @@
 namespace halos_scene {
 
 using namespace pillion::stages;
+using namespace pillion::stages::halos;
 using Random = std::mt19937_64;
 
 struct Field {
@@ -71,7 +72,7 @@ struct Rank {
 /// Ranks whose parts are merged, and what is not decided among them.
 struct Region {
   std::vector<Rank*> ranks;
-  Part part;
+  PartialTree part;
 };
 
 /// Merges regions in any order, as long as all come together in the end.
@@ -117,7 +118,7 @@ inline std::vector<Rank> search(const Field& field, int boxes, Random& random) {
 
 inline std::vector<Found> query(const Field& field, const std::vector<Rank>& ranks, double boundary,
                                 double peak, bool with_census = false) {
-  std::vector<Shares> shares;
+  std::vector<HaloShares> shares;
   for (const auto& rank : ranks) {
     Query<double> query(field.grid, rank.piece, rank.values.data(), rank.tree);
     if (with_census) query.prepare(boundary - 1);

@@ -8,8 +8,8 @@
 #include <set>
 #include <string>
 
+#include "halos/catalogue.hpp"
 #include "halos/field_values.hpp"
-#include "halos/product.hpp"
 #include "halos_scene.hpp"
 
 using namespace halos_scene;
@@ -203,7 +203,8 @@ TEST_CASE("a halo across the faces has its centroid among its cells") {
   Query<double> query(field.grid, ranks[0].piece, ranks[0].values.data(), ranks[0].tree);
   const auto found = halos_scene::query(field, ranks, 5, 6);
   REQUIRE(found.size() == 1);
-  Share share{{6, found[0].id}, found[0].wraps, {found[0].cells, found[0].places, found[0].sum}};
+  HaloShare share{
+      {6, found[0].id}, found[0].wraps, {found[0].cells, found[0].places, found[0].sum}};
   CHECK(found[0].id == 1);
   CHECK(centroid(share, field.grid, 0) == doctest::Approx(0.5));
   share.wraps = 1;
@@ -288,7 +289,7 @@ TEST_CASE("a coarse mesh has the ids and places of the whole one") {
     field.length[d] = 8 + 2 * d;
     field.periodic[d] = 1;
   }
-  const Scale whole(field, 1), coarse(field, 2);
+  const MeshScale whole(field, 1), coarse(field, 2);
   CHECK(whole.grid().cells == Cell{4, 5, 6});
   CHECK(coarse.grid().cells == Cell{2, 3, 3});
   CHECK(coarse.grid().periodic == std::array<bool, 3>{true, false, true});
@@ -317,7 +318,7 @@ TEST_CASE("the sum over cells is exact, however they are cut, and ghost cells ar
   const auto sum_over = [&](int boxes) {
     std::vector<Piece> pieces;
     cut({0, 0, 0}, field.grid.cells, boxes, random, pieces);
-    ExactSum sum;
+    CompensatedSum sum;
     int64_t finite = 0;
     for (const auto& piece : pieces) {
       const Rank rank(field, piece);

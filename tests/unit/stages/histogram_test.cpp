@@ -8,11 +8,11 @@
 #include <random>
 #include <vector>
 
-#include "common/bins.hpp"
 #include "common/tally.hpp"
 #include "histogram/exact_mean.hpp"
 
 using namespace pillion::stages;
+using namespace pillion::stages::histogram;
 
 namespace {
 

@@ -13,13 +13,12 @@
 #include <utility>
 #include <vector>
 
-#include "image/cell.hpp"
+#include "image/colour.hpp"
 #include "image/patch.hpp"
 #include "image/raster.hpp"
-#include "image/slice.hpp"
-#include "image/ticks.hpp"
+#include "image/surface.hpp"
 
-using namespace pillion::image;
+using namespace pillion::stages::image;
 
 namespace {
 

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "common/origins.hpp"
+#include "common/tracks.hpp"
 
 using namespace pillion::stages;
 

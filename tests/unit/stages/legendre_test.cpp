@@ -11,9 +11,6 @@
 #include <random>
 #include <vector>
 
-#include "common/jacobian.hpp"
-#include "common/tensor.hpp"
-
 using namespace pillion::stages;
 
 namespace {

@@ -10,12 +10,12 @@
 #include <random>
 #include <vector>
 
-#include "lyman_alpha/absorption.hpp"
-#include "lyman_alpha/cosmology.hpp"
-#include "lyman_alpha/erf_table.hpp"
-#include "lyman_alpha/flux.hpp"
+#include "lyman_alpha/lyman_options.hpp"
+#include "lyman_alpha/lyman_tables.hpp"
+#include "lyman_alpha/sightlines.hpp"
 
 using namespace pillion::stages;
+using namespace pillion::stages::lyman_alpha;
 
 namespace {
 

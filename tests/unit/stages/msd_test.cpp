@@ -8,6 +8,7 @@
 #include <vector>
 
 using namespace pillion::stages;
+using namespace pillion::stages::msd;
 
 TEST_CASE("squares of displacements, the centre's displacement taken off") {
   const Vectors now = {{{1, 2}, {0, 5}, {3, 3}}}, then = {{{0, 4}, {0, 1}, {3, 0}}};

@@ -8,12 +8,11 @@
 #include <random>
 #include <vector>
 
-#include "rdf/averages.hpp"
-#include "rdf/cells.hpp"
 #include "rdf/count_pairs.hpp"
 #include "rdf/species_pairs.hpp"
 
 using namespace pillion::stages;
+using namespace pillion::stages::rdf;
 
 namespace {
 
@@ -66,7 +65,7 @@ TEST_CASE("cells of any size, few or many of them, find the same pairs") {
   const auto expected = every_pair(a, a, true, rule);
   for (const double edge : {0.1, 0.5, 1.7, 4.0, 100.0})
     for (const double most : {1.0, 30.0, 1e5}) {
-      const CellList list(Grid({-5, -5, -5}, {5, 5, 5}, edge, most), a);
+      const CellList list(CellGrid({-5, -5, -5}, {5, 5, 5}, edge, most), a);
       std::vector<int64_t> within(50);
       count_pairs_within(list, rule, within);
       CHECK(within == expected);
@@ -76,7 +75,7 @@ TEST_CASE("cells of any size, few or many of them, find the same pairs") {
 TEST_CASE("points outside the grid are found too") {
   const PairRule rule = {1.7, 50, false};
   const auto a = random_points(200, -5, 5, 6), b = random_points(300, -5, 5, 7);
-  const CellList list(Grid({-1, -2, 0}, {2, 2, 3}, 0.8, 1e5), b);
+  const CellList list(CellGrid({-1, -2, 0}, {2, 2, 3}, 0.8, 1e5), b);
   std::vector<int64_t> between(50);
   count_pairs(CellList(a, 1.7), list, rule, between);
   CHECK(between == every_pair(a, b, false, rule));

@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-using pillion::stages::Spacing;
+using pillion::stages::autocorrelation::Spacing;
 using Verdict = Spacing::Verdict;
 
 TEST_CASE("on a schedule of steps the first two samples say how far apart samples are") {

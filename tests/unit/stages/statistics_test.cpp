@@ -11,6 +11,7 @@
 #include "statistics/moments.hpp"
 
 using namespace pillion::stages;
+using namespace pillion::stages::statistics;
 
 namespace {
 

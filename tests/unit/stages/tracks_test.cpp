@@ -7,8 +7,6 @@
 
 #include <vector>
 
-#include "common/origins.hpp"
-
 using namespace pillion::stages;
 
 namespace {

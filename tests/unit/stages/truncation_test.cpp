@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <limits>
 
-#include "truncate/steps.hpp"
+#include "common/element_coding.hpp"
 #include "truncation_scene.hpp"
 
 using namespace pillion::stages;
-using namespace pillion::stages::truncation;
+using namespace pillion::stages::truncate;
 using namespace truncation_scene;
 
 namespace {
@@ -20,8 +20,8 @@ struct Truncated {
   Values coefficients;
 };
 
-Truncated truncate(const LobattoBasis& basis, const Shape& shape, const Values& values,
-                   const Rule& rule, bool single = false) {
+Truncated truncated(const LobattoBasis& basis, const Shape& shape, const Values& values,
+                    const Rule& rule, bool single = false) {
   Values shares(values.size()), out(values.size());
   GeometryFinder finder(basis);
   const auto geometry = finder.find(shape.x.data(), shape.y.data(), shape.z.data(), shares);
@@ -48,7 +48,7 @@ Values decoded(const LobattoBasis& basis, const Truncated& t, const Values& orig
 
 void check_bound(const LobattoBasis& basis, const Shape& shape, const Values& values,
                  const Rule& rule, bool single) {
-  const auto t = truncate(basis, shape, values, rule, single);
+  const auto t = truncated(basis, shape, values, rule, single);
   const auto off = errors(shape, decoded(basis, t, values, single), values, rule.bound);
   const double error = rule.norm == Norm::rms ? off.rms : off.largest;
   CAPTURE(shape.name);
@@ -103,14 +103,14 @@ TEST_CASE("what cannot be truncated stays as it is") {
   const auto cube = shapes(basis)[0];
   std::mt19937 random(1);
   const Values smooth = fields(basis, random)[3];
-  CHECK(truncate(basis, cube, smooth, {0}).outcome.step == as_values);
+  CHECK(truncated(basis, cube, smooth, {0}).outcome.step == as_values);
   for (const double no_number :
        {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
         -std::numeric_limits<double>::infinity()})
     for (const size_t place : {size_t{0}, size_t{77}, smooth.size() - 1}) {
       auto values = smooth;
       values[place] = no_number;
-      CHECK(truncate(basis, cube, values, {1e-2}).outcome.step == as_values);
+      CHECK(truncated(basis, cube, values, {1e-2}).outcome.step == as_values);
     }
   // Inside out.
   Values shares(smooth.size()), out(smooth.size());
@@ -131,7 +131,7 @@ TEST_CASE("without rounding, the largest coefficients are kept, and no more than
     kernels_of(8).analyse(operator_of(basis.to_legendre, 8), field.data(), all.data());
     int64_t before = std::numeric_limits<int64_t>::max();
     for (const double bound : {1e-6, 1e-3, 1e-2, 0.1, 0.5}) {
-      const auto t = truncate(basis, cube, field, {bound, Norm::rms, false});
+      const auto t = truncated(basis, cube, field, {bound, Norm::rms, false});
       CHECK(t.outcome.kept <= before);
       before = t.outcome.kept;
       auto squares = all;
@@ -163,8 +163,8 @@ TEST_CASE("of a polynomial nothing is kept above its degree") {
   const LobattoBasis basis(7);
   const auto cube = shapes(basis)[0];
   const auto all = fields(basis, random);
-  CHECK(truncate(basis, cube, all[1], {1e-9}).outcome.kept == 1);
-  const auto t = truncate(basis, cube, all[2], {1e-9});
+  CHECK(truncated(basis, cube, all[1], {1e-9}).outcome.kept == 1);
+  const auto t = truncated(basis, cube, all[2], {1e-9});
   CHECK(t.outcome.kept == 4);  // 1, r, s and r t
   for (const size_t place : {size_t{0}, size_t{1}, size_t{8}, size_t{65}})
     CHECK(t.coefficients[place] != 0);
@@ -175,8 +175,8 @@ TEST_CASE("rounding keeps the error near the bound, so that no digit is stored i
   const LobattoBasis basis(7);
   for (const auto& shape : shapes(basis)) {
     const auto noise = fields(basis, random)[0];
-    CHECK(truncate(basis, shape, noise, {1e-2}).outcome.error > 0.9e-2);
-    CHECK(truncate(basis, shape, noise, {1e-2, Norm::largest}).outcome.error > 0.3e-2);
+    CHECK(truncated(basis, shape, noise, {1e-2}).outcome.error > 0.9e-2);
+    CHECK(truncated(basis, shape, noise, {1e-2, Norm::largest}).outcome.error > 0.3e-2);
   }
 }
 

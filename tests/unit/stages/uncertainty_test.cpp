@@ -11,6 +11,7 @@
 #include "uncertainty/mean_error.hpp"
 
 using namespace pillion::stages;
+using namespace pillion::stages::uncertainty;
 
 namespace {
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 using namespace pillion::stages;
+using namespace pillion::stages::vacf;
 
 TEST_CASE("products of velocities, relative to the centres' velocities") {
   const Vectors now = {{{1, 2}, {0, 5}, {3, 3}}}, then = {{{2, 4}, {7, 1}, {3, 0}}};
