@@ -5,7 +5,7 @@
 #pragma once
 
 #include "comm/communicator.hpp"
-#include "layout/curve.hpp"
+#include "layout/tiling.hpp"
 #include "model/block.hpp"
 
 namespace pillion::redistribution {

@@ -8,7 +8,7 @@
 #include "base/room.hpp"
 #include "comm/message.hpp"
 #include "layout/copy_region.hpp"
-#include "layout/moves.hpp"
+#include "layout/division.hpp"
 #include "redistribution/node_path.hpp"
 #include "redistribution/rendezvous.hpp"
 

@@ -8,7 +8,7 @@
 
 #include "comm/sparse.hpp"
 #include "comm/tags.hpp"
-#include "layout/overlaps.hpp"
+#include "layout/boxes.hpp"
 
 namespace pillion::redistribution {
 

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "comm/communicator.hpp"
-#include "layout/moves.hpp"
+#include "layout/division.hpp"
 
 namespace pillion::redistribution {
 

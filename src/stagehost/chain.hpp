@@ -9,7 +9,7 @@
 #include <set>
 #include <vector>
 
-#include "layout/route.hpp"
+#include "layout/request.hpp"
 #include "model/configuration.hpp"
 #include "stagehost/plugin.hpp"
 #include "stagehost/state.hpp"

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "layout/dealing.hpp"
+#include "layout/assignment.hpp"
 #include "layout/division.hpp"
 #include "stagehost/fetch.hpp"
 #include "stagehost/guard.hpp"

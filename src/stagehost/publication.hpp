@@ -7,7 +7,7 @@
 #include <map>
 #include <string>
 
-#include "layout/route.hpp"
+#include "layout/request.hpp"
 #include "model/block.hpp"
 
 namespace pillion::stagehost {

@@ -11,7 +11,7 @@
 
 #include "layout/copy_region.hpp"
 #include "layout/particles.hpp"
-#include "layout/route.hpp"
+#include "layout/request.hpp"
 #include "redistribution/balance.hpp"
 #include "transport/announcement.hpp"
 #include "transport/bill.hpp"

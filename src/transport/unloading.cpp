@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "layout/division.hpp"
-#include "layout/overlaps.hpp"
+#include "layout/boxes.hpp"
 #include "model/coarsen.hpp"
 
 namespace pillion::transport {
