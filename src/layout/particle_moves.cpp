@@ -7,6 +7,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "base/copy_counter.hpp"
 #include "base/error.hpp"
 #include "layout/assignment.hpp"
 
@@ -156,6 +157,7 @@ size_t ParticleMoves::size_for(int rank) const {
 void ParticleMoves::pack(int rank, std::byte* to) const {
   const SendList* lists = find(rank);
   if (lists == nullptr) return;
+  base::count_copy(base::CopyKind::Pack, size_for(rank) - 2 * sizeof(int64_t));
   const int64_t counts[2] = {lists->owned.count, lists->copies.count};
   std::memcpy(to, counts, sizeof counts);
   to += sizeof counts;

@@ -12,6 +12,8 @@
 #include <numeric>
 #include <type_traits>
 
+#include "base/copy_counter.hpp"
+
 namespace pillion::layout {
 
 namespace {
@@ -257,6 +259,7 @@ MeshBlocks unpack(const Messages& received, const Request& request,
   for (size_t c = 0; c < columns.size(); ++c) {
     const auto& [field, values, record] = columns[c];
     std::byte* const to = room.fields[c].of(record * static_cast<size_t>(count));
+    base::count_copy(base::CopyKind::Unpack, record * static_cast<size_t>(count));
     if (by_key && !room.order.is_given()) put_in_order(sources, room.order, record, to);
     else join(sources, owned, record, to);
     block.arrays[field->name] = {to, field->type, values, {values, 0, 0, 1}};

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -69,14 +70,21 @@ Request common_layout(model::MeshKind kind, std::span<const Wish* const> wishes)
 std::map<std::string, Request> routes_for(std::span<const Wish* const> wishes,
                                           const model::Catalogue& catalogue);
 
-/// What has come in a layout of its own. The blocks without their ghost cells are a mesh's blocks
-/// like any others.
-struct Arrived {
+/// Blocks in the layout of a request.
+struct InLayout {
   Request request;                        ///< what it fulfils, but for its fields
   std::vector<model::Block> blocks;       ///< divisions: ghost cells included
   std::vector<model::Box> inner;          ///< divisions: without them
   int64_t cells = 0;                      ///< of the blocks
   std::map<std::string, int64_t> came{};  ///< divisions: by field, how many of the cells came
+};
+
+/// What a rank has of a mesh in a publication: blocks as boxes without ghost cells; and the same
+/// values in the layout that stages ask for, if they have come in one.
+struct Received : model::MeshBlocks {
+  Received() = default;
+  Received(MeshBlocks as_boxes) : MeshBlocks(std::move(as_boxes)) {}
+  std::optional<InLayout> in_layout;
 };
 
 }  // namespace pillion::layout

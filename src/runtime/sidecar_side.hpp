@@ -28,7 +28,7 @@ class SidecarSide {
   void set_base(int32_t base) { base_ = base; }
   [[nodiscard]] size_t base() const { return static_cast<size_t>(base_); }
 
-  /// The receiver, if there are shipments to unload; they go as the stages have wished.
+  /// The receiver, if messages come directly to this rank; they come as the stages have wished.
   void set_wishes(Wishes wishes) { wishes_ = std::move(wishes); }
 
   /// Analyses may come from the simulation and go back there. `produced` is what crosses the cut.
@@ -73,9 +73,9 @@ class SidecarSide {
   void take_units(const transport::Announcement& head);
   void work(const Agreed& agreed, const Deliveries& deliveries);
   /// All that has come of a publication. [collective over the sidecars]
-  transport::Cargo unload(const Agreed& agreed, const Deliveries& deliveries);
+  transport::ReceivedMeshes receive(const Agreed& agreed, const Deliveries& deliveries);
   void work_on(const transport::Due& due, const transport::Announcement& head,
-               const transport::Cargo& cargo);
+               const transport::ReceivedMeshes& received);
   /// Goes on with an analysis that was in the simulation.
   void take(const transport::Announcement& head);
   /// Leaves one to the simulation; says why if it cannot.

@@ -7,7 +7,7 @@
 
 #include "runtime/chains.hpp"
 #include "runtime/pretence.hpp"
-#include "transport/shipment.hpp"
+#include "transport/announcement.hpp"
 
 namespace pillion::runtime {
 
