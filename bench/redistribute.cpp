@@ -19,7 +19,7 @@ using namespace pillion;
 using bench::median;
 using layout::Box;
 using layout::Tiling;
-using redistribution::Carried;
+using redistribution::FieldArrays;
 using redistribution::Redistribution;
 
 constexpr int repetitions = 15;
@@ -68,7 +68,7 @@ struct Field {
     }
   }
   std::vector<std::vector<double>> from, to;
-  Carried carried;
+  FieldArrays carried;
 };
 
 /// What goes from each box to each target, in the order of the boxes of the sources.
@@ -97,7 +97,7 @@ std::vector<Piece> all_pieces(const Sides& sides, const Case& c, const layout::W
 
 /// One blocking message for each part of a box; receivers take the boxes of one source after the
 /// other, into memory aside, and copy them from there.
-void carry_by_box(const Sides& sides, const std::vector<Piece>& pieces, const Carried& field,
+void carry_by_box(const Sides& sides, const std::vector<Piece>& pieces, const FieldArrays& field,
                   std::vector<double>& aside) {
   const int rank = sides.world.rank();
   auto* memory = reinterpret_cast<std::byte*>(aside.data());

@@ -1,18 +1,48 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Particles on the move, on the side that sends them: what each rank gets, and its message. Nothing
-// here is collective. A message holds the numbers of owned and copied particles and then, field by
-// field, the values of the owned ones followed by those of the copies.
+// Particles on the side that sends them: what each rank gets, and its message. Nothing here is
+// collective. A message holds the numbers of owned and copied particles and then, field by field,
+// the values of the owned ones followed by those of the copies.
 #pragma once
 
 #include <pillion/types.h>
 
 #include <optional>
+#include <span>
 
+#include "layout/assignment.hpp"
 #include "layout/cell.hpp"
-#include "layout/particle_column.hpp"
 #include "layout/request.hpp"
+#include "model/block.hpp"
 
 namespace pillion::layout {
+
+/// A field of a block; throws if it is not there.
+const model::Array& array_of(const model::Block& block, const std::string& field);
+
+/// Values of one block, in bytes.
+class ParticleColumn {
+ public:
+  /// None.
+  ParticleColumn() = default;
+  explicit ParticleColumn(const model::Array& array);
+
+  /// Bytes of one particle.
+  [[nodiscard]] size_t record() const { return record_; }
+  /// Appends the values of some runs, counted from particle `begin` on; returns where they end.
+  std::byte* pack(int64_t begin, std::span<const Run> runs, std::byte* to) const;
+
+ private:
+  template <class Size>
+  std::byte* pack_records(const std::byte* from, std::span<const Run> runs, Size size,
+                          std::byte* to) const;
+  template <class Size>
+  std::byte* pack_components(const std::byte* from, std::span<const Run> runs, Size size,
+                             std::byte* to) const;
+
+  const std::byte* data_ = nullptr;
+  size_t element_ = 0, components_ = 0, record_ = 0;
+  int64_t step_ = 0, component_step_ = 0;
+};
 
 class ParticleMoves {
  public:
@@ -40,13 +70,13 @@ class ParticleMoves {
     bool is_position = false;
   };
 
-  ParticleMoves(const model::MeshBlocks& mine, const Request& request, std::vector<Share> shares);
+  ParticleMoves(const model::MeshBlocks& mine, const Request& request, std::vector<SendList> lists);
   static Field field_of(const model::MeshBlocks& mine, const std::string& name);
-  [[nodiscard]] const Share* find(int rank) const;
+  [[nodiscard]] const SendList* find(int rank) const;
   void displace(const ParticleList& list, size_t record, std::byte* positions) const;
 
   std::vector<Field> fields_;
-  std::vector<Share> shares_;
+  std::vector<SendList> lists_;
   std::vector<int> ranks_;
   std::optional<Cell> cell_;
   size_t record_ = 0;  ///< bytes of one particle, all fields together

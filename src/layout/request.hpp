@@ -1,14 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which fields a stage wants, and in which layout.
+// Which fields a stage wants, and in which layout; and how the blocks of a mesh reach those who
+// work on them: at once in the layout that all who need them ask for, where there is one, and whole
+// otherwise.
 #pragma once
 
 #include <pillion/stage.h>
 
 #include <array>
 #include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
 #include <string>
 #include <tuple>
 #include <vector>
+
+#include "model/block.hpp"
+#include "model/catalogue.hpp"
 
 namespace pillion::layout {
 
@@ -48,6 +56,46 @@ struct Request {
 
   /// Every field whose values are needed to fulfil the request.
   [[nodiscard]] std::vector<std::string> needed() const;
+};
+
+/// What a stage asks of a mesh.
+struct LayoutRequest {
+  std::string mesh;
+  Request request;
+  bool is_for_own = false;  ///< all its fields are made where the stage runs: none has to come
+
+  static constexpr auto members() {
+    return std::tuple{&LayoutRequest::mesh, &LayoutRequest::request, &LayoutRequest::is_for_own};
+  }
+};
+
+/// Whether blocks in the layout of one request are what the other asks for, fields aside.
+bool same_layout(const Request& a, const Request& b);
+
+/// The layout that serves all wishes for a mesh, with the fields of all; AsShared if blocks had
+/// better stay as they are shared. Ghost cells only if all that has to come is wanted
+/// with as many.
+Request common_layout(model::MeshKind kind, std::span<const LayoutRequest* const> wishes);
+
+/// The same for each mesh of which `wishes` speak.
+std::map<std::string, Request> routes_for(std::span<const LayoutRequest* const> wishes,
+                                          const model::Catalogue& catalogue);
+
+/// Blocks in the layout of a request.
+struct InLayout {
+  Request request;                        ///< what it fulfils, but for its fields
+  std::vector<model::Block> blocks;       ///< divisions: ghost cells included
+  std::vector<model::Box> inner;          ///< divisions: without them
+  int64_t cells = 0;                      ///< of the blocks
+  std::map<std::string, int64_t> came{};  ///< divisions: by field, how many of the cells came
+};
+
+/// What a rank has of a mesh in a publication: blocks as boxes without ghost cells; and the same
+/// values in the layout that stages ask for, if they have come in one.
+struct Received : model::MeshBlocks {
+  Received() = default;
+  Received(MeshBlocks as_boxes) : MeshBlocks(std::move(as_boxes)) {}
+  std::optional<InLayout> in_layout;
 };
 
 }  // namespace pillion::layout

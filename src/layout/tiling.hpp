@@ -1,14 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A mesh cut into boxes, and which rank has which: blocks, slabs, pencils, or boxes whose sides are
-// powers of two. Every rank can say where any cell is, so none needs to be told.
+// powers of two. Those follow the Z-order (Morton) curve, so that a rank has neighbours. Every rank
+// can compute where any cell is, without a list of the boxes and without a message.
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 
-#include "layout/curve.hpp"
 #include "model/block.hpp"
 
 namespace pillion::layout {
+
+using Index3 = std::array<int64_t, 3>;
+
+/// How many tiles of a grid come before `tile` on the curve.
+int64_t number_on_curve(const Index3& tile, const Index3& grid);
+/// The tile that comes after `number` others.
+Index3 tile_on_curve(int64_t number, const Index3& grid);
 
 using model::Box;
 
@@ -37,10 +46,10 @@ class Tiling {
   /// All boxes of a rank, some of them empty if there are more ranks than cells.
   [[nodiscard]] std::vector<Place> places_of(int rank) const;
 
-  /// Calls deed(place) for each box that has a cell in common with `box` once grown by `width`
+  /// Calls function(place) for each box that has a cell in common with `box` once grown by `width`
   /// cells on all sides; `place.box` is not grown.
-  template <class Deed>
-  void each_near(const Box& box, const Index3& width, Deed&& deed) const {
+  template <class Function>
+  void each_near(const Box& box, const Index3& width, Function&& function) const {
     Index3 first{}, last{};
     for (int d = 0; d < 3; ++d) {
       const auto i = static_cast<size_t>(d);
@@ -52,7 +61,7 @@ class Tiling {
     }
     for (int64_t z = first[2]; z <= last[2]; ++z)
       for (int64_t y = first[1]; y <= last[1]; ++y)
-        for (int64_t x = first[0]; x <= last[0]; ++x) deed(place_of({x, y, z}));
+        for (int64_t x = first[0]; x <= last[0]; ++x) function(place_of({x, y, z}));
   }
 
  private:

@@ -4,8 +4,11 @@
 // there are owners. Each rank knows its own boxes only.
 #pragma once
 
+#include <map>
+#include <string>
+
 #include "comm/communicator.hpp"
-#include "layout/curve.hpp"
+#include "layout/tiling.hpp"
 #include "model/block.hpp"
 
 namespace pillion::redistribution {
@@ -18,6 +21,9 @@ struct Load {
 
 /// Where on the curve each owner's piece begins, but the first.
 using Cuts = std::vector<uint64_t>;
+
+/// By mesh: which receiver a block belongs to.
+using MeshCuts = std::map<std::string, Cuts>;
 
 /// Cuts such that no owner gets more than its share and the largest box. The same on every rank.
 /// [collective]

@@ -41,9 +41,9 @@ void ParticleExchange::plan(const comm::Communicator& ranks, const layout::Parti
   ranks_ = &ranks;
   moves_ = &moves;
   sent_.clear(), received_.clear(), kept_.reset();
-  std::map<int, base::Bytes> told;
+  std::map<int, base::Bytes> sizes;
   for (const int rank : moves.ranks()) {
-    const Message message{rank, moves.size_for(rank)};
+    const Transfer message{rank, moves.size_for(rank)};
     if (rank == ranks.rank()) {
       kept_ = message;
       continue;
@@ -51,9 +51,9 @@ void ParticleExchange::plan(const comm::Communicator& ranks, const layout::Parti
     sent_.push_back(message);
     base::ByteWriter writer;
     writer.put(message.size);
-    told[rank] = writer.take();
+    sizes[rank] = writer.take();
   }
-  for (const auto& [rank, bytes] : (*sizes_)(told))
+  for (const auto& [rank, bytes] : (*sizes_)(sizes))
     received_.push_back({rank, base::ByteReader(bytes).get<size_t>()});
   place(sent_, sending_);
   place(received_, receiving_);
@@ -61,10 +61,10 @@ void ParticleExchange::plan(const comm::Communicator& ranks, const layout::Parti
 }
 
 std::vector<std::span<const std::byte>> ParticleExchange::received() const {
-  std::vector<Message> all = received_;
+  std::vector<Transfer> all = received_;
   if (kept_) all.push_back(*kept_);
   std::sort(all.begin(), all.end(),
-            [](const Message& a, const Message& b) { return a.rank < b.rank; });
+            [](const Transfer& a, const Transfer& b) { return a.rank < b.rank; });
   std::vector<std::span<const std::byte>> out;
   for (const auto& message : all) out.emplace_back(message.at, message.size);
   return out;
@@ -78,7 +78,7 @@ model::MeshBlocks ParticleExchange::carry(const layout::Request& request,
                                     comm::tags::particle_values));
   // Each rank begins with another, so that they do not all send to the same one.
   const auto next = std::find_if(sent_.begin(), sent_.end(),
-                                 [&](const Message& m) { return m.rank > ranks_->rank(); });
+                                 [&](const Transfer& m) { return m.rank > ranks_->rank(); });
   std::rotate(sent_.begin(), next, sent_.end());
   for (const auto& message : sent_) {
     moves_->pack(message.rank, message.at);

@@ -7,6 +7,7 @@
 
 #include "comm/sparse.hpp"
 #include "layout/particles.hpp"
+#include "redistribution/plan.hpp"
 
 namespace pillion::redistribution {
 
@@ -27,7 +28,7 @@ class ParticleExchange {
 
  private:
   /// A message, and where it is in memory.
-  struct Message {
+  struct Transfer {
     int rank;
     size_t size;
     std::byte* at = nullptr;
@@ -37,8 +38,8 @@ class ParticleExchange {
   const comm::Communicator* ranks_ = nullptr;
   const layout::ParticleMoves* moves_ = nullptr;
   std::optional<comm::SparseExchange> sizes_;
-  std::vector<Message> sent_, received_;
-  std::optional<Message> kept_;  ///< for this rank itself
+  std::vector<Transfer> sent_, received_;
+  std::optional<Transfer> kept_;  ///< for this rank itself
   base::ScratchBuffer sending_, receiving_, keeping_;
   layout::UnpackingRoom unpacking_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Planning: each rank works out what it sends and tells the receivers. Carrying out: receives are
+// Planning: each rank computes what it sends and tells the receivers. Carrying out: receives are
 // posted, then everything is packed and sent, then what stays is copied while messages travel.
 #include "redistribution/redistribution.hpp"
 
@@ -16,46 +16,6 @@ using layout::Move;
 using layout::Moves;
 
 namespace {
-
-size_t bytes_per_cell(std::span<const Carried> fields) {
-  size_t bytes = 0;
-  for (const auto& field : fields) bytes += field.element * static_cast<size_t>(field.components);
-  return bytes;
-}
-
-size_t bytes_of(const Move& move, const Carried& field) {
-  return field.element * static_cast<size_t>(field.components) *
-         static_cast<size_t>(move.region.volume());
-}
-
-/// Packs all fields of a move; returns where the next one goes.
-std::byte* pack(const Move& move, std::span<const Carried> fields, std::byte* to) {
-  for (const auto& field : fields) {
-    layout::copy_region(layout::packed_at(to, move.region, field.components),
-                        field.from[static_cast<size_t>(move.from)], move.region, move.shift,
-                        field.components, field.element);
-    to += bytes_of(move, field);
-  }
-  return to;
-}
-
-const std::byte* unpack(const Move& move, std::span<const Carried> fields, const std::byte* from) {
-  for (const auto& field : fields) {
-    layout::copy_region(field.to[static_cast<size_t>(move.to)],
-                        layout::packed_at(from, move.region, field.components), move.region,
-                        {0, 0, 0}, field.components, field.element);
-    from += bytes_of(move, field);
-  }
-  return from;
-}
-
-void copy(const Moves& moves, std::span<const Carried> fields) {
-  for (const auto& move : moves.moves)
-    for (const auto& field : fields)
-      layout::copy_region(field.to[static_cast<size_t>(move.to)],
-                          field.from[static_cast<size_t>(move.from)], move.region, move.shift,
-                          field.components, field.element);
-}
 
 int64_t cells_of(const std::vector<Moves>& all) {
   int64_t cells = 0;
@@ -113,47 +73,32 @@ Redistribution::Redistribution(const comm::Communicator& ranks, std::vector<Box>
   for (auto& moves : all) moves.rank = owners[static_cast<size_t>(moves.rank)];
   // Owners may come in any order, and neighbours must agree on whose turn it is.
   std::sort(all.begin(), all.end(), [](const Moves& a, const Moves& b) { return a.rank < b.rank; });
-  take_on(std::move(all));
+  adopt(std::move(all));
 }
 
 Redistribution::Redistribution(const comm::Communicator& ranks, std::vector<Box> here,
                                const WantedBoxes& wanted, const Neighbours* neighbours)
     : ranks_(ranks), neighbours_(neighbours), here_(std::move(here)), boxes_(wanted.boxes) {
-  take_on(meet(ranks, here_, wanted));
+  adopt(plan_wanted_boxes(ranks, here_, wanted));
 }
 
-void Redistribution::take_on(std::vector<Moves> all) {
+void Redistribution::adopt(std::vector<Moves> all) {
   for (auto& moves : all) {
     if (moves.rank == ranks_.rank()) kept_ = std::move(moves);
     else sent_.push_back(std::move(moves));
   }
   sent_ = in_pieces(std::move(sent_));
-  tell(sent_);
+  exchange_plan(sent_);
   list_parts();
 }
 
 // Receivers need not know the boxes of the senders, only where things go.
-void Redistribution::tell(const std::vector<Moves>& out) {
-  std::map<int, base::Bytes> told;
-  for (const auto& moves : out) {
-    base::ByteWriter writer;
-    for (const auto& move : moves.moves) {
-      writer.put(move.to);
-      writer.put(move.region);
-    }
-    told[moves.rank] = writer.take();
-  }
+void Redistribution::exchange_plan(const std::vector<Moves>& out) {
+  std::map<int, base::Bytes> layouts;
+  for (const auto& moves : out) layouts[moves.rank] = bytes_of({.regions = {regions_of(moves)}});
   comm::SparseExchange exchange(ranks_, comm::tags::redistribution_plan);
-  for (const auto& [rank, bytes] : exchange(told)) {
-    auto& moves = received_.emplace_back();
-    moves.rank = rank;
-    for (base::ByteReader in(bytes); !in.done();) {
-      auto& move = moves.moves.emplace_back();
-      move.to = in.get<int32_t>();
-      move.region = in.get<Box>();
-      moves.cells += move.region.volume();
-    }
-  }
+  for (const auto& [rank, bytes] : exchange(layouts))
+    received_.push_back(moves_of(read_message_layout(bytes).regions.front(), rank));
 }
 
 // Pieces that were cut for the way are one part again.
@@ -188,20 +133,20 @@ void Redistribution::make_path(size_t per_cell) {
 }
 
 void Redistribution::hand_over(int place, const Moves& moves,
-                               std::span<const Carried> fields) const {
+                               std::span<const FieldArrays> fields) const {
   constexpr std::ptrdiff_t portion = std::ptrdiff_t{128} << 10;
   std::byte* at = path_->begin_writing(place);
-  std::byte* told = at;
+  std::byte* reported = at;
   for (const auto& move : moves.moves) {
     at = pack(move, fields, at);
-    if (at - told < portion) continue;
-    path_->wrote(place, static_cast<size_t>(at - told));
-    told = at;
+    if (at - reported < portion) continue;
+    path_->wrote(place, static_cast<size_t>(at - reported));
+    reported = at;
   }
-  path_->wrote(place, static_cast<size_t>(at - told));
+  path_->wrote(place, static_cast<size_t>(at - reported));
 }
 
-bool Redistribution::take(Coming& coming, std::span<const Carried> fields) const {
+bool Redistribution::take(Coming& coming, std::span<const FieldArrays> fields) const {
   const size_t there = path_->unread(coming.place);
   size_t done = 0;
   while (coming.next < coming.moves->moves.size()) {
@@ -216,7 +161,7 @@ bool Redistribution::take(Coming& coming, std::span<const Carried> fields) const
   return done > 0;
 }
 
-void Redistribution::carry(std::span<const Carried> fields, const std::vector<Moves>& received,
+void Redistribution::carry(std::span<const FieldArrays> fields, const std::vector<Moves>& received,
                            const Moves& kept) {
   const size_t per_cell = bytes_per_cell(fields);
   make_path(per_cell);

@@ -7,20 +7,11 @@
 
 #include "base/scratch_buffer.hpp"
 #include "comm/message.hpp"
-#include "layout/copy_region.hpp"
-#include "layout/moves.hpp"
+#include "redistribution/message_layout.hpp"
 #include "redistribution/node_path.hpp"
-#include "redistribution/rendezvous.hpp"
+#include "redistribution/plan.hpp"
 
 namespace pillion::redistribution {
-
-/// One field: where it is, and where it shall be.
-struct Carried {
-  int32_t components = 1;
-  size_t element = 8;                  ///< bytes of a value
-  std::vector<layout::Source> from{};  ///< by box here
-  std::vector<layout::Target> to{};    ///< by box wanted here
-};
 
 /// What a box wanted here is made of.
 struct Part {
@@ -61,10 +52,10 @@ class Redistribution {
   }
 
   /// Moves fields; all ranks give the same ones in the same order. [collective]
-  void carry(std::span<const Carried> fields) { carry(fields, received_, kept_); }
+  void carry(std::span<const FieldArrays> fields) { carry(fields, received_, kept_); }
   /// The same, where `to` is by those of the parts that come from others, and nothing else is
   /// moved. [collective]
-  void carry_parts(std::span<const Carried> fields) { carry(fields, received_parts_, {}); }
+  void carry_parts(std::span<const FieldArrays> fields) { carry(fields, received_parts_, {}); }
 
  private:
   /// What comes from a neighbour, and how far it has been unpacked.
@@ -74,18 +65,18 @@ class Redistribution {
     size_t next = 0;
     const std::byte* at = nullptr;
   };
-  void carry(std::span<const Carried> fields, const std::vector<layout::Moves>& received,
+  void carry(std::span<const FieldArrays> fields, const std::vector<layout::Moves>& received,
              const layout::Moves& kept);
-  void take_on(std::vector<layout::Moves> all);
-  void tell(const std::vector<layout::Moves>& out);
+  void adopt(std::vector<layout::Moves> all);
+  void exchange_plan(const std::vector<layout::Moves>& out);
   void list_parts();
   /// Makes memory for fields of so many bytes per cell, unless there is enough.
   void make_path(size_t per_cell);
   /// Its rank on the node, if values go to it through the node's memory.
   [[nodiscard]] std::optional<int> place_of(const layout::Moves& moves) const;
-  void hand_over(int place, const layout::Moves& moves, std::span<const Carried> fields) const;
+  void hand_over(int place, const layout::Moves& moves, std::span<const FieldArrays> fields) const;
   /// Unpacks what is there; whether anything was.
-  bool take(Coming& coming, std::span<const Carried> fields) const;
+  bool take(Coming& coming, std::span<const FieldArrays> fields) const;
 
   const comm::Communicator& ranks_;
   const Neighbours* neighbours_;

@@ -8,7 +8,7 @@
 
 #include "run/chains.hpp"
 #include "run/locations.hpp"
-#include "transport/shipment.hpp"
+#include "transport/announcement.hpp"
 
 namespace pillion::run {
 
@@ -24,7 +24,7 @@ struct CutInput {
 using CutFields = std::vector<CutInput>;
 
 /// By analysis: the layouts that its stages in sidecars ask for.
-using LayoutRequests = std::vector<std::vector<layout::Wish>>;
+using LayoutRequests = std::vector<std::vector<layout::LayoutRequest>>;
 
 struct RunSpec {
   std::string file, text, catalogue, restart;

@@ -46,7 +46,7 @@ Ending Sidecar::serve() {
 namespace {
 
 /// What ranks reduce about a message: the places of those that are due follow.
-enum Mark { over, left, dropped, news, scattered, first_due };
+enum Mark { over, left, dropped, schema_changed, scattered, first_due };
 constexpr size_t most_due = 59;  // beyond that places are shared
 
 size_t place_of(size_t due) { return Mark::first_due + due % most_due; }
@@ -67,7 +67,7 @@ Sidecar::Agreed Sidecar::agree(const std::optional<std::vector<Delivery>>& deliv
       const auto& head = agreed.heads[delivery.source] =
           transport::decode_head(delivery.data, delivery.size);
       if (head.dropped) marks[Mark::dropped] = 1;
-      if (head.news) marks[Mark::news] = 1;
+      if (head.schema_changed) marks[Mark::schema_changed] = 1;
       if (head.scattered) marks[Mark::scattered] = 1;
       for (size_t d = 0; d < head.due.size(); ++d)
         if (head.due[d].unusable != 0) marks[place_of(d)] = 1;
@@ -83,7 +83,7 @@ Sidecar::Agreed Sidecar::agree(const std::optional<std::vector<Delivery>>& deliv
   run_.side.broadcast(bytes, teller);
   agreed.head = transport::decode_head(bytes.data(), bytes.size());
   agreed.head.dropped = marks[Mark::dropped] != 0;
-  agreed.head.news = marks[Mark::news] != 0;
+  agreed.head.schema_changed = marks[Mark::schema_changed] != 0;
   agreed.head.scattered = marks[Mark::scattered] != 0;
   for (size_t d = 0; d < agreed.head.due.size() && agreed.head.kind == Kind::Publication; ++d)
     agreed.head.due[d].unusable = marks[place_of(d)];
@@ -111,7 +111,7 @@ void Sidecar::work(const Agreed& agreed, const Deliveries& deliveries) {
   ++publications_;
   run_.mark.set(head.step, head.time);
   const run::Stopwatch watch;
-  const auto cargo = unload(agreed, deliveries);
+  const auto received = receive(agreed, deliveries);
   watch.end(run_.timeline, "receive", "receive", head.step);
   if (head.dropped) {
     for (const auto& due : head.due)
@@ -123,7 +123,7 @@ void Sidecar::work(const Agreed& agreed, const Deliveries& deliveries) {
     return;
   }
   for (const auto& due : head.due) {
-    if (is_mine(due)) work_on(due, head, cargo);
+    if (is_mine(due)) work_on(due, head, received);
     receiver_->look();
   }
 }
@@ -132,26 +132,26 @@ void Sidecar::tell() {
   run_.tell([&](run::Snapshot& snapshot) { snapshot.publications = publications_; });
 }
 
-transport::Cargo Sidecar::unload(const Agreed& agreed, const Deliveries& deliveries) {
-  transport::Cargo cargo;
+transport::ReceivedMeshes Sidecar::receive(const Agreed& agreed, const Deliveries& deliveries) {
+  transport::ReceivedMeshes received;
   if (!agreed.head.dropped)
     for (const auto& delivery : deliveries) {
       auto decoded = transport::decode(
           delivery.data, delivery.size, delivery.keep,
           [&](const transport::Lent& lent) { return receiver_->look(delivery.source, lent); });
       for (auto& [name, mesh] : decoded.meshes) {
-        auto& all = cargo.meshes[name];
+        auto& all = received[name];
         all.kind = mesh.kind;
         std::move(mesh.blocks.begin(), mesh.blocks.end(), std::back_inserter(all.blocks));
         std::move(mesh.keep.begin(), mesh.keep.end(), std::back_inserter(all.keep));
       }
     }
-  if (auto* unloading = receiver_->unloading()) {
+  if (auto* direct = receiver_->direct()) {
     const auto& catalogue = run_.configuration.catalogue;
     const auto routes = run::routes_for(layout_requests_, agreed.head, catalogue);
-    unloading->unload(agreed.head, agreed.heads, routes, catalogue, cargo);
+    direct->receive(agreed.head, agreed.heads, routes, catalogue, received);
   }
-  return cargo;
+  return received;
 }
 
 namespace {
@@ -175,21 +175,17 @@ std::vector<model::Block> blocks_for(const std::vector<model::Block>& all,
 }
 
 /// The same of one mesh, leaving out blocks of which the analysis has nothing.
-model::MeshBlocks mesh_for(const model::MeshBlocks& all, const std::set<std::string>& needed,
-                           const std::string& analysis) {
-  model::MeshBlocks out{
-      .blocks = blocks_for(all.blocks, needed, analysis), .keep = all.keep, .kind = all.kind};
+layout::Received mesh_for(const layout::Received& all, const std::set<std::string>& needed,
+                          const std::string& analysis) {
+  layout::Received out(model::MeshBlocks{
+      .blocks = blocks_for(all.blocks, needed, analysis), .keep = all.keep, .kind = all.kind});
   std::erase_if(out.blocks, [](const model::Block& block) { return block.arrays.empty(); });
-  return out;
-}
-
-layout::Arrived arrived_for(const layout::Arrived& all, const std::set<std::string>& needed,
-                            const std::string& analysis) {
-  layout::Arrived out = all;
-  out.blocks = blocks_for(all.blocks, needed, analysis);
+  if (!all.in_layout) return out;
+  auto& in_layout = out.in_layout.emplace(*all.in_layout);
+  in_layout.blocks = blocks_for(all.in_layout->blocks, needed, analysis);
   for (const auto& name : needed)
-    if (const auto at = all.came.find(analysis + "/" + name); at != all.came.end())
-      out.came[name] = at->second;
+    if (const auto at = in_layout.came.find(analysis + "/" + name); at != in_layout.came.end())
+      in_layout.came[name] = at->second;
   return out;
 }
 
@@ -201,7 +197,8 @@ run::Gaps Sidecar::gaps_of(const Due& due) const {
       .skipped = due.skipped, .coarsened = due.coarsened, .lost = account.lost + account.dropped};
 }
 
-void Sidecar::work_on(const Due& due, const Announcement& head, const transport::Cargo& cargo) {
+void Sidecar::work_on(const Due& due, const Announcement& head,
+                          const transport::ReceivedMeshes& received) {
   const size_t a = mine(due);
   auto& account = run_.accounts[a];
   if (!run_.enabled(a) || !chains_[a]) return;
@@ -213,16 +210,13 @@ void Sidecar::work_on(const Due& due, const Announcement& head, const transport:
                                      .time = head.time,
                                      .coarsening = head.coarsening,
                                      .meshes = {},
-                                     .domains = head.domains,
-                                     .arrived = {}};
+                                     .domains = head.domains};
   const auto needed = chains_[a]->needed();
   const auto& analysis = run_.configuration.analyses[a].name;
-  for (const auto& [name, mesh] : cargo.meshes)
+  for (const auto& [name, mesh] : received)
     publication.meshes[name] = mesh_for(mesh, needed, analysis);
-  for (const auto& [name, arrived] : cargo.arrived)
-    publication.arrived[name] = arrived_for(arrived, needed, analysis);
-  if (const auto failure = run::run_chain(run_, *chains_[a], a, publication, gaps_of(due),
-                                          &run::CostCounters::sidecar_seconds)) {
+  if (const auto failure =
+          run::run_chain(run_, *chains_[a], a, publication, gaps_of(due), &run::CostCounters::sidecar_seconds)) {
     run_.disable(a, *failure);
     run::Gaps gaps = gaps_of(due);
     gaps.disabled = run_.disabled[a];

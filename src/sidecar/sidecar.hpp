@@ -28,10 +28,8 @@ class Sidecar {
   void set_base(int32_t base) { base_ = base; }
   [[nodiscard]] size_t base() const { return static_cast<size_t>(base_); }
 
-  /// The receiver, if there are shipments to unload; they go as the stages have wished.
-  void set_layout_requests(run::LayoutRequests layout_requests) {
-    layout_requests_ = std::move(layout_requests);
-  }
+  /// The receiver, if messages come directly to this rank; they come as the stages have wished.
+  void set_layout_requests(run::LayoutRequests wishes) { layout_requests_ = std::move(wishes); }
 
   /// Analyses may come from the simulation and go back there. `produced` is what crosses the cut.
   void set_migratable(run::ProducedFields produced) { produced_ = std::move(produced); }
@@ -75,9 +73,9 @@ class Sidecar {
   void take_units(const transport::Announcement& head);
   void work(const Agreed& agreed, const Deliveries& deliveries);
   /// All that has come of a publication. [collective over the sidecars]
-  transport::Cargo unload(const Agreed& agreed, const Deliveries& deliveries);
+  transport::ReceivedMeshes receive(const Agreed& agreed, const Deliveries& deliveries);
   void work_on(const transport::Due& due, const transport::Announcement& head,
-               const transport::Cargo& cargo);
+               const transport::ReceivedMeshes& received);
   /// Goes on with an analysis that was in the simulation.
   void take(const transport::Announcement& head);
   /// Leaves one to the simulation; says why if it cannot.

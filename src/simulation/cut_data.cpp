@@ -58,7 +58,9 @@ Meshes CutData::of(const Announcement& head, const std::vector<size_t>& due,
     for (const auto& name : cut_fields_[a].fields)
       if (catalogue.find_field(name) != nullptr) shared.insert(name);
   if (head.coarsening > 0) add_ids(shared);
-  Meshes meshes = sharing_.publication(shared, head.step, head.time).meshes;
+  Meshes meshes;
+  for (auto& [mesh, blocks] : sharing_.publication(shared, head.step, head.time).meshes)
+    meshes[mesh] = std::move(blocks);
   for (const size_t a : due)
     for (const auto& [mesh, blocks] : left[a].meshes)
       for (const auto& block : blocks.blocks)

@@ -8,19 +8,19 @@
 namespace pillion::simulation {
 
 Parcel::Parcel(const transport::Announcement& head, transport::Meshes meshes,
-               const transport::Lender& lender, std::unique_ptr<transport::Shipment> shipment)
+               const transport::Lender& lender, std::unique_ptr<redistribution::SendPlan> send_plan)
     : meshes_(std::move(meshes)),
       encoder_(head, meshes_, &lender),
-      shipment_(std::move(shipment)) {}
+      send_plan_(std::move(send_plan)) {}
 
 size_t Parcel::size() const {
-  if (!shipment_ || shipment_->size() == 0) return encoder_.size();
-  return transport::aligned(encoder_.size()) + shipment_->size();
+  if (!send_plan_ || send_plan_->size() == 0) return encoder_.size();
+  return redistribution::aligned(encoder_.size()) + send_plan_->size();
 }
 
 void Parcel::encode(std::byte* to, int64_t sequence, base::Copy how) const {
   encoder_.encode(to, how);
-  if (shipment_) shipment_->encode(to + transport::aligned(encoder_.size()), sequence);
+  if (send_plan_) send_plan_->pack(to + redistribution::aligned(encoder_.size()), sequence);
 }
 
 void Parcel::add_share(const model::AnalysisSpec& analysis,
@@ -31,12 +31,12 @@ void Parcel::add_share(const model::AnalysisSpec& analysis,
       if (cut_fields.contains(field) || field.starts_with(analysis.name + "/")) share += bytes;
   };
   add(encoder_.bytes_of_fields());
-  if (shipment_) add(shipment_->bytes_of_fields());
+  if (send_plan_) add(send_plan_->bytes_of_fields());
 }
 
 template <class Deed>
 void Parcel::each_array(Deed&& deed) {
-  for (auto* meshes : {&meshes_, shipment_ ? &shipment_->meshes() : nullptr}) {
+  for (auto* meshes : {&meshes_, send_plan_ ? &send_plan_->meshes() : nullptr}) {
     if (meshes == nullptr) continue;
     for (auto& [name, mesh] : *meshes)
       for (auto& block : mesh.blocks)
@@ -101,7 +101,7 @@ bool Parcel::refill(transport::Meshes& meshes) {
 }
 
 void Parcel::release() {
-  for (auto* meshes : {&meshes_, &noted_, shipment_ ? &shipment_->meshes() : nullptr})
+  for (auto* meshes : {&meshes_, &noted_, send_plan_ ? &send_plan_->meshes() : nullptr})
     if (meshes != nullptr)
       for (auto& [name, mesh] : *meshes) mesh.keep.clear();
 }

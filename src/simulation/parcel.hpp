@@ -8,9 +8,10 @@
 #include <vector>
 
 #include "model/configuration.hpp"
+#include "redistribution/publish.hpp"
 #include "run/run_spec.hpp"
 #include "simulation/sharing.hpp"
-#include "transport/shipment.hpp"
+#include "transport/announcement.hpp"
 
 namespace pillion::simulation {
 
@@ -18,7 +19,7 @@ class Parcel {
  public:
   /// What goes home with the head, and, through the network, what goes straight.
   Parcel(const transport::Announcement& head, transport::Meshes meshes,
-         const transport::Lender& lender, std::unique_ptr<transport::Shipment> shipment);
+         const transport::Lender& lender, std::unique_ptr<redistribution::SendPlan> send_plan);
   Parcel(const Parcel&) = delete;
   Parcel& operator=(const Parcel&) = delete;
 
@@ -26,7 +27,7 @@ class Parcel {
   void add_share(const model::AnalysisSpec& analysis, const std::set<std::string>& cut_fields);
   /// Remembers where `sharing` keeps what is in here. All of it must be shared.
   void link(const Sharing& sharing);
-  /// Remembers what it was made of before part of it was shipped.
+  /// Remembers what it was made of before part of it was planned to go directly.
   void note(transport::Meshes meshes);
   /// Takes other values, if they lie in blocks like those that were noted; else nothing happens.
   [[nodiscard]] bool refill(transport::Meshes& meshes);
@@ -37,8 +38,8 @@ class Parcel {
 
   [[nodiscard]] const transport::Encoder& encoder() const { return encoder_; }
   /// Null if everything goes home.
-  [[nodiscard]] transport::Shipment* shipment() const { return shipment_.get(); }
-  /// Bytes of the message and the shipment behind it.
+  [[nodiscard]] redistribution::SendPlan* send_plan() const { return send_plan_.get(); }
+  /// Bytes of the message and those behind it that go directly.
   [[nodiscard]] size_t size() const;
   void encode(std::byte* to, int64_t sequence, base::Copy how) const;
   /// Bytes of values by analysis, in the order in which they were added.
@@ -55,7 +56,7 @@ class Parcel {
 
   transport::Meshes meshes_;
   transport::Encoder encoder_;
-  std::unique_ptr<transport::Shipment> shipment_;
+  std::unique_ptr<redistribution::SendPlan> send_plan_;
   std::vector<Link> links_;
   transport::Meshes noted_;
   std::vector<model::Array*> slots_;  ///< where the arrays of `noted_` are now, in their order

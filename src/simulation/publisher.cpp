@@ -31,11 +31,11 @@ size_t Publisher::size_for(const std::vector<size_t>& due) const {
   head.domains = sharing_.domains();
   for (const size_t a : due) head.due.push_back({static_cast<int32_t>(a), 0, 0, 0});
   auto meshes = data_.of(head, due, StageOutputs(cut_fields_.size()));
-  const auto shipment = ship(head, meshes);
+  const auto send_plan = plan(head, meshes);
   // What is lent takes no room, so the header is left out.
-  if (!shipment) return CutData::bytes_of(meshes);
-  shipment->lay_out(true);
-  return transport::aligned(transport::Encoder(head, meshes).size()) + shipment->size();
+  if (!send_plan) return CutData::bytes_of(meshes);
+  send_plan->lay_out(true);
+  return redistribution::aligned(transport::Encoder(head, meshes).size()) + send_plan->size();
 }
 
 // What goes straight to where it is wanted may take more than what is shared: there are ghost cells
@@ -111,11 +111,11 @@ Parcel& Publisher::prepare(Announcement& head, const std::vector<size_t>& due,
     if (Parcel* message = messages_.find(due_set, version()); message && message->refill(meshes))
       return renewed(*message, head);
   auto noted = as_shared ? Meshes() : meshes;
-  auto shipment = ship(head, meshes);
-  if (shipment) declare(head, *shipment);
-  const bool lasts = !shipment || shipment->is_lasting();
+  auto send_plan = plan(head, meshes);
+  if (send_plan) declare(head, *send_plan);
+  const bool lasts = !send_plan || send_plan->is_lasting();
   auto message =
-      std::make_unique<Parcel>(head, std::move(meshes), allocations_, std::move(shipment));
+      std::make_unique<Parcel>(head, std::move(meshes), allocations_, std::move(send_plan));
   for (const size_t a : due)
     message->add_share(run_.configuration.analyses[a], cut_fields_[a].fields);
   const bool for_all = std::all_of(head.due.begin(), head.due.end(),
@@ -127,7 +127,7 @@ Parcel& Publisher::prepare(Announcement& head, const std::vector<size_t>& due,
 }
 
 Parcel& Publisher::renewed(Parcel& message, Announcement& head) const {
-  if (message.shipment() != nullptr) declare(head, *message.shipment());
+  if (message.send_plan() != nullptr) declare(head, *message.send_plan());
   message.renew(head, allocations_);
   return message;
 }
@@ -135,27 +135,29 @@ Parcel& Publisher::renewed(Parcel& message, Announcement& head) const {
 // Changes when the same blocks would be published otherwise.
 int64_t Publisher::version() const { return sharing_.version() + sender().targets_version(); }
 
-std::unique_ptr<transport::Shipment> Publisher::ship(const Announcement& head,
-                                                     Meshes& meshes) const {
+std::unique_ptr<redistribution::SendPlan> Publisher::plan(const Announcement& head,
+                                                          Meshes& meshes) const {
   const auto targets = sender().targets(transport::due_set_of(head));
   if (!targets) return {};
   const auto& catalogue = run_.configuration.catalogue;
   const auto routes = run::routes_for(link_.layout_requests, head, catalogue);
-  return std::make_unique<transport::Shipment>(meshes, head.coarsening,
-                                               transport::Destination{.sidecars = targets->sidecars,
-                                                                      .home = targets->home,
-                                                                      .catalogue = &catalogue,
-                                                                      .routes = &routes,
-                                                                      .cuts = targets->cuts,
-                                                                      .domains = &head.domains});
+  return std::make_unique<redistribution::SendPlan>(
+      meshes, head.coarsening,
+      redistribution::Destination{.receivers = targets->sidecars,
+                                  .home = targets->home,
+                                  .catalogue = &catalogue,
+                                  .routes = &routes,
+                                  .cuts = targets->cuts,
+                                  .domains = &head.domains});
 }
 
-// Says in the header what is new about a shipment.
-void Publisher::declare(Announcement& head, transport::Shipment& shipment) const {
-  head.targets = shipment.sidecars();
-  head.scattered = shipment.is_scattered();
-  head.news = !told_.knows(transport::due_set_of(head), shipment.terms(), head.sequence);
-  shipment.lay_out(head.news);
+// Says in the header who receives messages directly, and whether what is in them has changed.
+void Publisher::declare(Announcement& head, redistribution::SendPlan& send_plan) const {
+  head.targets = send_plan.receivers();
+  head.scattered = send_plan.is_scattered();
+  head.schema_changed =
+      !schemas_.has(transport::due_set_of(head), send_plan.schema(), head.sequence);
+  send_plan.lay_out(head.schema_changed);
 }
 
 void Publisher::send(Announcement& head, Parcel& message, const std::vector<size_t>& due) {
@@ -168,10 +170,10 @@ void Publisher::send(Announcement& head, Parcel& message, const std::vector<size
   }
   const run::Stopwatch watch;
   message.encode(to, head.sequence, sender().copy());
-  if (const auto* shipment = message.shipment()) {
-    sender().commit(head.sequence, message.encoder().size(), shipment->pieces());
-    told_.note(transport::due_set_of(head), shipment->terms(), head.sequence);
-    direct_ += shipment->direct_bytes();
+  if (const auto* send_plan = message.send_plan()) {
+    sender().commit(head.sequence, message.encoder().size(), send_plan->parts());
+    schemas_.keep(transport::due_set_of(head), send_plan->schema(), head.sequence);
+    direct_ += send_plan->direct_bytes();
   } else {
     sender().commit(head.sequence);
   }
@@ -203,7 +205,7 @@ void Publisher::send_dropped(Announcement& head, const std::vector<size_t>& due)
   (void)policy_.on(policy::LocalEvent(policy::Dropped{}));
   for (const size_t a : due) ++run_.accounts[a].dropped;
   head.dropped = true;
-  head.news = head.scattered = false;
+  head.schema_changed = head.scattered = false;
   head.targets.clear();
   head.units.clear();
   head.domains.clear();

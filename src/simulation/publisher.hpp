@@ -83,9 +83,9 @@ class Publisher final : public policy::MessageBudget {
                   const StageOutputs& left);
   Parcel& renewed(Parcel& message, transport::Announcement& head) const;
   /// Takes out of `meshes` what goes straight to the sidecars that work on it; null if nothing can.
-  std::unique_ptr<transport::Shipment> ship(const transport::Announcement& head,
-                                            transport::Meshes& meshes) const;
-  void declare(transport::Announcement& head, transport::Shipment& shipment) const;
+  std::unique_ptr<redistribution::SendPlan> plan(const transport::Announcement& head,
+                                                 transport::Meshes& meshes) const;
+  void declare(transport::Announcement& head, redistribution::SendPlan& send_plan) const;
   void send(transport::Announcement& head, Parcel& message, const std::vector<size_t>& due);
   void send_dropped(transport::Announcement& head, const std::vector<size_t>& due);
   /// ScheduleState for a message, for which it waits or spills as the policy says; null if there is
@@ -107,7 +107,7 @@ class Publisher final : public policy::MessageBudget {
   CutData data_;
   Parcels messages_;
   std::unique_ptr<Parcel> only_once_;
-  transport::Told told_;
+  transport::SchemaCache schemas_;
   std::map<std::string, std::string> units_;
   /// Analyses that were in messages which the run's own sidecars may not have finished.
   std::deque<std::pair<int64_t, std::vector<size_t>>> outstanding_;

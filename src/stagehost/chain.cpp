@@ -208,8 +208,8 @@ std::string Chain::whole_for() const {
   return {};
 }
 
-std::vector<layout::Wish> Chain::wishes() const {
-  std::vector<layout::Wish> wishes;
+std::vector<layout::LayoutRequest> Chain::wishes() const {
+  std::vector<layout::LayoutRequest> wishes;
   std::set<std::string> made;
   for (const auto& stage : stages_) {
     for (const auto& request : stage.setup().inputs) {

@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "base/bytes.hpp"
-#include "layout/owner.hpp"
+#include "layout/assignment.hpp"
 
 namespace pillion::stagehost {
 

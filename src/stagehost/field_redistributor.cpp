@@ -11,7 +11,7 @@ namespace pillion::stagehost {
 using layout::Request;
 using model::Box;
 using model::MeshBlocks;
-using redistribution::Carried;
+using redistribution::FieldArrays;
 
 namespace {
 
@@ -90,7 +90,7 @@ void Carriage::carry_some(const Division& division, const model::Mesh& mesh, boo
     plan = plans.keep(std::move(made));
   }
   owners_ = plan->owners;
-  std::vector<Carried> fields;
+  std::vector<FieldArrays> fields;
   std::vector<size_t> numbers;
   for (auto t = first; t != travellers_.end(); ++t) {
     if (t->is_there) continue;

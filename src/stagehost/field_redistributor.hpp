@@ -29,7 +29,7 @@ class Carriage {
   struct Traveller {
     const model::Field* field;
     std::vector<model::Box> here;  ///< boxes of this rank in which it lies
-    redistribution::Carried carried;
+    redistribution::FieldArrays carried;
     bool is_there = false;
   };
   static Traveller traveller(const model::Field& field, const model::MeshBlocks& mine);

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/guard.hpp"
-#include "layout/dealing.hpp"
+#include "layout/assignment.hpp"
 #include "layout/division.hpp"
 #include "stagehost/fetch.hpp"
 #include "stagehost/peer_messages.hpp"

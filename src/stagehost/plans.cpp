@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "comm/agreement.hpp"
-#include "layout/match.hpp"
+#include "layout/boxes.hpp"
 
 namespace pillion::stagehost {
 

@@ -7,7 +7,7 @@
 #include <map>
 #include <string>
 
-#include "layout/route.hpp"
+#include "layout/request.hpp"
 #include "model/block.hpp"
 
 namespace pillion::stagehost {
@@ -16,9 +16,8 @@ struct Publication {
   int64_t step = 0;
   double time = 0;
   int32_t coarsening = 0;  ///< level of model::coarsen; 0: whole
-  std::map<std::string, model::MeshBlocks> meshes;
+  std::map<std::string, layout::Received> meshes;
   std::map<std::string, pillion_domain> domains;
-  std::map<std::string, layout::Arrived> arrived{};  ///< by mesh: the same in a layout of its own
 };
 
 }  // namespace pillion::stagehost

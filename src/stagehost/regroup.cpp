@@ -77,7 +77,8 @@ void regroup(const pillion_division& from, const pillion_division& to, int64_t b
     fence.before_collective();
     plan = plans.keep(std::move(made));
   }
-  redistribution::Carried cells{.components = 1, .element = static_cast<size_t>(bytes_per_cell)};
+  redistribution::FieldArrays cells{.components = 1,
+                                    .element = static_cast<size_t>(bytes_per_cell)};
   for (const auto& box : plan->moves.here())
     cells.from.push_back(layout::packed_at(static_cast<const std::byte*>(source), box, 1));
   for (const auto& box : plan->moves.boxes())

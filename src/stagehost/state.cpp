@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "layout/owner.hpp"
+#include "layout/assignment.hpp"
 #include "products/whole_file.hpp"
 
 namespace pillion::stagehost {

@@ -114,21 +114,22 @@ void describe_shared(const std::vector<model::Block>& blocks, const Described& h
   describe(having, nullptr, how, input);
 }
 
-/// What came in the layout that a request asks for. The same on every peer, for no peer can carry
-/// anything alone.
-const layout::Arrived* find_arrived(const Request& request, const std::string& mesh,
-                                    const Publication& publication) {
-  const auto at = publication.arrived.find(mesh);
-  if (at == publication.arrived.end() || !layout::same_layout(at->second.request, request))
-    return nullptr;
-  const auto& came = at->second.request.fields;
+/// The blocks in the layout that a request asks for, if they came in it. The same on every peer,
+/// for no peer can carry anything alone.
+const layout::InLayout* find_in_layout(const Request& request, const std::string& mesh,
+                                       const Publication& publication) {
+  const auto at = publication.meshes.find(mesh);
+  if (at == publication.meshes.end() || !at->second.in_layout) return nullptr;
+  const auto& in_layout = *at->second.in_layout;
+  if (!layout::same_layout(in_layout.request, request)) return nullptr;
+  const auto& came = in_layout.request.fields;
   const bool all = std::all_of(request.fields.begin(), request.fields.end(), [&](const auto& f) {
     return std::find(came.begin(), came.end(), f) != came.end();
   });
-  return all ? &at->second : nullptr;
+  return all ? &in_layout : nullptr;
 }
 
-void check_coverage(const layout::Arrived& arrived, const Request& request,
+void check_coverage(const layout::InLayout& arrived, const Request& request,
                     const std::string& mesh) {
   if (!layout::is_division(request.kind)) return;
   for (const auto& name : request.fields) {
@@ -203,7 +204,7 @@ Input bring(const Request& request, const Publication& publication, const Execut
     describe_shared(mine.blocks, how, input);
     return input;
   }
-  if (const auto* arrived = find_arrived(request, mesh, publication)) {
+  if (const auto* arrived = find_in_layout(request, mesh, publication)) {
     check_coverage(*arrived, request, mesh);
     describe(arrived->blocks, arrived->inner.empty() ? nullptr : &arrived->inner, how, input);
     return input;
@@ -214,10 +215,9 @@ Input bring(const Request& request, const Publication& publication, const Execut
     return input;
   }
   const int ranks = context.peers->size();
-  const auto moves =
-      request.kind == Kind::ByKey
-          ? layout::ParticleMoves::by_key(mine, request, ranks)
-          : layout::ParticleMoves::spatial(mine, request, domain_of(publication, mesh), ranks);
+  const auto moves = redistribution::plan_particles(
+      mine, request,
+      request.kind == Kind::Spatial ? domain_of(publication, mesh) : pillion_domain{}, ranks);
   context.fence->before_collective();
   movers.particles.plan(*context.peers, moves);
   context.fence->before_collective();

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstring>
 
+#include "base/copy_counter.hpp"
+
 namespace pillion::transport {
 
 using base::ByteReader;
@@ -14,14 +16,10 @@ using base::ByteWriter;
 
 namespace {
 
-constexpr size_t alignment = 64;
-
-size_t align(size_t offset) { return (offset + alignment - 1) / alignment * alignment; }
-
 /// The numbers of a head, which come first.
 struct Numbers {
-  static constexpr int32_t news = 1, scattered = 2;  // of `shipments`
-  int32_t kind, dropped, coarsening, shipments;
+  static constexpr int32_t schema_changed = 1, scattered = 2;  // of `direct`
+  int32_t kind, dropped, coarsening, direct;
   int64_t sequence, step;
   double time, published;
 };
@@ -30,7 +28,8 @@ Numbers numbers_of(const Announcement& head) {
   return {static_cast<int32_t>(head.kind),
           head.dropped ? 1 : 0,
           head.coarsening,
-          (head.news ? Numbers::news : 0) | (head.scattered ? Numbers::scattered : 0),
+          (head.schema_changed ? Numbers::schema_changed : 0) |
+              (head.scattered ? Numbers::scattered : 0),
           head.sequence,
           head.step,
           head.time,
@@ -81,8 +80,8 @@ Announcement get_announcement(ByteReader& in) {
   head.kind = static_cast<Kind>(numbers.kind);
   head.dropped = numbers.dropped != 0;
   head.coarsening = numbers.coarsening;
-  head.news = (numbers.shipments & Numbers::news) != 0;
-  head.scattered = (numbers.shipments & Numbers::scattered) != 0;
+  head.schema_changed = (numbers.direct & Numbers::schema_changed) != 0;
+  head.scattered = (numbers.direct & Numbers::scattered) != 0;
   head.sequence = numbers.sequence;
   head.step = numbers.step;
   head.time = numbers.time;
@@ -169,8 +168,11 @@ Encoder::Encoder(const Announcement& head, const Meshes& meshes, const Lender* l
         bytes_[field] += static_cast<int64_t>(bytes);
         const size_t place = out.bytes().size() + sizeof(int64_t) + offsetof(ArrayRecord, place);
         parts_.push_back({&array, &block.box, bytes, place, false, 0});
-        put_record(out, ArrayRecord{static_cast<int32_t>(array.type), array.components,
-                                    static_cast<int32_t>(array.centering), 0, {}});
+        put_record(out, ArrayRecord{static_cast<int32_t>(array.type),
+                                    array.components,
+                                    static_cast<int32_t>(array.centering),
+                                    0,
+                                    {}});
       }
     }
   }
@@ -189,9 +191,9 @@ void Encoder::lay_out(const Lender* lender) {
     const Place place{lent ? 1 : 0, lent.value_or(Lent{0, 0, offset})};
     std::memcpy(head_.data() + part.place, &place, sizeof place);
     if (lent) lent_ += static_cast<int64_t>(part.bytes);
-    else offset = align(offset + part.bytes);
+    else offset = redistribution::aligned(offset + part.bytes);
   }
-  size_ = align(sizeof(int64_t) + head_.size()) + offset;
+  size_ = redistribution::aligned(sizeof(int64_t) + head_.size()) + offset;
 }
 
 void Encoder::renew(const Announcement& head, const Lender* lender) {
@@ -206,9 +208,32 @@ void Encoder::encode(std::byte* to, base::Copy how) const {
   const auto length = static_cast<int64_t>(head_.size());
   std::memcpy(to, &length, sizeof length);
   std::memcpy(to + sizeof length, head_.data(), head_.size());
-  std::byte* values = to + align(sizeof length + head_.size());
+  std::byte* values = to + redistribution::aligned(sizeof length + head_.size());
   for (const auto& part : parts_)
-    if (!part.is_lent) model::pack(*part.array, *part.box, values + part.offset, how);
+    if (!part.is_lent) {
+      model::pack(*part.array, *part.box, values + part.offset, how);
+      base::count_copy(base::CopyKind::Pack, part.bytes);
+    }
+}
+
+DueSet due_set_of(const Announcement& head) {
+  DueSet due{head.coarsening};
+  for (const auto& d : head.due) due.push_back(d.analysis);
+  return due;
+}
+
+bool SchemaCache::has(const DueSet& due, const base::Bytes& schema, int64_t sequence) const {
+  const auto at = entries_.find(due);
+  return at != entries_.end() && sequence - at->second.sequence <= schema_lifetime &&
+         at->second.schema == schema;
+}
+
+void SchemaCache::keep(const DueSet& due, const base::Bytes& schema, int64_t sequence) {
+  std::erase_if(entries_,
+                [&](const auto& e) { return sequence - e.second.sequence > schema_lifetime; });
+  auto& entry = entries_[due];
+  entry.sequence = sequence;
+  if (entry.schema != schema) entry.schema = schema;
 }
 
 base::Bytes head_of(const Delivery& delivery) {
@@ -227,7 +252,8 @@ Decoded decode(const std::byte* message, size_t size, std::shared_ptr<const void
   ByteReader in = head_reader(message, size);
   int64_t length = 0;
   std::memcpy(&length, message, sizeof length);
-  const std::byte* values = message + align(sizeof length + static_cast<size_t>(length));
+  const std::byte* values =
+      message + redistribution::aligned(sizeof length + static_cast<size_t>(length));
   Decoded out;
   out.head = get_announcement(in);
   for (auto n = in.get<int64_t>(); n > 0; --n) {

@@ -42,14 +42,33 @@ struct Announcement {
   base::Bytes statement;  ///< at the end: what this rank has to say for the report
   std::string time_units;
   std::vector<Due> due;
-  std::vector<int32_t> targets;  ///< sidecars to which a shipment of this rank goes
-  bool news = false;             ///< something about shipments has changed
-  bool scattered = false;        ///< particles that should have been dealt are among the blocks
+  std::vector<int32_t> targets;  ///< sidecars to which messages of this rank go directly
+  bool schema_changed =
+      false;               ///< of the messages that go directly to the sidecars that work on them
+  bool scattered = false;  ///< particles that should have gone to their owners are among the blocks
   std::map<std::string, pillion_domain> domains;
   std::map<std::string, std::string> units;  ///< of fields and meshes, where set at run time
 };
 
-using Meshes = std::map<std::string, model::MeshBlocks>;
+/// The analyses that are due, after the coarsening.
+DueSet due_set_of(const Announcement& head);
+
+/// For so many messages both sides remember the schema of a set of analyses.
+constexpr int64_t schema_lifetime = 64;
+
+/// The schemas that this rank has sent: what sidecars know is not sent again.
+class SchemaCache {
+ public:
+  [[nodiscard]] bool has(const DueSet& due, const base::Bytes& schema, int64_t sequence) const;
+  void keep(const DueSet& due, const base::Bytes& schema, int64_t sequence);
+
+ private:
+  struct Entry {
+    base::Bytes schema;
+    int64_t sequence = 0;
+  };
+  std::map<DueSet, Entry> entries_;
+};
 
 /// A message being made: its size is known before memory for it is. It may be made once and used
 /// for several messages that differ in numbers and in where their values are.

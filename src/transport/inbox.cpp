@@ -27,7 +27,7 @@ class Patience {
 // If this sidecar ends early MPI may still write what was coming whenever the program calls it.
 Inbox::~Inbox() {
   for (auto& [source, coming] : coming_)
-    for (auto& each : coming) each.letter.buffer->abandon();
+    for (auto& each : coming) each.message.buffer->abandon();
 }
 
 std::shared_ptr<Buffer> Inbox::buffer_for(size_t size) {
@@ -63,7 +63,7 @@ void Inbox::look(const std::vector<int>& sources) {
     while (look(source)) continue;
 }
 
-std::vector<Letter> Inbox::take(const std::vector<int>& sources) {
+std::vector<Message> Inbox::take(const std::vector<int>& sources) {
   Patience patience;
   const auto is_there = [&](int source) {
     auto& coming = coming_[source];
@@ -74,12 +74,12 @@ std::vector<Letter> Inbox::take(const std::vector<int>& sources) {
     if (std::all_of(sources.begin(), sources.end(), is_there)) break;
     patience.wait();
   }
-  std::vector<Letter> letters;
+  std::vector<Message> messages;
   for (const int source : sources) {
-    letters.push_back(std::move(coming_[source].front().letter));
+    messages.push_back(std::move(coming_[source].front().message));
     coming_[source].pop_front();
   }
-  return letters;
+  return messages;
 }
 
 }  // namespace pillion::transport

@@ -13,7 +13,7 @@
 
 namespace pillion::transport {
 
-struct Letter {
+struct Message {
   std::shared_ptr<Buffer> buffer;
   size_t size = 0;
 };
@@ -28,11 +28,11 @@ class Inbox {
   /// Takes in what these ranks have sent, but no more than two messages of each. Waits for nothing.
   void look(const std::vector<int>& sources);
   /// The next message of each source, in their order. Waits without burning a core.
-  std::vector<Letter> take(const std::vector<int>& sources);
+  std::vector<Message> take(const std::vector<int>& sources);
 
  private:
   struct Coming {
-    Letter letter;
+    Message message;
     comm::Request request;
   };
   bool look(int source);

@@ -35,14 +35,14 @@ std::byte* NetworkSender::reserve_head(size_t size) {
   return reserved_->data();
 }
 
-void NetworkSender::commit(int64_t sequence, size_t size, const std::vector<Piece>& pieces) {
+void NetworkSender::commit(int64_t sequence, size_t size, const std::vector<MessagePart>& parts) {
   if (!reserved_) base::fail(ErrorCode::Internal, "message {} was not reserved", sequence);
   std::vector<comm::Request> requests;
   requests.push_back(comm::send(wire_, reserved_->data(), size, to_, comm::tags::publication));
-  for (const auto& piece : pieces)
-    requests.push_back(comm::send(wire_, reserved_->data() + aligned(size) + piece.offset,
-                                  piece.size, sidecars_[static_cast<size_t>(piece.sidecar)],
-                                  comm::tags::publication_body));
+  for (const auto& part : parts)
+    requests.push_back(comm::send(
+        wire_, reserved_->data() + redistribution::aligned(size) + part.offset, part.size,
+        sidecars_[static_cast<size_t>(part.receiver)], comm::tags::publication_body));
   sent_.push_back({sequence, std::move(*reserved_), reserved_staged_, std::move(requests)});
   reserved_.reset();
 }
@@ -61,11 +61,11 @@ void NetworkSender::poll() {
   give_back();
 }
 
-void NetworkSender::take_cuts(base::ByteReader& word) {
-  while (!word.done()) {
-    const auto due = word.get_vector<int32_t>();
-    const auto mesh = word.get<std::string>();
-    cuts_[due][mesh] = word.get_vector<uint64_t>();
+void NetworkSender::take_cuts(base::ByteReader& cuts) {
+  while (!cuts.done()) {
+    const auto due = cuts.get_vector<int32_t>();
+    const auto mesh = cuts.get<std::string>();
+    cuts_[due][mesh] = cuts.get_vector<uint64_t>();
     ++cuts_version_;
   }
 }
@@ -103,20 +103,20 @@ NetworkReceiver::NetworkReceiver(const comm::Communicator& wire, const comm::Com
     : wire_(wire),
       sources_(std::move(sources)),
       heads_(wire, comm::tags::publication),
-      unloading_(wire, side) {}
+      direct_(wire, side) {}
 
 std::optional<std::vector<Delivery>> NetworkReceiver::next() {
   std::vector<Delivery> deliveries;
-  auto letters = heads_.take(sources_);
+  auto messages = heads_.take(sources_);
   for (size_t s = 0; s < sources_.size(); ++s)
     deliveries.push_back(
-        {sources_[s], letters[s].buffer->data(), letters[s].size, std::move(letters[s].buffer)});
+        {sources_[s], messages[s].buffer->data(), messages[s].size, std::move(messages[s].buffer)});
   return deliveries;
 }
 
 void NetworkReceiver::look() {
   heads_.look(sources_);
-  unloading_.look();
+  direct_.look();
 }
 
 void NetworkReceiver::finish(int64_t sequence, const std::set<int32_t>& disabled,
@@ -125,8 +125,8 @@ void NetworkReceiver::finish(int64_t sequence, const std::set<int32_t>& disabled
   out.put(sequence);
   out.put(std::vector<int32_t>(disabled.begin(), disabled.end()));
   out.put(failure);
-  const auto word = unloading_.take_word();
-  out.put_raw(word.data(), word.size());
+  const auto cuts = direct_.take_cuts();
+  out.put_raw(cuts.data(), cuts.size());
   std::vector<comm::Request> sent;
   for (const int source : sources_)
     sent.push_back(

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The network transport: sidecar ranks in the same MPI job. For each publication a simulation rank
-// sends its head to one sidecar rank, with the blocks that are for that one, and a message to every
-// other that gets part of a shipment, all from a staging buffer that is its own until the one that
-// got the head says that it has finished; so no more than the budget is ever under way, in MPI's
-// own buffers included.
+// sends its header to one sidecar rank, with the blocks that are for that one, and a message to
+// every rank that gets something directly, all from a staging buffer that is its own until the one
+// that got the header says that it has finished; so no more than the budget is ever under way, in
+// MPI's own buffers included.
 #pragma once
 
 #include <deque>
 #include <optional>
 
 #include "comm/message.hpp"
+#include "transport/direct_receiver.hpp"
 #include "transport/staging.hpp"
 #include "transport/transport.hpp"
-#include "transport/unloading.hpp"
 
 namespace pillion::transport {
 
@@ -26,7 +26,7 @@ class NetworkSender final : public Sender {
   std::byte* reserve(size_t size) override;
   std::byte* reserve_head(size_t size) override;
   void commit(int64_t sequence) override { commit(sequence, reserved_size_, {}); }
-  void commit(int64_t sequence, size_t size, const std::vector<Piece>& pieces) override;
+  void commit(int64_t sequence, size_t size, const std::vector<MessagePart>& parts) override;
   void poll() override;
   void wait(std::chrono::microseconds patience) override;
   [[nodiscard]] bool fits(size_t size) const override { return staging_.fits(size); }
@@ -49,7 +49,7 @@ class NetworkSender final : public Sender {
     bool is_finished = false;
   };
   void finished(int64_t sequence);
-  void take_cuts(base::ByteReader& word);
+  void take_cuts(base::ByteReader& cuts);
   void give_back();
 
   const comm::Communicator& wire_;
@@ -76,13 +76,13 @@ class NetworkReceiver final : public Receiver {
   void finish(int64_t sequence, const std::set<int32_t>& disabled,
               const std::string& failure) override;
   void look() override;
-  [[nodiscard]] Unloading* unloading() override { return &unloading_; }
+  [[nodiscard]] DirectReceiver* direct() override { return &direct_; }
 
  private:
   const comm::Communicator& wire_;
   std::vector<int> sources_;
   Inbox heads_;
-  Unloading unloading_;
+  DirectReceiver direct_;
 };
 
 }  // namespace pillion::transport

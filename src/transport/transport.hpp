@@ -16,6 +16,8 @@
 
 #include "base/bytes.hpp"
 #include "base/copy.hpp"
+#include "redistribution/balance.hpp"
+#include "redistribution/message_layout.hpp"
 
 namespace pillion::transport {
 
@@ -39,21 +41,16 @@ class Lender {
 
 /// Which analyses are due in a publication, after how coarse it is.
 using DueSet = std::vector<int32_t>;
-/// By mesh: which sidecar a block belongs to, as keys along a curve.
-using MeshCuts = std::map<std::string, std::vector<uint64_t>>;
+using redistribution::MeshCuts;
+using redistribution::Meshes;
+using redistribution::MessagePart;
+using redistribution::Routes;
 
 /// How receivers want a publication that they do not take as it is shared.
 struct Targets {
   int sidecars = 0;
   int home = 0;  ///< the sidecar that gets this rank's headers
   const MeshCuts* cuts = nullptr;
-};
-
-/// One message in the memory of several.
-struct Piece {
-  int sidecar = 0;
-  size_t offset = 0;
-  size_t size = 0;
 };
 
 /// What a rank sees of an attached job.
@@ -102,9 +99,10 @@ class Sender {
   /// Sends what was reserved last, as message number `sequence`. Throws ErrorCode::File if it was
   /// to go to disk and could not; it is then not sent.
   virtual void commit(int64_t sequence) = 0;
-  /// The same if only the first `size` bytes are the message, and pieces of the rest, which begins
+  /// The same if only the first `size` bytes are the message, and parts of the rest, which begins
   /// at the next multiple of 64, go to other sidecars: see targets().
-  virtual void commit(int64_t sequence, size_t /*size*/, const std::vector<Piece>& /*pieces*/) {
+  virtual void commit(int64_t sequence, size_t /*size*/,
+                      const std::vector<MessagePart>& /*parts*/) {
     commit(sequence);
   }
   /// Takes note of what sidecars have finished.
@@ -140,7 +138,7 @@ class Sender {
   [[nodiscard]] virtual std::string failure() const = 0;
 };
 
-class Unloading;
+class DirectReceiver;
 
 /// One message as it arrived.
 struct Delivery {
@@ -170,7 +168,7 @@ class Receiver {
   /// Takes in what has come for later, where that is not done by others. Waits for nothing.
   virtual void look() {}
   /// Brings in what goes past the headers to the sidecars that work on it; null if nothing does.
-  [[nodiscard]] virtual Unloading* unloading() { return nullptr; }
+  [[nodiscard]] virtual DirectReceiver* direct() { return nullptr; }
   /// Memory that a message only points to.
   [[nodiscard]] virtual const std::byte* look(int /*source*/, const Lent& /*lent*/) {
     return nullptr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "layout/curve.hpp"
+#include "layout/tiling.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Records in the order of their keys, against a stable sort.
-#include "layout/key_order.hpp"
+#include "layout/particles.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Who gets which boxes of powers of two; among others the numbers of boxes in Table II of S. Kumar
 // et al., "Efficient data restructuring and aggregation for I/O acceleration in PIDX", SC 2012.
-#include "layout/match.hpp"
+#include "layout/boxes.hpp"
 
 #include <doctest/doctest.h>
 

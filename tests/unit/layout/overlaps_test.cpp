@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "layout/overlaps.hpp"
+#include "layout/boxes.hpp"
 
 #include <doctest/doctest.h>
 

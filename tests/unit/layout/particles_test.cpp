@@ -75,7 +75,7 @@ TEST_CASE("each selected particle arrives once as owned, and where it is near as
   }
 }
 
-TEST_CASE("dealing costs no memory for ranks that get nothing") {
+TEST_CASE("assignment costs no memory for ranks that get nothing") {
   Random random(3);
   const auto shape = some_shape(random);
   const auto held = share_out(some_particles(shape, 3, random), 1, random);

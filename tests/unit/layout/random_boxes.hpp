@@ -69,11 +69,11 @@ inline std::array<int64_t, 4> some_strides(const Box& box, int32_t components, R
   return strides;
 }
 
-template <class Deed>
-void each_cell(const Box& box, Deed&& deed) {
+template <class Function>
+void each_cell(const Box& box, Function&& function) {
   for (int64_t k = box.lo[2]; k < box.hi[2]; ++k)
     for (int64_t j = box.lo[1]; j < box.hi[1]; ++j)
-      for (int64_t i = box.lo[0]; i < box.hi[0]; ++i) deed(Cell{i, j, k});
+      for (int64_t i = box.lo[0]; i < box.hi[0]; ++i) function(Cell{i, j, k});
 }
 
 /// The cell of a periodic domain that another is an image of.

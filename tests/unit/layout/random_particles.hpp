@@ -9,7 +9,7 @@
 #include <cmath>
 
 #include "layout/cell.hpp"
-#include "layout/owner.hpp"
+#include "layout/assignment.hpp"
 #include "layout/request.hpp"
 #include "random_boxes.hpp"
 
@@ -251,11 +251,11 @@ struct Seen {
   friend auto operator<=>(const Seen&, const Seen&) = default;
 };
 
-/// Calls deed(particle, displacement) for each image that lies no farther than `halo` outside a
+/// Calls function(particle, displacement) for each image that lies no farther than `halo` outside a
 /// part of the domain.
-template <class Deed>
+template <class Function>
 void each_seen(const std::vector<Particle>& all, const Shape& shape, const Index& part,
-               const std::array<int, 3>& parts, double halo, Deed&& deed) {
+               const std::array<int, 3>& parts, double halo, Function&& function) {
   Index most{};
   for (size_t d = 0; d < 3; ++d) most[d] = shape.is_open(d) ? 0 : 3;
   const auto is_seen = [&](const Vector& x) {
@@ -274,7 +274,7 @@ void each_seen(const std::vector<Particle>& all, const Shape& shape, const Index
     for (by[0] = -most[0]; by[0] <= most[0]; ++by[0])
       for (by[1] = -most[1]; by[1] <= most[1]; ++by[1])
         for (by[2] = -most[2]; by[2] <= most[2]; ++by[2])
-          if (is_seen(shape.moved(p.x, by))) deed(p, by);
+          if (is_seen(shape.moved(p.x, by))) function(p, by);
 }
 
 /// What has arrived, as particles and their displacements, sorted.

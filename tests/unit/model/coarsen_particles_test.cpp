@@ -10,7 +10,7 @@
 #include <random>
 #include <set>
 
-#include "layout/owner.hpp"
+#include "layout/assignment.hpp"
 #include "model/coarsen.hpp"
 
 using namespace pillion;

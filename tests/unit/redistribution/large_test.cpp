@@ -37,7 +37,7 @@ void carry(const comm::Communicator& world, const Neighbours* neighbours) {
   const auto given = some_values();
   const auto taken =
       std::make_unique_for_overwrite<double[]>(sends ? 0 : static_cast<size_t>(domain.volume()));
-  Carried field;
+  FieldArrays field;
   if (sends)
     field.from.push_back({reinterpret_cast<const std::byte*>(given.data()), domain.lo, strides});
   else field.to.push_back(layout::packed_at(reinterpret_cast<std::byte*>(taken.get()), domain, 1));

@@ -14,7 +14,7 @@ using namespace pillion;
 using model::Box;
 using random_boxes::Cell;
 using random_boxes::Random;
-using redistribution::Carried;
+using redistribution::FieldArrays;
 using redistribution::Redistribution;
 
 /// Bits of which no two cells, fields, components or rounds have the same.
@@ -91,7 +91,7 @@ class Field {
       next.carried.from.push_back({piece.memory.data(), piece.box.lo, piece.strides});
   }
 
-  Carried carried;
+  FieldArrays carried;
 
  private:
   template <class Origin>
@@ -120,8 +120,8 @@ inline std::vector<std::unique_ptr<Field>> some_fields(const Redistribution& pla
   return fields;
 }
 
-inline std::vector<Carried> carried_of(const std::vector<std::unique_ptr<Field>>& fields) {
-  std::vector<Carried> all;
+inline std::vector<FieldArrays> carried_of(const std::vector<std::unique_ptr<Field>>& fields) {
+  std::vector<FieldArrays> all;
   for (const auto& field : fields) all.push_back(field->carried);
   return all;
 }

@@ -4,7 +4,7 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
-#include "layout/owner.hpp"
+#include "layout/assignment.hpp"
 
 using namespace pillion;
 using namespace pillion::stagehost;

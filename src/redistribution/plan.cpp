@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two sparse exchanges: boxes to the ranks of their places, and moves back.
-#include "redistribution/rendezvous.hpp"
+// Wanted boxes take two sparse exchanges: boxes to the ranks of their places, and moves back.
+#include "redistribution/plan.hpp"
 
 #include <algorithm>
 #include <map>
@@ -8,7 +8,7 @@
 
 #include "comm/sparse.hpp"
 #include "comm/tags.hpp"
-#include "layout/overlaps.hpp"
+#include "layout/boxes.hpp"
 
 namespace pillion::redistribution {
 
@@ -66,9 +66,9 @@ void each_image(const Box& box, const WantedBoxes& wanted, Deed&& deed) {
       }
 }
 
-class Parts {
+class BoxParts {
  public:
-  Parts(const comm::Communicator& ranks, const Box& domain)
+  BoxParts(const comm::Communicator& ranks, const Box& domain)
       : rank_(ranks.rank()), places_(layout::Tiling::blocks(domain, 3, ranks.size())) {}
 
   void add(bool is_wanted, size_t number, const Box& box, const Index3& shift) {
@@ -98,9 +98,9 @@ std::vector<Box> boxes_of(const std::vector<BoxPart>& parts) {
 }
 
 /// What those who have boxes here are to send.
-std::map<int, base::Bytes> orders_for(const std::map<int, base::Bytes>& told) {
+std::map<int, base::Bytes> orders_for(const std::map<int, base::Bytes>& boxes) {
   std::vector<BoxPart> had, wanted;
-  for (const auto& [rank, bytes] : told)
+  for (const auto& [rank, bytes] : boxes)
     for (base::ByteReader in(bytes); !in.done();) {
       const bool is_wanted = in.get<int32_t>() != 0;
       (is_wanted ? wanted : had).push_back(in.get<BoxPart>());
@@ -135,16 +135,23 @@ std::vector<Moves> moves_of(const std::map<int, base::Bytes>& orders) {
 
 }  // namespace
 
-std::vector<Moves> meet(const comm::Communicator& ranks, const std::vector<Box>& here,
-                        const WantedBoxes& wanted) {
-  Parts parts(ranks, wanted.domain);
+std::vector<Moves> plan_wanted_boxes(const comm::Communicator& ranks, const std::vector<Box>& here,
+                                     const WantedBoxes& wanted) {
+  BoxParts parts(ranks, wanted.domain);
   for (size_t b = 0; b < here.size(); ++b) parts.add(false, b, here[b], {0, 0, 0});
   for (size_t b = 0; b < wanted.boxes.size(); ++b)
     each_image(wanted.boxes[b], wanted,
                [&](const Box& inside, const Index3& shift) { parts.add(true, b, inside, shift); });
   comm::SparseExchange exchange(ranks, comm::tags::node_meeting);
-  const auto told = exchange(parts.take());
-  return moves_of(exchange(orders_for(told)));
+  const auto boxes = exchange(parts.take());
+  return moves_of(exchange(orders_for(boxes)));
+}
+
+layout::ParticleMoves plan_particles(const model::MeshBlocks& mine, const layout::Request& request,
+                                     const pillion_domain& domain, int ranks) {
+  return request.kind == layout::Kind::ByKey
+             ? layout::ParticleMoves::by_key(mine, request, ranks)
+             : layout::ParticleMoves::spatial(mine, request, domain, ranks);
 }
 
 }  // namespace pillion::redistribution

@@ -1,17 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One pass over all particles, in which the usual case, a particle for one rank, costs no branch
 // that the processor cannot foresee but whether it lengthens a run.
-#include "layout/dealing.hpp"
+#include "layout/assignment.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 #include "base/error.hpp"
-#include "layout/division_axis.hpp"
-#include "layout/owner.hpp"
-#include "layout/particle_column.hpp"
+#include "layout/cell.hpp"
+#include "layout/particle_moves.hpp"
 
 namespace pillion::layout {
+
+std::vector<SendList> SendLists::take() {
+  std::vector<SendList> out;
+  for (auto& slot : all_)
+    out.push_back({slot.rank, std::move(slot.owned.list), std::move(slot.copies.list)});
+  std::sort(out.begin(), out.end(),
+            [](const SendList& a, const SendList& b) { return a.rank < b.rank; });
+  return out;
+}
 
 using model::Array;
 using model::Block;
@@ -51,36 +59,36 @@ class Selection {
   const std::vector<int64_t>& values_;
 };
 
-/// Deals particles of one field of each block: deal(array, index).
-template <class Deal>
-void deal_all(const MeshBlocks& mine, const Request& request, const std::string& field,
-              Shares& shares, Deal&& deal) {
+/// Calls assign(array, index, block) for the particles of one field that are selected.
+template <class Assign>
+void assign_all(const MeshBlocks& mine, const Request& request, const std::string& field,
+                SendLists& lists, Assign&& assign) {
   for (size_t b = 0; b < mine.blocks.size(); ++b) {
     const Block& block = mine.blocks[b];
     if (block.owned == 0) continue;
     const Selection selection(block, request);
     const Array& array = array_of(block, field);
-    for (int64_t begin = 0; begin < block.owned; begin += Shares::longest_stretch) {
-      shares.begin(static_cast<int32_t>(b), begin);
-      const int64_t end = std::min(block.owned, begin + Shares::longest_stretch);
+    for (int64_t begin = 0; begin < block.owned; begin += SendLists::longest_range) {
+      lists.begin(static_cast<int32_t>(b), begin);
+      const int64_t end = std::min(block.owned, begin + SendLists::longest_range);
       for (int64_t i = begin; i < end; ++i)
-        if (selection.has(i)) deal(array, i, block);
+        if (selection.has(i)) assign(array, i, block);
     }
   }
 }
 
-class Dealer {
+class SpatialAssignment {
  public:
-  Dealer(const Cell& cell, double halo, int ranks, Shares& shares)
-      : cell_(cell), axes_(axes_of(cell, halo, ranks)), shares_(shares) {}
+  SpatialAssignment(const Cell& cell, double halo, int ranks, SendLists& lists)
+      : cell_(cell), axes_(axes_of(cell, halo, ranks)), lists_(lists) {}
 
-  void deal(const Block& block, int64_t index, const Vector& position) {
+  void assign(const Block& block, int64_t index, const Vector& position) {
     const Vector f = cell_.fractional(position);
     if (is_inside(f[0]) && is_inside(f[1]) && is_inside(f[2])) {
       const auto x = axes_[0].home(f[0]), y = axes_[1].home(f[1]), z = axes_[2].home(f[2]);
-      if (x.alone && y.alone && z.alone) return shares_.own(rank_of(x.part, y.part, z.part), index);
+      if (x.alone && y.alone && z.alone) return lists_.own(rank_of(x.part, y.part, z.part), index);
     }
-    deal_to_several(block, index, f);
+    assign_to_several(block, index, f);
   }
 
  private:
@@ -88,12 +96,12 @@ class Dealer {
 
   static bool is_inside(double f) { return f >= 0 && f < 1; }
 
-  void deal_to_several(const Block& block, int64_t index, const Vector& f) {
+  void assign_to_several(const Block& block, int64_t index, const Vector& f) {
     if (!axes_[0].can_place(f[0]) || !axes_[1].can_place(f[1]) || !axes_[2].can_place(f[2]))
       refuse(block, index, f);
     const Spans spans{axes_[0].span(f[0]), axes_[1].span(f[1]), axes_[2].span(f[2])};
     const int home = rank_of(spans[0].home, spans[1].home, spans[2].home);
-    shares_.own(home, index, {-spans[0].wrap, -spans[1].wrap, -spans[2].wrap});
+    lists_.own(home, index, {-spans[0].wrap, -spans[1].wrap, -spans[2].wrap});
     copy(index, spans);
   }
 
@@ -123,7 +131,7 @@ class Dealer {
       axes_[1].each(spans[1], [&](int64_t y, int64_t edges_y, bool home_y) {
         axes_[0].each(spans[0], [&](int64_t x, int64_t edges_x, bool home_x) {
           if (home_x && home_y && home_z) return;
-          shares_.copy(rank_of(x, y, z), index, {edges_x, edges_y, edges_z});
+          lists_.copy(rank_of(x, y, z), index, {edges_x, edges_y, edges_z});
         });
       });
     });
@@ -131,31 +139,31 @@ class Dealer {
 
   const Cell& cell_;
   std::array<Axis, 3> axes_;
-  Shares& shares_;
+  SendLists& lists_;
 };
 
 }  // namespace
 
-std::vector<Share> deal_by_key(const MeshBlocks& mine, const Request& request, int ranks) {
-  Shares shares(ranks);
-  deal_all(mine, request, request.key, shares, [&](const Array& keys, int64_t i, const Block&) {
-    shares.own(owner_of(integer_at(keys, i), ranks), i);
+std::vector<SendList> assign_by_key(const MeshBlocks& mine, const Request& request, int ranks) {
+  SendLists lists(ranks);
+  assign_all(mine, request, request.key, lists, [&](const Array& keys, int64_t i, const Block&) {
+    lists.own(owner_of(integer_at(keys, i), ranks), i);
   });
-  return shares.take();
+  return lists.take();
 }
 
-std::vector<Share> deal_spatial(const MeshBlocks& mine, const Request& request, const Cell& cell,
-                                int ranks) {
-  Shares shares(ranks);
-  Dealer dealer(cell, request.halo, ranks, shares);
-  deal_all(mine, request, request.position, shares,
-           [&](const Array& positions, int64_t i, const Block& block) {
-             dealer.deal(block, i, vector_at(positions, i));
-           });
-  return shares.take();
+std::vector<SendList> assign_spatial(const MeshBlocks& mine, const Request& request,
+                                     const Cell& cell, int ranks) {
+  SendLists lists(ranks);
+  SpatialAssignment assignment(cell, request.halo, ranks, lists);
+  assign_all(mine, request, request.position, lists,
+             [&](const Array& positions, int64_t i, const Block& block) {
+               assignment.assign(block, i, vector_at(positions, i));
+             });
+  return lists.take();
 }
 
-// As Dealer::rank_of counts them, and Axis::home cuts them.
+// As SpatialAssignment::rank_of counts them, and Axis::home cuts them.
 DomainPart spatial_part(const pillion_domain& domain, int rank, int ranks) {
   const Cell cell(domain);
   const auto parts = division(ranks, cell.widths(), cell.dimensions());

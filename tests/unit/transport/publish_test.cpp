@@ -2,7 +2,7 @@
 // Publications of random boxes go through the network transport, by whatever way each takes, and
 // every value that a sidecar has is compared with what its cell must hold. All ranks draw the same
 // random numbers; the first ones are the simulation, the others sidecars.
-#include "transport/shipment.hpp"
+#include "redistribution/publish.hpp"
 
 #include <doctest/doctest.h>
 
@@ -134,8 +134,8 @@ struct Held {
 };
 
 /// A publication as a simulation rank sends it. `version` is left alone if nothing was new.
-void publish(NetworkSender& sender, Told& told, const Voyage& voyage, const Publication& p,
-             int rank, int64_t sequence) {
+void publish(NetworkSender& sender, SchemaCache& schemas, const Voyage& voyage,
+             const Publication& p, int rank, int64_t sequence) {
   Announcement head;
   head.sequence = head.step = sequence;
   head.due = {{p.due, 0, 0, 0}};
@@ -149,20 +149,20 @@ void publish(NetworkSender& sender, Told& told, const Voyage& voyage, const Publ
   const Routes routes{{"grid", voyage.requests[static_cast<size_t>(p.due)]}};
   const std::map<std::string, pillion_domain> domains;
   const auto targets = sender.targets(due_set_of(head)).value();
-  Shipment shipment(
+  redistribution::SendPlan plan(
       held.meshes, 0,
       {targets.sidecars, targets.home, &voyage.catalogue, &routes, targets.cuts, &domains});
-  head.targets = shipment.sidecars();
-  head.news = !told.knows(due_set_of(head), shipment.terms(), sequence);
-  if (p.same && routes.at("grid").kind != Layout::AsShared) CHECK_FALSE(head.news);
-  shipment.lay_out(head.news);
+  head.targets = plan.receivers();
+  head.schema_changed = !schemas.has(due_set_of(head), plan.schema(), sequence);
+  if (p.same && routes.at("grid").kind != Layout::AsShared) CHECK_FALSE(head.schema_changed);
+  plan.lay_out(head.schema_changed);
   const Encoder encoder(head, held.meshes);
-  std::byte* to = sender.reserve(aligned(encoder.size()) + shipment.size());
+  std::byte* to = sender.reserve(redistribution::aligned(encoder.size()) + plan.size());
   REQUIRE(to != nullptr);
   encoder.encode(to);
-  shipment.encode(to + aligned(encoder.size()), sequence);
-  sender.commit(sequence, encoder.size(), shipment.pieces());
-  told.note(due_set_of(head), shipment.terms(), sequence);
+  plan.pack(to + redistribution::aligned(encoder.size()), sequence);
+  sender.commit(sequence, encoder.size(), plan.parts());
+  schemas.keep(due_set_of(head), plan.schema(), sequence);
 }
 
 /// What sidecars know together of the heads, as SidecarSide finds out.
@@ -174,11 +174,11 @@ Announcement agree(const comm::Communicator& side, const std::map<int, Announcem
   int marks[2] = {0, 0};
   for (const auto& [rank, head] : heads) {
     REQUIRE(head.sequence == sequence);
-    marks[0] |= head.news ? 1 : 0;
+    marks[0] |= head.schema_changed ? 1 : 0;
     marks[1] |= head.dropped ? 1 : 0;
   }
   side.reduce(marks, 2, comm::Operation::Max);
-  agreed.news = marks[0] != 0;
+  agreed.schema_changed = marks[0] != 0;
   agreed.dropped = marks[1] != 0;
   return agreed;
 }
@@ -198,10 +198,10 @@ int64_t wrong_values(const model::Block& block, const Box& domain, int64_t step)
 }
 
 /// That each cell of each field is in one block of one sidecar, with its value.
-void check_blocks(const comm::Communicator& side, const Cargo& cargo, const Voyage& voyage,
-                  int64_t step) {
+void check_blocks(const comm::Communicator& side, const ReceivedMeshes& received,
+                  const Voyage& voyage, int64_t step) {
   int64_t cells[2] = {0, 0};
-  if (const auto at = cargo.meshes.find("grid"); at != cargo.meshes.end())
+  if (const auto at = received.find("grid"); at != received.end())
     for (const auto& block : at->second.blocks) {
       CHECK(wrong_values(block, voyage.domain, step) == 0);
       cells[0] += block.arrays.contains("density") ? block.box.volume() : 0;
@@ -212,10 +212,11 @@ void check_blocks(const comm::Communicator& side, const Cargo& cargo, const Voya
   CHECK(cells[1] == voyage.domain.volume());
 }
 
-void check_arrived(const comm::Communicator& side, const Cargo& cargo, const Voyage& voyage,
-                   const Request& request, int64_t step) {
-  REQUIRE(cargo.arrived.contains("grid"));
-  const auto& arrived = cargo.arrived.at("grid");
+void check_arrived(const comm::Communicator& side, const ReceivedMeshes& received,
+                   const Voyage& voyage, const Request& request, int64_t step) {
+  REQUIRE(received.contains("grid"));
+  REQUIRE(received.at("grid").in_layout.has_value());
+  const auto& arrived = *received.at("grid").in_layout;
   const auto wanted = layout::wanted_of(request, voyage.catalogue.mesh("grid"), side.size());
   size_t b = 0;
   for (const auto& place : wanted.tiling.places_of(side.rank())) {
@@ -232,9 +233,9 @@ void check_arrived(const comm::Communicator& side, const Cargo& cargo, const Voy
 }
 
 /// That no sidecar has more than its share and the largest block.
-void check_balance(const comm::Communicator& side, const Cargo& cargo) {
+void check_balance(const comm::Communicator& side, const ReceivedMeshes& received) {
   int64_t mine = 0, largest = 0;
-  if (const auto at = cargo.meshes.find("grid"); at != cargo.meshes.end())
+  if (const auto at = received.find("grid"); at != received.end())
     for (const auto& block : at->second.blocks) {
       int64_t bytes = 0;
       for (const auto& [name, array] : block.arrays)
@@ -270,9 +271,9 @@ void sail(const Voyage& voyage, const comm::Communicator& world, int simulations
   const auto count = static_cast<int64_t>(voyage.publications.size());
   if (!is_sidecar) {
     NetworkSender sender(world, ranks, sidecar_of(side.rank(), simulations, sidecars), 1 << 20);
-    Told told;
+    SchemaCache schemas;
     for (int64_t p = 0; p < count; ++p) {
-      publish(sender, told, voyage, voyage.publications[static_cast<size_t>(p)], side.rank(),
+      publish(sender, schemas, voyage, voyage.publications[static_cast<size_t>(p)], side.rank(),
               p + 1);
       while (sender.behind() > ahead) sender.poll();
     }
@@ -288,25 +289,25 @@ void sail(const Voyage& voyage, const comm::Communicator& world, int simulations
     const auto& publication = voyage.publications[static_cast<size_t>(p)];
     const Routes routes{{"grid", voyage.requests[static_cast<size_t>(publication.due)]}};
     const auto deliveries = receiver.next();
-    Cargo cargo;
+    ReceivedMeshes received;
     std::map<int, Announcement> heads;
     for (const auto& delivery : *deliveries) {
       auto decoded = decode(delivery.data, delivery.size, delivery.keep);
       heads[delivery.source] = decoded.head;
       for (auto& [name, mesh] : decoded.meshes)
         std::move(mesh.blocks.begin(), mesh.blocks.end(),
-                  std::back_inserter(cargo.meshes[name].blocks));
+                  std::back_inserter(received[name].blocks));
     }
     const auto agreed = agree(side, heads, publication, p + 1);
     CHECK(agreed.dropped == (publication.dropped >= 0));
-    receiver.unloading()->unload(agreed, heads, routes, voyage.catalogue, cargo);
+    receiver.direct()->receive(agreed, heads, routes, voyage.catalogue, received);
     receiver.look();
     if (!agreed.dropped) {
       const auto& request = routes.at("grid");
-      check_blocks(side, cargo, voyage, p + 1);
-      if (request.kind != Layout::AsShared) check_arrived(side, cargo, voyage, request, p + 1);
+      check_blocks(side, received, voyage, p + 1);
+      if (request.kind != Layout::AsShared) check_arrived(side, received, voyage, request, p + 1);
       else if (ahead == 0 && is_balanced(voyage, static_cast<size_t>(p)))
-        check_balance(side, cargo);
+        check_balance(side, received);
     }
     receiver.finish(p + 1, {}, {});
   }
@@ -346,8 +347,8 @@ TEST_CASE("cells that nobody shares are missed, and those that are there are rig
   only.boxes = {{half}};
   if (world.rank() == 0) {
     NetworkSender sender(world, ranks, 0, 1 << 20);
-    Told told;
-    publish(sender, told, voyage, only, 0, 3);
+    SchemaCache schemas;
+    publish(sender, schemas, voyage, only, 0, 3);
     while (sender.behind() > 0) sender.poll();
     return;
   }
@@ -356,13 +357,14 @@ TEST_CASE("cells that nobody shares are missed, and those that are there are rig
   std::map<int, Announcement> heads;
   const auto deliveries = receiver.next();
   for (const auto& delivery : *deliveries) heads[0] = decode_head(delivery.data, delivery.size);
-  Cargo cargo;
-  receiver.unloading()->unload(agree(side, heads, only, 3), heads, routes, voyage.catalogue, cargo);
-  const auto& arrived = cargo.arrived.at("grid");
+  ReceivedMeshes received;
+  receiver.direct()->receive(agree(side, heads, only, 3), heads, routes, voyage.catalogue,
+                             received);
+  const auto& arrived = *received.at("grid").in_layout;
   const auto came = arrived.came.find("density");
   int64_t missing = arrived.cells - (came == arrived.came.end() ? 0 : came->second);
   int64_t shared = 0;
-  for (const auto& block : cargo.meshes["grid"].blocks) {
+  for (const auto& block : received["grid"].blocks) {
     CHECK(wrong_values(block, voyage.domain, 3) == 0);
     shared += block.box.volume();
   }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Boxes of one list are put into the bins of a coarse grid, about as many as there are boxes; those
-// of the other look into the bins that they touch.
-#include "layout/overlaps.hpp"
+// Overlaps are found through bins of about one box each; matching is greedy.
+#include "layout/boxes.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <tuple>
 
 namespace pillion::layout {
+
 namespace {
 
 Box bounds_of(const std::vector<Box>& boxes) {
@@ -37,9 +39,9 @@ class Bins {
     members_.resize(static_cast<size_t>(count_[0] * count_[1] * count_[2]));
   }
 
-  /// Calls deed(bin, members) for each bin that a box within the bounds touches.
-  template <class Deed>
-  void each_touched(const Box& box, Deed&& deed) {
+  /// Calls function(bin, members) for each bin that a box within the bounds touches.
+  template <class Function>
+  void each_touched(const Box& box, Function&& function) {
     std::array<int64_t, 3> first{}, last{};
     for (size_t d = 0; d < 3; ++d) {
       first[d] = bin_along(d, box.lo[d]);
@@ -48,8 +50,8 @@ class Bins {
     for (int64_t z = first[2]; z <= last[2]; ++z)
       for (int64_t y = first[1]; y <= last[1]; ++y)
         for (int64_t x = first[0]; x <= last[0]; ++x)
-          deed(std::array<int64_t, 3>{x, y, z},
-               members_[static_cast<size_t>((z * count_[1] + y) * count_[0] + x)]);
+          function(std::array<int64_t, 3>{x, y, z},
+                   members_[static_cast<size_t>((z * count_[1] + y) * count_[0] + x)]);
   }
   /// The bin that a cell within the bounds is in.
   [[nodiscard]] std::array<int64_t, 3> bin_of(const std::array<int64_t, 3>& cell) const {
@@ -88,6 +90,28 @@ std::vector<Overlap> overlaps(const std::vector<Box>& a, const std::vector<Box>&
     });
     std::sort(out.begin() + static_cast<std::ptrdiff_t>(begin), out.end(),
               [](const Overlap& x, const Overlap& y) { return x.b < y.b; });
+  }
+  return out;
+}
+
+std::vector<int> match(std::vector<Affinity> affinities, int ranks) {
+  constexpr int nobody = -1;
+  std::vector<int> out(static_cast<size_t>(ranks), nobody);
+  std::vector<bool> is_taken(static_cast<size_t>(ranks));
+  std::sort(affinities.begin(), affinities.end(), [](const Affinity& a, const Affinity& b) {
+    return std::tuple(-a.cells, a.rank, a.share) < std::tuple(-b.cells, b.rank, b.share);
+  });
+  const auto take = [&](int share, int rank) {
+    if (out[static_cast<size_t>(share)] != nobody || is_taken[static_cast<size_t>(rank)]) return;
+    out[static_cast<size_t>(share)] = rank;
+    is_taken[static_cast<size_t>(rank)] = true;
+  };
+  for (const auto& affinity : affinities) take(affinity.share, affinity.rank);
+  for (int share = 0; share < ranks; ++share) take(share, share);
+  int free = 0;
+  for (int share = 0; share < ranks; ++share) {
+    while (free < ranks && is_taken[static_cast<size_t>(free)]) ++free;
+    if (free < ranks) take(share, free);
   }
   return out;
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All pairs of overlapping boxes of two lists, in a time that grows with the boxes and the pairs.
+// Boxes of two lists: which of them overlap, in a time that grows with the boxes and the pairs, and
+// which of one list each of the other takes.
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <vector>
 
 #include "model/block.hpp"
@@ -33,5 +35,15 @@ struct Overlap {
 
 /// By a, then b. Empty boxes overlap nothing.
 std::vector<Overlap> overlaps(const std::vector<Box>& a, const std::vector<Box>& b);
+
+/// Cells of a share that a rank has.
+struct Affinity {
+  int32_t share = 0, rank = 0;
+  int64_t cells = 0;
+};
+
+/// The rank of each of as many shares as there are ranks. The largest affinities come first, so
+/// that at least half as many cells stay where they are as with the best choice.
+std::vector<int> match(std::vector<Affinity> affinities, int ranks);
 
 }  // namespace pillion::layout

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What lies where in a message from one rank to another, and the one way to fill and empty it:
+// regions of fields, each from a source array to a target array. A plan says which regions go to
+// whom; exchange, and publish and take, differ only in when packing and unpacking happen.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "layout/copy_region.hpp"
+#include "layout/division.hpp"
+#include "layout/request.hpp"
+
+namespace pillion::redistribution {
+
+using Meshes = std::map<std::string, model::MeshBlocks>;
+/// By mesh: in which layout it goes.
+using Routes = std::map<std::string, layout::Request>;
+
+/// The arrays of one field on both sides; a side that is elsewhere is empty.
+struct FieldArrays {
+  int32_t components = 1;
+  size_t element = 8;                  ///< bytes of a value
+  std::vector<layout::Source> from{};  ///< by box here
+  std::vector<layout::Target> to{};    ///< by box wanted here
+};
+
+/// Of all fields together.
+size_t bytes_per_cell(std::span<const FieldArrays> fields);
+/// Packs a region, field by field; returns where the next one goes.
+std::byte* pack(const layout::Move& move, std::span<const FieldArrays> fields, std::byte* to);
+/// Unpacks a region; returns where the next one begins.
+const std::byte* unpack(const layout::Move& move, std::span<const FieldArrays> fields,
+                        const std::byte* from);
+/// Copies regions that stay on this rank.
+void copy(const layout::Moves& moves, std::span<const FieldArrays> fields);
+
+/// A field in a message.
+struct FieldType {
+  std::string name;
+  model::ElementType type = model::ElementType::Float64;
+  int32_t components = 1;
+
+  [[nodiscard]] size_t bytes_per_cell() const {
+    return model::size_of(type) * static_cast<size_t>(components);
+  }
+  friend bool operator==(const FieldType&, const FieldType&) = default;
+};
+
+/// A block as the simulation shares it: it is read where it lies in the message.
+struct BlockLayout {
+  std::string mesh;
+  int64_t id = 0;
+  model::Box box;
+  int64_t owned = 0;
+  std::vector<FieldType> fields;
+};
+
+/// Regions of some fields of one mesh, packed region by region.
+struct RegionLayout {
+  /// As the receiver sees it: one of its boxes, and the cells.
+  struct Region {
+    int64_t to = 0;
+    model::Box box;
+  };
+  std::string mesh;
+  std::vector<FieldType> fields;
+  std::vector<Region> regions;
+};
+
+/// A message: its blocks, every array aligned; then its regions, each list aligned; then the
+/// particles of each mesh, behind their size in bytes.
+struct MessageLayout {
+  std::vector<BlockLayout> blocks{};
+  std::vector<RegionLayout> regions{};
+  std::vector<std::string> particles{};  ///< meshes
+};
+
+/// One message among several in the same memory.
+struct MessagePart {
+  int receiver = 0;
+  size_t offset = 0;
+  size_t size = 0;
+};
+
+base::Bytes bytes_of(const MessageLayout& layout);
+MessageLayout read_message_layout(const base::Bytes& bytes);
+
+/// The regions that go to one rank, for its eyes, and back.
+RegionLayout regions_of(const layout::Moves& moves);
+layout::Moves moves_of(const RegionLayout& regions, int sender);
+
+constexpr size_t message_alignment = 64;
+constexpr size_t aligned(size_t offset) {
+  return (offset + message_alignment - 1) / message_alignment * message_alignment;
+}
+
+}  // namespace pillion::redistribution

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Everything follows from this rank's own blocks: the plans are those of layout, as in an exchange
+// among peers.
+#include "redistribution/publish.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "model/coarsen.hpp"
+#include "redistribution/plan.hpp"
+
+namespace pillion::redistribution {
+
+using Layout = layout::Kind;
+using model::Block;
+using model::Box;
+using model::MeshBlocks;
+using model::MeshKind;
+
+namespace {
+
+FieldType type_of(const std::string& name, const model::Array& array) {
+  return {name, array.type, array.components};
+}
+
+std::vector<FieldType> fields_of(const Block& block) {
+  std::vector<FieldType> fields;
+  for (const auto& [name, array] : block.arrays) fields.push_back(type_of(name, array));
+  return fields;
+}
+
+/// Blocks that have the same fields: their indices, by fields.
+using Groups = std::vector<std::pair<std::vector<FieldType>, std::vector<size_t>>>;
+
+Groups group(const std::vector<Block>& blocks) {
+  Groups groups;
+  for (size_t b = 0; b < blocks.size(); ++b) {
+    if (blocks[b].box.volume() == 0) continue;
+    auto fields = fields_of(blocks[b]);
+    const auto at = std::find_if(groups.begin(), groups.end(),
+                                 [&](const auto& g) { return g.first == fields; });
+    if (at != groups.end()) at->second.push_back(b);
+    else groups.push_back({std::move(fields), {b}});
+  }
+  return groups;
+}
+
+}  // namespace
+
+SendPlan::Regions::Regions(const MeshBlocks& mesh, const std::vector<size_t>& blocks,
+                           const std::vector<FieldType>& types, layout::Moves planned, size_t at)
+    : moves(std::move(planned)), offset(at) {
+  for (const auto& type : types) {
+    auto& field = fields.emplace_back(FieldArrays{type.components, model::size_of(type.type)});
+    for (const size_t b : blocks) {
+      const auto& array = mesh.blocks[b].arrays.at(type.name);
+      arrays.push_back(&array);
+      field.from.push_back(layout::source_of(array, mesh.blocks[b].box));
+    }
+  }
+}
+
+// The simulation may have shared other memory since the last time.
+void SendPlan::Regions::pack(std::byte* to) {
+  auto array = arrays.begin();
+  for (auto& field : fields)
+    for (auto& source : field.from) source.data = static_cast<const std::byte*>((*array++)->data);
+  for (const auto& move : moves.moves) to = redistribution::pack(move, fields, to);
+}
+
+SendPlan::SendPlan(Meshes& meshes, int coarsening, const Destination& to) {
+  const auto kind_of = [&](const std::string& name) {
+    const auto route = to.routes->find(name);
+    return route == to.routes->end() ? Layout::AsShared : route->second.kind;
+  };
+  const auto take = [&](const std::string& name, MeshBlocks& mesh) {
+    meshes_[name] = std::move(mesh);
+    mesh = {.blocks = {}, .keep = {}, .kind = meshes_[name].kind};
+  };
+  // Whatever the meshes are called, messages hold blocks first, then regions, then particles.
+  for (auto& [name, mesh] : meshes)
+    if (to.catalogue->mesh(name).kind == MeshKind::Uniform && kind_of(name) == Layout::AsShared)
+      take_blocks(name, mesh, coarsening, to);
+  for (auto& [name, mesh] : meshes)
+    if (layout::is_division(kind_of(name))) {
+      take(name, mesh);
+      take_regions(name, coarsening, to);
+    }
+  for (auto& [name, mesh] : meshes)
+    if (kind_of(name) != Layout::AsShared && !layout::is_division(kind_of(name))) {
+      take(name, mesh);
+      if (!take_particles(name, to)) std::swap(mesh, meshes_[name]);
+    }
+  std::erase_if(meshes, [&](const auto& entry) {
+    return meshes_.contains(entry.first) && entry.second.blocks.empty();
+  });
+  settle(meshes, to);
+}
+
+void SendPlan::count(const FieldType& field, int64_t cells) {
+  bytes_[field.name] += cells * static_cast<int64_t>(field.bytes_per_cell());
+}
+
+// Every array is aligned, so that receivers read it where it lies: each is a list of one region.
+void SendPlan::add_block(const std::string& name, size_t number, Outgoing& outgoing) {
+  const auto& mesh = meshes_.at(name);
+  const Block& block = mesh.blocks[number];
+  const auto fields = fields_of(block);
+  const int64_t cells = block.box.volume();
+  outgoing.layout.blocks.push_back({name, block.id, block.box, block.owned, fields});
+  for (const auto& field : fields) {
+    const layout::Moves whole{0, {{0, 0, block.box, {0, 0, 0}}}, cells};
+    outgoing.regions.emplace_back(mesh, std::vector{number}, std::vector{field}, whole,
+                                  outgoing.size);
+    outgoing.size = aligned(outgoing.size + field.bytes_per_cell() * static_cast<size_t>(cells));
+    count(field, cells);
+  }
+}
+
+// Until sidecars have found whose blocks are whose, they go home.
+void SendPlan::take_blocks(const std::string& name, MeshBlocks& mesh, int coarsening,
+                           const Destination& to) {
+  const auto cuts = to.cuts->find(name);
+  if (cuts == to.cuts->end()) return;
+  const auto coarse = model::coarse_mesh(to.catalogue->mesh(name), coarsening);
+  const Box domain{{0, 0, 0}, coarse.cells};
+  const auto owner = [&](const Block& block) {
+    return block.box.volume() == 0 ? to.home : owner_of(block.box, domain, cuts->second);
+  };
+  auto& taken = meshes_[name];
+  taken.keep = mesh.keep;
+  const auto away = std::stable_partition(mesh.blocks.begin(), mesh.blocks.end(),
+                                          [&](const Block& b) { return owner(b) == to.home; });
+  std::move(away, mesh.blocks.end(), std::back_inserter(taken.blocks));
+  mesh.blocks.erase(away, mesh.blocks.end());
+  for (size_t b = 0; b < taken.blocks.size(); ++b)
+    add_block(name, b, outgoing_[owner(taken.blocks[b])]);
+}
+
+void SendPlan::take_regions(const std::string& name, int coarsening, const Destination& to) {
+  const auto& mesh = meshes_[name];
+  const auto coarse = model::coarse_mesh(to.catalogue->mesh(name), coarsening);
+  const auto wanted = layout::wanted_of(to.routes->at(name), coarse, to.receivers);
+  for (const auto& [fields, indices] : group(mesh.blocks)) {
+    std::vector<Box> boxes;
+    for (const size_t b : indices) boxes.push_back(mesh.blocks[b].box);
+    for (auto& moves : layout::plan_moves(boxes, wanted)) {
+      Outgoing& outgoing = outgoing_[moves.rank];
+      auto& regions = outgoing.layout.regions.emplace_back(regions_of(moves));
+      regions.mesh = name;
+      regions.fields = fields;
+      size_t bytes = 0;
+      for (const auto& field : fields) {
+        bytes += field.bytes_per_cell() * static_cast<size_t>(moves.cells);
+        count(field, moves.cells);
+      }
+      outgoing.regions.emplace_back(mesh, indices, fields, std::move(moves), outgoing.size);
+      outgoing.size = aligned(outgoing.size + bytes);
+      direct_ += static_cast<int64_t>(bytes);
+    }
+  }
+}
+
+// What is wrong with particles is for the stage to say: they go home then.
+bool SendPlan::take_particles(const std::string& name, const Destination& to) {
+  const auto& request = to.routes->at(name);
+  const auto domain = to.domains->find(name);
+  try {
+    if (request.kind == Layout::Spatial && domain == to.domains->end())
+      base::fail(ErrorCode::Sharing, "mesh '{}' has no domain", name);
+    for (const auto& block : meshes_[name].blocks)
+      for (const auto& field : request.needed())
+        if (!block.arrays.contains(field))
+          base::fail(ErrorCode::Sharing, "block {} comes without '{}'", block.number(), field);
+    const auto& moves = particles_.emplace_back(plan_particles(
+        meshes_[name], request, domain == to.domains->end() ? pillion_domain{} : domain->second,
+        to.receivers));
+    for (const int rank : moves.ranks()) {
+      Outgoing& outgoing = outgoing_[rank];
+      outgoing.layout.particles.push_back(name);
+      outgoing.particles.push_back({&moves, outgoing.size});
+      outgoing.size = aligned(outgoing.size + message_alignment + moves.size_for(rank));
+      direct_ += static_cast<int64_t>(moves.size_for(rank));
+    }
+  } catch (const Error&) {
+    scattered_ = true;
+    return false;
+  }
+  for (const auto& block : meshes_[name].blocks)
+    for (const auto& field : request.needed())
+      count(type_of(field, block.arrays.at(field)), block.owned);
+  return true;
+}
+
+void SendPlan::settle(const Meshes& left, const Destination& to) {
+  base::ByteWriter schema;
+  for (auto& [receiver, outgoing] : outgoing_) {
+    outgoing.layout_bytes = redistribution::bytes_of(outgoing.layout);
+    schema.put(static_cast<int64_t>(receiver));
+    schema.put(static_cast<int64_t>(outgoing.layout_bytes.size()));
+    schema.put_raw(outgoing.layout_bytes.data(), outgoing.layout_bytes.size());
+  }
+  // What stays counts when sidecars balance.
+  for (const auto& [name, mesh] : left)
+    if (to.catalogue->mesh(name).kind == MeshKind::Uniform)
+      for (const auto& block : mesh.blocks) schema.put(block.box);
+  schema_ = schema.take();
+}
+
+std::vector<int32_t> SendPlan::receivers() const {
+  std::vector<int32_t> out;
+  for (const auto& [receiver, outgoing] : outgoing_) out.push_back(receiver);
+  return out;
+}
+
+void SendPlan::lay_out(bool with_layouts) {
+  with_layouts_ = with_layouts;
+  parts_.clear();
+  size_ = 0;
+  for (const auto& [receiver, outgoing] : outgoing_) {
+    const size_t size =
+        values_offset(with_layouts ? outgoing.layout_bytes.size() : 0) + outgoing.size;
+    parts_.push_back({receiver, size_, size});
+    size_ = aligned(size_ + size);
+  }
+}
+
+void SendPlan::pack(std::byte* to, int64_t sequence) {
+  auto part = parts_.begin();
+  for (auto& [receiver, outgoing] : outgoing_) {
+    std::byte* at = to + part->offset;
+    const size_t layout_size = with_layouts_ ? outgoing.layout_bytes.size() : 0;
+    const MessageHead head{sequence, static_cast<int64_t>(layout_size)};
+    std::memcpy(at, &head, sizeof head);
+    std::memcpy(at + sizeof head, outgoing.layout_bytes.data(), layout_size);
+    at += values_offset(layout_size);
+    for (auto& regions : outgoing.regions) regions.pack(at + regions.offset);
+    for (const auto& [moves, offset] : outgoing.particles) {
+      const auto size = static_cast<int64_t>(moves->size_for(receiver));
+      std::memcpy(at + offset, &size, sizeof size);
+      moves->pack(receiver, at + offset + message_alignment);
+    }
+    ++part;
+  }
+}
+
+}  // namespace pillion::redistribution

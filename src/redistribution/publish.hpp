@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The side of a publication that sends: who gets what of this rank's blocks, the layout of the
+// message to each, and packing into memory that the caller has found. Receivers need nothing but
+// the messages, and no rank waits for another.
+#pragma once
+
+#include <pillion/types.h>
+
+#include <deque>
+
+#include "layout/particle_moves.hpp"
+#include "redistribution/balance.hpp"
+#include "redistribution/message_layout.hpp"
+
+namespace pillion::redistribution {
+
+/// How receivers want a publication.
+struct Destination {
+  int receivers = 0;
+  int home = 0;  ///< the receiver of this rank's headers
+  const model::Catalogue* catalogue = nullptr;
+  const Routes* routes = nullptr;
+  const MeshCuts* cuts = nullptr;
+  const std::map<std::string, pillion_domain>* domains = nullptr;
+};
+
+/// The beginning of a message. The message layout follows if its size is not 0, then, aligned, the
+/// values.
+struct MessageHead {
+  int64_t sequence = 0;
+  int64_t layout_size = 0;  ///< 0: as it was the last time that the same analyses were due
+};
+
+/// Where the values of a message begin.
+inline size_t values_offset(size_t layout_size) {
+  return aligned(sizeof(MessageHead) + layout_size);
+}
+
+class SendPlan {
+ public:
+  /// Takes out of `meshes` what does not go home, in a publication of that coarsening. Never fails
+  /// for what is shared: what cannot go to its receivers stays, and they redistribute it.
+  SendPlan(Meshes& meshes, int coarsening, const Destination& destination);
+  SendPlan(const SendPlan&) = delete;
+  SendPlan& operator=(const SendPlan&) = delete;
+
+  /// The meshes whose blocks are sent. Their arrays may move between two packings.
+  [[nodiscard]] Meshes& meshes() { return meshes_; }
+  [[nodiscard]] std::vector<int32_t> receivers() const;
+  /// Particles stayed at home that should have gone to their owners.
+  [[nodiscard]] bool is_scattered() const { return scattered_; }
+  /// Whether the same blocks with other values go the same way.
+  [[nodiscard]] bool is_lasting() const { return particles_.empty() && !scattered_; }
+  /// All that receivers must know beforehand: if it has not changed, neither have the layouts.
+  [[nodiscard]] const base::Bytes& schema() const { return schema_; }
+  /// Bytes of values of one field.
+  [[nodiscard]] const std::map<std::string, int64_t>& bytes_of_fields() const { return bytes_; }
+  /// Bytes of values that reach receivers in the layout in which they are wanted.
+  [[nodiscard]] int64_t direct_bytes() const { return direct_; }
+
+  /// Decides where messages lie. Nothing is packed, so that size() costs no copy.
+  void lay_out(bool with_layouts);
+  [[nodiscard]] size_t size() const { return size_; }
+  [[nodiscard]] const std::vector<MessagePart>& parts() const { return parts_; }
+  /// Packs all messages into memory aligned to 64 bytes. Never fails.
+  void pack(std::byte* to, int64_t sequence);
+
+ private:
+  /// Regions of blocks that have the same fields.
+  struct Regions {
+    Regions(const model::MeshBlocks& mesh, const std::vector<size_t>& blocks,
+            const std::vector<FieldType>& types, layout::Moves planned, size_t at);
+    void pack(std::byte* to);
+
+    std::vector<const model::Array*> arrays;  ///< by field, then by block
+    std::vector<FieldArrays> fields;
+    layout::Moves moves;
+    size_t offset;
+  };
+  struct Particles {
+    const layout::ParticleMoves* moves;
+    size_t offset;
+  };
+  /// What goes to one receiver.
+  struct Outgoing {
+    MessageLayout layout;
+    base::Bytes layout_bytes;
+    std::vector<Regions> regions;
+    std::vector<Particles> particles;
+    size_t size = 0;  ///< of values
+  };
+  void take_blocks(const std::string& name, model::MeshBlocks& mesh, int coarsening,
+                   const Destination& to);
+  void take_regions(const std::string& name, int coarsening, const Destination& to);
+  bool take_particles(const std::string& name, const Destination& to);
+  void add_block(const std::string& name, size_t number, Outgoing& outgoing);
+  void count(const FieldType& field, int64_t cells);
+  void settle(const Meshes& left, const Destination& to);
+
+  Meshes meshes_;
+  std::map<int, Outgoing> outgoing_;  ///< by receiver
+  std::deque<layout::ParticleMoves> particles_;
+  std::map<std::string, int64_t> bytes_;
+  std::vector<MessagePart> parts_;
+  base::Bytes schema_;
+  size_t size_ = 0;
+  int64_t direct_ = 0;
+  bool scattered_ = false;
+  bool with_layouts_ = true;
+};
+
+}  // namespace pillion::redistribution

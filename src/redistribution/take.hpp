@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The side of a publication that receives: unpacks what senders have packed, from the messages
+// alone. Whole blocks are read where they lie in the message, regions are copied once into the
+// receiver's own boxes, and particles once into one block.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "base/scratch_buffer.hpp"
+#include "redistribution/message_layout.hpp"
+
+namespace pillion::redistribution {
+
+/// By mesh: what this rank has received of a publication.
+using ReceivedMeshes = std::map<std::string, layout::Received>;
+
+class Taker {
+ public:
+  /// Begins a publication of that coarsening for one of so many receivers: makes the blocks of
+  /// divided meshes, as yet without values.
+  void begin(const Routes& routes, const model::Catalogue& catalogue, int coarsening, int rank,
+             int receivers, ReceivedMeshes& out);
+  /// Takes the values of one message; `keep` holds their memory. The layout must stay until the
+  /// publication is finished.
+  void take(const MessageLayout& layout, const std::byte* values,
+            const std::shared_ptr<const void>& keep, ReceivedMeshes& out);
+  /// Makes what was taken blocks of their meshes. `scattered`: some particles came whole, so that
+  /// none are in the layout that was asked for.
+  void finish(const Routes& routes, const model::Catalogue& catalogue, bool scattered,
+              ReceivedMeshes& out);
+
+ private:
+  /// A divided mesh on its way in.
+  struct Incoming {
+    /// What has come of a block, without its ghost cells.
+    struct Region {
+      size_t block;
+      model::Box box;
+      const RegionLayout* list;  ///< says of which fields
+    };
+    std::vector<size_t> places;  ///< by number of the box: which of the blocks it is
+    std::vector<Region> regions;
+    /// By the fields of a list of regions.
+    std::vector<std::pair<std::vector<FieldType>, std::vector<FieldArrays>>> arrays;
+  };
+  size_t take_regions(const RegionLayout& list, const std::byte* from, ReceivedMeshes& out);
+  const std::vector<FieldArrays>& arrays_for(const RegionLayout& list, Incoming& incoming,
+                                             layout::InLayout& laid_out);
+  void make_arrays(const std::string& mesh, const FieldType& field, layout::InLayout& laid_out);
+  void add_boxes(ReceivedMeshes& out) const;
+
+  std::map<std::string, base::ScratchBuffer> rooms_;  ///< by mesh and field
+  std::map<std::string, Incoming> incoming_;
+  std::map<std::string, std::vector<std::span<const std::byte>>> particles_;  ///< by mesh
+};
+
+}  // namespace pillion::redistribution

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Whom to expect messages from, taking them, and balancing.
+#include "transport/direct_receiver.hpp"
+
+#include <algorithm>
+
+#include "model/coarsen.hpp"
+
+namespace pillion::transport {
+
+using model::MeshKind;
+using redistribution::MessageLayout;
+
+namespace {
+
+/// What a sidecar learns about a rank that sends its header to another.
+enum class Notice : int64_t { Sends, SendsNothing, Absent };
+
+}  // namespace
+
+DirectReceiver::Schema& DirectReceiver::schema_of(const Announcement& agreed) {
+  std::erase_if(schemas_, [&](const auto& entry) {
+    return agreed.sequence - entry.second.sequence > schema_lifetime;
+  });
+  Schema& schema = schemas_[due_set_of(agreed)];
+  schema.sequence = agreed.sequence;
+  return schema;
+}
+
+// All sidecars have agreed whether a schema changed or a rank dropped the publication: then all of
+// them are here, and only then do notices travel.
+std::vector<int> DirectReceiver::expected(const Announcement& agreed,
+                                          const std::map<int, Announcement>& heads,
+                                          Schema& schema) {
+  std::set<int> absent;
+  if (agreed.schema_changed || agreed.dropped) {
+    std::map<int, base::ByteWriter> notices;
+    const auto notify = [&](int sidecar, int rank, Notice notice) {
+      notices[sidecar].put(static_cast<int64_t>(rank));
+      notices[sidecar].put(notice);
+    };
+    for (const auto& [rank, head] : heads) {
+      auto& targets = schema.targets[rank];
+      if (head.dropped) {
+        for (const int32_t s : targets) notify(s, rank, Notice::Absent);
+      } else if (head.schema_changed) {
+        const std::set<int32_t> now(head.targets.begin(), head.targets.end());
+        for (const int32_t s : targets)
+          if (!now.contains(s)) notify(s, rank, Notice::SendsNothing);
+        for (const int32_t s : now) notify(s, rank, Notice::Sends);
+        targets = now;
+      }
+    }
+    std::map<int, base::Bytes> out;
+    for (auto& [sidecar, writer] : notices) out[sidecar] = writer.take();
+    for (const auto& [sidecar, bytes] : passing_on_(out))
+      for (base::ByteReader in(bytes); !in.done();) {
+        const auto rank = static_cast<int>(in.get<int64_t>());
+        switch (in.get<Notice>()) {
+          case Notice::Sends: schema.senders.insert(rank); break;
+          case Notice::SendsNothing: schema.senders.erase(rank); break;
+          case Notice::Absent: absent.insert(rank); break;
+        }
+      }
+    known_.insert(schema.senders.begin(), schema.senders.end());
+  }
+  std::vector<int> senders;
+  std::set_difference(schema.senders.begin(), schema.senders.end(), absent.begin(), absent.end(),
+                      std::back_inserter(senders));
+  return senders;
+}
+
+void DirectReceiver::look() { inbox_.look({known_.begin(), known_.end()}); }
+
+void DirectReceiver::receive(const Announcement& agreed, const std::map<int, Announcement>& heads,
+                             const Routes& routes, const model::Catalogue& catalogue,
+                             ReceivedMeshes& out) {
+  Schema& schema = schema_of(agreed);
+  const auto senders = expected(agreed, heads, schema);
+  const auto messages = inbox_.take(senders);
+  if (!agreed.dropped)
+    taker_.begin(routes, catalogue, agreed.coarsening, side_.rank(), side_.size(), out);
+  for (size_t i = 0; i < senders.size(); ++i) {
+    size_t values = 0;
+    const auto& layout = layout_of(senders[i], messages[i], agreed, schema, values);
+    if (!agreed.dropped)
+      taker_.take(layout, messages[i].buffer->data() + values, messages[i].buffer, out);
+  }
+  if (agreed.dropped) return;
+  taker_.finish(routes, catalogue, agreed.scattered, out);
+  if (agreed.schema_changed && side_.size() > 1) balance(agreed, routes, catalogue, schema, out);
+}
+
+const MessageLayout& DirectReceiver::layout_of(int sender, const Message& message,
+                                               const Announcement& agreed, Schema& schema,
+                                               size_t& values) {
+  base::ByteReader in(message.buffer->data(), message.size);
+  const auto head = in.get<redistribution::MessageHead>();
+  if (head.sequence != agreed.sequence)
+    base::fail(ErrorCode::Internal, "rank {} sent part of message {} where {} was expected", sender,
+               head.sequence, agreed.sequence);
+  const auto size = static_cast<size_t>(head.layout_size);
+  values = redistribution::values_offset(size);
+  if (size > 0) {
+    const std::byte* layout = in.take(size);
+    schema.layouts[sender] = redistribution::read_message_layout({layout, layout + size});
+  }
+  return schema.layouts.at(sender);
+}
+
+void DirectReceiver::balance(const Announcement& agreed, const Routes& routes,
+                             const model::Catalogue& catalogue, Schema& schema,
+                             const ReceivedMeshes& received) {
+  base::ByteWriter changed;
+  for (const auto& [name, route] : routes) {
+    if (route.kind != layout::Kind::AsShared || catalogue.mesh(name).kind != MeshKind::Uniform)
+      continue;
+    const auto mesh = model::coarse_mesh(catalogue.mesh(name), agreed.coarsening);
+    std::vector<redistribution::Load> loads;
+    if (const auto at = received.find(name); at != received.end())
+      for (const auto& block : at->second.blocks) {
+        auto& load = loads.emplace_back(redistribution::Load{block.box, 0});
+        for (const auto& [field, array] : block.arrays)
+          load.bytes += static_cast<int64_t>(model::size_of(array.type)) * array.components *
+                        block.box.volume();
+      }
+    auto cuts = redistribution::balance(side_, loads, {{0, 0, 0}, mesh.cells}, side_.size());
+    auto& before = schema.cuts[name];
+    if (cuts == before) continue;
+    before = std::move(cuts);
+    changed.put(due_set_of(agreed));
+    changed.put(name);
+    changed.put(before);
+  }
+  const auto bytes = changed.take();
+  new_cuts_.insert(new_cuts_.end(), bytes.begin(), bytes.end());
+}
+
+}  // namespace pillion::transport

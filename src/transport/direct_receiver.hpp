@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The sidecars' end of messages that go directly to the sidecars that work on them. Headers say who
+// sends to whom, and messages say what is in them, only when that has changed. Sidecars pass on
+// among themselves from whom to expect messages, so that no simulation rank ever waits for an
+// answer. They also balance whole blocks.
+#pragma once
+
+#include "comm/sparse.hpp"
+#include "comm/tags.hpp"
+#include "redistribution/publish.hpp"
+#include "redistribution/take.hpp"
+#include "transport/announcement.hpp"
+#include "transport/inbox.hpp"
+
+namespace pillion::transport {
+
+using redistribution::ReceivedMeshes;
+
+class DirectReceiver {
+ public:
+  /// Simulation ranks are ranks of `wire`; sidecars those of `side`.
+  DirectReceiver(const comm::Communicator& wire, const comm::Communicator& side)
+      : wire_(wire),
+        side_(side),
+        passing_on_(side, comm::tags::publication_passed_on),
+        inbox_(wire, comm::tags::publication_body) {}
+
+  /// Adds what did not come with the headers. `heads` are those of the ranks that send theirs here,
+  /// by rank; `agreed` is what all sidecars know of them, and nothing of it can be used if it was
+  /// dropped. [collective over the sidecars]
+  void receive(const Announcement& agreed, const std::map<int, Announcement>& heads,
+               const Routes& routes, const model::Catalogue& catalogue, ReceivedMeshes& out);
+  /// Takes in what has come for the next publications.
+  void look();
+  /// What simulation ranks should know about whose blocks are whose; once.
+  base::Bytes take_cuts() { return std::exchange(new_cuts_, {}); }
+
+ private:
+  /// What is known about a set of analyses.
+  struct Schema {
+    std::map<int, std::set<int32_t>> targets;              ///< by rank that sends its header here
+    std::set<int> senders;                                 ///< ranks that send something here
+    std::map<int, redistribution::MessageLayout> layouts;  ///< by sender
+    MeshCuts cuts;
+    int64_t sequence = 0;
+  };
+  Schema& schema_of(const Announcement& agreed);
+  /// Ranks from which messages come this time.
+  std::vector<int> expected(const Announcement& agreed, const std::map<int, Announcement>& heads,
+                            Schema& schema);
+  /// The layout of a message, and where its values begin.
+  static const redistribution::MessageLayout& layout_of(int sender, const Message& message,
+                                                        const Announcement& agreed, Schema& schema,
+                                                        size_t& values);
+  void balance(const Announcement& agreed, const Routes& routes, const model::Catalogue& catalogue,
+               Schema& schema, const ReceivedMeshes& received);
+
+  const comm::Communicator& wire_;
+  const comm::Communicator& side_;
+  comm::SparseExchange passing_on_;
+  Inbox inbox_;
+  redistribution::Taker taker_;
+  std::map<DueSet, Schema> schemas_;
+  std::set<int> known_;  ///< ranks that have ever sent anything here
+  base::Bytes new_cuts_;
+};
+
+}  // namespace pillion::transport
