@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "base/error.hpp"
+#include "core/errors.hpp"
 #include "placement/place.hpp"
 #include "placement/shape.hpp"
 
@@ -56,13 +57,7 @@ std::vector<int> chosen(const std::vector<Spot>& spots, int64_t count, const std
 
 NB_MODULE(_placement, module) {
   module.doc() = "Where ranks sit, and which of them become sidecars.";
-  nb::register_exception_translator([](const std::exception_ptr& p, void*) {
-    try {
-      std::rethrow_exception(p);
-    } catch (const Error& e) {
-      PyErr_SetString(nb::module_::import_("pillion.errors").attr("Error").ptr(), e.what());
-    }
-  });
+  nb::register_exception_translator(pillion::python::translate);
   nb::class_<Spot>(module, "Spot", "Where a rank sits; numbers count within the node, -1: unknown.")
       .def(nb::init<>())
       .def_rw("node", &Spot::node)

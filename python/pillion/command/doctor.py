@@ -38,7 +38,7 @@ class Finding:
 
 
 # What needs a package that is not a must.
-OPTIONAL = {"lz4": "datasets compressed with lz4", "zfpy": "datasets compressed with zfp"}
+OPTIONAL = {"lz4": "lz4 of the stage encode", "zfpy": "zfp of the stage encode"}
 NEEDED = {"numpy": "every command", "matplotlib": "report and view", "PyYAML": "every command"}
 ENOUGH_SHARED_MEMORY = 256 << 20  # the default of `memory` in `sidecars`
 ENOUGH_FILES = 1024
