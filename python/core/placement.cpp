@@ -17,24 +17,24 @@ using namespace pillion::placement;
 
 namespace {
 
-Spread spread_of(const std::string& name) {
+Spread mapping_named(const std::string& name) {
   for (const auto spread : model::all_spreads())
     if (name == name_of(spread)) return spread;
-  base::fail(ErrorCode::Placement, "there is no spread '{}'", name);
+  base::fail(ErrorCode::Placement, "there is no mapping '{}'", name);
 }
 
-std::vector<std::string> names_of_spreads() {
+std::vector<std::string> names_of_mappings() {
   std::vector<std::string> names;
   for (const auto spread : model::all_spreads()) names.emplace_back(name_of(spread));
   return names;
 }
 
 Placement place_by(const std::vector<Spot>& spots, int64_t ranks, int64_t per_node,
-                   const std::string& spread) {
+                   const std::string& mapping) {
   return place(std::vector<Role>(spots.size(), Role::Any), spots,
                {.ranks = ranks,
                 .per_node = per_node,
-                .spread = spread_of(spread),
+                .spread = mapping_named(mapping),
                 .stay_on_node = per_node > 0});
 }
 
@@ -45,8 +45,8 @@ std::vector<int> sidecars_of(const Placement& placement) {
   return out;
 }
 
-std::vector<int> chosen(const std::vector<Spot>& spots, int64_t count, const std::string& spread) {
-  const auto picked = spread_over(spots, count, spread_of(spread));
+std::vector<int> chosen(const std::vector<Spot>& spots, int64_t count, const std::string& mapping) {
+  const auto picked = spread_over(spots, count, mapping_named(mapping));
   std::vector<int> out;
   for (size_t r = 0; r < picked.size(); ++r)
     if (picked[r]) out.push_back(static_cast<int>(r));
@@ -83,16 +83,16 @@ NB_MODULE(_placement, module) {
       .def_prop_ro("sidecars", &sidecars_of, "indices of spots, ascending")
       .def_ro("server", &Placement::server, "for each spot that of its sidecar; -1 for sidecars")
       .def_ro("cost", &Placement::cost, "in hand-overs times levels")
-      .def_prop_ro("spread", [](const Placement& p) { return name_of(p.spread); });
+      .def_prop_ro("mapping", [](const Placement& p) { return name_of(p.spread); });
   module.def(
       "this_node", [] { return this_node(CoreSet::Allowed); },
       "The node of this process, as far as it may use it.");
   module.def("node_of_file", &node_of_file, "path"_a, "As a file of hwloc's describes it.");
   module.def("node_of_text", &node_of_text, "text"_a, "As hwloc's synthetic texts, or mesh:CxR.");
   module.def("distance", &distance, "a"_a, "b"_a, "Levels, or hops on a mesh.");
-  module.def("spreads", &names_of_spreads);
-  module.def("place", &place_by, "spots"_a, "ranks"_a, "per_node"_a, "spread"_a,
+  module.def("mappings", &names_of_mappings);
+  module.def("place", &place_by, "spots"_a, "ranks"_a, "per_node"_a, "mapping"_a,
              "Places sidecars as a session does: `ranks` in all or `per_node` on every node.");
-  module.def("chosen", &chosen, "spots"_a, "count"_a, "spread"_a,
+  module.def("chosen", &chosen, "spots"_a, "count"_a, "mapping"_a,
              "Indices of the spots that one of the four rules takes.");
 }

@@ -84,7 +84,7 @@ class Placement:
         """in hand-overs times levels"""
 
     @property
-    def spread(self) -> str: ...
+    def mapping(self) -> str: ...
 
 def this_node() -> Shape:
     """The node of this process, as far as it may use it."""
@@ -98,11 +98,11 @@ def node_of_text(text: str) -> Shape:
 def distance(a: Spot, b: Spot) -> int:
     """Levels, or hops on a mesh."""
 
-def spreads() -> list[str]: ...
-def place(spots: Sequence[Spot], ranks: int, per_node: int, spread: str) -> Placement:
+def mappings() -> list[str]: ...
+def place(spots: Sequence[Spot], ranks: int, per_node: int, mapping: str) -> Placement:
     """
     Places sidecars as a session does: `ranks` in all or `per_node` on every node.
     """
 
-def chosen(spots: Sequence[Spot], count: int, spread: str) -> list[int]:
+def chosen(spots: Sequence[Spot], count: int, mapping: str) -> list[int]:
     """Indices of the spots that one of the four rules takes."""

@@ -83,7 +83,7 @@ def is_open_mpi() -> bool:
 def test_a_rankfile_binds_as_planned(build, tmp_path, spread):
     here = machine("this")
     ranks = min(here.cores, 4)
-    plan = make_plan(here, ranks=ranks, per_node=1, spread=spread)
+    plan = make_plan(here, ranks=ranks, per_node=1, mapping=spread)
     (tmp_path / "rankfile").write_text(rankfile(plan, names_of_nodes(plan)))
     asked = f"per_node: 1, spread: {spread}, when_full: wait"
     words = placed_runs.prepared(tmp_path, ranks, asked, 1)

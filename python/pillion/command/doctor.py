@@ -199,11 +199,11 @@ def lines_of(finding: Finding) -> list[str]:
     return [head, f"{'':<9}{finding.advice}"] if finding.advice else [head]
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_doctor(parser: argparse.ArgumentParser) -> None:
     """There are none."""
 
 
-def run(_: argparse.Namespace) -> int:
+def run_doctor(_: argparse.Namespace) -> int:
     colours = {Verdict.GOOD: paint.good, Verdict.NOTE: paint.note, Verdict.BAD: paint.error}
     worst = 0
     for finding in findings():

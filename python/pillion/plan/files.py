@@ -157,7 +157,7 @@ class Aggregators:
     nodes: dict[int, int]  # how many on which
 
 
-def aggregators_of(plan: Plan, count: int, spread: str = "numa") -> Aggregators:
+def aggregators_of(plan: Plan, count: int, mapping: str = "numa") -> Aggregators:
     """`count` of the ranks that simulate, dealt by a rule. Sidecars are none: they have no part in
     what the simulation writes. Raises Error if there are fewer ranks.
     """
@@ -166,7 +166,7 @@ def aggregators_of(plan: Plan, count: int, spread: str = "numa") -> Aggregators:
     among = plan.spot_of_rank[: plan.simulation_ranks]
     if not 1 <= count <= len(among):
         raise Error(f"{count} aggregators cannot be chosen of {len(among)} simulation ranks")
-    rule = "numa" if spread == "auto" else spread
+    rule = "numa" if mapping == "auto" else mapping
     spots = [among[i] for i in placement.chosen([plan.spots[s] for s in among], count, rule)]
     nodes = Counter(plan.spots[spot].node for spot in spots)
     return Aggregators(

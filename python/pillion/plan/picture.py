@@ -153,8 +153,8 @@ def _told(plan: Plan) -> str:
 
 
 def _panel(plan: Plan, node: int, layout: Layout) -> list[str]:
-    name = plan.asked if plan.asked == plan.spread else f"{plan.asked}: {plan.spread}"
-    if plan.asked == plan.spread == "auto":
+    name = plan.asked if plan.asked == plan.mapping else f"{plan.asked}: {plan.mapping}"
+    if plan.asked == plan.mapping == "auto":
         name = "auto: a choice of its own"
     head = [
         f'<text class="name" x="0" y="8">{escape(name)}</text>',

@@ -93,7 +93,7 @@ class Plan:
     spots: "list[Spot]"
     sidecars: list[int]  # indices of spots
     server: list[int]  # by spot the spot of its sidecar; -1 for sidecars
-    spread: str  # the rule; "auto" if no rule has this choice
+    mapping: str  # the rule; "auto" if no rule has this choice
     asked: str  # what was asked for
     cost: float
 
@@ -138,7 +138,7 @@ def make_plan(
     ratio: int | None = None,
     per_node: int | None = None,
     sidecars: int | None = None,
-    spread: str = "auto",
+    mapping: str = "auto",
 ) -> Plan:
     """Plans a job of `ranks` (all cores if None), evenly over the nodes, one on a core.
 
@@ -147,8 +147,8 @@ def make_plan(
     """
     from pillion import _placement as placement
 
-    if spread not in placement.spreads():
-        raise Error(f"there is no spread '{spread}'; use {', '.join(placement.spreads())}")
+    if mapping not in placement.mappings():
+        raise Error(f"there is no mapping '{mapping}'; use {', '.join(placement.mappings())}")
     on_node = _ranks_on_node(machine, ranks)
     if sum(count is not None for count in (ratio, per_node, sidecars)) != 1:
         raise Error("say how many sidecars: give one of ratio, per_node and sidecars")
@@ -158,8 +158,10 @@ def make_plan(
     if ratio is not None:
         per_node = _by_ratio(on_node, ratio)
     spots = machine.spots(_cores(machine, on_node))
-    placed = placement.place(spots, sidecars or 0, per_node or 0, spread)
-    return Plan(machine, spots, placed.sidecars, placed.server, placed.spread, spread, placed.cost)
+    placed = placement.place(spots, sidecars or 0, per_node or 0, mapping)
+    return Plan(
+        machine, spots, placed.sidecars, placed.server, placed.mapping, mapping, placed.cost
+    )
 
 
 def _ranks_on_node(machine: Machine, ranks: int | None) -> int:
