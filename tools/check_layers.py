@@ -110,7 +110,7 @@ def main() -> int:
             faults.append(f"{path.relative_to(ROOT)}: folder '{layer}' is in no layer")
             continue
         faults += [f"{path.relative_to(ROOT)}:{n}: {why}" for n, why in faults_of(path, layer)]
-    for folder in ("include", "fortran", "stages", "adapters", "apps", "examples"):
+    for folder in ("include", "fortran", "stages", "adapters", "apps", "examples", "miniapps"):
         for path in sources(ROOT / folder):
             faults += [f"{path.relative_to(ROOT)}:{n}: {why}" for n, why in faults_outside(path)]
     if ring := python_ring(ROOT / "python"):
