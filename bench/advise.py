@@ -74,14 +74,14 @@ DEMOS = (
     Demo("heat", "examples/heat/heat", "64 1000000", "64 2500", 2500, turns=3),
     Demo(
         "taylor_green",
-        "examples/taylor_green/taylor_green",
+        "miniapps/taylor_green/taylor_green",
         "case=turbulence elements=4 reynolds=500 max_dt=0.005 end_time=500",
         "case=turbulence elements=4 reynolds=500 max_dt=0.005 end_time=1",
         200,
     ),
     Demo(
         "cosmology",
-        "examples/cosmology/cosmology",
+        "miniapps/cosmology/cosmology",
         "cells=64 length=32 steps=1000",
         "cells=64 length=32 steps=50",
         50,

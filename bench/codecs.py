@@ -5,7 +5,7 @@ turbulent velocity on spectral elements, at the same measured error?
 
     PILLION_BUILD=build/release python bench/codecs.py [CHECKPOINT] [--bound 1e-2] [--picture FILE]
 
-The velocity is that of a checkpoint of examples/taylor_green, or one of random waves. The error is
+The velocity is that of a checkpoint of miniapps/taylor_green, or one of random waves. The error is
 the root mean square over the volume, and the bound is relative to the rms of the velocity. zfp and
 SZ3 get the elements as one array of four axes per component, and, since they see only neighbours in
 an array, also the points of the whole box in rows, each point once; the better counts. Their

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Is it faster to analyse beside the simulation than in it, on the same cores? Runs
-examples/cosmology with halos and spectra every N steps: synchronously on all ranks, and with some
+miniapps/cosmology with halos and spectra every N steps: synchronously on all ranks, and with some
 of the same ranks as sidecars, reached through the node's memory and through the network. Either of
 total matter alone, or of the gas as well, with the Lyman-alpha forest: then N steps take less time
 than the analyses for small N, and more for large N. Seconds are the program's own, from the first
@@ -28,7 +28,7 @@ from typing import NamedTuple
 
 from lammps_overhead import launcher
 
-EXAMPLE = Path(__file__).resolve().parents[1] / "examples/cosmology/pillion.yaml"
+EXAMPLE = Path(__file__).resolve().parents[1] / "miniapps/cosmology/pillion.yaml"
 
 MATTER = """
 analyses:
@@ -125,7 +125,7 @@ def run(options, folder: Path, way: Way, case: Case) -> Run:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     (folder / "pillion.yaml").write_text(configuration(way, case), encoding="utf-8")
-    program = Path(options.build).resolve() / "examples/cosmology/cosmology"
+    program = Path(options.build).resolve() / "miniapps/cosmology/cosmology"
     # The last step is today's, when there are halos.
     settings = {"cells": options.cells, "length": options.cells / 2, "steps": options.steps}
     command = [*launcher(), "-n", str(way.ranks), program]

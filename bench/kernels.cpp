@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What do the kernels cost that the study of analyses in transit is made of? The step of
-// examples/cosmology, lines of Fourier transforms as pencils have them, shells of a spectrum, and
+// miniapps/cosmology, lines of Fourier transforms as pencils have them, shells of a spectrum, and
 // halos of the simulation's own density: a figure for each cell, byte or row. Every rank does all
 // of it by itself, so that caches and memory are shared as they are in a run, and nobody waits; the
 // seconds are those of its own computing. study/kernels.py keeps them. On as many ranks as cores.

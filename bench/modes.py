@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Where is each task best done: in the simulation, beside it, or in part here and there? Runs
-examples/taylor_green (turbulence that decays) with compression, pictures and the uncertainty of
+miniapps/taylor_green (turbulence that decays) with compression, pictures and the uncertainty of
 averages, each synchronously on all ranks, asynchronously with some of the same ranks as sidecars,
 and hybrid. Seconds are of the whole run, from opening the session until everything is analysed.
 Prints a JSON line for each, with what Ju et al. (2022) found of the same task with Nek5000.
@@ -26,7 +26,7 @@ from typing import NamedTuple
 from lammps_overhead import launcher
 
 TIME_STEP = 0.005
-EXAMPLE = Path(__file__).resolve().parents[1] / "examples/taylor_green/pillion.yaml"
+EXAMPLE = Path(__file__).resolve().parents[1] / "miniapps/taylor_green/pillion.yaml"
 
 
 class Task(NamedTuple):
@@ -108,7 +108,7 @@ def run(options, folder: Path, task: Task | None, mode: str, ranks: int) -> Run:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     (folder / "pillion.yaml").write_text(configuration(task, mode), encoding="utf-8")
-    program = Path(options.build).resolve() / "examples/taylor_green/taylor_green"
+    program = Path(options.build).resolve() / "miniapps/taylor_green/taylor_green"
     settings = {"case": "turbulence", "elements": options.elements, "reynolds": 500}
     settings |= {"max_dt": TIME_STEP, "end_time": options.steps * TIME_STEP}
     command = [*launcher(), "-n", str(ranks), program]

@@ -95,3 +95,34 @@ function(pillion_add_mpi_test)
     )
   endforeach()
 endfunction()
+
+# pillion_add_demo(NAME TARGETS...): what `make demo`, `make demo-cosmology` or `make demo-cfd` builds,
+# with the programs of the command.
+function(pillion_add_demo name)
+  set(
+    needs
+    pillion-attach
+    pillion-check
+    pillion-sidecar
+    pillion-stages
+    ${ARGN}
+  )
+  set(missing "")
+  foreach(needed IN LISTS needs)
+    if(NOT TARGET ${needed})
+      list(APPEND missing ${needed})
+    endif()
+  endforeach()
+  if(missing)
+    add_custom_target(
+      demo_${name}
+      COMMAND
+        ${CMAKE_COMMAND} -E echo
+        "demo: cannot be built, for want of what these need: ${missing}; cmake prints what it did not find"
+      COMMAND ${CMAKE_COMMAND} -E false
+      VERBATIM
+    )
+  else()
+    add_custom_target(demo_${name} DEPENDS ${needs})
+  endif()
+endfunction()

@@ -3,8 +3,7 @@
 """Does the advisor's model know 2048 ranks from a few hundred? Takes the runs of
 results/probes.jsonl (at most 1024 ranks; `intransit.sh probes`) for short runs of a user, predicts
 the period of every point of results/intransit*.jsonl, and compares. Prints a line of JSON for each,
-and last the largest deviation and what is lost by its choice; with `draw`, writes
-docs/advise-2048.svg.
+and last the largest deviation and the loss by its choice. `make docs` draws the points.
 """
 
 import json
@@ -110,9 +109,10 @@ def lost(points: list[Point]) -> float:
     return picked.simulated / min(p.simulated for p in points) - 1
 
 
-def draw(points: list[Point], path: Path) -> None:
+def draw(folder: Path) -> None:
     from matplotlib.figure import Figure
 
+    points = compared()
     figure = Figure(figsize=(8.4, 4.2), layout="constrained")
     for axes, every in zip(figure.subplots(1, 2, sharey=True), (2, 5)):
         for on_top, colour in ((False, "#2f7ed8"), (True, "#e0762b")):
@@ -129,7 +129,7 @@ def draw(points: list[Point], path: Path) -> None:
         axes.set_ylim(bottom=0)
     figure.axes[0].set_ylabel("time a step takes / s")
     figure.axes[1].legend(fontsize=9)
-    figure.savefig(path, metadata={"Date": None, "Creator": None})
+    figure.savefig(folder / "advise-2048.svg")
 
 
 def main() -> None:
@@ -141,8 +141,6 @@ def main() -> None:
     worst = max(abs(p.ratio - 1) for p in points)
     losses = max(lost(group) for group in groups(points).values())
     print(f"study advise: worst={worst:.3f} picked_over_best={1 + losses:.3f}")
-    if sys.argv[1:] == ["draw"]:
-        draw(points, HERE.parent / "docs/advise-2048.svg")
 
 
 if __name__ == "__main__":

@@ -18,7 +18,6 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
 HERE = Path(__file__).resolve().parent
-DOCS = HERE.parent / "docs"
 PAGE = HERE / "intransit.md"
 RANKS = 2048
 BLUE, RED, GREY = "#1f6f9f", "#c1443c", "#777777"
@@ -93,7 +92,7 @@ class Series:
         return "never: τ_a is longer" if self.balance[0] < 1 else "fewer"
 
 
-def plot_split(points: list[dict], every: int) -> None:
+def plot_split(points: list[dict], every: int, folder: Path) -> None:
     figure, panels = plt.subplots(1, 2, figsize=(9, 4), layout="constrained", sharey=True)
     for axes, way in zip(panels, WAYS):
         series = Series(points, every, way)
@@ -114,10 +113,10 @@ def plot_split(points: list[dict], every: int) -> None:
         axes.set_title(f"{way}: {titles[way != 'constant total']}", fontsize=10)
     panels[0].set_ylabel("seconds from publication to publication")
     panels[1].legend(frameon=False, fontsize=8)
-    figure.savefig(DOCS / "intransit-split.svg")
+    figure.savefig(folder / "intransit-split.svg")
 
 
-def plot_gain(points: list[dict], small: list[dict]) -> None:
+def plot_gain(points: list[dict], small: list[dict], folder: Path) -> None:
     figure, panels = plt.subplots(
         1, 2, figsize=(9, 4), layout="constrained", sharex=True, sharey=True
     )
@@ -141,7 +140,7 @@ def plot_gain(points: list[dict], small: list[dict]) -> None:
         axes.set_title(way, fontsize=10)
     panels[0].set_ylabel("shorter than synchronous, per cent")
     panels[1].legend(frameon=False, fontsize=8, loc="lower right")
-    figure.savefig(DOCS / "intransit-gain.svg")
+    figure.savefig(folder / "intransit-gain.svg")
 
 
 def table(head: list[str], rows: list[list[str]]) -> str:
@@ -232,11 +231,14 @@ def with_table(page: str, name: str, text: str) -> str:
     return f"{before}{begin}\n{text}\n{end}{after}"
 
 
+def draw(folder: Path) -> None:
+    points = read("intransit.jsonl")
+    plot_split(points, 5, folder)
+    plot_gain(points, read("intransit-512.jsonl"), folder)
+
+
 def main() -> None:
-    plt.rcParams["svg.hashsalt"] = "pillion"
     points, small = read("intransit.jsonl"), read("intransit-512.jsonl")
-    plot_split(points, 5)
-    plot_gain(points, small)
     tables = {
         "best": best_table(points, small),
         "splits": split_table(points, 5),

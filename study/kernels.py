@@ -16,7 +16,7 @@ from pathlib import Path
 FILE = Path(__file__).resolve().parent / "kernels.json"
 
 HOW = {
-    "step_particles": "examples/cosmology: a step without its transforms (s a cell)",
+    "step_particles": "miniapps/cosmology: a step without its transforms (s a cell)",
     "crossing": "particles that go through a cell's face in the last step",
     "transform_512": "lines of a transform along all three axes by FFTW, as pencils (s a cell)",
     "transform_1024": "the same for 1024^3 cells",

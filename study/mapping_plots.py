@@ -13,7 +13,6 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
 HERE = Path(__file__).resolve().parent
-DOCS = HERE.parent / "docs"
 PAGE = HERE / "mapping.md"
 GREY = "#777777"
 COLORS = {
@@ -52,7 +51,7 @@ def pick(points: list[dict], **wanted: object) -> dict | None:
     return next((p for p in points if all(p[k] == v for k, v in wanted.items())), None)
 
 
-def plot_steps(points: list[dict]) -> None:
+def plot_steps(points: list[dict], folder: Path) -> None:
     figure, panels = plt.subplots(1, 2, figsize=(9, 4), layout="constrained", sharey=True)
     for axes, (kind, title) in zip(panels, KINDS.items()):
         here = [p for p in points if p["kind"] == kind]
@@ -71,10 +70,10 @@ def plot_steps(points: list[dict]) -> None:
     panels[0].set_ylabel("a step, in times of its computing")
     panels[0].legend(frameon=False, fontsize=8, ncol=2)
     panels[0].set_ylim(0, 1.25 * panels[0].get_ylim()[1])
-    figure.savefig(DOCS / "mapping-steps.svg")
+    figure.savefig(folder / "mapping-steps.svg")
 
 
-def plot_links(points: list[dict]) -> None:
+def plot_links(points: list[dict], folder: Path) -> None:
     """How long each part is in use at least for one hand-over of all ranks."""
     figure, panels = plt.subplots(1, 2, figsize=(9, 4), layout="constrained", sharey=True)
     for axes, (kind, title) in zip(panels, KINDS.items()):
@@ -94,10 +93,10 @@ def plot_links(points: list[dict]) -> None:
         axes.legend(frameon=False, fontsize=8, loc="upper left")
     panels[0].set_ylabel("one hand-over on the busiest link, ms")
     panels[0].set_ylim(top=10 * panels[0].get_ylim()[1])
-    figure.savefig(DOCS / "mapping-links.svg")
+    figure.savefig(folder / "mapping-links.svg")
 
 
-def plot_files(points: list[dict]) -> None:
+def plot_files(points: list[dict], folder: Path) -> None:
     figure, panels = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained", sharey=True)
     titles = {"domains": "each its stretch of the file", "stripes": "stripes in turn (Lustre)"}
     points = [p for p in points if p["kind"] == "haswell"]
@@ -115,7 +114,7 @@ def plot_files(points: list[dict]) -> None:
         axes.set_title(title, fontsize=10)
     panels[0].set_ylabel("seconds to write 16 GiB")
     panels[1].legend(frameon=False, fontsize=8)
-    figure.savefig(DOCS / "mapping-files.svg")
+    figure.savefig(folder / "mapping-files.svg")
 
 
 def table(head: list[str], rows: list[list[str]]) -> str:
@@ -222,12 +221,15 @@ def with_table(page: str, name: str, text: str) -> str:
     return f"{before}{begin}\n{text}\n{end}{after}"
 
 
+def draw(folder: Path) -> None:
+    points = read("mapping.jsonl")
+    plot_steps(points, folder)
+    plot_links(points, folder)
+    plot_files(read("mapping-io.jsonl"), folder)
+
+
 def main() -> None:
-    plt.rcParams["svg.hashsalt"] = "pillion"
     points, files = read("mapping.jsonl"), read("mapping-io.jsonl")
-    plot_steps(points)
-    plot_links(points)
-    plot_files(files)
     # What the schedules are compared with is among the points.
     usual = [
         p for p in points if p["nodes"] == 24 and p["mapping"] in ("default", "numa", "folded")

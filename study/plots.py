@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Draws the plots of docs/scale-study.md and prints the table of scale.md, from results/*.jsonl.
+"""Prints the table of scale.md, from results/*.jsonl. `make docs` draws the plots of the page
+docs/scale-study.md by `draw`.
 
 Derived here: the bound (bytes over what the links of the analysis nodes carry), the bandwidth of
 an analysis node, and the paper's measure, bytes a second over the links of all nodes of the job.
@@ -16,7 +17,6 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
 HERE = Path(__file__).resolve().parent
-DOCS = HERE.parent / "docs"
 LINK = 4e9
 CORES = 24
 BLUE, RED, GREY = "#1f6f9f", "#c1443c", "#777777"
@@ -73,7 +73,7 @@ def peak_share(point: dict, key: str) -> float:
     return 100 * point["bytes"] / point[key] / (LINK * point["every"])
 
 
-def plot_ratio(points: list[dict]) -> None:
+def plot_ratio(points: list[dict], folder: Path) -> None:
     points = sorted(points, key=lambda p: p["targets"])
     ranks = [p["targets"] for p in points]
     figure, axes = plt.subplots(figsize=(7, 4.2), layout="constrained")
@@ -94,10 +94,10 @@ def plot_ratio(points: list[dict]) -> None:
     axes.set_ylabel("GB/s into each analysis node")
     axes.set_title("10 components of 1024³ cells in boxes of 32³ (simulated)", fontsize=10)
     axes.legend(frameon=False, fontsize=8, loc="lower left")
-    figure.savefig(DOCS / "scale-study-ratio.svg")
+    figure.savefig(folder / "scale-study-ratio.svg")
 
 
-def plot_grid(points: list[dict]) -> None:
+def plot_grid(points: list[dict], folder: Path) -> None:
     points = sorted(points, key=lambda p: p["cells"])
     cells = [p["cells"] for p in points]
     figure, axes = plt.subplots(figsize=(7, 4.2), layout="constrained")
@@ -116,7 +116,7 @@ def plot_grid(points: list[dict]) -> None:
     ranks = f"{points[0]['sources']} simulation ranks to {points[0]['targets']} analysis ranks"
     axes.set_title(f"{ranks} (simulated)", fontsize=10)
     axes.legend(frameon=False, fontsize=8, loc="upper left")
-    figure.savefig(DOCS / "scale-study-grid.svg")
+    figure.savefig(folder / "scale-study-grid.svg")
 
 
 def table(points: list[dict]) -> None:
@@ -131,11 +131,13 @@ def table(points: list[dict]) -> None:
         )
 
 
+def draw(folder: Path) -> None:
+    plot_ratio(read("ratio.jsonl"), folder)
+    plot_grid(read("grid.jsonl"), folder)
+
+
 def main() -> None:
-    plt.rcParams["svg.hashsalt"] = "pillion"
     ratio, grid = read("ratio.jsonl"), read("grid.jsonl")
-    plot_ratio(ratio)
-    plot_grid(grid)
     table(ratio + grid + read("other.jsonl"))
     table([p for name in ("ratio", "grid", "other") for p in read(f"half/{name}.jsonl")])
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What ranks do in the study of analyses in transit: steps of a particle-mesh simulation like
-// examples/cosmology, its transforms by pencils, and the stages `halos` and `power_spectrum`.
+// miniapps/cosmology, its transforms by pencils, and the stages `halos` and `power_spectrum`.
 // Computing takes the time that the kernels were measured to take; who sends what to whom follows
 // from the library's own tilings.
 #pragma once

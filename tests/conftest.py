@@ -11,6 +11,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 from dataclasses import dataclass
 from functools import cache
@@ -26,6 +27,11 @@ if os.path.isdir("/dev/shm") and shutil.disk_usage("/dev/shm").free > 2**30:
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", "/dev/shm")
 
 
+# For PYTHONPATH: the package with its compiled modules, or without any if there is no build.
+PACKAGE = Path(os.environ.get("PILLION_BUILD", "build")).resolve() / "python"
+if not PACKAGE.is_dir():
+    PACKAGE = Path(__file__).resolve().parents[1] / "python"
+
 _of_launchers: list[str] = []
 
 
@@ -36,6 +42,7 @@ def pytest_configure() -> None:
     another is just beginning in it, and that one ends without a word (seen with 4.1.4, once in
     1,000 starts of two at a time; never in as many in a folder that is never empty).
     """
+    _have_the_package_of_the_build()
     _have_mpi4py_use_our_mpi()
     _have_mpi4py_begin_nothing()
     _have_python_write_whole_lines()
@@ -49,6 +56,11 @@ def pytest_configure() -> None:
         (base / f"ompi.{name}.{os.getuid()}" / "kept").mkdir(parents=True)
     os.environ[name_of_base] = str(base)
     _of_launchers.append(str(base))
+
+
+def _have_the_package_of_the_build() -> None:
+    """Which has the compiled modules beside links to those in Python."""
+    sys.path.insert(0, str(PACKAGE))
 
 
 def _have_mpi4py_use_our_mpi() -> None:

@@ -164,7 +164,7 @@ def main() -> int:
         faults += [f"{path.relative_to(ROOT)}:{n}: {why}" for n, why in faults_of(path, layer)]
     for path in sources(ROOT / "apps"):
         faults += [f"{path.relative_to(ROOT)}:{n}: {why}" for n, why in faults_of(path, "apps")]
-    for folder in ("include", "fortran", "stages", "adapters", "examples"):
+    for folder in ("include", "fortran", "stages", "adapters", "examples", "miniapps"):
         for path in sources(ROOT / folder):
             faults += [f"{path.relative_to(ROOT)}:{n}: {why}" for n, why in faults_outside(path)]
     for path in sources(ROOT / "stages"):

@@ -34,7 +34,7 @@ def stub(build: Path, module: str) -> str:
 def main() -> int:
     build, check = Path(sys.argv[1]), "--check" in sys.argv
     stale = 0
-    for module in ("_core", "_placement", "_stage"):
+    for module in ("_core", "_idx", "_placement", "_stage"):
         path, text = PACKAGE / f"{module}.pyi", stub(build, module)
         if not check:
             path.write_text(text)

@@ -35,7 +35,7 @@ if [ -e "$build/stages/python.so" ]; then
 fi
 "$python" "$root/bench/grids.py"
 PILLION_BUILD=$build "$python" "$root/bench/lammps_overhead.py"
-if [ -e "$build/examples/taylor_green/taylor_green" ]; then
+if [ -e "$build/miniapps/taylor_green/taylor_green" ]; then
   PILLION_BUILD=$build "$python" "$root/bench/modes.py"
   if "$python" -c 'import pysz, zfpy' 2>/dev/null; then
     PILLION_BUILD=$build "$python" "$root/bench/codecs.py"
@@ -43,6 +43,6 @@ if [ -e "$build/examples/taylor_green/taylor_green" ]; then
 fi
 PYTHONPATH=$root/python PILLION_BUILD=$build "$python" "$root/bench/advise.py"
 PILLION_BUILD=$build "$python" "$root/bench/auto_placement.py"
-if [ -e "$build/examples/cosmology/cosmology" ]; then
+if [ -e "$build/miniapps/cosmology/cosmology" ]; then
   PILLION_BUILD=$build "$python" "$root/bench/intransit.py"
 fi

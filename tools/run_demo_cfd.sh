@@ -27,10 +27,10 @@ run() {
   mkdir "$output/$mode"
   cd "$output/$mode"
   sed -e "s/first: simulation, then: sidecar/first: $first, then: $then/" \
-    "$root/examples/taylor_green/demo.yaml" >pillion.yaml
+    "$root/miniapps/taylor_green/demo.yaml" >pillion.yaml
   if [ "$then" = simulation ]; then sed -i '/^sidecars:/d' pillion.yaml; fi
   echo "demo: a vortex on $ranks ranks, $mode"
-  mpirun "${mpirun_options[@]}" -n "$ranks" "$build/examples/taylor_green/taylor_green" \
+  mpirun "${mpirun_options[@]}" -n "$ranks" "$build/miniapps/taylor_green/taylor_green" \
     case=vortex elements=4 reynolds=200 end_time=10 "${@:4}" >log 2>&1 || {
     echo "demo: the simulation stopped; the end of $output/$mode/log:" >&2
     tail -n 15 log >&2
@@ -45,4 +45,4 @@ export PYTHONPATH="$root/python"
 for mode in synchronous asynchronous hybrid; do
   "$python" -m pillion report "$output/$mode/results" >/dev/null
 done
-"$python" "$root/examples/taylor_green/compare.py" "$output"
+"$python" "$root/miniapps/taylor_green/compare.py" "$output"

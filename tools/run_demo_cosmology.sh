@@ -18,10 +18,10 @@ ranks=${RANKS:-$((${CORES:-$(nproc)} > 2 ? ${CORES:-$(nproc)} - 1 : 1))}
 
 # shellcheck source=tools/mpirun_options.sh
 . "$root/tools/mpirun_options.sh"
-cd "$root/examples/cosmology"
+cd "$root/miniapps/cosmology"
 rm -rf "$output"/{compare,distribution,forest,matter,overview}
 echo "demo: cosmology on $ranks rank(s), analyses in a sidecar; about three minutes on two cores"
-mpirun "${mpirun_options[@]}" -n $((ranks + 1)) "$build/examples/cosmology/cosmology" \
+mpirun "${mpirun_options[@]}" -n $((ranks + 1)) "$build/miniapps/cosmology/cosmology" \
   output="$output" fixed=1 "$@" >"$output/log" || {
   echo "demo: the simulation stopped; the end of $output/log:" >&2
   tail -n 15 "$output/log" >&2

@@ -14,12 +14,14 @@ import headers
 import sources
 from flowchart import replace_flowcharts
 from links import Links
+from pictures import draw_all
 from places import ROOT, Entry, Places, read_places
 
 
 def assemble(folder: Path) -> None:
     """Makes the folder anew; what is there already is removed."""
     shutil.rmtree(folder, ignore_errors=True)
+    draw_all(folder / "pictures")
     places = read_places()
     links = Links(places, folder)
     for entry in places.entries():

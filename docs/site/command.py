@@ -8,11 +8,6 @@ from collections.abc import Iterator
 
 from places import ROOT
 
-AWAITED = {  # commands that are being written
-    name
-    for name in ("check", "run", "watch")
-    if not (ROOT / f"python/pillion/command/{name}.py").exists()
-}
 INTRODUCTION = """\
 # The command `pillion`
 
@@ -29,15 +24,9 @@ def page() -> str:
     from pillion import command
 
     parts = [INTRODUCTION, "| command | |\n|---|---|"]
-    rows = [
-        f"| [`{c.name}`](#pillion-{c.name}) | {_cell(c.summary)} |"
-        for c in command.COMMANDS
-        if c.name not in AWAITED
-    ]
+    rows = [f"| [`{c.name}`](#pillion-{c.name}) | {_cell(c.summary)} |" for c in command.COMMANDS]
     parts.append("\n".join(rows) + "\n")
     for one in command.COMMANDS:
-        if one.name in AWAITED:
-            continue
         parts += _command(one.name, _inner(command.parser(only=one.name), one.name))
     return "\n".join(parts)
 

@@ -1,11 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Draws the figures of the concepts: `python docs/site/figures.py` writes docs/concepts/*.svg."""
-
-from pathlib import Path
+"""The figures of the concepts, by the names of their files; pictures.py draws them."""
 
 from drawing import Drawing
-
-FOLDER = Path(__file__).resolve().parents[1] / "concepts"
 
 
 def placement() -> Drawing:
@@ -296,7 +292,3 @@ FIGURES = {
     made.__name__: made
     for made in (placement, cut, layouts, redistribution, backlog, containment, memory)
 }
-
-if __name__ == "__main__":
-    for name, draw in FIGURES.items():
-        draw().save(FOLDER / f"{name}.svg")

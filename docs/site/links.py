@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Links and pictures of a page, from how they work in the repository to how they work in the site.
 
-A link to a page becomes one to that page's place. Pictures are copied. A link to another file or
-folder of the repository leads to a page that shows it; these are collected in `shown`.
+A link to a page becomes one to that page's place. Pictures are copied, unless the site draws them.
+A link to another file or folder of the repository leads to a page that shows it; these are
+collected in `shown`.
 """
 
 import os
@@ -11,6 +12,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+from pictures import NAMES as DRAWN
 from places import ROOT, Places
 
 FENCED = re.compile(r"^( *)```.*?^\1```$", re.MULTILINE | re.DOTALL)
@@ -46,6 +48,8 @@ class Links:
         if not path or re.match(r"[a-z]+:", path):
             return target
         found = Path(os.path.normpath(source.parent / path))
+        if found.name in DRAWN and not found.exists():
+            return self._to_picture(found.name, page)
         if not found.exists():
             raise FileNotFoundError(f"{source.relative_to(ROOT)} links to {path}, not there")
         return self._place(found, page) + (f"#{anchor}" if anchor else "")
@@ -53,19 +57,22 @@ class Links:
     def _place(self, found: Path, page: str) -> str:
         address = self._places.of(found)
         if found.suffix in PICTURES:
-            return os.path.relpath(self._copied(found), (self._folder / page).parent)
+            self._copy(found)
+            return self._to_picture(found.name, page)
         if address is None:
             self.shown.add(found)
             address = address_of_source(found)
         return os.path.relpath(address + ".md", Path(page).parent)
 
-    def _copied(self, picture: Path) -> Path:
+    def _to_picture(self, name: str, page: str) -> str:
+        return os.path.relpath(f"pictures/{name}", Path(page).parent)
+
+    def _copy(self, picture: Path) -> None:
         copy = self._folder / "pictures" / picture.name
         copy.parent.mkdir(parents=True, exist_ok=True)
         if copy.exists() and copy.read_bytes() != picture.read_bytes():
             raise FileExistsError(f"two pictures are called {picture.name}")
         shutil.copyfile(picture, copy)
-        return copy
 
 
 def address_of_source(path: Path) -> str:

@@ -7,6 +7,7 @@
 
 #include <pillion/session.hpp>
 
+#include "core/errors.hpp"
 #include "core/session.hpp"
 
 namespace nb = nanobind;
@@ -29,20 +30,11 @@ std::string mpi_file() {
   return dladdr(function, &found) != 0 && found.dli_fname != nullptr ? found.dli_fname : "";
 }
 
-void translate(const std::exception_ptr& failure, void*) {
-  try {
-    std::rethrow_exception(failure);
-  } catch (const pillion::Error& error) {
-    const nb::object type = nb::module_::import_("pillion.errors").attr("Error");
-    PyErr_SetString(type.ptr(), error.what());
-  }
-}
-
 }  // namespace
 
 NB_MODULE(_core, module) {
   nb::set_leak_warnings(false);
-  nb::register_exception_translator(translate);
+  nb::register_exception_translator(pillion::python::translate);
   module.doc() = "Sessions of simulations; use pillion.open.";
   module.def("mpi_library", mpi_library, "What MPI calls itself.");
   module.def("mpi_file", mpi_file, "The file of that library.");

@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "base/error.hpp"
+#include "core/errors.hpp"
 #include "topology/place.hpp"
 #include "topology/shape.hpp"
 
@@ -16,13 +17,13 @@ using namespace pillion::topology;
 
 namespace {
 
-Mapping spread_of(const std::string& name) {
+Mapping mapping_named(const std::string& name) {
   for (const auto mapping : model::all_mappings())
     if (name == name_of(mapping)) return mapping;
-  base::fail(ErrorCode::Placement, "there is no spread '{}'", name);
+  base::fail(ErrorCode::Placement, "there is no mapping '{}'", name);
 }
 
-std::vector<std::string> names_of_spreads() {
+std::vector<std::string> names_of_mappings() {
   std::vector<std::string> names;
   for (const auto mapping : model::all_mappings()) names.emplace_back(name_of(mapping));
   return names;
@@ -33,7 +34,7 @@ Placement place_by(const std::vector<Location>& locations, int64_t ranks, int64_
   return place(std::vector<Role>(locations.size(), Role::Any), locations,
                {.ranks = ranks,
                 .per_node = per_node,
-                .mapping = spread_of(mapping),
+                .mapping = mapping_named(mapping),
                 .stay_on_node = per_node > 0});
 }
 
@@ -44,9 +45,8 @@ std::vector<int> sidecars_of(const Placement& placement) {
   return out;
 }
 
-std::vector<int> chosen(const std::vector<Location>& locations, int64_t count,
-                        const std::string& mapping) {
-  const auto picked = choose_sidecars(locations, count, spread_of(mapping));
+std::vector<int> chosen(const std::vector<Location>& locations, int64_t count, const std::string& mapping) {
+  const auto picked = choose_sidecars(locations, count, mapping_named(mapping));
   std::vector<int> out;
   for (size_t r = 0; r < picked.size(); ++r)
     if (picked[r]) out.push_back(static_cast<int>(r));
@@ -57,15 +57,8 @@ std::vector<int> chosen(const std::vector<Location>& locations, int64_t count,
 
 NB_MODULE(_placement, module) {
   module.doc() = "Where ranks sit, and which of them become sidecars.";
-  nb::register_exception_translator([](const std::exception_ptr& p, void*) {
-    try {
-      std::rethrow_exception(p);
-    } catch (const Error& e) {
-      PyErr_SetString(nb::module_::import_("pillion.errors").attr("Error").ptr(), e.what());
-    }
-  });
-  nb::class_<Location>(module, "Location",
-                       "Where a rank sits; numbers count within the node, -1: unknown.")
+  nb::register_exception_translator(pillion::python::translate);
+  nb::class_<Location>(module, "Location", "Where a rank sits; numbers count within the node, -1: unknown.")
       .def(nb::init<>())
       .def_rw("node", &Location::node)
       .def_rw("package", &Location::package)
@@ -75,8 +68,8 @@ NB_MODULE(_placement, module) {
       .def_rw("column", &Location::column)
       .def_rw("row", &Location::row)
       .def("__copy__", [](const Location& location) { return Location(location); });
-  nb::class_<Core>(module, "Core", "A core: its spot on node 0, and its hardware threads.")
-      .def_ro("spot", &Core::location)
+  nb::class_<Core>(module, "Core", "A core: its location on node 0, and its hardware threads.")
+      .def_ro("location", &Core::location)
       .def_ro("cpus", &Core::cpus, "the operating system's numbers");
   nb::class_<Shape>(module, "Shape", "A node: cores in hwloc's logical order.")
       .def_ro("cores", &Shape::cores)
@@ -87,19 +80,19 @@ NB_MODULE(_placement, module) {
       .def("put_on_mesh", &put_on_mesh, "columns"_a, "rows"_a,
            "Puts the cores on a mesh, row by row. Raises Error if there are more or fewer.");
   nb::class_<Placement>(module, "Placement", "Who is a sidecar, and who hands over to whom.")
-      .def_prop_ro("sidecars", &sidecars_of, "indices of spots, ascending")
-      .def_ro("server", &Placement::server, "for each spot that of its sidecar; -1 for sidecars")
+      .def_prop_ro("sidecars", &sidecars_of, "indices of locations, ascending")
+      .def_ro("server", &Placement::server, "for each location that of its sidecar; -1 for sidecars")
       .def_ro("cost", &Placement::cost, "in hand-overs times levels")
-      .def_prop_ro("spread", [](const Placement& p) { return name_of(p.mapping); });
+      .def_prop_ro("mapping", [](const Placement& p) { return name_of(p.mapping); });
   module.def(
       "this_node", [] { return this_node(CoreSet::Allowed); },
       "The node of this process, as far as it may use it.");
   module.def("node_of_file", &node_of_file, "path"_a, "As a file of hwloc's describes it.");
   module.def("node_of_text", &node_of_text, "text"_a, "As hwloc's synthetic texts, or mesh:CxR.");
   module.def("distance", &distance, "a"_a, "b"_a, "Levels, or hops on a mesh.");
-  module.def("spreads", &names_of_spreads);
-  module.def("place", &place_by, "spots"_a, "ranks"_a, "per_node"_a, "spread"_a,
+  module.def("mappings", &names_of_mappings);
+  module.def("place", &place_by, "locations"_a, "ranks"_a, "per_node"_a, "mapping"_a,
              "Places sidecars as a session does: `ranks` in all or `per_node` on every node.");
-  module.def("chosen", &chosen, "spots"_a, "count"_a, "spread"_a,
-             "Indices of the spots that one of the four rules takes.");
+  module.def("chosen", &chosen, "locations"_a, "count"_a, "mapping"_a,
+             "Indices of the locations that one of the four rules takes.");
 }

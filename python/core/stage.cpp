@@ -36,7 +36,7 @@ int32_t told(const pillion_stage_host* host, ErrorCode code, const std::string& 
 }
 
 /// Calls body() with the interpreter's lock. Whatever goes wrong becomes a failure of the host;
-/// what a stage in Python has raised is told by `explained` in pillion/insitu/explaining.py.
+/// `explained` in pillion/errors.py describes what a stage in Python has raised.
 template <class F>
 int32_t with_python(const pillion_stage_host* host, ErrorCode code, F&& body) {
   if (Py_IsInitialized() == 0) return told(host, code, "Python has ended already");
@@ -54,8 +54,7 @@ int32_t with_python(const pillion_stage_host* host, ErrorCode code, F&& body) {
     } const interrupt{error.matches(PyExc_KeyboardInterrupt)};
     try {
       PyException_SetTraceback(error.value().ptr(), error.traceback().ptr());
-      const nb::object explained =
-          nb::module_::import_("pillion.insitu.explaining").attr("explained");
+      const nb::object explained = nb::module_::import_("pillion.errors").attr("explained");
       return told(host, code, nb::cast<std::string>(nb::str(explained(error.value()))));
     } catch (const std::exception&) {
       return told(host, code, error.what());

@@ -3,7 +3,7 @@
 
 from collections.abc import Sequence
 
-class Spot:
+class Location:
     """Where a rank sits; numbers count within the node, -1: unknown."""
 
     def __init__(self) -> None: ...
@@ -35,13 +35,13 @@ class Spot:
     def row(self) -> int: ...
     @row.setter
     def row(self, arg: int, /) -> None: ...
-    def __copy__(self) -> Spot: ...
+    def __copy__(self) -> Location: ...
 
 class Core:
-    """A core: its spot on node 0, and its hardware threads."""
+    """A core: its location on node 0, and its hardware threads."""
 
     @property
-    def spot(self) -> Spot: ...
+    def location(self) -> Location: ...
     @property
     def cpus(self) -> list[int]:
         """the operating system's numbers"""
@@ -73,18 +73,18 @@ class Placement:
 
     @property
     def sidecars(self) -> list[int]:
-        """indices of spots, ascending"""
+        """indices of locations, ascending"""
 
     @property
     def server(self) -> list[int]:
-        """for each spot that of its sidecar; -1 for sidecars"""
+        """for each location that of its sidecar; -1 for sidecars"""
 
     @property
     def cost(self) -> float:
         """in hand-overs times levels"""
 
     @property
-    def spread(self) -> str: ...
+    def mapping(self) -> str: ...
 
 def this_node() -> Shape:
     """The node of this process, as far as it may use it."""
@@ -95,14 +95,14 @@ def node_of_file(path: str) -> Shape:
 def node_of_text(text: str) -> Shape:
     """As hwloc's synthetic texts, or mesh:CxR."""
 
-def distance(a: Spot, b: Spot) -> int:
+def distance(a: Location, b: Location) -> int:
     """Levels, or hops on a mesh."""
 
-def spreads() -> list[str]: ...
-def place(spots: Sequence[Spot], ranks: int, per_node: int, spread: str) -> Placement:
+def mappings() -> list[str]: ...
+def place(locations: Sequence[Location], ranks: int, per_node: int, mapping: str) -> Placement:
     """
     Places sidecars as a session does: `ranks` in all or `per_node` on every node.
     """
 
-def chosen(spots: Sequence[Spot], count: int, spread: str) -> list[int]:
-    """Indices of the spots that one of the four rules takes."""
+def chosen(locations: Sequence[Location], count: int, mapping: str) -> list[int]:
+    """Indices of the locations that one of the four rules takes."""

@@ -65,17 +65,19 @@ void BlockFile::expect_there(const Entry& entry, size_t field, int64_t block) co
   if (entry.offset < 0 || entry.offset > size_ || entry.size > size_ - entry.offset)
     fail(field, block,
          "is cut short: " + std::to_string(entry.size) + " bytes at " +
-             std::to_string(entry.offset) + " are told of, and the file has " +
+             std::to_string(entry.offset) + " end beyond the file, which has " +
              std::to_string(size_));
 }
 
 void BlockFile::read(const Entry& entry, size_t field, int64_t block,
                      std::vector<std::byte>& samples) const {
   expect_there(entry, field, block);
-  std::vector<std::byte> stored(entry.size);
-  read_at(entry.offset, stored.data(), stored.size());
   samples.resize(static_cast<size_t>(dataset_.block_samples()) *
                  dataset_.fields[field].sample_size());
+  if (entry.codec() == Codec::raw && entry.size == samples.size())
+    return read_at(entry.offset, samples.data(), samples.size());
+  std::vector<std::byte> stored(entry.size);
+  read_at(entry.offset, stored.data(), stored.size());
   try {
     decode(dataset_, dataset_.fields[field], block, entry.codec(), stored, samples);
   } catch (const Error& error) {

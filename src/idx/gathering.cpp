@@ -22,7 +22,7 @@ void Gathering::take(const BlockFile* file, const BlockOfLevel& block, const Ent
   }
   const bool is_in_rows = is_absent(entry) || entry.row_major();
   copy_common(grid, is_in_rows ? in_rows(grid.extent) : hz_order(block.level), samples_.data(),
-              grid_, to_, field.sample_size());
+              grid_, strides_, to_, field.sample_size());
 }
 
 const Order& Gathering::hz_order(int level) {

@@ -10,11 +10,12 @@
 
 namespace pillion::idx {
 
-/// What it is made of must outlive it.
+/// The array `to` has `strides` in bytes. What this is made of must outlive it.
 class Gathering {
  public:
-  Gathering(const Dataset& dataset, const Query& query, const Grid& grid, std::byte* to)
-      : dataset_(dataset), query_(query), grid_(grid), to_(to) {}
+  Gathering(const Dataset& dataset, const Query& query, const Grid& grid, std::byte* to,
+            const Point& strides)
+      : dataset_(dataset), query_(query), grid_(grid), to_(to), strides_(strides) {}
 
   /// Blocks of one file, which may not be there. Throws pillion::Error.
   void take(const BlockFile* file, std::span<const BlockOfLevel> blocks);
@@ -29,6 +30,7 @@ class Gathering {
   const Query& query_;
   const Grid& grid_;
   std::byte* to_;
+  Point strides_;
   std::vector<std::byte> samples_;
   std::map<int, Order> orders_;  ///< by level
   int64_t bytes_ = 0;

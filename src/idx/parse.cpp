@@ -36,11 +36,10 @@ class Values {
         const auto end = line.find(')');
         if (end == std::string::npos) fail("a key has no ')': " + line);
         key = line.substr(1, end - 1);
-        values_[key];
-        continue;
+        values_[key].clear();
+        line.erase(0, end + 1);
       }
-      auto& value = values_[key];
-      value += (value.empty() ? "" : " ") + line;
+      add(values_[key], line);
     }
   }
 
@@ -52,7 +51,7 @@ class Values {
   [[nodiscard]] bool has(const std::string& key) const { return values_.contains(key); }
   [[nodiscard]] const std::string& text(const std::string& key) const {
     const auto at = values_.find(key);
-    if (at == values_.end()) fail("it has no (" + key + ")");
+    if (at == values_.end() || at->second.empty()) fail("it has no (" + key + ")");
     return at->second;
   }
   template <class T>
@@ -72,6 +71,14 @@ class Values {
   }
 
  private:
+  /// Lines of a value are joined by blanks.
+  static void add(std::string& value, const std::string& line) {
+    const auto from = line.find_first_not_of(" \t");
+    if (from == std::string::npos) return;
+    value +=
+        (value.empty() ? "" : " ") + line.substr(from, line.find_last_not_of(" \t") - from + 1);
+  }
+
   std::string file_;
   std::map<std::string, std::string> values_;
   std::vector<double> times_;
@@ -150,15 +157,21 @@ void read_fields(const Values& in, Dataset& out) {
     if (!(words >> type)) in.fail("field '" + field.name + "' has no type");
     read_type(in, type, field);
     const auto codec = option(entry, "default_compression");
-    if (!read_codec(codec, field)) in.fail("compression '" + codec + "' is not known");
+    // Every block names its own codec, so fields can be read whose writer used others, too.
+    if (!read_codec(codec, field)) {
+      field.codec = Codec::raw;
+      field.zfp = {};
+    }
     if (const auto fill = option(entry, "default_value"); !fill.empty())
       field.fill = std::atoi(fill.c_str());
+    if (std::ranges::find(out.fields, field.name, &Field::name) != out.fields.end())
+      in.fail("(fields) has two of the name '" + field.name + "'");
     out.fields.push_back(field);
   }
   if (out.fields.empty()) in.fail("(fields) names no field");
 }
 
-/// "FIRST LAST FOLDER" or "FOLDER (a,b,step) …".
+/// "FIRST LAST FOLDER" or "FOLDER (a,b,step) …", the latter with those two in front or without.
 void read_times(const Values& in, Dataset& out) {
   if (!in.has("time")) return;
   const auto fail = [&] { in.fail("(time) makes no sense: " + in.text("time")); };
@@ -168,12 +181,13 @@ void read_times(const Values& in, Dataset& out) {
   };
   std::istringstream words(in.text("time"));
   int64_t first = 0, last = 0, step = 1;
-  if (words >> first) {
-    if (!(words >> last >> out.times.folder)) fail();
-    return add(first, last, 1);
-  }
-  words.clear();
+  const bool has_ends = static_cast<bool>(words >> first);
+  if (has_ends) words >> last;
+  else words.clear();
   if (!(words >> out.times.folder)) fail();
+  words >> std::ws;
+  if (words.eof() && has_ends) add(first, last, 1);
+  if (words.eof() && !has_ends) fail();
   char open = 0, comma = 0, other = 0, close = 0;
   while (words >> open) {
     if (!(words >> first >> comma >> last >> other >> step >> close) || open != '(' || close != ')')

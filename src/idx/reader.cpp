@@ -44,8 +44,10 @@ std::vector<std::span<const BlockOfLevel>> by_file(const Dataset& dataset,
 
 }  // namespace
 
-Reader::Reader(const std::string& path)
-    : path_(path), dataset_(Dataset::parse(read_text(path), path)) {
+Reader::Reader(const std::string& path) : Reader(path, read_text(path)) {}
+
+Reader::Reader(std::string path, const std::string& text)
+    : path_(std::move(path)), dataset_(Dataset::parse(text, path_)) {
   if (dataset_.times.steps.empty()) dataset_.times.steps = {0};
   for (const auto& field : dataset_.fields)
     if (field.sample_size() > (size_t{1} << 31) >> dataset_.bits_per_block)
@@ -98,9 +100,15 @@ int64_t Reader::read(const Query& query, int level, std::byte* to) const {
 }
 
 int64_t Reader::read_after(const Query& query, int after, int level, std::byte* to) const {
+  const auto size = dataset_.fields.at(query.field).sample_size();
+  return read_after(query, after, level, to, strides_in_rows(grid(query, level).extent, size));
+}
+
+int64_t Reader::read_after(const Query& query, int after, int level, std::byte* to,
+                           const Point& strides) const {
   const Grid wanted = grid(query, level);
   if (wanted.samples() == 0) return 0;
-  Gathering gathering(dataset_, query, wanted, to);
+  Gathering gathering(dataset_, query, wanted, to, strides);
   const auto all = blocks_in(dataset_, after, level, query.lo, query.hi);
   for (const auto& blocks : by_file(dataset_, all)) {
     const auto path = path_of(blocks.front().number, query.step);
@@ -132,7 +140,8 @@ void Refinement::refine(int level) {
   const size_t size = reader_.dataset().fields[query_.field].sample_size();
   std::vector<std::byte> values(static_cast<size_t>(finer.samples()) * size);
   if (grid_.samples() > 0)
-    copy_common(grid_, in_rows(grid_.extent), values_.data(), finer, values.data(), size);
+    copy_common(grid_, in_rows(grid_.extent), values_.data(), finer,
+                strides_in_rows(finer.extent, size), values.data(), size);
   bytes_read_ += reader_.read_after(query_, level_, level, values.data());
   values_ = std::move(values);
   grid_ = finer;

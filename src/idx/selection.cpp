@@ -54,19 +54,21 @@ Common common_along(const Grid& from, const Grid& to, size_t a) {
           rounded_up(end - first, step)};
 }
 
+/// Calls copy(place of a sample in `from`, its distance in bytes from the first one of `to`).
 template <class Place, class Copy>
-void for_each_common(const std::array<Common, 3>& common, const Order& order, const Grid& to,
+void for_each_common(const std::array<Common, 3>& common, const Order& order, const Point& strides,
                      const Place& place, const Copy& copy) {
   const auto& [x, y, z] = common;
+  const int64_t step = x.to_step * strides[0];
   for (int64_t k = 0; k < z.count; ++k)
     for (int64_t j = 0; j < y.count; ++j) {
       const int64_t in_plane = order.parts[2][static_cast<size_t>(z.from + k * z.from_step)] +
                                order.parts[1][static_cast<size_t>(y.from + j * y.from_step)];
-      const int64_t row =
-          ((z.to + k * z.to_step) * to.extent[1] + y.to + j * y.to_step) * to.extent[0] + x.to;
+      const int64_t row = (z.to + k * z.to_step) * strides[2] +
+                          (y.to + j * y.to_step) * strides[1] + x.to * strides[0];
       const int64_t* along = order.parts[0].data() + x.from;
       for (int64_t i = 0; i < x.count; ++i)
-        copy(place(in_plane + along[i * x.from_step]), row + i * x.to_step);
+        copy(place(in_plane + along[i * x.from_step]), row + i * step);
     }
 }
 
@@ -104,6 +106,11 @@ Order in_rows(const Point& extent) {
   return out;
 }
 
+Point strides_in_rows(const Point& extent, size_t sample_size) {
+  const auto size = static_cast<int64_t>(sample_size);
+  return {size, size * extent[0], size * extent[0] * extent[1]};
+}
+
 Order in_block(const Dataset& dataset, int level) {
   const int bits = dataset.bits_per_block;
   const bool is_first = level <= bits;
@@ -121,16 +128,16 @@ Order in_block(const Dataset& dataset, int level) {
 }
 
 void copy_common(const Grid& from, const Order& order, const std::byte* values, const Grid& to,
-                 std::byte* to_values, size_t size) {
+                 const Point& to_strides, std::byte* to_values, size_t size) {
   const std::array common{common_along(from, to, 0), common_along(from, to, 1),
                           common_along(from, to, 2)};
   const auto with_places = [&](const auto& copy) {
     if (order.hierarchical_bits < 0)
       return for_each_common(
-          common, order, to, [](int64_t place) { return place; }, copy);
+          common, order, to_strides, [](int64_t place) { return place; }, copy);
     const auto mark = uint64_t{1} << order.hierarchical_bits;
     for_each_common(
-        common, order, to,
+        common, order, to_strides,
         [&](int64_t z) {
           const uint64_t marked = static_cast<uint64_t>(z) | mark;
           return static_cast<int64_t>(marked >> (std::countr_zero(marked) + 1));
@@ -139,12 +146,13 @@ void copy_common(const Grid& from, const Order& order, const std::byte* values, 
   };
   // A known number of bytes is one move instead of a call.
   const auto with_size = [&](auto fixed) {
-    with_places([&](int64_t place, int64_t row) {
-      std::memcpy(to_values + static_cast<size_t>(row) * fixed(),
-                  values + static_cast<size_t>(place) * fixed(), fixed());
+    with_places([&](int64_t place, int64_t distance) {
+      std::memcpy(to_values + distance, values + static_cast<size_t>(place) * fixed(), fixed());
     });
   };
   switch (size) {
+    case 1: return with_size(std::integral_constant<size_t, 1>());
+    case 2: return with_size(std::integral_constant<size_t, 2>());
     case 4: return with_size(std::integral_constant<size_t, 4>());
     case 8: return with_size(std::integral_constant<size_t, 8>());
     case 12: return with_size(std::integral_constant<size_t, 12>());

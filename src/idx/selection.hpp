@@ -29,13 +29,15 @@ struct Order {
 };
 
 Order in_rows(const Point& extent);
+/// Bytes between neighbours along each axis of an array in rows.
+Point strides_in_rows(const Point& extent, size_t sample_size);
 /// Of a block that is in HZ order.
 Order in_block(const Dataset& dataset, int level);
 
-/// Copies the samples that two grids have in common; samples have `size` bytes. `to` is in rows.
-/// Along each axis the samples of one of the grids must be among those of the other, were that
-/// without end.
+/// Copies the samples that two grids have in common; samples have `size` bytes. `to_strides` are
+/// the bytes between neighbours in the array `to_values`. Along each axis the samples of one of the
+/// grids must be among those of the other, were that without end.
 void copy_common(const Grid& from, const Order& order, const std::byte* values, const Grid& to,
-                 std::byte* to_values, size_t size);
+                 const Point& to_strides, std::byte* to_values, size_t size);
 
 }  // namespace pillion::idx

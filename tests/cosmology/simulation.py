@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs examples/cosmology and reads what it prints and writes."""
+"""Runs miniapps/cosmology and reads what it prints and writes."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from conftest import mpirun
 
-YAML = Path(__file__).parents[2] / "examples/cosmology/pillion.yaml"
+YAML = Path(__file__).parents[2] / "miniapps/cosmology/pillion.yaml"
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,9 @@ class Run:
 
 def simulate(build, folder, ranks=1, program="cosmology_noop", file=None, **parameters):
     """Runs the program in a folder of its own; snapshots are written if snapshot_every is given."""
-    executable = build / "examples/cosmology" / program
+    executable = build / "miniapps/cosmology" / program
     if not executable.exists():
-        pytest.skip("examples/cosmology was not built: FFTW with MPI was not found")
+        pytest.skip("miniapps/cosmology was not built: FFTW with MPI was not found")
     folder.mkdir(parents=True)
     (folder / "pillion.yaml").write_text(YAML.read_text(encoding="utf-8"), encoding="utf-8")
     if "snapshot_every" in parameters:

@@ -19,8 +19,8 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def output(build, tmp_path_factory):
-    if not (build / "examples/cosmology/cosmology").exists():
-        pytest.skip("examples/cosmology was not built: FFTW with MPI was not found")
+    if not (build / "miniapps/cosmology/cosmology").exists():
+        pytest.skip("miniapps/cosmology was not built: FFTW with MPI was not found")
     folder = tmp_path_factory.mktemp("demo")
     command = [ROOT / "tools/run_demo_cosmology.sh", build, folder]
     command += ["cells=32", "box=16", "length=128", "steps=100"]

@@ -117,9 +117,9 @@ def test_the_simulation_is_the_same_without_pillion(build, tmp_path, run):
     ],
 )
 def test_mistakes_are_named(build, tmp_path, setting, message):
-    program = build / "examples/cosmology/cosmology_noop"
+    program = build / "miniapps/cosmology/cosmology_noop"
     if not program.exists():
-        pytest.skip("examples/cosmology was not built: FFTW with MPI was not found")
+        pytest.skip("miniapps/cosmology was not built: FFTW with MPI was not found")
     done = subprocess.run(
         [*launcher(), "-n", "2", program, setting],
         cwd=tmp_path,

@@ -14,9 +14,9 @@ TABLES = ["power_spectrum_matter", "halos_matter", "slice_matter_z"]
 
 def run(build, folder, sidecars, ranks):
     """All products of the analysis of matter, which is made at every step."""
-    program = build / "examples/cosmology/cosmology"
+    program = build / "miniapps/cosmology/cosmology"
     if not program.exists():
-        pytest.skip("examples/cosmology was not built: FFTW with MPI was not found")
+        pytest.skip("miniapps/cosmology was not built: FFTW with MPI was not found")
     text = YAML.read_text(encoding="utf-8")
     head, analyses = text.split("analyses:\n")
     matter = analyses.split("  matter:\n")[1].split("  # Before")[0]

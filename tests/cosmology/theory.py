@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What examples/cosmology is compared with, written anew: the transfer function of Eisenstein and
+"""What miniapps/cosmology is compared with, written anew: the transfer function of Eisenstein and
 Hu, the growth of perturbations as a differential equation, power spectra by NumPy's transforms, and
 gas in photo-ionisation equilibrium. Lengths are in Mpc without a factor of h.
 """

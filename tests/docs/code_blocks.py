@@ -17,6 +17,7 @@ PAGES = [
     *sorted(ROOT.glob("stages/**/*.md")),
     *sorted(ROOT.glob("adapters/*/*.md")),
     *sorted(ROOT.glob("examples/*/*.md")),
+    *sorted(ROOT.glob("miniapps/*/*.md")),
 ]
 FENCE = re.compile(r"(?:^<!-- ([^\n]*?) -->\n)?^```(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SCENE = re.compile(r"^<!-- scene (\w+) -->$", re.MULTILINE)

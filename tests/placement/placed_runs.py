@@ -15,7 +15,7 @@ PYTHON = sys.executable
 # Plans need the compiled module of the build, beside the package in the source tree.
 pillion.__path__.append(str(BUILD / "python/pillion"))
 
-PROGRAM = Path(__file__).parent / "programs/spots.py"
+PROGRAM = Path(__file__).parent / "programs/locations.py"
 CONFIGURATION = """
 output: results
 sidecars: {{{sidecars}}}

@@ -33,63 +33,63 @@ MACHINES = {
     "core:6": (6, 6, 0),
 }
 HYDRA = shutil.which("mpiexec.hydra", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
-SPREADS = ["contiguous", "striped", "numa", "folded", "auto"]
+MAPPINGS = ["contiguous", "striped", "numa", "folded", "auto"]
 
 
-def defined(spread: str, cores: int, domain: int, columns: int, count: int) -> set[int]:
+def defined(mapping: str, cores: int, domain: int, columns: int, count: int) -> set[int]:
     """The sidecars of a node by the words of the definition, where all comes out even."""
-    if spread == "contiguous":
+    if mapping == "contiguous":
         return set(range(cores - count, cores))
-    if spread == "striped":
+    if mapping == "striped":
         return set(range(cores // count - 1, cores, cores // count))
-    if spread == "numa":
+    if mapping == "numa":
         each = count * domain // cores
         return {d + domain - 1 - k for d in range(0, cores, domain) for k in range(each)}
     middle = cores // columns // 2
     return {middle * columns + column for column in range(columns)}
 
 
-@pytest.mark.parametrize("spread", SPREADS[:4])
+@pytest.mark.parametrize("mapping", MAPPINGS[:4])
 @pytest.mark.parametrize(("node", "count"), [("numa:2 core:16", 8), ("mesh:8x8", 8), ("core:6", 2)])
-def test_plans_are_as_defined(node, count, spread):
+def test_plans_are_as_defined(node, count, mapping):
     cores, domain, columns = MACHINES[node]
-    if spread == "folded" and not columns:
+    if mapping == "folded" and not columns:
         pytest.skip("no mesh")
-    plan = make_plan(machine(f"3 nodes of {node}"), per_node=count, spread=spread)
-    wanted = defined(spread, cores, domain, columns, count)
+    plan = make_plan(machine(f"3 nodes of {node}"), per_node=count, mapping=mapping)
+    wanted = defined(mapping, cores, domain, columns, count)
     for number in range(3):
-        found = {plan.spots[s].core for s in plan.on_node(number) if plan.is_sidecar[s]}
+        found = {plan.locations[s].core for s in plan.on_node(number) if plan.is_sidecar[s]}
         assert found == wanted
 
 
-@pytest.mark.parametrize("spread", SPREADS)
+@pytest.mark.parametrize("mapping", MAPPINGS)
 @pytest.mark.parametrize("node", MACHINES)
 @pytest.mark.parametrize("count", [1, 2, 3, 5])
-def test_whatever_the_plan(node, count, spread):
+def test_whatever_the_plan(node, count, mapping):
     """Every rank once, loads within one, each hands over on its node, no domain crossed by `numa`
     where domains have as many sidecars, and no rule costs less than `auto`.
     """
     where = machine(f"2 nodes of {node}")
-    plan = make_plan(where, per_node=count, spread=spread)
+    plan = make_plan(where, per_node=count, mapping=mapping)
     assert sorted(plan.spot_of_rank) == list(range(2 * where.cores))
-    assert [plan.rank_of_spot[s] for s in plan.spot_of_rank] == list(range(2 * where.cores))
+    assert [plan.rank_of_location[s] for s in plan.spot_of_rank] == list(range(2 * where.cores))
     loads = Counter(plan.sidecars)  # one more than each has
     loads.update(server for server in plan.server if server >= 0)
-    assert set(loads) == set(plan.sidecars) and sum(loads.values()) == len(plan.spots)
+    assert set(loads) == set(plan.sidecars) and sum(loads.values()) == len(plan.locations)
     assert max(loads.values()) - min(loads.values()) <= 1
     assert all(
-        plan.spots[s].node == plan.spots[t].node for s, t in enumerate(plan.server) if t >= 0
+        plan.locations[s].node == plan.locations[t].node for s, t in enumerate(plan.server) if t >= 0
     )
     cores, domain, _ = MACHINES[node]
-    if spread == "numa" and count % (cores // domain) == 0:
+    if mapping == "numa" and count % (cores // domain) == 0:
         assert figures_of(plan).crossing_domains == 0
     best = make_plan(where, per_node=count)
     assert best.cost <= plan.cost + 1e-9
 
 
 def test_fewer_ranks_than_cores_leave_every_domain_some():
-    plan = make_plan(machine("2 nodes of numa:2 core:4"), ranks=12, per_node=2, spread="numa")
-    assert Counter((s.node, s.numa) for s in plan.spots) == {
+    plan = make_plan(machine("2 nodes of numa:2 core:4"), ranks=12, per_node=2, mapping="numa")
+    assert Counter((s.node, s.numa) for s in plan.locations) == {
         (node, numa): 3 for node in (0, 1) for numa in (0, 1)
     }
     assert figures_of(plan).crossing_domains == 0
@@ -97,7 +97,7 @@ def test_fewer_ranks_than_cores_leave_every_domain_some():
 
 @pytest.fixture
 def plan():
-    return make_plan(machine("2 nodes of numa:2 core:4 pu:2"), ratio=3, spread="numa")
+    return make_plan(machine("2 nodes of numa:2 core:4 pu:2"), ratio=3, mapping="numa")
 
 
 def test_rankfile(plan):
@@ -145,7 +145,7 @@ def test_mpich_goes_node_by_node():
     odd = make_plan(machine("2 nodes of numa:2 core:4 pu:2"), ranks=12, sidecars=3)
     files = files_of(odd, ["a", "b"])
     assert files["hosts-of-nodes"] == "a:6\nb:6\n"
-    cpus = [2 * odd.spots[spot].core for spot in odd.on_node(1)]
+    cpus = [2 * odd.locations[location].core for location in odd.on_node(1)]
     words = ",".join(map(str, cpus))
     assert len(set(cpus)) == 6
     assert f"-f hosts-of-nodes -bind-to user:{words} " in files["launch.txt"]
@@ -176,8 +176,8 @@ def test_mpich_binds_as_planned(tmp_path):
 def test_aggregators():
     plan = make_plan(machine("4 nodes of numa:2 core:4"), per_node=1)
     found = aggregators_of(plan, 8)
-    spots = [plan.spots[plan.spot_of_rank[rank]] for rank in found.ranks]
-    assert Counter((s.node, s.numa) for s in spots) == {
+    locations = [plan.locations[plan.spot_of_rank[rank]] for rank in found.ranks]
+    assert Counter((s.node, s.numa) for s in locations) == {
         (node, numa): 1 for node in range(4) for numa in range(2)
     }
     assert hints(plan, found, "abcd") == "romio_cb_write enable\ncb_nodes 8\ncb_config_list *:2\n"
@@ -194,11 +194,11 @@ def test_aggregators():
 
 def test_sidecars_are_no_aggregators():
     """They have no part in what the simulation writes, though the same rule placed them."""
-    plan = make_plan(machine("2 nodes of numa:2 core:4"), per_node=2, spread="numa")
+    plan = make_plan(machine("2 nodes of numa:2 core:4"), per_node=2, mapping="numa")
     found = aggregators_of(plan, 4)
     assert set(found.ranks) < set(range(plan.simulation_ranks))
-    spots = [plan.spots[plan.spot_of_rank[rank]] for rank in found.ranks]
-    assert [(s.node, s.numa, s.core) for s in spots] == [(0, 0, 2), (0, 1, 6), (1, 0, 2), (1, 1, 6)]
+    locations = [plan.locations[plan.spot_of_rank[rank]] for rank in found.ranks]
+    assert [(s.node, s.numa, s.core) for s in locations] == [(0, 0, 2), (0, 1, 6), (1, 0, 2), (1, 1, 6)]
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ def test_sidecars_are_no_aggregators():
         ({"ranks": 7, "per_node": 1}, "7 ranks are not alike on 2 nodes; 8 would be"),
         ({"ranks": 18, "per_node": 1}, "more than its 8 cores"),
         ({"per_node": 8}, "leave none for the simulation"),
-        ({"per_node": 1, "spread": "nume"}, "no spread 'nume'; use auto, contiguous"),
+        ({"per_node": 1, "mapping": "nume"}, "no mapping 'nume'; use auto, contiguous"),
         ({}, "say how many sidecars"),
         ({"per_node": 0}, "0 sidecars per node are no plan"),
         ({"sidecars": -1}, "-1 sidecars are no plan"),
@@ -248,7 +248,7 @@ def test_the_command_draws_and_writes(tmp_path):
         "mesh:8x8", "--ratio", "7:1", "--draw", "p.svg", "--write", "files", cwd=tmp_path
     )
     assert done.returncode == 0, done.stderr
-    assert "56 simulation ranks and 8 sidecars, spread auto: folded" in done.stdout
+    assert "56 simulation ranks and 8 sidecars, mapping auto: folded" in done.stdout
     assert done.stdout.count("a b c d e f g h") == 7 and "A B C D E F G H" in done.stdout
     drawn = ET.parse(tmp_path / "p.svg").getroot()
     names = [e.text for e in drawn.iter() if e.get("class") == "name"]
@@ -261,7 +261,7 @@ def test_the_command_draws_and_writes(tmp_path):
 
 def test_what_is_said_of_narrow_nodes_has_room():
     """Columns of panels are as far apart as their text is long, at half of its height a letter."""
-    plans = [make_plan(machine("3 nodes of core:2"), sidecars=1, spread=s) for s in SPREADS]
+    plans = [make_plan(machine("3 nodes of core:2"), sidecars=1, mapping=s) for s in MAPPINGS]
     groups = ET.fromstring(picture(plans)).iter()
     panels = [e for e in groups if e.find("*[@class='name']") is not None]
     left = sorted({int(e.get("transform").split("(")[1].split()[0]) for e in panels})

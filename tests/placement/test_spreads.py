@@ -83,7 +83,7 @@ def is_open_mpi() -> bool:
 def test_a_rankfile_binds_as_planned(build, tmp_path, spread):
     here = machine("this")
     ranks = min(here.cores, 4)
-    plan = make_plan(here, ranks=ranks, per_node=1, spread=spread)
+    plan = make_plan(here, ranks=ranks, per_node=1, mapping=spread)
     (tmp_path / "rankfile").write_text(rankfile(plan, names_of_nodes(plan)))
     asked = f"per_node: 1, mapping: {spread}, when_full: wait"
     words = placed_runs.prepared(tmp_path, ranks, asked, 1)
@@ -98,9 +98,9 @@ def test_a_rankfile_binds_as_planned(build, tmp_path, spread):
     )
     assert done.returncode == 0, done.stderr
     told = placed_runs.read_told(tmp_path, ranks)
-    cpus = [here.node.cores[plan.spots[spot].core].cpus for spot in plan.spot_of_rank]
+    cpus = [here.node.cores[plan.locations[location].core].cpus for location in plan.spot_of_rank]
     assert told.cpus == cpus, "each rank may run on its core and no other"
-    assert told.sidecars == [plan.rank_of_spot[spot] for spot in plan.sidecars]
+    assert told.sidecars == [plan.rank_of_location[location] for location in plan.sidecars]
 
 
 def test_lstopo_writes_what_plans_read(tmp_path):

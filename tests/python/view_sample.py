@@ -7,14 +7,13 @@ import subprocess
 import sys
 import threading
 from contextlib import contextmanager
-from pathlib import Path
 
 import pillion.idx
+from conftest import PACKAGE
 from idx_writer import write_dataset
 from openvisus_writer import random_field
 from pillion.view.server import Server
 
-PACKAGE = Path(__file__).parents[2] / "python"
 ABOUT = {"mask": "V210210210", "bits_per_block": 3, "per_file": 5}
 ORIGIN = """\
 # analysis: snapshots

@@ -11,7 +11,7 @@ import pytest
 from conftest import mpirun, read_table
 from replaying import assert_same, needs_hdf5, replay, write_hdf5
 
-EXAMPLE = Path(__file__).parents[2] / "examples/cosmology/pillion.yaml"
+EXAMPLE = Path(__file__).parents[2] / "miniapps/cosmology/pillion.yaml"
 SETTINGS = ["cells=16", "box=8", "steps=8", "length=16", "snapshot_every=2"]
 SETTINGS += ["redshift=9", "final_redshift=1"]
 SIDECARS = re.compile(r"^sidecars: .*$", re.MULTILINE)
@@ -29,9 +29,9 @@ PLACEMENTS = [
 @pytest.fixture(scope="module")
 def live(build, tmp_path_factory):
     """A folder with snapshots, the configuration and the results of the run itself."""
-    program = build / "examples/cosmology/cosmology"
+    program = build / "miniapps/cosmology/cosmology"
     if not program.exists():
-        pytest.skip("examples/cosmology was not built: FFTW with MPI was not found")
+        pytest.skip("miniapps/cosmology was not built: FFTW with MPI was not found")
     folder = tmp_path_factory.mktemp("live")
     text = EXAMPLE.read_text(encoding="utf-8")
     for often, here in (("20 steps", "4 steps"), ("5 steps", "2 steps"), ("skip", "wait")):

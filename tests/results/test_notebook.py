@@ -11,6 +11,7 @@ from pathlib import Path
 import matplotlib.image
 import nbformat
 import pytest
+from conftest import PACKAGE
 from nbclient import NotebookClient
 
 ROOT = Path(__file__).parents[2]
@@ -28,7 +29,7 @@ assert run.returncode == 0 and results.has_ended
 def executed(build, tmp_path_factory):
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     notebook.cells.append(nbformat.v4.new_code_cell(CHECK))
-    path = os.pathsep.join([str(ROOT / "python"), os.environ.get("PYTHONPATH", "")])
+    path = os.pathsep.join([str(PACKAGE), os.environ.get("PYTHONPATH", "")])
     told = {"PILLION_BUILD": str(build), "PYTHONPATH": path}
     told |= {"TMPDIR": str(tmp_path_factory.mktemp("notebook")), "MPLBACKEND": "inline"}
     told |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}

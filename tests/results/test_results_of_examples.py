@@ -17,7 +17,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 @pytest.fixture(scope="module")
 def universe(build, tmp_path_factory):
-    program = build / "examples/cosmology/cosmology"
+    program = build / "miniapps/cosmology/cosmology"
     if not program.exists():
         pytest.skip("the example cosmology is not built: no FFTW with MPI was found")
     folder = tmp_path_factory.mktemp("cosmology")

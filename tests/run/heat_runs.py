@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from conftest import launcher
+from conftest import PACKAGE, launcher
 from pillion.progress import Progress, read_progress
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,7 +47,7 @@ def configuration(placement: str, cells: int = 16) -> str:
 
 def pillion(build: Path, *words, **environment) -> tuple[list[str], dict[str, str]]:
     """The command and its environment."""
-    paths = os.pathsep.join([str(ROOT / "python"), os.environ.get("PYTHONPATH", "")])
+    paths = os.pathsep.join([str(PACKAGE), os.environ.get("PYTHONPATH", "")])
     told = {"PILLION_BIN": str(build / "bin"), "PYTHONPATH": paths, **environment}
     return [sys.executable, "-m", "pillion", *map(str, words)], {**os.environ, **told}
 

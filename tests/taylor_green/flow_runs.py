@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs examples/taylor_green, and reads what it prints and its checkpoints. Points, weights and
+"""Runs miniapps/taylor_green, and reads what it prints and its checkpoints. Points, weights and
 polynomials of elements are NumPy's."""
 
 from dataclasses import dataclass
@@ -85,9 +85,9 @@ class Run:
 
 
 def program(build, name="taylor_green_noop"):
-    executable = build / "examples/taylor_green" / name
+    executable = build / "miniapps/taylor_green" / name
     if not executable.exists():
-        pytest.skip("examples/taylor_green was not built: no Fortran compiler was found")
+        pytest.skip("miniapps/taylor_green was not built: no Fortran compiler was found")
     return executable
 
 

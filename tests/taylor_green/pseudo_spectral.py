@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The Taylor-Green vortex by another method: a Fourier pseudo-spectral solver, dealiased by the 2/3
 rule, with the classical Runge-Kutta scheme and viscosity by its exact integrating factor. It shares
-nothing with examples/taylor_green.
+nothing with miniapps/taylor_green.
 
     python tests/taylor_green/pseudo_spectral.py 48 100 10 curve.csv    # points, Re, end time
 """

@@ -20,7 +20,7 @@ Image = pytest.importorskip("PIL.Image")
 @pytest.fixture(scope="module")
 def demo(build, tmp_path_factory):
     folder = tmp_path_factory.mktemp("cfd")
-    if not (build / "examples/taylor_green/taylor_green").exists():
+    if not (build / "miniapps/taylor_green/taylor_green").exists():
         pytest.skip("no Fortran")
     command = [ROOT / "tools/run_demo_cfd.sh", build, folder, *SETTINGS]
     done = subprocess.run(

@@ -61,7 +61,7 @@ def test_restart_from_a_compressed_velocity(build, tmp_path, bound):
     results, _ = scene.run(build, tmp_path / "run", Placement(2, 1, "pieces", memory="8 MiB"))
     path = results / f"checkpoint/box_compressed/box.{half.step:09}.h5"
     made = tmp_path / "decoded"
-    script = ROOT / "examples/taylor_green/checkpoint_of.py"
+    script = ROOT / "miniapps/taylor_green/checkpoint_of.py"
     subprocess.run(
         [sys.executable, script, path, made],
         env={"PYTHONPATH": str(ROOT / "python")},

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""examples/taylor_green with Pillion: the flow is the same as without, and products say of it what
+"""miniapps/taylor_green with Pillion: the flow is the same as without, and products say of it what
 its checkpoint says."""
 
 from pathlib import Path
@@ -10,7 +10,7 @@ import pytest
 from conftest import read_table
 from flow_runs import simulate
 
-YAML = Path(__file__).parents[2] / "examples/taylor_green/pillion.yaml"
+YAML = Path(__file__).parents[2] / "miniapps/taylor_green/pillion.yaml"
 SETTINGS = {"elements": 2, "reynolds": 20, "end_time": 2, "max_dt": 0.04, "deform": 0.2}
 SETTINGS |= {"case": "turbulence", "peak": 1.5, "checkpoint": "end"}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The flow solver of examples/taylor_green: exact solutions, another solver, budgets, and the same
+"""The flow solver of miniapps/taylor_green: exact solutions, another solver, budgets, and the same
 result on any number of ranks and after a restart."""
 
 import os

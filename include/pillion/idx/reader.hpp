@@ -27,6 +27,8 @@ class Reader {
  public:
   /// `path` is that of the .idx file. Throws pillion::Error if it cannot be read.
   explicit Reader(const std::string& path);
+  /// The same with the text of that file, for callers that have read it already.
+  Reader(std::string path, const std::string& text);
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] const Dataset& dataset() const { return dataset_; }
@@ -43,6 +45,10 @@ class Reader {
   int64_t read(const Query& query, int level, std::byte* to) const;
   /// As above, but only samples of levels above `after`; others in `to` stay as they are.
   int64_t read_after(const Query& query, int after, int level, std::byte* to) const;
+  /// As above into an array of any arrangement: `strides` are the bytes from one sample to the next
+  /// along each axis. The components of a sample lie together.
+  int64_t read_after(const Query& query, int after, int level, std::byte* to,
+                     const Point& strides) const;
 
   /// Looks at the heads of all files of a field at a step. Throws pillion::Error if a block that
   /// has samples in the dataset's box is missing, cut short, or of a codec that is not read.

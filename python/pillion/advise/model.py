@@ -156,13 +156,13 @@ def expected(found: Outcome, uncertain: tuple[float, float]) -> float:
     goes in proportion.
     """
     means = found.simulation, found.sidecars
-    spread = math.hypot(*(mean * off for mean, off in zip(means, uncertain)))
-    if spread == 0:
+    deviation = math.hypot(*(mean * off for mean, off in zip(means, uncertain)))
+    if deviation == 0:
         return found.seconds
-    apart = (means[0] - means[1]) / spread
+    apart = (means[0] - means[1]) / deviation
     below = (1 + math.erf(apart / math.sqrt(2))) / 2
     density = math.exp(-apart * apart / 2) / math.sqrt(2 * math.pi)
-    larger = means[0] * below + means[1] * (1 - below) + spread * density
+    larger = means[0] * below + means[1] * (1 - below) + deviation * density
     return found.seconds * larger / max(means)
 
 

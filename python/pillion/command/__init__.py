@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The command `pillion`: one roof over everything that is done with runs.
 
-Each command is a module of this package with `add_arguments(parser)` and `run(arguments)`, which
-returns the exit status; one with READS_WORDS is given its words as they are. Modules import what
-takes time inside functions, so that every command starts quickly and works where only what it needs
-is installed.
+The command NAME has two functions in a module of this package: `add_NAME(parser)` adds its
+arguments, and `run_NAME(arguments)` returns the exit status. Modules import what takes time inside
+functions, so that every command starts quickly and works where only what it needs is installed.
 
 Exit status: 0 if all went well, 1 if something was wrong (the reason is on standard error), 2 if
 the command line was. Commands that start programs end with their status.
@@ -26,27 +25,47 @@ class Command:
     """What a command is called, and what it does in a few words."""
 
     name: str
+    module: str
     summary: str
+    reads_words: bool = False  # by itself: of many ranks only the first reports wrong ones
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        self._function("add")(parser)
+
+    def run(self, arguments: argparse.Namespace) -> int:
+        return int(self._function("run")(arguments))
+
+    def _function(self, what: str):  # type: ignore[no-untyped-def]
+        return getattr(import_module(self.module, "pillion.command"), f"{what}_{self.name}")
 
 
 COMMANDS = [
-    Command("check", "find mistakes in a configuration before anything runs"),
-    Command("run", "start a simulation with its sidecars, and say how it went"),
-    Command("advise", "say where analyses are best done, by short runs of the program"),
-    Command("watch", "follow a run in the terminal while it goes on"),
-    Command("attach", "join a run that goes on, as its sidecars or with analyses of your own"),
-    Command("runs", "list the runs that go on on this node"),
-    Command("replay", "compute from stored fields what a run would have computed"),
-    Command("plan", "say who runs where on a machine, and write what launchers want"),
-    Command("report", "make one HTML page of a finished run"),
-    Command("table", "show a table product: head and rows"),
-    Command("query", "find halos in a merge tree that a run has kept"),
-    Command("view", "show slices of an IDX dataset in a browser"),
-    Command("decode", "read back what the stage encode has compressed"),
-    Command("stages", "list the stages there are; say what one does"),
-    Command("grid", "find the best process grids for a simulation, or one and its analysis"),
-    Command("doctor", "say what is found on this machine, and what is missing"),
-    Command("completion", "print what makes a shell complete this command"),
+    Command("check", ".check", "find mistakes in a configuration before anything runs"),
+    Command("run", ".run", "start a simulation with its sidecars, and say how it went"),
+    Command("advise", ".advise", "say where analyses are best done, by short runs of the program"),
+    Command("watch", ".live", "follow a run in the terminal while it goes on"),
+    Command(
+        "attach", ".live", "join a run that goes on, as its sidecars or with analyses of your own"
+    ),
+    Command("runs", ".live", "list the runs that go on on this node"),
+    Command(
+        "replay",
+        ".replay",
+        "compute from stored fields what a run would have computed",
+        reads_words=True,
+    ),
+    Command("plan", ".plan", "say who runs where on a machine, and write what launchers want"),
+    Command("report", ".products", "make one HTML page of a finished run"),
+    Command("table", ".products", "show a table product: head and rows"),
+    Command("query", ".products", "find halos in a merge tree that a run has kept"),
+    Command("view", ".products", "show slices of an IDX dataset in a browser"),
+    Command("decode", ".products", "read back what the stage encode has compressed"),
+    Command("stages", ".check", "list the stages there are; say what one does"),
+    Command(
+        "grid", ".grid", "find the best process grids for a simulation, or one and its analysis"
+    ),
+    Command("doctor", ".doctor", "say what is found on this machine, and what is missing"),
+    Command("completion", "pillion.command", "print what makes a shell complete this command"),
 ]
 
 
@@ -93,12 +112,27 @@ def parser(only: str | None = None) -> Parser:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         if only in (None, command.name):
-            _module(command.name).add_arguments(inner)
+            command.add_arguments(inner)
     return top
 
 
-def _module(name: str):  # type: ignore[no-untyped-def]
-    return import_module(f"pillion.command.{name}")
+_COMPLETION_EPILOG = """\
+Bash:  pillion completion bash > ~/.local/share/bash-completion/completions/pillion
+Zsh:   pillion completion zsh > FOLDER/_pillion, FOLDER being one of those in $fpath"""
+
+
+def add_completion(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("shell", choices=["bash", "zsh", "tcsh"])
+    parser.epilog = _COMPLETION_EPILOG
+
+
+def run_completion(arguments: argparse.Namespace) -> int:
+    try:
+        import shtab
+    except ImportError as error:
+        raise Error("completion needs the package shtab: pip install shtab") from error
+    print(shtab.complete(parser(), shell=arguments.shell))
+    return 0
 
 
 def _refuse_unknown(word: str) -> int:
@@ -115,15 +149,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     if words and words[0] == "help":
         words = [*words[1:], "--help"]
-    name = words[0] if words and not words[0].startswith("-") else None
-    if name is not None and name not in {command.name for command in COMMANDS}:
+    name = words[0] if words and not words[0].startswith("-") else ""
+    command = next((c for c in COMMANDS if c.name == name), None)
+    if name and command is None:
         return _refuse_unknown(name)
     try:
-        if name is not None and getattr(_module(name), "READS_WORDS", False):
-            return int(_module(name).run(argparse.Namespace(words=words[1:])))
-        arguments = parser(only=name or "").parse_args(words)
+        if command is not None and command.reads_words:
+            return command.run(argparse.Namespace(words=words[1:]))
+        arguments = parser(only=name).parse_args(words)  # which leaves if there is no command
+        assert command is not None
         arguments.words = words[1:]
-        return int(_module(arguments.command).run(arguments))
+        return command.run(arguments)
     except Error as error:
         print(paint.error(f"pillion: {error}"), file=sys.stderr)
         return 1

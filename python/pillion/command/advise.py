@@ -58,8 +58,8 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     add("--sidecars", type=_numbers, metavar="S,S", help="to consider, on every node where "
         "CONFIG says so (default: 1, 2, 4, …)")  # fmt: skip
     add("--seconds", type=_seconds, default=5.0, metavar="T", help="for each run (default: 5)")
-    add("--rounds", type=_at_least_one, default=2, metavar="R", help="times that runs take turns "
-        "(default: 2)")  # fmt: skip
+    add("--rounds", type=_at_least_one, default=2, metavar="R", help="how often the runs of "
+        "all placements are interleaved (default: 2)")  # fmt: skip
     add("--set", metavar="NAME=VALUE", action="append", default=[], help="a parameter $NAME")
     add("--launcher", metavar="mpirun|srun", help="default: srun in a Slurm job, MPIEXEC or mpirun")
     add(
@@ -73,7 +73,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     add("--to", metavar="FILE", type=Path, help="a page with the curve: .html, or .svg alone")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_advise(parser: argparse.ArgumentParser) -> None:
     _add_options(parser)
     parser.add_argument("configuration", metavar="CONFIG", type=Path, help="the YAML file to use")
     parser.add_argument("program", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
@@ -83,7 +83,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EPILOG
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run_advise(arguments: argparse.Namespace) -> int:
     words = _program(arguments)
     if arguments.to is not None:
         _check_to(arguments.to)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`pillion check`: finds what is wrong with a configuration, by pillion-check; and the JSON Schema
-with which editors find it while one writes."""
+"""What helps to write a configuration. `pillion check` finds what is wrong with one, by the program
+pillion-check, and prints the JSON Schema for editors; `pillion stages` describes the stages, by
+pillion-stages.
+"""
 
 import argparse
 import re
@@ -14,7 +16,7 @@ _REPEATED = ("set", "override")
 _SINGLE = ("ranks", "nodes", "sidecars", "catalogue", "restart", "of")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_check(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "configuration", metavar="CONFIGURATION.yaml", nargs="?", help="of a run, or of a guest"
     )
@@ -51,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = "Status: 0 if all is well, 1 if there are mistakes."
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run_check(arguments: argparse.Namespace) -> int:
     if arguments.schema:
         return _print_schema()
     if arguments.configuration is None:
@@ -110,3 +112,13 @@ def _painted(line: str, is_good: bool) -> str:
         return paint.error(line, sys.stdout)
     place, colon, sentence = line.partition(": ")
     return paint.strong(place + colon) + sentence
+
+
+def add_stages(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME", nargs="?", help="of a stage, to read all about it")
+    parser.add_argument("--json", action="store_true", help="all of it, for programs")
+    parser.epilog = "Those in the folders of PILLION_STAGE_PATH come before Pillion's own."
+
+
+def run_stages(arguments: argparse.Namespace) -> int:
+    programs.become("pillion-stages", arguments.words)

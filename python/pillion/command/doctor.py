@@ -38,7 +38,7 @@ class Finding:
 
 
 # What needs a package that is not a must.
-OPTIONAL = {"lz4": "datasets compressed with lz4", "zfpy": "datasets compressed with zfp"}
+OPTIONAL = {"lz4": "lz4 of the stage encode", "zfpy": "zfp of the stage encode"}
 NEEDED = {"numpy": "every command", "matplotlib": "report and view", "PyYAML": "every command"}
 ENOUGH_SHARED_MEMORY = 256 << 20  # the default of `memory` in `sidecars`
 ENOUGH_FILES = 1024
@@ -199,11 +199,11 @@ def lines_of(finding: Finding) -> list[str]:
     return [head, f"{'':<9}{finding.advice}"] if finding.advice else [head]
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_doctor(parser: argparse.ArgumentParser) -> None:
     """There are none."""
 
 
-def run(_: argparse.Namespace) -> int:
+def run_doctor(_: argparse.Namespace) -> int:
     colours = {Verdict.GOOD: paint.good, Verdict.NOTE: paint.note, Verdict.BAD: paint.error}
     worst = 0
     for finding in findings():

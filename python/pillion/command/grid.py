@@ -59,7 +59,7 @@ def _weight(text: str) -> int:
     return int(text)
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_grid(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("ranks", metavar="RANKS", type=int, help="of the simulation")
     add("analysis", metavar="ANALYSIS", type=int, nargs="?", help="ranks of an analysis beside it")
@@ -77,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EPILOG
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run_grid(arguments: argparse.Namespace) -> int:
     _check(arguments)
     from pillion.grids import advice
 

@@ -12,11 +12,18 @@ if TYPE_CHECKING:
     from pillion.plan import Machine, Plan
     from pillion.plan.planning import Figures
 
-SPREADS = ("auto", "contiguous", "striped", "numa", "folded")
+MAPPINGS = ("auto", "contiguous", "striped", "numa", "folded")
 DRAWN = 4  # nodes that look different from each other
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+class _Renamed(argparse.Action):
+    """Names the option that replaces an old one."""
+
+    def __call__(self, parser, *_):  # type: ignore[no-untyped-def]
+        parser.error("--spread is now called --mapping")
+
+
+def add_plan(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "machine",
         nargs="?",
@@ -29,7 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     counts.add_argument("--ratio", metavar="R:1", help="simulation ranks for each sidecar: 3:1")
     counts.add_argument("--per-node", type=int, metavar="K", help="sidecars on every node")
     counts.add_argument("--sidecars", type=int, metavar="N", help="sidecars of the whole job")
-    parser.add_argument("--spread", choices=SPREADS, default="auto", help="default: auto")
+    parser.add_argument("--mapping", choices=MAPPINGS, default="auto", help="default: auto")
+    parser.add_argument("--spread", action=_Renamed, help=argparse.SUPPRESS)
     parser.add_argument("--mesh", metavar="CxR", help="columns and rows that join a node's cores")
     parser.add_argument("--hosts", help="names of nodes with commas between, or a file of them")
     parser.add_argument("--aggregators", type=int, metavar="N", help="of collective I/O")
@@ -39,22 +47,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--draw", type=Path, metavar="FILE.svg", help="draw all rules on a node")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run_plan(arguments: argparse.Namespace) -> int:
     from pillion.plan import machine, make_plan
 
     where = machine(arguments.machine, _mesh(arguments.mesh))
     plans = {
-        spread: make_plan(
+        mapping: make_plan(
             where,
             ranks=arguments.ranks,
             ratio=_ratio(arguments.ratio),
             per_node=arguments.per_node,
             sidecars=arguments.sidecars,
-            spread=spread,
+            mapping=mapping,
         )
-        for spread in SPREADS
+        for mapping in MAPPINGS
     }
-    plan = plans[arguments.spread]
+    plan = plans[arguments.mapping]
     _show(where, plan, plans)
     hosts = _hosts(arguments.hosts)
     files = _files(plan, hosts, arguments)
@@ -85,7 +93,7 @@ def _files(plan: "Plan", hosts: list[str], arguments: argparse.Namespace) -> dic
 
     files = files_of(plan, hosts, arguments.simulation, arguments.sidecar)
     if arguments.aggregators is not None:
-        found = aggregators_of(plan, arguments.aggregators, arguments.spread)
+        found = aggregators_of(plan, arguments.aggregators, arguments.mapping)
         ranks = ",".join(str(rank) for rank in found.ranks)
         print(f"aggregators: ranks {ranks}")
         files["aggregators"] = ranks.replace(",", "\n") + "\n"
@@ -133,7 +141,7 @@ def _show(where: "Machine", plan: "Plan", plans: "dict[str, Plan]") -> None:
     print(paint.strong(f"{where.text}: {nodes} of {where.cores} cores"))
     print(
         f"{plan.simulation_ranks} simulation ranks and {len(plan.sidecars)} sidecars, "
-        f"spread {_named(plan)}; a capital is a sidecar, its small letter hands over to it"
+        f"mapping {_named(plan)}; a capital is a sidecar, its small letter hands over to it"
     )
     found = patterns(plan)
     if any("*" in line for lines, _ in found for line in lines):
@@ -146,14 +154,14 @@ def _show(where: "Machine", plan: "Plan", plans: "dict[str, Plan]") -> None:
     if len(found) > DRAWN:
         print(f"\n... and {len(found) - DRAWN} more kinds of nodes")
     print()
-    _compare({spread: figures_of(p) for spread, p in plans.items()}, plan)
+    _compare({mapping: figures_of(p) for mapping, p in plans.items()}, plan)
     print()
 
 
 def _named(plan: "Plan") -> str:
     if plan.asked != "auto":
         return plan.asked
-    own = "a choice of its own that beats the rules" if plan.spread == "auto" else plan.spread
+    own = "a choice of its own that beats the rules" if plan.mapping == "auto" else plan.mapping
     return f"auto: {own}"
 
 
@@ -161,14 +169,14 @@ def _compare(figures: "dict[str, Figures]", plan: "Plan") -> None:
     from pillion.command import paint
 
     unit = "hops" if plan.machine.is_mesh else "levels"
-    names = ["spread", "cost", f"mean {unit}", "cross memory", "cross nodes", "loads", "busiest"]
+    names = ["mapping", "cost", f"mean {unit}", "cross memory", "cross nodes", "loads", "busiest"]
     print(paint.faint("  ".join(f"{name:>12}" for name in names)))
-    for spread, f in figures.items():
+    for mapping, f in figures.items():
         loads = (
             f"{f.least_load}" if f.least_load == f.most_load else f"{f.least_load}-{f.most_load}"
         )
         cells = [
-            spread,
+            mapping,
             f"{f.cost:.5g}",
             f"{f.mean_distance:.2f}",
             str(f.crossing_domains),
@@ -177,4 +185,4 @@ def _compare(figures: "dict[str, Figures]", plan: "Plan") -> None:
             f"{f.busiest:.2f}",
         ]
         line = "  ".join(f"{cell:>12}" for cell in cells)
-        print(paint.strong(line) if spread == plan.asked else line)
+        print(paint.strong(line) if mapping == plan.asked else line)

@@ -10,8 +10,6 @@ import sys
 from pillion import programs
 from pillion.errors import Error
 
-READS_WORDS = True  # by itself: of many ranks only the first says what is wrong with them
-
 _EPILOG = """\
 FILES are FIELD.STEP.npy (or FIELD.npy: step 0), NAME_STEP.h5 or .hdf5 with datasets named after
 fields, NAME.idx and NAME.raw.yaml as the stages `write_idx` and `write_raw` leave them,
@@ -22,7 +20,7 @@ configuration says, reading waits for sidecars, so nothing is left out, and they
 job."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_replay(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("-n", dest="ranks", metavar="RANKS", help="start that many ranks")
     add("files", metavar="FILES", nargs="+", help="what is stored; and last the configuration")
@@ -38,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EPILOG
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run_replay(arguments: argparse.Namespace) -> int:
     from pillion.replay.options import Options, read_options
 
     try:

@@ -62,7 +62,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     add("--no-check", action="store_true", help="start without checking CONFIG first")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_run(parser: argparse.ArgumentParser) -> None:
     _add_options(parser)
     parser.add_argument("configuration", metavar="CONFIG", type=Path, help="the YAML file to use")
     parser.add_argument("program", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
@@ -70,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EPILOG
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run_run(arguments: argparse.Namespace) -> int:
     from pillion.launch.facts import find_facts
     from pillion.launch.plan import make_plan, overrides_for
     from pillion.launch.wanted import read_wanted

@@ -14,7 +14,7 @@ from pillion.datasets.kept import Kept
 from pillion.datasets.lazy import Index, Key, bounds, length, take
 from pillion.datasets.stored import AXES, Stored, StoredField, attrs_of_origin, component_axis
 from pillion.errors import Error
-from pillion.idx.grid import Grid, grid_within
+from pillion.idx.dataset import Grid
 from pillion.idx.origin import field_units, length_units, time_units, times_of
 
 opened: Kept[pillion.idx.Dataset] = Kept(pillion.idx.open, 16 << 20)
@@ -30,7 +30,7 @@ class _Samples:
 
     def __call__(self, step: int, key: Key) -> np.ndarray:
         dataset = opened(self.path)
-        grid = _grid(dataset, self.level)
+        grid = dataset.grid(self.level)
         axes = dataset.axes
         along = key[:axes][::-1]  # x first, as grids have it
         level = _coarsest(dataset, self.level, grid, along)
@@ -74,10 +74,6 @@ def _coarsest(
     return next(fits, finest)
 
 
-def _grid(dataset: pillion.idx.Dataset, level: int) -> Grid:
-    return grid_within(dataset.header.box, dataset.header.mask.stride(level))
-
-
 def stored_idx(path: Path, level: int | None = None) -> Stored:
     """The dataset whose text is this file, at a level, by default the finest that is stored."""
     dataset = opened(path)
@@ -85,7 +81,7 @@ def stored_idx(path: Path, level: int | None = None) -> Stored:
         level = dataset.levels
     if not 0 <= level <= dataset.levels:
         raise Error(f"{path} has the levels 0 to {dataset.levels}; {level} is not there")
-    grid, names = _grid(dataset, level), AXES[-dataset.axes :]
+    grid, names = dataset.grid(level), AXES[-dataset.axes :]
     origin = dataset.origin or {}
     units = field_units(origin)
     shape = grid.shape[-dataset.axes :]

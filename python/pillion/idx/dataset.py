@@ -3,24 +3,44 @@
 
 A dataset is a grid of samples over time. Level L of it has the samples whose coordinates are
 multiples of the level's strides, which are halved from level to level until they are 1. Reading a
-coarse level, or a part, touches only the blocks that hold it.
+coarse level, or a part, touches only the blocks that hold it. The C++ library `pillion::idx` reads
+and decodes them, while other threads of Python run.
 """
 
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import yaml
 
 from pillion.errors import Error
-from pillion.idx.blocks import blocks_of_level, first_block, numbers_within, order_of_block
-from pillion.idx.files import Block, Files
-from pillion.idx.grid import Box, Grid, grid_within, overlap
-from pillion.idx.header import Header, read_header
+from pillion.yaml_text import ProductLoader
+
+if TYPE_CHECKING:
+    from pillion._idx import Reader
 
 Span = tuple[int, int]
+Box = tuple[Span, ...]  # [lo, hi) of each axis
+Point = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Samples at origin + k * stride, 0 <= k < extent, for x, y and z; axes that the dataset has
+    not have one sample.
+    """
+
+    origin: Point
+    extent: Point
+    stride: Point
+
+    @property
+    def shape(self) -> Point:
+        """Of an array indexed [z, y, x]."""
+        return self.extent[2], self.extent[1], self.extent[0]
 
 
 @dataclass(frozen=True)
@@ -43,6 +63,70 @@ class Samples:
         return self.origin[axis] + self.stride[axis] * np.arange(count)
 
 
+@dataclass(frozen=True)
+class _Entry:
+    """A field, as the header describes it."""
+
+    number: int
+    dtype: np.dtype
+    components: int
+
+
+@dataclass(frozen=True)
+class _State:
+    """A header as it was read."""
+
+    text: str
+    reader: "Reader"
+    fields: dict[str, _Entry]
+    steps: tuple[int, ...]
+    origin: dict[str, Any] | None
+
+    @classmethod
+    def read(cls, path: Path) -> "_State":
+        try:
+            text = path.read_text(encoding="utf-8")
+        except OSError as error:
+            raise Error(f"cannot read {path}: {error.strerror}") from error
+        except UnicodeDecodeError as error:
+            raise Error(f"{path} is no IDX dataset: it is not UTF-8 text") from error
+        try:
+            from pillion._idx import Reader
+        except ImportError as error:
+            raise Error(
+                f"cannot read the dataset {path}: this package has no compiled part for this "
+                f"Python ({error}): install it with `pip install .`, or use the package in the "
+                "folder `python` of a build"
+            ) from error
+        reader = Reader(str(path), text)
+        fields = {
+            field.name: _Entry(number, np.dtype(field.type), field.components)
+            for number, field in enumerate(reader.fields)
+        }
+        return cls(text, reader, fields, tuple(reader.steps), _origin(text))
+
+    @property
+    def box(self) -> Box:
+        """Of three axes, [0, 1) where there are fewer."""
+        return tuple(zip(self.reader.lo, self.reader.hi, strict=True))
+
+    def grid(self, box: Box, level: int) -> Grid:
+        """The samples of a box of three axes at a level."""
+        (x, y, z), (x_end, y_end, z_end) = zip(*box)
+        origin, extent = self.reader.samples((x, y, z), (x_end, y_end, z_end), level)
+        return Grid(origin, extent, self.reader.stride(level))
+
+
+def _origin(text: str) -> dict[str, Any] | None:
+    """What comment lines say, if it is what Pillion writes."""
+    lines = [line[2:] for line in text.split("\n") if line.startswith("#")]
+    try:
+        found = yaml.load("\n".join(lines), Loader=ProductLoader)  # the loader is a safe one
+    except yaml.YAMLError:
+        return None
+    return found if isinstance(found, dict) and {"analysis", "stage"} <= found.keys() else None
+
+
 class Dataset:
     """A dataset; `dataset["density"]` is a field. Threads may share it.
 
@@ -52,32 +136,24 @@ class Dataset:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self._lock = threading.Lock()
-        self._state = self._read()
-
-    def _read(self) -> tuple[Header, Files]:
-        header = read_header(self.path)
-        return header, Files(header, self.path.parent)
+        self._state = _State.read(self.path)
 
     def refresh(self) -> bool:
         """Reads the header again; true if it says other steps than before."""
-        state = self._read()
+        state = _State.read(self.path)
         with self._lock:
             before = self._state
-            if before[0] != state[0]:
+            if before.text != state.text:
                 self._state = state
-        return before[0].steps != state[0].steps
-
-    @property
-    def header(self) -> Header:
-        return self._state[0]
+        return before.steps != state.steps
 
     @property
     def fields(self) -> list[str]:
         """Names of the fields."""
-        return list(self.header.fields)
+        return list(self._state.fields)
 
     def __getitem__(self, name: str) -> "Field":
-        if name not in self.header.fields:
+        if name not in self._state.fields:
             known = ", ".join(self.fields)
             raise Error(f"{self.path} has no field '{name}'; it has {known}")
         return Field(self, name)
@@ -86,20 +162,22 @@ class Dataset:
         return iter(self.fields)
 
     def __contains__(self, name: object) -> bool:
-        return name in self.header.fields
+        return name in self._state.fields
 
     @property
     def steps(self) -> tuple[int, ...]:
-        return self.header.steps.numbers
+        """Numbers of the steps, in increasing order."""
+        return self._state.steps
 
     @property
     def axes(self) -> int:
-        return self.header.axes
+        """1, 2 or 3."""
+        return self._state.reader.axes
 
     @property
     def box(self) -> Box:
         """[lo, hi) of the coordinates along x, y, z."""
-        return self.header.box[: self.axes]
+        return self._state.box[: self.axes]
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -109,31 +187,41 @@ class Dataset:
     @property
     def levels(self) -> int:
         """The finest level that is stored."""
-        return self.header.finest
+        return self._state.reader.finest
+
+    @property
+    def left_out(self) -> int:
+        """How many levels, finer than these, are not stored."""
+        return self._state.reader.left_out
 
     @property
     def physical_box(self) -> tuple[tuple[float, float], ...] | None:
         """Lower and upper edge along x, y, z, if the dataset says them."""
-        return self.header.physical_box
+        edges = self._state.reader.physical_box
+        return tuple(zip(edges[::2], edges[1::2]))[: self.axes] if edges else None
 
     @property
     def origin(self) -> dict[str, Any] | None:
         """By what it was written, and from what, if the dataset says it."""
-        return self.header.origin
+        return self._state.origin
 
     def stride(self, level: int) -> tuple[int, ...]:
         """Distances between samples along x, y, z at a level."""
-        return self.header.mask.stride(level)[: self.axes]
+        return self._state.reader.stride(level)[: self.axes]
+
+    def grid(self, level: int) -> Grid:
+        """Where the samples of all levels up to this one are."""
+        return self._state.grid(self._state.box, level)
 
 
 class Field:
     """A field of a dataset. `field[step, level, box]` is an array; level and box may be missing."""
 
     def __init__(self, dataset: Dataset, name: str) -> None:
-        entry = dataset.header.fields[name]
+        entry = dataset._state.fields[name]
         self.dataset = dataset
         self.name = name
-        self.dtype = entry.dtype.newbyteorder("=")
+        self.dtype = entry.dtype
         self.components = entry.components
 
     def __getitem__(self, key: Any) -> np.ndarray:
@@ -162,8 +250,7 @@ class Field:
         """Looks at the tables of all files of a step. Raises Error if a block that has samples in
         the dataset's box is missing, where reading gives the fill value, or is cut short.
         """
-        reading = _Reading(self, step, None)
-        reading.expect_whole()
+        _Reading(self, step, None).expect_whole()
 
     def progressive(
         self,
@@ -175,8 +262,9 @@ class Field:
         no more than one block. Each sample is read once.
         """
         reading = _Reading(self, step, box)
-        first = min(reading.header.bits_per_block, reading.header.finest)
-        wanted = range(first, reading.header.finest + 1) if levels is None else sorted(set(levels))
+        reader = reading.reader
+        first = min(reader.bits_per_block, reader.finest)
+        wanted = range(first, reader.finest + 1) if levels is None else sorted(set(levels))
         found = None
         for level in wanted:
             found = reading.refine(found, reading.level(level))
@@ -187,100 +275,91 @@ class _Reading:
     """One reading of a field, from a dataset as it is now."""
 
     def __init__(self, field: Field, step: int | None, box: Sequence[Span] | None) -> None:
-        self._dataset = field.dataset
-        self.header, self._files = field.dataset._state
-        if field.name not in self.header.fields:
-            raise Error(f"{self._dataset.path} has a field '{field.name}' no more")
-        self._entry = self.header.fields[field.name]
+        self._path = field.dataset.path
+        self._state = state = field.dataset._state
+        if field.name not in state.fields:
+            raise Error(f"{self._path} has a field '{field.name}' no more")
+        self.reader = state.reader
+        self._name = field.name
+        self._entry = state.fields[field.name]  # which may be of another type by now
         self._step = self._known_step(step)
-        self._box = self.header.box if box is None else self._known_box(box)
+        self._box = state.box if box is None else self._known_box(box)
 
     def _known_step(self, step: int | None) -> int:
-        steps = self.header.steps.numbers
+        steps = self._state.steps
         if step is None:
             return steps[0]
         if step not in steps:
             some = ", ".join(map(str, steps if len(steps) <= 8 else [*steps[:6], "…", steps[-1]]))
-            raise Error(f"{self._dataset.path} has no step {step}; it has {some}")
+            raise Error(f"{self._path} has no step {step}; it has {some}")
         return int(step)
 
     def _known_box(self, box: Sequence[Span]) -> Box:
-        whole = self.header.box[: self.header.axes]
+        axes = self.reader.axes
+        whole = self._state.box[:axes]
         asked = tuple((int(lo), int(hi)) for lo, hi in box)
         inside = all(a <= lo <= hi <= b for (lo, hi), (a, b) in zip(asked, whole))
         if len(asked) != len(whole) or not inside:
-            raise Error(f"{self._dataset.path} has the box {whole}; {asked} is not inside it")
-        return asked + self.header.box[self.header.axes :]
+            raise Error(f"{self._path} has the box {whole}; {asked} is not inside it")
+        return asked + self._state.box[axes:]
 
     def level(self, level: int | None) -> int:
-        finest = self.header.finest
+        finest = self.reader.finest
         if level is not None and not 0 <= level <= finest:
-            raise Error(f"{self._dataset.path} has the levels 0 to {finest}; {level} is not there")
+            raise Error(f"{self._path} has the levels 0 to {finest}; {level} is not there")
         return finest if level is None else int(level)
 
     def expect_whole(self) -> None:
-        header = self.header
-        numbers = numbers_within(header.mask, header.bits_per_block, header.finest, header.box)
-        try:
-            self._files.expect_whole(self._entry, self._step, numbers)
-        except Error as error:
-            raise Error(f"cannot read the dataset {self._dataset.path}: {error}") from error
+        self.reader.expect_whole(self._entry.number, self._step)
 
     def refine(self, coarse: Samples | None, level: int, out: np.ndarray | None = None) -> Samples:
         """Samples up to a level; what `coarse` has is taken from there."""
-        axes, entry = self.header.axes, self._entry
-        grid = grid_within(self._box, self.header.mask.stride(level))
+        axes, entry = self.reader.axes, self._entry
+        grid = self._state.grid(self._box, level)
         shape = grid.shape[3 - axes :] + (() if entry.components == 1 else (entry.components,))
         if out is None:
-            out = np.empty(shape, dtype=entry.dtype.newbyteorder("="))
+            out = np.empty(shape, dtype=entry.dtype)
         elif out.shape != shape or not np.can_cast(entry.dtype, out.dtype):
             raise Error(
-                f"{self._dataset.path}: field '{entry.name}' was asked for in an array "
+                f"{self._path}: field '{self._name}' was asked for in an array "
                 f"{out.dtype}{list(out.shape)}; it is {entry.dtype}{list(shape)}"
             )
         values = out[(None,) * (3 - axes) + (...,) + ((None,) if entry.components == 1 else ())]
+        direct = (
+            values if _can_be_filled(values, entry.dtype) else np.empty(values.shape, entry.dtype)
+        )
         if coarse is not None:
-            before = grid_within(self._box, self.header.mask.stride(coarse.level))
-            if both := overlap(grid, before):
-                old = coarse.values.reshape(*before.shape, entry.components)
-                values[both[0]] = old[both[1]]
-        read = self._fill(values, grid, -1 if coarse is None else coarse.level, level)
+            before = self._state.grid(self._box, coarse.level)
+            direct[_places(before, grid)] = coarse.values.reshape(*before.shape, entry.components)
+        read = self._fill(direct, grid, -1 if coarse is None else coarse.level, level)
+        if direct is not values:
+            values[...] = direct
         return Samples(out, self._step, level, grid.origin[:axes], grid.stride[:axes], read)
 
     def _fill(self, values: np.ndarray, grid: Grid, after: int, up_to: int) -> int:
         """Reads the samples of the levels above `after`, up to `up_to`. Returns how many bytes it
         took from files.
         """
-        mask, per_block = self.header.mask, self.header.bits_per_block
-        grids: dict[int, tuple[Grid, int]] = {}
-        read = 0
-        if grid.size == 0:
-            return read
-        if after < per_block:
-            grids[0] = (first_block(mask, per_block), 0)
-        for level in range(max(after, per_block) + 1, up_to + 1):
-            found = blocks_of_level(mask, per_block, level, self._box)
-            grids.update((number, (block, level)) for number, block in found)
-        for number, block in self._files.blocks(self._entry, self._step, grids):
-            self._copy(values, grid, block, *grids[number])
-            read += 0 if block is None else block.stored
-        return read
+        if values.size == 0:
+            return 0
+        (x, y, z), (x_end, y_end, z_end) = zip(*self._box)
+        lo, hi = (x, y, z), (x_end, y_end, z_end)
+        return self.reader.read(self._entry.number, self._step, lo, hi, after, up_to, values)
 
-    def _copy(
-        self, values: np.ndarray, grid: Grid, block: Block | None, of: Grid, level: int
-    ) -> None:
-        both = overlap(of, grid)
-        if both is None:
-            return
-        if block is None:
-            dtype = self._entry.dtype
-            fill = bytes([self._entry.fill]) * dtype.itemsize
-            values[both[1]] = np.frombuffer(fill, dtype)[0]
-        elif block.row_major:
-            values[both[1]] = block.values.reshape(*of.shape, -1)[both[0]]
-        elif block.values.shape[1] == 1:  # a third of the time of the general case
-            order = order_of_block(self.header.mask, self.header.bits_per_block, level)
-            values[both[1]] = block.values[:, 0].take(order[both[0]])[..., None]
-        else:
-            order = order_of_block(self.header.mask, self.header.bits_per_block, level)
-            values[both[1]] = block.values.take(order[both[0]], axis=0)
+
+def _can_be_filled(values: np.ndarray, dtype: np.dtype) -> bool:
+    """Whether the reader can write to this array, whose last axis is that of components."""
+    size = dtype.itemsize
+    packed = values.shape[-1] == 1 or values.strides[-1] == size
+    whole = all(stride % size == 0 for stride in values.strides)
+    return values.dtype == dtype and packed and whole and bool(values.flags.writeable)
+
+
+def _places(coarse: Grid, fine: Grid) -> tuple[slice, ...]:
+    """Where the samples of a coarse grid are in an array [z, y, x] of a finer one."""
+    axes = reversed(range(3))
+    steps = {axis: coarse.stride[axis] // fine.stride[axis] for axis in axes}
+    first = {a: (coarse.origin[a] - fine.origin[a]) // fine.stride[a] for a in steps}
+    return tuple(
+        slice(first[a], first[a] + coarse.extent[a] * step, step) for a, step in steps.items()
+    )

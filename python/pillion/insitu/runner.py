@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pillion.errors import Error
+from pillion.errors import Error, explained
 from pillion.insitu.declaration import ATTRIBUTE
-from pillion.insitu.explaining import explained
 from pillion.insitu.plan import Plan, make_plan
 from pillion.insitu.rows import Rows, shown
 from pillion.insitu.step import Step

@@ -38,21 +38,21 @@ def names_of_nodes(plan: Plan, given: Sequence[str] = ()) -> list[str]:
 def rankfile(plan: Plan, nodes: Sequence[str]) -> str:
     """Each rank on one core; cores are numbered as hwloc does, which is Open MPI's default."""
     return "".join(
-        f"rank {rank}={nodes[plan.spots[spot].node]} slot={plan.spots[spot].core}\n"
-        for rank, spot in enumerate(plan.spot_of_rank)
+        f"rank {rank}={nodes[plan.locations[location].node]} slot={plan.locations[location].core}\n"
+        for rank, location in enumerate(plan.spot_of_rank)
     )
 
 
 def rank_order(plan: Plan) -> str:
     """Ranks in the order of the places that they take, node after node, core after core."""
-    order = [str(rank) for rank in plan.rank_of_spot]
+    order = [str(rank) for rank in plan.rank_of_location]
     lines = [",".join(order[i : i + plan.per_node]) for i in range(0, len(order), plan.per_node)]
     return "# for MPICH_RANK_REORDER_METHOD=3; a line is a node\n" + "\n".join(lines) + "\n"
 
 
 def hosts_of_ranks(plan: Plan, nodes: Sequence[str]) -> str:
     """A line a rank: the node it runs on."""
-    return "".join(f"{nodes[plan.spots[spot].node]}\n" for spot in plan.spot_of_rank)
+    return "".join(f"{nodes[plan.locations[location].node]}\n" for location in plan.spot_of_rank)
 
 
 def hosts_with_slots(plan: Plan, nodes: Sequence[str]) -> str:
@@ -67,7 +67,7 @@ def hosts_of_nodes(plan: Plan, nodes: Sequence[str]) -> str:
 def cpus_of_places(plan: Plan) -> str:
     """The CPUs of a node's ranks in the order of its cores, which is the same on all nodes."""
     cores = plan.machine.node.cores
-    return ",".join(str(cores[plan.spots[spot].core].cpus[0]) for spot in plan.on_node(0))
+    return ",".join(str(cores[plan.locations[location].core].cpus[0]) for location in plan.on_node(0))
 
 
 def cpus_of_tasks(plan: Plan) -> list[int]:
@@ -81,13 +81,13 @@ def cpus_of_tasks(plan: Plan) -> list[int]:
 
 
 def _cpus(plan: Plan, node: int) -> list[int]:
-    spots = sorted(plan.on_node(node), key=lambda spot: plan.rank_of_spot[spot])
-    return [plan.machine.node.cores[plan.spots[spot].core].cpus[0] for spot in spots]
+    locations = sorted(plan.on_node(node), key=lambda location: plan.rank_of_location[location])
+    return [plan.machine.node.cores[plan.locations[location].core].cpus[0] for location in locations]
 
 
 def multi_prog(plan: Plan, simulation: str, sidecar: str) -> str:
     """Which program runs as which ranks, where simulation and sidecars are two programs."""
-    first, ranks = plan.simulation_ranks, len(plan.spots)
+    first, ranks = plan.simulation_ranks, len(plan.locations)
     return f"{_span(0, first)} {simulation}\n{_span(first, ranks)} {sidecar}\n"
 
 
@@ -113,7 +113,7 @@ def files_of(
 
 
 def commands(plan: Plan, named: bool, simulation: str) -> str:
-    ranks = len(plan.spots)
+    ranks = len(plan.locations)
     hostfile = " --hostfile hostfile" if named else ""
     cpus = cpus_of_places(plan)
     lines = [
@@ -139,7 +139,7 @@ def _commands_of_slurm(plan: Plan, simulation: str) -> list[str]:
     except Error as error:
         return [f"# Slurm: {error}"]
     words = (
-        f"SLURM_HOSTFILE=hosts-of-ranks srun -n {len(plan.spots)} -N {plan.machine.nodes} "
+        f"SLURM_HOSTFILE=hosts-of-ranks srun -n {len(plan.locations)} -N {plan.machine.nodes} "
         f"--distribution=arbitrary --cpu-bind=map_cpu:{cpus}"
     )
     return [
@@ -157,7 +157,7 @@ class Aggregators:
     nodes: dict[int, int]  # how many on which
 
 
-def aggregators_of(plan: Plan, count: int, spread: str = "numa") -> Aggregators:
+def aggregators_of(plan: Plan, count: int, mapping: str = "numa") -> Aggregators:
     """`count` of the ranks that simulate, dealt by a rule. Sidecars are none: they have no part in
     what the simulation writes. Raises Error if there are fewer ranks.
     """
@@ -166,11 +166,11 @@ def aggregators_of(plan: Plan, count: int, spread: str = "numa") -> Aggregators:
     among = plan.spot_of_rank[: plan.simulation_ranks]
     if not 1 <= count <= len(among):
         raise Error(f"{count} aggregators cannot be chosen of {len(among)} simulation ranks")
-    rule = "numa" if spread == "auto" else spread
-    spots = [among[i] for i in placement.chosen([plan.spots[s] for s in among], count, rule)]
-    nodes = Counter(plan.spots[spot].node for spot in spots)
+    rule = "numa" if mapping == "auto" else mapping
+    locations = [among[i] for i in placement.chosen([plan.locations[s] for s in among], count, rule)]
+    nodes = Counter(plan.locations[location].node for location in locations)
     return Aggregators(
-        sorted(plan.rank_of_spot[spot] for spot in spots), dict(sorted(nodes.items()))
+        sorted(plan.rank_of_location[location] for location in locations), dict(sorted(nodes.items()))
     )
 
 

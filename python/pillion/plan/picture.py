@@ -28,26 +28,26 @@ STYLE = (
 
 def letters_of(plan: Plan, node: int) -> dict[int, str]:
     """By core of a node. Sidecars elsewhere are `*`."""
-    here = [spot for spot in plan.on_node(node) if plan.is_sidecar[spot]]
-    letter = {spot: ascii_lowercase[i % 26] for i, spot in enumerate(here)}
+    here = [location for location in plan.on_node(node) if plan.is_sidecar[location]]
+    letter = {location: ascii_lowercase[i % 26] for i, location in enumerate(here)}
     found = {}
-    for spot in plan.on_node(node):
-        own = letter[spot].upper() if spot in letter else letter.get(plan.server[spot], "*")
-        found[plan.spots[spot].core] = own
+    for location in plan.on_node(node):
+        own = letter[location].upper() if location in letter else letter.get(plan.server[location], "*")
+        found[plan.locations[location].core] = own
     return found
 
 
 def drawn_node(plan: Plan, node: int) -> list[str]:
     """Lines: a row of the mesh each, or a domain of memory each, caches set apart."""
     letters = letters_of(plan, node)
-    cores = [core.spot for core in plan.machine.node.cores]
+    cores = [core.location for core in plan.machine.node.cores]
     if plan.machine.is_mesh:
-        rows = groupby(cores, key=lambda spot: spot.row)
-        return [" ".join(letters.get(spot.core, IDLE) for spot in row) for _, row in rows]
+        rows = groupby(cores, key=lambda location: location.row)
+        return [" ".join(letters.get(location.core, IDLE) for location in row) for _, row in rows]
     lines = []
-    for (package, numa), inside in groupby(cores, key=lambda spot: (spot.package, spot.numa)):
-        caches = groupby(inside, key=lambda spot: spot.cache)
-        parts = ["".join(letters.get(spot.core, IDLE) for spot in part) for _, part in caches]
+    for (package, numa), inside in groupby(cores, key=lambda location: (location.package, location.numa)):
+        caches = groupby(inside, key=lambda location: location.cache)
+        parts = ["".join(letters.get(location.core, IDLE) for location in part) for _, part in caches]
         lines.append(f"package {package}  memory {numa}  {' '.join(parts)}")
     return lines
 
@@ -82,7 +82,7 @@ class Layout:
     def __init__(self, plan: Plan) -> None:
         self.at: dict[int, tuple[int, int]] = {}
         self.frames: list[tuple[int, int, int, int, str]] = []
-        cores = [core.spot for core in plan.machine.node.cores]
+        cores = [core.location for core in plan.machine.node.cores]
         if plan.machine.is_mesh:
             self._mesh(plan, cores)
         else:
@@ -90,17 +90,17 @@ class Layout:
 
     def _mesh(self, plan: Plan, cores: list) -> None:  # type: ignore[type-arg]
         step = CELL + 2 * GAP
-        for spot in cores:
-            self.at[spot.core] = (PAD + spot.column * step, PAD + spot.row * step)
+        for location in cores:
+            self.at[location.core] = (PAD + location.column * step, PAD + location.row * step)
         self.width = plan.machine.node.columns * step + 2 * PAD - 2 * GAP
         self.height = plan.machine.node.rows * step + 2 * PAD - 2 * GAP
 
     def _domains(self, cores: list) -> None:  # type: ignore[type-arg]
         """Packages from top to bottom, domains side by side, cores in rows of up to eight."""
         top = self.width = 0
-        for _, package in groupby(cores, key=lambda spot: spot.package):
+        for _, package in groupby(cores, key=lambda location: location.package):
             left = bottom = 0
-            for numa, domain in groupby(package, key=lambda spot: spot.numa):
+            for numa, domain in groupby(package, key=lambda location: location.numa):
                 width, height = self._domain(list(domain), left, top)
                 self.frames.append((left, top, width, height, f"memory {numa}"))
                 left += width + 2 * GAP
@@ -111,10 +111,10 @@ class Layout:
 
     def _domain(self, cores: list, left: int, top: int) -> tuple[int, int]:  # type: ignore[type-arg]
         across = min(8, len(cores)) if len(cores) % 8 == 0 else min(6, len(cores))
-        for i, spot in enumerate(cores):
+        for i, location in enumerate(cores):
             x = left + PAD + i % across * (CELL + GAP)
             y = top + PAD + 10 + i // across * (CELL + GAP)
-            self.at[spot.core] = (x, y)
+            self.at[location.core] = (x, y)
         rows = -(-len(cores) // across)
         return across * (CELL + GAP) - GAP + 2 * PAD, rows * (CELL + GAP) - GAP + 2 * PAD + 10
 
@@ -153,8 +153,8 @@ def _told(plan: Plan) -> str:
 
 
 def _panel(plan: Plan, node: int, layout: Layout) -> list[str]:
-    name = plan.asked if plan.asked == plan.spread else f"{plan.asked}: {plan.spread}"
-    if plan.asked == plan.spread == "auto":
+    name = plan.asked if plan.asked == plan.mapping else f"{plan.asked}: {plan.mapping}"
+    if plan.asked == plan.mapping == "auto":
         name = "auto: a choice of its own"
     head = [
         f'<text class="name" x="0" y="8">{escape(name)}</text>',
@@ -178,7 +178,7 @@ def _links(plan: Plan, layout: Layout) -> list[str]:
         return []
     half = CELL // 2
     lines = []
-    by_place = {(s.column, s.row): s.core for s in (c.spot for c in plan.machine.node.cores)}
+    by_place = {(s.column, s.row): s.core for s in (c.location for c in plan.machine.node.cores)}
     for (column, row), core in by_place.items():
         for other in (by_place.get((column + 1, row)), by_place.get((column, row + 1))):
             if other is None:
@@ -192,13 +192,13 @@ def _links(plan: Plan, layout: Layout) -> list[str]:
 
 
 def _cores(plan: Plan, node: int, layout: Layout) -> list[str]:
-    spots = {plan.spots[spot].core: spot for spot in plan.on_node(node)}
-    here = [spot for spot in plan.on_node(node) if plan.is_sidecar[spot]]
+    locations = {plan.locations[location].core: location for location in plan.on_node(node)}
+    here = [location for location in plan.on_node(node) if plan.is_sidecar[location]]
     squares = []
     for core, (x, y) in layout.at.items():
-        spot = spots.get(core)
-        served = -1 if spot is None else spot if plan.is_sidecar[spot] else plan.server[spot]
-        is_sidecar = spot == served and spot is not None
+        location = locations.get(core)
+        served = -1 if location is None else location if plan.is_sidecar[location] else plan.server[location]
+        is_sidecar = location == served and location is not None
         fill = colour(here.index(served), len(here), is_sidecar) if served in here else "none"
         ring = ' stroke="#222" stroke-width="2"' if is_sidecar else ' stroke="#999"'
         squares.append(

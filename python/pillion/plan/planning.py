@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from pillion.errors import Error
 
 if TYPE_CHECKING:
-    from pillion._placement import Shape, Spot
+    from pillion._placement import Shape, Location
 
 
 NODES = re.compile(r"^\s*(\d+)\s+nodes?\s+of\s+(.+?)\s*$", re.DOTALL)
@@ -45,15 +45,15 @@ class Machine:
     def is_mesh(self) -> bool:
         return self.node.columns > 0
 
-    def spots(self, cores: list[int]) -> "list[Spot]":
+    def locations(self, cores: list[int]) -> "list[Location]":
         """Spots of ranks on these cores of every node, node by node."""
-        spots = []
+        locations = []
         for number in range(self.nodes):
             for core in cores:
-                spot = copy(self.node.cores[core].spot)
-                spot.node = number
-                spots.append(spot)
-        return spots
+                location = copy(self.node.cores[core].location)
+                location.node = number
+                locations.append(location)
+        return locations
 
 
 def machine(text: str, mesh: tuple[int, int] | None = None) -> Machine:
@@ -90,18 +90,18 @@ class Plan:
     """Spots in the order of nodes and cores; ranks are numbered so that sidecars come last."""
 
     machine: Machine
-    spots: "list[Spot]"
-    sidecars: list[int]  # indices of spots
-    server: list[int]  # by spot the spot of its sidecar; -1 for sidecars
-    spread: str  # the rule; "auto" if no rule has this choice
+    locations: "list[Location]"
+    sidecars: list[int]  # indices of locations
+    server: list[int]  # by location the location of its sidecar; -1 for sidecars
+    mapping: str  # the rule; "auto" if no rule has this choice
     asked: str  # what was asked for
     cost: float
 
     @cached_property
     def is_sidecar(self) -> list[bool]:
-        flags = [False] * len(self.spots)
-        for spot in self.sidecars:
-            flags[spot] = True
+        flags = [False] * len(self.locations)
+        for location in self.sidecars:
+            flags[location] = True
         return flags
 
     @cached_property
@@ -111,23 +111,23 @@ class Plan:
         return simulation + self.sidecars
 
     @cached_property
-    def rank_of_spot(self) -> list[int]:
-        ranks = [0] * len(self.spots)
-        for rank, spot in enumerate(self.spot_of_rank):
-            ranks[spot] = rank
+    def rank_of_location(self) -> list[int]:
+        ranks = [0] * len(self.locations)
+        for rank, location in enumerate(self.spot_of_rank):
+            ranks[location] = rank
         return ranks
 
     @property
     def simulation_ranks(self) -> int:
-        return len(self.spots) - len(self.sidecars)
+        return len(self.locations) - len(self.sidecars)
 
     @property
     def per_node(self) -> int:
         """Ranks on each node."""
-        return len(self.spots) // self.machine.nodes
+        return len(self.locations) // self.machine.nodes
 
     def on_node(self, node: int) -> range:
-        """Indices of its spots."""
+        """Indices of its locations."""
         return range(node * self.per_node, (node + 1) * self.per_node)
 
 
@@ -138,7 +138,7 @@ def make_plan(
     ratio: int | None = None,
     per_node: int | None = None,
     sidecars: int | None = None,
-    spread: str = "auto",
+    mapping: str = "auto",
 ) -> Plan:
     """Plans a job of `ranks` (all cores if None), evenly over the nodes, one on a core.
 
@@ -147,8 +147,8 @@ def make_plan(
     """
     from pillion import _placement as placement
 
-    if spread not in placement.spreads():
-        raise Error(f"there is no spread '{spread}'; use {', '.join(placement.spreads())}")
+    if mapping not in placement.mappings():
+        raise Error(f"there is no mapping '{mapping}'; use {', '.join(placement.mappings())}")
     on_node = _ranks_on_node(machine, ranks)
     if sum(count is not None for count in (ratio, per_node, sidecars)) != 1:
         raise Error("say how many sidecars: give one of ratio, per_node and sidecars")
@@ -157,9 +157,11 @@ def make_plan(
             raise Error(f"{count} {what} are no plan; use 1 or more")
     if ratio is not None:
         per_node = _by_ratio(on_node, ratio)
-    spots = machine.spots(_cores(machine, on_node))
-    placed = placement.place(spots, sidecars or 0, per_node or 0, spread)
-    return Plan(machine, spots, placed.sidecars, placed.server, placed.spread, spread, placed.cost)
+    locations = machine.locations(_cores(machine, on_node))
+    placed = placement.place(locations, sidecars or 0, per_node or 0, mapping)
+    return Plan(
+        machine, locations, placed.sidecars, placed.server, placed.mapping, mapping, placed.cost
+    )
 
 
 def _ranks_on_node(machine: Machine, ranks: int | None) -> int:
@@ -196,8 +198,8 @@ def _cores(machine: Machine, count: int) -> list[int]:
     """The cores that run ranks: idle ones are dealt to the domains, the last in each."""
     from pillion import _placement as placement
 
-    spots = [core.spot for core in machine.node.cores]
-    idle = set(placement.chosen(spots, machine.cores - count, "numa"))
+    locations = [core.location for core in machine.node.cores]
+    idle = set(placement.chosen(locations, machine.cores - count, "numa"))
     return [core for core in range(machine.cores) if core not in idle]
 
 
@@ -219,12 +221,12 @@ def figures_of(plan: Plan) -> Figures:
 
     loads = Counter({sidecar: 0 for sidecar in plan.sidecars})
     # A domain of memory, or on a mesh a column of its links.
-    intakes = Counter({_intake(plan, spot): 0 for spot in range(len(plan.spots))})
+    intakes = Counter({_intake(plan, location): 0 for location in range(len(plan.locations))})
     distance = nodes = domains = 0
-    for spot, server in enumerate(plan.server):
+    for location, server in enumerate(plan.server):
         if server < 0:
             continue
-        here, there = plan.spots[spot], plan.spots[server]
+        here, there = plan.locations[location], plan.locations[server]
         loads[server] += 1
         intakes[_intake(plan, server)] += 1
         distance += placement.distance(here, there)
@@ -242,6 +244,6 @@ def figures_of(plan: Plan) -> Figures:
     )
 
 
-def _intake(plan: Plan, spot: int) -> tuple[int, int]:
-    found = plan.spots[spot]
+def _intake(plan: Plan, location: int) -> tuple[int, int]:
+    found = plan.locations[location]
     return found.node, found.column if plan.machine.is_mesh else found.numa

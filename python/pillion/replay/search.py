@@ -125,10 +125,10 @@ class Search:
 
     def _idx(self, path: str) -> None:
         dataset = pillion.idx.open(path)
-        if dataset.header.left_out > 0:
+        if dataset.left_out > 0:
             raise Error(
                 f"'{path}' cannot be replayed: it was written without its "
-                f"{dataset.header.left_out} finest levels (leave_out)"
+                f"{dataset.left_out} finest levels (leave_out)"
             )
         times = times_of(dataset.origin or {}, len(dataset.steps))
         for number, step in enumerate(dataset.steps):

@@ -8,7 +8,7 @@ import numpy as np
 
 from pillion.errors import Error
 from pillion.idx import Dataset
-from pillion.idx.grid import Box
+from pillion.idx.dataset import Box
 from pillion.idx.origin import field_units, length_units, time_units, times_of
 
 MAGNITUDE = "magnitude"

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is done with a run while it computes: `pillion watch` follows it in the terminal, `runs`
+lists the runs on this node, and `attach` joins one. The last two are done by the program
+pillion-attach.
+"""
+
+import argparse
+from pathlib import Path
+
+from pillion import programs
+
+_WATCH_EPILOG = """\
+RUN is the run's output folder, or its name if it goes on on this node. The view ends when the run
+has; q or Ctrl-C leave it earlier, and the run goes on.
+
+Exit status: 0 if the run went on or has ended well, 1 if it has failed or is gone."""
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0.05 <= value <= 3600:
+        raise argparse.ArgumentTypeError(f"'{text}' is no number of seconds from 0.05 to 3600")
+    return value
+
+
+def add_watch(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run", metavar="RUN", help="an output folder, or a run on this node")
+    parser.add_argument("--once", action="store_true", help="show how it is now, and leave")
+    parser.add_argument(
+        "--interval", metavar="S", type=_seconds, default=0.5, help="seconds between two looks"
+    )
+    parser.add_argument(
+        "--plot",
+        metavar="ANALYSIS/NAME:COLUMN",
+        action="append",
+        default=[],
+        help="a column of a table to show as a curve, instead of one of each analysis",
+    )
+    parser.epilog = _WATCH_EPILOG
+
+
+def run_watch(arguments: argparse.Namespace) -> int:
+    from pillion.watch.curves import read_wish
+    from pillion.watch.terminal import Watcher
+
+    wishes = [read_wish(text) for text in arguments.plot]
+    watcher = Watcher(Path(arguments.run), wishes, arguments.interval)
+    return watcher.once() if arguments.once else watcher.follow()
+
+
+def add_runs(parser: argparse.ArgumentParser) -> None:
+    """There are none."""
+
+
+def run_runs(_: argparse.Namespace) -> int:
+    programs.become("pillion-attach", [])
+
+
+def add_attach(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run", metavar="RUN", help="name or id of a run; `pillion runs` lists them")
+    parser.add_argument(
+        "analyses", metavar="ANALYSES.yaml", nargs="?", help="with `analyses:` to add to the run"
+    )
+    parser.add_argument("--name", help="of these analyses, for their report (default: the file's)")
+    parser.add_argument(
+        "--set", metavar="NAME=VALUE", action="append", help="value of a parameter $NAME"
+    )
+    parser.add_argument(
+        "--wait", metavar="SECONDS", help="how long to wait for the run to be there (default: 10)"
+    )
+    parser.add_argument("--quiet", action="store_true", help="say only what is wrong")
+    parser.epilog = "Several ranks: mpirun -n 4 pillion attach RUN"
+
+
+def run_attach(arguments: argparse.Namespace) -> int:
+    programs.become("pillion-attach", arguments.words)
