@@ -7,6 +7,7 @@
 #include "base/json.hpp"
 #include "comm/agreement.hpp"
 #include "products/whole_file.hpp"
+#include "run/run_marker.hpp"
 
 namespace pillion::run {
 

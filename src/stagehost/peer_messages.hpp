@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/bytes.hpp"
-#include "stagehost/context.hpp"
+#include "stagehost/execution_context.hpp"
 
 namespace pillion::stagehost {
 
