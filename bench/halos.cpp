@@ -37,9 +37,9 @@ struct World {
   pillion::comm::Communicator comm{MPI_COMM_WORLD};
   int rank = comm.rank(), ranks = comm.size();
   World() {
-    circumstances.peers = &comm;
-    circumstances.fence = &fence;
-    work.circumstances = &circumstances;
+    context.peers = &comm;
+    context.fence = &fence;
+    work.context = &context;
   }
   [[nodiscard]] pillion::stage::Step step() const {
     return {&pillion::stagehost::host_table(), &work};
@@ -47,7 +47,7 @@ struct World {
 
  private:
   pillion::comm::Fence fence{comm};
-  pillion::stagehost::Circumstances circumstances;
+  pillion::stagehost::ExecutionContext context;
   mutable pillion_work work;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How fast is a mesh carried from many small boxes on some ranks to one block on each of the
+// How fast is a mesh moved from many small boxes on some ranks to one block on each of the
 // others? Against MPI_Alltoallv of the same bytes, which lie ready in one piece on both sides,
 // against one blocking message for each box, and against the same plan without the node's memory,
 // one message for each pair of ranks. Then how long planning takes for 10^4 to 10^6 boxes.
@@ -10,7 +10,7 @@
 #include <numeric>
 #include <vector>
 
-#include "redistribution/redistribution.hpp"
+#include "redistribution/exchange.hpp"
 #include "timing.hpp"
 
 namespace {
@@ -55,20 +55,20 @@ std::vector<Box> boxes_here(const Sides& sides, const Box& domain, int side) {
 /// A field of float64 on the boxes of both sides, each box with memory of its own.
 struct Field {
   Field(const Redistribution& plan, int32_t components) {
-    carried.components = components;
+    arrays.components = components;
     for (const auto& box : plan.here()) {
       from.emplace_back(static_cast<size_t>(box.volume() * components), 1.0);
       const auto* data = reinterpret_cast<const std::byte*>(from.back().data());
-      carried.from.push_back({data, box.lo, model::packed_strides(box, components)});
+      arrays.from.push_back({data, box.lo, model::packed_strides(box, components)});
     }
     for (const auto& box : plan.boxes()) {
       to.emplace_back(static_cast<size_t>(box.volume() * components), 0.0);
-      carried.to.push_back(
+      arrays.to.push_back(
           layout::packed_at(reinterpret_cast<std::byte*>(to.back().data()), box, components));
     }
   }
   std::vector<std::vector<double>> from, to;
-  FieldArrays carried;
+  FieldArrays arrays;
 };
 
 /// What goes from each box to each target, in the order of the boxes of the sources.
@@ -155,10 +155,10 @@ Shares measure(const Sides& sides, const Case& c) {
   Contiguous contiguous(sides, pieces, c.components);
   std::vector<double> aside(size_t{1} << (3 * c.side) << 4);
   std::vector<double> ours, theirs, by_box, by_message;
-  const auto carry = [&] { plan.carry(std::span(&field.carried, 1)); };
+  const auto carry = [&] { plan.exchange(std::span(&field.arrays, 1)); };
   const auto ready = [&] { contiguous.carry(sides.world.handle()); };
-  const auto boxes = [&] { carry_by_box(sides, pieces, field.carried, aside); };
-  const auto messages = [&] { distant.carry(std::span(&field.carried, 1)); };
+  const auto boxes = [&] { carry_by_box(sides, pieces, field.arrays, aside); };
+  const auto messages = [&] { distant.exchange(std::span(&field.arrays, 1)); };
   carry(), ready(), boxes(), messages();
   // In turns, so that all meet the same machine.
   for (int r = 0; r < repetitions; ++r) {

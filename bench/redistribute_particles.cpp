@@ -11,7 +11,7 @@
 #include <random>
 #include <vector>
 
-#include "redistribution/particles.hpp"
+#include "redistribution/exchange.hpp"
 #include "timing.hpp"
 
 namespace {
@@ -119,7 +119,7 @@ double measure(const comm::Communicator& world, const Held& held, const Request&
     const double dealt = bench::seconds_of([&] { moves = deal(); });
     const double carried = bench::seconds_of([&] {
       exchange.plan(world, *moves);
-      (void)exchange.carry(request, fields);
+      (void)exchange.exchange(request, fields);
     });
     const double alltoallv = bench::seconds_of([&] { contiguous.carry(world.handle()); });
     if (r < 0) continue;

@@ -26,7 +26,7 @@ inline int owner_of(int64_t key, int ranks) {
 }
 
 /// Particles that follow each other, counted from where their range begins.
-struct Run {
+struct ParticleRun {
   uint32_t first;
   uint32_t count;
 };
@@ -55,7 +55,7 @@ struct Displaced {
 
 struct ParticleList {
   std::vector<ParticleRange> ranges;
-  std::vector<Run> runs;
+  std::vector<ParticleRun> runs;
   std::vector<Displaced> displaced;
   int64_t count = 0;
 };

@@ -31,13 +31,13 @@ ParticleColumn::ParticleColumn(const model::Array& array)
 
 /// `size` is an integral constant or, for sizes out of the ordinary, a variable.
 template <class Size>
-std::byte* ParticleColumn::pack_records(const std::byte* begin, std::span<const Run> runs,
+std::byte* ParticleColumn::pack_records(const std::byte* begin, std::span<const ParticleRun> runs,
                                         Size size, std::byte* to) const {
   constexpr uint32_t long_run = 8;
   constexpr size_t ahead = 16;
   const bool packed = step_ == static_cast<int64_t>(record_);
   for (size_t r = 0; r < runs.size(); ++r) {
-    const Run& run = runs[r];
+    const ParticleRun& run = runs[r];
     const std::byte* from = begin + run.first * step_;
     __builtin_prefetch(begin + runs[std::min(r + ahead, runs.size() - 1)].first * step_);
     if (packed && run.count >= long_run) {
@@ -51,9 +51,10 @@ std::byte* ParticleColumn::pack_records(const std::byte* begin, std::span<const 
 }
 
 template <class Size>
-std::byte* ParticleColumn::pack_components(const std::byte* begin, std::span<const Run> runs,
-                                           Size size, std::byte* to) const {
-  for (const Run& run : runs) {
+std::byte* ParticleColumn::pack_components(const std::byte* begin,
+                                           std::span<const ParticleRun> runs, Size size,
+                                           std::byte* to) const {
+  for (const ParticleRun& run : runs) {
     const std::byte* from = begin + run.first * step_;
     for (uint32_t i = 0; i < run.count; ++i, from += step_)
       for (size_t c = 0; c < components_; ++c, to += size)
@@ -62,7 +63,8 @@ std::byte* ParticleColumn::pack_components(const std::byte* begin, std::span<con
   return to;
 }
 
-std::byte* ParticleColumn::pack(int64_t begin, std::span<const Run> runs, std::byte* to) const {
+std::byte* ParticleColumn::pack(int64_t begin, std::span<const ParticleRun> runs,
+                                std::byte* to) const {
   using std::integral_constant;
   const std::byte* from = data_ + begin * step_;
   if (components_ != 1 && component_step_ != static_cast<int64_t>(element_))
@@ -93,7 +95,7 @@ void add(const Vector& shift, std::byte* to) {
 
 std::byte* pack(const std::vector<ParticleColumn>& columns, const ParticleList& list,
                 std::byte* to) {
-  std::span<const Run> runs(list.runs);
+  std::span<const ParticleRun> runs(list.runs);
   for (const auto& range : list.ranges) {
     to = columns[static_cast<size_t>(range.block)].pack(range.begin, runs.first(range.runs), to);
     runs = runs.subspan(range.runs);

@@ -29,14 +29,14 @@ class ParticleColumn {
   /// Bytes of one particle.
   [[nodiscard]] size_t record() const { return record_; }
   /// Appends the values of some runs, counted from particle `begin` on; returns where they end.
-  std::byte* pack(int64_t begin, std::span<const Run> runs, std::byte* to) const;
+  std::byte* pack(int64_t begin, std::span<const ParticleRun> runs, std::byte* to) const;
 
  private:
   template <class Size>
-  std::byte* pack_records(const std::byte* from, std::span<const Run> runs, Size size,
+  std::byte* pack_records(const std::byte* from, std::span<const ParticleRun> runs, Size size,
                           std::byte* to) const;
   template <class Size>
-  std::byte* pack_components(const std::byte* from, std::span<const Run> runs, Size size,
+  std::byte* pack_components(const std::byte* from, std::span<const ParticleRun> runs, Size size,
                              std::byte* to) const;
 
   const std::byte* data_ = nullptr;

@@ -4,12 +4,10 @@
 // there are owners. Each rank knows its own boxes only.
 #pragma once
 
-#include <map>
-#include <string>
-
 #include "comm/communicator.hpp"
 #include "layout/tiling.hpp"
 #include "model/block.hpp"
+#include "redistribution/message_part.hpp"
 
 namespace pillion::redistribution {
 
@@ -18,12 +16,6 @@ struct Load {
   model::Box box;
   int64_t bytes = 0;
 };
-
-/// Where on the curve each owner's piece begins, but the first.
-using Cuts = std::vector<uint64_t>;
-
-/// By mesh: which receiver a block belongs to.
-using MeshCuts = std::map<std::string, Cuts>;
 
 /// Cuts such that no owner gets more than its share and the largest box. The same on every rank.
 /// [collective]

@@ -13,10 +13,10 @@
 #include "layout/copy_region.hpp"
 #include "layout/division.hpp"
 #include "layout/request.hpp"
+#include "redistribution/message_part.hpp"
 
 namespace pillion::redistribution {
 
-using Meshes = std::map<std::string, model::MeshBlocks>;
 /// By mesh: in which layout it goes.
 using Routes = std::map<std::string, layout::Request>;
 
@@ -79,23 +79,11 @@ struct MessageLayout {
   std::vector<std::string> particles{};  ///< meshes
 };
 
-/// One message among several in the same memory.
-struct MessagePart {
-  int receiver = 0;
-  size_t offset = 0;
-  size_t size = 0;
-};
-
 base::Bytes bytes_of(const MessageLayout& layout);
 MessageLayout read_message_layout(const base::Bytes& bytes);
 
 /// The regions that go to one rank, for its eyes, and back.
 RegionLayout regions_of(const layout::Moves& moves);
 layout::Moves moves_of(const RegionLayout& regions, int sender);
-
-constexpr size_t message_alignment = 64;
-constexpr size_t aligned(size_t offset) {
-  return (offset + message_alignment - 1) / message_alignment * message_alignment;
-}
 
 }  // namespace pillion::redistribution

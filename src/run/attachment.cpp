@@ -18,7 +18,7 @@ using node::Segment;
 
 namespace {
 
-std::string id_of(const Found& found) { return fmt::format("{:016x}", found.identity.run); }
+std::string text_of_id(const Found& found) { return fmt::format("{:016x}", found.identity.run); }
 
 std::set<uint64_t> runs_in(const std::vector<Found>& found) {
   std::set<uint64_t> runs;
@@ -31,8 +31,8 @@ std::set<uint64_t> runs_in(const std::vector<Found>& found) {
 std::string describe_runs(const std::vector<Found>& found) {
   std::map<std::string, std::string> lines;
   for (const auto& f : found)
-    lines[id_of(f)] = fmt::format("{} (id {}): {} simulation ranks on {} nodes", f.identity.name,
-                                  id_of(f), f.identity.simulation_ranks, f.identity.nodes);
+    lines[text_of_id(f)] = fmt::format("{} (id {}): {} simulation ranks on {} nodes", f.identity.name,
+                                  text_of_id(f), f.identity.simulation_ranks, f.identity.nodes);
   std::string text;
   for (const auto& [id, line] : lines) text += line + "\n";
   return text;
@@ -41,7 +41,7 @@ std::string describe_runs(const std::vector<Found>& found) {
 std::vector<Found> matching(const std::vector<Found>& found, const std::string& name) {
   std::vector<Found> out;
   std::copy_if(found.begin(), found.end(), std::back_inserter(out),
-               [&](const Found& f) { return f.identity.name == name || id_of(f) == name; });
+               [&](const Found& f) { return f.identity.name == name || text_of_id(f) == name; });
   return out;
 }
 

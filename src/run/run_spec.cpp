@@ -51,8 +51,8 @@ LayoutRequests layout_requests_of(const Chains& chains) {
   return layout_requests;
 }
 
-transport::Routes routes_for(const LayoutRequests& layout_requests,
-                             const transport::Announcement& head,
+redistribution::Routes routes_for(const LayoutRequests& layout_requests,
+                             const transport::PublicationHeader& head,
                              const model::Catalogue& catalogue) {
   std::vector<const layout::LayoutRequest*> due;
   for (const auto& d : head.due)

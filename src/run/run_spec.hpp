@@ -6,9 +6,10 @@
 #include <string>
 #include <tuple>
 
+#include "redistribution/message_layout.hpp"
 #include "run/chains.hpp"
 #include "run/locations.hpp"
-#include "transport/announcement.hpp"
+#include "transport/publication_header.hpp"
 
 namespace pillion::run {
 
@@ -59,8 +60,8 @@ std::map<std::string, std::string> read_settings(const std::string& lines, const
 /// The layouts that the chains ask for, by analysis.
 LayoutRequests layout_requests_of(const Chains& chains);
 /// How meshes go to sidecars when these analyses are due: the same on every rank.
-transport::Routes routes_for(const LayoutRequests& layout_requests,
-                             const transport::Announcement& head,
+redistribution::Routes routes_for(const LayoutRequests& layout_requests,
+                             const transport::PublicationHeader& head,
                              const model::Catalogue& catalogue);
 
 /// What the chains produce, by analysis.

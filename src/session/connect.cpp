@@ -50,12 +50,12 @@ void Session::connect_by_network(simulation::Link& link,
   link.sender = std::make_unique<transport::NetworkSender>(run_.world, sidecars, mine, link.budget);
 }
 
-std::unique_ptr<transport::Spill> Session::make_spill(int ranks_on_node) const {
+std::unique_ptr<transport::SpillFile> Session::make_spill(int ranks_on_node) const {
   const auto& spec = run_.configuration.sidecars;
   if (spec.when_full != model::WhenFull::Spill) return {};
   const char* temporary = std::getenv("TMPDIR");
   const std::string standard = temporary != nullptr ? temporary : "/tmp";
-  return std::make_unique<transport::Spill>(
+  return std::make_unique<transport::SpillFile>(
       spec.spill_folder.empty() ? standard : spec.spill_folder,
       static_cast<size_t>(spec.spill_limit / ranks_on_node));
 }
@@ -75,20 +75,20 @@ void Session::connect_by_node(simulation::Link& link,
       const node::Identity identity{
           configuration.run, spec_.run, node_[static_cast<size_t>(run_.world.rank())],
           *std::max_element(node_.begin(), node_.end()) + 1, run_.side.size()};
-      link.berth = transport::make_berth(run_.side, on_node_, identity,
+      link.endpoint = transport::make_endpoint(run_.side, on_node_, identity,
                                          configuration.sidecars.memory, base::to_bytes(spec_));
-      link.budget = link.berth.budget;
+      link.budget = link.endpoint.budget;
       together(run_.side, [&] {
         auto spill = make_spill(on_node_.size());
-        auto& lane = link.berth.segment->lane(link.berth.lane);
+        auto& lane = link.endpoint.segment->lane(link.endpoint.lane);
         if (spill) lane.spill_descriptor = spill->descriptor();
         const auto& analyses = configuration.analyses;
         const bool own = std::any_of(analyses.begin(), analyses.end(),
                                      [](const auto& a) { return a.in_sidecars(); });
-        link.sender = std::make_unique<transport::NodeSender>(*link.berth.segment, link.berth.lane,
-                                                              own, std::move(spill));
+        link.sender = std::make_unique<transport::NodeSender>(
+            *link.endpoint.segment, link.endpoint.lane, own, std::move(spill));
       });
-      link.berth.segment->open_lane(link.berth.lane);
+      link.endpoint.segment->open_lane(link.endpoint.lane);
     } catch (const Error& e) {
       failure = e;
     }
@@ -97,7 +97,7 @@ void Session::connect_by_node(simulation::Link& link,
   });
   if (separate) return;
   const auto sources = transport::open_sources(
-      run_.world, run_.is_sidecar() ? nullptr : &link.berth,
+      run_.world, run_.is_sidecar() ? nullptr : &link.endpoint,
       run_.is_sidecar()
           ? served_by(run_.side.rank(), serving, run_.ranks_of(topology::Role::Simulation))
           : std::vector<int>());

@@ -10,10 +10,10 @@
 
 namespace pillion::sidecar {
 
-using transport::Announcement;
 using transport::Delivery;
 using transport::Due;
-using transport::Kind;
+using transport::MessageKind;
+using transport::PublicationHeader;
 
 Ending Sidecar::serve() {
   for (;;) {
@@ -28,18 +28,18 @@ Ending Sidecar::serve() {
     take_units(head);
     std::string failure;
     switch (head.kind) {
-      case Kind::Publication: work(agreed, *deliveries); break;
-      case Kind::Checkpoint: failure = save(head.path, true); break;
-      case Kind::End: finish(head, *deliveries); break;
-      case Kind::Take: take(head); break;
-      case Kind::Give: failure = give(head); break;
+      case MessageKind::Publication: work(agreed, *deliveries); break;
+      case MessageKind::Checkpoint: failure = save(head.path, true); break;
+      case MessageKind::End: finish(head, *deliveries); break;
+      case MessageKind::Take: take(head); break;
+      case MessageKind::Give: failure = give(head); break;
     }
     busy_ += base::monotonic_seconds() - begun;
     tell();
-    if (produced_ && head.kind == Kind::Publication) run::send_load_report(run_, busy_);
+    if (produced_ && head.kind == MessageKind::Publication) run::send_load_report(run_, busy_);
     if (after_publication_) after_publication_(head);
     receiver_->finish(head.sequence, disabled(), failure);
-    if (head.kind == Kind::End) return Ending::Closed;
+    if (head.kind == MessageKind::End) return Ending::Closed;
   }
 }
 
@@ -85,12 +85,13 @@ Sidecar::Agreed Sidecar::agree(const std::optional<std::vector<Delivery>>& deliv
   agreed.head.dropped = marks[Mark::dropped] != 0;
   agreed.head.schema_changed = marks[Mark::schema_changed] != 0;
   agreed.head.scattered = marks[Mark::scattered] != 0;
-  for (size_t d = 0; d < agreed.head.due.size() && agreed.head.kind == Kind::Publication; ++d)
+  for (size_t d = 0; d < agreed.head.due.size() && agreed.head.kind == MessageKind::Publication;
+       ++d)
     agreed.head.due[d].unusable = marks[place_of(d)];
   return agreed;
 }
 
-void Sidecar::take_units(const Announcement& head) {
+void Sidecar::take_units(const PublicationHeader& head) {
   run_.configuration.time_units = head.time_units;
   for (const auto& [name, units] : head.units) {
     run_.configuration.catalogue.set_units(name, units);
@@ -104,7 +105,7 @@ bool Sidecar::is_mine(const Due& due) const {
 }
 
 void Sidecar::work(const Agreed& agreed, const Deliveries& deliveries) {
-  const Announcement& head = agreed.head;
+  const PublicationHeader& head = agreed.head;
   last_ = head;
   if (std::none_of(head.due.begin(), head.due.end(), [&](const Due& d) { return is_mine(d); }))
     return;
@@ -197,7 +198,7 @@ run::Gaps Sidecar::gaps_of(const Due& due) const {
       .skipped = due.skipped, .coarsened = due.coarsened, .lost = account.lost + account.dropped};
 }
 
-void Sidecar::work_on(const Due& due, const Announcement& head,
+void Sidecar::work_on(const Due& due, const PublicationHeader& head,
                           const transport::ReceivedMeshes& received) {
   const size_t a = mine(due);
   auto& account = run_.accounts[a];
@@ -231,9 +232,9 @@ void Sidecar::work_on(const Due& due, const Announcement& head,
   account.longest_lag = std::max(account.longest_lag, lag);
 }
 
-std::vector<size_t> Sidecar::due_here(const Announcement& head) const {
+std::vector<size_t> Sidecar::due_here(const PublicationHeader& head) const {
   std::vector<size_t> out;
-  if (head.kind != Kind::Publication) return out;
+  if (head.kind != MessageKind::Publication) return out;
   for (const auto& due : head.due)
     if (is_mine(due)) out.push_back(mine(due));
   return out;
@@ -249,7 +250,7 @@ std::string Sidecar::save(const std::string& path, bool durable) const {
   }
 }
 
-void Sidecar::take(const Announcement& head) {
+void Sidecar::take(const PublicationHeader& head) {
   for (const auto& due : head.due) {
     if (!is_mine(due) || !run_.enabled(mine(due))) continue;
     try {
@@ -261,7 +262,7 @@ void Sidecar::take(const Announcement& head) {
 }
 
 // The simulation sees by what is there that it is whole; where it is not, the analysis stays.
-std::string Sidecar::give(const Announcement& head) {
+std::string Sidecar::give(const PublicationHeader& head) {
   for (const auto& due : head.due) {
     const size_t a = is_mine(due) ? mine(due) : chains_.size();
     if (a == chains_.size() || !chains_[a] || !run_.enabled(a)) continue;
@@ -277,7 +278,7 @@ std::string Sidecar::give(const Announcement& head) {
   return {};
 }
 
-void Sidecar::finish(const Announcement& head, const std::vector<Delivery>& deliveries) {
+void Sidecar::finish(const PublicationHeader& head, const std::vector<Delivery>& deliveries) {
   std::vector<run::Gaps> gaps(chains_.size());
   for (const auto& due : head.due) {
     if (!is_mine(due)) continue;

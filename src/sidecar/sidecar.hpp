@@ -35,7 +35,7 @@ class Sidecar {
   void set_migratable(run::ProducedFields produced) { produced_ = std::move(produced); }
 
   /// Called after each publication, before its memory is given back.
-  void set_after_publication(std::function<void(const transport::Announcement&)> habit) {
+  void set_after_publication(std::function<void(const transport::PublicationHeader&)> habit) {
     after_publication_ = std::move(habit);
   }
   /// Called when the simulation has ended its session, before analyses are ended.
@@ -50,7 +50,7 @@ class Sidecar {
   /// For those who look at progress.
   void tell();
   /// Analyses of this side that are due in a publication.
-  [[nodiscard]] std::vector<size_t> due_here(const transport::Announcement& head) const;
+  [[nodiscard]] std::vector<size_t> due_here(const transport::PublicationHeader& head) const;
   [[nodiscard]] run::Chains& chains() { return chains_; }
   /// What simulation ranks had to say at the end.
   [[nodiscard]] const std::vector<base::Bytes>& statements() const { return statements_; }
@@ -62,26 +62,26 @@ class Sidecar {
   struct Agreed {
     bool over = false;  ///< some rank will have no message
     bool left = false;  ///< because it was asked to leave
-    transport::Announcement head{};
-    std::map<int, transport::Announcement> heads{};  ///< what each source of this rank said
+    transport::PublicationHeader head{};
+    std::map<int, transport::PublicationHeader> heads{};  ///< what each source of this rank said
   };
   Agreed agree(const std::optional<Deliveries>& deliveries) const;
   [[nodiscard]] bool is_mine(const transport::Due& due) const;
   [[nodiscard]] size_t mine(const transport::Due& due) const {
     return static_cast<size_t>(due.analysis - base_);
   }
-  void take_units(const transport::Announcement& head);
+  void take_units(const transport::PublicationHeader& head);
   void work(const Agreed& agreed, const Deliveries& deliveries);
   /// All that has come of a publication. [collective over the sidecars]
   transport::ReceivedMeshes receive(const Agreed& agreed, const Deliveries& deliveries);
-  void work_on(const transport::Due& due, const transport::Announcement& head,
+  void work_on(const transport::Due& due, const transport::PublicationHeader& head,
                const transport::ReceivedMeshes& received);
   /// Goes on with an analysis that was in the simulation.
-  void take(const transport::Announcement& head);
+  void take(const transport::PublicationHeader& head);
   /// Leaves one to the simulation; says why if it cannot.
-  std::string give(const transport::Announcement& head);
+  std::string give(const transport::PublicationHeader& head);
   [[nodiscard]] run::Gaps gaps_of(const transport::Due& due) const;
-  void finish(const transport::Announcement& head, const Deliveries& deliveries);
+  void finish(const transport::PublicationHeader& head, const Deliveries& deliveries);
   [[nodiscard]] std::set<int32_t> disabled() const;
 
   run::Run& run_;
@@ -89,14 +89,14 @@ class Sidecar {
   std::unique_ptr<transport::Receiver> receiver_;
   run::LayoutRequests layout_requests_;
   int32_t base_ = 0;
-  std::function<void(const transport::Announcement&)> after_publication_;
+  std::function<void(const transport::PublicationHeader&)> after_publication_;
   std::function<void()> before_end_;
   std::function<bool()> call_;
   std::vector<base::Bytes> statements_;
   std::optional<run::ProducedFields> produced_;  ///< none if no analysis moves
   double busy_ = 0;                              ///< seconds of work on messages
   int64_t publications_ = 0;                     ///< that had something for this side
-  transport::Announcement last_;                 ///< head of the last publication
+  transport::PublicationHeader last_;                 ///< head of the last publication
 };
 
 }  // namespace pillion::sidecar

@@ -14,9 +14,9 @@
 namespace pillion::sidecar {
 
 using comm::together;
-using transport::Announcement;
-using transport::Kind;
+using transport::MessageKind;
 using transport::NodeReceiver;
+using transport::PublicationHeader;
 
 SidecarJob::SidecarJob(Attach attach, MPI_Comm comm) : attach_(std::move(attach)) {
   run_.log = attach_.log;
@@ -70,7 +70,7 @@ void SidecarJob::subscribe(int seat) {
   receiver_ = receiver.get();
   side_ = std::make_unique<Sidecar>(run_, std::move(chains_), std::move(receiver));
   side_->set_call(attach_.leave);
-  side_->set_after_publication([this](const Announcement& head) { after_each(head); });
+  side_->set_after_publication([this](const PublicationHeader& head) { after_each(head); });
   if (seat == node::home) side_->set_before_end([this] { save_state(); });
 }
 
@@ -169,7 +169,7 @@ int64_t SidecarJob::count_interrupted(int64_t done, int64_t begun) {
     if (run_.side.rank() == teller) bytes = transport::head_of(deliveries.front());
     run_.side.broadcast(bytes, teller);
     const auto head = transport::decode_head(bytes.data(), bytes.size());
-    if (head.kind != Kind::Publication) break;
+    if (head.kind != MessageKind::Publication) break;
     const auto due = side_->due_here(head);
     for (const size_t a : due) {
       policy::SavedCounts counts{over_[a], run_.accounts[a].lost};
@@ -280,11 +280,11 @@ Ending SidecarJob::serve() {
 }
 
 // What is over is noted before its memory is given back, so a crew that comes later knows of it.
-void SidecarJob::after_each(const Announcement& head) {
+void SidecarJob::after_each(const PublicationHeader& head) {
   if (is_attached_job()) return;
   for (const size_t a : side_->due_here(head)) ++over_[a];
   receiver_->set_over(over_, receiver_->next_done());
-  if (head.kind == Kind::End) {
+  if (head.kind == MessageKind::End) {
     write_report();
     receiver_->show_over();
     return;

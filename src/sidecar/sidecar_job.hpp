@@ -51,7 +51,7 @@ class SidecarJob {
   /// Publications that the crew before had begun with when it died.
   int64_t count_interrupted(int64_t done, int64_t begun);
   void take_attached_slot();
-  void after_each(const transport::Announcement& head);
+  void after_each(const transport::PublicationHeader& head);
   /// Saves the state for sidecars that come later. [collective]
   void save_state();
   void write_report();

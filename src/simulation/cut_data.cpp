@@ -8,8 +8,8 @@
 
 namespace pillion::simulation {
 
-using transport::Announcement;
 using transport::Meshes;
+using transport::PublicationHeader;
 
 namespace {
 
@@ -50,7 +50,7 @@ void CutData::add_ids(std::set<std::string>& fields) const {
   if (wanted) fields.insert("id");
 }
 
-Meshes CutData::of(const Announcement& head, const std::vector<size_t>& due,
+Meshes CutData::of(const PublicationHeader& head, const std::vector<size_t>& due,
                    const StageOutputs& left) const {
   const auto& catalogue = run_.configuration.catalogue;
   std::set<std::string> shared;
@@ -73,7 +73,7 @@ Meshes CutData::of(const Announcement& head, const std::vector<size_t>& due,
   return meshes;
 }
 
-Meshes CutData::gather(Announcement& head, const std::vector<size_t>& due,
+Meshes CutData::gather(PublicationHeader& head, const std::vector<size_t>& due,
                        const StageOutputs& left) const {
   try {
     return coarsened(of(head, due, left), head.coarsening);

@@ -6,7 +6,7 @@
 #include "run/run.hpp"
 #include "run/run_spec.hpp"
 #include "simulation/sharing.hpp"
-#include "transport/announcement.hpp"
+#include "transport/publication_header.hpp"
 
 namespace pillion::simulation {
 
@@ -20,12 +20,12 @@ class CutData {
       : run_(run), cut_fields_(cut_fields), sharing_(sharing), own_(own) {}
 
   /// Everything that analyses need, in the publication that `head` describes.
-  [[nodiscard]] transport::Meshes of(const transport::Announcement& head,
+  [[nodiscard]] transport::Meshes of(const transport::PublicationHeader& head,
                                      const std::vector<size_t>& due,
                                      const StageOutputs& left) const;
   /// The same, coarsened as the header says. What attached jobs need must not spoil what the run's
   /// own analyses need: if it cannot be given, the header says so.
-  [[nodiscard]] transport::Meshes gather(transport::Announcement& head,
+  [[nodiscard]] transport::Meshes gather(transport::PublicationHeader& head,
                                          const std::vector<size_t>& due,
                                          const StageOutputs& left) const;
   /// Bytes of all arrays.

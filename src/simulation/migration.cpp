@@ -12,7 +12,7 @@ namespace pillion::simulation {
 using policy::AgreedEvent;
 using policy::Moved;
 using policy::MoveFailed;
-using transport::Kind;
+using transport::MessageKind;
 
 Migration::Migration(run::Run& run, Publisher& publisher, const run::Agenda& agenda,
                      const policy::Policy& policy, run::Chains chains, run::ProducedFields produced)
@@ -93,13 +93,13 @@ AgreedEvent Migration::move_to_sidecars(size_t a, int64_t step) {
                           run_.configuration.analyses[a].name, e.what()));
     return MoveFailed{a, true};
   }
-  send(Kind::Take, migrating);
+  send(MessageKind::Take, migrating);
   chains_[a].reset();
   note_move(migrating, true, watch, step, std::exchange(migrating.why, {}));
   return Moved{a, true};
 }
 
-void Migration::send(Kind kind, const MigratingAnalysis& migrating) {
+void Migration::send(MessageKind kind, const MigratingAnalysis& migrating) {
   const size_t a = migrating.analysis;
   auto head = publisher_.header(kind, agenda_.last_step(), agenda_.last_time());
   head.path = migrating.folder.string();
@@ -127,7 +127,7 @@ AgreedEvent Migration::recall(size_t a) {
   auto& migrating = *this->migrating(a);
   migrating.folder = run::migration_folder(run_, a, ++migrating.moves);
   migrating.why_back = std::exchange(migrating.why, {});
-  send(Kind::Give, migrating);
+  send(MessageKind::Give, migrating);
   migrating.recall = publisher_.sequence();
   return policy::Recalled{a};
 }

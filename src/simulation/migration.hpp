@@ -70,7 +70,7 @@ class Migration {
   [[nodiscard]] MigratingAnalysis* migrating(size_t analysis);
   [[nodiscard]] const MigratingAnalysis* migrating(size_t analysis) const;
   [[nodiscard]] bool all_fit_header() const;
-  void send(transport::Kind kind, const MigratingAnalysis& migrating);
+  void send(transport::MessageKind kind, const MigratingAnalysis& migrating);
   void note_move(MigratingAnalysis& migrating, bool to_sidecars, const run::Stopwatch& watch,
                  int64_t step, const std::string& reason);
   [[nodiscard]] policy::Sample sample_of(MigratingAnalysis& migrating) const;

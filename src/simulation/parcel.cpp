@@ -7,7 +7,7 @@
 
 namespace pillion::simulation {
 
-Parcel::Parcel(const transport::Announcement& head, transport::Meshes meshes,
+Parcel::Parcel(const transport::PublicationHeader& head, transport::Meshes meshes,
                const transport::Lender& lender, std::unique_ptr<redistribution::SendPlan> send_plan)
     : meshes_(std::move(meshes)),
       encoder_(head, meshes_, &lender),
@@ -106,7 +106,7 @@ void Parcel::release() {
       for (auto& [name, mesh] : *meshes) mesh.keep.clear();
 }
 
-void Parcel::renew(const transport::Announcement& head, const transport::Lender& lender) {
+void Parcel::renew(const transport::PublicationHeader& head, const transport::Lender& lender) {
   for (const auto& link : links_) link.array->data = link.shared->data;
   encoder_.renew(head, &lender);
 }

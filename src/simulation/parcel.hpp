@@ -11,14 +11,14 @@
 #include "redistribution/publish.hpp"
 #include "run/run_spec.hpp"
 #include "simulation/sharing.hpp"
-#include "transport/announcement.hpp"
+#include "transport/publication_header.hpp"
 
 namespace pillion::simulation {
 
 class Parcel {
  public:
   /// What goes home with the head, and, through the network, what goes straight.
-  Parcel(const transport::Announcement& head, transport::Meshes meshes,
+  Parcel(const transport::PublicationHeader& head, transport::Meshes meshes,
          const transport::Lender& lender, std::unique_ptr<redistribution::SendPlan> send_plan);
   Parcel(const Parcel&) = delete;
   Parcel& operator=(const Parcel&) = delete;
@@ -34,7 +34,7 @@ class Parcel {
   /// Lets go of memory that is not the simulation's.
   void release();
   /// Makes it the publication of another step, with what is shared now.
-  void renew(const transport::Announcement& head, const transport::Lender& lender);
+  void renew(const transport::PublicationHeader& head, const transport::Lender& lender);
 
   [[nodiscard]] const transport::Encoder& encoder() const { return encoder_; }
   /// Null if everything goes home.

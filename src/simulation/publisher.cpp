@@ -9,9 +9,9 @@
 namespace pillion::simulation {
 
 using model::WhenFull;
-using transport::Announcement;
-using transport::Kind;
 using transport::Meshes;
+using transport::MessageKind;
+using transport::PublicationHeader;
 
 Publisher::Publisher(run::Run& run, Link& link, const run::CutFields& cut_fields,
                      const Sharing& sharing, const run::Agenda& agenda, Allocations& lender,
@@ -27,7 +27,7 @@ Publisher::Publisher(run::Run& run, Link& link, const run::CutFields& cut_fields
       data_(run, cut_fields, sharing, policy.own_analyses()) {}
 
 size_t Publisher::size_for(const std::vector<size_t>& due) const {
-  Announcement head;
+  PublicationHeader head;
   head.domains = sharing_.domains();
   for (const size_t a : due) head.due.push_back({static_cast<int32_t>(a), 0, 0, 0});
   auto meshes = data_.of(head, due, StageOutputs(cut_fields_.size()));
@@ -66,8 +66,8 @@ void Publisher::check_budget() {
              base::format_bytes(run_.configuration.sidecars.memory), because);
 }
 
-Announcement Publisher::header(Kind kind, int64_t step, double time) {
-  Announcement head;
+PublicationHeader Publisher::header(MessageKind kind, int64_t step, double time) {
+  PublicationHeader head;
   head.kind = kind;
   head.sequence = ++sequence_;
   head.step = step;
@@ -81,7 +81,7 @@ Announcement Publisher::header(Kind kind, int64_t step, double time) {
 void Publisher::publish(const policy::Publish& action, const StageOutputs& left, int64_t step,
                         double time) {
   const auto& due = action.analyses;
-  auto head = header(Kind::Publication, step, time);
+  auto head = header(MessageKind::Publication, step, time);
   head.coarsening = action.level;
   for (const size_t a : due) {
     if (action.level > 0) ++run_.accounts[a].coarsened;
@@ -97,7 +97,7 @@ void Publisher::publish(const policy::Publish& action, const StageOutputs& left,
 }
 
 // What was made for the last publication like this one is used again, with other values in it.
-Parcel& Publisher::prepare(Announcement& head, const std::vector<size_t>& due,
+Parcel& Publisher::prepare(PublicationHeader& head, const std::vector<size_t>& due,
                            const StageOutputs& left) {
   const auto due_set = transport::due_set_of(head);
   const bool as_shared = head.coarsening == 0 && std::all_of(due.begin(), due.end(), [&](size_t a) {
@@ -126,7 +126,7 @@ Parcel& Publisher::prepare(Announcement& head, const std::vector<size_t>& due,
   return messages_.keep(due_set, version(), std::move(message));
 }
 
-Parcel& Publisher::renewed(Parcel& message, Announcement& head) const {
+Parcel& Publisher::renewed(Parcel& message, PublicationHeader& head) const {
   if (message.send_plan() != nullptr) declare(head, *message.send_plan());
   message.renew(head, allocations_);
   return message;
@@ -135,7 +135,7 @@ Parcel& Publisher::renewed(Parcel& message, Announcement& head) const {
 // Changes when the same blocks would be published otherwise.
 int64_t Publisher::version() const { return sharing_.version() + sender().targets_version(); }
 
-std::unique_ptr<redistribution::SendPlan> Publisher::plan(const Announcement& head,
+std::unique_ptr<redistribution::SendPlan> Publisher::plan(const PublicationHeader& head,
                                                           Meshes& meshes) const {
   const auto targets = sender().targets(transport::due_set_of(head));
   if (!targets) return {};
@@ -152,7 +152,7 @@ std::unique_ptr<redistribution::SendPlan> Publisher::plan(const Announcement& he
 }
 
 // Says in the header who receives messages directly, and whether what is in them has changed.
-void Publisher::declare(Announcement& head, redistribution::SendPlan& send_plan) const {
+void Publisher::declare(PublicationHeader& head, redistribution::SendPlan& send_plan) const {
   head.targets = send_plan.receivers();
   head.scattered = send_plan.is_scattered();
   head.schema_changed =
@@ -160,7 +160,7 @@ void Publisher::declare(Announcement& head, redistribution::SendPlan& send_plan)
   send_plan.lay_out(head.schema_changed);
 }
 
-void Publisher::send(Announcement& head, Parcel& message, const std::vector<size_t>& due) {
+void Publisher::send(PublicationHeader& head, Parcel& message, const std::vector<size_t>& due) {
   std::byte* to = reserve(message.size(), due, head.step);
   (void)policy_.on(
       policy::LocalEvent(policy::MessageReady{due, message.size() << head.coarsening}));
@@ -200,7 +200,7 @@ void Publisher::count(const std::vector<size_t>& due, const Parcel& message, dou
 }
 
 // Sidecars wait for a message of this number from every rank, so the header goes all the same.
-void Publisher::send_dropped(Announcement& head, const std::vector<size_t>& due) {
+void Publisher::send_dropped(PublicationHeader& head, const std::vector<size_t>& due) {
   allocations_.forget();
   (void)policy_.on(policy::LocalEvent(policy::Dropped{}));
   for (const size_t a : due) ++run_.accounts[a].dropped;
@@ -281,7 +281,7 @@ void Publisher::poll() {
   behind_ = sender().behind();
 }
 
-void Publisher::send(const Announcement& head) {
+void Publisher::send(const PublicationHeader& head) {
   const transport::Encoder encoder(head, {});
   std::byte* to = sender().reserve_head(encoder.size());
   if (to == nullptr)
@@ -294,7 +294,7 @@ void Publisher::send(const Announcement& head) {
 // Sidecars of another job write the report, for they know both sides; so they are told what this
 // rank knows.
 bool Publisher::send_end(const std::function<base::Bytes(bool timeline)>& statement) {
-  auto head = header(Kind::End, agenda_.last_step(), agenda_.last_time());
+  auto head = header(MessageKind::End, agenda_.last_step(), agenda_.last_time());
   for (size_t a = 0; a < run_.accounts.size(); ++a)
     head.due.push_back({.analysis = static_cast<int32_t>(a),
                         .unusable = run_.enabled(a) ? 0 : 1,

@@ -20,7 +20,7 @@ namespace pillion::simulation {
 struct Link {
   std::unique_ptr<transport::Sender> sender;  ///< null if there are no sidecars
   run::LayoutRequests layout_requests;        ///< layouts that stages in sidecars want
-  transport::Berth berth;                     ///< node memory, if messages go through it
+  transport::NodeEndpoint endpoint;                     ///< node memory, if messages go through it
   size_t budget = 0;                          ///< bytes in flight
 };
 
@@ -37,8 +37,8 @@ class Publisher final : public policy::MessageBudget {
   void publish(const policy::Publish& action, const StageOutputs& left, int64_t step, double time);
   /// A header without values, which starts with number sequence() + 1. Throws if not even that
   /// fits.
-  transport::Announcement header(transport::Kind kind, int64_t step, double time);
-  void send(const transport::Announcement& head);
+  transport::PublicationHeader header(transport::MessageKind kind, int64_t step, double time);
+  void send(const transport::PublicationHeader& head);
   /// Sends the last header with what this rank knows for the report: all of it, or without the
   /// timeline, or nothing, as there is room. `statement` makes it. Returns whether it was sent.
   bool send_end(const std::function<base::Bytes(bool timeline)>& statement);
@@ -79,15 +79,15 @@ class Publisher final : public policy::MessageBudget {
  private:
   [[nodiscard]] size_t size_for(const std::vector<size_t>& due) const;
   [[nodiscard]] int64_t version() const;
-  Parcel& prepare(transport::Announcement& head, const std::vector<size_t>& due,
+  Parcel& prepare(transport::PublicationHeader& head, const std::vector<size_t>& due,
                   const StageOutputs& left);
-  Parcel& renewed(Parcel& message, transport::Announcement& head) const;
+  Parcel& renewed(Parcel& message, transport::PublicationHeader& head) const;
   /// Takes out of `meshes` what goes straight to the sidecars that work on it; null if nothing can.
-  std::unique_ptr<redistribution::SendPlan> plan(const transport::Announcement& head,
+  std::unique_ptr<redistribution::SendPlan> plan(const transport::PublicationHeader& head,
                                                  transport::Meshes& meshes) const;
-  void declare(transport::Announcement& head, redistribution::SendPlan& send_plan) const;
-  void send(transport::Announcement& head, Parcel& message, const std::vector<size_t>& due);
-  void send_dropped(transport::Announcement& head, const std::vector<size_t>& due);
+  void declare(transport::PublicationHeader& head, redistribution::SendPlan& send_plan) const;
+  void send(transport::PublicationHeader& head, Parcel& message, const std::vector<size_t>& due);
+  void send_dropped(transport::PublicationHeader& head, const std::vector<size_t>& due);
   /// ScheduleState for a message, for which it waits or spills as the policy says; null if there is
   /// none.
   std::byte* reserve(size_t size, const std::vector<size_t>& due, int64_t step);

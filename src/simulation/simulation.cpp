@@ -10,7 +10,7 @@
 
 namespace pillion::simulation {
 
-using transport::Kind;
+using transport::MessageKind;
 
 namespace {
 
@@ -57,7 +57,7 @@ Simulation::Simulation(run::Run& run, Parts parts, Link link, run::Supervisor su
       policy_(settings_of(run.configuration.sidecars, link_.sender != nullptr),
               traits_of(run.configuration, parts.migrating, cut_fields_)),
       data_(run.configuration.catalogue, run.side.rank(), link_.sender.get(),
-            link_.berth.segment.get()),
+            link_.endpoint.segment.get()),
       agenda_(run.configuration.analyses),
       conditions_(run),
       agreement_(run.side),
@@ -354,7 +354,8 @@ void Simulation::checkpoint(const std::filesystem::path& path) {
       make_folder(path, aside);
       stages_.save(aside);
     } else if (std::holds_alternative<policy::SendCheckpoint>(action)) {
-      auto head = publisher_->header(Kind::Checkpoint, agenda_.last_step(), agenda_.last_time());
+      auto head =
+          publisher_->header(MessageKind::Checkpoint, agenda_.last_step(), agenda_.last_time());
       head.path = std::filesystem::absolute(aside).string();
       publisher_->send(head);
     } else if (std::holds_alternative<policy::AwaitSidecars>(action)) {

@@ -110,8 +110,8 @@ void Carriage::carry_some(const Division& division, const model::Mesh& mesh, boo
     travellers_[n].is_there = true;
   }
   if (common <= all_together || in_parts != comes_in_parts) fence.before_collective();
-  if (comes_in_parts) plan->moves.carry_parts(fields);
-  else plan->moves.carry(fields);
+  if (comes_in_parts) plan->moves.exchange_parts(fields);
+  else plan->moves.exchange(fields);
 }
 
 size_t Carriage::bytes_per_cell() const {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "layout/division.hpp"
-#include "redistribution/redistribution.hpp"
+#include "redistribution/exchange.hpp"
 
 namespace pillion::stagehost {
 

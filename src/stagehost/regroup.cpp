@@ -83,7 +83,7 @@ void regroup(const pillion_division& from, const pillion_division& to, int64_t b
     cells.from.push_back(layout::packed_at(static_cast<const std::byte*>(source), box, 1));
   for (const auto& box : plan->moves.boxes())
     cells.to.push_back(layout::packed_at(static_cast<std::byte*>(target), box, 1));
-  plan->moves.carry({&cells, 1});
+  plan->moves.exchange({&cells, 1});
 }
 
 }  // namespace pillion::stagehost

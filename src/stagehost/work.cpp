@@ -221,7 +221,7 @@ Input bring(const Request& request, const Publication& publication, const Execut
   context.fence->before_collective();
   movers.particles.plan(*context.peers, moves);
   context.fence->before_collective();
-  const auto moved = movers.particles.carry(request, catalogue);
+  const auto moved = movers.particles.exchange(request, catalogue);
   describe(moved.blocks, nullptr, how, input);
   return input;
 }

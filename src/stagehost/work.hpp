@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "redistribution/particles.hpp"
+#include "redistribution/exchange.hpp"
 #include "stagehost/execution_context.hpp"
 #include "stagehost/field_redistributor.hpp"
 #include "stagehost/peer_messages.hpp"

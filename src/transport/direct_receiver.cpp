@@ -18,7 +18,7 @@ enum class Notice : int64_t { Sends, SendsNothing, Absent };
 
 }  // namespace
 
-DirectReceiver::Schema& DirectReceiver::schema_of(const Announcement& agreed) {
+DirectReceiver::Schema& DirectReceiver::schema_of(const PublicationHeader& agreed) {
   std::erase_if(schemas_, [&](const auto& entry) {
     return agreed.sequence - entry.second.sequence > schema_lifetime;
   });
@@ -29,8 +29,8 @@ DirectReceiver::Schema& DirectReceiver::schema_of(const Announcement& agreed) {
 
 // All sidecars have agreed whether a schema changed or a rank dropped the publication: then all of
 // them are here, and only then do notices travel.
-std::vector<int> DirectReceiver::expected(const Announcement& agreed,
-                                          const std::map<int, Announcement>& heads,
+std::vector<int> DirectReceiver::expected(const PublicationHeader& agreed,
+                                          const std::map<int, PublicationHeader>& heads,
                                           Schema& schema) {
   std::set<int> absent;
   if (agreed.schema_changed || agreed.dropped) {
@@ -72,9 +72,9 @@ std::vector<int> DirectReceiver::expected(const Announcement& agreed,
 
 void DirectReceiver::look() { inbox_.look({known_.begin(), known_.end()}); }
 
-void DirectReceiver::receive(const Announcement& agreed, const std::map<int, Announcement>& heads,
-                             const Routes& routes, const model::Catalogue& catalogue,
-                             ReceivedMeshes& out) {
+void DirectReceiver::receive(const PublicationHeader& agreed,
+                             const std::map<int, PublicationHeader>& heads, const Routes& routes,
+                             const model::Catalogue& catalogue, ReceivedMeshes& out) {
   Schema& schema = schema_of(agreed);
   const auto senders = expected(agreed, heads, schema);
   const auto messages = inbox_.take(senders);
@@ -92,7 +92,7 @@ void DirectReceiver::receive(const Announcement& agreed, const std::map<int, Ann
 }
 
 const MessageLayout& DirectReceiver::layout_of(int sender, const Message& message,
-                                               const Announcement& agreed, Schema& schema,
+                                               const PublicationHeader& agreed, Schema& schema,
                                                size_t& values) {
   base::ByteReader in(message.buffer->data(), message.size);
   const auto head = in.get<redistribution::MessageHead>();
@@ -108,7 +108,7 @@ const MessageLayout& DirectReceiver::layout_of(int sender, const Message& messag
   return schema.layouts.at(sender);
 }
 
-void DirectReceiver::balance(const Announcement& agreed, const Routes& routes,
+void DirectReceiver::balance(const PublicationHeader& agreed, const Routes& routes,
                              const model::Catalogue& catalogue, Schema& schema,
                              const ReceivedMeshes& received) {
   base::ByteWriter changed;

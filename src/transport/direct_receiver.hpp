@@ -9,12 +9,13 @@
 #include "comm/tags.hpp"
 #include "redistribution/publish.hpp"
 #include "redistribution/take.hpp"
-#include "transport/announcement.hpp"
 #include "transport/inbox.hpp"
+#include "transport/publication_header.hpp"
 
 namespace pillion::transport {
 
 using redistribution::ReceivedMeshes;
+using redistribution::Routes;
 
 class DirectReceiver {
  public:
@@ -28,7 +29,7 @@ class DirectReceiver {
   /// Adds what did not come with the headers. `heads` are those of the ranks that send theirs here,
   /// by rank; `agreed` is what all sidecars know of them, and nothing of it can be used if it was
   /// dropped. [collective over the sidecars]
-  void receive(const Announcement& agreed, const std::map<int, Announcement>& heads,
+  void receive(const PublicationHeader& agreed, const std::map<int, PublicationHeader>& heads,
                const Routes& routes, const model::Catalogue& catalogue, ReceivedMeshes& out);
   /// Takes in what has come for the next publications.
   void look();
@@ -44,16 +45,16 @@ class DirectReceiver {
     MeshCuts cuts;
     int64_t sequence = 0;
   };
-  Schema& schema_of(const Announcement& agreed);
+  Schema& schema_of(const PublicationHeader& agreed);
   /// Ranks from which messages come this time.
-  std::vector<int> expected(const Announcement& agreed, const std::map<int, Announcement>& heads,
-                            Schema& schema);
+  std::vector<int> expected(const PublicationHeader& agreed,
+                            const std::map<int, PublicationHeader>& heads, Schema& schema);
   /// The layout of a message, and where its values begin.
   static const redistribution::MessageLayout& layout_of(int sender, const Message& message,
-                                                        const Announcement& agreed, Schema& schema,
-                                                        size_t& values);
-  void balance(const Announcement& agreed, const Routes& routes, const model::Catalogue& catalogue,
-               Schema& schema, const ReceivedMeshes& received);
+                                                        const PublicationHeader& agreed,
+                                                        Schema& schema, size_t& values);
+  void balance(const PublicationHeader& agreed, const Routes& routes,
+               const model::Catalogue& catalogue, Schema& schema, const ReceivedMeshes& received);
 
   const comm::Communicator& wire_;
   const comm::Communicator& side_;

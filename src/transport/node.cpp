@@ -15,7 +15,7 @@ using node::Record;
 using node::SeatState;
 
 NodeSender::NodeSender(node::Segment& segment, int lane, bool home_in_use,
-                       std::unique_ptr<Spill> spill)
+                       std::unique_ptr<SpillFile> spill)
     : segment_(segment), writer_(segment.lane(lane), home_in_use), spill_(std::move(spill)) {
   analyses_[node::home] = {0, node::most_analyses};
 }

@@ -17,7 +17,7 @@ namespace pillion::transport {
 class NodeSender final : public Sender, public Slots {
  public:
   /// The lane must have been taken by this process. `spill` may be null.
-  NodeSender(node::Segment& segment, int lane, bool home_in_use, std::unique_ptr<Spill> spill);
+  NodeSender(node::Segment& segment, int lane, bool home_in_use, std::unique_ptr<SpillFile> spill);
 
   std::byte* reserve(size_t size) override;
   std::byte* reserve_head(size_t size) override;
@@ -56,7 +56,7 @@ class NodeSender final : public Sender, public Slots {
   static int seat_of(int slot) { return slot + node::home + 1; }
   node::Segment& segment_;
   node::LaneWriter writer_;
-  std::unique_ptr<Spill> spill_;
+  std::unique_ptr<SpillFile> spill_;
   std::optional<node::Record> reserved_;
   bool to_spill_ = false;
   uint32_t seen_changes_ = 0;

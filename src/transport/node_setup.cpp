@@ -37,31 +37,33 @@ void check_room_for(const node::Identity& identity, const std::vector<node::Lane
 
 }  // namespace
 
-Berth make_berth(const comm::Communicator& simulation, const comm::Communicator& on_node,
-                 const node::Identity& identity, int64_t memory, const base::Bytes& configuration) {
-  Berth berth;
-  berth.lane = on_node.rank();
-  berth.budget = static_cast<size_t>(memory / on_node.size());
+NodeEndpoint make_endpoint(const comm::Communicator& simulation, const comm::Communicator& on_node,
+                        const node::Identity& identity, int64_t memory,
+                        const base::Bytes& configuration) {
+  NodeEndpoint endpoint;
+  endpoint.lane = on_node.rank();
+  endpoint.budget = static_cast<size_t>(memory / on_node.size());
   std::vector<node::LanePlan> lanes;
   for (const auto rank : on_node.gather_all(simulation.rank()))
-    lanes.push_back({static_cast<int32_t>(rank), berth.budget});
+    lanes.push_back({static_cast<int32_t>(rank), endpoint.budget});
   Address address;
   together(simulation, [&] {
     if (on_node.rank() != 0) return;
     check_room_for(identity, lanes, configuration.size(), memory);
-    berth.segment = std::make_shared<Segment>(Segment::make(identity, lanes, configuration));
-    address = {node::this_process(), berth.segment->descriptor()};
+    endpoint.segment = std::make_shared<Segment>(Segment::make(identity, lanes, configuration));
+    address = {node::this_process(), endpoint.segment->descriptor()};
   });
   address = broadcast(on_node, address);
   together(simulation, [&] {
-    if (!berth.segment)
-      berth.segment = std::make_shared<Segment>(Segment::open(address.process, address.descriptor));
-    berth.segment->take_lane(berth.lane);
+    if (!endpoint.segment)
+      endpoint.segment =
+          std::make_shared<Segment>(Segment::open(address.process, address.descriptor));
+    endpoint.segment->take_lane(endpoint.lane);
   });
-  return berth;
+  return endpoint;
 }
 
-std::vector<Source> open_sources(const comm::Communicator& world, const Berth* mine,
+std::vector<Source> open_sources(const comm::Communicator& world, const NodeEndpoint* mine,
                                  const std::vector<int>& serves) {
   const auto makers =
       world.gather_all(mine == nullptr ? 0 : static_cast<int64_t>(mine->segment->maker()));

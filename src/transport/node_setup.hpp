@@ -8,7 +8,7 @@
 namespace pillion::transport {
 
 /// What a simulation rank has of its node's segment.
-struct Berth {
+struct NodeEndpoint {
   std::shared_ptr<node::Segment> segment;
   int lane = 0;
   size_t budget = 0;  ///< bytes of messages with values
@@ -17,12 +17,13 @@ struct Berth {
 /// Makes a node's segment, in which each simulation rank of the node has an equal part of `memory`
 /// bytes and has taken its lane. `on_node` are the simulation ranks of the node. [collective over
 /// `simulation`] Throws the same error on every rank, with numbers if there is too little memory.
-Berth make_berth(const comm::Communicator& simulation, const comm::Communicator& on_node,
-                 const node::Identity& identity, int64_t memory, const base::Bytes& configuration);
+NodeEndpoint make_endpoint(const comm::Communicator& simulation, const comm::Communicator& on_node,
+                        const node::Identity& identity, int64_t memory,
+                        const base::Bytes& configuration);
 
-/// Sources of a sidecar rank that serves some ranks of `world`, which have berths. Ranks that are
-/// no simulation ranks pass no berth. [collective over `world`]
-std::vector<Source> open_sources(const comm::Communicator& world, const Berth* mine,
+/// Sources of a sidecar rank that serves some ranks of `world`, which have endpoints. Ranks that
+/// are no simulation ranks pass no endpoint. [collective over `world`]
+std::vector<Source> open_sources(const comm::Communicator& world, const NodeEndpoint* mine,
                                  const std::vector<int>& serves);
 
 }  // namespace pillion::transport

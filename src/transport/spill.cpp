@@ -26,17 +26,17 @@ bool move_all(size_t size, Piece&& piece) {
 
 }  // namespace
 
-Spill::Spill(const std::string& folder, size_t limit)
+SpillFile::SpillFile(const std::string& folder, size_t limit)
     : file_(node::SharedFile::make(folder, 0)), limit_(limit) {}
 
-std::byte* Spill::reserve(size_t size) {
+std::byte* SpillFile::reserve(size_t size) {
   if (!fits(size)) return nullptr;
   if (!buffer_ || buffer_->capacity() < size) buffer_.emplace(size);
   size_ = size;
   return buffer_->data();
 }
 
-uint64_t Spill::write(int64_t index) {
+uint64_t SpillFile::write(int64_t index) {
   if (pieces_.empty()) end_ = 0;
   const uint64_t at = end_;
   errno = 0;
@@ -56,7 +56,7 @@ uint64_t Spill::write(int64_t index) {
   return at;
 }
 
-void Spill::free_before(int64_t index) {
+void SpillFile::free_before(int64_t index) {
   while (!pieces_.empty() && pieces_.front().index < index) {
     file_.release(pieces_.front().offset, pieces_.front().size);
     waiting_ -= pieces_.front().size;

@@ -13,10 +13,10 @@
 
 namespace pillion::transport {
 
-class Spill {
+class SpillFile {
  public:
   /// At most `limit` bytes wait in a file in `folder`. Throws ErrorCode::File.
-  Spill(const std::string& folder, size_t limit);
+  SpillFile(const std::string& folder, size_t limit);
 
   [[nodiscard]] int descriptor() const { return file_.descriptor(); }
   [[nodiscard]] bool fits(size_t size) const { return waiting_ + size <= limit_; }

@@ -16,8 +16,7 @@
 
 #include "base/bytes.hpp"
 #include "base/copy.hpp"
-#include "redistribution/balance.hpp"
-#include "redistribution/message_layout.hpp"
+#include "redistribution/message_part.hpp"
 
 namespace pillion::transport {
 
@@ -44,7 +43,6 @@ using DueSet = std::vector<int32_t>;
 using redistribution::MeshCuts;
 using redistribution::Meshes;
 using redistribution::MessagePart;
-using redistribution::Routes;
 
 /// How receivers want a publication that they do not take as it is shared.
 struct Targets {

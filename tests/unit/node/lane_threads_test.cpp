@@ -11,7 +11,7 @@
 #include "child.hpp"
 #include "lane_memory.hpp"
 #include "simulation/allocations.hpp"
-#include "transport/announcement.hpp"
+#include "transport/publication_header.hpp"
 #include "transport/node.hpp"
 
 using namespace pillion;
@@ -150,7 +150,7 @@ void simulate(transport::NodeSender& sender, simulation::Allocations& allocation
   for (int64_t n = 0; n < publications; ++n) {
     double* to = lent ? data : own.data();
     std::fill_n(to, values, static_cast<double>(n));
-    transport::Announcement head;
+    transport::PublicationHeader head;
     head.sequence = n + 1;
     head.step = n;
     const auto meshes = block_of(to);

@@ -3,7 +3,7 @@
 // is asked for with doctest's --no-skip, as tests/unit/test_large.py does.
 #include <doctest/doctest.h>
 
-#include "redistribution/redistribution.hpp"
+#include "redistribution/exchange.hpp"
 
 using namespace pillion;
 using namespace pillion::redistribution;
@@ -30,7 +30,7 @@ int64_t wrong_values(const double* values) {
   return wrong;
 }
 
-void carry(const comm::Communicator& world, const Neighbours* neighbours) {
+void exchange(const comm::Communicator& world, const Neighbours* neighbours) {
   const auto whole = [&](bool has) { return has ? std::vector{domain} : std::vector<Box>{}; };
   const bool sends = world.rank() == 0;
   Redistribution plan(world, whole(sends), WantedBoxes{whole(!sends), domain, {}}, neighbours);
@@ -41,7 +41,7 @@ void carry(const comm::Communicator& world, const Neighbours* neighbours) {
   if (sends)
     field.from.push_back({reinterpret_cast<const std::byte*>(given.data()), domain.lo, strides});
   else field.to.push_back(layout::packed_at(reinterpret_cast<std::byte*>(taken.get()), domain, 1));
-  plan.carry(std::span(&field, 1));
+  plan.exchange(std::span(&field, 1));
   CHECK(plan.cells_sent() == (sends ? domain.volume() : 0));
   if (!sends) CHECK(wrong_values(taken.get()) == 0);
 }
@@ -52,6 +52,6 @@ TEST_CASE("messages of more than 2 GiB" * doctest::skip()) {
   const comm::Communicator world(MPI_COMM_WORLD);
   REQUIRE(world.size() == 2);
   const Neighbours neighbours(world);
-  carry(world, nullptr);
-  carry(world, &neighbours);
+  exchange(world, nullptr);
+  exchange(world, &neighbours);
 }

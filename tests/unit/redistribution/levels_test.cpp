@@ -3,7 +3,7 @@
 // them: one redistribution for each level, to other boxes with ghost cells.
 #include <doctest/doctest.h>
 
-#include "carrying.hpp"
+#include "exchanging.hpp"
 
 using namespace pillion;
 using namespace pillion::redistribution;
@@ -79,7 +79,7 @@ bool holds(const Box& box, const Cell& cell) {
 
 TEST_CASE("each level of a hierarchy goes to other boxes, and what no patch has goes nowhere") {
   const comm::Communicator world(MPI_COMM_WORLD);
-  const carrying::Ways ways(world);
+  const exchanging::Ways ways(world);
   const auto me = static_cast<size_t>(world.rank());
   Random random(17);
   int empty = 0, fine = 0;
@@ -100,7 +100,7 @@ TEST_CASE("each level of a hierarchy goes to other boxes, and what no patch has 
         return {};
       };
       Redistribution plan(world, here[me], wanted, ways.of(round));
-      carrying::check(world, plan, origin, random);
+      exchanging::check(world, plan, origin, random);
       empty += here[me].empty() ? 1 : 0;
       fine += level.domain.lo != Cell{} && !level.patches.empty() ? 1 : 0;
     }

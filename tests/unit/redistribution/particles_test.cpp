@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Particles are carried between ranks, again and again in the same memory; every rank draws the
+// Particles are exchanged between ranks, again and again in the same memory; every rank draws the
 // same random numbers, so that each can tell by itself what it must get.
-#include "redistribution/particles.hpp"
-
 #include "../layout/random_particles.hpp"
+#include "redistribution/exchange.hpp"
 
 using namespace pillion;
 using namespace pillion::redistribution;
@@ -64,7 +63,7 @@ TEST_CASE("particles arrive where they belong, however often the same memory is 
     std::vector<std::byte> first;
     for (int again = 0; again < 3; ++again) {
       exchange.plan(world, moves);
-      const auto out = exchange.carry(scene.request, fields);
+      const auto out = exchange.exchange(scene.request, fields);
       scene.check(world, out);
       if (again == 0) first = contents(out);
       CHECK(contents(out) == first);
@@ -92,6 +91,6 @@ TEST_CASE("exchanges of several inputs and communicators do not meet each other"
       const auto moves = scene.moves(ranks);
       exchanges[e].plan(ranks, moves);
       world.barrier();  // as ranks that agree that all have room
-      scene.check(ranks, exchanges[e].carry(scene.request, fields));
+      scene.check(ranks, exchanges[e].exchange(scene.request, fields));
     }
 }

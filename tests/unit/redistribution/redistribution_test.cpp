@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fields on random boxes are carried to random tilings and to random boxes and compared, byte by
-// byte, with what each cell must hold; every rank draws the same random numbers.
-#include "redistribution/redistribution.hpp"
-
+// Fields on random boxes are redistributed to random tilings and to random boxes and compared, byte
+// by byte, with what each cell must hold; every rank draws the same random numbers.
 #include <doctest/doctest.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <numeric>
 
-#include "carrying.hpp"
 #include "comm/sparse.hpp"
+#include "exchanging.hpp"
+#include "redistribution/exchange.hpp"
 
 using namespace pillion;
 using namespace pillion::redistribution;
-using carrying::Ways;
+using exchanging::Ways;
 using layout::Box;
 using random_boxes::below;
 using random_boxes::Cell;
@@ -73,8 +72,8 @@ void check_round_trip(const comm::Communicator& world, const std::vector<Box>& h
   out.fill(round);
   home.fill(round);
   out.pass_on(home);
-  forth.carry(std::span(&out.carried, 1));
-  back.carry(std::span(&home.carried, 1));
+  forth.exchange(std::span(&out.arrays, 1));
+  back.exchange(std::span(&home.arrays, 1));
   CHECK(home.has_arrived(round, [](const Cell& cell) { return cell; }));
   const auto sum = [&](int64_t cells) { return world.reduced(cells, comm::Operation::Sum); };
   CHECK(sum(forth.cells_sent()) == sum(back.cells_sent()));
@@ -93,7 +92,7 @@ TEST_CASE("random boxes go to tilings with ghost cells, on some of the ranks") {
     const auto wanted = some_wanted(domain, static_cast<int>(owners.size()), random);
     Redistribution plan(world, here[static_cast<size_t>(world.rank())], wanted, owners,
                         ways.of(round));
-    carrying::check(
+    exchanging::check(
         world, plan, [&](const Cell& cell) { return std::optional(wrapped(cell, domain)); },
         random);
     CHECK(plan.messages_sent() <= owners.size());
@@ -115,7 +114,7 @@ TEST_CASE("any boxes to any boxes, and back again") {
     Random own(static_cast<unsigned>(1000 * round + world.rank()));
     grow(wanted.boxes, wanted, 13, own);
     Redistribution out(world, here[me], wanted, ways.of(round));
-    carrying::check(
+    exchanging::check(
         world, out, [&](const Cell& cell) { return std::optional(wrapped(cell, domain)); }, random);
     check_round_trip(world, here[me], there[me], domain, ways, round);
   }
@@ -139,13 +138,13 @@ TEST_CASE("one box for each cell, on both sides") {
     Random own(static_cast<unsigned>(1000 * round + world.rank()));
     if (round > 1) grow(wanted.boxes, wanted, 3, own);
     Redistribution to_boxes(world, here[me], wanted, ways.of(round));
-    carrying::check(world, to_boxes, origin, random);
+    exchanging::check(world, to_boxes, origin, random);
     const auto owners = some_owners(world.size(), random);
     const auto tiling =
         layout::Tiling::powers_of_two(domain, {0, 0, 0}, static_cast<int>(owners.size()));
     Redistribution to_tiles(world, here[me], layout::Wanted{tiling, {1, 0, 2}, {true, false, true}},
                             owners, ways.of(round));
-    carrying::check(world, to_tiles, origin, random);
+    exchanging::check(world, to_tiles, origin, random);
     check_round_trip(world, here[me], there[me], domain, ways, round);
   }
 }
@@ -173,7 +172,7 @@ TEST_CASE(
     if (world.rank() == world.size() - 1) setrlimit(RLIMIT_NOFILE, &now);
     const std::map<int, size_t> sizes{{(world.rank() + 1) % world.size(), 1000}};
     CHECK(NodePath::make(neighbours, sizes).has_value() == (may_open > 1));
-    carrying::check(
+    exchanging::check(
         world, plan, [](const Cell& cell) { return std::optional(cell); }, random);
     setrlimit(RLIMIT_NOFILE, &before);
     CHECK_FALSE(NodePath::make(neighbours, {{0, me == 0 ? size_t{1} << 60 : 1}}).has_value());

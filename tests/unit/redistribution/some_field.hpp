@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A field to be carried by a plan: values of any size, which follow from the cell that they belong
+// A field to be moved by a plan: values of any size, which follow from the cell that they belong
 // to, in boxes that lie in memory in any order on both sides.
 #pragma once
 
 #include <optional>
 
 #include "../layout/random_boxes.hpp"
-#include "redistribution/redistribution.hpp"
+#include "redistribution/exchange.hpp"
 
 namespace some_field {
 
@@ -55,14 +55,13 @@ class Field {
   /// `own` may be another on each rank.
   Field(const Redistribution& plan, int number, size_t element, int32_t components, Random& own)
       : number_(number) {
-    carried.element = element;
-    carried.components = components;
+    arrays.element = element;
+    arrays.components = components;
     for (const auto& box : plan.here()) from_.emplace_back(box, components, element, own);
     for (const auto& box : plan.boxes()) to_.emplace_back(box, components, element, own);
     for (auto& piece : from_)
-      carried.from.push_back({piece.memory.data(), piece.box.lo, piece.strides});
-    for (auto& piece : to_)
-      carried.to.push_back({piece.memory.data(), piece.box.lo, piece.strides});
+      arrays.from.push_back({piece.memory.data(), piece.box.lo, piece.strides});
+    for (auto& piece : to_) arrays.to.push_back({piece.memory.data(), piece.box.lo, piece.strides});
   }
 
   /// Values of a round here, and nothing there.
@@ -86,20 +85,20 @@ class Field {
   /// Makes what has arrived what another field sends.
   void pass_on(Field& next) const {
     next.number_ = number_;
-    next.carried.from.clear();
+    next.arrays.from.clear();
     for (const auto& piece : to_)
-      next.carried.from.push_back({piece.memory.data(), piece.box.lo, piece.strides});
+      next.arrays.from.push_back({piece.memory.data(), piece.box.lo, piece.strides});
   }
 
-  FieldArrays carried;
+  FieldArrays arrays;
 
  private:
   template <class Origin>
   void put_all(Piece& piece, int round, Origin&& origin) const {
     random_boxes::each_cell(piece.box, [&](const Cell& cell) {
       const std::optional<Cell> source = origin(cell);
-      for (int32_t c = 0; source && c < carried.components; ++c)
-        piece.put(cell, c, bits_of(*source, number_, c, round), carried.element);
+      for (int32_t c = 0; source && c < arrays.components; ++c)
+        piece.put(cell, c, bits_of(*source, number_, c, round), arrays.element);
     });
   }
 
@@ -120,9 +119,9 @@ inline std::vector<std::unique_ptr<Field>> some_fields(const Redistribution& pla
   return fields;
 }
 
-inline std::vector<FieldArrays> carried_of(const std::vector<std::unique_ptr<Field>>& fields) {
+inline std::vector<FieldArrays> arrays_of(const std::vector<std::unique_ptr<Field>>& fields) {
   std::vector<FieldArrays> all;
-  for (const auto& field : fields) all.push_back(field->carried);
+  for (const auto& field : fields) all.push_back(field->arrays);
   return all;
 }
 

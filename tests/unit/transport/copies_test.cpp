@@ -9,8 +9,8 @@
 #include "base/copy_counter.hpp"
 #include "base/value.hpp"
 #include "layout/division.hpp"
+#include "redistribution/exchange.hpp"
 #include "redistribution/publish.hpp"
-#include "redistribution/redistribution.hpp"
 #include "transport/network.hpp"
 #include "transport/node.hpp"
 
@@ -125,7 +125,7 @@ Copies publish(const comm::Communicator& world, const Meshes& meshes, const Rout
   Copies copies;
   for (const int64_t sequence : {1, 2}) {
     const CopyCounter counter;
-    Announcement head;
+    PublicationHeader head;
     head.sequence = sequence;
     head.due = {{0, 0, 0, 0}};
     head.domains = domains;
@@ -148,7 +148,7 @@ Copies publish(const comm::Communicator& world, const Meshes& meshes, const Rout
       while (sender->behind() > 0) sender->poll();
     } else {
       const auto deliveries = receiver->next();
-      std::map<int, Announcement> heads;
+      std::map<int, PublicationHeader> heads;
       ReceivedMeshes received;
       for (const auto& delivery : *deliveries) {
         auto decoded = decode(delivery.data, delivery.size, delivery.keep);
@@ -175,7 +175,7 @@ TEST_CASE("in place nothing is copied") {
   const auto meshes = grid.meshes();
   const Everything lender;
   const CopyCounter counter;
-  const Encoder encoder(Announcement{}, meshes, &lender);
+  const Encoder encoder(PublicationHeader{}, meshes, &lender);
   const Buffer memory(encoder.size());
   encoder.encode(memory.data());
   const auto decoded = decode(memory.data(), encoder.size(), nullptr, [&](const Lent&) {
@@ -197,7 +197,7 @@ TEST_CASE("on a node a value is copied once") {
   NodeReceiver receiver({{opened, 0}}, node::home, [] { return true; });
   REQUIRE(receiver.claim());
   const CopyCounter counter;
-  Announcement head;
+  PublicationHeader head;
   head.sequence = 1;
   const Encoder encoder(head, meshes);
   std::byte* to = sender.reserve(encoder.size());
@@ -265,7 +265,7 @@ TEST_CASE("an exchange between layouts packs and unpacks what changes ranks, and
                                 memory.emplace_back(static_cast<size_t>(box.volume() + 1)).data()),
                             box, 1));
     const CopyCounter counter;
-    exchange.carry({&field, 1});
+    exchange.exchange({&field, 1});
     const auto bytes = static_cast<int64_t>(sizeof(double));
     CHECK(copies_of(counter) == Copies{exchange.cells_sent() * bytes,
                                        exchange.cells_received() * bytes,

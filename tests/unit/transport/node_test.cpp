@@ -29,10 +29,10 @@ struct Node {
           r == 0 ? Segment::make({"node", 1, 0, 1, ranks}, lanes, {})
                  : Segment::open(node::this_process(), segments[0]->descriptor())));
       segments.back()->take_lane(r);
-      std::unique_ptr<Spill> spill;
+      std::unique_ptr<SpillFile> spill;
       if (spill_limit > 0) {
-        spill =
-            std::make_unique<Spill>(std::filesystem::temp_directory_path().string(), spill_limit);
+        spill = std::make_unique<SpillFile>(std::filesystem::temp_directory_path().string(),
+                                            spill_limit);
         segments.back()->lane(r).spill_descriptor = spill->descriptor();
       }
       senders.push_back(std::make_unique<NodeSender>(*segments.back(), r, true, std::move(spill)));

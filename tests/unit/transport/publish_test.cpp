@@ -38,7 +38,7 @@ struct Publication {
   bool same = false;                      ///< as the last time that the same analysis was due
 };
 
-struct Voyage {
+struct Scenario {
   model::Catalogue catalogue;
   Box domain;
   std::vector<Request> requests{};  ///< by analysis; AsShared for whole blocks
@@ -55,30 +55,30 @@ Request some_division(Random& random) {
   return request;
 }
 
-Voyage some_voyage(Random& random, int simulations) {
-  Voyage voyage;
-  voyage.domain = random_boxes::domain(random, 11);
+Scenario some_scenario(Random& random, int simulations) {
+  Scenario scenario;
+  scenario.domain = random_boxes::domain(random, 11);
   for (size_t d = 0; d < 3; ++d) {
-    voyage.domain.hi[d] -= voyage.domain.lo[d];
-    voyage.domain.lo[d] = 0;
+    scenario.domain.hi[d] -= scenario.domain.lo[d];
+    scenario.domain.lo[d] = 0;
   }
   const auto flag = [&] { return below(random, 2) == 0 ? "true" : "false"; };
-  const auto& n = voyage.domain.hi;
+  const auto& n = scenario.domain.hi;
   const auto text = fmt::format(
       "meshes: {{grid: {{kind: uniform, cells: [{}, {}, {}], length: [1, 1, 1], periodic: [{}, {}, "
       "{}]}}}}\nfields:\n  density: {{mesh: grid, type: float64}}\n"
       "  velocity: {{mesh: grid, type: float32, components: 3}}\n",
       n[0], n[1], n[2], flag(), flag(), flag());
   const auto root = base::parse_yaml(text, "catalogue", {});
-  voyage.catalogue.read(root.find("meshes"), root.find("fields"));
-  voyage.requests = {some_division(random), Request{.fields = {"density", "velocity"}},
-                     some_division(random)};
-  auto boxes = random_boxes::divide(voyage.domain, simulations, 9, random);
+  scenario.catalogue.read(root.find("meshes"), root.find("fields"));
+  scenario.requests = {some_division(random), Request{.fields = {"density", "velocity"}},
+                       some_division(random)};
+  auto boxes = random_boxes::divide(scenario.domain, simulations, 9, random);
   std::map<int32_t, bool> is_known;
   for (int p = 0; p < 14; ++p) {
-    auto& next = voyage.publications.emplace_back();
+    auto& next = scenario.publications.emplace_back();
     if (below(random, 4) == 0) {
-      boxes = random_boxes::divide(voyage.domain, simulations, 9, random);
+      boxes = random_boxes::divide(scenario.domain, simulations, 9, random);
       is_known.clear();
     }
     next.boxes = boxes;
@@ -87,7 +87,7 @@ Voyage some_voyage(Random& random, int simulations) {
     if (below(random, 5) == 0) next.dropped = static_cast<int>(below(random, simulations));
     else is_known[next.due] = true;
   }
-  return voyage;
+  return scenario;
 }
 
 template <class T>
@@ -134,9 +134,9 @@ struct Held {
 };
 
 /// A publication as a simulation rank sends it. `version` is left alone if nothing was new.
-void publish(NetworkSender& sender, SchemaCache& schemas, const Voyage& voyage,
+void publish(NetworkSender& sender, SchemaCache& schemas, const Scenario& scenario,
              const Publication& p, int rank, int64_t sequence) {
-  Announcement head;
+  PublicationHeader head;
   head.sequence = head.step = sequence;
   head.due = {{p.due, 0, 0, 0}};
   Held held(p.boxes[static_cast<size_t>(rank)], sequence);
@@ -146,12 +146,12 @@ void publish(NetworkSender& sender, SchemaCache& schemas, const Voyage& voyage,
     encoder.encode(sender.reserve_head(encoder.size()));
     return sender.commit(sequence);
   }
-  const Routes routes{{"grid", voyage.requests[static_cast<size_t>(p.due)]}};
+  const Routes routes{{"grid", scenario.requests[static_cast<size_t>(p.due)]}};
   const std::map<std::string, pillion_domain> domains;
   const auto targets = sender.targets(due_set_of(head)).value();
   redistribution::SendPlan plan(
       held.meshes, 0,
-      {targets.sidecars, targets.home, &voyage.catalogue, &routes, targets.cuts, &domains});
+      {targets.sidecars, targets.home, &scenario.catalogue, &routes, targets.cuts, &domains});
   head.targets = plan.receivers();
   head.schema_changed = !schemas.has(due_set_of(head), plan.schema(), sequence);
   if (p.same && routes.at("grid").kind != Layout::AsShared) CHECK_FALSE(head.schema_changed);
@@ -166,9 +166,10 @@ void publish(NetworkSender& sender, SchemaCache& schemas, const Voyage& voyage,
 }
 
 /// What sidecars know together of the heads, as SidecarSide finds out.
-Announcement agree(const comm::Communicator& side, const std::map<int, Announcement>& heads,
-                   const Publication& p, int64_t sequence) {
-  Announcement agreed;
+PublicationHeader agree(const comm::Communicator& side,
+                        const std::map<int, PublicationHeader>& heads, const Publication& p,
+                        int64_t sequence) {
+  PublicationHeader agreed;
   agreed.sequence = sequence;
   agreed.due = {{p.due, 0, 0, 0}};
   int marks[2] = {0, 0};
@@ -199,25 +200,25 @@ int64_t wrong_values(const model::Block& block, const Box& domain, int64_t step)
 
 /// That each cell of each field is in one block of one sidecar, with its value.
 void check_blocks(const comm::Communicator& side, const ReceivedMeshes& received,
-                  const Voyage& voyage, int64_t step) {
+                  const Scenario& scenario, int64_t step) {
   int64_t cells[2] = {0, 0};
   if (const auto at = received.find("grid"); at != received.end())
     for (const auto& block : at->second.blocks) {
-      CHECK(wrong_values(block, voyage.domain, step) == 0);
+      CHECK(wrong_values(block, scenario.domain, step) == 0);
       cells[0] += block.arrays.contains("density") ? block.box.volume() : 0;
       cells[1] += block.arrays.contains("velocity") ? block.box.volume() : 0;
     }
   side.reduce(cells, 2, comm::Operation::Sum);
-  CHECK(cells[0] == voyage.domain.volume());
-  CHECK(cells[1] == voyage.domain.volume());
+  CHECK(cells[0] == scenario.domain.volume());
+  CHECK(cells[1] == scenario.domain.volume());
 }
 
 void check_arrived(const comm::Communicator& side, const ReceivedMeshes& received,
-                   const Voyage& voyage, const Request& request, int64_t step) {
+                   const Scenario& scenario, const Request& request, int64_t step) {
   REQUIRE(received.contains("grid"));
   REQUIRE(received.at("grid").in_layout.has_value());
   const auto& arrived = *received.at("grid").in_layout;
-  const auto wanted = layout::wanted_of(request, voyage.catalogue.mesh("grid"), side.size());
+  const auto wanted = layout::wanted_of(request, scenario.catalogue.mesh("grid"), side.size());
   size_t b = 0;
   for (const auto& place : wanted.tiling.places_of(side.rank())) {
     if (place.box.volume() == 0) continue;
@@ -225,7 +226,7 @@ void check_arrived(const comm::Communicator& side, const ReceivedMeshes& receive
     CHECK(arrived.inner[b] == place.box);
     CHECK(arrived.blocks[b].box == wanted.grown(place.box));
     CHECK(arrived.blocks[b].arrays.size() == 2);
-    CHECK(wrong_values(arrived.blocks[b++], voyage.domain, step) == 0);
+    CHECK(wrong_values(arrived.blocks[b++], scenario.domain, step) == 0);
   }
   CHECK(b == arrived.blocks.size());
   for (const auto& field : request.fields)
@@ -249,10 +250,10 @@ void check_balance(const comm::Communicator& side, const ReceivedMeshes& receive
 
 /// Whether sidecars have had the chance to balance these boxes: they were sent before, and all of
 /// that was finished before this was sent.
-bool is_balanced(const Voyage& voyage, size_t p) {
-  const auto& now = voyage.publications[p];
+bool is_balanced(const Scenario& scenario, size_t p) {
+  const auto& now = scenario.publications[p];
   return std::any_of(
-      voyage.publications.begin(), voyage.publications.begin() + static_cast<std::ptrdiff_t>(p),
+      scenario.publications.begin(), scenario.publications.begin() + static_cast<std::ptrdiff_t>(p),
       [&](const Publication& before) {
         return before.dropped < 0 && before.due == now.due && before.boxes == now.boxes;
       });
@@ -262,18 +263,19 @@ bool is_balanced(const Voyage& voyage, size_t p) {
 int sidecar_of(int rank, int simulations, int sidecars) { return rank * sidecars / simulations; }
 
 /// The simulation may be so many publications ahead of the sidecars.
-void sail(const Voyage& voyage, const comm::Communicator& world, int simulations, int64_t ahead) {
+void play(const Scenario& scenario, const comm::Communicator& world, int simulations,
+          int64_t ahead) {
   const bool is_sidecar = world.rank() >= simulations;
   const auto side = world.split(is_sidecar ? 1 : 0);
   const int sidecars = world.size() - simulations;
   std::vector<int> ranks(static_cast<size_t>(sidecars));
   std::iota(ranks.begin(), ranks.end(), simulations);
-  const auto count = static_cast<int64_t>(voyage.publications.size());
+  const auto count = static_cast<int64_t>(scenario.publications.size());
   if (!is_sidecar) {
     NetworkSender sender(world, ranks, sidecar_of(side.rank(), simulations, sidecars), 1 << 20);
     SchemaCache schemas;
     for (int64_t p = 0; p < count; ++p) {
-      publish(sender, schemas, voyage, voyage.publications[static_cast<size_t>(p)], side.rank(),
+      publish(sender, schemas, scenario, scenario.publications[static_cast<size_t>(p)], side.rank(),
               p + 1);
       while (sender.behind() > ahead) sender.poll();
     }
@@ -286,11 +288,11 @@ void sail(const Voyage& voyage, const comm::Communicator& world, int simulations
     if (sidecar_of(r, simulations, sidecars) == side.rank()) sources.push_back(r);
   NetworkReceiver receiver(world, side, sources);
   for (int64_t p = 0; p < count; ++p) {
-    const auto& publication = voyage.publications[static_cast<size_t>(p)];
-    const Routes routes{{"grid", voyage.requests[static_cast<size_t>(publication.due)]}};
+    const auto& publication = scenario.publications[static_cast<size_t>(p)];
+    const Routes routes{{"grid", scenario.requests[static_cast<size_t>(publication.due)]}};
     const auto deliveries = receiver.next();
     ReceivedMeshes received;
-    std::map<int, Announcement> heads;
+    std::map<int, PublicationHeader> heads;
     for (const auto& delivery : *deliveries) {
       auto decoded = decode(delivery.data, delivery.size, delivery.keep);
       heads[delivery.source] = decoded.head;
@@ -300,13 +302,13 @@ void sail(const Voyage& voyage, const comm::Communicator& world, int simulations
     }
     const auto agreed = agree(side, heads, publication, p + 1);
     CHECK(agreed.dropped == (publication.dropped >= 0));
-    receiver.direct()->receive(agreed, heads, routes, voyage.catalogue, received);
+    receiver.direct()->receive(agreed, heads, routes, scenario.catalogue, received);
     receiver.look();
     if (!agreed.dropped) {
       const auto& request = routes.at("grid");
-      check_blocks(side, received, voyage, p + 1);
-      if (request.kind != Layout::AsShared) check_arrived(side, received, voyage, request, p + 1);
-      else if (ahead == 0 && is_balanced(voyage, static_cast<size_t>(p)))
+      check_blocks(side, received, scenario, p + 1);
+      if (request.kind != Layout::AsShared) check_arrived(side, received, scenario, request, p + 1);
+      else if (ahead == 0 && is_balanced(scenario, static_cast<size_t>(p)))
         check_balance(side, received);
     }
     receiver.finish(p + 1, {}, {});
@@ -320,9 +322,9 @@ TEST_CASE("every cell gets where it is wanted, whatever changes on the way") {
   Random random(91);
   for (int round = 0; round < 60 && world.size() > 1; ++round) {
     const int simulations = 1 + static_cast<int>(below(random, world.size() - 1));
-    const auto voyage = some_voyage(random, simulations);
+    const auto scenario = some_scenario(random, simulations);
     CAPTURE(round);
-    sail(voyage, world, simulations, round % 3);
+    play(scenario, world, simulations, round % 3);
   }
 }
 
@@ -330,12 +332,12 @@ TEST_CASE("cells that nobody shares are missed, and those that are there are rig
   const comm::Communicator world(MPI_COMM_WORLD);
   if (world.size() == 1) return;
   Random random(17);
-  auto voyage = some_voyage(random, 1);
-  voyage.publications.resize(1);
-  auto& only = voyage.publications.front();
+  auto scenario = some_scenario(random, 1);
+  scenario.publications.resize(1);
+  auto& only = scenario.publications.front();
   only = {};
   const Box half{{0, 0, 0},
-                 {(voyage.domain.hi[0] + 1) / 2, voyage.domain.hi[1], voyage.domain.hi[2]}};
+                 {(scenario.domain.hi[0] + 1) / 2, scenario.domain.hi[1], scenario.domain.hi[2]}};
   Held held({half}, 3);
   const auto side = world.split(world.rank() == 0 ? 0 : 1);
   const Request request{
@@ -343,29 +345,29 @@ TEST_CASE("cells that nobody shares are missed, and those that are there are rig
   const Routes routes{{"grid", request}};
   std::vector<int> ranks(static_cast<size_t>(world.size() - 1));
   std::iota(ranks.begin(), ranks.end(), 1);
-  voyage.requests[0] = request;
+  scenario.requests[0] = request;
   only.boxes = {{half}};
   if (world.rank() == 0) {
     NetworkSender sender(world, ranks, 0, 1 << 20);
     SchemaCache schemas;
-    publish(sender, schemas, voyage, only, 0, 3);
+    publish(sender, schemas, scenario, only, 0, 3);
     while (sender.behind() > 0) sender.poll();
     return;
   }
   NetworkReceiver receiver(world, side,
                            side.rank() == 0 ? std::vector<int>{0} : std::vector<int>{});
-  std::map<int, Announcement> heads;
+  std::map<int, PublicationHeader> heads;
   const auto deliveries = receiver.next();
   for (const auto& delivery : *deliveries) heads[0] = decode_head(delivery.data, delivery.size);
   ReceivedMeshes received;
-  receiver.direct()->receive(agree(side, heads, only, 3), heads, routes, voyage.catalogue,
+  receiver.direct()->receive(agree(side, heads, only, 3), heads, routes, scenario.catalogue,
                              received);
   const auto& arrived = *received.at("grid").in_layout;
   const auto came = arrived.came.find("density");
   int64_t missing = arrived.cells - (came == arrived.came.end() ? 0 : came->second);
   int64_t shared = 0;
   for (const auto& block : received["grid"].blocks) {
-    CHECK(wrong_values(block, voyage.domain, 3) == 0);
+    CHECK(wrong_values(block, scenario.domain, 3) == 0);
     shared += block.box.volume();
   }
   CHECK(side.reduced(missing, comm::Operation::Sum) > 0);

@@ -21,7 +21,7 @@ namespace {
 
 const std::string folder = std::filesystem::temp_directory_path().string();
 
-int64_t disk_space(const Spill& spill) {
+int64_t disk_space(const SpillFile& spill) {
   struct stat status {};
   fstat(spill.descriptor(), &status);
   return status.st_blocks * 512;
@@ -39,7 +39,7 @@ bool is_whole(const SpillReader& reader, const Message& m) {
   return std::all_of(begin, begin + m.size, [&](unsigned char v) { return v == m.value; });
 }
 
-Message spill_one(Spill& spill, size_t size, int64_t index) {
+Message spill_one(SpillFile& spill, size_t size, int64_t index) {
   const auto value = static_cast<unsigned char>(index % 255 + 1);
   std::byte* to = spill.reserve(size);
   REQUIRE(to != nullptr);
@@ -52,7 +52,7 @@ Message spill_one(Spill& spill, size_t size, int64_t index) {
 TEST_CASE("what was spilled is read back until it is freed, within the limit") {
   constexpr size_t limit = 400000;
   std::mt19937 random(8);
-  Spill spill(folder, limit);
+  SpillFile spill(folder, limit);
   const SpillReader reader(getpid(), spill.descriptor());
   std::deque<Message> waiting;
   size_t bytes = 0;
@@ -82,7 +82,7 @@ TEST_CASE("what was spilled is read back until it is freed, within the limit") {
 }
 
 TEST_CASE("a disk that is full is an error, and what is on it already stays readable") {
-  Spill spill(folder, 1 << 20);
+  SpillFile spill(folder, 1 << 20);
   const SpillReader reader(getpid(), spill.descriptor());
   const auto first = spill_one(spill, 100000, 0);
   node::Child short_of_disk([&] {
@@ -105,8 +105,8 @@ TEST_CASE("a disk that is full is an error, and what is on it already stays read
 }
 
 TEST_CASE("a folder that is not there, and a message that is not there, are errors") {
-  CHECK_THROWS_AS(Spill("/no/such/folder", 1), Error);
-  const Spill spill(folder, 1 << 20);
+  CHECK_THROWS_AS(SpillFile("/no/such/folder", 1), Error);
+  const SpillFile spill(folder, 1 << 20);
   const SpillReader reader(getpid(), spill.descriptor());
   CHECK_THROWS_AS(static_cast<void>(reader.read(0, 100)), Error);
 }

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Moves the fields of a mesh from the boxes that ranks have to boxes that they want: planned once,
-// carried out as often as the boxes stay the same, with one message for each pair of ranks.
+// Redistribution among ranks that all take part. Fields of a mesh go from the boxes that ranks have
+// to boxes that they want: planned once, exchanged as often as the boxes stay the same, with one
+// message for each pair of ranks. Particles are planned anew in each publication.
 #pragma once
 
+#include <optional>
 #include <span>
 
 #include "base/scratch_buffer.hpp"
 #include "comm/message.hpp"
+#include "comm/sparse.hpp"
+#include "layout/particles.hpp"
 #include "redistribution/message_layout.hpp"
 #include "redistribution/node_path.hpp"
 #include "redistribution/plan.hpp"
@@ -14,7 +18,7 @@
 namespace pillion::redistribution {
 
 /// What a box wanted here is made of.
-struct Part {
+struct WantedPart {
   int32_t box = 0;  ///< number of the box
   layout::Box region;
   int32_t from = -1;  ///< which of the boxes here it lies in; -1 if it comes from another rank
@@ -43,19 +47,21 @@ class Redistribution {
   [[nodiscard]] size_t messages_sent() const { return sent_.size(); }
   /// What comes from others, then what stays where it is. Not if ghost cells are wanted, which may
   /// be images of cells elsewhere.
-  [[nodiscard]] const std::vector<Part>& parts() const { return parts_; }
+  [[nodiscard]] const std::vector<WantedPart>& parts() const { return parts_; }
 
-  /// Finds memory for messages with so many bytes for each cell; then carry() needs no more.
+  /// Finds memory for messages with so many bytes for each cell; then exchange() needs no more.
   void reserve(size_t per_cell) {
     (void)receiving_.of(static_cast<size_t>(cells_received()) * per_cell);
     (void)sending_.of(static_cast<size_t>(cells_sent()) * per_cell);
   }
 
   /// Moves fields; all ranks give the same ones in the same order. [collective]
-  void carry(std::span<const FieldArrays> fields) { carry(fields, received_, kept_); }
+  void exchange(std::span<const FieldArrays> fields) { exchange(fields, received_, kept_); }
   /// The same, where `to` is by those of the parts that come from others, and nothing else is
   /// moved. [collective]
-  void carry_parts(std::span<const FieldArrays> fields) { carry(fields, received_parts_, {}); }
+  void exchange_parts(std::span<const FieldArrays> fields) {
+    exchange(fields, received_parts_, {});
+  }
 
  private:
   /// What comes from a neighbour, and how far it has been unpacked.
@@ -65,8 +71,8 @@ class Redistribution {
     size_t next = 0;
     const std::byte* at = nullptr;
   };
-  void carry(std::span<const FieldArrays> fields, const std::vector<layout::Moves>& received,
-             const layout::Moves& kept);
+  void exchange(std::span<const FieldArrays> fields, const std::vector<layout::Moves>& received,
+                const layout::Moves& kept);
   void adopt(std::vector<layout::Moves> all);
   void exchange_plan(const std::vector<layout::Moves>& out);
   void list_parts();
@@ -84,10 +90,44 @@ class Redistribution {
   std::vector<layout::Moves> sent_, received_;  ///< `rank` is that of the communicator
   layout::Moves kept_;
   std::vector<layout::Moves> received_parts_;  ///< the same, `to` being a part
-  std::vector<Part> parts_;
+  std::vector<WantedPart> parts_;
   base::ScratchBuffer sending_, receiving_;
   std::optional<NodePath> path_;
   size_t path_per_cell_ = 0;  ///< bytes for which it was made
+};
+
+/// One message from each rank to each that gets anything of it. Memory is kept from one time to the
+/// next.
+class ParticleExchange {
+ public:
+  /// Tells all ranks what they are going to get, and makes room for it. Room may be lacking on one
+  /// rank alone, so ranks agree that all have it before they exchange. The communicator and the
+  /// moves must stay until then. [collective]
+  void plan(const comm::Communicator& ranks, const layout::ParticleMoves& moves);
+  /// Moves what was planned; what comes is good until the next plan. [collective]
+  model::MeshBlocks exchange(const layout::Request& request, const model::Catalogue& catalogue);
+
+  /// Bytes that this rank sends to others and gets from others, as planned.
+  [[nodiscard]] size_t bytes_sent() const;
+  [[nodiscard]] size_t bytes_received() const;
+  [[nodiscard]] size_t messages_sent() const { return sent_.size(); }
+
+ private:
+  /// A message, and where it is in memory.
+  struct Transfer {
+    int rank;
+    size_t size;
+    std::byte* at = nullptr;
+  };
+  [[nodiscard]] std::vector<std::span<const std::byte>> received() const;
+
+  const comm::Communicator* ranks_ = nullptr;
+  const layout::ParticleMoves* moves_ = nullptr;
+  std::optional<comm::SparseExchange> sizes_;
+  std::vector<Transfer> sent_, received_;
+  std::optional<Transfer> kept_;  ///< for this rank itself
+  base::ScratchBuffer sending_, receiving_, keeping_;
+  layout::UnpackingRoom unpacking_;
 };
 
 }  // namespace pillion::redistribution

@@ -20,7 +20,7 @@ namespace pillion::transport {
 
 /// `Take` and `Give` are of the one analysis that is due: sidecars shall go on with it from what
 /// was saved in `path`, or save it there and go on no more.
-enum class Kind : int32_t { Publication = 1, Checkpoint = 2, End = 3, Take = 4, Give = 5 };
+enum class MessageKind : int32_t { Publication = 1, Checkpoint = 2, End = 3, Take = 4, Give = 5 };
 
 /// One analysis that is due in a publication.
 struct Due {
@@ -30,8 +30,8 @@ struct Due {
   int64_t coarsened = 0;  ///< that were made coarser so far
 };
 
-struct Announcement {
-  Kind kind = Kind::Publication;
+struct PublicationHeader {
+  MessageKind kind = MessageKind::Publication;
   bool dropped = false;    ///< this rank had no room: nobody can use the publication
   int32_t coarsening = 0;  ///< level of subsampling; 0 if the publication is whole
   int64_t sequence = 0;
@@ -51,7 +51,7 @@ struct Announcement {
 };
 
 /// The analyses that are due, after the coarsening.
-DueSet due_set_of(const Announcement& head);
+DueSet due_set_of(const PublicationHeader& head);
 
 /// For so many messages both sides remember the schema of a set of analyses.
 constexpr int64_t schema_lifetime = 64;
@@ -76,10 +76,10 @@ class Encoder {
  public:
   /// All arrays of all blocks of `meshes` are sent; these must stay. Arrays that `lender` finds are
   /// only pointed to.
-  Encoder(const Announcement& head, const Meshes& meshes, const Lender* lender = nullptr);
+  Encoder(const PublicationHeader& head, const Meshes& meshes, const Lender* lender = nullptr);
   /// Takes the numbers of another head, as many analyses being due, and looks anew where the values
   /// of the same arrays are.
-  void renew(const Announcement& head, const Lender* lender);
+  void renew(const PublicationHeader& head, const Lender* lender);
   [[nodiscard]] size_t size() const { return size_; }
   /// Bytes of values that are only pointed to.
   [[nodiscard]] int64_t bytes_lent() const { return lent_; }
@@ -106,14 +106,14 @@ class Encoder {
 };
 
 struct Decoded {
-  Announcement head;
+  PublicationHeader head;
   Meshes meshes;
 };
 
 /// The head alone of a message, as a message without values.
 base::Bytes head_of(const Delivery& delivery);
 /// Reads the head only.
-Announcement decode_head(const std::byte* message, size_t size);
+PublicationHeader decode_head(const std::byte* message, size_t size);
 /// Where arrays are that a message only points to.
 using Look = std::function<const std::byte*(const Lent&)>;
 /// Reads a message whose arrays then point into it; `keep` holds its memory.

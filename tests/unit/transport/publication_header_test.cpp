@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "transport/announcement.hpp"
+#include "transport/publication_header.hpp"
 
 #include <doctest/doctest.h>
 
@@ -40,7 +40,7 @@ TEST_CASE("a message decodes to what was encoded, values aligned and in place") 
        {{0, 0, 0}, {0, 1, 1}},
        0,
        {{"id", {nullptr, model::ElementType::Int32, 1, {1, 0, 0, 1}}}}});
-  Announcement head;
+  PublicationHeader head;
   head.sequence = 9;
   head.step = 50;
   head.time = 0.25;
@@ -190,7 +190,7 @@ TEST_CASE("a coarse publication has the values of its cells, lent or not") {
        box,
        54,
        {{"d", {values.data(), model::ElementType::Float64, 1, model::packed_strides(box, 1)}}}});
-  Announcement head;
+  PublicationHeader head;
   head.coarsening = 2;
   head.dropped = true;
   const Meshes meshes{{"grid", model::coarsen(fine, mesh, 2, "")}};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Encoding and decoding. A message is the length of the head, the head, and then the arrays at the
 // offsets that the head gives.
-#include "transport/announcement.hpp"
+#include "transport/publication_header.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -24,7 +24,7 @@ struct Numbers {
   double time, published;
 };
 
-Numbers numbers_of(const Announcement& head) {
+Numbers numbers_of(const PublicationHeader& head) {
   return {static_cast<int32_t>(head.kind),
           head.dropped ? 1 : 0,
           head.coarsening,
@@ -53,7 +53,7 @@ Record get_record(ByteReader& in) {
   return record;
 }
 
-void put_announcement(ByteWriter& out, const Announcement& head) {
+void put_announcement(ByteWriter& out, const PublicationHeader& head) {
   out.put(numbers_of(head));
   out.put(static_cast<int64_t>(head.due.size()));
   for (const auto& due : head.due) out.put(due);
@@ -74,10 +74,10 @@ void put_announcement(ByteWriter& out, const Announcement& head) {
   }
 }
 
-Announcement get_announcement(ByteReader& in) {
-  Announcement head;
+PublicationHeader get_announcement(ByteReader& in) {
+  PublicationHeader head;
   const auto numbers = in.get<Numbers>();
-  head.kind = static_cast<Kind>(numbers.kind);
+  head.kind = static_cast<MessageKind>(numbers.kind);
   head.dropped = numbers.dropped != 0;
   head.coarsening = numbers.coarsening;
   head.schema_changed = (numbers.direct & Numbers::schema_changed) != 0;
@@ -149,7 +149,7 @@ std::optional<Lent> find_lent(const Lender* lender, const model::Array& array,
 
 }  // namespace
 
-Encoder::Encoder(const Announcement& head, const Meshes& meshes, const Lender* lender) {
+Encoder::Encoder(const PublicationHeader& head, const Meshes& meshes, const Lender* lender) {
   ByteWriter out;
   put_announcement(out, head);
   out.put(static_cast<int64_t>(meshes.size()));
@@ -196,7 +196,7 @@ void Encoder::lay_out(const Lender* lender) {
   size_ = redistribution::aligned(sizeof(int64_t) + head_.size()) + offset;
 }
 
-void Encoder::renew(const Announcement& head, const Lender* lender) {
+void Encoder::renew(const PublicationHeader& head, const Lender* lender) {
   const auto numbers = numbers_of(head);
   std::memcpy(head_.data(), &numbers, sizeof numbers);
   std::memcpy(head_.data() + sizeof numbers + sizeof(int64_t), head.due.data(),
@@ -216,7 +216,7 @@ void Encoder::encode(std::byte* to, base::Copy how) const {
     }
 }
 
-DueSet due_set_of(const Announcement& head) {
+DueSet due_set_of(const PublicationHeader& head) {
   DueSet due{head.coarsening};
   for (const auto& d : head.due) due.push_back(d.analysis);
   return due;
@@ -242,7 +242,7 @@ base::Bytes head_of(const Delivery& delivery) {
   return {delivery.data, delivery.data + sizeof length + static_cast<size_t>(length)};
 }
 
-Announcement decode_head(const std::byte* message, size_t size) {
+PublicationHeader decode_head(const std::byte* message, size_t size) {
   ByteReader in = head_reader(message, size);
   return get_announcement(in);
 }

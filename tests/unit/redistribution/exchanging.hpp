@@ -6,7 +6,7 @@
 
 #include "some_field.hpp"
 
-namespace carrying {
+namespace exchanging {
 
 using namespace pillion;
 using namespace some_field;
@@ -37,11 +37,11 @@ template <class Origin>
 void check(const comm::Communicator& world, Redistribution& plan, Origin&& origin, Random& random) {
   Random own(static_cast<unsigned>(random() + 7919u * static_cast<unsigned>(world.rank())));
   const auto fields = some_fields(plan, random, own);
-  const auto carried = carried_of(fields);
+  const auto arrays = arrays_of(fields);
   for (const int round : {0, 1, 2}) {
     const size_t count = round == 1 ? 1 : fields.size();
     for (auto& field : fields) field->fill(round);
-    plan.carry(std::span(carried).first(count));
+    plan.exchange(std::span(arrays).first(count));
     for (size_t f = 0; f < fields.size(); ++f)
       if (f < count) CHECK(fields[f]->has_arrived(round, origin));
       else CHECK(fields[f]->has_arrived(round, [](const Cell&) { return std::optional<Cell>(); }));
@@ -52,4 +52,4 @@ void check(const comm::Communicator& world, Redistribution& plan, Origin&& origi
   CHECK(plan.messages_sent() < static_cast<size_t>(world.size()));
 }
 
-}  // namespace carrying
+}  // namespace exchanging

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What transports must know of the messages of a publication. It is apart from message layouts
+// because it compiles without MPI: the node transport is also built into programs without it, for
+// ThreadSanitizer.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "model/block.hpp"
+
+namespace pillion::redistribution {
+
+using Meshes = std::map<std::string, model::MeshBlocks>;
+
+/// Whose whole blocks are whose: where on a curve through space the part of each receiver begins,
+/// but the first.
+using Cuts = std::vector<uint64_t>;
+/// By mesh.
+using MeshCuts = std::map<std::string, Cuts>;
+
+/// One message among several in the same memory.
+struct MessagePart {
+  int receiver = 0;
+  size_t offset = 0;
+  size_t size = 0;
+};
+
+constexpr size_t message_alignment = 64;
+constexpr size_t aligned(size_t offset) {
+  return (offset + message_alignment - 1) / message_alignment * message_alignment;
+}
+
+}  // namespace pillion::redistribution
