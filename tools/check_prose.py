@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Fails if the documentation has sentences that a reader must read twice: long ones, words that
 Pillion does not use, and sentences that put the object first. Prints each with what to do about it.
-`check_prose.py` reads all pages, `check_prose.py FILE …` only those files.
+`check_prose.py` reads all pages and the code folders that are switched on in CODE_FOLDERS,
+`check_prose.py FILE …` only those files. Of Python it reads docstrings and help texts, of C++ the
+messages of errors.
 
 A function in READERS turns one kind of file into paragraphs; everything else works on paragraphs.
 """
 
+import ast
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -18,6 +21,14 @@ PAGES = (
     "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/**/*.md", "stages/**/*.md",
     "adapters/*/README.md", "examples/*/README.md", "miniapps/*/README.md", "study/*.md",
 )  # fmt: skip
+# Folders of code, and whether their docstrings, help texts and messages are checked already.
+CODE_FOLDERS = {
+    "python/pillion/command": True,
+    "python/pillion/idx": True,
+    "python/pillion": False,
+    "src": False,
+    "stages": False,
+}
 UNMENDED: set[str] = set()  # pages that do not pass yet; delete a line when its page does
 LIMIT = 32  # words; aim at 25
 
@@ -117,7 +128,61 @@ def markdown(text: str) -> Iterator[Paragraph]:
             lines.append(ITEM.sub("", line, count=1) if item else line)
 
 
-READERS: dict[str, Callable[[str], Iterator[Paragraph]]] = {".md": markdown}
+HELP = {"help", "description", "epilog"}
+
+
+def python(text: str) -> Iterator[Paragraph]:
+    """Docstrings, and the texts of argparse's options."""
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and (
+            ast.get_docstring(node) is not None
+        ):
+            constant = node.body[0].value  # type: ignore[attr-defined]
+            yield from _paragraphs(constant.value, constant.lineno)
+        elif isinstance(node, ast.keyword) and node.arg in HELP:
+            text_of = getattr(node.value, "value", None)
+            if isinstance(text_of, str):
+                yield Paragraph(node.value.lineno, text_of, heading=True)
+
+
+def _paragraphs(text: str, line: int) -> Iterator[Paragraph]:
+    begin = 0
+    for part in re.split(r"(\n\s*\n)", text):
+        if part.strip():
+            yield Paragraph(line + text.count("\n", 0, begin), part)
+        begin += len(part)
+
+
+THROWN = re.compile(r"\b(?:Error|fail|refuse)\(")
+LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
+
+
+def cpp(text: str) -> Iterator[Paragraph]:
+    """Text literals within the call that makes an error, joined as the reader sees them."""
+    for call in THROWN.finditer(text):
+        end = re.compile(r"\)\s*;").search(text, call.end())
+        part = text[call.end() : end.start() if end else len(text)]
+        if part.count("\n") < 12 and (message := _joined(part)):
+            yield Paragraph(text.count("\n", 0, call.start()) + 1, message, heading=True)
+
+
+def _joined(code: str) -> str:
+    """The literals of an expression as one text, with a sign for each value between them."""
+    out, end = "", None
+    for found in LITERAL.finditer(code):
+        between = "" if end is None else code[end : found.start()]
+        out += (" … " if between.strip() else "") + found[1]
+        end = found.end()
+    return out
+
+
+READERS: dict[str, Callable[[str], Iterator[Paragraph]]] = {
+    ".md": markdown,
+    ".py": python,
+    ".cpp": cpp,
+    ".hpp": cpp,
+}
 
 
 def sentences(paragraph: Paragraph) -> Iterator[tuple[int, str]]:
@@ -157,6 +222,9 @@ def findings(paragraphs: Iterator[Paragraph]) -> Iterator[Finding]:
 
 def pages() -> list[str]:
     found = {path.relative_to(ROOT).as_posix() for name in PAGES for path in ROOT.glob(name)}
+    for folder in (folder for folder, is_checked in CODE_FOLDERS.items() if is_checked):
+        code = (path for path in (ROOT / folder).rglob("*") if path.suffix in READERS)
+        found |= {path.relative_to(ROOT).as_posix() for path in code}
     return sorted(found - UNMENDED)
 
 

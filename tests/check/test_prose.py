@@ -94,3 +94,18 @@ def test_status_and_report(tmp_path):
     done = subprocess.run([sys.executable, TOOL, page], capture_output=True, text=True)
     assert done.returncode == 1
     assert f"{page}:3: Whoever reads this is warned. …: 'Whoever': name" in done.stdout
+
+
+def test_docstrings_help_texts_and_messages_are_read():
+    code = (
+        '"""Whoever reads this."""\n\n\ndef f():\n    """A.\n\n    It goes on.\n    """\n'
+        '    x = "nobody"\n    add("--x", help="made anew")\n'
+    )
+    lines = [(f.line, f.advice.split("'")[1]) for f in PROSE["findings"](PROSE["python"](code))]
+    assert sorted(lines) == [(1, "Whoever"), (7, "goes on"), (10, "anew")]
+    code = (
+        'int a = g("whoever");\nthrow Error(code, "file " + name +\n    " is " "told");\n'
+        'fail("fine");\n'
+    )
+    (one,) = PROSE["findings"](PROSE["cpp"](code))
+    assert (one.line, one.advice.split("'")[1]) == (2, "is told")

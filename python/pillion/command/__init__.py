@@ -22,7 +22,7 @@ from pillion.errors import Error
 
 @dataclass(frozen=True)
 class Command:
-    """What a command is called, and what it does in a few words."""
+    """A command's name, its module and a summary."""
 
     name: str
     module: str
@@ -84,7 +84,7 @@ class _Version(argparse.Action):
 
 
 class Parser(argparse.ArgumentParser):
-    """Says what is wrong in the way that all of Pillion does."""
+    """Reports errors in the form that all of Pillion uses."""
 
     def error(self, message: str):  # type: ignore[no-untyped-def]
         print(paint.error(f"{self.prog}: {message}"), file=sys.stderr)

@@ -55,8 +55,8 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("-n", "--ranks", type=_at_least_one, metavar="N", help="ranks that simulate where none are "
         "sidecars (default: as many as have cores of their own)")  # fmt: skip
-    add("--sidecars", type=_numbers, metavar="S,S", help="to consider, on every node where "
-        "CONFIG says so (default: 1, 2, 4, …)")  # fmt: skip
+    add("--sidecars", type=_numbers, metavar="S,S", help="to consider, on every node if "
+        "CONFIG sets `per_node` (default: 1, 2, 4, …)")  # fmt: skip
     add("--seconds", type=_seconds, default=5.0, metavar="T", help="for each run (default: 5)")
     add("--rounds", type=_at_least_one, default=2, metavar="R", help="how often the runs of "
         "all placements are interleaved (default: 2)")  # fmt: skip

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What helps to write a configuration. `pillion check` finds what is wrong with one, by the program
+"""Two commands for authors of a configuration. `pillion check` finds its mistakes, by the program
 pillion-check, and prints the JSON Schema for editors; `pillion stages` describes the stages, by
 pillion-stages.
 """
@@ -18,7 +18,10 @@ _SINGLE = ("ranks", "nodes", "sidecars", "catalogue", "restart", "of")
 
 def add_check(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "configuration", metavar="CONFIGURATION.yaml", nargs="?", help="of a run, or of a guest"
+        "configuration",
+        metavar="CONFIGURATION.yaml",
+        nargs="?",
+        help="of a run, or of an attached job",
     )
     parser.add_argument(
         "--set",
@@ -36,13 +39,15 @@ def add_check(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--ranks", metavar="N", help="of the whole job, sidecars included")
     parser.add_argument("--nodes", metavar="N", help="that the ranks are on, evenly")
-    parser.add_argument("--sidecars", metavar="N", help="so many ranks are started as sidecars")
+    parser.add_argument(
+        "--sidecars", metavar="N", help="number of ranks that are started as sidecars"
+    )
     parser.add_argument(
         "--catalogue",
         metavar="FILE",
         help="YAML with the meshes and fields that the program offers",
     )
-    parser.add_argument("--restart", metavar="FOLDER", help="the checkpoint to go on from")
+    parser.add_argument("--restart", metavar="FOLDER", help="the checkpoint to continue from")
     parser.add_argument(
         "--of", metavar="RUN.yaml", help="the run's configuration, to check what is added to a run"
     )

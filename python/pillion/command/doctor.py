@@ -89,7 +89,7 @@ def cores() -> Finding:
 
 
 def shared_memory(folder: Path) -> Finding:
-    """Where sidecars of a node meet the simulation."""
+    """The memory that sidecars of a node share with the simulation."""
     if not os.access(folder, os.W_OK):
         return Finding(
             "shared memory",

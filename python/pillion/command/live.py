@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is done with a run while it computes: `pillion watch` follows it in the terminal, `runs`
+"""Commands for a run while it computes: `pillion watch` follows it in the terminal, `runs`
 lists the runs on this node, and `attach` joins one. The last two are done by the program
 pillion-attach.
 """

@@ -18,7 +18,7 @@ def _painted(text: str, code: str, stream: TextIO | None) -> str:
 
 
 def error(text: str, stream: TextIO | None = None) -> str:
-    """What went wrong; printed on standard error unless another stream is given."""
+    """An error; printed on standard error unless another stream is given."""
     return _painted(text, _RED, stream or sys.stderr)
 
 
@@ -27,7 +27,7 @@ def good(text: str, stream: TextIO | None = None) -> str:
 
 
 def note(text: str, stream: TextIO | None = None) -> str:
-    """What is worth a look, though nothing is wrong."""
+    """A remark that is not an error."""
     return _painted(text, _YELLOW, stream)
 
 

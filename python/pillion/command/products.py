@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What shows the products of a run: `pillion report`, `table`, `query`, `view` and `decode`."""
+"""Commands that show products: `pillion report`, `table`, `query`, `view` and `decode`."""
 
 import argparse
 import csv
@@ -78,7 +78,7 @@ def _chosen(table: "Table", names: str | None) -> list[str]:
 
 
 def _show_rows(table: "Table", names: list[str], rows: "np.ndarray", most: int) -> None:
-    """Prints these rows, but no more than so many if that is above 0."""
+    """Prints these rows, at most `most` of them if that is above 0."""
     heads = [f"{n} [{u}]" if (u := table.columns[n].units) else n for n in names]
     shown = rows if most <= 0 else rows[:most]
     lines = [[_text(table[n][i].item()) for n in names] for i in shown]
@@ -169,9 +169,9 @@ def add_decode(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--to",
         type=Path,
-        help="where its values go: *.npy for NumPy; any other name: the bare values, element "
-        "after element, in the order of Fortran's u(n, n, n, components, elements); without it, "
-        "what the file has is told",
+        help="file for the values: *.npy for NumPy, any other name for bare values, element after "
+        "element, in the order of Fortran's u(n, n, n, components, elements). Without it, the "
+        "contents are listed",
     )
     parser.add_argument(
         "--no-average",

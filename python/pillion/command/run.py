@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`pillion run`: starts a simulation with its sidecars, and says how it went."""
+"""`pillion run`: starts a simulation with its sidecars, and reports how it went."""
 
 import argparse
 import json

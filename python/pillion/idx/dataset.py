@@ -39,7 +39,7 @@ class Grid:
 
     @property
     def shape(self) -> Point:
-        """Of an array indexed [z, y, x]."""
+        """The shape of an array indexed [z, y, x]."""
         return self.extent[2], self.extent[1], self.extent[0]
 
 
@@ -58,7 +58,7 @@ class Samples:
     bytes_read: int = 0  # from files
 
     def coordinates(self, axis: int) -> np.ndarray:
-        """Of all samples along an axis: 0 for x, 1 for y, 2 for z."""
+        """Coordinates of all samples along an axis: 0 for x, 1 for y, 2 for z."""
         count = self.values.shape[len(self.origin) - 1 - axis]
         return self.origin[axis] + self.stride[axis] * np.arange(count)
 
@@ -107,7 +107,7 @@ class _State:
 
     @property
     def box(self) -> Box:
-        """Of three axes, [0, 1) where there are fewer."""
+        """Three axes; the missing ones of a flat dataset are [0, 1)."""
         return tuple(zip(self.reader.lo, self.reader.hi, strict=True))
 
     def grid(self, box: Box, level: int) -> Grid:
@@ -118,7 +118,7 @@ class _State:
 
 
 def _origin(text: str) -> dict[str, Any] | None:
-    """What comment lines say, if it is what Pillion writes."""
+    """The YAML in the comment lines that Pillion writes; None for other comments."""
     lines = [line[2:] for line in text.split("\n") if line.startswith("#")]
     try:
         found = yaml.load("\n".join(lines), Loader=ProductLoader)  # the loader is a safe one
@@ -181,7 +181,7 @@ class Dataset:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of an array of all samples: [z, y, x]."""
+        """The shape of an array of all samples: [z, y, x]."""
         return tuple(hi - lo for lo, hi in reversed(self.box))
 
     @property
@@ -202,7 +202,7 @@ class Dataset:
 
     @property
     def origin(self) -> dict[str, Any] | None:
-        """By what it was written, and from what, if the dataset says it."""
+        """The analysis and the run that wrote it, if the dataset names them."""
         return self._state.origin
 
     def stride(self, level: int) -> tuple[int, ...]:
@@ -210,7 +210,7 @@ class Dataset:
         return self._state.reader.stride(level)[: self.axes]
 
     def grid(self, level: int) -> Grid:
-        """Where the samples of all levels up to this one are."""
+        """The places of the samples of all levels up to this one."""
         return self._state.grid(self._state.box, level)
 
 
@@ -356,7 +356,7 @@ def _can_be_filled(values: np.ndarray, dtype: np.dtype) -> bool:
 
 
 def _places(coarse: Grid, fine: Grid) -> tuple[slice, ...]:
-    """Where the samples of a coarse grid are in an array [z, y, x] of a finer one."""
+    """The places of a coarse grid's samples in an array [z, y, x] of a finer one."""
     axes = reversed(range(3))
     steps = {axis: coarse.stride[axis] // fine.stride[axis] for axis in axes}
     first = {a: (coarse.origin[a] - fine.origin[a]) // fine.stride[a] for a in steps}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the origin of a dataset says of units and times: by itself, or through the configuration of
-the run that wrote it. Any of it may be missing or not what it should be; then nothing is said.
+"""Units and times from the origin of a dataset, or from the configuration of the run that wrote it.
+Any entry may be missing or malformed; the functions then return nothing for it.
 """
 
 import math
@@ -30,7 +30,7 @@ def length_units(origin: dict[str, Any], names: list[str]) -> str:
 
 
 def times_of(origin: dict[str, Any], count: int) -> list[float] | None:
-    """A time for each of so many steps."""
+    """A time for each of `count` steps; None if they are not known."""
     times = origin.get("times")
     if not isinstance(times, list) or len(times) != count:
         return None
