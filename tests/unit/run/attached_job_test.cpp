@@ -57,7 +57,8 @@ TEST_CASE("an analysis that the run has already is refused") {
   attached_job.file = "extra.yaml";
   attached_job.text = "analyses: {mean: {every: 1 steps, stages: [statistics: {fields: d}]}}\n";
   try {
-    static_cast<void>(attached_job.analyses(configuration_of(configuration_text).catalogue, {"mean"}));
+    static_cast<void>(
+        attached_job.analyses(configuration_of(configuration_text).catalogue, {"mean"}));
     FAIL("it was taken");
   } catch (const Error& e) {
     CHECK(std::string(e.what()).find("mean") != std::string::npos);
