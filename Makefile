@@ -13,7 +13,7 @@ workers ?= 3
 sweep := PILLION_TEST_ALL=1 PILLION_BUILD=$(CURDIR)/$(build) $(python) -m pytest -q -n $(workers) --dist loadfile
 
 .PHONY: all demo demo-cosmology demo-cfd test test-all test-faults test-fuzz test-scale test-codes \
-  asan unit-debug unit-asan tsan bench docs format lint check configure build clean
+  asan unit-debug unit-asan odr tsan bench docs format lint check configure build clean
 
 all: build
 
@@ -50,7 +50,7 @@ test: build check
 	@tools/run_tests.sh $(build) $(jobs) $(workers)
 
 # Heavier sweeps, each under an hour and ending with one line.
-test-all: test test-faults test-fuzz test-scale test-codes
+test-all: test odr test-faults test-fuzz test-scale test-codes
 
 # Signals, kills and starvation with many seeds, and the model of the shared memory at larger sizes.
 test-faults: build
@@ -92,17 +92,24 @@ asan:
 # twice are found, and under AddressSanitizer.
 unit-debug:
 	@tools/install_deps.sh test
-	@$(MAKE) --no-print-directory preset=dev configure
-	@cmake --build --preset dev -j $(jobs) --target unit_tests
-	ctest --preset dev -R '^unit' -j $(jobs)
+	@$(MAKE) --no-print-directory preset=unit-debug configure
+	@cmake --build --preset unit-debug -j $(jobs) --target unit_tests
+	ctest --preset unit-debug -R '^unit' -j $(jobs)
 
 unit-asan:
 	@tools/install_deps.sh test
-	@$(MAKE) --no-print-directory preset=asan configure
-	@cmake --build --preset asan -j $(jobs) --target unit_tests
-	@rm -f build/asan/sanitizer-log.*
-	ctest --preset asan -R '^unit' -j $(jobs) || { $(python) tools/check_leaks.py build/asan/sanitizer-log; exit 1; }
-	$(python) tools/check_leaks.py build/asan/sanitizer-log
+	@$(MAKE) --no-print-directory preset=unit-asan configure
+	@cmake --build --preset unit-asan -j $(jobs) --target unit_tests
+	@rm -f build/unit-asan/sanitizer-log.*
+	ctest --preset unit-asan -R '^unit' -j $(jobs) || { $(python) tools/check_leaks.py build/unit-asan/sanitizer-log; exit 1; }
+	$(python) tools/check_leaks.py build/unit-asan/sanitizer-log
+
+# Types that two files define differently, which the linker finds when it sees all of the library.
+odr:
+	@tools/install_deps.sh stages
+	@$(MAKE) --no-print-directory preset=odr configure
+	@cmake --build --preset odr -j $(jobs) --target pillion
+	@echo "odr: passed"
 
 # Both ends of the node transport as threads of one program without MPI, in whose libraries this
 # sanitizer sees races that are none. It knows no layout of memory that is too random.

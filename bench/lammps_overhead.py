@@ -39,6 +39,16 @@ def launcher():
     return [program]
 
 
+def configuration(sidecars: int) -> str:
+    """The example's; with its stages in sidecars, if there are any."""
+    text = (EXAMPLE / "pillion.yaml").read_text()
+    assert text.count("{job: separate,") == 1 and text.count("          at: simulation\n") == 4
+    if sidecars == 0:
+        return text
+    text = text.replace("{job: separate,", f"{{per_node: {sidecars},")
+    return text.replace("          at: simulation\n", "")
+
+
 def loop_seconds(options, folder: Path, with_pillion: bool) -> float:
     """Seconds that LAMMPS says its last run command took."""
     text = (EXAMPLE / "in.nacl").read_text()
@@ -50,8 +60,8 @@ def loop_seconds(options, folder: Path, with_pillion: bool) -> float:
     command = [*launcher(), "-n", str(ranks), program, "-in", "in.nacl", "-screen", "none"]
     command += ["-var", "warmup", str(options.warmup), "-var", "steps", str(options.steps)]
     if with_pillion:
-        shutil.copy(EXAMPLE / "pillion.yaml", folder)
-        command += ["-pillion", "pillion.yaml", "-set", f"sidecars={options.sidecars}"]
+        (folder / "pillion.yaml").write_text(configuration(options.sidecars))
+        command += ["-pillion", "pillion.yaml"]
     subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=1800)
     times = re.findall(r"Loop time of ([0-9.eE+-]+) on", (folder / "log.lammps").read_text())
     return float(times[-1])

@@ -135,10 +135,10 @@ void Machine::add_network() {
 pillion::topology::Location Machine::location(int core) const {
   const int in_node = core % kind_.cores;
   pillion::topology::Location location{.node = core / kind_.cores,
-                                        .package = domain_of(in_node),
-                                        .numa = domain_of(in_node),
-                                        .cache = domain_of(in_node),
-                                        .core = in_node};
+                                       .package = domain_of(in_node),
+                                       .numa = domain_of(in_node),
+                                       .cache = domain_of(in_node),
+                                       .core = in_node};
   if (kind_.columns > 0) {
     location.column = in_node % kind_.columns;
     location.row = in_node / kind_.columns;

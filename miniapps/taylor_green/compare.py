@@ -95,7 +95,28 @@ def times_section(runs: dict[str, Run]) -> str:
         rows.append([f"{mode}<br><small>{MODES[mode]}</small>", ranks, units.seconds(run.seconds)])
         rows[-1].append(share)
     heads = ["mode", "ranks: simulation + sidecar", "whole run", "of the shortest"]
-    return page.section("How long it took", page.table(heads, rows, "numbers"))
+    body = f'{page.table(heads, rows, "numbers")}\n<p class="note">{pictures_told(runs)}</p>'
+    return page.section("How long it took", body)
+
+
+def pictures_told(runs: dict[str, Run]) -> str:
+    """Why a sidecar pays off, or not: what a picture takes on all ranks, in the sidecar, and what
+    the run would have waited for if it drew them itself.
+    """
+    here, there = (
+        next(a for a in runs[mode].analyses if a.name == "pictures")
+        for mode in ("synchronous", "asynchronous")
+    )
+    ranks = runs["synchronous"].facts["simulation_ranks"]
+    text = (
+        f"A picture took {units.seconds(here.simulation.max / here.publications)} on {ranks} "
+        f"ranks of the simulation, which waited for it, and "
+        f"{units.seconds(there.sidecar.max / there.publications)} in the sidecar, meanwhile. "
+    )
+    if there.synchronous is not None:
+        share = units.percent(there.synchronous, runs["asynchronous"].seconds)
+        text += f"Run synchronously, pictures would have taken {share} of the asynchronous run. "
+    return text + "A sidecar pays off where that is more than the core that it takes."
 
 
 def costs_section(runs: dict[str, Run]) -> str:

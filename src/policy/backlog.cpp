@@ -146,11 +146,12 @@ void Backlog::contribute(RankStatus& mine, const MessageBudget& room) {
   mine.no_room_for_last = !room.fits(last_size_);
   mine.dropped = std::exchange(dropped_, false);
   if (const auto next = waiting()) {
+    // The size of what was never tried is not known. Taken as that of the last one, it is soon
+    // tried; without a guess the others would leave room for it also while there is plenty.
     const auto known = sizes_.find(*next);
-    // The size of what was never published is not known.
-    const bool is_known = known != sizes_.end();
-    mine.no_room_for_waiting = is_known ? !room.fits(known->second) : !room.is_empty();
-    mine.no_room_for_both = !is_known || !room.fits(last_size_ + known->second);
+    const size_t size = known != sizes_.end() ? known->second : last_size_;
+    mine.no_room_for_waiting = !room.fits(size);
+    mine.no_room_for_both = !room.fits(last_size_ + size);
   }
   stalled_ = stalled_ && mine.no_room_for_last;
   mine.blocked =

@@ -23,7 +23,6 @@ class MessageBudget {
   [[nodiscard]] virtual bool fits(size_t bytes) const = 0;
   [[nodiscard]] virtual bool fits_header() const = 0;
   [[nodiscard]] virtual bool fits_spill(size_t bytes) const = 0;
-  [[nodiscard]] virtual bool is_empty() const = 0;
 };
 
 /// Which analysis has waited for longest, and whether others should leave room for it.

@@ -58,7 +58,6 @@ class Publisher final : public policy::MessageBudget {
   [[nodiscard]] bool fits_spill(size_t bytes) const override {
     return link_.sender->fits_spill(bytes);
   }
-  [[nodiscard]] bool is_empty() const override { return link_.sender->in_flight() == 0; }
 
   [[nodiscard]] int64_t sequence() const { return sequence_; }
   /// Messages that sidecars have finished.

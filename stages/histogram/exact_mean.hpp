@@ -12,10 +12,10 @@
 
 namespace pillion::stages::histogram {
 
-class ExactSum {
+class ExactMean {
  public:
   /// `greatest` is at least the size of every value that will come. Up to 2^40 of them may.
-  explicit ExactSum(double greatest) : exponent_(greatest > 0 ? std::ilogb(greatest) + 1 : 0) {}
+  explicit ExactMean(double greatest) : exponent_(greatest > 0 ? std::ilogb(greatest) + 1 : 0) {}
 
   void add(double value) {
     if (!std::isfinite(value)) return;

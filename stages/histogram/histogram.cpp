@@ -124,7 +124,7 @@ class Histogram final : public stage::Stage {
           if (std::isfinite(v)) size[q] = std::max(size[q], std::abs(v));
     });
     step.max(std::span(size));
-    std::vector<ExactSum> sums(size.begin(), size.end());
+    std::vector<ExactMean> sums(size.begin(), size.end());
     for_each(step, {}, [&](std::span<const std::span<double>> values) {
       for (size_t q = 0; q < sums.size(); ++q)
         for (const double v : values[q]) sums[q].add(v);

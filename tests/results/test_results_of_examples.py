@@ -37,7 +37,7 @@ def salt_water(build, tmp_path_factory):
     words = (
         "-pillion pillion.yaml -in in.nacl -screen none -var sites 7 -var pairs 2 -var steps 100"
     )
-    mpirun(2, program, *words.split(), cwd=folder, timeout=120)
+    mpirun(1, program, *words.split(), cwd=folder, timeout=120)
     return pillion.results(folder / "results")
 
 

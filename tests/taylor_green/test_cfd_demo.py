@@ -68,3 +68,4 @@ def test_film_and_page(demo):
     page = (demo / "modes.html").read_text(encoding="utf-8")
     assert all(mode in page for mode in MODES) and "data:image/webp;base64," in page
     assert "2 + 1" in page and "3 + 0" in page
+    assert "A picture took" in page and "Run synchronously, pictures would have taken" in page

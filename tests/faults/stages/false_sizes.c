@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A plug-in that lies about the sizes of structs: of those it was built with, as LIE says, or of one
- * that it passes to the host. It is refused before the host or the plug-in reads past an end. */
+/* A plug-in that lies about the sizes of structs: of those it was built with, as LIE says, or of
+ * one that it passes to the host. It is refused before the host or the plug-in reads past an end.
+ */
 #include <pillion/stage.h>
 
 static int32_t create(const pillion_stage_host* host, pillion_setup* setup, void** stage) {

@@ -17,11 +17,10 @@ namespace {
 /// MessageBudget that is there or not, whatever the size.
 class FakeRoom final : public MessageBudget {
  public:
-  bool has_room = true, has_headers = true, has_spill = true, empty = true;
+  bool has_room = true, has_headers = true, has_spill = true;
   [[nodiscard]] bool fits(size_t) const override { return has_room; }
   [[nodiscard]] bool fits_header() const override { return has_headers; }
   [[nodiscard]] bool fits_spill(size_t) const override { return has_spill; }
-  [[nodiscard]] bool is_empty() const override { return empty; }
 };
 
 /// "Publish 0 1, Skip 2": actions in a form that a table can hold.

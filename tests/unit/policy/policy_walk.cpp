@@ -20,6 +20,9 @@ const T* get(const CollectiveAction& action) {
   return std::get_if<T>(&action);
 }
 
+constexpr int64_t most_analyses = 3;  // of an attached job
+constexpr int64_t largest_attached = 3;
+
 std::string name_of(const CollectiveAction& action) {
   std::string name = std::to_string(action.index());
   const auto add = [&](const std::vector<size_t>& list) {
@@ -58,16 +61,23 @@ World::World(uint64_t seed, const Shape& shape) : random_(seed), shape_(shape) {
     policies_.emplace_back(shape.settings, shape.traits);
     memories_.emplace_back();
   }
+  last_bytes_.resize(ranks);
+  largest_.resize(ranks);
+  knows_sidecars_failed_.resize(ranks);
   for (const auto& traits : shape.traits) {
     auto& analysis = analyses_.emplace_back();
     analysis.every = 1 + below(8);
     analysis.may_migrate = traits.may_migrate;
     for (size_t r = 0; r < ranks; ++r) analysis.bytes.push_back(1 + below(20));
   }
-  // Whatever is due at once fits, on each rank.
-  for (auto& memory : memories_) {
-    memory.capacity = 20 * static_cast<int64_t>(analyses_.size() + 6) + below(100);
-    memory.spill = below(3) * 200;
+  // Whatever is due at once fits, on each rank, and often little more.
+  const bool is_tight = one_in(2);
+  for (size_t r = 0; r < ranks; ++r) {
+    int64_t own = 0;
+    for (const auto& analysis : analyses_) own += analysis.bytes[r];
+    const int64_t needed = own + largest_attached * attached_slots * most_analyses;
+    memories_[r].capacity = needed + needed / 4 + below(is_tight ? 10 : 200);
+    memories_[r].spill = below(3) * 200;
   }
   for (auto& job : jobs_) job.seen.assign(ranks, Job::State::Absent);
 }
@@ -89,17 +99,32 @@ World::Actions World::agreed(const AgreedEvent& event) {
 
 std::vector<LocalAction> World::local(size_t rank, const LocalEvent& event) {
   ++events_;
-  return policies_[rank].on(event);
+  if (std::holds_alternative<SidecarFailed>(event)) knows_sidecars_failed_[rank] = true;
+  auto actions = policies_[rank].on(event);
+  for (const auto& action : actions) {
+    const auto* wait = std::get_if<Wait>(&action);
+    if (wait == nullptr) continue;
+    require(!knows_sidecars_failed_[rank], "a rank waits for sidecars that have failed");
+    require(shape_.settings.restarts_sidecars || !shape_.settings.separate_job ||
+                wait->until == Until::MessageBudget || wait->needs_server,
+            "a rank waits for sidecars that are not there and that nobody starts");
+  }
+  return actions;
 }
 
 // What ranks contribute, combined as the reduction combines it.
 void World::agree() {
   RankStatus all;
   all.slot_ready.fill(true);
+  will_be_full_ = false;
+  will_be_plenty_ = true;
   for (size_t r = 0; r < policies_.size(); ++r) {
     if (!is_quiet_) trouble_at(r);
     see_jobs(r);
     const auto mine = policies_[r].status(memories_[r]);
+    will_be_plenty_ =
+        will_be_plenty_ && memories_[r].queue.empty() && 2 * largest_[r] <= memories_[r].capacity;
+    will_be_full_ |= !memories_[r].fits(static_cast<size_t>(last_bytes_[r]));
     all.no_room_for_last |= mine.no_room_for_last;
     all.no_room_for_waiting |= mine.no_room_for_waiting;
     all.no_room_for_both |= mine.no_room_for_both;
@@ -123,6 +148,8 @@ void World::agree() {
 void World::meet() {
   if (!under_way_) return;
   const AgreementReady ready{*std::exchange(under_way_, {})};
+  was_full_ = will_be_full_;
+  was_plenty_ = will_be_plenty_;
   for (const auto& action : agreed(ready)) {
     if (const auto* admission = get<Admit>(action)) admit(admission->slot);
     else if (const auto* departure = get<Release>(action)) release(departure->slot);
@@ -140,15 +167,17 @@ void World::admit(int slot) {
       auto& analysis = analyses_.emplace_back();
       analysis.every = 1 + below(8);
       analysis.slot = slot;
-      for (size_t r = 0; r < policies_.size(); ++r) analysis.bytes.push_back(1 + below(20));
+      for (size_t r = 0; r < policies_.size(); ++r)
+        analysis.bytes.push_back(1 + below(largest_attached));
       for (auto& policy : policies_) policy.add({.in_sidecars = true});
     }
     if (job.state == Job::State::Ready) job.state = Job::State::Active;
   } else if (job.state == Job::State::Ready) {
-    job.state = Job::State::Gone;
+    // Some are away before anybody sees them leave.
+    job.state = one_in(2) ? Job::State::Gone : Job::State::Absent;
   }
   for (auto& seen : job.seen)
-    if (seen == Job::State::Ready) seen = refused ? Job::State::Gone : Job::State::Active;
+    if (seen == Job::State::Ready) seen = refused ? job.state : Job::State::Active;
   (void)agreed(SlotAdmitted{slot, refused ? 0 : job.analyses});
 }
 
@@ -179,7 +208,7 @@ void World::attach_or_leave() {
   auto& job = jobs_[static_cast<size_t>(below(attached_slots))];
   if (job.state == Job::State::Absent) {
     job.state = Job::State::Ready;
-    job.analyses = static_cast<size_t>(1 + below(3));
+    job.analyses = static_cast<size_t>(1 + below(most_analyses));
   } else if (job.state != Job::State::Gone) {
     job.state = Job::State::Gone;
   }
@@ -272,6 +301,8 @@ bool World::send(size_t rank, const Publish& action) {
   for (const size_t a : action.analyses) whole += analyses_[a].bytes[rank];
   const int64_t bytes = std::max<int64_t>((whole + whole / 4) >> action.level, 1);
   auto& memory = memories_[rank];
+  last_bytes_[rank] = whole;
+  largest_[rank] = std::max(largest_[rank], whole);
   bool spilled = false, goes = memory.fits(static_cast<size_t>(bytes));
   if (!goes) {
     const auto actions = local(rank, NoRoom{static_cast<size_t>(bytes), now_});
@@ -302,26 +333,34 @@ void World::publish(const Publish& action) {
     require(action.level == 0 || a >= shape_.traits.size() || !shape_.traits[a].needs_whole,
             "a coarse publication goes to an analysis that needs a whole one");
   }
+  require(!was_full_ || policies_[0].waiting() || shape_.settings.when_full != WhenFull::Skip,
+          "a publication is tried although all know that a rank has no room for it");
   ++sent_;
   bool complete = true;
   for (size_t r = 0; r < policies_.size(); ++r) complete = send(r, action) && complete;
   for (const size_t a : action.analyses) {
     ++(complete ? analyses_[a].published : analyses_[a].dropped);
     analyses_[a].unserved = complete ? 0 : analyses_[a].unserved + 1;
+    analyses_[a].is_skipped = false;
+    if (complete) analyses_[a].last = sent_;
   }
   if (complete && !memories_[0].queue.empty()) memories_[0].queue.back().analyses = action.analyses;
 }
 
 void World::migrate(const Actions& actions) {
   for (const auto& action : actions) {
+    if (const auto* move = get<MoveToSidecars>(action))
+      analyses_[move->analysis].is_skipped = false;
+    if (const auto* back = get<TakeBack>(action)) analyses_[back->analysis].is_skipped = false;
     if (const auto* move = get<MoveToSidecars>(action)) {
-      if (one_in(4)) (void)agreed(MoveFailed{move->analysis, one_in(2)});
+      if (one_in(8)) (void)agreed(MoveFailed{move->analysis, one_in(4)});
       else (void)agreed(Moved{move->analysis, true});
     } else if (const auto* recall = get<Recall>(action)) {
-      if (one_in(4)) (void)agreed(MoveFailed{recall->analysis, false});
-      else (void)agreed(Recalled{recall->analysis});
+      if (one_in(8)) (void)agreed(MoveFailed{recall->analysis, false});
+      else (void)agreed(Recalled{recall->analysis}), recalled_.insert(recall->analysis);
     } else if (const auto* back = get<TakeBack>(action)) {
-      if (one_in(4)) (void)agreed(MoveFailed{back->analysis, true});
+      require(recalled_.erase(back->analysis) == 1, "what was not recalled is taken back");
+      if (one_in(8)) (void)agreed(MoveFailed{back->analysis, true});
       else (void)agreed(Moved{back->analysis, false});
     }
   }
@@ -332,8 +371,12 @@ std::vector<size_t> World::due_now() {
   ++step_;
   for (size_t a = 0; a < analyses_.size(); ++a) {
     if (step_ % analyses_[a].every != 0 || !policies_[0].is_enabled(a)) continue;
-    if (!is_quiet_ && one_in(10)) (void)agreed(AnalysisPassed{a});
-    else due.push_back(a);
+    if (!is_quiet_ && one_in(10)) {
+      (void)agreed(AnalysisPassed{a});
+      analyses_[a].is_skipped = false;
+    } else {
+      due.push_back(a);
+    }
   }
   return due;
 }
@@ -345,6 +388,9 @@ void World::play(const std::vector<size_t>& due) {
     if (!is_quiet_ && analyses_[a].may_migrate && one_in(4)) should_move.insert(a);
   meet();
   migrate(agreed(MigrationDue{due, should_move}));
+  for (const size_t a : due)
+    require(!recalled_.contains(a) || !policies_[0].is_enabled(a),
+            "what was recalled is due and not taken back");
   PublicationReady ready;
   for (const size_t a : due) {
     if (!policies_[0].is_enabled(a)) continue;
@@ -357,14 +403,17 @@ void World::play(const std::vector<size_t>& due) {
     else ++analyses_[a].here;
   }
   if (const auto next = policies_[0].waiting()) {
+    check_fairness();
     const int64_t every = analyses_[*next].every;
     ready.steps_until_waiting = every - step_ % every;
   }
   std::set<size_t> told;
   for (const auto& action : agreed(ready)) {
     if (const auto* skip = get<Skip>(action)) {
+      require(!was_plenty_, "a publication is skipped although there is plenty of room");
       for (const size_t a : skip->analyses)
-        ++analyses_[a].skipped, ++analyses_[a].unserved, told.insert(a);
+        ++analyses_[a].skipped, ++analyses_[a].unserved, told.insert(a),
+            analyses_[a].is_skipped = true;
     } else if (const auto* made = get<Publish>(action)) {
       told.insert(made->analyses.begin(), made->analyses.end());
       publish(*made);
@@ -390,23 +439,54 @@ void World::step() {
 
 void World::quiet_steps(int64_t steps) {
   is_quiet_ = true;
+  const int64_t pace = 1 + below(3);     // steps in which sidecars finish what there is
   if (!sidecars_live_) kill_sidecars();  // successors come
   for (auto& analysis : analyses_) analysis.unserved = 0;
   for (int64_t i = 0; i < steps; ++i) {
     int64_t living = 0;
     for (size_t a = 0; a < analyses_.size(); ++a) living += policies_[0].is_enabled(a) ? 1 : 0;
-    for (size_t r = 0; r < memories_.size(); ++r) finish_messages(r, 1000);
+    if (i % pace == 0)
+      for (size_t r = 0; r < memories_.size(); ++r) finish_messages(r, 1000);
     now_ += 0.01;
     const auto due = due_now();
     if (due.empty()) continue;
     play(due);
     for (size_t a = 0; a < analyses_.size(); ++a)
-      require(
-          !policies_[0].is_enabled(a) || sidecars_failed_ || analyses_[a].unserved <= living + 1,
-          "analysis " + std::to_string(a) + " is due again and again and never published");
+      require(!policies_[0].is_enabled(a) || sidecars_failed_ ||
+                  analyses_[a].unserved <= pace * (living + 3),
+              "analysis " + std::to_string(a) + " is due again and again and never published");
   }
   check_counts();
+  check_slots();
   is_quiet_ = false;
+}
+
+// Ranks see what is so and agree on it a few times, as they do also while nothing is due.
+void World::check_slots() {
+  for (int i = 0; i < 4; ++i) {
+    meet();
+    agree();
+  }
+  for (const auto& job : jobs_) {
+    require(job.state != Job::State::Gone, "a job has left and keeps its slot");
+    require(job.state != Job::State::Ready, "a job waits at a free slot");
+  }
+}
+
+// Others leave room for the analysis that has been without a publication for longest.
+void World::check_fairness() const {
+  const auto next = policies_[0].waiting();
+  require(policies_[0].is_enabled(*next) && policies_[0].is_in_sidecars(*next),
+          "others leave room for an analysis that will not be published");
+  for (size_t a = 0; a < analyses_.size(); ++a)
+    require(!analyses_[a].is_skipped || !policies_[0].is_enabled(a) ||
+                analyses_[a].last >= analyses_[*next].last,
+            "others leave room for one analysis while another has waited for longer");
+}
+
+void World::check_recalled() const {
+  for (const size_t a : recalled_)
+    require(!policies_[0].is_enabled(a), "stages are saved or finished while one is on its way");
 }
 
 void World::check_counts() {
@@ -425,6 +505,7 @@ void World::checkpoint() {
   for (const auto& action : actions) {
     if (get<SettleAll>(action) != nullptr) meet();
     migrate({action});
+    if (get<SaveStages>(action) != nullptr) check_recalled();
     if (get<AwaitSidecars>(action) == nullptr) continue;
     has_waited = true;
     for (size_t r = 0; r < policies_.size(); ++r) {
@@ -442,19 +523,21 @@ void World::close() {
   for (const auto& action : actions) {
     if (get<SettleAll>(action) != nullptr) meet();
     migrate({action});
+    if (get<FinishStages>(action) != nullptr) check_recalled();
     if (get<AwaitSidecars>(action) == nullptr) continue;
     for (size_t r = 0; r < policies_.size(); ++r) {
       const auto waits = local(r, WaitBegins{now_});
       finished = !waits.empty() && wait(r, std::get<Wait>(waits[0]), 0) && finished;
     }
   }
-  if (shape_.settings.has_sidecars) actions = agreed(SidecarsAnswered{finished, sidecars_failed_});
+  const bool failed = sidecars_failed_;
+  if (shape_.settings.has_sidecars) actions = agreed(SidecarsAnswered{finished, failed});
   require(policies_[0].is_closed(), "the session is not closed");
   const auto has = [&]<class T>(const T*) {
     return std::any_of(actions.begin(), actions.end(),
                        [](const auto& a) { return std::holds_alternative<T>(a); });
   };
-  if (sidecars_failed_) require(has((EndJobAtFinalize*)nullptr), "failed sidecars keep the job");
+  if (failed) require(has((EndJobAtFinalize*)nullptr), "failed sidecars keep the job");
   check_counts();
   // Without sidecars, everything that is in no table is counted as lost.
   if (!shape_.settings.separate_job || sidecars_live_) return;

@@ -43,7 +43,6 @@ class Memory final : public MessageBudget {
   [[nodiscard]] bool fits_spill(size_t bytes) const override {
     return used(true) + static_cast<int64_t>(bytes) <= spill;
   }
-  [[nodiscard]] bool is_empty() const override { return used(false) == 0; }
 };
 
 /// An attached job, as it is and as each rank sees it.
@@ -60,6 +59,8 @@ struct Analysis {
   bool may_migrate = false;
   int slot = -1;
   int64_t due = 0, published = 0, dropped = 0, skipped = 0, here = 0, unserved = 0;
+  int64_t last = 0;         ///< number of its last publication
+  bool is_skipped = false;  ///< since then, and still wants to be published
   // Of the run's own sidecars, in a job of their own.
   std::set<int64_t> rows{}, written{};  ///< publications that sidecars know of, and in the table
   int64_t ended = 0;
@@ -113,6 +114,9 @@ class World {
   [[nodiscard]] std::vector<size_t> due_now();
   void play(const std::vector<size_t>& due);
   void check_counts();
+  void check_slots();
+  void check_fairness() const;
+  void check_recalled() const;
 
   std::mt19937_64 random_;
   Shape shape_;
@@ -121,7 +125,15 @@ class World {
   std::vector<Analysis> analyses_;
   std::array<Job, attached_slots> jobs_;
   std::optional<RankStatus> under_way_;
-  bool dropped_ = false;  ///< the last publication, on some rank
+  bool was_full_ = false;      ///< some rank, for another publication like the last, as all know
+  bool will_be_full_ = false;  ///< the same, for the agreement under way
+  bool was_plenty_ = false;    ///< every rank, for two of the largest messages so far
+  bool will_be_plenty_ = false;
+  std::vector<int64_t> largest_;             ///< message so far, by rank
+  std::vector<int64_t> last_bytes_;          ///< of the last publication, by rank
+  std::vector<bool> knows_sidecars_failed_;  ///< by rank
+  std::set<size_t> recalled_;                ///< from the sidecars, and not taken back
+  bool dropped_ = false;                     ///< the last publication, on some rank
   bool sidecars_live_ = true;
   bool is_quiet_ = false;
   bool sidecars_failed_ = false;  ///< of the same job, for good

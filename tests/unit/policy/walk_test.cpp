@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A million events on up to four ranks, at random: see policy_walk.hpp.
+// A million events on up to four ranks, at random: see policy_walk.hpp. PILLION_WALK_EVENTS sets
+// another number; test_mutants.py runs more, and shows that the walk finds defects.
 #include <doctest/doctest.h>
 
 #include <cstdlib>
@@ -34,21 +35,24 @@ walk::Shape shape_of(uint64_t seed) {
 TEST_CASE("a walk of a million events breaks nothing") {
   int64_t events = 0;
   std::map<size_t, int64_t> taken;
-  constexpr int64_t most = 1000000;
+  const char* given = std::getenv("PILLION_WALK_EVENTS");
+  const int64_t most = given != nullptr ? std::atoll(given) : 1000000;
   for (uint64_t seed = 1; events < most; ++seed) {
     const auto shape = shape_of(seed);
     walk::World world(seed, shape);
     try {
-      for (int phase = 0; phase < 4; ++phase) {
-        for (int i = 0; i < 200; ++i) world.step();
-        if (phase == 1) world.checkpoint();
+      for (uint64_t phase = 0; phase < 1 + seed / 4 % 3; ++phase) {
+        for (uint64_t i = 0; i < 20 + 45 * (seed / 16 % 5); ++i) {
+          world.step();
+          if (i % 30 == seed % 30) world.checkpoint();
+        }
         world.quiet_steps(60);
       }
-      for (int i = 0; i < 20; ++i) world.step();
+      for (uint64_t i = 0; i < seed / 16 % 20; ++i) world.step();
       world.close();
     } catch (const walk::Broken& broken) {
       FAIL("seed " << seed << ", " << shape.ranks << " ranks, "
-                   << std::string(pillion::model::name_of(shape.settings.when_full)) << ": "
+                   << "policy " << static_cast<int>(shape.settings.when_full) << ": "
                    << broken.what);
     }
     events += world.events();

@@ -58,7 +58,10 @@ TEST_CASE("tables of one step carry it in their name; senseless ones are refused
   const double x = 1;
   const pillion_column column{"x", "", &x, nullptr};
   pillion_table table{sizeof table, "t", "", 1, 1, 1, &column, nullptr, 0, 0};
-  const Origin origin{.analysis = "a", .stage = "s", .step = 50};
+  Origin origin;
+  origin.analysis = "a";
+  origin.stage = "s";
+  origin.step = 50;
   CHECK(table_path(table, origin) == "a/t.000000050.csv");
   table.name = "../t";
   CHECK_THROWS_AS(format_table(table, origin), Error);

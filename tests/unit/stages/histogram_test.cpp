@@ -126,7 +126,7 @@ TEST_CASE("the mean is right, and the same bits however values are divided and o
     long double exact = 0;
     for (double& v : values) exact += v = size * (std::exp(6 * normal(random)) * 1e-9);
     const double greatest = *std::max_element(values.begin(), values.end());
-    ExactSum one(greatest), left(greatest), right(greatest);
+    ExactMean one(greatest), left(greatest), right(greatest);
     for (const double v : values) one.add(v);
     std::shuffle(values.begin(), values.end(), random);
     for (size_t i = 0; i < values.size(); ++i) (i % 3 == 0 ? left : right).add(values[i]);
@@ -134,10 +134,10 @@ TEST_CASE("the mean is right, and the same bits however values are divided and o
     CHECK(left.mean() == one.mean());
     CHECK(std::abs(one.mean() / static_cast<double>(exact / 3001) - 1) < 5e-16);
   }
-  ExactSum signs(2);
+  ExactMean signs(2);
   for (const double v : {1.5, -2.0, 0.5, std::nan("")}) signs.add(v);
   CHECK(signs.mean() == 0);
-  CHECK(ExactSum(0).mean() == 0);
+  CHECK(ExactMean(0).mean() == 0);
 }
 
 TEST_CASE("an automatic range has a width and holds the values") {
