@@ -116,8 +116,8 @@ odr:
 tsan:
 	@tools/install_deps.sh test
 	@$(MAKE) --no-print-directory preset=tsan configure
-	@cmake --build --preset tsan -j $(jobs) --target unit_lane_threads unit_progress_file
-	$$(setarch -R true 2>/dev/null && echo setarch -R) ctest --preset tsan -R '^unit\.(lane_threads|progress_file)$$'
+	@cmake --build --preset tsan -j $(jobs) --target unit_channel_threads unit_progress_file
+	$$(setarch -R true 2>/dev/null && echo setarch -R) ctest --preset tsan -R '^unit\.(channel_threads|progress_file)$$'
 
 bench: build
 	@PYTHON=$(python) tools/run_benches.sh $(build)

@@ -72,7 +72,7 @@ class Progress:
 
     path: Path
     role: str
-    guest: str | None
+    attached_job: str | None
     run: str
     id: str
     said: str
@@ -102,15 +102,15 @@ class Progress:
 
 @dataclass(frozen=True)
 class Parts:
-    """All that is said of one run: by its simulation, its sidecars, and its guests."""
+    """All that is said of one run: by its simulation, its sidecars, and its attached jobs."""
 
     simulation: Progress | None
     sidecars: Progress | None
-    guests: tuple[Progress, ...] = ()
+    attached_jobs: tuple[Progress, ...] = ()
 
     @property
     def all(self) -> list[Progress]:
-        return [p for p in (self.simulation, self.sidecars, *self.guests) if p is not None]
+        return [p for p in (self.simulation, self.sidecars, *self.attached_jobs) if p is not None]
 
 
 def read_progress(path: Path) -> Progress:
@@ -123,7 +123,7 @@ def _build(path: Path, said: dict[str, Any]) -> Progress:
     return Progress(
         path=path,
         role=str(said["role"]),
-        guest=said["guest"],
+        attached_job=said["attached_job"],
         run=str(said["run"]),
         id=str(said["id"]),
         said=str(said["state"]),
@@ -184,7 +184,7 @@ def read_parts(folder: Path) -> Parts:
     return Parts(
         simulation=next((p for p in mine if p.role == "simulation"), None),
         sidecars=next((p for p in mine if p.role == "sidecars"), None),
-        guests=tuple(p for p in mine if p.role == "guest"),
+        attached_jobs=tuple(p for p in mine if p.role == "attached_job"),
     )
 
 

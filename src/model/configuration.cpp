@@ -22,8 +22,8 @@ size_t AnalysisSpec::cut() const {
 namespace {
 
 /// Which stages an analysis may have: in the simulation only, on both sides, on both sides of which
-/// one is a job of its own, in a guest only.
-enum class Sides { Simulation, Both, Apart, Guest };
+/// one is a job of its own, in an attached job only.
+enum class Sides { Simulation, Both, Apart, AttachedJob };
 
 Place read_place(const Value& value) {
   const std::string& text = value.as_text();
@@ -60,11 +60,11 @@ StageSpec read_stage(const Value& entry, Place standard) {
 /// Stages that say `auto` move together, so nothing stands behind them that stays.
 void check_choice(const StageSpec& stage, Sides sides, const AnalysisSpec& analysis,
                   const Value& entry) {
-  if (stage.place == Place::Auto && sides == Sides::Guest)
-    entry.fail(
-        fmt::format("stage '{}' of analysis '{}' says 'at: auto', but the stages of a guest run in "
-                    "the guest; leave out 'at'",
-                    stage.name, analysis.name));
+  if (stage.place == Place::Auto && sides == Sides::AttachedJob)
+    entry.fail(fmt::format(
+        "stage '{}' of analysis '{}' says 'at: auto', but the stages of an attached job run in "
+        "the attached job; leave out 'at'",
+        stage.name, analysis.name));
   if (stage.place == Place::Auto && sides == Sides::Apart)
     entry.fail(
         fmt::format("stage '{}' of analysis '{}' says 'at: auto', but the sidecars are in a job of "
@@ -88,11 +88,11 @@ void check_place(const StageSpec& stage, Sides sides, const AnalysisSpec& analys
         "stage '{}' of analysis '{}' wants a sidecar, but there are none; set 'sidecars: "
         "{{per_node: 1}}' or 'at: simulation'",
         stage.name, analysis.name));
-  if (stage.place == Place::Simulation && sides == Sides::Guest)
-    entry.fail(
-        fmt::format("stage '{}' of analysis '{}' says 'at: simulation', but the stages of a guest "
-                    "run in the guest; leave out 'at'",
-                    stage.name, analysis.name));
+  if (stage.place == Place::Simulation && sides == Sides::AttachedJob)
+    entry.fail(fmt::format(
+        "stage '{}' of analysis '{}' says 'at: simulation', but the stages of an attached job "
+        "run in the attached job; leave out 'at'",
+        stage.name, analysis.name));
   if (stage.place == Place::Simulation && analysis.in_sidecars())
     entry.fail(fmt::format(
         "stage '{}' of analysis '{}' would run in the simulation after a stage that runs in a "
@@ -409,33 +409,33 @@ Configuration read_configuration(const std::string& text, const std::string& fil
   return configuration;
 }
 
-std::deque<AnalysisSpec> read_guest_analyses(const std::string& text, const std::string& file,
-                                             const base::Parameters& parameters,
-                                             const Catalogue& catalogue,
-                                             const std::set<std::string>& taken,
-                                             base::Diagnostics* mistakes) {
+std::deque<AnalysisSpec> read_attached_job_analyses(
+    const std::string& text, const std::string& file, const base::Parameters& parameters,
+    const Catalogue& catalogue, const std::set<std::string>& taken, base::Diagnostics* mistakes) {
   const Value root = base::parse_yaml(text, file, parameters, mistakes);
   const auto read = [&](auto&& part) { return attempt(mistakes, part); };
-  Reader reader(root, "the guest's configuration");
+  Reader reader(root, "the attached job's configuration");
   for (const char* key : {"output", "run", "restart", "units", "sidecars", "meshes", "fields"})
     read([&] {
       (void)reader.find(key);
       if (const Value* found = root.find(key))
         found->fail_at_key(fmt::format(
-            "'{}' is the run's to say; a guest's file has only 'analyses' and 'parameters'", key));
+            "'{}' is the run's to say; an attached job's file has only 'analyses' and 'parameters'",
+            key));
     });
   read([&] { check_parameters(reader.find("parameters")); });
   const Value& analyses = reader.require("analyses");
   reader.finish(mistakes);
-  auto added = read_analyses(analyses, Sides::Guest, catalogue, mistakes);
+  auto added = read_analyses(analyses, Sides::AttachedJob, catalogue, mistakes);
   read([&] {
-    if (analyses.entries.empty()) analyses.fail("a guest needs at least one analysis");
+    if (analyses.entries.empty()) analyses.fail("an attached job needs at least one analysis");
   });
   for (const auto& analysis : added)
     read([&] {
       if (taken.contains(analysis.name))
         analysis.place.fail_at_key(fmt::format(
-            "the run has an analysis '{}' already; give the guest's another name", analysis.name));
+            "the run has an analysis '{}' already; give the attached job's another name",
+            analysis.name));
     });
   return added;
 }

@@ -56,12 +56,12 @@ struct Configuration {
   base::Parameters parameters;  ///< given from outside; the file's own are in its text
   std::string output = "results";
   IfExists if_exists = IfExists::KeepAside;
-  std::string run;  ///< the name by which guests and separate sidecars find it
+  std::string run;  ///< the name by which attached jobs and separate sidecars find it
   std::string time_units;
   std::string restart;  ///< "" if the run does not resume
   SidecarSpec sidecars;
   Catalogue catalogue;
-  // Guests add to a deque while references to what is in it stay good.
+  // Attached jobs add to a deque while references to what is in it stay good.
   std::deque<AnalysisSpec> analyses;
 };
 
@@ -78,12 +78,13 @@ Configuration read_configuration(const std::string& text, const std::string& fil
                                  const base::Overrides& overrides = {},
                                  base::Diagnostics* mistakes = nullptr);
 
-/// Reads the analyses that a guest adds to a run: YAML with `analyses:` and `parameters:` only. All
-/// their stages run in the guest. `taken` are the names of the run's analyses.
-std::deque<AnalysisSpec> read_guest_analyses(const std::string& text, const std::string& file,
-                                             const base::Parameters& parameters,
-                                             const Catalogue& catalogue,
-                                             const std::set<std::string>& taken,
-                                             base::Diagnostics* mistakes = nullptr);
+/// Reads the analyses that an attached job adds to a run: YAML with `analyses:` and `parameters:`
+/// only. All their stages run in the attached job. `taken` are the names of the run's analyses.
+std::deque<AnalysisSpec> read_attached_job_analyses(const std::string& text,
+                                                    const std::string& file,
+                                                    const base::Parameters& parameters,
+                                                    const Catalogue& catalogue,
+                                                    const std::set<std::string>& taken,
+                                                    base::Diagnostics* mistakes = nullptr);
 
 }  // namespace pillion::model

@@ -32,8 +32,8 @@ void look_at(int number, int descriptor, std::vector<Found>& found) {
   try {
     const auto segment = Segment::open(static_cast<Token>(number), descriptor);
     const Found one{segment.maker(), descriptor, segment.identity()};
-    for (int l = 0; l < segment.lanes(); ++l)
-      if (segment.lane(l).writer == 0) return;  // it is only just being made
+    for (int l = 0; l < segment.channels(); ++l)
+      if (segment.channel(l).writer == 0) return;  // it is only just being made
     // Sidecars of an ended run may still hold it; the maker's own descriptor is the one to use.
     if (number_of(one.process) == number && is_alive(one.process)) found.push_back(one);
   } catch (const Error&) {

@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* The lanes of a node, as lane.cpp, arena.cpp and, for what is agreed above them,
+/* The channels of a node, as channel.cpp, arena.cpp and, for what is agreed above them,
    transport/node.cpp, sidecar/sidecar_job.cpp, simulation/publisher.cpp and subscribers.cpp have them: simulation ranks
-   that publish, one crew of sidecars after another in the home seat, and guests that come and go in
-   a seat of their own. Any process may be killed between any two steps; tests/model has all orders
+   that publish, one sidecar job of sidecars after another in the primary slot, and attached jobs that come and go in
+   a slot of their own. Any process may be killed between any two steps; tests/model has all orders
    of steps searched.
 
    Checked: what is read is what was published and stays so until it is finished (nothing is lost,
-   doubled or overwritten in use); messages that died with a crew are counted once, and none is
-   offered twice; crews never share the home seat; nobody waits for ever, and a time-out is needed
+   doubled or overwritten in use); messages that died with a sidecar job are counted once, and none is
+   offered twice; sidecar jobs never share the primary slot; nobody waits for ever, and a time-out is needed
    only where somebody has died. BROKEN_... takes one precaution away; each must be found out.
 
-   Left out: analyses, heads and spill (other arenas of the same kind), checkpoints, guests that are
-   turned away, a home crew that leaves in mid-run (a death between two messages), dozing (looks
-   that only come later), and weak memory (the words are sequentially consistent). A guest that
+   Left out: analyses, heads and spill (other arenas of the same kind), checkpoints, attached jobs that are
+   turned away, a primary sidecar job that leaves in mid-run (a death between two messages), dozing (looks
+   that only come later), and weak memory (the words are sequentially consistent). An attached job that
    waits to be admitted looks now and then. A death is seen at once by who looks; a process that is
    stopped is one that is slow. Freed memory is wiped, so that who still reads it is found out. */
 
-#ifndef LANES
-#define LANES 1  // simulation ranks, and ranks of each crew
+#ifndef CHANNELS
+#define CHANNELS 1  // simulation ranks, and ranks of each sidecar job
 #endif
-#ifndef CREWS
-#define CREWS 2
+#ifndef SIDECAR_JOBS
+#define SIDECAR_JOBS 2
 #endif
-#ifndef GUESTS
-#define GUESTS 0  // with one lane only
+#ifndef ATTACHED_JOBS
+#define ATTACHED_JOBS 0  // with one channel only
 #endif
 #ifndef OFFERS
 #define OFFERS 2  // times that the simulation may publish
@@ -34,37 +34,37 @@
 #ifndef SIMULATION_DEATHS
 #define SIMULATION_DEATHS 1  // at most
 #endif
-#ifndef HOME_DEATHS
-#define HOME_DEATHS 2
+#ifndef PRIMARY_DEATHS
+#define PRIMARY_DEATHS 2
 #endif
-#ifndef GUEST_DEATHS
-#define GUEST_DEATHS GUESTS
+#ifndef ATTACHED_JOB_DEATHS
+#define ATTACHED_JOB_DEATHS ATTACHED_JOBS
 #endif
 #define UNITS 3    // memory for values; a message takes one or two
 #define RECORDS 4
 #define VALUE_RECORDS 2  // that messages with values may fill
 
 #define SIMULATION(l) (1 + (l))
-#define SIDECAR(c, l) (1 + LANES + (c) * LANES + (l))
-#define GUEST(g) SIDECAR(CREWS, g)
-#define PROCESSES GUEST(GUESTS)
+#define SIDECAR(c, l) (1 + CHANNELS + (c) * CHANNELS + (l))
+#define ATTACHED_JOB(g) SIDECAR(SIDECAR_JOBS, g)
+#define PROCESSES ATTACHED_JOB(ATTACHED_JOBS)
 #define FIRST_READER SIDECAR(0, 0)
 #define PEER(p) (l == 0 -> (p) + 1 : (p) - 1)
 #define me _pid
 
-#define HOME 0
+#define PRIMARY 0
 #define VISITOR 1
-#if GUESTS > 0
-#define SEATS 2
-#define WITH_GUESTS(...) __VA_ARGS__
+#if ATTACHED_JOBS > 0
+#define SLOTS 2
+#define WITH_ATTACHED_JOBS(...) __VA_ARGS__
 #else
-#define SEATS 1
-#define WITH_GUESTS(...)
+#define SLOTS 1
+#define WITH_ATTACHED_JOBS(...)
 #endif
-#if LANES > 1
-#define WITH_LANES(...) __VA_ARGS__
+#if CHANNELS > 1
+#define WITH_CHANNELS(...) __VA_ARGS__
 #else
-#define WITH_LANES(...)
+#define WITH_CHANNELS(...)
 #endif
 #define when(condition, ...) if :: condition -> __VA_ARGS__ :: else fi
 
@@ -73,7 +73,7 @@
 #define DONE(progress) ((progress) / 16)
 #define LOST(progress) ((progress) % 16)
 
-mtype = { Free, Claimed, Ready, Active, Leaving };  // a seat
+mtype = { Free, Claimed, Ready, Active, Leaving };  // a slot
 mtype = { Unborn, Alive, Gone, Killed };            // a process
 
 // Kinds of messages. What ranks make of kinds that differ is the greatest.
@@ -86,20 +86,20 @@ mtype = { Unborn, Alive, Gone, Killed };            // a process
 #define NONE 255
 
 typedef Record { byte number; byte kind; byte at; byte size };
-typedef Seat { byte holder; mtype state; byte begun; byte progress };
-typedef Lane {
-  byte published, sleepers, guests;
-  bool closed, asleep, served;  // served: the home seat's holder has finished for good
-  Seat seats[SEATS];
+typedef Slot { byte holder; mtype state; byte begun; byte progress };
+typedef Channel {
+  byte published, sleepers, attached_jobs;
+  bool closed, asleep, served;  // served: the primary slot's holder has finished for good
+  Slot slots[SLOTS];
   Record records[RECORDS];
   byte memory[UNITS]
 };
-Lane lane[LANES];
+Channel channel[CHANNELS];
 
 #define BIT(s) (1 << (s))
-#define record(l, i) lane[l].records[(i) % RECORDS]
-#define home(l) lane[l].seats[HOME]
-#define guest(l) lane[l].seats[VISITOR]
+#define record(l, i) channel[l].records[(i) % RECORDS]
+#define primary(l) channel[l].slots[PRIMARY]
+#define attached_job(l) channel[l].slots[VISITOR]
 #define is_alive(p) (life[p] == Alive)
 
 mtype life[PROCESSES];
@@ -108,17 +108,17 @@ bool parked[PROCESSES];  // it sleeps in the kernel
 byte struck;             // ends just now, which takes one step; nobody else moves meanwhile
 #define MORTAL provided (struck == 0 || struck == me)
 
-// What all crews together have done, for the checks
-byte given;     // messages that any crew has begun with
-byte giver;     // the crew that began with the last of them
-byte finished;  // messages that a crew has finished, and the number after the last of them
+// What all sidecar jobs together have done, for the checks
+byte given;     // messages that any sidecar job has begun with
+byte giver;     // the sidecar job that began with the last of them
+byte finished;  // messages that a sidecar job has finished, and the number after the last of them
 byte finished_to;
-bool served;    // a crew has seen the end
-bool worked[LANES];
+bool served;    // a sidecar job has seen the end
+bool worked[CHANNELS];
 
 // ---- ranks of an MPI job agree on the maximum
 
-#if LANES > 1
+#if CHANNELS > 1
 chan inbox[PROCESSES] = [2] of { byte, byte };
 
 #define say(a, b) inbox[PEER(me)] ! a, b
@@ -135,13 +135,13 @@ inline vanish() {
   struck = 0;
   life[me] = (life[me] == Killed -> Killed : Gone);
   parked[me] = false; seen[me] = false;
-  WITH_LANES(do :: len(inbox[me]) > 0 -> inbox[me] ? _, _ :: len(inbox[me]) == 0 -> break od)
+  WITH_CHANNELS(do :: len(inbox[me]) > 0 -> inbox[me] ? _, _ :: len(inbox[me]) == 0 -> break od)
 }
 
-// ---- futexes; with two lanes, who sleeps just wakes when there is something, a
+// ---- futexes; with two channels, who sleeps just wakes when there is something, a
 // message takes one unit, and a rank meets, publishes and parts in one step
 
-#if LANES == 1
+#if CHANNELS == 1
 inline sleep_on_word() {
 #ifdef BROKEN_COMPARE
   parked[me] = true
@@ -161,7 +161,7 @@ inline wake_readers() {
 // LaneReader::ring
 inline ring(l) {
   seen[SIMULATION(l)] = false;
-  d_step { parked[SIMULATION(l)] = parked[SIMULATION(l)] && !lane[l].asleep }
+  d_step { parked[SIMULATION(l)] = parked[SIMULATION(l)] && !channel[l].asleep }
 }
 #else
 #define change_call() skip
@@ -174,7 +174,7 @@ inline ring(l) {
 // Arena::find, and LaneWriter::fits: where `wanted` units go, or NONE
 inline find(l, wanted) {
   front = NONE;
-  for (i : freed .. lane[l].published - 1) {
+  for (i : freed .. channel[l].published - 1) {
     when(record(l, i).size > 0,
          front = (front == NONE -> record(l, i).at : front);
          back = record(l, i).at;
@@ -190,7 +190,7 @@ inline find(l, wanted) {
      at = (UNITS - last >= wanted -> last : (front >= wanted -> 0 : NONE))
 #endif
   fi;
-  at = (lane[l].published - freed >= VALUE_RECORDS -> NONE : at);
+  at = (channel[l].published - freed >= VALUE_RECORDS -> NONE : at);
   front = 0; back = 0; last = 0; i = 0
 }
 
@@ -198,7 +198,7 @@ inline free_before(l, needed) {
   do
   :: freed < needed ->
      for (i : record(l, freed).at .. record(l, freed).at + record(l, freed).size - 1) {
-       lane[l].memory[i] = 0
+       channel[l].memory[i] = 0
      }
      record(l, freed).number = NONE; record(l, freed).kind = NOTHING;
      record(l, freed).at = 0; record(l, freed).size = 0;
@@ -208,129 +208,129 @@ inline free_before(l, needed) {
   needed = 0
 }
 
-#define GUEST_DIED(l) (guest(l).holder != 0 && !is_alive(guest(l).holder))
-#define DESERTED(l) (GUEST_DIED(l) || guest(l).holder != 0 && guest(l).state == Leaving)
+#define ATTACHED_JOB_DIED(l) (attached_job(l).holder != 0 && !is_alive(attached_job(l).holder))
+#define DESERTED(l) (ATTACHED_JOB_DIED(l) || attached_job(l).holder != 0 && attached_job(l).state == Leaving)
 #ifdef BROKEN_LINGER
-#define IN_USE(l) (guest(l).state == Active || guest(l).state == Leaving)
+#define IN_USE(l) (attached_job(l).state == Active || attached_job(l).state == Leaving)
 #else
-#define IN_USE(l) (guest(l).state == Active)
+#define IN_USE(l) (attached_job(l).state == Active)
 #endif
 #ifdef BROKEN_DEATH
-#define COUNTS(l) (lane[l].guests > 0 && IN_USE(l))
+#define COUNTS(l) (channel[l].attached_jobs > 0 && IN_USE(l))
 #else
-#define COUNTS(l) (lane[l].guests > 0 && IN_USE(l) && is_alive(guest(l).holder))
+#define COUNTS(l) (channel[l].attached_jobs > 0 && IN_USE(l) && is_alive(attached_job(l).holder))
 #endif
 
 // The holder goes last.
 inline clear_deserted(l) {
   atomic {
     vacating = false;
-    lane[l].sleepers = lane[l].sleepers & BIT(HOME)
+    channel[l].sleepers = channel[l].sleepers & BIT(PRIMARY)
   };
-  guest(l).state = Free;
-  guest(l).holder = 0;
-  lane[l].guests--
+  attached_job(l).state = Free;
+  attached_job(l).holder = 0;
+  channel[l].attached_jobs--
 }
 
-#if CREWS == 0
-#define NEED_OF_HOME(l) lane[l].published
+#if SIDECAR_JOBS == 0
+#define NEED_OF_PRIMARY(l) channel[l].published
 #elif defined(BROKEN_REUSE)
-#define NEED_OF_HOME(l) home(l).begun
+#define NEED_OF_PRIMARY(l) primary(l).begun
 #elif defined(BROKEN_FORGET)
-#define NEED_OF_HOME(l) (is_alive(home(l).holder) -> DONE(home(l).progress) : lane[l].published)
+#define NEED_OF_PRIMARY(l) (is_alive(primary(l).holder) -> DONE(primary(l).progress) : channel[l].published)
 #else
-#define NEED_OF_HOME(l) DONE(home(l).progress)
+#define NEED_OF_PRIMARY(l) DONE(primary(l).progress)
 #endif
 
 inline reclaim(l) {
-#if GUESTS > 0
-  needed = NEED_OF_HOME(l);
-  when(vacating && lane[l].guests > 0 && DESERTED(l), clear_deserted(l));
+#if ATTACHED_JOBS > 0
+  needed = NEED_OF_PRIMARY(l);
+  when(vacating && channel[l].attached_jobs > 0 && DESERTED(l), clear_deserted(l));
   d_step {
-    assert(lane[l].guests > 0 || guest(l).state != Active);
-    when(COUNTS(l) && DONE(guest(l).progress) < needed, needed = DONE(guest(l).progress));
+    assert(channel[l].attached_jobs > 0 || attached_job(l).state != Active);
+    when(COUNTS(l) && DONE(attached_job(l).progress) < needed, needed = DONE(attached_job(l).progress));
     free_before(l, needed)
   }
 #else
-  d_step { needed = NEED_OF_HOME(l); free_before(l, needed) }
+  d_step { needed = NEED_OF_PRIMARY(l); free_before(l, needed) }
 #endif
 }
 
-// Waking for want of patience alone is right only if somebody has died; it helps if it was a guest.
-#define HOME_IS_LOST (CREWS > 0 && !is_alive(home(l).holder))
-#define SOMEBODY_DIED (HOME_IS_LOST WITH_GUESTS(|| GUEST_DIED(l)))
+// Waking for want of patience alone is right only if somebody has died; it helps if it was an attached job.
+#define PRIMARY_IS_LOST (SIDECAR_JOBS > 0 && !is_alive(primary(l).holder))
+#define SOMEBODY_DIED (PRIMARY_IS_LOST WITH_ATTACHED_JOBS(|| ATTACHED_JOB_DIED(l)))
 
 // LaneWriter::wait, and the look that follows
 inline wait_for_readers(l) {
-#if LANES > 1
+#if CHANNELS > 1
   if
-  :: freed < NEED_OF_HOME(l)
-  :: timeout -> assert(HOME_IS_LOST)
+  :: freed < NEED_OF_PRIMARY(l)
+  :: timeout -> assert(PRIMARY_IS_LOST)
   fi;
   reclaim(l)
 #else
-  lane[l].asleep = true;
+  channel[l].asleep = true;
   d_step { seen[me] = true; before = freed };
   reclaim(l);
   atomic { when(freed == before, sleep_on_word()) };
   if
-  :: atomic { !parked[me] -> seen[me] = false; lane[l].asleep = false }
+  :: atomic { !parked[me] -> seen[me] = false; channel[l].asleep = false }
   :: timeout ->
      assert(SOMEBODY_DIED);
-     atomic { impatient = true; parked[me] = false; seen[me] = false; lane[l].asleep = false }
+     atomic { impatient = true; parked[me] = false; seen[me] = false; channel[l].asleep = false }
   fi;
   reclaim(l);
   d_step {
-    assert(!impatient || freed > before || HOME_IS_LOST);
+    assert(!impatient || freed > before || PRIMARY_IS_LOST);
     before = 0; impatient = false
   }
 #endif
 }
 
 inline write_message(l, what) {
-  assert(lane[l].published - freed < RECORDS);
-  record(l, lane[l].published).number = lane[l].published;
-  record(l, lane[l].published).kind = what;
+  assert(channel[l].published - freed < RECORDS);
+  record(l, channel[l].published).number = channel[l].published;
+  record(l, channel[l].published).kind = what;
   when(what == VALUES,
-       record(l, lane[l].published).at = at;
-       record(l, lane[l].published).size = size;
-       for (i : at .. at + size - 1) { lane[l].memory[i] = lane[l].published + 1 }
+       record(l, channel[l].published).at = at;
+       record(l, channel[l].published).size = size;
+       for (i : at .. at + size - 1) { channel[l].memory[i] = channel[l].published + 1 }
        i = 0)
 }
 
 inline publish(l, what) {
 #ifdef BROKEN_PUBLISH
-  lane[l].published++;
-  d_step { lane[l].published--; write_message(l, what); lane[l].published++ };
+  channel[l].published++;
+  d_step { channel[l].published--; write_message(l, what); channel[l].published++ };
 #else
   d_step { write_message(l, what) };
 #ifdef BROKEN_FENCE
-  sleeper = lane[l].sleepers != 0;
+  sleeper = channel[l].sleepers != 0;
 #endif
-  lane[l].published++;
+  channel[l].published++;
 #endif
-#if LANES == 1
+#if CHANNELS == 1
   change_call();
 #ifndef BROKEN_FENCE
-  sleeper = lane[l].sleepers != 0;
+  sleeper = channel[l].sleepers != 0;
 #endif
   atomic { when(sleeper, wake_readers(); sleeper = false) }
 #endif
 }
 
 inline close(l) {
-  lane[l].closed = true;
+  channel[l].closed = true;
   change_call();
   wake_readers()
 }
 
 inline activate(l) {
-  guest(l).begun = lane[l].published;
-  guest(l).progress = PROGRESS(lane[l].published, 0);
+  attached_job(l).begun = channel[l].published;
+  attached_job(l).progress = PROGRESS(channel[l].published, 0);
 #ifdef BROKEN_ACTIVATE
-  guest(l).state = Active
+  attached_job(l).state = Active
 #else
-  d_step { guest(l).state = (guest(l).state == Ready -> Active : guest(l).state) }
+  d_step { attached_job(l).state = (attached_job(l).state == Ready -> Active : attached_job(l).state) }
 #endif
 }
 
@@ -342,14 +342,14 @@ inline activate(l) {
 #define READY_NEWS 8
 
 inline meet(l) {
-#if LANES > 1
+#if CHANNELS > 1
   if
   :: met -> atomic { inbox[me] ? theirs, _; news = news | theirs; theirs = 0 }
   :: !met
   fi;
 #endif
   reclaim(l);
-#if GUESTS > 0
+#if ATTACHED_JOBS > 0
   if
   :: atomic { news & DESERTED_NEWS -> vacating = true; admitted = false }
   :: atomic { news & READY_NEWS -> assert(!admitted); admitted = true };
@@ -367,29 +367,29 @@ inline part(l) {
     find(l, size);
     stalled = stalled && at == NONE;
     news = (at == NONE -> FULL_NEWS : 0) |
-           (stalled || lane[l].published - freed + KEPT >= RECORDS -> BLOCKED_NEWS : 0);
-    WITH_GUESTS(when(lane[l].guests > 0 && guest(l).state == Ready, news = news | READY_NEWS);)
-    WITH_GUESTS(when(lane[l].guests > 0 && DESERTED(l), news = news & 7 | DESERTED_NEWS);)
+           (stalled || channel[l].published - freed + KEPT >= RECORDS -> BLOCKED_NEWS : 0);
+    WITH_ATTACHED_JOBS(when(channel[l].attached_jobs > 0 && attached_job(l).state == Ready, news = news | READY_NEWS);)
+    WITH_ATTACHED_JOBS(when(channel[l].attached_jobs > 0 && DESERTED(l), news = news & 7 | DESERTED_NEWS);)
     at = 0; size = 0;
-    WITH_LANES(met = true)
+    WITH_CHANNELS(met = true)
   }
-  WITH_LANES(; inbox[PEER(me)] ! news, 0)
+  WITH_CHANNELS(; inbox[PEER(me)] ! news, 0)
 }
 
 proctype Simulation(byte l) MORTAL {
   byte freed, offer, size = 1, at, needed, before, i, p, front, back, last, news;
   bool stalled, sleeper, impatient;
-  WITH_GUESTS(bool admitted; bool vacating;)
-  WITH_LANES(byte theirs; bool met;)
+  WITH_ATTACHED_JOBS(bool admitted; bool vacating;)
+  WITH_CHANNELS(byte theirs; bool met;)
   {
     do
     :: atomic { offer == OFFERS -> break }
-    :: WITH_LANES(atomic) { offer < OFFERS -> offer++;
+    :: WITH_CHANNELS(atomic) { offer < OFFERS -> offer++;
        meet(l);
        atomic {
          if
          :: size = 1
-#if LANES == 1
+#if CHANNELS == 1
          :: size = 2
 #endif
          fi;
@@ -414,16 +414,16 @@ parting:
        part(l) }
     od;
     // SimulationSide::close
-    WITH_LANES(atomic) {
+    WITH_CHANNELS(atomic) {
       meet(l);
       publish(l, LAST)
     };
     close(l);
-#if CREWS > 0 && GUESTS == 0
+#if SIDECAR_JOBS > 0 && ATTACHED_JOBS == 0
     do
-    :: atomic { DONE(home(l).progress) == lane[l].published -> break }
+    :: atomic { DONE(primary(l).progress) == channel[l].published -> break }
     :: true -> break  // the deadline has passed
-    :: DONE(home(l).progress) < lane[l].published -> wait_for_readers(l)
+    :: DONE(primary(l).progress) < channel[l].published -> wait_for_readers(l)
     od;
 #endif
     struck = me
@@ -432,33 +432,33 @@ parting:
     vanish();
     freed = 0; offer = 0; size = 0; at = 0; needed = 0; before = 0; i = 0; p = 0;
     front = 0; back = 0; last = 0; news = 0; stalled = false; sleeper = false; impatient = false
-    WITH_GUESTS(; admitted = false; vacating = false)
-    WITH_LANES(; theirs = 0; met = false)
+    WITH_ATTACHED_JOBS(; admitted = false; vacating = false)
+    WITH_CHANNELS(; theirs = 0; met = false)
   }
 }
 
-// ---- a sidecar's end: LaneReader, and Crew above it
+// ---- a sidecar's end: LaneReader, and Sidecar job above it
 
-#define ENDED(l) (lane[l].closed || !is_alive(SIMULATION(l)))
+#define ENDED(l) (channel[l].closed || !is_alive(SIMULATION(l)))
 
 inline sleep_until_called(l, s) {
-#if LANES > 1
-  lane[l].published > index || ENDED(l)
+#if CHANNELS > 1
+  channel[l].published > index || ENDED(l)
 #else
-  lane[l].sleepers = lane[l].sleepers | BIT(s);
+  channel[l].sleepers = channel[l].sleepers | BIT(s);
   seen[me] = true;
 #ifdef BROKEN_RECHECK
   sleep_on_word();
 #else
   if
-  :: lane[l].published <= index && !lane[l].closed -> sleep_on_word()
+  :: channel[l].published <= index && !channel[l].closed -> sleep_on_word()
   :: else
   fi;
 #endif
   atomic {
     !parked[me] || !is_alive(SIMULATION(l)) ->
     parked[me] = false; seen[me] = false;
-    lane[l].sleepers = lane[l].sleepers & (255 - BIT(s))
+    channel[l].sleepers = channel[l].sleepers & (255 - BIT(s))
   }
 #endif
 }
@@ -466,14 +466,14 @@ inline sleep_until_called(l, s) {
 // LaneReader::wait, again and again until there is something to say
 inline wait_for_message(l, s) {
   do
-  :: atomic { lane[l].published > index -> outcome = record(l, index).kind; break }
+  :: atomic { channel[l].published > index -> outcome = record(l, index).kind; break }
   :: else ->
      sleep_until_called(l, s);
      over = ENDED(l);
 #ifdef BROKEN_END
      atomic { when(over, outcome = OVER; over = false; break) }
 #else
-     atomic { when(over && lane[l].published <= index, outcome = OVER; over = false; break) }
+     atomic { when(over && channel[l].published <= index, outcome = OVER; over = false; break) }
 #endif
   od
 }
@@ -481,7 +481,7 @@ inline wait_for_message(l, s) {
 inline check_message(l) {
   assert(record(l, index).number == index);
   for (i : record(l, index).at .. record(l, index).at + record(l, index).size - 1) {
-    assert(lane[l].memory[i] == index + 1)
+    assert(channel[l].memory[i] == index + 1)
   }
   i = 0
 }
@@ -489,15 +489,15 @@ inline check_message(l) {
 // LaneReader::finish. The message was read all the time until now, and still is what it was.
 inline finish(l, s) {
 #ifdef BROKEN_DONE
-  lane[l].seats[s].progress = PROGRESS(index + 1, LOST(lane[l].seats[s].progress));
+  channel[l].slots[s].progress = PROGRESS(index + 1, LOST(channel[l].slots[s].progress));
 #endif
   d_step {
     check_message(l);
-    when(s == HOME,
-         assert(worked[0] && worked[LANES - 1]);
+    when(s == PRIMARY,
+         assert(worked[0] && worked[CHANNELS - 1]);
          finished = finished + (index >= finished_to);
          finished_to = index + 1);
-    lane[l].seats[s].progress = PROGRESS(index + 1, LOST(lane[l].seats[s].progress))
+    channel[l].slots[s].progress = PROGRESS(index + 1, LOST(channel[l].slots[s].progress))
   };
   ring(l)
 }
@@ -505,66 +505,66 @@ inline finish(l, s) {
 #ifdef BROKEN_CLAIM
 #define LEFT_TO_ME true
 #else
-#define LEFT_TO_ME !is_alive(home(l).holder)
+#define LEFT_TO_ME !is_alive(primary(l).holder)
 #endif
-#define MY_TURN (crew == 0 || life[SIDECAR(crew - 1, 0)] != Unborn)
-#define FIRST_HAS_COME (l == 0 || home(0).holder == SIDECAR(crew, 0))
+#define MY_TURN (sidecar_job == 0 || life[SIDECAR(sidecar_job - 1, 0)] != Unborn)
+#define FIRST_HAS_COME (l == 0 || primary(0).holder == SIDECAR(sidecar_job, 0))
 
-proctype Sidecar(byte crew; byte l) MORTAL {
+proctype Sidecar(byte sidecar_job; byte l) MORTAL {
   byte index, progress, old, i, outcome;
   bool over;
-  WITH_LANES(byte theirs; byte theirs_too;)
-  // Crew::take_home. Crews are alike, so they come in order, when the seat seems to be free; one
-  // that would find a living holder has no part in anything. The first lane of the run goes first.
+  WITH_CHANNELS(byte theirs; byte theirs_too;)
+  // Sidecar job::take_primary. Sidecar jobs are alike, so they come in order, when the slot seems to be free; one
+  // that would find a living holder has no part in anything. The first channel of the run goes first.
 end:
   atomic {
     MY_TURN && FIRST_HAS_COME && LEFT_TO_ME ->
     life[me] = Alive;
-    WITH_LANES(home(l).holder = me;)  // crews that come at once are tried with one lane
-    old = home(l).holder
+    WITH_CHANNELS(primary(l).holder = me;)  // sidecar jobs that come at once are tried with one channel
+    old = primary(l).holder
   };
   {
     do
     :: atomic {
          if
 #ifdef BROKEN_SWAP
-         :: true -> home(l).holder = me; old = 0; break
+         :: true -> primary(l).holder = me; old = 0; break
 #endif
-         :: home(l).holder == old -> home(l).holder = me; old = 0; break
+         :: primary(l).holder == old -> primary(l).holder = me; old = 0; break
          :: else -> old = 0
          fi
        };
 end_refused:
-       atomic { LEFT_TO_ME -> old = home(l).holder }
+       atomic { LEFT_TO_ME -> old = primary(l).holder }
     od;
     atomic {
-      lane[l].sleepers = lane[l].sleepers & (255 - BIT(HOME));
+      channel[l].sleepers = channel[l].sleepers & (255 - BIT(PRIMARY));
 #ifdef BROKEN_OVER
-      over = !(ENDED(l) && DONE(home(l).progress) >= lane[l].published);
+      over = !(ENDED(l) && DONE(primary(l).progress) >= channel[l].published);
 #else
-      over = lane[l].served;
+      over = channel[l].served;
 #endif
-      WITH_LANES(say(over, 0); hear(over, old);)
+      WITH_CHANNELS(say(over, 0); hear(over, old);)
 #ifdef BROKEN_OVER
       over = !over;
 #endif
       when(over, goto leave);
       assert(!served);
-      // Crew::take_over
-      index = home(l).begun; progress = home(l).progress;
-      WITH_LANES(say(index, progress); hear(index, progress);)
+      // Sidecar job::take_over
+      index = primary(l).begun; progress = primary(l).progress;
+      WITH_CHANNELS(say(index, progress); hear(index, progress);)
 #ifdef BROKEN_START
       index = DONE(progress);
 #endif
       index = (DONE(progress) > index -> DONE(progress) : index);
       progress = PROGRESS(index, LOST(progress) + index - DONE(progress));
-      home(l).begun = index
+      primary(l).begun = index
     };
 #ifdef BROKEN_LOST
-    home(l).progress = PROGRESS(DONE(home(l).progress), LOST(progress));
+    primary(l).progress = PROGRESS(DONE(primary(l).progress), LOST(progress));
 #endif
     d_step {
-      home(l).progress = progress;
+      primary(l).progress = progress;
       assert(LOST(progress) == index - finished);
       progress = 0
     };
@@ -572,25 +572,25 @@ end_refused:
     ring(l);
 #endif
     do
-    :: WITH_LANES(atomic) { true -> wait_for_message(l, HOME) };
-       WITH_LANES(say(outcome, 0);)
+    :: WITH_CHANNELS(atomic) { true -> wait_for_message(l, PRIMARY) };
+       WITH_CHANNELS(say(outcome, 0);)
        atomic {
-         WITH_LANES(hear(outcome, old);)
+         WITH_CHANNELS(hear(outcome, old);)
          when(outcome == OVER, break);
-         home(l).begun = index + 1;
-         assert(index == given || index + 1 == given && giver == crew && LANES > 1);
-         given = index + 1; giver = crew; worked[l] = false
+         primary(l).begun = index + 1;
+         assert(index == given || index + 1 == given && giver == sidecar_job && CHANNELS > 1);
+         given = index + 1; giver = sidecar_job; worked[l] = false
        };
        atomic { check_message(l); worked[l] = true };
 #ifndef BROKEN_ALONE
-       WITH_LANES(say(0, 0);)
+       WITH_CHANNELS(say(0, 0);)
 #endif
-       WITH_LANES(atomic) {
+       WITH_CHANNELS(atomic) {
 #ifndef BROKEN_ALONE
-         WITH_LANES(hear(old, old);)
+         WITH_CHANNELS(hear(old, old);)
 #endif
-         atomic { when(outcome == LAST, lane[l].served = true) };
-         finish(l, HOME);
+         atomic { when(outcome == LAST, channel[l].served = true) };
+         finish(l, PRIMARY);
          atomic {
            index++;
            if
@@ -600,63 +600,63 @@ end_refused:
          }
        }
     od;
-    // All that all lanes have was dealt with.
+    // All that all channels have was dealt with.
     atomic {
-      assert(index == given && (index == lane[0].published || index == lane[LANES - 1].published));
-      assert(home(l).progress == PROGRESS(index, index - finished));
-      lane[l].served = true; served = true
+      assert(index == given && (index == channel[0].published || index == channel[CHANNELS - 1].published));
+      assert(primary(l).progress == PROGRESS(index, index - finished));
+      channel[l].served = true; served = true
     };
 leave:
-    atomic { when(home(l).holder == me, home(l).holder = 0) };
+    atomic { when(primary(l).holder == me, primary(l).holder = 0) };
     ring(l);
     struck = me
   } unless { struck == me };
   d_step {
     vanish();
     index = 0; progress = 0; old = 0; i = 0; outcome = 0; over = false
-    WITH_LANES(; theirs = 0; theirs_too = 0)
+    WITH_CHANNELS(; theirs = 0; theirs_too = 0)
   }
 }
 
-#if GUESTS > 0
-proctype Guest(byte number; byte l) MORTAL {
+#if ATTACHED_JOBS > 0
+proctype AttachedJob(byte number; byte l) MORTAL {
   byte index, i, outcome;
   bool over, refused;
-  // Crew::take_guest_seat
+  // Sidecar job::take_attached_job_slot
 end:
-  atomic { number == 0 || life[GUEST(number - 1)] != Unborn -> life[me] = Alive };
+  atomic { number == 0 || life[ATTACHED_JOB(number - 1)] != Unborn -> life[me] = Alive };
   {
     if
-    :: guest(l).holder != 0 -> goto leave
-    :: else -> lane[l].guests++
+    :: attached_job(l).holder != 0 -> goto leave
+    :: else -> channel[l].attached_jobs++
     fi;
     atomic {
       if
-      :: guest(l).holder == 0 -> guest(l).holder = me
+      :: attached_job(l).holder == 0 -> attached_job(l).holder = me
       :: else -> refused = true
       fi
     };
     if
-    :: refused -> lane[l].guests--; goto leave
+    :: refused -> channel[l].attached_jobs--; goto leave
     :: else
     fi;
-    lane[l].sleepers = lane[l].sleepers & BIT(HOME);
-    guest(l).state = Claimed;
-    guest(l).state = Ready;
+    channel[l].sleepers = channel[l].sleepers & BIT(PRIMARY);
+    attached_job(l).state = Claimed;
+    attached_job(l).state = Ready;
     if
-    :: guest(l).state != Ready || ENDED(l)
+    :: attached_job(l).state != Ready || ENDED(l)
     :: true  // gives up
     fi;
-    atomic { when(guest(l).state != Active, goto leave) };
-    index = guest(l).begun;
-    d_step { guest(l).begun = index; guest(l).progress = PROGRESS(index, 0) };
+    atomic { when(attached_job(l).state != Active, goto leave) };
+    index = attached_job(l).begun;
+    d_step { attached_job(l).begun = index; attached_job(l).progress = PROGRESS(index, 0) };
     ring(l);
     do
     :: true -> break  // wants no more
     :: true ->
        wait_for_message(l, VISITOR);
-       atomic { when(outcome == OVER, assert(index == lane[l].published); break) };
-       guest(l).begun = index + 1;
+       atomic { when(outcome == OVER, assert(index == channel[l].published); break) };
+       attached_job(l).begun = index + 1;
        d_step { check_message(l) };
        finish(l, VISITOR);
        atomic {
@@ -672,12 +672,12 @@ leave:
 #ifdef BROKEN_LEAVE
     refused = false;
 #else
-    refused = guest(l).holder != me;
+    refused = attached_job(l).holder != me;
 #endif
     if
     :: !refused ->
-       lane[l].sleepers = lane[l].sleepers & BIT(HOME);
-       guest(l).state = Leaving;
+       channel[l].sleepers = channel[l].sleepers & BIT(PRIMARY);
+       attached_job(l).state = Leaving;
        ring(l)
     :: else
     fi;
@@ -698,7 +698,7 @@ end_lingering:
 
 // ---- who is killed
 
-byte simulation_deaths, home_deaths, guest_deaths;
+byte simulation_deaths, primary_deaths, attached_job_deaths;
 
 #define KILL(p, deaths) \
   :: d_step { deaths > 0 && life[p] == Alive -> deaths--; life[p] = Killed; struck = p }
@@ -706,26 +706,26 @@ byte simulation_deaths, home_deaths, guest_deaths;
 #define FOLLOW(p, q) \
   :: d_step { life[p] == Alive && life[q] == Killed -> life[p] = Killed; struck = p }
 #define KILL_JOB(p, deaths) \
-  KILL(p, deaths) WITH_LANES(KILL((p) + 1, deaths) FOLLOW(p, (p) + 1) FOLLOW((p) + 1, p))
+  KILL(p, deaths) WITH_CHANNELS(KILL((p) + 1, deaths) FOLLOW(p, (p) + 1) FOLLOW((p) + 1, p))
 
 proctype Fate() provided (struck == 0) {
 end:
   do
   KILL_JOB(SIMULATION(0), simulation_deaths)
-#if CREWS > 0
-  KILL_JOB(SIDECAR(0, 0), home_deaths)
+#if SIDECAR_JOBS > 0
+  KILL_JOB(SIDECAR(0, 0), primary_deaths)
 #endif
-#if CREWS > 1
-  KILL_JOB(SIDECAR(1, 0), home_deaths)
+#if SIDECAR_JOBS > 1
+  KILL_JOB(SIDECAR(1, 0), primary_deaths)
 #endif
-#if CREWS > 2
-  KILL_JOB(SIDECAR(2, 0), home_deaths)
+#if SIDECAR_JOBS > 2
+  KILL_JOB(SIDECAR(2, 0), primary_deaths)
 #endif
-#if GUESTS > 0
-  KILL(GUEST(0), guest_deaths)
+#if ATTACHED_JOBS > 0
+  KILL(ATTACHED_JOB(0), attached_job_deaths)
 #endif
-#if GUESTS > 1
-  KILL(GUEST(1), guest_deaths)
+#if ATTACHED_JOBS > 1
+  KILL(ATTACHED_JOB(1), attached_job_deaths)
 #endif
   od
 }
@@ -736,23 +736,23 @@ init {
   byte l, n;
   atomic {
     for (n : 0 .. PROCESSES - 1) { life[n] = Unborn }
-    for (l : 0 .. LANES - 1) {
-      for (n : 0 .. RECORDS - 1) { lane[l].records[n].number = NONE }
-      WITH_GUESTS(guest(l).state = Free;)
+    for (l : 0 .. CHANNELS - 1) {
+      for (n : 0 .. RECORDS - 1) { channel[l].records[n].number = NONE }
+      WITH_ATTACHED_JOBS(attached_job(l).state = Free;)
       life[SIMULATION(l)] = Alive;
       run Simulation(l)
     }
-#if CREWS > 0
-    for (n : 0 .. CREWS - 1) {
-      for (l : 0 .. LANES - 1) { run Sidecar(n, l) }
+#if SIDECAR_JOBS > 0
+    for (n : 0 .. SIDECAR_JOBS - 1) {
+      for (l : 0 .. CHANNELS - 1) { run Sidecar(n, l) }
     }
 #endif
-#if GUESTS > 0
-    for (n : 0 .. GUESTS - 1) { run Guest(n, 0) }
+#if ATTACHED_JOBS > 0
+    for (n : 0 .. ATTACHED_JOBS - 1) { run AttachedJob(n, 0) }
 #endif
     select (n : 0 .. SIMULATION_DEATHS); simulation_deaths = n;
-    select (n : 0 .. HOME_DEATHS); home_deaths = n;
-    select (n : 0 .. GUEST_DEATHS); guest_deaths = n;
+    select (n : 0 .. PRIMARY_DEATHS); primary_deaths = n;
+    select (n : 0 .. ATTACHED_JOB_DEATHS); attached_job_deaths = n;
     l = 0; n = 0;
     run Fate()
   }

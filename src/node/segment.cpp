@@ -10,21 +10,21 @@ namespace pillion::node {
 
 constexpr std::array<char, 8> magic{'p', 'i', 'l', 'l', 'i', 'o', 'n', '\0'};
 constexpr uint32_t layout_version = 1;
-constexpr size_t board_size = size_t{64} << 10;
+constexpr size_t control_size = size_t{64} << 10;
 constexpr size_t heads_size = size_t{128} << 10;
 constexpr size_t longest_name = 64;
 
 struct SegmentHeader {
   std::array<char, 8> magic;
   uint32_t version;
-  uint32_t lane_size;  ///< sizeof(LaneWords) of the maker
+  uint32_t channel_size;  ///< sizeof(LaneWords) of the maker
   std::atomic<Token> maker;
   uint64_t run;
   std::array<char, longest_name> name;
-  int32_t node, nodes, simulation_ranks, lanes;
-  uint64_t lanes_offset;
+  int32_t node, nodes, simulation_ranks, channels;
+  uint64_t channels_offset;
   uint64_t configuration_offset, configuration_size;
-  uint64_t boards_offset;
+  uint64_t controls_offset;
   uint64_t control_size;
 };
 
@@ -32,20 +32,20 @@ namespace {
 
 /// Where things are in a segment.
 struct Plan {
-  uint64_t lanes, configuration, boards, control, end;
-  std::vector<uint64_t> memory;  ///< of lanes
+  uint64_t channels, configuration, controls, control, end;
+  std::vector<uint64_t> memory;  ///< of channels
 };
 
-Plan plan(const std::vector<LanePlan>& lanes, size_t configuration) {
+Plan plan(const std::vector<ChannelPlan>& channels, size_t configuration) {
   Plan p{};
-  p.lanes = (sizeof(SegmentHeader) + 63) / 64 * 64;
-  p.configuration = p.lanes + lanes.size() * sizeof(LaneWords);
-  p.boards = (p.configuration + configuration + 63) / 64 * 64;
-  p.control = whole_pages(p.boards + seat_count * board_size);
+  p.channels = (sizeof(SegmentHeader) + 63) / 64 * 64;
+  p.configuration = p.channels + channels.size() * sizeof(ChannelWords);
+  p.controls = (p.configuration + configuration + 63) / 64 * 64;
+  p.control = whole_pages(p.controls + slot_count * control_size);
   p.end = p.control;
-  for (const auto& lane : lanes) {
+  for (const auto& channel : channels) {
     p.memory.push_back(p.end);
-    p.end += whole_pages(lane.values) + heads_size;
+    p.end += whole_pages(channel.values) + heads_size;
   }
   return p;
 }
@@ -53,7 +53,7 @@ Plan plan(const std::vector<LanePlan>& lanes, size_t configuration) {
 void check_header(const SegmentHeader& header, size_t size) {
   if (size < sizeof(SegmentHeader) || header.magic != magic)
     base::fail(ErrorCode::File, "this is no memory of a Pillion run");
-  if (header.version != layout_version || header.lane_size != sizeof(LaneWords))
+  if (header.version != layout_version || header.channel_size != sizeof(ChannelWords))
     base::fail(ErrorCode::File,
                "the run uses version {} of the memory layout and this program version {}; use the "
                "same Pillion for both",
@@ -67,42 +67,42 @@ size_t size_of_file(const SharedFile& file) {
 
 }  // namespace
 
-size_t Segment::size_of(const std::vector<LanePlan>& lanes, size_t configuration) {
-  return plan(lanes, configuration).end;
+size_t Segment::size_of(const std::vector<ChannelPlan>& channels, size_t configuration) {
+  return plan(channels, configuration).end;
 }
 
-Segment Segment::make(const Identity& identity, const std::vector<LanePlan>& lanes,
+Segment Segment::make(const Identity& identity, const std::vector<ChannelPlan>& channels,
                       const base::Bytes& configuration) {
-  const Plan p = plan(lanes, configuration.size());
+  const Plan p = plan(channels, configuration.size());
   Segment segment(SharedFile::make(memory_folder, p.end));
   segment.file_.reserve(0, p.control);
   segment.control_ = segment.file_.map(0, p.control, SharedFile::Access::Write);
   auto& header = segment.header();
   header.version = layout_version;
-  header.lane_size = sizeof(LaneWords);
+  header.channel_size = sizeof(ChannelWords);
   header.maker = this_process();
   header.run = identity.run;
   std::strncpy(header.name.data(), identity.name.c_str(), longest_name - 1);
   header.node = identity.node;
   header.nodes = identity.nodes;
   header.simulation_ranks = identity.simulation_ranks;
-  header.lanes = static_cast<int32_t>(lanes.size());
-  header.lanes_offset = p.lanes;
+  header.channels = static_cast<int32_t>(channels.size());
+  header.channels_offset = p.channels;
   header.configuration_offset = p.configuration;
   header.configuration_size = configuration.size();
-  header.boards_offset = p.boards;
+  header.controls_offset = p.controls;
   header.control_size = p.control;
   segment.note_places();
   std::memcpy(segment.control_.data() + p.configuration, configuration.data(),
               configuration.size());
-  for (size_t l = 0; l < lanes.size(); ++l) {
-    auto& lane = segment.lane(static_cast<int>(l));
-    lane.rank = lanes[l].rank;
-    lane.spill_descriptor = -1;
-    lane.values_offset = p.memory[l];
-    lane.values_size = whole_pages(lanes[l].values);
-    lane.heads_offset = p.memory[l] + lane.values_size;
-    lane.heads_size = heads_size;
+  for (size_t l = 0; l < channels.size(); ++l) {
+    auto& channel = segment.channel(static_cast<int>(l));
+    channel.rank = channels[l].rank;
+    channel.spill_descriptor = -1;
+    channel.values_offset = p.memory[l];
+    channel.values_size = whole_pages(channels[l].values);
+    channel.heads_offset = p.memory[l] + channel.values_size;
+    channel.heads_size = heads_size;
   }
   header.magic = magic;
   return segment;
@@ -123,9 +123,9 @@ Segment Segment::open(Token process, int descriptor) {
 
 void Segment::note_places() {
   const auto& h = header();
-  lanes_ = h.lanes;
-  lanes_offset_ = h.lanes_offset;
-  boards_offset_ = h.boards_offset;
+  channels_ = h.channels;
+  channels_offset_ = h.channels_offset;
+  controls_offset_ = h.controls_offset;
 }
 
 SegmentHeader& Segment::header() const {
@@ -138,10 +138,10 @@ Identity Segment::identity() const {
 }
 
 Token Segment::maker() const { return header().maker; }
-int Segment::lanes() const { return lanes_; }
+int Segment::channels() const { return channels_; }
 
-LaneWords& Segment::lane(int number) const {
-  return reinterpret_cast<LaneWords*>(control_.data() + lanes_offset_)[number];
+ChannelWords& Segment::channel(int number) const {
+  return reinterpret_cast<ChannelWords*>(control_.data() + channels_offset_)[number];
 }
 
 base::Bytes Segment::configuration() const {
@@ -149,35 +149,36 @@ base::Bytes Segment::configuration() const {
   return {begin, begin + header().configuration_size};
 }
 
-base::Bytes Segment::read_board(int seat) const {
-  const std::byte* board =
-      control_.data() + boards_offset_ + static_cast<size_t>(seat) * board_size;
+base::Bytes Segment::read_control(int slot) const {
+  const std::byte* control =
+      control_.data() + controls_offset_ + static_cast<size_t>(slot) * control_size;
   uint64_t size = 0;
-  std::memcpy(&size, board, sizeof size);
-  size = std::min<uint64_t>(size, board_size - sizeof size);
-  return {board + sizeof size, board + sizeof size + size};
+  std::memcpy(&size, control, sizeof size);
+  size = std::min<uint64_t>(size, control_size - sizeof size);
+  return {control + sizeof size, control + sizeof size + size};
 }
 
-void Segment::write_board(int seat, const base::Bytes& text) const {
-  if (text.size() + sizeof(uint64_t) > board_size)
+void Segment::write_control(int slot, const base::Bytes& text) const {
+  if (text.size() + sizeof(uint64_t) > control_size)
     base::fail(ErrorCode::Configuration,
-               "the guest's configuration takes {} bytes; there is room for {}", text.size(),
-               board_size - sizeof(uint64_t));
-  std::byte* board = control_.data() + boards_offset_ + static_cast<size_t>(seat) * board_size;
+               "the attached job's configuration takes {} bytes; there is room for {}", text.size(),
+               control_size - sizeof(uint64_t));
+  std::byte* control =
+      control_.data() + controls_offset_ + static_cast<size_t>(slot) * control_size;
   const uint64_t size = text.size();
-  std::memcpy(board, &size, sizeof size);
-  std::memcpy(board + sizeof size, text.data(), size);
+  std::memcpy(control, &size, sizeof size);
+  std::memcpy(control + sizeof size, text.data(), size);
 }
 
-void Segment::take_lane(int number) {
-  auto& lane = this->lane(number);
-  const size_t size = lane.values_size + lane.heads_size;
-  file_.reserve(lane.values_offset, size);
-  own_ = file_.map(lane.values_offset, size, SharedFile::Access::Write);
-  own_offset_ = lane.values_offset;
+void Segment::take_channel(int number) {
+  auto& channel = this->channel(number);
+  const size_t size = channel.values_size + channel.heads_size;
+  file_.reserve(channel.values_offset, size);
+  own_ = file_.map(channel.values_offset, size, SharedFile::Access::Write);
+  own_offset_ = channel.values_offset;
 }
 
-void Segment::open_lane(int number) const { lane(number).writer = this_process(); }
+void Segment::open_channel(int number) const { channel(number).writer = this_process(); }
 
 std::byte* Segment::own(uint64_t offset) const { return own_.data() + (offset - own_offset_); }
 
@@ -187,14 +188,14 @@ const std::byte* Segment::look(uint64_t offset, size_t size) {
     const auto& [begin, mapping] = *std::prev(after);
     if (offset + size <= begin + mapping.size()) return mapping.data() + (offset - begin);
   }
-  // A lane's memory is mapped whole, a region as far as it is asked for.
+  // A channel's memory is mapped whole, a region as far as it is asked for.
   uint64_t begin = offset;
   size_t length = whole_pages(size);
-  for (int l = 0; l < lanes(); ++l) {
-    const auto& lane = this->lane(l);
-    const size_t all = lane.values_size + lane.heads_size;
-    if (offset < lane.values_offset || offset >= lane.values_offset + all) continue;
-    begin = lane.values_offset;
+  for (int l = 0; l < channels(); ++l) {
+    const auto& channel = this->channel(l);
+    const size_t all = channel.values_size + channel.heads_size;
+    if (offset < channel.values_offset || offset >= channel.values_offset + all) continue;
+    begin = channel.values_offset;
     length = all;
   }
   if (begin + length > size_of_file(file_) || offset + size > begin + length)

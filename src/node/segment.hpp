@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The memory that a run shares with its sidecars on one node: a header that says what run it is,
-// the configuration, boards on which guests say what they want, a lane for each simulation rank,
-// and the memory of the lanes. Further regions are added at its end while the run goes on.
+// the configuration, control pages on which attached jobs say what they want, a channel for each
+// simulation rank, and the memory of the channels. Further regions are added at its end while the
+// run goes on.
 #pragma once
 
 #include <map>
@@ -12,7 +13,7 @@
 #include <vector>
 
 #include "base/bytes.hpp"
-#include "node/lane.hpp"
+#include "node/channel.hpp"
 #include "node/shared_file.hpp"
 
 namespace pillion::node {
@@ -26,7 +27,7 @@ struct Identity {
   int32_t simulation_ranks = 1;  ///< on all nodes
 };
 
-struct LanePlan {
+struct ChannelPlan {
   int32_t rank = 0;   ///< of the writer, among simulation ranks
   size_t values = 0;  ///< bytes for messages with values
 };
@@ -35,35 +36,37 @@ struct SegmentHeader;
 
 class Segment {
  public:
-  /// A new segment; memory is put behind a lane when its writer takes it. Throws ErrorCode::File.
-  static Segment make(const Identity& identity, const std::vector<LanePlan>& lanes,
+  /// A new segment; memory is put behind a channel when its writer takes it. Throws
+  /// ErrorCode::File.
+  static Segment make(const Identity& identity, const std::vector<ChannelPlan>& channels,
                       const base::Bytes& configuration);
   /// The segment that a process has as `descriptor`; throws ErrorCode::File if it is none of this
   /// version.
   static Segment open(Token process, int descriptor);
-  /// What memory a segment takes when all its lanes are in use.
-  static size_t size_of(const std::vector<LanePlan>& lanes, size_t configuration);
+  /// What memory a segment takes when all its channels are in use.
+  static size_t size_of(const std::vector<ChannelPlan>& channels, size_t configuration);
 
   [[nodiscard]] int descriptor() const { return file_.descriptor(); }
   [[nodiscard]] Identity identity() const;
   [[nodiscard]] base::Bytes configuration() const;
-  [[nodiscard]] int lanes() const;
-  [[nodiscard]] LaneWords& lane(int number) const;
+  [[nodiscard]] int channels() const;
+  [[nodiscard]] ChannelWords& channel(int number) const;
   /// The process that made it.
   [[nodiscard]] Token maker() const;
 
-  /// What a guest has written on the board of its seat; see LaneWords for when it is there.
-  [[nodiscard]] base::Bytes read_board(int seat) const;
+  /// What an attached job has written on the control page of its slot; see LaneWords for when it is
+  /// there.
+  [[nodiscard]] base::Bytes read_control(int slot) const;
   /// Throws ErrorCode::Configuration if it is too large.
-  void write_board(int seat, const base::Bytes& text) const;
+  void write_control(int slot, const base::Bytes& text) const;
 
-  /// Takes a lane for this process: puts memory behind it, near this core.
-  void take_lane(int number);
-  /// Says that all that readers need to know of the lane is there.
-  void open_lane(int number) const;
-  /// Memory of the lane that this process has taken, by its offset in the segment.
+  /// Takes a channel for this process: puts memory behind it, near this core.
+  void take_channel(int number);
+  /// Says that all that readers need to know of the channel is there.
+  void open_channel(int number) const;
+  /// Memory of the channel that this process has taken, by its offset in the segment.
   [[nodiscard]] std::byte* own(uint64_t offset) const;
-  /// Memory of any lane or region to be read.
+  /// Memory of any channel or region to be read.
   [[nodiscard]] const std::byte* look(uint64_t offset, size_t size);
 
   /// A further region for values that stay; its offset and memory. Throws ErrorCode::File.
@@ -82,9 +85,9 @@ class Segment {
   SharedFile file_;
   Mapping control_;
   // A stray store in a sidecar may change the header, so these are read once.
-  int lanes_ = 0;
-  uint64_t lanes_offset_ = 0;
-  uint64_t boards_offset_ = 0;
+  int channels_ = 0;
+  uint64_t channels_offset_ = 0;
+  uint64_t controls_offset_ = 0;
   uint64_t own_offset_ = 0;
   Mapping own_;
   std::map<uint64_t, Mapping> looked_at_;  ///< by offset

@@ -153,8 +153,8 @@ model::Configuration read(const CheckRequest& question, Diagnostics& mistakes) {
   std::set<std::string> taken;
   for (const auto& analysis : configuration.analyses) taken.insert(analysis.name);
   configuration.analyses =
-      model::read_guest_analyses(text_of(question.file), question.file, question.parameters,
-                                 configuration.catalogue, taken, &mistakes);
+      model::read_attached_job_analyses(text_of(question.file), question.file, question.parameters,
+                                        configuration.catalogue, taken, &mistakes);
   return configuration;
 }
 

@@ -14,7 +14,7 @@ namespace pillion::preflight {
 
 struct CheckRequest {
   std::string file;
-  std::string of;  ///< the run's configuration if `file` is a guest's; else ""
+  std::string of;  ///< the run's configuration if `file` is an attached job's; else ""
   base::Parameters parameters;
   base::Overrides overrides;
   std::string catalogue;       ///< YAML that the program offers

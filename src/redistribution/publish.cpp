@@ -125,12 +125,12 @@ void SendPlan::take_blocks(const std::string& name, MeshBlocks& mesh, int coarse
   const auto coarse = model::coarse_mesh(to.catalogue->mesh(name), coarsening);
   const Box domain{{0, 0, 0}, coarse.cells};
   const auto owner = [&](const Block& block) {
-    return block.box.volume() == 0 ? to.home : owner_of(block.box, domain, cuts->second);
+    return block.box.volume() == 0 ? to.primary : owner_of(block.box, domain, cuts->second);
   };
   auto& taken = meshes_[name];
   taken.keep = mesh.keep;
   const auto away = std::stable_partition(mesh.blocks.begin(), mesh.blocks.end(),
-                                          [&](const Block& b) { return owner(b) == to.home; });
+                                          [&](const Block& b) { return owner(b) == to.primary; });
   std::move(away, mesh.blocks.end(), std::back_inserter(taken.blocks));
   mesh.blocks.erase(away, mesh.blocks.end());
   for (size_t b = 0; b < taken.blocks.size(); ++b)

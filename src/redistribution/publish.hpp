@@ -17,7 +17,7 @@ namespace pillion::redistribution {
 /// How receivers want a publication.
 struct Destination {
   int receivers = 0;
-  int home = 0;  ///< the receiver of this rank's headers
+  int primary = 0;  ///< the receiver of this rank's headers
   const model::Catalogue* catalogue = nullptr;
   const Routes* routes = nullptr;
   const MeshCuts* cuts = nullptr;
@@ -47,7 +47,7 @@ class SendPlan {
   /// The meshes whose blocks are sent. Their arrays may move between two packings.
   [[nodiscard]] Meshes& meshes() { return meshes_; }
   [[nodiscard]] std::vector<int32_t> receivers() const;
-  /// Particles stayed at home that should have gone to their owners.
+  /// Particles stayed in the primary slot that should have gone to their owners.
   [[nodiscard]] bool is_scattered() const { return scattered_; }
   /// Whether the same blocks with other values go the same way.
   [[nodiscard]] bool is_lasting() const { return particles_.empty() && !scattered_; }

@@ -84,7 +84,7 @@ void answer_cut_fields(int in, int out) {
 
 std::deque<model::AnalysisSpec> AttachedJob::analyses(const model::Catalogue& catalogue,
                                                       const std::set<std::string>& taken) const {
-  return model::read_guest_analyses(text, file, parameters, catalogue, taken);
+  return model::read_attached_job_analyses(text, file, parameters, catalogue, taken);
 }
 
 }  // namespace pillion::run

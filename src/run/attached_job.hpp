@@ -18,14 +18,14 @@ CutFields ask_cut_fields(const RunSpec& spec);
 /// What the program answers: reads a word from one descriptor, writes the answer to the other.
 void answer_cut_fields(int in, int out);
 
-// What a guest writes on the board of its seat: the analyses that it adds to a run, and the fields
-// that they need.
+// What an attached job writes on the control page of its slot: the analyses that it adds to a run,
+// and the fields that they need.
 
 struct AttachedJob {
   std::string name;
   std::string text, file;  ///< YAML with `analyses:`
   base::Parameters parameters;
-  CutFields needs;  ///< by analysis of the guest
+  CutFields needs;  ///< by analysis of the attached job
 
   /// Its analyses, as an addition to those of a run, whose names are taken.
   [[nodiscard]] std::deque<model::AnalysisSpec> analyses(const model::Catalogue& catalogue,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Looking for runs, and dealing their lanes.
+// Looking for runs, and dealing their channels.
 #include "run/attachment.hpp"
 
 #include <algorithm>
@@ -31,8 +31,9 @@ std::set<uint64_t> runs_in(const std::vector<Found>& found) {
 std::string describe_runs(const std::vector<Found>& found) {
   std::map<std::string, std::string> lines;
   for (const auto& f : found)
-    lines[text_of_id(f)] = fmt::format("{} (id {}): {} simulation ranks on {} nodes", f.identity.name,
-                                  text_of_id(f), f.identity.simulation_ranks, f.identity.nodes);
+    lines[text_of_id(f)] =
+        fmt::format("{} (id {}): {} simulation ranks on {} nodes", f.identity.name, text_of_id(f),
+                    f.identity.simulation_ranks, f.identity.nodes);
   std::string text;
   for (const auto& [id, line] : lines) text += line + "\n";
   return text;
@@ -45,9 +46,9 @@ std::vector<Found> matching(const std::vector<Found>& found, const std::string& 
   return out;
 }
 
-std::pair<int, int> channel_range(int me, int helpers, int lanes) {
+std::pair<int, int> channel_range(int me, int helpers, int channels) {
   const auto part = [&](int h) {
-    return static_cast<int>(static_cast<int64_t>(h) * lanes / helpers);
+    return static_cast<int>(static_cast<int64_t>(h) * channels / helpers);
   };
   return {part(me), part(me + 1)};
 }
@@ -99,7 +100,7 @@ Attachment attach_to(const comm::Communicator& sidecars, const std::string& name
   comm::together(sidecars, [&] {
     for (const auto& f : found) {
       auto segment = std::make_shared<Segment>(Segment::open(f.process, f.descriptor));
-      for (int l = 0; l < segment->lanes(); ++l) all.push_back({segment, l});
+      for (int l = 0; l < segment->channels(); ++l) all.push_back({segment, l});
       out.segments.push_back(std::move(segment));
     }
   });
@@ -108,22 +109,22 @@ Attachment attach_to(const comm::Communicator& sidecars, const std::string& name
   out.sources.assign(all.begin() + first, all.begin() + last);
   const auto starts_segment = [&](const std::shared_ptr<Segment>& segment) {
     return std::any_of(out.sources.begin(), out.sources.end(), [&](const transport::Source& s) {
-      return s.segment == segment && s.lane == 0;
+      return s.segment == segment && s.channel == 0;
     });
   };
   for (const auto& segment : out.segments) {
-    out.board.push_back(starts_segment(segment));
-    out.is_first = out.is_first || (out.board.back() && segment->identity().node == 0);
+    out.control.push_back(starts_segment(segment));
+    out.is_first = out.is_first || (out.control.back() && segment->identity().node == 0);
   }
-  const auto lanes =
+  const auto channels =
       sidecars.reduced(static_cast<int64_t>(out.sources.size()), comm::Operation::Sum);
   const auto identity = found.front().identity;
   comm::together(sidecars, [&] {
-    if (lanes != identity.simulation_ranks)
+    if (channels != identity.simulation_ranks)
       base::fail(ErrorCode::Placement,
                  "run '{}' has {} simulation ranks on {} nodes, but the sidecars see only {} of "
                  "them; start at least one sidecar on every node",
-                 name, identity.simulation_ranks, identity.nodes, lanes);
+                 name, identity.simulation_ranks, identity.nodes, channels);
   });
   return out;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finding a run by its name, and the lanes that each rank of a job of sidecars is to serve.
+// Finding a run by its name, and the channels that each rank of a job of sidecars is to serve.
 #pragma once
 
 #include <string>
@@ -16,15 +16,15 @@ std::string describe_runs(const std::vector<node::Found>& found);
 /// The runs that are called `name`, or whose id it is.
 std::vector<node::Found> matching(const std::vector<node::Found>& found, const std::string& name);
 
-/// The lanes, of `lanes` on a node, that helper `me` of `helpers` on that node serves: [first,
-/// last).
-std::pair<int, int> channel_range(int me, int helpers, int lanes);
+/// The channels, of `channels` on a node, that helper `me` of `helpers` on that node serves:
+/// [first, last).
+std::pair<int, int> channel_range(int me, int helpers, int channels);
 
 struct Attachment {
   std::vector<std::shared_ptr<node::Segment>> segments;  ///< of this node
   std::vector<transport::Source> sources;                ///< for this rank
-  bool is_first = false;                                 ///< has the first lane of the first node
-  std::vector<bool> board;  ///< by segment: whether this rank writes its boards
+  bool is_first = false;      ///< has the first channel of the first node
+  std::vector<bool> control;  ///< by segment: whether this rank writes its control pages
 };
 
 /// Opens the run called `name`, looking for it for `patience` seconds at most. [collective] Throws

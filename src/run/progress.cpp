@@ -58,7 +58,7 @@ void add_head(Json& out, const Snapshot& s, const LiveState& now) {
   out["pillion"] = "progress 1";
   out["version"] = PILLION_VERSION;
   out["role"] = s.role;
-  out["guest"] = text_or_null(s.attached_job);
+  out["attached_job"] = text_or_null(s.attached_job);
   out["run"] = s.run;
   out["id"] = fmt::format("{:016x}", s.id);
   out["continues"] = s.continues;
@@ -136,11 +136,11 @@ std::string format_progress(const Snapshot& s, const LiveState& now) {
   return base::format_json(out, 1) + "\n";
 }
 
-// A guest that is called "sidecars" must not hide the run's own.
+// An attached job that is called "sidecars" must not hide the run's own.
 std::string progress_name(const Snapshot& s) {
   if (s.role == "simulation") return "progress.json";
   if (s.role == "sidecars") return "progress-sidecars.json";
-  return fmt::format("progress-{}{}.json", s.attached_job == "sidecars" ? "guest-" : "",
+  return fmt::format("progress-{}{}.json", s.attached_job == "sidecars" ? "attached-job-" : "",
                      s.attached_job);
 }
 

@@ -88,7 +88,7 @@ struct CurrentWork {
 /// What one rank can say of its side of a run. Numbers of which it knows nothing are negative.
 struct Snapshot {
   // Who says so.
-  std::string role;  ///< "simulation", "sidecars" or "guest"
+  std::string role;  ///< "simulation", "sidecars" or "attached job"
   std::string attached_job, run, host;
   uint64_t id = 0;                     ///< of the run
   std::vector<std::string> continues;  ///< ids of the runs whose results it continues

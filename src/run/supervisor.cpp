@@ -39,7 +39,7 @@ void Supervisor::tend() {
   state_.left = !taken;
   state_.seen = state_.seen || taken;
   state_.waited = base::monotonic_seconds() - started_;
-  // A crew that was seen at work may be replaced at once when it dies.
+  // A sidecar job that was seen at work may be replaced at once when it dies.
   if (was_alive && !state_.alive) state_.waited = started_ > 0 ? 1e9 : state_.waited;
   if (!should_restart(state_, allowed_)) return;
   ++state_.restarts;

@@ -75,20 +75,20 @@ void Session::connect_by_node(simulation::Link& link,
       const node::Identity identity{
           configuration.run, spec_.run, node_[static_cast<size_t>(run_.world.rank())],
           *std::max_element(node_.begin(), node_.end()) + 1, run_.side.size()};
-      link.endpoint = transport::make_endpoint(run_.side, on_node_, identity,
-                                         configuration.sidecars.memory, base::to_bytes(spec_));
+      link.endpoint = transport::make_endpoint(
+          run_.side, on_node_, identity, configuration.sidecars.memory, base::to_bytes(spec_));
       link.budget = link.endpoint.budget;
       together(run_.side, [&] {
         auto spill = make_spill(on_node_.size());
-        auto& lane = link.endpoint.segment->lane(link.endpoint.lane);
-        if (spill) lane.spill_descriptor = spill->descriptor();
+        auto& channel = link.endpoint.segment->channel(link.endpoint.channel);
+        if (spill) channel.spill_descriptor = spill->descriptor();
         const auto& analyses = configuration.analyses;
         const bool own = std::any_of(analyses.begin(), analyses.end(),
                                      [](const auto& a) { return a.in_sidecars(); });
         link.sender = std::make_unique<transport::NodeSender>(
-            *link.endpoint.segment, link.endpoint.lane, own, std::move(spill));
+            *link.endpoint.segment, link.endpoint.channel, own, std::move(spill));
       });
-      link.endpoint.segment->open_lane(link.endpoint.lane);
+      link.endpoint.segment->open_channel(link.endpoint.channel);
     } catch (const Error& e) {
       failure = e;
     }
@@ -104,8 +104,8 @@ void Session::connect_by_node(simulation::Link& link,
   together(run_.world, [&] {
     if (!run_.is_sidecar()) return;
     auto node =
-        std::make_unique<transport::NodeReceiver>(sources, node::home, [] { return false; });
-    if (!node->claim()) base::fail(ErrorCode::Internal, "somebody else sits at the home seat");
+        std::make_unique<transport::NodeReceiver>(sources, node::primary, [] { return false; });
+    if (!node->claim()) base::fail(ErrorCode::Internal, "somebody else sits at the primary slot");
     receiver = std::move(node);
   });
 }

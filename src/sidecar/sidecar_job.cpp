@@ -65,13 +65,13 @@ void SidecarJob::read_attached_file() {
   run_.declared.clear();
 }
 
-void SidecarJob::subscribe(int seat) {
-  auto receiver = std::make_unique<NodeReceiver>(attachment_.sources, seat, attach_.leave);
+void SidecarJob::subscribe(int slot) {
+  auto receiver = std::make_unique<NodeReceiver>(attachment_.sources, slot, attach_.leave);
   receiver_ = receiver.get();
   side_ = std::make_unique<Sidecar>(run_, std::move(chains_), std::move(receiver));
   side_->set_call(attach_.leave);
   side_->set_after_publication([this](const PublicationHeader& head) { after_each(head); });
-  if (seat == node::home) side_->set_before_end([this] { save_state(); });
+  if (slot == node::primary) side_->set_before_end([this] { save_state(); });
 }
 
 bool SidecarJob::claim(bool first, double patience) {
@@ -84,11 +84,11 @@ bool SidecarJob::claim(bool first, double patience) {
   return run_.side.reduced<int32_t>(claimed ? 1 : 0, comm::Operation::Min) != 0;
 }
 
-// Whoever has the first lane of the run goes first, so that of two crews one gets all lanes; the
-// ranks of a crew that is dying may hold the others a little longer.
+// Whoever has the first channel of the run goes first, so that of two sidecar jobs one gets all
+// channels; the ranks of a sidecar job that is dying may hold the others a little longer.
 void SidecarJob::take_primary_slot() {
   constexpr double moment = 2, longer = 20;
-  subscribe(node::home);
+  subscribe(node::primary);
   if (!claim(true, moment) || !claim(false, longer)) {
     receiver_->leave();
     base::fail(ErrorCode::State, "run '{}' has its sidecars already", attach_.run);
@@ -188,35 +188,36 @@ int64_t SidecarJob::count_interrupted(int64_t done, int64_t begun) {
 
 void SidecarJob::take_attached_slot() {
   constexpr double moment = 0;
-  int seat = node::home + 1;
-  for (;; ++seat) {
-    if (seat == node::seat_count)
-      base::fail(ErrorCode::State, "run '{}' has {} guests already, and room for no more",
-                 attach_.run, node::seat_count - 1);
+  int slot = node::primary + 1;
+  for (;; ++slot) {
+    if (slot == node::slot_count)
+      base::fail(ErrorCode::State, "run '{}' has {} attached jobs already, and room for no more",
+                 attach_.run, node::slot_count - 1);
     auto chains = side_ ? std::move(side_->chains()) : std::move(chains_);
     chains_ = std::move(chains);
-    subscribe(seat);
+    subscribe(slot);
     if (claim(true, moment) && claim(false, moment)) break;
     receiver_->leave();
   }
   together(run_.side, [&] {
     for (size_t s = 0; s < attachment_.segments.size(); ++s)
-      if (attachment_.board[s])
-        attachment_.segments[s]->write_board(seat, base::to_bytes(attached_job_));
+      if (attachment_.control[s])
+        attachment_.segments[s]->write_control(slot, base::to_bytes(attached_job_));
   });
   receiver_->show_ready();
   const bool active = receiver_->await_activation();
   if (run_.side.reduced<int32_t>(active ? 1 : 0, comm::Operation::Min) == 0) {
     receiver_->leave();
-    base::fail(ErrorCode::State, "run '{}' has ended, or has turned this guest away", attach_.run);
+    base::fail(ErrorCode::State, "run '{}' has ended, or has turned this attached job away",
+               attach_.run);
   }
   receiver_->start_at(
       node::progress_of(run_.side.reduced(receiver_->begun(), comm::Operation::Max), 0));
   side_->set_base(run_.side.reduced(receiver_->base(), comm::Operation::Max));
 }
 
-// Holds the run's output folder with the run, and after it if the crew takes longer. Without that
-// hold the work continues: the lock protects only from a later run.
+// Holds the run's output folder with the run, and after it if the sidecar job takes longer. Without
+// that hold the work continues: the lock protects only from a later run.
 void SidecarJob::join_folder() {
   if (run_.side.rank() == 0) try {
       std::vector<std::string> added;
@@ -233,7 +234,7 @@ void SidecarJob::join_folder() {
 void SidecarJob::start_progress() {
   if (run_.side.rank() != 0) return;
   run::Snapshot first;
-  first.role = is_attached_job() ? "guest" : "sidecars";
+  first.role = is_attached_job() ? "attached_job" : "sidecars";
   first.attached_job = attached_job_.name;
   first.simulation_ranks = attachment_.segments.front()->identity().simulation_ranks;
   first.sidecar_ranks = run_.side.size();
@@ -279,7 +280,8 @@ Ending SidecarJob::serve() {
   return ending;
 }
 
-// What is over is noted before its memory is given back, so a crew that comes later knows of it.
+// What is over is noted before its memory is given back, so a sidecar job that comes later knows of
+// it.
 void SidecarJob::after_each(const PublicationHeader& head) {
   if (is_attached_job()) return;
   for (const size_t a : side_->due_here(head)) ++over_[a];

@@ -82,8 +82,8 @@ Meshes CutData::gather(PublicationHeader& head, const std::vector<size_t>& due,
     std::copy_if(due.begin(), due.end(), std::back_inserter(own),
                  [&](size_t a) { return a < own_; });
     if (own.size() == due.size()) throw;
-    run_.log.warn("rank {} cannot give a guest what it needs at step {}: {}", run_.side.rank(),
-                  head.step, e.what());
+    run_.log.warn("rank {} cannot give an attached job what it needs at step {}: {}",
+                  run_.side.rank(), head.step, e.what());
     for (auto& d : head.due) d.unusable = static_cast<size_t>(d.analysis) >= own_ ? 1 : 0;
     return coarsened(of(head, own, left), head.coarsening);
   }

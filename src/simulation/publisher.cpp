@@ -144,7 +144,7 @@ std::unique_ptr<redistribution::SendPlan> Publisher::plan(const PublicationHeade
   return std::make_unique<redistribution::SendPlan>(
       meshes, head.coarsening,
       redistribution::Destination{.receivers = targets->sidecars,
-                                  .home = targets->home,
+                                  .primary = targets->primary,
                                   .catalogue = &catalogue,
                                   .routes = &routes,
                                   .cuts = targets->cuts,

@@ -295,7 +295,7 @@ void Simulation::disable(const policy::Disable& action) {
   const bool ended = subscribers_.have_failed();
   switch (action.cause) {
     case policy::Cause::Left:
-      run_.disabled[a] = fmt::format("its guest left after step {}", agenda_.last_step());
+      run_.disabled[a] = fmt::format("its attached job left after step {}", agenda_.last_step());
       return;
     case policy::Cause::SidecarsEnded:  // its stages in the simulation have finished
       run_.disabled[a] = subscribers_.why_failed();
@@ -329,9 +329,10 @@ void Simulation::admit(int slot) {
       conditions_.add(analyses.back());
       policy_.add({.in_sidecars = true, .needs_whole = !cut_fields_.back().whole_for.empty()});
     }
-    run_.remark(fmt::format("guest '{}' joined after step {}", job.name, agenda_.last_step()));
+    run_.remark(
+        fmt::format("attached job '{}' joined after step {}", job.name, agenda_.last_step()));
   } catch (const std::exception& e) {
-    run_.warn(fmt::format("a guest was turned away: {}", e.what()));
+    run_.warn(fmt::format("an attached job was turned away: {}", e.what()));
     subscribers_.refuse(slot);
     carry_out(policy_.on(policy::SlotAdmitted{slot, 0}));
     return;

@@ -81,7 +81,7 @@ run::AttachedJob Subscribers::read(int slot) const {
   const auto added = job.analyses(run_.configuration.catalogue, names_in_use()).size();
   if (added != job.needs.size() ||
       policy_.analyses() + added > static_cast<size_t>(node::most_analyses))
-    base::fail(ErrorCode::Configuration, "guest '{}' brings {} analyses, which is too many",
+    base::fail(ErrorCode::Configuration, "attached job '{}' brings {} analyses, which is too many",
                job.name, added);
   return job;
 }

@@ -8,12 +8,12 @@
 #include "comm/tags.hpp"
 
 namespace pillion::transport {
-NetworkSender::NetworkSender(const comm::Communicator& wire, std::vector<int> sidecars, int home,
+NetworkSender::NetworkSender(const comm::Communicator& wire, std::vector<int> sidecars, int primary,
                              size_t budget)
     : wire_(wire),
       sidecars_(std::move(sidecars)),
-      home_(home),
-      to_(sidecars_.at(static_cast<size_t>(home))),
+      primary_(primary),
+      to_(sidecars_.at(static_cast<size_t>(primary))),
       staging_(budget) {}
 
 // What sidecars that ended early have not taken MPI may still read whenever the program calls it.
@@ -73,7 +73,7 @@ void NetworkSender::take_cuts(base::ByteReader& cuts) {
 std::optional<Targets> NetworkSender::targets(const DueSet& due) const {
   static const MeshCuts none;
   const auto at = cuts_.find(due);
-  return Targets{static_cast<int>(sidecars_.size()), home_,
+  return Targets{static_cast<int>(sidecars_.size()), primary_,
                  at == cuts_.end() ? &none : &at->second};
 }
 

@@ -18,9 +18,10 @@ namespace pillion::transport {
 
 class NetworkSender final : public Sender {
  public:
-  /// `wire` holds both sides; `sidecars` are ranks in it, and heads go to number `home` of them.
+  /// `wire` holds both sides; `sidecars` are ranks in it, and heads go to number `primary` of them.
   /// `budget` is in bytes.
-  NetworkSender(const comm::Communicator& wire, std::vector<int> sidecars, int home, size_t budget);
+  NetworkSender(const comm::Communicator& wire, std::vector<int> sidecars, int primary,
+                size_t budget);
   ~NetworkSender() override;
 
   std::byte* reserve(size_t size) override;
@@ -54,7 +55,7 @@ class NetworkSender final : public Sender {
 
   const comm::Communicator& wire_;
   std::vector<int> sidecars_;
-  int home_;
+  int primary_;
   int to_;  ///< rank of the home
   std::map<DueSet, MeshCuts> cuts_;
   int64_t cuts_version_ = 0;

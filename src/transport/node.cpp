@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lanes as senders and receivers of messages.
+// Channels as senders and receivers of messages.
 #include "transport/node.hpp"
 
 #include <algorithm>
@@ -10,14 +10,16 @@
 
 namespace pillion::transport {
 
-using node::LaneReader;
+using node::ChannelReader;
 using node::Record;
-using node::SeatState;
+using node::SlotPhase;
 
-NodeSender::NodeSender(node::Segment& segment, int lane, bool home_in_use,
+NodeSender::NodeSender(node::Segment& segment, int channel, bool primary_in_use,
                        std::unique_ptr<SpillFile> spill)
-    : segment_(segment), writer_(segment.lane(lane), home_in_use), spill_(std::move(spill)) {
-  analyses_[node::home] = {0, node::most_analyses};
+    : segment_(segment),
+      writer_(segment.channel(channel), primary_in_use),
+      spill_(std::move(spill)) {
+  analyses_[node::primary] = {0, node::most_analyses};
 }
 
 std::byte* NodeSender::reserve(size_t size) {
@@ -59,8 +61,8 @@ void NodeSender::poll() {
   const uint32_t changes = writer_.changes();
   if (changes == seen_changes_) return;
   seen_changes_ = changes;
-  for (size_t s = 0; s < node::seat_count; ++s) {
-    const auto& words = writer_.seat(static_cast<int>(s)).disabled;
+  for (size_t s = 0; s < node::slot_count; ++s) {
+    const auto& words = writer_.slot(static_cast<int>(s)).disabled;
     const auto [base, count] = analyses_[s];
     for (int32_t a = 0; a < count; ++a)
       if ((words[static_cast<size_t>(a) / 64] >> (a % 64) & 1) != 0) disabled_.insert(base + a);
@@ -72,40 +74,40 @@ void NodeSender::wait(std::chrono::microseconds patience) {
   poll();
 }
 
-int64_t NodeSender::behind() const { return writer_.published() - writer_.done(node::home); }
+int64_t NodeSender::behind() const { return writer_.published() - writer_.done(node::primary); }
 
 std::string NodeSender::failure() const {
-  const auto& text = const_cast<NodeSender*>(this)->writer_.seat(node::home).failure;
+  const auto& text = const_cast<NodeSender*>(this)->writer_.slot(node::primary).failure;
   return {text.data(), strnlen(text.data(), text.size())};
 }
 
 SlotSight NodeSender::sight(int slot) {
-  const int seat = seat_of(slot);
-  if (writer_.is_deserted(seat)) return SlotSight::Lost;
-  switch (writer_.seat(seat).state.load()) {
-    case SeatState::Ready: return SlotSight::Ready;
-    case SeatState::Active: return SlotSight::Active;
+  const int number = node_slot(slot);
+  if (writer_.is_deserted(number)) return SlotSight::Lost;
+  switch (writer_.slot(number).state.load()) {
+    case SlotPhase::Ready: return SlotSight::Ready;
+    case SlotPhase::Active: return SlotSight::Active;
     default: return SlotSight::Free;
   }
 }
 
-base::Bytes NodeSender::request(int slot) const { return segment_.read_board(seat_of(slot)); }
+base::Bytes NodeSender::request(int slot) const { return segment_.read_control(node_slot(slot)); }
 
 void NodeSender::activate(int slot, int32_t first, int32_t count) {
-  const int seat = seat_of(slot);
-  analyses_[static_cast<size_t>(seat)] = {first, count};
-  writer_.seat(seat).base = first;
-  writer_.activate(seat);
+  const int number = node_slot(slot);
+  analyses_[static_cast<size_t>(number)] = {first, count};
+  writer_.slot(number).base = first;
+  writer_.activate(number);
 }
 
-NodeReceiver::NodeReceiver(std::vector<Source> sources, int seat, std::function<bool()> give_up)
-    : sources_(std::move(sources)), seat_(seat), give_up_(std::move(give_up)) {
+NodeReceiver::NodeReceiver(std::vector<Source> sources, int slot, std::function<bool()> give_up)
+    : sources_(std::move(sources)), slot_(slot), give_up_(std::move(give_up)) {
   for (const auto& source : sources_) {
-    auto& lane = source.segment->lane(source.lane);
-    readers_.emplace_back(lane, seat);
-    spills_.push_back(lane.spill_descriptor < 0
+    auto& channel = source.segment->channel(source.channel);
+    readers_.emplace_back(channel, slot);
+    spills_.push_back(channel.spill_descriptor < 0
                           ? SpillReader()
-                          : SpillReader(node::number_of(lane.writer), lane.spill_descriptor));
+                          : SpillReader(node::number_of(channel.writer), channel.spill_descriptor));
   }
 }
 
@@ -132,8 +134,8 @@ std::optional<std::vector<Delivery>> NodeReceiver::next() {
   for (auto& reader : readers_)
     for (;;) {
       const auto now = reader.wait(index_, patience);
-      if (now == LaneReader::Next::Message) break;
-      if (now == LaneReader::Next::End || give_up_()) return {};
+      if (now == ChannelReader::Next::Message) break;
+      if (now == ChannelReader::Next::End || give_up_()) return {};
     }
   return read(index_);
 }
@@ -164,9 +166,9 @@ void NodeReceiver::begin() {
 
 namespace {
 
-void disable(LaneReader& reader, int32_t analysis) {
+void disable(ChannelReader& reader, int32_t analysis) {
   if (analysis >= node::most_analyses) return;
-  auto& word = reader.seat().disabled[static_cast<size_t>(analysis) / 64];
+  auto& word = reader.slot().disabled[static_cast<size_t>(analysis) / 64];
   const uint64_t bit = uint64_t{1} << (analysis % 64);
   if ((word.fetch_or(bit) & bit) == 0) reader.show_change();
 }
@@ -176,11 +178,11 @@ void disable(LaneReader& reader, int32_t analysis) {
 void NodeReceiver::finish(int64_t /*sequence*/, const std::set<int32_t>& disabled,
                           const std::string& failure) {
   for (auto& reader : readers_) {
-    auto& seat = reader.seat();
+    auto& slot = reader.slot();
     for (const int32_t a : disabled) disable(reader, a);
-    const size_t length = std::min(failure.size(), seat.failure.size() - 1);
-    std::memcpy(seat.failure.data(), failure.data(), length);
-    seat.failure[length] = '\0';
+    const size_t length = std::min(failure.size(), slot.failure.size() - 1);
+    std::memcpy(slot.failure.data(), failure.data(), length);
+    slot.failure[length] = '\0';
     reader.finish(index_);
   }
   ++index_;
@@ -212,49 +214,49 @@ std::set<int32_t> NodeReceiver::disabled() const {
   std::set<int32_t> out;
   for (const auto& reader : readers_)
     for (int32_t a = 0; a < node::most_analyses; ++a)
-      if ((reader.seat().disabled[static_cast<size_t>(a) / 64] >> (a % 64) & 1) != 0) out.insert(a);
+      if ((reader.slot().disabled[static_cast<size_t>(a) / 64] >> (a % 64) & 1) != 0) out.insert(a);
   return out;
 }
 
 int64_t NodeReceiver::over(size_t analysis, int64_t done) const {
   int64_t over = 0;
   for (const auto& reader : readers_)
-    over = std::max<int64_t>(over, reader.seat().over[static_cast<size_t>(done % 2)][analysis]);
+    over = std::max<int64_t>(over, reader.slot().over[static_cast<size_t>(done % 2)][analysis]);
   return over;
 }
 
 void NodeReceiver::set_over(const std::vector<int64_t>& over, int64_t done) {
   for (auto& reader : readers_)
     for (size_t a = 0; a < over.size(); ++a)
-      reader.seat().over[static_cast<size_t>(done % 2)][a] = static_cast<uint32_t>(over[a]);
+      reader.slot().over[static_cast<size_t>(done % 2)][a] = static_cast<uint32_t>(over[a]);
 }
 
 void NodeReceiver::show_over() {
-  for (auto& reader : readers_) reader.seat().state = SeatState::Leaving;
+  for (auto& reader : readers_) reader.slot().state = SlotPhase::Leaving;
 }
 
 bool NodeReceiver::is_over() const {
-  return std::any_of(readers_.begin(), readers_.end(), [](const LaneReader& reader) {
-    return reader.seat().state == SeatState::Leaving;
+  return std::any_of(readers_.begin(), readers_.end(), [](const ChannelReader& reader) {
+    return reader.slot().state == SlotPhase::Leaving;
   });
 }
 
 int32_t NodeReceiver::base() const {
-  return readers_.empty() ? 0 : readers_.front().seat().base.load();
+  return readers_.empty() ? 0 : readers_.front().slot().base.load();
 }
 
 void NodeReceiver::show_ready() {
-  for (auto& reader : readers_) reader.seat().state = SeatState::Ready;
+  for (auto& reader : readers_) reader.slot().state = SlotPhase::Ready;
 }
 
 bool NodeReceiver::await_activation() {
   for (auto& reader : readers_) {
-    while (reader.seat().state == SeatState::Ready) {
+    while (reader.slot().state == SlotPhase::Ready) {
       // A reader that waits for a message that cannot be there yet wakes up when anything happens.
       const auto now = reader.wait(std::numeric_limits<int64_t>::max(), patience);
-      if (now == LaneReader::Next::End || give_up_()) return false;
+      if (now == ChannelReader::Next::End || give_up_()) return false;
     }
-    if (reader.seat().state != SeatState::Active) return false;
+    if (reader.slot().state != SlotPhase::Active) return false;
   }
   index_ = begun();
   return true;

@@ -16,8 +16,9 @@ namespace pillion::transport {
 
 class NodeSender final : public Sender, public Slots {
  public:
-  /// The lane must have been taken by this process. `spill` may be null.
-  NodeSender(node::Segment& segment, int lane, bool home_in_use, std::unique_ptr<SpillFile> spill);
+  /// The channel must have been taken by this process. `spill` may be null.
+  NodeSender(node::Segment& segment, int channel, bool primary_in_use,
+             std::unique_ptr<SpillFile> spill);
 
   std::byte* reserve(size_t size) override;
   std::byte* reserve_head(size_t size) override;
@@ -31,7 +32,7 @@ class NodeSender final : public Sender, public Slots {
   [[nodiscard]] size_t in_flight() const override { return writer_.values().in_use(); }
   [[nodiscard]] size_t peak() const override { return writer_.values().peak(); }
   [[nodiscard]] int64_t behind() const override;
-  [[nodiscard]] bool is_served() override { return writer_.is_held(node::home); }
+  [[nodiscard]] bool is_served() override { return writer_.is_held(node::primary); }
   [[nodiscard]] const std::set<int32_t>& disabled() const override { return disabled_; }
   [[nodiscard]] std::string failure() const override;
 
@@ -39,46 +40,46 @@ class NodeSender final : public Sender, public Slots {
   [[nodiscard]] base::Copy copy() const override { return base::Copy::Streaming; }
   [[nodiscard]] Slots* slots() override { return this; }
 
-  [[nodiscard]] bool any() const override { return writer_.has_guests(); }
+  [[nodiscard]] bool any() const override { return writer_.has_attached_jobs(); }
   [[nodiscard]] SlotSight sight(int slot) override;
   [[nodiscard]] base::Bytes request(int slot) const override;
   void activate(int slot, int32_t first, int32_t count) override;
-  void refuse(int slot) override { writer_.turn_away(seat_of(slot)); }
-  void release(int slot) override { writer_.vacate(seat_of(slot)); }
+  void refuse(int slot) override { writer_.turn_away(node_slot(slot)); }
+  void release(int slot) override { writer_.vacate(node_slot(slot)); }
   [[nodiscard]] bool retire() override { return writer_.retire(); }
-  [[nodiscard]] bool has_sidecars() override { return writer_.seat(node::home).holder != 0; }
+  [[nodiscard]] bool has_sidecars() override { return writer_.slot(node::primary).holder != 0; }
   void close() override { writer_.close(); }
 
-  [[nodiscard]] node::LaneWriter& writer() { return writer_; }
+  [[nodiscard]] node::ChannelWriter& writer() { return writer_; }
 
  private:
-  /// The seats of attached jobs come after that of the sidecars.
-  static int seat_of(int slot) { return slot + node::home + 1; }
+  /// The slots of attached jobs come after that of the sidecars.
+  static int node_slot(int slot) { return slot + node::primary + 1; }
   node::Segment& segment_;
-  node::LaneWriter writer_;
+  node::ChannelWriter writer_;
   std::unique_ptr<SpillFile> spill_;
   std::optional<node::Record> reserved_;
   bool to_spill_ = false;
   uint32_t seen_changes_ = 0;
   std::set<int32_t> disabled_;
-  /// Analyses of the run that the holder of a seat can disable: the first, and how many.
+  /// Analyses of the run that the holder of a slot can disable: the first, and how many.
   struct Analyses {
     int32_t base = 0;
     int32_t count = 0;
   };
-  std::array<Analyses, node::seat_count> analyses_{};
+  std::array<Analyses, node::slot_count> analyses_{};
 };
 
 /// One simulation rank's messages, for a reader.
 struct Source {
   std::shared_ptr<node::Segment> segment;
-  int lane = 0;
+  int channel = 0;
 };
 
 class NodeReceiver final : public Receiver {
  public:
   /// `give_up` is asked now and then while waiting.
-  NodeReceiver(std::vector<Source> sources, int seat, std::function<bool()> give_up);
+  NodeReceiver(std::vector<Source> sources, int slot, std::function<bool()> give_up);
 
   /// Sits down at every source; false, and nowhere, if somebody else sits at any.
   bool claim();
@@ -89,7 +90,7 @@ class NodeReceiver final : public Receiver {
               const std::string& failure) override;
   const std::byte* look(int source, const Lent& lent) override;
 
-  /// The number after all messages that holders of the seat have begun with, and how far they got;
+  /// The number after all messages that holders of the slot have begun with, and how far they got;
   /// the most over all sources.
   [[nodiscard]] int64_t begun() const;
   [[nodiscard]] node::Progress progress() const;
@@ -103,12 +104,14 @@ class NodeReceiver final : public Receiver {
   void set_over(const std::vector<int64_t>& over, int64_t done);
   /// Messages that will be finished after the one at hand.
   [[nodiscard]] int64_t next_done() const { return index_ + 1; }
-  /// Says at the home seat that nobody need come after this crew, or whether a crew has said so.
+  /// Says at the primary slot that nobody need come after this sidecar job, or whether a sidecar
+  /// job has said so.
   void show_over();
   [[nodiscard]] bool is_over() const;
-  /// Shows all sources that the guest on this seat is ready; its wishes are on the boards.
+  /// Shows all sources that the attached job on this slot is ready; its wishes are on the control
+  /// pages.
   void show_ready();
-  /// What the run calls the guest's analysis 0.
+  /// What the run calls the attached job's analysis 0.
   [[nodiscard]] int32_t base() const;
   /// Waits until all sources give messages; false if that will never be.
   bool await_activation();
@@ -117,9 +120,9 @@ class NodeReceiver final : public Receiver {
  private:
   Delivery deliver(size_t source, int64_t index);
   std::vector<Source> sources_;
-  int seat_;
+  int slot_;
   std::function<bool()> give_up_;
-  std::deque<node::LaneReader> readers_;
+  std::deque<node::ChannelReader> readers_;
   std::vector<SpillReader> spills_;
   int64_t index_ = 0;
 };

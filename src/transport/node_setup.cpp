@@ -28,9 +28,10 @@ Address broadcast(const comm::Communicator& comm, const Address& address) {
   return base::ByteReader(bytes).get<Address>();
 }
 
-void check_room_for(const node::Identity& identity, const std::vector<node::LanePlan>& lanes,
+void check_room_for(const node::Identity& identity, const std::vector<node::ChannelPlan>& channels,
                     size_t configuration, int64_t memory) {
-  node::check_room(node::find_room(), static_cast<int64_t>(Segment::size_of(lanes, configuration)),
+  node::check_room(node::find_room(),
+                   static_cast<int64_t>(Segment::size_of(channels, configuration)),
                    fmt::format("'sidecars: {{memory: {}}}' on node {}", base::format_bytes(memory),
                                identity.node));
 }
@@ -38,19 +39,19 @@ void check_room_for(const node::Identity& identity, const std::vector<node::Lane
 }  // namespace
 
 NodeEndpoint make_endpoint(const comm::Communicator& simulation, const comm::Communicator& on_node,
-                        const node::Identity& identity, int64_t memory,
-                        const base::Bytes& configuration) {
+                           const node::Identity& identity, int64_t memory,
+                           const base::Bytes& configuration) {
   NodeEndpoint endpoint;
-  endpoint.lane = on_node.rank();
+  endpoint.channel = on_node.rank();
   endpoint.budget = static_cast<size_t>(memory / on_node.size());
-  std::vector<node::LanePlan> lanes;
+  std::vector<node::ChannelPlan> channels;
   for (const auto rank : on_node.gather_all(simulation.rank()))
-    lanes.push_back({static_cast<int32_t>(rank), endpoint.budget});
+    channels.push_back({static_cast<int32_t>(rank), endpoint.budget});
   Address address;
   together(simulation, [&] {
     if (on_node.rank() != 0) return;
-    check_room_for(identity, lanes, configuration.size(), memory);
-    endpoint.segment = std::make_shared<Segment>(Segment::make(identity, lanes, configuration));
+    check_room_for(identity, channels, configuration.size(), memory);
+    endpoint.segment = std::make_shared<Segment>(Segment::make(identity, channels, configuration));
     address = {node::this_process(), endpoint.segment->descriptor()};
   });
   address = broadcast(on_node, address);
@@ -58,7 +59,7 @@ NodeEndpoint make_endpoint(const comm::Communicator& simulation, const comm::Com
     if (!endpoint.segment)
       endpoint.segment =
           std::make_shared<Segment>(Segment::open(address.process, address.descriptor));
-    endpoint.segment->take_lane(endpoint.lane);
+    endpoint.segment->take_channel(endpoint.channel);
   });
   return endpoint;
 }
@@ -70,7 +71,7 @@ std::vector<Source> open_sources(const comm::Communicator& world, const NodeEndp
   // Only the maker's own descriptor can be opened by others; the rest of the node does not know it.
   const bool made = mine != nullptr && mine->segment->maker() == node::this_process();
   const auto descriptors = world.gather_all(made ? mine->segment->descriptor() : -1);
-  const auto lanes = world.gather_all(mine == nullptr ? -1 : mine->lane);
+  const auto channels = world.gather_all(mine == nullptr ? -1 : mine->channel);
   std::map<int64_t, std::shared_ptr<Segment>> open;
   std::vector<Source> sources;
   together(world, [&] {
@@ -81,7 +82,7 @@ std::vector<Source> open_sources(const comm::Communicator& world, const NodeEndp
         if (makers[r] == maker && descriptors[r] >= 0)
           segment = std::make_shared<Segment>(
               Segment::open(static_cast<node::Token>(maker), static_cast<int>(descriptors[r])));
-      sources.push_back({segment, static_cast<int>(lanes[static_cast<size_t>(rank)])});
+      sources.push_back({segment, static_cast<int>(channels[static_cast<size_t>(rank)])});
     }
   });
   return sources;

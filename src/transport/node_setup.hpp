@@ -10,16 +10,17 @@ namespace pillion::transport {
 /// What a simulation rank has of its node's segment.
 struct NodeEndpoint {
   std::shared_ptr<node::Segment> segment;
-  int lane = 0;
+  int channel = 0;
   size_t budget = 0;  ///< bytes of messages with values
 };
 
 /// Makes a node's segment, in which each simulation rank of the node has an equal part of `memory`
-/// bytes and has taken its lane. `on_node` are the simulation ranks of the node. [collective over
-/// `simulation`] Throws the same error on every rank, with numbers if there is too little memory.
+/// bytes and has taken its channel. `on_node` are the simulation ranks of the node. [collective
+/// over `simulation`] Throws the same error on every rank, with numbers if there is too little
+/// memory.
 NodeEndpoint make_endpoint(const comm::Communicator& simulation, const comm::Communicator& on_node,
-                        const node::Identity& identity, int64_t memory,
-                        const base::Bytes& configuration);
+                           const node::Identity& identity, int64_t memory,
+                           const base::Bytes& configuration);
 
 /// Sources of a sidecar rank that serves some ranks of `world`, which have endpoints. Ranks that
 /// are no simulation ranks pass no endpoint. [collective over `world`]

@@ -47,7 +47,7 @@ using redistribution::MessagePart;
 /// How receivers want a publication that they do not take as it is shared.
 struct Targets {
   int sidecars = 0;
-  int home = 0;  ///< the sidecar that gets this rank's headers
+  int primary = 0;  ///< the sidecar that gets this rank's headers
   const MeshCuts* cuts = nullptr;
 };
 

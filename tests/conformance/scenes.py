@@ -64,7 +64,7 @@ class Placement:
         return f"sidecars: {{{job}, {policy}}}\n"
 
 
-class Crew:
+class SidecarJob:
     """A separate job of sidecars, and its messages."""
 
     def __init__(self, build: Path, folder: Path, run: str, ranks: int):
@@ -115,15 +115,15 @@ def play_beside_sidecars(build, folder: Path, run: str, placement: Placement, pl
         wait_for(lambda: here.exists() or simulation.done(), "the driver comes to the place")
         if simulation.done():
             return simulation.result()
-        crew = Crew(build, folder, run, placement.sidecars)
+        sidecar_job = SidecarJob(build, folder, run, placement.sidecars)
         try:
-            crew.await_joined()
+            sidecar_job.await_joined()
             go.touch()
             done = simulation.result()
-            crew.await_end()
+            sidecar_job.await_end()
         finally:
             go.touch()
-            crew.stop()
+            sidecar_job.stop()
     return done
 
 

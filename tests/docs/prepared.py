@@ -52,7 +52,7 @@ def heat_has_run(typist: Typist) -> None:
 
 
 def apart(typist: Typist) -> None:
-    """A simulation whose sidecars are a job of their own, and analyses for a guest. Few steps that
+    """A simulation whose sidecars are a job of their own, and analyses for an attached job. Few steps that
     take long: on a busy machine ranks wait for each other at every step.
     """
     (typist.folder / "simulation").write_text(

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """One run of node_driver with separate sidecars, all of whose choices come from a seed: ranks,
-nodes, crews, policy, budget, restarts. Starts and finds its processes, each under a time limit.
+nodes, sidecar jobs, policy, budget, restarts. Starts and finds its processes, each under a time limit.
 
 It works in name spaces of its own where the machine allows it, so that its process numbers and its
 /dev/shm are its own and a small disk can be mounted; see node_fault.py.
@@ -33,7 +33,7 @@ class Choices:
 
     ranks: int
     nodes: int
-    crew: int
+    sidecar_job: int
     policy: str
     memory: str
     deadline: float
@@ -52,7 +52,7 @@ def draw(dice: random.Random) -> Choices:
     return Choices(
         ranks=ranks,
         nodes=dice.randint(1, min(ranks, 2)),
-        crew=dice.randint(1, min(ranks, 2)),
+        sidecar_job=dice.randint(1, min(ranks, 2)),
         policy=dice.choice(["skip", "wait", "coarsen", "spill"]),
         memory=dice.choice(["96 KiB", "8 MiB"]),
         deadline=dice.choice([0.3, 1.0]),
@@ -99,21 +99,21 @@ class Case:
         self.dice = random.Random(f"{kind} {seed}")
         self.choices = draw(self.dice)
         self.simulation: subprocess.Popen | None = None
-        self.crews: dict[str, subprocess.Popen] = {}
+        self.sidecar jobs: dict[str, subprocess.Popen] = {}
         self.disturbances = 0
-        self.harmed: set[str] = set()  # crews that something was done to
-        self.replacements = 0  # crews that the run sent for and that came
+        self.harmed: set[str] = set()  # sidecar jobs that something was done to
+        self.replacements = 0  # sidecar jobs that the run sent for and that came
         self.began = self.lasted = 0.0
         self.private = False  # whether process numbers and /dev/shm are the case's own
 
     # Starting -------------------------------------------------------------------------------------
 
-    def environment(self, crew: str = "") -> dict[str, str]:
+    def environment(self, sidecar job: str = "") -> dict[str, str]:
         own = str(self.folder / "tmp")
         (self.folder / "tmp").mkdir(exist_ok=True)
         return {
             **os.environ,
-            MARK: f"{self.seed}/{os.getpid()}/{crew}",
+            MARK: f"{self.seed}/{os.getpid()}/{sidecar_job}",
             "PILLION_STAGE_PATH": str(self.build / "tests" / "faults" / "stages"),
             "PILLION_PRETEND_NODES": str(self.choices.nodes),
             "TMPDIR": own,
@@ -121,12 +121,12 @@ class Case:
             "OMPI_MCA_orte_tmpdir_base": own,
         }
 
-    def popen(self, command, name: str, crew: str = "", **more) -> subprocess.Popen:
+    def popen(self, command, name: str, sidecar job: str = "", **more) -> subprocess.Popen:
         with open(self.folder / f"{name}.log", "ab") as log:
             return subprocess.Popen(
                 [str(word) for word in command],
                 cwd=self.folder,
-                env=self.environment(crew),
+                env=self.environment(sidecar job),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -136,7 +136,7 @@ class Case:
 
     def attach_command(self, *more) -> list:
         program = self.build / "bin" / "pillion-attach"
-        ranks = [] if self.choices.crew == 1 else [*launcher(), "-n", self.choices.crew]
+        ranks = [] if self.choices.sidecar job == 1 else [*launcher(), "-n", self.choices.sidecar job]
         return [*ranks, program, *more]
 
     def driver(self, program: str, milliseconds: int, state: str) -> list:
@@ -155,10 +155,10 @@ class Case:
         )
 
     def attach(self, name: str, *more, wait: int = 10, **options) -> subprocess.Popen:
-        self.crews[name] = self.popen(
+        self.sidecar jobs[name] = self.popen(
             self.attach_command("case", *more, "--wait", wait), name, name, **options
         )
-        return self.crews[name]
+        return self.sidecar jobs[name]
 
     def undisturbed(self):
         """The same run without Pillion; what it leaves is in `expected`."""
@@ -168,8 +168,8 @@ class Case:
 
     # Finding --------------------------------------------------------------------------------------
 
-    def processes(self, program: str = "", crew: str | None = None) -> list[int]:
-        """Living processes of this case, by the name of their program and by crew."""
+    def processes(self, program: str = "", sidecar job: str | None = None) -> list[int]:
+        """Living processes of this case, by the name of their program and by sidecar_job."""
         found = []
         mark = f"{MARK}={self.seed}/{os.getpid()}/".encode()
         for entry in Path("/proc").glob("[0-9]*"):
@@ -184,11 +184,11 @@ class Case:
                 continue
             if program and Path(words[0].decode()).name != program:
                 continue
-            if crew is None or mine[0] == mark + crew.encode():
+            if sidecar job is None or mine[0] == mark + sidecar job.encode():
                 found.append(int(entry.name))
         return sorted(found)
 
-    def crew_of(self, pid: int) -> str:
+    def sidecar_job_of(self, pid: int) -> str:
         try:
             environ = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
         except OSError:
@@ -196,8 +196,8 @@ class Case:
         mine = [e.decode() for e in environ if e.startswith(MARK.encode() + b"=")]
         return mine[0].rpartition("/")[2] if mine else ""
 
-    def attached(self, crew: str | None = None) -> list[int]:
-        return self.processes("pillion-attach", crew)
+    def attached(self, sidecar job: str | None = None) -> list[int]:
+        return self.processes("pillion-attach", sidecar job)
 
     def simulating(self) -> bool:
         return self.simulation.poll() is None
@@ -223,10 +223,10 @@ class Case:
         return self.await_that("a signal works", lambda: not set(pids) & set(self.processes()))
 
     def happened(self) -> bool:
-        """Whether the stage has struck; only that of the crew of this name is told to."""
+        """Whether the stage has struck; only that of the sidecar_job of this name is told to."""
         if not (self.folder / "once").exists():
             return False
-        self.harmed.add("crew")
+        self.harmed.add("sidecar job")
         return True
 
     # Disturbing -----------------------------------------------------------------------------------
@@ -235,7 +235,7 @@ class Case:
         self.disturbances += 1
         for pid in pids:
             try:
-                self.harmed.add(self.crew_of(pid))
+                self.harmed.add(self.sidecar_job_of(pid))
                 os.kill(pid, number)
             except ProcessLookupError:
                 pass
@@ -257,13 +257,13 @@ class Case:
             raise PromiseError(f"the simulation has not ended after {LIMIT} s") from None
         self.lasted = time.monotonic() - self.began
 
-    def await_crews(self):
+    def await_sidecar_jobs(self):
         """Sidecars leave by themselves."""
-        for name, crew in self.crews.items():
+        for name, sidecar job in self.sidecar jobs.items():
             try:
                 if self.choices.mishap.get("how") == "stop":
-                    self.await_or_kill(crew)
-                crew.wait(LIMIT / 2)
+                    self.await_or_kill(sidecar job)
+                sidecar job.wait(LIMIT / 2)
             except subprocess.TimeoutExpired:
                 raise PromiseError(
                     f"'{name}' goes on {LIMIT / 2} s after the end of the run"
@@ -274,12 +274,12 @@ class Case:
                 raise PromiseError(f"processes are left over: {self.describe(self.processes())}")
             time.sleep(0.02)
 
-    def await_or_kill(self, crew: subprocess.Popen):
+    def await_or_kill(self, sidecar job: subprocess.Popen):
         """Sidecars that a stage stops after the end of the simulation would never leave."""
         end = time.monotonic() + LIMIT / 2
-        while crew.poll() is None and time.monotonic() < end:
+        while sidecar_job.poll() is None and time.monotonic() < end:
             if self.happened():
-                self.signal(self.attached("crew"), signal.SIGKILL)
+                self.signal(self.attached("sidecar job"), signal.SIGKILL)
             time.sleep(0.05)
 
     @staticmethod
@@ -298,6 +298,6 @@ class Case:
         for pid in self.processes():
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        for process in [self.simulation, *self.crews.values()]:
+        for process in [self.simulation, *self.sidecar_jobs.values()]:
             if process is not None:
                 process.wait(10)

@@ -190,15 +190,15 @@ REFUSALS = (
 
 def check_endings(case: Case, kind: str):
     """Sidecars that were left in peace ended well, or said why they could not join."""
-    for name, crew in case.crews.items():
+    for name, sidecar_job in case.sidecar_jobs.items():
         log = (case.folder / f"{name}.log").read_text(errors="replace")
         refused = any(text in log for text in REFUSALS)
         if kind == "simulation_killed" and not refused:
-            require(crew.returncode == 3, f"'{name}' ended with status {crew.returncode}, not 3")
+            require(sidecar_job.returncode == 3, f"'{name}' ended with status {sidecar_job.returncode}, not 3")
         elif kind == "disk_full" and "No space left" in log:
             pass  # it could not write its report, and said so
         elif name not in case.harmed and not refused:
-            require(crew.returncode == 0, f"'{name}' ended with status {crew.returncode}")
+            require(sidecar_job.returncode == 0, f"'{name}' ended with status {sidecar_job.returncode}")
 
 
 def check_report(case: Case, kind: str, series: dict[str, np.ndarray]):
@@ -218,18 +218,18 @@ def check_report(case: Case, kind: str, series: dict[str, np.ndarray]):
         require(came >= case.replacements > 0, f"{case.replacements} came, {came} were sent for")
         last = series["seen/seen"][-1]
         require(last == case.choices.steps - 1, f"the replacement's last step is {last}")
-    if kind == "guest":
-        check_guests(case, series)
-    if kind == "guest_leaves_waiting":
+    if kind == "attached_job":
+        check_attached_jobs(case, series)
+    if kind == "attached_job_leaves_waiting":
         last, steps = series["seen/seen"][-1], case.choices.steps
         require(last >= steps - 200, f"nothing is published after step {last} of {steps}")
 
 
-def check_guests(case: Case, series: dict[str, np.ndarray]):
-    """A guest that stayed to the end has told what it did."""
-    for name, suffix in (("guest", "-more"), ("guest2", "-again")):
-        crew = case.crews.get(name)
-        if crew is None or crew.returncode != 0 or name in case.harmed:
+def check_attached_jobs(case: Case, series: dict[str, np.ndarray]):
+    """An attached job that stayed to the end has told what it did."""
+    for name, suffix in (("attached_job", "-more"), ("guest2", "-again")):
+        sidecar_job = case.sidecar_jobs.get(name)
+        if sidecar_job is None or sidecar_job.returncode != 0 or name in case.harmed:
             continue
         counted = {a["name"]: a for a in report(case, suffix)["analyses"]}
         for table, analysis in (("more/statistics_velocity", "more"), ("watched/seen", "watched")):
@@ -239,7 +239,7 @@ def check_guests(case: Case, series: dict[str, np.ndarray]):
 
 def check_published_is_finished(case: Case, series: dict[str, np.ndarray]):
     """What all ranks had published when one of them died is in the products."""
-    if not any(crew.returncode == 3 for crew in case.crews.values()):
+    if not any(sidecar_job.returncode == 3 for sidecar_job in case.sidecar_jobs.values()):
         return
     counted = {a["name"]: a for a in report(case)["analyses"]}
     steps = [np.fromfile(path, dtype=np.int64) for path in case.folder.glob("progress-*")]

@@ -31,11 +31,11 @@ class NotHereError(Exception):
 # Deeds --------------------------------------------------------------------------------------------
 
 
-def begin(case: Case, crew: str = "crew", **options) -> bool:
+def begin(case: Case, sidecar_job: str = "sidecar job", **options) -> bool:
     """Starts the run and its sidecars; False if it was over before they had joined."""
     case.start()
-    case.attach(crew, **options)
-    return case.await_joined(crew)
+    case.attach(sidecar_job, **options)
+    return case.await_joined(sidecar_job)
 
 
 def succeed(case: Case):
@@ -48,7 +48,7 @@ def succeed(case: Case):
 def killed(case: Case):
     if begin(case):
         case.pause(0.7)
-        case.signal(case.some(case.processes(crew="crew")), KILL)
+        case.signal(case.some(case.processes(sidecar_job="sidecar job")), KILL)
         succeed(case)
 
 
@@ -57,7 +57,7 @@ def killed_for_good(case: Case):
     case.choices.restart = 0
     if begin(case):
         case.pause(0.7)
-        case.signal(case.some(case.processes(crew="crew")), KILL)
+        case.signal(case.some(case.processes(sidecar_job="sidecar job")), KILL)
 
 
 def replaced(case: Case):
@@ -66,9 +66,9 @@ def replaced(case: Case):
     c.restart, c.steps, c.milliseconds, c.memory = 2, 600, 8, "8 MiB"
     if not begin(case):
         return
-    for crew in ("crew", ""):
+    for sidecar_job in ("sidecar job", ""):
         case.pause(0.5)
-        case.signal(case.some(case.attached(crew)), KILL)
+        case.signal(case.some(case.attached(sidecar_job)), KILL)
         if not case.await_joined("again", case.replacements + 1):
             return
         case.replacements += 1
@@ -78,7 +78,7 @@ def stopped(case: Case):
     if not begin(case):
         return
     case.pause(0.5)
-    pids = case.signal(case.some(case.attached("crew")), STOP)
+    pids = case.signal(case.some(case.attached("sidecar job")), STOP)
     ending = case.dice.choice(["soon", "late", "never", "replaced"])
     if ending == "replaced":
         case.attach("second")
@@ -108,20 +108,20 @@ def out_of_memory(case: Case):
     if way == "stage":
         c.mishap = {"point": case.dice.choice(["run", "save", "finish"]), "step": 50}
         c.mishap["how"] = case.dice.choice(["eat", "starve"])
-        c.mishap["peer"] = case.dice.randrange(c.crew)
+        c.mishap["peer"] = case.dice.randrange(c.sidecar_job)
         begin(case)
         case.disturbances += 1
     elif way == "process":
         if begin(case):
             case.pause(0.3)
-            allow_memory(case, case.some(case.attached("crew")))
+            allow_memory(case, case.some(case.attached("sidecar job")))
     else:
         case.start()
         most = case.dice.randint(20, 400) << 20
         limit = (resource.RLIMIT_AS, (most, most))
-        case.attach("crew", preexec_fn=lambda: resource.setrlimit(*limit))
+        case.attach("sidecar job", preexec_fn=lambda: resource.setrlimit(*limit))
         case.disturbances += 1
-    case.harmed.add("crew")
+    case.harmed.add("sidecar job")
     succeed(case)
 
 
@@ -129,7 +129,7 @@ def killed_attaching(case: Case):
     c = case.choices
     point = case.dice.choice(["any", "any", "create", "restore"])
     if point != "any":
-        c.mishap = {"point": point, "peer": case.dice.randrange(c.crew), "how": "kill"}
+        c.mishap = {"point": point, "peer": case.dice.randrange(c.sidecar_job), "how": "kill"}
     if point == "restore":
         c.steps, c.milliseconds, c.restart = 500, 5, 0
     case.start()
@@ -138,14 +138,14 @@ def killed_attaching(case: Case):
         if case.await_joined("before"):
             time.sleep(1.3)
             case.signal(case.attached("before"), KILL)
-            case.attach("crew")
+            case.attach("sidecar job")
             case.await_that("the accident", lambda: case.happened())
     else:
         for attempt in range(case.dice.randint(1, 3)):
-            case.attach(f"crew{attempt}")
-            case.harmed.add(f"crew{attempt}")
-            case.pause(0.6 if c.crew == 1 else 1.0)
-            case.signal(case.some(case.processes(crew=f"crew{attempt}")), KILL)
+            case.attach(f"sidecar job{attempt}")
+            case.harmed.add(f"sidecar job{attempt}")
+            case.pause(0.6 if c.sidecar_job == 1 else 1.0)
+            case.signal(case.some(case.processes(sidecar_job=f"sidecar job{attempt}")), KILL)
     case.disturbances += 1
     succeed(case)
 
@@ -154,7 +154,7 @@ def suffer(case: Case, at: str, hows: list[str]):
     """The stage itself strikes."""
     c = case.choices
     how = case.dice.choice(hows)
-    c.mishap = {"point": at, "how": how, "peer": case.dice.randrange(c.crew)}
+    c.mishap = {"point": at, "how": how, "peer": case.dice.randrange(c.sidecar_job)}
     c.mishap["step"] = case.dice.randint(1, c.steps // 3)
     if at == "product":
         c.mishap |= {"peer": 0, "partial": "out/seen/.big.csv.partial"}
@@ -163,7 +163,7 @@ def suffer(case: Case, at: str, hows: list[str]):
     case.disturbances += 1
     if how == "stop":
         case.pause(0.5)
-        case.signal(case.attached("crew"), KILL)
+        case.signal(case.attached("sidecar job"), KILL)
     succeed(case)
 
 
@@ -205,7 +205,7 @@ def spill_full(case: Case):
     mount(case.folder / "small", f"{case.dice.randint(50, 1000)}k")
     if begin(case) and case.dice.random() < 0.4:
         case.pause(0.5)
-        case.signal(case.some(case.attached("crew")), KILL)
+        case.signal(case.some(case.attached("sidecar job")), KILL)
         succeed(case)
 
 
@@ -217,51 +217,51 @@ def simulation_killed(case: Case):
         case.signal([case.dice.choice(case.processes("node_driver"))], KILL)
 
 
-GUEST = """
+ATTACHED_JOB = """
 analyses:
   more: {{products_every: 1, stages: [{{statistics: {{fields: [velocity, density]}}}}]}}
   watched: {{every: {every}, products_every: 1, stages: [{{mishap: {{{mishap}}}}}]}}
 """
 
 
-def guest(case: Case):
+def attached_job(case: Case):
     c = case.choices
-    c.memory, c.crew, how = "8 MiB", 1, case.dice.choice(["any", "any", "run", "finish", "stop"])
+    c.memory, c.sidecar_job, how = "8 MiB", 1, case.dice.choice(["any", "any", "run", "finish", "stop"])
     mishap = f"point: {how}, step: {c.steps // 2}" if how in ("run", "finish") else ""
     (case.folder / "more.yaml").write_text(
-        GUEST.format(every=case.dice.randint(1, 3), mishap=mishap)
+        ATTACHED_JOB.format(every=case.dice.randint(1, 3), mishap=mishap)
     )
     if not begin(case):
         return
     case.pause(0.3)
-    case.attach("guest", "more.yaml")
+    case.attach("attached_job", "more.yaml")
     if how in ("run", "finish"):
-        case.harmed.add("guest")
+        case.harmed.add("attached_job")
     if how == "any":
         case.pause(1.0)
-        case.signal(case.attached("guest"), KILL)
+        case.signal(case.attached("attached_job"), KILL)
         if case.dice.random() < 0.5:
             case.attach("guest2", "more.yaml", "--name", "again")
-    if how == "stop" and case.await_joined("guest"):
-        pids = case.signal(case.attached("guest"), STOP)
+    if how == "stop" and case.await_joined("attached_job"):
+        pids = case.signal(case.attached("attached_job"), STOP)
         case.await_end()
         case.signal(pids, case.dice.choice([KILL, CONT]))
 
 
-def guest_leaves_waiting(case: Case):
+def attached_job_leaves_waiting(case: Case):
     """An attached job leaves while its analysis waits for room, as slow sidecars hold all of it."""
     c = case.choices
-    c.ranks = c.nodes = c.crew = 1
+    c.ranks = c.nodes = c.sidecar_job = 1
     c.policy, c.memory, c.steps, c.milliseconds = "skip", "32 KiB", 450, 8
     c.mishap = {"milliseconds": 300}
-    (case.folder / "more.yaml").write_text(GUEST.format(every=1, mishap=""))
+    (case.folder / "more.yaml").write_text(ATTACHED_JOB.format(every=1, mishap=""))
     if not begin(case):
         return
     time.sleep(0.4)
-    case.attach("guest", "more.yaml")
-    if case.await_joined("guest"):
+    case.attach("attached_job", "more.yaml")
+    if case.await_joined("attached_job"):
         time.sleep(0.05)
-        case.signal(case.attached("guest"), case.dice.choice([KILL, signal.SIGTERM]))
+        case.signal(case.attached("attached_job"), case.dice.choice([KILL, signal.SIGTERM]))
 
 
 def last_moment(case: Case):
@@ -270,22 +270,22 @@ def last_moment(case: Case):
     if case.dice.random() < 0.5:
         case.attach("first")
         case.await_joined("first")
-        (case.folder / "more.yaml").write_text(GUEST.format(every=1, mishap=""))
+        (case.folder / "more.yaml").write_text(ATTACHED_JOB.format(every=1, mishap=""))
         more = ["more.yaml"]
     else:
         more = []
     end = case.began + 0.4 + c.steps * c.milliseconds * 1.15 / 1000
     time.sleep(max(0, end - time.monotonic() - 0.6 + 0.8 * case.dice.random()))
-    case.attach("crew", *more, wait=2)
+    case.attach("sidecar job", *more, wait=2)
 
 
 def rush(case: Case):
-    """Several crews at once; some while the one before is dying."""
+    """Several sidecar jobs at once; some while the one before is dying."""
     case.start()
     case.attach("a")
     case.attach("b")
     case.pause(1.0)
-    case.signal(case.some(case.processes(crew=case.dice.choice("ab"))), KILL)
+    case.signal(case.some(case.processes(sidecar_job=case.dice.choice("ab"))), KILL)
     case.attach("c", wait=2)
     case.attach("d", wait=2)
 
@@ -295,7 +295,7 @@ KINDS = {
     for kind in (
         killed, killed_for_good, replaced, stopped, out_of_memory, killed_attaching, killed_reading,
         killed_writing, killed_saving, killed_ending, disk_full, spill_full, simulation_killed,
-        guest, guest_leaves_waiting, last_moment, rush,
+        attached_job, attached_job_leaves_waiting, last_moment, rush,
     )
 }  # fmt: skip
 
@@ -305,7 +305,7 @@ KINDS = {
 
 def judge(case: Case, kind: str):
     case.await_end()
-    case.await_crews()
+    case.await_sidecar_jobs()
     case.happened()
     case.undisturbed()
     checks.check_nothing_left(case)

@@ -59,20 +59,20 @@ def test_steps_on_disk_stay(build, tmp_path, format, seconds):
     command = [*launcher(), "-n", "2", driver, "pillion.yaml", "100000", "pause=5"]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": tmp_path}
     simulation = subprocess.Popen([str(word) for word in command], start_new_session=True, **quiet)
-    crew = [str(build / "bin" / "pillion-attach"), run, "--wait", "30"]
-    crews = []
+    sidecar_job = [str(build / "bin" / "pillion-attach"), run, "--wait", "30"]
+    sidecar_jobs = []
     try:
-        crews.append(subprocess.Popen(crew, **quiet))
+        sidecar_jobs.append(subprocess.Popen(sidecar_job, **quiet))
         wait_for(told)
         time.sleep(seconds)
-        crews[0].kill()
-        crews[0].wait(timeout=20)
+        sidecar_jobs[0].kill()
+        sidecar_jobs[0].wait(timeout=20)
         before = told()
-        crews.append(subprocess.Popen(crew, **quiet))
+        sidecar_jobs.append(subprocess.Popen(sidecar_job, **quiet))
         wait_for(lambda: (told() or [0])[-1] > before[-1])
         assert set(before) <= set(told())
     finally:
-        for one in crews:
+        for one in sidecar_jobs:
             one.kill()
             one.wait(timeout=20)
         os.killpg(simulation.pid, signal.SIGKILL)

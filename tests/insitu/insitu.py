@@ -66,19 +66,19 @@ def simulate(
 ):
     """Runs a simulation, with a separate job of sidecars if the place has one."""
     env = environment(build, **more)
-    crew = _Crew(build, folder, env) if place.is_separate else None
+    sidecar_job = _SidecarJob(build, folder, env) if place.is_separate else None
     try:
         ranks = place.ranks + place.more
         done = mpirun(ranks, *program, timeout=timeout, env=env, check=check, cwd=folder)
-        if crew is not None:
-            done.crew, done.crew_status = crew.end()
+        if sidecar_job is not None:
+            done.sidecar_job, done.sidecar_job_status = sidecar_job.end()
         return done
     finally:
-        if crew is not None:
-            crew.process.kill()
+        if sidecar_job is not None:
+            sidecar_job.process.kill()
 
 
-class _Crew:
+class _SidecarJob:
     """A separate job of sidecars. When they have joined, the file `joined` appears, for which
     programs may wait."""
 

@@ -85,7 +85,7 @@ def check_failure(build, folder, name, place):
     disabled = analysis_of(folder, "bad")["disabled"]
     assert FAILURES[name] in disabled, disabled
     assert str(STAGES.parent.parent.parent) not in disabled.split("\n")[0]
-    logged = getattr(done, "crew", done.stderr)
+    logged = getattr(done, "sidecar job", done.stderr)
     assert FAILURES[name] in logged, logged
     assert analysis_of(folder, "good")["disabled"] is None
     assert good_steps(folder) == list(range(STEPS))
@@ -109,20 +109,20 @@ def test_death_in_a_job_of_its_own(build, tmp_path):
     """os._exit kills the sidecars; the simulation does not notice until its end."""
     done = run_beside(build, tmp_path, SEPARATE, "dies")
     assert done.returncode == 0 and done.stdout.count("done") == 2
-    assert done.crew_status == 3
+    assert done.sidecar_job_status == 3
     report = json.loads((tmp_path / "results/report.json").read_text())
     assert report["run"]["steps"] == STEPS
     assert analysis_of(tmp_path, "bad")["lost"] > 0
 
 
 def test_sidecars_that_died_are_started_again(build, tmp_path):
-    """Another crew goes on behind the step that killed the first one."""
+    """Another sidecar job goes on behind the step that killed the first one."""
     place = Place(2, "{job: separate, when_full: wait, restart: 3, deadline: 30 s}")
     done = run_beside(build, tmp_path, place, "dies", steps=8, pause=0.7)
     assert done.returncode == 0
     report = json.loads((tmp_path / "results/report.json").read_text())
     assert report["sidecars"]["restarts"] >= 1
-    # The step that kills, and what the first crew had not kept yet.
+    # The step that kills, and what the first sidecar job had not kept yet.
     assert 1 <= analysis_of(tmp_path, "bad")["lost"] <= 2
     assert good_steps(tmp_path)[-1] == 7
 

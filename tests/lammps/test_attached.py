@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sidecars that attach to a LAMMPS that runs: as its own (`job: separate`), or as guests who add an
-analysis halfway. The oracles are LAMMPS's own computes in the same run, and, for what a guest must
+"""Sidecars that attach to a LAMMPS that runs: as its own (`job: separate`), or as attached jobs who add an
+analysis halfway. The oracles are LAMMPS's own computes in the same run, and, for what an attached job must
 not change, a run without it.
 """
 
@@ -24,7 +24,7 @@ OWN = {
 }
 # Finer bins than the run's own, at other steps, and a field that the run itself does not need. Its
 # statistics have a row for every step that it worked on.
-GUEST = {
+ATTACHED_JOB = {
     "finer": {"every": "10 steps", "stages": [{"rdf": RDF}, {"statistics": {"fields": ["force"]}}]}
 }
 SLICE = 200
@@ -54,31 +54,31 @@ def test_separate_sidecars(build, tmp_path):
     assert [analysis["lost"] for analysis in report["analyses"]] == [0, 0, 0]
 
 
-def with_guest(build, folder, name, config) -> None:
-    """A run that goes on until a guest has joined, and then for another 200 steps."""
-    (folder / "guest.yaml").write_text(json.dumps({"analyses": GUEST}))
+def with_attached_job(build, folder, name, config) -> None:
+    """A run that goes on until an attached job has joined, and then for another 200 steps."""
+    (folder / "attached job.yaml").write_text(json.dumps({"analyses": ATTACHED_JOB}))
     text = MIXTURE + OWN_RDF + RIDE + until("go", f"run {SLICE}\n") + f"{LAST}run {SLICE}\n"
     with lammps(build, folder, text, config, 3) as run:
         product = folder / "results/structure/rdf.csv"
         wait_for(lambda: product.exists() or run.done(), "a product of the run itself")
-        guest = Attached(build, folder, name, "guest.yaml", "--name", "late")
-        guest.await_joined()
+        attached_job = Attached(build, folder, name, "attached job.yaml", "--name", "late")
+        attached_job.await_joined()
         say(folder, "go")
-    guest.await_end()
+    attached_job.await_end()
 
 
-def without_guest(build, folder, slices: int, config) -> None:
+def without_attached_job(build, folder, slices: int, config) -> None:
     text = MIXTURE + OWN_RDF + RIDE
     text += f"variable n loop {slices}\nlabel again\nrun {SLICE}\nnext n\njump SELF again\n"
     lmp(build, folder, f"{text}{LAST}run {SLICE}\n", config, 3)
 
 
-def test_a_guest_adds_an_rdf_halfway(build, tmp_path):
+def test_a_attached_job_adds_an_rdf_halfway(build, tmp_path):
     name = run_of("guested")
     config = configuration(OWN, {"per_node": 1, "when_full": "wait"}, run=name)
     folder, alone = tmp_path / "with", tmp_path / "without"
     folder.mkdir()
-    with_guest(build, folder, name, config)
+    with_attached_job(build, folder, name, config)
 
     blocks = read_vectors(folder / "rdf.txt")
     rows = read_table(folder / "results/finer/statistics_force.csv")
@@ -89,14 +89,14 @@ def test_a_guest_adds_an_rdf_halfway(build, tmp_path):
     assert len(steps) >= SLICE // 10
     assert_counts(read_table(folder / "results/finer/rdf.csv"), {s: blocks[s] for s in steps})
 
-    without_guest(build, alone, max(blocks) // SLICE - 1, config)
+    without_attached_job(build, alone, max(blocks) // SLICE - 1, config)
     assert (folder / "last.txt").read_text() == (alone / "last.txt").read_text()
     tables = [read_table(f / "results/structure/rdf.csv") for f in (folder, alone)]
     assert tables[0].head["publications"] == max(blocks) // EVERY + 1
     assert tables[0].columns.keys() == tables[1].columns.keys()
     for column in tables[0].columns:
         assert np.array_equal(tables[0][column], tables[1][column])
-    assert_report_names_the_guest(folder / "results", steps)
+    assert_report_names_the_attached_job(folder / "results", steps)
 
 
 def assert_counts(table, blocks) -> None:
@@ -108,9 +108,9 @@ def assert_counts(table, blocks) -> None:
     assert [round(table.attributes[f"particles_{s}"]) for s in SPECIES] == [ONE, TWO]
 
 
-def assert_report_names_the_guest(results, steps) -> None:
+def assert_report_names_the_attached_job(results, steps) -> None:
     report = json.loads((results / "report.json").read_text())
-    assert any("guest 'late' joined after step" in text for text in report["remarks"])
+    assert any("attached job 'late' joined after step" in text for text in report["remarks"])
     own = json.loads((results / "report-late.json").read_text())
     (finer,) = (a for a in own["analyses"] if a["name"] == "finer")
     assert finer["publications"] == len(steps)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The protocol of lanes, searched exhaustively by Spin: src/node/protocol.pml holds in all orders
+"""The protocol of channels, searched exhaustively by Spin: src/node/protocol.pml holds in all orders
 of steps and with deaths at every step, in several small sizes, and it does not hold without any one
 of the precautions that BROKEN_... takes away. Larger sizes with PILLION_TEST_ALL=1.
 """
@@ -16,54 +16,54 @@ import verified
 MODEL = Path(__file__).parents[2] / "src" / "node" / "protocol.pml"
 EVERYTHING = os.environ.get("PILLION_TEST_ALL", "") not in ("", "0")
 UNCHANGED = verified.current() == verified.recorded()
-ALWAYS = "crews-skip"  # a cheap search, which runs even if nothing has changed
+ALWAYS = "sidecar jobs-skip"  # a cheap search, which runs even if nothing has changed
 DEEPEST = 20000
 MEBIBYTES = 2800
 
-CREWS = {"LANES": 1, "CREWS": 2, "HOME_DEATHS": 2, "SIMULATION_DEATHS": 1, "OFFERS": 1}
-GUESTS = {"LANES": 1, "CREWS": 0, "HOME_DEATHS": 0, "GUESTS": 1, "OFFERS": 4}
+SIDECAR_JOBS = {"LANES": 1, "CREWS": 2, "HOME_DEATHS": 2, "SIMULATION_DEATHS": 1, "OFFERS": 1}
+ATTACHED_JOBS = {"LANES": 1, "CREWS": 0, "HOME_DEATHS": 0, "GUESTS": 1, "OFFERS": 4}
 BOTH = {"CREWS": 1, "HOME_DEATHS": 1, "GUESTS": 1, "SIMULATION_DEATHS": 0, "OFFERS": 1}
 TWO = {"LANES": 2, "WAIT": 0, "CREWS": 2, "HOME_DEATHS": 1, "SIMULATION_DEATHS": 0, "OFFERS": 0}
 TWO_SIMULATIONS = TWO | {"CREWS": 1, "HOME_DEATHS": 0, "SIMULATION_DEATHS": 1, "OFFERS": 1}
 
 SIZES = {
-    "crews-wait": CREWS | {"WAIT": 1},
-    "crews-skip": CREWS | {"WAIT": 0},
-    "crew-long": CREWS | {"CREWS": 1, "HOME_DEATHS": 1, "SIMULATION_DEATHS": 0, "OFFERS": 5},
-    "guest-wait": GUESTS | {"WAIT": 1},
-    "guest-skip": GUESTS | {"WAIT": 0},
-    "crew-and-guest": BOTH,
-    "two-lanes-crews": TWO,
-    "two-lanes-simulation": TWO_SIMULATIONS,
+    "sidecar jobs-wait": SIDECAR_JOBS | {"WAIT": 1},
+    "sidecar jobs-skip": SIDECAR_JOBS | {"WAIT": 0},
+    "sidecar job-long": SIDECAR_JOBS | {"CREWS": 1, "HOME_DEATHS": 1, "SIMULATION_DEATHS": 0, "OFFERS": 5},
+    "attached job-wait": ATTACHED_JOBS | {"WAIT": 1},
+    "attached job-skip": ATTACHED_JOBS | {"WAIT": 0},
+    "sidecar job-and-attached job": BOTH,
+    "two-channels-sidecar jobs": TWO,
+    "two-channels-simulation": TWO_SIMULATIONS,
 }
 LARGER = {
-    "crews-wait": CREWS | {"WAIT": 1, "OFFERS": 3},
-    "crews-skip": CREWS | {"WAIT": 0, "OFFERS": 3},
-    "guests": GUESTS | {"GUESTS": 2, "OFFERS": 3},
-    "crew-and-guest": BOTH | {"OFFERS": 2},
-    "two-lanes-crews": TWO | {"OFFERS": 1},
+    "sidecar jobs-wait": SIDECAR_JOBS | {"WAIT": 1, "OFFERS": 3},
+    "sidecar jobs-skip": SIDECAR_JOBS | {"WAIT": 0, "OFFERS": 3},
+    "attached_jobs": ATTACHED_JOBS | {"GUESTS": 2, "OFFERS": 3},
+    "sidecar job-and-attached job": BOTH | {"OFFERS": 2},
+    "two-channels-sidecar jobs": TWO | {"OFFERS": 1},
 }
 BROKEN = {
-    "ACTIVATE": GUESTS,
+    "ACTIVATE": ATTACHED_JOBS,
     "ALONE": TWO,
-    "CLAIM": CREWS,
-    "COMPARE": CREWS,
-    "DEATH": GUESTS,
-    "DONE": CREWS | {"OFFERS": 2},
-    "END": CREWS,
-    "FENCE": CREWS | {"OFFERS": 2},
-    "FORGET": CREWS,
-    "LEAVE": GUESTS | {"GUESTS": 2, "OFFERS": 3},
-    "LINGER": GUESTS,
-    "LOST": CREWS | {"CREWS": 3, "SIMULATION_DEATHS": 0, "OFFERS": 0},
-    "OVER": CREWS,
-    "PUBLISH": CREWS | {"OFFERS": 2},
-    "RECHECK": CREWS,
-    "REUSE": CREWS | {"OFFERS": 2},
-    "RING": CREWS | {"OFFERS": 2},
-    "START": CREWS,
-    "SWAP": CREWS,
-    "WRAP": CREWS | {"OFFERS": 2},
+    "CLAIM": SIDECAR_JOBS,
+    "COMPARE": SIDECAR_JOBS,
+    "DEATH": ATTACHED_JOBS,
+    "DONE": SIDECAR_JOBS | {"OFFERS": 2},
+    "END": SIDECAR_JOBS,
+    "FENCE": SIDECAR_JOBS | {"OFFERS": 2},
+    "FORGET": SIDECAR_JOBS,
+    "LEAVE": ATTACHED_JOBS | {"GUESTS": 2, "OFFERS": 3},
+    "LINGER": ATTACHED_JOBS,
+    "LOST": SIDECAR_JOBS | {"CREWS": 3, "SIMULATION_DEATHS": 0, "OFFERS": 0},
+    "OVER": SIDECAR_JOBS,
+    "PUBLISH": SIDECAR_JOBS | {"OFFERS": 2},
+    "RECHECK": SIDECAR_JOBS,
+    "REUSE": SIDECAR_JOBS | {"OFFERS": 2},
+    "RING": SIDECAR_JOBS | {"OFFERS": 2},
+    "START": SIDECAR_JOBS,
+    "SWAP": SIDECAR_JOBS,
+    "WRAP": SIDECAR_JOBS | {"OFFERS": 2},
 }
 
 
@@ -124,11 +124,11 @@ unless_verified = pytest.mark.skipif(
 def test_holds(tmp_path, size):
     said = search(tmp_path, SIZES[size])
     assert_holds(said)
-    if size in ("crews-wait", "crews-skip"):
+    if size in ("sidecar jobs-wait", "sidecar jobs-skip"):
         assert unreached(said, "Sidecar") == set(), said
-    if size in ("guest-wait", "guest-skip"):
-        refusals = {line_of(":: else -> refused = true"), line_of(":: refused -> lane")}
-        assert unreached(said, "Guest") == refusals, said
+    if size in ("attached job-wait", "attached job-skip"):
+        refusals = {line_of(":: else -> refused = true"), line_of(":: refused -> channel")}
+        assert unreached(said, "Attached job") == refusals, said
 
 
 @unless_verified
@@ -157,5 +157,5 @@ def test_verified_is_up_to_date():
 def test_holds_in_larger_sizes(tmp_path, size):
     said = search(tmp_path, LARGER[size], mebibytes=8000)
     assert_holds(said)
-    if size == "guests":
-        assert unreached(said, "Guest") == set(), said
+    if size == "attached_jobs":
+        assert unreached(said, "Attached job") == set(), said

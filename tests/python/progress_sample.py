@@ -37,7 +37,7 @@ def progress(role="simulation", analyses=None, **changes) -> dict:
         "pillion": "progress 1",
         "version": "0.1.0",
         "role": role,
-        "guest": None,
+        "attached_job": None,
         "run": "box",
         "id": "00000000000000aa",
         "state": "running",
@@ -75,6 +75,6 @@ def write(folder: Path, said: dict) -> Path:
     """Where the library writes it."""
     names = {"simulation": "progress.json", "sidecars": "progress-sidecars.json"}
     folder.mkdir(exist_ok=True)
-    path = folder / names.get(said["role"], f"progress-{said['guest']}.json")
+    path = folder / names.get(said["role"], f"progress-{said['attached_job']}.json")
     path.write_text(json.dumps(said), encoding="utf-8")
     return path

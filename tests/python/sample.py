@@ -278,7 +278,7 @@ def make_sample(folder: Path) -> Sample:
     return sample
 
 
-GUEST_CONFIGURATION = """\
+ATTACHED_JOB_CONFIGURATION = """\
 analyses:
   hydrogen:   # <bonds>
     every: 10 steps
@@ -287,26 +287,26 @@ analyses:
 """
 
 
-def add_guest(sample: Sample, name: str = "late", started: str = "2026-11-21T08:00:00Z") -> dict:
-    """A guest that brings the analysis `hydrogen`; returns its report."""
+def add_attached_job(sample: Sample, name: str = "late", started: str = "2026-11-21T08:00:00Z") -> dict:
+    """An attached job that brings the analysis `hydrogen`; returns its report."""
     run_entry = dict(sample.analyses[0]) | {"name": "hydrogen", "publications": 33}
     run_entry |= {"seconds": sample.analyses[0]["seconds"] | {"sidecar": {"mean": 0.0, "max": 0.0}}}
     run_entry["seconds"] |= {"synchronous_estimate": 0.01}
     sample.analyses.append(run_entry)
     sample.warnings.append("one from the run")
-    sample.remarks.append(f"guest '{name}' joined after step 500")
+    sample.remarks.append(f"attached job '{name}' joined after step 500")
     sample.write()
-    warnings = [*sample.warnings, "one more from the guest"]
-    guest = Sample(sample.folder, warnings=warnings, remarks=sample.remarks)
-    guest.product(
+    warnings = [*sample.warnings, "one more from the attached job"]
+    attached_job = Sample(sample.folder, warnings=warnings, remarks=sample.remarks)
+    attached_job.product(
         title="Hydrogen bonds",
         analysis="hydrogen",
         stage="rdf",
         name="rdf",
         columns=rdf_columns(),
     )
-    guest.analysis("hydrogen", ["rdf"], "sidecar", 99.0, 0.6, publications=31, lost=2)
-    report = guest.report() | {"configuration": GUEST_CONFIGURATION}
+    attached_job.analysis("hydrogen", ["rdf"], "sidecar", 99.0, 0.6, publications=31, lost=2)
+    report = attached_job.report() | {"configuration": ATTACHED_JOB_CONFIGURATION}
     report["run"] |= {"started": started, "sidecar_ranks": 2}
     (sample.folder / f"report-{name}.json").write_text(json.dumps(report), encoding="utf-8")
     (sample.folder / f"timeline-{name}.json").write_text(json.dumps(timeline()), encoding="utf-8")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The page of a run with sidecars on the node: what befell publications, which way they went, and
-what guests added.
+what attached jobs added.
 """
 
 import json
@@ -8,7 +8,7 @@ import re
 
 import pytest
 from pillion import make_report
-from sample import add_guest, make_sample
+from sample import add_attached_job, make_sample
 from test_report import Page
 
 
@@ -85,13 +85,13 @@ def test_gaps_stand_beside_a_table(sample):
     assert "21 publications · motion/vacf.csv" in text
 
 
-def test_a_guest(sample):
-    add_guest(sample)
+def test_a_attached_job(sample):
+    add_attached_job(sample)
     made = make_report(sample.folder)
     assert made.problems == []
     text = made.path.read_text(encoding="utf-8")
     page = Page(text)
-    assert "Guest late" in page.text
+    assert "Attached job late" in page.text
     assert "Joined with 2 ranks" in page.text
     assert "hydrogen: # <bonds>" in page.text
     assert "Hydrogen bonds" in page.text
@@ -101,7 +101,7 @@ def test_a_guest(sample):
     ids = [a["id"] for _, a in page.tags if "id" in a]
     assert len(ids) == len(set(ids))
     # What it did is in its own report, what it cost the simulation in that of the run.
-    assert cells(text, "placement")[-1] == "sidecar, brought by guest late"
+    assert cells(text, "placement")[-1] == "sidecar, brought by attached job late"
     assert cells(text, "publications")[-1] == "31"
     assert cells(text, "lost")[-1] == "2"
     assert cells(text, "time in the sidecars")[-1] == "600 ms (750 ms)"
@@ -109,21 +109,21 @@ def test_a_guest(sample):
     assert cells(text, "if run synchronously")[-1].startswith("410 ms")  # 0.01 + 0.6 * 2 / 3
 
 
-def test_several_guests(sample):
-    add_guest(sample, "one")
-    second = add_guest(sample, "two")
+def test_several_attached_jobs(sample):
+    add_attached_job(sample, "one")
+    second = add_attached_job(sample, "two")
     second["analyses"][0]["name"] = "other"
     (sample.folder / "report-two.json").write_text(json.dumps(second), encoding="utf-8")
     text = page_of(sample.folder).text
-    assert text.index("Guest one") < text.index("Guest two")
+    assert text.index("Attached job one") < text.index("Attached job two")
 
 
-def test_a_guest_of_an_earlier_run_is_left_out(sample):
-    add_guest(sample, "old", started="2026-11-20T08:00:00Z")
-    assert "Guest old" not in page_of(sample.folder).text
+def test_a_attached_job_of_an_earlier_run_is_left_out(sample):
+    add_attached_job(sample, "old", started="2026-11-20T08:00:00Z")
+    assert "Attached job old" not in page_of(sample.folder).text
 
 
-def test_a_broken_report_of_a_guest_does_not_hide_the_run(sample):
+def test_a_broken_report_of_a_attached_job_does_not_hide_the_run(sample):
     (sample.folder / "report-late.json").write_text("{")
     made = make_report(sample.folder)
     assert ["report-late.json is not JSON" in problem for problem in made.problems] == [True]

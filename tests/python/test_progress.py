@@ -55,16 +55,16 @@ def test_parts_of_one_run_are_found_and_others_are_not(tmp_path):
     assert read_parts(tmp_path).all == []
     write(tmp_path, progress())
     write(tmp_path, sidecars())
-    write(tmp_path, progress("guest", guest="extra"))
-    write(tmp_path, progress("guest", guest="of an earlier run", id="bb"))
+    write(tmp_path, progress("attached_job", attached_job="extra"))
+    write(tmp_path, progress("attached_job", attached_job="of an earlier run", id="bb"))
     parts = read_parts(tmp_path)
     assert parts.simulation.role == "simulation" and parts.sidecars.role == "sidecars"
-    assert [guest.guest for guest in parts.guests] == ["extra"]
+    assert [attached_job.attached_job for attached_job in parts.attached_jobs] == ["extra"]
 
 
 def test_sidecars_alone_are_a_run_too(tmp_path):
     write(tmp_path, sidecars(started=2000.0, id="new"))
-    write(tmp_path, progress("guest", guest="old", id="old"))
+    write(tmp_path, progress("attached_job", attached_job="old", id="old"))
     assert read_parts(tmp_path).sidecars.id == "new"
 
 

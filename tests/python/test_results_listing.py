@@ -17,7 +17,7 @@ import pillion
 import pytest
 from pillion.errors import Error
 from results_sample import profile, put, things
-from sample import add_guest, make_sample
+from sample import add_attached_job, make_sample
 from test_results_fields import put_hdf5, put_raw
 from view_sample import arrays, write
 
@@ -98,8 +98,8 @@ def test_the_report(tmp_path):
     sample = make_sample(tmp_path)
     results = pillion.results(tmp_path)
     assert [a.name for a in results.report.analyses] == ["structure", "motion", "watch", "speeds"]
-    add_guest(sample)
-    assert results.report.analyses[-1].guest == "late"
+    add_attached_job(sample)
+    assert results.report.analyses[-1].attached_job == "late"
     (tmp_path / "report.json").unlink()
     assert results.report is None and results.progress is None
 
@@ -234,7 +234,7 @@ def test_nothing_heavy_is_imported_before_it_is_used(tmp_path):
 
 def progress(folder, state, pid=None, role="simulation", started=1.0):
     """What a run says of itself, as far as it matters here."""
-    said = {"pillion": "progress 1", "role": role, "guest": None, "run": "r", "id": "1"}
+    said = {"pillion": "progress 1", "role": role, "attached_job": None, "run": "r", "id": "1"}
     said |= {"state": state, "failure": None, "host": os.uname().nodename, "started": started}
     said |= {"pid": pid or os.getpid(), "pid_started": -1, "written": time.time(), "step": 40}
     said |= {"ranks": {"simulation": 1, "sidecar": 1}, "time": 4.0, "time_units": "s"}

@@ -72,18 +72,18 @@ def test_before_sidecars_come_nobody_has_worked(tmp_path):
     assert view_of(tmp_path).sidecar_ranks is None
 
 
-def test_guests_bring_analyses_of_their_own(tmp_path):
+def test_attached_jobs_bring_analyses_of_their_own(tmp_path):
     write(tmp_path, progress(analyses=[*HERE, analysis("extra", bytes_moved=7)]))
     mine = [analysis("extra", publications=2, bytes_moved=0)]
-    write(tmp_path, progress("guest", mine, guest="late"))
+    write(tmp_path, progress("attached_job", mine, attached_job="late"))
     extra = view_of(tmp_path).rows[-1]
-    assert (extra.name, extra.guest, extra.publications, extra.bytes_moved) == (
+    assert (extra.name, extra.attached_job, extra.publications, extra.bytes_moved) == (
         "extra",
         "late",
         2,
         7,
     )
-    assert view_of(tmp_path).sides[0].name == "guest late"
+    assert view_of(tmp_path).sides[0].name == "attached job late"
 
 
 def test_how_far_sidecars_are_behind(tmp_path):

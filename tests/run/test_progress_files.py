@@ -54,7 +54,7 @@ def test_a_run_says_how_it_is_doing(build, tmp_path, placement):
         assert parts.sidecars is None
     else:
         check_sidecars(parts.sidecars, report)
-    assert parts.guests == ()
+    assert parts.attached_jobs == ()
     assert find_runs(RUN) == []
 
 
@@ -94,7 +94,7 @@ def check_products(progress, report):
     assert all((report.folder / path).is_file() for path in said)
 
 
-def test_a_guest_says_how_it_is_doing(build, tmp_path):
+def test_a_attached_job_says_how_it_is_doing(build, tmp_path):
     (tmp_path / "pillion.yaml").write_text(configuration("per_node"))
     (tmp_path / "extra.yaml").write_text(EXTRA)
     results = tmp_path / "results"
@@ -105,16 +105,16 @@ def test_a_guest_says_how_it_is_doing(build, tmp_path):
         refused = subprocess.run(wrong, cwd=tmp_path, capture_output=True, text=True, timeout=30)
         assert refused.returncode == 1 and "endless.yaml:1: an alias refers" in refused.stderr
         attach = (build / "bin/pillion-attach", run.id, "extra.yaml")
-        with going_on(*attach, cwd=tmp_path) as guest:
+        with going_on(*attach, cwd=tmp_path) as attached_job:
             theirs = awaited(results / "progress-extra.json", lambda p: p.publications > 2)
-            assert (theirs.role, theirs.guest, theirs.id) == ("guest", "extra", run.id)
+            assert (theirs.role, theirs.attached_job, theirs.id) == ("attached_job", "extra", run.id)
             assert [a.name for a in theirs.analyses] == ["extra"]
             ours = awaited(results / "progress.json", lambda p: len(p.analyses) == 3)
             assert ours.analyses[2].name == "extra"
             shown = run_pillion(build, "watch", "--once", "results", cwd=tmp_path)
-            assert "extra" in shown.stdout and "guest extra running" in shown.stdout
-            guest.send_signal(signal.SIGTERM)
-            guest.communicate(timeout=30)
+            assert "extra" in shown.stdout and "attached job extra running" in shown.stdout
+            attached_job.send_signal(signal.SIGTERM)
+            attached_job.communicate(timeout=30)
         left = read_progress(results / "progress-extra.json")
         assert left.said == "left" and left.analyses[0].publications > 2
 
@@ -151,7 +151,7 @@ def test_separate_sidecars_that_are_killed_are_gone_and_others_take_their_file(b
         assert shown.returncode == 0 and "sidecars gone" in shown.stdout
         with going_on(*attach, cwd=tmp_path) as sidecars:
             awaited(path, lambda p: p.pid == sidecars.pid and p.publications > 3)
-            # A second crew finds the place taken, and must not say anything there.
+            # A second sidecar job finds the place taken, and must not say anything there.
             second = run_pillion(build, "attach", run.id, cwd=tmp_path)
             assert second.returncode == 1 and "has its sidecars already" in second.stderr
             assert read_progress(path).pid == sidecars.pid

@@ -20,7 +20,7 @@ from pillion.datasets.listing import SUFFIXES, Listing, Product
 from pillion.datasets.overview import Overview, as_html, as_text, start_of, state_text
 from pillion.errors import Error
 from pillion.progress import Parts, read_parts, state_of
-from pillion.report.run import Run, read_guests, read_run, with_guests
+from pillion.report.run import Run, read_attached_jobs, read_run, with_attached_jobs
 from pillion.run_files import Owner, owner_of, run_of_table
 
 if TYPE_CHECKING:
@@ -158,15 +158,15 @@ class Results(Mapping[str, "Dataset"]):
 
     @property
     def report(self) -> Run | None:
-        """What the run and its guests cost and did; None before the run has closed its session."""
+        """What the run and its attached jobs cost and did; None before the run has closed its session."""
         if not (self.path / "report.json").exists():
             return None
         run = read_run(self.path)
-        return with_guests(run, read_guests(run)[0])
+        return with_attached_jobs(run, read_attached_jobs(run)[0])
 
     @property
     def progress(self) -> Parts | None:
-        """What simulation, sidecars and guests say of themselves; None if they say nothing."""
+        """What simulation, sidecars and attached jobs say of themselves; None if they say nothing."""
         parts = read_parts(self.path)
         return parts if parts.all else None
 

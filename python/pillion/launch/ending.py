@@ -65,7 +65,7 @@ def _headline(run: Run, name: str, status: int, signalled: int | None) -> Text:
 def _row(analysis: Analysis) -> Row:
     return Row(
         name=analysis.name,
-        guest=analysis.guest,
+        attached_job=analysis.attached_job,
         placement=analysis.placement,
         every=analysis.every,
         step=None,

@@ -16,7 +16,7 @@ from pillion.report import page, results, sections
 from pillion.report.page import STYLE, write_whole
 from pillion.report.plots import STEPS_SHOWN, spread
 from pillion.report.results import Result, Series, find_file
-from pillion.report.run import Product, Run, read_guests, read_run, with_guests
+from pillion.report.run import Product, Run, read_attached_jobs, read_run, with_attached_jobs
 from pillion.run_files import Owner, run_of_table
 from pillion.tables import FOLDER, Table, read_comparison, read_table
 
@@ -41,11 +41,11 @@ def make_report(
     folder = Path(folder)
     path = Path(to) if to is not None else folder / "report.html"
     own = read_run(folder)
-    visitors, problems = read_guests(own)
-    run = with_guests(own, visitors)
+    visitors, problems = read_attached_jobs(own)
+    run = with_attached_jobs(own, visitors)
     products, product_problems = _read_products(run, Path(compare or folder / FOLDER))
     timeline, timeline_problems = sections.timeline_section(run)
-    visits, visit_problems = sections.guest_sections(visitors)
+    visits, visit_problems = sections.attached_job_sections(visitors)
     problems += product_problems + timeline_problems + visit_problems
     parts = [
         sections.summary_section(run),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The run report, report.json, as plain values, with what guests of the run have to add.
+"""The run report, report.json, as plain values, with what attached jobs of the run have to add.
 
 docs/products.md describes the files. A report that lacks an entry is refused with the entry's name,
 so that nothing on the page is made up.
@@ -48,7 +48,7 @@ class Analysis(AnalysisRecord):
     stall: Span
     synchronous: float | None
     lag: Span
-    guest: str = ""  # who brought it; "" if it is the run's own
+    attached_job: str = ""  # who brought it; "" if it is the run's own
     here: int = 0  # of an analysis that may move: publications in the simulation
     there: int = 0  # and in the sidecars
     moves: int = 0
@@ -66,7 +66,7 @@ class Product:
 
 @dataclass(frozen=True)
 class Run:
-    """A finished run, or what a guest of that name has added to one."""
+    """A finished run, or what an attached job of that name has added to one."""
 
     folder: Path
     name: str
@@ -99,37 +99,37 @@ def read_run(folder: Path) -> Run:
     return _read(folder, folder / "report.json", "")
 
 
-def read_guests(run: Run) -> tuple[list[Run], list[str]]:
-    """What guests of this run have written, and what was wrong with it.
+def read_attached_jobs(run: Run) -> tuple[list[Run], list[str]]:
+    """What attached jobs of this run have written, and what was wrong with it.
 
-    What lies there from guests of another run is left out.
+    What lies there from attached jobs of another run is left out.
     """
-    guests, problems = [], []
+    attached_jobs, problems = [], []
     for path in sorted(run.folder.glob("report-*.json")):
         try:
-            guest = _read(run.folder, path, path.stem.removeprefix("report-"))
+            attached_job = _read(run.folder, path, path.stem.removeprefix("report-"))
         except Error as error:
             problems.append(str(error))
             continue
-        same = guest.facts.get("id") == run.facts.get("id")
-        if same and str(guest.facts["started"]) >= str(run.facts["started"]):
-            guests.append(guest)
-    return guests, problems
+        same = attached_job.facts.get("id") == run.facts.get("id")
+        if same and str(attached_job.facts["started"]) >= str(run.facts["started"]):
+            attached_jobs.append(attached_job)
+    return attached_jobs, problems
 
 
-def with_guests(run: Run, guests: list[Run]) -> Run:
-    """The run with its guests' analyses, products, warnings and remarks.
+def with_attached_jobs(run: Run, attached_jobs: list[Run]) -> Run:
+    """The run with its attached jobs' analyses, products, warnings and remarks.
 
-    What an analysis cost the simulation is in the run's report, what it did in that of its guest.
+    What an analysis cost the simulation is in the run's report, what it did in that of its attached job.
     """
     analyses = {analysis.name: analysis for analysis in run.analyses}
     products, warnings, remarks = list(run.products), list(run.warnings), list(run.remarks)
-    for guest in guests:
-        for there in guest.analyses:
-            analyses[there.name] = _joined(analyses.get(there.name, there), there, guest, run)
-        products += guest.products
-        warnings += [text for text in guest.warnings if text not in warnings]
-        remarks += [text for text in guest.remarks if text not in remarks]
+    for attached_job in attached_jobs:
+        for there in attached_job.analyses:
+            analyses[there.name] = _joined(analyses.get(there.name, there), there, attached_job, run)
+        products += attached_job.products
+        warnings += [text for text in attached_job.warnings if text not in warnings]
+        remarks += [text for text in attached_job.remarks if text not in remarks]
     return replace(
         run,
         analyses=list(analyses.values()),
@@ -139,12 +139,12 @@ def with_guests(run: Run, guests: list[Run]) -> Run:
     )
 
 
-def _joined(here: Analysis, there: Analysis, guest: Run, run: Run) -> Analysis:
+def _joined(here: Analysis, there: Analysis, attached_job: Run, run: Run) -> Analysis:
     ranks = int(run.facts["simulation_ranks"])
-    spread = there.sidecar.mean * int(guest.facts["sidecar_ranks"]) / ranks if ranks else 0.0
+    spread = there.sidecar.mean * int(attached_job.facts["sidecar_ranks"]) / ranks if ranks else 0.0
     return replace(
         here,
-        guest=guest.name,
+        attached_job=attached_job.name,
         publications=there.publications,
         dropped=there.dropped,
         lost=there.lost,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The report's sections on the run itself: its summary, what every analysis cost, in total and
 compared with running it in the simulation, a picture of what every rank did when, its
-configuration, and its guests. A guest is a job of sidecars that joined the run and brought analyses
+configuration, and its attached jobs. An attached job is a job of sidecars that joined the run and brought analyses
 of its own; results and costs of these stand with those of the run, and its section says what it
 asked for and when it worked.
 """
@@ -118,14 +118,14 @@ def _number(name: str) -> Cell:
 
 
 def _placement(analysis: Analysis) -> str:
-    guest = f", brought by guest {analysis.guest}" if analysis.guest else ""
+    attached_job = f", brought by attached job {analysis.attached_job}" if analysis.attached_job else ""
     placement = analysis.placement
     if placement == "auto":
         placement += (
             f": {units.count(analysis.here)} publications in the simulation, "
             f"{units.count(analysis.there)} in the sidecars, {units.count(analysis.moves)} moves"
         )
-    return escape(placement + guest)
+    return escape(placement + attached_job)
 
 
 def _schedule(analysis: Analysis) -> str:
@@ -225,28 +225,28 @@ def timeline_figures(run: Run, prefix: str) -> tuple[str, list[str]]:
     return "\n".join(figures), []
 
 
-def guest_sections(guests: Sequence[Run]) -> tuple[list[str], list[str]]:
-    """A section for every guest, and what could not be put there."""
+def attached_job_sections(attached_jobs: Sequence[Run]) -> tuple[list[str], list[str]]:
+    """A section for every attached job, and what could not be put there."""
     made, problems = [], []
-    for number, guest in enumerate(guests, start=1):
-        figures, wrong = timeline_figures(guest, f"guest{number}-")
+    for number, attached_job in enumerate(attached_jobs, start=1):
+        figures, wrong = timeline_figures(attached_job, f"attached job{number}-")
         made.append(
-            section(f"Guest {guest.name}", "\n".join([_who(guest), figures, _asked(guest)]))
+            section(f"Attached job {attached_job.name}", "\n".join([_who(attached_job), figures, _asked(attached_job)]))
         )
         problems += wrong
     return made, problems
 
 
-def _who(guest: Run) -> str:
-    names = ", ".join(escape(analysis.name) for analysis in guest.analyses)
-    ranks = int(guest.facts["sidecar_ranks"])
+def _who(attached_job: Run) -> str:
+    names = ", ".join(escape(analysis.name) for analysis in attached_job.analyses)
+    ranks = int(attached_job.facts["sidecar_ranks"])
     many = f"{units.count(ranks)} {'rank' if ranks == 1 else 'ranks'}"
     return (
         f'<p class="note">Joined with {many} while the run went on, to add: {names}. '
-        f"Its own report is report-{escape(guest.name)}.json.</p>"
+        f"Its own report is report-{escape(attached_job.name)}.json.</p>"
     )
 
 
-def _asked(guest: Run) -> str:
-    text = escape(guest.configuration.rstrip())
-    return f"<details><summary>Configuration of the guest</summary><pre>{text}</pre></details>"
+def _asked(attached_job: Run) -> str:
+    text = escape(attached_job.configuration.rstrip())
+    return f"<details><summary>Configuration of the attached job</summary><pre>{text}</pre></details>"

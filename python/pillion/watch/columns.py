@@ -67,7 +67,7 @@ class Column:
 
 
 _NAME = Column("analysis", 0, lambda r, _: Text(r.name, "bold"), False)
-_PLACE = Column("where", 5, lambda r, _: Text(r.guest or _WHERE[r.placement], "cyan"), False)
+_PLACE = Column("where", 5, lambda r, _: Text(r.attached_job or _WHERE[r.placement], "cyan"), False)
 _DONE = Column("done", 1, lambda r, _: Text(count(r.publications)))
 _MEAN_LAG = Column("mean lag", 8, lambda r, _: _some(r.mean_lag))
 _STALL = Column("stall", 4, lambda r, _: _some(r.stall))

@@ -161,7 +161,7 @@ def _memory(view: View, width: int) -> Text | None:
 
 
 def _sides(view: View) -> Text | None:
-    """Sidecars and guests that deserve a word."""
+    """Sidecars and attached jobs that deserve a word."""
     parts = []
     for side in view.sides:
         if side.name == "sidecars" and side.state is view.state:

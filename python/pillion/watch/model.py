@@ -2,7 +2,7 @@
 """What is shown of a run, put together from what its sides say of themselves. Pure.
 
 The simulation knows what it has published and left out, sidecars what they have worked on, and a
-guest its own analyses; of each number that one counts who knows it first-hand.
+attached job its own analyses; of each number that one counts who knows it first-hand.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ class Row:
     """One analysis."""
 
     name: str
-    guest: str
+    attached_job: str
     placement: str
     every: str
     step: int | None  # the last that was worked on
@@ -44,7 +44,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Side:
-    """Sidecars or a guest: who they are and how they stand."""
+    """Sidecars or an attached job: who they are and how they stand."""
 
     name: str
     state: State
@@ -87,7 +87,7 @@ class View:
 
 def make_view(parts: Parts, state_of: Callable[[Progress], State], now: float) -> View | None:
     """None if nobody has said anything yet. `now` is a calendar time."""
-    head = parts.simulation or parts.sidecars or next(iter(parts.guests), None)
+    head = parts.simulation or parts.sidecars or next(iter(parts.attached_jobs), None)
     if head is None:
         return None
     state = state_of(head)
@@ -123,7 +123,7 @@ def make_view(parts: Parts, state_of: Callable[[Progress], State], now: float) -
 
 
 def _side(progress: Progress, state: State) -> Side:
-    name = f"guest {progress.guest}" if progress.role == "guest" else "sidecars"
+    name = f"attached job {progress.attached_job}" if progress.role == "attached_job" else "sidecars"
     return Side(name, state, progress.sidecar_ranks, progress.failure)
 
 
@@ -149,7 +149,7 @@ def _over(analysis: AnalysisProgress) -> int:
 def _rows(parts: Parts) -> tuple[Row, ...]:
     here = {a.name: a for a in parts.simulation.analyses} if parts.simulation else {}
     there: dict[str, tuple[AnalysisProgress, Progress]] = {}
-    for progress in (parts.sidecars, *parts.guests):
+    for progress in (parts.sidecars, *parts.attached_jobs):
         for analysis in progress.analyses if progress else ():
             if here.get(analysis.name, analysis).placement != "simulation":
                 there[analysis.name] = (analysis, progress)  # type: ignore[assignment]
@@ -172,7 +172,7 @@ def _row(
     nobody = theirs is None and published.placement != "simulation"
     return Row(
         name=name,
-        guest=(whose.guest or "") if whose else "",
+        attached_job=(whose.attached_job or "") if whose else "",
         placement=published.placement,
         every=f"when {published.when}" if published.when else published.every,
         step=None if nobody else worked.last_step,

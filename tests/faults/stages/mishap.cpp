@@ -32,7 +32,7 @@ const pillion_parameter parameters[] = {
 };
 
 /// Not to whoever tells the simulation which fields the stages need; see node_case.py.
-bool belongs_to_crew() {
+bool belongs_to_sidecar_job() {
   const char* mark = std::getenv("PILLION_FAULT_CASE");
   return mark != nullptr && !std::string(mark).ends_with('/');
 }
@@ -66,7 +66,7 @@ class Mishap : public Stage {
         peer_(setup["peer"].integer()),
         pause_(setup["milliseconds"].integer()) {
     input_ = setup.input(Input::as_shared({setup["field"].text()}));
-    if (point_ == "create" && belongs_to_crew()) happen();
+    if (point_ == "create" && belongs_to_sidecar_job()) happen();
   }
 
   void run(Step& step) override {

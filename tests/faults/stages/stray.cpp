@@ -12,7 +12,7 @@
 #include <string>
 #include <thread>
 
-#include "node/lane.hpp"
+#include "node/channel.hpp"
 
 namespace {
 
@@ -43,13 +43,13 @@ Range find_control() {
   return {};
 }
 
-/// The header, and what is written once in a lane.
+/// The header, and what is written once in a channel.
 constexpr size_t all_of_them = 64;
 
-/// The header and one lane, which have words of all kinds.
+/// The header and one channel, which have words of all kinds.
 size_t words_to_spoil() {
-  using pillion::node::LaneWords;
-  return (256 + offsetof(LaneWords, records)) / sizeof(uint64_t);
+  using pillion::node::ChannelWords;
+  return (256 + offsetof(ChannelWords, records)) / sizeof(uint64_t);
 }
 
 class Stray : public Stage {

@@ -162,15 +162,15 @@ TEST_CASE("a run has a name, its own or that of its output folder") {
 
 namespace {
 
-std::deque<AnalysisSpec> read_guest(const std::string& text) {
+std::deque<AnalysisSpec> read_attached_job(const std::string& text) {
   const auto run = read(head + "sidecars: {per_node: 1}\nanalyses: {a: {stages: [{one: {}}]}}\n");
-  return read_guest_analyses(text, "g", {{"n", "7"}}, run.catalogue, {"a"});
+  return read_attached_job_analyses(text, "g", {{"n", "7"}}, run.catalogue, {"a"});
 }
 
 }  // namespace
 
-TEST_CASE("a guest brings analyses, all of whose stages run in it") {
-  const auto added = read_guest(
+TEST_CASE("an attached job brings analyses, all of whose stages run in it") {
+  const auto added = read_attached_job(
       "parameters: {n: 5, m: 2}\n"
       "analyses:\n"
       "  b: {every: $n steps, when: max(density) > $m, stages: [{one: {}}, {two: {at: sidecar}}]}\n"
@@ -184,16 +184,17 @@ TEST_CASE("a guest brings analyses, all of whose stages run in it") {
   CHECK(added[1].in_sidecars());
 }
 
-TEST_CASE("what a guest may not say is pointed at") {
+TEST_CASE("what an attached job may not say is pointed at") {
   const std::pair<const char*, const char*> mistakes[] = {
       {"output: x\nanalyses: {b: {stages: [{s: }]}}\n", "g:1: 'output' is the run's to say"},
       {"analyses: {b: {stages: [{s: }]}}\nsidecars: {ranks: 1}\n", "g:2: 'sidecars' is the run's"},
       {"analysis: {}\n", "lacks 'analyses'; is 'analysis' meant to be it?"},
       {"analyses: {b: {stages: [{s: }]}}\nextra: 1\n", "'extra'"},
       {"analyses: {}\n", "at least one analysis"},
-      {"analyses: {b: {stages: [{s: {at: simulation}}]}}\n", "run in the guest; leave out 'at'"},
-      {"analyses: {b: {stages: [{s: }, {t: {at: simulation}}]}}\n", "run in the guest"},
-      {"analyses: {b: {stages: [{s: {at: auto}}]}}\n", "run in the guest; leave out 'at'"},
+      {"analyses: {b: {stages: [{s: {at: simulation}}]}}\n",
+       "run in the attached job; leave out 'at'"},
+      {"analyses: {b: {stages: [{s: }, {t: {at: simulation}}]}}\n", "run in the attached job"},
+      {"analyses: {b: {stages: [{s: {at: auto}}]}}\n", "run in the attached job; leave out 'at'"},
       {"analyses:\n  b: {stages: [{s: }]}\n  a: {stages: [{s: }]}\n",
        "g:3: the run has an analysis 'a' already"},
       {"analyses: {b: {when: max(dens) > 1, stages: [{s: }]}}\n", "unknown field 'dens'"},
@@ -202,7 +203,7 @@ TEST_CASE("what a guest may not say is pointed at") {
     CAPTURE(text);
     std::string error = "no error";
     try {
-      read_guest(text);
+      read_attached_job(text);
     } catch (const Error& e) {
       error = e.what();
     }

@@ -33,12 +33,12 @@ std::vector<Found> runs_with(uint64_t run) {
 }
 
 const Identity identity{"run", 77, 1, 2, 5};
-const std::vector<LanePlan> two_lanes{{3, 10000}, {4, 1}};
+const std::vector<ChannelPlan> two_channels{{3, 10000}, {4, 1}};
 
 }  // namespace
 
 TEST_CASE("who opens a segment finds what its maker put there") {
-  const auto made = Segment::make(identity, two_lanes, bytes(5000, 1));
+  const auto made = Segment::make(identity, two_channels, bytes(5000, 1));
   const auto opened = Segment::open(this_process(), made.descriptor());
   for (const Segment* s : {&made, &opened}) {
     CHECK(s->identity().name == "run");
@@ -48,30 +48,30 @@ TEST_CASE("who opens a segment finds what its maker put there") {
     CHECK(s->identity().simulation_ranks == 5);
     CHECK(s->configuration() == bytes(5000, 1));
     CHECK(s->maker() == this_process());
-    REQUIRE(s->lanes() == 2);
-    CHECK(s->lane(0).rank == 3);
-    CHECK(s->lane(1).rank == 4);
-    CHECK(s->lane(0).values_size >= 10000);
-    CHECK(s->lane(0).spill_descriptor == -1);
+    REQUIRE(s->channels() == 2);
+    CHECK(s->channel(0).rank == 3);
+    CHECK(s->channel(1).rank == 4);
+    CHECK(s->channel(0).values_size >= 10000);
+    CHECK(s->channel(0).spill_descriptor == -1);
   }
-  made.lane(1).published = 9;
-  CHECK(opened.lane(1).published == 9);
+  made.channel(1).published = 9;
+  CHECK(opened.channel(1).published == 9);
 }
 
-TEST_CASE("lanes, boards and regions have memory of their own") {
-  auto first = Segment::make(identity, two_lanes, bytes(100, 1));
+TEST_CASE("channels, control pages and regions have memory of their own") {
+  auto first = Segment::make(identity, two_channels, bytes(100, 1));
   auto second = Segment::open(this_process(), first.descriptor());
   auto reader = Segment::open(this_process(), first.descriptor());
-  first.take_lane(0);
-  second.take_lane(1);
+  first.take_channel(0);
+  second.take_channel(1);
   const auto small = first.add_region(10), large = second.add_region(100000);
   struct Stretch {
     uint64_t offset;
     std::byte* memory;
     size_t size;
   };
-  const auto& a = first.lane(0);
-  const auto& b = first.lane(1);
+  const auto& a = first.channel(0);
+  const auto& b = first.channel(1);
   const std::vector<Stretch> stretches{
       {a.values_offset, first.own(a.values_offset), a.values_size},
       {a.heads_offset, first.own(a.heads_offset), a.heads_size},
@@ -79,7 +79,7 @@ TEST_CASE("lanes, boards and regions have memory of their own") {
       {b.heads_offset, second.own(b.heads_offset), b.heads_size},
       {small.offset, small.memory.data(), small.memory.size()},
       {large.offset, large.memory.data(), large.memory.size()}};
-  for (int seat = 0; seat < seat_count; ++seat) second.write_board(seat, bytes(1000, seat));
+  for (int slot = 0; slot < slot_count; ++slot) second.write_control(slot, bytes(1000, slot));
   for (size_t s = 0; s < stretches.size(); ++s)
     std::memset(stretches[s].memory, static_cast<int>(s) + 1, stretches[s].size);
   for (size_t s = 0; s < stretches.size(); ++s) {
@@ -87,24 +87,25 @@ TEST_CASE("lanes, boards and regions have memory of their own") {
     CHECK(std::all_of(seen, seen + stretches[s].size,
                       [&](std::byte v) { return v == static_cast<std::byte>(s + 1); }));
   }
-  for (int seat = 0; seat < seat_count; ++seat) CHECK(first.read_board(seat) == bytes(1000, seat));
+  for (int slot = 0; slot < slot_count; ++slot)
+    CHECK(first.read_control(slot) == bytes(1000, slot));
   CHECK(reader.configuration() == bytes(100, 1));
   large.memory.give_back();
   CHECK(reader.look(large.offset, 1)[0] == std::byte{0});
   CHECK(reader.look(small.offset, 1)[0] == std::byte{5});
 }
 
-TEST_CASE("a look beyond the segment, and too much on a board, are errors") {
-  auto segment = Segment::make(identity, two_lanes, {});
+TEST_CASE("a look beyond the segment, and too much on a control page, are errors") {
+  auto segment = Segment::make(identity, two_channels, {});
   CHECK_THROWS_AS(static_cast<void>(segment.look(size_t{1} << 40, 8)), Error);
   CHECK_THROWS_AS(static_cast<void>(segment.look(0, size_t{1} << 40)), Error);
-  const auto& lane = segment.lane(0);
-  CHECK_THROWS_AS(
-      static_cast<void>(segment.look(lane.values_offset, lane.values_size + lane.heads_size + 1)),
-      Error);
-  CHECK_THROWS_AS(segment.write_board(1, bytes(1 << 16, 0)), Error);
-  segment.write_board(1, bytes((1 << 16) - 8, 3));
-  CHECK(segment.read_board(1) == bytes((1 << 16) - 8, 3));
+  const auto& channel = segment.channel(0);
+  CHECK_THROWS_AS(static_cast<void>(segment.look(channel.values_offset,
+                                                 channel.values_size + channel.heads_size + 1)),
+                  Error);
+  CHECK_THROWS_AS(segment.write_control(1, bytes(1 << 16, 0)), Error);
+  segment.write_control(1, bytes((1 << 16) - 8, 3));
+  CHECK(segment.read_control(1) == bytes((1 << 16) - 8, 3));
 }
 
 TEST_CASE("other files, and runs of another version, are refused") {
@@ -112,7 +113,7 @@ TEST_CASE("other files, and runs of another version, are refused") {
     const auto file = SharedFile::make(memory_folder, size);
     CHECK_THROWS_AS(Segment::open(this_process(), file.descriptor()), Error);
   }
-  const auto segment = Segment::make(identity, two_lanes, {});
+  const auto segment = Segment::make(identity, two_channels, {});
   const auto file = SharedFile::open(getpid(), segment.descriptor());
   const auto memory = file.map(0, whole_pages(1), SharedFile::Access::Write);
   memory.data()[8] = std::byte{99};  // the version stands behind eight letters
@@ -126,11 +127,11 @@ TEST_CASE("other files, and runs of another version, are refused") {
 
 TEST_CASE("runs are found while they go on, each once, whatever their names") {
   const uint64_t mine = new_run(), theirs = new_run();
-  auto segment = Segment::make({"twin", mine, 0, 1, 2}, two_lanes, {});
+  auto segment = Segment::make({"twin", mine, 0, 1, 2}, two_channels, {});
   CHECK(runs_with(mine).empty());
-  segment.open_lane(0);
-  CHECK_MESSAGE(runs_with(mine).empty(), "not all of its lanes are there");
-  segment.open_lane(1);
+  segment.open_channel(0);
+  CHECK_MESSAGE(runs_with(mine).empty(), "not all of its channels are there");
+  segment.open_channel(1);
   REQUIRE(runs_with(mine).size() == 1);
 
   Shared<int> ready;
@@ -138,7 +139,7 @@ TEST_CASE("runs are found while they go on, each once, whatever their names") {
     auto segments = std::vector<Segment>();
     for (int node : {1, 0}) {
       segments.push_back(Segment::make({"twin", theirs, node, 2, 2}, {{node, 100}}, {}));
-      segments.back().open_lane(0);
+      segments.back().open_channel(0);
     }
     *ready = 1;
     for (;;) pause();
@@ -160,23 +161,25 @@ TEST_CASE("runs are found while they go on, each once, whatever their names") {
 }
 
 TEST_CASE("wrong words in the shared pages do not change what this process addresses") {
-  auto made = Segment::make(identity, two_lanes, bytes(100, 1));
+  auto made = Segment::make(identity, two_channels, bytes(100, 1));
   auto opened = Segment::open(this_process(), made.descriptor());
-  made.take_lane(0);
-  LaneWriter writer(made.lane(0), true);
+  made.take_channel(0);
+  ChannelWriter writer(made.channel(0), true);
   const auto region = made.add_region(10);
-  // What a stray store may do: everything before the lanes, and what is written once in a lane.
-  auto& lane = opened.lane(0);
-  auto* first = reinterpret_cast<std::byte*>(&lane) - 64;
+  // What a stray store may do: everything before the channels, and what is written once in a
+  // channel.
+  auto& channel = opened.channel(0);
+  auto* first = reinterpret_cast<std::byte*>(&channel) - 64;
   std::memset(first, 0x5a, 64);
-  lane.values_offset = lane.values_size = lane.heads_offset = lane.heads_size = uint64_t{1} << 40;
-  CHECK(&made.lane(1) - &made.lane(0) == 1);
-  CHECK(made.lanes() == 2);
+  channel.values_offset = channel.values_size = channel.heads_offset = channel.heads_size =
+      uint64_t{1} << 40;
+  CHECK(&made.channel(1) - &made.channel(0) == 1);
+  CHECK(made.channels() == 2);
   for (const auto at : {writer.reserve(100), writer.reserve_head(100)}) {
     REQUIRE(at.has_value());
     std::memset(made.own(*at), 1, 100);
   }
   const auto next = made.add_region(10);
   CHECK(next.offset == region.offset + region.memory.size());
-  CHECK(made.read_board(1).empty());
+  CHECK(made.read_control(1).empty());
 }

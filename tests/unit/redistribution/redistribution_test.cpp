@@ -68,13 +68,13 @@ void check_round_trip(const comm::Communicator& world, const std::vector<Box>& h
   Random own(static_cast<unsigned>(100 * round + world.rank()));
   Redistribution forth(world, here, WantedBoxes{there, domain, {}}, ways.of(round));
   Redistribution back(world, there, WantedBoxes{here, domain, {}}, ways.of(round + 1));
-  Field out(forth, 5, 8, 3, own), home(back, 0, 8, 3, own);
+  Field out(forth, 5, 8, 3, own), primary(back, 0, 8, 3, own);
   out.fill(round);
-  home.fill(round);
-  out.pass_on(home);
+  primary.fill(round);
+  out.pass_on(primary);
   forth.exchange(std::span(&out.arrays, 1));
-  back.exchange(std::span(&home.arrays, 1));
-  CHECK(home.has_arrived(round, [](const Cell& cell) { return cell; }));
+  back.exchange(std::span(&primary.arrays, 1));
+  CHECK(primary.has_arrived(round, [](const Cell& cell) { return cell; }));
   const auto sum = [&](int64_t cells) { return world.reduced(cells, comm::Operation::Sum); };
   CHECK(sum(forth.cells_sent()) == sum(back.cells_sent()));
 }

@@ -25,7 +25,7 @@ const std::string configuration_text =
 
 }  // namespace
 
-TEST_CASE("a guest is read as it was written") {
+TEST_CASE("an attached job is read as it was written") {
   AttachedJob attached_job;
   attached_job.name = "extra";
   attached_job.text = "analyses: {}";
@@ -40,7 +40,8 @@ TEST_CASE("a guest is read as it was written") {
   CHECK(out.needs == attached_job.needs);
 }
 
-TEST_CASE("a guest's analyses are read against the run's catalogue, with its own parameters") {
+TEST_CASE(
+    "an attached job's analyses are read against the run's catalogue, with its own parameters") {
   AttachedJob attached_job;
   attached_job.file = "extra.yaml";
   attached_job.text =
@@ -66,7 +67,7 @@ TEST_CASE("an analysis that the run has already is refused") {
   }
 }
 
-TEST_CASE("what would crash or starve the simulation is refused as an error of the guest") {
+TEST_CASE("what would crash or starve the simulation is refused as an error of the attached job") {
   const auto catalogue = configuration_of(configuration_text).catalogue;
   const auto error_of = [&](const std::string& text) -> std::string {
     AttachedJob attached_job;

@@ -7,18 +7,18 @@
 using namespace pillion;
 using namespace pillion::run;
 
-TEST_CASE("helpers share lanes out evenly, each to one") {
-  for (int lanes = 0; lanes <= 20; ++lanes)
+TEST_CASE("helpers share channels out evenly, each to one") {
+  for (int channels = 0; channels <= 20; ++channels)
     for (int helpers = 1; helpers <= 20; ++helpers) {
       int next = 0;
       for (int me = 0; me < helpers; ++me) {
-        const auto [first, last] = channel_range(me, helpers, lanes);
+        const auto [first, last] = channel_range(me, helpers, channels);
         REQUIRE(first == next);
-        REQUIRE(last - first >= lanes / helpers);
-        REQUIRE(last - first <= (lanes + helpers - 1) / helpers);
+        REQUIRE(last - first >= channels / helpers);
+        REQUIRE(last - first <= (channels + helpers - 1) / helpers);
         next = last;
       }
-      REQUIRE(next == lanes);
+      REQUIRE(next == channels);
     }
 }
 
@@ -63,8 +63,8 @@ std::string complaint(const std::string& name) {
 /// A run that goes on in this process.
 node::Segment go_on(const std::string& name, uint64_t run, int32_t nodes, int32_t ranks) {
   auto segment = node::Segment::make({name, run, 0, nodes, ranks}, {{0, 100}, {1, 100}}, {});
-  segment.open_lane(0);
-  segment.open_lane(1);
+  segment.open_channel(0);
+  segment.open_channel(1);
   return segment;
 }
 

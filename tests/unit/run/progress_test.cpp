@@ -75,7 +75,7 @@ TEST_CASE("progress says who writes, how the run goes, and what analyses do") {
 
 TEST_CASE("what is not known is null") {
   const auto root = parse(sample(), {});
-  for (const char* key : {"step", "time", "steps_per_second", "behind", "working", "guest"})
+  for (const char* key : {"step", "time", "steps_per_second", "behind", "working", "attached_job"})
     CHECK_MESSAGE(root.find(key)->is_null(), key);
   CHECK(root.find("ranks")->find("sidecar")->is_null());
   CHECK(root.find("memory")->find("budget_bytes")->is_null());
@@ -103,11 +103,11 @@ TEST_CASE("every part of a run has a file of its own") {
   CHECK(progress_name(s) == "progress.json");
   s.role = "sidecars";
   CHECK(progress_name(s) == "progress-sidecars.json");
-  s.role = "guest";
+  s.role = "attached_job";
   s.attached_job = "extra";
   CHECK(progress_name(s) == "progress-extra.json");
   s.attached_job = "sidecars";
-  CHECK(progress_name(s) == "progress-guest-sidecars.json");
+  CHECK(progress_name(s) == "progress-attached job-sidecars.json");
 }
 
 TEST_CASE("the environment says how often progress is written") {

@@ -151,12 +151,12 @@ TEST_CASE("a folder is one live run's, whatever is said, and its sidecars' after
   first.release(true);
   sidecars.release(false);
   CHECK_THROWS_AS(RunFolder::take(place.claim(2)), Error);
-  place.put("results/visit/v.csv", "a guest's");
+  place.put("results/visit/v.csv", "an attached job's");
   attached_job.release(false);
   CHECK_FALSE(look_at_folder(place.output()).is_live);
   CHECK_THROWS_AS(RunFolder::join(place.output(), 7, {}), Error);
   const auto second = RunFolder::take(place.claim(2));
-  CHECK(place.text("results.001/visit/v.csv") == "a guest's");
+  CHECK(place.text("results.001/visit/v.csv") == "an attached job's");
 }
 
 TEST_CASE("a resumed run continues the folder of the run that it resumes, and no other") {

@@ -38,15 +38,16 @@ TEST_CASE("the command names the run, and is the user's if there is one") {
 
 namespace {
 
-/// Sits at the home seat until it is killed.
+/// Sits at the home slot until it is killed.
 std::unique_ptr<node::Child> subscribe(node::Segment& segment) {
   auto child = std::make_unique<node::Child>([&] {
-    node::LaneReader reader(segment.lane(0), node::home);
+    node::ChannelReader reader(segment.channel(0), node::primary);
     while (!reader.claim()) usleep(1000);
     for (;;) pause();
     return 0;
   });
-  while (node::number_of(segment.lane(0).seats[node::home].holder) != child->number()) usleep(500);
+  while (node::number_of(segment.channel(0).slots[node::primary].holder) != child->number())
+    usleep(500);
   return child;
 }
 
@@ -64,13 +65,13 @@ bool grows_to(const std::filesystem::path& file, int64_t lines) {
 
 }  // namespace
 
-TEST_CASE("a launcher starts the command once for each crew that dies") {
+TEST_CASE("a launcher starts the command once for each sidecar job that dies") {
   const auto file =
       std::filesystem::temp_directory_path() / ("pillion-launcher-" + std::to_string(getpid()));
   std::filesystem::remove(file);
   auto segment = node::Segment::make({"launcher", 1, 0, 1, 1}, {{0, 4096}}, {});
-  segment.take_lane(0);
-  segment.open_lane(0);
+  segment.take_channel(0);
+  segment.open_channel(0);
   transport::NodeSender sender(segment, 0, true, nullptr);
   Supervisor supervisor(sender, 2, "echo started >> '" + file.string() + "'", ".");
   for (int n = 0; n < 100; ++n) supervisor.tend();

@@ -19,7 +19,7 @@ namespace {
 
 node::Segment a_segment() {
   auto segment = node::Segment::make({"allocations", 1, 0, 1, 1}, {{0, 4096}}, {});
-  segment.take_lane(0);
+  segment.take_channel(0);
   return segment;
 }
 

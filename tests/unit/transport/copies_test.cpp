@@ -133,7 +133,7 @@ Copies publish(const comm::Communicator& world, const Meshes& meshes, const Rout
       auto mine = meshes;
       const auto targets = sender->targets(due_set_of(head)).value();
       redistribution::SendPlan plan(
-          mine, 0, {targets.sidecars, targets.home, &all, &routes, targets.cuts, &domains});
+          mine, 0, {targets.sidecars, targets.primary, &all, &routes, targets.cuts, &domains});
       CHECK_FALSE(plan.is_scattered());
       head.targets = plan.receivers();
       head.schema_changed = true;
@@ -189,12 +189,12 @@ TEST_CASE("on a node a value is copied once") {
   const Grid grid;
   const auto meshes = grid.meshes();
   auto made = node::Segment::make({"copies", 1, 0, 1, 1}, {{0, size_t{1} << 16}}, {});
-  made.take_lane(0);
+  made.take_channel(0);
   NodeSender sender(made, 0, true, nullptr);
-  made.open_lane(0);
+  made.open_channel(0);
   const auto opened =
       std::make_shared<node::Segment>(node::Segment::open(node::this_process(), made.descriptor()));
-  NodeReceiver receiver({{opened, 0}}, node::home, [] { return true; });
+  NodeReceiver receiver({{opened, 0}}, node::primary, [] { return true; });
   REQUIRE(receiver.claim());
   const CopyCounter counter;
   PublicationHeader head;

@@ -10,12 +10,12 @@
 
 using namespace pillion;
 using namespace pillion::transport;
-using node::home;
+using node::primary;
 using node::Segment;
 
 namespace {
 
-constexpr size_t lane_memory = size_t{1} << 16;
+constexpr size_t channel_memory = size_t{1} << 16;
 
 /// A node with simulation ranks that are all this process, each with a segment as it opened it.
 struct Node {
@@ -23,27 +23,27 @@ struct Node {
   std::vector<std::unique_ptr<NodeSender>> senders;
 
   explicit Node(int ranks, size_t spill_limit = 0) {
-    std::vector<node::LanePlan> lanes(static_cast<size_t>(ranks), {0, lane_memory});
+    std::vector<node::ChannelPlan> channels(static_cast<size_t>(ranks), {0, channel_memory});
     for (int r = 0; r < ranks; ++r) {
       segments.push_back(std::make_unique<Segment>(
-          r == 0 ? Segment::make({"node", 1, 0, 1, ranks}, lanes, {})
+          r == 0 ? Segment::make({"node", 1, 0, 1, ranks}, channels, {})
                  : Segment::open(node::this_process(), segments[0]->descriptor())));
-      segments.back()->take_lane(r);
+      segments.back()->take_channel(r);
       std::unique_ptr<SpillFile> spill;
       if (spill_limit > 0) {
         spill = std::make_unique<SpillFile>(std::filesystem::temp_directory_path().string(),
                                             spill_limit);
-        segments.back()->lane(r).spill_descriptor = spill->descriptor();
+        segments.back()->channel(r).spill_descriptor = spill->descriptor();
       }
       senders.push_back(std::make_unique<NodeSender>(*segments.back(), r, true, std::move(spill)));
-      segments.back()->open_lane(r);
+      segments.back()->open_channel(r);
     }
   }
   [[nodiscard]] std::vector<Source> sources() const {
     auto opened =
         std::make_shared<Segment>(Segment::open(node::this_process(), segments[0]->descriptor()));
     std::vector<Source> out;
-    for (int r = 0; r < opened->lanes(); ++r) out.push_back({opened, r});
+    for (int r = 0; r < opened->channels(); ++r) out.push_back({opened, r});
     return out;
   }
 };
@@ -62,14 +62,14 @@ bool is_right(const Delivery& d, int64_t sequence, size_t rank, size_t size) {
 
 TEST_CASE("messages of all ranks arrive together, in order, and their memory is used again") {
   Node node(3);
-  NodeReceiver receiver(node.sources(), home, [] { return true; });
+  NodeReceiver receiver(node.sources(), primary, [] { return true; });
   REQUIRE(receiver.claim());
   std::mt19937 random(1);
   for (int64_t sequence = 1; sequence <= 300; ++sequence) {
     std::vector<size_t> sizes;
     for (size_t r = 0; r < 3; ++r) {
       if (sequence < 4) CHECK_FALSE_MESSAGE(receiver.next(), "not all ranks have published");
-      sizes.push_back(1 + random() % (lane_memory - 1));
+      sizes.push_back(1 + random() % (channel_memory - 1));
       const bool head = random() % 10 == 0;
       if (head) sizes.back() = 100;
       auto& sender = *node.senders[r];
@@ -95,13 +95,13 @@ TEST_CASE("messages of all ranks arrive together, in order, and their memory is 
   }
 }
 
-TEST_CASE("a full lane gives no memory, and what was not committed is not sent") {
+TEST_CASE("a full channel gives no memory, and what was not committed is not sent") {
   Node node(1);
   auto& sender = *node.senders[0];
-  CHECK(sender.reserve(lane_memory + 1) == nullptr);
-  REQUIRE(sender.reserve(lane_memory / 2) != nullptr);
+  CHECK(sender.reserve(channel_memory + 1) == nullptr);
+  REQUIRE(sender.reserve(channel_memory / 2) != nullptr);
   sender.commit(1);
-  REQUIRE(sender.reserve(lane_memory / 2) != nullptr);
+  REQUIRE(sender.reserve(channel_memory / 2) != nullptr);
   sender.commit(2);
   CHECK_FALSE(sender.fits(1));
   CHECK(sender.reserve(1) == nullptr);
@@ -110,13 +110,13 @@ TEST_CASE("a full lane gives no memory, and what was not committed is not sent")
   CHECK_THROWS_AS(sender.commit(4), Error);
   CHECK_NOTHROW(sender.commit(3));
   CHECK(sender.behind() == 3);
-  CHECK(sender.peak() == lane_memory);
+  CHECK(sender.peak() == channel_memory);
 }
 
 TEST_CASE("what has no room in memory waits on disk, in order") {
-  Node node(1, 4 * lane_memory);
+  Node node(1, 4 * channel_memory);
   auto& sender = *node.senders[0];
-  NodeReceiver receiver(node.sources(), home, [] { return true; });
+  NodeReceiver receiver(node.sources(), primary, [] { return true; });
   REQUIRE(receiver.claim());
   std::mt19937 random(2);
   std::vector<size_t> sizes{0};
@@ -132,7 +132,7 @@ TEST_CASE("what has no room in memory waits on disk, in order") {
     sender.poll();
   };
   while (sizes.size() < 500) {
-    const size_t size = 1 + random() % lane_memory;
+    const size_t size = 1 + random() % channel_memory;
     const bool fits = sender.fits(size) || sender.fits_spill(size);
     std::byte* to = sender.reserve(size);
     if (to == nullptr && (to = sender.reserve_spill(size)) != nullptr) ++spilled;
@@ -148,12 +148,12 @@ TEST_CASE("what has no room in memory waits on disk, in order") {
   }
   while (read + 1 < static_cast<int64_t>(sizes.size())) read_one();
   CHECK(spilled > 100);
-  CHECK(sender.fits_spill(4 * lane_memory));
+  CHECK(sender.fits_spill(4 * channel_memory));
 }
 
 TEST_CASE("what sidecars say reaches the simulation") {
   Node node(2);
-  NodeReceiver receiver(node.sources(), home, [] { return true; });
+  NodeReceiver receiver(node.sources(), primary, [] { return true; });
   REQUIRE(receiver.claim());
   for (int64_t sequence = 1; sequence <= 2; ++sequence)
     for (const auto& sender : node.senders) {
@@ -175,7 +175,7 @@ TEST_CASE("what sidecars say reaches the simulation") {
   CHECK(node.senders[1]->failure().empty());
 }
 
-TEST_CASE("a successor goes on after what any rank of the crew had begun with") {
+TEST_CASE("a successor goes on after what any rank of the sidecar job had begun with") {
   Node node(2);
   for (int64_t sequence = 1; sequence <= 4; ++sequence)
     for (const auto& sender : node.senders) {
@@ -183,8 +183,8 @@ TEST_CASE("a successor goes on after what any rank of the crew had begun with") 
       sender->commit(sequence);
     }
   const auto sources = node.sources();
-  NodeReceiver first({sources[0]}, home, [] { return true; });
-  NodeReceiver second({sources[1]}, home, [] { return true; });
+  NodeReceiver first({sources[0]}, primary, [] { return true; });
+  NodeReceiver second({sources[1]}, primary, [] { return true; });
   REQUIRE(first.claim());
   REQUIRE(second.claim());
   REQUIRE(first.next());
@@ -194,7 +194,7 @@ TEST_CASE("a successor goes on after what any rank of the crew had begun with") 
   first.begin();  // it dies here; the other has done nothing
   first.leave();
   second.leave();
-  NodeReceiver both(sources, home, [] { return true; });
+  NodeReceiver both(sources, primary, [] { return true; });
   REQUIRE(both.claim());
   CHECK(both.begun() == 2);
   CHECK(node::done_in(both.progress()) == 1);
@@ -210,7 +210,7 @@ TEST_CASE("a successor goes on after what any rank of the crew had begun with") 
 
 TEST_CASE("after the end nothing comes, and before it whatever was published") {
   Node node(1);
-  NodeReceiver receiver(node.sources(), home, [] { return false; });
+  NodeReceiver receiver(node.sources(), primary, [] { return false; });
   REQUIRE(receiver.claim());
   REQUIRE(node.senders[0]->reserve_head(64) != nullptr);
   node.senders[0]->commit(1);

@@ -151,7 +151,7 @@ void publish(NetworkSender& sender, SchemaCache& schemas, const Scenario& scenar
   const auto targets = sender.targets(due_set_of(head)).value();
   redistribution::SendPlan plan(
       held.meshes, 0,
-      {targets.sidecars, targets.home, &scenario.catalogue, &routes, targets.cuts, &domains});
+      {targets.sidecars, targets.primary, &scenario.catalogue, &routes, targets.cuts, &domains});
   head.targets = plan.receivers();
   head.schema_changed = !schemas.has(due_set_of(head), plan.schema(), sequence);
   if (p.same && routes.at("grid").kind != Layout::AsShared) CHECK_FALSE(head.schema_changed);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Both ends of lanes as threads of one process, over the same addresses, for ThreadSanitizer to see
-// what it cannot see between processes: whether every byte that a reader reads was handed to it.
+// Both ends of channels as threads of one process, over the same addresses, for ThreadSanitizer to
+// see what it cannot see between processes: whether every byte that a reader reads was handed to
+// it.
 #include <doctest/doctest.h>
 
 #include <array>
@@ -8,11 +9,11 @@
 #include <thread>
 #include <vector>
 
+#include "channel_memory.hpp"
 #include "child.hpp"
-#include "lane_memory.hpp"
 #include "simulation/allocations.hpp"
-#include "transport/publication_header.hpp"
 #include "transport/node.hpp"
+#include "transport/publication_header.hpp"
 
 using namespace pillion;
 using namespace pillion::node;
@@ -34,12 +35,12 @@ Token dead_token() {
 }
 
 /// Reads from `index` on until the end or `count` messages; returns the number of the next.
-int64_t read_some(LaneMemory& memory, LaneReader& reader, int64_t index, int64_t count,
+int64_t read_some(ChannelMemory& memory, ChannelReader& reader, int64_t index, int64_t count,
                   std::atomic<int64_t>& broken) {
   for (const int64_t end = index + count; index < end; ++index) {
-    auto now = LaneReader::Next::Nothing;
-    while (now == LaneReader::Next::Nothing) now = reader.wait(index, soon);
-    if (now == LaneReader::Next::End) break;
+    auto now = ChannelReader::Next::Nothing;
+    while (now == ChannelReader::Next::Nothing) now = reader.wait(index, soon);
+    if (now == ChannelReader::Next::End) break;
     reader.begin(index);
     if (!is_whole(memory, reader.record(index), index)) ++broken;
     reader.finish(index);
@@ -49,10 +50,10 @@ int64_t read_some(LaneMemory& memory, LaneReader& reader, int64_t index, int64_t
 
 /// Home readers that follow each other: every one but the last ends with a message begun with and
 /// not finished, and is then taken for dead.
-void be_home(LaneMemory& memory, Token dead, std::atomic<int64_t>& broken) {
+void be_primary(ChannelMemory& memory, Token dead, std::atomic<int64_t>& broken) {
   std::mt19937 random(5);
   for (bool over = false; !over;) {
-    LaneReader reader(memory.words, home);
+    ChannelReader reader(memory.words, primary);
     while (!reader.claim()) std::this_thread::yield();
     const Progress before = reader.progress();
     const int64_t next = std::max(reader.begun(), done_in(before));
@@ -65,24 +66,24 @@ void be_home(LaneMemory& memory, Token dead, std::atomic<int64_t>& broken) {
       reader.begin(index);
       if (!is_whole(memory, reader.record(index), index)) ++broken;
     }
-    reader.seat().holder = dead;
+    reader.slot().holder = dead;
   }
 }
 
-/// Guests that come, read a while, and leave. Returns how many were admitted.
-int64_t be_guests(LaneMemory& memory, int seat, std::atomic<int64_t>& broken) {
-  std::mt19937 random(static_cast<unsigned>(seat));
+/// Attached jobs that come, read a while, and leave. Returns how many were admitted.
+int64_t be_attached_jobs(ChannelMemory& memory, int slot, std::atomic<int64_t>& broken) {
+  std::mt19937 random(static_cast<unsigned>(slot));
   int64_t admitted = 0;
   while (memory.words.closed == 0) {
-    LaneReader reader(memory.words, seat);
+    ChannelReader reader(memory.words, slot);
     if (!reader.claim()) {
       std::this_thread::yield();
       continue;
     }
-    reader.seat().state = SeatState::Ready;
-    while (reader.seat().state == SeatState::Ready && memory.words.closed == 0)
+    reader.slot().state = SlotPhase::Ready;
+    while (reader.slot().state == SlotPhase::Ready && memory.words.closed == 0)
       reader.wait(std::numeric_limits<int64_t>::max(), soon);
-    if (reader.seat().state == SeatState::Active) {
+    if (reader.slot().state == SlotPhase::Active) {
       ++admitted;
       read_some(memory, reader, reader.begun(), static_cast<int64_t>(random() % 100), broken);
     }
@@ -95,29 +96,29 @@ int64_t be_guests(LaneMemory& memory, int seat, std::atomic<int64_t>& broken) {
 
 TEST_CASE("a writer and readers that come and go") {
   const auto dead = dead_token();
-  const auto memory = std::make_unique<LaneMemory>();
+  const auto memory = std::make_unique<ChannelMemory>();
   memory->prepare();
-  LaneWriter writer(memory->words, true);
+  ChannelWriter writer(memory->words, true);
   std::atomic<int64_t> broken = 0, admitted = 0;
   std::vector<std::thread> readers;
-  readers.emplace_back([&] { be_home(*memory, dead, broken); });
-  for (int seat = 1; seat < seat_count; ++seat)
-    readers.emplace_back([&, seat] { admitted += be_guests(*memory, seat, broken); });
+  readers.emplace_back([&] { be_primary(*memory, dead, broken); });
+  for (int slot = 1; slot < slot_count; ++slot)
+    readers.emplace_back([&, slot] { admitted += be_attached_jobs(*memory, slot, broken); });
   std::mt19937 random(2);
   while (writer.published() < messages) {
     if (!publish_one(*memory, writer, random)) writer.wait(soon);
     writer.reclaim();
-    for (int seat = 1; seat < seat_count; ++seat) {
-      if (writer.is_deserted(seat)) writer.vacate(seat);
-      else if (writer.seat(seat).state == SeatState::Ready) writer.activate(seat);
+    for (int slot = 1; slot < slot_count; ++slot) {
+      if (writer.is_deserted(slot)) writer.vacate(slot);
+      else if (writer.slot(slot).state == SlotPhase::Ready) writer.activate(slot);
     }
   }
   writer.close();
   for (auto& reader : readers) reader.join();
   CHECK(broken == 0);
   CHECK(admitted > 3);
-  CHECK(done_in(writer.seat(home).progress) == messages);
-  CHECK(lost_in(writer.seat(home).progress) > 3);
+  CHECK(done_in(writer.slot(primary).progress) == messages);
+  CHECK(lost_in(writer.slot(primary).progress) > 3);
 }
 
 namespace {
@@ -197,11 +198,11 @@ TEST_CASE("a sender and a receiver, with and without copies") {
   for (const bool lent : {false, true}) {
     const auto segment = std::make_shared<Segment>(
         Segment::make({"threads", 1, 0, 1, 1}, {{0, size_t{1} << 16}}, {}));
-    segment->take_lane(0);
-    segment->open_lane(0);
+    segment->take_channel(0);
+    segment->open_channel(0);
     transport::NodeSender sender(*segment, 0, true, nullptr);
     simulation::Allocations allocations(segment.get());
-    transport::NodeReceiver receiver({{segment, 0}}, home, [] { return false; });
+    transport::NodeReceiver receiver({{segment, 0}}, primary, [] { return false; });
     REQUIRE(receiver.claim());
     int64_t right = 0;
     std::thread sidecar([&] { right = analyse(receiver); });

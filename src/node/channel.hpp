@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A lane carries the messages of one simulation rank to the sidecars of its node: a counter of what
-// was published, a ring of records that say where each message's bytes are, and seats for those
-// who read. Every word has one writer, nothing is ever locked, and each side may die at any point.
-// protocol.pml models what is here, and is checked by the test suite.
+// A channel carries the messages of one simulation rank to the sidecars of its node: a counter of
+// what was published, a ring of records that say where each message's bytes are, and slots for
+// those who read. Every word has one writer, nothing is ever locked, and each side may die at any
+// point. protocol.pml models what is here, and is checked by the test suite.
 #pragma once
 
 #include <array>
@@ -15,15 +15,16 @@
 
 namespace pillion::node {
 
-constexpr int seat_count = 4;
-constexpr int home = 0;  ///< the seat of the run's own sidecars; the others are for guests
+constexpr int slot_count = 4;
+constexpr int primary =
+    0;  ///< the slot of the run's own sidecars; the others are for attached jobs
 constexpr int64_t record_count = 1024;
 constexpr int64_t most_analyses = 256;
 
 using Count = std::atomic<int64_t>;
 static_assert(Count::is_always_lock_free);
 
-/// Messages finished by all holders of a seat so far, and how many of these were begun with by one
+/// Messages finished by all holders of a slot so far, and how many of these were begun with by one
 /// that died and so are lost; in one word, so that no death can come between the two.
 using Progress = uint64_t;
 constexpr int lost_bits = 20;
@@ -35,7 +36,7 @@ constexpr int64_t lost_in(Progress p) {
   return static_cast<int64_t>(p & ((Progress{1} << lost_bits) - 1));
 }
 
-/// Where the bytes of a message are: in the segment, or in the lane's spill file.
+/// Where the bytes of a message are: in the segment, or in the channel's spill file.
 struct Record {
   uint64_t offset = 0;
   uint64_t size = 0;
@@ -43,23 +44,24 @@ struct Record {
   uint32_t reserved = 0;
 };
 
-enum class SeatState : uint32_t {
+enum class SlotPhase : uint32_t {
   Free = 0,
-  Claimed = 1,  ///< a guest has sat down
+  Claimed = 1,  ///< an attached job has sat down
   Ready = 2,    ///< and wants to be given messages
   Active = 3,   ///< the simulation gives it messages
-  Leaving = 4   ///< the guest wants no more; at home: all that will ever come was dealt with
+  Leaving = 4  ///< the attached job wants no more; in the primary slot: all that will ever come was
+               ///< dealt with
 };
 
-/// What the holder of a seat and the simulation tell each other. The home seat is always in use,
+/// What the holder of a slot and the simulation tell each other. The primary slot is always in use,
 /// whoever holds it, so that messages wait for a sidecar that comes late or anew.
-struct SeatWords {
+struct SlotWords {
   // written by the holder, but for clearing
   alignas(64) std::atomic<Token> holder;
-  std::atomic<SeatState> state;
+  std::atomic<SlotPhase> state;
   Count begun;                     ///< messages it has begun with
   std::atomic<Progress> progress;  ///< messages it has finished, and those that were lost
-  std::atomic<int32_t> base;       ///< what the run calls the guest's analysis 0
+  std::atomic<int32_t> base;       ///< what the run calls the attached job's analysis 0
   std::array<std::atomic<uint64_t>, most_analyses / 64> disabled;
   /// By analysis, publications finished or lost. Of two slots the one that counts is that of the
   /// parity of the messages done, so that it changes together with that number.
@@ -67,7 +69,7 @@ struct SeatWords {
   std::array<char, 256> failure;  ///< of the last checkpoint; empty if there was none
 };
 
-struct LaneWords {
+struct ChannelWords {
   // written once, before anyone reads
   alignas(64) std::atomic<Token> writer;
   int32_t rank;  ///< of the writer, among simulation ranks
@@ -79,20 +81,21 @@ struct LaneWords {
   Word call;      ///< changes whenever `published` does
   Word asleep;    ///< the simulation rank sleeps on the bell
   Word closed;    ///< no message will follow
-  Word sleepers;  ///< a bit for each seat whose holder sleeps on the call
+  Word sleepers;  ///< a bit for each slot whose holder sleeps on the call
   // written by whoever finishes something
   alignas(64) Word bell;
-  Word changes;  ///< changes whenever disabled bits do
-  Word guests;   ///< guests that sit down or are there; the rest of their seats is worth a look
-  std::array<SeatWords, seat_count> seats;
+  Word changes;        ///< changes whenever disabled bits do
+  Word attached_jobs;  ///< attached jobs that sit down or are there; the rest of their slots is
+                       ///< worth a look
+  std::array<SlotWords, slot_count> slots;
   alignas(64) std::array<Record, record_count> records;
 };
 
 /// The simulation rank's end. One thread uses it.
-class LaneWriter {
+class ChannelWriter {
  public:
-  /// `home_in_use`: the run has sidecars of its own, and their messages are kept for them.
-  LaneWriter(LaneWords& words, bool home_in_use);
+  /// `primary_in_use`: the run has sidecars of its own, and their messages are kept for them.
+  ChannelWriter(ChannelWords& words, bool primary_in_use);
 
   /// Offset in the segment for a message's bytes, or nothing if there is no room. Only the last
   /// reservation counts.
@@ -108,8 +111,8 @@ class LaneWriter {
   /// Says that no message will follow.
   void close();
 
-  /// Takes note of what readers have finished and of guests that have died or left. Returns the
-  /// number of messages that nobody needs any more.
+  /// Takes note of what readers have finished and of attached jobs that have died or left. Returns
+  /// the number of messages that nobody needs any more.
   int64_t reclaim();
   /// Sleeps until a reader has finished something, or at most `patience`.
   void wait(std::chrono::microseconds patience);
@@ -117,58 +120,58 @@ class LaneWriter {
   [[nodiscard]] int64_t published() const { return published_; }
   [[nodiscard]] int64_t freed() const { return freed_; }
   [[nodiscard]] const Arena& values() const { return values_; }
-  /// Whether a living process holds the seat.
-  bool is_held(int seat);
-  /// Whether there may be guests.
-  [[nodiscard]] bool has_guests() const { return words_.guests.load() != 0; }
+  /// Whether a living process holds the slot.
+  bool is_held(int slot);
+  /// Whether there may be attached jobs.
+  [[nodiscard]] bool has_attached_jobs() const { return words_.attached_jobs.load() != 0; }
   /// Changes whenever readers have disabled something.
   [[nodiscard]] uint32_t changes() const { return words_.changes.load(); }
-  [[nodiscard]] SeatWords& seat(int number) { return words_.seats[static_cast<size_t>(number)]; }
-  /// Messages that the holder of a seat has finished, and has begun with: whatever stands in memory
+  [[nodiscard]] SlotWords& slot(int number) { return words_.slots[static_cast<size_t>(number)]; }
+  /// Messages that the holder of a slot has finished, and has begun with: whatever stands in memory
   /// that others may write, never more than there are.
-  [[nodiscard]] int64_t done(int seat) const;
-  [[nodiscard]] int64_t begun(int seat) const;
-  /// Gives a guest that is ready all messages from the next one on.
-  void activate(int seat);
-  /// Tells a guest that is ready that it gets none.
-  void turn_away(int seat);
-  /// Whether a guest has sat down and is dead, or wants to leave.
-  bool is_deserted(int seat);
-  /// Takes the home seat for good from sidecars that are dead or have left, so that none come after
-  /// them. False if living ones hold it.
+  [[nodiscard]] int64_t done(int slot) const;
+  [[nodiscard]] int64_t begun(int slot) const;
+  /// Gives an attached job that is ready all messages from the next one on.
+  void activate(int slot);
+  /// Tells an attached job that is ready that it gets none.
+  void turn_away(int slot);
+  /// Whether an attached job has sat down and is dead, or wants to leave.
+  bool is_deserted(int slot);
+  /// Takes the primary slot for good from sidecars that are dead or have left, so that none come
+  /// after them. False if living ones hold it.
   bool retire();
-  /// Frees a guest's seat, now or as soon as its holder is dead or wants to leave.
-  void vacate(int seat) { vacating_[static_cast<size_t>(seat)] = true; }
+  /// Frees an attached job's slot, now or as soon as its holder is dead or wants to leave.
+  void vacate(int slot) { vacating_[static_cast<size_t>(slot)] = true; }
 
  private:
-  [[nodiscard]] bool in_use(int seat) const;
+  [[nodiscard]] bool in_use(int slot) const;
   void clear_deserted();
-  LaneWords& words_;
-  bool home_in_use_;
+  ChannelWords& words_;
+  bool primary_in_use_;
   // Sidecars can write to the words, so what this rank addresses memory with is kept here.
   uint64_t values_offset_, heads_offset_;
   Arena values_, heads_;
   int64_t published_ = 0;
   int64_t freed_ = 0;
-  std::array<Watch, seat_count> watches_;
-  std::array<bool, seat_count> vacating_{};
+  std::array<Watch, slot_count> watches_;
+  std::array<bool, slot_count> vacating_{};
 };
 
 /// A sidecar's end. One thread uses it.
-class LaneReader {
+class ChannelReader {
  public:
-  LaneReader(LaneWords& words, int seat) : words_(words), seat_(seat) {}
+  ChannelReader(ChannelWords& words, int slot) : words_(words), slot_(slot) {}
 
-  /// Sits down, if nobody who lives holds the seat.
+  /// Sits down, if nobody who lives holds the slot.
   bool claim();
-  /// Leaves the seat to others.
+  /// Leaves the slot to others.
   void leave();
-  /// Whether this process still holds the seat.
-  [[nodiscard]] bool is_mine() const { return seat().holder == me_; }
+  /// Whether this process still holds the slot.
+  [[nodiscard]] bool is_mine() const { return slot().holder == me_; }
 
-  /// The number that comes after everything that a holder of this seat has begun with.
-  [[nodiscard]] int64_t begun() const { return seat().begun; }
-  [[nodiscard]] Progress progress() const { return seat().progress; }
+  /// The number that comes after everything that a holder of this slot has begun with.
+  [[nodiscard]] int64_t begun() const { return slot().begun; }
+  [[nodiscard]] Progress progress() const { return slot().progress; }
   /// Goes on after what holders before have done.
   void start_at(Progress progress);
 
@@ -177,23 +180,23 @@ class LaneReader {
   Next wait(int64_t index, std::chrono::microseconds patience);
   [[nodiscard]] Record record(int64_t index) const;
   /// Says that message `index` is being read; from here on a successor will not read it again.
-  void begin(int64_t index) { seat().begun = index + 1; }
+  void begin(int64_t index) { slot().begun = index + 1; }
   /// Says that analyses were disabled.
   void show_change() { words_.changes.fetch_add(1); }
   /// Says that message `index` is finished and its bytes may go.
   void finish(int64_t index);
 
-  [[nodiscard]] SeatWords& seat() const { return words_.seats[static_cast<size_t>(seat_)]; }
-  [[nodiscard]] LaneWords& words() const { return words_; }
+  [[nodiscard]] SlotWords& slot() const { return words_.slots[static_cast<size_t>(slot_)]; }
+  [[nodiscard]] ChannelWords& words() const { return words_; }
 
  private:
   void ring();
-  [[nodiscard]] uint32_t bit() const { return uint32_t{1} << seat_; }
+  [[nodiscard]] uint32_t bit() const { return uint32_t{1} << slot_; }
   /// Waits for message `index` with naps; false if it is time to sleep until woken.
   bool doze(int64_t index, std::chrono::microseconds patience);
   void sleep(int64_t index, std::chrono::microseconds patience);
-  LaneWords& words_;
-  int seat_;
+  ChannelWords& words_;
+  int slot_;
   Token me_ = 0;
   Watch writer_;
   int64_t dozing_for_ = -1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lanes between processes, and step by step against a naive count of who needs what. Threads are in
-// lane_threads_test.cpp.
-#include "node/lane.hpp"
+// Channels between processes, and step by step against a naive count of who needs what. Threads are
+// in channel_threads_test.cpp.
+#include "node/channel.hpp"
 
 #include <doctest/doctest.h>
 
@@ -11,8 +11,8 @@
 #include <memory>
 #include <vector>
 
+#include "channel_memory.hpp"
 #include "child.hpp"
-#include "lane_memory.hpp"
 
 using namespace pillion::node;
 using Clock = std::chrono::steady_clock;
@@ -33,10 +33,10 @@ Token dead_token() {
   return *token;
 }
 
-/// A reader at one seat, and what it should see.
-struct Guest {
-  Guest(LaneWords& words, int seat) : reader(words, seat) {}
-  LaneReader reader;
+/// A reader at one slot, and what it should see.
+struct AttachedJob {
+  AttachedJob(ChannelWords& words, int slot) : reader(words, slot) {}
+  ChannelReader reader;
   int64_t next = 0, begun = 0;
   enum { Away, Waiting, Here } state = Away;
 };
@@ -45,57 +45,58 @@ struct Guest {
 
 TEST_CASE("memory is free again when all who need it have finished, and not before") {
   std::mt19937 random(1);
-  Shared<LaneMemory> memory;
+  Shared<ChannelMemory> memory;
   memory->prepare();
-  LaneWriter writer(memory->words, true);
-  std::deque<Guest> guests;
-  for (int s = 0; s < seat_count; ++s) guests.emplace_back(memory->words, s);
-  REQUIRE(guests[home].reader.claim());
-  guests[home].state = decltype(Guest::state)::Here;
+  ChannelWriter writer(memory->words, true);
+  std::deque<AttachedJob> attached_jobs;
+  for (int s = 0; s < slot_count; ++s) attached_jobs.emplace_back(memory->words, s);
+  REQUIRE(attached_jobs[primary].reader.claim());
+  attached_jobs[primary].state = decltype(AttachedJob::state)::Here;
   int64_t read = 0, admitted = 0;
   for (int n = 0; n < 60000; ++n) {
-    const int s = static_cast<int>(random() % seat_count);
-    auto& guest = guests[static_cast<size_t>(s)];
+    const int s = static_cast<int>(random() % slot_count);
+    auto& attached_job = attached_jobs[static_cast<size_t>(s)];
     switch (random() % 4) {
       case 0: publish_one(*memory, writer, random); break;
       case 1:  // come or go
-        if (s == home || random() % 8 != 0) break;
-        if (guest.state == Guest::Away && guest.reader.claim()) {
-          guest.reader.seat().state = SeatState::Ready;
-          guest.state = Guest::Waiting;
-        } else if (guest.state == Guest::Here) {
-          guest.reader.leave();
-          guest.state = Guest::Away;
+        if (s == primary || random() % 8 != 0) break;
+        if (attached_job.state == AttachedJob::Away && attached_job.reader.claim()) {
+          attached_job.reader.slot().state = SlotPhase::Ready;
+          attached_job.state = AttachedJob::Waiting;
+        } else if (attached_job.state == AttachedJob::Here) {
+          attached_job.reader.leave();
+          attached_job.state = AttachedJob::Away;
           REQUIRE(writer.is_deserted(s));
           writer.vacate(s);
         }
         break;
       case 2:  // the simulation looks
-        if (guest.state == Guest::Waiting) {
+        if (attached_job.state == AttachedJob::Waiting) {
           writer.activate(s);
-          guest.state = Guest::Here;
-          guest.next = guest.begun = writer.published();
+          attached_job.state = AttachedJob::Here;
+          attached_job.next = attached_job.begun = writer.published();
           ++admitted;
         }
         break;
       default:
-        if (guest.state != Guest::Here) break;
-        if (guest.begun == guest.next) {
-          if (guest.reader.wait(guest.next, std::chrono::microseconds(0)) !=
-              LaneReader::Next::Message) {
-            REQUIRE(guest.next == writer.published());
+        if (attached_job.state != AttachedJob::Here) break;
+        if (attached_job.begun == attached_job.next) {
+          if (attached_job.reader.wait(attached_job.next, std::chrono::microseconds(0)) !=
+              ChannelReader::Next::Message) {
+            REQUIRE(attached_job.next == writer.published());
             break;
           }
-          guest.reader.begin(guest.begun++);
+          attached_job.reader.begin(attached_job.begun++);
         }
-        REQUIRE(is_whole(*memory, guest.reader.record(guest.next), guest.next));
+        REQUIRE(
+            is_whole(*memory, attached_job.reader.record(attached_job.next), attached_job.next));
         if (random() % 2 == 0) break;
-        guest.reader.finish(guest.next++);
+        attached_job.reader.finish(attached_job.next++);
         ++read;
     }
     int64_t needed = writer.published();
-    for (const auto& g : guests)
-      if (g.state == Guest::Here) needed = std::min(needed, g.next);
+    for (const auto& g : attached_jobs)
+      if (g.state == AttachedJob::Here) needed = std::min(needed, g.next);
     REQUIRE(writer.reclaim() == needed);
   }
   CHECK(read > 3000);
@@ -103,10 +104,10 @@ TEST_CASE("memory is free again when all who need it have finished, and not befo
   CHECK(writer.published() > 1000);
 }
 
-TEST_CASE("no home seat in use: nothing is kept for it") {
-  Shared<LaneMemory> memory;
+TEST_CASE("no primary slot in use: nothing is kept for it") {
+  Shared<ChannelMemory> memory;
   memory->prepare();
-  LaneWriter writer(memory->words, false);
+  ChannelWriter writer(memory->words, false);
   std::mt19937 random(1);
   for (int n = 0; n < 5000; ++n) {
     writer.reclaim();
@@ -115,9 +116,9 @@ TEST_CASE("no home seat in use: nothing is kept for it") {
 }
 
 TEST_CASE("records run out before they are overwritten, and some are kept for heads") {
-  Shared<LaneMemory> memory;
+  Shared<ChannelMemory> memory;
   memory->prepare();
-  LaneWriter writer(memory->words, true);
+  ChannelWriter writer(memory->words, true);
   while (writer.fits(0)) {
     REQUIRE(writer.reserve(0));
     writer.publish({});
@@ -131,91 +132,91 @@ TEST_CASE("records run out before they are overwritten, and some are kept for he
   CHECK(memory->words.published == record_count);
 }
 
-TEST_CASE("a seat has one holder, and who was refused does not harm it") {
-  Shared<LaneMemory> memory;
+TEST_CASE("a slot has one holder, and who was refused does not harm it") {
+  Shared<ChannelMemory> memory;
   memory->prepare();
-  LaneWriter writer(memory->words, true);
-  for (const int seat : {home, 2}) {
-    LaneReader first(memory->words, seat);
+  ChannelWriter writer(memory->words, true);
+  for (const int slot : {primary, 2}) {
+    ChannelReader first(memory->words, slot);
     REQUIRE(first.claim());
-    if (seat != home) {
-      first.seat().state = SeatState::Ready;
-      writer.activate(seat);
+    if (slot != primary) {
+      first.slot().state = SlotPhase::Ready;
+      writer.activate(slot);
     }
     Child second([&] {
-      LaneReader other(memory->words, seat);
+      ChannelReader other(memory->words, slot);
       if (other.claim() || other.is_mine()) return 1;
       other.leave();
       return 0;
     });
     CHECK(second.wait() == 0);
     CHECK(first.is_mine());
-    CHECK(writer.is_held(seat));
-    CHECK_FALSE(writer.is_deserted(seat));
-    if (seat != home) CHECK(first.seat().state == SeatState::Active);
+    CHECK(writer.is_held(slot));
+    CHECK_FALSE(writer.is_deserted(slot));
+    if (slot != primary) CHECK(first.slot().state == SlotPhase::Active);
     first.leave();
-    if (seat == home) CHECK_FALSE(first.is_mine());
+    if (slot == primary) CHECK_FALSE(first.is_mine());
   }
 }
 
-TEST_CASE("the home seat retires for good, but not while sidecars live there") {
-  Shared<LaneMemory> memory;
+TEST_CASE("the primary slot retires for good, but not while sidecars live there") {
+  Shared<ChannelMemory> memory;
   memory->prepare();
-  LaneWriter writer(memory->words, true);
-  LaneReader sidecar(memory->words, home), late(memory->words, home);
-  const auto& seat = memory->words.seats[home];
+  ChannelWriter writer(memory->words, true);
+  ChannelReader sidecar(memory->words, primary), late(memory->words, primary);
+  const auto& slot = memory->words.slots[primary];
   REQUIRE(sidecar.claim());
   CHECK_FALSE(writer.retire());
-  CHECK(seat.state == SeatState::Free);
+  CHECK(slot.state == SlotPhase::Free);
   bool dead = false;
   SUBCASE("they left") { sidecar.leave(); }
   SUBCASE("they died") { dead = true; }
-  if (dead) memory->words.seats[home].holder = dead_token();
+  if (dead) memory->words.slots[primary].holder = dead_token();
   CHECK(writer.retire());
-  CHECK(seat.state == SeatState::Leaving);
+  CHECK(slot.state == SlotPhase::Leaving);
   CHECK_FALSE(late.claim());
 }
 
-TEST_CASE("a guest that is dead, or left before it was admitted, is noticed and cleared") {
-  Shared<LaneMemory> memory;
+TEST_CASE("an attached job that is dead, or left before it was admitted, is noticed and cleared") {
+  Shared<ChannelMemory> memory;
   memory->prepare();
-  LaneWriter writer(memory->words, false);
-  for (const SeatState died_as : {SeatState::Free, SeatState::Claimed, SeatState::Ready,
-                                  SeatState::Active, SeatState::Leaving}) {
-    auto& seat = writer.seat(1);
-    memory->words.guests = 1;
-    seat.holder = dead_token();
-    seat.state = died_as;
-    seat.disabled[0] = 5;
+  ChannelWriter writer(memory->words, false);
+  for (const SlotPhase died_as : {SlotPhase::Free, SlotPhase::Claimed, SlotPhase::Ready,
+                                  SlotPhase::Active, SlotPhase::Leaving}) {
+    auto& slot = writer.slot(1);
+    memory->words.attached_jobs = 1;
+    slot.holder = dead_token();
+    slot.state = died_as;
+    slot.disabled[0] = 5;
     CHECK(writer.is_deserted(1));
     writer.publish({});
     CHECK(writer.reclaim() == writer.published());
     writer.vacate(1);
     writer.reclaim();
-    CHECK(seat.holder == 0);
-    CHECK(seat.state == SeatState::Free);
-    CHECK(seat.disabled[0] == 0);
+    CHECK(slot.holder == 0);
+    CHECK(slot.state == SlotPhase::Free);
+    CHECK(slot.disabled[0] == 0);
   }
-  LaneReader guest(memory->words, 1);
-  REQUIRE(guest.claim());
-  guest.seat().state = SeatState::Ready;
-  guest.leave();
+  ChannelReader attached_job(memory->words, 1);
+  REQUIRE(attached_job.claim());
+  attached_job.slot().state = SlotPhase::Ready;
+  attached_job.leave();
   writer.activate(1);
   CHECK(writer.is_deserted(1));
   writer.vacate(1);
   writer.reclaim();
-  CHECK(LaneReader(memory->words, 1).claim());
+  CHECK(ChannelReader(memory->words, 1).claim());
 }
 
 TEST_CASE("who waits is woken at once, on either side") {
   constexpr std::chrono::seconds long_time{30};
-  Shared<LaneMemory> memory;
+  Shared<ChannelMemory> memory;
   memory->prepare();
-  LaneWriter writer(memory->words, true);
+  ChannelWriter writer(memory->words, true);
   Child reader([&] {
-    LaneReader mine(memory->words, home);
+    ChannelReader mine(memory->words, primary);
     if (!mine.claim()) return 1;
-    for (int64_t index = 0; mine.wait(index, long_time) == LaneReader::Next::Message; ++index) {
+    for (int64_t index = 0; mine.wait(index, long_time) == ChannelReader::Next::Message; ++index) {
       mine.begin(index);
       usleep(2000);
       mine.finish(index);
@@ -235,12 +236,12 @@ TEST_CASE("who waits is woken at once, on either side") {
 
 TEST_CASE("a reader gets all that a dead simulation had published, and then the end") {
   for (const bool closes : {false, true}) {
-    Shared<LaneMemory> memory;
-    LaneReader reader(memory->words, home);
+    Shared<ChannelMemory> memory;
+    ChannelReader reader(memory->words, primary);
     REQUIRE(reader.claim());
     Child simulation([&] {
       memory->prepare();
-      LaneWriter writer(memory->words, true);
+      ChannelWriter writer(memory->words, true);
       std::mt19937 random(1);
       while (writer.published() < 3) publish_one(*memory, writer, random);
       if (closes) writer.close();
@@ -249,10 +250,10 @@ TEST_CASE("a reader gets all that a dead simulation had published, and then the 
     });
     simulation.await_death();
     for (int64_t index = 0; index < 3; ++index) {
-      REQUIRE(reader.wait(index, soon) == LaneReader::Next::Message);
+      REQUIRE(reader.wait(index, soon) == ChannelReader::Next::Message);
       CHECK(is_whole(*memory, reader.record(index), index));
     }
-    CHECK(reader.wait(3, soon) == LaneReader::Next::End);
+    CHECK(reader.wait(3, soon) == ChannelReader::Next::End);
   }
 }
 
@@ -267,9 +268,9 @@ struct Diary {
   std::atomic<int32_t> overwritten, takeovers;
 };
 
-/// Sits down at the home seat as Crew does, and reads until the end.
-int read_on(LaneMemory& memory, Diary& diary) {
-  LaneReader reader(memory.words, home);
+/// Sits down at the primary slot as Sidecar job does, and reads until the end.
+int read_on(ChannelMemory& memory, Diary& diary) {
+  ChannelReader reader(memory.words, primary);
   while (!reader.claim()) usleep(50);
   const Progress before = reader.progress();
   const int64_t begun = reader.begun(), done = done_in(before);
@@ -277,9 +278,9 @@ int read_on(LaneMemory& memory, Diary& diary) {
   reader.start_at(progress_of(next, lost_in(before) + (next - done)));
   ++diary.takeovers;
   for (int64_t index = next;; ++index) {
-    LaneReader::Next now{};
-    while ((now = reader.wait(index, soon)) == LaneReader::Next::Nothing) {}
-    if (now == LaneReader::Next::End) return 0;
+    ChannelReader::Next now{};
+    while ((now = reader.wait(index, soon)) == ChannelReader::Next::Nothing) {}
+    if (now == ChannelReader::Next::End) return 0;
     reader.begin(index);
     ++diary.offered[index];
     while (Diary::is_endless(index)) usleep(1000);
@@ -293,10 +294,10 @@ int read_on(LaneMemory& memory, Diary& diary) {
 }  // namespace
 
 TEST_CASE("readers that are killed at any moment lose what they had begun with, which is counted") {
-  Shared<LaneMemory> memory;
+  Shared<ChannelMemory> memory;
   Shared<Diary> diary;
   memory->prepare();
-  LaneWriter writer(memory->words, true);
+  ChannelWriter writer(memory->words, true);
   std::mt19937 random(7);
   const auto start = [&] {
     return std::make_unique<Child>([&] { return read_on(*memory, *diary); });
@@ -319,7 +320,7 @@ TEST_CASE("readers that are killed at any moment lose what they had begun with, 
   CHECK(reader->wait() == 0);
   writer.reclaim();
   CHECK(writer.freed() == Diary::messages);
-  const Progress progress = writer.seat(home).progress;
+  const Progress progress = writer.slot(primary).progress;
   int64_t missing = 0, twice = 0;
   for (int64_t i = 0; i < Diary::messages; ++i) {
     missing += diary->finished[i] == 0;

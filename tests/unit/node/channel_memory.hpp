@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A lane outside of a segment, and messages of random size whose bytes follow from their number, so
-// that a reader sees if they were overwritten while it read.
+// A channel outside of a segment, and messages of random size whose bytes follow from their number,
+// so that a reader sees if they were overwritten while it read.
 #pragma once
 
 #include <cstddef>
@@ -8,22 +8,22 @@
 #include <cstring>
 #include <random>
 
-#include "node/lane.hpp"
+#include "node/channel.hpp"
 
 namespace pillion::node {
 
-constexpr size_t lane_values = size_t{1} << 16;
-constexpr size_t lane_heads = size_t{1} << 12;
+constexpr size_t channel_values = size_t{1} << 16;
+constexpr size_t channel_heads = size_t{1} << 12;
 
 /// Offsets count from the beginning of `values`. All bytes are 0 before prepare().
-struct LaneMemory {
-  LaneWords words;
-  std::byte values[lane_values + lane_heads];
+struct ChannelMemory {
+  ChannelWords words;
+  std::byte values[channel_values + channel_heads];
 
   void prepare() {
-    words.values_size = lane_values;
-    words.heads_offset = lane_values;
-    words.heads_size = lane_heads;
+    words.values_size = channel_values;
+    words.heads_offset = channel_values;
+    words.heads_size = channel_heads;
     words.writer = this_process();
   }
 };
@@ -33,14 +33,14 @@ inline uint64_t word_of(int64_t message, size_t at) {
 }
 
 /// Writes message number `message` where `record` says.
-inline void fill(LaneMemory& memory, const Record& record, int64_t message) {
+inline void fill(ChannelMemory& memory, const Record& record, int64_t message) {
   for (size_t at = 0; at + 8 <= record.size; at += 8) {
     const uint64_t word = word_of(message, at);
     std::memcpy(memory.values + record.offset + at, &word, 8);
   }
 }
 
-inline bool is_whole(const LaneMemory& memory, const Record& record, int64_t message) {
+inline bool is_whole(const ChannelMemory& memory, const Record& record, int64_t message) {
   bool whole = record.size >= 8 && record.offset + record.size <= sizeof memory.values;
   for (size_t at = 0; whole && at + 8 <= record.size; at += 8) {
     uint64_t word = 0;
@@ -52,9 +52,9 @@ inline bool is_whole(const LaneMemory& memory, const Record& record, int64_t mes
 
 /// Publishes one message of random size, in memory for heads now and then; false if there is no
 /// room for it.
-inline bool publish_one(LaneMemory& memory, LaneWriter& writer, std::mt19937& random) {
+inline bool publish_one(ChannelMemory& memory, ChannelWriter& writer, std::mt19937& random) {
   const bool is_head = random() % 8 == 0;
-  const size_t size = is_head ? 64 : 8 + random() % (lane_values / 3);
+  const size_t size = is_head ? 64 : 8 + random() % (channel_values / 3);
   const auto offset = is_head ? writer.fits_head() ? writer.reserve_head(size) : std::nullopt
                       : writer.fits(size) ? writer.reserve(size)
                                           : std::nullopt;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Both ends of a lane. Stores are sequentially consistent where a reader that is about to sleep and
-// a writer that looks whether anyone sleeps must see each other; the cost of it is far below that
-// of what is published.
-#include "node/lane.hpp"
+// Both ends of a channel. Stores are sequentially consistent where a reader that is about to sleep
+// and a writer that looks whether anyone sleeps must see each other; the cost of it is far below
+// that of what is published.
+#include "node/channel.hpp"
 
 #include <algorithm>
 #include <thread>
@@ -11,21 +11,21 @@
 
 namespace pillion::node {
 
-LaneWriter::LaneWriter(LaneWords& words, bool home_in_use)
+ChannelWriter::ChannelWriter(ChannelWords& words, bool primary_in_use)
     : words_(words),
-      home_in_use_(home_in_use),
+      primary_in_use_(primary_in_use),
       values_offset_(words.values_offset),
       heads_offset_(words.heads_offset),
       values_(words.values_size),
       heads_(words.heads_size) {}
 
-std::optional<uint64_t> LaneWriter::reserve(size_t size) {
+std::optional<uint64_t> ChannelWriter::reserve(size_t size) {
   const auto at = values_.place(size, published_);
   if (!at) return {};
   return values_offset_ + *at;
 }
 
-std::optional<uint64_t> LaneWriter::reserve_head(size_t size) {
+std::optional<uint64_t> ChannelWriter::reserve_head(size_t size) {
   if (published_ - freed_ >= record_count) return {};
   const auto at = heads_.place(size, published_);
   if (!at) return {};
@@ -34,15 +34,15 @@ std::optional<uint64_t> LaneWriter::reserve_head(size_t size) {
 
 // A quarter of the records stays for words that must get through: that this rank had no room, a
 // checkpoint, the end.
-bool LaneWriter::fits(size_t size) const {
+bool ChannelWriter::fits(size_t size) const {
   return published_ - freed_ < record_count * 3 / 4 && values_.find(size).has_value();
 }
 
-bool LaneWriter::fits_head() const {
+bool ChannelWriter::fits_head() const {
   return published_ - freed_ + 4 < record_count && heads_.find(heads_.capacity() / 8).has_value();
 }
 
-void LaneWriter::publish(const Record& record) {
+void ChannelWriter::publish(const Record& record) {
   if (published_ - freed_ >= record_count)
     base::fail(ErrorCode::Internal, "message {} has no record to go to", published_);
   words_.records[static_cast<size_t>(published_ % record_count)] = record;
@@ -51,48 +51,48 @@ void LaneWriter::publish(const Record& record) {
   if (words_.sleepers.load() != 0) wake(words_.call);
 }
 
-void LaneWriter::close() {
+void ChannelWriter::close() {
   words_.closed.store(1);
   words_.call.fetch_add(1);
   wake(words_.call);
 }
 
-bool LaneWriter::in_use(int seat) const {
-  if (seat == home) return home_in_use_;
-  return words_.seats[static_cast<size_t>(seat)].state == SeatState::Active;
+bool ChannelWriter::in_use(int slot) const {
+  if (slot == primary) return primary_in_use_;
+  return words_.slots[static_cast<size_t>(slot)].state == SlotPhase::Active;
 }
 
-int64_t LaneWriter::done(int seat) const {
-  return std::clamp(done_in(words_.seats[static_cast<size_t>(seat)].progress), freed_, published_);
+int64_t ChannelWriter::done(int slot) const {
+  return std::clamp(done_in(words_.slots[static_cast<size_t>(slot)].progress), freed_, published_);
 }
 
-int64_t LaneWriter::begun(int seat) const {
-  return std::clamp(words_.seats[static_cast<size_t>(seat)].begun.load(), freed_, published_);
+int64_t ChannelWriter::begun(int slot) const {
+  return std::clamp(words_.slots[static_cast<size_t>(slot)].begun.load(), freed_, published_);
 }
 
-bool LaneWriter::is_held(int seat) {
-  return watches_[static_cast<size_t>(seat)].lives(this->seat(seat).holder);
+bool ChannelWriter::is_held(int slot) {
+  return watches_[static_cast<size_t>(slot)].lives(this->slot(slot).holder);
 }
 
 // The holder goes last: whoever finds none may sit down.
-void LaneWriter::clear_deserted() {
-  for (int s = home + 1; s < seat_count; ++s) {
+void ChannelWriter::clear_deserted() {
+  for (int s = primary + 1; s < slot_count; ++s) {
     if (!vacating_[static_cast<size_t>(s)] || !is_deserted(s)) continue;
-    auto& seat = this->seat(s);
+    auto& slot = this->slot(s);
     vacating_[static_cast<size_t>(s)] = false;
     words_.sleepers.fetch_and(~(uint32_t{1} << s));
-    for (auto& word : seat.disabled) word = 0;
-    seat.state = SeatState::Free;
-    seat.holder = 0;
-    words_.guests.fetch_sub(1);
+    for (auto& word : slot.disabled) word = 0;
+    slot.state = SlotPhase::Free;
+    slot.holder = 0;
+    words_.attached_jobs.fetch_sub(1);
   }
 }
 
-int64_t LaneWriter::reclaim() {
-  int64_t needed = in_use(home) ? done(home) : published_;
-  if (has_guests()) {
+int64_t ChannelWriter::reclaim() {
+  int64_t needed = in_use(primary) ? done(primary) : published_;
+  if (has_attached_jobs()) {
     clear_deserted();
-    for (int s = home + 1; s < seat_count; ++s)
+    for (int s = primary + 1; s < slot_count; ++s)
       if (in_use(s) && is_held(s)) needed = std::min(needed, done(s));
   }
   freed_ = std::max(freed_, needed);
@@ -101,7 +101,7 @@ int64_t LaneWriter::reclaim() {
   return freed_;
 }
 
-void LaneWriter::wait(std::chrono::microseconds patience) {
+void ChannelWriter::wait(std::chrono::microseconds patience) {
   words_.asleep.store(1);
   const uint32_t seen = words_.bell.load();
   const int64_t before = freed_;
@@ -109,71 +109,72 @@ void LaneWriter::wait(std::chrono::microseconds patience) {
   words_.asleep.store(0);
 }
 
-bool LaneWriter::is_deserted(int number) {
-  if (seat(number).holder == 0) return false;
-  return seat(number).state == SeatState::Leaving || !is_held(number);
+bool ChannelWriter::is_deserted(int number) {
+  if (slot(number).holder == 0) return false;
+  return slot(number).state == SlotPhase::Leaving || !is_held(number);
 }
 
-bool LaneWriter::retire() {
-  Token holder = seat(home).holder;
-  if (watches_[home].lives(holder)) return false;
-  if (!seat(home).holder.compare_exchange_strong(holder, this_process())) return false;
-  seat(home).state = SeatState::Leaving;
+bool ChannelWriter::retire() {
+  Token holder = slot(primary).holder;
+  if (watches_[primary].lives(holder)) return false;
+  if (!slot(primary).holder.compare_exchange_strong(holder, this_process())) return false;
+  slot(primary).state = SlotPhase::Leaving;
   return true;
 }
 
-// The guest may have left since it said that it was ready.
-void LaneWriter::activate(int number) {
-  auto& seat = this->seat(number);
-  seat.begun = published_;
-  seat.progress = progress_of(published_, 0);
+// The attached job may have left since it said that it was ready.
+void ChannelWriter::activate(int number) {
+  auto& slot = this->slot(number);
+  slot.begun = published_;
+  slot.progress = progress_of(published_, 0);
   vacating_[static_cast<size_t>(number)] = false;
-  auto ready = SeatState::Ready;
-  seat.state.compare_exchange_strong(ready, SeatState::Active);
+  auto ready = SlotPhase::Ready;
+  slot.state.compare_exchange_strong(ready, SlotPhase::Active);
   words_.call.fetch_add(1);
   wake(words_.call);
 }
 
-void LaneWriter::turn_away(int number) {
-  auto ready = SeatState::Ready;
-  seat(number).state.compare_exchange_strong(ready, SeatState::Claimed);
+void ChannelWriter::turn_away(int number) {
+  auto ready = SlotPhase::Ready;
+  slot(number).state.compare_exchange_strong(ready, SlotPhase::Claimed);
   vacate(number);
   words_.call.fetch_add(1);
   wake(words_.call);
 }
 
-bool LaneReader::claim() {
+bool ChannelReader::claim() {
   me_ = this_process();
-  Token holder = seat().holder;
-  // A dead guest's seat is cleared by the simulation; the home seat goes from hand to hand.
-  if (seat_ == home ? is_alive(holder) : holder != 0) return false;
-  // A guest is counted before it sits, so that none sits uncounted.
-  if (seat_ != home) words_.guests.fetch_add(1);
-  if (!seat().holder.compare_exchange_strong(holder, me_)) {
-    if (seat_ != home) words_.guests.fetch_sub(1);
+  Token holder = slot().holder;
+  // A dead attached job's slot is cleared by the simulation; the primary slot goes from hand to
+  // hand.
+  if (slot_ == primary ? is_alive(holder) : holder != 0) return false;
+  // An attached job is counted before it sits, so that none sits uncounted.
+  if (slot_ != primary) words_.attached_jobs.fetch_add(1);
+  if (!slot().holder.compare_exchange_strong(holder, me_)) {
+    if (slot_ != primary) words_.attached_jobs.fetch_sub(1);
     return false;
   }
   words_.sleepers.fetch_and(~bit());
-  if (seat_ != home) seat().state = SeatState::Claimed;
+  if (slot_ != primary) slot().state = SlotPhase::Claimed;
   return true;
 }
 
-void LaneReader::leave() {
+void ChannelReader::leave() {
   if (me_ == 0 || !is_mine()) return;
   Token mine = me_;
   words_.sleepers.fetch_and(~bit());
-  if (seat_ == home) seat().holder.compare_exchange_strong(mine, 0);
-  else seat().state = SeatState::Leaving;
+  if (slot_ == primary) slot().holder.compare_exchange_strong(mine, 0);
+  else slot().state = SlotPhase::Leaving;
   ring();
 }
 
-void LaneReader::start_at(Progress progress) {
-  seat().begun = done_in(progress);
-  seat().progress = progress;
+void ChannelReader::start_at(Progress progress) {
+  slot().begun = done_in(progress);
+  slot().progress = progress;
   ring();
 }
 
-void LaneReader::ring() {
+void ChannelReader::ring() {
   words_.bell.fetch_add(1);
   if (words_.asleep.load() != 0) wake(words_.bell);
 }
@@ -187,7 +188,7 @@ constexpr std::chrono::seconds dozing{2};
 
 // Waking somebody is dear for the one who does it, so for the first seconds a reader only dozes: it
 // looks now and then of its own accord, and the simulation need not wake it.
-bool LaneReader::doze(int64_t index, std::chrono::microseconds patience) {
+bool ChannelReader::doze(int64_t index, std::chrono::microseconds patience) {
   const auto begin = std::chrono::steady_clock::now();
   if (index != dozing_for_) {
     dozing_for_ = index;
@@ -204,7 +205,7 @@ bool LaneReader::doze(int64_t index, std::chrono::microseconds patience) {
   return true;
 }
 
-LaneReader::Next LaneReader::wait(int64_t index, std::chrono::microseconds patience) {
+ChannelReader::Next ChannelReader::wait(int64_t index, std::chrono::microseconds patience) {
   if (words_.published.load() > index) return Next::Message;
   if (!doze(index, patience)) sleep(index, patience);
   // Whatever the writer published before it died or closed comes first.
@@ -213,7 +214,7 @@ LaneReader::Next LaneReader::wait(int64_t index, std::chrono::microseconds patie
   return over ? Next::End : Next::Nothing;
 }
 
-void LaneReader::sleep(int64_t index, std::chrono::microseconds patience) {
+void ChannelReader::sleep(int64_t index, std::chrono::microseconds patience) {
   words_.sleepers.fetch_or(bit());
   const uint32_t seen = words_.call.load();
   if (words_.published.load() <= index && words_.closed.load() == 0)
@@ -221,12 +222,12 @@ void LaneReader::sleep(int64_t index, std::chrono::microseconds patience) {
   words_.sleepers.fetch_and(~bit());
 }
 
-Record LaneReader::record(int64_t index) const {
+Record ChannelReader::record(int64_t index) const {
   return words_.records[static_cast<size_t>(index % record_count)];
 }
 
-void LaneReader::finish(int64_t index) {
-  seat().progress = progress_of(index + 1, lost_in(seat().progress));
+void ChannelReader::finish(int64_t index) {
+  slot().progress = progress_of(index + 1, lost_in(slot().progress));
   ring();
 }
 
