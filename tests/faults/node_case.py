@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """One run of node_driver with separate sidecars, all of whose choices come from a seed: ranks,
-nodes, sidecar jobs, policy, budget, restarts. Starts and finds its processes, each under a time limit.
+nodes, sidecar jobs, policy, budget, restarts. Starts and finds its processes, each under a limit.
 
 It works in name spaces of its own where the machine allows it, so that its process numbers and its
 /dev/shm are its own and a small disk can be mounted; see node_fault.py.
@@ -99,7 +99,7 @@ class Case:
         self.dice = random.Random(f"{kind} {seed}")
         self.choices = draw(self.dice)
         self.simulation: subprocess.Popen | None = None
-        self.sidecar jobs: dict[str, subprocess.Popen] = {}
+        self.sidecar_jobs: dict[str, subprocess.Popen] = {}
         self.disturbances = 0
         self.harmed: set[str] = set()  # sidecar jobs that something was done to
         self.replacements = 0  # sidecar jobs that the run sent for and that came
@@ -108,7 +108,7 @@ class Case:
 
     # Starting -------------------------------------------------------------------------------------
 
-    def environment(self, sidecar job: str = "") -> dict[str, str]:
+    def environment(self, sidecar_job: str = "") -> dict[str, str]:
         own = str(self.folder / "tmp")
         (self.folder / "tmp").mkdir(exist_ok=True)
         return {
@@ -121,12 +121,12 @@ class Case:
             "OMPI_MCA_orte_tmpdir_base": own,
         }
 
-    def popen(self, command, name: str, sidecar job: str = "", **more) -> subprocess.Popen:
+    def popen(self, command, name: str, sidecar_job: str = "", **more) -> subprocess.Popen:
         with open(self.folder / f"{name}.log", "ab") as log:
             return subprocess.Popen(
                 [str(word) for word in command],
                 cwd=self.folder,
-                env=self.environment(sidecar job),
+                env=self.environment(sidecar_job),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -136,7 +136,9 @@ class Case:
 
     def attach_command(self, *more) -> list:
         program = self.build / "bin" / "pillion-attach"
-        ranks = [] if self.choices.sidecar job == 1 else [*launcher(), "-n", self.choices.sidecar job]
+        ranks = (
+            [] if self.choices.sidecar_job == 1 else [*launcher(), "-n", self.choices.sidecar_job]
+        )
         return [*ranks, program, *more]
 
     def driver(self, program: str, milliseconds: int, state: str) -> list:
@@ -155,10 +157,10 @@ class Case:
         )
 
     def attach(self, name: str, *more, wait: int = 10, **options) -> subprocess.Popen:
-        self.sidecar jobs[name] = self.popen(
+        self.sidecar_jobs[name] = self.popen(
             self.attach_command("case", *more, "--wait", wait), name, name, **options
         )
-        return self.sidecar jobs[name]
+        return self.sidecar_jobs[name]
 
     def undisturbed(self):
         """The same run without Pillion; what it leaves is in `expected`."""
@@ -168,8 +170,8 @@ class Case:
 
     # Finding --------------------------------------------------------------------------------------
 
-    def processes(self, program: str = "", sidecar job: str | None = None) -> list[int]:
-        """Living processes of this case, by the name of their program and by sidecar_job."""
+    def processes(self, program: str = "", sidecar_job: str | None = None) -> list[int]:
+        """Living processes of this case, by the name of their program and by sidecar job."""
         found = []
         mark = f"{MARK}={self.seed}/{os.getpid()}/".encode()
         for entry in Path("/proc").glob("[0-9]*"):
@@ -184,7 +186,7 @@ class Case:
                 continue
             if program and Path(words[0].decode()).name != program:
                 continue
-            if sidecar job is None or mine[0] == mark + sidecar job.encode():
+            if sidecar_job is None or mine[0] == mark + sidecar_job.encode():
                 found.append(int(entry.name))
         return sorted(found)
 
@@ -196,8 +198,8 @@ class Case:
         mine = [e.decode() for e in environ if e.startswith(MARK.encode() + b"=")]
         return mine[0].rpartition("/")[2] if mine else ""
 
-    def attached(self, sidecar job: str | None = None) -> list[int]:
-        return self.processes("pillion-attach", sidecar job)
+    def attached(self, sidecar_job: str | None = None) -> list[int]:
+        return self.processes("pillion-attach", sidecar_job)
 
     def simulating(self) -> bool:
         return self.simulation.poll() is None
@@ -223,7 +225,7 @@ class Case:
         return self.await_that("a signal works", lambda: not set(pids) & set(self.processes()))
 
     def happened(self) -> bool:
-        """Whether the stage has struck; only that of the sidecar_job of this name is told to."""
+        """Whether the stage has struck; only that of the sidecar job of this name is told to."""
         if not (self.folder / "once").exists():
             return False
         self.harmed.add("sidecar job")
@@ -259,11 +261,11 @@ class Case:
 
     def await_sidecar_jobs(self):
         """Sidecars leave by themselves."""
-        for name, sidecar job in self.sidecar jobs.items():
+        for name, sidecar_job in self.sidecar_jobs.items():
             try:
                 if self.choices.mishap.get("how") == "stop":
-                    self.await_or_kill(sidecar job)
-                sidecar job.wait(LIMIT / 2)
+                    self.await_or_kill(sidecar_job)
+                sidecar_job.wait(LIMIT / 2)
             except subprocess.TimeoutExpired:
                 raise PromiseError(
                     f"'{name}' goes on {LIMIT / 2} s after the end of the run"
@@ -274,7 +276,7 @@ class Case:
                 raise PromiseError(f"processes are left over: {self.describe(self.processes())}")
             time.sleep(0.02)
 
-    def await_or_kill(self, sidecar job: subprocess.Popen):
+    def await_or_kill(self, sidecar_job: subprocess.Popen):
         """Sidecars that a stage stops after the end of the simulation would never leave."""
         end = time.monotonic() + LIMIT / 2
         while sidecar_job.poll() is None and time.monotonic() < end:

@@ -194,11 +194,16 @@ def check_endings(case: Case, kind: str):
         log = (case.folder / f"{name}.log").read_text(errors="replace")
         refused = any(text in log for text in REFUSALS)
         if kind == "simulation_killed" and not refused:
-            require(sidecar_job.returncode == 3, f"'{name}' ended with status {sidecar_job.returncode}, not 3")
+            require(
+                sidecar_job.returncode == 3,
+                f"'{name}' ended with status {sidecar_job.returncode}, not 3",
+            )
         elif kind == "disk_full" and "No space left" in log:
             pass  # it could not write its report, and said so
         elif name not in case.harmed and not refused:
-            require(sidecar_job.returncode == 0, f"'{name}' ended with status {sidecar_job.returncode}")
+            require(
+                sidecar_job.returncode == 0, f"'{name}' ended with status {sidecar_job.returncode}"
+            )
 
 
 def check_report(case: Case, kind: str, series: dict[str, np.ndarray]):
@@ -227,7 +232,7 @@ def check_report(case: Case, kind: str, series: dict[str, np.ndarray]):
 
 def check_attached_jobs(case: Case, series: dict[str, np.ndarray]):
     """An attached job that stayed to the end has told what it did."""
-    for name, suffix in (("attached_job", "-more"), ("guest2", "-again")):
+    for name, suffix in (("attached_job", "-more"), ("attached2", "-again")):
         sidecar_job = case.sidecar_jobs.get(name)
         if sidecar_job is None or sidecar_job.returncode != 0 or name in case.harmed:
             continue

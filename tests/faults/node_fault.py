@@ -226,7 +226,11 @@ analyses:
 
 def attached_job(case: Case):
     c = case.choices
-    c.memory, c.sidecar_job, how = "8 MiB", 1, case.dice.choice(["any", "any", "run", "finish", "stop"])
+    c.memory, c.sidecar_job, how = (
+        "8 MiB",
+        1,
+        case.dice.choice(["any", "any", "run", "finish", "stop"]),
+    )
     mishap = f"point: {how}, step: {c.steps // 2}" if how in ("run", "finish") else ""
     (case.folder / "more.yaml").write_text(
         ATTACHED_JOB.format(every=case.dice.randint(1, 3), mishap=mishap)
@@ -241,7 +245,7 @@ def attached_job(case: Case):
         case.pause(1.0)
         case.signal(case.attached("attached_job"), KILL)
         if case.dice.random() < 0.5:
-            case.attach("guest2", "more.yaml", "--name", "again")
+            case.attach("attached2", "more.yaml", "--name", "again")
     if how == "stop" and case.await_joined("attached_job"):
         pids = case.signal(case.attached("attached_job"), STOP)
         case.await_end()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The protocol of channels, searched exhaustively by Spin: src/node/protocol.pml holds in all orders
-of steps and with deaths at every step, in several small sizes, and it does not hold without any one
+"""The protocol of channels, searched exhaustively by Spin: src/node/protocol.pml holds in all
+orders of steps and with deaths at every step, in several small sizes, and it does not hold without any one
 of the precautions that BROKEN_... takes away. Larger sizes with PILLION_TEST_ALL=1.
 """
 
@@ -29,7 +29,8 @@ TWO_SIMULATIONS = TWO | {"CREWS": 1, "HOME_DEATHS": 0, "SIMULATION_DEATHS": 1, "
 SIZES = {
     "sidecar jobs-wait": SIDECAR_JOBS | {"WAIT": 1},
     "sidecar jobs-skip": SIDECAR_JOBS | {"WAIT": 0},
-    "sidecar job-long": SIDECAR_JOBS | {"CREWS": 1, "HOME_DEATHS": 1, "SIMULATION_DEATHS": 0, "OFFERS": 5},
+    "sidecar job-long": SIDECAR_JOBS
+    | {"CREWS": 1, "HOME_DEATHS": 1, "SIMULATION_DEATHS": 0, "OFFERS": 5},
     "attached job-wait": ATTACHED_JOBS | {"WAIT": 1},
     "attached job-skip": ATTACHED_JOBS | {"WAIT": 0},
     "sidecar job-and-attached job": BOTH,

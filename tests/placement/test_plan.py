@@ -78,7 +78,9 @@ def test_whatever_the_plan(node, count, mapping):
     assert set(loads) == set(plan.sidecars) and sum(loads.values()) == len(plan.locations)
     assert max(loads.values()) - min(loads.values()) <= 1
     assert all(
-        plan.locations[s].node == plan.locations[t].node for s, t in enumerate(plan.server) if t >= 0
+        plan.locations[s].node == plan.locations[t].node
+        for s, t in enumerate(plan.server)
+        if t >= 0
     )
     cores, domain, _ = MACHINES[node]
     if mapping == "numa" and count % (cores // domain) == 0:
@@ -198,7 +200,12 @@ def test_sidecars_are_no_aggregators():
     found = aggregators_of(plan, 4)
     assert set(found.ranks) < set(range(plan.simulation_ranks))
     locations = [plan.locations[plan.spot_of_rank[rank]] for rank in found.ranks]
-    assert [(s.node, s.numa, s.core) for s in locations] == [(0, 0, 2), (0, 1, 6), (1, 0, 2), (1, 1, 6)]
+    assert [(s.node, s.numa, s.core) for s in locations] == [
+        (0, 0, 2),
+        (0, 1, 6),
+        (1, 0, 2),
+        (1, 1, 6),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -287,7 +287,9 @@ analyses:
 """
 
 
-def add_attached_job(sample: Sample, name: str = "late", started: str = "2026-11-21T08:00:00Z") -> dict:
+def add_attached_job(
+    sample: Sample, name: str = "late", started: str = "2026-11-21T08:00:00Z"
+) -> dict:
     """An attached job that brings the analysis `hydrogen`; returns its report."""
     run_entry = dict(sample.analyses[0]) | {"name": "hydrogen", "publications": 33}
     run_entry |= {"seconds": sample.analyses[0]["seconds"] | {"sidecar": {"mean": 0.0, "max": 0.0}}}

@@ -107,7 +107,11 @@ def test_a_attached_job_says_how_it_is_doing(build, tmp_path):
         attach = (build / "bin/pillion-attach", run.id, "extra.yaml")
         with going_on(*attach, cwd=tmp_path) as attached_job:
             theirs = awaited(results / "progress-extra.json", lambda p: p.publications > 2)
-            assert (theirs.role, theirs.attached_job, theirs.id) == ("attached_job", "extra", run.id)
+            assert (theirs.role, theirs.attached_job, theirs.id) == (
+                "attached_job",
+                "extra",
+                run.id,
+            )
             assert [a.name for a in theirs.analyses] == ["extra"]
             ours = awaited(results / "progress.json", lambda p: len(p.analyses) == 3)
             assert ours.analyses[2].name == "extra"

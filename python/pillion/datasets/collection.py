@@ -158,7 +158,7 @@ class Results(Mapping[str, "Dataset"]):
 
     @property
     def report(self) -> Run | None:
-        """What the run and its attached jobs cost and did; None before the run has closed its session."""
+        """What the run and its attached jobs cost and did; None before the session is closed."""
         if not (self.path / "report.json").exists():
             return None
         run = read_run(self.path)
@@ -166,7 +166,7 @@ class Results(Mapping[str, "Dataset"]):
 
     @property
     def progress(self) -> Parts | None:
-        """What simulation, sidecars and attached jobs say of themselves; None if they say nothing."""
+        """The progress of simulation, sidecars and attached jobs; None if there is none."""
         parts = read_parts(self.path)
         return parts if parts.all else None
 

@@ -67,7 +67,9 @@ def hosts_of_nodes(plan: Plan, nodes: Sequence[str]) -> str:
 def cpus_of_places(plan: Plan) -> str:
     """The CPUs of a node's ranks in the order of its cores, which is the same on all nodes."""
     cores = plan.machine.node.cores
-    return ",".join(str(cores[plan.locations[location].core].cpus[0]) for location in plan.on_node(0))
+    return ",".join(
+        str(cores[plan.locations[location].core].cpus[0]) for location in plan.on_node(0)
+    )
 
 
 def cpus_of_tasks(plan: Plan) -> list[int]:
@@ -82,7 +84,9 @@ def cpus_of_tasks(plan: Plan) -> list[int]:
 
 def _cpus(plan: Plan, node: int) -> list[int]:
     locations = sorted(plan.on_node(node), key=lambda location: plan.rank_of_location[location])
-    return [plan.machine.node.cores[plan.locations[location].core].cpus[0] for location in locations]
+    return [
+        plan.machine.node.cores[plan.locations[location].core].cpus[0] for location in locations
+    ]
 
 
 def multi_prog(plan: Plan, simulation: str, sidecar: str) -> str:
@@ -167,10 +171,13 @@ def aggregators_of(plan: Plan, count: int, mapping: str = "numa") -> Aggregators
     if not 1 <= count <= len(among):
         raise Error(f"{count} aggregators cannot be chosen of {len(among)} simulation ranks")
     rule = "numa" if mapping == "auto" else mapping
-    locations = [among[i] for i in placement.chosen([plan.locations[s] for s in among], count, rule)]
+    locations = [
+        among[i] for i in placement.chosen([plan.locations[s] for s in among], count, rule)
+    ]
     nodes = Counter(plan.locations[location].node for location in locations)
     return Aggregators(
-        sorted(plan.rank_of_location[location] for location in locations), dict(sorted(nodes.items()))
+        sorted(plan.rank_of_location[location] for location in locations),
+        dict(sorted(nodes.items())),
     )
 
 

@@ -32,7 +32,11 @@ def letters_of(plan: Plan, node: int) -> dict[int, str]:
     letter = {location: ascii_lowercase[i % 26] for i, location in enumerate(here)}
     found = {}
     for location in plan.on_node(node):
-        own = letter[location].upper() if location in letter else letter.get(plan.server[location], "*")
+        own = (
+            letter[location].upper()
+            if location in letter
+            else letter.get(plan.server[location], "*")
+        )
         found[plan.locations[location].core] = own
     return found
 
@@ -45,9 +49,13 @@ def drawn_node(plan: Plan, node: int) -> list[str]:
         rows = groupby(cores, key=lambda location: location.row)
         return [" ".join(letters.get(location.core, IDLE) for location in row) for _, row in rows]
     lines = []
-    for (package, numa), inside in groupby(cores, key=lambda location: (location.package, location.numa)):
+    for (package, numa), inside in groupby(
+        cores, key=lambda location: (location.package, location.numa)
+    ):
         caches = groupby(inside, key=lambda location: location.cache)
-        parts = ["".join(letters.get(location.core, IDLE) for location in part) for _, part in caches]
+        parts = [
+            "".join(letters.get(location.core, IDLE) for location in part) for _, part in caches
+        ]
         lines.append(f"package {package}  memory {numa}  {' '.join(parts)}")
     return lines
 
@@ -197,7 +205,13 @@ def _cores(plan: Plan, node: int, layout: Layout) -> list[str]:
     squares = []
     for core, (x, y) in layout.at.items():
         location = locations.get(core)
-        served = -1 if location is None else location if plan.is_sidecar[location] else plan.server[location]
+        served = (
+            -1
+            if location is None
+            else location
+            if plan.is_sidecar[location]
+            else plan.server[location]
+        )
         is_sidecar = location == served and location is not None
         fill = colour(here.index(served), len(here), is_sidecar) if served in here else "none"
         ring = ' stroke="#222" stroke-width="2"' if is_sidecar else ' stroke="#999"'

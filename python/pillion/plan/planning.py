@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from pillion.errors import Error
 
 if TYPE_CHECKING:
-    from pillion._placement import Shape, Location
+    from pillion._placement import Location, Shape
 
 
 NODES = re.compile(r"^\s*(\d+)\s+nodes?\s+of\s+(.+?)\s*$", re.DOTALL)

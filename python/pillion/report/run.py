@@ -120,13 +120,15 @@ def read_attached_jobs(run: Run) -> tuple[list[Run], list[str]]:
 def with_attached_jobs(run: Run, attached_jobs: list[Run]) -> Run:
     """The run with its attached jobs' analyses, products, warnings and remarks.
 
-    What an analysis cost the simulation is in the run's report, what it did in that of its attached job.
+    The run's report has the cost of an analysis to the simulation, that of its attached job its work.
     """
     analyses = {analysis.name: analysis for analysis in run.analyses}
     products, warnings, remarks = list(run.products), list(run.warnings), list(run.remarks)
     for attached_job in attached_jobs:
         for there in attached_job.analyses:
-            analyses[there.name] = _joined(analyses.get(there.name, there), there, attached_job, run)
+            analyses[there.name] = _joined(
+                analyses.get(there.name, there), there, attached_job, run
+            )
         products += attached_job.products
         warnings += [text for text in attached_job.warnings if text not in warnings]
         remarks += [text for text in attached_job.remarks if text not in remarks]

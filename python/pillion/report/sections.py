@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The report's sections on the run itself: its summary, what every analysis cost, in total and
 compared with running it in the simulation, a picture of what every rank did when, its
-configuration, and its attached jobs. An attached job is a job of sidecars that joined the run and brought analyses
-of its own; results and costs of these stand with those of the run, and its section says what it
-asked for and when it worked.
+configuration, and its attached jobs. An attached job is a job of sidecars that joined the run and
+brought analyses of its own. Results and costs of these stand with those of the run, and its section
+shows what it asked for and when it worked.
 """
 
 from collections.abc import Callable, Sequence
@@ -118,7 +118,9 @@ def _number(name: str) -> Cell:
 
 
 def _placement(analysis: Analysis) -> str:
-    attached_job = f", brought by attached job {analysis.attached_job}" if analysis.attached_job else ""
+    attached_job = (
+        f", brought by attached job {analysis.attached_job}" if analysis.attached_job else ""
+    )
     placement = analysis.placement
     if placement == "auto":
         placement += (
@@ -231,7 +233,10 @@ def attached_job_sections(attached_jobs: Sequence[Run]) -> tuple[list[str], list
     for number, attached_job in enumerate(attached_jobs, start=1):
         figures, wrong = timeline_figures(attached_job, f"attached job{number}-")
         made.append(
-            section(f"Attached job {attached_job.name}", "\n".join([_who(attached_job), figures, _asked(attached_job)]))
+            section(
+                f"Attached job {attached_job.name}",
+                "\n".join([_who(attached_job), figures, _asked(attached_job)]),
+            )
         )
         problems += wrong
     return made, problems
@@ -249,4 +254,6 @@ def _who(attached_job: Run) -> str:
 
 def _asked(attached_job: Run) -> str:
     text = escape(attached_job.configuration.rstrip())
-    return f"<details><summary>Configuration of the attached job</summary><pre>{text}</pre></details>"
+    return (
+        f"<details><summary>Configuration of the attached job</summary><pre>{text}</pre></details>"
+    )

@@ -123,7 +123,9 @@ def make_view(parts: Parts, state_of: Callable[[Progress], State], now: float) -
 
 
 def _side(progress: Progress, state: State) -> Side:
-    name = f"attached job {progress.attached_job}" if progress.role == "attached_job" else "sidecars"
+    name = (
+        f"attached job {progress.attached_job}" if progress.role == "attached_job" else "sidecars"
+    )
     return Side(name, state, progress.sidecar_ranks, progress.failure)
 
 
