@@ -47,6 +47,7 @@ LAYERS = {
         "node",
         "policy",
         "products",
+        "redistribution",
         "run",
         "stagehost",
         "transport",

@@ -45,7 +45,8 @@ std::vector<int> sidecars_of(const Placement& placement) {
   return out;
 }
 
-std::vector<int> chosen(const std::vector<Location>& locations, int64_t count, const std::string& mapping) {
+std::vector<int> chosen(const std::vector<Location>& locations, int64_t count,
+                        const std::string& mapping) {
   const auto picked = choose_sidecars(locations, count, mapping_named(mapping));
   std::vector<int> out;
   for (size_t r = 0; r < picked.size(); ++r)
@@ -58,7 +59,8 @@ std::vector<int> chosen(const std::vector<Location>& locations, int64_t count, c
 NB_MODULE(_placement, module) {
   module.doc() = "Where ranks sit, and which of them become sidecars.";
   nb::register_exception_translator(pillion::python::translate);
-  nb::class_<Location>(module, "Location", "Where a rank sits; numbers count within the node, -1: unknown.")
+  nb::class_<Location>(module, "Location",
+                       "Where a rank sits; numbers count within the node, -1: unknown.")
       .def(nb::init<>())
       .def_rw("node", &Location::node)
       .def_rw("package", &Location::package)
@@ -81,7 +83,8 @@ NB_MODULE(_placement, module) {
            "Puts the cores on a mesh, row by row. Raises Error if there are more or fewer.");
   nb::class_<Placement>(module, "Placement", "Who is a sidecar, and who hands over to whom.")
       .def_prop_ro("sidecars", &sidecars_of, "indices of locations, ascending")
-      .def_ro("server", &Placement::server, "for each location that of its sidecar; -1 for sidecars")
+      .def_ro("server", &Placement::server,
+              "for each location that of its sidecar; -1 for sidecars")
       .def_ro("cost", &Placement::cost, "in hand-overs times levels")
       .def_prop_ro("mapping", [](const Placement& p) { return name_of(p.mapping); });
   module.def(

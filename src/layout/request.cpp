@@ -32,13 +32,13 @@ void add_fields(const Request& from, Request& to) {
       to.fields.push_back(name);
 }
 
-Request common_division(std::span<const LayoutRequest* const> wishes) {
+Request common_division(std::span<const LayoutRequest* const> requests) {
   Request common;
   std::optional<std::array<int64_t, 3>> ghosts;
-  for (const LayoutRequest* wish : wishes) {
-    if (wish->request.kind == Kind::AsShared) continue;
-    Request plain = without_fields(wish->request);
-    if (!wish->is_for_own) {
+  for (const LayoutRequest* request : requests) {
+    if (request->request.kind == Kind::AsShared) continue;
+    Request plain = without_fields(request->request);
+    if (!request->is_for_own) {
       if (!ghosts) ghosts = plain.ghosts;
       if (*ghosts != plain.ghosts) ghosts->fill(0);
     }
@@ -56,27 +56,27 @@ bool same_layout(const Request& a, const Request& b) {
   return without_fields(a) == without_fields(b);
 }
 
-Request common_layout(model::MeshKind kind, std::span<const LayoutRequest* const> wishes) {
-  if (wishes.empty()) return {};
+Request common_layout(model::MeshKind kind, std::span<const LayoutRequest* const> requests) {
+  if (requests.empty()) return {};
   Request common;
   if (model::is_counted(kind)) {
-    const Request& first = wishes.front()->request;
-    if (!std::all_of(wishes.begin(), wishes.end(),
+    const Request& first = requests.front()->request;
+    if (!std::all_of(requests.begin(), requests.end(),
                      [&](const LayoutRequest* w) { return same_layout(w->request, first); }))
       return {};
     common = without_fields(first);
   } else {
-    common = common_division(wishes);
+    common = common_division(requests);
   }
-  for (const LayoutRequest* wish : wishes)
-    if (!wish->is_for_own) add_fields(wish->request, common);
+  for (const LayoutRequest* request : requests)
+    if (!request->is_for_own) add_fields(request->request, common);
   return common;
 }
 
-std::map<std::string, Request> routes_for(std::span<const LayoutRequest* const> wishes,
+std::map<std::string, Request> routes_for(std::span<const LayoutRequest* const> requests,
                                           const model::Catalogue& catalogue) {
   std::map<std::string, std::vector<const LayoutRequest*>> by_mesh;
-  for (const LayoutRequest* wish : wishes) by_mesh[wish->mesh].push_back(wish);
+  for (const LayoutRequest* request : requests) by_mesh[request->mesh].push_back(request);
   std::map<std::string, Request> routes;
   for (const auto& [mesh, asked] : by_mesh) {
     auto& route = routes[mesh] = common_layout(catalogue.mesh(mesh).kind, asked);

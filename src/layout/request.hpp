@@ -72,13 +72,13 @@ struct LayoutRequest {
 /// Whether blocks in the layout of one request are what the other asks for, fields aside.
 bool same_layout(const Request& a, const Request& b);
 
-/// The layout that serves all wishes for a mesh, with the fields of all; AsShared if blocks had
+/// The layout that serves all requests for a mesh, with the fields of all; AsShared if blocks had
 /// better stay as they are shared. Ghost cells only if all that has to come is wanted
 /// with as many.
-Request common_layout(model::MeshKind kind, std::span<const LayoutRequest* const> wishes);
+Request common_layout(model::MeshKind kind, std::span<const LayoutRequest* const> requests);
 
-/// The same for each mesh of which `wishes` speak.
-std::map<std::string, Request> routes_for(std::span<const LayoutRequest* const> wishes,
+/// The same for each mesh of which `requests` speak.
+std::map<std::string, Request> routes_for(std::span<const LayoutRequest* const> requests,
                                           const model::Catalogue& catalogue);
 
 /// Blocks in the layout of a request.

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* The channels of a node, as channel.cpp, arena.cpp and, for what is agreed above them,
-   transport/node.cpp, sidecar/sidecar_job.cpp, simulation/publisher.cpp and subscribers.cpp have them: simulation ranks
-   that publish, one sidecar job of sidecars after another in the primary slot, and attached jobs that come and go in
-   a slot of their own. Any process may be killed between any two steps; tests/model has all orders
-   of steps searched.
+   transport/node.cpp, sidecar/sidecar_job.cpp, simulation/publisher.cpp and subscribers.cpp have
+   them: simulation ranks that publish, one sidecar job after another in the primary slot, and
+   attached jobs that come and go in a slot of their own. Any process may be killed between any two
+   steps; tests/model has all orders of steps searched.
 
    Checked: what is read is what was published and stays so until it is finished (nothing is lost,
-   doubled or overwritten in use); messages that died with a sidecar job are counted once, and none is
-   offered twice; sidecar jobs never share the primary slot; nobody waits for ever, and a time-out is needed
-   only where somebody has died. BROKEN_... takes one precaution away; each must be found out.
+   doubled or overwritten in use). Messages that died with a sidecar job are counted once, and none
+   is offered twice. Sidecar jobs never share the primary slot. No process waits for ever, and a
+   time-out is needed only where a process has died. BROKEN_... takes one precaution away; each must
+   be found out.
 
-   Left out: analyses, heads and spill (other arenas of the same kind), checkpoints, attached jobs that are
-   turned away, a primary sidecar job that leaves in mid-run (a death between two messages), dozing (looks
-   that only come later), and weak memory (the words are sequentially consistent). An attached job that
-   waits to be admitted looks now and then. A death is seen at once by who looks; a process that is
-   stopped is one that is slow. Freed memory is wiped, so that who still reads it is found out. */
+   Left out: analyses, heads and spill (other arenas of the same kind), checkpoints, attached jobs
+   that are turned away, a sidecar job that leaves the primary slot in mid-run (a death between two
+   messages), dozing (looks that only come later), and weak memory (the words are sequentially
+   consistent). An attached job that waits to be admitted looks now and then. A death is seen at once
+   by a process that looks; a process that is stopped is a slow one. Freed memory is wiped, so that a
+   process that still reads it is found out. */
 
 #ifndef CHANNELS
 #define CHANNELS 1  // simulation ranks, and ranks of each sidecar job
@@ -437,7 +439,7 @@ parting:
   }
 }
 
-// ---- a sidecar's end: LaneReader, and Sidecar job above it
+// ---- a sidecar's end: ChannelReader, and SidecarJob above it
 
 #define ENDED(l) (channel[l].closed || !is_alive(SIMULATION(l)))
 
@@ -514,8 +516,9 @@ proctype Sidecar(byte sidecar_job; byte l) MORTAL {
   byte index, progress, old, i, outcome;
   bool over;
   WITH_CHANNELS(byte theirs; byte theirs_too;)
-  // Sidecar job::take_primary. Sidecar jobs are alike, so they come in order, when the slot seems to be free; one
-  // that would find a living holder has no part in anything. The first channel of the run goes first.
+  // SidecarJob::take_primary_slot. Sidecar jobs are alike, so they come in order, when the slot seems
+  // to be free; one that would find a living holder has no part in anything. The first channel of the
+  // run goes first.
 end:
   atomic {
     MY_TURN && FIRST_HAS_COME && LEFT_TO_ME ->
@@ -550,7 +553,7 @@ end_refused:
 #endif
       when(over, goto leave);
       assert(!served);
-      // Sidecar job::take_over
+      // SidecarJob::continue_predecessor
       index = primary(l).begun; progress = primary(l).progress;
       WITH_CHANNELS(say(index, progress); hear(index, progress);)
 #ifdef BROKEN_START
@@ -622,7 +625,7 @@ leave:
 proctype AttachedJob(byte number; byte l) MORTAL {
   byte index, i, outcome;
   bool over, refused;
-  // Sidecar job::take_attached_job_slot
+  // SidecarJob::take_attached_slot
 end:
   atomic { number == 0 || life[ATTACHED_JOB(number - 1)] != Unborn -> life[me] = Alive };
   {

@@ -47,17 +47,18 @@ std::map<std::string, std::string> read_settings(const std::string& lines, const
 LayoutRequests layout_requests_of(const Chains& chains) {
   LayoutRequests layout_requests;
   for (const auto& chain : chains)
-    layout_requests.push_back(chain ? chain->wishes() : std::vector<layout::LayoutRequest>());
+    layout_requests.push_back(chain ? chain->layout_requests()
+                                    : std::vector<layout::LayoutRequest>());
   return layout_requests;
 }
 
 redistribution::Routes routes_for(const LayoutRequests& layout_requests,
-                             const transport::PublicationHeader& head,
-                             const model::Catalogue& catalogue) {
+                                  const transport::PublicationHeader& head,
+                                  const model::Catalogue& catalogue) {
   std::vector<const layout::LayoutRequest*> due;
   for (const auto& d : head.due)
-    for (const auto& wish : layout_requests.at(static_cast<size_t>(d.analysis)))
-      due.push_back(&wish);
+    for (const auto& request : layout_requests.at(static_cast<size_t>(d.analysis)))
+      due.push_back(&request);
   return layout::routes_for(due, catalogue);
 }
 

@@ -61,8 +61,8 @@ std::map<std::string, std::string> read_settings(const std::string& lines, const
 LayoutRequests layout_requests_of(const Chains& chains);
 /// How meshes go to sidecars when these analyses are due: the same on every rank.
 redistribution::Routes routes_for(const LayoutRequests& layout_requests,
-                             const transport::PublicationHeader& head,
-                             const model::Catalogue& catalogue);
+                                  const transport::PublicationHeader& head,
+                                  const model::Catalogue& catalogue);
 
 /// What the chains produce, by analysis.
 ProducedFields produced_by(const Chains& chains);

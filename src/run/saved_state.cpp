@@ -127,9 +127,7 @@ SuccessorState::SuccessorState(const fs::path& output, uint64_t run)
 
 fs::path SuccessorState::folder() const { return root_ / (generation_ % 2 == 0 ? "a" : "b"); }
 
-fs::path SuccessorState::next_folder() const {
-  return root_ / (generation_ % 2 == 0 ? "b" : "a");
-}
+fs::path SuccessorState::next_folder() const { return root_ / (generation_ % 2 == 0 ? "b" : "a"); }
 
 std::optional<SavedState> SuccessorState::read() {
   std::optional<SavedState> newest;

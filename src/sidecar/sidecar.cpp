@@ -199,7 +199,7 @@ run::Gaps Sidecar::gaps_of(const Due& due) const {
 }
 
 void Sidecar::work_on(const Due& due, const PublicationHeader& head,
-                          const transport::ReceivedMeshes& received) {
+                      const transport::ReceivedMeshes& received) {
   const size_t a = mine(due);
   auto& account = run_.accounts[a];
   if (!run_.enabled(a) || !chains_[a]) return;
@@ -216,8 +216,8 @@ void Sidecar::work_on(const Due& due, const PublicationHeader& head,
   const auto& analysis = run_.configuration.analyses[a].name;
   for (const auto& [name, mesh] : received)
     publication.meshes[name] = mesh_for(mesh, needed, analysis);
-  if (const auto failure =
-          run::run_chain(run_, *chains_[a], a, publication, gaps_of(due), &run::CostCounters::sidecar_seconds)) {
+  if (const auto failure = run::run_chain(run_, *chains_[a], a, publication, gaps_of(due),
+                                          &run::CostCounters::sidecar_seconds)) {
     run_.disable(a, *failure);
     run::Gaps gaps = gaps_of(due);
     gaps.disabled = run_.disabled[a];

@@ -29,7 +29,7 @@ class Sidecar {
   [[nodiscard]] size_t base() const { return static_cast<size_t>(base_); }
 
   /// The receiver, if messages come directly to this rank; they come as the stages have wished.
-  void set_layout_requests(run::LayoutRequests wishes) { layout_requests_ = std::move(wishes); }
+  void set_layout_requests(run::LayoutRequests requests) { layout_requests_ = std::move(requests); }
 
   /// Analyses may come from the simulation and go back there. `produced` is what crosses the cut.
   void set_migratable(run::ProducedFields produced) { produced_ = std::move(produced); }
@@ -96,7 +96,7 @@ class Sidecar {
   std::optional<run::ProducedFields> produced_;  ///< none if no analysis moves
   double busy_ = 0;                              ///< seconds of work on messages
   int64_t publications_ = 0;                     ///< that had something for this side
-  transport::PublicationHeader last_;                 ///< head of the last publication
+  transport::PublicationHeader last_;            ///< head of the last publication
 };
 
 }  // namespace pillion::sidecar

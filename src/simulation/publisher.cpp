@@ -97,25 +97,26 @@ void Publisher::publish(const policy::Publish& action, const StageOutputs& left,
 }
 
 // What was made for the last publication like this one is used again, with other values in it.
-Parcel& Publisher::prepare(PublicationHeader& head, const std::vector<size_t>& due,
-                           const StageOutputs& left) {
+CachedMessage& Publisher::prepare(PublicationHeader& head, const std::vector<size_t>& due,
+                                  const StageOutputs& left) {
   const auto due_set = transport::due_set_of(head);
   const bool as_shared = head.coarsening == 0 && std::all_of(due.begin(), due.end(), [&](size_t a) {
                            return left[a].meshes.empty();
                          });
   if (as_shared)
-    if (Parcel* message = messages_.find(due_set, version())) return renewed(*message, head);
+    if (CachedMessage* message = messages_.find(due_set, version())) return renewed(*message, head);
   head.domains = sharing_.domains();
   auto meshes = data_.gather(head, due, left);
   if (!as_shared)
-    if (Parcel* message = messages_.find(due_set, version()); message && message->refill(meshes))
+    if (CachedMessage* message = messages_.find(due_set, version());
+        message && message->refill(meshes))
       return renewed(*message, head);
   auto noted = as_shared ? Meshes() : meshes;
   auto send_plan = plan(head, meshes);
   if (send_plan) declare(head, *send_plan);
   const bool lasts = !send_plan || send_plan->is_lasting();
   auto message =
-      std::make_unique<Parcel>(head, std::move(meshes), allocations_, std::move(send_plan));
+      std::make_unique<CachedMessage>(head, std::move(meshes), allocations_, std::move(send_plan));
   for (const size_t a : due)
     message->add_share(run_.configuration.analyses[a], cut_fields_[a].fields);
   const bool for_all = std::all_of(head.due.begin(), head.due.end(),
@@ -126,7 +127,7 @@ Parcel& Publisher::prepare(PublicationHeader& head, const std::vector<size_t>& d
   return messages_.keep(due_set, version(), std::move(message));
 }
 
-Parcel& Publisher::renewed(Parcel& message, PublicationHeader& head) const {
+CachedMessage& Publisher::renewed(CachedMessage& message, PublicationHeader& head) const {
   if (message.send_plan() != nullptr) declare(head, *message.send_plan());
   message.renew(head, allocations_);
   return message;
@@ -160,7 +161,8 @@ void Publisher::declare(PublicationHeader& head, redistribution::SendPlan& send_
   send_plan.lay_out(head.schema_changed);
 }
 
-void Publisher::send(PublicationHeader& head, Parcel& message, const std::vector<size_t>& due) {
+void Publisher::send(PublicationHeader& head, CachedMessage& message,
+                     const std::vector<size_t>& due) {
   std::byte* to = reserve(message.size(), due, head.step);
   (void)policy_.on(
       policy::LocalEvent(policy::MessageReady{due, message.size() << head.coarsening}));
@@ -185,7 +187,7 @@ void Publisher::send(PublicationHeader& head, Parcel& message, const std::vector
 }
 
 // The copy is shared by all that are due, in proportion to their bytes.
-void Publisher::count(const std::vector<size_t>& due, const Parcel& message, double seconds,
+void Publisher::count(const std::vector<size_t>& due, const CachedMessage& message, double seconds,
                       int64_t step) {
   for (size_t d = 0; d < due.size(); ++d) {
     auto& account = run_.accounts[due[d]];

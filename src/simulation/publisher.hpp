@@ -10,7 +10,7 @@
 #include "run/report.hpp"
 #include "simulation/allocations.hpp"
 #include "simulation/cut_data.hpp"
-#include "simulation/parcel.hpp"
+#include "simulation/message_cache.hpp"
 #include "simulation/subscribers.hpp"
 #include "transport/node_setup.hpp"
 
@@ -20,7 +20,7 @@ namespace pillion::simulation {
 struct Link {
   std::unique_ptr<transport::Sender> sender;  ///< null if there are no sidecars
   run::LayoutRequests layout_requests;        ///< layouts that stages in sidecars want
-  transport::NodeEndpoint endpoint;                     ///< node memory, if messages go through it
+  transport::NodeEndpoint endpoint;           ///< node memory, if messages go through it
   size_t budget = 0;                          ///< bytes in flight
 };
 
@@ -78,21 +78,23 @@ class Publisher final : public policy::MessageBudget {
  private:
   [[nodiscard]] size_t size_for(const std::vector<size_t>& due) const;
   [[nodiscard]] int64_t version() const;
-  Parcel& prepare(transport::PublicationHeader& head, const std::vector<size_t>& due,
-                  const StageOutputs& left);
-  Parcel& renewed(Parcel& message, transport::PublicationHeader& head) const;
+  CachedMessage& prepare(transport::PublicationHeader& head, const std::vector<size_t>& due,
+                         const StageOutputs& left);
+  CachedMessage& renewed(CachedMessage& message, transport::PublicationHeader& head) const;
   /// Takes out of `meshes` what goes straight to the sidecars that work on it; null if nothing can.
   std::unique_ptr<redistribution::SendPlan> plan(const transport::PublicationHeader& head,
                                                  transport::Meshes& meshes) const;
   void declare(transport::PublicationHeader& head, redistribution::SendPlan& send_plan) const;
-  void send(transport::PublicationHeader& head, Parcel& message, const std::vector<size_t>& due);
+  void send(transport::PublicationHeader& head, CachedMessage& message,
+            const std::vector<size_t>& due);
   void send_dropped(transport::PublicationHeader& head, const std::vector<size_t>& due);
   /// ScheduleState for a message, for which it waits or spills as the policy says; null if there is
   /// none.
   std::byte* reserve(size_t size, const std::vector<size_t>& due, int64_t step);
   bool wait(const policy::Wait& wait, const std::function<bool()>& holds,
             std::chrono::microseconds patience);
-  void count(const std::vector<size_t>& due, const Parcel& message, double seconds, int64_t step);
+  void count(const std::vector<size_t>& due, const CachedMessage& message, double seconds,
+             int64_t step);
   void note_outstanding(int64_t sequence, const std::vector<size_t>& due);
 
   run::Run& run_;
@@ -104,8 +106,8 @@ class Publisher final : public policy::MessageBudget {
   Subscribers& subscribers_;
   policy::Policy& policy_;
   CutData data_;
-  Parcels messages_;
-  std::unique_ptr<Parcel> only_once_;
+  MessageCache messages_;
+  std::unique_ptr<CachedMessage> only_once_;
   transport::SchemaCache schemas_;
   std::map<std::string, std::string> units_;
   /// Analyses that were in messages which the run's own sidecars may not have finished.

@@ -208,19 +208,19 @@ std::string Chain::whole_for() const {
   return {};
 }
 
-std::vector<layout::LayoutRequest> Chain::wishes() const {
-  std::vector<layout::LayoutRequest> wishes;
+std::vector<layout::LayoutRequest> Chain::layout_requests() const {
+  std::vector<layout::LayoutRequest> requests;
   std::set<std::string> made;
   for (const auto& stage : stages_) {
     for (const auto& request : stage.setup().inputs) {
       const auto needed = request.needed();
-      wishes.push_back({layout::mesh_of(request, catalogue_), request,
-                        std::all_of(needed.begin(), needed.end(),
-                                    [&](const auto& name) { return made.contains(name); })});
+      requests.push_back({layout::mesh_of(request, catalogue_), request,
+                          std::all_of(needed.begin(), needed.end(),
+                                      [&](const auto& name) { return made.contains(name); })});
     }
     for (const auto& output : stage.setup().outputs) made.insert(output.name);
   }
-  return wishes;
+  return requests;
 }
 
 std::vector<model::Field> Chain::produced() const {

@@ -84,7 +84,7 @@ class Chain {
   /// The first stage that coarse publications are of no use to; "" if there is none.
   [[nodiscard]] std::string whole_for() const;
   /// The layouts that stages ask for, in their order.
-  [[nodiscard]] std::vector<layout::LayoutRequest> wishes() const;
+  [[nodiscard]] std::vector<layout::LayoutRequest> layout_requests() const;
   [[nodiscard]] std::vector<model::Field> produced() const;
   /// Products that stages declare, up to the last of the chain.
   [[nodiscard]] const std::vector<DeclaredProduct>& products() const { return products_; }

@@ -28,8 +28,9 @@ void check_coverage(const std::string& field, const Plan& plan) {
 
 }  // namespace
 
-Carriage::Traveller Carriage::traveller(const model::Field& field, const MeshBlocks& mine) {
-  Traveller out{&field, {}, {}};
+FieldRedistributor::FieldTransfer FieldRedistributor::transfer(const model::Field& field,
+                                                               const MeshBlocks& mine) {
+  FieldTransfer out{&field, {}, {}};
   out.carried.components = field.components;
   out.carried.element = model::size_of(field.type);
   for (const auto& block : mine.blocks) {
@@ -41,33 +42,33 @@ Carriage::Traveller Carriage::traveller(const model::Field& field, const MeshBlo
   return out;
 }
 
-void Carriage::carry(const Request& request, const MeshBlocks& mine, int coarsening,
-                     const ExecutionContext& context) {
+void FieldRedistributor::carry(const Request& request, const MeshBlocks& mine, int coarsening,
+                               const ExecutionContext& context) {
   const auto& catalogue = *context.catalogue;
   const auto mesh =
       model::coarse_mesh(catalogue.mesh(layout::mesh_of(request, catalogue)), coarsening);
   blocks_.clear();
   inner_.clear();
-  travellers_.clear();
+  transfers_.clear();
   owners_ = {};
   for (const auto& name : request.fields)
-    travellers_.push_back(traveller(catalogue.field(name), mine));
-  rooms_.resize(travellers_.size());
+    transfers_.push_back(transfer(catalogue.field(name), mine));
+  buffers_.resize(transfers_.size());
   const Division division(request, mesh);
   // As a rule once: fields in other boxes go one after the other.
-  while (std::any_of(travellers_.begin(), travellers_.end(),
-                     [](const Traveller& t) { return !t.is_there; }))
-    carry_some(division, mesh, request.in_parts, context);
+  while (std::any_of(transfers_.begin(), transfers_.end(),
+                     [](const FieldTransfer& t) { return !t.is_there; }))
+    redistribute_some(division, mesh, request.in_parts, context);
 }
 
 // The plan must fit on all ranks, and so must whoever travels by it.
-void Carriage::carry_some(const Division& division, const model::Mesh& mesh, bool in_parts,
-                          const ExecutionContext& context) {
+void FieldRedistributor::redistribute_some(const Division& division, const model::Mesh& mesh,
+                                           bool in_parts, const ExecutionContext& context) {
   auto& plans = *context.plans;
   auto& fence = *context.fence;
-  const auto first = std::find_if(travellers_.begin(), travellers_.end(),
-                                  [](const Traveller& t) { return !t.is_there; });
-  const bool alike = std::all_of(first, travellers_.end(), [&](const Traveller& t) {
+  const auto first = std::find_if(transfers_.begin(), transfers_.end(),
+                                  [](const FieldTransfer& t) { return !t.is_there; });
+  const bool alike = std::all_of(first, transfers_.end(), [&](const FieldTransfer& t) {
     return t.is_there || t.here == first->here;
   });
   const uint32_t bits = plans.fitting(division, first->here, owners_);
@@ -92,44 +93,45 @@ void Carriage::carry_some(const Division& division, const model::Mesh& mesh, boo
   owners_ = plan->owners;
   std::vector<FieldArrays> fields;
   std::vector<size_t> numbers;
-  for (auto t = first; t != travellers_.end(); ++t) {
+  for (auto t = first; t != transfers_.end(); ++t) {
     if (t->is_there) continue;
     const bool comes = (common & all_together) != 0 || t == first ||
                        !fence.any_before_collective(t->here != plan->moves.here());
-    if (comes) numbers.push_back(static_cast<size_t>(t - travellers_.begin()));
+    if (comes) numbers.push_back(static_cast<size_t>(t - transfers_.begin()));
   }
   // Fields that lie in different blocks would not have the same parts.
   const bool comes_in_parts =
-      in_parts && (common & all_together) != 0 && first == travellers_.begin();
+      in_parts && (common & all_together) != 0 && first == transfers_.begin();
   if (blocks_.empty() && comes_in_parts) place_parts(*plan);
   else if (blocks_.empty()) place(plan->places, plan->wanted);
   for (const size_t n : numbers) {
-    if (comes_in_parts) make_room_for_parts(*plan, rooms_[n], travellers_[n]);
-    else make_room(plan->moves.boxes(), rooms_[n], travellers_[n]);
-    fields.push_back(travellers_[n].carried);
-    travellers_[n].is_there = true;
+    if (comes_in_parts) allocate_parts(*plan, buffers_[n], transfers_[n]);
+    else allocate(plan->moves.boxes(), buffers_[n], transfers_[n]);
+    fields.push_back(transfers_[n].carried);
+    transfers_[n].is_there = true;
   }
   if (common <= all_together || in_parts != comes_in_parts) fence.before_collective();
   if (comes_in_parts) plan->moves.exchange_parts(fields);
   else plan->moves.exchange(fields);
 }
 
-size_t Carriage::bytes_per_cell() const {
+size_t FieldRedistributor::bytes_per_cell() const {
   size_t bytes = 0;
-  for (const auto& t : travellers_)
+  for (const auto& t : transfers_)
     if (!t.is_there) bytes += t.carried.element * static_cast<size_t>(t.carried.components);
   return bytes;
 }
 
-void Carriage::reserve(int64_t cells) {
-  for (size_t t = 0; t < travellers_.size(); ++t) {
-    const auto& carried = travellers_[t].carried;
-    (void)rooms_[t].of(static_cast<size_t>(cells) * carried.element *
-                       static_cast<size_t>(carried.components));
+void FieldRedistributor::reserve(int64_t cells) {
+  for (size_t t = 0; t < transfers_.size(); ++t) {
+    const auto& carried = transfers_[t].carried;
+    (void)buffers_[t].of(static_cast<size_t>(cells) * carried.element *
+                         static_cast<size_t>(carried.components));
   }
 }
 
-void Carriage::place(const std::vector<layout::Place>& places, const layout::Wanted& wanted) {
+void FieldRedistributor::place(const std::vector<layout::Place>& places,
+                               const layout::Wanted& wanted) {
   for (const auto& place : places) {
     if (place.box.volume() == 0) continue;
     inner_.push_back(place.box);
@@ -137,7 +139,7 @@ void Carriage::place(const std::vector<layout::Place>& places, const layout::Wan
   }
 }
 
-void Carriage::place_parts(const Plan& plan) {
+void FieldRedistributor::place_parts(const Plan& plan) {
   for (const auto& part : plan.moves.parts()) {
     const auto& place = plan.places[static_cast<size_t>(part.box)];
     inner_.push_back(place.box);
@@ -145,10 +147,10 @@ void Carriage::place_parts(const Plan& plan) {
   }
 }
 
-void Carriage::make_room_for_parts(const Plan& plan, base::ScratchBuffer& room,
-                                   Traveller& traveller) {
-  const auto& field = *traveller.field;
-  auto& carried = traveller.carried;
+void FieldRedistributor::allocate_parts(const Plan& plan, base::ScratchBuffer& room,
+                                        FieldTransfer& transfer) {
+  const auto& field = *transfer.field;
+  auto& carried = transfer.carried;
   const size_t per_cell = carried.element * static_cast<size_t>(carried.components);
   std::byte* at = room.of(static_cast<size_t>(plan.moves.cells_received()) * per_cell);
   auto block = blocks_.begin();
@@ -167,10 +169,10 @@ void Carriage::make_room_for_parts(const Plan& plan, base::ScratchBuffer& room,
   }
 }
 
-void Carriage::make_room(const std::vector<Box>& boxes, base::ScratchBuffer& room,
-                         Traveller& traveller) {
-  const auto& field = *traveller.field;
-  auto& carried = traveller.carried;
+void FieldRedistributor::allocate(const std::vector<Box>& boxes, base::ScratchBuffer& room,
+                                  FieldTransfer& transfer) {
+  const auto& field = *transfer.field;
+  auto& carried = transfer.carried;
   const size_t per_cell = carried.element * static_cast<size_t>(carried.components);
   std::byte* at = room.of(static_cast<size_t>(cells_of(boxes)) * per_cell);
   auto block = blocks_.begin();

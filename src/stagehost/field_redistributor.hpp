@@ -12,7 +12,7 @@
 
 namespace pillion::stagehost {
 
-class Carriage {
+class FieldRedistributor {
  public:
   /// Brings the fields of a request, which is the same every time. `mine` is what this rank has of
   /// their mesh, in a publication of that coarsening. [collective over the peers]
@@ -26,30 +26,30 @@ class Carriage {
 
  private:
   /// A field on its way.
-  struct Traveller {
+  struct FieldTransfer {
     const model::Field* field;
     std::vector<model::Box> here;  ///< boxes of this rank in which it lies
     redistribution::FieldArrays carried;
     bool is_there = false;
   };
-  static Traveller traveller(const model::Field& field, const model::MeshBlocks& mine);
+  static FieldTransfer transfer(const model::Field& field, const model::MeshBlocks& mine);
   /// Carries those that have not been, as far as they lie in the boxes of one plan.
-  void carry_some(const Division& division, const model::Mesh& mesh, bool in_parts,
-                  const ExecutionContext& context);
+  void redistribute_some(const Division& division, const model::Mesh& mesh, bool in_parts,
+                         const ExecutionContext& context);
   void place(const std::vector<layout::Place>& places, const layout::Wanted& wanted);
   /// The same for boxes in parts, of which those that are here stay where they are.
   void place_parts(const Plan& plan);
-  void make_room_for_parts(const Plan& plan, base::ScratchBuffer& room, Traveller& traveller);
+  void allocate_parts(const Plan& plan, base::ScratchBuffer& room, FieldTransfer& transfer);
   /// Memory for all travellers, so that none has to be found in the middle of a message.
   void reserve(int64_t cells);
   /// Of all that has yet to travel.
   [[nodiscard]] size_t bytes_per_cell() const;
-  void make_room(const std::vector<model::Box>& boxes, base::ScratchBuffer& room,
-                 Traveller& traveller);
+  void allocate(const std::vector<model::Box>& boxes, base::ScratchBuffer& room,
+                FieldTransfer& transfer);
 
-  std::vector<Traveller> travellers_;
-  std::vector<base::ScratchBuffer> rooms_;  ///< by field
-  Owners owners_;                           ///< of what is being carried: the same for all fields
+  std::vector<FieldTransfer> transfers_;
+  std::vector<base::ScratchBuffer> buffers_;  ///< by field
+  Owners owners_;                             ///< of what is being carried: the same for all fields
   std::vector<model::Block> blocks_;
   std::vector<model::Box> inner_;
 };

@@ -265,8 +265,7 @@ int32_t gather_bytes(pillion_work* work, int32_t to, const void* bytes, size_t s
 int32_t broadcast_bytes(pillion_work* work, int32_t from, const void* bytes, size_t size,
                         const void** received, size_t* received_size) {
   return guard([&] {
-    work->received =
-        broadcast(from, {static_cast<const std::byte*>(bytes), size}, *work->context);
+    work->received = broadcast(from, {static_cast<const std::byte*>(bytes), size}, *work->context);
     *received = work->received.messages.front().bytes;
     *received_size = work->received.messages.front().size;
   });

@@ -122,8 +122,7 @@ Received broadcast(int32_t from, std::span<const std::byte> bytes,
   return received;
 }
 
-void in_turn(int32_t at_once, const std::function<void()>& body,
-             const ExecutionContext& context) {
+void in_turn(int32_t at_once, const std::function<void()>& body, const ExecutionContext& context) {
   const auto& peers = *context.peers;
   if (at_once <= 0) return body();
   // Behind this fence no peer has failed, so each of them takes its turn and ends it. The turns of

@@ -25,10 +25,8 @@ Received exchange(std::span<const pillion_message> out, const ExecutionContext& 
 /// The bytes of every peer at `to`, a message from each; none elsewhere.
 Received gather(int32_t to, std::span<const std::byte> bytes, const ExecutionContext& context);
 /// The bytes of the peer `from`, in one message.
-Received broadcast(int32_t from, std::span<const std::byte> bytes,
-                   const ExecutionContext& context);
+Received broadcast(int32_t from, std::span<const std::byte> bytes, const ExecutionContext& context);
 /// Calls `body` on at most `at_once` peers at the same time, in their order; on all if that is 0.
-void in_turn(int32_t at_once, const std::function<void()>& body,
-             const ExecutionContext& context);
+void in_turn(int32_t at_once, const std::function<void()>& body, const ExecutionContext& context);
 
 }  // namespace pillion::stagehost

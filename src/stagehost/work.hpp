@@ -29,7 +29,7 @@ struct Input {
 
 /// What moves an input, and the memory that it moves to, good until the next publication.
 struct Movers {
-  Carriage cells;
+  FieldRedistributor cells;
   redistribution::ParticleExchange particles;
 };
 

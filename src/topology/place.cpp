@@ -98,18 +98,18 @@ void settle(const Indices& ranks, int64_t count, const std::vector<Location>& lo
 }
 
 std::vector<Role> roles_by(const std::vector<Role>& insisted,
-                           const std::vector<Location>& locations, const MappingRequest& wish,
+                           const std::vector<Location>& locations, const MappingRequest& request,
                            Mapping mapping) {
   std::vector<Role> roles = insisted;
-  if (wish.per_node == 0) {
+  if (request.per_node == 0) {
     Indices all(roles.size());
     for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int>(i);
-    settle(all, missing(insisted, wish.ranks), locations, mapping, roles);
+    settle(all, missing(insisted, request.ranks), locations, mapping, roles);
     return roles;
   }
   for (const auto& [node, ranks] : by_node(locations))
-    settle(ranks, missing_on_node(chosen(insisted, ranks), wish.per_node, node), locations, mapping,
-           roles);
+    settle(ranks, missing_on_node(chosen(insisted, ranks), request.per_node, node), locations,
+           mapping, roles);
   return roles;
 }
 
@@ -155,21 +155,21 @@ Placement serve(std::vector<Role> roles, const std::vector<Location>& locations,
 }
 
 Placement place(const std::vector<Role>& insisted, const std::vector<Location>& locations,
-                const MappingRequest& wish) {
+                const MappingRequest& request) {
   const auto by = [&](Mapping mapping) {
     auto placement =
-        serve(roles_by(insisted, locations, wish, mapping), locations, wish.stay_on_node);
+        serve(roles_by(insisted, locations, request, mapping), locations, request.stay_on_node);
     placement.mapping = mapping;
     return placement;
   };
-  if (wish.mapping != Mapping::Auto) return by(wish.mapping);
+  if (request.mapping != Mapping::Auto) return by(request.mapping);
   Placement best = by(Mapping::Contiguous);
-  if (wish.ranks + wish.per_node == 0) return best;
+  if (request.ranks + request.per_node == 0) return best;
   for (const auto mapping : {Mapping::Striped, Mapping::Numa, Mapping::Folded}) {
     auto other = by(mapping);
     if (other.cost < best.cost) best = std::move(other);
   }
-  auto other = serve(bettered(insisted, locations, best.roles), locations, wish.stay_on_node);
+  auto other = serve(bettered(insisted, locations, best.roles), locations, request.stay_on_node);
   other.mapping = Mapping::Auto;
   return other.cost < best.cost ? other : best;
 }

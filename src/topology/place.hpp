@@ -39,7 +39,7 @@ struct Placement {
 /// among equals the first of them counts. Ranks that insist get what they insist on.
 /// Throws ErrorCode::Placement if that leaves too few of either kind.
 Placement place(const std::vector<Role>& insisted, const std::vector<Location>& locations,
-                const MappingRequest& wish);
+                const MappingRequest& request);
 
 /// Who serves whom, and what it costs, where roles are settled.
 Placement serve(std::vector<Role> roles, const std::vector<Location>& locations, bool stay_on_node);

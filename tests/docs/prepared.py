@@ -52,8 +52,8 @@ def heat_has_run(typist: Typist) -> None:
 
 
 def apart(typist: Typist) -> None:
-    """A simulation whose sidecars are a job of their own, and analyses for an attached job. Few steps
-    that take long: on a busy machine ranks wait for each other at every step.
+    """A simulation whose sidecars are a job of their own, and analyses for an attached job. Few
+    steps that take long: on a busy machine ranks wait for each other at every step.
     """
     (typist.folder / "simulation").write_text(
         f'#!/bin/sh\nexec {_build(typist)}/examples/heat/heat 64 "${{1:-3000}}"\n'

@@ -85,7 +85,7 @@ def check_failure(build, folder, name, place):
     disabled = analysis_of(folder, "bad")["disabled"]
     assert FAILURES[name] in disabled, disabled
     assert str(STAGES.parent.parent.parent) not in disabled.split("\n")[0]
-    logged = getattr(done, "sidecar job", done.stderr)
+    logged = getattr(done, "sidecar_job", done.stderr)
     assert FAILURES[name] in logged, logged
     assert analysis_of(folder, "good")["disabled"] is None
     assert good_steps(folder) == list(range(STEPS))

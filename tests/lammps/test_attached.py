@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Sidecars that attach to a LAMMPS that runs: as its own (`job: separate`), or as attached jobs
-that add an analysis halfway. The oracles are LAMMPS's own computes in the same run, and, for what an
-attached job must not change, a run without it.
+that add an analysis halfway. The oracles are LAMMPS's own computes in the same run, and, for what
+an attached job must not change, a run without it.
 """
 
 import json

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The protocol of channels, searched exhaustively by Spin: src/node/protocol.pml holds in all
-orders of steps and with deaths at every step, in several small sizes, and it does not hold without any one
-of the precautions that BROKEN_... takes away. Larger sizes with PILLION_TEST_ALL=1.
+orders of steps and with deaths at every step, in several small sizes, and it does not hold without
+any one of the precautions that BROKEN_... takes away. Larger sizes with PILLION_TEST_ALL=1.
 """
 
 import os
@@ -16,33 +16,63 @@ import verified
 MODEL = Path(__file__).parents[2] / "src" / "node" / "protocol.pml"
 EVERYTHING = os.environ.get("PILLION_TEST_ALL", "") not in ("", "0")
 UNCHANGED = verified.current() == verified.recorded()
-ALWAYS = "sidecar jobs-skip"  # a cheap search, which runs even if nothing has changed
+ALWAYS = "sidecar-jobs-skip"  # a cheap search, which runs even if nothing has changed
 DEEPEST = 20000
 MEBIBYTES = 2800
 
-SIDECAR_JOBS = {"LANES": 1, "CREWS": 2, "HOME_DEATHS": 2, "SIMULATION_DEATHS": 1, "OFFERS": 1}
-ATTACHED_JOBS = {"LANES": 1, "CREWS": 0, "HOME_DEATHS": 0, "GUESTS": 1, "OFFERS": 4}
-BOTH = {"CREWS": 1, "HOME_DEATHS": 1, "GUESTS": 1, "SIMULATION_DEATHS": 0, "OFFERS": 1}
-TWO = {"LANES": 2, "WAIT": 0, "CREWS": 2, "HOME_DEATHS": 1, "SIMULATION_DEATHS": 0, "OFFERS": 0}
-TWO_SIMULATIONS = TWO | {"CREWS": 1, "HOME_DEATHS": 0, "SIMULATION_DEATHS": 1, "OFFERS": 1}
+SIDECAR_JOBS = {
+    "CHANNELS": 1,
+    "SIDECAR_JOBS": 2,
+    "PRIMARY_DEATHS": 2,
+    "SIMULATION_DEATHS": 1,
+    "OFFERS": 1,
+}
+ATTACHED_JOBS = {
+    "CHANNELS": 1,
+    "SIDECAR_JOBS": 0,
+    "PRIMARY_DEATHS": 0,
+    "ATTACHED_JOBS": 1,
+    "OFFERS": 4,
+}
+BOTH = {
+    "SIDECAR_JOBS": 1,
+    "PRIMARY_DEATHS": 1,
+    "ATTACHED_JOBS": 1,
+    "SIMULATION_DEATHS": 0,
+    "OFFERS": 1,
+}
+TWO = {
+    "CHANNELS": 2,
+    "WAIT": 0,
+    "SIDECAR_JOBS": 2,
+    "PRIMARY_DEATHS": 1,
+    "SIMULATION_DEATHS": 0,
+    "OFFERS": 0,
+}
+TWO_SIMULATIONS = TWO | {
+    "SIDECAR_JOBS": 1,
+    "PRIMARY_DEATHS": 0,
+    "SIMULATION_DEATHS": 1,
+    "OFFERS": 1,
+}
 
 SIZES = {
-    "sidecar jobs-wait": SIDECAR_JOBS | {"WAIT": 1},
-    "sidecar jobs-skip": SIDECAR_JOBS | {"WAIT": 0},
-    "sidecar job-long": SIDECAR_JOBS
-    | {"CREWS": 1, "HOME_DEATHS": 1, "SIMULATION_DEATHS": 0, "OFFERS": 5},
-    "attached job-wait": ATTACHED_JOBS | {"WAIT": 1},
-    "attached job-skip": ATTACHED_JOBS | {"WAIT": 0},
-    "sidecar job-and-attached job": BOTH,
-    "two-channels-sidecar jobs": TWO,
+    "sidecar-jobs-wait": SIDECAR_JOBS | {"WAIT": 1},
+    "sidecar-jobs-skip": SIDECAR_JOBS | {"WAIT": 0},
+    "sidecar-job-long": SIDECAR_JOBS
+    | {"SIDECAR_JOBS": 1, "PRIMARY_DEATHS": 1, "SIMULATION_DEATHS": 0, "OFFERS": 5},
+    "attached-job-wait": ATTACHED_JOBS | {"WAIT": 1},
+    "attached-job-skip": ATTACHED_JOBS | {"WAIT": 0},
+    "sidecar-job-and-attached-job": BOTH,
+    "two-channels-sidecar-jobs": TWO,
     "two-channels-simulation": TWO_SIMULATIONS,
 }
 LARGER = {
-    "sidecar jobs-wait": SIDECAR_JOBS | {"WAIT": 1, "OFFERS": 3},
-    "sidecar jobs-skip": SIDECAR_JOBS | {"WAIT": 0, "OFFERS": 3},
-    "attached_jobs": ATTACHED_JOBS | {"GUESTS": 2, "OFFERS": 3},
-    "sidecar job-and-attached job": BOTH | {"OFFERS": 2},
-    "two-channels-sidecar jobs": TWO | {"OFFERS": 1},
+    "sidecar-jobs-wait": SIDECAR_JOBS | {"WAIT": 1, "OFFERS": 3},
+    "sidecar-jobs-skip": SIDECAR_JOBS | {"WAIT": 0, "OFFERS": 3},
+    "attached-jobs": ATTACHED_JOBS | {"ATTACHED_JOBS": 2, "OFFERS": 3},
+    "sidecar-job-and-attached-job": BOTH | {"OFFERS": 2},
+    "two-channels-sidecar-jobs": TWO | {"OFFERS": 1},
 }
 BROKEN = {
     "ACTIVATE": ATTACHED_JOBS,
@@ -54,9 +84,9 @@ BROKEN = {
     "END": SIDECAR_JOBS,
     "FENCE": SIDECAR_JOBS | {"OFFERS": 2},
     "FORGET": SIDECAR_JOBS,
-    "LEAVE": ATTACHED_JOBS | {"GUESTS": 2, "OFFERS": 3},
+    "LEAVE": ATTACHED_JOBS | {"ATTACHED_JOBS": 2, "OFFERS": 3},
     "LINGER": ATTACHED_JOBS,
-    "LOST": SIDECAR_JOBS | {"CREWS": 3, "SIMULATION_DEATHS": 0, "OFFERS": 0},
+    "LOST": SIDECAR_JOBS | {"SIDECAR_JOBS": 3, "SIMULATION_DEATHS": 0, "OFFERS": 0},
     "OVER": SIDECAR_JOBS,
     "PUBLISH": SIDECAR_JOBS | {"OFFERS": 2},
     "RECHECK": SIDECAR_JOBS,
@@ -125,11 +155,11 @@ unless_verified = pytest.mark.skipif(
 def test_holds(tmp_path, size):
     said = search(tmp_path, SIZES[size])
     assert_holds(said)
-    if size in ("sidecar jobs-wait", "sidecar jobs-skip"):
+    if size in ("sidecar-jobs-wait", "sidecar-jobs-skip"):
         assert unreached(said, "Sidecar") == set(), said
-    if size in ("attached job-wait", "attached job-skip"):
+    if size in ("attached-job-wait", "attached-job-skip"):
         refusals = {line_of(":: else -> refused = true"), line_of(":: refused -> channel")}
-        assert unreached(said, "Attached job") == refusals, said
+        assert unreached(said, "AttachedJob") == refusals, said
 
 
 @unless_verified
@@ -158,5 +188,5 @@ def test_verified_is_up_to_date():
 def test_holds_in_larger_sizes(tmp_path, size):
     said = search(tmp_path, LARGER[size], mebibytes=8000)
     assert_holds(said)
-    if size == "attached_jobs":
-        assert unreached(said, "Attached job") == set(), said
+    if size == "attached-jobs":
+        assert unreached(said, "AttachedJob") == set(), said

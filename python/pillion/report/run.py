@@ -120,7 +120,8 @@ def read_attached_jobs(run: Run) -> tuple[list[Run], list[str]]:
 def with_attached_jobs(run: Run, attached_jobs: list[Run]) -> Run:
     """The run with its attached jobs' analyses, products, warnings and remarks.
 
-    The run's report has the cost of an analysis to the simulation, that of its attached job its work.
+    The run's report has the cost of an analysis to the simulation; that of its attached job, its
+    work.
     """
     analyses = {analysis.name: analysis for analysis in run.analyses}
     products, warnings, remarks = list(run.products), list(run.warnings), list(run.remarks)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "layout/tiling.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <vector>
+
+#include "layout/tiling.hpp"
 
 using namespace pillion::layout;
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Records in the order of their keys, against a stable sort.
-#include "layout/particles.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -9,6 +7,8 @@
 #include <cstring>
 #include <limits>
 #include <random>
+
+#include "layout/particles.hpp"
 
 using pillion::layout::KeyOrder;
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Who gets which boxes of powers of two; among others the numbers of boxes in Table II of S. Kumar
 // et al., "Efficient data restructuring and aggregation for I/O acceleration in PIDX", SC 2012.
-#include "layout/boxes.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include <random>
 #include <set>
 
+#include "layout/boxes.hpp"
 #include "layout/division.hpp"
 
 using namespace pillion;

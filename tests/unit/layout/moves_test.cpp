@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Every cell that is wanted must come from exactly one cell that is there, and be that cell; what
 // is wanted is found here cell by cell.
-#include "layout/division.hpp"
-
 #include <doctest/doctest.h>
 
 #include <map>
 
+#include "layout/division.hpp"
 #include "random_boxes.hpp"
 
 using namespace pillion::layout;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "layout/boxes.hpp"
-
 #include <doctest/doctest.h>
 
+#include "layout/boxes.hpp"
 #include "random_boxes.hpp"
 
 using namespace pillion::layout;

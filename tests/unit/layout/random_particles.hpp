@@ -8,8 +8,8 @@
 
 #include <cmath>
 
-#include "layout/cell.hpp"
 #include "layout/assignment.hpp"
+#include "layout/cell.hpp"
 #include "layout/request.hpp"
 #include "random_boxes.hpp"
 

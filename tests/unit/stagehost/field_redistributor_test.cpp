@@ -69,14 +69,14 @@ struct Played {
   comm::Fence fence{world};
   model::Catalogue fields = catalogue();
   Plans plans;
-  Carriage carriage;
+  FieldRedistributor carriage;
   layout::Request request{
       .fields = {"wind", "heat"}, .kind = layout::Kind::Blocks, .ghosts = {2, 1, 5}};
 
   std::optional<Error> carry(const model::MeshBlocks& mine, int level = 0) {
     return carry(carriage, request, mine, level);
   }
-  std::optional<Error> carry(Carriage& input, const layout::Request& wanted,
+  std::optional<Error> carry(FieldRedistributor& input, const layout::Request& wanted,
                              const model::MeshBlocks& mine, int level = 0) {
     ExecutionContext context;
     context.peers = &world;
@@ -105,8 +105,8 @@ int64_t wrong_values(const model::Block& block, int64_t factor, int round) {
   return wrong;
 }
 
-void check(const comm::Communicator& world, const Carriage& carriage, size_t fields, int64_t factor,
-           int round) {
+void check(const comm::Communicator& world, const FieldRedistributor& carriage, size_t fields,
+           int64_t factor, int round) {
   const auto& blocks = carriage.blocks();
   REQUIRE(blocks.size() == carriage.inner().size());
   int64_t cells = 0;
@@ -178,7 +178,7 @@ TEST_CASE("inputs that ask for the same division share a plan, but no memory") {
   Played played;
   struct Input {
     layout::Request request;
-    Carriage carriage{};
+    FieldRedistributor carriage{};
   };
   // Two in blocks with the same ghost cells, of different fields; then others.
   std::vector<Input> inputs(5);

@@ -15,13 +15,14 @@
 
 namespace pillion::simulation {
 
-class Parcel {
+class CachedMessage {
  public:
   /// What goes home with the head, and, through the network, what goes straight.
-  Parcel(const transport::PublicationHeader& head, transport::Meshes meshes,
-         const transport::Lender& lender, std::unique_ptr<redistribution::SendPlan> send_plan);
-  Parcel(const Parcel&) = delete;
-  Parcel& operator=(const Parcel&) = delete;
+  CachedMessage(const transport::PublicationHeader& head, transport::Meshes meshes,
+                const transport::Lender& lender,
+                std::unique_ptr<redistribution::SendPlan> send_plan);
+  CachedMessage(const CachedMessage&) = delete;
+  CachedMessage& operator=(const CachedMessage&) = delete;
 
   /// Bytes of values that an analysis asked for; `crossing` are its shared fields.
   void add_share(const model::AnalysisSpec& analysis, const std::set<std::string>& cut_fields);
@@ -63,17 +64,18 @@ class Parcel {
   std::vector<int64_t> shares_;
 };
 
-/// Parcels by the analyses that are due and the coarsening, as long as what is shared does not
+/// MessageCache by the analyses that are due and the coarsening, as long as what is shared does not
 /// change otherwise than in its values.
-class Parcels {
+class MessageCache {
  public:
   /// Null if there is none.
-  Parcel* find(const transport::DueSet& due, int64_t version);
-  Parcel& keep(const transport::DueSet& due, int64_t version, std::unique_ptr<Parcel> parcel);
-  void clear() { parcels_.clear(); }
+  CachedMessage* find(const transport::DueSet& due, int64_t version);
+  CachedMessage& keep(const transport::DueSet& due, int64_t version,
+                      std::unique_ptr<CachedMessage> message);
+  void clear() { messages_.clear(); }
 
  private:
-  std::map<transport::DueSet, std::unique_ptr<Parcel>> parcels_;
+  std::map<transport::DueSet, std::unique_ptr<CachedMessage>> messages_;
   int64_t version_ = -1;  ///< of what was shared when they were made
 };
 

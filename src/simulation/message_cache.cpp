@@ -1,30 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Making, keeping and renewing parcels.
-#include "simulation/parcel.hpp"
+#include "simulation/message_cache.hpp"
 
 #include <algorithm>
 #include <tuple>
 
 namespace pillion::simulation {
 
-Parcel::Parcel(const transport::PublicationHeader& head, transport::Meshes meshes,
-               const transport::Lender& lender, std::unique_ptr<redistribution::SendPlan> send_plan)
+CachedMessage::CachedMessage(const transport::PublicationHeader& head, transport::Meshes meshes,
+                             const transport::Lender& lender,
+                             std::unique_ptr<redistribution::SendPlan> send_plan)
     : meshes_(std::move(meshes)),
       encoder_(head, meshes_, &lender),
       send_plan_(std::move(send_plan)) {}
 
-size_t Parcel::size() const {
+size_t CachedMessage::size() const {
   if (!send_plan_ || send_plan_->size() == 0) return encoder_.size();
   return redistribution::aligned(encoder_.size()) + send_plan_->size();
 }
 
-void Parcel::encode(std::byte* to, int64_t sequence, base::Copy how) const {
+void CachedMessage::encode(std::byte* to, int64_t sequence, base::Copy how) const {
   encoder_.encode(to, how);
   if (send_plan_) send_plan_->pack(to + redistribution::aligned(encoder_.size()), sequence);
 }
 
-void Parcel::add_share(const model::AnalysisSpec& analysis,
-                       const std::set<std::string>& cut_fields) {
+void CachedMessage::add_share(const model::AnalysisSpec& analysis,
+                              const std::set<std::string>& cut_fields) {
   auto& share = shares_.emplace_back(0);
   const auto add = [&](const std::map<std::string, int64_t>& bytes_of_fields) {
     for (const auto& [field, bytes] : bytes_of_fields)
@@ -35,7 +36,7 @@ void Parcel::add_share(const model::AnalysisSpec& analysis,
 }
 
 template <class Deed>
-void Parcel::each_array(Deed&& deed) {
+void CachedMessage::each_array(Deed&& deed) {
   for (auto* meshes : {&meshes_, send_plan_ ? &send_plan_->meshes() : nullptr}) {
     if (meshes == nullptr) continue;
     for (auto& [name, mesh] : *meshes)
@@ -44,7 +45,7 @@ void Parcel::each_array(Deed&& deed) {
   }
 }
 
-void Parcel::link(const Sharing& sharing) {
+void CachedMessage::link(const Sharing& sharing) {
   each_array([&](const std::string&, const model::Block& block, const std::string& field,
                  model::Array& array) {
     links_.push_back({&array, sharing.find(field, block.number())});
@@ -76,7 +77,7 @@ bool alike(const transport::Meshes& a, const transport::Meshes& b) {
 
 }  // namespace
 
-void Parcel::note(transport::Meshes meshes) {
+void CachedMessage::note(transport::Meshes meshes) {
   using Place = std::tuple<std::string, int64_t, std::array<int64_t, 3>, std::string>;
   std::map<Place, model::Array*> places;
   each_array([&](const std::string& mesh, const model::Block& block, const std::string& field,
@@ -90,7 +91,7 @@ void Parcel::note(transport::Meshes meshes) {
         slots_.push_back(places.at({name, block.id, block.box.lo, field}));
 }
 
-bool Parcel::refill(transport::Meshes& meshes) {
+bool CachedMessage::refill(transport::Meshes& meshes) {
   if (!alike(noted_, meshes)) return false;
   noted_ = std::move(meshes);
   auto slot = slots_.begin();
@@ -100,30 +101,31 @@ bool Parcel::refill(transport::Meshes& meshes) {
   return true;
 }
 
-void Parcel::release() {
+void CachedMessage::release() {
   for (auto* meshes : {&meshes_, &noted_, send_plan_ ? &send_plan_->meshes() : nullptr})
     if (meshes != nullptr)
       for (auto& [name, mesh] : *meshes) mesh.keep.clear();
 }
 
-void Parcel::renew(const transport::PublicationHeader& head, const transport::Lender& lender) {
+void CachedMessage::renew(const transport::PublicationHeader& head,
+                          const transport::Lender& lender) {
   for (const auto& link : links_) link.array->data = link.shared->data;
   encoder_.renew(head, &lender);
 }
 
-Parcel* Parcels::find(const transport::DueSet& due, int64_t version) {
+CachedMessage* MessageCache::find(const transport::DueSet& due, int64_t version) {
   if (version != version_) return nullptr;
-  const auto at = parcels_.find(due);
-  return at == parcels_.end() ? nullptr : at->second.get();
+  const auto at = messages_.find(due);
+  return at == messages_.end() ? nullptr : at->second.get();
 }
 
 // Which analyses are due together repeats itself; where it does not, nothing is gained by keeping.
-Parcel& Parcels::keep(const transport::DueSet& due, int64_t version,
-                      std::unique_ptr<Parcel> parcel) {
+CachedMessage& MessageCache::keep(const transport::DueSet& due, int64_t version,
+                                  std::unique_ptr<CachedMessage> message) {
   constexpr size_t most = 16;
-  if (version != version_ || parcels_.size() >= most) parcels_.clear();
+  if (version != version_ || messages_.size() >= most) messages_.clear();
   version_ = version;
-  return *(parcels_[due] = std::move(parcel));
+  return *(messages_[due] = std::move(message));
 }
 
 }  // namespace pillion::simulation
