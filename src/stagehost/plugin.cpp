@@ -17,15 +17,18 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The folder that holds this library.
-fs::path own_folder() {
+/// The file that contains this code: the library, or one of Pillion's own programs.
+fs::path own_file() {
   Dl_info info{};
-  if (dladdr(reinterpret_cast<const void*>(&stage_folders), &info) == 0 ||
-      info.dli_fname == nullptr)
-    return {};
   std::error_code error;
-  const fs::path path = fs::canonical(info.dli_fname, error);
-  return error ? fs::path() : path.parent_path();
+  if (dladdr(reinterpret_cast<const void*>(&stage_folders), &info) != 0 &&
+      info.dli_fname != nullptr) {
+    const fs::path file = fs::canonical(info.dli_fname, error);
+    if (!error) return file;
+  }
+  // A program that was found on PATH is called by its name alone.
+  const fs::path program = fs::canonical("/proc/self/exe", error);
+  return error ? fs::path() : program;
 }
 
 }  // namespace
@@ -37,9 +40,15 @@ std::vector<fs::path> stage_folders() {
     for (std::string folder; std::getline(in, folder, ':');)
       if (!folder.empty()) folders.emplace_back(folder);
   }
-  const fs::path own = own_folder();
-  folders.push_back(own / "pillion" / "stages");
-  folders.push_back(own.parent_path() / "stages");
+  const fs::path own = own_file().parent_path();
+  const fs::path built = own.parent_path() / "stages";
+  std::error_code error;
+  const bool in_library = fs::exists(own / "pillion" / "stages", error);
+  // Programs are installed beside the folder of libraries.
+  folders.push_back(in_library || fs::exists(built, error)
+                        ? own / "pillion" / "stages"
+                        : own.parent_path() / PILLION_LIBDIR / "pillion" / "stages");
+  folders.push_back(built);
   return folders;
 }
 
