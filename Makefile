@@ -13,7 +13,7 @@ workers ?= 3
 sweep := PILLION_TEST_ALL=1 PILLION_BUILD=$(CURDIR)/$(build) $(python) -m pytest -q -n $(workers) --dist loadfile
 
 .PHONY: all demo demo-cosmology demo-cfd test test-all test-faults test-fuzz test-scale test-codes \
-  asan unit-debug unit-asan odr tsan bench docs format lint check configure build clean
+  asan unit-debug odr tsan bench docs format lint check configure build clean
 
 all: build
 
@@ -88,21 +88,15 @@ asan:
 	  $(python) -m pytest -q -n $(workers) --dist loadfile tests --ignore tests/python
 	$(python) tools/check_leaks.py build/asan/sanitizer-log
 
-# The unit tests alone, at -O0 with assertions, where a missing include and a type that is defined
-# twice are found, and under AddressSanitizer.
+# The unit tests alone, at -O0 with assertions and under AddressSanitizer, without unity builds and
+# precompiled headers, so that a missing include and a type that is defined twice are found.
 unit-debug:
 	@tools/install_deps.sh test
 	@$(MAKE) --no-print-directory preset=unit-debug configure
 	@cmake --build --preset unit-debug -j $(jobs) --target unit_tests
-	ctest --preset unit-debug -R '^unit' -j $(jobs)
-
-unit-asan:
-	@tools/install_deps.sh test
-	@$(MAKE) --no-print-directory preset=unit-asan configure
-	@cmake --build --preset unit-asan -j $(jobs) --target unit_tests
-	@rm -f build/unit-asan/sanitizer-log.*
-	ctest --preset unit-asan -R '^unit' -j $(jobs) || { $(python) tools/check_leaks.py build/unit-asan/sanitizer-log; exit 1; }
-	$(python) tools/check_leaks.py build/unit-asan/sanitizer-log
+	@rm -f build/unit-debug/sanitizer-log.*
+	ctest --preset unit-debug -R '^unit' -j $(jobs) || { $(python) tools/check_leaks.py build/unit-debug/sanitizer-log; exit 1; }
+	$(python) tools/check_leaks.py build/unit-debug/sanitizer-log
 
 # Types that two files define differently, which the linker finds when it sees all of the library.
 odr:

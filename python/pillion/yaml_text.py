@@ -4,7 +4,7 @@ reader with a YAMLError. The limits are those of src/base/yaml_limits.hpp.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,9 @@ class _BoundedComposer(Composer):
     """
 
     most = 50_000
+    # Of the parser that a loader combines with this class.
+    check_event: Callable[..., bool]
+    peek_event: Callable[[], Any]
 
     def __init__(self) -> None:
         Composer.__init__(self)
@@ -177,7 +180,7 @@ def _check_characters(text: str) -> None:
     if found is not None:
         before = text[: found.start()]
         column = len(before.rpartition("\n")[2])
-        mark = yaml.Mark("text", found.start(), before.count("\n"), column, None, None)
+        mark = yaml.Mark("text", found.start(), before.count("\n"), column, None, 0)
         character = f"the character U+{ord(found[0]):04X} at column {column + 1}"
         raise _error(mark, f"YAML cannot hold {character}; remove it")
 
@@ -193,7 +196,7 @@ def _check_brackets(text: str) -> None:
         elif depth > 0:
             depth -= 1
         if depth > _MOST_BRACKETS:
-            mark = yaml.Mark("text", found.start(), line - 1, 0, None, None)
+            mark = yaml.Mark("text", found.start(), line - 1, 0, None, 0)
             raise _error(mark, f"lists and maps are nested more than {_DEEPEST} deep")
 
 
