@@ -87,7 +87,7 @@ TEST_CASE("the file follows the run, and says how it ended") {
     CHECK(folder.says("\"step\": null"));
     CHECK(folder.says("\"pid\": " + std::to_string(getpid()) + ","));
     mark.set(12, 0.5);
-    CHECK(folder.will_say("\"step\": 12, \"time\": 0.5"));
+    CHECK(folder.will_say("\"step\": 12,\n \"time\": 0.5"));
     mark.set_waiting(true);
     CHECK(folder.will_say("\"waiting\": true"));
     file.tell([](Snapshot& s) { s.publications = 3; });

@@ -56,7 +56,7 @@ TEST_CASE("progress says who writes, how the run goes, and what analyses do") {
   CHECK(text_at(root, "state") == "running");
   CHECK(text_at(root, "pid") == "42");
   CHECK(text_at(root, "pid_started") == "4711");
-  CHECK(text_at(root, "written") == "1001.500");
+  CHECK(text_at(root, "written") == "1001.5");
   CHECK(text_at(root, "step") == "1200");
   CHECK(text_at(root, "time") == "2.5");
   CHECK(text_at(root, "steps_per_second") == "99.5");
@@ -107,7 +107,7 @@ TEST_CASE("every part of a run has a file of its own") {
   s.attached_job = "extra";
   CHECK(progress_name(s) == "progress-extra.json");
   s.attached_job = "sidecars";
-  CHECK(progress_name(s) == "progress-attached job-sidecars.json");
+  CHECK(progress_name(s) == "progress-attached-job-sidecars.json");
 }
 
 TEST_CASE("the environment says how often progress is written") {
