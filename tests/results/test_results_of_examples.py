@@ -13,6 +13,7 @@ from conftest import mpirun
 from results_sample import numpy_reads
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
+MINIAPPS = EXAMPLES.with_name("miniapps")
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +23,7 @@ def universe(build, tmp_path_factory):
         pytest.skip("the example cosmology is not built: no FFTW with MPI was found")
     folder = tmp_path_factory.mktemp("cosmology")
     small = ("cells=32", "length=32", "steps=40")
-    mpirun(2, program, f"output={folder}", *small, cwd=EXAMPLES / "cosmology", timeout=120)
+    mpirun(2, program, f"output={folder}", *small, cwd=MINIAPPS / "cosmology", timeout=120)
     return pillion.results(folder)
 
 

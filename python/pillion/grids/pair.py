@@ -12,7 +12,11 @@ Only whole numbers decide between pairs. The program's objective grows with `mea
 of the largest cuts of both grids, so two pairs tie exactly when their measures are equal.
 """
 
-from collections.abc import Collection, Sequence
+import ctypes
+import os
+import sys
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import inf, log, prod
 from time import perf_counter
@@ -171,10 +175,26 @@ def load_highs() -> Any:
     return highspy
 
 
+@contextmanager
+def _silence() -> Iterator[None]:
+    """Discards what the process prints. HiGHS 1.16 prints its name before an option can forbid it."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    with open(os.devnull, "wb") as nothing:
+        os.dup2(nothing.fileno(), 1)
+    try:
+        yield
+    finally:
+        ctypes.CDLL(None).fflush(None)  # the C library's buffer still holds it
+        os.dup2(kept, 1)
+        os.close(kept)
+
+
 def solved_by_highs(program: Program) -> list[float] | None:
     """The unknowns at the optimum; None if nothing satisfies the program."""
     highspy = load_highs()
-    solver = highspy.Highs()
+    with _silence():
+        solver = highspy.Highs()
     for name, value in _HIGHS_OPTIONS.items():
         solver.setOptionValue(name, value)
     solver.passModel(_highs_model(highspy, program))
