@@ -177,7 +177,7 @@ def load_highs() -> Any:
 
 @contextmanager
 def _silence() -> Iterator[None]:
-    """Discards what the process prints. HiGHS 1.16 prints its name before an option can forbid it."""
+    """Discards all output. HiGHS 1.16 prints its name before an option can forbid it."""
     sys.stdout.flush()
     kept = os.dup(1)
     with open(os.devnull, "wb") as nothing:
