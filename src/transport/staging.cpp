@@ -5,6 +5,10 @@
 #include <algorithm>
 #include <new>
 
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/lsan_interface.h>
+#endif
+
 namespace pillion::transport {
 namespace {
 
@@ -17,6 +21,13 @@ void Buffer::Free::operator()(std::byte* p) const { ::operator delete(p, cache_l
 Buffer::Buffer(size_t capacity)
     : memory_(static_cast<std::byte*>(::operator new(std::max<size_t>(capacity, 1), cache_line))),
       capacity_(capacity) {}
+
+void Buffer::abandon() {
+  [[maybe_unused]] const std::byte* kept = memory_.release();
+#ifdef __SANITIZE_ADDRESS__
+  __lsan_ignore_object(kept);
+#endif
+}
 
 std::optional<Buffer> Staging::take(size_t size) {
   if (in_use_ + size > budget_) return {};

@@ -17,7 +17,7 @@ class Buffer {
   [[nodiscard]] std::byte* data() const { return memory_.get(); }
   [[nodiscard]] size_t capacity() const { return capacity_; }
   /// Never frees the memory: for messages under way that nobody will see the end of.
-  void abandon() { (void)memory_.release(); }
+  void abandon();
 
  private:
   struct Free {
