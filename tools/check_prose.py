@@ -129,10 +129,11 @@ def markdown(text: str) -> Iterator[Paragraph]:
 
 
 HELP = {"help", "description", "epilog"}
+RAISED = {"Error", "warn", "_warn", "fail", "_fail", "_refusal", "error"}
 
 
 def python(text: str) -> Iterator[Paragraph]:
-    """Docstrings, and the texts of argparse's options."""
+    """Docstrings, the texts of argparse's options, and messages of errors."""
     tree = ast.parse(text)
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and (
@@ -144,14 +145,34 @@ def python(text: str) -> Iterator[Paragraph]:
             text_of = getattr(node.value, "value", None)
             if isinstance(text_of, str):
                 yield Paragraph(node.value.lineno, text_of, heading=True)
+        elif isinstance(node, ast.Call) and _name_of(node.func) in RAISED:
+            if message := " ".join(filter(None, map(_text_of, node.args))):
+                yield Paragraph(node.lineno, message, heading=True)
+
+
+def _name_of(function: ast.expr) -> str:
+    return getattr(function, "id", getattr(function, "attr", ""))
+
+
+def _text_of(node: ast.expr) -> str:
+    """A text literal, with a sign for each value in it; "" for any other expression."""
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, str) else ""
+    if isinstance(node, ast.JoinedStr):
+        return "".join(_text_of(part) or " … " for part in node.values)
+    return ""
+
+
+# A blank line, or the break before a list item or an entry of "Args:" and its kin.
+BREAK = re.compile(r"\n\s*\n|\n(?= *(?:-|\d+\.) )|\n(?= {4,}[a-z_]\w*(?:, \w+)*: )|(?<=:)\n(?= {8,})")
 
 
 def _paragraphs(text: str, line: int) -> Iterator[Paragraph]:
     begin = 0
-    for part in re.split(r"(\n\s*\n)", text):
-        if part.strip():
-            yield Paragraph(line + text.count("\n", 0, begin), part)
-        begin += len(part)
+    for end, after in [*(found.span() for found in BREAK.finditer(text)), (len(text), len(text))]:
+        if text[begin:end].strip():
+            yield Paragraph(line + text.count("\n", 0, begin), text[begin:end])
+        begin = after
 
 
 THROWN = re.compile(r"\b(?:Error|fail|refuse)\(")

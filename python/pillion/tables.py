@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Table products: a head of comment lines that is one YAML document, then CSV.
 
-`read_table` returns the columns as NumPy arrays (int64 or float64, as the head says) with their
-units, the table's attributes, and where, when and by what it was made. docs/products.md describes
-the format.
+`read_table` returns the columns as NumPy arrays, int64 or float64 according to the head. It also
+returns their units, the table's attributes, and its origin. docs/products.md describes the format.
 
 A comparison is what a table is compared with: a curve of theory, experiment or another code. It is
 a CSV file of reals, with the product's own path below a folder of comparisons. Its columns have the
@@ -126,7 +125,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Head:
-    """What a table says of itself: its columns' units by name, and how many rows it has."""
+    """The head of a table: its columns' units by name, and its number of rows."""
 
     title: str
     step: int

@@ -36,7 +36,7 @@ class Thresholds:
 def halos_of(tree: Table, thresholds: Thresholds) -> np.ndarray:
     """Rows of the tree that are halos, the highest peak first: for each region, its maximum.
 
-    Raises Error if the table is no merge tree.
+    Raises Error if the table is not a merge tree.
     """
     if missing := [name for name in NEEDED if name not in tree.columns]:
         raise Error(

@@ -34,7 +34,7 @@ def write(advice: Advice, path: Path) -> None:
 
 
 def alone(svg: str) -> str:
-    """The picture without a page that says what its colours are."""
+    """The picture with fixed colours, for use outside the page."""
     svg = svg.replace("currentColor", "#1f2933").replace("var(--faint)", "#d5dbe1")
     return '<?xml version="1.0" encoding="utf-8"?>\n' + svg.replace(
         "<svg", '<svg style="background:#fff"', 1

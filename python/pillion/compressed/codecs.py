@@ -51,7 +51,9 @@ _CODECS: dict[str, Callable[[bytes, int], bytes]] = {
 
 
 def decoded(codec: str, data: bytes, size: int) -> bytes:
-    """The bytes that were coded, of which there were so many."""
+    """Decodes `data` into `size` bytes. Raises Error if the codec is unknown or the data are
+    damaged.
+    """
     if codec not in _CODECS:
         raise Error(f"there is no code '{codec}' that this version of Pillion knows")
     try:
@@ -98,8 +100,9 @@ def of_sz3(stream: bytes, shape: list[int], dtype: np.dtype[Any]) -> NDArray[Any
 
 
 def _claim(hdf5plugin: Any) -> None:
-    """Where HDF5_PLUGIN_PATH is set, h5py's library loads the plug-in before the package does, and
-    the plug-in then does not find that library."""
+    """Registers the filter of SZ3 with h5py. If HDF5_PLUGIN_PATH is set, h5py's library loads the
+    plug-in before the package does, and the plug-in then does not find that library.
+    """
     if hdf5plugin.get_config().registered_filters.get("sz3") == "unknown":
         hdf5plugin.register("sz3")
 

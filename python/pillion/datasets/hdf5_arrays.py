@@ -163,7 +163,7 @@ def _expect_parts(path: Path, array: h5py.Dataset) -> None:
 
 
 def _attribute(file: h5py.File, name: str, count: int) -> np.ndarray | None:
-    """Numbers, if there are so many of them."""
+    """The numbers of an attribute; None if it does not have `count` of them."""
     if name not in file.attrs:
         return None
     try:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Blocks of raw files: the YAML that says what is where, and reading a part of a field from the
-blocks that have some of it.
+"""Blocks of raw files: the YAML index of the blocks, and reading a part of a field from the blocks
+that have some of it.
 """
 
 import math
@@ -33,7 +33,7 @@ class RawBlock:
 
 @dataclass(frozen=True)
 class RawIndex:
-    """What is stored at a step."""
+    """The contents of a raw dataset at a step."""
 
     path: Path
     blocks: tuple[RawBlock, ...]
@@ -94,7 +94,7 @@ _indices: Kept[RawIndex] = Kept(_read_index, 4 << 20)
 
 
 def index_of(path: Path) -> RawIndex:
-    """Of a step. Raises Error if it cannot be read."""
+    """The index of a step. Raises Error if it cannot be read."""
     if not path.exists():
         raise Error(f"'{path}' cannot be read: there is no such file")
     return _indices(path)

@@ -46,7 +46,7 @@ def _elements_of(view: np.ndarray, stride: int, field: str) -> int:
 def box_of(
     field: Field, view: np.ndarray, lo: Sequence[int] | None
 ) -> tuple[list[int], list[int], list[int]]:
-    """Where a block of a uniform mesh lies: lo, hi, and strides in elements. Raises Error if the
+    """The place of a block in a uniform mesh: lo, hi, and strides in elements. Raises Error if the
     array does not suit.
     """
     axes = len(field.cells)
@@ -95,8 +95,8 @@ def expect_items(field: Field, view: np.ndarray, lo: Sequence[int] | None) -> No
 
 
 def strides_for(field: Field, extents: Sequence[int]) -> list[int]:
-    """In elements, of an array as the library has it best: on a uniform mesh the first axis is
-    fastest, with components together; else all is in one piece as NumPy has it.
+    """Strides in elements of an array in the library's preferred order. On a uniform mesh the first
+    axis is fastest, with components together; else all is in one piece as NumPy has it.
     """
     axes = len(field.cells)
     if field.mesh_kind != "uniform":

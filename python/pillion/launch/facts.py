@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What this machine and the environment offer for starting ranks."""
+"""The launcher, cores and nodes that this machine and the environment offer."""
 
 import os
 import shutil

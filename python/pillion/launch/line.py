@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Following a run that was just started: where it writes, how it goes, and a line that says so."""
+"""Follows a run that was just started: its output folder, its progress, and a line that shows them.
+"""
 
 import os
 import time
@@ -80,7 +81,7 @@ class Follower:
 
 
 def line_of(view: View, width: int, colours: bool) -> str:
-    """A line of at most so many characters."""
+    """A line of at most `width` characters."""
     from io import StringIO
 
     from rich.console import Console

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a configuration says about how its run is to be started: its sidecars, its name and its
-output folder. Only that is read here; everything else is for the library, and for `pillion check`.
+"""The entries of a configuration that the launcher needs: its sidecars, its name and its output
+folder. Everything else is for the library, and for `pillion check`.
 """
 
 import re
@@ -17,7 +17,7 @@ from pillion.yaml_text import Loader, Substitution, explained, read_text
 
 
 class Kind(Enum):
-    """Where sidecars are."""
+    """How sidecars are counted and in which job they run."""
 
     NONE = "none"
     RANKS = "ranks"  # so many of the job

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A plan: machines by a few words, which cores run ranks, which of these are sidecars, who hands
-over to whom, and what that costs in figures, to compare with what other rules would.
+"""A plan: machines by a short description, the cores that run ranks, the sidecars among them, and
+the sidecar of each rank. It has figures of its cost, to compare with other rules.
 """
 
 import math
@@ -25,7 +25,7 @@ MOST_PARTS = 4096  # of a node in words: a slip of the finger would fill the mem
 
 @dataclass(frozen=True)
 class Machine:
-    """So many nodes of one shape. `text` is how the user put it."""
+    """`nodes` nodes of one shape. `text` is the user's description."""
 
     text: str
     nodes: int
@@ -33,7 +33,7 @@ class Machine:
 
     @property
     def cores(self) -> int:
-        """Of a node."""
+        """The number of cores of a node."""
         return len(self.node.cores)
 
     @property
@@ -142,8 +142,9 @@ def make_plan(
 ) -> Plan:
     """Plans a job of `ranks` (all cores if None), evenly over the nodes, one on a core.
 
-    One of `ratio` (simulation ranks for each sidecar), `per_node` and `sidecars` (in all, anywhere)
-    says how many sidecars there are. Raises Error if that does not come out even, with what would.
+    Set one of `ratio` (simulation ranks for each sidecar), `per_node` and `sidecars` (in all,
+    anywhere) for the number of sidecars. Raises Error if that does not divide evenly, with numbers
+    that do.
     """
     from pillion import _placement as placement
 
@@ -205,7 +206,7 @@ def _cores(machine: Machine, count: int) -> list[int]:
 
 @dataclass(frozen=True)
 class Figures:
-    """Of all hand-overs of one publication."""
+    """Figures on all hand-overs of one publication."""
 
     cost: float
     mean_distance: float  # levels, or hops on a mesh

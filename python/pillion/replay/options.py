@@ -58,7 +58,7 @@ def read_options(words: list[str]) -> Options:
 
 
 def read_box(text: str) -> Domain:
-    """What --domain says: a periodic box from the origin, "LX,LY,LZ"."""
+    """The box of --domain: periodic, from the origin, "LX,LY,LZ"."""
     sides = text.split(",")
     if len(sides) != 3:
         raise Error(f"'{text}' is no box; say LX,LY,LZ")

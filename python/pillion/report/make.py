@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes one HTML page of a finished run: results as plots, and what every analysis cost.
+"""Makes one HTML page of a finished run: results as plots, and the cost of every analysis.
 
 The page is whole by itself: plots are inline SVG, the style is inline, and nothing is loaded from
 anywhere. It is written aside and renamed into place. A product that cannot be read does not hide
-the others: the page and the caller say what went wrong.
+the others: the page and the caller report the fault.
 """
 
 import re
@@ -34,7 +34,7 @@ def make_report(
 ) -> Made:
     """Writes FOLDER/report.html, or `to`, from the reports in FOLDER and the tables they name.
 
-    What tables are compared with is in the folder `compare`, or in FOLDER/compare.
+    Curves to compare tables with are in the folder `compare`, or in FOLDER/compare.
 
     Raises Error if there is no run report, if it is broken, or if the page cannot be written.
     """
@@ -63,7 +63,7 @@ def make_report(
 
 
 def _failures(run: Run) -> list[str]:
-    """Analyses that ended early, unless a warning says so already."""
+    """Analyses that ended early, unless a warning already names the reason."""
     return [
         f"analysis {analysis.name} was disabled: {analysis.disabled}"
         for analysis in run.analyses

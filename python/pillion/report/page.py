@@ -67,7 +67,7 @@ def warnings_section(warnings: Sequence[str]) -> str:
 
 
 def remarks_section(remarks: Sequence[str]) -> str:
-    """What is worth knowing, and no reason to worry."""
+    """Notes that are worth knowing, and not a reason to worry."""
     return "\n".join(f'<p class="note">{escape(text)}</p>' for text in remarks)
 
 

@@ -89,7 +89,9 @@ def document(nonce: str) -> str:
 
 
 def policy(nonce: str) -> str:
-    """What the page may do: run its own programs, and fetch from where it came."""
+    """The content security policy of the page: it runs its own programs, and fetches from its own
+    server.
+    """
     return (
         f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; "
         "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "

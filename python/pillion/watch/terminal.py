@@ -45,7 +45,9 @@ class Watcher:
         return self._status()
 
     def follow(self) -> int:
-        """Until the run is over or somebody wants to leave; leaves the last frame behind."""
+        """Shows the view until the run is over or the user quits; leaves the last frame on the
+        screen.
+        """
         if not self._console.is_terminal:
             raise Error("the live view needs a terminal; take --once to print how the run is now")
         begin = time.monotonic()
