@@ -30,7 +30,7 @@ using pillion::sidecar::Ending;
 constexpr const char* usage =
     "usage: pillion-attach [RUN [ANALYSES.yaml]] [--name NAME] [--set NAME=VALUE]...\n"
     "                      [--wait SECONDS] [--quiet]\n"
-    "  RUN       name or id of a run that goes on here; without it the runs are listed\n"
+    "  RUN       name or id of a run on this node; without it the runs are listed\n"
     "  ANALYSES  a YAML file with `analyses:` to add to the run\n"
     "  --name    of these analyses, for their report; default: the file's name\n"
     "  --set     value of a parameter $NAME of the file\n"

@@ -38,7 +38,7 @@ struct Arguments {
 
 void read_pair(const std::string& word, std::map<std::string, std::string>& to, Arguments& out) {
   const size_t equals = word.find('=');
-  if (equals == std::string::npos || equals == 0) out.wrong = "'" + word + "' is no NAME=VALUE";
+  if (equals == std::string::npos || equals == 0) out.wrong = "'" + word + "' is not a NAME=VALUE";
   else to[word.substr(0, equals)] = word.substr(equals + 1);
 }
 
@@ -47,7 +47,7 @@ void read_count(const std::string& word, int64_t& count, Arguments& out) {
   char* end = nullptr;
   count = std::strtoll(word.c_str(), &end, 10);
   if (word.empty() || *end != '\0' || count < 0 || count > most)
-    out.wrong = "'" + word + "' is no number of ranks or nodes";
+    out.wrong = "'" + word + "' is not a number of ranks or nodes";
 }
 
 void read_option(const std::string& name, const std::string& value, Arguments& out) {
@@ -69,7 +69,8 @@ Arguments read_arguments(int count, char** words) {
     if (word == "--help" || word == "-h") out.wants_help = true;
     else if (word == "--json") out.as_json = true;
     else if (word.starts_with("-") && i + 1 < count) read_option(word, words[++i], out);
-    else if (word.starts_with("-")) out.wrong = "'" + word + "' is no option, or lacks its value";
+    else if (word.starts_with("-"))
+      out.wrong = "'" + word + "' is not an option, or lacks its value";
     else if (out.request.file.empty()) out.request.file = word;
     else out.wrong = "'" + word + "' is one file too many";
   }

@@ -354,7 +354,7 @@ class Session {
     if (!fits)
       throw Error(ErrorCode::Argument,
                   "field '" + field + "' was shared with " + std::to_string(size) +
-                      " values, which is no whole multiple of the " + std::to_string(of) +
+                      " values, which is not a whole multiple of the " + std::to_string(of) +
                       " cells, particles or elements of the block");
   }
   static void forward_log(void* context, int32_t level, const char* message) noexcept {

@@ -68,8 +68,7 @@ class AnalysisProgress(AnalysisRecord):
 
 @dataclass(frozen=True)
 class Progress:
-    """The progress of one side of a run, as it reports it. Calendar times are seconds since 1970.
-    """
+    """The progress that one side of a run reports. Calendar times are seconds since 1970."""
 
     path: Path
     role: str

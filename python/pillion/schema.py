@@ -326,7 +326,7 @@ def found_stages() -> list[dict[str, Any]]:
     try:
         return json.loads(done.stdout)
     except ValueError as error:
-        raise Error(f"pillion-stages does not say which stages there are: {done.stderr}") from error
+        raise Error(f"pillion-stages did not list the stages: {done.stderr}") from error
 
 
 def schema() -> Schema:

@@ -181,7 +181,7 @@ def _read_lines(path: Path) -> tuple[list[str], int]:
     except OSError as error:
         raise Error(f"cannot read {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise Error(f"{path} is no table: it is not UTF-8 text") from error
+        raise Error(f"{path} is not a table: it is not UTF-8 text") from error
     return lines, next((n for n, line in enumerate(lines) if not line.startswith("#")), len(lines))
 
 
@@ -193,7 +193,9 @@ def _read_head(path: Path, lines: list[str]) -> dict[str, Any]:
         raise Error(f"{path} has a head that is not YAML: {error}") from error
     found = head.get("pillion") if isinstance(head, dict) else None
     if found != FORMAT:
-        raise Error(f"{path} is no table of Pillion: expected 'pillion: {FORMAT}', found {found!r}")
+        raise Error(
+            f"{path} is not a table of Pillion: expected 'pillion: {FORMAT}', found {found!r}"
+        )
     if not isinstance(head.get("columns"), list) or not head["columns"]:
         raise Error(f"{path} has a head without columns")
     return head
@@ -206,11 +208,15 @@ def _array(path: Path, name: str, kind: str | None, texts: list[str]) -> np.ndar
             return np.array([int(text) for text in texts], dtype=np.int64)
         except (ValueError, OverflowError):
             if kind == "int64":
-                raise Error(f"{path}: column '{name}' holds something that is no integer") from None
+                raise Error(
+                    f"{path}: column '{name}' holds something that is not an integer"
+                ) from None
     try:
         return np.array([float(text) for text in texts], dtype=np.float64)
     except ValueError as error:
-        raise Error(f"{path}: column '{name}' holds something that is no number: {error}") from None
+        raise Error(
+            f"{path}: column '{name}' holds something that is not a number: {error}"
+        ) from None
 
 
 def _read_columns(path: Path, head: dict[str, Any], lines: list[str]) -> dict[str, Column]:

@@ -32,7 +32,7 @@ std::optional<Error> caught(const std::function<void()>& work) {
   } catch (const std::exception& e) {
     return Error(ErrorCode::Internal, e.what());
   } catch (...) {
-    return Error(ErrorCode::Internal, "an exception that is no std::exception");
+    return Error(ErrorCode::Internal, "an exception that is not a std::exception");
   }
 }
 

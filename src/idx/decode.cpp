@@ -42,7 +42,7 @@ void from_lz4(std::span<const std::byte> stored, std::span<std::byte> to) {
   const int size = LZ4_decompress_safe(
       reinterpret_cast<const char*>(stored.data()), reinterpret_cast<char*>(to.data()),
       static_cast<int>(stored.size()), static_cast<int>(to.size()));
-  if (size < 0) fail("it cannot be decompressed: it is no LZ4 block, or longer than one here");
+  if (size < 0) fail("it cannot be decompressed: it is not an LZ4 block, or longer than one here");
   expect_size(static_cast<size_t>(size), to.size());
 }
 #else

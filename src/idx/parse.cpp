@@ -59,7 +59,7 @@ class Values {
     std::vector<T> out;
     std::istringstream in(text(key));
     for (T value; in >> value;) out.push_back(value);
-    if (!in.eof()) fail("(" + key + ") holds something that is no number: " + text(key));
+    if (!in.eof()) fail("(" + key + ") holds something that is not a number: " + text(key));
     return out;
   }
   [[nodiscard]] int64_t number(const std::string& key, int64_t least, int64_t most) const {

@@ -74,9 +74,8 @@ void check_choice(const StageSpec& stage, Sides sides, const AnalysisSpec& analy
   if (!analysis.in_sidecars() || stage.place == Place::Simulation) return;
   if ((stage.place == Place::Auto) != analysis.is_movable())
     entry.fail(fmt::format(
-        "stage '{}' of analysis '{}' says 'at: {}' after a stage that says 'at: {}'; stages that "
-        "say 'auto' move together and are the last of their analysis, so set 'at: auto' for all of "
-        "these or for none",
+        "stage '{}' of analysis '{}' has 'at: {}' after a stage with 'at: {}'; stages with "
+        "'auto' move together, so set it for all last stages or for none",
         stage.name, analysis.name, stage.place == Place::Auto ? "auto" : "sidecar",
         stage.place == Place::Auto ? "sidecar" : "auto"));
 }

@@ -123,7 +123,8 @@ Shape node_of_file(const std::string& path) {
   if (hwloc_topology_set_xml(topology.get(), path.c_str()) != 0 ||
       hwloc_topology_load(topology.get()) != 0)
     base::fail(ErrorCode::Placement,
-               "'{}' is no topology that hwloc can read; write one with 'lstopo FILE.xml'", path);
+               "'{}' is not a topology that hwloc can read; write one with 'lstopo FILE.xml'",
+               path);
   return shape_of(topology, path);
 }
 
@@ -133,7 +134,7 @@ int32_t number_in(const std::string& text, const std::string& digits) {
   if (digits.empty() || digits.size() > 4 ||
       digits.find_first_not_of("0123456789") != std::string::npos || std::stoi(digits) < 1)
     base::fail(ErrorCode::Placement,
-               "'{}' is no mesh; write 'mesh:COLUMNSxROWS', such as 'mesh:8x8'", text);
+               "'{}' is not a mesh; write 'mesh:COLUMNSxROWS', such as 'mesh:8x8'", text);
   return std::stoi(digits);
 }
 

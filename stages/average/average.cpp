@@ -106,7 +106,7 @@ class ElementsMean {
           "means over elements of a spectral mesh are on that mesh; leave `onto` out");
     if (coordinates.empty())
       setup["field"].fail("mesh '" + std::string(field.mesh) +
-                          "' does not say which field holds its `coordinates`");
+                          "' does not name the field of its `coordinates`");
     coordinates_ = setup.field(coordinates, setup["field"]);
     const auto name = setup["field"].text();
     input_ = setup.input(stage::Input::as_shared({name, coordinates}));

@@ -172,7 +172,7 @@ inline int32_t component_of(const stage::Value& value, const stage::Value& place
   if (!value) {
     if (field.components == 1) return 0;
     place.fail("field '" + std::string(field.name) + "' has " + std::to_string(field.components) +
-               " components; say which: `component: 0` or `component: magnitude`");
+               " components; set `component: 0` or `component: magnitude`");
   }
   if (value.text() == "magnitude") return magnitude_of_all;
   const int64_t component = integer_from(value, 0);

@@ -109,8 +109,8 @@ void ElementFields::expect_no_clash(const stage::Setup& setup) const {
       list.fail("field '" + one.name + "' is stored as the mesh's coordinates: leave it out, or " +
                 "say `coordinates: none`");
     if (has_numbers() && one.name == "numbers")
-      list.fail("a field called 'numbers' cannot be told from the elements' numbers, which have " +
-                std::string("this name in the file: say `numbers: none`, or call it otherwise"));
+      list.fail("a field called 'numbers' conflicts with the elements' numbers, which have this " +
+                std::string("name in the file: set `numbers: none`, or rename the field"));
   }
 }
 

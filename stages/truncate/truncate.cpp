@@ -206,7 +206,7 @@ class Truncate final : public stage::Stage {
                    "' is not on a spectral mesh; stage encode compresses those of uniform meshes");
     if (std::string(field.coordinates).empty())
       list[0].fail("the error is over the volume: mesh '" + std::string(field.mesh) +
-                   "' must say which field is its `coordinates`");
+                   "' must name the field of its `coordinates`");
     if (field.order < fewest_points - 1 || field.order > most_points - 1)
       list[0].fail("elements of order " + std::to_string(field.order) +
                    " cannot be truncated; those of 1 to 15 can");

@@ -149,7 +149,7 @@ def test_no_pair(pillion):
         ([12, "--cells", "4x4x4", "--slack", "-1"], "--slack"),
         ([12, "--slack", "1"], "--slack goes with --cells"),
         ([12, "--weight", "3"], "--weight goes with a pair"),
-        ([12, 4, "--weight", "0"], "'0' is no whole number from 1 to 100"),
+        ([12, 4, "--weight", "0"], "'0' is not a whole number from 1 to 100"),
         ([12, 4, "--cells", "4x4x4"], "--cells goes with one grid"),
         ([12, 4, "--json", "--lammps"], "not allowed with"),
     ],

@@ -85,7 +85,7 @@ class Bridge {
       return host->fail(static_cast<int32_t>(ErrorCode::Stage), e.what());
     } catch (...) {
       return host->fail(static_cast<int32_t>(ErrorCode::Stage),
-                        "an exception that is no std::exception");
+                        "an exception that is not a std::exception");
     }
   }
   template <class F>

@@ -194,8 +194,7 @@ class Costs:
         return crossing.share * crossing.publishing * crossing.ranks[0] / placement.simulation
 
     def beyond(self, chain: int, cut: int, ranks: int) -> float:
-        """Seconds per publication of receiving and of the stages behind a cut, on `ranks` sidecars.
-        """
+        """Seconds per publication of receiving and the stages behind a cut, on `ranks` sidecars."""
         end = len(self.works[chain].stages)
         here, crossing = self._part(chain, cut, end, ranks), self.crossing(chain, cut, ranks)
         if crossing is None:

@@ -113,8 +113,7 @@ class Outcome:
 
 
 def outcome(costs: Costs, placement: Placement, memory: Memory) -> Outcome:
-    """The outcome of a run so long that its start, its end and the filling of memory do not matter.
-    """
+    """The outcome of a run so long that its start, its end and the filling of memory are minor."""
     period = _period(costs)
     load = load_of(costs, placement, _PERIODS * period, period=period)
     making, working = load.means

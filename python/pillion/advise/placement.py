@@ -43,7 +43,7 @@ def bytes_of(text: str) -> float:
     """
     match = _BYTES.fullmatch(text)
     if not match:
-        raise Error(f"'{text}' is no amount of memory such as 512 MiB")
+        raise Error(f"'{text}' is not an amount of memory such as 512 MiB")
     power = "BKMGT".index((match[2] or "B")[0].upper())
     return float(match[1]) * (1024 if "i" in match[2] else 1000) ** power
 
@@ -115,7 +115,7 @@ class Chains:
         except yaml.YAMLError as error:
             raise Error(explained(self._file, error)) from error
         if not isinstance(root, yaml.MappingNode):
-            raise Error(f"{self._file} is no configuration: it must be a map with 'analyses'")
+            raise Error(f"{self._file} is not a configuration: it must be a map with 'analyses'")
         return root
 
     def _find(self, node: yaml.Node, key: str) -> Any:

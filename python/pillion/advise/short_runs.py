@@ -347,7 +347,7 @@ def _attempt(runner: Runner, placement: Placement, attempts: Attempts) -> list[S
         if not attempts.ran:
             raise Error(
                 f"{error}\nWithout this run, on {placement} ranks, there is no advice; if the "
-                "program wants another number of ranks, say it with -n"
+                "program needs another number of ranks, set it with -n"
             ) from error
         attempts.failed[placement] = str(error)
         _say(f"that is left out: {error}")

@@ -115,7 +115,7 @@ def read_timeline(path: Path) -> Trace:
     except OSError as error:
         raise Error(f"cannot read {path}: {error.strerror}") from error
     except (ValueError, KeyError, TypeError) as error:
-        raise Error(f"{path} is no timeline that this version can read: {error!r}") from error
+        raise Error(f"{path} is not a timeline that this version can read: {error!r}") from error
     return _trace({name: [side[r] for r in sorted(side)] for name, side in ranks.items()})
 
 

@@ -33,7 +33,7 @@ is said; 1 if there is none, since it does not run on N ranks."""
 
 def _at_least_one(text: str) -> int:
     if not text.isdigit() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"'{text}' is no number of ranks")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of ranks")
     return int(text)
 
 
@@ -43,7 +43,7 @@ def _seconds(text: str) -> float:
     except ValueError:
         value = 0.0
     if not 0 < value < math.inf:
-        raise argparse.ArgumentTypeError(f"'{text}' is no number of seconds above 0")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of seconds above 0")
     return value
 
 

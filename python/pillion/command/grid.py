@@ -49,13 +49,13 @@ def _percent(text: str) -> float:
     except ValueError:
         value = math.nan
     if not 0 <= value <= 100:
-        raise argparse.ArgumentTypeError(f"'{text}' is no percentage from 0 to 100")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a percentage from 0 to 100")
     return value / 100
 
 
 def _weight(text: str) -> int:
     if not text.isdigit() or not 1 <= int(text) <= 100:
-        raise argparse.ArgumentTypeError(f"'{text}' is no whole number from 1 to 100")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number from 1 to 100")
     return int(text)
 
 

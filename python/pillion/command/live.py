@@ -22,7 +22,7 @@ def _seconds(text: str) -> float:
     except ValueError:
         value = 0.0
     if not 0.05 <= value <= 3600:
-        raise argparse.ArgumentTypeError(f"'{text}' is no number of seconds from 0.05 to 3600")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of seconds from 0.05 to 3600")
     return value
 
 

@@ -36,7 +36,7 @@ Exit status: that of the program; 1 if CONFIG is refused or nothing could be sta
 
 def _count(text: str) -> int:
     if not text.isdigit():
-        raise argparse.ArgumentTypeError(f"'{text}' is no number of ranks")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of ranks")
     return int(text)
 
 

@@ -94,8 +94,8 @@ def of_sz3(stream: bytes, shape: list[int], dtype: np.dtype[Any]) -> NDArray[Any
             return np.asarray(dataset[...]).reshape(shape)
     except (OSError, ValueError, RuntimeError) as reason:
         raise Error(
-            f"a box cannot be decompressed by SZ3, of which it needs version 3.1; hdf5plugin "
-            f"{hdf5plugin.version} is here, 7.1 has it: {reason}"
+            f"SZ3 cannot decompress a box; it needs version 3.1, which hdf5plugin 7.1 has; "
+            f"hdf5plugin {hdf5plugin.version} is installed: {reason}"
         ) from None
 
 
@@ -112,9 +112,9 @@ def _check(dataset: Any) -> None:
     Without them it returns what it was given."""
     if len(_numbers_of(dataset)) == len(_NUMBERS):
         raise Error(
-            "boxes of SZ3 cannot be read in this process, where the plug-in serves another HDF5 "
-            "than h5py's, as in simulations that compress by SZ3: read the file in a program of "
-            "its own"
+            "boxes of SZ3 cannot be read in this process: its plug-in serves another HDF5 library "
+            "than h5py's, as in a simulation that compresses by SZ3. Read the file in a separate "
+            "program"
         )
 
 

@@ -93,7 +93,7 @@ class Results(Mapping[str, "Dataset"]):
         if level is not None and product.kind != "idx":
             raise Error(f"{key} has no levels: only IDX datasets have")
         if rows is not None and product.kind != "steps":
-            raise Error(f"{key} is no table of each step, so `rows` means nothing to it")
+            raise Error(f"{key} is not a table of each step, so `rows` means nothing to it")
         from pillion.datasets.products import open_product  # which imports xarray
 
         found = open_product(product, level, rows)

@@ -68,7 +68,7 @@ def opened(path: Path) -> Iterator[h5py.File]:
         file = h5py.File(path, "r")
     except OSError as error:
         raise Error(
-            f"'{path}' cannot be read: it is no HDF5 file, or broken, or being written"
+            f"'{path}' cannot be read: it is not an HDF5 file, or broken, or being written"
         ) from error
     with file:
         yield file

@@ -56,9 +56,11 @@ def read_map(path: Path) -> dict[str, Any]:
         mark = getattr(error, "problem_mark", None)
         line = f"line {mark.line + 1}: " if mark is not None else ""
         why = explained("", error).partition(": ")[2].removeprefix("not valid YAML: ")
-        raise Error(f"'{path}' cannot be read: {line}it is no index of raw files: {why}") from error
+        raise Error(
+            f"'{path}' cannot be read: {line}it is not an index of raw files: {why}"
+        ) from error
     if not isinstance(found, dict):
-        raise Error(f"'{path}' cannot be read: it is no index of raw files")
+        raise Error(f"'{path}' cannot be read: it is not an index of raw files")
     return found
 
 
@@ -146,8 +148,8 @@ class RawField:
             needed = block.offsets[self.number] + count * self.dtype.itemsize
             if needed > there:
                 raise Error(
-                    f"'{block.path}' cannot be read: it is cut short: it has {there} bytes, of "
-                    f"which field '{self.name}' needs {needed}"
+                    f"'{block.path}' cannot be read: it is cut short: it has {there} bytes, and "
+                    f"field '{self.name}' needs {needed}"
                 )
             found += count
         wanted = math.prod(shape)

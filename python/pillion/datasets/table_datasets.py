@@ -54,8 +54,7 @@ class Frame:
         )
 
     def dtype(self, column: np.dtype) -> np.dtype:
-        """The type of a column in this frame. Missing values are NaN, so integers become float64.
-        """
+        """The type of a column here. Missing values are NaN, so integers become float64."""
         return np.dtype(np.float64) if (self.rows < 0).any() else column
 
     def place(self, values: np.ndarray) -> np.ndarray:

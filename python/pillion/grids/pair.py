@@ -265,8 +265,7 @@ def solve(problem: Problem) -> Shapes:
 
 
 def _orders(faces: Faces) -> Collection[Triple]:
-    """Orders of the axes that differ in the program: one for a cube, six if no two faces are equal.
-    """
+    """Orders of the axes that differ in the program: one for a cube, six if all faces differ."""
     orders: list[Triple] = [(0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)]
     known = {tuple(faces.areas[axis] for axis in order): order for order in reversed(orders)}
     return known.values()
@@ -399,8 +398,8 @@ def _no_multiple(simulation: int, analysis: int) -> str:
     times = simulation // analysis
     multiples = [n * analysis for n in (times, times + 1) if n]
     return (
-        f"no pair of grids: {simulation} simulation ranks are no multiple of {analysis} analysis "
-        "ranks, so no sub-box of the analysis can hold whole sub-boxes of the simulation; take "
+        f"no pair of grids: {simulation} simulation ranks are not a multiple of "
+        f"{analysis} analysis ranks, so no sub-box of the analysis can hold whole sub-boxes of the simulation; take "
         f"{' or '.join(map(str, near))} analysis ranks, or "
         f"{' or '.join(map(str, multiples))} simulation ranks"
     )

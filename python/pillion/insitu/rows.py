@@ -58,7 +58,7 @@ class Rows:
                 values[str(name)] = float(value)
             except (TypeError, ValueError):
                 raise Error(
-                    f"'{self._name}' returned {shown(value)} as '{name}', which is no number"
+                    f"'{self._name}' returned {shown(value)} as '{name}', which is not a number"
                 ) from None
         taken = {"step", "time"} & set(values)
         if taken:

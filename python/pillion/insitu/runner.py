@@ -44,7 +44,7 @@ def load(call: str, beside: Path) -> Any:
         known = ", ".join(stages) or "no stage"
         raise Error(f"{where} has no '{name}'; it has {known}")
     if not hasattr(found, ATTRIBUTE):
-        raise Error(f"'{name}' in {where} is no stage; put @pillion.stage(fields=…) before it")
+        raise Error(f"'{name}' in {where} is not a stage; put @pillion.stage(fields=…) before it")
     return found
 
 

@@ -37,8 +37,8 @@ def _elements_of(view: np.ndarray, stride: int, field: str) -> int:
     count, rest = divmod(stride, view.itemsize)
     if rest:
         raise Error(
-            f"field '{field}' was shared with a stride of {stride} bytes, which is no whole number "
-            f"of elements of {view.itemsize} bytes"
+            f"field '{field}' was shared with a stride of {stride} bytes, which is not a whole "
+            f"number of elements of {view.itemsize} bytes"
         )
     return count
 
@@ -90,7 +90,7 @@ def expect_items(field: Field, view: np.ndarray, lo: Sequence[int] | None) -> No
         raise Error(
             f"field '{field.name}' of {what} was shared with gaps (strides {view.strides}); "
             "give an array in one piece, such as numpy.ascontiguousarray makes, and share it "
-            "anew when it changes"
+            "again when it changes"
         )
 
 

@@ -228,7 +228,7 @@ class Step:
         given = dict(attributes or {})
         unknown = sorted(set(units) - set(arrays) - set(given))
         if unknown:
-            raise Error(f"table '{name}' has units for '{unknown[0]}', which is no column of it")
+            raise Error(f"table '{name}' has units for '{unknown[0]}', which is not a column of it")
         texts = {n: isinstance(v, str) for n, v in given.items()}
         self._work.write_table(
             name,

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Follows a run that was just started: its output folder, its progress, and a line that shows them.
-"""
+"""Follows a run that was just started: its output folder, its progress, and a status line."""
 
 import os
 import time

@@ -42,7 +42,7 @@ def settings_of(lines: Iterable[str]) -> dict[str, str]:
     for line in lines:
         name, equals, value = line.partition("=")
         if not equals or not name or "\n" in line:
-            raise Error(f"'{line}' is no setting: it must be NAME=VALUE")
+            raise Error(f"'{line}' is not a setting: it must be NAME=VALUE")
         out[name] = value
     return out
 
@@ -53,7 +53,7 @@ def read_wanted(
     """Raises Error if the file cannot be read, or is not as far as it matters here."""
     root = _loaded(read_text(path), path)
     if not isinstance(root, dict):
-        raise Error(f"{path} is no configuration: it must be a map with 'analyses'")
+        raise Error(f"{path} is not a configuration: it must be a map with 'analyses'")
     defaults = root.get("parameters")
     values = {str(k): _text(v) for k, v in defaults.items()} if isinstance(defaults, dict) else {}
     tree = _substituted(root, Substitution({**values, **settings}))

@@ -152,10 +152,10 @@ def make_plan(
         raise Error(f"there is no mapping '{mapping}'; use {', '.join(placement.mappings())}")
     on_node = _ranks_on_node(machine, ranks)
     if sum(count is not None for count in (ratio, per_node, sidecars)) != 1:
-        raise Error("say how many sidecars: give one of ratio, per_node and sidecars")
+        raise Error("set the number of sidecars by one of ratio, per_node and sidecars")
     for count, what in ((per_node, "sidecars per node"), (sidecars, "sidecars")):
         if count is not None and count < 1:
-            raise Error(f"{count} {what} are no plan; use 1 or more")
+            raise Error(f"{count} {what} do not make a plan; use 1 or more")
     if ratio is not None:
         per_node = _by_ratio(on_node, ratio)
     locations = machine.locations(_cores(machine, on_node))
@@ -171,7 +171,7 @@ def _ranks_on_node(machine: Machine, ranks: int | None) -> int:
     on_node, rest = divmod(ranks, machine.nodes)
     if rest or on_node < 1:
         near = max(1, round(ranks / machine.nodes)) * machine.nodes
-        raise Error(f"{ranks} ranks are not alike on {machine.nodes} nodes; {near} would be")
+        raise Error(f"{ranks} ranks do not divide evenly over {machine.nodes} nodes; {near} would")
     if on_node > machine.cores:
         raise Error(
             f"{on_node} ranks on each node are more than its {machine.cores} cores; plan for at "
@@ -190,7 +190,7 @@ def _by_ratio(on_node: int, ratio: int) -> int:
         other = " or ".join(f"{r}:1" for r in near)
         raise Error(
             f"{on_node} ranks on a node cannot be divided {ratio}:1"
-            + (f"; {other} would work, or say how many sidecars per node" if near else "")
+            + (f"; {other} would work, or set the number of sidecars per node" if near else "")
         )
     return per_node
 

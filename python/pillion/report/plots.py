@@ -218,8 +218,7 @@ def _curves(table: Table, group: _Group) -> Iterator[Curve]:
 
 
 def _compared(curves: Sequence[Curve], tables: Sequence[Table]) -> Iterator[tuple[int, Curve]]:
-    """The curves to compare with: for each curve, from the comparison of the table with its number.
-    """
+    """The curves to compare with: for each curve, from the comparison of its table."""
     for number, (curve, table) in enumerate(zip(curves, tables, strict=True)):
         other = table.comparison
         if other is not None and curve.key in other.columns:

@@ -161,7 +161,7 @@ def _joined(here: Analysis, there: Analysis, attached_job: Run, run: Run) -> Ana
 def _read(folder: Path, path: Path, name: str) -> Run:
     return read_document(
         path,
-        "is no run report",
+        "is not a run report",
         FORMAT,
         lambda report: _build(folder, name, report),
         "give the run's output folder; the report is written when the session closes",

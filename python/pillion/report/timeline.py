@@ -75,7 +75,7 @@ def read_timeline(path: Path) -> list[Strip]:
     except OSError as error:
         raise Error(f"cannot read {path}: {error.strerror}") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise Error(f"{path} is no trace that this version can read: {error!r}") from error
+        raise Error(f"{path} is not a trace that this version can read: {error!r}") from error
     return [
         Strip(f"{processes.get(pid, pid)} {rank}", spans)
         for (pid, rank), spans in sorted(ranks.items(), key=lambda item: item[0])
