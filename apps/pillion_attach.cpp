@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Attaches sidecars to a run that goes on:
+// Attaches sidecars to an active run:
 //   pillion-attach                        lists the runs of this node
 //   pillion-attach RUN                    works as the run's own sidecar (`job: separate`)
 //   pillion-attach RUN extra.yaml         adds the analyses in extra.yaml to the run
 //   mpirun -n 4 pillion-attach RUN ...    the same with several ranks, one or more per node
-// SIGTERM and SIGINT make it finish the publication at hand and leave in good order.
+// SIGTERM and SIGINT make it finish the current publication and leave in good order.
 #include <mpi.h>
 
 #include <atomic>
@@ -82,7 +82,7 @@ int list_runs() {
   return 0;
 }
 
-/// Whether all ranks get here. One that fails by itself, for want of memory for example, leaves the
+/// Whether all ranks get here. One that fails by itself, for lack of memory for example, leaves the
 /// others waiting for it in the middle of something.
 bool all_are_here(bool failed) {
   const double patience = failed ? 2 : 60;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finds what is wrong with a configuration without the simulation, and says what will happen:
+// Finds mistakes in a configuration without the simulation, and predicts the run:
 //   pillion-check CONFIGURATION.yaml
-//   pillion-check GUEST.yaml --of RUN.yaml    analyses that are to be added to a run
+//   pillion-check EXTRA.yaml --of RUN.yaml    analyses to add to a run
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -21,10 +21,10 @@ constexpr const char* usage =
     "  --override   what goes before the file's own: a key such as sidecars.memory, and its value\n"
     "  --ranks      of the whole job, sidecars included\n"
     "  --nodes      that the ranks are on, evenly\n"
-    "  --sidecars   so many of the ranks are started as sidecars\n"
+    "  --sidecars   the number of ranks that are started as sidecars\n"
     "  --catalogue  a YAML file with the meshes and fields that the program offers by itself\n"
-    "  --restart    the checkpoint to go on from\n"
-    "  --of         the run's configuration, to check what is to be added to that run\n"
+    "  --restart    the checkpoint to resume from\n"
+    "  --of         the run's configuration, to check analyses to add to that run\n"
     "  --json       for programs\n";
 
 using pillion::preflight::CheckRequest;

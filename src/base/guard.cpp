@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The failure that a thread remembers.
+// The last failure of a thread.
 #include "base/guard.hpp"
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A reduction over all ranks for which nobody waits: each rank contributes when it comes by, and
+// A reduction over all ranks for which no rank waits: each rank contributes when it comes by, and
 // reads the result when it comes by again. By then the others have contributed too, or are about
 // to.
 #pragma once

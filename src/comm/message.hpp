@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Byte messages of any size, above 2 GiB too, and reductions that go on while the program works.
+// Byte messages of any size, above 2 GiB too, and reductions that continue while the program works.
 #pragma once
 
 #include <mpi.h>
@@ -49,7 +49,7 @@ std::optional<size_t> find_done(std::span<Request> requests, bool wait);
                            int tag);
 [[nodiscard]] Request receive(const Communicator& comm, void* data, size_t size, int from, int tag);
 
-/// A message that has arrived and belongs to whoever found it.
+/// A message that has arrived and belongs to the caller that found it.
 struct Arrival {
   MPI_Message message = MPI_MESSAGE_NULL;
   int source = -1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages between ranks of which only the senders know: nonblocking consensus, as in T. Hoefler,
-// C. Siebert, A. Lumsdaine: Scalable communication protocols for dynamic sparse data exchange,
-// PPoPP 2010. Nothing is as long as the number of ranks.
+// Messages whose receivers do not expect them: nonblocking consensus, as in T. Hoefler, C. Siebert,
+// A. Lumsdaine: Scalable communication protocols for dynamic sparse data exchange, PPoPP 2010.
+// Nothing is as long as the number of ranks.
 #pragma once
 
 #include <map>

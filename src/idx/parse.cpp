@@ -23,7 +23,7 @@ std::vector<double> numbers_in(const std::string& line) {
   return mark == ']' ? out : std::vector<double>();
 }
 
-/// What one dataset's text says; what is wrong is told with the file's name.
+/// The values of one dataset's text; errors name the file.
 class Values {
  public:
   Values(const std::string& text, std::string file) : file_(std::move(file)) {
@@ -46,7 +46,7 @@ class Values {
   [[noreturn]] void fail(const std::string& why) const {
     throw Error(ErrorCode::File, "cannot read the dataset " + file_ + ": " + why);
   }
-  /// Those that the comment line tells of.
+  /// The times in the comment line.
   [[nodiscard]] const std::vector<double>& times() const { return times_; }
   [[nodiscard]] bool has(const std::string& key) const { return values_.contains(key); }
   [[nodiscard]] const std::string& text(const std::string& key) const {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sleeping on a word of shared memory until another process changes it. Nothing is held while one
-// sleeps, so whoever dies leaves nothing locked.
+// sleeps, so a process that dies leaves nothing locked.
 #pragma once
 
 #include <atomic>

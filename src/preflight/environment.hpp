@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Whether a configuration goes with what is around it: its ranks, its folders, its checkpoint, this
-// machine. Functions throw an Error that says what is wrong, or return what is odd, "" if nothing.
+// machine. Functions throw an Error that names the fault, or return a remark on an oddity, "" if
+// there is none.
 #pragma once
 
 #include <string>
@@ -13,7 +14,7 @@ namespace pillion::preflight {
 /// Throws if products cannot be written there.
 void check_output(const std::string& output);
 
-/// Throws if a run cannot go on from the checkpoint; returns analyses that are not in it.
+/// Throws if a run cannot resume from the checkpoint; returns analyses that are not in it.
 std::vector<std::string> check_restart(const std::string& folder,
                                        const model::Configuration& configuration);
 

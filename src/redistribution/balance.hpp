@@ -11,7 +11,7 @@
 
 namespace pillion::redistribution {
 
-/// A box that is to be given away.
+/// A box to give away.
 struct Load {
   model::Box box;
   int64_t bytes = 0;

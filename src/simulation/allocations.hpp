@@ -28,7 +28,7 @@ class Allocations final : public transport::Lender {
     std::byte* now;
     size_t size;
   };
-  /// Another buffer of the block than the one that was current, which nobody reads.
+  /// Another buffer of the block than the one that was current, which no sidecar reads.
   Swapped swap(const std::string& field, int32_t block);
   /// The buffers of a block are no longer needed.
   void free(const std::string& field, int32_t block);
@@ -50,8 +50,8 @@ class Allocations final : public transport::Lender {
   struct Piece {
     node::Segment::Region region;
     std::unique_ptr<transport::Buffer> own;
-    int64_t last_reader = -1;  ///< number of the last message that is in it; -1 if nobody reads
-    bool is_free = false;      ///< its memory goes back when nobody keeps it any more
+    int64_t last_reader = -1;  ///< number of the last message that is in it; -1 if no sidecar reads
+    bool is_free = false;      ///< its memory goes back when it is no longer kept
 
     Piece() = default;
     Piece(const Piece&) = delete;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a stage at work is told about the publication and the run, and what it works with.
+// What a running stage knows about the publication and the run, and what it works with.
 #pragma once
 
 #include "comm/agreement.hpp"

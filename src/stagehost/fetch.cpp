@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Those who have and those who want meet at the owner of each key. What peers restore is at its
-// owners already, so that it moves only once.
+// Peers that have a record and peers that request it meet at the owner of each key. What peers
+// restore is at its owners already, so that it moves only once.
 #include "stagehost/fetch.hpp"
 
 #include <unordered_map>

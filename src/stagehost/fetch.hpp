@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Brings records that belong to keys from the peers that have them to those that want them: what a
-// stage remembers of cells follows them when their blocks change hands, or after a restart.
+// Brings records that belong to keys from the peers that have them to peers that request them: what
+// a stage keeps on cells follows them when their blocks change hands, or after a restart.
 #pragma once
 
 #include <pillion/stage.h>
@@ -11,7 +11,7 @@
 
 namespace pillion::stagehost {
 
-/// Writes the records of `wanted` behind one another. Throws if nobody has one of them.
+/// Writes the records of `wanted` behind one another. Throws if no peer has one of them.
 /// [collective over the peers]
 void fetch(const pillion_records& have, std::span<const int64_t> wanted, void* records,
            const ExecutionContext& context);

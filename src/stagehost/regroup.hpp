@@ -13,8 +13,8 @@ namespace pillion::stagehost {
 /// may have several.
 model::Box part_of(const pillion_division& division, const comm::Communicator& peers);
 
-/// Moves cells of so many bytes, packed in the box of one division, to that of another of as many
-/// cells. [collective over the peers]
+/// Moves cells of `bytes_per_cell` bytes, packed in the box of one division, to that of another of
+/// as many cells. [collective over the peers]
 void regroup(const pillion_division& from, const pillion_division& to, int64_t bytes_per_cell,
              const void* source, void* target, const ExecutionContext& context);
 

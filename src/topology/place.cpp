@@ -113,8 +113,8 @@ std::vector<Role> roles_by(const std::vector<Role>& insisted,
   return roles;
 }
 
-/// Nodes that are alike are bettered once. Ranks are in the order of their spots, so that nodes are
-/// alike however ranks are numbered there.
+/// Equal nodes are improved once. Ranks are in the order of their spots, so that nodes are equal
+/// however ranks are numbered there.
 std::vector<Role> bettered(const std::vector<Role>& insisted,
                            const std::vector<Location>& locations, std::vector<Role> roles) {
   std::vector<std::pair<NodeRanks, std::vector<Role>>> known;

@@ -9,7 +9,7 @@
 
 namespace pillion::topology {
 
-/// How many more than those that insist are to become sidecars. Throws ErrorCode::Placement if that
+/// How many sidecars are needed beside the ranks that insist. Throws ErrorCode::Placement if that
 /// leaves too few of either kind.
 int64_t missing(const std::vector<Role>& insisted, int64_t sidecars);
 

@@ -152,7 +152,7 @@ Shape node_of_mesh(const std::string& text) {
 Shape node_of_text(const std::string& text) {
   if (text.rfind("mesh:", 0) == 0) return node_of_mesh(text);
   const auto topology = make();
-  // "numa:2 core:16" says nothing of hardware threads, which hwloc wants to be told.
+  // "numa:2 core:16" does not list hardware threads, which hwloc needs.
   const bool ends = text.find("pu:") != std::string::npos;
   const std::string whole = ends ? text : text + " pu:1";
   if (text.empty() || hwloc_topology_set_synthetic(topology.get(), whole.c_str()) != 0)

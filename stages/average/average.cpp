@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The stage `average`: means of a field over boxes of cells, which are the cells of a coarser
-// uniform mesh, or over spectral elements, weighted by their volume. What comes of it is for later
-// stages, of which one that follows many series then follows fewer.
+// uniform mesh, or over spectral elements, weighted by their volume. The result is for later
+// stages; a stage that follows many series then follows fewer.
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The stage `catalyst`: a ParaView script of the user's own, run on live data. ParaView runs in a
-// process of its own beside the first peer, so that whatever it does is no harm to the simulation.
+// process of its own beside the first peer, so that it cannot harm the simulation.
 #include <sys/mman.h>
 #include <unistd.h>
 

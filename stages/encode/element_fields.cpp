@@ -188,7 +188,7 @@ StoredArray ElementFields::stored(const stage::Step& step, const One& one, Figur
 
 namespace {
 
-/// Elements from `first` on, each with so many numbers that lie one after the other.
+/// Elements from `first` on, each with `numbers` numbers, one after the other.
 template <class T>
 PacketSource<T> source_of(const stage::Array& array, int64_t first, int64_t count, int64_t numbers,
                           std::vector<T>& room) {

@@ -83,7 +83,7 @@ class LinePower {
 };
 
 // The products of `lyman_alpha`: what was measured along one axis, as tables, and the mean flux
-// over time, which is remembered.
+// over time, which is kept.
 
 /// Along one axis, of all peers.
 struct Measured {

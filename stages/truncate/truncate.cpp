@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The stage `truncate`: fields on spectral elements become Legendre coefficients, of which those
-// that a bound on the error allows to drop are 0 and the others are coarsely rounded. They are
-// fields of the same mesh, for later stages, such as `encode`; each element is worked on by itself.
+// The stage `truncate`: fields on spectral elements become Legendre coefficients. A bound on the
+// error allows to drop some coefficients, which become 0, and the others are coarsely rounded. They
+// are fields of the same mesh, for later stages, such as `encode`; each element is processed by
+// itself.
 
 #include <algorithm>
 #include <cmath>
@@ -105,13 +106,13 @@ class FieldScale {
     most_[component] = std::max(most_[component], most);
   }
 
-  /// Numbers of which peers need the largest.
+  /// Numbers that peers reduce by the maximum.
   [[nodiscard]] std::vector<double> extremes() const {
     std::vector<double> out = most_;
     for (const double least : least_) out.push_back(-least);
     return out;
   }
-  /// Numbers of which peers need the sum.
+  /// Numbers that peers reduce by the sum.
   [[nodiscard]] std::vector<double> sums() const { return {squares_, volume_}; }
 
   /// The largest range of any component, of what `extremes` has become.

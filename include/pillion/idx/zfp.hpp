@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Blocks as zfp streams without headers: what a dataset's text says of a field, and the extent of
-// a block's grid, say how to read them. (P. Lindstrom, "Fixed-rate compressed floating-point
-// arrays", IEEE TVCG 20 (2014); the library's modes are in its documentation.) A build without the
-// library can neither write nor read them.
+// Blocks as zfp streams without headers: the dataset's text on a field, and the extent of a block's
+// grid, define their format. (P. Lindstrom, "Fixed-rate compressed floating-point arrays", IEEE
+// TVCG 20 (2014); the library's modes are in its documentation.) A build without the library can
+// neither write nor read them.
 #pragma once
 
 #include <cstddef>

@@ -26,7 +26,7 @@ class Stage {
   virtual void run(Step& step) = 0;
   /// The last word: products that need the whole run. There are no inputs.
   virtual void finish(Step&) {}
-  /// A stage that remembers anything implements both; every peer calls them.
+  /// A stage with a state implements both; every peer calls them.
   virtual void save(State&) const {}
   virtual void restore(State&) {}
 };

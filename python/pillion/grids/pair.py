@@ -399,7 +399,8 @@ def _no_multiple(simulation: int, analysis: int) -> str:
     multiples = [n * analysis for n in (times, times + 1) if n]
     return (
         f"no pair of grids: {simulation} simulation ranks are not a multiple of "
-        f"{analysis} analysis ranks, so no sub-box of the analysis can hold whole sub-boxes of the simulation; take "
+        f"{analysis} analysis ranks, so no sub-box of the analysis can hold whole sub-boxes of the "
+        f"simulation; take "
         f"{' or '.join(map(str, near))} analysis ranks, or "
         f"{' or '.join(map(str, multiples))} simulation ranks"
     )

@@ -68,7 +68,7 @@ std::vector<std::byte> packed_in_rows(const idx::Dataset& dataset, const idx::Fi
   return idx::zfp_encoded(dataset, field, block, rows);
 }
 
-/// Empty if the block is to be stored as it is.
+/// Empty if the block must be stored as it is.
 std::vector<std::byte> zfp_packed(const idx::Dataset& dataset, const idx::Field& field,
                                   int64_t block, std::span<const std::byte> bytes) {
   if (field.sample_size() == 4) return packed_in_rows<uint32_t>(dataset, field, block, bytes);
