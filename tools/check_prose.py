@@ -53,7 +53,7 @@ WORDS = {
     r"guests?": "attached job",
     r"crews?": "sidecar job",
     r"seats?(?! behind the rider)": "slot",
-    r"(?<!vector )lanes?": "channel",
+    r"lanes?": "channel",
     r"berths?|parcels?|keepsakes?|luggage|passengers?": "use the field's word",
 }  # fmt: skip
 OPENERS = {
@@ -178,7 +178,7 @@ LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 
 
 def cpp(text: str) -> Iterator[Paragraph]:
-    """Text literals within the call that makes an error, joined as the reader sees them; comments."""
+    """Comments, and text literals within the call that makes an error, as the reader sees them."""
     for remark in REMARK.finditer(text):
         line = text.count("\n", 0, remark.start()) + 1
         yield Paragraph(line, MARKER.sub("", remark.group()), comment=True)
