@@ -123,7 +123,7 @@ def markdown(text: str) -> Iterator[Paragraph]:
 
 
 HELP = {"help", "description", "epilog"}
-RAISED = {"Error", "warn", "_warn", "fail", "_fail", "_refusal", "error"}
+SAID = {"Error", "warn", "_warn", "fail", "_fail", "_refusal", "error", "Command"}
 
 
 def python(text: str) -> Iterator[Paragraph]:
@@ -135,11 +135,13 @@ def python(text: str) -> Iterator[Paragraph]:
         ):
             constant = node.body[0].value  # type: ignore[attr-defined]
             yield from _paragraphs(constant.value, constant.lineno)
+        elif isinstance(node, ast.Assign) and _name_of(node.targets[0]).endswith("_EPILOG"):
+            yield from _paragraphs(str(getattr(node.value, "value", "")), node.value.lineno)
         elif isinstance(node, ast.keyword) and node.arg in HELP:
             text_of = getattr(node.value, "value", None)
             if isinstance(text_of, str):
                 yield Paragraph(node.value.lineno, text_of, heading=True)
-        elif isinstance(node, ast.Call) and _name_of(node.func) in RAISED:
+        elif isinstance(node, ast.Call) and _name_of(node.func) in SAID:
             yield Paragraph(node.lineno, " ".join(map(_text_of, node.args)), heading=True)
 
 

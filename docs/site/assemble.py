@@ -19,7 +19,7 @@ from places import ROOT, Entry, Places, read_places
 
 
 def assemble(folder: Path) -> None:
-    """Makes the folder anew; what is there already is removed."""
+    """Makes the folder again; existing contents are removed."""
     shutil.rmtree(folder, ignore_errors=True)
     draw_all(folder / "pictures")
     places = read_places()

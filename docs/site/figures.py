@@ -5,7 +5,7 @@ from drawing import Drawing
 
 
 def placement() -> Drawing:
-    """The same chain at three placements, as time goes on."""
+    """The same chain at three placements over time."""
     d = Drawing(
         920,
         430,
@@ -92,7 +92,7 @@ def layouts() -> Drawing:
         920,
         452,
         "Layouts",
-        "A mesh as the simulation shares it, in uneven blocks, and divided anew into blocks with "
+        "A mesh as the simulation shares it, in uneven blocks, and divided again into blocks with "
         "ghost cells, slabs, pencils, and boxes of powers of two; particles by key and by place "
         "with a halo. Colours are ranks.",
     )
@@ -167,7 +167,7 @@ def redistribution() -> Drawing:
             d.path(f"M210 {y} C400 {y} 510 {end} 698 {end}")
     d.text(455, 252, "one packed message for each pair that has anything in common", "middle", 12,
            "soft")  # fmt: skip
-    d.text(455, 40, "planned once, used again until somebody’s boxes change", "middle", 12, "soft")
+    d.text(455, 40, "planned once, used again until any rank’s boxes change", "middle", 12, "soft")
     return d
 
 

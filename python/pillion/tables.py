@@ -22,7 +22,7 @@ import yaml
 from pillion.errors import Error
 from pillion.yaml_text import ProductLoader
 
-FOLDER = "compare"  # below a run's output, where nothing else is said
+FOLDER = "compare"  # below a run's output, unless another folder is given
 FORMAT = "table 1"
 HEAD_BYTES = 4096  # the entries up to step and time are well within
 

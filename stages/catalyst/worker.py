@@ -145,7 +145,7 @@ def open_display(program):
         os.write(key, part)
     path = f"/proc/{os.getpid()}/fd/{key}"
     told, tell = os.pipe()
-    # Without -noreset it begins anew when its last client leaves, and ParaView, which opens and
+    # Without -noreset it starts again when its last client leaves, and ParaView, which opens and
     # closes displays to see what they can do, may knock just then.
     words = ["-screen", "0", "1280x1024x24", "-noreset", "-nolisten", "tcp", "-auth", path]
     subprocess.Popen(

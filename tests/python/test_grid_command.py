@@ -59,7 +59,7 @@ def test_pair(printed):
     assert columns(lines[1]) == ["simulation", "16x12x8", "1/16 x 1/12 x 1/8", "0.04688", "1.04"]
     assert columns(lines[2]) == ["analysis", "16x4x8", "1/16 x 1/4 x 1/8", "0.1094", "1.17"]
     assert lines[3] == "multiples: a sub-box of the analysis holds 1x3x1 of the simulation's"
-    assert re.match(r"objective 4\.0411, shared by 2 pairs, of which this has the small", lines[4])
+    assert re.match(r"objective 4\.0411, shared by 2 pairs; this one has the small", lines[4])
     assert re.fullmatch(r"solved in [\d.]+ m?s", lines[5])
     assert len(lines) == 6
 

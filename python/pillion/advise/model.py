@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pillion.advise.costs import Costs, Sharing
 from pillion.advise.placement import Memory, Placement
 
-_PERIODS = 12  # that are followed, the last two of which count
+_PERIODS = 12  # that are followed; the last two count
 _LEAST, _MOST = 4, 40  # publications in a period
 
 

@@ -30,7 +30,7 @@ def write(advice: Advice, path: Path) -> None:
         write_whole(path, alone(picture(advice, "advice")))
         return
     style = PAGE_STYLE.read_text(encoding="utf-8")
-    write_whole(path, page.document("Where analyses are best done", style, _sections(advice)))
+    write_whole(path, page.document("The best placement of analyses", style, _sections(advice)))
 
 
 def alone(svg: str) -> str:
@@ -107,7 +107,7 @@ def _sections(advice: Advice) -> list[str]:
     heads = ["ranks", "analyses", "a step takes", "between", "simulation", "sidecars", "left out"]
     rows = [_row(advice, prediction) for prediction in advice.predictions]
     return [
-        "<header><h1>Where analyses are best done</h1></header>",
+        "<header><h1>The best placement of analyses</h1></header>",
         page.section("What to take", said),
         page.remarks_section(advice.notes),
         page.section("Seconds a step", f"<figure>{picture(advice, 'advice')}</figure>"),

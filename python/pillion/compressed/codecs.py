@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pillion.errors import Error
 
 _FILTER = 32024  # as registered with the HDF Group
-# A mode and four bounds, of which a decoder needs none.
+# A mode and four bounds; a decoder needs none of them.
 _NUMBERS = (0,) * 9
 
 

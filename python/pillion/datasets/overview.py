@@ -149,7 +149,7 @@ def state_text(progress: Parts | None, has_ended: bool) -> str:
     if progress is not None and progress.simulation is not None:
         state = state_of(progress.simulation)
         step = "" if progress.simulation.step is None else f", step {progress.simulation.step}"
-        words = {State.GONE: "ended without a word", State.RUNNING: "goes on"}
+        words = {State.GONE: "ended without a word", State.RUNNING: "is active"}
         return f"the run {words.get(state, state.value)}{step}"
     return "the run has ended" if has_ended else ""
 

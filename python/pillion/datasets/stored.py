@@ -18,7 +18,7 @@ from pillion.datasets.table_datasets import STEP, attrs_of_time, step_values
 PARTICLE, ELEMENT = "particle", "element"
 POINTS = ("point_z", "point_y", "point_x")
 AXES = ("z", "y", "x")
-MOST_INDEXED = 1 << 24  # particles that are told by an index in memory which step they are of
+MOST_INDEXED = 1 << 24  # particles whose step is found by an index in memory
 
 
 @dataclass(frozen=True)

@@ -139,7 +139,7 @@ def explained(pair: Pair) -> list[str]:
     """Facts on a pair that the table does not show."""
     multiples = crossed(pair.multiples)
     alone = "shared by no other pair"
-    shared = f"shared by {pair.tied} pairs, of which this has the smallest surface"
+    shared = f"shared by {pair.tied} pairs; this one has the smallest surface"
     return [
         f"multiples: a sub-box of the analysis holds {multiples} of the simulation's",
         f"objective {pair.objective:.4f}, {shared if pair.tied > 1 else alone}",

@@ -185,8 +185,8 @@ def faults_in(report: str) -> list[str]:
 
 def _summary(tally: Tally, frames: list[Frame], fields: list[Field], read: int) -> str:
     return (
-        f"{tally.steps} steps, {frames[0].step} to {frames[-1].step}, of which {tally.due} were "
-        f"due; {len(fields)} fields, {read / 1e6:.1f} MB read"
+        f"{tally.steps} steps, {frames[0].step} to {frames[-1].step}; {tally.due} were due; "
+        f"{len(fields)} fields, {read / 1e6:.1f} MB read"
     )
 
 

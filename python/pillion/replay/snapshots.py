@@ -37,7 +37,7 @@ Triple = tuple[float, float, float]
 @dataclass(frozen=True)
 class AboutStep:
     time: float | None = None
-    domains: Domains = field(default_factory=dict)  # those that differ from the others'
+    domains: Domains = field(default_factory=dict)  # domains that differ from the others'
 
 
 @dataclass(frozen=True)

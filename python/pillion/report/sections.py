@@ -107,8 +107,8 @@ def _lines(run: Run) -> list[tuple[str, str, Cell]]:
 def _rare_lines(run: Run) -> list[tuple[str, str, Cell]]:
     """Lines for rare events of publications that have happened."""
     lines: list[tuple[str, str, Cell]] = [
-        ("coarsened", "a subsample was published, for want of room", _number("coarsened")),
-        ("spilled", "went to disk first, for want of room", _number("spilled")),
+        ("coarsened", "a subsample was published, for lack of room", _number("coarsened")),
+        ("spilled", "went to disk first, for lack of room", _number("spilled")),
         ("dropped", "published by some ranks, but not by all", _number("dropped")),
         ("lost", "published, but the sidecars died on it", _number("lost")),
     ]
@@ -249,7 +249,7 @@ def _who(attached_job: Run) -> str:
     ranks = int(attached_job.facts["sidecar_ranks"])
     many = f"{units.count(ranks)} {'rank' if ranks == 1 else 'ranks'}"
     return (
-        f'<p class="note">Joined with {many} while the run went on, to add: {names}. '
+        f'<p class="note">Joined with {many} while the run was active, to add: {names}. '
         f"Its own report is report-{escape(attached_job.name)}.json.</p>"
     )
 

@@ -170,15 +170,15 @@ def _row(
     worked = theirs or here
     assert published is not None and worked is not None
     has_lag = theirs is not None and theirs.publications > 0
-    # Where sidecars have not spoken yet, nobody has worked on what was published.
-    nobody = theirs is None and published.placement != "simulation"
+    # Before sidecars have reported, nothing that was published has been analysed.
+    unreported = theirs is None and published.placement != "simulation"
     return Row(
         name=name,
         attached_job=(whose.attached_job or "") if whose else "",
         placement=published.placement,
         every=f"when {published.when}" if published.when else published.every,
-        step=None if nobody else worked.last_step,
-        publications=0 if nobody else worked.publications,
+        step=None if unreported else worked.last_step,
+        publications=0 if unreported else worked.publications,
         skipped=published.skipped,
         coarsened=published.coarsened,
         spilled=published.spilled,

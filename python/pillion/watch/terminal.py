@@ -38,8 +38,8 @@ class Watcher:
     def once(self) -> int:
         if not self._look():
             raise Error(
-                f"there is no run in a folder '{self._run}', and none called so goes on on this "
-                "node; runs that go on are " + (_names() or "none")
+                f"there is no run in a folder '{self._run}', and no active run of this name on "
+                "this node; active runs: " + (_names() or "none")
             )
         self._console.print(self._frame(draw.Screen(self._console.width, 1000), 0))
         return self._status()
