@@ -12,9 +12,9 @@ from pathlib import Path
 import command
 import headers
 import sources
+from figures import draw_all
 from flowchart import replace_flowcharts
 from links import Links
-from pictures import draw_all
 from places import ROOT, Entry, Places, read_places
 
 

@@ -144,4 +144,4 @@ def test_query_wants_a_tree(tmp_path):
     table = make_sample(tmp_path).folder / "structure" / "rdf.csv"
     done = pillion("query", table, "--threshold", "1", "2")
     assert done.returncode == 1
-    assert "no merge tree" in done.stderr
+    assert "not a merge tree" in done.stderr

@@ -147,7 +147,7 @@ def test_pairs_exist_exactly_where_one_number_divides_the_other():
             exists = any(True for _ in allowed_pairs(simulation, analysis))
             assert exists == (simulation % analysis == 0)
             if not exists:
-                with pytest.raises(Error, match="no multiple"):
+                with pytest.raises(Error, match="not a multiple"):
                     best_pair(simulation, analysis)
 
 

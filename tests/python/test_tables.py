@@ -94,7 +94,7 @@ def test_no_rows(path):
     ("old", "new", "message"),
     [
         ("# pillion: table 1", "# pillion: table 9", "table 9"),
-        ("# pillion: table 1\n", "", "no table of Pillion"),
+        ("# pillion: table 1\n", "", "not a table of Pillion"),
         ("# title:", "# title: [", "not YAML"),
         ("x,n\n", "x,m\n", r"names the columns \['x', 'n'\], the file \['x', 'm'\]"),
         ("0.1,0\n", "0.1\n", "row 1 has 1 values, expected 2"),
