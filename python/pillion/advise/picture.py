@@ -17,7 +17,6 @@ from pillion.advise.advice import Advice, Prediction, lines_for
 from pillion.advise.placement import mode_of
 from pillion.report import page
 from pillion.report.draw import PALETTE, STYLE, as_svg
-from pillion.report.page import STYLE as PAGE_STYLE
 from pillion.report.page import write_whole
 from pillion.units import seconds
 
@@ -29,8 +28,7 @@ def write(advice: Advice, path: Path) -> None:
     if path.suffix == ".svg":
         write_whole(path, alone(picture(advice, "advice")))
         return
-    style = PAGE_STYLE.read_text(encoding="utf-8")
-    write_whole(path, page.document("The best placement of analyses", style, _sections(advice)))
+    write_whole(path, page.document("The best placement of analyses", _sections(advice)))
 
 
 def alone(svg: str) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pillion.errors import Error
 from pillion.report import page, results, sections
-from pillion.report.page import STYLE, write_whole
+from pillion.report.page import write_whole
 from pillion.report.plots import STEPS_SHOWN, spread
 from pillion.report.results import Result, Series, find_file
 from pillion.report.run import Product, Run, read_attached_jobs, read_run, with_attached_jobs
@@ -57,8 +57,7 @@ def make_report(
         *visits,
         sections.configuration_section(run),
     ]
-    style = STYLE.read_text(encoding="utf-8")
-    write_whole(path, page.document(f"Pillion run report: {folder.resolve().name}", style, parts))
+    write_whole(path, page.document(f"Pillion run report: {folder.resolve().name}", parts))
     return Made(path, problems)
 
 

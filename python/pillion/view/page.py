@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
+STYLES = (FOLDER.parent / "page.css", FOLDER / "view.css")
 SCRIPTS = (
     "numbers.js",
     "colours.js",
@@ -34,7 +35,7 @@ def document(nonce: str) -> str:
     scripts = "\n".join((FOLDER / name).read_text(encoding="utf-8") for name in SCRIPTS)
     parts = {
         "nonce": nonce,
-        "style": (FOLDER / "view.css").read_text(encoding="utf-8"),
+        "style": "".join(path.read_text(encoding="utf-8") for path in STYLES),
         "maps": json.dumps(colour_maps()),
         "scripts": f'"use strict";\n{scripts}',
     }
