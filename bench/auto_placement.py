@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `at: auto` makes of an analysis that grows ten times dearer in the middle of a run, beside
-both fixed choices. Steps and stages sleep as long as they would compute: so each rank is as if on a
+"""Compares `at: auto` with both fixed choices, for an analysis whose cost grows tenfold in the
+middle of a run. Steps and stages sleep as long as they would compute: so each rank is as if on a
 core of its own, on a machine of any size, and the best choice is known beforehand. In one case the
 analysis is nothing at first and then worth sidecars, in the other they can no longer keep up with
 it, and in the third nothing that moves is worth it.

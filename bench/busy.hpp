@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Work of a known size that leaves the memory bus alone: a chain of multiply-adds, each of which
+// Work of a known size that leaves the memory bus alone: a chain of multiply-adds, where each
 // needs the one before. It stands for a simulation's compute loop, and for an analysis.
 #pragma once
 

@@ -2,8 +2,9 @@
 // What do the kernels cost that the study of analyses in transit is made of? The step of
 // miniapps/cosmology, lines of Fourier transforms as pencils have them, shells of a spectrum, and
 // halos of the simulation's own density: a figure for each cell, byte or row. Every rank does all
-// of it by itself, so that caches and memory are shared as they are in a run, and nobody waits; the
-// seconds are those of its own computing. study/kernels.py keeps them. On as many ranks as cores.
+// of it by itself, so that caches and memory are shared as they are in a run, and no rank waits;
+// the seconds are those of its own computing. study/kernels.py keeps them. On as many ranks as
+// cores.
 //   bench_kernels [CELLS_PER_SIDE [STEPS]]
 #include <fftw3-mpi.h>
 

@@ -3,7 +3,7 @@
 // others? Against MPI_Alltoallv of the same bytes, which lie ready in one piece on both sides,
 // against one blocking message for each box, and against the same plan without the node's memory,
 // one message for each pair of ranks. Then how long planning takes for 10^4 to 10^6 boxes.
-// On 2 to 8 ranks, of which a third, rounded up, receive.
+// On 2 to 8 ranks; a third of them, rounded up, receive.
 #include <mpi.h>
 
 #include <cstdio>

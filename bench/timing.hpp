@@ -12,7 +12,7 @@ namespace bench {
 
 using Clock = std::chrono::steady_clock;
 
-/// Seconds of the slowest rank, all of which begin together.
+/// Seconds of the slowest rank; all ranks begin together.
 template <class Deed>
 double seconds_of(Deed&& deed) {
   MPI_Barrier(MPI_COMM_WORLD);

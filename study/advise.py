@@ -92,7 +92,7 @@ def compared() -> list[Point]:
 
 
 def groups(points: list[Point]) -> dict[tuple[int, int, bool], list[Point]]:
-    """What somebody chooses from: 2048 ranks in all, or 2048 that simulate; all of it or a part."""
+    """The user's choices: 2048 ranks in all, or 2048 that simulate; all of it or a part."""
     out: dict[tuple[int, int, bool], list[Point]] = {}
     for point in points:
         ranks = point.placement

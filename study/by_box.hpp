@@ -21,8 +21,8 @@ struct Piece {
   Box box, region;
 };
 
-/// In the order of the boxes' lower corners, first axis fastest, whoever has them. If scattered,
-/// piece i goes to target i modulo their number, and not where it is wanted.
+/// In the order of the boxes' lower corners, first axis fastest, on any owner. If scattered,
+/// piece i goes to target i modulo their number, and not to the target that requests it.
 std::vector<Piece> all_pieces(const Tiling& from, const pillion::layout::Wanted& wanted,
                               bool scattered);
 

@@ -63,7 +63,7 @@ class Series:
         return [100 * (1 - p["period_seconds"] / whole) for p in self.points]
 
     def gain_of_run(self, point: dict, steps: int = 30) -> float:
-        """Of so many steps in all, the first and the last of which nothing is hidden behind."""
+        """The gain in a run of `steps` steps; nothing is hidden behind the first and the last."""
         periods = steps // self.every - 1
 
         def seconds(p: dict) -> float:

@@ -180,7 +180,7 @@ void Run::analyse(int a) {
     mine.taking += std::max(0.0, begin - sent);
     if (c_.ahead && p + 1 < publications) arriving = expect(a);
     exchange_ghosts(a);
-    // What is all of one rank's clients' is all its own: dearer with more of them.
+    // A rank analyses the data of all its clients: more expensive with more of them.
     sg::this_actor::sleep_for(c_.analysis * c_.every * c_.cost * atoms_here() *
                               static_cast<double>(clients_[at(a)].size()) / c_.ratio);
     add_up(a);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Nodes are told apart by their names; messages between them go a few at a time.
+// Nodes are distinguished by their names; messages between them go a few at a time.
 #include "side.hpp"
 
 #include <mpi.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Runs the example stage on a ramp that rises with time, and compares its table with counts made
-// here, value by value. Halfway it makes a checkpoint; `try_exceedance resume` goes on from there,
+// here, value by value. Halfway it makes a checkpoint; `try_exceedance resume` resumes there,
 // and must end with the table of an uninterrupted run.
 #include <cstdio>
 #include <fstream>

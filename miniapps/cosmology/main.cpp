@@ -88,8 +88,8 @@ class Simulation {
     return step == parameters_.steps ? last : first * std::pow(last / first, part);
   }
 
-  /// The time of a step is its scale factor. Gas and velocities are derived only where somebody
-  /// wants them.
+  /// The time of a step is its scale factor. Gas and velocities are derived only for
+  /// snapshots and for steps at which an analysis is due.
   void offer(int64_t step, double a) {
     const bool snapshot = snapshot_due(step);
     if (step == 0 || snapshot || session_.is_due(step, a)) {

@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: BSD-3-Clause
-! Files from which a run goes on, on any number of ranks. 64 bytes of head: the mark and version
+! Files from which a run resumes, on any number of ranks. 64 bytes of head: the mark and version
 ! 'taylgrn1', order, elements per side, levels and step as 64-bit integers, and the times of three
 ! levels as 64-bit reals, the present first. Then element after element, by number, its velocities
 ! u(i, j, k, component, level) as 64-bit reals, all in the byte order of the machine. One level is

@@ -4,7 +4,7 @@ pictures, and a page with what each task cost and made.
 
     compare.py FOLDER
 
-FOLDER has a folder for each mode, in each of which the run's products are in `results`.
+FOLDER has a folder for each mode, with the run's products in its `results`.
 """
 
 import sys

@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 ! Direct stiffness summation: values of all points that are one point of the mesh are added up, and
-! each gets the sum. Points inside elements have nobody to add to. Neighbouring ranks exchange
+! each gets the sum. Points inside elements have no partner. Neighbouring ranks exchange
 ! partial sums without blocking; sums are formed in the order of ranks, so that copies of a point
 ! are equal to the last digit.
 module gather_scatter
@@ -146,7 +146,7 @@ contains
     total(slots, :) = total(slots, :) + values
   end subroutine
 
-  !> Every rank knows which elements the others have, so that nobody needs to ask.
+  !> Every rank knows which elements the others have, so that no rank needs to ask.
   subroutine find_neighbours(mesh, slot_number, plan)
     type(spectral_mesh), intent(in) :: mesh
     integer(int64), intent(in) :: slot_number(:)

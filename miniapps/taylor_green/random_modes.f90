@@ -73,7 +73,7 @@ contains
     end do
   end function
 
-  !> Gaussian amplitudes, of which what is along the wave vector is taken away.
+  !> Gaussian amplitudes, without their part along the wave vector.
   subroutine draw(modes, seed)
     type(fourier_modes), intent(inout) :: modes
     integer(int64), intent(in) :: seed

@@ -68,7 +68,7 @@ class Waiting {
 // The progress of an active run as text (docs/products.md has the keys). Pure: progress_file.hpp
 // writes the file.
 
-/// `Left` is for sidecars that were asked to leave while the run went on.
+/// `Left` is for sidecars that were asked to leave while the run was active.
 enum class Phase { Running, Ended, Left, Failed };
 
 /// An analysis as one rank knows it.
