@@ -6,7 +6,6 @@
 #include "redistribution/exchange.hpp"
 
 #include <algorithm>
-#include <thread>
 
 #include "comm/tags.hpp"
 
@@ -210,7 +209,7 @@ void Redistribution::exchange(std::span<const FieldArrays> fields,
         --open;
         progress = true;
       }
-    if (!progress) std::this_thread::yield();
+    if (!progress) base::clock().yield();
   }
   for (auto& request : going) request.wait();
 }

@@ -3,7 +3,6 @@
 #include "redistribution/node_path.hpp"
 
 #include <atomic>
-#include <thread>
 
 #include "node/process.hpp"
 
@@ -91,7 +90,7 @@ std::byte* NodePath::begin_writing(int to) const {
   const auto& mine = words(me_, to);
   const auto& theirs = words(to, me_);
   while (theirs.read.load(std::memory_order_acquire) != mine.written.load())
-    std::this_thread::yield();
+    base::clock().yield();
   return maps_[static_cast<size_t>(me_)].data() + mine.offset;
 }
 

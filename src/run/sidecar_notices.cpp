@@ -3,8 +3,6 @@
 #include "run/sidecar_notices.hpp"
 
 #include <algorithm>
-#include <chrono>
-#include <thread>
 
 #include "base/bytes.hpp"
 #include "comm/at_finalize.hpp"
@@ -87,7 +85,7 @@ bool SidecarFailure::heard_by_any() {
 }
 
 void SidecarFailure::await() {
-  while (!heard()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  base::wait_until([&] { return heard(); });
 }
 
 // One sidecar has nobody to leave in a call. And where others share the job, it is not ours to end.

@@ -227,7 +227,7 @@ std::byte* Publisher::reserve(size_t size, const std::vector<size_t>& due, int64
     } else if (const auto* waits = std::get_if<policy::Wait>(&action);
                waits != nullptr && size <= link_.budget) {
       const run::Stopwatch watch;
-      constexpr std::chrono::milliseconds patience{20};
+      constexpr double patience = 0.02;  // seconds
       const auto has_room = [&] { return (to = sender().reserve(size)) != nullptr; };
       if (!wait(*waits, has_room, patience))
         (void)policy_.on(policy::LocalEvent(policy::TimedOut{}));
@@ -242,7 +242,7 @@ std::byte* Publisher::reserve(size_t size, const std::vector<size_t>& due, int64
 
 // Nothing else waits for sidecars, so no wait is without an end: the policy has said when.
 bool Publisher::wait(const policy::Wait& wait, const std::function<bool()>& holds,
-                     std::chrono::microseconds patience) {
+                     double patience) {
   const run::Waiting waiting(run_.mark);
   sender().poll();
   int64_t seen = finished();
@@ -262,7 +262,7 @@ bool Publisher::wait(const policy::Wait& wait, const std::function<bool()>& hold
 }
 
 bool Publisher::await(const std::function<bool()>& holds) {
-  constexpr std::chrono::milliseconds patience{5};
+  constexpr double patience = 0.005;  // seconds
   sender().poll();
   if (holds()) return true;
   subscribers_.tend();

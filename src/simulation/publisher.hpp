@@ -3,7 +3,6 @@
 // and sends them. All waiting for sidecars on a simulation rank is in wait().
 #pragma once
 
-#include <chrono>
 #include <functional>
 
 #include "run/agenda.hpp"
@@ -92,7 +91,7 @@ class Publisher final : public policy::MessageBudget {
   /// none.
   std::byte* reserve(size_t size, const std::vector<size_t>& due, int64_t step);
   bool wait(const policy::Wait& wait, const std::function<bool()>& holds,
-            std::chrono::microseconds patience);
+            double patience);
   void count(const std::vector<size_t>& due, const CachedMessage& message, double seconds,
              int64_t step);
   void note_outstanding(int64_t sequence, const std::vector<size_t>& due);

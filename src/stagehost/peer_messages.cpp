@@ -3,9 +3,7 @@
 // what comes, receives are posted, and nothing can fail any more but MPI.
 #include "stagehost/peer_messages.hpp"
 
-#include <chrono>
 #include <exception>
-#include <thread>
 
 #include "comm/message.hpp"
 #include "comm/sparse.hpp"
@@ -131,8 +129,10 @@ void in_turn(int32_t at_once, const std::function<void()>& body, const Execution
   if (peers.rank() >= at_once) {
     // A receive that waits would keep a core busy that a solver may want.
     std::optional<comm::Arrival> turn;
-    while (!(turn = comm::find_arrival(peers, peers.rank() - at_once, comm::tags::stage_turn)))
-      std::this_thread::sleep_for(std::chrono::microseconds(100));
+    base::wait_until([&] {
+      turn = comm::find_arrival(peers, peers.rank() - at_once, comm::tags::stage_turn);
+      return turn.has_value();
+    });
     comm::receive(*turn, nullptr);
   }
   std::exception_ptr failure;

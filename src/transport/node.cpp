@@ -69,7 +69,7 @@ void NodeSender::poll() {
   }
 }
 
-void NodeSender::wait(std::chrono::microseconds patience) {
+void NodeSender::wait(double patience) {
   writer_.wait(patience);
   poll();
 }
@@ -126,7 +126,7 @@ void NodeReceiver::leave() {
 
 namespace {
 
-constexpr std::chrono::milliseconds patience{100};
+constexpr double patience = 0.1;  // seconds
 
 }  // namespace
 

@@ -25,7 +25,7 @@ class NodeSender final : public Sender, public Slots {
   std::byte* reserve_spill(size_t size) override;
   void commit(int64_t sequence) override;
   void poll() override;
-  void wait(std::chrono::microseconds patience) override;
+  void wait(double patience) override;
   [[nodiscard]] bool fits(size_t size) const override { return writer_.fits(size); }
   [[nodiscard]] bool fits_head() const override { return writer_.fits_head(); }
   [[nodiscard]] bool fits_spill(size_t size) const override { return spill_ && spill_->fits(size); }
