@@ -2,7 +2,7 @@
 // Packing, unpacking, and message layouts as bytes.
 #include "redistribution/message_layout.hpp"
 
-#include "base/copy_counter.hpp"
+#include "base/copy.hpp"
 
 namespace pillion::redistribution {
 

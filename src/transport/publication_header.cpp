@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstring>
 
-#include "base/copy_counter.hpp"
+#include "base/copy.hpp"
 
 namespace pillion::transport {
 
