@@ -7,7 +7,7 @@
 #include <memory>
 #include <mutex>
 
-#include "base/guard.hpp"
+#include "base/error.hpp"
 #include "comm/at_finalize.hpp"
 #include "comm/communicator.hpp"
 #include "session/session.hpp"

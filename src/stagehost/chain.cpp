@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/guard.hpp"
+#include "base/error.hpp"
 #include "layout/division.hpp"
 #include "stagehost/host_table.hpp"
 

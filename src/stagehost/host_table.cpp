@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/guard.hpp"
+#include "base/error.hpp"
 #include "layout/assignment.hpp"
 #include "layout/division.hpp"
 #include "stagehost/fetch.hpp"

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <set>
 
-#include "base/guard.hpp"
+#include "base/error.hpp"
 #include "stagehost/host_table.hpp"
 #include "stagehost/work.hpp"
 

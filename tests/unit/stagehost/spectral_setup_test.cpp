@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/guard.hpp"
+#include "base/error.hpp"
 #include "stagehost/host_table.hpp"
 #include "stagehost/setup.hpp"
 
