@@ -8,7 +8,6 @@
 #include <mutex>
 
 #include "base/error.hpp"
-#include "comm/at_finalize.hpp"
 #include "comm/communicator.hpp"
 #include "session/session.hpp"
 

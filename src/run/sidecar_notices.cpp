@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "base/bytes.hpp"
-#include "comm/at_finalize.hpp"
+#include "comm/communicator.hpp"
 #include "comm/message.hpp"
 #include "comm/tags.hpp"
 
