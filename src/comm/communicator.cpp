@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "comm/message.hpp"
-#include "comm/tags.hpp"
 
 namespace pillion::comm {
 

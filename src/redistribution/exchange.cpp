@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "comm/tags.hpp"
+#include "comm/message.hpp"
 
 namespace pillion::redistribution {
 

@@ -6,8 +6,7 @@
 #include <map>
 #include <tuple>
 
-#include "comm/sparse.hpp"
-#include "comm/tags.hpp"
+#include "comm/message.hpp"
 #include "layout/boxes.hpp"
 
 namespace pillion::redistribution {

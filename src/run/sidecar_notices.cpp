@@ -9,7 +9,6 @@
 #include "base/bytes.hpp"
 #include "comm/communicator.hpp"
 #include "comm/message.hpp"
-#include "comm/tags.hpp"
 
 namespace pillion::run {
 

@@ -8,8 +8,6 @@
 #include <thread>
 
 #include "comm/message.hpp"
-#include "comm/sparse.hpp"
-#include "comm/tags.hpp"
 
 namespace pillion::stagehost {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "comm/tags.hpp"
+#include "comm/message.hpp"
 
 namespace pillion::transport {
 NetworkSender::NetworkSender(const comm::Communicator& wire, std::vector<int> sidecars, int primary,
