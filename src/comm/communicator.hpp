@@ -4,11 +4,11 @@
 // exceptions. All members but rank, size and handle are [collective] unless they say otherwise.
 #pragma once
 
-#include <functional>
-#include <memory>
 #include <mpi.h>
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>

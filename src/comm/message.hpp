@@ -3,9 +3,9 @@
 // their tags; exchanges of which only the senders know; and a reduction for which nobody waits.
 #pragma once
 
-#include <map>
 #include <mpi.h>
 
+#include <map>
 #include <optional>
 #include <span>
 #include <vector>
