@@ -3,21 +3,20 @@
 // size is known to allow it.
 #include "block_file.hpp"
 
-#ifdef PILLION_IDX_CODECS
-#include <lz4.h>
-#include <zlib.h>
-
-#include <algorithm>
-#include <pillion/idx/zfp.hpp>
-#endif
-
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#ifdef PILLION_IDX_CODECS
+#include <lz4.h>
+#include <zlib.h>
+#endif
+
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <pillion/error.hpp>
+#include <pillion/idx/zfp.hpp>
 
 namespace pillion::idx {
 namespace {
@@ -28,12 +27,12 @@ constexpr int64_t entry_size = 40;  ///< in the head, which begins with as many 
   throw Error(ErrorCode::File, "cannot read " + path + ": " + why);
 }
 
-[[noreturn]] void refuse(const std::string& why) { throw Error(ErrorCode::File, why); }
+[[noreturn]] void fail_to_decode(const std::string& why) { throw Error(ErrorCode::File, why); }
 
 void expect_size(size_t found, size_t wanted) {
   if (found != wanted)
-    refuse("it holds " + std::to_string(found) + " bytes where " + std::to_string(wanted) +
-           " were expected");
+    fail_to_decode("it holds " + std::to_string(found) + " bytes where " + std::to_string(wanted) +
+                   " were expected");
 }
 
 #ifdef PILLION_IDX_CODECS
@@ -45,10 +44,10 @@ void from_zip(std::span<const std::byte> stored, std::span<std::byte> to) {
       uncompress(reinterpret_cast<Bytef*>(to.data()), &size,
                  reinterpret_cast<const Bytef*>(stored.data()), static_cast<uLong>(stored.size()));
   if (status == Z_BUF_ERROR)
-    refuse(
+    fail_to_decode(
         "it cannot be decompressed: its end is missing, or it is longer "
         "than a block");
-  if (status != Z_OK) refuse(std::string("it cannot be decompressed: ") + zError(status));
+  if (status != Z_OK) fail_to_decode(std::string("it cannot be decompressed: ") + zError(status));
   expect_size(size, to.size());
 }
 
@@ -56,7 +55,8 @@ void from_lz4(std::span<const std::byte> stored, std::span<std::byte> to) {
   const int size = LZ4_decompress_safe(
       reinterpret_cast<const char*>(stored.data()), reinterpret_cast<char*>(to.data()),
       static_cast<int>(stored.size()), static_cast<int>(to.size()));
-  if (size < 0) refuse("it cannot be decompressed: it is no LZ4 block, or longer than one here");
+  if (size < 0)
+    fail_to_decode("it cannot be decompressed: it is no LZ4 block, or longer than one here");
   expect_size(static_cast<size_t>(size), to.size());
 }
 #else
@@ -92,7 +92,7 @@ std::string why_not_read(Codec codec) {
 /// what zfp makes. Throws pillion::Error if it does not make up exactly that.
 void decode(const Dataset& dataset, const Field& field, int64_t block, Codec codec,
             std::span<const std::byte> stored, std::span<std::byte> to) {
-  if (const auto why = why_not_read(codec); !why.empty()) refuse(why);
+  if (const auto why = why_not_read(codec); !why.empty()) fail_to_decode(why);
   if (codec == Codec::zip) return from_zip(stored, to);
   if (codec == Codec::lz4) return from_lz4(stored, to);
   if (codec == Codec::zfp) return zfp_decode(dataset, field, block, stored, to);
