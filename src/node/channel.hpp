@@ -6,14 +6,56 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
 #include <optional>
 
-#include "node/arena.hpp"
-#include "node/futex.hpp"
 #include "node/process.hpp"
 
 namespace pillion::node {
+
+// Sleeping on a word of shared memory until another process changes it. Nothing is held while one
+// sleeps, so whoever dies leaves nothing locked.
+
+using Word = std::atomic<uint32_t>;
+static_assert(Word::is_always_lock_free && sizeof(Word) == 4);
+
+/// Sleeps while `word` is `seen`, until woken, or at most `patience`.
+void sleep_on(Word& word, uint32_t seen, std::chrono::microseconds patience);
+/// Wakes all who sleep on `word`.
+void wake(Word& word);
+
+// Who has which bytes of a ring: pieces are placed in order and freed in order, so it never
+// fragments. Only numbers; the memory is somewhere else. The writer alone knows this.
+
+class Arena {
+ public:
+  explicit Arena(size_t capacity) : capacity_(capacity) {}
+
+  /// Where a piece of `size` bytes would go, or nothing if there is no room for it now.
+  [[nodiscard]] std::optional<size_t> find(size_t size) const;
+  /// Places a piece for message `index`, larger than all before.
+  std::optional<size_t> place(size_t size, int64_t index);
+  /// Frees the pieces of all messages before `index`.
+  void free_before(int64_t index);
+
+  [[nodiscard]] size_t capacity() const { return capacity_; }
+  [[nodiscard]] size_t in_use() const { return in_use_; }
+  [[nodiscard]] size_t peak() const { return peak_; }
+
+ private:
+  struct Piece {
+    int64_t index;
+    size_t begin, end;
+  };
+  size_t capacity_;
+  size_t in_use_ = 0;
+  size_t peak_ = 0;
+  std::deque<Piece> pieces_;
+};
 
 constexpr int slot_count = 4;
 constexpr int primary =
