@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "base/text.hpp"
-#include "preflight/environment.hpp"
+#include "preflight/dry_run.hpp"
 #include "products/whole_file.hpp"
 #include "run/run_folder.hpp"
 
