@@ -9,8 +9,8 @@
 #include <deque>
 
 #include "layout/particle_moves.hpp"
-#include "redistribution/balance.hpp"
 #include "redistribution/message_layout.hpp"
+#include "redistribution/plan.hpp"
 
 namespace pillion::redistribution {
 
