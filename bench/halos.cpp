@@ -19,7 +19,7 @@
 #include "halos/catalogue.hpp"
 #include "halos/field_values.hpp"
 #include "halos/query.hpp"
-#include "stagehost/host_table.hpp"
+#include "stagehost/plugin.hpp"
 #include "stagehost/work.hpp"
 #include "timing.hpp"
 

@@ -7,7 +7,7 @@
 
 #include "base/error.hpp"
 #include "layout/division.hpp"
-#include "stagehost/host_table.hpp"
+#include "stagehost/plugin.hpp"
 
 namespace pillion::stagehost {
 namespace {

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "base/error.hpp"
-#include "stagehost/host_table.hpp"
+#include "stagehost/plugin.hpp"
 #include "stagehost/work.hpp"
 
 using namespace pillion;

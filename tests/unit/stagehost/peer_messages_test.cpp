@@ -7,7 +7,7 @@
 #include <pillion/stage.hpp>
 #include <random>
 
-#include "stagehost/host_table.hpp"
+#include "stagehost/plugin.hpp"
 #include "stagehost/work.hpp"
 
 using namespace pillion;

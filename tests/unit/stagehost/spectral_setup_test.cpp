@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "stagehost/host_table.hpp"
+#include "stagehost/plugin.hpp"
 #include "stagehost/setup.hpp"
 
 using namespace pillion;
