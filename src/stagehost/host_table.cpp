@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Thin C functions over setup, work and state. Each catches everything.
-
 #include <algorithm>
+#include <cstddef>
 
 #include "base/error.hpp"
 #include "layout/assignment.hpp"
