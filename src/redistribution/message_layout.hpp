@@ -17,9 +17,6 @@
 
 namespace pillion::redistribution {
 
-/// By mesh: in which layout it goes.
-using Routes = std::map<std::string, layout::Request>;
-
 /// The arrays of one field on both sides; a side that is elsewhere is empty.
 struct FieldArrays {
   int32_t components = 1;

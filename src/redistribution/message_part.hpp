@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "layout/request.hpp"
 #include "model/block.hpp"
 
 namespace pillion::redistribution {
@@ -22,6 +23,9 @@ using Cuts = std::vector<uint64_t>;
 /// By mesh.
 using MeshCuts = std::map<std::string, Cuts>;
 
+/// By mesh: in which layout it goes.
+using Routes = std::map<std::string, layout::Request>;
+
 /// One message among several in the same memory.
 struct MessagePart {
   int receiver = 0;
@@ -32,6 +36,18 @@ struct MessagePart {
 constexpr size_t message_alignment = 64;
 constexpr size_t aligned(size_t offset) {
   return (offset + message_alignment - 1) / message_alignment * message_alignment;
+}
+
+/// The beginning of a message. The message layout follows if its size is not 0, then, aligned, the
+/// values.
+struct MessageHead {
+  int64_t sequence = 0;
+  int64_t layout_size = 0;  ///< 0: as it was the last time that the same analyses were due
+};
+
+/// Where the values of a message begin.
+inline size_t values_offset(size_t layout_size) {
+  return aligned(sizeof(MessageHead) + layout_size);
 }
 
 }  // namespace pillion::redistribution

@@ -6,7 +6,6 @@
 #pragma once
 
 #include "comm/message.hpp"
-#include "redistribution/publish.hpp"
 #include "redistribution/take.hpp"
 #include "transport/inbox.hpp"
 #include "transport/publication_header.hpp"
