@@ -12,15 +12,14 @@
 #include "simulation/cut_data.hpp"
 #include "simulation/message_cache.hpp"
 #include "simulation/subscribers.hpp"
-#include "transport/node_setup.hpp"
 
 namespace pillion::simulation {
 
 /// How a simulation rank reaches sidecars.
 struct Link {
+  std::shared_ptr<node::Segment> segment;     ///< node memory, if messages go through it
   std::unique_ptr<transport::Sender> sender;  ///< null if there are no sidecars
   run::LayoutRequests layout_requests;        ///< layouts that stages in sidecars want
-  transport::NodeEndpoint endpoint;           ///< node memory, if messages go through it
   size_t budget = 0;                          ///< bytes in flight
 };
 
