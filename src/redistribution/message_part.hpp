@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "layout/request.hpp"
 #include "model/block.hpp"
 
 namespace pillion::redistribution {
@@ -22,9 +21,6 @@ using Meshes = std::map<std::string, model::MeshBlocks>;
 using Cuts = std::vector<uint64_t>;
 /// By mesh.
 using MeshCuts = std::map<std::string, Cuts>;
-
-/// By mesh: in which layout it goes.
-using Routes = std::map<std::string, layout::Request>;
 
 /// One message among several in the same memory.
 struct MessagePart {

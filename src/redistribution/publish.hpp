@@ -9,9 +9,12 @@
 #include <memory>
 
 #include "base/bytes.hpp"
+#include "layout/request.hpp"
 #include "redistribution/message_part.hpp"
 
 namespace pillion::redistribution {
+
+using layout::Routes;
 
 struct FieldType;
 
