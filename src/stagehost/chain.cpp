@@ -5,9 +5,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "base/error.hpp"
+#include "comm/agreement.hpp"
 #include "layout/division.hpp"
+#include "model/configuration.hpp"
+#include "products/timeline.hpp"
 #include "stagehost/plugin.hpp"
+#include "stagehost/state.hpp"
+#include "stagehost/work.hpp"
 
 namespace pillion::stagehost {
 namespace {

@@ -9,13 +9,18 @@
 #include <set>
 #include <vector>
 
-#include "layout/request.hpp"
-#include "model/configuration.hpp"
 #include "stagehost/plugin.hpp"
-#include "stagehost/state.hpp"
-#include "stagehost/work.hpp"
+#include "stagehost/publication.hpp"
+#include "stagehost/sink.hpp"
+
+namespace pillion::model {
+struct AnalysisSpec;
+struct StageSpec;
+}  // namespace pillion::model
 
 namespace pillion::stagehost {
+
+struct Movers;
 
 /// One stage of a plug-in, alive.
 class StageInstance {

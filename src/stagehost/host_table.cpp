@@ -4,11 +4,13 @@
 #include <cstddef>
 
 #include "base/error.hpp"
+#include "comm/agreement.hpp"
 #include "layout/assignment.hpp"
 #include "layout/division.hpp"
 #include "stagehost/peer_messages.hpp"
 #include "stagehost/plugin.hpp"
 #include "stagehost/setup.hpp"
+#include "stagehost/sink.hpp"
 #include "stagehost/state.hpp"
 #include "stagehost/work.hpp"
 

@@ -8,8 +8,10 @@
 #include <thread>
 #include <unordered_map>
 
+#include "comm/agreement.hpp"
 #include "comm/message.hpp"
 #include "layout/assignment.hpp"
+#include "model/catalogue.hpp"
 #include "stagehost/plans.hpp"
 
 namespace pillion::stagehost {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/bytes.hpp"
-#include "stagehost/execution_context.hpp"
+#include "stagehost/publication.hpp"
 
 namespace pillion::stagehost {
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "products/table.hpp"
 #include "products/whole_file.hpp"
 
 namespace pillion::stagehost {
