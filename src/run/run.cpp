@@ -6,7 +6,14 @@
 #include <cstdlib>
 #include <system_error>
 
+#include "products/table.hpp"
+#include "stagehost/plans.hpp"
+
 namespace pillion::run {
+
+Run::Run() : plans(std::make_unique<stagehost::Plans>()) {}
+
+Run::~Run() = default;
 
 std::vector<int> Run::ranks_of(topology::Role role) const {
   std::vector<int> ranks;

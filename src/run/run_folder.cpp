@@ -18,6 +18,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "products/whole_file.hpp"
+#include "run/run_marker.hpp"
 
 namespace pillion::run {
 

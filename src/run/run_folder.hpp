@@ -10,9 +10,11 @@
 #include <vector>
 
 #include "model/configuration.hpp"
-#include "run/run_marker.hpp"
 
 namespace pillion::run {
+
+struct FolderState;
+struct RunMarker;
 
 /// What a run wants of its output folder.
 struct FolderClaim {

@@ -9,6 +9,7 @@
 #include "base/bytes.hpp"
 #include "comm/communicator.hpp"
 #include "comm/message.hpp"
+#include "run/run.hpp"
 
 namespace pillion::run {
 
