@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <tuple>
 
+#include "model/configuration.hpp"
+#include "simulation/sharing.hpp"
+
 namespace pillion::simulation {
 
 CachedMessage::CachedMessage(const transport::PublicationHeader& head, transport::Meshes meshes,

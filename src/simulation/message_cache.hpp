@@ -5,15 +5,20 @@
 
 #include <map>
 #include <memory>
+#include <set>
+#include <string>
 #include <vector>
 
-#include "model/configuration.hpp"
 #include "redistribution/publish.hpp"
-#include "run/run_spec.hpp"
-#include "simulation/sharing.hpp"
 #include "transport/publication_header.hpp"
 
+namespace pillion::model {
+struct AnalysisSpec;
+}
+
 namespace pillion::simulation {
+
+class Sharing;
 
 class CachedMessage {
  public:

@@ -5,6 +5,11 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "run/agenda.hpp"
+#include "run/report.hpp"
+#include "run/run.hpp"
+#include "simulation/allocations.hpp"
+#include "simulation/sharing.hpp"
 
 namespace pillion::simulation {
 

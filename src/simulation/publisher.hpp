@@ -4,16 +4,33 @@
 #pragma once
 
 #include <chrono>
+#include <deque>
 #include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
 
-#include "run/agenda.hpp"
-#include "run/report.hpp"
-#include "simulation/allocations.hpp"
+#include "policy/policy.hpp"
+#include "run/run_spec.hpp"
 #include "simulation/cut_data.hpp"
 #include "simulation/message_cache.hpp"
 #include "simulation/subscribers.hpp"
+#include "transport/transport.hpp"
+
+namespace pillion::node {
+class Segment;
+}
+namespace pillion::run {
+class Agenda;
+struct Outcome;
+struct Snapshot;
+}  // namespace pillion::run
 
 namespace pillion::simulation {
+
+class Allocations;
+class Sharing;
 
 /// How a simulation rank reaches sidecars.
 struct Link {
