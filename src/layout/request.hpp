@@ -4,7 +4,7 @@
 // otherwise.
 #pragma once
 
-#include <pillion/stage.h>
+#include <pillion/types.h>
 
 #include <array>
 #include <cstdint>

@@ -3,6 +3,7 @@
 #include "stagehost/sink.hpp"
 
 #include <fmt/format.h>
+#include <pillion/stage.h>
 
 #include <algorithm>
 #include <iterator>
