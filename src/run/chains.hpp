@@ -8,6 +8,7 @@
 #include "run/run.hpp"
 #include "run/run_spec.hpp"
 #include "stagehost/chain.hpp"
+#include "topology/location.hpp"
 
 namespace pillion::run {
 

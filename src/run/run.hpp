@@ -20,13 +20,15 @@
 #include "run/progress.hpp"
 #include "run/run_folder.hpp"
 #include "stagehost/sink.hpp"
-#include "topology/location.hpp"
 
 namespace pillion::products {
 struct Origin;
 }
 namespace pillion::stagehost {
 class Plans;
+}
+namespace pillion::topology {
+enum class Role : int32_t;
 }
 
 namespace pillion::run {
@@ -78,9 +80,7 @@ struct Run {
   StepPosition mark;
   std::unique_ptr<ProgressFile> progress;  ///< null on ranks that write none
 
-  [[nodiscard]] bool is_sidecar() const {
-    return roles[static_cast<size_t>(world.rank())] == topology::Role::Sidecar;
-  }
+  [[nodiscard]] bool is_sidecar() const;
   /// Ranks in `world` of one role, in order.
   [[nodiscard]] std::vector<int> ranks_of(topology::Role role) const;
   /// Says something to people, once per side, and keeps it for the report.
