@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "comm/communicator.hpp"
 #include "session/session.hpp"
+#include "simulation/simulation.hpp"
 
 struct pillion_options {
   pillion::session::Options options;

@@ -10,6 +10,8 @@
 #include "preflight/dry_run.hpp"
 #include "products/whole_file.hpp"
 #include "run/run_folder.hpp"
+#include "stagehost/plugin.hpp"
+#include "stagehost/setup.hpp"
 
 namespace pillion::preflight {
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "run/chains.hpp"
 #include "run/run_spec.hpp"
 
 namespace pillion::preflight {

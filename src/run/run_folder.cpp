@@ -356,4 +356,6 @@ void RunFolder::release(bool ended) noexcept {
   marker_ = -1;
 }
 
+std::string id_of(uint64_t run) { return fmt::format("{:016x}", run); }
+
 }  // namespace pillion::run

@@ -36,6 +36,9 @@ std::string judge_folder(const model::Configuration& configuration);
 /// Whether a run that makes this claim continues the results in the folder.
 bool continues(const FolderClaim& claim, const RunMarker& mark);
 
+/// A run's number as products and messages have it.
+std::string id_of(uint64_t run);
+
 class RunFolder {
  public:
   RunFolder() = default;

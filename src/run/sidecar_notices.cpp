@@ -10,6 +10,7 @@
 #include "comm/communicator.hpp"
 #include "comm/message.hpp"
 #include "run/run.hpp"
+#include "topology/location.hpp"
 
 namespace pillion::run {
 

@@ -5,8 +5,11 @@
 
 #include "comm/agreement.hpp"
 #include "run/attached_job.hpp"
+#include "run/supervisor.hpp"
 #include "session/session.hpp"
+#include "simulation/publisher.hpp"
 #include "transport/network.hpp"
+#include "transport/node.hpp"
 #include "transport/node_setup.hpp"
 
 namespace pillion::session {

@@ -7,6 +7,8 @@
 #include "comm/agreement.hpp"
 #include "products/table.hpp"
 #include "products/whole_file.hpp"
+#include "run/attached_job.hpp"
+#include "run/report.hpp"
 
 namespace pillion::simulation {
 
