@@ -40,13 +40,13 @@ std::string state_name(size_t number, const std::string& stage) {
 StageInstance::StageInstance(const model::StageSpec& spec, model::Catalogue& catalogue,
                              std::vector<DeclaredProduct>& products)
     : name_(spec.name),
-      plugin_(spec.name, spec.parameters),
+      plugin_(std::make_unique<Plugin>(spec.name, spec.parameters)),
       setup_(std::make_unique<pillion_setup>()) {
-  setup_->parameters = complete_parameters(spec, plugin_.table());
+  setup_->parameters = complete_parameters(spec, plugin_->table());
   setup_->catalogue = &catalogue;
   setup_->stage = spec.name;
   setup_->products = products;
-  check(plugin_.table().create(&host_table(), setup_.get(), &stage_));
+  check(plugin_->table().create(&host_table(), setup_.get(), &stage_));
   products = setup_->products;
   movers_.resize(setup_->inputs.size());
 }
@@ -60,7 +60,7 @@ StageInstance::StageInstance(StageInstance&& other) noexcept
       publications_(other.publications_) {}
 
 StageInstance::~StageInstance() {
-  if (stage_ != nullptr) plugin_.table().destroy(stage_);
+  if (stage_ != nullptr) plugin_->table().destroy(stage_);
 }
 
 bool StageInstance::run(Publication& publication, const ExecutionContext& context) {
@@ -72,24 +72,24 @@ bool StageInstance::run(Publication& publication, const ExecutionContext& contex
   pillion_work work{setup_.get(), &publication, &context, {}};
   for (size_t i = 0; i < setup_->inputs.size(); ++i)
     work.inputs.push_back(bring(setup_->inputs[i], publication, context, movers_[i]));
-  check(plugin_.table().run(stage_, &work));
+  check(plugin_->table().run(stage_, &work));
   if (!work.withheld) check_outputs(work);
   return !work.withheld;
 }
 
 void StageInstance::finish(Publication& publication, const ExecutionContext& context) {
   pillion_work work{setup_.get(), &publication, &context, {}};
-  check(plugin_.table().finish(stage_, &work));
+  check(plugin_->table().finish(stage_, &work));
 }
 
 void StageInstance::save(pillion_state& state) const {
-  check(plugin_.table().save(stage_, &state));
+  check(plugin_->table().save(stage_, &state));
   save_count(state);
 }
 
 void StageInstance::restore(pillion_state& state) {
   restore_count(state);
-  check(plugin_.table().restore(stage_, &state));
+  check(plugin_->table().restore(stage_, &state));
 }
 
 void StageInstance::save_count(pillion_state& state) const {

@@ -9,9 +9,11 @@
 #include <set>
 #include <vector>
 
-#include "stagehost/plugin.hpp"
 #include "stagehost/publication.hpp"
 #include "stagehost/sink.hpp"
+
+struct pillion_setup;
+struct pillion_state;
 
 namespace pillion::model {
 struct AnalysisSpec;
@@ -21,6 +23,7 @@ struct StageSpec;
 namespace pillion::stagehost {
 
 struct Movers;
+class Plugin;
 
 /// One stage of a plug-in, alive.
 class StageInstance {
@@ -50,7 +53,7 @@ class StageInstance {
   void restore_count(const pillion_state& state);
 
   std::string name_;
-  Plugin plugin_;
+  std::unique_ptr<Plugin> plugin_;
   std::unique_ptr<pillion_setup> setup_;
   void* stage_ = nullptr;
   std::vector<Movers> movers_;  ///< by input
