@@ -22,10 +22,6 @@ using model::MeshKind;
 
 namespace {
 
-FieldType type_of(const std::string& name, const model::Array& array) {
-  return {name, array.type, array.components};
-}
-
 std::vector<FieldType> fields_of(const Block& block) {
   std::vector<FieldType> fields;
   for (const auto& [name, array] : block.arrays) fields.push_back(type_of(name, array));
@@ -141,10 +137,9 @@ void SendPlan::count(const FieldType& field, int64_t cells) {
 void SendPlan::add_block(const std::string& name, size_t number, Outgoing& outgoing) {
   const auto& mesh = meshes_.at(name);
   const Block& block = mesh.blocks[number];
-  const auto fields = fields_of(block);
   const int64_t cells = block.box.volume();
-  outgoing.layout.blocks.push_back({name, block.id, block.box, block.owned, fields});
-  for (const auto& field : fields) {
+  const auto& layout = outgoing.layout.blocks.emplace_back(layout_of(name, block));
+  for (const auto& field : layout.fields) {
     const layout::Moves whole{0, {{0, 0, block.box, {0, 0, 0}}}, cells};
     outgoing.regions.emplace_back(mesh, std::vector{number}, std::vector{field}, whole,
                                   outgoing.size);
@@ -231,7 +226,7 @@ bool SendPlan::take_particles(const std::string& name, const Destination& to) {
 void SendPlan::settle(const Meshes& left, const Destination& to) {
   base::ByteWriter schema;
   for (auto& [receiver, outgoing] : messages_->outgoing) {
-    outgoing.layout_bytes = redistribution::bytes_of(outgoing.layout);
+    outgoing.layout_bytes = base::to_bytes(outgoing.layout);
     schema.put(static_cast<int64_t>(receiver));
     schema.put(static_cast<int64_t>(outgoing.layout_bytes.size()));
     schema.put_raw(outgoing.layout_bytes.data(), outgoing.layout_bytes.size());
