@@ -77,15 +77,6 @@ typedef struct pillion_field_description {
                             * its points; "" if it was not said */
 } pillion_field_description;
 
-/** Sides of boxes that follow from the blocks as they are shared: along this axis, or, for cubes,
- * along any. */
-typedef enum {
-  PILLION_SIDE_FIT = -1,          /**< the smallest power of two that holds the longest of them */
-  PILLION_SIDE_ENLARGED = -2,     /**< twice as many cells */
-  PILLION_SIDE_FIT_CUBE = -3,     /**< as FIT; the same along all axes */
-  PILLION_SIDE_ENLARGED_CUBE = -4 /**< as ENLARGED; the same along all axes */
-} pillion_side;
-
 /** Fields of one mesh, wanted in one layout. */
 typedef struct pillion_input_request {
   size_t size;               /**< sizeof(pillion_input_request) */

@@ -73,6 +73,15 @@ enum {
                                        than there are peers, pencils along the first */
 };
 
+/** Sides of boxes that follow from the blocks as they are shared: along this axis, or, for cubes,
+ * along any. */
+typedef enum {
+  PILLION_SIDE_FIT = -1,          /**< the smallest power of two that holds the longest of them */
+  PILLION_SIDE_ENLARGED = -2,     /**< twice as many cells */
+  PILLION_SIDE_FIT_CUBE = -3,     /**< as FIT; the same along all axes */
+  PILLION_SIDE_ENLARGED_CUBE = -4 /**< as ENLARGED; the same along all axes */
+} pillion_side;
+
 /** An array of a language in which arrays know their shape. Element (i, j, …), counted from 0, is
  * i * strides[0] + j * strides[1] + … bytes behind `data`. */
 typedef struct pillion_view {

@@ -2,8 +2,6 @@
 // For each box and each periodic image of it, the boxes that it reaches; and what requests mean.
 #include "layout/division.hpp"
 
-#include <pillion/stage.h>
-
 #include <algorithm>
 #include <bit>
 
