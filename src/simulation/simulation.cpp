@@ -83,9 +83,8 @@ bool Simulation::set_units(const std::string& name, const std::string& units) {
   } else {
     if (!run_.configuration.catalogue.set_units(name, units)) return false;
     stages_.set_units(name, units);
-    if (publisher_) publisher_->set_units(name, units);
   }
-  if (publisher_) publisher_->forget_messages();
+  if (publisher_) publisher_->set_units(name, units);
   return true;
 }
 
