@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/error.hpp"
+#include "comm/agreement.hpp"
 #include "stagehost/plugin.hpp"
 #include "stagehost/work.hpp"
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <random>
 
+#include "comm/agreement.hpp"
 #include "stagehost/peer_messages.hpp"
 
 using namespace pillion;

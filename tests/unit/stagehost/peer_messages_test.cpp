@@ -7,6 +7,7 @@
 #include <pillion/stage.hpp>
 #include <random>
 
+#include "comm/agreement.hpp"
 #include "stagehost/plugin.hpp"
 #include "stagehost/work.hpp"
 
