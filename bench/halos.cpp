@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "comm/agreement.hpp"
 #include "halos/build.hpp"
 #include "halos/catalogue.hpp"
 #include "halos/field_values.hpp"
