@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "comm/tags.hpp"
+#include "comm/message.hpp"
 
 namespace pillion::redistribution {
 
@@ -95,10 +95,10 @@ void Redistribution::adopt(std::vector<Moves> all) {
 // Receivers need not know the boxes of the senders, only where things go.
 void Redistribution::exchange_plan(const std::vector<Moves>& out) {
   std::map<int, base::Bytes> layouts;
-  for (const auto& moves : out) layouts[moves.rank] = bytes_of({.regions = {regions_of(moves)}});
+  for (const auto& moves : out) layouts[moves.rank] = base::to_bytes(regions_of(moves));
   comm::SparseExchange exchange(ranks_, comm::tags::redistribution_plan);
   for (const auto& [rank, bytes] : exchange(layouts))
-    received_.push_back(moves_of(read_message_layout(bytes).regions.front(), rank));
+    received_.push_back(moves_of(base::from_bytes<RegionLayout>(bytes), rank));
 }
 
 // Pieces that were cut for the way are one part again.

@@ -5,9 +5,10 @@
 #include <algorithm>
 
 #include "base/bytes.hpp"
-#include "comm/at_finalize.hpp"
+#include "comm/communicator.hpp"
 #include "comm/message.hpp"
-#include "comm/tags.hpp"
+#include "run/run.hpp"
+#include "topology/location.hpp"
 
 namespace pillion::run {
 

@@ -14,7 +14,11 @@
 #include "run/attached_job.hpp"
 #include "run/locations.hpp"
 #include "run/report.hpp"
+#include "run/saved_state.hpp"
 #include "run/sidecar_notices.hpp"
+#include "run/supervisor.hpp"
+#include "sidecar/sidecar.hpp"
+#include "simulation/simulation.hpp"
 
 namespace pillion::session {
 
@@ -113,6 +117,8 @@ Session::Session(const std::string& file, MPI_Comm comm, const Options& options)
     throw;
   }
 }
+
+Session::~Session() = default;
 
 void Session::configure(const std::string& file, const Options& options) {
   const auto wanted = gather_roles(run_.world, options.role);

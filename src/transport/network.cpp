@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "comm/tags.hpp"
+#include "comm/message.hpp"
 
 namespace pillion::transport {
 NetworkSender::NetworkSender(const comm::Communicator& wire, std::vector<int> sidecars, int primary,
