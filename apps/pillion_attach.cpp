@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "node/segment.hpp"
 #include "run/attached_job.hpp"
 #include "run/attachment.hpp"

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "base/clock.hpp"
 #include "comm/message.hpp"
 
 namespace pillion::redistribution {

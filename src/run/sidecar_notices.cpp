@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/bytes.hpp"
+#include "base/clock.hpp"
 #include "comm/communicator.hpp"
 #include "comm/message.hpp"
 #include "run/run.hpp"

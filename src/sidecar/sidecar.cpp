@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/clock.hpp"
 #include "comm/agreement.hpp"
 #include "run/saved_state.hpp"
 #include "run/sidecar_notices.hpp"

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/clock.hpp"
 #include "comm/agreement.hpp"
 #include "products/whole_file.hpp"
 #include "run/report.hpp"

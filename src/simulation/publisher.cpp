@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/clock.hpp"
 #include "base/text.hpp"
 #include "run/agenda.hpp"
 #include "run/report.hpp"

@@ -113,8 +113,7 @@ class Publisher final : public policy::MessageBudget {
   /// ScheduleState for a message, for which it waits or spills as the policy says; null if there is
   /// none.
   std::byte* reserve(size_t size, const std::vector<size_t>& due, int64_t step);
-  bool wait(const policy::Wait& wait, const std::function<bool()>& holds,
-            double patience);
+  bool wait(const policy::Wait& wait, const std::function<bool()>& holds, double patience);
 
   run::Run& run_;
   Link& link_;

@@ -6,6 +6,7 @@
 #include <exception>
 #include <unordered_map>
 
+#include "base/clock.hpp"
 #include "comm/agreement.hpp"
 #include "comm/message.hpp"
 #include "layout/assignment.hpp"

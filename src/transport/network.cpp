@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/clock.hpp"
 #include "comm/message.hpp"
 
 namespace pillion::transport {
