@@ -4,7 +4,7 @@
 //   pillion-attach RUN                    works as the run's own sidecar (`job: separate`)
 //   pillion-attach RUN extra.yaml         adds the analyses in extra.yaml to the run
 //   mpirun -n 4 pillion-attach RUN ...    the same with several ranks, one or more per node
-// SIGTERM and SIGINT make it finish the publication at hand and leave in good order.
+// SIGTERM and SIGINT make it finish the current publication and leave in good order.
 #include <mpi.h>
 
 #include <atomic>
@@ -29,7 +29,7 @@ using pillion::policy::SidecarEnding;
 constexpr const char* usage =
     "usage: pillion-attach [RUN [ANALYSES.yaml]] [--name NAME] [--set NAME=VALUE]...\n"
     "                      [--wait SECONDS] [--quiet]\n"
-    "  RUN       name or id of a run that goes on here; without it the runs are listed\n"
+    "  RUN       name or id of a run on this node; without it the runs are listed\n"
     "  ANALYSES  a YAML file with `analyses:` to add to the run\n"
     "  --name    of these analyses, for their report; default: the file's name\n"
     "  --set     value of a parameter $NAME of the file\n"
@@ -81,7 +81,7 @@ int list_runs() {
   return 0;
 }
 
-/// Whether all ranks get here. One that fails by itself, for want of memory for example, leaves the
+/// Whether all ranks get here. One that fails by itself, for lack of memory for example, leaves the
 /// others waiting for it in the middle of something.
 bool all_are_here(bool failed) {
   const double patience = failed ? 2 : 60;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finds what is wrong with a configuration without the simulation, and says what will happen:
+// Finds mistakes in a configuration without the simulation, and predicts the run:
 //   pillion-check CONFIGURATION.yaml
-//   pillion-check GUEST.yaml --of RUN.yaml    analyses that are to be added to a run
+//   pillion-check EXTRA.yaml --of RUN.yaml    analyses to add to a run
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
@@ -277,10 +277,10 @@ constexpr const char* usage =
     "  --override   what goes before the file's own: a key such as sidecars.memory, and its value\n"
     "  --ranks      of the whole job, sidecars included\n"
     "  --nodes      that the ranks are on, evenly\n"
-    "  --sidecars   so many of the ranks are started as sidecars\n"
+    "  --sidecars   the number of ranks that are started as sidecars\n"
     "  --catalogue  a YAML file with the meshes and fields that the program offers by itself\n"
-    "  --restart    the checkpoint to go on from\n"
-    "  --of         the run's configuration, to check what is to be added to that run\n"
+    "  --restart    the checkpoint to resume from\n"
+    "  --of         the run's configuration, to check analyses to add to that run\n"
     "  --json       for programs\n";
 
 using pillion::preflight::CheckRequest;
@@ -294,7 +294,7 @@ struct Arguments {
 
 void read_pair(const std::string& word, std::map<std::string, std::string>& to, Arguments& out) {
   const size_t equals = word.find('=');
-  if (equals == std::string::npos || equals == 0) out.wrong = "'" + word + "' is no NAME=VALUE";
+  if (equals == std::string::npos || equals == 0) out.wrong = "'" + word + "' is not a NAME=VALUE";
   else to[word.substr(0, equals)] = word.substr(equals + 1);
 }
 
@@ -303,7 +303,7 @@ void read_count(const std::string& word, int64_t& count, Arguments& out) {
   char* end = nullptr;
   count = std::strtoll(word.c_str(), &end, 10);
   if (word.empty() || *end != '\0' || count < 0 || count > most)
-    out.wrong = "'" + word + "' is no number of ranks or nodes";
+    out.wrong = "'" + word + "' is not a number of ranks or nodes";
 }
 
 void read_option(const std::string& name, const std::string& value, Arguments& out) {
@@ -325,7 +325,8 @@ Arguments read_arguments(int count, char** words) {
     if (word == "--help" || word == "-h") out.wants_help = true;
     else if (word == "--json") out.as_json = true;
     else if (word.starts_with("-") && i + 1 < count) read_option(word, words[++i], out);
-    else if (word.starts_with("-")) out.wrong = "'" + word + "' is no option, or lacks its value";
+    else if (word.starts_with("-"))
+      out.wrong = "'" + word + "' is not an option, or lacks its value";
     else if (out.request.file.empty()) out.request.file = word;
     else out.wrong = "'" + word + "' is one file too many";
   }

@@ -34,7 +34,7 @@ int serve() {
   pillion_options_set_role(options, PILLION_ROLE_SIDECAR);
   const auto status = pillion_open_with(nullptr, MPI_COMM_WORLD, options, &session);
   pillion_options_free(options);
-  // Why it could not be opened has been said, once for all ranks.
+  // The reason has been printed, once for all ranks.
   return status == PILLION_OK && pillion_serve(session) == 1 ? 0 : 1;
 }
 

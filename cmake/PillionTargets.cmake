@@ -122,7 +122,7 @@ function(pillion_add_demo name)
       demo_${name}
       COMMAND
         ${CMAKE_COMMAND} -E echo
-        "demo: cannot be built, for want of what these need: ${missing}; cmake prints what it did not find"
+        "demo: cannot be built, as requirements are missing: ${missing}; cmake prints what it did not find"
       COMMAND ${CMAKE_COMMAND} -E false
       VERBATIM
     )

@@ -125,7 +125,7 @@ contains
     call conclude(c_options_set_restart(options%handle, to_c(path)), ierr)
   end subroutine
 
-  ! Who receives log messages, instead of standard error; without a handler nobody does. A handler
+  ! The receiver of log messages, instead of standard error; without a handler there is none. A handler
   ! may be called until the session is closed, so it is no internal procedure of one that has ended.
   subroutine pillion_options_set_log(options, handler, ierr)
     type(pillion_options), intent(in) :: options

@@ -15,8 +15,8 @@ inline constexpr const char* mesh_name = "atoms";
 /// YAML with the mesh and its fields, for pillion_options_set_catalogue. Units are left out.
 const char* catalogue_text();
 
-/// Names of the units of one of LAMMPS's unit styles; "σ", "τ" and the like for reduced units. They
-/// are written so that stages can make powers and quotients of them.
+/// Names of the units of one of LAMMPS's unit styles; "σ", "τ" and similar ones for reduced units.
+/// They are written so that stages can make powers and quotients of them.
 struct Units {
   const char* style;
   const char* length;

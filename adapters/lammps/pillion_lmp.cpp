@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// pillion-lmp: LAMMPS with a passenger. Opens a session over all ranks, lets sidecar ranks work,
-// and runs the stock LAMMPS library on the simulation's communicator with `fix pillion` added. With
-// no -pillion it is LAMMPS and nothing else.
+// pillion-lmp: LAMMPS with a session of Pillion. Opens a session over all ranks, lets sidecar ranks
+// work, and runs the stock LAMMPS library on the simulation's communicator with `fix pillion`
+// added. With no -pillion it is LAMMPS and nothing else.
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -20,7 +20,7 @@ int rank_in(MPI_Comm comm) {
   return rank;
 }
 
-/// For problems that every rank meets alike.
+/// For problems that occur on every rank.
 int fail(const std::exception& problem) {
   if (rank_in(MPI_COMM_WORLD) == 0) std::fprintf(stderr, "pillion-lmp: %s\n", problem.what());
   return EXIT_FAILURE;

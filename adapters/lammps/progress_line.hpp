@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The line that tells a person how the run is doing: step, rate, publications, skips and lag. On a
-// terminal it is rewritten in place; elsewhere a line is added every so many seconds.
+// terminal it is rewritten in place; elsewhere a line is added every few seconds.
 #pragma once
 
 #include <pillion/pillion.h>

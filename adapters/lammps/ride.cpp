@@ -54,7 +54,7 @@ Ride::~Ride() {
 void Ride::let_go() noexcept {
   int finalized = 0;
   MPI_Finalized(&finalized);
-  // Nobody is left to tell of a failure; the library has written it to its log.
+  // A failure can no longer be reported; the library has written it to its log.
   if (finalized == 0) pillion_close(std::exchange(session_, nullptr));
 }
 

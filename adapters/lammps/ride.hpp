@@ -24,14 +24,14 @@ inline void check(pillion_status status) {
 struct RideOptions {
   std::string file;                                           ///< the YAML file
   std::vector<std::pair<std::string, std::string>> settings;  ///< values of $name in it
-  std::string restart;  ///< what a checkpoint saved, to go on from; "" to begin anew
+  std::string restart;  ///< the checkpoint to resume from; "" for a new run
   pillion_role role = PILLION_ROLE_ANY;
 };
 
 class Ride {
  public:
   /// Opens a session with LAMMPS's catalogue. [collective over comm] Throws std::runtime_error,
-  /// alike on every rank.
+  /// the same on every rank.
   Ride(const RideOptions& options, MPI_Comm comm);
   Ride(const Ride&) = delete;
   Ride& operator=(const Ride&) = delete;

@@ -12,14 +12,14 @@ from pathlib import Path
 import command
 import headers
 import sources
+from figures import draw_all
 from flowchart import replace_flowcharts
 from links import Links
-from pictures import draw_all
 from places import ROOT, Entry, Places, read_places
 
 
 def assemble(folder: Path) -> None:
-    """Makes the folder anew; what is there already is removed."""
+    """Makes the folder again; existing contents are removed."""
     shutil.rmtree(folder, ignore_errors=True)
     draw_all(folder / "pictures")
     places = read_places()

@@ -1,11 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The figures of the concepts, by the names of their files; pictures.py draws them."""
+"""The pictures that the site makes from what is in the repository: figures of the concepts, drawn
+here, and plots of the studies from their results. They are not in the repository; pages link to
+them as if they lay beside them.
+"""
 
+import os
+import runpy
+from pathlib import Path
+
+import matplotlib
 from drawing import Drawing
+from places import ROOT
 
 
 def placement() -> Drawing:
-    """The same chain at three placements, as time goes on."""
+    """The same chain at three placements over time."""
     d = Drawing(
         920,
         430,
@@ -92,7 +101,7 @@ def layouts() -> Drawing:
         920,
         452,
         "Layouts",
-        "A mesh as the simulation shares it, in uneven blocks, and divided anew into blocks with "
+        "A mesh as the simulation shares it, in uneven blocks, and divided again into blocks with "
         "ghost cells, slabs, pencils, and boxes of powers of two; particles by key and by place "
         "with a halo. Colours are ranks.",
     )
@@ -167,7 +176,7 @@ def redistribution() -> Drawing:
             d.path(f"M210 {y} C400 {y} 510 {end} 698 {end}")
     d.text(455, 252, "one packed message for each pair that has anything in common", "middle", 12,
            "soft")  # fmt: skip
-    d.text(455, 40, "planned once, used again until somebody’s boxes change", "middle", 12, "soft")
+    d.text(455, 40, "planned once, used again until any rank’s boxes change", "middle", 12, "soft")
     return d
 
 
@@ -292,3 +301,22 @@ FIGURES = {
     made.__name__: made
     for made in (placement, cut, layouts, redistribution, backlog, containment, memory)
 }
+# Scripts of study/, and the pictures that their function `draw` makes in a folder.
+PLOTS = {
+    "plots": ("scale-study-ratio", "scale-study-grid"),
+    "intransit_plots": ("intransit-split", "intransit-gain"),
+    "mapping_plots": ("mapping-steps", "mapping-links", "mapping-files"),
+    "advise": ("advise-2048",),
+}
+NAMES = {f"{name}.svg" for name in (*FIGURES, *(n for made in PLOTS.values() for n in made))}
+
+
+def draw_all(folder: Path) -> None:
+    """Draws all of NAMES, the same bytes each time."""
+    os.environ.setdefault("SOURCE_DATE_EPOCH", "0")  # the date in Matplotlib's files
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, draw in FIGURES.items():
+        draw().save(folder / f"{name}.svg")
+    with matplotlib.rc_context({"svg.hashsalt": "pillion"}):
+        for script in PLOTS:
+            runpy.run_path(str(ROOT / f"study/{script}.py"))["draw"](folder)

@@ -12,7 +12,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from pictures import NAMES as DRAWN
+from figures import NAMES as DRAWN
 from places import ROOT, Places
 
 FENCED = re.compile(r"^( *)```.*?^\1```$", re.MULTILINE | re.DOTALL)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The one exception that Pillion throws. Its code says which kind of remedy is needed; its message
-// says what failed, the value seen, and what to do.
+// The one exception that Pillion throws. Its code is the kind of remedy that is needed; its message
+// names the failure, the value seen, and the remedy.
 #pragma once
 
 #include <cstdint>

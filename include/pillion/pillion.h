@@ -144,8 +144,8 @@ pillion_status pillion_get_field(const pillion_session* session, int32_t number,
                                  pillion_field* field);
 
 /* ---- sharing -------------------------------------------------------------------------------- */
-/* Sharing copies nothing: the memory must stay valid until the block is shared anew, unshared, or
- * the session closes. What does not fit the catalogue is remembered, and reported alike on every
+/* Sharing copies nothing: the memory must stay valid until the block is shared again, unshared, or
+ * the session closes. What does not fit the catalogue is noted, and reported on every
  * rank by pillion_ready or, without it, the first pillion_step. */
 
 /** Shares a box of a field on a uniform mesh. `lo`, `hi`: half-open index range, one entry per axis
@@ -176,8 +176,8 @@ pillion_status pillion_share_particles_typed(pillion_session* session, const cha
                                              int32_t block, int64_t count, const void* data,
                                              pillion_type type);
 
-/** As above for an array that knows its shape: a dimension for particles, of which the first
- * `count` are shared, and one for components before or after it; or one dimension for all values.
+/** As above for an array that knows its shape: a dimension for particles (the first `count` are
+ * shared), and one for components before or after it; or one dimension for all values.
  */
 pillion_status pillion_share_particles_view(pillion_session* session, const char* field,
                                             int32_t block, int64_t count, const pillion_view* view,
@@ -194,7 +194,7 @@ pillion_status pillion_share_elements_typed(pillion_session* session, const char
 
 /** As above for an array that knows its shape: a dimension for each axis of an element, or one for
  * all its points, one for components, which may be missing if there is one, and one for elements,
- * of which the first `count` are shared; or one dimension for all values. */
+ * (the first `count` are shared); or one dimension for all values. */
 pillion_status pillion_share_elements_view(pillion_session* session, const char* field,
                                            int32_t block, int64_t count, const pillion_view* view);
 
@@ -207,13 +207,13 @@ pillion_status pillion_share_elements_view(pillion_session* session, const char*
 pillion_status pillion_allocate(pillion_session* session, const char* field, int32_t block,
                                 size_t bytes, int32_t buffers, void** data);
 
-/** The next buffer of a block, another one than before, which nobody reads; never waits. *data
+/** The next buffer of a block, another one than before, which no sidecar reads; never waits. *data
  * becomes its address; its values are those of some earlier step. */
 pillion_status pillion_swap(pillion_session* session, const char* field, int32_t block,
                             void** data);
 
 /** Keeps a buffer of pillion_allocate where it is, beyond pillion_unshare and the session, until
- * pillion_release: for languages in which nobody knows who still looks at it. */
+ * pillion_release: for languages in which references to it cannot be tracked. */
 typedef struct pillion_kept pillion_kept;
 pillion_status pillion_keep(const pillion_session* session, const void* data, pillion_kept** kept);
 void pillion_release(pillion_kept* kept);
@@ -221,12 +221,12 @@ void pillion_release(pillion_kept* kept);
 /** Takes a block of a field back, and the memory that pillion_allocate gave for it. */
 pillion_status pillion_unshare(pillion_session* session, const char* field, int32_t block);
 
-/** The domain of a particle mesh as of now; it may change every step. Alike on every rank. */
+/** The domain of a particle mesh as of now; it may change every step. The same on every rank. */
 pillion_status pillion_set_domain(pillion_session* session, const char* mesh,
                                   const pillion_domain* domain);
 
 /** Units of a field, of a mesh's lengths, or of "time", for programs that know them only at run
- * time. Alike on every rank. */
+ * time. The same on every rank. */
 pillion_status pillion_set_units(pillion_session* session, const char* name, const char* units);
 
 /** Checks that everything which analyses need is shared and fits. Optional: the first step does it
@@ -248,11 +248,11 @@ pillion_status pillion_is_due(const pillion_session* session, int64_t step, doub
  *
  * A step that was offered last, or earlier in the run that this one resumes, is ignored. A counter
  * that goes back begins a new segment of the run: products, conditions and the report then number
- * its steps behind those of the segment before, and the report says which number was added. The
+ * its steps after the segment before, and the report gives the number that was added. The
  * steps of a program that restarts its counter continue those of the checkpoint. */
 pillion_status pillion_step(pillion_session* session, int64_t step, double time);
 
-/** Saves what stages remember in the directory `path`, whole or not at all. A relative path is that
+/** Saves the state of stages in the directory `path`, whole or not at all. A relative path is that
  * of the working directory at this call.
  * [collective over the simulation ranks] Returns when it is on disk. */
 pillion_status pillion_checkpoint(pillion_session* session, const char* path);

@@ -214,7 +214,8 @@ class Session {
 
   /// Shares a box of a field on a uniform mesh; the first axis varies fastest, components are
   /// interleaved. Nothing is copied: the memory must stay where it is until the block is shared
-  /// anew, unshared, or the session closes. Throws if the range is no whole multiple of the box.
+  /// again, unshared, or the session closes. Throws if the range is not a whole multiple of the
+  /// box.
   template <Shareable R>
   void share(const std::string& field, R&& values, const Box& box, int32_t block = 0) {
     expect_multiple(field, std::ranges::size(values), box.cells());
@@ -240,8 +241,8 @@ class Session {
   }
 
   /// Shares `count` particles' values of a field, components interleaved; as for share, nothing is
-  /// copied. Throws if the range is no whole multiple of the count; of arrays that are longer than
-  /// what they hold, share a pointer.
+  /// copied. Throws if the range is not a whole multiple of the count; of arrays that are longer
+  /// than what they hold, share a pointer.
   template <Shareable R>
   void share_particles(const std::string& field, R&& values, int64_t count, int32_t block = 0) {
     expect_multiple(field, std::ranges::size(values), count);
@@ -267,9 +268,9 @@ class Session {
   }
 
   /// Memory for `count` elements of a block, components included: `buffers` buffers that take
-  /// turns, of which the first is given back; share it as any other memory. Where a sidecar is on
-  /// this node it reads them in place, if the block has no gaps. What is in them at first is not
-  /// defined. They are the session's, gone with unshare() or the session.
+  /// turns; returns the first one; share it as any other memory. Where a sidecar is on this node it
+  /// reads them in place, if the block has no gaps. What is in them at first is not defined. They
+  /// are the session's, gone with unshare() or the session.
   template <Element T>
   [[nodiscard]] T* allocate(const std::string& field, int32_t block, size_t count,
                             int32_t buffers = 2) {
@@ -288,7 +289,7 @@ class Session {
     share(field, values.data(), box, block);
     return values;
   }
-  /// The next buffer of a block, which nobody reads, to write the next step's values to; it is
+  /// The next buffer of a block, which no sidecar reads, to write the next step's values to; it is
   /// shared in the place of the one before. Never waits. T must be that of allocate().
   template <Element T>
   [[nodiscard]] T* swap(const std::string& field, int32_t block = 0) {
@@ -301,11 +302,11 @@ class Session {
     check(pillion_unshare(open_handle(), field.c_str(), block));
   }
 
-  /// The domain of a particle mesh as of now. Alike on every rank.
+  /// The domain of a particle mesh as of now. The same on every rank.
   void set_domain(const std::string& mesh, const Domain& domain) {
     check(pillion_set_domain(open_handle(), mesh.c_str(), &domain));
   }
-  /// Units of a field, of a mesh's lengths, or of "time". Alike on every rank.
+  /// Units of a field, of a mesh's lengths, or of "time". The same on every rank.
   void set_units(const std::string& name, const std::string& units) {
     check(pillion_set_units(open_handle(), name.c_str(), units.c_str()));
   }
@@ -321,7 +322,7 @@ class Session {
   }
   /// Offers a step: runs or publishes what is due, and returns at once if nothing is. [collective]
   void step(int64_t step, double time) { check(pillion_step(open_handle(), step, time)); }
-  /// Saves what stages remember in the directory `path`, whole or not at all. [collective]
+  /// Saves the state of stages in the directory `path`, whole or not at all. [collective]
   void checkpoint(const std::string& path) {
     check(pillion_checkpoint(open_handle(), path.c_str()));
   }
@@ -354,7 +355,7 @@ class Session {
     if (!fits)
       throw Error(ErrorCode::Argument,
                   "field '" + field + "' was shared with " + std::to_string(size) +
-                      " values, which is no whole multiple of the " + std::to_string(of) +
+                      " values, which is not a whole multiple of the " + std::to_string(of) +
                       " cells, particles or elements of the block");
   }
   static void forward_log(void* context, int32_t level, const char* message) noexcept {

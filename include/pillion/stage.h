@@ -31,7 +31,7 @@ extern "C" {
 typedef struct pillion_value pillion_value; /* a node of the stage's configuration */
 typedef struct pillion_setup pillion_setup; /* a stage being created */
 typedef struct pillion_work pillion_work;   /* a publication being worked on */
-typedef struct pillion_state pillion_state; /* what a stage remembers, being saved or restored */
+typedef struct pillion_state pillion_state; /* the state of a stage, being saved or restored */
 
 /** Kinds of configuration value. */
 enum {
@@ -65,7 +65,7 @@ typedef struct pillion_field_description {
   pillion_type type;
   int32_t components;
   pillion_mesh_kind mesh_kind;
-  int32_t axes;     /**< of a uniform mesh: 1 to 3; of particles: 2 if the configuration says so */
+  int32_t axes;     /**< of a uniform mesh: 1 to 3; of particles: 2 if so configured */
   int64_t cells[3]; /**< of a uniform mesh */
   double origin[3]; /**< of a uniform mesh */
   double length[3]; /**< of a uniform mesh */
@@ -164,7 +164,7 @@ typedef struct pillion_array {
   pillion_lease lease;
 } pillion_array;
 
-/** Of cells or points: those that are this rank's, and all that the block has. */
+/** Numbers of cells or points: owned by this rank, and all of the block. */
 typedef struct pillion_count {
   int64_t owned;
   int64_t total;
@@ -174,10 +174,10 @@ typedef struct pillion_count {
 enum {
   PILLION_CELL_DUPLICATE = 1, /**< another block owns the cell */
   PILLION_CELL_REFINED = 8,   /**< blocks of a finer level cover it */
-  PILLION_CELL_HIDDEN = 32    /**< it is no part of the mesh */
+  PILLION_CELL_HIDDEN = 32    /**< it is not a part of the mesh */
 };
 
-/** Of an unstructured mesh; later versions say what it holds, its size first. */
+/** Of an unstructured mesh; later versions define it, its size first. */
 typedef struct pillion_connectivity pillion_connectivity;
 
 /** The part of an input that this rank holds in one piece.
@@ -216,7 +216,7 @@ typedef struct pillion_block {
   const pillion_connectivity* connectivity; /**< NULL unless the mesh is unstructured */
 } pillion_block;
 
-/** Points of a spectral mesh's elements; later versions say what it holds, its size first. */
+/** Points of a spectral mesh's elements; later versions define it, its size first. */
 typedef struct pillion_point_set pillion_point_set;
 
 /** A mesh as it is in a publication. A uniform mesh that was coarsened because sidecars could not
@@ -358,7 +358,7 @@ typedef struct pillion_stage_host {
   /** The folder of the analysis's products, for stages that write files of their own; it is there
    * on return. The text lives until the callback returns. */
   int32_t (*product_folder)(pillion_work*, const char** path);
-  /** Writes a product that is a text whole or not at all, and waits until it is on disk if it is to
+  /** Writes a product that is a text whole or not at all, and waits until it is on disk if it must
    * be `durable`; the first peer's is the one that counts. Lines about where it comes from are put
    * in front, each behind `comment`, or none if that is NULL. It may stand for a dataset of several
    * files, which are then all named by it. */
@@ -382,8 +382,8 @@ typedef struct pillion_stage_host {
   /** For libraries that take one. A peer that fails while others are in a call on it hangs them, so
    * prefer the functions below. */
   MPI_Comm (*communicator)(const pillion_work*);
-  /** Sends bytes to some peers, at most one message to each, and receives those that others have
-   * sent here, in ascending order of peers. The cost grows with the number of messages, not of
+  /** Sends bytes to some peers, at most one message to each, and receives the messages that others
+   * have sent here, in ascending order of peers. The cost grows with the number of messages, not of
    * peers. Empty messages are not sent. What `in` points to lives until the next such call, gather
    * or broadcast, or until the callback returns. */
   int32_t (*exchange)(pillion_work*, const pillion_message* out, int32_t out_count,
@@ -401,19 +401,21 @@ typedef struct pillion_stage_host {
    * `body` must not call what every peer must call. Returns what `body` has returned. */
   int32_t (*in_turn)(pillion_work*, int32_t at_once, int32_t (*body)(void* argument),
                      void* argument);
-  /** Moves what the stage has computed from one division of some cells to another: so many bytes
-   * for each cell, packed with the first axis fastest. Every peer must make the call. */
+  /** Moves what the stage has computed from one division of some cells to another: a number of
+   * bytes for each cell, packed with the first axis fastest. Every peer must make the call. */
   int32_t (*regroup)(pillion_work*, const pillion_division* from, const pillion_division* to,
                      int64_t bytes_per_cell, const void* source, void* target);
-  /** Brings records that peers have to those who want them, in the order of `wanted`, a record
-   * behind the other. Fails if nobody has one. Every peer must make the call. */
+  /** Brings records from the peers that have them to the peers that request them, in the order of
+   * `wanted`, a record behind the other. Fails if no peer has one. Every peer must make the call.
+   */
   int32_t (*fetch)(pillion_work*, const pillion_records* have, const int64_t* wanted, int64_t count,
                    void* records);
   /** Keeps this publication from the stages after this one: they do not run, no output needs to be
    * produced, and nothing crosses to sidecars. Every peer must make the call, or none. */
   int32_t (*withhold)(pillion_work*);
 
-  /* state: `global` values are alike on every peer; `keyed` records belong to the owner of the key
+  /* state: `global` values are the same on every peer; `keyed` records belong to the owner of the
+   * key
    */
   int32_t (*save_global)(pillion_state*, const char* name, const void* bytes, size_t size);
   int32_t (*save_keyed)(pillion_state*, const char* name, const int64_t* keys, int64_t count,

@@ -18,7 +18,7 @@ Setter set(T Parameters::*member) {
   return [member](Parameters& parameters, const std::string& text) {
     std::istringstream stream(text);
     if (!(stream >> parameters.*member) || !(stream >> std::ws).eof())
-      throw std::invalid_argument("'" + text + "' is no value of its kind");
+      throw std::invalid_argument("'" + text + "' is not a value of its kind");
   };
 }
 

@@ -26,7 +26,7 @@ std::string mpi_library() {
   return text.substr(0, text.find('\0'));
 }
 
-/// Where that library lies; empty if it cannot be told.
+/// The folder of that library; empty if it is not known.
 std::string mpi_file() {
   Dl_info found{};
   const auto function = reinterpret_cast<void*>(&MPI_Get_library_version);

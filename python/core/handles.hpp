@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a stage in Python is given by the module `pillion._stage`: handles of the host that are good
-// for one call only. Python may keep them; used later, they say so instead of crashing.
+// for one call only. Python may keep them; used later, they throw instead of crashing.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -20,8 +20,8 @@ class Lent {
   [[nodiscard]] Handle* get() const {
     if (handle_ == nullptr)
       throw Error(ErrorCode::State,
-                  "a stage in Python used a step after it was over; take what you "
-                  "need of it while the step is worked on");
+                  "a stage in Python used a step after it was over; copy what you "
+                  "need before the stage returns");
     return handle_;
   }
   [[nodiscard]] const pillion_stage_host& host() const { return *host_; }

@@ -68,7 +68,7 @@ NB_MODULE(_idx, module) {
       .def_ro("name", &Field::name)
       .def_ro("components", &Field::components)
       .def_prop_ro("type", [](const Field& field) { return name_of(field.type); });
-  nb::class_<Reader>(module, "Reader", "A dataset as its header says it to be.")
+  nb::class_<Reader>(module, "Reader", "A dataset as its header describes it.")
       .def(nb::init<std::string, const std::string&>(), "path"_a, "text"_a,
            "Of the header's text. Raises Error if it makes no sense.")
       .def_prop_ro("fields", [](const Reader& r) { return r.dataset().fields; })

@@ -19,7 +19,7 @@ namespace pillion::python {
 namespace {
 
 /// A session that is not closed when Python's object goes: that waits for other ranks, who knows
-/// when. Whoever wants it closed says so; at the latest MPI_Finalize does.
+/// when. The user closes it; at the latest MPI_Finalize does.
 struct Held : Session {
   explicit Held(Session&& session) : Session(std::move(session)) {}
   Held(Held&& other) noexcept = default;
@@ -116,7 +116,7 @@ uintptr_t swap(const Held& session, const std::string& field, int32_t block) {
   return reinterpret_cast<uintptr_t>(data);
 }
 
-/// An array over such memory, which stays as long as somebody has the array.
+/// An array over such memory, which stays as long as the array is referenced.
 nb::object array_of(const Held& session, uintptr_t data, const std::vector<size_t>& shape,
                     const Indices& strides, int32_t type) {
   pillion_kept* kept = nullptr;

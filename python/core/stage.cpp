@@ -45,7 +45,7 @@ int32_t with_python(const pillion_stage_host* host, ErrorCode code, F&& body) {
     body();
     return 0;
   } catch (nb::python_error& error) {
-    // Somebody pressed Ctrl-C: the program is to hear of it, too, when this is over.
+    // The user pressed Ctrl-C: the program must handle it, too, when this is over.
     struct Interrupt {
       bool is_due;
       ~Interrupt() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Blocks as NumPy arrays over the host's own memory: nothing is copied, whatever the strides. An
 // array's owner is a lease that Python gives for the step, so that it can be seen afterwards
-// whether somebody has kept an array, whose memory is not there for ever.
+// whether a script has kept an array, whose memory is not there for ever.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/vector.h>

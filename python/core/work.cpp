@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A publication as a stage in Python sees it, the products that it writes, and what it remembers.
+// A publication as a stage in Python sees it, the products that it writes, and its state.
 #include <mpi.h>
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>

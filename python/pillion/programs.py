@@ -32,7 +32,7 @@ def find(name: str) -> Path:
 
 
 def version() -> str:
-    """Of this installation, whose command says it in PILLION_VERSION, or of the package."""
+    """The version of this installation: from its command in PILLION_VERSION, or of the package."""
     named = os.environ.get("PILLION_VERSION")
     if named:
         return named
@@ -43,7 +43,7 @@ def version() -> str:
 
 
 def become(name: str, words: Sequence[str]) -> NoReturn:
-    """This process goes on as a program of the installation."""
+    """Replaces this process by a program of the installation."""
     replace_by([str(find(name)), *words])
 
 

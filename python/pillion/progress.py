@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How a run is doing: the files `progress*.json` of its output folder, and the runs of this node
+"""The progress of runs: the files `progress*.json` of an output folder, and the runs of this node
 that write some. docs/products.md describes the files.
 
-The writer of a file may be killed before it can say so: `state_of` finds that out.
+The writer of a file may be killed before it can report that: `state_of` detects it.
 """
 
 import os
@@ -21,7 +21,7 @@ _SIMULATION = "progress.json"
 
 
 class State(Enum):
-    """What is known of who wrote a file."""
+    """The state of the process that wrote a file."""
 
     RUNNING = "running"
     ENDED = "ended"
@@ -36,7 +36,7 @@ class State(Enum):
 
 @dataclass(frozen=True)
 class Work:
-    """What a rank is busy with, since a calendar time."""
+    """The work of a rank at present, since a calendar time."""
 
     analysis: str
     step: int
@@ -45,7 +45,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Memory:
-    """Bytes of publications in flight, of the rank that says so."""
+    """Bytes of publications in flight, on the rank that reports them."""
 
     budget: int
     in_use: int
@@ -68,7 +68,7 @@ class AnalysisProgress(AnalysisRecord):
 
 @dataclass(frozen=True)
 class Progress:
-    """What one side of a run says of itself. Calendar times are seconds since 1970."""
+    """The progress that one side of a run reports. Calendar times are seconds since 1970."""
 
     path: Path
     role: str
@@ -102,7 +102,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Parts:
-    """All that is said of one run: by its simulation, its sidecars, and its attached jobs."""
+    """All progress of one run: of its simulation, its sidecars, and its attached jobs."""
 
     simulation: Progress | None
     sidecars: Progress | None
@@ -172,9 +172,9 @@ def _analysis(said: dict[str, Any]) -> AnalysisProgress:
 
 
 def read_parts(folder: Path) -> Parts:
-    """What is said of the run that writes, or wrote last, in this output folder.
+    """The progress of the run that writes, or wrote last, in this output folder.
 
-    What earlier runs in the same folder have left is passed over. Raises Error if a file is broken.
+    Files of earlier runs in the same folder are ignored. Raises Error if a file is broken.
     """
     found = [read_progress(path) for path in sorted(folder.glob("progress*.json"))]
     leader = next((p for p in found if p.role == "simulation"), None)
@@ -199,7 +199,9 @@ def process_start(pid: int) -> int | None:
 
 
 def state_of(progress: Progress) -> State:
-    """Who runs on another node is believed, for it cannot be seen from here."""
+    """The state of the writer. A process on another node cannot be checked from here, so its file
+    is trusted.
+    """
     said = State(progress.said)
     if said is not State.RUNNING or progress.host != socket.gethostname():
         return said

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What report.json and progress.json, the files that a run writes about itself, have in common; and
-which run the results in an output folder belong to: the newest one that these files and the marker
-of the folder name. docs/products.md describes the files.
+"""The common part of report.json and progress.json, the files that a run writes about itself. It
+also finds the run that owns the results in an output folder: the newest one that these files and
+the folder's marker name. docs/products.md describes the files.
 """
 
 import json
@@ -20,7 +20,9 @@ Made = TypeVar("Made")
 
 @dataclass(frozen=True)
 class AnalysisRecord:
-    """What both files say of an analysis; publications are counted over the whole run so far."""
+    """The common entries of both files on an analysis; publications are counted over the whole run
+    so far.
+    """
 
     name: str
     placement: str
@@ -53,8 +55,8 @@ def read_document(
     build: Callable[[dict[str, Any]], Made],
     missing: str = "",
 ) -> Made:
-    """What `build` makes of a JSON file whose entry `pillion` is `expected`. Raises Error if the
-    file is not there, with the advice `missing`, or if it is of another kind, as `wrong` says.
+    """Builds a value from a JSON file whose entry `pillion` is `expected`. Raises Error if the file
+    is not there, with the advice `missing`, or if it is of another kind, with the text `wrong`.
     """
     try:
         document = json.loads(path.read_text(encoding="utf-8"))

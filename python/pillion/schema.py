@@ -46,7 +46,7 @@ _REAL = either({"type": "number"}, _matching(rf"-?{_NUMBER}"))
 
 
 def _map(description: str, entries: dict[str, tuple[str, Schema]], *required: str, **more: Any):
-    """A map with these keys alone; those that are not required may be empty."""
+    """A map with only these keys; keys that are not required may be empty."""
     return {
         "description": description,
         "type": "object",
@@ -319,16 +319,16 @@ def schema_of(stages: list[dict[str, Any]]) -> Schema:
 
 
 def found_stages() -> list[dict[str, Any]]:
-    """What the stages that are found say of themselves."""
+    """The descriptions of all stages that are found, from `pillion-stages --json`."""
     done = subprocess.run(
         [programs.find("pillion-stages"), "--json"], capture_output=True, text=True, check=False
     )
     try:
         return json.loads(done.stdout)
     except ValueError as error:
-        raise Error(f"pillion-stages does not say which stages there are: {done.stderr}") from error
+        raise Error(f"pillion-stages did not list the stages: {done.stderr}") from error
 
 
 def schema() -> Schema:
-    """Of configurations with the stages that are found."""
+    """The schema of configurations with the stages that are found."""
     return schema_of(found_stages())

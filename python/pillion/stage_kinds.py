@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a stage says of its parameters, as JSON Schema.
+"""A stage's parameters as JSON Schema.
 
-A stage describes the kind of a parameter in words for people, such as `integer | auto`. What is not
-understood here may be anything, so that no value is refused that the stage itself would take.
+A stage describes the kind of a parameter in words for people, such as `integer | auto`. If a
+description is not understood here, any value is allowed, so that no value is refused that the stage
+would accept.
 """
 
 import re
@@ -82,7 +83,7 @@ def _one(kind: str) -> Schema | None:
 
 
 def kind_schema(kind: str) -> Schema:
-    """What a kind allows; everything, if it is not understood."""
+    """The schema of a kind; any value is allowed if the kind is not understood."""
     parts = _alternatives(kind)
     if ";" in kind or not all(parts):
         return {}
@@ -100,7 +101,7 @@ def kind_schema(kind: str) -> Schema:
 
 
 def parameter_schema(parameter: dict[str, str | None]) -> Schema:
-    """Of one parameter as `pillion-stages --json` describes it."""
+    """The schema of one parameter as `pillion-stages --json` describes it."""
     standard = parameter["standard"]
     allowed = kind_schema(parameter["kind"] or "")
     if allowed and standard == "null":

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Table products: a head of comment lines that is one YAML document, then CSV.
 
-`read_table` returns the columns as NumPy arrays (int64 or float64, as the head says) with their
-units, the table's attributes, and where, when and by what it was made. docs/products.md describes
-the format.
+`read_table` returns the columns as NumPy arrays, int64 or float64 according to the head. It also
+returns their units, the table's attributes, and its origin. docs/products.md describes the format.
 
 A comparison is what a table is compared with: a curve of theory, experiment or another code. It is
 a CSV file of reals, with the product's own path below a folder of comparisons. Its columns have the
@@ -23,7 +22,7 @@ import yaml
 from pillion.errors import Error
 from pillion.yaml_text import ProductLoader
 
-FOLDER = "compare"  # below a run's output, where nothing else is said
+FOLDER = "compare"  # below a run's output, unless another folder is given
 FORMAT = "table 1"
 HEAD_BYTES = 4096  # the entries up to step and time are well within
 
@@ -126,7 +125,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Head:
-    """What a table says of itself: its columns' units by name, and how many rows it has."""
+    """The head of a table: its columns' units by name, and its number of rows."""
 
     title: str
     step: int
@@ -182,7 +181,7 @@ def _read_lines(path: Path) -> tuple[list[str], int]:
     except OSError as error:
         raise Error(f"cannot read {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise Error(f"{path} is no table: it is not UTF-8 text") from error
+        raise Error(f"{path} is not a table: it is not UTF-8 text") from error
     return lines, next((n for n, line in enumerate(lines) if not line.startswith("#")), len(lines))
 
 
@@ -194,7 +193,9 @@ def _read_head(path: Path, lines: list[str]) -> dict[str, Any]:
         raise Error(f"{path} has a head that is not YAML: {error}") from error
     found = head.get("pillion") if isinstance(head, dict) else None
     if found != FORMAT:
-        raise Error(f"{path} is no table of Pillion: expected 'pillion: {FORMAT}', found {found!r}")
+        raise Error(
+            f"{path} is not a table of Pillion: expected 'pillion: {FORMAT}', found {found!r}"
+        )
     if not isinstance(head.get("columns"), list) or not head["columns"]:
         raise Error(f"{path} has a head without columns")
     return head
@@ -207,11 +208,15 @@ def _array(path: Path, name: str, kind: str | None, texts: list[str]) -> np.ndar
             return np.array([int(text) for text in texts], dtype=np.int64)
         except (ValueError, OverflowError):
             if kind == "int64":
-                raise Error(f"{path}: column '{name}' holds something that is no integer") from None
+                raise Error(
+                    f"{path}: column '{name}' holds something that is not an integer"
+                ) from None
     try:
         return np.array([float(text) for text in texts], dtype=np.float64)
     except ValueError as error:
-        raise Error(f"{path}: column '{name}' holds something that is no number: {error}") from None
+        raise Error(
+            f"{path}: column '{name}' holds something that is not a number: {error}"
+        ) from None
 
 
 def _read_columns(path: Path, head: dict[str, Any], lines: list[str]) -> dict[str, Column]:

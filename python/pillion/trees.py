@@ -36,12 +36,12 @@ class Thresholds:
 def halos_of(tree: Table, thresholds: Thresholds) -> np.ndarray:
     """Rows of the tree that are halos, the highest peak first: for each region, its maximum.
 
-    Raises Error if the table is no merge tree.
+    Raises Error if the table is not a merge tree.
     """
     if missing := [name for name in NEEDED if name not in tree.columns]:
         raise Error(
-            f"{tree.path} is no merge tree: it has no column {missing[0]}. "
-            "The stage `halos` writes one if it is told `keep_tree: true`"
+            f"{tree.path} is not a merge tree: it has no column {missing[0]}. "
+            "The stage `halos` writes one with `keep_tree: true`"
         )
     boundary, peak = thresholds.of(tree)
     begins = tree["peak"] >= max(boundary, peak)

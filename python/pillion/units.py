@@ -29,7 +29,7 @@ def as_html(units: str) -> str:
 
 
 def diffusion_in_si(value: float, units: str) -> float | None:
-    """A diffusion coefficient in 1e-9 m²/s; None if the units are no length squared per time."""
+    """A diffusion coefficient in 1e-9 m²/s; None unless the units are a length squared per time."""
     match = re.fullmatch(r"\s*(\S+?)\^2\s*/\s*(\S+)\s*", units)
     if not match or match[1] not in _METRES or match[2] not in _SECONDS:
         return None
@@ -37,7 +37,7 @@ def diffusion_in_si(value: float, units: str) -> float | None:
 
 
 def number(value: float | str, digits: int = 4) -> str:
-    """A number in so many digits as HTML; texts are escaped."""
+    """A number with `digits` digits as HTML; texts are escaped."""
     if isinstance(value, str):
         return html.escape(value)
     small = value != 0 and abs(value) < 1e-3
@@ -52,7 +52,7 @@ def number(value: float | str, digits: int = 4) -> str:
 
 
 def moment(step: int, time: float, time_units: str) -> str:
-    """What to call a step in a legend: its redshift where the time says that, or its number."""
+    """The name of a step in a legend: its redshift if the time units allow that, or its number."""
     if time_units == "scale factor" and time > 0:
         return f"z = {abs(1 / time - 1):.3g}"
     return f"z = {time:.3g}" if time_units == "redshift" else f"step {step}"

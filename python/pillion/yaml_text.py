@@ -115,8 +115,8 @@ class ProductLoader(Loader):
 
 
 class Substitution:
-    """Puts values in the place of $name and ${name}, and a dollar sign in that of $$. What has no
-    value stays. Raises Error if the values put in are longer than the library allows.
+    """Replaces $name and ${name} by values, and $$ by a dollar sign. A name without a value stays.
+    Raises Error if the inserted values are longer than the library allows.
     """
 
     def __init__(self, values: Mapping[str, str]):
@@ -139,7 +139,7 @@ class Substitution:
 
 
 def read_text(path: Path, longest: int = LONGEST) -> str:
-    """The text of a file that people write, of so many bytes at most. Raises Error if it cannot be
+    """The text of a file that people write, at most `longest` bytes. Raises Error if it cannot be
     read, is too long or is not UTF-8.
     """
     try:

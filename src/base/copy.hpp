@@ -15,11 +15,11 @@ namespace pillion::base {
 // stores that go past the caches need not.
 
 enum class Copy {
-  Plain,     ///< this core goes on with what was copied
+  Plain,     ///< this core uses the copy next
   Streaming  ///< another core does
 };
 
-/// Copies past the caches, where the processor can; what was copied is visible to whoever sees a
+/// Copies past the caches, where the processor can; the copy is visible to any thread that sees a
 /// later store.
 void stream(std::byte* to, const std::byte* from, size_t size);
 

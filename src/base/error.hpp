@@ -13,7 +13,7 @@
 
 namespace pillion::base {
 
-/// A format string that remembers where it stands, so that fail() needs no macro.
+/// A format string that keeps its place in the source, so that fail() needs no macro.
 template <class... Args>
 struct Format {
   fmt::format_string<Args...> text;

@@ -112,7 +112,8 @@ bool converse(Descriptor& to, const Descriptor& from, const Bytes& input, Bytes&
 }  // namespace
 
 void start_detached(const std::string& command, const std::string& folder) {
-  // The shell that is waited for ends at once; the one that goes on belongs to nobody.
+  // The shell that is waited for ends at once; the one that keeps running has no parent to wait for
+  // it.
   wait_for(start({"/bin/sh", "-c", "cd \"$2\" && setsid /bin/sh -c \"$1\" </dev/null &", "sh",
                   command, folder},
                  -1, -1));

@@ -14,7 +14,7 @@ namespace pillion::base {
 
 class ScratchBuffer {
  public:
-  /// ScratchBuffer for so many bytes, at least one; what was there is lost if it must grow.
+  /// Room for `size` bytes, at least one; the contents are lost if it must grow.
   std::byte* of(size_t size) {
     if (!bytes_ || size >= capacity_) grow(size);
     return bytes_.get();

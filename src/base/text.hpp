@@ -29,7 +29,7 @@ std::optional<int64_t> parse_bytes(std::string_view text);
 /// Seconds of "250 ms", "30 s", "5 min", "2 h" or "30"; nothing if it is none of these.
 std::optional<double> parse_seconds(std::string_view text);
 
-/// "1.5 GiB" and the like.
+/// A size such as "1.5 GiB".
 std::string format_bytes(int64_t bytes);
 
 /// A number that takes the whole of `text`, or nothing.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Diagnostics in a configuration. A run is content with the first, which is thrown; whoever wants
-// to tell people of all of them hands this to the readers, which then go on with the next entry.
+// Diagnostics in a configuration. By default the first one is thrown. A caller that reports all of
+// them hands this to the readers, which then continue with the next entry.
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@
 
 namespace pillion::base {
 
-/// Thrown when so many mistakes have been found that more would not help.
+/// Thrown after too many mistakes, when more would not help.
 struct TooManyMistakes {};
 
 struct Diagnostics {
@@ -53,7 +53,7 @@ struct Diagnostics {
 };
 
 /// Does a part of the reading; says whether all was well. What it throws is kept in `mistakes`, or
-/// goes on to the caller if there is none.
+/// is thrown to the caller if there is none.
 template <class Deed>
 bool attempt(Diagnostics* mistakes, Deed&& deed) {
   if (mistakes == nullptr) {
@@ -118,7 +118,7 @@ void set_entry(Value& root, std::string_view path, Value value);
 
 /// Parses YAML text. `parameters` are the values of $name in scalars; the file's own top-level
 /// `parameters:` map gives defaults. Throws an Error with file and line; with `mistakes`, only
-/// where the text is no YAML, and parameters without a value are left as they are written.
+/// where the text is not YAML, and parameters without a value are left as they are written.
 Value parse_yaml(const std::string& text, const std::string& file, const Parameters& parameters,
                  Diagnostics* mistakes = nullptr);
 
@@ -138,10 +138,10 @@ constexpr size_t deepest_yaml = 100;
 /// to the size of the text, whatever the text holds.
 void check_yaml(std::string_view text, const std::string& file);
 
-/// Reads a map key by key, and then refuses what nobody asked for.
+/// Reads a map key by key, and then refuses the keys that were not read.
 class Reader {
  public:
-  /// `what` names the map in messages, e.g. "field 'density'". Throws if the value is no map.
+  /// `what` names the map in messages, e.g. "field 'density'". Throws if the value is not a map.
   Reader(const Value& map, std::string what);
 
   /// The entry, or null if it is absent or empty.
@@ -160,8 +160,8 @@ class Reader {
   std::string meant_;  ///< a key that is there in the place of one that is not
 };
 
-/// Gives keys that are nearly those that are known their right names, and keeps the mistakes, so
-/// that what is below them can be read.
+/// Corrects keys that nearly match known ones, and keeps the mistakes, so that what is below them
+/// can be read.
 void mend_keys(Value& map, const std::string& what, const std::vector<std::string>& known,
                Diagnostics& mistakes);
 

@@ -24,7 +24,7 @@ class Converter {
         parameters_(parameters),
         mistakes_(mistakes) {}
 
-  /// The file's own parameters are defaults: those that the caller gave win.
+  /// The file's own parameters are defaults: the caller's values override them.
   void add_defaults(const Value& map) {
     knows_defaults_ = map.is_map() || map.is_null();
     if (!knows_defaults_) return;
@@ -43,7 +43,7 @@ class Converter {
       value.kind = Value::Kind::Scalar;
       value.text = substitute(node.Scalar(), value);
       check_text(value);
-      // An unquoted ~ or null, or nothing at all, is no value; a quoted one is a text.
+      // An unquoted ~ or null, or nothing at all, is not a value; a quoted one is a text.
       if (node.Tag() == "?" && (value.text == "~" || value.text == "null"))
         value.kind = Value::Kind::Null;
     } else if (node.IsSequence()) {
@@ -162,7 +162,7 @@ class Converter {
   bool knows_defaults_ = true;
 };
 
-/// What the words of the parser mean to somebody who writes a configuration.
+/// What the parser's messages mean to the author of a configuration.
 std::string advice_on(const std::string& text, const YAML::Exception& e) {
   std::istringstream in(text);
   std::string line;

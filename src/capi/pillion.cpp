@@ -346,7 +346,7 @@ pillion_status pillion_set_units(pillion_session* session, const char* name, con
   return guard([&] {
     if (!side(session).set_units(text(name, "the name"), text(units, "the units")))
       pillion::base::fail(ErrorCode::Argument,
-                          "'{}' is no field, no mesh and not 'time', so it has no units", name);
+                          "'{}' is not a field, a mesh or 'time', so it has no units", name);
   });
 }
 

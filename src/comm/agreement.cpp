@@ -32,15 +32,15 @@ std::optional<Error> caught(const std::function<void()>& work) {
   } catch (const std::exception& e) {
     return Error(ErrorCode::Internal, e.what());
   } catch (...) {
-    return Error(ErrorCode::Internal, "an exception that is no std::exception");
+    return Error(ErrorCode::Internal, "an exception that is not a std::exception");
   }
 }
 
 /// The failure of the lowest rank that has one, on every rank.
 std::optional<Error> share(const Communicator& comm, const std::optional<Error>& mine) {
-  constexpr int32_t nobody = std::numeric_limits<int32_t>::max();
-  const int32_t first = comm.reduced(mine ? comm.rank() : nobody, Operation::Min);
-  if (first == nobody) return {};
+  constexpr int32_t no_rank = std::numeric_limits<int32_t>::max();
+  const int32_t first = comm.reduced(mine ? comm.rank() : no_rank, Operation::Min);
+  if (first == no_rank) return {};
   base::Bytes bytes;
   if (comm.rank() == first) {
     base::ByteWriter writer;
@@ -76,7 +76,7 @@ uint32_t Fence::common_before_collective(uint32_t mine) {
   return ~(static_cast<uint32_t>(marks) / lacking) & all;
 }
 
-// Whoever sees a failure goes straight to sharing it. A rank that has ended while others go on
+// A rank that sees a failure goes straight to sharing it. A rank that has ended while others work
 // keeps meeting them at their fences, where they learn of it, until they end too.
 std::optional<Error> Fence::ask(const std::function<bool()>& work, bool& answer) {
   peer_failed_ = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Byte messages of any size, above 2 GiB too, and reductions that go on while the program works;
-// their tags; exchanges of which only the senders know; and a reduction for which nobody waits.
+// Byte messages of any size, above 2 GiB too, and their tags; exchanges that only the senders know
+// of; and reductions that continue while the program works.
 #pragma once
 
 #include <mpi.h>
@@ -78,7 +78,7 @@ std::optional<size_t> find_done(std::span<Request> requests, bool wait);
                            int tag);
 [[nodiscard]] Request receive(const Communicator& comm, void* data, size_t size, int from, int tag);
 
-/// A message that has arrived and belongs to whoever found it.
+/// A message that has arrived and belongs to the caller that found it.
 struct Arrival {
   MPI_Message message = MPI_MESSAGE_NULL;
   int source = -1;

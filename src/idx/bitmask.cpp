@@ -27,7 +27,7 @@ std::string in_turn(std::array<int, 3> bits) {
 
 Bitmask::Bitmask(const std::string& text) : text_(text) {
   const auto fail = [&](const std::string& why) {
-    throw Error(ErrorCode::File, "'" + text + "' is no bitmask: " + why);
+    throw Error(ErrorCode::File, "'" + text + "' is not a bitmask: " + why);
   };
   if (text.empty() || text[0] != 'V') fail("it must begin with V");
   if (text.size() - 1 > most_bits) fail("it has more than 62 bits");

@@ -33,7 +33,7 @@ std::string name_of(Type type) { return kind_of(type).name; }
 
 namespace {
 
-/// As few ranges of equal steps as one finds by going on as long as the step is the same.
+/// Ranges of equal steps; each extends as long as the step is the same.
 void put_times(std::ostringstream& out, const Times& times) {
   const auto& all = times.steps;
   out << "(time)\n" << times.folder;

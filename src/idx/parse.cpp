@@ -22,7 +22,7 @@ std::vector<double> numbers_in(const std::string& line) {
   return mark == ']' ? out : std::vector<double>();
 }
 
-/// What one dataset's text says; what is wrong is told with the file's name.
+/// The values of one dataset's text; errors name the file.
 class Values {
  public:
   Values(const std::string& text, std::string file) : file_(std::move(file)) {
@@ -45,7 +45,7 @@ class Values {
   [[noreturn]] void fail(const std::string& why) const {
     throw Error(ErrorCode::File, "cannot read the dataset " + file_ + ": " + why);
   }
-  /// Those that the comment line tells of.
+  /// The times in the comment line.
   [[nodiscard]] const std::vector<double>& times() const { return times_; }
   [[nodiscard]] bool has(const std::string& key) const { return values_.contains(key); }
   [[nodiscard]] const std::string& text(const std::string& key) const {
@@ -58,7 +58,7 @@ class Values {
     std::vector<T> out;
     std::istringstream in(text(key));
     for (T value; in >> value;) out.push_back(value);
-    if (!in.eof()) fail("(" + key + ") holds something that is no number: " + text(key));
+    if (!in.eof()) fail("(" + key + ") holds something that is not a number: " + text(key));
     return out;
   }
   [[nodiscard]] int64_t number(const std::string& key, int64_t least, int64_t most) const {

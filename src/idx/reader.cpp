@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What there is to be read, file by file.
+// Reads a dataset file by file.
 #include <algorithm>
 #include <cerrno>
 #include <cstring>

@@ -17,7 +17,7 @@ Bitmask part_of(const Bitmask& mask, int first, int last) {
 
 int64_t rounded_up(int64_t count, int64_t by) { return (count + by - 1) / by; }
 
-// The bits in front of those that vary within a block tell the blocks of a level apart.
+// The bits in front of the ones that vary within a block distinguish the blocks of a level.
 void add_blocks(const Dataset& dataset, int level, const Point& lo, const Point& hi,
                 std::vector<BlockOfLevel>& out) {
   const int leading = level - 1 - dataset.bits_per_block;

@@ -115,7 +115,7 @@ void zfp_decode(const Dataset& dataset, const Field& field, int64_t block,
                 std::span<const std::byte> stream, std::span<std::byte> samples) {
   if (field.codec != Codec::zfp)
     refuse(
-        "it is compressed with zfp, and the dataset does not say how: its field has no "
+        "it is compressed with zfp, but its field has no "
         "default_compression(zfp-…)");
   Coder coder(dataset, field, block, samples.data());
   std::vector<std::byte> padded(std::max(coder.most(), stream.size()));

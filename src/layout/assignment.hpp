@@ -83,7 +83,7 @@ class SendLists {
   void copy(int rank, int64_t index, const Edges& edges) {
     add(slot_of(rank).copies, index, edges);
   }
-  /// Those that are not empty, by rank.
+  /// The send lists that are not empty, by rank.
   std::vector<SendList> take();
 
  private:

@@ -95,14 +95,14 @@ std::vector<Overlap> overlaps(const std::vector<Box>& a, const std::vector<Box>&
 }
 
 std::vector<int> match(std::vector<Affinity> affinities, int ranks) {
-  constexpr int nobody = -1;
-  std::vector<int> out(static_cast<size_t>(ranks), nobody);
+  constexpr int no_rank = -1;
+  std::vector<int> out(static_cast<size_t>(ranks), no_rank);
   std::vector<bool> is_taken(static_cast<size_t>(ranks));
   std::sort(affinities.begin(), affinities.end(), [](const Affinity& a, const Affinity& b) {
     return std::tuple(-a.cells, a.rank, a.share) < std::tuple(-b.cells, b.rank, b.share);
   });
   const auto take = [&](int share, int rank) {
-    if (out[static_cast<size_t>(share)] != nobody || is_taken[static_cast<size_t>(rank)]) return;
+    if (out[static_cast<size_t>(share)] != no_rank || is_taken[static_cast<size_t>(rank)]) return;
     out[static_cast<size_t>(share)] = rank;
     is_taken[static_cast<size_t>(rank)] = true;
   };

@@ -127,7 +127,7 @@ class Axis {
 
   int parts_;
   bool periodic_;
-  double grown_;  ///< by so many parts
+  double grown_;  ///< the number of parts added
 };
 
 }  // namespace pillion::layout

@@ -38,7 +38,7 @@ struct Nest {
   }
 };
 
-/// Runs of so many bytes, `to` and `from` being bytes from one to the next.
+/// Runs of `bytes` bytes, `to` and `from` being bytes from one to the next.
 template <size_t bytes>
 void copy_runs_of(std::byte* to, const std::byte* from, const Loop& runs) {
   for (int64_t i = 0; i < runs.count; ++i)

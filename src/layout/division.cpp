@@ -180,8 +180,8 @@ void check_coverage(const std::string& field, const std::string& mesh, int64_t c
   if (came != cells)
     base::fail(
         ErrorCode::Sharing,
-        "of {} cells of mesh '{}' that a peer needs, field '{}' is shared on {}; to divide a "
-        "mesh anew, each of its cells must be shared by one rank",
+        "a peer needs {} cells of mesh '{}', but field '{}' is shared on {} of them; to divide a "
+        "mesh again, each of its cells must be shared by one rank",
         cells, mesh, field, came);
 }
 

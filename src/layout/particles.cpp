@@ -191,7 +191,7 @@ std::vector<Source> sources_of(const Messages& received, const std::vector<Colum
     source.at = in.take(0);
     if (message.size() != 2 * sizeof(int64_t) + record * source.count())
       base::fail(ErrorCode::Internal,
-                 "a message of {} bytes is said to hold {} particles of {} bytes each",
+                 "the header of a message of {} bytes announces {} particles of {} bytes each",
                  message.size(), source.count(), record);
     sources.push_back(source);
   }

@@ -81,9 +81,9 @@ Routes routes_for(std::span<const LayoutRequest* const> requests,
   for (const auto& [mesh, asked] : by_mesh) {
     auto& route = routes[mesh] = common_layout(catalogue.mesh(mesh).kind, asked);
     const auto needed = route.needed();
-    // Nobody knows the boxes of all ranks.
+    // No rank knows the boxes of all ranks.
     if (has_open_sides(route)) route = {};
-    // What stages produce goes by longer names, of which assignment knows nothing.
+    // Fields that stages produce have longer names, which the assignment does not know.
     if (model::is_counted(catalogue.mesh(mesh).kind) &&
         !std::all_of(needed.begin(), needed.end(),
                      [&](const auto& name) { return catalogue.find_field(name) != nullptr; }))

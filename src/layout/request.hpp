@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which fields a stage wants, and in which layout; and how the blocks of a mesh reach those who
-// work on them: at once in the layout that all who need them ask for, where there is one, and whole
-// otherwise.
+// The fields that a stage requests, and in which layout; and how the blocks of a mesh reach the
+// ranks that process them: at once in the layout that all requests share, if there is one, and
+// whole otherwise.
 #pragma once
 
 #include <pillion/types.h>
@@ -72,15 +72,15 @@ struct LayoutRequest {
 /// Whether blocks in the layout of one request are what the other asks for, fields aside.
 bool same_layout(const Request& a, const Request& b);
 
-/// The layout that serves all requests for a mesh, with the fields of all; AsShared if blocks had
-/// better stay as they are shared. Ghost cells only if all that has to come is wanted
-/// with as many.
+/// The layout that serves all requests for a mesh, with the fields of all; AsShared if blocks
+/// should stay as they are shared. It has ghost cells only if all requests of fields to move have
+/// as many.
 Request common_layout(model::MeshKind kind, std::span<const LayoutRequest* const> requests);
 
 /// By mesh: in which layout it goes.
 using Routes = std::map<std::string, Request>;
 
-/// The common layout of each mesh of which `requests` speak.
+/// The common layout of each mesh in `requests`.
 Routes routes_for(std::span<const LayoutRequest* const> requests,
                   const model::Catalogue& catalogue);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Where data lies in memory: boxes, arrays and blocks. Plain values that own nothing unless they
-// say so; they carry the same information as their twins in pillion/stage.h.
+// are declared to; they carry the same information as their twins in pillion/stage.h.
 #pragma once
 
 #include <array>

@@ -101,7 +101,7 @@ inline int32_t values_of(const Mesh& mesh, const Field& field) {
 class Catalogue {
  public:
   /// Reads `meshes:` and `fields:` of a configuration; either may be null. Entries that are there
-  /// already are replaced. With `mistakes`, those that can be read are.
+  /// already are replaced. With `mistakes`, reads all entries that it can.
   void read(const base::Value* meshes, const base::Value* fields,
             base::Diagnostics* mistakes = nullptr);
   /// Checks that fields which meshes name as their coordinates can be that, once all is read.

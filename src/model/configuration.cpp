@@ -21,8 +21,8 @@ size_t AnalysisSpec::cut() const {
 
 namespace {
 
-/// Which stages an analysis may have: in the simulation only, on both sides, on both sides of which
-/// one is a job of its own, in an attached job only.
+/// Which stages an analysis may have: in the simulation only, on both sides, on both sides with the
+/// sidecars in a separate job, in an attached job only.
 enum class Sides { Simulation, Both, Apart, AttachedJob };
 
 Place read_place(const Value& value) {
@@ -74,9 +74,8 @@ void check_choice(const StageSpec& stage, Sides sides, const AnalysisSpec& analy
   if (!analysis.in_sidecars() || stage.place == Place::Simulation) return;
   if ((stage.place == Place::Auto) != analysis.is_movable())
     entry.fail(fmt::format(
-        "stage '{}' of analysis '{}' says 'at: {}' after a stage that says 'at: {}'; stages that "
-        "say 'auto' move together and are the last of their analysis, so set 'at: auto' for all of "
-        "these or for none",
+        "stage '{}' of analysis '{}' has 'at: {}' after a stage with 'at: {}'; stages with "
+        "'auto' move together, so set it for all last stages or for none",
         stage.name, analysis.name, stage.place == Place::Auto ? "auto" : "sidecar",
         stage.place == Place::Auto ? "sidecar" : "auto"));
 }
@@ -113,7 +112,7 @@ void read_stages(const Value& list, Sides sides, AnalysisSpec& analysis,
       StageSpec stage = read_stage(entry, standard);
       check_choice(stage, sides, analysis, entry);
       analysis.wants_choice |= stage.place == Place::Auto;
-      // Where there is nothing to choose from, it is as if nothing had been said.
+      // Where there is nothing to choose from, `auto` counts as left out.
       if (stage.place == Place::Auto && sides == Sides::Simulation) stage.place = standard;
       check_place(stage, sides, analysis, entry);
       analysis.stages.push_back(std::move(stage));

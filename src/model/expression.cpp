@@ -184,7 +184,7 @@ class Parser {
     try {
       node.number = std::stod(text_.substr(at_), &used);
     } catch (const std::exception&) {
-      fail(fmt::format("'{}' is no number", text_.substr(at_)));
+      fail(fmt::format("'{}' is not a number", text_.substr(at_)));
     }
     at_ += used;
     return std::make_shared<Node>(node);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // When an analysis is due. A schedule is plain data, and whether a step is due is a pure function
-// of it, the step, and one remembered number, so that every rank and every restart decides alike.
+// of it, the step, and one saved number, so that every rank and every restart makes the same
+// decision.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +34,7 @@ int64_t multiple_reached(const Schedule& schedule, double time);
 /// Whether a step is due. The first step of a run in time is due only if it lies on a multiple.
 bool is_due(const Schedule& schedule, const Reached& reached, int64_t step, double time);
 
-/// What to remember after a step was offered.
+/// The state after a step was offered.
 Reached advance(const Schedule& schedule, const Reached& reached, double time);
 
 /// A step and a time before which nothing can be due, given the step offered last.

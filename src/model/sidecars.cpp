@@ -81,8 +81,8 @@ void read_counts(Reader& reader, SidecarSpec& spec) {
   if (per_node == nullptr) spec.per_node = 1;
   if (spec.per_node == 0)
     per_node->fail(
-        "'per_node: 0' and 'job: separate' exclude each other; say how many sidecars are to "
-        "attach on every node, or leave out 'per_node' for 1");
+        "'per_node: 0' and 'job: separate' exclude each other; set 'per_node' to the number "
+        "of sidecars on every node, or leave it out for 1");
 }
 
 void read_separate(Reader& reader, SidecarSpec& spec) {
@@ -139,7 +139,8 @@ void read_spill(Reader& reader, SidecarSpec& spec) {
   if (const Value* limit = inner.find("limit")) {
     spec.spill_limit = limit->as_bytes();
     if (spec.spill_limit == 0)
-      limit->fail("'limit: 0' leaves no room for a spill; use 'when_full: skip', or say how much");
+      limit->fail(
+          "'limit: 0' leaves no room for a spill; use 'when_full: skip', or set a larger limit");
   }
   inner.finish();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shapes that suit, and words for those that do not.
+// Shapes that suit a field, and errors for others.
 #include "model/view.hpp"
 
 #include <fmt/format.h>
@@ -54,7 +54,7 @@ bool arrange_axes(const pillion_view& view, const Wanted& wanted, std::array<int
   return true;
 }
 
-/// All values in one dimension. Where components come last, its length says how far apart they are.
+/// All values in one dimension. Where components come last, its length is their distance.
 bool arrange_flat(const pillion_view& view, const Wanted& wanted, std::array<int64_t, 4>& out) {
   const int64_t cells = std::accumulate(wanted.extents.begin(), wanted.extents.end(), int64_t{1},
                                         std::multiplies<>());
@@ -101,7 +101,7 @@ std::vector<Shape> shapes_of_element(int64_t points, int32_t components) {
   return shapes;
 }
 
-/// Whether an element's values are evenly apart, one dimension going on where another ends. The
+/// Whether an element's values are evenly apart, each dimension beginning where another ends. The
 /// stride of a dimension with a single index, such as that of one component, means nothing.
 bool is_even(const pillion_view& view) {
   for (int32_t d = 0; d + 2 < view.rank; ++d)

@@ -73,7 +73,7 @@ bool ChannelWriter::is_held(int slot) {
   return watches_[static_cast<size_t>(slot)].lives(this->slot(slot).holder);
 }
 
-// The holder goes last: whoever finds none may sit down.
+// The holder is cleared last: a process that finds no holder may claim the slot.
 void ChannelWriter::clear_deserted() {
   for (int s = primary + 1; s < slot_count; ++s) {
     if (!vacating_[static_cast<size_t>(s)] || !is_deserted(s)) continue;
@@ -184,8 +184,8 @@ constexpr double shortest_nap = 20e-6, longest_nap = 500e-6, dozing = 2;  // sec
 
 }  // namespace
 
-// Waking somebody is dear for the one who does it, so for the first seconds a reader only dozes: it
-// looks now and then of its own accord, and the simulation need not wake it.
+// Waking a process is expensive for the one that does it, so for the first seconds a reader only
+// dozes: it looks now and then of its own accord, and the simulation need not wake it.
 bool ChannelReader::doze(int64_t index, double patience) {
   const double begin = base::monotonic_seconds();
   if (index != dozing_for_) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A channel carries the messages of one simulation rank to the sidecars of its node: a counter of
-// what was published, a ring of records that say where each message's bytes are, and slots for
-// those who read. Every word has one writer, nothing is ever locked, and each side may die at any
-// point. protocol.pml models what is here, and is checked by the test suite.
+// what was published, a ring of records with the places of each message's bytes, and slots for the
+// readers. Every word has one writer, nothing is ever locked, and each side may die at any point.
+// protocol.pml models what is here, and is checked by the test suite.
 #pragma once
 
 #include <array>
@@ -88,13 +88,13 @@ enum class SlotPhase : uint32_t {
 };
 
 /// What the holder of a slot and the simulation tell each other. The primary slot is always in use,
-/// whoever holds it, so that messages wait for a sidecar that comes late or anew.
+/// whichever process holds it, so that messages wait for a sidecar that comes late or restarts.
 struct SlotWords {
   // written by the holder, but for clearing
   alignas(64) std::atomic<Token> holder;
   std::atomic<SlotPhase> state;
   Count begun;                     ///< messages it has begun with
-  std::atomic<Progress> progress;  ///< messages it has finished, and those that were lost
+  std::atomic<Progress> progress;  ///< messages it has finished, and the ones that were lost
   std::atomic<int32_t> base;       ///< what the run calls the attached job's analysis 0
   std::array<std::atomic<uint64_t>, most_analyses / 64> disabled;
   /// By analysis, publications finished or lost. Of two slots the one that counts is that of the
@@ -116,7 +116,7 @@ struct ChannelWords {
   Word asleep;    ///< the simulation rank sleeps on the bell
   Word closed;    ///< no message will follow
   Word sleepers;  ///< a bit for each slot whose holder sleeps on the call
-  // written by whoever finishes something
+  // written by any reader that finishes something
   alignas(64) Word bell;
   Word changes;        ///< changes whenever disabled bits do
   Word attached_jobs;  ///< attached jobs that sit down or are there; the rest of their slots is
@@ -146,7 +146,7 @@ class ChannelWriter {
   void close();
 
   /// Takes note of what readers have finished and of attached jobs that have died or left. Returns
-  /// the number of messages that nobody needs any more.
+  /// the number of messages that no reader needs any more.
   int64_t reclaim();
   /// Sleeps until a reader has finished something, or at most `patience`.
   void wait(double patience);
@@ -196,7 +196,7 @@ class ChannelReader {
  public:
   ChannelReader(ChannelWords& words, int slot) : words_(words), slot_(slot) {}
 
-  /// Sits down, if nobody who lives holds the slot.
+  /// Takes the slot, unless a live process holds it.
   bool claim();
   /// Leaves the slot to others.
   void leave();
@@ -206,7 +206,7 @@ class ChannelReader {
   /// The number that comes after everything that a holder of this slot has begun with.
   [[nodiscard]] int64_t begun() const { return slot().begun; }
   [[nodiscard]] Progress progress() const { return slot().progress; }
-  /// Goes on after what holders before have done.
+  /// Continues after the progress of earlier holders.
   void start_at(Progress progress);
 
   enum class Next { Message, End, Nothing };

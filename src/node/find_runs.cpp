@@ -37,7 +37,7 @@ void look_at(int number, int descriptor, std::vector<Found>& found) {
     // Sidecars of an ended run may still hold it; the maker's own descriptor is the one to use.
     if (number_of(one.process) == number && is_alive(one.process)) found.push_back(one);
   } catch (const Error&) {
-    // Somebody else's file, or a process that has just ended.
+    // Another user's file, or a process that has just ended.
   }
 }
 

@@ -69,8 +69,8 @@ int64_t start_of(Token process) {
   return start > static_cast<int64_t>(unknown) ? start - 2 : -1;
 }
 
-// Whoever cannot be asked about, for want of file descriptors for example, is taken to live: to be
-// late in noticing a death costs time, to see one that is none costs data.
+// A process that cannot be checked, for lack of file descriptors for example, is taken to live.
+// Noticing a death late costs time; reporting one that did not happen costs data.
 bool is_alive(Token process) {
   if (process == 0) return false;
   const uint64_t start = start_time(number_of(process));

@@ -8,7 +8,7 @@
 
 namespace pillion::node {
 
-/// A process in one word: its number, and its start time above it; 0 is nobody.
+/// A process in one word: its number, and its start time above it; 0 stands for none.
 using Token = uint64_t;
 
 /// This process.
@@ -27,7 +27,7 @@ class Watch {
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
   ~Watch();
-  /// Whether `process` lives. Asking about another than before is allowed, and dearer.
+  /// Whether `process` lives. Another process than before is allowed, and more expensive.
   bool lives(Token process);
 
  private:

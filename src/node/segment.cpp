@@ -52,7 +52,7 @@ Plan plan(const std::vector<ChannelPlan>& channels, size_t configuration) {
 
 void check_header(const SegmentHeader& header, size_t size) {
   if (size < sizeof(SegmentHeader) || header.magic != magic)
-    base::fail(ErrorCode::File, "this is no memory of a Pillion run");
+    base::fail(ErrorCode::File, "this is not the memory of a Pillion run");
   if (header.version != layout_version || header.channel_size != sizeof(ChannelWords))
     base::fail(ErrorCode::File,
                "the run uses version {} of the memory layout and this program version {}; use the "
@@ -111,7 +111,7 @@ Segment Segment::make(const Identity& identity, const std::vector<ChannelPlan>& 
 Segment Segment::open(Token process, int descriptor) {
   Segment segment(SharedFile::open(number_of(process), descriptor));
   const size_t size = size_of_file(segment.file_);
-  if (size < sizeof(SegmentHeader)) base::fail(ErrorCode::File, "this is no memory of a run");
+  if (size < sizeof(SegmentHeader)) base::fail(ErrorCode::File, "this is not the memory of a run");
   const Mapping head =
       segment.file_.map(0, whole_pages(sizeof(SegmentHeader)), SharedFile::Access::Read);
   const auto& header = *reinterpret_cast<const SegmentHeader*>(head.data());

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The memory that a run shares with its sidecars on one node: a header that says what run it is,
-// the configuration, control pages on which attached jobs say what they want, a channel for each
+// The memory that a run shares with its sidecars on one node: a header that identifies the run, the
+// configuration, control pages on which attached jobs write their requests, a channel for each
 // simulation rank, and the memory of the channels. Further regions are added at its end while the
-// run goes on.
+// run continues.
 #pragma once
 
 #include <map>
@@ -93,14 +93,14 @@ class Segment {
   std::map<uint64_t, Mapping> looked_at_;  ///< by offset
 };
 
-/// A run that goes on, as far as it can be seen from this node.
+/// A run that is active, as far as it can be seen from this node.
 struct Found {
   Token process = 0;
   int descriptor = -1;
   Identity identity;
 };
 
-/// Segments of all runs of this user that go on, each once, in the order of run and node.
+/// Segments of all active runs of this user, each once, in the order of run and node.
 std::vector<Found> find_runs();
 
 }  // namespace pillion::node

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory that several processes of a node map: a file in /dev/shm that never has a name, so that
-// nothing is left whenever they end, and nobody else can open it. A process of the same user that
+// nothing is left whenever they end, and no other user can open it. A process of the same user that
 // knows its maker opens it through /proc.
 #pragma once
 

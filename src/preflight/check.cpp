@@ -229,7 +229,7 @@ void check_surroundings(const CheckRequest& question, const Value& root, CheckRe
     for (const auto& name : check_restart(configuration.restart, configuration))
       checked.notes.push_back(
           {question.file, 0,
-           fmt::format("analysis '{}' is not in the checkpoint '{}' and starts anew", name,
+           fmt::format("analysis '{}' is not in the checkpoint '{}' and starts from scratch", name,
                        configuration.restart)});
   });
 }
@@ -281,7 +281,8 @@ void advise_on_fields(const CheckRequest& question, const Diagnostics& mistakes,
                    "the file has no such field; if the program offers fields of its own, as LAMMPS "
                    "does, name a file with them: --catalogue FILE"});
   if (question.of.empty())
-    notes.back().message += "; if this is to be added to a run, name that run's: --of RUN.yaml";
+    notes.back().message +=
+        "; if a run shall be extended by this file, name that run's: --of RUN.yaml";
 }
 
 void check_all(const CheckRequest& question, CheckResult& checked, Diagnostics& mistakes) {

@@ -39,7 +39,7 @@ struct CheckResult {
 /// Never throws for a mistake in the configuration.
 std::unique_ptr<CheckResult> check(const CheckRequest& request);
 
-/// What is allowed but unlikely to be meant: sentences, with "file:line: " before those that have a
+/// What is allowed but unlikely to be meant: sentences, with "file:line: " first if they have a
 /// place. `root` is the file.
 std::vector<std::string> lint(const DryRun& forecast, const base::Value& root);
 

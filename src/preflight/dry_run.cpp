@@ -25,7 +25,7 @@ namespace {
 
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/// In whole units, so that whoever writes it asks for enough.
+/// In whole units, rounded up, so that a request for it is enough.
 std::string at_least(int64_t bytes) {
   static constexpr const char* names[] = {"B", "KiB", "MiB", "GiB", "TiB"};
   size_t unit = 0;

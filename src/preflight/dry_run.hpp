@@ -12,7 +12,7 @@
 
 namespace pillion::preflight {
 
-/// How a run is to be started, 0 where that is not known.
+/// How a run will be started; 0 if not known.
 struct LaunchSize {
   int64_t ranks = 0;     ///< of the whole job
   int64_t nodes = 0;     ///< that these are on
@@ -57,8 +57,8 @@ struct DryRun {
 DryRun dry_run(const model::Configuration& configuration, const run::Chains& in_simulation,
                const run::Chains& in_sidecars, const LaunchSize& start);
 
-/// Throws ErrorCode::Configuration if no publication can ever have room; returns what else is to be
-/// said about memory, or "".
+/// Throws ErrorCode::Configuration if no publication can ever have room; returns a remark about
+/// memory, or "".
 std::string judge_memory(const DryRun& forecast, const LaunchSize& start);
 
 // Whether a configuration goes with what is around it: its ranks, its folders, its checkpoint, this

@@ -37,8 +37,8 @@ std::string table_path(const pillion_table& table, const Origin& origin);
 /// Throws ErrorCode::Stage if a product cannot be called so.
 void check_name(const std::string& name);
 
-/// What a product that is no table says of where it comes from, in lines that begin with
-/// `comment` and are one YAML document without it.
+/// The origin of a product that is not a table, in lines that begin with `comment` and are one YAML
+/// document without it.
 std::string format_origin(const std::string& title, const std::string& name, const Origin& origin,
                           const std::string& comment);
 

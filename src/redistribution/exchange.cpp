@@ -24,7 +24,7 @@ int64_t cells_of(const std::vector<Moves>& all) {
   return cells;
 }
 
-/// Large regions in pieces, so that whoever receives them can begin before all is there.
+/// Large regions in pieces, so that the receiver can begin before all is there.
 std::vector<Moves> in_pieces(std::vector<Moves> all) {
   constexpr int64_t most_cells = 1 << 14;
   for (auto& moves : all) {

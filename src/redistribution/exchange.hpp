@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Redistribution among ranks that all take part. Fields of a mesh go from the boxes that ranks have
 // to boxes that they want: planned once, exchanged as often as the boxes stay the same, with one
-// message for each pair of ranks. Particles are planned anew in each publication.
+// message for each pair of ranks. Particles are planned again in each publication.
 #pragma once
 
 #include <optional>
@@ -31,7 +31,7 @@ class Redistribution {
   Redistribution(const comm::Communicator& ranks, std::vector<layout::Box> here,
                  const layout::Wanted& wanted, const std::vector<int>& owners,
                  const Neighbours* neighbours = nullptr);
-  /// To boxes of which each rank knows only its own. [collective]
+  /// To boxes, where each rank knows only its own. [collective]
   Redistribution(const comm::Communicator& ranks, std::vector<layout::Box> here,
                  const WantedBoxes& wanted, const Neighbours* neighbours = nullptr);
 
@@ -48,7 +48,7 @@ class Redistribution {
   /// be images of cells elsewhere.
   [[nodiscard]] const std::vector<WantedPart>& parts() const { return parts_; }
 
-  /// Finds memory for messages with so many bytes for each cell; then exchange() needs no more.
+  /// Finds memory for messages with `per_cell` bytes for each cell; then exchange() needs no more.
   void reserve(size_t per_cell) {
     (void)receiving_.of(static_cast<size_t>(cells_received()) * per_cell);
     (void)sending_.of(static_cast<size_t>(cells_sent()) * per_cell);
@@ -75,7 +75,7 @@ class Redistribution {
   void adopt(std::vector<layout::Moves> all);
   void exchange_plan(const std::vector<layout::Moves>& out);
   void list_parts();
-  /// Makes memory for fields of so many bytes per cell, unless there is enough.
+  /// Makes memory for fields of `per_cell` bytes per cell, unless there is enough.
   void make_path(size_t per_cell);
   /// Its rank on the node, if values go to it through the node's memory.
   [[nodiscard]] std::optional<int> place_of(const layout::Moves& moves) const;

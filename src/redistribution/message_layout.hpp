@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What lies where in a message from one rank to another, and the one way to fill and empty it:
-// regions of fields, each from a source array to a target array. A plan says which regions go to
-// whom; exchange, and publish and take, differ only in when packing and unpacking happen.
+// regions of fields, each from a source array to a target array. A plan lists the regions that go
+// to each rank; exchange, and publish and take, differ only in when packing and unpacking happen.
 #pragma once
 
 #include <map>

@@ -39,7 +39,7 @@ class NodePath {
 
   /// Where to put what goes to a neighbour. Waits until it has read what was there.
   std::byte* begin_writing(int to) const;
-  /// So many more bytes are there.
+  /// `bytes` more bytes are there.
   void wrote(int to, size_t bytes) const;
   /// What a neighbour has put for this rank, and how many bytes of it have not been read.
   [[nodiscard]] const std::byte* begin_reading(int from) const;

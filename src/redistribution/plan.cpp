@@ -96,7 +96,7 @@ std::vector<Box> boxes_of(const std::vector<BoxPart>& parts) {
   return boxes;
 }
 
-/// What those who have boxes here are to send.
+/// The messages of the ranks that have boxes here.
 std::map<int, base::Bytes> orders_for(const std::map<int, base::Bytes>& boxes) {
   std::vector<BoxPart> had, wanted;
   for (const auto& [rank, bytes] : boxes)

@@ -29,8 +29,8 @@ std::vector<layout::Moves> plan_wanted_boxes(const comm::Communicator& ranks,
                                              const std::vector<layout::Box>& here,
                                              const WantedBoxes& wanted);
 
-/// What this rank sends to each of so many ranks, by key or by place as the request says; only the
-/// latter needs the domain. The values of `mine` must stay.
+/// The particles that this rank sends to each of `ranks` ranks, by key or by place as requested;
+/// only the latter needs the domain. The values of `mine` must stay.
 layout::ParticleMoves plan_particles(const model::MeshBlocks& mine, const layout::Request& request,
                                      const pillion_domain& domain, int ranks);
 

@@ -20,7 +20,7 @@ using ReceivedMeshes = std::map<std::string, layout::Received>;
 
 class Taker {
  public:
-  /// Begins a publication of that coarsening for one of so many receivers: makes the blocks of
+  /// Begins a publication of that coarsening for one of `ranks` receivers: makes the blocks of
   /// divided meshes, as yet without values.
   void begin(const Routes& routes, const model::Catalogue& catalogue, int coarsening, int rank,
              int receivers, ReceivedMeshes& out);
@@ -40,7 +40,7 @@ class Taker {
     struct Region {
       size_t block;
       model::Box box;
-      const RegionLayout* list;  ///< says of which fields
+      const RegionLayout* list;  ///< the fields to take
     };
     std::vector<size_t> places;  ///< by number of the box: which of the blocks it is
     std::vector<Region> regions;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is due at a step. Knows schedules and what they remember; takes no message and no lock, and
-// answers for a step at which nothing is due in a few nanoseconds.
+// What is due at a step. Knows schedules and their state; takes no message and no lock, and answers
+// for a step at which nothing is due in a few nanoseconds.
 //
 // It also numbers the steps of the run. These always increase, while the program's own counter may
 // go back: LAMMPS's `reset_timestep` sets it to 0 between two runs, and Nek5000 counts from 0 after
-// each restart. Every rank is offered the same steps, so every rank numbers them alike.
+// each restart. Every rank is offered the same steps, so every rank gives them the same numbers.
 #pragma once
 
 #include <deque>
@@ -15,7 +15,7 @@
 
 namespace pillion::run {
 
-/// What is remembered of one analysis from step to step, and from run to run.
+/// The state of one analysis that is kept from step to step, and from run to run.
 struct ScheduleState {
   model::Reached reached;
   bool fired = false;  ///< its condition held at the last check
@@ -48,8 +48,8 @@ class Agenda {
   [[nodiscard]] std::string explain(const NumberedStep& numbered, int64_t step, double time) const;
   /// Analyses whose schedule is due at a numbered step, conditions not asked.
   [[nodiscard]] std::vector<size_t> scheduled(int64_t step, double time) const;
-  /// How many steps after the one offered last, at `time`, an analysis is due again, or may be.
-  /// Steps are taken to go on as the last one did where it is due in time.
+  /// How many steps after the one offered last, at `time`, an analysis is due again, or may be. If
+  /// it is due in time, steps are assumed to be as long as the last one.
   [[nodiscard]] int64_t steps_until_due(size_t analysis, double time) const;
   /// Takes note of a step of the program that is not known.
   void offer(int64_t step, double time);
@@ -70,11 +70,11 @@ class Agenda {
   /// Takes in analyses that were appended to those it was made with. Their schedules count from the
   /// step offered last, whose time is `time`.
   void extend(double time);
-  /// Goes on after a step of an earlier run, whose program's steps had that offset.
+  /// Continues after a step of an earlier run, whose program's steps had that offset.
   void resume(int64_t step, double time, int64_t offset = 0);
 
  private:
-  /// Remembers what the schedules have reached, and finds when the next can be due.
+  /// Saves the state of the schedules, and finds the next step at which one can be due.
   void dry_run(double time);
   [[nodiscard]] int64_t aligned(int64_t offset) const;
 

@@ -79,11 +79,11 @@ std::vector<Found> look_for(const comm::Communicator& sidecars,
   }
   comm::together(sidecars, [&] {
     if (mine.empty())
-      base::fail(ErrorCode::Argument, "no run called '{}' goes on here{}", name,
-                 all.empty() ? "; there is none at all" : "; these do:\n" + describe_runs(all));
+      base::fail(ErrorCode::Argument, "no run called '{}' is running here{}", name,
+                 all.empty() ? "; no run is" : "; these are:\n" + describe_runs(all));
     if (runs_in(mine).size() > 1)
-      base::fail(ErrorCode::Argument, "several runs are called '{}'; say which one by its id:\n{}",
-                 name, describe_runs(mine));
+      base::fail(ErrorCode::Argument, "several runs are called '{}'; name one by its id:\n{}", name,
+                 describe_runs(mine));
   });
   return mine;
 }

@@ -20,7 +20,7 @@ Chains make_chains(const Run& run, topology::Role side, const ProducedFields& pr
 
 /// Whether any analysis may run on either side.
 bool may_migrate(const Run& run);
-/// The stages behind the cut of one analysis, anew. `produced` is what crosses the cut.
+/// New stages behind the cut of one analysis. `produced` is what crosses the cut.
 std::unique_ptr<stagehost::Chain> make_behind_cut(const Run& run, size_t analysis,
                                                   const ProducedFields& produced);
 /// In the simulation, those of the analyses that may run there too.

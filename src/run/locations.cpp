@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every rank says where the operating system lets it run, one rank of each node looks what that
-// means there, and all hear of it.
+// Every rank reports the CPUs on which the operating system lets it run, one rank of each node
+// finds their location, and broadcasts it.
 #include "run/locations.hpp"
 
 #include <sched.h>

@@ -215,7 +215,7 @@ std::string ProgressFile::trouble() {
   return std::exchange(trouble_, {});
 }
 
-// Without memory nothing more is told; the simulation goes on.
+// Without memory progress ends; the simulation continues.
 void ProgressFile::live() try {
   std::unique_lock lock(mutex_);
   while (!ended_) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The step at which a rank is, for a thread that looks now and then. Setting it is a few plain
-// stores and waits for nobody; who looks in the middle of that tries again later.
+// stores, and never waits; a reader in the middle of that tries again later.
 #pragma once
 
 #include <atomic>
@@ -65,8 +65,8 @@ class Waiting {
   StepPosition& mark_;
 };
 
-// How a run is doing while it goes on, as text for whoever looks (docs/products.md has the keys).
-// Pure: who writes it where is in progress_file.hpp.
+// The progress of an active run as text (docs/products.md has the keys). Pure: progress_file.hpp
+// writes the file.
 
 /// `Left` is for sidecars that were asked to leave while the run went on.
 enum class Phase { Running, Ended, Left, Failed };
@@ -78,16 +78,16 @@ struct AnalysisProgress {
   CostCounters account;
 };
 
-/// The work at hand.
+/// The current work.
 struct CurrentWork {
   size_t analysis = 0;
   int64_t step = 0;
   double since = 0;  ///< calendar seconds
 };
 
-/// What one rank can say of its side of a run. Numbers of which it knows nothing are negative.
+/// What one rank can say of its side of a run. Unknown numbers are negative.
 struct Snapshot {
-  // Who says so.
+  // The rank that reports.
   std::string role;  ///< "simulation", "sidecars" or "attached job"
   std::string attached_job, run, host;
   uint64_t id = 0;                     ///< of the run
@@ -114,7 +114,7 @@ struct Snapshot {
 class StepRate {
  public:
   void note(double monotonic_seconds, int64_t step);
-  /// Negative if nothing can be said yet.
+  /// Negative if it is not known yet.
   [[nodiscard]] double per_second() const;
 
  private:
@@ -137,8 +137,8 @@ std::string progress_name(const Snapshot& snapshot);
 /// Seconds between two writings, given what the environment says (null: nothing); 0 is never.
 double progress_period(const char* text);
 
-// Keeps a file that says how a run is doing. A thread of its own writes it, so that a slow file
-// system delays nobody; it makes no MPI call, takes no signal, and sleeps nearly all the time. The
+// Keeps a file with the progress of a run. A thread of its own writes it, so that a slow file
+// system delays no rank; it makes no MPI call, takes no signal, and sleeps nearly all the time. The
 // rank tells it what is new at publications, and at other steps only sets its StepPosition.
 
 class ProgressFile {
@@ -149,7 +149,7 @@ class ProgressFile {
                double period);
   ProgressFile(const ProgressFile&) = delete;
   ProgressFile& operator=(const ProgressFile&) = delete;
-  /// Writes a last time; if nobody has called end(), that it has failed.
+  /// Writes a last time; without a call of end(), the state is failure.
   ~ProgressFile();
 
   /// Lets `change` change the snapshot. Waits at most until the thread has copied it.

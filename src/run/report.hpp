@@ -42,7 +42,7 @@ base::Bytes state(const Run& run, const Outcome& outcome, bool timeline = true);
 /// The part of a run that a report is about: all of it, or what an attached job has added.
 struct ReportScope {
   std::string suffix;  ///< of the names of its files, before the dot
-  size_t first = 0;    ///< number of its first analysis among those that the simulation knows
+  size_t first = 0;    ///< number of its first analysis in the simulation's numbering
 };
 
 /// Writes report.json and timeline.json in the output folder, from what ranks have to say.

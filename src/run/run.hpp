@@ -85,16 +85,16 @@ struct Run {
   [[nodiscard]] std::vector<int> ranks_of(topology::Role role) const;
   /// Says something to people, once per side, and keeps it for the report.
   void warn(const std::string& message);
-  /// The same for what is no reason to worry.
+  /// The same for what is not a reason to worry.
   void remark(const std::string& message);
   /// Disables an analysis, loudly. The same on every rank of this side.
   void disable(size_t analysis, const Error& failure);
   [[nodiscard]] bool enabled(size_t analysis) const { return disabled[analysis].empty(); }
-  /// Begins to write progress unless the environment says not to; `first` says who this rank is.
+  /// Begins to write progress unless the environment says not to; `first` identifies this rank.
   void start_progress(Snapshot first);
   /// Has events written as they happen, to the folder that the environment names, if it does.
   void follow_timeline();
-  /// Tells those who look at progress what is new, and what `change` adds.
+  /// Updates the progress file with new facts, and with what `change` adds.
   template <class Change>
   void tell(Change&& change) {
     if (!progress) return;

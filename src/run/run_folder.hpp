@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A run's hold on its output folder. A small file there, the marker, says which run the folder
-// belongs to and which of its entries are that run's. Whoever writes for the run keeps the marker
-// locked, so that no second run writes there meanwhile. Results of an earlier run are moved aside,
-// and files that are not Pillion's stay where they are.
+// A run's hold on its output folder. A small file there, the marker, names the run that the folder
+// belongs to and which of its entries are that run's. A process that writes for the run keeps the
+// marker locked, so that no second run writes there meanwhile. Results of an earlier run are moved
+// aside, and files that are not Pillion's stay where they are.
 #pragma once
 
 #include <filesystem>

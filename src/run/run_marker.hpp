@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The marker in an output folder, a small text that says which run the folder belongs to, and what
-// in the folder is that run's. Reads and tells apart; run_folder.hpp locks, moves and writes.
+// The marker in an output folder, a small text that names the run and its entries in the folder.
+// Parses and compares; run_folder.hpp locks, moves and writes.
 #pragma once
 
 #include <filesystem>
@@ -18,13 +18,13 @@ constexpr const char* marker_name = ".pillion-run";
 struct RunMarker {
   std::string id;                      ///< 16 hexadecimal digits; "" if only its reports are known
   std::vector<std::string> continues;  ///< ids of the runs whose results it continues
-  std::string host, started, ended;    ///< `ended` is "" if the run did not say so
+  std::string host, started, ended;    ///< `ended` is "" if the run did not report it
   node::Token process = 0;
   std::vector<std::string> folders;  ///< of analyses, and of no one else
 };
 
 std::string format_mark(const RunMarker& mark);
-/// Nothing if the text is no marker. Lines that are cut off or not known are passed over.
+/// Nothing if the text is not a marker. Lines that are cut off or not known are passed over.
 std::optional<RunMarker> parse_mark(const std::string& text);
 
 /// What lies in a folder before a run takes it.

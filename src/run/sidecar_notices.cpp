@@ -90,7 +90,8 @@ void SidecarFailure::await() {
   base::wait_until([&] { return heard(); });
 }
 
-// One sidecar has nobody to leave in a call. And where others share the job, it is not ours to end.
+// A single sidecar leaves no other rank in a call. And where others share the job, it is not ours
+// to end.
 void SidecarFailure::end_job_at_finalize() const {
   if (run_.ranks_of(topology::Role::Sidecar).size() > 1)
     comm::end_job_at_finalize(run_.world, run_.side);

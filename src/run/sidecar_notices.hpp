@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What sidecars of the simulation's own job tell it of the time that they spend, where an analysis
 // may run on either side: now and then a small message from the first of them to the first
-// simulation rank, which looks for it when it wants to know. Nobody waits.
+// simulation rank, which looks for it when it wants to know. No rank waits.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ struct Run;
 /// Sums since the run began.
 struct LoadReport {
   double busy = 0;               ///< seconds of work on anything
-  std::vector<double> worked;    ///< seconds, by analysis; of those that may move
+  std::vector<double> worked;    ///< seconds, by analysis; for analyses that may move
   std::vector<double> finished;  ///< publications of these
 };
 
@@ -33,7 +33,7 @@ class SidecarFailure {
  public:
   explicit SidecarFailure(const Run& run) : run_(run) {}
 
-  /// Tells all simulation ranks why. By a sidecar; waits for nobody.
+  /// Tells all simulation ranks why. By a sidecar; never waits.
   void tell(const std::string& why) const;
   /// Whether a sidecar has told. By a simulation rank; not collective, does not wait.
   [[nodiscard]] bool heard();

@@ -111,7 +111,7 @@ void Session::connect_by_node(simulation::Link& link,
     if (!run_.is_sidecar()) return;
     auto node =
         std::make_unique<transport::NodeReceiver>(sources, node::primary, [] { return false; });
-    if (!node->claim()) base::fail(ErrorCode::Internal, "somebody else sits at the primary slot");
+    if (!node->claim()) base::fail(ErrorCode::Internal, "another job holds the primary slot");
     receiver = std::move(node);
   });
 }

@@ -26,8 +26,8 @@ using comm::together;
 
 namespace {
 
-/// What whoever started the program has to say, which counts more than what the program says.
-/// Read by one rank; the others hear of it.
+/// The settings of the environment, which override the program's. Read by one rank, which
+/// broadcasts them.
 void take_environment(run::RunSpec& spec) {
   if (const char* file = std::getenv("PILLION_CONFIGURATION"); file != nullptr && *file != '\0')
     spec.file = file;
@@ -141,7 +141,8 @@ void Session::configure(const std::string& file, const Options& options) {
   run_.disabled.resize(run_.configuration.analyses.size());
 }
 
-// Without sidecars, or with sidecars that come from elsewhere, nobody needs to know who sits where.
+// Without sidecars, or with sidecars that come from elsewhere, no rank needs the locations of
+// others.
 void Session::assign_roles(const std::vector<topology::Role>& wanted) {
   const auto& spec = run_.configuration.sidecars;
   run::Locations found{
@@ -336,7 +337,7 @@ run::SavedState Session::read_restart(std::set<std::string>& saved) {
   for (base::ByteReader in(names); !in.done();) saved.insert(in.get<std::string>());
   for (const auto& analysis : run_.configuration.analyses)
     if (!saved.contains(analysis.name))
-      run_.warn(fmt::format("analysis '{}' is not in the checkpoint '{}' and starts anew",
+      run_.warn(fmt::format("analysis '{}' is not in the checkpoint '{}' and starts from scratch",
                             analysis.name, folder.string()));
   return run::parse_manifest(text, (folder / run::manifest_name).string());
 }

@@ -88,7 +88,7 @@ class Session {
   run::RunSpec spec_;
   std::vector<int> node_;  ///< of every rank of the world
   topology::Placement placement_;
-  std::string unplaced_;        ///< why nobody knows who sits where; "" if all do
+  std::string unplaced_;        ///< why the locations of ranks are unknown; "" if they are known
   comm::Communicator program_;  ///< for the program's own messages
   comm::Communicator on_node_;  ///< simulation ranks of this node
   std::unique_ptr<simulation::Simulation> simulation_;

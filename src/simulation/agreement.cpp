@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A status as numbers of which the maximum is taken.
+// A status as numbers, reduced by their maximum.
 #include "simulation/agreement.hpp"
 
 #include "base/clock.hpp"
@@ -10,7 +10,7 @@ using policy::RankStatus;
 
 namespace {
 
-// A slot is ready when every rank says so; so its negation is what is reduced.
+// A slot is ready if it is on every rank, so the maximum is taken of its negation.
 std::vector<double> numbers_of(const RankStatus& mine, size_t analyses) {
   const auto flag = [](bool holds) { return holds ? 1.0 : 0.0; };
   std::vector<double> out{flag(mine.no_room_for_last), flag(mine.no_room_for_waiting),

@@ -17,7 +17,7 @@ class Agreement {
   /// Contributes this rank's status, with one entry for each analysis. `steps` is how many the
   /// program has made. [collective, does not wait]
   void start(policy::RankStatus mine, size_t analyses, int64_t steps);
-  /// What all ranks contributed; nothing if nobody has since it was read. [collective]
+  /// What all ranks contributed; nothing if no rank has since it was read. [collective]
   std::optional<policy::RankStatus> settle();
   /// Whether ranks should agree at this step although nothing is due.
   [[nodiscard]] bool is_due(int64_t steps) const { return steps >= next_; }

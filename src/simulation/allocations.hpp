@@ -30,7 +30,7 @@ class Allocations final : public transport::Lender {
     std::byte* now;
     size_t size;
   };
-  /// Another buffer of the block than the one that was current, which nobody reads.
+  /// Another buffer of the block than the one that was current, which no sidecar reads.
   Swapped swap(const std::string& field, int32_t block);
   /// The buffers of a block are no longer needed.
   void free(const std::string& field, int32_t block);

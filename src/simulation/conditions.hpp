@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Conditions on the state of the simulation. The statistics of a check are reduced over the ranks
 // without waiting, and looked at when the next check comes; so a condition speaks of the check
-// before, on every rank alike, and no rank waits for another in between. A condition on step and
+// before, the same on every rank, and no rank waits for another in between. A condition on step and
 // time alone needs no reduction and is looked at where it stands.
 #pragma once
 

@@ -33,7 +33,7 @@ class CutData {
                                      const std::vector<size_t>& due,
                                      const StageOutputs& left) const;
   /// The same, coarsened as the header says. What attached jobs need must not spoil what the run's
-  /// own analyses need: if it cannot be given, the header says so.
+  /// own analyses need: if it cannot be given, the header has a flag.
   [[nodiscard]] transport::Meshes gather(transport::PublicationHeader& head,
                                          const std::vector<size_t>& due,
                                          const StageOutputs& left) const;

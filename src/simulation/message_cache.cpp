@@ -58,7 +58,7 @@ void CachedMessage::link(const Sharing& sharing) {
 
 namespace {
 
-bool alike(const model::Block& a, const model::Block& b) {
+bool are_equal(const model::Block& a, const model::Block& b) {
   return a.id == b.id && a.level == b.level && a.box == b.box && a.owned == b.owned &&
          std::equal(a.arrays.begin(), a.arrays.end(), b.arrays.begin(), b.arrays.end(),
                     [](const auto& x, const auto& y) {
@@ -69,13 +69,13 @@ bool alike(const model::Block& a, const model::Block& b) {
 }
 
 /// Whether only values differ, and where they are.
-bool alike(const transport::Meshes& a, const transport::Meshes& b) {
+bool are_equal(const transport::Meshes& a, const transport::Meshes& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
     const auto& of_x = x.second.blocks;
     const auto& of_y = y.second.blocks;
     return x.first == y.first &&
            std::equal(of_x.begin(), of_x.end(), of_y.begin(), of_y.end(),
-                      [](const auto& p, const auto& q) { return alike(p, q); });
+                      [](const auto& p, const auto& q) { return are_equal(p, q); });
   });
 }
 
@@ -96,7 +96,7 @@ void CachedMessage::note(transport::Meshes meshes) {
 }
 
 bool CachedMessage::refill(transport::Meshes& meshes) {
-  if (!alike(noted_, meshes)) return false;
+  if (!are_equal(noted_, meshes)) return false;
   noted_ = std::move(meshes);
   auto slot = slots_.begin();
   for (const auto& [name, mesh] : noted_)

@@ -34,11 +34,11 @@ class CachedMessage {
 
   /// Bytes of values that an analysis asked for; `crossing` are its shared fields.
   void add_share(const model::AnalysisSpec& analysis, const std::set<std::string>& cut_fields);
-  /// Remembers where `sharing` keeps what is in here. All of it must be shared.
+  /// Notes where `sharing` keeps what is in here. All of it must be shared.
   void link(const Sharing& sharing);
-  /// Remembers what it was made of before part of it was planned to go directly.
+  /// Notes what it was made of before part of it was planned to go directly.
   void note(transport::Meshes meshes);
-  /// Takes other values, if they lie in blocks like those that were noted; else nothing happens.
+  /// Takes other values, if they lie in blocks like the noted ones; else nothing happens.
   [[nodiscard]] bool refill(transport::Meshes& meshes);
   /// Lets go of memory that is not the simulation's.
   void release();

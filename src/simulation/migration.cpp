@@ -41,7 +41,7 @@ stagehost::Chain* Migration::chain(size_t analysis) const {
   return analysis < chains_.size() ? chains_[analysis].get() : nullptr;
 }
 
-// Every rank reads the same numbers, so every rank judges alike.
+// Every rank reads the same numbers, so every rank makes the same decision.
 void Migration::judge() {
   const auto values = costs_.settle();
   if (!values) return;
@@ -145,7 +145,7 @@ AgreedEvent Migration::take_back(size_t a, int64_t step) {
     if (publisher_.failed_sidecars().empty() && !disabled.contains(static_cast<int32_t>(a)))
       run_.warn(
           fmt::format("analysis '{}' stays in the sidecars, which could not save what "
-                      "it remembers",
+                      "its state",
                       run_.configuration.analyses[a].name));
     return MoveFailed{a, true};
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Analyses with `at: auto`, as a simulation rank carries them from one side to the other. To the
 // sidecars one goes before a publication: its state is saved, and a message that comes before all
-// further ones says where. Back it comes before the publication after that at which it was
+// further ones names the folder. It returns before the publication after the one at which it was
 // recalled: sidecars finish what they were given first, so that nothing is lost, and meanwhile the
 // simulation runs on until it needs the analysis.
 #pragma once
@@ -63,7 +63,7 @@ class Migration {
     int64_t moves = 0;
     int64_t due = 0;      ///< publications so far, those left out included
     int64_t missing = 0;  ///< of these, lost in sidecars
-    double own = 0;       ///< seconds for which the publication at hand kept the simulation
+    double own = 0;       ///< seconds for which the current publication kept the simulation
     double paid = 0;      ///< seconds for copies and stalls so far
     double ended = 0;     ///< monotonic seconds at which the publication before ended; 0: none
   };

@@ -225,8 +225,8 @@ void Publisher::send(const PublicationHeader& head) {
   sender().commit(head.sequence);
 }
 
-// Sidecars of another job write the report, for they know both sides; so they are told what this
-// rank knows.
+// Sidecars of another job write the report, for they know both sides; so they get what this rank
+// knows.
 bool Publisher::send_end(const std::function<base::Bytes(bool timeline)>& statement) {
   auto head = header(MessageKind::End, agenda_.last_step(), agenda_.last_time());
   for (size_t a = 0; a < run_.accounts.size(); ++a)

@@ -60,7 +60,7 @@ class Publisher final : public policy::MessageBudget {
 
   /// Throws a configuration error if a publication would never fit. [local]
   void check_budget();
-  /// Carries out the policy's decision on this rank. Never throws for want of room.
+  /// Carries out the policy's decision on this rank. Never throws for lack of room.
   void publish(const policy::Publish& action, const StageOutputs& left, int64_t step, double time);
   /// A header without values, which starts with number sequence() + 1. Throws if not even that
   /// fits.

@@ -201,7 +201,8 @@ void Sharing::unshare(const std::string& field, int32_t block) {
 void Sharing::set_domain(const std::string& mesh, const pillion_domain& domain) {
   const auto* known = catalogue_.find_mesh(mesh);
   if (known == nullptr || known->kind != MeshKind::Particles)
-    return fault(mesh, fmt::format("a domain was given for '{}', which is no particle mesh", mesh));
+    return fault(mesh,
+                 fmt::format("a domain was given for '{}', which is not a particle mesh", mesh));
   if (domain.dimensions != 0 && domain.dimensions != 2 && domain.dimensions != 3)
     return fault(mesh, fmt::format("the domain of mesh '{}' has {} dimensions; set 2 or 3, or 0 to "
                                    "leave it to the configuration",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a simulation rank shares, and whether it fits the catalogue. Sharing copies nothing and
-// never fails: what does not fit is remembered, so that every rank can be told of it alike.
+// never fails: what does not fit is noted, so that every rank can report it.
 #pragma once
 
 #include <array>
@@ -67,14 +67,14 @@ class Sharing {
     model::Box box;
     model::Array array;
   };
-  /// The field's entry if the program's type fits it; remembers a fault otherwise.
+  /// The field's entry if the program's type fits it; notes a fault otherwise.
   const model::Field* accept(const std::string& field, int32_t block, model::MeshKind kind,
                              pillion_type type);
   void fault(const std::string& name, std::string text) {
     faults_[name] = std::move(text);
     ++version_;
   }
-  /// The box in the mesh; remembers a fault if it does not lie there.
+  /// The box in the mesh; notes a fault if it does not lie there.
   std::optional<model::Box> box_of(const model::Field& field, int32_t block, const int64_t* lo,
                                    const int64_t* hi);
   /// Elements from one particle or element to the next, and from one of its values to the next.

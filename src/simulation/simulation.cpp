@@ -136,8 +136,8 @@ void Simulation::busy_step(int64_t step, double time) {
     ++known_steps_;
     return;
   }
-  // A job that attaches now is served from the next step on: for this one the program was told what
-  // is due, and has prepared that.
+  // A job that attaches now is served from the next step on: the program knows what is due at this
+  // one, and has prepared that.
   std::vector<size_t> scheduled;
   contain(scheduled, [&] {
     scheduled = agenda_.scheduled(numbered.step, time);
@@ -251,7 +251,7 @@ void Simulation::carry_out(const std::vector<policy::CollectiveAction>& actions)
     carry_out(policy_.on(result));
     const auto* done = std::get_if<policy::Moved>(&result);
     if (done == nullptr || !done->to_sidecars) return;
-    // What all ranks said of the room in the sidecars may be of long ago.
+    // The ranks' last statement of the room in the sidecars may be old.
     contain({a}, [&] { hear(); });
     agree();
   };
@@ -409,9 +409,10 @@ void Simulation::close() {
     } else if (std::holds_alternative<policy::Retire>(action)) {
       const bool alone = subscribers_.retire();
       if (!refused_)
-        run_.warn(alone ? "no sidecars were there to finish when the simulation ended"
-                        : "the sidecars had not finished when the simulation ended; they go on and "
-                          "complete the report");
+        run_.warn(
+            alone ? "no sidecars were there to finish when the simulation ended"
+                  : "the sidecars had not finished when the simulation ended; they continue and "
+                    "complete the report");
     } else if (std::holds_alternative<policy::EndJobAtFinalize>(action)) {
       run_.warn("sidecars ended early, and what they worked on is not complete: " +
                 subscribers_.why());

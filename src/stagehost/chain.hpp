@@ -48,7 +48,7 @@ class StageInstance {
   void count() { ++publications_; }
 
  private:
-  // The count goes with what the stage remembers, wherever the cut is when the run resumes.
+  // The count goes with the state of the stage, wherever the cut is when the run resumes.
   void save_count(pillion_state& state) const;
   void restore_count(const pillion_state& state);
 
@@ -60,7 +60,7 @@ class StageInstance {
   int64_t publications_ = 0;
 };
 
-/// Name of the folder for what a stage remembers, in that of its analysis.
+/// Name of the folder for the state of a stage, in that of its analysis.
 std::string state_name(size_t number, const std::string& stage);
 
 class Chain {
@@ -75,7 +75,7 @@ class Chain {
   /// Works on a publication, up to a stage that withholds it. The result is the same on every peer.
   /// [collective over the peers]
   std::optional<Error> run(const Publication& publication, ExecutionContext context);
-  /// The same, keeping the fields that were produced, for those who want them.
+  /// The same, keeping the fields that were produced, for callers that need them.
   std::optional<Error> run_in_place(Publication& publication, ExecutionContext context);
   /// Has every stage that completed a publication write its products. Returns the first failure.
   std::optional<Error> finish(ExecutionContext context);

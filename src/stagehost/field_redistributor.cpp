@@ -62,14 +62,14 @@ void FieldRedistributor::carry(const Request& request, const MeshBlocks& mine, i
     redistribute_some(division, mesh, request.in_parts, context);
 }
 
-// The plan must fit on all ranks, and so must whoever travels by it.
+// The plan must fit on all ranks, and so must every field that it moves.
 void FieldRedistributor::redistribute_some(const Division& division, const model::Mesh& mesh,
                                            bool in_parts, const ExecutionContext& context) {
   auto& plans = *context.plans;
   auto& fence = *context.fence;
   const auto first = std::find_if(transfers_.begin(), transfers_.end(),
                                   [](const FieldTransfer& t) { return !t.is_there; });
-  const bool alike = std::all_of(first, transfers_.end(), [&](const FieldTransfer& t) {
+  const bool equal = std::all_of(first, transfers_.end(), [&](const FieldTransfer& t) {
     return t.is_there || t.here == first->here;
   });
   const uint32_t bits = plans.fitting(division, first->here, owners_);
@@ -77,10 +77,10 @@ void FieldRedistributor::redistribute_some(const Division& division, const model
   if (bits != 0) {
     auto& moves = plans.peek(bits).moves;
     moves.reserve(bytes_per_cell());
-    reserve(in_parts && alike ? moves.cells_received() : cells_of(moves.boxes()));
+    reserve(in_parts && equal ? moves.cells_received() : cells_of(moves.boxes()));
   }
   constexpr uint32_t all_together = 1u << (comm::Fence::most_common - 1);
-  const uint32_t common = fence.common_before_collective(bits | (alike ? all_together : 0));
+  const uint32_t common = fence.common_before_collective(bits | (equal ? all_together : 0));
   Plan* plan = nullptr;
   if ((common & ~all_together) != 0) {
     plan = plans.use(common & ~all_together);

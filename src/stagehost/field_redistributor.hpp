@@ -33,11 +33,11 @@ class FieldRedistributor {
     bool is_there = false;
   };
   static FieldTransfer transfer(const model::Field& field, const model::MeshBlocks& mine);
-  /// Carries those that have not been, as far as they lie in the boxes of one plan.
+  /// Moves the fields that have not been moved, as far as they lie in the boxes of one plan.
   void redistribute_some(const Division& division, const model::Mesh& mesh, bool in_parts,
                          const ExecutionContext& context);
   void place(const std::vector<layout::Place>& places, const layout::Wanted& wanted);
-  /// The same for boxes in parts, of which those that are here stay where they are.
+  /// The same for boxes in parts; parts that are here stay where they are.
   void place_parts(const Plan& plan);
   void allocate_parts(const Plan& plan, base::ScratchBuffer& room, FieldTransfer& transfer);
   /// Memory for all travellers, so that none has to be found in the middle of a message.

@@ -22,7 +22,7 @@ struct Received {
   std::vector<pillion_message> messages;
 };
 
-/// Sends at most one message to each peer; returns those that came.
+/// Sends at most one message to each peer; returns the messages received.
 Received exchange(std::span<const pillion_message> out, const ExecutionContext& context);
 /// The bytes of every peer at `to`, a message from each; none elsewhere.
 Received gather(int32_t to, std::span<const std::byte> bytes, const ExecutionContext& context);

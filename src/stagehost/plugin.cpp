@@ -120,7 +120,7 @@ const pillion_stage_table* describe(void* library, const fs::path& path) {
   const auto function =
       reinterpret_cast<pillion_stage_describe_function>(dlsym(library, "pillion_stage_describe"));
   if (function == nullptr)
-    base::fail(ErrorCode::Plugin, "'{}' is no stage: it does not export pillion_stage_describe",
+    base::fail(ErrorCode::Plugin, "'{}' is not a stage: it does not export pillion_stage_describe",
                path.string());
   const pillion_stage_table* table = function();
   if (table == nullptr) base::fail(ErrorCode::Plugin, "'{}' describes no stage", path.string());

@@ -271,13 +271,13 @@ int32_t add_like(pillion_setup& setup, model::Field field, const std::string& li
 
 int32_t add_on(pillion_setup& setup, const model::Field& field, int32_t input) {
   if (input < 0 || static_cast<size_t>(input) >= setup.inputs.size())
-    base::fail(ErrorCode::Plugin, "field '{}' is to be produced on input {} of {}", field.name,
+    base::fail(ErrorCode::Plugin, "field '{}' is declared as output on input {} of {}", field.name,
                input, setup.inputs.size());
   const auto& request = setup.inputs[static_cast<size_t>(input)];
   check_centering(field, setup.catalogue->mesh(layout::mesh_of(request, *setup.catalogue)));
   if (!layout::is_division(request.kind))
     base::fail(ErrorCode::Plugin,
-               "field '{}' cannot be produced on input {}, which is no division of a mesh",
+               "field '{}' cannot be produced on input {}, which is not a division of a mesh",
                field.name, input);
   return add(setup, field, layout::mesh_of(request, *setup.catalogue),
              {.name = field.name, .input = input});
@@ -319,8 +319,9 @@ int32_t add_output(pillion_setup& setup, const pillion_output& wanted) {
     base::fail(ErrorCode::Plugin, "a stage produces a field without name");
   const auto field = field_of(wanted);
   if (wanted.like != nullptr && wanted.mesh != nullptr)
-    base::fail(ErrorCode::Plugin, "field '{}' is to be produced both like '{}' and on mesh '{}'",
-               field.name, wanted.like, wanted.mesh);
+    base::fail(ErrorCode::Plugin,
+               "field '{}' is declared as output both like '{}' and on mesh '{}'", field.name,
+               wanted.like, wanted.mesh);
   if (wanted.like != nullptr) return add_like(setup, field, wanted.like);
   if (wanted.mesh != nullptr) return add_of(setup, field, wanted.mesh);
   return add_on(setup, field, wanted.input);

@@ -38,8 +38,8 @@ struct pillion_setup {
 
 namespace pillion::stagehost {
 
-/// The parameters of a stage with defaults for those that are not given. Throws configuration
-/// errors for unknown and missing ones, or keeps them in `mistakes`.
+/// The parameters of a stage with defaults for missing ones. Throws configuration errors for
+/// unknown and missing ones, or keeps them in `mistakes`.
 base::Value complete_parameters(const model::StageSpec& spec, const pillion_stage_table& table,
                                 base::Diagnostics* mistakes = nullptr);
 

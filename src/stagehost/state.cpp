@@ -78,7 +78,7 @@ std::vector<Bytes> read_files(const fs::path& folder, int files, int rank, int r
     const std::string content = products::read_file(file_of(folder, file));
     ByteReader in(reinterpret_cast<const std::byte*>(content.data()), content.size());
     if (in.get<std::string>() != magic)
-      base::fail(ErrorCode::File, "'{}' is no state of this version",
+      base::fail(ErrorCode::File, "'{}' is not a state of this version",
                  file_of(folder, file).string());
     auto state = in.get<pillion_state>();
     if (file == 0) globals = std::move(state.globals);

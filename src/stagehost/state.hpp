@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a stage remembers, on its way to and from disk. Values that are alike on every peer are kept
-// once; records that belong to keys are kept wherever their owner was, and find their new owner
-// when they are read, on any number of ranks.
+// The state of a stage, on its way to and from disk. Values that are the same on every peer are
+// kept once; records that belong to keys are kept wherever their owner was, and find their new
+// owner when they are read, on any number of ranks.
 #pragma once
 
 #include <filesystem>

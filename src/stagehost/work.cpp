@@ -317,7 +317,7 @@ void* produce_box(pillion_work& work, int32_t output, const model::Box& box) {
 void check_outputs(const pillion_work& work) {
   for (size_t o = 0; o < work.setup->outputs.size(); ++o) {
     const auto& output = work.setup->outputs[o];
-    if (output.of_boxes) continue;  // whoever wants its cells sees whether they are there
+    if (output.of_boxes) continue;  // a stage that requests its cells checks whether they exist
     const auto produced = work.produced.find(static_cast<int32_t>(o));
     const size_t there = produced == work.produced.end() ? 0 : produced->second.size();
     size_t wanted = 0;

@@ -125,7 +125,7 @@ namespace {
 
 using Indices = std::vector<int>;
 
-/// Ranks of one node, and where each of those that simulate is to hand over.
+/// Ranks of one node, and the sidecar of each simulation rank.
 struct Node {
   Indices simulation, sidecars;
 };
@@ -210,7 +210,7 @@ Indices nearest(const std::vector<Location>& from, const std::vector<Location>& 
   return out;
 }
 
-/// The same, remembered for a few nodes, for most are like another.
+/// The same with a cache for a few nodes, as most are like another.
 class Nearest {
  public:
   const Indices& operator()(std::vector<Location> from, std::vector<Location> to, int64_t away) {
@@ -267,7 +267,7 @@ std::map<int32_t, int64_t> room_of_nodes(const std::map<int32_t, Node>& nodes, i
   return room;
 }
 
-/// Sends those who found no sidecar on their node to sidecars with room, least load first.
+/// Assigns ranks without a sidecar on their node to sidecars with room, least load first.
 void fill(const Indices& strangers, const std::map<int32_t, Node>& nodes,
           std::map<int32_t, int64_t>& room, Indices& out, size_t sidecars) {
   std::vector<int64_t> load(sidecars);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The transportation problem: so many goods at each source, so much room at each target, and the
+// The transportation problem: a number of goods at each source, room at each target, and the
 // cheapest way to bring all goods to targets. Solved exactly by cheapest augmenting paths.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a rank is to be.
+// The role and the location of a rank.
 #pragma once
 
 #include <compare>
@@ -11,7 +11,7 @@ namespace pillion::topology {
 enum class Role : int32_t { Any = 0, Simulation = 1, Sidecar = 2 };
 
 // Where ranks sit: what each shares with others, and how far two of them are apart. Plain values,
-// so that plans are made alike on every rank, and for machines that one does not have.
+// so that every rank makes the same plans, and for machines that one does not have.
 
 constexpr int32_t unknown = -1;
 
@@ -36,12 +36,12 @@ int64_t distance(const Location& from, const Location& to);
 
 constexpr int64_t levels_between_nodes = 8;
 
-/// Indices of spots by node, package, domain, cache and core; those that are alike in the order
-/// in which they are given.
+/// Indices of spots by node, package, domain, cache and core; equal ones in the order in which they
+/// are given.
 std::vector<int> in_order(const std::vector<Location>& locations);
 
 /// What takes data in at a bounded rate: a domain of memory, or on a mesh a column of its links.
-/// Alike for spots that have the same one.
+/// Equal for spots that share one.
 struct Intake {
   int32_t node = 0;
   int32_t part = unknown;

@@ -71,7 +71,7 @@ void take_middle(const std::vector<Location>& locations, Indices column, int64_t
 }
 
 /// How many of `count` each part gets: what is just, cut off, and one more where most was cut off;
-/// parts of which as much was cut off take turns.
+/// parts with equal remainders take turns.
 std::vector<int64_t> just_shares(const std::vector<int64_t>& sizes, int64_t count) {
   const int64_t all = std::accumulate(sizes.begin(), sizes.end(), int64_t{0});
   std::vector<int64_t> shares;
@@ -82,10 +82,10 @@ std::vector<int64_t> just_shares(const std::vector<int64_t>& sizes, int64_t coun
   }
   int64_t left = count - std::accumulate(shares.begin(), shares.end(), int64_t{0});
   for (const auto& [rest, parts] : cut_off) {
-    const auto alike = static_cast<int64_t>(parts.size());
-    const int64_t here = std::min(left, alike);
-    for (int64_t turn = 0; turn < alike; ++turn)
-      shares[parts[static_cast<size_t>(turn)]] += share(turn, 1, alike, here);
+    const auto equal = static_cast<int64_t>(parts.size());
+    const int64_t here = std::min(left, equal);
+    for (int64_t turn = 0; turn < equal; ++turn)
+      shares[parts[static_cast<size_t>(turn)]] += share(turn, 1, equal, here);
     left -= here;
   }
   return shares;
@@ -250,7 +250,7 @@ std::vector<std::pair<size_t, size_t>> exchanges(const NodeRanks& node,
   return pairs;
 }
 
-/// Whether hardly any two ranks are alike: on a mesh, and where ranks share cores.
+/// Whether hardly any two ranks are equivalent: on a mesh, and where ranks share cores.
 bool all_differ(const std::vector<Location>& locations) {
   std::set<int32_t> cores;
   return std::any_of(locations.begin(), locations.end(), [&](const Location& location) {
@@ -259,7 +259,7 @@ bool all_differ(const std::vector<Location>& locations) {
 }
 
 /// What a trial takes: a look at each pair of a simulation rank and a sidecar; where no two ranks
-/// are alike, paths through such pairs for every rank.
+/// are equivalent, paths through such pairs for every rank.
 int64_t effort_of_trial(const NodeRanks& node, int64_t sidecars) {
   const auto simulation = static_cast<int64_t>(node.roles.size()) - sidecars;
   return simulation * sidecars * (all_differ(node.locations) ? 1 + simulation / 8 : 1);

@@ -18,7 +18,7 @@ struct FixedRanks {
 };
 
 /// Which of some spots, of one node or of several, become `count` sidecars. `spread` is one of the
-/// four rules; `numa` counts those that are settled in their domains, too. Order counts where spots
+/// four rules; `numa` also counts ranks that are settled in their domains. Order counts where spots
 /// are not known. The result has the size of `spots`.
 std::vector<bool> choose_sidecars(const std::vector<Location>& locations, int64_t count,
                                   Mapping mapping, const FixedRanks& settled = {});

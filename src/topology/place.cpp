@@ -23,7 +23,7 @@ int64_t missing(const std::vector<Role>& insisted, int64_t sidecars) {
   const int64_t insist = count(insisted, Role::Sidecar);
   const int64_t either = count(insisted, Role::Any);
   if (insist > sidecars)
-    base::fail(ErrorCode::Placement, "{} ranks insist on being sidecars, but there are to be {}",
+    base::fail(ErrorCode::Placement, "{} ranks insist on being sidecars, but {} are configured",
                insist, sidecars);
   if (insist + either < sidecars)
     base::fail(ErrorCode::Placement,
@@ -45,7 +45,7 @@ int64_t missing_on_node(const std::vector<Role>& insisted, int64_t per_node, int
   const size_t all = insisted.size();
   if (insist > per_node)
     base::fail(ErrorCode::Placement,
-               "{} of the {} ranks on node {} insist on being sidecars, but there are to be {} on "
+               "{} of the {} ranks on node {} insist on being sidecars, but {} are configured for "
                "every node; start fewer there, or set 'sidecars: {{per_node: {}}}'",
                insist, all, node, per_node, insist);
   if (insist + either < per_node)
@@ -113,8 +113,8 @@ std::vector<Role> roles_by(const std::vector<Role>& insisted,
   return roles;
 }
 
-/// Nodes that are alike are bettered once. Ranks are in the order of their spots, so that nodes are
-/// alike however ranks are numbered there.
+/// Equal nodes are improved once. Ranks are in the order of their spots, so that nodes are equal
+/// however ranks are numbered there.
 std::vector<Role> bettered(const std::vector<Role>& insisted,
                            const std::vector<Location>& locations, std::vector<Role> roles) {
   std::vector<std::pair<NodeRanks, std::vector<Role>>> known;

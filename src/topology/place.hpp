@@ -9,7 +9,7 @@
 
 namespace pillion::topology {
 
-/// How many more than those that insist are to become sidecars. Throws ErrorCode::Placement if that
+/// How many sidecars are needed beside the ranks that insist. Throws ErrorCode::Placement if that
 /// leaves too few of either kind.
 int64_t missing(const std::vector<Role>& insisted, int64_t sidecars);
 
@@ -21,7 +21,7 @@ int64_t missing_on_node(const std::vector<Role>& insisted, int64_t per_node, int
 
 struct MappingRequest {
   int64_t ranks = 0;     ///< sidecars in all, unless
-  int64_t per_node = 0;  ///< there are to be so many on every node
+  int64_t per_node = 0;  ///< the number on every node
   Mapping mapping = Mapping::Auto;
   /// Hand-overs go through node memory and so stay on their node, even where loads then differ
   /// from node to node.

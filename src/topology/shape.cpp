@@ -123,7 +123,8 @@ Shape node_of_file(const std::string& path) {
   if (hwloc_topology_set_xml(topology.get(), path.c_str()) != 0 ||
       hwloc_topology_load(topology.get()) != 0)
     base::fail(ErrorCode::Placement,
-               "'{}' is no topology that hwloc can read; write one with 'lstopo FILE.xml'", path);
+               "'{}' is not a topology that hwloc can read; write one with 'lstopo FILE.xml'",
+               path);
   return shape_of(topology, path);
 }
 
@@ -133,7 +134,7 @@ int32_t number_in(const std::string& text, const std::string& digits) {
   if (digits.empty() || digits.size() > 4 ||
       digits.find_first_not_of("0123456789") != std::string::npos || std::stoi(digits) < 1)
     base::fail(ErrorCode::Placement,
-               "'{}' is no mesh; write 'mesh:COLUMNSxROWS', such as 'mesh:8x8'", text);
+               "'{}' is not a mesh; write 'mesh:COLUMNSxROWS', such as 'mesh:8x8'", text);
   return std::stoi(digits);
 }
 
@@ -151,7 +152,7 @@ Shape node_of_mesh(const std::string& text) {
 Shape node_of_text(const std::string& text) {
   if (text.rfind("mesh:", 0) == 0) return node_of_mesh(text);
   const auto topology = make();
-  // "numa:2 core:16" says nothing of hardware threads, which hwloc wants to be told.
+  // "numa:2 core:16" does not list hardware threads, which hwloc needs.
   const bool ends = text.find("pu:") != std::string::npos;
   const std::string whole = ends ? text : text + " pu:1";
   if (text.empty() || hwloc_topology_set_synthetic(topology.get(), whole.c_str()) != 0)

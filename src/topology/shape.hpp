@@ -20,12 +20,12 @@ struct Core {
 struct Shape {
   std::vector<Core> cores;
   int32_t packages = 0;
-  int32_t domains = 0;  ///< of memory, those that have cores
+  int32_t domains = 0;  ///< of memory that have cores
   int32_t columns = 0;  ///< of the mesh that joins the cores, 0 if it is not known
   int32_t rows = 0;
 };
 
-/// Which cores of a node there are: all, or those that the operating system leaves this process.
+/// Which cores of a node there are: all, or the ones that the operating system allows this process.
 enum class CoreSet { All, Allowed };
 /// The node that this process runs on. Throws ErrorCode::Placement if hwloc cannot tell.
 Shape this_node(CoreSet which);
@@ -38,7 +38,7 @@ Shape node_of_text(const std::string& text);
 /// Puts the cores on a mesh, row by row. Throws if there are more or fewer.
 void put_on_mesh(Shape& shape, int32_t columns, int32_t rows);
 
-/// The spot of whoever may run on these CPUs of a node: what all of them share.
+/// The location of a process that may run on these CPUs of a node: what all of them share.
 Location location_of(const Shape& shape, const std::vector<int>& cpus);
 
 }  // namespace pillion::topology

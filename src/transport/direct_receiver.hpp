@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sidecars' end of messages that go directly to the sidecars that work on them. Headers say who
-// sends to whom, and messages say what is in them, only when that has changed. Sidecars pass on
-// among themselves from whom to expect messages, so that no simulation rank ever waits for an
-// answer. They also balance whole blocks.
+// The sidecars' end of messages that go directly to the sidecars that process them. Headers list
+// senders and receivers, and messages describe their contents, only when that has changed. Sidecars
+// pass on among themselves from whom to expect messages, so that no simulation rank ever waits for
+// an answer. They also balance whole blocks.
 #pragma once
 
 #include "comm/message.hpp"

@@ -41,7 +41,7 @@ class Inbox {
   const comm::Communicator& wire_;
   int tag_;
   std::map<int, std::deque<Coming>> coming_;
-  std::vector<std::shared_ptr<Buffer>> buffers_;  ///< used again when nobody else holds them
+  std::vector<std::shared_ptr<Buffer>> buffers_;  ///< used again when no other object holds them
 };
 
 }  // namespace pillion::transport

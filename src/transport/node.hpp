@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The node transport: messages go through memory that the simulation ranks of a node share with
 // sidecars, be they in the same MPI job or not. The simulation copies a message once, at most, and
-// waits for nobody.
+// never waits.
 #pragma once
 
 #include <array>
@@ -98,7 +98,7 @@ class NodeReceiver final : public Receiver {
   /// `give_up` is asked now and then while waiting.
   NodeReceiver(std::vector<Source> sources, int slot, std::function<bool()> give_up);
 
-  /// Sits down at every source; false, and nowhere, if somebody else sits at any.
+  /// Takes the slot at every source; false, and takes none, if another job holds any.
   bool claim();
   void leave();
   std::optional<std::vector<Delivery>> next() override;
@@ -119,10 +119,10 @@ class NodeReceiver final : public Receiver {
   [[nodiscard]] int64_t over(size_t analysis, int64_t done) const;
   /// How many will be when `done` messages are.
   void set_over(const std::vector<int64_t>& over, int64_t done);
-  /// Messages that will be finished after the one at hand.
+  /// Messages that will be finished after the current one.
   [[nodiscard]] int64_t next_done() const { return index_ + 1; }
-  /// Says at the primary slot that nobody need come after this sidecar job, or whether a sidecar
-  /// job has said so.
+  /// Marks at the primary slot that no sidecar need come after this sidecar job, or returns whether
+  /// a sidecar job has marked it.
   void show_over();
   [[nodiscard]] bool is_over() const;
   /// Shows all sources that the attached job on this slot is ready; its wishes are on the control

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Making the segments of a run and finding one's place in them, by those who are in one MPI job.
+// Making the segments of a run and finding one's place in them, for ranks of one MPI job.
 #pragma once
 
 #include "comm/communicator.hpp"
@@ -23,7 +23,7 @@ NodeEndpoint make_endpoint(const comm::Communicator& simulation, const comm::Com
                            const base::Bytes& configuration);
 
 /// Sources of a sidecar rank that serves some ranks of `world`, which have endpoints. Ranks that
-/// are no simulation ranks pass no endpoint. [collective over `world`]
+/// are not simulation ranks pass no endpoint. [collective over `world`]
 std::vector<Source> open_sources(const comm::Communicator& world, const NodeEndpoint* mine,
                                  const std::vector<int>& serves);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What crosses from a simulation rank to a sidecar rank: a head that says what it is, and the
-// values of the blocks, each aligned so that stages can read them where they lie.
+// What crosses from a simulation rank to a sidecar rank: a header that describes the message, and
+// the values of the blocks, each aligned so that stages can read them where they lie.
 #pragma once
 
 #include <pillion/types.h>
@@ -19,8 +19,8 @@
 
 namespace pillion::transport {
 
-/// `Take` and `Give` are of the one analysis that is due: sidecars shall go on with it from what
-/// was saved in `path`, or save it there and go on no more.
+/// `Take` and `Give` are of the one analysis that is due: sidecars must resume it from what was
+/// saved in `path`, or save it there and stop it.
 enum class MessageKind : int32_t { Publication = 1, Checkpoint = 2, End = 3, Take = 4, Give = 5 };
 
 /// One analysis that is due in a publication.
@@ -33,7 +33,7 @@ struct Due {
 
 struct PublicationHeader {
   MessageKind kind = MessageKind::Publication;
-  bool dropped = false;    ///< this rank had no room: nobody can use the publication
+  bool dropped = false;    ///< this rank had no room: no sidecar can use the publication
   int32_t coarsening = 0;  ///< level of subsampling; 0 if the publication is whole
   int64_t sequence = 0;
   int64_t step = 0;
@@ -66,7 +66,7 @@ struct PublicationHeader {
 /// The analyses that are due, after the coarsening.
 DueSet due_set_of(const PublicationHeader& head);
 
-/// For so many messages both sides remember the schema of a set of analyses.
+/// For this number of messages both sides keep the schema of a set of analyses.
 constexpr int64_t schema_lifetime = 64;
 
 /// The schemas that this rank has sent: what sidecars know is not sent again.
@@ -90,8 +90,8 @@ class Encoder {
   /// All arrays of all blocks of `meshes` are sent; these must stay. Arrays that `lender` finds are
   /// only pointed to.
   Encoder(const PublicationHeader& head, const Meshes& meshes, const Lender* lender = nullptr);
-  /// Takes the numbers of another head, as many analyses being due, and looks anew where the values
-  /// of the same arrays are.
+  /// Takes the numbers of another head, as many analyses being due, and looks again where the
+  /// values of the same arrays are.
   void renew(const PublicationHeader& head, const Lender* lender);
   [[nodiscard]] size_t size() const { return size_; }
   /// Bytes of values that are only pointed to.

@@ -16,7 +16,7 @@ class Buffer {
   explicit Buffer(size_t capacity);
   [[nodiscard]] std::byte* data() const { return memory_.get(); }
   [[nodiscard]] size_t capacity() const { return capacity_; }
-  /// Never frees the memory: for messages under way that nobody will see the end of.
+  /// Never frees the memory: for messages in flight whose end no receiver will report.
   void abandon();
 
  private:

@@ -79,7 +79,7 @@ class Slots {
 };
 
 /// The simulation rank's end. Memory for messages comes from a budget; nothing waits here unless it
-/// says so.
+/// is documented to.
 class Sender {
  public:
   Sender() = default;
@@ -154,9 +154,9 @@ class Receiver {
   virtual ~Receiver() = default;
 
   /// The next message of every source, in the order of sources; nothing if from some source none
-  /// will come any more, or if this rank was told to leave. Waits without burning a core.
+  /// will come any more, or if this rank must leave. Waits without burning a core.
   virtual std::optional<std::vector<Delivery>> next() = 0;
-  /// Says that work on what next() gave begins: whoever comes after this process leaves it out.
+  /// Marks the begin of work on what next() gave: a successor of this process leaves it out.
   virtual void begin() {}
   /// Tells the sources that message `sequence` is finished, which analyses are disabled, and how a
   /// checkpoint failed.

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The stage `autocorrelation`: gathers mean, variance, autocovariances and batch means of the
-// series that the values of each cell, element or point make over the steps. What it has gathered
-// goes on, as a field, to `uncertainty` after so many samples, and nothing in between. See
+// series that the values of each cell, element or point make over the steps. Every given number of
+// samples it passes its results, as a field, to `uncertainty`, and nothing in between. See
 // README.md here.
-
-#include <array>
 #include <cstdint>
 #include <pillion/stage.hpp>
 #include <span>

@@ -137,8 +137,8 @@ struct Batches {
   int64_t full = 0;
   int64_t open = 0;  ///< samples in the one that is being filled
 
-  /// Takes the next sample, of which the sums are those of the batch that is being filled, and of
-  /// full ones. All are null where there are no series.
+  /// Takes the next sample. Its sums are those of the batch that is being filled, and of full ones.
+  /// All are null if there are no series.
   void add(Row* filling, Row* sums, const Row* sample) {
     if (filling != nullptr) *filling += *sample;
     if (++open < size) return;

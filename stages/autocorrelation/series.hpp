@@ -22,7 +22,7 @@ class LaggedSeries {
 
   explicit LaggedSeries(size_t lags) : lags_(lags), pairs_(lags), scratch_(lags + together) {}
 
-  /// Makes room for so many, of which nothing is known yet.
+  /// Makes room for `count` series without samples.
   void resize(size_t count) {
     count_ = count;
     first_.assign(count, 0);
@@ -114,7 +114,7 @@ inline void LaggedSeries::gather(size_t t) {
   }
 }
 
-// Sample number p of a piece is no later one's partner in a pair k > p apart.
+// Sample number p of a piece is not a later one's partner in a pair k > p apart.
 inline void LaggedSeries::add_beginnings(Row* ends_rows) const {
   for (size_t i = 0; i < waiting_rows_; ++i) {
     const auto place = static_cast<size_t>(pairs_.piece()) + i;

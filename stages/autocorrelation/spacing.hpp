@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Whether samples are evenly spaced: autocorrelation is a function of lags, so one that is missing
 // must be noticed. The spacing is that of the first two samples: in steps, or, on a schedule that
-// goes by time, in the schedule's intervals, of which steps may be longer than one.
+// goes by time, in the schedule's intervals; a step may be longer than one interval.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +34,7 @@ class Spacing {
     return verdict;
   }
 
-  /// Samples that should have been there, as far as that can be said.
+  /// Samples that are missing, as far as that is known.
   [[nodiscard]] int64_t missing() const { return missing_; }
   /// Means over neighbours; 0 as long as there are none.
   [[nodiscard]] double steps() const { return mean(static_cast<double>(steps_)); }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The stage `average`: means of a field over boxes of cells, which are the cells of a coarser
-// uniform mesh, or over spectral elements, weighted by their volume. What comes of it is for later
-// stages, of which one that follows many series then follows fewer.
+// uniform mesh, or over spectral elements, weighted by their volume. The result is for later
+// stages; a stage that follows many series then follows fewer.
 
 #include <algorithm>
 #include <array>
@@ -106,7 +106,7 @@ class ElementsMean {
           "means over elements of a spectral mesh are on that mesh; leave `onto` out");
     if (coordinates.empty())
       setup["field"].fail("mesh '" + std::string(field.mesh) +
-                          "' does not say which field holds its `coordinates`");
+                          "' does not name the field of its `coordinates`");
     coordinates_ = setup.field(coordinates, setup["field"]);
     const auto name = setup["field"].text();
     input_ = setup.input(stage::Input::as_shared({name, coordinates}));

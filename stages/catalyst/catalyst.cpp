@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The stage `catalyst`: a ParaView script of the user's own, run on live data. ParaView runs in a
-// process of its own beside the first peer, so that whatever it does is no harm to the simulation.
+// process of its own beside the first peer, so that it cannot harm the simulation.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -115,7 +115,7 @@ class Catalyst final : public stage::Stage {
     if (kind_ == PILLION_SPECTRAL) coordinates_ = fields_[0].description.coordinates;
     const auto position = setup["position"];
     if (kind_ == PILLION_PARTICLES && !position)
-      names.fail("these are fields of particles: say where they are, `position: FIELD`");
+      names.fail("these are fields of particles: set `position: FIELD`");
     if (kind_ != PILLION_PARTICLES && position)
       position.fail("`position` is for particles; field '" + fields_[0].name + "' is of none");
     if (position) coordinates_ = position.text();

@@ -22,11 +22,11 @@ class Process {
   ~Process();
 
   void send(const std::string& line);
-  /// The next line that it writes. Throws if it ends first, or not within so many seconds.
+  /// The next line that it writes. Throws if it ends first, or not within `seconds`.
   std::string answer(double seconds);
 
  private:
-  /// If it ends within so many seconds, as waitpid says it.
+  /// Its status, as from waitpid, if it ends within `seconds`.
   std::optional<int> status_within(double seconds);
   /// How it has ended, in words.
   std::string end();

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""ParaView's side of the stage `catalyst`, run by ParaView's own Python in a process of its own:
-makes a dataset of what each message says, and runs the user's Catalyst script on it. Messages are
-lines of JSON, as are answers. It ends when nobody can send any more.
+"""ParaView's side of the stage `catalyst`, run by ParaView's own Python in a separate process. It
+makes a dataset of each message, and runs the user's Catalyst script on it. Messages are
+lines of JSON, as are answers. It ends when the sender has closed its pipe.
 
     python3 -c … FD_OF_MESSAGES FD_OF_ANSWERS SCRIPT CHANNEL [Xvfb]
 """
@@ -135,8 +135,8 @@ def add(attributes, name, array):
 
 
 def open_display(program):
-    """Starts a display in memory that ends with this process, of a number that is free, and which
-    nobody else can draw on or look at.
+    """Starts a display in memory, with a free number, which ends with this process. No other
+    user can draw on it or read it.
     """
     kind, cookie = b"MIT-MAGIC-COOKIE-1", os.urandom(16)
     key = os.memfd_create("pillion-display", 0)
@@ -145,7 +145,7 @@ def open_display(program):
         os.write(key, part)
     path = f"/proc/{os.getpid()}/fd/{key}"
     told, tell = os.pipe()
-    # Without -noreset it begins anew when its last client leaves, and ParaView, which opens and
+    # Without -noreset it starts again when its last client leaves, and ParaView, which opens and
     # closes displays to see what they can do, may knock just then.
     words = ["-screen", "0", "1280x1024x24", "-noreset", "-nolisten", "tcp", "-auth", path]
     subprocess.Popen(
@@ -162,7 +162,7 @@ def open_display(program):
 
 
 def end_with_sender(messages):
-    """If whoever sends messages has gone and a script goes on, ends it, and all that it started."""
+    """Waits for the end of the sender, then kills a script that still runs, with its children."""
     gone = select.poll()
     gone.register(messages, 0)
     gone.poll()

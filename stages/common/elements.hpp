@@ -23,8 +23,8 @@ namespace pillion::stages {
 /// Stands for a component: the square root of the sum of the components' squares.
 constexpr int32_t magnitude_of_all = -1;
 
-/// What names of results end in, for a component of a field with so many: _x, _3, _magnitude, or
-/// nothing if there is but one.
+/// What names of results end in, for a component of a field with `components`: _x, _3, _magnitude,
+/// or nothing if there is but one.
 inline std::string ending_of(int32_t component, int32_t components) {
   if (components == 1) return "";
   if (component == magnitude_of_all) return "_magnitude";
@@ -172,7 +172,7 @@ inline int32_t component_of(const stage::Value& value, const stage::Value& place
   if (!value) {
     if (field.components == 1) return 0;
     place.fail("field '" + std::string(field.name) + "' has " + std::to_string(field.components) +
-               " components; say which: `component: 0` or `component: magnitude`");
+               " components; set `component: 0` or `component: magnitude`");
   }
   if (value.text() == "magnitude") return magnitude_of_all;
   const int64_t component = integer_from(value, 0);
@@ -182,8 +182,8 @@ inline int32_t component_of(const stage::Value& value, const stage::Value& place
   return static_cast<int32_t>(component);
 }
 
-// Coarse publications, which hold one of so many values because sidecars could not keep up. What is
-// made of them says so; nothing is scaled to make up for what was not seen.
+// Coarse publications, which hold one of N values because sidecars could not keep up. What is made
+// of them is marked; nothing is scaled to make up for what was not seen.
 
 /// Of how many cells, particles or elements of a mesh one is there; 1 if the publication is whole.
 inline int64_t one_of(const stage::Step& step, const std::string& mesh,

@@ -82,7 +82,7 @@ class OpenFiles {
     return files_.emplace(path, Open{file}).first->second;
   }
 
-  /// Of a file: bytes of which the kernel does not know yet that they will be waited for.
+  /// An open file, with bytes whose write-back has not been requested yet.
   struct Open {
     int file;
     int64_t lo = 0, hi = 0, size = 0;
@@ -162,8 +162,7 @@ class UnfinishedFile {
   bool is_finished_ = false;
 };
 
-/// Writes a file that is there whole or not at all, and waits for the disk if it is to be
-/// `durable`.
+/// Writes a file that is there whole or not at all, and waits for the disk if it must be `durable`.
 inline void write_whole(const std::filesystem::path& path, std::span<const std::byte> bytes,
                         bool durable) {
   UnfinishedFile file(path);

@@ -46,7 +46,7 @@ inline std::string reason() {
   return text;
 }
 
-/// Throws what the library has failed at if `result` says so.
+/// Throws the library's error if `result` is a failure.
 template <class T>
 T check(T result, const std::string& what) {
   if (result < 0) throw Error(ErrorCode::File, "cannot " + what + ": " + reason());

@@ -15,8 +15,8 @@
 
 namespace pillion::stages {
 
-// What time correlations remember of each lag: how many samples there were and their sums, per
-// species and component. Lags are told apart by their number of steps; the time of a lag is the
+// The statistics of each lag in a time correlation: the number of samples and their sums, per
+// species and component. Lags are distinguished by their number of steps; the time of a lag is the
 // mean over the origins that contributed, so unequal time steps do no harm. The number of lags is
 // bounded.
 

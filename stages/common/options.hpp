@@ -55,7 +55,8 @@ inline void only_keys(const stage::Value& map, const std::set<std::string>& know
 
 enum class Numbers { any, real, integer };
 
-/// The field that a parameter names, checked: so many components (0: any), and which numbers.
+/// The field that a parameter names, checked for the number of components (0: any) and the kind of
+/// numbers.
 inline pillion_field_description field_of(const stage::Setup& setup, const std::string& parameter,
                                           int32_t components, Numbers numbers,
                                           const std::string& hint = {}) {

@@ -93,8 +93,8 @@ inline Vectors read_vectors(const stage::Array& array, int64_t count) {
 }
 
 // Particles as time correlations see them: sorted by key, each with one vector (a position or a
-// velocity), a mass where it is needed, and the species it belongs to. Also what can be said of
-// them without asking other ranks: whether they make sense, and sums weighted by mass.
+// velocity), a mass where it is needed, and the species it belongs to. Also what is known of them
+// without asking other ranks: whether they make sense, and sums weighted by mass.
 
 struct Particles {
   std::vector<int64_t> key;

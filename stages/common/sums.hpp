@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Adding up many doubles. Terms go into eight lanes, which the compiler keeps in vector registers;
-// lanes are folded every thousand terms, and what rounding loses there is carried along (Neumaier's
-// sum), so the error does not grow with the number of terms.
+// Adding up many doubles. Terms go into eight partial sums, which the compiler keeps in vector
+// registers. They are folded every thousand terms, and the rounding error of that is carried along
+// (Neumaier's sum), so the error does not grow with the number of terms.
 #pragma once
 
 #include <algorithm>

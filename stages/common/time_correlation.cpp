@@ -12,7 +12,7 @@ namespace pillion::stages {
 
 // A publication's way through a time correlation: read, check, find the frame of reference, keep an
 // origin if one is due, compare with all that are kept. Every failure is agreed on by the peers
-// before anything is remembered.
+// before any state changes.
 
 Particles TimeCorrelation::read(const stage::Step& step) const {
   Particles p;
@@ -32,7 +32,7 @@ Particles TimeCorrelation::read(const stage::Step& step) const {
   return p;
 }
 
-/// Finds what makes a result impossible, alike on every peer.
+/// Finds what makes a result impossible, the same on every peer.
 void TimeCorrelation::check(const stage::Step& step, const Particles& p) {
   const bool molecules = options_.per == Per::molecule;
   std::vector<int64_t> found = {molecules ? 0 : duplicates(p.key), not_positive(p.mass), 0};
@@ -128,7 +128,7 @@ void TimeCorrelation::follow(stage::Step& step) {
   take_samples(step, references(step, particles, now));
 }
 
-// A molecule of which some particles are missing has its centre of mass elsewhere.
+// A molecule with missing particles has its centre of mass elsewhere.
 void TimeCorrelation::run(stage::Step& step) {
   dimensions_ = stages::dimensions(step.domain(options_.mesh));
   if (options_.per == Per::molecule && coarse(step)) ++coarse_left_out_;
@@ -152,8 +152,8 @@ void TimeCorrelation::describe(stage::Table& table) const {
     table.attribute("coarse_publications_left_out", static_cast<double>(coarse_left_out_));
 }
 
-// Saving and restoring a time correlation: sums by lag are alike on every peer, origins belong to
-// the owners of their keys, so another number of ranks can take them up.
+// Saving and restoring a time correlation: sums by lag are the same on every peer, origins belong
+// to the owners of their keys, so another number of ranks can take them up.
 
 namespace {
 

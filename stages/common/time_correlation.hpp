@@ -118,10 +118,10 @@ inline CorrelationOptions correlation_options(const stage::Setup& setup, const s
   return o;
 }
 
-// The stage that msd and vacf are: at every publication each particle's vector is compared with
-// its vectors at the kept time origins, and the sums are filed by lag. A derived stage says which
-// vector, what to sum, and how to present it. Sums over the peers are made at once, so what is
-// remembered besides the origins is alike on every peer.
+// The stage that msd and vacf are: at every publication each particle's vector is compared with its
+// vectors at the kept time origins, and the sums are filed by lag. A derived stage defines which
+// vector, what to sum, and how to present it. Sums over the peers are made at once, so what is kept
+// besides the origins is the same on every peer.
 
 class TimeCorrelation : public stage::Stage {
  public:

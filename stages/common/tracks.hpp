@@ -106,8 +106,8 @@ inline std::pair<Vectors, Vectors> matched(const Track& a, const Track& b) {
 }
 
 // Time origins: the publications that later ones are compared with. Either the first one alone, or
-// a new one every so many publications, of which the latest few are kept. Sampling is done on the
-// particles that this rank owns; adding up over ranks is the caller's.
+// a new one every N publications; the latest few are kept. Sampling is done on the particles that
+// this rank owns; adding up over ranks is the caller's.
 
 /// Where the frame of reference is: subtracted from the vectors of a species.
 using Centre = std::array<double, 3>;

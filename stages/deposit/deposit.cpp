@@ -32,7 +32,7 @@ constexpr int width_of(Cloud cloud) { return static_cast<int>(cloud) + 1; }
 /// The distance from a cell's centre, in cells, beyond which a particle leaves nothing in it.
 constexpr double reach_of(Cloud cloud) { return 0.5 * width_of(cloud); }
 
-/// At `x` in cells, the first of which is [0, 1) with its centre at 0.5.
+/// At `x` in cells; the first cell is [0, 1) with its centre at 0.5.
 template <Cloud cloud>
 Cover cover(double x) {
   if constexpr (cloud == Cloud::ngp) {

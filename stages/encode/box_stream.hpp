@@ -35,7 +35,7 @@ struct BoxStream {
   double largest = 0;  ///< error of any cell
   bool is_exact = false;
 
-  /// Compares the values with those that come back.
+  /// Compares the values with the decoded ones.
   template <class T>
   void measure(std::span<const T> values, std::span<const T> back) {
     is_exact = std::memcmp(back.data(), values.data(), values.size_bytes()) == 0;
@@ -43,7 +43,7 @@ struct BoxStream {
     for (size_t i = 0; i < back.size(); ++i) {
       if (back[i] == values[i]) continue;
       double off = std::fabs(static_cast<double>(back[i]) - static_cast<double>(values[i]));
-      // What is no number, or came back as one, is beyond any bound.
+      // A NaN on either side, is beyond any bound.
       if (std::isnan(off)) off = std::numeric_limits<double>::infinity();
       square += off * off;
       largest = std::max(largest, off);

@@ -20,7 +20,7 @@ namespace pillion::stages::encode {
 /// Of one field at one publication, over all peers.
 struct Figures {
   int64_t bytes_in = 0, bytes_out = 0;
-  int64_t values = 0, kept = 0;  ///< numbers, and those that are not 0 when they are coded
+  int64_t values = 0, kept = 0;  ///< numbers, and the ones that are not 0 when coded
   int64_t untouched = 0;         ///< elements or boxes of a component that stayed as they are
   double volume = 0;
   std::vector<double> squares{};  ///< of each component's error, times the volume

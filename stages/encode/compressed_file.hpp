@@ -20,7 +20,7 @@ struct Attribute {
   std::variant<int64_t, double, std::string, std::vector<double>> value;
 };
 
-/// A part of an array that this peer has, and the numbers that say what it is.
+/// A part of an array that this peer has, and the numbers that describe it.
 struct StoredPiece {
   Bytes bytes;
   std::vector<int64_t> about;

@@ -109,8 +109,8 @@ void ElementFields::expect_no_clash(const stage::Setup& setup) const {
       list.fail("field '" + one.name + "' is stored as the mesh's coordinates: leave it out, or " +
                 "say `coordinates: none`");
     if (has_numbers() && one.name == "numbers")
-      list.fail("a field called 'numbers' cannot be told from the elements' numbers, which have " +
-                std::string("this name in the file: say `numbers: none`, or call it otherwise"));
+      list.fail("a field called 'numbers' conflicts with the elements' numbers, which have this " +
+                std::string("name in the file: set `numbers: none`, or rename the field"));
   }
 }
 
@@ -188,7 +188,7 @@ StoredArray ElementFields::stored(const stage::Step& step, const One& one, Figur
 
 namespace {
 
-/// Elements from `first` on, each with so many numbers that lie one after the other.
+/// Elements from `first` on, each with `numbers` numbers, one after the other.
 template <class T>
 PacketSource<T> source_of(const stage::Array& array, int64_t first, int64_t count, int64_t numbers,
                           std::vector<T>& room) {

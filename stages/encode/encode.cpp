@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The stage `encode`: fields in a lossless code, in one file for each step: the coefficients that
 // `truncate` has left of fields on spectral elements, or, of uniform meshes, streams of zfp or SZ3.
-// A table says what became of them.
+// A table reports sizes and errors.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -216,7 +216,7 @@ const pillion_parameter parameters[] = {
      "meshes zfp, which is auto there, or sz3, a plug-in of HDF5"},
     {"level", "integer | auto", "auto", "How hard it tries"},
     {"numbers", "auto | none | field", "auto",
-     "An integer of each element that says which it is, so that a reader has them in order; auto: "
+     "An integer that identifies each element, so that a reader has them in order; auto: "
      "the field called number, if there is one"},
     {"coordinates", "once | each | none", "once",
      "Whether those of the mesh are stored in a file of their own, with each step, or not at all"},

@@ -17,7 +17,7 @@ struct LosslessCodec {
   int least, standard, most;  ///< of levels: how hard it tries
   /// Compresses into `to`, which is long enough; returns how many bytes it took, 0 if it failed.
   size_t (*compress)(std::span<const std::byte> from, std::span<std::byte> to, int level);
-  /// The longest that so many bytes may become.
+  /// The most bytes that `bytes` bytes may become.
   size_t (*room)(size_t bytes);
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Elements packed for a lossless code. What is alike comes to lie together: the same coefficient of
-// all elements, those of low degree first, so that all that was truncated is one long row of zeros.
-// FORMAT.md says what is where.
+// Elements packed for a lossless code. Similar numbers lie together: the same coefficient of all
+// elements, those of low degree first, so that all that was truncated is one long row of zeros.
+// FORMAT.md describes it.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace pillion::stages::encode {
 /// What is stored of one component of an element.
 enum class Kind : uint8_t { rounded = 0, coefficients = 1, values = 2 };
 
-/// Elements of one field that are packed together, all with so many points along an axis.
+/// Elements of one field that are packed together, all with `points` points along an axis.
 struct PacketShape {
   int points = 0, components = 1;
 };

@@ -81,9 +81,9 @@ bool is_tame(std::span<const T> values, double bound) {
 void require_sz3(const stage::Value& value) {
   if (!hdf5::has_filter(sz3))
     value.fail(
-        "HDF5 does not find the filter of SZ3 (number 32024), which it looks for where "
-        "HDF5_PLUGIN_PATH says; to have it: pip install hdf5plugin, then set HDF5_PLUGIN_PATH to "
-        "what python -c \"import hdf5plugin; print(hdf5plugin.PLUGIN_PATH)\" prints");
+        "HDF5 does not find the filter of SZ3 (number 32024) in HDF5_PLUGIN_PATH. Install it by: "
+        "pip install hdf5plugin; then set HDF5_PLUGIN_PATH to the output of "
+        "python -c \"import hdf5plugin; print(hdf5plugin.PLUGIN_PATH)\"");
   const hdf5::Quiet quiet;
   std::vector<double> ramp(1000);
   for (size_t i = 0; i < ramp.size(); ++i) ramp[i] = 0.125 * static_cast<double>(i);

@@ -24,8 +24,8 @@ bool is_sz3(const stage::Setup& setup) {
     codec.fail("fields of a uniform mesh are compressed by zfp or sz3, not by '" + name + "'");
 #ifndef PILLION_ZFP
   setup["fields"].fail(
-      "this build of Pillion has no zfp, by which fields of uniform meshes are compressed if not "
-      "codec: sz3 is said");
+      "this build of Pillion lacks zfp, the default codec for fields of uniform meshes; set "
+      "codec: sz3");
 #endif
   return false;
 }

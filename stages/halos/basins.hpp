@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Basins of a rank's cells: from every cell a path leads upwards, over own cells as long as there
 // are any, to a maximum or to the first cell of another rank. The paths' ends are the basins. Where
-// basins meet, a saddle joins them: the highest cell of those that connect them. One sweep over the
-// cells finds both, and all that is known of the rank's part of the merge tree follows from them.
+// basins meet, a saddle joins them: the highest cell that connects them. One sweep over the cells
+// finds both, and all that is known of the rank's part of the merge tree follows from them.
 #pragma once
 
 #include <array>

@@ -18,7 +18,7 @@
 namespace pillion::stages::halos {
 
 // Halos from the shares that ranks have of them, in an order that does not depend on who had what;
-// where they are and what they weigh; and how many there are of which mass.
+// where they are and what they weigh; and their number by mass.
 
 /// Adds up shares of the same halo. Halos come out with the highest maximum first; those of fewer
 /// than `least` cells are left out. `width` is the number of summands.
@@ -113,7 +113,7 @@ inline std::pair<double, double> range_of(const std::vector<double>& masses) {
 }
 
 // Tables of halos: from cells to the mesh's units of length, also of a coarse publication, whose
-// cells are every so many of the mesh's; ids are always those of cells of the whole mesh.
+// cells are every n-th of the mesh's; ids are always those of cells of the whole mesh.
 
 /// Finite values of the field.
 struct Total {
@@ -140,7 +140,7 @@ class MeshScale {
   [[nodiscard]] const Grid& grid() const { return grid_; }
   [[nodiscard]] size_t axes() const { return static_cast<size_t>(axes_); }
   [[nodiscard]] int64_t factor() const { return factor_; }
-  /// Of so many cells one is there.
+  /// One cell is there of this number.
   [[nodiscard]] int64_t all_axes() const {
     int64_t out = 1;
     for (size_t d = 0; d < axes(); ++d) out *= factor_;

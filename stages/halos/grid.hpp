@@ -91,7 +91,7 @@ inline bool operator<(const Vertex& a, const Vertex& b) {
 }
 
 constexpr int neighbours = 14;
-constexpr int before = 7;  ///< so many of them come earlier in memory
+constexpr int before = 7;  ///< the number of them that come earlier in memory
 
 /// Steps to the neighbours in ascending order of their places in memory.
 constexpr std::array<std::array<int, 3>, neighbours> steps = {{{-1, -1, -1},

@@ -97,7 +97,7 @@ class Halos final : public stage::Stage {
     }
     if (piece.size() >= most_cells)
       throw Error(ErrorCode::Stage, "a rank has " + std::to_string(piece.size()) +
-                                        " cells, of which `halos` can count 2147483647; "
+                                        " cells, but `halos` can count 2147483647; "
                                         "use more ranks");
     return piece;
   }

@@ -164,8 +164,8 @@ class Census {
 
 // Halos of one rank's cells, from the tree, for any two thresholds. Cells at or above the lower one
 // are added up by basin, by looking at them or, if they are few, once for all in a census that
-// later queries only look up; then every basin's sums go to the halo that the tree says it is part
-// of. Stretches of cells that are all lower are passed over by their greatest value.
+// later queries only look up; then every basin's sums go to the halo that it belongs to in the
+// tree. Stretches of cells that are all lower are passed over by their greatest value.
 
 /// What one rank has of a halo, or all of it. Places are those of the image of the halo whose
 /// maximum is in the mesh itself.

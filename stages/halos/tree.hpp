@@ -153,7 +153,7 @@ struct Merged {
   std::vector<Wrap> wraps;  ///< by id
 };
 
-/// Keeps those nodes that are open or that an undecided edge ends at; `is_kept` says which those
+/// Keeps those nodes that are open or that an undecided edge ends at; `is_kept` marks which they
 /// were.
 inline PartialTree part_of(const std::vector<Node>& nodes, std::vector<Edge> edges,
                            std::vector<char>& is_kept) {
@@ -182,7 +182,7 @@ inline PartialTree part_of(const std::vector<Node>& nodes, std::vector<Edge> edg
 
 namespace detail {
 
-/// All nodes of both, and the numbers there of those that each had.
+/// All nodes of both, and the numbers there of the ones that each had.
 inline std::vector<Node> united(const PartialTree& a, const PartialTree& b,
                                 std::vector<int32_t>& of_a, std::vector<int32_t>& of_b) {
   std::vector<Node> nodes;
@@ -328,7 +328,7 @@ class TreeBuilder {
     return is_new ? new_node(cell) : found->second;
   }
 
-  /// The node of an own cell. If it is no maximum, an edge joins it with its basin right there.
+  /// The node of an own cell. If it is not a maximum, an edge joins it with its basin right there.
   int32_t own(const Vertex& cell, std::vector<Edge>& edges) {
     if (const auto found = by_id_.find(cell.id); found != by_id_.end()) return found->second;
     const uint32_t label = tree_.label[static_cast<size_t>(piece_.offset(grid_.cell(cell.id)))];

@@ -86,9 +86,9 @@ class Histogram final : public stage::Stage {
       place.fail("field '" + name + "' is on mesh '" + field.mesh + "', and '" + first + "' on '" +
                  quantities_[0].mesh() + "'; they must be on one");
     if (field.centering != quantities_[0].field().centering)
-      place.fail(
-          "of the fields '" + name + "' and '" + first +
-          "' one has values at points and the other one in each element; they must be alike");
+      place.fail("fields '" + name + "' and '" + first +
+                 "': one has values at points and the other in each element; both must have the "
+                 "same centering");
   }
 
   /// Calls use(spans) with values of all quantities, over their means if these are wanted, and

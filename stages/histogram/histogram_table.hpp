@@ -54,7 +54,7 @@ class Quantity {
     if (bins_ > 10'000'000) map.find("bins").fail("more than ten million bins");
     if (range_ && !Bins(range_->first, range_->second, bins_, scale_).distinct())
       (map.find("bins") ? map.find("bins") : map)
-          .fail("so many bins in this range have edges that coincide");
+          .fail("too many bins for this range: their edges coincide");
   }
 
   [[nodiscard]] const std::string& field_name() const { return name_; }

@@ -24,7 +24,7 @@ struct Fragment {
   int32_t sample = 0;  ///< number of the sample, when it is on its way
 };
 
-/// All samples of a picture, in square tiles of which only those that are drawn on take up memory.
+/// All samples of a picture, in square tiles; only tiles that are drawn on take up memory.
 class Canvas {
  public:
   Canvas(int32_t columns, int32_t rows)

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// As many digits as it takes to say it again.
+/// The fewest digits that give the same number again.
 std::string exact(double value) {
   char text[32];
   for (const int digits : {15, 17}) {

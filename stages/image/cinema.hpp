@@ -32,7 +32,7 @@ class Views {
   /// Writes the table of all pictures so far. [peers]
   void write_table(const stage::Step& step, const std::string& name) const;
 
-  /// What has to be known to go on after a restart.
+  /// The state that is needed after a restart.
   std::string rows;
 
  private:

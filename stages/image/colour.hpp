@@ -59,7 +59,7 @@ struct Range {
   bool operator==(const Range&) const = default;
 };
 
-/// Round numbers of a range, at most about so many; its ends where there are not two of them.
+/// Round numbers of a range, at most about `most`; its ends if there are fewer than two.
 std::vector<double> ticks(const Range& range, int most);
 
 /// How values become colours.
@@ -77,7 +77,7 @@ struct Paint {
     return rgb(c[0], c[1], c[2]);
   }
   /// By Lambert's law, with some light from everywhere and a soft highlight, after Phong. Both
-  /// sides of a surface are alike.
+  /// sides of a surface look the same.
   [[nodiscard]] Colour lit(double value, const Vec& normal, const Vec& looking) const {
     if (!is_lit) return flat(value);
     const auto c = plain(value);

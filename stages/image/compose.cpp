@@ -66,7 +66,7 @@ std::array<Behind, 2> behind_rays(const Frame& frame, const Canvas& drawn, int32
   return out;
 }
 
-/// Of a pixel in front of which there is no light.
+/// The mean colour of a pixel without light in front.
 Colour mean(const Frame& frame, const Canvas& drawn, int32_t px, int32_t py, Colour background) {
   std::array<uint32_t, 3> sum{};
   for_each_sample(frame, px, py, [&](int32_t x, int32_t y) {

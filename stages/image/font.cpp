@@ -40,7 +40,7 @@ namespace {
 
 constexpr FT_Int32 how = FT_LOAD_RENDER | FT_LOAD_NO_HINTING;
 
-/// Calls use(code) for each letter; bytes that are no UTF-8 count as letters.
+/// Calls use(code) for each letter; bytes that are not UTF-8 count as letters.
 template <class F>
 void for_each_letter(const std::string& text, F&& use) {
   for (size_t i = 0; i < text.size();) {

@@ -15,7 +15,7 @@ enum class Turn { none, left };
 
 class Font {
  public:
-  /// Of so many pixels' height.
+  /// A font with a height in pixels.
   explicit Font(int32_t height);
   ~Font();
   Font(const Font&) = delete;

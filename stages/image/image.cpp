@@ -63,7 +63,7 @@ Colour ink_on(Colour ground) {
   return 0.3 * c[0] + 0.6 * c[1] + 0.1 * c[2] > 128 ? 0x202020 : 0xf0f0f0;
 }
 
-/// As short as it can be said to so many digits.
+/// The shortest text with the needed digits.
 std::string written(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.6g", value);

@@ -70,8 +70,8 @@ struct Cells {
 class Patch {
  public:
   /// Of a block with at least `margin` + 1 ghost cells, of a mesh with as many axes as are given;
-  /// of one with two axes all points along the third are alike. `margin` points are kept around
-  /// the cells to draw, which are those that are `wanted`.
+  /// with two axes all points along the third are the same. `margin` points are kept around the
+  /// cells to draw, which are the `wanted` ones.
   Patch(const stage::Block& block, const Lattice& lattice, int32_t axes, int64_t margin,
         const Cells& wanted = {});
 

@@ -91,7 +91,7 @@ int32_t letter_height(int32_t width, int32_t height) {
   return std::clamp(std::min(width, height) / 42, 9, 60);
 }
 
-/// As short as it can be said to so many digits.
+/// The shortest text with the needed digits.
 std::string tick_text(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.5g", value == 0 ? 0.0 : value);
@@ -102,7 +102,7 @@ struct Place {
   int32_t left, top, right, bottom;
 };
 
-/// The end of the bar shows beyond what colours go no further; marks say which number is where.
+/// The end of the bar shows beyond what colours go no further; marks have numbers.
 void draw_bar(Picture& picture, const Bar& bar, const Place& at, const Font& font, Colour colour) {
   const int32_t h = font.height(), length = at.bottom - at.top;
   for (int32_t y = at.top; y < at.bottom; ++y) {

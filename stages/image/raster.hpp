@@ -21,7 +21,7 @@ using Triangle = std::array<Corner, 3>;
 
 void draw_triangle(Canvas& canvas, const View& view, const Triangle& triangle, const Paint& paint);
 
-/// A line of so many samples' width.
+/// A line whose width is in samples.
 void draw_line(Canvas& canvas, const View& view, const Vec& from, const Vec& to, double width,
                Colour colour);
 

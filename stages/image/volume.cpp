@@ -98,7 +98,7 @@ class Shading {
     for (const Shade& shade : shades_)
       seen_before_.push_back(seen_before_.back() + (shade.thickness > 0 ? 1 : 0));
   }
-  /// Null for what is no number.
+  /// Null for NaN.
   [[nodiscard]] const Shade* of(double value) const {
     const double fraction = range_.fraction(value);
     return std::isfinite(fraction) ? &shades_[number(fraction)] : nullptr;

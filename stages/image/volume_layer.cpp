@@ -29,7 +29,7 @@ struct Resampled {
   }
 };
 
-/// With so many cells along the longest side; the same on every peer. [peers]
+/// With `resolution` cells along the longest side; the same on every peer. [peers]
 Resampled resampled(const stage::Step& step, const Elements& elements, const SpectralField& field,
                     int64_t resolution);
 

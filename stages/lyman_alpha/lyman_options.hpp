@@ -166,7 +166,7 @@ inline std::vector<int32_t> axes_of(const stage::Value& list,
   for (const auto& name : list ? list.texts() : std::vector<std::string>{}) {
     const auto axis = static_cast<int32_t>(std::string("xyz").find(name));
     if (name.size() != 1 || axis < 0 || axis >= field.axes)
-      list.fail("'" + name + "' is no axis of mesh '" + field.mesh + "'; its axes are " +
+      list.fail("'" + name + "' is not an axis of mesh '" + field.mesh + "'; its axes are " +
                 (field.axes == 3   ? "x, y and z"
                  : field.axes == 2 ? "x and y"
                                    : "x"));

@@ -83,7 +83,7 @@ class LinePower {
 };
 
 // The products of `lyman_alpha`: what was measured along one axis, as tables, and the mean flux
-// over time, which is remembered.
+// over time, which is kept.
 
 /// Along one axis, of all peers.
 struct Measured {
@@ -105,7 +105,7 @@ inline Bins tau_bins_of(const stage::Setup& setup) {
   const int64_t number = integer_from(count, 1);
   if (number > 1'000'000) count.fail("more than a million bins");
   Bins bins(low, high, number, Scale::log);
-  if (!bins.distinct()) count.fail("so many bins in this range have edges that coincide");
+  if (!bins.distinct()) count.fail("too many bins for this range: their edges coincide");
   return bins;
 }
 

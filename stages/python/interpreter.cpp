@@ -146,7 +146,7 @@ void start(const Functions& python) {
   python.unlock();
 }
 
-/// What Python says of the failure at hand, which is over then.
+/// Python's description of the current failure, which is cleared.
 std::string failure(const Functions& python) {
   PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
   python.fetch(&type, &value, &trace);

@@ -17,8 +17,8 @@ constexpr pillion_parameter parameters[] = {
      "looked for from the working folder, then from the folder of the configuration"},
     {"with", "map", "{}", "values of its parameters, by their names"},
     {"names", "map", "{}",
-     "other names of fields than it was written with: {density: gas_density}, for those that it "
-     "reads and those that it produces"}};
+     "other names of fields than it was written with: {density: gas_density}, for fields that it "
+     "reads or produces"}};
 
 int32_t create(const pillion_stage_host* host, pillion_setup* setup, void** stage) {
   try {

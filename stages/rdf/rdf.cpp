@@ -118,7 +118,7 @@ class Rdf final : public stage::Stage {
   }
 
   /// Ordered pairs of each two classes by bin, as far as this peer owns the first particle. Of two
-  /// classes the one with fewer particles has the first, on every peer alike.
+  /// classes the one with fewer particles has the first, the same on every peer.
   [[nodiscard]] std::vector<int64_t> count(const std::vector<Points>& sets,
                                            const std::vector<int64_t>& in_class) const {
     std::vector<CellList> lists;
@@ -198,8 +198,8 @@ const pillion_parameter parameters[] = {
     {"molecule", "field", "molecule", "Molecule ids, 0 for none; read only to exclude"},
     {"exclude", "none | molecule", "none", "Pairs to leave out: none, or those of one molecule"},
     {"density", "N | N-1", "N-1",
-     "Density that g compares with: of all particles B, or of those that are not the same "
-     "particle"},
+     "Density that g compares with: of all particles B, or of the particles other than "
+     "the first"},
 };
 
 }  // namespace

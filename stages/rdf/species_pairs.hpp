@@ -19,8 +19,8 @@
 namespace pillion::stages::rdf {
 
 // Which pairs of particles a pair of species means. Species may overlap, so particles are put into
-// classes: those that belong to the same species are one class. Pairs are counted once for each two
-// classes that are needed, and the counts of two species are sums of those.
+// classes: particles of the same species are one class. Pairs are counted once for each two classes
+// that are needed, and the counts of two species are sums of those.
 
 /// Two species, by index, and what names of columns end in.
 struct SpeciesPair {

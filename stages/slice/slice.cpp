@@ -50,13 +50,13 @@ inline Span coarse(const Span& span, int64_t step) {
   return out.lo < out.hi ? out : Span{span.lo / step, span.lo / step + 1};
 }
 
-/// Pixels along one axis, each of so many coarse cells.
+/// Pixels along one axis, each of `side` coarse cells.
 class Pixels {
  public:
   Pixels(int64_t cells, double origin, double length, int64_t step, int64_t side)
       : cells_(cells), origin_(origin), length_(length), step_(step), side_(side) {}
 
-  /// As many cells as a pixel must have for there to be at most so many pixels.
+  /// As many cells as a pixel must have for at most `most` pixels.
   static int64_t side_for(int64_t cells, int64_t step, int64_t most) {
     return (divided(cells, step) + most - 1) / most;
   }
@@ -270,9 +270,9 @@ const pillion_parameter parameters[] = {
     {"field", "field", nullptr, "Field on a uniform mesh"},
     {"axis", "x | y | z", "null", "Axis across the slice"},
     {"position", "length", "null", "Where along that axis; in its middle if left out"},
-    {"thickness", "length | all", "null", "Take means over so much; one cell if left out"},
+    {"thickness", "length | all", "null", "Take means over this length; one cell if left out"},
     {"component", "integer | magnitude", "null", "Component of a vector field, or its magnitude"},
-    {"pixels", "integer", "256", "At most so many along each axis; cells are averaged to fit"},
+    {"pixels", "integer", "256", "Most pixels along each axis; cells are averaged to fit"},
 };
 
 }  // namespace

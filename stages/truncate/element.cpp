@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The choice of a step, or of the coefficients that are kept. Whatever is chosen has been measured:
-// by its coefficients where these say what the error of the values is, by the values elsewhere.
+// by its coefficients if these define the error of the values, by the values otherwise.
 #include "element.hpp"
 
 #include <algorithm>

@@ -128,7 +128,7 @@ class ElementTruncation {
                    double* coefficients);
 
  private:
-  /// The element at hand, in units in which its numbers can be squared.
+  /// The current element, in units in which its numbers can be squared.
   struct Work {
     const Geometry& geometry;
     Norm norm;

@@ -15,7 +15,7 @@
 
 namespace pillion::stages::truncate::kernel {
 
-// A number of doubles that are worked on at once, and the same wherever it lies in memory.
+// A number of doubles that are processed at once, and the same wherever it lies in memory.
 typedef double Two __attribute__((vector_size(16)));                       // NOLINT
 typedef double Four __attribute__((vector_size(32)));                      // NOLINT
 typedef double TwoAnywhere __attribute__((vector_size(16), aligned(8)));   // NOLINT

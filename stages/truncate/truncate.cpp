@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The stage `truncate`: fields on spectral elements become Legendre coefficients, of which those
-// that a bound on the error allows to drop are 0 and the others are coarsely rounded. They are
-// fields of the same mesh, for later stages, such as `encode`; each element is worked on by itself.
+// The stage `truncate`: fields on spectral elements become Legendre coefficients. A bound on the
+// error allows to drop some coefficients, which become 0, and the others are coarsely rounded. They
+// are fields of the same mesh, for later stages, such as `encode`; each element is processed by
+// itself.
 
 #include <algorithm>
 #include <cmath>
@@ -105,13 +106,13 @@ class FieldScale {
     most_[component] = std::max(most_[component], most);
   }
 
-  /// Numbers of which peers need the largest.
+  /// Numbers that peers reduce by the maximum.
   [[nodiscard]] std::vector<double> extremes() const {
     std::vector<double> out = most_;
     for (const double least : least_) out.push_back(-least);
     return out;
   }
-  /// Numbers of which peers need the sum.
+  /// Numbers that peers reduce by the sum.
   [[nodiscard]] std::vector<double> sums() const { return {squares_, volume_}; }
 
   /// The largest range of any component, of what `extremes` has become.
@@ -206,7 +207,7 @@ class Truncate final : public stage::Stage {
                    "' is not on a spectral mesh; stage encode compresses those of uniform meshes");
     if (std::string(field.coordinates).empty())
       list[0].fail("the error is over the volume: mesh '" + std::string(field.mesh) +
-                   "' must say which field is its `coordinates`");
+                   "' must name the field of its `coordinates`");
     if (field.order < fewest_points - 1 || field.order > most_points - 1)
       list[0].fail("elements of order " + std::to_string(field.order) +
                    " cannot be truncated; those of 1 to 15 can");

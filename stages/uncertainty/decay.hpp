@@ -50,7 +50,7 @@ inline double inefficiency(const Decay& decay, double n) {
 struct RateBounds {
   explicit RateBounds(size_t lags, double reach)
       : slowest(1 / (reach * static_cast<double>(lags))) {}
-  double slowest;       ///< what decays more slowly cannot be told from a constant
+  double slowest;       ///< a slower decay looks like a constant
   double fastest = 40;  ///< nothing is left of it at lag 1
 };
 
@@ -199,7 +199,7 @@ struct Limits {
         upper(parameters_of({1, bounds.fastest, bounds.fastest})) {}
   Three lower, upper;
 
-  /// Those that are not at a limit with the squares falling beyond it.
+  /// The parameters that are free: not at a limit beyond which the squares still fall.
   [[nodiscard]] std::array<bool, 3> free(const Three& at, const Three& gradient) const {
     std::array<bool, 3> out{};
     for (size_t p = 0; p < 3; ++p)

@@ -42,8 +42,8 @@ inline double student_reach(double z, double freedom) {
 }
 
 // How far the mean of a correlated series may be from the true one: from a fit of its
-// autocorrelation where that describes it, else from batch means; never a zero for want of better.
-// The measures against what goes wrong are explained and measured in README.md here.
+// autocorrelation where that describes it, else from batch means; never zero because of missing
+// data. The measures against what goes wrong are explained and measured in README.md here.
 
 enum class Verdict : int32_t {
   fitted = 0,
@@ -103,7 +103,7 @@ class ErrorOfMean {
   static constexpr double worst_fit = 0.1;  // root mean square of residuals
   static constexpr double freedom_share = 4;
   static constexpr double least_freedom = 3;
-  // Below these, fits of white and of correlated series are alike.
+  // Below these, fits of white and of correlated series do not differ.
   static constexpr double least_samples = 50, least_independent = 5;
 
   struct Fit {

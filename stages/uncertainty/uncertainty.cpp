@@ -100,7 +100,7 @@ inline std::vector<double> medians(const stage::Step& step,
 
 /// What this peer found of one component's series.
 struct Found {
-  double sum_of_means = 0, means = 0;  ///< of those that are finite
+  double sum_of_means = 0, means = 0;  ///< of the finite ones
   double greatest = 0;                 ///< sigma
   std::vector<double> sigmas, reaches, inefficiencies;
   std::vector<int64_t> verdicts = std::vector<int64_t>(uncertainty::verdicts);

@@ -57,10 +57,10 @@ const pillion_parameter parameters[] = {
      "What moves: each particle, or the centre of mass of each molecule's particles of the "
      "species"},
     {"origins", "first | {every, keep}", "{every: 10, keep: 16}",
-     "Time origins: the first publication, or a new one every so many, the latest kept"},
+     "Time origins: the first publication, or a new one at every n-th, the latest kept"},
     {"remove_drift", "none | species | system", "none",
      "Centre of mass whose velocity is taken off"},
-    {"lags", "integer", "10000", "Most distinct lags remembered"},
+    {"lags", "integer", "10000", "Most distinct lags kept"},
 };
 
 }  // namespace

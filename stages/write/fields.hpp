@@ -57,7 +57,7 @@ inline size_t bytes_of(pillion_type type) {
 }
 
 struct Source {
-  size_t array = 0;  ///< number of the field among those that are written
+  size_t array = 0;  ///< number of the field among the written ones
   size_t begin = 0;  ///< byte of the element at which what is wanted begins
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The steps that a dataset of files has whole, in order, alike on every peer. They are also noted
-// in a file among the dataset's, so that the successor of a killed run or of killed sidecars, whose
-// saved state may be older, knows of all of them.
+// The steps that a dataset of files has whole, in order, the same on every peer. They are also
+// noted in a file among the dataset's, so that the successor of a killed run or of killed sidecars,
+// whose saved state may be older, knows of all of them.
 #pragma once
 
 #include <cstdint>

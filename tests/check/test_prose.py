@@ -109,3 +109,21 @@ def test_docstrings_help_texts_and_messages_are_read():
     )
     (one,) = PROSE["findings"](PROSE["cpp"](code))
     assert (one.line, one.advice.split("'")[1]) == (2, "is told")
+
+
+def test_entries_and_items_of_docstrings_are_sentences_of_their_own():
+    entry = "word " * 20
+    code = f'"""One.\n\n- {entry}\n- {entry}\n\nArgs:\n    a: {entry}\n    b, c: {entry}\n"""\n'
+    assert list(PROSE["findings"](PROSE["python"](code))) == []
+
+
+def test_messages_of_python_errors_are_read():
+    code = 'def f(x):\n    raise Error(f"\'{x}\' is " "told")\n'
+    (one,) = PROSE["findings"](PROSE["python"](code))
+    assert (one.line, one.advice.split("'")[1]) == (2, "is told")
+
+
+def test_comments_are_checked_for_words_alone():
+    code = f"// {LONG}\n// it is\n// told.\nint x;  ///< made anew\n/** Of a run.\n *  Nobody. */\n"
+    lines = [(f.line, f.advice.split("'")[1]) for f in PROSE["findings"](PROSE["cpp"](code))]
+    assert lines == [(1, "is told"), (4, "anew"), (6, "Nobody")]

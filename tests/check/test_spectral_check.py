@@ -48,7 +48,7 @@ REFUSED = {
     "power_spectrum: {field: heat}": "not on a uniform mesh",
     "matter: {gas: heat, dark_matter: heat, baryon_fraction: 0.2, into: total}": "uniform mesh",
     "write_idx: {fields: [heat]}": "is not on a uniform mesh, which write_idx needs",
-    "histogram: {field: heat, range: auto, weight: number}": "in each element; they must be alike",
+    "histogram: {field: heat, range: auto, weight: number}": "both must have the same centering",
     "write_hdf5: {fields: [xyz, heat], position: xyz}": "goes with particles",
 }
 

@@ -239,7 +239,7 @@ REFUSED = {
     ),
     "component": (
         "range: auto, against: {field: velocity, range: auto}",
-        "field 'velocity' has 3 components; say which",
+        "field 'velocity' has 3 components; set `component",
     ),
     "weight of three": ("range: auto, weight: velocity", "has 3 components; 1 are needed"),
     "decades of a linear scale": ("range: auto, per_dex: true", "needs `scale: log`"),

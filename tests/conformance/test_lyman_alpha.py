@@ -366,7 +366,7 @@ REFUSED = {
     "redshift below -1": (f"{COMMON}, {COSMOLOGY}, redshift: -1", "expected a number above -1"),
     "no h": (f"{COMMON}, omega_m: 0.3, redshift: 3", "lacks 'h'"),
     "h of 0": (f"{COMMON}, omega_m: 0.3, h: 0, redshift: 3", "expected a number above 0"),
-    "unknown axis": (f"{GOOD}, axes: [x, w]", "'w' is no axis of mesh 'grid'"),
+    "unknown axis": (f"{GOOD}, axes: [x, w]", "'w' is not an axis of mesh 'grid'"),
     "axis twice": (f"{GOOD}, axes: [x, x]", "axis 'x' is listed twice"),
     "flux of 1": (f"{GOOD}, mean_flux: 1", "expected a number between 0 and 1"),
     "range from 0": (f"{GOOD}, tau_range: [0, 10]", "above 0, the lower one first"),

@@ -212,7 +212,7 @@ REFUSED = {
     "zfp: {precision: 65}": "a number of bits from 1 to 64, not 65",
     "zfp: {precision: 2.5}": "expected an integer, not '2.5'",
     "zfp: {tolerance: 1, precision: 3}": "'density' can have a tolerance or a precision",
-    "zfp: {tolerance: {pressure: 1}}": "'pressure' is not one of those that are written",
+    "zfp: {tolerance: {pressure: 1}}": "'pressure' is not one of the written fields",
     "zfp: {tolerance: {ids: 1}}": "'ids' has integers",
 }
 

@@ -111,7 +111,7 @@ def test_the_simulation_is_the_same_without_pillion(build, tmp_path, run):
     ("setting", "message"),
     [
         ("cell=8", "sets no parameter"),
-        ("cells=x", "cells: 'x' is no value"),
+        ("cells=x", "cells: 'x' is not a value"),
         ("cells=7", "an even number"),
         ("absent.txt", "cannot read the parameter file"),
     ],

@@ -16,7 +16,7 @@ from sample import make_sample
 
 sys.path.append(str(ROOT / "docs/site"))
 
-from pictures import NAMES as DRAWN
+from figures import NAMES as DRAWN
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -72,7 +72,7 @@ def test_pictures_are_well_formed():
 
 def test_every_drawn_picture_is_made_and_shown(tmp_path):
     """The same bytes each time, and no file of that name is in the repository."""
-    from pictures import NAMES, draw_all
+    from figures import NAMES, draw_all
 
     for folder in ("a", "b"):
         draw_all(tmp_path / folder)

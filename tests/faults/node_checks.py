@@ -141,7 +141,7 @@ def check_counts(case: Case, counted: dict, series: dict[str, np.ndarray]):
     # Sidecars that lived when the simulation ended should have completed the report, but may have
     # died before they could.
     log = (case.folder / "simulation.log").read_text(errors="replace")
-    final = counted["sidecars"]["ranks"] > 0 or "they go on and" not in log
+    final = counted["sidecars"]["ranks"] > 0 or "they continue and" not in log
     for analysis in counted["analyses"]:
         name = analysis["name"]
         if analysis["disabled"] is not None:
@@ -173,7 +173,7 @@ def rows_of(case: Case, name: str, series: dict[str, np.ndarray]) -> int:
 
 def check_no_keepsake(case: Case):
     # Sidecars that outlive the simulation remove it themselves, unless they die then.
-    if case.harmed and "they go on and" in (case.folder / "simulation.log").read_text():
+    if case.harmed and "they continue and" in (case.folder / "simulation.log").read_text():
         return
     left = list((case.folder / "out").glob(".sidecars-*"))
     require(not left, f"left in the output folder: {left}")

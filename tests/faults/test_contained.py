@@ -49,7 +49,7 @@ def test_a_stage_that_throws(build, tmp_path, sidecars, peer, how):
     expected = {
         "exception": "told to throw",
         "memory": "out of memory",
-        "number": "no std::exception",
+        "number": "not a std::exception",
     }
     assert expected.get(how, "did not make the same calls") in analyses["bad"]["disabled"]
     assert any("'bad' is disabled" in text for text in whole["warnings"])

@@ -49,7 +49,7 @@ WRONG = {
         GRID + "analyses: {a: {stages: [{short_output: {}}]}}",
         "a stage passed an output of 48 bytes, and this Pillion has 56; build the plug-in again",
     ),
-    "no stage at all": (GRID + "analyses: {a: {stages: [{no_symbol: {}}]}}", "is no stage"),
+    "no stage at all": (GRID + "analyses: {a: {stages: [{no_symbol: {}}]}}", "is not a stage"),
     "a stage that cannot start": (
         GRID + "analyses: {a: {stages: [{trouble: {create: badly}}]}}",
         "told to fail",

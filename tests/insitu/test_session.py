@@ -83,7 +83,7 @@ REFUSED = {
     "s.share('position', position[:, :2])": "give (count, 3)",
     "s.share('position', position[::2])": "with gaps (strides (48, 8))",
     "s.share('id', position)": "give (count,)",
-    "s.set_units('denisty', 'g')": "'denisty' is no field",
+    "s.set_units('denisty', 'g')": "'denisty' is not a field",
     "s.set_domain('atoms', (0, 0), (1, 1, 1))": "set_domain",
     "s.allocate('density', (6, 5, -4))": "was asked for in the shape (6, 5, -4)",
     "s.share('density', type('A', (), {'__array__': lambda *a, **k: np.ones((6, 5, 4))})())": (

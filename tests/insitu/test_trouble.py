@@ -55,7 +55,7 @@ FAILURES = {
     "raises_on_one": "RuntimeError: only here (trouble.py, line",
     "leaves": "SystemExit: enough",
     "returns_nonsense": "'returns_nonsense' returned [1, 2, 3]; a stage returns nothing, or",
-    "returns_texts": "'returns_texts' returned 'a text' as 'name', which is no number",
+    "returns_texts": "'returns_texts' returned 'a text' as 'name', which is not a number",
     "returns_other_columns": "'returns_other_columns' returned b, and a before",
     "keeps": "'keeps' has kept an array of step 0",
     "keeps_step": "used a step after it was over",

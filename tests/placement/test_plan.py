@@ -213,13 +213,13 @@ def test_sidecars_are_no_aggregators():
     [
         ({"ratio": 4}, "8 ranks on a node cannot be divided 4:1; 1:1 or 3:1 or 7:1 would work"),
         ({"ratio": 0}, "leaves no simulation"),
-        ({"ranks": 7, "per_node": 1}, "7 ranks are not alike on 2 nodes; 8 would be"),
+        ({"ranks": 7, "per_node": 1}, "7 ranks do not divide evenly over 2 nodes; 8 would"),
         ({"ranks": 18, "per_node": 1}, "more than its 8 cores"),
         ({"per_node": 8}, "leave none for the simulation"),
         ({"per_node": 1, "mapping": "nume"}, "no mapping 'nume'; use auto, contiguous"),
-        ({}, "say how many sidecars"),
-        ({"per_node": 0}, "0 sidecars per node are no plan"),
-        ({"sidecars": -1}, "-1 sidecars are no plan"),
+        ({}, "set the number of sidecars"),
+        ({"per_node": 0}, "0 sidecars per node do not make a plan"),
+        ({"sidecars": -1}, "-1 sidecars do not make a plan"),
     ],
 )
 def test_what_does_not_come_out_is_refused(words, advice):
@@ -279,14 +279,14 @@ def test_what_is_said_of_narrow_nodes_has_room():
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["core:4", "--ratio", "x"], "'--ratio x' is no ratio"),
-        (["core:4", "--ratio", "²"], "'--ratio ²' is no ratio"),
-        (["core:4", "--per-node", "1", "--mesh", "99999999999x1"], "is no mesh"),
-        (["core:4", "--per-node", "1", "--mesh", "2by2"], "'--mesh 2by2' is no mesh"),
+        (["core:4", "--ratio", "x"], "'--ratio x' is not a ratio"),
+        (["core:4", "--ratio", "²"], "'--ratio ²' is not a ratio"),
+        (["core:4", "--per-node", "1", "--mesh", "99999999999x1"], "is not a mesh"),
+        (["core:4", "--per-node", "1", "--mesh", "2by2"], "'--mesh 2by2' is not a mesh"),
         (["core:4", "--per-node", "1", "--mesh", "3x2"], "a mesh of 3 x 2 has 6 cores"),
         (["2 nodes of core:4", "--per-node", "1", "--hosts", "a"], "1 names were given for 2"),
         (["2 nodes of core:4", "--per-node", "1", "--hosts", "a,a"], "a is named more than once"),
-        (["core:4", "--per-node", "0"], "0 sidecars per node are no plan"),
+        (["core:4", "--per-node", "0"], "0 sidecars per node do not make a plan"),
         (["core:4"], "one of the arguments"),
     ],
 )

@@ -46,7 +46,7 @@ def test_report_with_a_broken_table(sample):
     (sample.folder / "structure/rdf.csv").write_text("nonsense\n")
     done = pillion("report", sample.folder)
     assert done.returncode == 1
-    assert "rdf.csv is no table of Pillion" in done.stderr
+    assert "rdf.csv is not a table of Pillion" in done.stderr
     assert (sample.folder / "report.html").is_file()
 
 
@@ -144,4 +144,4 @@ def test_query_wants_a_tree(tmp_path):
     table = make_sample(tmp_path).folder / "structure" / "rdf.csv"
     done = pillion("query", table, "--threshold", "1", "2")
     assert done.returncode == 1
-    assert "no merge tree" in done.stderr
+    assert "not a merge tree" in done.stderr

@@ -59,7 +59,7 @@ def test_pair(printed):
     assert columns(lines[1]) == ["simulation", "16x12x8", "1/16 x 1/12 x 1/8", "0.04688", "1.04"]
     assert columns(lines[2]) == ["analysis", "16x4x8", "1/16 x 1/4 x 1/8", "0.1094", "1.17"]
     assert lines[3] == "multiples: a sub-box of the analysis holds 1x3x1 of the simulation's"
-    assert re.match(r"objective 4\.0411, shared by 2 pairs, of which this has the small", lines[4])
+    assert re.match(r"objective 4\.0411, shared by 2 pairs; this one has the small", lines[4])
     assert re.fullmatch(r"solved in [\d.]+ m?s", lines[5])
     assert len(lines) == 6
 
@@ -149,7 +149,7 @@ def test_no_pair(pillion):
         ([12, "--cells", "4x4x4", "--slack", "-1"], "--slack"),
         ([12, "--slack", "1"], "--slack goes with --cells"),
         ([12, "--weight", "3"], "--weight goes with a pair"),
-        ([12, 4, "--weight", "0"], "'0' is no whole number from 1 to 100"),
+        ([12, 4, "--weight", "0"], "'0' is not a whole number from 1 to 100"),
         ([12, 4, "--cells", "4x4x4"], "--cells goes with one grid"),
         ([12, 4, "--json", "--lammps"], "not allowed with"),
     ],

@@ -147,7 +147,7 @@ def test_pairs_exist_exactly_where_one_number_divides_the_other():
             exists = any(True for _ in allowed_pairs(simulation, analysis))
             assert exists == (simulation % analysis == 0)
             if not exists:
-                with pytest.raises(Error, match="no multiple"):
+                with pytest.raises(Error, match="not a multiple"):
                     best_pair(simulation, analysis)
 
 
@@ -155,7 +155,7 @@ def test_what_to_do_where_there_is_no_pair():
     with pytest.raises(Error) as raised:
         best_pair(1536, 500)
     text = str(raised.value)
-    assert "1536 simulation ranks are no multiple of 500 analysis ranks" in text
+    assert "1536 simulation ranks are not a multiple of 500 analysis ranks" in text
     assert "take 384 or 512 analysis ranks, or 1500 or 2000 simulation ranks" in text
     with pytest.raises(Error, match="take 5 analysis ranks, or 7 simulation ranks"):
         best_pair(5, 7)

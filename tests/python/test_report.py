@@ -260,7 +260,7 @@ def test_no_report(tmp_path):
     ("text", "message"),
     [
         ("{", "not JSON"),
-        ("[]", "no run report"),
+        ("[]", "not a run report"),
         ('{"pillion": "report 2"}', "found 'report 2'"),
         ('{"pillion": "report 1", "run": {}, "version": "1"}', "lacks the entry"),
     ],

@@ -331,8 +331,8 @@ def test_raw_with_a_hole(tmp_path):
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("a: [", "is no index of raw files"),
-        ("7", "is no index of raw files"),
+        ("a: [", "is not an index of raw files"),
+        ("7", "is not an index of raw files"),
         ("steps: [{step: 0, coarsening: 1}]", "lacks or garbles an entry: KeyError..mesh"),
         ("steps: []", "has no step that is whole"),
     ],

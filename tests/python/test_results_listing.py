@@ -251,7 +251,7 @@ def test_progress(tmp_path):
     progress(tmp_path, "running")
     results = pillion.results(tmp_path)
     assert results.progress.simulation.step == 40 and not results.has_ended
-    assert "the run goes on, step 40" in repr(results)
+    assert "the run is active, step 40" in repr(results)
     progress(tmp_path, "ended")
     progress(tmp_path, "running", role="sidecars")
     assert not results.has_ended, "sidecars may still write"

@@ -305,7 +305,7 @@ def test_what_cannot_be_put_together(tmp_path):
         results.open("a/halos", rows="common")
     with pytest.raises(Error, match="rows must be one of common, own, ragged, not 'any'"):
         results.open("a/halos", rows="any")
-    with pytest.raises(Error, match="a/once is no table of each step"):
+    with pytest.raises(Error, match="a/once is not a table of each step"):
         results.open("a/once", rows="own")
     with pytest.raises(Error, match="a/once has no levels: only IDX datasets have"):
         results.open("a/once", level=3)

@@ -98,5 +98,5 @@ def test_no_event_is_no_picture(tmp_path):
 def test_broken(tmp_path, text):
     path = tmp_path / "timeline.json"
     path.write_text(text)
-    with pytest.raises(Error, match="no trace"):
+    with pytest.raises(Error, match="not a trace"):
         read_timeline(path)

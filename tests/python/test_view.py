@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What `pillion view` shows: slices of every level, what it says of a dataset, colours."""
 
+import base64
 import json
 
 import numpy as np
 import pillion.idx
 import pytest
 from idx_writer import write_dataset
+from matplotlib import colormaps
 from pillion.errors import Error
 from pillion.view.page import colour_maps
 from pillion.view.slices import Query, describe, read_slice
@@ -112,15 +114,21 @@ def test_units_from_the_configuration_of_the_run(tmp_path):
     assert (found["length_units"], found["time_units"], found["title"]) == ("Mpc", "s", "T")
 
 
-def test_colours():
-    import base64
+def decoded_colour_maps():
+    return {
+        name: np.frombuffer(base64.b64decode(text), np.uint8).reshape(-1, 3)
+        for name, text in colour_maps().items()
+    }
 
-    maps = {name: np.frombuffer(base64.b64decode(text), np.uint8).reshape(-1, 3)
-            for name, text in colour_maps().items()}  # fmt: skip
+
+def test_colours():
+    maps = decoded_colour_maps()
     assert all(rgb.shape == (256, 3) for rgb in maps.values())
     weights = np.array([0.2126, 0.7152, 0.0722])
     for name, rgb in maps.items():
         light = (rgb / 255.0) ** 2.2 @ weights
+        if name == "coolwarm":
+            continue
         if name != "blue to red":
             assert (np.diff(light) > -0.002).all(), name
             continue
@@ -128,3 +136,31 @@ def test_colours():
         np.testing.assert_allclose(light[:128], light[:127:-1], atol=0.04)
         assert rgb[0, 2] > 1.5 * rgb[0, 0] and rgb[-1, 0] > 1.5 * rgb[-1, 2]
         assert np.ptp(rgb[127].astype(int)) < 8
+
+
+def test_colour_maps_are_those_of_their_sources():
+    """Matplotlib's tables; the others have even steps of OKLab's lightness and chroma, whose
+    matrices Ottosson gives from linear sRGB.
+    """
+    cones = [
+        [0.4122214708, 0.5363325363, 0.0514459929],
+        [0.2119034982, 0.6806995451, 0.1073969566],
+        [0.0883024619, 0.2817188376, 0.6299787005],
+    ]
+    oklab = [
+        [0.2104542553, 0.7936177850, -0.0040720468],
+        [1.9779984951, -2.4285922050, 0.4505937099],
+        [0.0259040371, 0.7827717662, -0.8086757660],
+    ]
+    maps = decoded_colour_maps()
+    for name, rgb in maps.items():
+        if name in ("grey", "blue to red"):
+            linear = np.where(rgb > 10, ((rgb / 255 + 0.055) / 1.055) ** 2.4, rgb / 255 / 12.92)
+            light, a, b = np.array(oklab) @ np.cbrt(np.array(cones) @ linear.T)
+            away = np.abs(np.linspace(-1, 1, 256)) if name == "blue to red" else 0 * light
+            wanted = 0.97 - 0.59 * away if name == "blue to red" else np.linspace(0.08, 1, 256)
+            np.testing.assert_allclose(light, wanted, atol=0.02)
+            np.testing.assert_allclose(np.hypot(a, b), 0.125 * away, atol=0.01)
+        else:
+            of_matplotlib = 255 * colormaps[name](np.arange(256))[:, :3]
+            np.testing.assert_allclose(rgb, of_matplotlib, atol=0.5 + 1e-9)

@@ -41,7 +41,7 @@ def test_ranks_are_started(build, tmp_path):
     done = pillion(build, tmp_path, "replay", "-n", 3, "--output", "it's $here", "f", "c.yaml")
     assert done.returncode == 0, done.stderr
     assert done.stdout == (
-        "pillion-replay: 3 steps, 0 to 2, of which 3 were due; 1 fields, 0.8 MB read; "
+        "pillion-replay: 3 steps, 0 to 2; 3 were due; 1 fields, 0.8 MB read; "
         "products are in it's $here\n"
     )
     report = json.loads((tmp_path / "it's $here/report.json").read_text())
@@ -76,7 +76,7 @@ def test_what_is_not_due_is_not_read(build, tmp_path, every, due):
     prepare(tmp_path, steps, every=every)
     done = replay(build, tmp_path, 2, "--time-per-step", 0.03, "f", "c.yaml")
     due = steps if due is None else due
-    said = re.search(r"of which (\d+) were due; 1 fields, (.*) MB read", done.stdout)
+    said = re.search(r"; (\d+) were due; 1 fields, (.*) MB read", done.stdout)
     assert int(said[1]) == len(due) and float(said[2]) == pytest.approx(
         len(due) * MEGABYTES, abs=0.06
     )

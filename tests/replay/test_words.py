@@ -37,7 +37,7 @@ def test_ranks_are_for_the_launcher_alone(words):
     ("words", "said"),
     [
         ([], "which files, and which configuration"),
-        (["c.yaml"], "which files are to be replayed"),
+        (["c.yaml"], "no files to replay"),
         (["c.yaml", "a.npy"], "the last word is the configuration, a .yaml file; found 'a.npy'"),
         (["--sit", "a", "c.yaml"], "there is no option '--sit'; there are -n --about --axes"),
         (["-n", "0", "a", "c.yaml"], "-n needs a number of ranks, found '0'"),
@@ -50,7 +50,7 @@ def test_ranks_are_for_the_launcher_alone(words):
             for odd in ("", "a", "1,,2", "1..", "..2", "1..2..3", "1-2")
         ),
         *(
-            (["--domain", f"m={odd}", "a", "c.yaml"], "is no box|needs a number")
+            (["--domain", f"m={odd}", "a", "c.yaml"], "is not a box|needs a number")
             for odd in ("1,2", "1,2,3,4", "1,2,", "1,-2,3", "1,nan,3", "a,b,c")
         ),
     ],

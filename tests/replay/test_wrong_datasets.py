@@ -124,7 +124,7 @@ WRONG = {
     "raw other mesh": (config("[8, 6, 10]", "[8, 6, 12]"), RAW, "needs [12, 6, 8]"),
     "hdf5 part missing": (remove("hdf5/grid_hdf5/parts/*"), HDF5, "is missing or broken"),
     "hdf5 part cut": (shorter("hdf5/grid_hdf5/parts/*", 500), HDF5, "is missing or broken"),
-    "hdf5 cut": (shorter("hdf5/grid_hdf5/*.h5", 500), HDF5, "it is no HDF5 file, or broken"),
+    "hdf5 cut": (shorter("hdf5/grid_hdf5/*.h5", 500), HDF5, "it is not an HDF5 file, or broken"),
 }
 
 

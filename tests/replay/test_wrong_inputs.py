@@ -143,7 +143,7 @@ WRONG = {
         WORDS,
         "analysis 'a' lacks 'stages'; is 'stage' meant",
     ),
-    "no hdf5": (hdf5(content=b"x" * 5000), WORDS, "it is no HDF5 file, or broken"),
+    "no hdf5": (hdf5(content=b"x" * 5000), WORDS, "it is not an HDF5 file, or broken"),
     "no dataset": (hdf5({"gas": FULL["gas"]}), WORDS, "'f/more_4.h5' has no dataset 'id'"),
     "dataset twice": (
         hdf5({**FULL, "b/gas": FULL["gas"]}),

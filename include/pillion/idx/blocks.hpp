@@ -38,7 +38,7 @@ class File {
   File(const Dataset& dataset, int64_t number);
 
   [[nodiscard]] int64_t first_block() const { return first_; }
-  /// Those that are there, in order.
+  /// The blocks that exist, in order.
   [[nodiscard]] std::span<const int64_t> present() const { return present_; }
   /// Where blocks that are not compressed begin, in order of fields and then of blocks. The block
   /// must be present.

@@ -50,7 +50,7 @@ struct Times {
 
   /// Notes a step, and forgets later ones.
   void add(int64_t step, double time);
-  /// Forgets a step and all after it: whoever goes on from before them writes them anew.
+  /// Forgets a step and all after it: a run that resumes from before them writes them again.
   void forget_from(int64_t step);
   [[nodiscard]] bool are_known() const { return !steps.empty() && values.size() == steps.size(); }
   bool operator==(const Times&) const = default;

@@ -19,7 +19,7 @@ struct Query {
   Point lo{}, hi{};
 };
 
-/// A dataset as its text says it to be when it is opened; later steps need a new one. Nothing is
+/// A dataset as its text describes it when it is opened; later steps need a new one. Nothing is
 /// kept open, and threads may share it. What is not there, a file or a block that a file's head
 /// does not name, is read as the field's fill value; what is shorter than it claims to be is an
 /// error.
@@ -40,8 +40,8 @@ class Reader {
   /// Where the samples of all levels up to this one are; extents are 0 if there are none. Throws
   /// pillion::Error if field, step, level or box are not in the dataset.
   [[nodiscard]] Grid grid(const Query& query, int level) const;
-  /// Reads them, the first axis fastest and components interleaved: so many samples as the grid
-  /// has. Returns the bytes that it took from files. Throws pillion::Error.
+  /// Reads them, the first axis fastest and components interleaved; `to` has room for the samples
+  /// of the grid. Returns the number of bytes read from files. Throws pillion::Error.
   int64_t read(const Query& query, int level, std::byte* to) const;
   /// As above, but only samples of levels above `after`; others in `to` stay as they are.
   int64_t read_after(const Query& query, int after, int level, std::byte* to) const;

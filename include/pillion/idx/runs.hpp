@@ -32,7 +32,7 @@ struct Run {
 /// samples, at the Z addresses (2t + 1) << (bits - j) within the cell.
 Run run_of(const Bitmask& mask, const Cell& cell, int number);
 
-/// All runs of a box in order of addresses, those that touch joined on each level.
+/// All runs of a box in order of addresses; runs that touch are joined on each level.
 std::vector<Run> runs_of(const Bitmask& mask, const Point& lo, const Point& hi);
 
 /// Where samples of a cell are in an array, by their Z address within the cell.

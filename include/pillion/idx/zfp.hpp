@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Blocks as zfp streams without headers: what a dataset's text says of a field, and the extent of
-// a block's grid, say how to read them. (P. Lindstrom, "Fixed-rate compressed floating-point
-// arrays", IEEE TVCG 20 (2014); the library's modes are in its documentation.) A build without the
-// library can neither write nor read them.
+// Blocks as zfp streams without headers: the dataset's text on a field, and the extent of a block's
+// grid, define their format. (P. Lindstrom, "Fixed-rate compressed floating-point arrays", IEEE
+// TVCG 20 (2014); the library's modes are in its documentation.) A build without the library can
+// neither write nor read them.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ std::vector<std::byte> zfp_encoded(const Dataset& dataset, const Field& field, i
                                    std::span<const std::byte> samples);
 
 /// Fills `samples`, a whole block of them in the same order, from such a stream. Throws
-/// pillion::Error if its end is missing, if the dataset does not say how the field was compressed,
+/// pillion::Error if its end is missing, if the dataset does not name the compression of the field,
 /// and for types and numbers of components that zfp has no streams of.
 void zfp_decode(const Dataset& dataset, const Field& field, int64_t block,
                 std::span<const std::byte> stream, std::span<std::byte> samples);

@@ -11,8 +11,8 @@
 
 namespace pillion::stage {
 
-/// Values of one field in one block, as loops over a T read them: pillion_array says how they lie,
-/// and strides are in elements here.
+/// Values of one field in one block, as loops over a T read them: pillion_array describes their
+/// order, and strides are in elements here.
 struct Array {
   const void* data = nullptr;
   pillion_type type = PILLION_FLOAT64;
@@ -53,9 +53,10 @@ inline Array array_of(const pillion_array& array) {
     out.strides[d] = array.strides[d] / element;
   }
   if (!are_whole)
-    throw Error(ErrorCode::Stage,
-                "a stage cannot read a field whose components lie apart, or whose elements are no "
-                "whole number of elements from each other");
+    throw Error(
+        ErrorCode::Stage,
+        "a stage cannot read a field whose components lie apart, or whose elements are not a "
+        "whole number of elements from each other");
   return out;
 }
 

@@ -26,7 +26,7 @@ class Stage {
   virtual void run(Step& step) = 0;
   /// The last word: products that need the whole run. There are no inputs.
   virtual void finish(Step&) {}
-  /// A stage that remembers anything implements both; every peer calls them.
+  /// A stage with a state implements both; every peer calls them.
   virtual void save(State&) const {}
   virtual void restore(State&) {}
 };
@@ -85,7 +85,7 @@ class Bridge {
       return host->fail(static_cast<int32_t>(ErrorCode::Stage), e.what());
     } catch (...) {
       return host->fail(static_cast<int32_t>(ErrorCode::Stage),
-                        "an exception that is no std::exception");
+                        "an exception that is not a std::exception");
     }
   }
   template <class F>

@@ -13,8 +13,8 @@
 
 namespace pillion::stage {
 
-/// Which rank holds what, and which fields. Made with one of its functions; those from blocks on
-/// are for uniform meshes, and stage.h says what the blocks are.
+/// Which rank holds what, and which fields. Made with one of its functions; from `blocks` on they
+/// are for uniform meshes, and stage.h defines the blocks.
 struct Input {
   std::vector<std::string> fields{};
   int32_t layout = PILLION_LAYOUT_AS_SHARED;
@@ -68,7 +68,7 @@ struct Input {
   static Input powers_of_two(std::vector<std::string> fields, int32_t side) {
     return powers_of_two(std::move(fields), std::array<int32_t, 3>{side, side, side});
   }
-  /// Blocks grown by so many cells on both sides of each axis; not for blocks as shared.
+  /// Blocks grown by `widths` cells on both sides of each axis; not for blocks as shared.
   [[nodiscard]] Input with_ghosts(std::array<int64_t, 3> widths) && {
     ghosts = widths;
     return std::move(*this);
@@ -113,8 +113,8 @@ class Setup {
                                int32_t components, const std::string& units) const {
     return output_centred(name, like, type, components, 0, units);
   }
-  /// The same for a field on a spectral mesh that is centred otherwise than `like`: with so many
-  /// components at each point (PILLION_POINT) or in each element (PILLION_CELL).
+  /// The same for a field on a spectral mesh that is centred otherwise than `like`: with
+  /// `components` values at each point (PILLION_POINT) or in each element (PILLION_CELL).
   [[nodiscard]] int32_t output_centred(const std::string& name, const std::string& like,
                                        pillion_type type, int32_t components,
                                        pillion_centering centering,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Saving and restoring what a stage remembers, so that a resumed run gives the results of an
+// Saving and restoring the state of a stage, so that a resumed run gives the results of an
 // uninterrupted one on any number of ranks.
 #pragma once
 
@@ -14,12 +14,12 @@
 
 namespace pillion::stage {
 
-/// What a stage remembers from one publication to the next, on its way to or from disk.
+/// The state of a stage from one publication to the next, on its way to or from disk.
 class State {
  public:
   State(const pillion_stage_host* host, pillion_state* handle) : host_(host), handle_(handle) {}
 
-  /// Values that are alike on every peer.
+  /// Values that are the same on every peer.
   template <class T>
   void save(const std::string& name, const std::vector<T>& values) const {
     static_assert(std::is_trivially_copyable_v<T>);

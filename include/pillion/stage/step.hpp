@@ -179,9 +179,9 @@ class Step {
   }
   /// Throws on all peers if one of them has failed. [peers]
   void agree() const { check(host_, host_->reduce(work_, nullptr, 0, PILLION_INT64, PILLION_SUM)); }
-  /// Sends at most one message to each of some peers; returns those that others have sent here, in
-  /// ascending order of peers. Empty ones are not sent. The bytes live until the next such call,
-  /// gather or broadcast, or until the callback returns. [peers]
+  /// Sends at most one message to each of some peers; returns the messages that others have sent
+  /// here, in ascending order of peers. Empty ones are not sent. The bytes live until the next such
+  /// call, gather or broadcast, or until the callback returns. [peers]
   [[nodiscard]] std::vector<Message> exchange(std::span<const Message> out) const {
     std::vector<pillion_message> sent;
     for (const auto& [peer, bytes] : out) sent.push_back({peer, 0, bytes.size(), bytes.data()});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reading a stage's configuration. A Value is one node of the YAML text, and says where it stands
-// when it is not what the stage expected.
+// Reading a stage's configuration. A Value is one node of the YAML text, and its errors name its
+// place in the file.
 #pragma once
 
 #include <cstdint>

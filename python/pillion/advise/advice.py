@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What short runs say about every placement, which one to take, and how that reads for people at a
-terminal and for programs. Pure.
+"""Predictions for every placement from short runs, the choice among them, and the advice as text
+for a terminal and as JSON. Pure.
 
-Uncertainty has three parts, which add up as squares. The first is from the measurements: the same
-is predicted many times from numbers drawn from the measured ones, and nine of ten predictions lie
-within the bounds. The second is how far from the short runs a placement is: on ranks that no short
-run had, by how much the curves miss the measurements, and a tenth for each factor of two. The third
-is the model's own.
+Uncertainty has three parts, which add up as squares:
+- Measurements: the same is predicted many times from numbers drawn from the measured ones, and nine
+  of ten predictions lie within the bounds.
+- Distance from the short runs: on numbers of ranks without a short run, the curves' deviation from
+  the measurements, and a tenth for each factor of two.
+- The model's own error.
 
-Placements that the model cannot tell apart are worth a run each; then the measured times decide.
+Placements that the model cannot distinguish get a run each; then the measured times decide.
 """
 
 import math
@@ -38,9 +39,10 @@ _MOST_LISTED = 14
 
 @dataclass(frozen=True)
 class Prediction:
-    """Of one placement: seconds a step, between `low` and `high`; what each side needs of them by
-    itself; the share of publications left out; their mean, which is more where either side may turn
-    out to be the longer; and what a short run took that had this placement.
+    """The prediction for one placement. `seconds` a step lie between `low` and `high`; `simulation`
+    and `sidecars` are the seconds that each side needs by itself. `left_out` is the share of
+    publications left out. `expected` is the mean, which is larger if either side may prove to be
+    the slower one. `measured` is the result of a short run with this placement.
     """
 
     placement: Placement
@@ -81,9 +83,9 @@ def advise(
     kind: str = "per_node",
     finals: Sequence[ShortRun] = (),
 ) -> Advice:
-    """From short runs, at least one of which had all in the simulation. `cores` is for how many
-    ranks there are cores, whatever threads they have. `finals` are interleaved short runs of
-    the placements that are nearly alike (finalists).
+    """Advice from short runs. At least one of them had all analyses in the simulation. `cores` is
+    the number of ranks that have a core each, whatever threads they have. `finals` are interleaved
+    short runs of the placements with nearly equal predictions (finalists).
     """
     costs = costs_of(short_runs, chains, cores)
     random = np.random.default_rng(1)
@@ -110,9 +112,9 @@ def finalists(predictions: Sequence[Prediction]) -> list[Placement]:
 
 
 def choose(predictions: Sequence[Prediction], took: Mapping[Placement, float]) -> Prediction:
-    """The placement with the shortest step: as measured in interleaved runs, whose seconds a step
-    are in `took`, or without these as expected, of the placements that leave nothing out. Of
-    placements about as fast, one with the fewest ranks.
+    """The placement with the shortest step, and of placements about as fast the one with the fewest
+    ranks. Measured placements come first: `took` has their seconds a step in interleaved runs.
+    Without these, the expected seconds of the placements that leave nothing out decide.
     """
     among = [p for p in predictions if p.placement in took] or _whole(predictions)
 
@@ -165,7 +167,7 @@ def _notes(
     chains: Sequence[Chain],
     predictions: Sequence[Prediction],
 ) -> list[str]:
-    """What people should know before they believe it."""
+    """Limits of the advice that the user should know."""
     out = [
         f"'{chain.name}' was not seen at work in these runs, so what it costs is not in any number"
         for chain, rate, work in zip(chains, costs.rates, costs.works)
@@ -249,7 +251,7 @@ def _verdict(advice: Advice) -> Text:
 
 
 def lines_for(advice: Advice) -> list[str]:
-    """What to say in the configuration, and how to start it then."""
+    """The lines to set in the configuration, and the command to start it with."""
     placement = advice.chosen.placement
     count = {"separate": "job: separate, per_node"}.get(advice.kind, advice.kind)
     each = placement.sidecars // advice.nodes

@@ -1,23 +1,25 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What steps, stages and handing over cost on any number of ranks, from short runs. Those with all
-in the simulation say what steps and stages take; those with sidecars say what stages take there,
-what handing over takes on both sides, and how much the sides slow each other down.
+"""Costs of steps, stages and handing over on any number of ranks, from short runs. Runs with all
+analyses in the simulation give the seconds of steps and stages. Runs with sidecars give the seconds
+of stages there, the cost of handing over on both sides, and how much the sides slow each other
+down.
 
-- A step of the solver, and an analysis, on r ranks: what was measured on r ranks, or else the curve
-  through what was. A stage has its part of its analysis, which is more regular than the stages are.
-- What stages take in sidecars: what they took there, in a run with the same cut and the nearest
-  number of sidecars; times what the same stages take on this number over what they take on that.
-- Handing over: in the same run, per rank in proportion to a rank's part of the data.
+- A step of the solver, and an analysis, on r ranks: the measurement on r ranks, or else the curve
+  through all measurements. A stage has its part of its analysis, which is more regular than the
+  stages are.
+- Stages in sidecars: their seconds in the run with the same cut and the nearest number of sidecars.
+  These are scaled by the ratio of the stages' seconds on the two numbers of ranks.
+- Handing over: as in the same run, per rank in proportion to the rank's part of the data.
 - Sharing: how much longer the solver's steps, and the sidecars' work, take while the other side is
-  busy. Where ranks outnumber cores, that is the ratio of ranks to those that have cores, times what
-  a run on such a crowd has shown.
+  busy. If ranks outnumber cores, that is the ratio of ranks to cores, times the slowdown measured
+  in a run with that many ranks per core.
 
 The curve is a power law, seconds(r) = c r^p with -1 <= p <= 1, fitted to logarithms by least
-squares. Work that divides has p = -1, work that each rank does by itself p = 0, and what grows with
-the ranks a positive p. Measurements count in proportion to the square of their ranks: predictions
-are for more ranks, where the part that does not divide shows. Forms with more terms follow the
-measurements more closely and err more beyond them: ranks that do not divide a mesh well make
-seconds irregular by a tenth, which such forms take for a trend. Pure.
+squares. Work that divides has p = -1, work that each rank does by itself p = 0, and work that grows
+with the ranks a positive p. Measurements count in proportion to the square of their ranks:
+predictions are for more ranks, where the part that does not divide shows. Forms with more terms
+follow the measurements more closely and err more beyond them. If ranks do not divide a mesh well,
+seconds are irregular by a tenth, which such forms take for a trend. Pure.
 """
 
 import math
@@ -111,9 +113,10 @@ class Sharing:
 
 @dataclass(frozen=True)
 class Crossing:
-    """One chain cut at one place, as a run with `ranks` measured it: seconds of its stages in
-    sidecars and of handing over on both sides, and bytes of a simulation rank, for a publication
-    that crosses; and the share of those that do, for stages before the cut may withhold some.
+    """One chain cut at one place, as measured in a run with `ranks`. Per publication that crosses
+    the cut: seconds of its stages in sidecars, seconds of handing over on both sides, and bytes of
+    a simulation rank. `share` is the fraction of publications that cross, as stages before the cut
+    may withhold some.
     """
 
     ranks: tuple[int, int]
@@ -126,7 +129,7 @@ class Crossing:
 
 @dataclass(frozen=True)
 class Work:
-    """An analysis on so many ranks of one side, and its stages."""
+    """The cost of an analysis on N ranks of one side, and of its stages."""
 
     whole: Measured
     stages: tuple[Measured, ...]
@@ -164,12 +167,12 @@ class Costs:
         )
 
     def crossing(self, chain: int, cut: int, sidecars: int) -> Crossing | None:
-        """What is known of a cut, of the number of sidecars that is nearest."""
+        """The measurements of a cut with the nearest number of sidecars; None without any."""
         known = self.crossings[chain].get(cut, [])
         return min(known, key=lambda c: abs(math.log(c.ranks[1] / sidecars)), default=None)
 
     def inside(self, chain: int, cut: int, ranks: int) -> float:
-        """Seconds a publication of the stages before a cut, on so many simulation ranks."""
+        """Seconds per publication of the stages before a cut, on `ranks` simulation ranks."""
         return self._part(chain, 0, cut, ranks)
 
     def steps(self, ranks: int) -> float:
@@ -191,7 +194,7 @@ class Costs:
         return crossing.share * crossing.publishing * crossing.ranks[0] / placement.simulation
 
     def beyond(self, chain: int, cut: int, ranks: int) -> float:
-        """The same of those behind a cut, and of receiving, on so many sidecars."""
+        """Seconds per publication of receiving and the stages behind a cut, on `ranks` sidecars."""
         end = len(self.works[chain].stages)
         here, crossing = self._part(chain, cut, end, ranks), self.crossing(chain, cut, ranks)
         if crossing is None:
@@ -229,9 +232,9 @@ def costs_of(
     cores: int,
     random: np.random.Generator | None = None,
 ) -> Costs:
-    """From short runs, at least one of which had all in the simulation: from the fastest of each
-    placement. With `random`, from any of each placement, and from numbers drawn from the measured
-    ones.
+    """The costs that short runs show. At least one of them had all analyses in the simulation. The
+    fastest run of each placement counts. With `random`, any run of each placement counts, with
+    numbers drawn from the measured ones.
     """
     short_runs = fastest(short_runs) if random is None else drawn(short_runs, random)
 
@@ -308,8 +311,8 @@ def _each(
 def _divided(
     short_run: ShortRun, number: int, chain: Chain, mean: Callable[[np.ndarray], float]
 ) -> Work:
-    """Of a run in which each side had some of the stages, on its own number of ranks: as if all of
-    them divided evenly.
+    """The work of an analysis from a run in which each side had some of the stages, on its own
+    number of ranks. The result is as if all stages divided evenly.
     """
     where, trace = short_run.placement, short_run.trace
     seconds = [0.0] * len(chain.stages)
@@ -370,7 +373,7 @@ def _crossing(
 
 
 def _mean(those: Sequence[Crossing]) -> Crossing:
-    """Of runs on the same ranks."""
+    """The mean of runs on the same ranks."""
 
     def of(name: str) -> float:
         return float(np.mean([getattr(c, name) for c in those]))
@@ -380,7 +383,9 @@ def _mean(those: Sequence[Crossing]) -> Crossing:
 
 
 def _sharing(short_runs: Sequence[ShortRun], step: Measured) -> Sharing:
-    """What steps lose to busy sidecars; what those lose is in what they were seen to take."""
+    """The slowdown of steps by busy sidecars. The slowdown of sidecars is already in their measured
+    seconds.
+    """
     shared = total = alone = 0.0
     for short_run in short_runs:
         if short_run.placement.sidecars:

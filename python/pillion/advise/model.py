@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a step takes wherever analyses run. With everything in the simulation it is the solver's
-step and, per step, what analyses take there. With sidecars it is what a pipeline of two sides
-takes: the simulation makes one publication after the other, and the sidecars work on each in order.
-Up to `room` publications may wait or be worked on; then the simulation waits for the sidecars.
+"""A model of the seconds a step for any placement. With everything in the simulation, they are the
+solver's step plus the analyses' seconds per step. With sidecars, they follow from a pipeline of two
+sides: the simulation makes one publication after the other, and the sidecars process each in order.
+Up to `room` publications may wait or be in process; then the simulation waits for the sidecars.
 While both are busy, each may be slower than alone, since they share cores or the memory's
 bandwidth. The model follows the two from event to event, which is exact. Pure.
 """
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pillion.advise.costs import Costs, Sharing
 from pillion.advise.placement import Memory, Placement
 
-_PERIODS = 12  # that are followed, the last two of which count
+_PERIODS = 12  # that are followed; the last two count
 _LEAST, _MOST = 4, 40  # publications in a period
 
 
@@ -74,8 +74,8 @@ def _less(left: float, done: float) -> float:
 
 
 def balance(making: float, working: float, sharing: Sharing) -> float:
-    """Seconds between publications that are all alike, after long: of the longer side, with what
-    it loses while the shorter is busy.
+    """Seconds between identical publications in the long run: the slower side's seconds, with its
+    slowdown while the faster side is busy.
     """
     slow_making, slow_working = making * sharing.simulation, working * sharing.sidecars
     if slow_making >= slow_working:  # sidecars finish first, then the simulation works alone
@@ -85,7 +85,7 @@ def balance(making: float, working: float, sharing: Sharing) -> float:
 
 @dataclass(frozen=True)
 class Load:
-    """What publications take each side by itself, one after the other: seconds, and the steps that
+    """The seconds of publications on each side by itself, one after the other, and the steps that
     lie before each.
     """
 
@@ -113,9 +113,7 @@ class Outcome:
 
 
 def outcome(costs: Costs, placement: Placement, memory: Memory) -> Outcome:
-    """Of a run that lasts so long that its start and its end do not matter, nor how much memory is
-    full first where one side is slower.
-    """
+    """The outcome of a run so long that its start, its end and the filling of memory are minor."""
     period = _period(costs)
     load = load_of(costs, placement, _PERIODS * period, period=period)
     making, working = load.means
@@ -137,8 +135,8 @@ def outcome(costs: Costs, placement: Placement, memory: Memory) -> Outcome:
 
 
 def seconds_of(costs: Costs, placement: Placement, memory: Memory, steps: int) -> float:
-    """Of a whole run of so many steps, from when the simulation has made its first publication, for
-    which plans are made and files opened, until everything is analysed.
+    """Seconds of a whole run of `steps` steps, until everything is analysed. It starts when the
+    simulation has made its first publication, for which plans are made and files opened.
     """
     load = load_of(costs, placement, steps, from_start=True)
     if not placement.sidecars:
@@ -150,10 +148,9 @@ def seconds_of(costs: Costs, placement: Placement, memory: Memory, steps: int) -
 
 
 def expected(found: Outcome, uncertain: tuple[float, float]) -> float:
-    """The mean of what a step takes if seconds of both sides are off by so much, relatively: of two
-    sides that are nearly alike, either may turn out to be the longer. That is the mean of the
-    larger of two normal variables (C. E. Clark, Operations Research 9, 1961), with which `found`
-    goes in proportion.
+    """The mean seconds a step if the seconds of both sides have the relative errors `uncertain`. If
+    two sides are nearly equal, either may turn out to be the slower. This is the mean of the larger
+    of two normal variables (C. E. Clark, Operations Research 9, 1961), scaled to `found`.
     """
     means = found.simulation, found.sidecars
     deviation = math.hypot(*(mean * off for mean, off in zip(means, uncertain)))
@@ -183,9 +180,9 @@ def load_of(
     from_start: bool = False,
     period: int | None = None,
 ) -> Load:
-    """Publications of so many steps; `from_start` counts the one of the first step, too, before
-    which the solver has done nothing. With a `period`, what is not due alike in all of them is
-    shared out evenly among all publications.
+    """The publications of `steps` steps. `from_start` also counts the one of the first step, before
+    which the solver has done nothing. With a `period`, rare analyses, which are not due equally
+    often in every period, are spread evenly over all publications.
     """
     due: dict[int, tuple[float, float]] = {}
     rare = 0.0, 0.0  # seconds a step
@@ -235,9 +232,9 @@ def _intervals(costs: Costs) -> list[int | None]:
 
 
 def _period(costs: Costs) -> int:
-    """Steps after which publications repeat, but for those of analyses that are so rare, or so much
-    out of step with the others, that too many would have to be followed; in these lie a few
-    publications.
+    """Steps after which publications repeat; a few publications lie within. Analyses that are too
+    rare, or too irregular relative to the others, are not counted: too many steps would have to be
+    followed.
     """
     every = sorted(interval for interval in _intervals(costs) if interval is not None)
     if not every:

@@ -17,7 +17,6 @@ from pillion.advise.advice import Advice, Prediction, lines_for
 from pillion.advise.placement import mode_of
 from pillion.report import page
 from pillion.report.draw import PALETTE, STYLE, as_svg
-from pillion.report.page import STYLE as PAGE_STYLE
 from pillion.report.page import write_whole
 from pillion.units import seconds
 
@@ -29,12 +28,11 @@ def write(advice: Advice, path: Path) -> None:
     if path.suffix == ".svg":
         write_whole(path, alone(picture(advice, "advice")))
         return
-    style = PAGE_STYLE.read_text(encoding="utf-8")
-    write_whole(path, page.document("Where analyses are best done", style, _sections(advice)))
+    write_whole(path, page.document("The best placement of analyses", _sections(advice)))
 
 
 def alone(svg: str) -> str:
-    """The picture without a page that says what its colours are."""
+    """The picture with fixed colours, for use outside the page."""
     svg = svg.replace("currentColor", "#1f2933").replace("var(--faint)", "#d5dbe1")
     return '<?xml version="1.0" encoding="utf-8"?>\n' + svg.replace(
         "<svg", '<svg style="background:#fff"', 1
@@ -107,7 +105,7 @@ def _sections(advice: Advice) -> list[str]:
     heads = ["ranks", "analyses", "a step takes", "between", "simulation", "sidecars", "left out"]
     rows = [_row(advice, prediction) for prediction in advice.predictions]
     return [
-        "<header><h1>Where analyses are best done</h1></header>",
+        "<header><h1>The best placement of analyses</h1></header>",
         page.section("What to take", said),
         page.remarks_section(advice.notes),
         page.section("Seconds a step", f"<figure>{picture(advice, 'advice')}</figure>"),

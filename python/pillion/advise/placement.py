@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where analyses may run. A configuration's analyses are chains of stages that can be cut; a
-placement says where each chain is cut and how many ranks each side has. The same configuration can
-be written with other cuts: its tree of YAML nodes is rewritten, so that every value keeps the text
-it has in the file, parameters such as $n included. Pure.
+"""Possible placements of a configuration's analyses. Its analyses are chains of stages that can be
+cut; a placement defines the cut of each chain and the number of ranks on each side. The same
+configuration can be written with other cuts. For that, its tree of YAML nodes is rewritten, so that
+every value keeps its text in the file, parameters such as $n included. Pure.
 """
 
 import re
@@ -38,18 +38,21 @@ class Memory:
 
 
 def bytes_of(text: str) -> float:
-    """Of `512 MiB`, `2 GB`; raises Error for what is no amount of memory."""
+    """The bytes of a text such as `512 MiB` or `2 GB`; raises Error if it is not an amount of
+    memory.
+    """
     match = _BYTES.fullmatch(text)
     if not match:
-        raise Error(f"'{text}' is no amount of memory such as 512 MiB")
+        raise Error(f"'{text}' is not an amount of memory such as 512 MiB")
     power = "BKMGT".index((match[2] or "B")[0].upper())
     return float(match[1]) * (1024 if "i" in match[2] else 1000) ** power
 
 
 @dataclass(frozen=True)
 class Chain:
-    """An analysis: its stages in order, how many of them stand before the cut, how many steps lie
-    between publications, if that is sure, and how many stages stand before the movable ones.
+    """An analysis: its stages in order, the number of stages before the cut, and the number of
+    stages before the movable ones. `every` is the number of steps between publications; None if it
+    is not fixed.
     """
 
     name: str
@@ -67,7 +70,7 @@ class Chains:
     """A configuration, read for its chains."""
 
     def __init__(self, text: str, file: str, settings: Mapping[str, str] | None = None):
-        """Raises Error if this is no configuration with analyses."""
+        """Raises Error if this is not a configuration with analyses."""
         self._text, self._file = text, file
         root = self._root()
         self._substituted = Substitution({**_parameters(root), **(settings or {})})
@@ -83,8 +86,9 @@ class Chains:
         return max(len(chain.stages) for chain in self.all)
 
     def with_cuts(self, cuts: Sequence[int], kind: str, sidecars: int) -> str:
-        """The same configuration with chains cut so. `kind` is `ranks`, `per_node` or `separate`;
-        what says how sidecars work stays, and the simulation waits for them.
+        """The same configuration with chains cut at `cuts`. `kind` is `ranks`, `per_node` or
+        `separate`. Other options of the sidecars stay as they are, and the simulation waits for
+        them.
         """
         root = _unshared(self._root())
         analyses = self._find(root, "analyses")
@@ -98,7 +102,7 @@ class Chains:
         return str(yaml.serialize(root, Dumper=yaml.SafeDumper, allow_unicode=True, width=4096))
 
     def memory(self, nodes: int) -> Memory:
-        """What the file says of memory for publications, or what the library does without."""
+        """The memory for publications that the file sets, or the library's default."""
         said = self._find(self._root(), "sidecars")
         entries = said.value if isinstance(said, yaml.MappingNode) else []
         texts = {k.value: v.value for k, v in entries if isinstance(v, yaml.ScalarNode)}
@@ -111,7 +115,7 @@ class Chains:
         except yaml.YAMLError as error:
             raise Error(explained(self._file, error)) from error
         if not isinstance(root, yaml.MappingNode):
-            raise Error(f"{self._file} is no configuration: it must be a map with 'analyses'")
+            raise Error(f"{self._file} is not a configuration: it must be a map with 'analyses'")
         return root
 
     def _find(self, node: yaml.Node, key: str) -> Any:
@@ -147,7 +151,7 @@ def _name(stage: yaml.Node) -> str:
 
 
 def _place_of(stage: yaml.Node) -> str | None:
-    """What a stage says of where it runs."""
+    """The `at:` of a stage: the side on which it runs; None if it is not set."""
     if not isinstance(stage, yaml.MappingNode) or not stage.value:
         return None
     inner = stage.value[0][1]
@@ -157,7 +161,7 @@ def _place_of(stage: yaml.Node) -> str | None:
 
 
 def _placed(stage: yaml.Node, place: str) -> yaml.Node:
-    """The stage, which now says where it runs."""
+    """The stage with its `at:` set to `place`."""
     if not isinstance(stage, yaml.MappingNode):
         stage = _map([(_text(stage.value), _map([]))])
     name, inner = stage.value[0]
@@ -252,7 +256,7 @@ def inside(ranks: int, chains: Sequence[Chain]) -> Placement:
 
 
 def cut_at(depth: int, simulation: int, sidecars: int, chains: Sequence[Chain]) -> Placement:
-    """All chains cut after so many stages."""
+    """All chains cut after `depth` stages."""
     return Placement(simulation, sidecars, tuple(chain.clamped(depth) for chain in chains))
 
 
@@ -269,7 +273,7 @@ def all_cuts(chains: Sequence[Chain]) -> list[tuple[int, ...]]:
 
 
 def numbers_of_sidecars(ranks: int, nodes: int = 1) -> list[int]:
-    """1, 2, 4, … on each of so many nodes, as long as the simulation keeps the larger half, or one
+    """1, 2, 4, … on each of `nodes` nodes, as long as the simulation keeps the larger half, or one
     rank of two.
     """
     out, number = [], nodes
@@ -280,7 +284,9 @@ def numbers_of_sidecars(ranks: int, nodes: int = 1) -> list[int]:
 
 
 def candidates(ranks: int, sidecars: Sequence[int], chains: Sequence[Chain]) -> list[Placement]:
-    """All in the simulation; and with so many sidecars taken from its ranks, or on top of them."""
+    """All in the simulation; and, for each number of sidecars, these taken from its ranks or added
+    to them.
+    """
     out = [inside(ranks, chains)]
     for number in sidecars:
         for simulation in (ranks - number, ranks):

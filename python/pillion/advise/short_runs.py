@@ -90,10 +90,11 @@ def plan_runs(
     cores: int,
     refused: Collection[int] = (),
 ) -> list[Placement]:
-    """Everything in the simulation, on all ranks and on fewer, for what steps and stages cost on so
-    many; each depth of the cut with the first number of sidecars, for what crosses there; the
-    largest number of sidecars; and both sides on crowded cores, if they will be. The program does
-    not run on some numbers of ranks, `refused`, if any.
+    """The placements to measure. Everything in the simulation, on all ranks and on fewer, gives the
+    cost of steps and stages on each number. Each depth of the cut with the first number of sidecars
+    gives the cost of crossing there. Then come the largest number of sidecars, and both sides on
+    crowded cores if they will be crowded. `refused` are numbers of ranks on which the program does
+    not run.
     """
     out = [inside(ranks, chains)]
     out += [inside(number, chains) for number in _fewer(ranks, sidecars, bool(refused))]
@@ -149,8 +150,8 @@ def _seen(trace: Trace, placement: Placement, number: int, chain: Chain) -> int:
 
 @dataclass(frozen=True)
 class Runner:
-    """What it takes to start a short run. `kind` is how sidecars are reached, as the configuration
-    says it; `attach` the program that sidecars of a job of their own run.
+    """Starts short runs. `kind` is how sidecars are reached, as in the configuration; `attach` is
+    the program that sidecars of a separate job run.
     """
 
     wishes: Wishes
@@ -201,8 +202,9 @@ class Runner:
 
 
 def _beside(configuration: Path, folder: Path, text: str) -> Path:
-    """A file in this new folder that has the same neighbours as the user's configuration: stages
-    and scripts are looked for there. Of many neighbours only the ones that the text names.
+    """A file in this new folder that has the same neighbours as the user's configuration, since
+    stages and scripts are searched for there. If there are many neighbours, only the ones that the
+    text names.
     """
     folder.mkdir()
     beside = list(configuration.absolute().parent.iterdir())
@@ -213,7 +215,7 @@ def _beside(configuration: Path, folder: Path, text: str) -> Path:
 
 
 def kind_of(kind: Kind) -> str:
-    """How sidecars are to be reached where the configuration has none: through the node."""
+    """The kind of sidecars; through the node if the configuration has none."""
     return "per_node" if kind is Kind.NONE else kind.value
 
 
@@ -345,7 +347,7 @@ def _attempt(runner: Runner, placement: Placement, attempts: Attempts) -> list[S
         if not attempts.ran:
             raise Error(
                 f"{error}\nWithout this run, on {placement} ranks, there is no advice; if the "
-                "program wants another number of ranks, say it with -n"
+                "program needs another number of ranks, set it with -n"
             ) from error
         attempts.failed[placement] = str(error)
         _say(f"that is left out: {error}")

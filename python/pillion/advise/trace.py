@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What runs have measured. A trace holds what ranks did for each publication. It is read from the
-lines that ranks write where PILLION_TIMELINE says, during a short run, or from timeline.json of a
-finished run. A short run may be stopped at any moment, so the last line may be half.
+"""Measurements of runs. A trace holds the work of each rank for each publication. It is read from
+the lines that ranks write to the file in PILLION_TIMELINE during a short run, or from timeline.json
+of a finished run. A short run may be stopped at any moment, so the last line may be incomplete.
 
-Numbers from a trace are lists: one entry for each publication, or for each stretch between two.
-Means over them leave out a part of the largest and the smallest, for on a machine that others use
-too, a few are far off. A mean must not leave out what takes long every now and then, such as a
-product that is written every tenth time: where there are enough publications, the numbers are means
-of ten in a row.
+Numbers from a trace are lists: one entry for each publication, or for each interval between two.
+Means over them leave out a part of the largest and the smallest, since a few are far off on a
+machine that others use too. A mean must not leave out rare expensive work, such as a product that
+is written every tenth time. So if there are enough publications, the numbers are means of ten in a
+row.
 """
 
 import json
@@ -33,7 +33,7 @@ _MOST_VISITS = 2000
 _LEFT_OUT = 0.2  # of the values at each end
 _ROW, _LEAST_ROWS = 10, 3  # publications, and of such rows
 _WARM = 4  # so many publications, and the first counts no more
-_PARTS = 5  # of a run, in each of which publications of every kind lie
+_PARTS = 5  # of a run; each has publications of every kind
 Interval = tuple[float, float]
 _EACH = "memory_bytes_per_rank"
 NOTE = (
@@ -59,9 +59,9 @@ class Span:
 
 @dataclass(frozen=True)
 class Visit:
-    """What one rank did for the publication of one step: all from `begin` to `end`. `stages` holds
-    seconds of each stage that ran here, by analysis; `handing` of publishing or receiving;
-    `stalled` of waiting for room.
+    """The work of one rank for the publication of one step, from `begin` to `end`. `stages` holds
+    the seconds of each stage that ran here, by analysis; `handing` the seconds of publishing or
+    receiving; `stalled` the seconds of waiting for room.
     """
 
     step: int
@@ -91,7 +91,7 @@ class Trace:
 
     @property
     def steps(self) -> list[int]:
-        """Of the publications that the first simulation rank has been through."""
+        """The steps of the publications that the first simulation rank has made."""
         return [visit.step for visit in self.simulation[0]] if self.simulation else []
 
 
@@ -104,7 +104,7 @@ def read_trace(folder: Path, ranks: float = math.inf) -> Trace:
 
 
 def read_timeline(path: Path) -> Trace:
-    """Of a run that has ended."""
+    """The trace of a run that has ended."""
     try:
         events = json.loads(path.read_text(encoding="utf-8"))["traceEvents"]
         ranks: dict[str, dict[int, list[Span]]] = {"simulation": {}, "sidecar": {}}
@@ -115,7 +115,7 @@ def read_timeline(path: Path) -> Trace:
     except OSError as error:
         raise Error(f"cannot read {path}: {error.strerror}") from error
     except (ValueError, KeyError, TypeError) as error:
-        raise Error(f"{path} is no timeline that this version can read: {error!r}") from error
+        raise Error(f"{path} is not a timeline that this version can read: {error!r}") from error
     return _trace({name: [side[r] for r in sorted(side)] for name, side in ranks.items()})
 
 
@@ -181,8 +181,8 @@ def _stage_times(analysis: Span, stages: list[Span]) -> tuple[float, ...]:
 
 @dataclass(frozen=True)
 class ShortRun:
-    """Where analyses ran, what ranks did, the bytes that a simulation rank handed over for one
-    publication of each analysis, and why analyses failed and were disabled.
+    """The placement of analyses, the work of ranks, the bytes that a simulation rank handed over
+    for one publication of each analysis, and why analyses failed and were disabled.
     """
 
     placement: Placement
@@ -283,8 +283,8 @@ def share_handed_over(trace: Trace, analysis: str) -> float:
 
 @cache
 def hand_over_seconds(trace: Trace, side: str, analysis: str) -> np.ndarray:
-    """By publication to the sidecars: what handing it on took on one side, of which each analysis
-    that is due has an equal part.
+    """Seconds of handing over on one side, for each publication to the sidecars. Each analysis that
+    is due has an equal part of them.
     """
     first = trace.sidecars[0] if trace.sidecars else []
     due = {visit.step: list(visit.stages) for visit in first}
@@ -317,8 +317,8 @@ def overlap(one: Interval, others: Sequence[Interval]) -> float:
 
 
 def fastest(short_runs: Sequence[ShortRun]) -> list[ShortRun]:
-    """Of the runs of each placement the one with the shortest steps: what made the others slower
-    was not the program.
+    """The run with the shortest steps of each placement: the program was not what made the others
+    slower.
     """
     return [min(those, key=_pace) for those in by_placement(short_runs)]
 
@@ -342,8 +342,8 @@ def _busy(sidecars: Sequence[Sequence[Visit]]) -> list[Interval]:
 
 
 def seconds_a_step(trace: Trace) -> float:
-    """What a step took in the run itself, of the slower side: the median of some parts of the run,
-    which are alike, as publications are not. 0 if too little was measured.
+    """Seconds a step in the run itself, on the slower side: the median over some parts of the run,
+    which are equal, as publications are not. 0 if too little was measured.
     """
     found = 0.0
     for ranks in (trace.simulation, trace.sidecars):
@@ -372,7 +372,7 @@ def read_finished_run(folder: Path) -> tuple[ShortRun, Chains, str, Memory]:
 
 
 def _cut_of(run: Run, chain: Chain) -> int:
-    """Where the chain was cut in this run, whose options may have changed what the file says."""
+    """The cut of the chain in this run, whose options may override the file."""
     found = next((a for a in run.analyses if a.name == chain.name), None)
     if found is None or found.placement == "hybrid":
         return chain.cut

@@ -41,31 +41,31 @@ class Command:
 
 COMMANDS = [
     Command("check", ".check", "find mistakes in a configuration before anything runs"),
-    Command("run", ".run", "start a simulation with its sidecars, and say how it went"),
-    Command("advise", ".advise", "say where analyses are best done, by short runs of the program"),
-    Command("watch", ".live", "follow a run in the terminal while it goes on"),
-    Command(
-        "attach", ".live", "join a run that goes on, as its sidecars or with analyses of your own"
-    ),
-    Command("runs", ".live", "list the runs that go on on this node"),
+    Command("run", ".run", "start a simulation with its sidecars, and report the result"),
+    Command("advise", ".advise", "find the best placement of analyses by short runs"),
+    Command("watch", ".live", "follow an active run in the terminal"),
+    Command("attach", ".live", "join an active run, as its sidecars or with analyses of your own"),
+    Command("runs", ".live", "list the active runs of this node"),
     Command(
         "replay",
         ".replay",
         "compute from stored fields what a run would have computed",
         reads_words=True,
     ),
-    Command("plan", ".plan", "say who runs where on a machine, and write what launchers want"),
+    Command(
+        "plan", ".plan", "place ranks and sidecars on a machine, and write files for launchers"
+    ),
     Command("report", ".products", "make one HTML page of a finished run"),
     Command("table", ".products", "show a table product: head and rows"),
     Command("query", ".products", "find halos in a merge tree that a run has kept"),
     Command("view", ".products", "show slices of an IDX dataset in a browser"),
     Command("decode", ".products", "read back what the stage encode has compressed"),
-    Command("stages", ".check", "list the stages there are; say what one does"),
+    Command("stages", ".check", "list the stages, or describe one"),
     Command(
         "grid", ".grid", "find the best process grids for a simulation, or one and its analysis"
     ),
-    Command("doctor", ".doctor", "say what is found on this machine, and what is missing"),
-    Command("completion", "pillion.command", "print what makes a shell complete this command"),
+    Command("doctor", ".doctor", "list what this machine has and what is missing"),
+    Command("completion", "pillion.command", "print a script for completion in a shell"),
 ]
 
 
@@ -165,6 +165,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:  # whoever read what we print has seen enough
+    except BrokenPipeError:  # the reader of our output has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1

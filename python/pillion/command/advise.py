@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`pillion advise`: where analyses are best done, found by short runs of the program itself."""
+"""`pillion advise`: the best placement of analyses, found by short runs of the program itself."""
 
 import argparse
 import math
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 _EPILOG = """\
 PROGRAM is run several times, a few seconds each, in this folder: with all analyses in the
 simulation on N ranks and on fewer, and with sidecars at each possible cut. CONFIG stays as it is,
-and what analyses produce meanwhile is thrown away; what PROGRAM itself writes is not. Of OUTPUT,
-which a run has left, less is known, and the advice says so.
+and the products of these runs are deleted, except for files that PROGRAM itself writes. The OUTPUT
+of a finished run holds less information, and the advice lists what is missing.
 
-Exit status: 0 if there is advice, also where PROGRAM does not run on some numbers of ranks, which
-is said; 1 if there is none, since it does not run on N ranks."""
+Exit status: 0 if there is advice; 1 if there is none, since PROGRAM does not run on N ranks. Other
+numbers of ranks on which it does not run are reported."""
 
 
 def _at_least_one(text: str) -> int:
     if not text.isdigit() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"'{text}' is no number of ranks")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of ranks")
     return int(text)
 
 
@@ -43,7 +43,7 @@ def _seconds(text: str) -> float:
     except ValueError:
         value = 0.0
     if not 0 < value < math.inf:
-        raise argparse.ArgumentTypeError(f"'{text}' is no number of seconds above 0")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of seconds above 0")
     return value
 
 

@@ -125,7 +125,7 @@ def stages(folder: str) -> Iterator[Finding]:
     advice = "" if names else "name their folder in PILLION_STAGE_PATH"
     yield Finding("stages", ", ".join(names) or "none", verdict, advice)
     for line in done.stderr.splitlines():
-        yield Finding("stages", line.removeprefix("pillion: "), Verdict.BAD, "build it anew")
+        yield Finding("stages", line.removeprefix("pillion: "), Verdict.BAD, "build it again")
 
 
 def python_package(name: str, use: str, if_missing: Verdict) -> Finding:

@@ -20,7 +20,7 @@ pillion grid 96 --box 10x10x40   the grid of 96 ranks that exchange least on thi
 In a pair every dimension of the simulation's grid is a multiple of the analysis's. LAMMPS runs it
 as two partitions: lmp -partition 1536 512.
 
-Exit status: 0 also if the best is poor, which is said; 1 if there is no such grid."""
+Exit status: 0, also with a warning if the best is poor; 1 if there is no such grid."""
 
 
 def _three(text: str, kind: type) -> tuple:  # type: ignore[type-arg]
@@ -49,13 +49,13 @@ def _percent(text: str) -> float:
     except ValueError:
         value = math.nan
     if not 0 <= value <= 100:
-        raise argparse.ArgumentTypeError(f"'{text}' is no percentage from 0 to 100")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a percentage from 0 to 100")
     return value / 100
 
 
 def _weight(text: str) -> int:
     if not text.isdigit() or not 1 <= int(text) <= 100:
-        raise argparse.ArgumentTypeError(f"'{text}' is no whole number from 1 to 100")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number from 1 to 100")
     return int(text)
 
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from pillion import programs
 
 _WATCH_EPILOG = """\
-RUN is the run's output folder, or its name if it goes on on this node. The view ends when the run
-has; q or Ctrl-C leave it earlier, and the run goes on.
+RUN is the run's output folder, or its name if it is active on this node. The view ends with the
+run; q or Ctrl-C leave the view earlier, and the run continues.
 
-Exit status: 0 if the run went on or has ended well, 1 if it has failed or is gone."""
+Exit status: 0 if the run is active or has ended well, 1 if it has failed or is gone."""
 
 
 def _seconds(text: str) -> float:
@@ -22,7 +22,7 @@ def _seconds(text: str) -> float:
     except ValueError:
         value = 0.0
     if not 0.05 <= value <= 3600:
-        raise argparse.ArgumentTypeError(f"'{text}' is no number of seconds from 0.05 to 3600")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of seconds from 0.05 to 3600")
     return value
 
 

@@ -109,7 +109,7 @@ def _mesh(text: str | None) -> tuple[int, int] | None:
         return None
     columns, _, rows = text.partition("x")
     if not (re.fullmatch("[0-9]{1,4}", columns) and re.fullmatch("[0-9]{1,4}", rows)):
-        raise Error(f"'--mesh {text}' is no mesh; write columns and rows, such as 8x8")
+        raise Error(f"'--mesh {text}' is not a mesh; write columns and rows, such as 8x8")
     return int(columns), int(rows)
 
 
@@ -118,7 +118,9 @@ def _ratio(text: str | None) -> int | None:
         return None
     simulation, _, sidecars = text.partition(":")
     if not re.fullmatch("[0-9]{1,9}", simulation) or sidecars not in ("", "1"):
-        raise Error(f"'--ratio {text}' is no ratio; write simulation ranks for a sidecar, as 3:1")
+        raise Error(
+            f"'--ratio {text}' is not a ratio; write simulation ranks for a sidecar, as 3:1"
+        )
     return int(simulation)
 
 

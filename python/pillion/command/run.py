@@ -22,21 +22,21 @@ _MAY_BE_THE_PROGRAMS = re.compile(r"unknown (field|mesh) '")
 _MAY_BE_SET = re.compile(r"parameter '\$[^']*' has no value")
 _PATIENCE = 60  # seconds for pillion-check
 _EPILOG = """\
-Sidecars come on top of -n. How many, and where, CONFIG says under `sidecars:`; --sidecars changes
-the number: on every node where CONFIG says per_node or `job: separate`, or else of all.
+Sidecars come on top of -n. CONFIG sets their number and place under `sidecars:`; --sidecars changes
+the number: on every node if CONFIG has per_node or `job: separate`, or else of all.
 
-Several programs in one MPI job: PROGRAM ARGS : -n 2 PROGRAM ARGS. The last ranks become sidecars. A
-program that cannot serve as one is helped by --sidecar-program pillion-sidecar.
+Several programs in one MPI job: PROGRAM ARGS : -n 2 PROGRAM ARGS. The last ranks become sidecars.
+If the program cannot serve as one, use --sidecar-program pillion-sidecar.
 
-What the program says passes through untouched; what this command says goes to standard error.
-Ctrl-C and SIGTERM are handed on once; a second one kills.
+The program's output passes through untouched; messages of this command go to standard error.
+Ctrl-C and SIGTERM are forwarded once; a second one kills.
 
 Exit status: that of the program; 1 if CONFIG is refused or nothing could be started."""
 
 
 def _count(text: str) -> int:
     if not text.isdigit():
-        raise argparse.ArgumentTypeError(f"'{text}' is no number of ranks")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of ranks")
     return int(text)
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reading what the stage `encode` has written: `pillion.compressed.open(path).read("velocity")` is
-a NumPy array whose error is within the bound that the file names.
+"""Reads files of the stage `encode`: `pillion.compressed.open(path).read("velocity")` is a NumPy
+array whose error is within the bound that the file names.
 
-stages/encode/FORMAT.md says what is in the files.
+stages/encode/FORMAT.md describes the files.
 """
 
 from pathlib import Path

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The continuity average: where elements meet, a field that is continuous has one value, and what
-was decoded has one in each element. Averaged with the volumes that points stand for as weights,
-they are the nearest continuous field in the mean square over the volume, so that the error over all
-of it cannot grow; the error at any point cannot exceed the largest of those that are averaged.
+"""The continuity average. A continuous field has one value at a point where elements meet; the
+decoded field has one in each element. The average weighs each with the volume that its point stands
+for. The result is the nearest continuous field in the mean square over the volume, so the error
+over the whole volume cannot grow. The error at any point cannot exceed the largest error of the
+averaged values.
 """
 
 from collections.abc import Sequence
@@ -16,8 +17,9 @@ TOLERANCE = 1e-6  # of the least distance of points of an element
 
 
 def coincident(coordinates: Array, periods: Sequence[float] | None = None) -> NDArray[np.intp]:
-    """A number for each point, (e, n, n, n), alike for those that are at one place; `periods` are
-    lengths after which the mesh repeats, 0 where it does not."""
+    """A number for each point, (e, n, n, n); points at one place have the same number. `periods`
+    are the lengths after which the mesh repeats, 0 along an axis that is not periodic.
+    """
     near = TOLERANCE * _least_distance(coordinates)
     keys = []
     for axis in range(3):
@@ -50,8 +52,8 @@ def _clusters(x: Array, near: float) -> NDArray[np.intp]:
 
 
 class Average:
-    """The average on one mesh, whose coordinates are (e, 3, n, n, n). Elements that are folded stay
-    as they are, and so do values where any of those that meet is not finite.
+    """The average on one mesh, whose coordinates are (e, 3, n, n, n). Folded elements stay as they
+    are, and so do values that meet one that is not finite.
     """
 
     def __init__(self, coordinates: Array, periods: Sequence[float] | None = None):
@@ -67,7 +69,7 @@ class Average:
         self._meets[good] = (np.bincount(places.ravel(), minlength=count) > 1)[places]
 
     def __call__(self, values: NDArray) -> NDArray:  # type: ignore[type-arg]
-        """Of a field (e, components, n, n, n). Values within elements stay as they are."""
+        """Averages a field (e, components, n, n, n). Values inside elements stay as they are."""
         out = values.copy()
         for c in range(values.shape[1]):
             shared = self._meets & self._all_finite(values[:, c])

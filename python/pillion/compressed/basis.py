@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Basis:
-    """Of so many points along an axis."""
+    """The Legendre basis on `n` points along an axis."""
 
     points: Array
     weights: Array

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pillion.errors import Error
 
 _FILTER = 32024  # as registered with the HDF Group
-# A mode and four bounds, of which a decoder needs none.
+# A mode and four bounds; a decoder needs none of them.
 _NUMBERS = (0,) * 9
 
 
@@ -51,7 +51,9 @@ _CODECS: dict[str, Callable[[bytes, int], bytes]] = {
 
 
 def decoded(codec: str, data: bytes, size: int) -> bytes:
-    """The bytes that were coded, of which there were so many."""
+    """Decodes `data` into `size` bytes. Raises Error if the codec is unknown or the data are
+    damaged.
+    """
     if codec not in _CODECS:
         raise Error(f"there is no code '{codec}' that this version of Pillion knows")
     try:
@@ -92,14 +94,15 @@ def of_sz3(stream: bytes, shape: list[int], dtype: np.dtype[Any]) -> NDArray[Any
             return np.asarray(dataset[...]).reshape(shape)
     except (OSError, ValueError, RuntimeError) as reason:
         raise Error(
-            f"a box cannot be decompressed by SZ3, of which it needs version 3.1; hdf5plugin "
-            f"{hdf5plugin.version} is here, 7.1 has it: {reason}"
+            f"SZ3 cannot decompress a box; it needs version 3.1, which hdf5plugin 7.1 has; "
+            f"hdf5plugin {hdf5plugin.version} is installed: {reason}"
         ) from None
 
 
 def _claim(hdf5plugin: Any) -> None:
-    """Where HDF5_PLUGIN_PATH is set, h5py's library loads the plug-in before the package does, and
-    the plug-in then does not find that library."""
+    """Registers the filter of SZ3 with h5py. If HDF5_PLUGIN_PATH is set, h5py's library loads the
+    plug-in before the package does, and the plug-in then does not find that library.
+    """
     if hdf5plugin.get_config().registered_filters.get("sz3") == "unknown":
         hdf5plugin.register("sz3")
 
@@ -109,9 +112,9 @@ def _check(dataset: Any) -> None:
     Without them it returns what it was given."""
     if len(_numbers_of(dataset)) == len(_NUMBERS):
         raise Error(
-            "boxes of SZ3 cannot be read in this process, where the plug-in serves another HDF5 "
-            "than h5py's, as in simulations that compress by SZ3: read the file in a program of "
-            "its own"
+            "boxes of SZ3 cannot be read in this process: its plug-in serves another HDF5 library "
+            "than h5py's, as in a simulation that compresses by SZ3. Read the file in a separate "
+            "program"
         )
 
 

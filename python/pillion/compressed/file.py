@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CompressedField:
-    """What is known of a field without decoding it."""
+    """A field's description, which is read without decoding the field."""
 
     name: str
     units: str
@@ -74,7 +74,9 @@ class CompressedFile:
 
     @cached_property
     def numbers(self) -> NDArray[np.int64] | None:
-        """Of the elements, ascending, in which order all arrays are; None if they have none."""
+        """The numbers of the elements, ascending, which is the order of all arrays; None if they
+        have none.
+        """
         own = self._numbers(self._file)
         return None if own is None else np.sort(own)
 
@@ -94,7 +96,9 @@ class CompressedFile:
     def _of_these_elements(
         self, coordinates: NDArray[np.float64], theirs: NDArray[np.int64] | None
     ) -> NDArray[np.float64] | None:
-        """Of a mesh's coordinates; None if it has other elements, or it cannot be told which."""
+        """The rows of a mesh's coordinates for the elements of this file; None if the mesh lacks
+        some, or if the elements cannot be identified.
+        """
         if self.numbers is None or theirs is None:
             name = next(iter(self.fields), None)
             same = name is None or len(coordinates) == self._elements_of(name)
@@ -110,15 +114,16 @@ class CompressedFile:
 
     @cached_property
     def average(self) -> Average | None:
-        """What makes decoded fields continuous; None without coordinates."""
+        """The continuity average for decoded fields; None without coordinates."""
         return None if self.coordinates is None else Average(self.coordinates, self.periods)
 
     def read(self, name: str, average: bool | None = None) -> NDArray[Any]:
-        """The values of a field: (elements, components, n, n, n) of spectral elements, by number
-        if they have any; (z, y, x, components) of a uniform mesh, without the axes that it lacks.
+        """The values of a field. For spectral elements they are (elements, components, n, n, n),
+        ordered by number if the elements have numbers. For a uniform mesh they are (z, y, x,
+        components), without the axes that the mesh lacks.
 
-        `average`: whether values of points where elements meet become one; by default, where the
-        field is said to be continuous and coordinates are there.
+        `average` selects whether points where elements meet get one common value. By default they
+        do if the field is declared continuous and the file has coordinates.
         """
         field = self.field(name)
         with told_of_damage(self.path):
@@ -140,7 +145,7 @@ class CompressedFile:
         return self.average(out).astype(field.dtype)
 
     def coefficients(self, name: str) -> NDArray[np.float64]:
-        """Of Legendre polynomials, shaped as values are."""
+        """Coefficients of Legendre polynomials, shaped as the values are."""
         field = self.field(name)
         with told_of_damage(self.path):
             packet = self._packet(self._file, field.name)

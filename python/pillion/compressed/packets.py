@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Packets of elements, as stages/encode/packet.cpp makes them: sections of what is alike."""
+"""Packets of elements, as stages/encode/packet.cpp makes them: sections of values of one kind."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -16,7 +16,7 @@ STEPS_PER_OCTAVE = 16
 
 @dataclass
 class Packet:
-    """Of each element and component: numbers (e, c, n, n, n), and which kind they are (e, c)."""
+    """The numbers of each element and component (e, c, n, n, n), and their kind (e, c)."""
 
     numbers: NDArray[np.float64]
     values: NDArray[Any]  # in the field's type, where that is what is stored
@@ -44,7 +44,9 @@ class _Reader:
         return out
 
     def planes(self, width: int, shape: tuple[int, ...]) -> NDArray[Any]:
-        """Numbers of so many bytes, of which first all first bytes are stored."""
+        """Numbers of `width` bytes each, stored as planes: the first bytes of all numbers come
+        first.
+        """
         count = int(np.prod(shape))
         planes = self.take(width * count).reshape(*shape[:-1], width, shape[-1])
         return np.ascontiguousarray(np.moveaxis(planes, -2, -1)).view(f"<u{width}")[..., 0]

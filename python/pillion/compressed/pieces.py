@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The pieces of a field in a file, each with its checksum; fields on uniform meshes, whose pieces
-are boxes, each a stream of zfp or SZ3, or the values themselves; and the error for a damaged file.
+"""The pieces of a field in a file, each with its checksum, and the error for a damaged file. On
+uniform meshes a piece is a box. It is stored as a stream of zfp or SZ3, or as the values
+themselves.
 """
 
 import zlib
@@ -33,7 +34,7 @@ def pieces(file: "h5py.File", name: str) -> Iterator[tuple[NDArray[np.uint8], li
 
 @contextmanager
 def told_of_damage(path: str | Path) -> Iterator[None]:
-    """What libraries stumble over in a file that is not as it was written, as an Error."""
+    """Turns exceptions that libraries raise on a damaged file into an Error."""
     try:
         yield
     except (ArithmeticError, LookupError, OSError, RuntimeError, TypeError, ValueError) as reason:

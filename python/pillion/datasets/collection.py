@@ -43,8 +43,8 @@ def results(folder: str | Path) -> "Results":
 class Results(Mapping[str, "Dataset"]):
     """Products by keys such as "motion/msd": analysis, and name without the file's ending.
 
-    Where a name is there in several formats, the keys of these end with `.csv`, `.steps`, `.idx`,
-    `.hdf5` or `.raw`; such keys are always understood.
+    If a name exists in several formats, their keys end with `.csv`, `.steps`, `.idx`, `.hdf5` or
+    `.raw`; such keys are always understood.
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -76,23 +76,24 @@ class Results(Mapping[str, "Dataset"]):
         level: int | None = None,
         rows: Literal["common", "own", "ragged"] | None = None,
     ) -> "Dataset":
-        """The product; values are read when they are used, steps and coordinates at once.
+        """Opens a product. Steps are read at once, values when they are used.
 
-        `level` is for IDX datasets: all cells of the levels up to this one. `rows` says how tables
-        of steps are put together: with an x in `common` [step, x], each with its `own` [step,
-        point], or `ragged`, one after the other [row]; by default as suits the first and the last.
+        `level` is for IDX datasets: all cells of the levels up to this one. `rows` is for tables of
+        steps, and selects how they are combined. With `common`, all share one x [step, x]; with
+        `own`, each has its own x [step, point]; with `ragged`, rows are one after the other [row].
+        By default the first and the last table decide.
 
-        Steps of tables that another run has left in the folder are left out; a product that is
-        another run's as a whole is read as it is. Both cause a warning.
+        Steps of tables that another run has left in the folder are left out. A product that belongs
+        to another run as a whole is read as it is. Both cause a warning.
 
         Raises Error if there is no such product, if it is broken or of another version of the
-        format, and if the options are not for it.
+        format, and if the options do not apply to it.
         """
         product = self._own(self._product(key))
         if level is not None and product.kind != "idx":
             raise Error(f"{key} has no levels: only IDX datasets have")
         if rows is not None and product.kind != "steps":
-            raise Error(f"{key} is no table of each step, so `rows` means nothing to it")
+            raise Error(f"{key} is not a table of each step, so `rows` means nothing to it")
         from pillion.datasets.products import open_product  # which imports xarray
 
         found = open_product(product, level, rows)
@@ -101,7 +102,7 @@ class Results(Mapping[str, "Dataset"]):
         return found
 
     def at(self, key: str, step: int) -> "Dataset":
-        """What the product says of one step. Raises Error if it has nothing of that step."""
+        """The product at one step. Raises Error if it does not have that step."""
         product = self._product(key)
         if product.kind == "steps" and step not in product.steps:
             raise Error(f"{key} has no step {step}; it has {_some(product.steps)}")
@@ -130,8 +131,9 @@ class Results(Mapping[str, "Dataset"]):
     def follow(
         self, key: str, every: float = 0.5, at_most: float | None = None
     ) -> Iterator["Dataset"]:
-        """The product each time that it has changed, until the run has ended: looks every so many
-        seconds, for `at_most` so many. A product that is not there yet is waited for.
+        """Yields the product each time that it has changed, until the run has ended. Checks every
+        `every` seconds, for at most `at_most` seconds. If the product does not exist yet, waits for
+        it.
         """
         seen: Stamp | None = None
         begun = time.monotonic()
@@ -148,17 +150,19 @@ class Results(Mapping[str, "Dataset"]):
 
     @property
     def owner(self) -> Owner | None:
-        """The run whose results these are, by its id; None if nothing says it."""
+        """The run that owns these results, by its id; None if no file names it."""
         return owner_of(self.path)
 
     @property
     def analyses(self) -> list[str]:
-        """Those that have products."""
+        """The analyses that have products."""
         return list(dict.fromkeys(key.partition("/")[0] for key in self))
 
     @property
     def report(self) -> Run | None:
-        """What the run and its attached jobs cost and did; None before the session is closed."""
+        """The costs and results of the run and its attached jobs; None before the session is
+        closed.
+        """
         if not (self.path / "report.json").exists():
             return None
         run = read_run(self.path)
@@ -184,7 +188,7 @@ class Results(Mapping[str, "Dataset"]):
         return self
 
     def product(self, key: str) -> Product:
-        """What the listing says: kind, file or folder, steps of tables per step."""
+        """The product as listed: kind, file or folder, steps of tables per step."""
         return self._product(key)
 
     def _expect_own(self, key: str, run: str, owner: Owner | None = None) -> None:
@@ -290,7 +294,7 @@ def _some(items: Any) -> str:
 
 
 def _stamp(product: Product) -> Stamp | None:
-    """What is another when there is more; None if there is nothing whole in it yet."""
+    """A value that differs when the product has grown; None if nothing in it is complete yet."""
     path = product.newest
     if product.kind == "hdf5" and (path / ".steps").exists():
         path /= ".steps"

@@ -42,8 +42,8 @@ def read_box(
 
 
 def runs_of(shape: Sequence[int], box: Box) -> tuple[np.ndarray, int]:
-    """Where in the array, counted in values, the pieces of a box begin that lie in one piece in the
-    file, and how long each is; in the order in which the values of the box follow each other.
+    """Begin and length of the contiguous pieces of a box in the file, counted in values of the
+    array. All pieces have one length; they are in the order of the box's values.
     """
     if any(lo >= hi for lo, hi in box):
         return np.empty(0, np.int64), 0
@@ -66,7 +66,7 @@ def runs_of(shape: Sequence[int], box: Box) -> tuple[np.ndarray, int]:
 
 
 def _pieces(box: Box, most: int) -> Iterator[Box]:
-    """The box in pieces of at most so many values, along its slowest axes."""
+    """The box in pieces of at most `most` values, along its slowest axes."""
     values = math.prod(hi - lo for lo, hi in box)
     axis = next((n for n, (lo, hi) in enumerate(box) if hi - lo > 1), None)
     if values <= most or axis is None:

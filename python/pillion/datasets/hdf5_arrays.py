@@ -68,7 +68,7 @@ def opened(path: Path) -> Iterator[h5py.File]:
         file = h5py.File(path, "r")
     except OSError as error:
         raise Error(
-            f"'{path}' cannot be read: it is no HDF5 file, or broken, or being written"
+            f"'{path}' cannot be read: it is not an HDF5 file, or broken, or being written"
         ) from error
     with file:
         yield file
@@ -163,7 +163,7 @@ def _expect_parts(path: Path, array: h5py.Dataset) -> None:
 
 
 def _attribute(file: h5py.File, name: str, count: int) -> np.ndarray | None:
-    """Numbers, if there are so many of them."""
+    """The numbers of an attribute; None if it does not have `count` of them."""
     if name not in file.attrs:
         return None
     try:

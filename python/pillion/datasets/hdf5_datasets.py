@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Datasets of HDF5 files, one for each step, as the stage `write_hdf5` leaves them.
+"""Datasets of HDF5 files, one for each step, as the stage `write_hdf5` writes them.
 
-What steps are whole, with their times and numbers of particles, is in a note in their folder; if
-that did not come along, the files are asked. Steps that hold a subsample (`when_full: coarsen`) are
-no part of the whole.
+A note in their folder lists the complete steps, with their times and numbers of particles. Without
+the note, the files are read for this. Steps that hold a subsample (`when_full: coarsen`) do not
+count as complete.
 """
 
 import re
@@ -73,7 +73,7 @@ class _Values:
 
 
 def moments(folder: Path, name: str) -> list[Moment]:
-    """Of the steps whose files are there, in order."""
+    """The steps that have files, in order."""
     there = {
         int(match[1])
         for path in folder.iterdir()
@@ -86,7 +86,7 @@ def moments(folder: Path, name: str) -> list[Moment]:
 
 
 def _noted(text: str) -> list[Moment]:
-    """Steps that were written anew replace those that had come after them."""
+    """The steps of a note. A step that was written again replaces itself and all later ones."""
     found: list[Moment] = []
     for line in text.split("\n")[:-1]:
         words = line.split()

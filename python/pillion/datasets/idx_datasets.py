@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """IDX datasets: a level of them as arrays [step, z, y, x].
 
-Whoever asks for every 2nd, 4th, … cell gets it from coarse levels, and finer ones are not read.
+Every 2nd, 4th, … cell is read from coarse levels, without reading finer ones.
 """
 
 from dataclasses import dataclass
@@ -110,7 +110,7 @@ def stored_idx(path: Path, level: int | None = None) -> Stored:
 def _coords(
     dataset: pillion.idx.Dataset, grid: Grid, units: str
 ) -> dict[str, tuple[np.ndarray, str]]:
-    """Centres of cells, or their indices where the dataset does not say where it lies."""
+    """Centres of cells, or their indices if the dataset does not have a physical box."""
     found: dict[str, tuple[np.ndarray, str]] = {}
     for axis in range(dataset.axes):
         places = grid.origin[axis] + grid.stride[axis] * np.arange(grid.extent[axis])

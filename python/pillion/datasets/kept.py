@@ -19,7 +19,7 @@ Value = TypeVar("Value")
 
 
 def stamp_of(path: Path) -> Stamp:
-    """What is another if the file is. Raises Error if there is no such file."""
+    """A value that differs when the file has changed. Raises Error if there is no such file."""
     try:
         found = path.stat()
     except OSError as error:
@@ -28,8 +28,8 @@ def stamp_of(path: Path) -> Stamp:
 
 
 class Kept(Generic[Value]):
-    """What `read` makes of files; the least recently used go first when their sizes together are
-    too large. Threads may share it.
+    """A cache of the results of `read`, by file. The least recently used are removed first when
+    their total size is too large. Threads may share it.
     """
 
     def __init__(self, read: Callable[[Path], Value], most_bytes: int = MOST_BYTES) -> None:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Arrays that are read when somebody asks for their values, and only as far as is asked for.
+"""Arrays that are read when their values are used, and only the part that is used.
 
 Both kinds go over steps: a stack has an array of one shape for each of them, a chain has arrays of
-different lengths one after the other. What xarray asks for reaches readers as a tuple of slices
-and of arrays of indices, one for each axis of a step's array (outer indexing).
+different lengths one after the other. A request of xarray reaches readers as a tuple of slices and
+of arrays of indices, one for each axis of a step's array (outer indexing).
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which products lie in a run's output folder, by their names alone: no file is opened.
+"""The products in a run's output folder, by their names alone: no file is opened.
 
-A folder is listed again only if it has changed since, so asking often costs next to nothing, and
-whoever asks sees what a run that goes on has added.
+A folder is listed again only if it has changed since, so frequent requests cost next to nothing,
+and each sees what a running simulation has added.
 """
 
 import os
@@ -51,7 +51,7 @@ class Product:
 
     @property
     def newest(self) -> Path:
-        """The file, or folder, whose time of change says how fresh the product is."""
+        """The file, or folder, whose modification time is that of the product."""
         return self.file(self.steps[-1]) if self.steps else self.path
 
 

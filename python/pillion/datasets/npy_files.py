@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the head of a NumPy .npy file says (versions 1 to 3 of numpy.lib.format), without reading a
+"""Reads the head of a NumPy .npy file (versions 1 to 3 of numpy.lib.format), without reading a
 value. The head is a magic word, a version, a length, and a Python dictionary with three entries.
 """
 
@@ -40,7 +40,7 @@ def head_size(begin: bytes, path: Path) -> int:
 
 
 def parse_head(head: bytes, path: Path) -> NpyHead:
-    """A whole head, of which values may follow. Raises Error if it makes no sense."""
+    """Parses a whole head; values may follow it. Raises Error if it makes no sense."""
     size = head_size(head, path)
     if len(head) < size:
         raise _refusal(path, "it ends within its head")
@@ -56,7 +56,7 @@ def parse_head(head: bytes, path: Path) -> NpyHead:
 
 
 def read_head(path: Path) -> NpyHead:
-    """Of a file. Raises Error if it cannot be read."""
+    """The head of a file. Raises Error if it cannot be read."""
     try:
         with path.open("rb") as file:
             head = file.read(BEGIN)
@@ -69,7 +69,7 @@ def read_head(path: Path) -> NpyHead:
 
 
 def expect_whole(path: Path, head: NpyHead, size: int) -> None:
-    """Raises Error unless the file has all its values, of so many bytes each."""
+    """Raises Error unless the file has all its values, of `size` bytes each."""
     told = head.offset + size * math.prod(head.shape)
     there = path.stat().st_size
     if there < told:
@@ -79,7 +79,7 @@ def expect_whole(path: Path, head: NpyHead, size: int) -> None:
 
 
 def _entry(text: str, key: str, pattern: str, path: Path) -> str:
-    """What an entry of the dictionary matches."""
+    """The text that `pattern` matches in an entry of the dictionary."""
     found = re.search(rf"'{key}'\s*:\s*{pattern}", text)
     if found is None:
         raise _refusal(path, f"its head has no '{key}' that is understood: {text}")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a collection of results looks like, as text and as HTML: a line for each product. Of each no
-more is read than one head; a product that cannot be read says why, and hides no other.
+"""The overview of a collection of results, as text and as HTML: a line for each product. At most
+one head of each product is read. If a product cannot be read, its line says why, and the others are
+still shown.
 """
 
 import time
@@ -52,8 +53,8 @@ class Line:
 
 @dataclass(frozen=True)
 class Overview:
-    """An output folder with its products by key, and what is known of the run: `owner`, when it
-    `started` (0 if no file says it), and its state in a few words.
+    """An output folder with its products by key, and its run: the `owner`, the time when it
+    `started` (0 if no file has it), and its state in a few words.
     """
 
     path: Path
@@ -78,7 +79,7 @@ def lines_of(seen: Overview) -> list[Line]:
 
 
 def start_of(progress: Parts | None, report: Run | None) -> float:
-    """When the run began that writes, or wrote last, in a folder; 0 if no file says it."""
+    """The start of the run that writes, or wrote last, in a folder; 0 if no file has it."""
     if progress is not None:
         return min(part.started for part in progress.all)
     return datetime.fromisoformat(str(report.facts["started"])).timestamp() if report else 0.0
@@ -148,7 +149,7 @@ def state_text(progress: Parts | None, has_ended: bool) -> str:
     if progress is not None and progress.simulation is not None:
         state = state_of(progress.simulation)
         step = "" if progress.simulation.step is None else f", step {progress.simulation.step}"
-        words = {State.GONE: "ended without a word", State.RUNNING: "goes on"}
+        words = {State.GONE: "ended without a word", State.RUNNING: "is active"}
         return f"the run {words.get(state, state.value)}{step}"
     return "the run has ended" if has_ended else ""
 

@@ -32,7 +32,7 @@ def open_step(product: Product, step: int) -> xr.Dataset:
 
 
 def stored_of(product: Product, level: int | None = None) -> Stored:
-    """What is in a product of fields, in any of the formats."""
+    """The contents of a product of fields, in any of the formats."""
     if product.kind == "idx":
         from pillion.datasets.idx_datasets import stored_idx
 

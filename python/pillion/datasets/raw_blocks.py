@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Blocks of raw files: the YAML that says what is where, and reading a part of a field from the
-blocks that have some of it.
+"""Blocks of raw files: the YAML index of the blocks, and reading a part of a field from the blocks
+that have some of it.
 """
 
 import math
@@ -33,7 +33,7 @@ class RawBlock:
 
 @dataclass(frozen=True)
 class RawIndex:
-    """What is stored at a step."""
+    """The contents of a raw dataset at a step."""
 
     path: Path
     blocks: tuple[RawBlock, ...]
@@ -56,9 +56,11 @@ def read_map(path: Path) -> dict[str, Any]:
         mark = getattr(error, "problem_mark", None)
         line = f"line {mark.line + 1}: " if mark is not None else ""
         why = explained("", error).partition(": ")[2].removeprefix("not valid YAML: ")
-        raise Error(f"'{path}' cannot be read: {line}it is no index of raw files: {why}") from error
+        raise Error(
+            f"'{path}' cannot be read: {line}it is not an index of raw files: {why}"
+        ) from error
     if not isinstance(found, dict):
-        raise Error(f"'{path}' cannot be read: it is no index of raw files")
+        raise Error(f"'{path}' cannot be read: it is not an index of raw files")
     return found
 
 
@@ -94,7 +96,7 @@ _indices: Kept[RawIndex] = Kept(_read_index, 4 << 20)
 
 
 def index_of(path: Path) -> RawIndex:
-    """Of a step. Raises Error if it cannot be read."""
+    """The index of a step. Raises Error if it cannot be read."""
     if not path.exists():
         raise Error(f"'{path}' cannot be read: there is no such file")
     return _indices(path)
@@ -146,8 +148,8 @@ class RawField:
             needed = block.offsets[self.number] + count * self.dtype.itemsize
             if needed > there:
                 raise Error(
-                    f"'{block.path}' cannot be read: it is cut short: it has {there} bytes, of "
-                    f"which field '{self.name}' needs {needed}"
+                    f"'{block.path}' cannot be read: it is cut short: it has {there} bytes, and "
+                    f"field '{self.name}' needs {needed}"
                 )
             found += count
         wanted = math.prod(shape)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tables of steps as one dataset that reads a step's file when its values are asked for.
+"""Tables of steps as one dataset that reads a step's file when its values are used.
 
-Where all steps have the same x, arrays are [step, x]. Where x differs (bins that follow the data),
-they are [step, point] or [step, bin], and x is one of them. Lists of things, of which each step has
-its own number, become one list, [row], in which `step` says when each row was (CF: a contiguous
-ragged array). Which of these it is, the first and the last table tell; tables between that are not
-so raise Error when they are read.
+If all steps have the same x, arrays are [step, x]. If x differs (bins that follow the data), they
+are [step, point] or [step, bin], and x is one of them. Lists of things differ in length from step
+to step. They become one list, [row], in which `step` is the step of each row (CF: a contiguous
+ragged array). The first and the last table decide between these. A table between them that does not
+match raises Error when it is read.
 """
 
 from dataclasses import dataclass
@@ -102,7 +102,7 @@ class _Time:
 
 
 def rows_like(first: Table, last: Table) -> Rows:
-    """How tables are put together of which these are the first and the last."""
+    """How to combine a series of tables that begins with `first` and ends with `last`."""
     frame = frame_of(last)
     if frame.dims == (ROW,) or is_list(first):
         return "ragged"

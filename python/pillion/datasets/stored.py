@@ -18,13 +18,13 @@ from pillion.datasets.table_datasets import STEP, attrs_of_time, step_values
 PARTICLE, ELEMENT = "particle", "element"
 POINTS = ("point_z", "point_y", "point_x")
 AXES = ("z", "y", "x")
-MOST_INDEXED = 1 << 24  # particles that are told by an index in memory which step they are of
+MOST_INDEXED = 1 << 24  # particles whose step is found by an index in memory
 
 
 @dataclass(frozen=True)
 class StoredField:
-    """Of one step: `shape` along `dims`; `read` gives a part of it. Along particles and elements,
-    `shape` means nothing where their number changes.
+    """A field at one step: `shape` along `dims`; `read` gives a part of it. Along particles and
+    elements, `shape` has no meaning if their number changes.
     """
 
     dtype: np.dtype
@@ -89,7 +89,7 @@ def dataset_of(stored: Stored) -> xr.Dataset:
 
 @dataclass(frozen=True)
 class _OfStep:
-    """What is the same for all particles of a step."""
+    """Values that are the same for all particles of a step."""
 
     values: Mapping[int, Any]
     counts: Mapping[int, int]
@@ -121,7 +121,7 @@ def _attrs(name: str, units: str) -> dict[str, str]:
 
 
 def attrs_of_origin(origin: Mapping[str, Any], source: str) -> dict[str, Any]:
-    """What a product says of where it is from, in the order of tables; texts and numbers only."""
+    """The origin of a product as attributes, in the order of tables; texts and numbers only."""
     found = {k: v for k, v in origin.items() if isinstance(v, str | int | float) and k != "step"}
     for name in ("time", "time_units", "pillion"):
         found.pop(name, None)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A table as a dataset. Its frame says which axes it has, and where in an array each row belongs:
-columns lie along these axes, attributes that are numbers are variables without axes, texts are
-attributes, and the step and time of what is in it are coordinates.
+"""A table as a dataset. Its frame defines its axes, and the place of each row in an array along
+them. Columns become arrays along these axes, numeric attributes become variables without axes, and
+texts become attributes. The step and the time of the table are coordinates.
 
 As in the report's plots, the first column is x, or the first two are edges of bins. Histograms of
 two fields have two axes of bins, slices two of x, y and z. Lists of things with an id have rows
-that are nowhere in particular.
+without a place on an axis.
 """
 
 from collections.abc import Iterable
@@ -54,7 +54,7 @@ class Frame:
         )
 
     def dtype(self, column: np.dtype) -> np.dtype:
-        """Of a column in this frame: what is missing is NaN, which integers have none of."""
+        """The type of a column here. Missing values are NaN, so integers become float64."""
         return np.dtype(np.float64) if (self.rows < 0).any() else column
 
     def place(self, values: np.ndarray) -> np.ndarray:
@@ -65,7 +65,7 @@ class Frame:
 
 
 def frame_of(table: Table) -> Frame:
-    """Of any table."""
+    """The frame of any table."""
     if is_list(table):
         return list_frame(table)
     if is_slice(table) and table.rows > 0:
@@ -146,7 +146,7 @@ def is_log(table: Table, name: str) -> bool:
 
 
 def attrs_of(table: Table, column: str) -> dict[str, str]:
-    """Of a column: what to call it, and its units if it has some."""
+    """The attributes of a column: its name for readers, and its units if it has some."""
     words = column.split("_")
     name = column.replace("_", " ")
     if table.stage in NAMED and words[0] in NAMES:

@@ -5,7 +5,8 @@
 `best_pair(1536, 512)` is the best pair of grids for a simulation and an analysis that run side by
 side, where every sub-box of the analysis holds whole sub-boxes of the simulation.
 
-docs/howto-grids.md tells what is best, and why. All of it is arithmetic: nothing here is measured.
+docs/howto-grids.md defines the best grid and gives reasons. All of it is arithmetic: nothing here
+is measured.
 """
 
 from pillion.grids.grid import Grid, best_grid

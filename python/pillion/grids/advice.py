@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Grids as people, programs and LAMMPS read them, and numbers of ranks nearby that divide better
-where a number divides badly.
+"""Grids for people, for programs and for LAMMPS; and, for a number of ranks that divides badly,
+nearby numbers that divide better.
 
-A number is good if its grid is not poor (see `Grid.poorness`). Where none nearby is good, the best
-of them will do if it is better by a tenth.
+A number is good if its grid is not poor (see `Grid.poorness`). If none nearby is good, the best of
+them is taken if it is better by a tenth.
 """
 
 from collections.abc import Iterable, Iterator
@@ -92,7 +92,8 @@ def _first_good(others: Iterable[Rated], poorness: float) -> Rated | None:
 def processors(found: Grid | Pair) -> list[str]:
     """Lines for a LAMMPS input: `processors`, and for a pair those of two partitions.
 
-    The first partition simulates. Both must be told of the other with `part`, or LAMMPS waits.
+    The first partition simulates. Both lines must name the other partition with `part`, or LAMMPS
+    waits.
     """
     if isinstance(found, Grid):
         return [_processors(found)]
@@ -135,10 +136,10 @@ def _sub_box(grid: Grid) -> str:
 
 
 def explained(pair: Pair) -> list[str]:
-    """What the table does not tell of a pair."""
+    """Facts on a pair that the table does not show."""
     multiples = crossed(pair.multiples)
     alone = "shared by no other pair"
-    shared = f"shared by {pair.tied} pairs, of which this has the smallest surface"
+    shared = f"shared by {pair.tied} pairs; this one has the smallest surface"
     return [
         f"multiples: a sub-box of the analysis holds {multiples} of the simulation's",
         f"objective {pair.objective:.4f}, {shared if pair.tied > 1 else alone}",
@@ -147,7 +148,7 @@ def explained(pair: Pair) -> list[str]:
 
 
 def remark(found: Grid | Pair, better: list[Grid] | list[Pair]) -> str:
-    """What is poor about it and what would be better; "" if all is well."""
+    """The fault of a poor grid and better numbers of ranks; "" if the grid is good."""
     if found.poorness <= 1:
         return ""
     grids = [found] if isinstance(found, Grid) else [found.simulation, found.analysis]

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Process grids on a box: which there are for a number of ranks, how good each is (surfaces of
-sub-boxes, shares of cells), and the best of them, found by exact comparison of all.
+"""Process grids on a box: all grids for a number of ranks, their quality (surfaces of sub-boxes,
+shares of cells), and the best of them, found by exact comparison of all.
 
 A grid with P planes of sub-boxes along an axis cuts the box P times at right angles to it (once of
-these at its boundary), each cut as large as the box's face there. So the faces of the box, in the
-smallest whole numbers that have their proportions, are all that decides between grids.
+these at its boundary). Each cut is as large as the box's face there. So only the proportions of the
+box's faces, in the smallest whole numbers, decide between grids.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ SLACK = 0.01  # a difference that nothing measures
 
 
 def checked_ranks(number: int, what: str = "ranks") -> int:
-    """The number itself; raises Error if no run could have so many ranks."""
+    """The number itself; raises Error if no run could have that many ranks."""
     if not 1 <= number <= MOST_RANKS:
         raise Error(f"{number} {what}: give a number from 1 to {MOST_RANKS}")
     return number
@@ -66,7 +66,9 @@ def triples(number: int) -> Iterator[Triple]:
 
 
 def is_spread(triple: Triple, multiplicity: int) -> bool:
-    """Whether as many dimensions are above one as a number of so many prime factors allows."""
+    """Whether as many dimensions are above one as a number with `multiplicity` prime factors
+    allows.
+    """
     return sum(d > 1 for d in triple) == min(3, multiplicity)
 
 
@@ -106,7 +108,7 @@ class Faces:
 
 @dataclass(frozen=True)
 class Grid:
-    """So many ranks along x, y and z of a box, whose lengths are in any unit.
+    """A number of ranks along x, y and z of a box, whose lengths are in any unit.
 
     `cells` is the number of the box's cells along x, y and z, if they matter.
     """
@@ -187,16 +189,17 @@ def best_grid(
     cells: Sequence[int] | None = None,
     slack: float = SLACK,
 ) -> Grid:
-    """The process grid for so many ranks whose sub-boxes have the smallest surface.
+    """The process grid for `ranks` ranks whose sub-boxes have the smallest surface.
 
-    What ranks exchange at their faces grows with it. `box` is its three lengths in any unit (by
-    default a cube, or with `cells` a box of cubic cells). With `cells`, its numbers of cells along
-    x, y and z, every rank has cells, and only grids are compared whose largest share is the least
-    there is, or above it by no more than this part of it. Of grids that tie, the one with most
-    ranks along x, then y, is taken.
+    Ranks exchange data at their faces, so the exchange grows with the surface. `box` is the three
+    lengths of the box in any unit. By default it is a cube, or with `cells` a box of cubic cells.
 
-    Raises Error for numbers that make no sense, and if every grid of so many ranks has more of
-    them along an axis than there are cells.
+    `cells` are the numbers of cells along x, y and z. With them, every rank has cells. Only grids
+    are compared whose largest share of cells exceeds the least possible by at most the fraction
+    `slack`. If grids tie, the one with most ranks along x, then y, is taken.
+
+    Raises Error for numbers that make no sense, and if every grid of `ranks` ranks has more of them
+    along an axis than there are cells.
     """
     checked_ranks(ranks)
     if cells is None:

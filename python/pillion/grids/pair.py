@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The best pair of process grids for a simulation and an analysis that run side by side: the
+"""The best pair of process grids for a simulation and an analysis that run side by side. It is the
 optimum of a mixed-integer program, which docs/howto-grids.md states and HiGHS solves through its
-Python package highspy, and the pair taken among those that share it.
+Python package highspy. If several pairs share the optimum, one of them is chosen here.
 
 The unknowns are exponents: how often each prime factor of the numbers of ranks goes to x, y and z
 of either grid. In logarithms of dimensions all is linear then. From Malakar, Munson, Knight,
@@ -152,10 +152,10 @@ class _Writer:
 def write_program(
     simulation: int, analysis: int, weight: int = 2, sizes: Sequence[float] = (0.0, 0.0, 0.0)
 ) -> Program:
-    """The program for so many ranks, the grids descending from x to z.
+    """The program for the two numbers of ranks, with grids that descend from x to z.
 
-    The paper's largest exponents of the analysis grid occur in it only as the sum of their
-    logarithms, which is one real unknown here: at its least it is the largest dimension's anyway.
+    In the paper, the largest exponents of the analysis grid occur only as the sum of their
+    logarithms. Here that sum is one real unknown: its minimum is the largest dimension's anyway.
     """
     writer = _Writer(prime_factors(simulation), prime_factors(analysis), sizes)
     writer.share_out_factors()
@@ -242,7 +242,7 @@ class Problem:
         return int(simulation**self.weight * analysis)
 
     def objective(self, shapes: Shapes) -> float:
-        """What the program minimises; 0 if sub-boxes of both grids are cubes."""
+        """The value that the program minimises; 0 if sub-boxes of both grids are cubes."""
         whole = [log(prod(shape) * prod(self.faces.areas)) for shape in shapes]
         most = [3 * log(self.faces.largest_cut(shape)) for shape in shapes]
         value = self.weight * (most[0] - whole[0]) + most[1] - whole[1]
@@ -265,7 +265,7 @@ def solve(problem: Problem) -> Shapes:
 
 
 def _orders(faces: Faces) -> Collection[Triple]:
-    """Orders of the axes that differ in the program: one for a cube, six if no faces are alike."""
+    """Orders of the axes that differ in the program: one for a cube, six if all faces differ."""
     orders: list[Triple] = [(0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)]
     known = {tuple(faces.areas[axis] for axis in order): order for order in reversed(orders)}
     return known.values()
@@ -286,7 +286,7 @@ def _in_order(problem: Problem, order: Triple) -> Shapes | None:
 
 
 def tied_with(problem: Problem, optimum: Shapes) -> list[Shapes]:
-    """All pairs that are as good, of which the optimum is one."""
+    """All pairs as good as the optimum, the optimum among them."""
     found = _no_worse_than(problem, optimum)
     least = min(map(problem.measure, found))  # the optimum's, however a solver rounds
     return [shapes for shapes in found if problem.measure(shapes) == least]
@@ -312,12 +312,14 @@ def _spread(number: int) -> list[Triple]:
 
 
 def count_distinct(problem: Problem, tied: list[Shapes]) -> int:
-    """How many pairs these are if axes whose faces are alike may change places."""
+    """The number of these pairs if axes with equal faces may change places."""
     return len({tuple(sorted(zip(problem.faces.areas, *shapes, strict=True))) for shapes in tied})
 
 
 def preferred(problem: Problem, tied: list[Shapes]) -> Shapes:
-    """Of pairs that tie, that of the smallest surface; then of most ranks along x, then y."""
+    """The pair with the smallest surface among pairs that tie; then with most ranks along x, then
+    y.
+    """
 
     def badness(shapes: Shapes) -> tuple[int, list[int]]:
         return problem.cut(shapes), [-n for shape in shapes for n in shape]
@@ -329,9 +331,9 @@ def preferred(problem: Problem, tied: list[Shapes]) -> Shapes:
 class Pair:
     """Grids of a simulation and of its analysis, whose sub-boxes hold whole ones of the former.
 
-    `objective` is the value of the program: 0 where all sub-boxes are cubes. `tied` is the number
-    of pairs that share it, not counting changes of axes that are alike, and `seconds` how long it
-    took to find the best.
+    `objective` is the value of the program: 0 if all sub-boxes are cubes. `tied` is the number of
+    pairs that share it, not counting exchanges of equal axes. `seconds` is the time to find the
+    best pair.
     """
 
     simulation: Grid
@@ -355,17 +357,18 @@ class Pair:
 
 
 def best_pair(simulation: int, analysis: int, box: Sequence[float] = CUBE, weight: int = 2) -> Pair:
-    """The best pair of 3-D process grids for so many simulation and analysis ranks.
+    """The best pair of 3-D process grids for these numbers of simulation and analysis ranks.
 
     Every dimension of the simulation's grid is a multiple of the analysis's, and as many dimensions
-    are above one as the prime factors allow. Least is `weight` times the logarithm of how far the
-    simulation's sub-boxes are from cubes, plus that of the analysis's; of pairs that tie, the one
-    whose sub-boxes have the smallest surface. `box` is its three lengths in any unit.
+    are above one as the prime factors allow. The logarithm of how far sub-boxes are from cubes is
+    summed over both grids, with `weight` for the simulation's; the pair with the smallest sum is
+    best. If pairs tie, the one whose sub-boxes have the smallest surface is taken. `box` is its
+    three lengths in any unit.
 
     A mixed-integer program after Malakar, Munson, Knight, Vishwanath, Papka: Topology-aware
-    space-shared co-analysis of large-scale molecular dynamics simulations (SC 2018),
-    solved by HiGHS. Raises Error if the number of simulation ranks is no multiple of the other,
-    which is when there is no such pair.
+    space-shared co-analysis of large-scale molecular dynamics simulations (SC 2018), solved by
+    HiGHS. Raises Error if the number of simulation ranks is not a multiple of the number of
+    analysis ranks: then there is no such pair.
     """
     lengths = checked_lengths(box)
     problem = _problem(simulation, analysis, lengths, weight)
@@ -395,8 +398,9 @@ def _no_multiple(simulation: int, analysis: int) -> str:
     times = simulation // analysis
     multiples = [n * analysis for n in (times, times + 1) if n]
     return (
-        f"no pair of grids: {simulation} simulation ranks are no multiple of {analysis} analysis "
-        "ranks, so no sub-box of the analysis can hold whole sub-boxes of the simulation; take "
+        f"no pair of grids: {simulation} simulation ranks are not a multiple of "
+        f"{analysis} analysis ranks, so no sub-box of the analysis can hold whole sub-boxes of the "
+        f"simulation; take "
         f"{' or '.join(map(str, near))} analysis ranks, or "
         f"{' or '.join(map(str, multiples))} simulation ranks"
     )

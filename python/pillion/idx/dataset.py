@@ -89,7 +89,7 @@ class _State:
         except OSError as error:
             raise Error(f"cannot read {path}: {error.strerror}") from error
         except UnicodeDecodeError as error:
-            raise Error(f"{path} is no IDX dataset: it is not UTF-8 text") from error
+            raise Error(f"{path} is not an IDX dataset: it is not UTF-8 text") from error
         try:
             from pillion._idx import Reader
         except ImportError as error:

@@ -58,8 +58,8 @@ class FieldDescription:
     Attributes:
         mesh_kind: "uniform", "particles" or "spectral".
         order: of a spectral mesh: its elements have order + 1 points along each axis; else 0.
-        centering: of a field: "cell", or "point" in spectral elements; of particles "".
-        coordinates: of such a mesh: the field that holds them, or "".
+        centering: "cell"; or "point" in spectral elements; "" for particles.
+        coordinates: the field that holds the coordinates of a spectral mesh, or "".
     """
 
     name: str
@@ -83,7 +83,7 @@ class FieldDescription:
 
     @property
     def points(self) -> int:
-        """Of an element along an axis, at each of which the field has values; 0 of others."""
+        """Points along an axis of an element, each with a value of the field; 0 if it has none."""
         return self.order + 1 if self.mesh_kind == "spectral" and self.centering == "point" else 0
 
 

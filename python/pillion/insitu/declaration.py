@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How a function or class says what it needs: the decorator `pillion.stage`, inputs, outputs."""
+"""The declaration of a stage in Python: the decorator `pillion.stage`, inputs, outputs."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,24 +27,25 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class Input:
-    """Fields of one mesh, wanted in one layout. Pillion moves the data there.
+    """Fields of one mesh in one layout. Pillion moves the data there.
 
     Attributes:
         fields: names in the catalogue; the configuration may rename them (`names`).
-        layout: which rank holds what. Of any mesh: "as_shared" (where the simulation has them;
-            never moved within a side). Of particles and spectral elements: "by_key" (always at the
-            owner of its key). Of particles: "spatial" (by place, with copies of all that lie within
-            `halo`). Of uniform meshes:
-            "blocks" (one per peer, as near to cubes as can be), "slabs" (cut along `axis` alone),
-            "pencils" (whole along `axis`), "powers_of_two" (boxes of 2**sides cells), "transform"
-            (slabs along the last axis, or pencils if there are few planes).
-        ghosts: cells that are added on both sides, for all axes or for each; not for "as_shared".
-        axis: of slabs and pencils, counted from 0.
-        sides: of powers_of_two: exponents, for all axes or for each.
+        layout: the distribution over ranks.
+            Any mesh: "as_shared" (as the simulation shares them; never moved within a side).
+            Particles and spectral elements: "by_key" (always at the owner of the key).
+            Particles: "spatial" (by place, with copies of all within `halo`).
+            Uniform meshes: "blocks" (one per peer, close to cubes), "slabs" (cut along `axis`
+            alone), "pencils" (whole along `axis`) or "powers_of_two" (boxes of `2**sides` cells).
+            The layout "transform" is slabs along the last axis, or pencils if planes are few.
+        ghosts: cells added on both sides, for all axes or for each; not for "as_shared".
+        axis: the axis of slabs and pencils, counted from 0.
+        sides: exponents of "powers_of_two", for all axes or for each.
         key: an integer field of the mesh, one for each item, for "by_key".
         position: a field with 3 components, for "spatial".
         halo: a distance in the mesh's units of length, for "spatial".
-        select: an integer field of particles to select by, and `values` those that are wanted.
+        select: an integer field of particles to select by.
+        values: the values of `select` to keep.
     """
 
     fields: Sequence[str]
@@ -64,7 +65,7 @@ class Output:
     """A field that the stage produces on the blocks of its first input, for later stages.
 
     Attributes:
-        type: of its elements; by default that of the first field of the input.
+        type: the type of its elements; by default that of the first field of the input.
         components: values per cell, particle, point or element.
         centering: on a spectral mesh, "point" or "cell"; by default as the first field of the
             input.
@@ -79,7 +80,7 @@ class Output:
 
 @dataclass(frozen=True)
 class Declaration:
-    """What a stage in Python has said of itself."""
+    """The declaration of one stage in Python."""
 
     inputs: Sequence[Input] | Callable[..., Sequence[Input]]
     outputs: dict[str, Output] = field(default_factory=dict)
@@ -104,24 +105,27 @@ def stage(
 ) -> Callable[[F], F]:
     """Makes a function or a class a stage, which YAML calls `python: {call: "FILE.py:NAME"}`.
 
-    A function is called as f(step, **parameters) at every publication, on every peer; parameters
-    are those that stand under `with` in YAML. It returns nothing, or a mapping from names to
-    numbers, which becomes a row of a table over time named after the function: those of the first
-    peer count, so let them be sums over peers. A class is made once, as C(**parameters); its
-    instances are called as functions are, and may have finish(step), called at the end of the run,
-    and save() -> dict of arrays, alike on every peer, with restore(dict), for checkpoints.
+    A function is called as f(step, **parameters) at every publication, on every peer. The
+    parameters are the map `with` in YAML. It returns nothing, or a mapping from names to numbers.
+    The mapping becomes a row of a table over time, named after the function. The first peer's
+    numbers count, so return sums over peers.
+
+    A class is made once, as C(**parameters); its instances are called as functions are. It may have
+    finish(step), which is called at the end of the run. For checkpoints, it may have save(), which
+    returns a dict of arrays, the same on every peer, and restore(dict).
 
     Args:
         fields: the field or fields that it reads, of one mesh.
-        layout: which rank is to hold what; see Input, also for the further arguments.
+        layout: the layout of these fields; see Input, also for the further arguments.
         inputs: instead of these, several inputs, or a function that makes them of the parameters.
         outputs: fields that it produces, by name; see Output.
-        products: names of what it writes, "NAME.csv" for a table called NAME, or a function that
-            makes them of the parameters. Two stages of one analysis that declare the same product
-            are refused before the run begins; without a declaration, when the second one writes.
+        products: names of its products, "NAME.csv" for a table called NAME, or a function that
+            makes them of the parameters. If two stages of one analysis declare the same product,
+            they are refused before the run begins; without a declaration, when the second one
+            writes.
 
     Raises:
-        Error: if what is asked for does not go together.
+        Error: if the arguments contradict each other.
     """
     if inputs is not None and (fields or of_layout):
         raise Error("a stage says either fields and their layout, or inputs")

@@ -32,24 +32,24 @@ def open(
 ) -> "Session":
     """Opens a session from a YAML file. [collective over comm]
 
-    Ranks that become sidecars work inside this call until the simulation closes its session, and
-    leave by SystemExit with status 0, so that what follows is the simulation's alone. With
-    `serve=False` they return, and must call `Session.serve`.
+    Ranks that become sidecars work inside this call until the simulation closes its session. Then
+    they leave by SystemExit with status 0, so that only simulation ranks run the code after it.
+    With `serve=False` they return, and must call `Session.serve`.
 
     Args:
         config: the YAML file.
         comm: of all ranks, sidecars included; by default mpi4py's COMM_WORLD.
         parameters: values of `$name` in the file.
-        overrides: YAML in the place of what the file says at a key such as "sidecars.when_full".
-        catalogue: YAML text with `meshes` and `fields` that the program offers of its own accord.
+        overrides: YAML that replaces the file's value at a key such as "sidecars.when_full".
+        catalogue: YAML text with `meshes` and `fields` that the program itself offers.
         restart: directory of a checkpoint to resume from.
-        role: what this rank insists on; by default the session chooses.
+        role: the role that this rank must have; by default the session chooses.
         log: called as log(level, message), level being "debug", "info", "warning" or "error";
             None is silence; by default warnings and errors go to standard error.
         serve: whether sidecar ranks work inside this call.
 
     Raises:
-        Error: alike on every rank, if the configuration is wrong, with its file and line.
+        Error: the same on every rank, if the configuration is wrong, with its file and line.
     """
     core = load_core()
     if comm is None:

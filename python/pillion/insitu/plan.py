@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is settled with the host when a stage in Python is created: inputs, outputs, and the fields
+"""The agreement with the host when a stage in Python is created: inputs, outputs, and the fields
 that it names.
 """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a stage in Python returns, publication after publication: a table over time."""
+"""The results that a stage in Python returns at each publication, as a table over time."""
 
 import json
 import math
@@ -27,7 +27,9 @@ class Rows:
         return bool(self._columns)
 
     def take(self, step: Step, returned: Any) -> None:
-        """A row, or None for none. [peers] Raises Error on every peer unless all return alike."""
+        """Adds a row, or nothing for None. [peers] Raises Error on every peer unless all return the
+        same kind.
+        """
         row = None if returned is None else self._checked(returned)
         self._agree(step, row)
         if row is not None:
@@ -56,7 +58,7 @@ class Rows:
                 values[str(name)] = float(value)
             except (TypeError, ValueError):
                 raise Error(
-                    f"'{self._name}' returned {shown(value)} as '{name}', which is no number"
+                    f"'{self._name}' returned {shown(value)} as '{name}', which is not a number"
                 ) from None
         taken = {"step", "time"} & set(values)
         if taken:

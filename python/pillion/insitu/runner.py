@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 
 def load(call: str, beside: Path) -> Any:
-    """The object that `call` names: FILE.py:NAME, the file being looked for from the working folder
-    and from `beside`, or MODULE:NAME. Raises Error if there is none, or if it is no stage.
+    """The object that `call` names. FILE.py:NAME is searched for in the working folder and in
+    `beside`; the other form is MODULE:NAME. Raises Error if it does not exist or is not a stage.
     """
     where, colon, name = call.rpartition(":")
     if not colon or not where or not name.isidentifier():
@@ -44,7 +44,7 @@ def load(call: str, beside: Path) -> Any:
         known = ", ".join(stages) or "no stage"
         raise Error(f"{where} has no '{name}'; it has {known}")
     if not hasattr(found, ATTRIBUTE):
-        raise Error(f"'{name}' in {where} is no stage; put @pillion.stage(fields=…) before it")
+        raise Error(f"'{name}' in {where} is not a stage; put @pillion.stage(fields=…) before it")
     return found
 
 
@@ -97,7 +97,9 @@ def value_of(node: Any) -> Any:
 
 
 def make_runner(setup: "_stage.Setup") -> "Runner":
-    """Raises Error, which says where in the configuration, if there is no such stage."""
+    """Makes the runner of a configured stage. Raises Error with the place in the configuration if
+    there is no such stage.
+    """
     parameters = setup.parameters()
     call = str(parameters["call"])
     given = value_of(parameters["with"] or {})
@@ -191,7 +193,7 @@ class Runner:
 
 
 def _flush() -> None:
-    """What a stage has printed. A closed pipe is no failure of the stage."""
+    """Prints the output of a stage. A closed pipe does not count as a failure of the stage."""
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
             with suppress(OSError, ValueError):

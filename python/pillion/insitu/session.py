@@ -103,7 +103,9 @@ class Session:
 
     @property
     def communicator(self) -> "MPI.Comm":
-        """Of the simulation ranks; the session's own, gone when it closes."""
+        """The communicator of the simulation ranks. It belongs to the session, which frees it on
+        closing.
+        """
         from mpi4py import MPI
 
         handle = self._open.communicator()
@@ -121,21 +123,22 @@ class Session:
     def share(
         self, field: str, array: Any, lo: Sequence[int] | None = None, *, block: int = 0
     ) -> None:
-        """Tells where a block of a field is; nothing is copied.
+        """Shares a block of a field: passes its address; nothing is copied.
 
-        The array must not be resized or replaced, but may be written to, between steps; share again
-        what has moved. A rank may share any number of blocks, each with a number.
+        Between steps the array may be written to, but must not be resized or replaced. If it has
+        moved, share it again. A rank may share any number of blocks, each with a number.
 
         Args:
             field: its name in the catalogue.
             array: anything that NumPy sees as an array without copying it (NumPy, PyTorch on the
-                CPU, …), of the field's type. On a uniform mesh the shape is that of the box, one
-                extent per axis of the mesh, and the components last if the field has several; any
-                strides. Of particles the shape is (count,) or (count, components), in one piece. On
-                a spectral mesh it is (count, n, n, n) or (count, components, n, n, n), n being
-                order + 1 and the last index that along the first axis of the reference element;
-                centred on elements, (count,) or (count, components); in one piece, so that of a
-                Fortran array (n, n, n, components, count) the transpose fits.
+                CPU, …), of the field's type.
+                Uniform mesh: the box's shape, one extent per axis of the mesh, and the components
+                last if the field has several; any strides.
+                Particles: (count,) or (count, components), in one piece.
+                Spectral mesh: (count, n, n, n) or (count, components, n, n, n), in one piece. Here
+                n is order + 1, and the last index is along the first axis of the reference element.
+                If the field is centred on elements: (count,) or (count, components). The transpose
+                of a Fortran array (n, n, n, components, count) fits.
             lo: index of the array's first cell in the mesh; by default 0 along every axis. For
                 uniform meshes only.
             block: number of the block.
@@ -164,22 +167,23 @@ class Session:
         block: int = 0,
         buffers: int = 2,
     ) -> np.ndarray[Any, Any]:
-        """An array that sidecars on this node read where it is, so that publishing copies nothing.
+        """An array that sidecars on this node read in place, so that publishing copies nothing.
 
         It is shared at once. There are `buffers` of them that take turns: after a step that
-        publishes it, write the next values to the array that `swap` gives. What is in it at first
-        is not defined. It stays as long as anybody has it, also when the session is closed.
+        publishes it, write the next values to the array that `swap` gives. Its values at first
+        are undefined. It stays valid as long as it is referenced, even after the session is closed.
 
         Args:
             field: its name in the catalogue.
-            shape: as of an array to be shared; see `share`.
+            shape: as for an array to be shared; see `share`.
             lo: index of the first cell, as for `share`.
             block: number of the block.
             buffers: 2 or more.
 
         Returns:
-            An array of the field's type, in memory as the library has it: on a uniform mesh the
-            first axis fastest, components together; else in one piece as NumPy has it.
+            An array of the field's type, in the library's order in memory. On a uniform mesh the
+            first axis is fastest and components are together; else it is in one piece as NumPy has
+            it.
         """
         wanted = self._field(field)
         extents = [int(n) for n in shape]
@@ -225,17 +229,17 @@ class Session:
         *,
         dimensions: int = 0,
     ) -> None:
-        """The domain of a particle mesh as of now; alike on every rank.
+        """Sets the domain of a particle mesh from now on; the same on every rank.
 
         The edges are (hi[0]-lo[0], 0, 0), (tilt[0], hi[1]-lo[1], 0) and
-        (tilt[1], tilt[2], hi[2]-lo[2]). With 2 `dimensions` particles live in the plane of the
-        first two edges, and what lies along the third does not count; 0 leaves that to the
-        configuration.
+        (tilt[1], tilt[2], hi[2]-lo[2]). With 2 `dimensions`, particles live in the plane of the
+        first two edges, and coordinates along the third do not count. With 0, the configuration
+        sets the dimensions.
         """
         self._open.set_domain(mesh, list(lo), list(hi), list(tilt), list(periodic), dimensions)
 
     def set_units(self, name: str, units: str) -> None:
-        """Units of a field, of a mesh's lengths, or of "time"; alike on every rank."""
+        """Sets the units of a field, of a mesh's lengths, or of "time"; the same on every rank."""
         self._open.set_units(name, units)
 
     def ready(self) -> None:
@@ -253,16 +257,16 @@ class Session:
         is logged and reported, and the analyses that it affects are disabled.
 
         A step that was offered last, or earlier in the run that this one resumes, is ignored. If
-        the program's counter goes back, products number its steps behind those before, and the
-        report says which number was added.
+        the program's counter goes back, products number its later steps after the earlier ones, and
+        the report gives the number that was added.
         """
         self._open.step(step, time)
 
     def checkpoint(self, path: str | PathLike[str]) -> None:
-        """Saves what stages remember in a directory, whole or not at all. [collective]
+        """Saves the state of stages in a directory, whole or not at all. [collective]
 
         Raises:
-            Error: alike on every rank, if it could not be saved. The session can still be used.
+            Error: on every rank, if it could not be saved. The session can still be used.
         """
         self._open.checkpoint(fspath(path))
 
@@ -272,7 +276,7 @@ class Session:
 
     @property
     def report_path(self) -> Path | None:
-        """Of the run report, which is there after closing; None if there will be none."""
+        """The path of the run report, which is written on closing; None if there will be none."""
         path = self._open.report_path()
         return Path(path) if path else None
 

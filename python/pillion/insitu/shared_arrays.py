@@ -37,8 +37,8 @@ def _elements_of(view: np.ndarray, stride: int, field: str) -> int:
     count, rest = divmod(stride, view.itemsize)
     if rest:
         raise Error(
-            f"field '{field}' was shared with a stride of {stride} bytes, which is no whole number "
-            f"of elements of {view.itemsize} bytes"
+            f"field '{field}' was shared with a stride of {stride} bytes, which is not a whole "
+            f"number of elements of {view.itemsize} bytes"
         )
     return count
 
@@ -46,7 +46,7 @@ def _elements_of(view: np.ndarray, stride: int, field: str) -> int:
 def box_of(
     field: Field, view: np.ndarray, lo: Sequence[int] | None
 ) -> tuple[list[int], list[int], list[int]]:
-    """Where a block of a uniform mesh lies: lo, hi, and strides in elements. Raises Error if the
+    """The place of a block in a uniform mesh: lo, hi, and strides in elements. Raises Error if the
     array does not suit.
     """
     axes = len(field.cells)
@@ -90,13 +90,13 @@ def expect_items(field: Field, view: np.ndarray, lo: Sequence[int] | None) -> No
         raise Error(
             f"field '{field.name}' of {what} was shared with gaps (strides {view.strides}); "
             "give an array in one piece, such as numpy.ascontiguousarray makes, and share it "
-            "anew when it changes"
+            "again when it changes"
         )
 
 
 def strides_for(field: Field, extents: Sequence[int]) -> list[int]:
-    """In elements, of an array as the library has it best: on a uniform mesh the first axis is
-    fastest, with components together; else all is in one piece as NumPy has it.
+    """Strides in elements of an array in the library's preferred order. On a uniform mesh the first
+    axis is fastest, with components together; else all is in one piece as NumPy has it.
     """
     axes = len(field.cells)
     if field.mesh_kind != "uniform":

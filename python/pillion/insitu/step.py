@@ -34,22 +34,24 @@ class Lease:
 class Block:
     """The part of an input that this rank holds in one piece.
 
-    `block["density"]` is a read-only array over the memory where the values are; nothing is
+    `block["density"]` is a read-only array over the memory of the values; nothing is
     copied. Its index order is that of the mesh: `array[i, j, k]` is the cell lo + (i, j, k),
-    components last. On a spectral mesh `array[e, k, j, i]` is the value at a point of element e, i
-    along the first axis of the reference element; a field with several components is indexed
-    `[e, c, k, j, i]`, one with a value for each element `[e]` or `[e, c]`. It is good for this step
-    only: keep copies (`array.copy()`).
+    components last. It is valid for this step only: keep copies (`array.copy()`).
+
+    On a spectral mesh `array[e, k, j, i]` is the value at a point of element e, i along the first
+    axis of the reference element. A field with several components is indexed `[e, c, k, j, i]`. A
+    field with one value for each element is indexed `[e]` or `[e, c]`.
 
     Attributes:
-        lo, hi: half-open index range of all cells, ghosts included, where they may lie outside of
+        lo, hi: half-open index range of all cells, ghosts included, which may lie outside of
             the mesh if it is periodic; empty tuples unless the mesh is uniform.
-        inner_lo, inner_hi: the same without ghost cells: what this rank has to work on.
+        inner_lo, inner_hi: the same without ghost cells: the cells that this rank analyses.
         id: no other block of the mesh has it in this layout.
-        number: of the block, as shared, or among those of this rank.
-        level: of refinement; 0 is the coarsest.
+        number: of the block, as shared, or among the blocks of this rank.
+        level: refinement level; 0 is the coarsest.
         count: cells, particles or elements.
-        owned: those that are this rank's own: cells without ghosts; the first so many particles.
+        owned: the number of items that this rank owns: cells without ghosts; particles up to this
+            index.
     """
 
     __slots__ = (
@@ -105,10 +107,10 @@ def expect_known(name: str, known: Collection[str]) -> None:
 
 
 class Step:
-    """A publication being worked on; good until the stage returns.
+    """A publication during its analysis; valid until the stage returns.
 
-    Calls marked [peers] must be made by every peer, alike. A peer that fails before them makes them
-    fail on the others, so that no peer hangs.
+    Calls marked [peers] must be made by every peer, in the same order. If a peer fails before such
+    a call, the call fails on the others, so that no peer hangs.
     """
 
     def __init__(self, work: "_stage.Work", plan: Plan) -> None:
@@ -138,7 +140,7 @@ class Step:
 
     @cached_property
     def blocks(self) -> list[Block]:
-        """What this rank holds of the first input: any number of blocks, none included."""
+        """The blocks of the first input on this rank: any number of blocks, possibly none."""
         return self.blocks_of(0)
 
     def blocks_of(self, number: int) -> list[Block]:
@@ -149,7 +151,7 @@ class Step:
         return [Block(self, shape, i) for i in range(self._work.block_count(shape.number))]
 
     def field(self, name: str) -> FieldDescription:
-        """What the catalogue says of a field that this stage reads."""
+        """The catalogue's description of a field that this stage reads."""
         try:
             return self._plan.fields[name]
         except KeyError:
@@ -157,11 +159,11 @@ class Step:
             raise Error(f"this stage reads no field '{name}'; it reads {known}") from None
 
     def units(self, name: str) -> str:
-        """Of a field, of a mesh's lengths, or of "time"."""
+        """The units of a field, of a mesh's lengths, or of "time"."""
         return self._work.units(self._plan.names.get(name, name))
 
     def domain(self, mesh: str) -> Domain:
-        """Of particles, as of this step."""
+        """The domain of particles at this step."""
         return Domain(**self._work.domain(mesh))
 
     def coarsening(self, mesh: str) -> int:
@@ -170,7 +172,7 @@ class Step:
 
     @property
     def peer(self) -> int:
-        """This rank among those that run the stage."""
+        """This rank among the ranks that run the stage."""
         return self._work.peer()
 
     @property
@@ -179,8 +181,8 @@ class Step:
 
     @cached_property
     def communicator(self) -> "MPI.Comm":
-        """Of the peers, for libraries that want one. A peer that fails while others are in a call
-        on it hangs them: prefer sum, min and max.
+        """The communicator of the peers, for libraries that need one. If a peer fails while others
+        are in a call on it, they hang: prefer sum, min and max.
         """
         from mpi4py import MPI
 
@@ -226,7 +228,7 @@ class Step:
         given = dict(attributes or {})
         unknown = sorted(set(units) - set(arrays) - set(given))
         if unknown:
-            raise Error(f"table '{name}' has units for '{unknown[0]}', which is no column of it")
+            raise Error(f"table '{name}' has units for '{unknown[0]}', which is not a column of it")
         texts = {n: isinstance(v, str) for n, v in given.items()}
         self._work.write_table(
             name,
@@ -252,7 +254,7 @@ class Step:
 
     @cached_property
     def folder(self) -> Path:
-        """Of the analysis's products, for files of the stage's own; it is there."""
+        """The folder of the analysis's products, for the stage's own files; it exists."""
         return Path(self._work.product_folder())
 
     def file(self, name: str, content: bytes, *, title: str = "", per_step: bool = False) -> None:
@@ -287,7 +289,7 @@ class Step:
         return "float64" if ends[0] > NUMBERS["int64"] else "int64"
 
     def reduce_in_place(self, array: np.ndarray[Any, Any], operation: int) -> None:
-        """For arrays in one piece that are known to be alike on every peer. [peers]"""
+        """Reduces an array in one piece, of the same size and type on every peer. [peers]"""
         address = int(array.__array_interface__["data"][0])
         self._work.reduce(address, array.size, NUMBERS[array.dtype.name], operation)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Starting a simulation with its sidecars: what to start (plan, wanted), what is there to start it
-with (facts), the processes (job), what is shown meanwhile (line), and what is said at the end
-(ending).
+"""Starts a simulation with its sidecars: the configuration's wishes (wanted), the machine (facts),
+the command lines (plan), the processes (job), the status line meanwhile (line), and the summary at
+the end (ending).
 """

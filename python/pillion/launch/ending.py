@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is said when a run has ended: how, what it produced, what that cost, and what was left out;
-or where to look if it went wrong. Pure.
+"""The summary when a run has ended: its status, its products, their cost, and publications left
+out; or where to look if it failed. Pure.
 """
 
 import signal
@@ -21,7 +21,7 @@ _WIDEST = 110
 
 
 def status_text(status: int) -> str:
-    """What a status of 128 and more stands for, too."""
+    """The status as text; of 128 and more, with the name of the signal."""
     try:
         name = signal.Signals(status - 128).name if status > 128 else ""
     except ValueError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What this machine and the environment offer for starting ranks."""
+"""The launcher, cores and nodes that this machine and the environment offer."""
 
 import os
 import shutil
@@ -22,7 +22,7 @@ def find_facts(wished: str | None, environment: Mapping[str, str] = os.environ) 
     path = shutil.which(command)
     if path is None:
         raise Error(
-            f"there is no '{command}' to start ranks with; install an MPI, or say which launcher "
+            f"there is no '{command}' to start ranks with; install an MPI, or set the launcher "
             "by --launcher or MPIEXEC"
         )
     in_slurm = "SLURM_JOB_ID" in environment

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The processes of a run: starts them, hands on what they print byte by byte, hands on signals, and
-waits. On a terminal a line at the bottom says how the run goes; it gives way to what they print.
+"""The processes of a run: starts them, forwards their output byte by byte, forwards signals, and
+waits. On a terminal, a line at the bottom shows the run's progress; it is hidden while they print.
 """
 
 import os
@@ -52,7 +52,7 @@ class Footer:
 
 
 class Following(Protocol):
-    """Who knows how the run goes that the processes are."""
+    """Follows the progress of the run that the processes are."""
 
     def look(self) -> object:
         """Called about once a second."""
@@ -131,7 +131,7 @@ class Job:
         self._footer.hide()
 
     def _hand_on(self, patience: float) -> bool:
-        """What processes have printed; false if that was nothing."""
+        """Forwards the output of the processes; false if there was none."""
         if not self._selector.get_map():
             time.sleep(min(patience, 0.05))
             return False
@@ -168,8 +168,8 @@ class Job:
                 signal.signal(number, handler)
 
     def _hand_on_signal(self, number: int, _: object) -> None:
-        """The first goes to the simulation, after which sidecars end by themselves. Who asks again
-        is in a hurry.
+        """Forwards the first signal to the simulation, after which sidecars end by themselves. A
+        second one kills all processes.
         """
         again = self.signalled is not None
         self.signalled = number

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Following a run that was just started: where it writes, how it goes, and a line that says so."""
+"""Follows a run that was just started: its output folder, its progress, and a status line."""
 
 import os
 import time
@@ -80,7 +80,7 @@ class Follower:
 
 
 def line_of(view: View, width: int, colours: bool) -> str:
-    """A line of at most so many characters."""
+    """A line of at most `width` characters."""
     from io import StringIO
 
     from rich.console import Console

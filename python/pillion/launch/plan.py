@@ -17,7 +17,7 @@ _PINNING = re.compile(r"-{1,2}(bind-to|map-by|rank-by|cpu-bind|cpu_bind|cpu-set|
 
 
 class Launcher(Enum):
-    """What starts ranks."""
+    """The kind of program that starts ranks."""
 
     OPEN_MPI = "Open MPI"
     HYDRA = "MPICH"  # and what descends from it
@@ -27,7 +27,7 @@ class Launcher(Enum):
 
 @dataclass(frozen=True)
 class Facts:
-    """What there is to start with."""
+    """The launcher and the cores that are available."""
 
     launcher: Launcher
     command: str = "mpirun"
@@ -53,7 +53,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Wishes:
-    """What the user says on the command line."""
+    """The user's wishes from the command line."""
 
     configuration: str
     parts: tuple[Part, ...]
@@ -105,7 +105,7 @@ def parts_of(words: Sequence[str]) -> tuple[Part, ...]:
 
 
 def overrides_for(wanted: Wanted, sidecars: int | None) -> dict[str, str]:
-    """What --sidecars changes of the configuration."""
+    """The overrides of the configuration that --sidecars stands for."""
     if sidecars is None or wanted.kind is Kind.SEPARATE:
         return {}
     key = "per_node" if wanted.kind is Kind.PER_NODE else "ranks"
@@ -137,7 +137,7 @@ def make_plan(wishes: Wishes, wanted: Wanted, facts: Facts, attach: str) -> Plan
 
 
 def line_for(facts: Facts, words: Sequence[str], ranks: int) -> tuple[str, ...]:
-    """The command line that starts so many ranks of one program."""
+    """The command line that starts `ranks` ranks of one program."""
     return _line(facts, [Part(tuple(words), ranks)], (), (), True)
 
 

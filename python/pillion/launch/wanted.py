@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a configuration says about how its run is to be started: its sidecars, its name and its
-output folder. Only that is read here; everything else is for the library, and for `pillion check`.
+"""The entries of a configuration that the launcher needs: its sidecars, its name and its output
+folder. Everything else is for the library, and for `pillion check`.
 """
 
 import re
@@ -17,7 +17,7 @@ from pillion.yaml_text import Loader, Substitution, explained, read_text
 
 
 class Kind(Enum):
-    """Where sidecars are."""
+    """How sidecars are counted and in which job they run."""
 
     NONE = "none"
     RANKS = "ranks"  # so many of the job
@@ -42,7 +42,7 @@ def settings_of(lines: Iterable[str]) -> dict[str, str]:
     for line in lines:
         name, equals, value = line.partition("=")
         if not equals or not name or "\n" in line:
-            raise Error(f"'{line}' is no setting: it must be NAME=VALUE")
+            raise Error(f"'{line}' is not a setting: it must be NAME=VALUE")
         out[name] = value
     return out
 
@@ -53,7 +53,7 @@ def read_wanted(
     """Raises Error if the file cannot be read, or is not as far as it matters here."""
     root = _loaded(read_text(path), path)
     if not isinstance(root, dict):
-        raise Error(f"{path} is no configuration: it must be a map with 'analyses'")
+        raise Error(f"{path} is not a configuration: it must be a map with 'analyses'")
     defaults = root.get("parameters")
     values = {str(k): _text(v) for k, v in defaults.items()} if isinstance(defaults, dict) else {}
     tree = _substituted(root, Substitution({**values, **settings}))

@@ -4,11 +4,11 @@ I/O, placed by the rules that place sidecars.
 
 Formats: Open MPI's rankfile (mpirun's manual, `--rankfile`), Cray MPICH's MPICH_RANK_ORDER
 (intro_mpi, MPICH_RANK_REORDER_METHOD=3), Slurm's srun (`--multi-prog`, `--cpu-bind`,
-`--distribution=arbitrary` with SLURM_HOSTFILE), MPICH's hydra (`-f`, `-bind-to user:`). Where a
-node appears again in its file, hydra numbers ranks from the first CPU again: ranks go node by node.
+`--distribution=arbitrary` with SLURM_HOSTFILE), MPICH's hydra (`-f`, `-bind-to user:`). If a node
+appears twice in its file, hydra counts from the first CPU again: so ranks go node by node.
 
-MPI-IO (ROMIO) takes aggregators by node: `cb_nodes` says how many there are, `cb_config_list` on
-which nodes and how many on each, where it takes the first ranks. Programs that choose ranks
+MPI-IO (ROMIO) takes aggregators by node: `cb_nodes` is their number, and `cb_config_list` lists the
+nodes and the number on each, which are the node's first ranks. Programs that choose ranks
 themselves find these in the list of ranks.
 """
 
@@ -60,7 +60,7 @@ def hosts_with_slots(plan: Plan, nodes: Sequence[str]) -> str:
 
 
 def hosts_of_nodes(plan: Plan, nodes: Sequence[str]) -> str:
-    """A line a node: its name and how many ranks it has, as MPICH says it."""
+    """A line for each node: its name and its number of ranks, in MPICH's form."""
     return "".join(f"{node}:{plan.per_node}\n" for node in nodes)
 
 

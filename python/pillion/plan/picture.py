@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Plans as pictures. In letters, a capital is a sidecar and the small one a rank that hands over to
-it. In SVG, there is a panel for each rule with the cores of one node; a sidecar is a full square
-with a ring, ranks that hand over to it are squares of its hue.
+"""Plans as pictures. In letters, a capital is a sidecar, and the small letter is a rank that hands
+over to it. In SVG, there is a panel for each rule with the cores of one node. A sidecar is a full
+square with a ring; ranks that hand over to it are squares of its hue.
 """
 
 from collections.abc import Sequence
@@ -181,7 +181,7 @@ def _frames(layout: Layout) -> list[str]:
 
 
 def _links(plan: Plan, layout: Layout) -> list[str]:
-    """Of the mesh."""
+    """The links of the mesh as lines."""
     if not plan.machine.is_mesh:
         return []
     half = CELL // 2

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A plan: machines by a few words, which cores run ranks, which of these are sidecars, who hands
-over to whom, and what that costs in figures, to compare with what other rules would.
+"""A plan: machines by a short description, the cores that run ranks, the sidecars among them, and
+the sidecar of each rank. It has figures of its cost, to compare with other rules.
 """
 
 import math
@@ -25,7 +25,7 @@ MOST_PARTS = 4096  # of a node in words: a slip of the finger would fill the mem
 
 @dataclass(frozen=True)
 class Machine:
-    """So many nodes of one shape. `text` is how the user put it."""
+    """`nodes` nodes of one shape. `text` is the user's description."""
 
     text: str
     nodes: int
@@ -33,7 +33,7 @@ class Machine:
 
     @property
     def cores(self) -> int:
-        """Of a node."""
+        """The number of cores of a node."""
         return len(self.node.cores)
 
     @property
@@ -142,8 +142,9 @@ def make_plan(
 ) -> Plan:
     """Plans a job of `ranks` (all cores if None), evenly over the nodes, one on a core.
 
-    One of `ratio` (simulation ranks for each sidecar), `per_node` and `sidecars` (in all, anywhere)
-    says how many sidecars there are. Raises Error if that does not come out even, with what would.
+    Set one of `ratio` (simulation ranks for each sidecar), `per_node` and `sidecars` (in all,
+    anywhere) for the number of sidecars. Raises Error if that does not divide evenly, with numbers
+    that do.
     """
     from pillion import _placement as placement
 
@@ -151,10 +152,10 @@ def make_plan(
         raise Error(f"there is no mapping '{mapping}'; use {', '.join(placement.mappings())}")
     on_node = _ranks_on_node(machine, ranks)
     if sum(count is not None for count in (ratio, per_node, sidecars)) != 1:
-        raise Error("say how many sidecars: give one of ratio, per_node and sidecars")
+        raise Error("set the number of sidecars by one of ratio, per_node and sidecars")
     for count, what in ((per_node, "sidecars per node"), (sidecars, "sidecars")):
         if count is not None and count < 1:
-            raise Error(f"{count} {what} are no plan; use 1 or more")
+            raise Error(f"{count} {what} do not make a plan; use 1 or more")
     if ratio is not None:
         per_node = _by_ratio(on_node, ratio)
     locations = machine.locations(_cores(machine, on_node))
@@ -170,7 +171,7 @@ def _ranks_on_node(machine: Machine, ranks: int | None) -> int:
     on_node, rest = divmod(ranks, machine.nodes)
     if rest or on_node < 1:
         near = max(1, round(ranks / machine.nodes)) * machine.nodes
-        raise Error(f"{ranks} ranks are not alike on {machine.nodes} nodes; {near} would be")
+        raise Error(f"{ranks} ranks do not divide evenly over {machine.nodes} nodes; {near} would")
     if on_node > machine.cores:
         raise Error(
             f"{on_node} ranks on each node are more than its {machine.cores} cores; plan for at "
@@ -189,7 +190,7 @@ def _by_ratio(on_node: int, ratio: int) -> int:
         other = " or ".join(f"{r}:1" for r in near)
         raise Error(
             f"{on_node} ranks on a node cannot be divided {ratio}:1"
-            + (f"; {other} would work, or say how many sidecars per node" if near else "")
+            + (f"; {other} would work, or set the number of sidecars per node" if near else "")
         )
     return per_node
 
@@ -205,7 +206,7 @@ def _cores(machine: Machine, count: int) -> list[int]:
 
 @dataclass(frozen=True)
 class Figures:
-    """Of all hand-overs of one publication."""
+    """Figures on all hand-overs of one publication."""
 
     cost: float
     mean_distance: float  # levels, or hops on a mesh

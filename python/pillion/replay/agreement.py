@@ -15,8 +15,8 @@ Result = TypeVar("Result")
 
 
 def together(comm: "MPI.Comm", work: Callable[[], Result]) -> Result:
-    """Does the work on every rank. If it raises on any, an Error that says what the lowest such
-    rank raised is raised on all. The work must not be collective. [collective]
+    """Does the work on every rank. If it raises on any rank, raises an Error on all, with the
+    message of the lowest such rank. The work must not be collective. [collective]
     """
     failure: str | None = None
     result: Result | None = None

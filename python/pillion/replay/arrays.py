@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""An array in a file, and what its dimensions are to the field that it holds: which axis of the
-mesh, particles or components, from the one that varies slowest in the file to the fastest.
+"""An array in a file, and the meaning of its dimensions for the field that it holds. Each is an
+axis of the mesh, the particles or the components, from the slowest in the file to the fastest.
 """
 
 from dataclasses import dataclass
@@ -89,8 +89,8 @@ Arrangement = list[Dimension]
 
 
 def arrange(stored: Stored, field: Field, order: Order) -> Arrangement:
-    """The dimensions of the array, the slowest in the file first. Raises Error, which says what to
-    do, if the array cannot be that field: its shape is another, or numbers would lose something.
+    """The dimensions of the array, the slowest in the file first. Raises Error with advice if the
+    array cannot be that field: its shape differs, or its numbers would lose precision.
     """
     _expect_type(stored, field)
     if stored.has_known_order:

@@ -15,7 +15,7 @@ _LARGEST = (1 << 63) - 1
 
 
 class Names:
-    """What files call fields: their own names, or others in their place."""
+    """The names of fields in files: their own names, or others instead."""
 
     def __init__(self, fields: Collection[str], given: Mapping[str, str]) -> None:
         """`given` are the others, by field. Raises Error if one is for no field."""
@@ -40,13 +40,13 @@ class Names:
         return self.field(whole) or self.field(whole.rpartition("/")[2])
 
     def name(self, field: str) -> str:
-        """What files call a field."""
+        """The name of a field in files."""
         return next((name for name, of in self._field.items() if of == field), field)
 
 
 def field_at_step(stem: str, names: Names) -> tuple[str, int] | None:
-    """What a .npy file holds by its name without the extension: "FIELD", or "FIELD.STEP" with '_'
-    or '-' for the dot. None if that is no field.
+    """The field and the step of a .npy file from its name without the extension: "FIELD", or
+    "FIELD.STEP" with '_' or '-' for the dot. None if that does not name a field.
     """
     if whole := names.field(stem):
         return whole, 0
@@ -90,9 +90,9 @@ def make_frames(
     about: About,
     time_per_step: float | None,
 ) -> list[Frame]:
-    """The frames in the order of their steps. `about` says what files do not; `time_per_step` goes
-    before what they say. Raises Error if one of the fields is missing at a step, is there twice, or
-    if a step has no time while others have.
+    """The frames in the order of their steps. `about` adds what files lack; `time_per_step`
+    overrides their times. Raises Error if one of the fields is missing at a step or exists twice,
+    or if a step has no time while others have.
     """
     frames: dict[int, Frame] = {}
     found = list(found)
@@ -117,7 +117,7 @@ def make_frames(
 
 
 def _times(found: Iterable[Found], about: About) -> dict[int, float]:
-    """What files say themselves goes before what is said about them."""
+    """The times of steps. Times inside files override times in `about`."""
     times: dict[int, float] = {}
     for one in found:
         if one.time is not None and times.setdefault(one.step, one.time) != one.time:
@@ -153,7 +153,7 @@ def _expect_complete(frame: Frame, fields: Collection[str], names: Names) -> Non
 
 
 def _expected(name: str, frame: Frame, names: Names) -> str:
-    """Where a field should have been, judged by another one of the same step."""
+    """The place where a field was expected, judged by another field of the same step."""
     other = min(frame.fields)
     beside = frame.fields[other]
     if beside.dataset:

@@ -58,13 +58,13 @@ def read_options(words: list[str]) -> Options:
 
 
 def read_box(text: str) -> Domain:
-    """What --domain says: a periodic box from the origin, "LX,LY,LZ"."""
+    """The box of --domain: periodic, from the origin, "LX,LY,LZ"."""
     sides = text.split(",")
     if len(sides) != 3:
-        raise Error(f"'{text}' is no box; say LX,LY,LZ")
+        raise Error(f"'{text}' is not a box; write LX,LY,LZ")
     lengths = [_number(side, "--domain") for side in sides]
     if min(lengths) <= 0:
-        raise Error(f"'{text}' is no box: its sides must be positive")
+        raise Error(f"'{text}' is not a box: its sides must be positive")
     origin, (x, y, z) = (0.0, 0.0, 0.0), lengths
     from pillion.insitu.catalogue import Domain  # `--help` does without NumPy
 
@@ -175,4 +175,4 @@ def _take_configuration(out: Options) -> None:
             f"the last word is the configuration, a .yaml file; found '{out.configuration}'"
         )
     if not out.files:
-        raise Error("which files are to be replayed?")
+        raise Error("no files to replay; name files or folders")

@@ -23,8 +23,8 @@ from pillion.yaml_text import Loader, read_text
 def make_plan(
     options: Options, fields: Mapping[str, Field], warn: Callable[[str], None]
 ) -> list[Frame]:
-    """All frames for the fields that are used; every array is seen to fit its field, and every
-    particle mesh to have a domain. Raises Error. What is well to know is said to `warn`.
+    """All frames for the fields that are used. Every array has been checked against its field, and
+    every particle mesh has a domain. Raises Error; passes remarks to `warn`.
     """
     used = {name: field for name, field in fields.items() if field.used}
     _expect_no_elements(used.values())
@@ -77,8 +77,8 @@ def _expect_no_elements(fields: Iterable[Field]) -> None:
 def _set_domains(
     frames: list[Frame], used: Mapping[str, Field], options: Options, fields: Mapping[str, Field]
 ) -> None:
-    """What files say of themselves goes before what is said beside them, and what the command line
-    says before both.
+    """Sets the domains of particles. The file's own domain overrides the one beside it, and the
+    command line overrides both.
     """
     particles = {field.mesh for field in fields.values() if field.is_particles}
     for mesh in options.domains:
@@ -146,7 +146,7 @@ def expect_kept(files: Iterable[str], configuration: str, output: Path) -> None:
 
 
 def _entries(configuration: str) -> dict[str, Any]:
-    """Of the file, which may be one that the session will refuse."""
+    """The entries of the configuration file, which may be one that the session will refuse."""
     try:
         found = yaml.load(read_text(Path(configuration)), Loader=Loader)
     except (Error, yaml.YAMLError):

@@ -88,7 +88,7 @@ class FieldReader:
 
 @dataclass
 class Tally:
-    """What this rank has done."""
+    """The work of this rank so far."""
 
     steps: int = 0
     due: int = 0  # of these, those with something to do
@@ -96,8 +96,8 @@ class Tally:
 
 
 class Player:
-    """Offers frames to a session. `fields` are those that analyses use, and the communicator is
-    that of the simulation ranks.
+    """Offers frames to a session. `fields` are the fields that analyses use; `comm` is the
+    communicator of the simulation ranks.
     """
 
     def __init__(
@@ -114,7 +114,9 @@ class Player:
         self._tally = Tally()
 
     def play(self, frames: Sequence[Frame]) -> Tally:
-        """Reads only what is due. Raises Error alike on every rank. [collective]"""
+        """Plays the frames; reads only what is due. If it fails, raises Error on every rank.
+        [collective]
+        """
         tally = self._tally
         with self._files:
             for frame in frames:
@@ -160,8 +162,8 @@ class Player:
         self._session.share(field.name, turned)
 
     def _box(self, field: Field, arrangement: Arrangement) -> Mapping[int, tuple[int, int]]:
-        """The part that this rank has of a mesh, by axis: the same for all its fields. Of particles
-        the number may change from step to step.
+        """This rank's part of a mesh, by axis: the same for all its fields. The number of particles
+        may change from step to step.
         """
         if field.mesh in self._boxes and not field.is_particles:
             return self._boxes[field.mesh]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a rank of `pillion replay` does, from the command line to its status: 0 all is well, 1
-something failed, 2 the command line is wrong.
+"""The work of one rank of `pillion replay`, from the command line to its status: 0 success, 1
+failure, 2 wrong command line.
 """
 
 import contextlib
@@ -74,7 +74,9 @@ def _choose_mpi() -> None:
 
 
 class Voice:
-    """What ranks say: of what concerns all, the first of a communicator, and each thing once."""
+    """Prints messages of ranks. A message that concerns all comes from the first rank of a
+    communicator.
+    """
 
     def __init__(self) -> None:
         self._logged = ""
@@ -166,8 +168,8 @@ def _play(session: Session, options: Options, comm: "MPI.Comm", voice: Voice) ->
 
 
 def faults_in(report: str) -> list[str]:
-    """What the text of report.json finds wrong with the products: analyses that failed, or that
-    lack publications.
+    """The faults of products in the text of report.json: analyses that failed, or that lack
+    publications.
     """
     found: dict[str, Any] = json.loads(report) if report else {}
     faults = []
@@ -183,8 +185,8 @@ def faults_in(report: str) -> list[str]:
 
 def _summary(tally: Tally, frames: list[Frame], fields: list[Field], read: int) -> str:
     return (
-        f"{tally.steps} steps, {frames[0].step} to {frames[-1].step}, of which {tally.due} were "
-        f"due; {len(fields)} fields, {read / 1e6:.1f} MB read"
+        f"{tally.steps} steps, {frames[0].step} to {frames[-1].step}; {tally.due} were due; "
+        f"{len(fields)} fields, {read / 1e6:.1f} MB read"
     )
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Finding files, and fields in them. A file's ending says of which format it is; only heads are
-read, and only of files and arrays that may hold one of the fields that are used.
+"""Finds files, and fields in them. A file's extension selects its format. Only heads are read, and
+only of files and arrays that may hold one of the fields that are used.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -65,7 +65,7 @@ class Search:
     """
 
     def __init__(self, names: Names, used: Collection[str], steps: Sequence[Range]) -> None:
-        """`steps` are those that are wanted, from one to another; all if there are none."""
+        """`steps` are the ranges of steps to find; all steps if it is empty."""
         self._names = names
         self._used = used
         self._steps = steps

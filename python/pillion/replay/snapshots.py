@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What arrays do not say of themselves and a simulation would have told: values of parameters,
-domains of particles, times of steps. Programs leave it as snapshots.yaml beside the files:
+"""Values that arrays lack and a simulation would have passed: values of parameters, domains of
+particles, times of steps. Programs leave them as snapshots.yaml beside the files:
 
     parameters: {cells: 64, length: 32.0}
     domains:
@@ -37,7 +37,7 @@ Triple = tuple[float, float, float]
 @dataclass(frozen=True)
 class AboutStep:
     time: float | None = None
-    domains: Domains = field(default_factory=dict)  # those that differ from the others'
+    domains: Domains = field(default_factory=dict)  # domains that differ from the others'
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,8 @@ class About:
 
 
 def gather_about(words: Iterable[str], named: str) -> About:
-    """What is said about these files and folders: in the file that is named, or beside them. Raises
-    Error if it makes no sense, or if files contradict each other.
+    """The snapshots.yaml for these files and folders: the named one, or all beside them. Raises
+    Error if one makes no sense, or if they contradict each other.
     """
     if named:
         return _read(Path(named))
@@ -123,7 +123,7 @@ class _Parser:
     def _each(
         self, node: Node | None, what: str, known: Mapping[str, Callable[[Node], None]]
     ) -> None:
-        """Reads entries of a map, all of which must be known."""
+        """Reads the entries of a map; every key must be known."""
         for key, value in self._map(node, what):
             name = self._text(key)
             if name not in known:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The page of a finished run, `pillion.make_report`: run reads what the run reports, plots and
-planes choose what to plot, draw and timeline draw it, sections, results and page make HTML of it.
+"""The page of a finished run, `pillion.make_report`. run reads the run's reports, plots and planes
+choose the plots, draw and timeline draw them, and sections, results and page make the HTML.
 
-Nothing is imported here: reading a report needs none of what drawing needs.
+Nothing is imported here: reading a report does not need the libraries that draw.
 """

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Plots and timelines as SVG that is pasted into a page.
 
-Matplotlib draws; then colours that stand for the page's own are replaced by CSS, so that a plot is
-readable in light and dark, and ids get a prefix, so that many plots share one page. Text is drawn
-as paths: the page looks alike everywhere and needs no font.
+Matplotlib draws with fixed colours, which CSS then replaces by the page's own, so that a plot is
+readable in light and dark. Ids get a prefix, so that many plots share one page. Text is drawn as
+paths: the page looks the same everywhere and needs no font.
 """
 
 import io

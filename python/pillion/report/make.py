@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes one HTML page of a finished run: results as plots, and what every analysis cost.
+"""Makes one HTML page of a finished run: results as plots, and the cost of every analysis.
 
 The page is whole by itself: plots are inline SVG, the style is inline, and nothing is loaded from
 anywhere. It is written aside and renamed into place. A product that cannot be read does not hide
-the others: the page and the caller say what went wrong.
+the others: the page and the caller report the fault.
 """
 
 import re
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pillion.errors import Error
 from pillion.report import page, results, sections
-from pillion.report.page import STYLE, write_whole
+from pillion.report.page import write_whole
 from pillion.report.plots import STEPS_SHOWN, spread
 from pillion.report.results import Result, Series, find_file
 from pillion.report.run import Product, Run, read_attached_jobs, read_run, with_attached_jobs
@@ -34,7 +34,7 @@ def make_report(
 ) -> Made:
     """Writes FOLDER/report.html, or `to`, from the reports in FOLDER and the tables they name.
 
-    What tables are compared with is in the folder `compare`, or in FOLDER/compare.
+    Curves to compare tables with are in the folder `compare`, or in FOLDER/compare.
 
     Raises Error if there is no run report, if it is broken, or if the page cannot be written.
     """
@@ -57,13 +57,12 @@ def make_report(
         *visits,
         sections.configuration_section(run),
     ]
-    style = STYLE.read_text(encoding="utf-8")
-    write_whole(path, page.document(f"Pillion run report: {folder.resolve().name}", style, parts))
+    write_whole(path, page.document(f"Pillion run report: {folder.resolve().name}", parts))
     return Made(path, problems)
 
 
 def _failures(run: Run) -> list[str]:
-    """Analyses that ended early, unless a warning says so already."""
+    """Analyses that ended early, unless a warning already names the reason."""
     return [
         f"analysis {analysis.name} was disabled: {analysis.disabled}"
         for analysis in run.analyses

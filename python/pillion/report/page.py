@@ -11,10 +11,11 @@ from pathlib import Path
 
 from pillion.errors import Error
 
-STYLE = Path(__file__).with_name("report.css")
+STYLES = (Path(__file__).parents[1] / "page.css", Path(__file__).with_name("report.css"))
 
 
-def document(title: str, style: str, sections: Iterable[str]) -> str:
+def document(title: str, sections: Iterable[str]) -> str:
+    style = "".join(path.read_text(encoding="utf-8") for path in STYLES)
     body = "\n".join(section for section in sections if section)
     return f"""<!DOCTYPE html>
 <html lang="en">
@@ -67,7 +68,7 @@ def warnings_section(warnings: Sequence[str]) -> str:
 
 
 def remarks_section(remarks: Sequence[str]) -> str:
-    """What is worth knowing, and no reason to worry."""
+    """Notes that are worth knowing, and not a reason to worry."""
     return "\n".join(f'<p class="note">{escape(text)}</p>' for text in remarks)
 
 

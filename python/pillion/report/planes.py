@@ -48,7 +48,9 @@ def is_plane(table: Table) -> bool:
 
 
 def heat_maps_of(table: Table) -> Iterator[HeatMap]:
-    """Of the density, and of the weighted one if there is one; those per decade are preferred."""
+    """A heat map of the density, and one of the weighted density if there is one; columns per
+    decade are preferred.
+    """
     inside = np.logical_and.reduce([np.isfinite(table[name]) for name in EDGES])
     y_edges = _edges(table["lower"][inside], table["upper"][inside])
     x_edges = _edges(table["against_lower"][inside], table["against_upper"][inside])

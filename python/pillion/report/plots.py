@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which plots a table deserves: a pure function from tables to plain descriptions of plots.
+"""Selects the plots for a table: a pure function from tables to plain descriptions of plots.
 
-The first column is x. The others are grouped by what stands before their first underscore and by
-units, one plot per group, one curve per column; minimum, mean and maximum go together. Cartesian
-components of a column that is there itself, errors, and integers beside reals (samples, pair
-counts), are of second rank: they get plots too, which the page keeps folded. So are columns
-NAME_OTHER over x_OTHER, where x has another form of that name. Tables of one name made at several
-steps are laid over each other. Tables with bins along two axes and slices become heat maps
-(planes.py). What a table is to be compared with is drawn beside its curves. Lists of things that
-have an id get none: nothing is a function of an id.
+The first column is x. The others are grouped by the text before their first underscore and by
+units, one plot per group, one curve per column; minimum, mean and maximum go together. Some columns
+are of second rank: their plots are folded in the page. These are Cartesian components of a column
+that the table also has, errors, integers beside reals (samples, pair counts), and columns
+NAME_OTHER over x_OTHER, where x has another form of that name.
+
+Tables of one name made at several steps share a plot. Tables with bins along two axes and slices
+become heat maps (planes.py). Curves to compare a table with are drawn beside its own. Lists of
+things that have an id get no plot: nothing is a function of an id.
 """
 
 import re
@@ -72,7 +73,7 @@ class Plot:
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a column goes: columns with equal places share a plot."""
+    """The plot that a column belongs to: columns with equal places share a plot."""
 
     name: str
     units: str
@@ -87,7 +88,7 @@ class _Group:
 
 
 def spread(items: Sequence[Item], most: int) -> list[Item]:
-    """At most so many items, evenly chosen, the first and the last among them."""
+    """At most `most` items, evenly chosen, the first and the last among them."""
     if len(items) <= most:
         return list(items)
     return [items[round(i * (len(items) - 1) / (most - 1))] for i in range(most)]
@@ -125,7 +126,7 @@ def _plots_of(tables: Sequence[Table]) -> list[Plot]:
 
 
 def constants_of(table: Table) -> dict[str, int]:
-    """Integer columns that say one thing all the way, and so are no curves."""
+    """Integer columns with one value in all rows, which are not drawn as curves."""
     return {
         name: int(column.values[0])
         for name, column in table.columns.items()
@@ -217,7 +218,7 @@ def _curves(table: Table, group: _Group) -> Iterator[Curve]:
 
 
 def _compared(curves: Sequence[Curve], tables: Sequence[Table]) -> Iterator[tuple[int, Curve]]:
-    """What there is to be compared with each curve, which comes from the table at its place."""
+    """The curves to compare with: for each curve, from the comparison of its table."""
     for number, (curve, table) in enumerate(zip(curves, tables, strict=True)):
         other = table.comparison
         if other is not None and curve.key in other.columns:

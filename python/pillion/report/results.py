@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The report's results: per analysis its tables as plots with their attributes, and its other
-products, of which it shows pictures and names all other files; before them one table of all
-diffusion coefficients.
+"""The report's results. One table of all diffusion coefficients comes first. Then, for each
+analysis, come its tables as plots with their attributes, its pictures, and the names of its other
+files.
 """
 
 import re
@@ -73,7 +73,7 @@ def article(product: FileProduct) -> str:
 
 
 def _pictures(paths: Sequence[Path]) -> str:
-    """Within the page, which is to be whole wherever it goes."""
+    """Pictures embedded in the page, which must be complete in one file."""
     figures = []
     for path in paths:
         try:
@@ -202,7 +202,7 @@ def _origin(series: Series) -> str:
 
 
 def _attributes(made: Table) -> str:
-    """What holds for the whole table; coefficients have their own section."""
+    """The attributes of the whole table; coefficients have their own section."""
     items = [
         f"<div><dt>{escape(a.name.replace('_', ' '))}</dt>"
         f"<dd>{units.number(a.value, 6)} {units.as_html(a.units)}</dd></div>"

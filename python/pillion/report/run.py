@@ -40,7 +40,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Analysis(AnalysisRecord):
-    """What one analysis did and cost. Seconds are of the whole run."""
+    """The results and the cost of one analysis. Seconds are of the whole run."""
 
     stages: list[str]
     simulation: Span
@@ -100,9 +100,9 @@ def read_run(folder: Path) -> Run:
 
 
 def read_attached_jobs(run: Run) -> tuple[list[Run], list[str]]:
-    """What attached jobs of this run have written, and what was wrong with it.
+    """The reports of attached jobs of this run, and the faults of the ones that cannot be read.
 
-    What lies there from attached jobs of another run is left out.
+    Reports of attached jobs of another run are left out.
     """
     attached_jobs, problems = [], []
     for path in sorted(run.folder.glob("report-*.json")):
@@ -161,7 +161,7 @@ def _joined(here: Analysis, there: Analysis, attached_job: Run, run: Run) -> Ana
 def _read(folder: Path, path: Path, name: str) -> Run:
     return read_document(
         path,
-        "is no run report",
+        "is not a run report",
         FORMAT,
         lambda report: _build(folder, name, report),
         "give the run's output folder; the report is written when the session closes",

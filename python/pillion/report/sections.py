@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The report's sections on the run itself: its summary, what every analysis cost, in total and
-compared with running it in the simulation, a picture of what every rank did when, its
-configuration, and its attached jobs. An attached job is a job of sidecars that joined the run and
-brought analyses of its own. Results and costs of these stand with those of the run, and its section
-shows what it asked for and when it worked.
+"""The report's sections on the run itself: its summary, the costs, the timeline, its configuration,
+and its attached jobs. Costs are those of every analysis, in total and compared with running it in
+the simulation. The timeline shows the work of every rank over time.
+
+An attached job is a job of sidecars that joined the run and brought analyses of its own. Results
+and costs of these stand with those of the run, and its section shows its request and its time of
+work.
 """
 
 from collections.abc import Callable, Sequence
@@ -103,10 +105,10 @@ def _lines(run: Run) -> list[tuple[str, str, Cell]]:
 
 
 def _rare_lines(run: Run) -> list[tuple[str, str, Cell]]:
-    """What befalls publications rarely, if it did."""
+    """Lines for rare events of publications that have happened."""
     lines: list[tuple[str, str, Cell]] = [
-        ("coarsened", "a subsample was published, for want of room", _number("coarsened")),
-        ("spilled", "went to disk first, for want of room", _number("spilled")),
+        ("coarsened", "a subsample was published, for lack of room", _number("coarsened")),
+        ("spilled", "went to disk first, for lack of room", _number("spilled")),
         ("dropped", "published by some ranks, but not by all", _number("dropped")),
         ("lost", "published, but the sidecars died on it", _number("lost")),
     ]
@@ -247,7 +249,7 @@ def _who(attached_job: Run) -> str:
     ranks = int(attached_job.facts["sidecar_ranks"])
     many = f"{units.count(ranks)} {'rank' if ranks == 1 else 'ranks'}"
     return (
-        f'<p class="note">Joined with {many} while the run went on, to add: {names}. '
+        f'<p class="note">Joined with {many} while the run was active, to add: {names}. '
         f"Its own report is report-{escape(attached_job.name)}.json.</p>"
     )
 

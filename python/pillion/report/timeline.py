@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Timelines in Chrome trace format, made fit for a picture.
+"""Timelines in Chrome trace format, reduced to the resolution of a picture.
 
-A run may have a hundred thousand events, and a picture about two thousand points across. Where
-spans are few, each is drawn, those closer than a point joined to one. Where they are many, what is
-drawn is the share of each stretch of time that a rank was busy, so that a thousand short spans do
-not look like work without a pause.
+A run may have a hundred thousand events, and a picture about two thousand points across. A few
+spans are drawn one by one, and spans closer than a point are joined. For many spans, the picture
+shows the share of each interval of time that a rank was busy, so that a thousand short spans do not
+look like work without a pause.
 """
 
 import json
@@ -25,7 +25,7 @@ CLOSE_UP = 3  # publications
 
 @dataclass(frozen=True)
 class Span:
-    """What a rank did from `begin` to `end`, in seconds since the start, for a step."""
+    """The work of a rank from `begin` to `end`, in seconds since the start, for a step."""
 
     kind: str
     begin: float
@@ -56,7 +56,7 @@ class Window:
 
     @property
     def crowded(self) -> bool:
-        """Whether spans are too many to be told apart."""
+        """Whether there are too many spans to draw each."""
         gap = (self.end - self.begin) / POINTS
         return any(len(merged(strip.spans, gap)) > FEW for strip in self.strips)
 
@@ -75,7 +75,7 @@ def read_timeline(path: Path) -> list[Strip]:
     except OSError as error:
         raise Error(f"cannot read {path}: {error.strerror}") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise Error(f"{path} is no trace that this version can read: {error!r}") from error
+        raise Error(f"{path} is not a trace that this version can read: {error!r}") from error
     return [
         Strip(f"{processes.get(pid, pid)} {rank}", spans)
         for (pid, rank), spans in sorted(ranks.items(), key=lambda item: item[0])

@@ -8,7 +8,7 @@ function fill(select, entries) {
   select.replaceChildren(...entries.map(([value, text]) => new Option(text, value)));
 }
 
-// Buttons of which one is on. `choose` is called with the value of the one that was pressed.
+// Buttons; one of them is on. `choose` is called with the value of the one that was pressed.
 class Choice {
   constructor(place, entries, choose) {
     this.buttons = entries.map(([value, content, title]) => {
@@ -68,7 +68,7 @@ function followPointer(canvas, does) {
   }, {passive: false});
 }
 
-// Keys, but not where somebody types or a control has a use for them.
+// Keys, unless the user types in a field or a control uses them.
 function followKeys(does) {
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;

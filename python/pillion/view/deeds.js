@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one can do: each changes what is looked at, and has it read or only drawn anew.
+// Actions of the user: each changes the view, and has it read or only drawn again.
 
 const frameMilliseconds = 120, slowMilliseconds = 400; // of a step while playing
 const leastWindow = 8; // samples along each side

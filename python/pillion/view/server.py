@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The web server of `pillion view`, for one person on this machine.
 
-It listens on the loopback interface only, and every request must name that as its host (so that no
-other site's name can be made to lead here) and carry the token of the URL that was printed (other
-users of the machine do not have it). It serves a page, a description and slices; no path of a
+It listens on the loopback interface only. Every request must name that as its host, so that no
+other site's name can be made to lead here. It must also carry the token of the printed URL, which
+other users of the machine do not have. It serves a page, a description and slices; no path of a
 request ever becomes a path of a file.
 """
 
@@ -51,7 +51,7 @@ class Server(ThreadingHTTPServer):
         return f"http://{HOST}:{self.server_port}/{self.token}/"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A browser that no longer wants an answer hangs up; anything else is told."""
+        """Reports errors, except that a browser hung up because it no longer wants an answer."""
         if not isinstance(sys.exc_info()[1], ConnectionError | TimeoutError):
             super().handle_error(request, client_address)
 

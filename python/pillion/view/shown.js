@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is told: the picture, and everything around it that says what it shows.
+// Shows the picture and everything around it that describes it.
 
 let drawn = null; // what the slices in the picture are of
 const marks = {}; // when the first picture was seen, and the first that was complete
@@ -26,7 +26,7 @@ function redraw() {
   putLimits();
 }
 
-// For tests, and for whoever is curious.
+// For tests and for debugging.
 function mark(slice, last) {
   marks.first ??= performance.now();
   marks.samples ??= slice.values.length;

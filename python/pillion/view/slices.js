@@ -7,7 +7,7 @@ async function answer(place, signal) {
   return found;
 }
 
-// Browsers tell this error when nobody answers.
+// Browsers report this error when the server does not answer.
 const reason = (error) =>
   (error instanceof TypeError ? "pillion view has ended, or cannot be reached" : error.message);
 

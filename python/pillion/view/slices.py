@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the page asks of a dataset: what is in it, and slices at a level."""
+"""The answers to the page's requests on a dataset: its description, and slices at a level."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -41,7 +41,7 @@ class Slice:
 
 
 def describe(dataset: Dataset) -> dict[str, Any]:
-    """What the page needs to know before it asks for slices; plain values."""
+    """The description of a dataset that the page needs before it requests slices; plain values."""
     origin = dataset.origin or {}
     units = field_units(origin)
     return {

@@ -56,7 +56,7 @@ const unlike = (a, b) =>
   ["box", "fields", "strides"].some((k) => JSON.stringify(a[k]) !== JSON.stringify(b[k]));
 let isLost = false;
 
-// Whoever follows is shown the newest step.
+// While following, the newest step is shown.
 async function poll() {
   try {
     const found = await describe(), before = dataset;

@@ -8,7 +8,7 @@ let dataset = null; // as the server describes it
 const picture = new Picture(at("picture")), reader = new Reader();
 const seen = new Map(); // extremes of what has been seen, by field and component
 
-// `log` is null until somebody chooses; `window` until somebody zooms.
+// `log` is null until the user chooses; `window` until the user zooms.
 const state = {field: "", component: 0, step: 0, axis: 2, positions: [0, 0, 0], window: null,
                map: "viridis", reversed: false, smooth: false, log: null, auto: true, low: 0, high: 1};
 window.pillionViewState = state; // for tests

@@ -110,7 +110,7 @@ FINAL = [
 def columns_for(
     columns: Sequence[Column], rows: Sequence[Row], width: int, now: float
 ) -> list[Column]:
-    """Those that fit, in order; the least important go first."""
+    """The columns that fit, in order; the least important are left out first."""
     changed = any(row.coarsened or row.spilled for row in rows)
     left = [column for column in columns if changed or column is not _CHANGED]
 
@@ -125,7 +125,7 @@ def columns_for(
 def analyses(
     columns: Sequence[Column], rows: Sequence[Row], width: int, most: int, now: float
 ) -> RenderableType:
-    """At most so many analyses, the rest in a word."""
+    """A table of at most `most` analyses, and a line that counts the rest."""
     shown = rows[: max(1, most)]
     table = Table(
         box=SIMPLE_HEAD,

@@ -59,7 +59,7 @@ def read_wish(text: str) -> Wish:
 
 
 def default_column(table: Table) -> str | None:
-    """One that is no coordinate and does change; the first column is where x is."""
+    """The column to draw: one that changes, and is not a coordinate. The first column is x."""
     names = list(table.columns)[1:]
     able = [n for n in names if not n.startswith(_COORDINATES)]
     telling = [n for n in _TELLING if n in able]
@@ -86,7 +86,7 @@ class _Known:
 
 
 class Curves:
-    """Of the tables in an output folder; a table is read again when it has changed."""
+    """The curves of the tables in an output folder; a table is read again when it has changed."""
 
     def __init__(self, folder: Path):
         self._folder = folder
@@ -155,8 +155,8 @@ def _curve(table: Table, column: str) -> Curve:
 
 
 def resampled(values: Sequence[float], width: int) -> list[float]:
-    """So many values: means of neighbours, or the nearest if there are fewer. What is not finite is
-    left out of means.
+    """`width` values: means of neighbours, or the nearest if there are fewer. Means leave out
+    values that are not finite.
     """
     out = []
     for i in range(width if values else 0):

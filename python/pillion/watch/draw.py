@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `pillion watch` shows, as renderables of rich, for terminals of any size: how the run goes,
-its analyses (columns), and in what room is left curves, each with a name and its last value. Pure.
+"""The display of `pillion watch`, as renderables of rich, for terminals of any size. It shows the
+progress of the run and its analyses (columns). Curves fill the remaining space, each with a name
+and its last value. Pure.
 """
 
 from collections.abc import Sequence
@@ -48,7 +49,9 @@ def _pane(shown: Curve | str, width: int, height: int, colour: str) -> Renderabl
 
 
 def curve_panes(shown: Sequence[Curve | str], width: int, rows: int, turn: int) -> Panel | None:
-    """As many as fit in so many rows, as high as they can be; the others have their turn later."""
+    """As many curves as fit in `rows` rows, as high as possible; the others are shown in later
+    turns.
+    """
     room = rows - 2
     if not shown or room < 2:
         return None
@@ -207,7 +210,7 @@ class Screen:
 def frame(
     view: View, curves_shown: Sequence[Curve | str], screen: Screen, now: float, turn: int = 0
 ) -> RenderableType:
-    """All of it in one frame that is no higher than the screen."""
+    """All of it in one frame that fits the height of the screen."""
     parts: list[RenderableType] = [head(view, screen.width)]
     used = 2 + _lines_of_head(view, screen.width)
     warning = _warning(view, screen.width)

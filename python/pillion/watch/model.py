@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is shown of a run, put together from what its sides say of themselves. Pure.
+"""The state of a run for display, combined from the progress files of its sides. Pure.
 
-The simulation knows what it has published and left out, sidecars what they have worked on, and a
-attached job its own analyses; of each number that one counts who knows it first-hand.
+The simulation counts the publications that it made and left out, sidecars the ones that they
+analysed, and an attached job its own analyses. Each number is taken from the side that counts it.
 """
 
 from collections.abc import Callable
@@ -86,7 +86,7 @@ class View:
 
 
 def make_view(parts: Parts, state_of: Callable[[Progress], State], now: float) -> View | None:
-    """None if nobody has said anything yet. `now` is a calendar time."""
+    """None without any progress file. `now` is a calendar time."""
     head = parts.simulation or parts.sidecars or next(iter(parts.attached_jobs), None)
     if head is None:
         return None
@@ -130,7 +130,7 @@ def _side(progress: Progress, state: State) -> Side:
 
 
 def _sidecar_ranks(head: Progress, sidecars: Progress | None) -> int | None:
-    """Those of a job of their own tell how many they are."""
+    """The number of sidecar ranks; sidecars of a separate job report it themselves."""
     return head.sidecar_ranks if sidecars is None else sidecars.sidecar_ranks
 
 
@@ -170,15 +170,15 @@ def _row(
     worked = theirs or here
     assert published is not None and worked is not None
     has_lag = theirs is not None and theirs.publications > 0
-    # Where sidecars have not spoken yet, nobody has worked on what was published.
-    nobody = theirs is None and published.placement != "simulation"
+    # Before sidecars have reported, nothing that was published has been analysed.
+    unreported = theirs is None and published.placement != "simulation"
     return Row(
         name=name,
         attached_job=(whose.attached_job or "") if whose else "",
         placement=published.placement,
         every=f"when {published.when}" if published.when else published.every,
-        step=None if nobody else worked.last_step,
-        publications=0 if nobody else worked.publications,
+        step=None if unreported else worked.last_step,
+        publications=0 if unreported else worked.publications,
         skipped=published.skipped,
         coarsened=published.coarsened,
         spilled=published.spilled,

@@ -38,14 +38,16 @@ class Watcher:
     def once(self) -> int:
         if not self._look():
             raise Error(
-                f"there is no run in a folder '{self._run}', and none called so goes on on this "
-                "node; runs that go on are " + (_names() or "none")
+                f"there is no run in a folder '{self._run}', and no active run of this name on "
+                "this node; active runs: " + (_names() or "none")
             )
         self._console.print(self._frame(draw.Screen(self._console.width, 1000), 0))
         return self._status()
 
     def follow(self) -> int:
-        """Until the run is over or somebody wants to leave; leaves the last frame behind."""
+        """Shows the view until the run is over or the user quits; leaves the last frame on the
+        screen.
+        """
         if not self._console.is_terminal:
             raise Error("the live view needs a terminal; take --once to print how the run is now")
         begin = time.monotonic()

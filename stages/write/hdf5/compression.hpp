@@ -21,7 +21,7 @@ class Compression {
   explicit Compression(const stage::Setup& setup);
 
   [[nodiscard]] bool is_on() const { return id_ != 0; }
-  /// Puts the filters into the properties of a dataset that is to be made.
+  /// Puts the filters into the properties of a dataset before it is made.
   void put(hid_t properties) const;
 
  private:

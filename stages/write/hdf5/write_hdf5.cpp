@@ -95,7 +95,7 @@ void WriteHdf5::read_files(const stage::Setup& setup) {
   if (!is_grouped_) groups.fail("`groups` goes with `files: grouped`");
 }
 
-/// Rows of elements have so many values that fewer of them make a chunk of the same size.
+/// Rows of elements have many values, so fewer rows make a chunk of the same size.
 int WriteHdf5::bits_of_rows() const {
   int64_t most = 1;
   for (const auto& field : fields_.fields) most = std::max(most, points_of(field));

@@ -29,7 +29,7 @@ struct Xdmf {
   [[nodiscard]] std::string extent(const write::StoredStep& step) const;
 };
 
-/// Cells along the axes of a mesh of which each `coarsening`th is kept, in the order of files.
+/// Cells along the axes of a mesh if each `coarsening`th is kept, in the order of files.
 std::vector<int64_t> kept_cells(const pillion_field_description& mesh, int64_t coarsening);
 
 }  // namespace pillion::stages::write_hdf5

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which parts of which blocks the boxes of a peer have, and who writes which block. A box is made
-// of cells of the bitmask's tree; an encoded cell has its levels one after the other, and of each
-// level the samples of one run of HZ addresses. A block of which one peer has every sample is
-// written by that one; any other by an aggregator, to which the peers send their parts of it.
+// The parts of blocks that the boxes of a peer have, and the writer of each block. A box is made of
+// cells of the bitmask's tree; an encoded cell has its levels one after the other, and for each
+// level the samples of one run of HZ addresses. If one peer has every sample of a block, it is
+// written by that peer; any other by an aggregator, to which the peers send their parts of it.
 // Aggregators follow from the block's number; peers announce the parts that they will send when
 // boxes change.
 #pragma once
@@ -21,7 +21,7 @@ namespace pillion::stages::write_idx {
 
 /// Part of a block: samples that follow each other in it, and in their encoded cell.
 struct BlockRun {
-  int64_t block = 0, slot = 0, count = 0;  ///< which samples of which block
+  int64_t block = 0, slot = 0, count = 0;  ///< the samples of a block
   int64_t at = 0;                          ///< where they begin in the cell
 };
 

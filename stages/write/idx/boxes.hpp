@@ -25,7 +25,7 @@ struct Region {
   bool operator==(const Region&) const = default;
 };
 
-/// Samples [lo, end) that this peer has, and of which parts they are made.
+/// Samples [lo, end) that this peer has, and the parts that they are made of.
 struct BoxShape {
   idx::Point lo{}, end{};
   idx::Point first{}, hi{};  ///< of what is written: where there are no samples, zeros

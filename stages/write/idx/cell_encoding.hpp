@@ -16,7 +16,7 @@ namespace pillion::stages::write_idx {
 
 class CellShape {
  public:
-  /// A cell of 2^bits samples, of which the last `left_out` levels are not wanted.
+  /// A cell of 2^bits samples without its last `left_out` levels.
   CellShape(const idx::Bitmask& mask, int bits, int left_out) {
     constexpr int most_cube_bits = 7;
     const int wanted = std::max(bits - left_out, 0);
@@ -50,7 +50,7 @@ class CellShape {
   }
 
  private:
-  /// HZ address of a Z address of so many bits.
+  /// HZ address of a Z address of `bits` bits.
   static size_t place_of(size_t z, int bits) {
     if (z == 0) return 0;
     const int zeros = std::countr_zero(z);

@@ -68,7 +68,7 @@ std::vector<std::byte> packed_in_rows(const idx::Dataset& dataset, const idx::Fi
   return idx::zfp_encoded(dataset, field, block, rows);
 }
 
-/// Empty if the block is to be stored as it is.
+/// Empty if the block must be stored as it is.
 std::vector<std::byte> zfp_packed(const idx::Dataset& dataset, const idx::Field& field,
                                   int64_t block, std::span<const std::byte> bytes) {
   if (field.sample_size() == 4) return packed_in_rows<uint32_t>(dataset, field, block, bytes);
@@ -146,10 +146,10 @@ void BlockCompression::read_limit(const stage::Value& limit, const write::Writte
   for (int64_t i = 0; i < limit.size(); ++i) {
     const auto at = std::find(fields.names.begin(), fields.names.end(), limit.key(i));
     if (at == fields.names.end())
-      limit[i].fail("field '" + limit.key(i) + "' is not one of those that are written");
+      limit[i].fail("field '" + limit.key(i) + "' is not one of the written fields");
     const auto field = static_cast<size_t>(at - fields.names.begin());
     if (!is_real(fields.fields[field]))
-      limit[i].fail("field '" + *at + "' has integers, of which zfp loses nothing");
+      limit[i].fail("field '" + *at + "' has integers, and zfp stores integers without loss");
     give(limit[i], field);
   }
 }

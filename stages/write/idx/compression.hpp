@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How blocks are compressed: as zlib streams, bare LZ4 blocks or zfp streams. A block that would
-// not become smaller stays as it is, and its flags say so.
+// not become smaller stays as it is, and its flags mark that.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ class BlockCompression {
  private:
   void check_zfp(const stage::Value& value, const write::WrittenFields& fields) const;
   void read_losses(const stage::Value& limits, const write::WrittenFields& fields);
-  /// Sets one limit of all fields of reals, or of those that a map names.
+  /// Sets one limit of all fields of reals, or of the fields that a map names.
   template <class Set>
   void read_limit(const stage::Value& limit, const write::WrittenFields& fields, Set&& set);
 

@@ -33,8 +33,8 @@ class WriteIdx final : public stage::Stage {
  private:
   void read_numbers(const stage::Setup& setup);
   void read_box(const stage::Value& box);
-  /// What is a field of the dataset: fields of the simulation, or components of those that readers
-  /// could not take in one.
+  /// Lists the fields of the dataset: fields of the simulation, or components of fields that
+  /// readers could not take in one.
   void list_sources(const BlockCompression& compression);
   [[nodiscard]] stage::Input input() const;
   [[nodiscard]] std::array<int, 3> sides_of(const stage::Step& step,
@@ -90,7 +90,7 @@ std::optional<idx::Dataset> dataset_in(const std::string& text) {
   return {};
 }
 
-/// Whether samples of one lie where those of the other do, and are stored alike.
+/// Whether samples of one lie where those of the other do, and are stored in the same way.
 bool are_alike(const idx::Dataset& a, const idx::Dataset& b) {
   return a.lo == b.lo && a.hi == b.hi && a.axes == b.axes && a.mask == b.mask &&
          a.bits_per_block == b.bits_per_block && a.blocks_per_file == b.blocks_per_file &&
@@ -99,7 +99,7 @@ bool are_alike(const idx::Dataset& a, const idx::Dataset& b) {
 }
 
 /// A file for the finest level of each box, since ranks that write to one file wait for each other;
-/// but no small files, and not so many that making them takes the time.
+/// but no small files, but not too many, since each takes time to make.
 int64_t usual_blocks_per_file(int64_t finest_of_box, int64_t blocks, int64_t block_bytes,
                               int64_t peers) {
   constexpr int64_t least_bytes = int64_t{4} << 20;
@@ -109,7 +109,7 @@ int64_t usual_blocks_per_file(int64_t finest_of_box, int64_t blocks, int64_t blo
   return out;
 }
 
-/// Whether the format's usual reader takes elements of so many bytes.
+/// Whether the format's usual reader takes elements of `bytes` bytes.
 bool is_readable(size_t bytes) {
   return bytes <= 32 || bytes == 64 || bytes == 128 || bytes == 256 || bytes == 512 ||
          bytes == 1024;

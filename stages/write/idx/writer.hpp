@@ -66,7 +66,7 @@ struct IdxCost {
 
 class IdxWriter {
  public:
-  /// `sources` say where each of the dataset's fields comes from. Files lie below `folder`.
+  /// `sources` name the source of each of the dataset's fields. Files lie below `folder`.
   IdxWriter(idx::Dataset dataset, std::vector<write::Source> sources, std::filesystem::path folder,
             const IdxOptions& options);
 
@@ -91,7 +91,7 @@ class IdxWriter {
   void handle(const CellPlan& cell, const Group& group);
   void write_parts(const CellPlan& cell, size_t field, const std::byte* encoded);
   void exchange_parts(const stage::Step& step);
-  /// Where parts of a field begin in the message to or from a peer with so many samples.
+  /// Where parts of a field begin in the message to or from a peer with `samples` samples.
   [[nodiscard]] size_t message_offset(size_t field, int64_t samples) const;
   void put_together();
   void keep(size_t field, int64_t block, std::span<const std::byte> bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The stage `write_raw`: files of values, one for each rank and step, and the YAML that says what
-// is where in them.
+// The stage `write_raw`: files of values, one for each rank and step, and a YAML index of their
+// blocks.
 
 #include <bit>
 #include <chrono>
@@ -28,7 +28,7 @@ class WriteRaw final : public stage::Stage {
  private:
   [[nodiscard]] bool is_mesh() const { return fields_.mesh().mesh_kind == PILLION_UNIFORM; }
   [[nodiscard]] std::string path_of(int64_t step, const std::string& end) const;
-  /// Writes what this peer has; returns the lines that say what is where.
+  /// Writes what this peer has; returns the lines of the index for it.
   std::string write_blocks(const stage::Step& step, const std::string& path, int64_t& bytes) const;
   void write_step_index(const stage::Step& step, const std::string& blocks) const;
   void write_index(const stage::Step& step) const;
@@ -47,7 +47,7 @@ class WriteRaw final : public stage::Stage {
 
 namespace {
 
-/// As NumPy says it.
+/// In NumPy's notation.
 std::string type_name(pillion_type type) {
   const std::string order = std::endian::native == std::endian::little ? "<" : ">";
   switch (type) {

@@ -116,5 +116,5 @@ TEST_CASE("what zfp has no streams of") {
   CHECK(fault_of(sample({}, Type::uint64), stream).find("not uint64[1]") != std::string::npos);
   auto zipped = sample({});
   zipped.fields[0].codec = Codec::zip;
-  CHECK(fault_of(zipped, stream).find("does not say how") != std::string::npos);
+  CHECK(fault_of(zipped, stream).find("has no default_compression") != std::string::npos);
 }

@@ -136,7 +136,7 @@ TEST_CASE("whatever does not fit is named") {
            "shared as particles");
   contains(fault([](Sharing& s) { s.share_particles("id", -1, 4, ids, 0); }), "block number -1");
   contains(fault([](Sharing& s) { s.share_particles("id", 0, -4, ids, 0); }), "-4 particles");
-  contains(fault([](Sharing& s) { s.set_domain("grid", {}); }), "no particle mesh");
+  contains(fault([](Sharing& s) { s.set_domain("grid", {}); }), "not a particle mesh");
   contains(fault([](Sharing& s) { s.set_domain("atoms", {}); }), "no extent along axis 0");
   const pillion_domain flat = {{0, 0, 0}, {1, 1, 0}, {0, 0, 0}, {1, 1, 1}, 0};
   contains(fault([&](Sharing& s) { s.set_domain("atoms", flat); }), "no extent along axis 2");

@@ -82,7 +82,7 @@ TEST_CASE("what does not fit a spectral mesh is named") {
   CHECK(fault([&](Sharing& s) {
           s.share_items(MeshKind::Spectral, "u", 0, 4, u, PILLION_FLOAT32);
         }) == "block 0 of field 'u' was shared as float32, but the catalogue says float64");
-  CHECK(fault([&](Sharing& s) { s.set_domain("box", {}); }).find("no particle mesh") !=
+  CHECK(fault([&](Sharing& s) { s.set_domain("box", {}); }).find("not a particle mesh") !=
         std::string::npos);
   CHECK(fault([&](Sharing& s) {
           s.share_items(MeshKind::Spectral, "number", 2, 4, numbers, 0);

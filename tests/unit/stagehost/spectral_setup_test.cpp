@@ -147,7 +147,7 @@ TEST_CASE("outputs that are not supported are refused in words") {
   CHECK(Asking().declare(output).empty());
   output.mesh = "grid";
   CHECK(Asking().declare(output) ==
-        "field 'made' is to be produced both like 'heat' and on mesh 'grid'");
+        "field 'made' is declared as output both like 'heat' and on mesh 'grid'");
 }
 
 TEST_CASE("elements come as shared or by an integer that each has") {

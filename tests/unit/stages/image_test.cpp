@@ -266,6 +266,12 @@ TEST_CASE("colours go from one end of a map to the other") {
   CHECK(rgb(map.at(0)[0], map.at(0)[1], map.at(0)[2]) == 0x440154);
   CHECK(map.at(-3) == map.at(0));
   CHECK(map.at(1)[0] == 0xfd);
+  CHECK(ColourMap::names() == "viridis, inferno, magma, cividis, coolwarm, grey, blue to red");
+  for (const char* name : {"coolwarm", "gray", "blue to red"}) {
+    REQUIRE(ColourMap::find(name, colours));
+    CHECK(colours.size() == 256);
+  }
+  CHECK(!ColourMap::find("jet", colours));
   CHECK(map.at(std::nan("")) == std::array<double, 3>{128, 128, 128});
   CHECK(Range{1, 100, true}.fraction(10) == doctest::Approx(0.5));
   CHECK(Range{3, 3, false}.fraction(3) == 0.5);
