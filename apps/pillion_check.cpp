@@ -43,7 +43,7 @@ std::string counted(int64_t count, const std::string& what) {
 }
 
 std::string padded(std::string text, size_t width) {
-  // Bytes that begin a character, not those that go on with one, take a column.
+  // Only bytes that begin a character take a column.
   const auto columns = static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
   }));
@@ -174,7 +174,7 @@ std::string describe_cut(const DryRun& forecast) {
 std::string describe(const DryRun& forecast) {
   const auto& configuration = *forecast.configuration;
   std::string out = "\noutput    " + configuration.output + ", of run '" + configuration.run + "'";
-  if (!configuration.restart.empty()) out += ", which goes on from " + configuration.restart;
+  if (!configuration.restart.empty()) out += ", which resumes from " + configuration.restart;
   out += "\nsidecars  " + sidecars_of(configuration.sidecars) + "\n\nanalyses\n";
   for (const auto& analysis : forecast.analyses) out += describe(analysis);
   return out + describe_cut(forecast);

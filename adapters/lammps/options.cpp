@@ -95,7 +95,7 @@ const char* usage() {
 
 Runs a LAMMPS input that contains `fix ID group pillion`, and the analyses of FILE.yaml with it.
   -pillion FILE     what to compute, how often, and where
-  -restart PATH     what analyses saved beside a restart file, to go on from
+  -restart PATH     the state of analyses that was saved with a restart file
   -set NAME=VALUE   value of $NAME in FILE; may be given several times
   -pillion-help     this text
 All other options are LAMMPS's own; `pillion-lmp -help` lists them.

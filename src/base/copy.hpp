@@ -51,8 +51,7 @@ class Streamer {
   alignas(64) std::array<std::byte, 8192> pieces_;
 };
 
-// Copies between arrangements in memory of which one goes along rows where the other goes along
-// columns.
+// Copies between two arrangements in memory, where one is along rows and the other along columns.
 
 /// One loop of a copy: how many times, and the strides on both sides.
 struct Loop {
@@ -61,7 +60,7 @@ struct Loop {
 
 /// Copies all elements of two loops, whose strides are in bytes: `here` is in one piece at the
 /// target, `there` at the source. Returns false, having done nothing, if it does not know elements
-/// of so many bytes; it knows those of 4 and 8 bytes, and groups of three and pairs of them.
+/// of that size; it knows 4 and 8 bytes, and groups of three and pairs of them.
 bool copy_tiles(std::byte* to, const std::byte* from, const Loop& here, const Loop& there,
                 size_t bytes);
 

@@ -64,7 +64,7 @@ int32_t guard(F&& body) noexcept {
   } catch (const std::exception& e) {
     return set_last_error(ErrorCode::Internal, e.what());
   } catch (...) {
-    return set_last_error(ErrorCode::Internal, "an exception that is no std::exception");
+    return set_last_error(ErrorCode::Internal, "an exception that is not a std::exception");
   }
 }
 

@@ -229,7 +229,7 @@ void end_job_at_finalize(const Communicator& all, const Communicator& some) {
   int ranks = 0;
   check(MPI_Comm_size(MPI_COMM_WORLD, &ranks), "MPI_Comm_size");
   if (all.size() != ranks) return;
-  // These live until the program ends, as there is nobody to hold them.
+  // These live until the program ends, as no object can own them.
   auto* const waiting = new Communicator(some.handle());
   new AtFinalize([waiting] {
     std::fflush(nullptr);  // an aborted program writes nothing more

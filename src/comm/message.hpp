@@ -97,9 +97,9 @@ void receive(Arrival& arrival, void* data);
 /// Starts a sum over all ranks, in place. [collective, but does not wait]
 [[nodiscard]] Request start_sum(const Communicator& comm, double* values, int count);
 
-// Messages between ranks of which only the senders know: nonblocking consensus, as in T. Hoefler,
-// C. Siebert, A. Lumsdaine: Scalable communication protocols for dynamic sparse data exchange,
-// PPoPP 2010. Nothing is as long as the number of ranks.
+// Messages whose receivers do not expect them: nonblocking consensus, as in T. Hoefler, C. Siebert,
+// A. Lumsdaine: Scalable communication protocols for dynamic sparse data exchange, PPoPP 2010.
+// Nothing is as long as the number of ranks.
 
 class SparseExchange {
  public:
@@ -114,7 +114,7 @@ class SparseExchange {
   bool odd_ = false;  ///< a rank may be one exchange ahead, never two
 };
 
-// A reduction over all ranks for which nobody waits: each rank contributes when it comes by, and
+// A reduction over all ranks for which no rank waits: each rank contributes when it comes by, and
 // reads the result when it comes by again. By then the others have contributed too, or are about
 // to.
 

@@ -56,7 +56,7 @@ void from_lz4(std::span<const std::byte> stored, std::span<std::byte> to) {
       reinterpret_cast<const char*>(stored.data()), reinterpret_cast<char*>(to.data()),
       static_cast<int>(stored.size()), static_cast<int>(to.size()));
   if (size < 0)
-    fail_to_decode("it cannot be decompressed: it is no LZ4 block, or longer than one here");
+    fail_to_decode("it cannot be decompressed: it is not an LZ4 block, or longer than one here");
   expect_size(static_cast<size_t>(size), to.size());
 }
 #else

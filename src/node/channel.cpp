@@ -241,7 +241,7 @@ size_t align(size_t size) {
 
 }  // namespace
 
-// An empty ring starts anew at 0, where the caches know the memory best.
+// An empty ring starts again at 0, where the caches know the memory best.
 std::optional<size_t> Arena::find(size_t size) const {
   size = align(size);
   if (pieces_.empty()) return size <= capacity_ ? std::optional<size_t>(0) : std::nullopt;

@@ -204,7 +204,7 @@ run::SavedState manifest_in(const std::string& folder) {
   }
 }
 
-/// What stages remember lies in folders that have their number and name.
+/// The state of stages is in folders with their number and name.
 void check_stages(const fs::path& folder, const model::AnalysisSpec& analysis) {
   for (size_t s = 0; s < analysis.stages.size(); ++s) {
     const auto name = stagehost::state_name(s, analysis.stages[s].name);
@@ -212,7 +212,7 @@ void check_stages(const fs::path& folder, const model::AnalysisSpec& analysis) {
     if (!fs::is_directory(folder / name, error))
       analysis.place.fail_at_key(
           fmt::format("analysis '{}' had other stages when the checkpoint {} was written, which "
-                      "does not hold '{}'; give the analysis another name to begin anew",
+                      "does not hold '{}'; give the analysis another name to begin from scratch",
                       analysis.name, folder.parent_path().string(), name));
   }
 }
@@ -222,15 +222,15 @@ void check_stages(const fs::path& folder, const model::AnalysisSpec& analysis) {
 std::vector<std::string> check_restart(const std::string& folder,
                                        const model::Configuration& configuration) {
   const auto manifest = manifest_in(folder);
-  std::vector<std::string> anew;
+  std::vector<std::string> missing;
   for (const auto& analysis : configuration.analyses) {
     const fs::path saved = fs::path(folder) / analysis.name;
     std::error_code error;
     if (!manifest.analyses.contains(analysis.name) || !fs::is_directory(saved, error))
-      anew.push_back(analysis.name);
+      missing.push_back(analysis.name);
     else check_stages(saved, analysis);
   }
-  return anew;
+  return missing;
 }
 
 void check_ranks(const model::SidecarSpec& spec, const LaunchSize& start) {

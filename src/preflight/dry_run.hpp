@@ -62,12 +62,13 @@ DryRun dry_run(const model::Configuration& configuration, const run::Chains& in_
 std::string judge_memory(const DryRun& forecast, const LaunchSize& start);
 
 // Whether a configuration goes with what is around it: its ranks, its folders, its checkpoint, this
-// machine. Functions throw an Error that says what is wrong, or return what is odd, "" if nothing.
+// machine. Functions throw an Error that names the fault, or return a remark on an oddity, "" if
+// there is none.
 
 /// Throws if products cannot be written there.
 void check_output(const std::string& output);
 
-/// Throws if a run cannot go on from the checkpoint; returns analyses that are not in it.
+/// Throws if a run cannot resume from the checkpoint; returns analyses that are not in it.
 std::vector<std::string> check_restart(const std::string& folder,
                                        const model::Configuration& configuration);
 

@@ -79,7 +79,7 @@ struct BlockLayout {
 };
 
 BlockLayout layout_of(const std::string& mesh, const model::Block& block);
-/// The block, with packed arrays of which only `data` is missing.
+/// The block, with packed arrays whose `data` is missing.
 model::Block block_of(const BlockLayout& layout);
 
 /// Regions of some fields of one mesh, packed region by region.

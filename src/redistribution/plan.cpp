@@ -201,7 +201,8 @@ Cuts balance(const comm::Communicator& ranks, const std::vector<Load>& here, con
   for (const auto& load : here) loads.emplace_back(key_of(load.box, domain), load.bytes);
   const Line line(std::move(loads));
   const int64_t total = ranks.reduced(line.total(), comm::Operation::Sum);
-  // A cut is the last key before which no more than so many shares lie; it begins the next piece.
+  // A cut is the last key before which at most a given number of shares lie; it begins the next
+  // piece.
   Cuts cuts(static_cast<size_t>(std::max(owners - 1, 0)), 0);
   std::vector<int64_t> before(cuts.size());
   for (int bit = 3 * bits_per_axis - 1; bit >= 0; --bit) {

@@ -38,7 +38,7 @@ layout::ParticleMoves plan_particles(const model::MeshBlocks& mine, const layout
 // stay together: the Z-order curve through the middles of the boxes is cut into as many pieces as
 // there are owners. Each rank knows its own boxes only.
 
-/// A box that is to be given away.
+/// A box to give away.
 struct Load {
   model::Box box;
   int64_t bytes = 0;

@@ -26,8 +26,9 @@ bool is_read(const auto& piece) { return piece->last_reader >= 0; }
 struct Allocations::Piece {
   node::Segment::Region region;
   std::unique_ptr<transport::Buffer> own;
-  int64_t last_reader = -1;  ///< number of the last message that is in it; -1 if nobody reads
-  bool is_free = false;      ///< its memory goes back when nobody keeps it any more
+  int64_t last_reader =
+      -1;                ///< number of the last message that is in it; -1 if no sidecar reads it
+  bool is_free = false;  ///< its memory goes back when it is no longer kept
 
   Piece() = default;
   Piece(const Piece&) = delete;

@@ -27,7 +27,7 @@ using base::Value;
 /// what the host does not know. `what` names it in messages.
 template <class T>
 void expect_known(const T& given, const char* what) {
-  constexpr size_t most = 65536;  // what is larger is no size
+  constexpr size_t most = 65536;  // a larger value is not a size
   if (given.size < sizeof(T) || given.size > most)
     base::fail(ErrorCode::Plugin,
                "a stage passed {} of {} bytes, and this Pillion has {}; build the plug-in again",

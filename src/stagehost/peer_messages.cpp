@@ -150,8 +150,8 @@ void in_turn(int32_t at_once, const std::function<void()>& body, const Execution
   if (failure) std::rethrow_exception(failure);
 }
 
-// Those who have and those who want records meet at the owner of each key. What peers restore is at
-// its owners already, so that it moves only once.
+// Peers that have a record and peers that request it meet at the owner of each key. What peers
+// restore is at its owners already, so that it moves only once.
 
 namespace {
 
@@ -194,10 +194,11 @@ Places places_of(const std::vector<Bytes>& received, size_t record_size) {
     for (size_t at = 0; at < bytes.size(); at += sizeof(int64_t) + record_size)
       if (const int64_t key = key_at(bytes, at);
           !places.emplace(key, bytes.data() + at + sizeof(int64_t)).second)
-        base::fail(ErrorCode::Stage,
-                   "two records of a stage have the key {}, so that it cannot be told which is "
-                   "which; are the simulation's numbers all different?",
-                   key);
+        base::fail(
+            ErrorCode::Stage,
+            "two records of a stage have the key {}, so they cannot be distinguished; are the "
+            "simulation's numbers all different?",
+            key);
   return places;
 }
 
@@ -209,7 +210,8 @@ std::vector<Bytes> answers(const std::vector<Bytes>& questions, const Places& pl
       const int64_t key = key_at(questions[peer], at);
       const auto place = places.find(key);
       if (place == places.end())
-        base::fail(ErrorCode::Stage, "a stage wants the record of key {}, and nobody has it", key);
+        base::fail(ErrorCode::Stage, "a stage requests the record of key {}, which no peer has",
+                   key);
       out[peer].insert(out[peer].end(), place->second, place->second + record_size);
     }
   return out;

@@ -31,10 +31,10 @@ Received broadcast(int32_t from, std::span<const std::byte> bytes, const Executi
 /// Calls `body` on at most `at_once` peers at the same time, in their order; on all if that is 0.
 void in_turn(int32_t at_once, const std::function<void()>& body, const ExecutionContext& context);
 
-// Records that belong to keys go from the peers that have them to those that want them: what a
-// stage remembers of cells follows them when their blocks change hands, or after a restart.
+// Records that belong to keys go from the peers that have them to peers that request them: what a
+// stage keeps on cells follows them when their blocks change hands, or after a restart.
 
-/// Writes the records of `wanted` behind one another. Throws if nobody has one of them.
+/// Writes the records of `wanted` behind one another. Throws if no peer has one of them.
 /// [collective over the peers]
 void fetch(const pillion_records& have, std::span<const int64_t> wanted, void* records,
            const ExecutionContext& context);
@@ -46,8 +46,8 @@ void fetch(const pillion_records& have, std::span<const int64_t> wanted, void* r
 /// may have several.
 model::Box part_of(const pillion_division& division, const comm::Communicator& peers);
 
-/// Moves cells of so many bytes, packed in the box of one division, to that of another of as many
-/// cells. [collective over the peers]
+/// Moves cells of `bytes_per_cell` bytes, packed in the box of one division, to that of another of
+/// as many cells. [collective over the peers]
 void regroup(const pillion_division& from, const pillion_division& to, int64_t bytes_per_cell,
              const void* source, void* target, const ExecutionContext& context);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A step that stages work on, as one rank sees it: blocks of every mesh, and the domains; and what
-// a stage at work is told about it and about the run, and what the stage works with.
+// a running stage knows about it and about the run, and what the stage works with.
 #pragma once
 
 #include <pillion/types.h>

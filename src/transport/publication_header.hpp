@@ -111,7 +111,7 @@ class Encoder {
   };
   void lay_out(const Lender* lender);
   base::Bytes head_;
-  size_t places_ = 0;  ///< where in the head it is said where arrays are
+  size_t places_ = 0;  ///< offset in the head of the places of arrays
   std::vector<Part> parts_;
   std::map<std::string, int64_t> bytes_;
   size_t size_ = 0;
