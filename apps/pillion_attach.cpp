@@ -8,15 +8,14 @@
 #include <mpi.h>
 
 #include <atomic>
-#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "node/segment.hpp"
 #include "run/attached_job.hpp"
 #include "run/attachment.hpp"
@@ -25,7 +24,7 @@
 namespace {
 
 using pillion::base::Level;
-using pillion::sidecar::Ending;
+using pillion::policy::SidecarEnding;
 
 constexpr const char* usage =
     "usage: pillion-attach [RUN [ANALYSES.yaml]] [--name NAME] [--set NAME=VALUE]...\n"
@@ -89,11 +88,12 @@ bool all_are_here(bool failed) {
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Ibarrier(MPI_COMM_WORLD, &request);
   int here = 0;
-  for (const double begin = MPI_Wtime(); here == 0 && MPI_Wtime() - begin < patience;) {
-    MPI_Test(&request, &here, MPI_STATUS_IGNORE);
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  return here != 0;
+  return pillion::base::wait_until(
+      [&] {
+        MPI_Test(&request, &here, MPI_STATUS_IGNORE);
+        return here != 0;
+      },
+      pillion::base::monotonic_seconds() + patience);
 }
 
 int attach(const Arguments& arguments) {
@@ -115,11 +115,11 @@ int attach(const Arguments& arguments) {
          }),
          .leave = [] { return leave_wanted.load(); }},
         MPI_COMM_WORLD);
-    const Ending ending = job.work();
+    const SidecarEnding ending = job.work();
     constexpr const char* endings[] = {"the run has ended", "left the run",
                                        "the simulation is gone; what it had published is finished"};
     if (!quiet) std::fprintf(stderr, "pillion-attach: %s\n", endings[static_cast<int>(ending)]);
-    return ending == Ending::Alone ? 3 : 0;
+    return ending == SidecarEnding::SimulationGone ? 3 : 0;
   } catch (const std::exception& e) {
     if (rank == 0) std::fprintf(stderr, "pillion-attach: %s\n", e.what());
     return 1;

@@ -15,11 +15,12 @@
 #include <utility>
 #include <vector>
 
+#include "comm/agreement.hpp"
 #include "halos/build.hpp"
 #include "halos/catalogue.hpp"
 #include "halos/field_values.hpp"
 #include "halos/query.hpp"
-#include "stagehost/host_table.hpp"
+#include "stagehost/plugin.hpp"
 #include "stagehost/work.hpp"
 #include "timing.hpp"
 

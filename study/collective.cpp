@@ -120,7 +120,7 @@ std::vector<int> chosen_by(const Machine& machine, const Case& c, pillion::model
 // By default one on each node from the first on; with more than nodes, the first cores of each.
 std::vector<int> Writing::cores_of_aggregators() const {
   if (c_.mapping == "near") return nearest_cores();
-  for (const auto rule : pillion::model::all_mappings())
+  for (const auto rule : pillion::model::all_mappings)
     if (c_.mapping == pillion::model::name_of(rule)) return chosen_by(machine_, c_, rule);
   const int per_node = c_.per_node();
   std::vector<int> out;

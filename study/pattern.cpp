@@ -28,7 +28,7 @@ std::vector<Location> spots_of(const Machine& machine) {
 }
 
 Mapping spread_named(const std::string& name) {
-  for (const Mapping mapping : pillion::model::all_mappings())
+  for (const Mapping mapping : pillion::model::all_mappings)
     if (name == pillion::model::name_of(mapping)) return mapping;
   std::fprintf(stderr, "mapping: no mapping is called '%s'\n", name.c_str());
   std::exit(2);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Fails if an include runs against the layers of docs/architecture.md, if anything but comm/ calls
-MPI, if a stage calls it or includes a file of another stage, if a stage or an adapter reaches into
+MPI, if anything but base/clock waits or reads a clock, if a stage calls it or includes a file of another stage, if a stage or an adapter reaches into
 the library, or if modules of python/ import each other in a ring, inside functions and for type
 checkers included. Prints each offending line or ring."""
 
@@ -76,6 +76,11 @@ STAGES_WITH_MPI: dict[str, str] = {}
 # Folders below stages/ whose files other stages may include.
 SHARED_BY_STAGES = {"common"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]')
+# Reads a clock or sleeps by itself, past base/clock.hpp.
+WAIT = re.compile(
+    r"\b(?:steady_clock|system_clock|sleep_for|sleep_until|usleep|nanosleep|SYS_futex)\b"
+    r"|this_thread::yield"
+)
 MPI_CALL = re.compile(r"\bMPI_[A-Z][a-z]\w*\s*\(")
 
 
@@ -91,6 +96,8 @@ def faults_of(path: Path, layer: str):
             yield number, f"{layer} may not include {target}"
         if layer not in MPI_LAYERS and MPI_CALL.search(line):
             yield number, f"only {', '.join(MPI_LAYERS)} may call MPI"
+        if path.name != "clock.cpp" and WAIT.search(line):
+            yield number, "only base/clock.cpp may wait or read a clock; use base::wait_until"
 
 
 def faults_outside(path: Path):

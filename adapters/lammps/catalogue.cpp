@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "check.hpp"
+#include "ride.hpp"
 
 namespace pillion::lammps {
 

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "catalogue.hpp"
-#include "check.hpp"
+#include "ride.hpp"
 
 namespace pillion::lammps {
 

@@ -9,8 +9,8 @@
 
 #include <memory>
 
-#include "fix_options.hpp"
 #include "lammps_headers.hpp"
+#include "options.hpp"
 #include "progress_line.hpp"
 #include "shared_atoms.hpp"
 

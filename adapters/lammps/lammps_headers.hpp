@@ -5,13 +5,27 @@
 
 #include <mpi.h>
 
+#ifdef PILLION_LAMMPS_SYSTEM_FMT
+// LAMMPS headers of 2021 and 2022 format their messages with fmt::make_args_checked, which fmt 9
+// dropped. Where LAMMPS was packaged against the system's newer fmt, as on Debian, this stands in
+// for it; where LAMMPS ships a fmt of its own, nothing is needed and nothing is defined.
+#include <fmt/format.h>
+
+#if FMT_VERSION >= 90000
+FMT_BEGIN_NAMESPACE
+template <typename... Args, typename Format>
+format_arg_store<format_context, remove_reference_t<Args>...> make_args_checked(
+    const Format&, const remove_reference_t<Args>&... args) {
+  return {args...};
+}
+FMT_END_NAMESPACE
+#endif
+#endif
+
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #pragma GCC diagnostic ignored "-Wdeprecated-copy"
 #pragma GCC diagnostic ignored "-Wnon-virtual-dtor"
-#ifdef PILLION_LAMMPS_SYSTEM_FMT
-#include "fmt_shim.hpp"
-#endif
 #include <lammps/lammps.h>
 // The rest needs what the line above brings.
 #include <lammps/atom.h>

@@ -7,8 +7,8 @@
 #include <exception>
 #include <memory>
 
-#include "command_line.hpp"
 #include "fix_pillion.hpp"
+#include "options.hpp"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "check.hpp"
+#include "ride.hpp"
 
 namespace pillion::lammps {
 

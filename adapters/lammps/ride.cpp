@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "catalogue.hpp"
-#include "check.hpp"
 
 namespace pillion::lammps {
 

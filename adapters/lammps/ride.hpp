@@ -7,11 +7,18 @@
 
 #include <pillion/pillion.h>
 
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace pillion::lammps {
+
+/// Turns a status of the C interface into an exception, so that the adapter's functions need not
+/// hand statuses on; the fix turns the exception into an error or a warning of LAMMPS.
+inline void check(pillion_status status) {
+  if (status != PILLION_OK) throw std::runtime_error(pillion_error_message());
+}
 
 /// How a session is opened.
 struct RideOptions {

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "check.hpp"
 #include "lammps_headers.hpp"
+#include "ride.hpp"
 
 namespace pillion::lammps {
 

@@ -33,23 +33,6 @@ typedef struct pillion_setup pillion_setup; /* a stage being created */
 typedef struct pillion_work pillion_work;   /* a publication being worked on */
 typedef struct pillion_state pillion_state; /* the state of a stage, being saved or restored */
 
-/** Which rank holds what. Those from BLOCKS on are for uniform meshes. They may be grown by ghost
- * cells; without these, each cell of the mesh is in one block of one peer, and a peer may have no
- * block if there are few cells. The arrays of their blocks are contiguous, components interleaved,
- * first axis fastest. */
-enum {
-  PILLION_LAYOUT_AS_SHARED = 1, /**< blocks as the simulation shares them */
-  PILLION_LAYOUT_BY_KEY = 2,    /**< a particle, or an element of a spectral mesh, is always at the
-                                   owner of its key, sorted by key */
-  PILLION_LAYOUT_SPATIAL = 3,   /**< by place, with copies of all that lies within `halo` */
-  PILLION_LAYOUT_BLOCKS = 4,    /**< one block per peer, as near to cubes as can be */
-  PILLION_LAYOUT_SLABS = 5,     /**< one per peer, cut along `axis` alone */
-  PILLION_LAYOUT_PENCILS = 6,   /**< one per peer, whole along `axis`, cut along the others */
-  PILLION_LAYOUT_POWERS_OF_TWO = 7, /**< any number per peer; see `sides` */
-  PILLION_LAYOUT_TRANSFORM = 8      /**< slabs along the third axis; where the mesh has fewer planes
-                                       than there are peers, pencils along the first */
-};
-
 /** Kinds of configuration value. */
 enum {
   PILLION_VALUE_NULL = 0,
@@ -93,15 +76,6 @@ typedef struct pillion_field_description {
   const char* coordinates; /**< of a spectral mesh: the field of 3 components that holds them, of
                             * its points; "" if it was not said */
 } pillion_field_description;
-
-/** Sides of boxes that follow from the blocks as they are shared: along this axis, or, for cubes,
- * along any. */
-typedef enum {
-  PILLION_SIDE_FIT = -1,          /**< the smallest power of two that holds the longest of them */
-  PILLION_SIDE_ENLARGED = -2,     /**< twice as many cells */
-  PILLION_SIDE_FIT_CUBE = -3,     /**< as FIT; the same along all axes */
-  PILLION_SIDE_ENLARGED_CUBE = -4 /**< as ENLARGED; the same along all axes */
-} pillion_side;
 
 /** Fields of one mesh, wanted in one layout. */
 typedef struct pillion_input_request {

@@ -8,9 +8,12 @@
 #include <pillion/session.hpp>
 
 #include "core/errors.hpp"
-#include "core/session.hpp"
 
 namespace nb = nanobind;
+
+namespace pillion::python {
+void bind_session(nb::module_& module);  // session.cpp
+}
 
 namespace {
 

@@ -18,14 +18,14 @@ using namespace pillion::topology;
 namespace {
 
 Mapping mapping_named(const std::string& name) {
-  for (const auto mapping : model::all_mappings())
+  for (const auto mapping : model::all_mappings)
     if (name == name_of(mapping)) return mapping;
   base::fail(ErrorCode::Placement, "there is no mapping '{}'", name);
 }
 
 std::vector<std::string> names_of_mappings() {
   std::vector<std::string> names;
-  for (const auto mapping : model::all_mappings()) names.emplace_back(name_of(mapping));
+  for (const auto mapping : model::all_mappings) names.emplace_back(name_of(mapping));
   return names;
 }
 

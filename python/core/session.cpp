@@ -2,8 +2,6 @@
 // Binding of pillion::Session. The interpreter's lock is released wherever a call may block or run
 // stages, which may be stages in Python. Arrays come as addresses: their owner is kept by the
 // session's face in Python.
-#include "core/session.hpp"
-
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/map.h>

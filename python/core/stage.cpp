@@ -107,7 +107,7 @@ void destroy(void* stage) {
   delete held;
 }
 
-constexpr Bridge bridge = {bridge_version, create, run, finish, save, restore, destroy};
+constexpr Bridge functions = {bridge_version, create, run, finish, save, restore, destroy};
 
 }  // namespace
 
@@ -121,5 +121,5 @@ NB_MODULE(_stage, module) {
   bind_setup(module);
   bind_work(module);
   bind_state(module);
-  module.attr("bridge") = nb::capsule(&bridge, bridge_name);
+  module.attr("bridge") = nb::capsule(&functions, bridge_name);
 }

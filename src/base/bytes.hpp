@@ -33,6 +33,15 @@ concept HasMembers = requires {
   T::members();
 };
 
+template <class T>
+constexpr bool is_optional = false;
+template <class T>
+constexpr bool is_optional<std::optional<T>> = true;
+
+/// Written and read as it lies in memory, also many at once.
+template <class T>
+concept Plain = std::is_trivially_copyable_v<T> && !HasMembers<T> && !is_optional<T>;
+
 class ByteWriter {
  public:
   template <class T>
@@ -60,7 +69,12 @@ class ByteWriter {
   }
   template <class T>
   void put(const std::vector<T>& values) {
-    put_all(values);
+    if constexpr (Plain<T>) {
+      put(static_cast<int64_t>(values.size()));
+      put_raw(values.data(), values.size() * sizeof(T));
+    } else {
+      put_all(values);
+    }
   }
   template <class T>
   void put(const std::set<T>& values) {
@@ -81,9 +95,7 @@ class ByteWriter {
   template <class Values>
   void put_all(const Values& values) {
     put(static_cast<int64_t>(values.size()));
-    if constexpr (std::is_same_v<Values, Bytes>) put_raw(values.data(), values.size());
-    else
-      for (const auto& value : values) put(value);
+    for (const auto& value : values) put(value);
   }
 
   Bytes bytes_;
@@ -136,9 +148,10 @@ class ByteReader {
   template <class T>
   void read(std::vector<T>& values) {
     const size_t count = get_count();
-    if constexpr (std::is_same_v<T, std::byte>) {
-      const std::byte* begin = take(count);
-      values.assign(begin, begin + count);
+    if constexpr (Plain<T>) {
+      const std::byte* begin = take(count * sizeof(T));
+      values.resize(count);
+      if (count > 0) std::memcpy(values.data(), begin, count * sizeof(T));
     } else {
       values.clear();
       for (size_t i = 0; i < count; ++i) values.push_back(get<T>());

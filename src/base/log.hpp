@@ -3,6 +3,7 @@
 // itself except through it.
 #pragma once
 
+#include <cstdio>
 #include <functional>
 #include <string>
 
@@ -17,7 +18,12 @@ class Log {
   using Handler = std::function<void(Level, const std::string&)>;
 
   /// Warnings and failures on standard error.
-  Log();
+  Log()
+      : handler_([](Level level, const std::string& message) {
+          if (level < Level::Warning) return;
+          const char* word = level == Level::Warning ? "warning" : "error";
+          std::fputs(fmt::format("pillion: {}: {}\n", word, message).c_str(), stderr);
+        }) {}
   /// An empty handler is silence.
   explicit Log(Handler handler) : handler_(std::move(handler)) {}
 

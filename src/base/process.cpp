@@ -76,11 +76,13 @@ int wait_for(pid_t child) {
 
 /// Whether the program ends before `end`, in monotonic seconds.
 bool ends_before(pid_t child, double end) {
-  for (siginfo_t info{}; info.si_pid == 0; usleep(1000)) {
-    if (monotonic_seconds() >= end) return false;
-    waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT | WNOHANG);
-  }
-  return true;
+  return wait_until(
+      [&] {
+        siginfo_t info{};
+        waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT | WNOHANG);
+        return info.si_pid != 0;
+      },
+      end);
 }
 
 /// Moves what can be moved through both pipes until the program closes its end. False if it has not

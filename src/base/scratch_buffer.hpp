@@ -3,9 +3,12 @@
 // since clearing costs as much as filling it, and lies in large pages where there are any.
 #pragma once
 
+#include <sys/mman.h>
+
 #include <cstddef>
 #include <cstdlib>
 #include <memory>
+#include <new>
 
 namespace pillion::base {
 
@@ -21,7 +24,18 @@ class ScratchBuffer {
   struct Free {
     void operator()(std::byte* bytes) const { std::free(bytes); }
   };
-  void grow(size_t size);
+  // Sizes that go up and down a little do not make it grow each time.
+  void grow(size_t size) {
+    constexpr size_t large_page = size_t{2} << 20, line = 64;
+    bytes_.reset();
+    capacity_ = 0;
+    const size_t unit = size < large_page ? line : large_page;
+    const size_t wanted = (size + size / 8 + unit) / unit * unit;
+    bytes_.reset(static_cast<std::byte*>(std::aligned_alloc(unit, wanted)));
+    if (!bytes_) throw std::bad_alloc();
+    capacity_ = wanted;
+    if (unit == large_page) madvise(bytes_.get(), wanted, MADV_HUGEPAGE);
+  }
 
   std::unique_ptr<std::byte, Free> bytes_;
   size_t capacity_ = 0;

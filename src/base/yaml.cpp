@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // From YAML text to the tree of value.hpp. Duplicate keys are refused, and $name and ${name} are
 // replaced by parameters ($$ is a dollar sign).
-#include "base/yaml.hpp"
-
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 

@@ -7,10 +7,10 @@
 #include <memory>
 #include <mutex>
 
-#include "base/guard.hpp"
-#include "comm/at_finalize.hpp"
+#include "base/error.hpp"
 #include "comm/communicator.hpp"
 #include "session/session.hpp"
+#include "simulation/simulation.hpp"
 
 struct pillion_options {
   pillion::session::Options options;

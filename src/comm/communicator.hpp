@@ -7,6 +7,8 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -81,5 +83,23 @@ void expect_usable(MPI_Comm comm);
 /// The communicator of a Fortran handle.
 MPI_Comm from_fortran(MPI_Fint handle);
 MPI_Fint to_fortran(MPI_Comm handle);
+
+/// Something to be done when the program calls MPI_Finalize, while MPI can still be used.
+class AtFinalize {
+ public:
+  /// `action` is called at the start of MPI_Finalize unless this object is gone by then.
+  explicit AtFinalize(std::function<void()> action);
+  AtFinalize(const AtFinalize&) = delete;
+  AtFinalize& operator=(const AtFinalize&) = delete;
+  ~AtFinalize();
+
+ private:
+  std::shared_ptr<std::function<void()>> action_;
+};
+
+/// Ends the whole job when all ranks of `some` have come to MPI_Finalize: for jobs with other ranks
+/// that will never come. Does nothing if the job has ranks that are not in `all`. [collective over
+/// `some`]
+void end_job_at_finalize(const Communicator& all, const Communicator& some);
 
 }  // namespace pillion::comm

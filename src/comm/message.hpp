@@ -1,15 +1,44 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Byte messages of any size, above 2 GiB too, and reductions that continue while the program works.
+// Byte messages of any size, above 2 GiB too, and their tags; exchanges that only the senders know
+// of; and reductions that continue while the program works.
 #pragma once
 
 #include <mpi.h>
 
+#include <map>
 #include <optional>
 #include <span>
+#include <vector>
 
+#include "base/bytes.hpp"
 #include "comm/communicator.hpp"
 
 namespace pillion::comm {
+
+// The MPI tags of the library, each once. A tag with a pair of numbers alternates between them, so
+// that a rank that is one exchange ahead is not misread.
+namespace tags {
+
+inline constexpr int gathered = 1;
+inline constexpr int exchanged = 2;
+
+inline constexpr int publication = 11;  // from the simulation to its sidecars
+inline constexpr int finished = 12;
+inline constexpr int publication_body = 13;
+inline constexpr int sidecar_failure = 14;
+inline constexpr int load_report = 15;
+
+inline constexpr int redistribution_plan = 21;  // and 22
+inline constexpr int redistribution_values = 23;
+inline constexpr int node_meeting = 25;    // and 26
+inline constexpr int particle_sizes = 27;  // and 28
+inline constexpr int particle_values = 29;
+inline constexpr int publication_passed_on = 31;  // and 32, on the sidecars' own communicator
+inline constexpr int stage_message_sizes = 33;    // and 34
+inline constexpr int stage_messages = 35;
+inline constexpr int stage_turn = 36;
+
+}  // namespace tags
 
 /// A datatype that stands for `size` bytes, so that one message may exceed 2 GiB.
 class ByteType {
@@ -67,5 +96,47 @@ void receive(Arrival& arrival, void* data);
 [[nodiscard]] Request start_maximum(const Communicator& comm, double* values, int count);
 /// Starts a sum over all ranks, in place. [collective, but does not wait]
 [[nodiscard]] Request start_sum(const Communicator& comm, double* values, int count);
+
+// Messages whose receivers do not expect them: nonblocking consensus, as in T. Hoefler, C. Siebert,
+// A. Lumsdaine: Scalable communication protocols for dynamic sparse data exchange, PPoPP 2010.
+// Nothing is as long as the number of ranks.
+
+class SparseExchange {
+ public:
+  /// `tag` and `tag + 1` must be used for nothing else on the communicator, which must stay.
+  SparseExchange(const Communicator& comm, int tag) : comm_(comm), tag_(tag) {}
+  /// Sends out[r] to rank r; returns what was sent here, by rank. [collective]
+  std::map<int, base::Bytes> operator()(const std::map<int, base::Bytes>& out);
+
+ private:
+  const Communicator& comm_;
+  int tag_;
+  bool odd_ = false;  ///< a rank may be one exchange ahead, never two
+};
+
+// A reduction over all ranks for which no rank waits: each rank contributes when it comes by, and
+// reads the result when it comes by again. By then the others have contributed too, or are about
+// to.
+
+class LaggedReduction {
+ public:
+  /// `operation` is Max or Sum.
+  LaggedReduction(const Communicator& ranks, Operation operation)
+      : ranks_(ranks), operation_(operation) {}
+
+  /// Contributes; every rank gives as many values. The one before must be settled. [collective,
+  /// does not wait]
+  void start(std::vector<double> mine);
+  /// The result of the reduction that was started last; nothing if it was read. Waits for ranks
+  /// that have not started it yet. [collective]
+  std::optional<std::vector<double>> settle();
+
+ private:
+  const Communicator& ranks_;
+  Operation operation_;
+  std::vector<double> values_;
+  Request request_;
+  bool is_under_way_ = false;
+};
 
 }  // namespace pillion::comm

@@ -8,8 +8,7 @@
 #include <pillion/idx/dataset.hpp>
 #include <sstream>
 
-#include "codec_name.hpp"
-#include "comment.hpp"
+#include "dataset_text.hpp"
 
 namespace pillion::idx {
 namespace {

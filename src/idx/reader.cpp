@@ -5,12 +5,12 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <pillion/error.hpp>
 #include <pillion/idx/reader.hpp>
 #include <sstream>
 
 #include "block_file.hpp"
-#include "gathering.hpp"
 #include "selection.hpp"
 
 namespace pillion::idx {
@@ -40,6 +40,61 @@ std::vector<std::span<const BlockOfLevel>> by_file(const Dataset& dataset,
     out.push_back(std::span(blocks).subspan(from, end - from));
   }
   return out;
+}
+
+// Putting blocks of one query into an array, one after the other.
+
+/// The array `to` has `strides` in bytes. What this is made of must outlive it.
+class Gathering {
+ public:
+  Gathering(const Dataset& dataset, const Query& query, const Grid& grid, std::byte* to,
+            const Point& strides)
+      : dataset_(dataset), query_(query), grid_(grid), to_(to), strides_(strides) {}
+
+  /// Blocks of one file, which may not be there. Throws pillion::Error.
+  void take(const BlockFile* file, std::span<const BlockOfLevel> blocks);
+  /// That were read from files.
+  [[nodiscard]] int64_t bytes() const { return bytes_; }
+
+ private:
+  void take(const BlockFile* file, const BlockOfLevel& block, const Entry& entry);
+  const Order& hz_order(int level);
+
+  const Dataset& dataset_;
+  const Query& query_;
+  const Grid& grid_;
+  std::byte* to_;
+  Point strides_;
+  std::vector<std::byte> samples_;
+  std::map<int, Order> orders_;  ///< by level
+  int64_t bytes_ = 0;
+};
+
+void Gathering::take(const BlockFile* file, std::span<const BlockOfLevel> blocks) {
+  std::vector<Entry> entries(blocks.size());
+  if (file != nullptr) entries = file->entries(query_.field, blocks);
+  for (size_t n = 0; n < blocks.size(); ++n) take(file, blocks[n], entries[n]);
+}
+
+void Gathering::take(const BlockFile* file, const BlockOfLevel& block, const Entry& entry) {
+  const auto& field = dataset_.fields[query_.field];
+  const Grid grid = grid_of(dataset_, block.number);
+  if (is_absent(entry)) {
+    samples_.assign(static_cast<size_t>(dataset_.block_samples()) * field.sample_size(),
+                    static_cast<std::byte>(field.fill));
+  } else {
+    file->read(entry, query_.field, block.number, samples_);
+    bytes_ += entry.size;
+  }
+  const bool is_in_rows = is_absent(entry) || entry.row_major();
+  copy_common(grid, is_in_rows ? in_rows(grid.extent) : hz_order(block.level), samples_.data(),
+              grid_, strides_, to_, field.sample_size());
+}
+
+const Order& Gathering::hz_order(int level) {
+  const auto [at, is_new] = orders_.try_emplace(level);
+  if (is_new) at->second = in_block(dataset_, level);
+  return at->second;
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Blocks through the library zfp.
+// Blocks through the library zfp, or without it refusals.
+#ifdef PILLION_IDX_ZFP
 #include <zfp.h>
+#endif
 
 #include <algorithm>
 #include <cmath>
@@ -11,6 +13,9 @@
 #include <pillion/idx/zfp.hpp>
 
 namespace pillion::idx {
+
+#ifdef PILLION_IDX_ZFP
+
 namespace {
 
 [[noreturn]] void refuse(const std::string& why) { throw Error(ErrorCode::File, why); }
@@ -121,5 +126,30 @@ void zfp_decode(const Dataset& dataset, const Field& field, int64_t block,
     refuse("it cannot be decompressed: " + std::to_string(stream.size()) +
            " bytes are there, and its end is missing");
 }
+
+#else
+
+namespace {
+
+[[noreturn]] void fail() {
+  throw Error(ErrorCode::File,
+              "it is compressed with zfp, and this was built without that library");
+}
+
+}  // namespace
+
+bool has_zfp() { return false; }
+
+std::vector<std::byte> zfp_encoded(const Dataset& /*dataset*/, const Field& /*field*/,
+                                   int64_t /*block*/, std::span<const std::byte> /*samples*/) {
+  fail();
+}
+
+void zfp_decode(const Dataset& /*dataset*/, const Field& /*field*/, int64_t /*block*/,
+                std::span<const std::byte> /*stream*/, std::span<std::byte> /*samples*/) {
+  fail();
+}
+
+#endif
 
 }  // namespace pillion::idx

@@ -10,10 +10,10 @@
 #include <limits>
 #include <vector>
 
-#include "base/scatter.hpp"
 #include "layout/cell.hpp"
 #include "layout/request.hpp"
 #include "model/block.hpp"
+#include "model/coarsen.hpp"
 
 namespace pillion::layout {
 
@@ -21,7 +21,7 @@ namespace pillion::layout {
 /// too. Of the scattered key the lower half alone decides, for subsamples are chosen by its highest
 /// bits; as a fraction of all it needs no division.
 inline int owner_of(int64_t key, int ranks) {
-  const uint64_t lower = base::scatter(key) & 0xffffffffu;
+  const uint64_t lower = model::scatter(key) & 0xffffffffu;
   return static_cast<int>((lower * static_cast<uint64_t>(ranks)) >> 32);
 }
 

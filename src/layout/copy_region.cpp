@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/tiles.hpp"
+#include "base/copy.hpp"
 
 namespace pillion::layout {
 

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "base/copy_counter.hpp"
+#include "base/copy.hpp"
 #include "base/error.hpp"
 #include "layout/assignment.hpp"
 

@@ -12,7 +12,7 @@
 #include <numeric>
 #include <type_traits>
 
-#include "base/copy_counter.hpp"
+#include "base/copy.hpp"
 
 namespace pillion::layout {
 

@@ -73,8 +73,8 @@ Request common_layout(model::MeshKind kind, std::span<const LayoutRequest* const
   return common;
 }
 
-std::map<std::string, Request> routes_for(std::span<const LayoutRequest* const> requests,
-                                          const model::Catalogue& catalogue) {
+Routes routes_for(std::span<const LayoutRequest* const> requests,
+                  const model::Catalogue& catalogue) {
   std::map<std::string, std::vector<const LayoutRequest*>> by_mesh;
   for (const LayoutRequest* request : requests) by_mesh[request->mesh].push_back(request);
   std::map<std::string, Request> routes;

@@ -4,7 +4,7 @@
 // whole otherwise.
 #pragma once
 
-#include <pillion/stage.h>
+#include <pillion/types.h>
 
 #include <array>
 #include <cstdint>
@@ -77,9 +77,12 @@ bool same_layout(const Request& a, const Request& b);
 /// as many.
 Request common_layout(model::MeshKind kind, std::span<const LayoutRequest* const> requests);
 
-/// The same for each mesh in `requests`.
-std::map<std::string, Request> routes_for(std::span<const LayoutRequest* const> requests,
-                                          const model::Catalogue& catalogue);
+/// By mesh: in which layout it goes.
+using Routes = std::map<std::string, Request>;
+
+/// The common layout of each mesh in `requests`.
+Routes routes_for(std::span<const LayoutRequest* const> requests,
+                  const model::Catalogue& catalogue);
 
 /// Blocks in the layout of a request.
 struct InLayout {

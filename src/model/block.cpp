@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "base/tiles.hpp"
+#include "base/copy.hpp"
 
 namespace pillion::model {
 

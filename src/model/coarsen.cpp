@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "base/error.hpp"
-#include "base/scatter.hpp"
 
 namespace pillion::model {
 
@@ -87,7 +86,7 @@ template <class NumberOf>
 std::vector<int64_t> remaining_by(NumberOf&& number_of, int64_t count, int level) {
   std::vector<int64_t> out;
   for (int64_t i = 0; i < count; ++i)
-    if (base::scatter(number_of(i)) >> (64 - level) == 0) out.push_back(i);
+    if (scatter(number_of(i)) >> (64 - level) == 0) out.push_back(i);
   return out;
 }
 

@@ -13,6 +13,18 @@
 
 namespace pillion::model {
 
+// Keys made to look random: which rank owns a particle and whether it belongs to a subsample are
+// read off the result, so that neither depends on a pattern in the keys, such as every third atom.
+
+/// A bijection whose every bit depends on every bit of the key (finaliser of SplitMix64, Steele,
+/// Lea and Flood 2014).
+constexpr uint64_t scatter(int64_t key) {
+  auto z = static_cast<uint64_t>(key) + 0x9e3779b97f4a7c15u;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
 constexpr int max_coarsening = 12;
 
 /// The smallest level at which what is published shrinks by `ratio`; at most max_coarsening.

@@ -41,7 +41,7 @@ Job read_job(const Value& value) {
 Mapping read_mapping(const Value& value) {
   const std::string& text = value.as_text();
   std::vector<std::string> names;
-  for (const auto mapping : all_mappings()) {
+  for (const auto mapping : all_mappings) {
     if (text == name_of(mapping)) return mapping;
     names.emplace_back(name_of(mapping));
   }

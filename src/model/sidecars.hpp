@@ -2,13 +2,32 @@
 // The sidecars that a configuration wants: how many, where, and what they may cost.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 
 #include "base/value.hpp"
-#include "model/mapping.hpp"
 
 namespace pillion::model {
+
+/// The rules by which sidecars are chosen among ranks. Contiguous: the last spots. Striped: every
+/// r-th. Numa: dealt to domains of memory. Folded: dealt to columns of the mesh, in the middle of
+/// each. Auto: whatever costs least.
+enum class Mapping { Auto, Contiguous, Striped, Numa, Folded };
+
+inline constexpr std::array all_mappings{Mapping::Auto, Mapping::Contiguous, Mapping::Striped,
+                                         Mapping::Numa, Mapping::Folded};
+
+constexpr const char* name_of(Mapping mapping) {
+  switch (mapping) {
+    case Mapping::Auto: return "auto";
+    case Mapping::Contiguous: return "contiguous";
+    case Mapping::Striped: return "striped";
+    case Mapping::Numa: return "numa";
+    case Mapping::Folded: return "folded";
+  }
+  return "unknown";
+}
 
 /// What happens when sidecars cannot keep up.
 enum class WhenFull { Skip, Wait, Coarsen, Spill };

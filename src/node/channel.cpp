@@ -5,7 +5,6 @@
 #include "node/channel.hpp"
 
 #include <algorithm>
-#include <thread>
 
 #include "base/error.hpp"
 
@@ -48,13 +47,13 @@ void ChannelWriter::publish(const Record& record) {
   words_.records[static_cast<size_t>(published_ % record_count)] = record;
   words_.published.store(++published_);
   words_.call.fetch_add(1);
-  if (words_.sleepers.load() != 0) wake(words_.call);
+  if (words_.sleepers.load() != 0) base::clock().wake(words_.call);
 }
 
 void ChannelWriter::close() {
   words_.closed.store(1);
   words_.call.fetch_add(1);
-  wake(words_.call);
+  base::clock().wake(words_.call);
 }
 
 bool ChannelWriter::in_use(int slot) const {
@@ -101,11 +100,11 @@ int64_t ChannelWriter::reclaim() {
   return freed_;
 }
 
-void ChannelWriter::wait(std::chrono::microseconds patience) {
+void ChannelWriter::wait(double patience) {
   words_.asleep.store(1);
   const uint32_t seen = words_.bell.load();
   const int64_t before = freed_;
-  if (reclaim() == before) sleep_on(words_.bell, seen, patience);
+  if (reclaim() == before) base::clock().sleep_while(words_.bell, seen, patience);
   words_.asleep.store(0);
 }
 
@@ -131,7 +130,7 @@ void ChannelWriter::activate(int number) {
   auto ready = SlotPhase::Ready;
   slot.state.compare_exchange_strong(ready, SlotPhase::Active);
   words_.call.fetch_add(1);
-  wake(words_.call);
+  base::clock().wake(words_.call);
 }
 
 void ChannelWriter::turn_away(int number) {
@@ -139,7 +138,7 @@ void ChannelWriter::turn_away(int number) {
   slot(number).state.compare_exchange_strong(ready, SlotPhase::Claimed);
   vacate(number);
   words_.call.fetch_add(1);
-  wake(words_.call);
+  base::clock().wake(words_.call);
 }
 
 bool ChannelReader::claim() {
@@ -176,36 +175,35 @@ void ChannelReader::start_at(Progress progress) {
 
 void ChannelReader::ring() {
   words_.bell.fetch_add(1);
-  if (words_.asleep.load() != 0) wake(words_.bell);
+  if (words_.asleep.load() != 0) base::clock().wake(words_.bell);
 }
 
 namespace {
 
-constexpr std::chrono::microseconds shortest_nap{20}, longest_nap{500};
-constexpr std::chrono::seconds dozing{2};
+constexpr double shortest_nap = 20e-6, longest_nap = 500e-6, dozing = 2;  // seconds
 
 }  // namespace
 
 // Waking a process is expensive for the one that does it, so for the first seconds a reader only
 // dozes: it looks now and then of its own accord, and the simulation need not wake it.
-bool ChannelReader::doze(int64_t index, std::chrono::microseconds patience) {
-  const auto begin = std::chrono::steady_clock::now();
+bool ChannelReader::doze(int64_t index, double patience) {
+  const double begin = base::monotonic_seconds();
   if (index != dozing_for_) {
     dozing_for_ = index;
     dozing_since_ = begin;
     nap_ = shortest_nap;
   }
   while (words_.published.load() <= index && words_.closed.load() == 0) {
-    const auto now = std::chrono::steady_clock::now();
+    const double now = base::monotonic_seconds();
     if (now - dozing_since_ > dozing) return false;
     if (now - begin >= patience) return true;
-    std::this_thread::sleep_for(nap_);
+    base::clock().sleep(nap_);
     nap_ = std::min(2 * nap_, longest_nap);
   }
   return true;
 }
 
-ChannelReader::Next ChannelReader::wait(int64_t index, std::chrono::microseconds patience) {
+ChannelReader::Next ChannelReader::wait(int64_t index, double patience) {
   if (words_.published.load() > index) return Next::Message;
   if (!doze(index, patience)) sleep(index, patience);
   // Whatever the writer published before it died or closed comes first.
@@ -214,11 +212,11 @@ ChannelReader::Next ChannelReader::wait(int64_t index, std::chrono::microseconds
   return over ? Next::End : Next::Nothing;
 }
 
-void ChannelReader::sleep(int64_t index, std::chrono::microseconds patience) {
+void ChannelReader::sleep(int64_t index, double patience) {
   words_.sleepers.fetch_or(bit());
   const uint32_t seen = words_.call.load();
   if (words_.published.load() <= index && words_.closed.load() == 0)
-    sleep_on(words_.call, seen, patience);
+    base::clock().sleep_while(words_.call, seen, patience);
   words_.sleepers.fetch_and(~bit());
 }
 
@@ -229,6 +227,46 @@ Record ChannelReader::record(int64_t index) const {
 void ChannelReader::finish(int64_t index) {
   slot().progress = progress_of(index + 1, lost_in(slot().progress));
   ring();
+}
+
+// The futex system call, for words that several processes map.
+
+namespace {
+
+constexpr size_t alignment = 64;
+
+size_t align(size_t size) {
+  return (std::max<size_t>(size, 1) + alignment - 1) / alignment * alignment;
+}
+
+}  // namespace
+
+// An empty ring starts again at 0, where the caches know the memory best.
+std::optional<size_t> Arena::find(size_t size) const {
+  size = align(size);
+  if (pieces_.empty()) return size <= capacity_ ? std::optional<size_t>(0) : std::nullopt;
+  const size_t first = pieces_.front().begin;
+  const size_t last = pieces_.back().end;
+  const bool wrapped = pieces_.back().begin < first;
+  if (wrapped) return first - last >= size ? std::optional(last) : std::nullopt;
+  if (capacity_ - last >= size) return last;
+  return first >= size ? std::optional<size_t>(0) : std::nullopt;
+}
+
+std::optional<size_t> Arena::place(size_t size, int64_t index) {
+  const auto begin = find(size);
+  if (!begin) return {};
+  pieces_.push_back({index, *begin, *begin + align(size)});
+  in_use_ += align(size);
+  peak_ = std::max(peak_, in_use_);
+  return begin;
+}
+
+void Arena::free_before(int64_t index) {
+  while (!pieces_.empty() && pieces_.front().index < index) {
+    in_use_ -= pieces_.front().end - pieces_.front().begin;
+    pieces_.pop_front();
+  }
 }
 
 }  // namespace pillion::node

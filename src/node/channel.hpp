@@ -6,14 +6,48 @@
 #pragma once
 
 #include <array>
-#include <chrono>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
 #include <optional>
 
-#include "node/arena.hpp"
-#include "node/futex.hpp"
+#include "base/clock.hpp"
 #include "node/process.hpp"
 
 namespace pillion::node {
+
+/// A word of shared memory that a process can sleep on until another one changes it.
+using Word = std::atomic<uint32_t>;
+
+// Who has which bytes of a ring: pieces are placed in order and freed in order, so it never
+// fragments. Only numbers; the memory is somewhere else. The writer alone knows this.
+
+class Arena {
+ public:
+  explicit Arena(size_t capacity) : capacity_(capacity) {}
+
+  /// Where a piece of `size` bytes would go, or nothing if there is no room for it now.
+  [[nodiscard]] std::optional<size_t> find(size_t size) const;
+  /// Places a piece for message `index`, larger than all before.
+  std::optional<size_t> place(size_t size, int64_t index);
+  /// Frees the pieces of all messages before `index`.
+  void free_before(int64_t index);
+
+  [[nodiscard]] size_t capacity() const { return capacity_; }
+  [[nodiscard]] size_t in_use() const { return in_use_; }
+  [[nodiscard]] size_t peak() const { return peak_; }
+
+ private:
+  struct Piece {
+    int64_t index;
+    size_t begin, end;
+  };
+  size_t capacity_;
+  size_t in_use_ = 0;
+  size_t peak_ = 0;
+  std::deque<Piece> pieces_;
+};
 
 constexpr int slot_count = 4;
 constexpr int primary =
@@ -115,7 +149,7 @@ class ChannelWriter {
   /// the number of messages that no reader needs any more.
   int64_t reclaim();
   /// Sleeps until a reader has finished something, or at most `patience`.
-  void wait(std::chrono::microseconds patience);
+  void wait(double patience);
 
   [[nodiscard]] int64_t published() const { return published_; }
   [[nodiscard]] int64_t freed() const { return freed_; }
@@ -177,7 +211,7 @@ class ChannelReader {
 
   enum class Next { Message, End, Nothing };
   /// Waits for message `index`: it is there, or it will never come, or patience ran out.
-  Next wait(int64_t index, std::chrono::microseconds patience);
+  Next wait(int64_t index, double patience);
   [[nodiscard]] Record record(int64_t index) const;
   /// Says that message `index` is being read; from here on a successor will not read it again.
   void begin(int64_t index) { slot().begun = index + 1; }
@@ -193,15 +227,15 @@ class ChannelReader {
   void ring();
   [[nodiscard]] uint32_t bit() const { return uint32_t{1} << slot_; }
   /// Waits for message `index` with naps; false if it is time to sleep until woken.
-  bool doze(int64_t index, std::chrono::microseconds patience);
-  void sleep(int64_t index, std::chrono::microseconds patience);
+  bool doze(int64_t index, double patience);
+  void sleep(int64_t index, double patience);
   ChannelWords& words_;
   int slot_;
   Token me_ = 0;
   Watch writer_;
   int64_t dozing_for_ = -1;
-  std::chrono::steady_clock::time_point dozing_since_;
-  std::chrono::microseconds nap_{0};
+  double dozing_since_ = 0;  ///< monotonic seconds
+  double nap_ = 0;
 };
 
 }  // namespace pillion::node

@@ -7,9 +7,11 @@
 #include <tuple>
 
 #include "base/text.hpp"
-#include "preflight/environment.hpp"
+#include "preflight/dry_run.hpp"
 #include "products/whole_file.hpp"
 #include "run/run_folder.hpp"
+#include "stagehost/plugin.hpp"
+#include "stagehost/setup.hpp"
 
 namespace pillion::preflight {
 

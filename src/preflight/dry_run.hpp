@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What will happen in a run, as far as its configuration says: what runs where and when, what
-// crosses the cut, and how much memory that takes.
+// crosses the cut, and how much memory that takes; and whether that goes with what is around.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "run/chains.hpp"
 #include "run/run_spec.hpp"
 
 namespace pillion::preflight {
@@ -59,5 +60,22 @@ DryRun dry_run(const model::Configuration& configuration, const run::Chains& in_
 /// Throws ErrorCode::Configuration if no publication can ever have room; returns a remark about
 /// memory, or "".
 std::string judge_memory(const DryRun& forecast, const LaunchSize& start);
+
+// Whether a configuration goes with what is around it: its ranks, its folders, its checkpoint, this
+// machine. Functions throw an Error that names the fault, or return a remark on an oddity, "" if
+// there is none.
+
+/// Throws if products cannot be written there.
+void check_output(const std::string& output);
+
+/// Throws if a run cannot resume from the checkpoint; returns analyses that are not in it.
+std::vector<std::string> check_restart(const std::string& folder,
+                                       const model::Configuration& configuration);
+
+/// Throws if there are too few ranks for the sidecars.
+void check_ranks(const model::SidecarSpec& spec, const LaunchSize& start);
+
+/// What this machine lacks; the run may well be on another.
+std::vector<std::string> lacking_here(const model::SidecarSpec& spec);
 
 }  // namespace pillion::preflight

@@ -2,6 +2,7 @@
 // Formatting tables. Reals are written so that they read back to the same bits.
 #include "products/table.hpp"
 
+#include <pillion/stage.h>
 #include <pillion/version.h>
 
 #include <algorithm>

@@ -3,13 +3,13 @@
 // is taken off (docs/products.md).
 #pragma once
 
-#include <pillion/stage.h>
-
 #include <cstdint>
 #include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
+
+struct pillion_table;
 
 namespace pillion::products {
 

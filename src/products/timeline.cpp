@@ -59,14 +59,7 @@ void Timeline::tell(const Event& event) {
 base::Bytes Timeline::serialise() const {
   base::ByteWriter out;
   out.put(dropped_);
-  out.put(static_cast<int64_t>(events_.size()));
-  for (const auto& event : events_) {
-    out.put(event.name);
-    out.put(event.category);
-    out.put(event.begin);
-    out.put(event.end);
-    out.put(event.step);
-  }
+  out.put(events_);
   return out.take();
 }
 
@@ -83,14 +76,7 @@ void put_rank(fmt::memory_buffer& out, const RankTrace& trace, double origin) {
       pid, trace.rank, base::json_text(trace.process), trace.process);
   base::ByteReader in(trace.events);
   const auto dropped = in.get<int64_t>();
-  const auto count = in.get<int64_t>();
-  for (int64_t i = 0; i < count; ++i) {
-    Event event;
-    event.name = in.get<std::string>();
-    event.category = in.get<std::string>();
-    event.begin = in.get<double>();
-    event.end = in.get<double>();
-    event.step = in.get<int64_t>();
+  for (const auto& event : in.get_vector<Event>()) {
     fmt::format_to(to, ",\n");
     put_event(to, event, pid, trace.rank, origin);
   }

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "base/bytes.hpp"
@@ -21,6 +22,10 @@ struct Event {
   double begin = 0;  ///< calendar seconds
   double end = 0;
   int64_t step = 0;
+
+  static constexpr auto members() {
+    return std::tuple{&Event::name, &Event::category, &Event::begin, &Event::end, &Event::step};
+  }
 };
 
 class Timeline {

@@ -12,7 +12,7 @@
 #include <limits>
 
 #include "base/error.hpp"
-#include "base/yaml.hpp"
+#include "base/value.hpp"
 
 namespace pillion::products {
 

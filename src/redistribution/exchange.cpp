@@ -6,9 +6,9 @@
 #include "redistribution/exchange.hpp"
 
 #include <algorithm>
-#include <thread>
 
-#include "comm/tags.hpp"
+#include "base/clock.hpp"
+#include "comm/message.hpp"
 
 namespace pillion::redistribution {
 
@@ -96,10 +96,10 @@ void Redistribution::adopt(std::vector<Moves> all) {
 // Receivers need not know the boxes of the senders, only where things go.
 void Redistribution::exchange_plan(const std::vector<Moves>& out) {
   std::map<int, base::Bytes> layouts;
-  for (const auto& moves : out) layouts[moves.rank] = bytes_of({.regions = {regions_of(moves)}});
+  for (const auto& moves : out) layouts[moves.rank] = base::to_bytes(regions_of(moves));
   comm::SparseExchange exchange(ranks_, comm::tags::redistribution_plan);
   for (const auto& [rank, bytes] : exchange(layouts))
-    received_.push_back(moves_of(read_message_layout(bytes).regions.front(), rank));
+    received_.push_back(moves_of(base::from_bytes<RegionLayout>(bytes), rank));
 }
 
 // Pieces that were cut for the way are one part again.
@@ -210,7 +210,7 @@ void Redistribution::exchange(std::span<const FieldArrays> fields,
         --open;
         progress = true;
       }
-    if (!progress) std::this_thread::yield();
+    if (!progress) base::clock().yield();
   }
   for (auto& request : going) request.wait();
 }

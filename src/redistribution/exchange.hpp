@@ -9,7 +9,6 @@
 
 #include "base/scratch_buffer.hpp"
 #include "comm/message.hpp"
-#include "comm/sparse.hpp"
 #include "layout/particles.hpp"
 #include "redistribution/message_layout.hpp"
 #include "redistribution/node_path.hpp"

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packing, unpacking, and message layouts as bytes.
+// Packing, unpacking, and the layouts of blocks.
 #include "redistribution/message_layout.hpp"
 
-#include "base/copy_counter.hpp"
+#include "base/copy.hpp"
 
 namespace pillion::redistribution {
 
-using base::ByteReader;
-using base::ByteWriter;
 using base::CopyKind;
 using layout::Move;
 using layout::Moves;
@@ -77,69 +75,35 @@ Moves moves_of(const RegionLayout& regions, int sender) {
   return moves;
 }
 
-namespace {
-
-void put_fields(ByteWriter& out, const std::vector<FieldType>& fields) {
-  out.put(static_cast<int64_t>(fields.size()));
-  for (const auto& field : fields) {
-    out.put(field.name);
-    out.put(static_cast<int32_t>(field.type));
-    out.put(field.components);
-  }
+FieldType type_of(const std::string& name, const model::Array& array) {
+  return {name, array.type, array.components, array.centering};
 }
 
-std::vector<FieldType> get_fields(ByteReader& in) {
-  std::vector<FieldType> fields(static_cast<size_t>(in.get<int64_t>()));
-  for (auto& field : fields) {
-    field.name = in.get<std::string>();
-    field.type = static_cast<model::ElementType>(in.get<int32_t>());
-    field.components = in.get<int32_t>();
-  }
-  return fields;
+BlockLayout layout_of(const std::string& mesh, const model::Block& block) {
+  BlockLayout out{.mesh = mesh,
+                  .id = block.id,
+                  .box = block.box,
+                  .owned = block.owned,
+                  .level = block.level,
+                  .topology_version = block.topology_version,
+                  .geometry_version = block.geometry_version};
+  for (const auto& [name, array] : block.arrays) out.fields.push_back(type_of(name, array));
+  return out;
 }
 
-}  // namespace
-
-base::Bytes bytes_of(const MessageLayout& layout) {
-  ByteWriter out;
-  out.put(static_cast<int64_t>(layout.blocks.size()));
-  for (const auto& block : layout.blocks) {
-    out.put(block.mesh);
-    out.put(block.id);
-    out.put(block.box);
-    out.put(block.owned);
-    put_fields(out, block.fields);
-  }
-  out.put(static_cast<int64_t>(layout.regions.size()));
-  for (const auto& list : layout.regions) {
-    out.put(list.mesh);
-    put_fields(out, list.fields);
-    out.put(list.regions);
-  }
-  out.put(static_cast<int64_t>(layout.particles.size()));
-  for (const auto& mesh : layout.particles) out.put(mesh);
-  return out.take();
-}
-
-MessageLayout read_message_layout(const base::Bytes& bytes) {
-  ByteReader in(bytes);
-  MessageLayout layout;
-  layout.blocks.resize(static_cast<size_t>(in.get<int64_t>()));
-  for (auto& block : layout.blocks) {
-    block.mesh = in.get<std::string>();
-    block.id = in.get<int64_t>();
-    block.box = in.get<model::Box>();
-    block.owned = in.get<int64_t>();
-    block.fields = get_fields(in);
-  }
-  layout.regions.resize(static_cast<size_t>(in.get<int64_t>()));
-  for (auto& list : layout.regions) {
-    list.mesh = in.get<std::string>();
-    list.fields = get_fields(in);
-    list.regions = in.get_vector<RegionLayout::Region>();
-  }
-  for (auto n = in.get<int64_t>(); n > 0; --n) layout.particles.push_back(in.get<std::string>());
-  return layout;
+model::Block block_of(const BlockLayout& layout) {
+  model::Block block{.id = layout.id,
+                     .box = layout.box,
+                     .owned = layout.owned,
+                     .arrays = {},
+                     .level = layout.level,
+                     .topology_version = layout.topology_version,
+                     .geometry_version = layout.geometry_version};
+  for (const auto& field : layout.fields)
+    block.arrays[field.name] = {nullptr, field.type, field.components,
+                                model::packed_strides(layout.box, field.components),
+                                field.centering};
+  return block;
 }
 
 }  // namespace pillion::redistribution

@@ -7,6 +7,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "base/bytes.hpp"
@@ -16,9 +17,6 @@
 #include "redistribution/message_part.hpp"
 
 namespace pillion::redistribution {
-
-/// By mesh: in which layout it goes.
-using Routes = std::map<std::string, layout::Request>;
 
 /// The arrays of one field on both sides; a side that is elsewhere is empty.
 struct FieldArrays {
@@ -43,12 +41,19 @@ struct FieldType {
   std::string name;
   model::ElementType type = model::ElementType::Float64;
   int32_t components = 1;
+  model::Centering centering = model::Centering::Natural;
 
   [[nodiscard]] size_t bytes_per_cell() const {
     return model::size_of(type) * static_cast<size_t>(components);
   }
   friend bool operator==(const FieldType&, const FieldType&) = default;
+  static constexpr auto members() {
+    return std::tuple{&FieldType::name, &FieldType::type, &FieldType::components,
+                      &FieldType::centering};
+  }
 };
+
+FieldType type_of(const std::string& name, const model::Array& array);
 
 /// A block as the simulation shares it: it is read where it lies in the message.
 struct BlockLayout {
@@ -56,8 +61,26 @@ struct BlockLayout {
   int64_t id = 0;
   model::Box box;
   int64_t owned = 0;
-  std::vector<FieldType> fields;
+  int32_t level = 0;
+  int64_t topology_version = 0, geometry_version = 0;
+  std::vector<FieldType> fields{};
+
+  static constexpr auto members() {
+    using B = BlockLayout;
+    return std::tuple{&B::mesh,
+                      &B::id,
+                      &B::box,
+                      &B::owned,
+                      &B::level,
+                      &B::topology_version,
+                      &B::geometry_version,
+                      &B::fields};
+  }
 };
+
+BlockLayout layout_of(const std::string& mesh, const model::Block& block);
+/// The block, with packed arrays whose `data` is missing.
+model::Block block_of(const BlockLayout& layout);
 
 /// Regions of some fields of one mesh, packed region by region.
 struct RegionLayout {
@@ -69,18 +92,26 @@ struct RegionLayout {
   std::string mesh;
   std::vector<FieldType> fields;
   std::vector<Region> regions;
+
+  static constexpr auto members() {
+    return std::tuple{&RegionLayout::mesh, &RegionLayout::fields, &RegionLayout::regions};
+  }
 };
 
 /// A message: its blocks, every array aligned; then its regions, each list aligned; then the
 /// particles of each mesh, behind their size in bytes.
 struct MessageLayout {
+  /// Kinds of meshes, also of those without blocks; empty if the receiver has a catalogue.
+  std::map<std::string, model::MeshKind> meshes{};
   std::vector<BlockLayout> blocks{};
   std::vector<RegionLayout> regions{};
   std::vector<std::string> particles{};  ///< meshes
-};
 
-base::Bytes bytes_of(const MessageLayout& layout);
-MessageLayout read_message_layout(const base::Bytes& bytes);
+  static constexpr auto members() {
+    return std::tuple{&MessageLayout::meshes, &MessageLayout::blocks, &MessageLayout::regions,
+                      &MessageLayout::particles};
+  }
+};
 
 /// The regions that go to one rank, for its eyes, and back.
 RegionLayout regions_of(const layout::Moves& moves);

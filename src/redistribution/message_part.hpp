@@ -34,4 +34,16 @@ constexpr size_t aligned(size_t offset) {
   return (offset + message_alignment - 1) / message_alignment * message_alignment;
 }
 
+/// The beginning of a message. The message layout follows if its size is not 0, then, aligned, the
+/// values.
+struct MessageHead {
+  int64_t sequence = 0;
+  int64_t layout_size = 0;  ///< 0: as it was the last time that the same analyses were due
+};
+
+/// Where the values of a message begin.
+inline size_t values_offset(size_t layout_size) {
+  return aligned(sizeof(MessageHead) + layout_size);
+}
+
 }  // namespace pillion::redistribution

@@ -3,8 +3,8 @@
 #include "redistribution/node_path.hpp"
 
 #include <atomic>
-#include <thread>
 
+#include "base/clock.hpp"
 #include "node/process.hpp"
 
 namespace pillion::redistribution {
@@ -90,8 +90,7 @@ std::optional<NodePath> NodePath::make(const Neighbours& neighbours,
 std::byte* NodePath::begin_writing(int to) const {
   const auto& mine = words(me_, to);
   const auto& theirs = words(to, me_);
-  while (theirs.read.load(std::memory_order_acquire) != mine.written.load())
-    std::this_thread::yield();
+  while (theirs.read.load(std::memory_order_acquire) != mine.written.load()) base::clock().yield();
   return maps_[static_cast<size_t>(me_)].data() + mine.offset;
 }
 

@@ -4,9 +4,12 @@
 #include "redistribution/publish.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <numeric>
 
+#include "layout/particle_moves.hpp"
 #include "model/coarsen.hpp"
+#include "redistribution/message_layout.hpp"
 #include "redistribution/plan.hpp"
 
 namespace pillion::redistribution {
@@ -18,10 +21,6 @@ using model::MeshBlocks;
 using model::MeshKind;
 
 namespace {
-
-FieldType type_of(const std::string& name, const model::Array& array) {
-  return {name, array.type, array.components};
-}
 
 std::vector<FieldType> fields_of(const Block& block) {
   std::vector<FieldType> fields;
@@ -47,6 +46,36 @@ Groups group(const std::vector<Block>& blocks) {
 
 }  // namespace
 
+/// Regions of blocks that have the same fields.
+struct SendPlan::Regions {
+  Regions(const MeshBlocks& mesh, const std::vector<size_t>& blocks,
+          const std::vector<FieldType>& types, layout::Moves planned, size_t at);
+  void pack(std::byte* to);
+
+  std::vector<const model::Array*> arrays;  ///< by field, then by block
+  std::vector<FieldArrays> fields;
+  layout::Moves moves;
+  size_t offset;
+};
+
+/// What goes to one receiver.
+struct SendPlan::Outgoing {
+  struct Particles {
+    const layout::ParticleMoves* moves;
+    size_t offset;
+  };
+  MessageLayout layout;
+  base::Bytes layout_bytes;
+  std::vector<Regions> regions;
+  std::vector<Particles> particles;
+  size_t size = 0;  ///< of values
+};
+
+struct SendPlan::Messages {
+  std::map<int, Outgoing> outgoing;  ///< by receiver
+  std::deque<layout::ParticleMoves> particles;
+};
+
 SendPlan::Regions::Regions(const MeshBlocks& mesh, const std::vector<size_t>& blocks,
                            const std::vector<FieldType>& types, layout::Moves planned, size_t at)
     : moves(std::move(planned)), offset(at) {
@@ -68,7 +97,8 @@ void SendPlan::Regions::pack(std::byte* to) {
   for (const auto& move : moves.moves) to = redistribution::pack(move, fields, to);
 }
 
-SendPlan::SendPlan(Meshes& meshes, int coarsening, const Destination& to) {
+SendPlan::SendPlan(Meshes& meshes, int coarsening, const Destination& to)
+    : messages_(std::make_unique<Messages>()) {
   const auto kind_of = [&](const std::string& name) {
     const auto route = to.routes->find(name);
     return route == to.routes->end() ? Layout::AsShared : route->second.kind;
@@ -97,6 +127,8 @@ SendPlan::SendPlan(Meshes& meshes, int coarsening, const Destination& to) {
   settle(meshes, to);
 }
 
+SendPlan::~SendPlan() = default;
+
 void SendPlan::count(const FieldType& field, int64_t cells) {
   bytes_[field.name] += cells * static_cast<int64_t>(field.bytes_per_cell());
 }
@@ -105,10 +137,9 @@ void SendPlan::count(const FieldType& field, int64_t cells) {
 void SendPlan::add_block(const std::string& name, size_t number, Outgoing& outgoing) {
   const auto& mesh = meshes_.at(name);
   const Block& block = mesh.blocks[number];
-  const auto fields = fields_of(block);
   const int64_t cells = block.box.volume();
-  outgoing.layout.blocks.push_back({name, block.id, block.box, block.owned, fields});
-  for (const auto& field : fields) {
+  const auto& layout = outgoing.layout.blocks.emplace_back(layout_of(name, block));
+  for (const auto& field : layout.fields) {
     const layout::Moves whole{0, {{0, 0, block.box, {0, 0, 0}}}, cells};
     outgoing.regions.emplace_back(mesh, std::vector{number}, std::vector{field}, whole,
                                   outgoing.size);
@@ -134,7 +165,7 @@ void SendPlan::take_blocks(const std::string& name, MeshBlocks& mesh, int coarse
   std::move(away, mesh.blocks.end(), std::back_inserter(taken.blocks));
   mesh.blocks.erase(away, mesh.blocks.end());
   for (size_t b = 0; b < taken.blocks.size(); ++b)
-    add_block(name, b, outgoing_[owner(taken.blocks[b])]);
+    add_block(name, b, messages_->outgoing[owner(taken.blocks[b])]);
 }
 
 void SendPlan::take_regions(const std::string& name, int coarsening, const Destination& to) {
@@ -145,7 +176,7 @@ void SendPlan::take_regions(const std::string& name, int coarsening, const Desti
     std::vector<Box> boxes;
     for (const size_t b : indices) boxes.push_back(mesh.blocks[b].box);
     for (auto& moves : layout::plan_moves(boxes, wanted)) {
-      Outgoing& outgoing = outgoing_[moves.rank];
+      Outgoing& outgoing = messages_->outgoing[moves.rank];
       auto& regions = outgoing.layout.regions.emplace_back(regions_of(moves));
       regions.mesh = name;
       regions.fields = fields;
@@ -172,11 +203,11 @@ bool SendPlan::take_particles(const std::string& name, const Destination& to) {
       for (const auto& field : request.needed())
         if (!block.arrays.contains(field))
           base::fail(ErrorCode::Sharing, "block {} comes without '{}'", block.number(), field);
-    const auto& moves = particles_.emplace_back(plan_particles(
+    const auto& moves = messages_->particles.emplace_back(plan_particles(
         meshes_[name], request, domain == to.domains->end() ? pillion_domain{} : domain->second,
         to.receivers));
     for (const int rank : moves.ranks()) {
-      Outgoing& outgoing = outgoing_[rank];
+      Outgoing& outgoing = messages_->outgoing[rank];
       outgoing.layout.particles.push_back(name);
       outgoing.particles.push_back({&moves, outgoing.size});
       outgoing.size = aligned(outgoing.size + message_alignment + moves.size_for(rank));
@@ -194,8 +225,8 @@ bool SendPlan::take_particles(const std::string& name, const Destination& to) {
 
 void SendPlan::settle(const Meshes& left, const Destination& to) {
   base::ByteWriter schema;
-  for (auto& [receiver, outgoing] : outgoing_) {
-    outgoing.layout_bytes = redistribution::bytes_of(outgoing.layout);
+  for (auto& [receiver, outgoing] : messages_->outgoing) {
+    outgoing.layout_bytes = base::to_bytes(outgoing.layout);
     schema.put(static_cast<int64_t>(receiver));
     schema.put(static_cast<int64_t>(outgoing.layout_bytes.size()));
     schema.put_raw(outgoing.layout_bytes.data(), outgoing.layout_bytes.size());
@@ -207,9 +238,11 @@ void SendPlan::settle(const Meshes& left, const Destination& to) {
   schema_ = schema.take();
 }
 
+bool SendPlan::is_lasting() const { return messages_->particles.empty() && !scattered_; }
+
 std::vector<int32_t> SendPlan::receivers() const {
   std::vector<int32_t> out;
-  for (const auto& [receiver, outgoing] : outgoing_) out.push_back(receiver);
+  for (const auto& [receiver, outgoing] : messages_->outgoing) out.push_back(receiver);
   return out;
 }
 
@@ -217,7 +250,7 @@ void SendPlan::lay_out(bool with_layouts) {
   with_layouts_ = with_layouts;
   parts_.clear();
   size_ = 0;
-  for (const auto& [receiver, outgoing] : outgoing_) {
+  for (const auto& [receiver, outgoing] : messages_->outgoing) {
     const size_t size =
         values_offset(with_layouts ? outgoing.layout_bytes.size() : 0) + outgoing.size;
     parts_.push_back({receiver, size_, size});
@@ -227,7 +260,7 @@ void SendPlan::lay_out(bool with_layouts) {
 
 void SendPlan::pack(std::byte* to, int64_t sequence) {
   auto part = parts_.begin();
-  for (auto& [receiver, outgoing] : outgoing_) {
+  for (auto& [receiver, outgoing] : messages_->outgoing) {
     std::byte* at = to + part->offset;
     const size_t layout_size = with_layouts_ ? outgoing.layout_bytes.size() : 0;
     const MessageHead head{sequence, static_cast<int64_t>(layout_size)};

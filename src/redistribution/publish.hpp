@@ -6,13 +6,17 @@
 
 #include <pillion/types.h>
 
-#include <deque>
+#include <memory>
 
-#include "layout/particle_moves.hpp"
-#include "redistribution/balance.hpp"
-#include "redistribution/message_layout.hpp"
+#include "base/bytes.hpp"
+#include "layout/request.hpp"
+#include "redistribution/message_part.hpp"
 
 namespace pillion::redistribution {
+
+using layout::Routes;
+
+struct FieldType;
 
 /// How receivers want a publication.
 struct Destination {
@@ -24,18 +28,6 @@ struct Destination {
   const std::map<std::string, pillion_domain>* domains = nullptr;
 };
 
-/// The beginning of a message. The message layout follows if its size is not 0, then, aligned, the
-/// values.
-struct MessageHead {
-  int64_t sequence = 0;
-  int64_t layout_size = 0;  ///< 0: as it was the last time that the same analyses were due
-};
-
-/// Where the values of a message begin.
-inline size_t values_offset(size_t layout_size) {
-  return aligned(sizeof(MessageHead) + layout_size);
-}
-
 class SendPlan {
  public:
   /// Takes out of `meshes` what does not go home, in a publication of that coarsening. Never fails
@@ -43,6 +35,7 @@ class SendPlan {
   SendPlan(Meshes& meshes, int coarsening, const Destination& destination);
   SendPlan(const SendPlan&) = delete;
   SendPlan& operator=(const SendPlan&) = delete;
+  ~SendPlan();
 
   /// The meshes whose blocks are sent. Their arrays may move between two packings.
   [[nodiscard]] Meshes& meshes() { return meshes_; }
@@ -50,7 +43,7 @@ class SendPlan {
   /// Particles stayed in the primary slot that should have gone to their owners.
   [[nodiscard]] bool is_scattered() const { return scattered_; }
   /// Whether the same blocks with other values go the same way.
-  [[nodiscard]] bool is_lasting() const { return particles_.empty() && !scattered_; }
+  [[nodiscard]] bool is_lasting() const;
   /// All that receivers must know beforehand: if it has not changed, neither have the layouts.
   [[nodiscard]] const base::Bytes& schema() const { return schema_; }
   /// Bytes of values of one field.
@@ -66,29 +59,9 @@ class SendPlan {
   void pack(std::byte* to, int64_t sequence);
 
  private:
-  /// Regions of blocks that have the same fields.
-  struct Regions {
-    Regions(const model::MeshBlocks& mesh, const std::vector<size_t>& blocks,
-            const std::vector<FieldType>& types, layout::Moves planned, size_t at);
-    void pack(std::byte* to);
-
-    std::vector<const model::Array*> arrays;  ///< by field, then by block
-    std::vector<FieldArrays> fields;
-    layout::Moves moves;
-    size_t offset;
-  };
-  struct Particles {
-    const layout::ParticleMoves* moves;
-    size_t offset;
-  };
-  /// What goes to one receiver.
-  struct Outgoing {
-    MessageLayout layout;
-    base::Bytes layout_bytes;
-    std::vector<Regions> regions;
-    std::vector<Particles> particles;
-    size_t size = 0;  ///< of values
-  };
+  struct Regions;
+  struct Outgoing;
+  struct Messages;
   void take_blocks(const std::string& name, model::MeshBlocks& mesh, int coarsening,
                    const Destination& to);
   void take_regions(const std::string& name, int coarsening, const Destination& to);
@@ -98,8 +71,7 @@ class SendPlan {
   void settle(const Meshes& left, const Destination& to);
 
   Meshes meshes_;
-  std::map<int, Outgoing> outgoing_;  ///< by receiver
-  std::deque<layout::ParticleMoves> particles_;
+  std::unique_ptr<Messages> messages_;
   std::map<std::string, int64_t> bytes_;
   std::vector<MessagePart> parts_;
   base::Bytes schema_;

@@ -94,10 +94,9 @@ void Taker::take(const MessageLayout& layout, const std::byte* values,
   size_t at = 0;
   for (const auto& sent : layout.blocks) {
     auto& mesh = out[sent.mesh];
-    Block block{sent.id, sent.box, sent.owned, {}};
+    Block block = block_of(sent);
     for (const auto& field : sent.fields) {
-      block.arrays[field.name] = {values + at, field.type, field.components,
-                                  model::packed_strides(sent.box, field.components)};
+      block.arrays.at(field.name).data = values + at;
       at = aligned(at + static_cast<size_t>(sent.box.volume()) * field.bytes_per_cell());
     }
     mesh.blocks.push_back(std::move(block));

@@ -8,9 +8,12 @@
 #include <span>
 
 #include "base/scratch_buffer.hpp"
+#include "layout/request.hpp"
 #include "redistribution/message_layout.hpp"
 
 namespace pillion::redistribution {
+
+using layout::Routes;
 
 /// By mesh: what this rank has received of a publication.
 using ReceivedMeshes = std::map<std::string, layout::Received>;

@@ -40,6 +40,17 @@ NumberedStep Agenda::number(int64_t step, double time) const {
   return out;
 }
 
+std::string Agenda::explain(const NumberedStep& numbered, int64_t step, double time) const {
+  if (!numbered.begins_segment)
+    return fmt::format(
+        "the program's time went back from {} to {} at step {}; schedules in time count from there",
+        last_time_, time, numbered.step);
+  return fmt::format(
+      "after step {}, at time {}, the program offered step {}, at time {}; from here on its step n "
+      "is step n + {} of this run",
+      last_step_ - offset_, last_time_, step, time, numbered.step - step);
+}
+
 // With an offset that every schedule divides, what is due at the program's steps 50, 100, … still
 // is. Schedules too long for that count from elsewhere.
 int64_t Agenda::aligned(int64_t offset) const {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <deque>
+#include <string>
 #include <vector>
 
 #include "model/configuration.hpp"
@@ -43,6 +44,8 @@ class Agenda {
   /// In a run that resumes it is known up to the time of the checkpoint, and one with a later time
   /// continues the run, whatever its number.
   [[nodiscard]] NumberedStep number(int64_t step, double time) const;
+  /// How the run numbers steps from here on, where a step begins a segment or turns back in time.
+  [[nodiscard]] std::string explain(const NumberedStep& numbered, int64_t step, double time) const;
   /// Analyses whose schedule is due at a numbered step, conditions not asked.
   [[nodiscard]] std::vector<size_t> scheduled(int64_t step, double time) const;
   /// How many steps after the one offered last, at `time`, an analysis is due again, or may be. If

@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "base/process.hpp"
+#include "run/chains.hpp"
 
 namespace pillion::run {
 

@@ -3,10 +3,8 @@
 #include "run/attachment.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <set>
-#include <thread>
 
 #include "base/clock.hpp"
 #include "comm/agreement.hpp"
@@ -77,7 +75,7 @@ std::vector<Found> look_for(const comm::Communicator& sidecars,
     const double waited = sidecars.reduced(base::monotonic_seconds() - begin, comm::Operation::Max);
     seen = sidecars.reduced<int32_t>(mine.empty() ? 0 : 1, comm::Operation::Min);
     if ((is_complete(sidecars, neighbours, mine) && seen != 0) || waited >= patience) break;
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    base::clock().sleep(0.05);
   }
   comm::together(sidecars, [&] {
     if (mine.empty())

@@ -51,7 +51,7 @@ namespace {
 stagehost::ExecutionContext context_of(Run& run, size_t analysis, const Gaps& gaps) {
   stagehost::ExecutionContext context;
   context.peers = &run.side;
-  context.plans = &run.plans;
+  context.plans = run.plans.get();
   context.sink = &run.sink;
   context.timeline = &run.timeline;
   context.origin = run.origin(analysis);
@@ -125,6 +125,35 @@ void save_chains(const Run& run, const Chains& chains, Half half,
     if (chains[a] && run.enabled(a))
       chains[a]->save(folder / run.configuration.analyses[a].name, run.side.rank(),
                       first_stage(run, half, a), durable);
+}
+
+LayoutRequests layout_requests_of(const Chains& chains) {
+  LayoutRequests layout_requests;
+  for (const auto& chain : chains)
+    layout_requests.push_back(chain ? chain->layout_requests()
+                                    : std::vector<layout::LayoutRequest>());
+  return layout_requests;
+}
+
+ProducedFields produced_by(const Chains& chains) {
+  ProducedFields produced;
+  for (const auto& chain : chains)
+    produced.push_back(chain ? chain->produced() : std::vector<model::Field>());
+  return produced;
+}
+
+std::vector<std::vector<stagehost::DeclaredProduct>> declared_by(const Chains& chains) {
+  std::vector<std::vector<stagehost::DeclaredProduct>> declared;
+  for (const auto& chain : chains)
+    declared.push_back(chain ? chain->products() : std::vector<stagehost::DeclaredProduct>());
+  return declared;
+}
+
+CutFields cut_fields_of(const Chains& chains) {
+  CutFields cut_fields;
+  for (const auto& chain : chains)
+    cut_fields.push_back(chain ? CutInput{chain->needed(), chain->whole_for()} : CutInput{});
+  return cut_fields;
 }
 
 }  // namespace pillion::run

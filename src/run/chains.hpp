@@ -6,15 +6,14 @@
 #include <vector>
 
 #include "run/run.hpp"
+#include "run/run_spec.hpp"
 #include "stagehost/chain.hpp"
+#include "topology/location.hpp"
 
 namespace pillion::run {
 
 /// By analysis; null where this side has no stage of it.
 using Chains = std::vector<std::unique_ptr<stagehost::Chain>>;
-
-/// By analysis: fields that its stages in the simulation produce.
-using ProducedFields = std::vector<std::vector<model::Field>>;
 
 /// Creates the chains of one side. `produced` is what crosses the cut, for sidecars.
 Chains make_chains(const Run& run, topology::Role side, const ProducedFields& produced);
@@ -62,5 +61,14 @@ void restore_chains(const Run& run, Chains& chains, Half half, const std::filesy
 /// `durable`: on disk, so that it outlives the machine.
 void save_chains(const Run& run, const Chains& chains, Half half,
                  const std::filesystem::path& folder, bool durable);
+
+/// The layouts that the chains ask for, by analysis.
+LayoutRequests layout_requests_of(const Chains& chains);
+/// What the chains produce, by analysis.
+ProducedFields produced_by(const Chains& chains);
+/// Products that the stages of the chains declare, by analysis.
+std::vector<std::vector<stagehost::DeclaredProduct>> declared_by(const Chains& chains);
+/// What the chains need, by analysis.
+CutFields cut_fields_of(const Chains& chains);
 
 }  // namespace pillion::run

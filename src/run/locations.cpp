@@ -10,6 +10,7 @@
 #include <map>
 
 #include "base/bytes.hpp"
+#include "run/run_spec.hpp"
 #include "topology/shape.hpp"
 
 namespace pillion::run {

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "comm/communicator.hpp"
@@ -12,17 +11,7 @@
 
 namespace pillion::run {
 
-/// What tests pretend of the machine, so that a laptop can stand for many nodes.
-struct TestOverrides {
-  int64_t nodes = 0;  ///< 0 if nodes are nodes
-  /// As topology::node_of_text reads it; the ranks of a node take its cores in order. "" if cores
-  /// are cores.
-  std::string topology;
-
-  static constexpr auto members() {
-    return std::tuple{&TestOverrides::nodes, &TestOverrides::topology};
-  }
-};
+struct TestOverrides;
 
 /// What PILLION_PRETEND_NODES and PILLION_PRETEND_TOPOLOGY say.
 TestOverrides read_test_overrides();

@@ -10,6 +10,7 @@
 #include "base/json.hpp"
 #include "comm/agreement.hpp"
 #include "products/whole_file.hpp"
+#include "run/run.hpp"
 
 namespace pillion::run {
 

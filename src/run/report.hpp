@@ -2,9 +2,19 @@
 // The run report and the timeline, made from what every rank has to say at the end.
 #pragma once
 
-#include "run/run.hpp"
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/bytes.hpp"
+
+namespace pillion::comm {
+class Communicator;
+}
 
 namespace pillion::run {
+
+struct Run;
 
 /// What the simulation alone knows of the run.
 struct Outcome {

@@ -6,7 +6,19 @@
 #include <cstdlib>
 #include <system_error>
 
+#include "products/table.hpp"
+#include "stagehost/plans.hpp"
+#include "topology/location.hpp"
+
 namespace pillion::run {
+
+Run::Run() : plans(std::make_unique<stagehost::Plans>()) {}
+
+Run::~Run() = default;
+
+bool Run::is_sidecar() const {
+  return roles[static_cast<size_t>(world.rank())] == topology::Role::Sidecar;
+}
 
 std::vector<int> Run::ranks_of(topology::Role role) const {
   std::vector<int> ranks;

@@ -11,6 +11,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "base/log.hpp"
 #include "comm/communicator.hpp"
 #include "model/configuration.hpp"
@@ -18,9 +19,17 @@
 #include "run/costs.hpp"
 #include "run/progress.hpp"
 #include "run/run_folder.hpp"
-#include "stagehost/plans.hpp"
 #include "stagehost/sink.hpp"
-#include "topology/place.hpp"
+
+namespace pillion::products {
+struct Origin;
+}
+namespace pillion::stagehost {
+class Plans;
+}
+namespace pillion::topology {
+enum class Role : int32_t;
+}
 
 namespace pillion::run {
 
@@ -41,13 +50,18 @@ struct MigrationRecord {
 };
 
 struct Run {
+  Run();
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+  ~Run();
+
   base::Log log;
   model::Configuration configuration;
   std::vector<topology::Role> roles;                    ///< of every rank of `world`
   model::Mapping mapping = model::Mapping::Contiguous;  ///< by which sidecars were chosen
   comm::Communicator world;
-  comm::Communicator side;  ///< the simulation ranks, or the sidecar ranks
-  stagehost::Plans plans;   ///< among the ranks of `side`
+  comm::Communicator side;                  ///< the simulation ranks, or the sidecar ranks
+  std::unique_ptr<stagehost::Plans> plans;  ///< among the ranks of `side`
   stagehost::Sink sink{"."};
   products::Timeline timeline{20000};
   /// By analysis: products that stages in the simulation declare.
@@ -66,9 +80,7 @@ struct Run {
   StepPosition mark;
   std::unique_ptr<ProgressFile> progress;  ///< null on ranks that write none
 
-  [[nodiscard]] bool is_sidecar() const {
-    return roles[static_cast<size_t>(world.rank())] == topology::Role::Sidecar;
-  }
+  [[nodiscard]] bool is_sidecar() const;
   /// Ranks in `world` of one role, in order.
   [[nodiscard]] std::vector<int> ranks_of(topology::Role role) const;
   /// Says something to people, once per side, and keeps it for the report.

@@ -18,6 +18,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "products/whole_file.hpp"
+#include "run/run_marker.hpp"
 
 namespace pillion::run {
 
@@ -354,5 +355,7 @@ void RunFolder::release(bool ended) noexcept {
   close(marker_);
   marker_ = -1;
 }
+
+std::string id_of(uint64_t run) { return fmt::format("{:016x}", run); }
 
 }  // namespace pillion::run

@@ -10,9 +10,11 @@
 #include <vector>
 
 #include "model/configuration.hpp"
-#include "run/run_marker.hpp"
 
 namespace pillion::run {
+
+struct FolderState;
+struct RunMarker;
 
 /// What a run wants of its output folder.
 struct FolderClaim {
@@ -33,6 +35,9 @@ std::string judge_folder(const model::Configuration& configuration);
 
 /// Whether a run that makes this claim continues the results in the folder.
 bool continues(const FolderClaim& claim, const RunMarker& mark);
+
+/// A run's number as products and messages have it.
+std::string id_of(uint64_t run);
 
 class RunFolder {
  public:

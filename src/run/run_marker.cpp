@@ -25,8 +25,6 @@ constexpr const char* head = "pillion: run 1";
 
 }  // namespace
 
-std::string id_of(uint64_t run) { return fmt::format("{:016x}", run); }
-
 std::string format_mark(const RunMarker& mark) {
   std::string text = fmt::format(
       "# The results in this folder are those of a run of Pillion, which reads this file.\n{}\n"

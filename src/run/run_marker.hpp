@@ -27,9 +27,6 @@ std::string format_mark(const RunMarker& mark);
 /// Nothing if the text is not a marker. Lines that are cut off or not known are passed over.
 std::optional<RunMarker> parse_mark(const std::string& text);
 
-/// A run's number as products and messages have it.
-std::string id_of(uint64_t run);
-
 /// What lies in a folder before a run takes it.
 struct FolderState {
   std::optional<RunMarker> mark;

@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <sstream>
 
+#include "transport/publication_header.hpp"
+
 namespace pillion::run {
 
 namespace {
@@ -44,43 +46,14 @@ std::map<std::string, std::string> read_settings(const std::string& lines, const
   return settings;
 }
 
-LayoutRequests layout_requests_of(const Chains& chains) {
-  LayoutRequests layout_requests;
-  for (const auto& chain : chains)
-    layout_requests.push_back(chain ? chain->layout_requests()
-                                    : std::vector<layout::LayoutRequest>());
-  return layout_requests;
-}
-
-redistribution::Routes routes_for(const LayoutRequests& layout_requests,
-                                  const transport::PublicationHeader& head,
-                                  const model::Catalogue& catalogue) {
+layout::Routes routes_for(const LayoutRequests& layout_requests,
+                          const transport::PublicationHeader& head,
+                          const model::Catalogue& catalogue) {
   std::vector<const layout::LayoutRequest*> due;
   for (const auto& d : head.due)
     for (const auto& request : layout_requests.at(static_cast<size_t>(d.analysis)))
       due.push_back(&request);
   return layout::routes_for(due, catalogue);
-}
-
-ProducedFields produced_by(const Chains& chains) {
-  ProducedFields produced;
-  for (const auto& chain : chains)
-    produced.push_back(chain ? chain->produced() : std::vector<model::Field>());
-  return produced;
-}
-
-std::vector<std::vector<stagehost::DeclaredProduct>> declared_by(const Chains& chains) {
-  std::vector<std::vector<stagehost::DeclaredProduct>> declared;
-  for (const auto& chain : chains)
-    declared.push_back(chain ? chain->products() : std::vector<stagehost::DeclaredProduct>());
-  return declared;
-}
-
-CutFields cut_fields_of(const Chains& chains) {
-  CutFields cut_fields;
-  for (const auto& chain : chains)
-    cut_fields.push_back(chain ? CutInput{chain->needed(), chain->whole_for()} : CutInput{});
-  return cut_fields;
 }
 
 }  // namespace pillion::run

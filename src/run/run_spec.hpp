@@ -3,13 +3,20 @@
 // sidecar needs no file, no parameters and no catalogue of its own. Also what crosses the cut.
 #pragma once
 
+#include <cstdint>
+#include <map>
+#include <set>
 #include <string>
 #include <tuple>
+#include <vector>
 
-#include "redistribution/message_layout.hpp"
-#include "run/chains.hpp"
-#include "run/locations.hpp"
-#include "transport/publication_header.hpp"
+#include "layout/request.hpp"
+#include "model/configuration.hpp"
+#include "stagehost/sink.hpp"
+
+namespace pillion::transport {
+struct PublicationHeader;
+}
 
 namespace pillion::run {
 
@@ -24,8 +31,23 @@ struct CutInput {
 /// By analysis.
 using CutFields = std::vector<CutInput>;
 
+/// By analysis: fields that its stages in the simulation produce.
+using ProducedFields = std::vector<std::vector<model::Field>>;
+
 /// By analysis: the layouts that its stages in sidecars ask for.
 using LayoutRequests = std::vector<std::vector<layout::LayoutRequest>>;
+
+/// What tests pretend of the machine, so that a laptop can stand for many nodes.
+struct TestOverrides {
+  int64_t nodes = 0;  ///< 0 if nodes are nodes
+  /// As topology::node_of_text reads it; the ranks of a node take its cores in order. "" if cores
+  /// are cores.
+  std::string topology;
+
+  static constexpr auto members() {
+    return std::tuple{&TestOverrides::nodes, &TestOverrides::topology};
+  }
+};
 
 struct RunSpec {
   std::string file, text, catalogue, restart;
@@ -57,18 +79,9 @@ struct RunSpec {
 std::map<std::string, std::string> read_settings(const std::string& lines, const char* variable,
                                                  const char* like);
 
-/// The layouts that the chains ask for, by analysis.
-LayoutRequests layout_requests_of(const Chains& chains);
 /// How meshes go to sidecars when these analyses are due: the same on every rank.
-redistribution::Routes routes_for(const LayoutRequests& layout_requests,
-                                  const transport::PublicationHeader& head,
-                                  const model::Catalogue& catalogue);
-
-/// What the chains produce, by analysis.
-ProducedFields produced_by(const Chains& chains);
-/// Products that the stages of the chains declare, by analysis.
-std::vector<std::vector<stagehost::DeclaredProduct>> declared_by(const Chains& chains);
-/// What the chains need, by analysis.
-CutFields cut_fields_of(const Chains& chains);
+layout::Routes routes_for(const LayoutRequests& layout_requests,
+                          const transport::PublicationHeader& head,
+                          const model::Catalogue& catalogue);
 
 }  // namespace pillion::run

@@ -122,6 +122,41 @@ SavedState read_manifest(const fs::path& folder) {
   return parse_manifest(products::read_yaml_file(file), file.string());
 }
 
+void begin_checkpoint(const Run& run, const fs::path& path, bool sidecars_answer) {
+  comm::together(run.side, [&] {
+    if (path.filename().empty())
+      base::fail(ErrorCode::Argument, "'{}' cannot name a checkpoint", path.string());
+    if (!sidecars_answer)
+      base::fail(ErrorCode::State, "no checkpoint can be made: the sidecars do not answer");
+    if (run.side.rank() != 0) return;
+    products::discard_folder_aside(path);
+    products::make_folder(products::aside(path));
+  });
+}
+
+SavedState state_of(const Run& run, const Agenda& agenda, size_t analyses) {
+  SavedState state{.step = agenda.last_step(),
+                   .time = agenda.last_time(),
+                   .offset = agenda.offset(),
+                   .runs = run.continues,
+                   .analyses = {}};
+  state.runs.push_back(id_of(run.id));
+  for (size_t a = 0; a < analyses; ++a)
+    if (run.enabled(a))
+      state.analyses[run.configuration.analyses[a].name].schedule = agenda.schedule_state(a);
+  return state;
+}
+
+void finish_checkpoint(const Run& run, const fs::path& path, const SavedState& state,
+                       const std::optional<Error>& failure) {
+  comm::together(run.side, [&] {
+    if (failure) throw *failure;
+    if (run.side.rank() != 0) return;
+    write_manifest(products::aside(path), state, true);
+    products::put_folder_in_place(path);
+  });
+}
+
 SuccessorState::SuccessorState(const fs::path& output, uint64_t run)
     : root_(output / fmt::format(".sidecars-{:016x}", run)) {}
 

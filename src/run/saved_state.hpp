@@ -45,6 +45,17 @@ void write_manifest(const std::filesystem::path& folder, const SavedState& state
 /// Throws as parse_manifest does, or ErrorCode::File.
 SavedState read_manifest(const std::filesystem::path& folder);
 
+/// Begins a checkpoint by the simulation: makes the folder in which it is written until it is
+/// whole. `sidecars_answer`: on this rank, if there are any. Throws the same error on every rank.
+/// [collective over the side]
+void begin_checkpoint(const Run& run, const std::filesystem::path& path, bool sidecars_answer);
+/// What it says of the first analyses of a run, as many as `analyses`.
+SavedState state_of(const Run& run, const Agenda& agenda, size_t analyses);
+/// Completes it, in its place. `failure`: why there is none, on this rank. Throws the same error on
+/// every rank. [collective over the side]
+void finish_checkpoint(const Run& run, const std::filesystem::path& path, const SavedState& state,
+                       const std::optional<Error>& failure);
+
 /// The state that sidecars of another job leave for their successors, in the output folder: two
 /// folders that are written in turn, so that one is complete whenever the sidecars die.
 class SuccessorState {

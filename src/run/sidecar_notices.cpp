@@ -3,13 +3,13 @@
 #include "run/sidecar_notices.hpp"
 
 #include <algorithm>
-#include <chrono>
-#include <thread>
 
 #include "base/bytes.hpp"
-#include "comm/at_finalize.hpp"
+#include "base/clock.hpp"
+#include "comm/communicator.hpp"
 #include "comm/message.hpp"
-#include "comm/tags.hpp"
+#include "run/run.hpp"
+#include "topology/location.hpp"
 
 namespace pillion::run {
 
@@ -87,7 +87,7 @@ bool SidecarFailure::heard_by_any() {
 }
 
 void SidecarFailure::await() {
-  while (!heard()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  base::wait_until([&] { return heard(); });
 }
 
 // A single sidecar leaves no other rank in a call. And where others share the job, it is not ours

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "run/run.hpp"
-
 namespace pillion::run {
+
+struct Run;
 
 /// Sums since the run began.
 struct LoadReport {

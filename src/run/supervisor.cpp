@@ -6,6 +6,7 @@
 
 #include "base/clock.hpp"
 #include "base/process.hpp"
+#include "transport/transport.hpp"
 
 namespace pillion::run {
 

@@ -3,9 +3,12 @@
 // rank has one that does so; the others' do nothing.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
-#include "transport/transport.hpp"
+namespace pillion::transport {
+class Sender;
+}
 
 namespace pillion::run {
 

@@ -5,8 +5,12 @@
 
 #include "comm/agreement.hpp"
 #include "run/attached_job.hpp"
+#include "run/supervisor.hpp"
 #include "session/session.hpp"
+#include "simulation/publisher.hpp"
 #include "transport/network.hpp"
+#include "transport/node.hpp"
+#include "transport/node_setup.hpp"
 
 namespace pillion::session {
 
@@ -71,24 +75,26 @@ void Session::connect_by_node(simulation::Link& link,
   });
   const auto serving = separate ? std::vector<int>() : this->serving();
   std::optional<Error> failure;
+  transport::NodeEndpoint endpoint;
   if (!run_.is_sidecar()) try {
       const node::Identity identity{
           configuration.run, spec_.run, node_[static_cast<size_t>(run_.world.rank())],
           *std::max_element(node_.begin(), node_.end()) + 1, run_.side.size()};
-      link.endpoint = transport::make_endpoint(
-          run_.side, on_node_, identity, configuration.sidecars.memory, base::to_bytes(spec_));
-      link.budget = link.endpoint.budget;
+      endpoint = transport::make_endpoint(run_.side, on_node_, identity,
+                                          configuration.sidecars.memory, base::to_bytes(spec_));
+      link.segment = endpoint.segment;
+      link.budget = endpoint.budget;
       together(run_.side, [&] {
         auto spill = make_spill(on_node_.size());
-        auto& channel = link.endpoint.segment->channel(link.endpoint.channel);
+        auto& channel = endpoint.segment->channel(endpoint.channel);
         if (spill) channel.spill_descriptor = spill->descriptor();
         const auto& analyses = configuration.analyses;
         const bool own = std::any_of(analyses.begin(), analyses.end(),
                                      [](const auto& a) { return a.in_sidecars(); });
-        link.sender = std::make_unique<transport::NodeSender>(
-            *link.endpoint.segment, link.endpoint.channel, own, std::move(spill));
+        link.sender = std::make_unique<transport::NodeSender>(*endpoint.segment, endpoint.channel,
+                                                              own, std::move(spill));
       });
-      link.endpoint.segment->open_channel(link.endpoint.channel);
+      endpoint.segment->open_channel(endpoint.channel);
     } catch (const Error& e) {
       failure = e;
     }
@@ -97,7 +103,7 @@ void Session::connect_by_node(simulation::Link& link,
   });
   if (separate) return;
   const auto sources = transport::open_sources(
-      run_.world, run_.is_sidecar() ? nullptr : &link.endpoint,
+      run_.world, run_.is_sidecar() ? nullptr : &endpoint,
       run_.is_sidecar()
           ? served_by(run_.side.rank(), serving, run_.ranks_of(topology::Role::Simulation))
           : std::vector<int>());

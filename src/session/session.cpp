@@ -14,7 +14,11 @@
 #include "run/attached_job.hpp"
 #include "run/locations.hpp"
 #include "run/report.hpp"
+#include "run/saved_state.hpp"
 #include "run/sidecar_notices.hpp"
+#include "run/supervisor.hpp"
+#include "sidecar/sidecar.hpp"
+#include "simulation/simulation.hpp"
 
 namespace pillion::session {
 
@@ -113,6 +117,8 @@ Session::Session(const std::string& file, MPI_Comm comm, const Options& options)
     throw;
   }
 }
+
+Session::~Session() = default;
 
 void Session::configure(const std::string& file, const Options& options) {
   const auto wanted = gather_roles(run_.world, options.role);
@@ -250,8 +256,10 @@ void Session::make_side() {
   if (run_.configuration.sidecars.through_node()) connect_by_node(link, receiver);
   else if (run_.configuration.sidecars.any()) connect_by_network(link, receiver);
   if (run_.is_sidecar()) {
-    sidecar_ = std::make_unique<sidecar::Sidecar>(run_, std::move(chains), std::move(receiver));
-    sidecar_->set_layout_requests(std::move(layout_requests));
+    sidecar_ =
+        std::make_unique<sidecar::Sidecar>(run_, std::move(chains), policy::SidecarRole::SameJob);
+    sidecar_->messages().set_receiver(std::move(receiver));
+    sidecar_->messages().set_layout_requests(std::move(layout_requests));
     if (run::may_migrate(run_)) sidecar_->set_migratable(spec_.produced);
     start_progress();
     return;
@@ -282,7 +290,7 @@ void Session::start_progress() {
 
 void Session::end_progress(const std::string& failure) {
   if (simulation_) simulation_->tell();
-  else sidecar_->tell();
+  else sidecar_->report_progress();
   if (run_.progress)
     run_.progress->end(failure.empty() ? run::Phase::Ended : run::Phase::Failed, failure);
 }

@@ -3,12 +3,30 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
+#include <vector>
 
+#include "run/chains.hpp"
 #include "run/run.hpp"
 #include "run/run_spec.hpp"
-#include "sidecar/sidecar.hpp"
-#include "simulation/simulation.hpp"
+#include "topology/place.hpp"
+
+namespace pillion::run {
+struct SavedState;
+class Supervisor;
+}  // namespace pillion::run
+namespace pillion::sidecar {
+class Sidecar;
+}
+namespace pillion::simulation {
+struct Link;
+class Simulation;
+}  // namespace pillion::simulation
+namespace pillion::transport {
+class Receiver;
+class SpillFile;
+}  // namespace pillion::transport
 
 namespace pillion::session {
 
@@ -28,7 +46,7 @@ class Session {
   Session(const std::string& file, MPI_Comm comm, const Options& options);
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
-  ~Session() = default;
+  ~Session();
 
   [[nodiscard]] bool is_sidecar() const { return run_.is_sidecar(); }
   /// Works as a sidecar until the simulation has closed its session, and closes this one.

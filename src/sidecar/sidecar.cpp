@@ -1,158 +1,135 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The loop of a sidecar.
+// The loop of a sidecar, and its analyses.
 #include "sidecar/sidecar.hpp"
 
 #include <algorithm>
 
+#include "base/clock.hpp"
 #include "comm/agreement.hpp"
 #include "run/saved_state.hpp"
 #include "run/sidecar_notices.hpp"
 
 namespace pillion::sidecar {
 
-using transport::Delivery;
 using transport::Due;
 using transport::MessageKind;
 using transport::PublicationHeader;
 
-Ending Sidecar::serve() {
-  for (;;) {
-    // The receiver asks only while it waits, which it never does where messages come fast.
-    const bool called = call_ && call_();
-    const auto deliveries = called ? std::nullopt : receiver_->next();
-    const auto agreed = agree(deliveries);
-    if (agreed.over) return agreed.left ? Ending::Left : Ending::Alone;
-    const auto& head = agreed.head;
-    receiver_->begin();
-    const double begun = base::monotonic_seconds();
-    take_units(head);
-    std::string failure;
-    switch (head.kind) {
-      case MessageKind::Publication: work(agreed, *deliveries); break;
-      case MessageKind::Checkpoint: failure = save(head.path, true); break;
-      case MessageKind::End: finish(head, *deliveries); break;
-      case MessageKind::Take: take(head); break;
-      case MessageKind::Give: failure = give(head); break;
-    }
-    busy_ += base::monotonic_seconds() - begun;
-    tell();
-    if (produced_ && head.kind == MessageKind::Publication) run::send_load_report(run_, busy_);
-    if (after_publication_) after_publication_(head);
-    receiver_->finish(head.sequence, disabled(), failure);
-    if (head.kind == MessageKind::End) return Ending::Closed;
-  }
-}
-
 namespace {
 
-/// What ranks reduce about a message: the places of those that are due follow.
-enum Mark { over, left, dropped, schema_changed, scattered, first_due };
-constexpr size_t most_due = 59;  // beyond that places are shared
-
-size_t place_of(size_t due) { return Mark::first_due + due % most_due; }
+std::vector<bool> present(const run::Chains& chains) {
+  std::vector<bool> present;
+  for (const auto& chain : chains) present.push_back(chain != nullptr);
+  return present;
+}
 
 }  // namespace
 
-// The first sidecar that has a source tells the head; what a source lacks, everyone hears of.
-Sidecar::Agreed Sidecar::agree(const std::optional<std::vector<Delivery>>& deliveries) const {
-  std::array<int32_t, Mark::first_due + most_due> marks{};
-  const int nobody = run_.side.size();
-  int teller = deliveries && !deliveries->empty() ? run_.side.rank() : nobody;
-  Agreed agreed;
-  if (!deliveries) {
-    marks[Mark::over] = 1;
-    marks[Mark::left] = call_ && call_() ? 1 : 0;
-  } else {
-    for (const auto& delivery : *deliveries) {
-      const auto& head = agreed.heads[delivery.source] =
-          transport::decode_head(delivery.data, delivery.size);
-      if (head.dropped) marks[Mark::dropped] = 1;
-      if (head.schema_changed) marks[Mark::schema_changed] = 1;
-      if (head.scattered) marks[Mark::scattered] = 1;
-      for (size_t d = 0; d < head.due.size(); ++d)
-        if (head.due[d].unusable != 0) marks[place_of(d)] = 1;
-    }
+Sidecar::Sidecar(run::Run& run, run::Chains chains, policy::SidecarRole role)
+    : run_(run),
+      chains_(std::move(chains)),
+      policy_(role, present(chains_)),
+      messages_(run.side, policy_) {}
+
+namespace {
+
+policy::AgreedSidecarEvent event_of(const Message& message, const Messages& messages) {
+  std::vector<size_t> due;
+  for (const auto& [analysis, what] : messages.due_in(message.header)) due.push_back(analysis);
+  switch (message.header.kind) {
+    case MessageKind::Publication: return policy::PublicationAgreed{message.all, std::move(due)};
+    case MessageKind::Checkpoint: return policy::CheckpointAgreed{};
+    case MessageKind::Take: return policy::MigrationAgreed{std::move(due), true};
+    case MessageKind::Give: return policy::MigrationAgreed{std::move(due), false};
+    case MessageKind::End: break;
   }
-  run_.side.reduce(marks.data(), marks.size(), comm::Operation::Max);
-  agreed.over = marks[Mark::over] != 0;
-  agreed.left = marks[Mark::left] != 0;
-  if (agreed.over) return agreed;
-  teller = run_.side.reduced(teller, comm::Operation::Min);
-  base::Bytes bytes;
-  if (run_.side.rank() == teller) bytes = transport::head_of(deliveries->front());
-  run_.side.broadcast(bytes, teller);
-  agreed.head = transport::decode_head(bytes.data(), bytes.size());
-  agreed.head.dropped = marks[Mark::dropped] != 0;
-  agreed.head.schema_changed = marks[Mark::schema_changed] != 0;
-  agreed.head.scattered = marks[Mark::scattered] != 0;
-  for (size_t d = 0; d < agreed.head.due.size() && agreed.head.kind == MessageKind::Publication;
-       ++d)
-    agreed.head.due[d].unusable = marks[place_of(d)];
-  return agreed;
+  return policy::EndAgreed{};
 }
 
-void Sidecar::take_units(const PublicationHeader& head) {
-  run_.configuration.time_units = head.time_units;
-  for (const auto& [name, units] : head.units) {
+}  // namespace
+
+policy::SidecarEnding Sidecar::serve() {
+  while (!policy_.ending()) {
+    message_ = messages_.next();
+    began_ = base::monotonic_seconds();
+    if (message_.all.no_message) {
+      apply(policy::NoMessageAgreed{message_.all.leave_requested});
+      break;
+    }
+    take_units(message_.header);
+    if (message_.header.kind == MessageKind::Publication) last_ = message_.header;
+    apply(event_of(message_, messages_));
+  }
+  return *policy_.ending();
+}
+
+void Sidecar::apply(const policy::AgreedSidecarEvent& event) {
+  for (const auto& action : policy_.on(event))
+    if (const auto next = carry_out(action)) apply(*next);
+}
+
+Sidecar::Event Sidecar::carry_out(const policy::SidecarAction& action) {
+  return std::visit(
+      policy::Overloaded{
+          [&](const policy::Receive&) { return receive(), Event(); },
+          [&](const policy::Analyse& a) { return analyse(a.analysis); },
+          [&](const policy::CountDropped& a) { return count_dropped(a), Event(); },
+          [&](const policy::SaveCheckpoint&) {
+            message_.failure = save(message_.header.path, true);
+            return Event();
+          },
+          [&](const policy::RestoreMigrated& a) { return restore_migrated(a.analysis); },
+          [&](const policy::SaveForMigration& a) { return save_for_migration(a.analysis); },
+          [&](const policy::FinishFailed& a) { return finish_failed(a.analysis), Event(); },
+          [&](const policy::FinishAnalyses& a) { return finish_analyses(a.has_header), Event(); },
+          [&](const policy::Acknowledge&) { return acknowledge(), Event(); },
+          // The other actions are only given to a job of its own.
+          [&](const auto&) { return job_actions_(action); }},
+      action);
+}
+
+void Sidecar::take_units(const PublicationHeader& header) {
+  run_.configuration.time_units = header.time_units;
+  for (const auto& [name, units] : header.units) {
     run_.configuration.catalogue.set_units(name, units);
     for (auto& chain : chains_)
       if (chain) chain->catalogue().set_units(name, units);
   }
 }
 
-bool Sidecar::is_mine(const Due& due) const {
-  return due.analysis >= base_ && mine(due) < chains_.size();
+void Sidecar::receive() {
+  ++publications_;
+  run_.mark.set(message_.header.step, message_.header.time);
+  const run::Stopwatch watch;
+  received_ = messages_.receive(message_, run_.configuration.catalogue);
+  watch.end(run_.timeline, "receive", "receive", message_.header.step);
 }
 
-void Sidecar::work(const Agreed& agreed, const Deliveries& deliveries) {
-  const PublicationHeader& head = agreed.head;
-  last_ = head;
-  if (std::none_of(head.due.begin(), head.due.end(), [&](const Due& d) { return is_mine(d); }))
-    return;
-  ++publications_;
-  run_.mark.set(head.step, head.time);
-  const run::Stopwatch watch;
-  const auto received = receive(agreed, deliveries);
-  watch.end(run_.timeline, "receive", "receive", head.step);
-  if (head.dropped) {
-    for (const auto& due : head.due)
-      if (is_mine(due)) ++run_.accounts[mine(due)].dropped;
+void Sidecar::count_dropped(const policy::CountDropped& dropped) {
+  for (const size_t a : dropped.analyses) ++run_.accounts[a].dropped;
+  if (dropped.whole)
     run_.warn(
         fmt::format("the publication of step {} was dropped: some simulation rank had no room "
                     "for it or could not make it",
-                    head.step));
-    return;
-  }
-  for (const auto& due : head.due) {
-    if (is_mine(due)) work_on(due, head, received);
-    receiver_->look();
-  }
+                    message_.header.step));
 }
 
-void Sidecar::tell() {
+void Sidecar::report_progress() {
   run_.tell([&](run::Snapshot& snapshot) { snapshot.publications = publications_; });
 }
 
-transport::ReceivedMeshes Sidecar::receive(const Agreed& agreed, const Deliveries& deliveries) {
-  transport::ReceivedMeshes received;
-  if (!agreed.head.dropped)
-    for (const auto& delivery : deliveries) {
-      auto decoded = transport::decode(
-          delivery.data, delivery.size, delivery.keep,
-          [&](const transport::Lent& lent) { return receiver_->look(delivery.source, lent); });
-      for (auto& [name, mesh] : decoded.meshes) {
-        auto& all = received[name];
-        all.kind = mesh.kind;
-        std::move(mesh.blocks.begin(), mesh.blocks.end(), std::back_inserter(all.blocks));
-        std::move(mesh.keep.begin(), mesh.keep.end(), std::back_inserter(all.keep));
-      }
-    }
-  if (auto* direct = receiver_->direct()) {
-    const auto& catalogue = run_.configuration.catalogue;
-    const auto routes = run::routes_for(layout_requests_, agreed.head, catalogue);
-    direct->receive(agreed.head, agreed.heads, routes, catalogue, received);
-  }
-  return received;
+// The simulation frees the memory of the message, so nothing here may point to it any more.
+void Sidecar::acknowledge() {
+  received_.clear();
+  busy_ += base::monotonic_seconds() - began_;
+  report_progress();
+  if (produced_ && message_.header.kind == MessageKind::Publication)
+    run::send_load_report(run_, busy_);
+  std::set<int32_t> disabled;
+  for (size_t a = 0; a < chains_.size(); ++a)
+    if (!run_.enabled(a)) disabled.insert(static_cast<int32_t>(a));
+  messages_.acknowledge(message_, disabled);
+  message_.deliveries.clear();
 }
 
 namespace {
@@ -175,7 +152,7 @@ std::vector<model::Block> blocks_for(const std::vector<model::Block>& all,
   return out;
 }
 
-/// The same of one mesh, leaving out blocks of which the analysis has nothing.
+/// The same of one mesh, without blocks that have nothing for the analysis.
 layout::Received mesh_for(const layout::Received& all, const std::set<std::string>& needed,
                           const std::string& analysis) {
   layout::Received out(model::MeshBlocks{
@@ -192,52 +169,49 @@ layout::Received mesh_for(const layout::Received& all, const std::set<std::strin
 
 }  // namespace
 
-run::Gaps Sidecar::gaps_of(const Due& due) const {
-  const auto& account = run_.accounts[mine(due)];
+run::Gaps Sidecar::gaps_of(size_t analysis, const Due& due) const {
+  const auto& account = run_.accounts[analysis];
   return {
       .skipped = due.skipped, .coarsened = due.coarsened, .lost = account.lost + account.dropped};
 }
 
-void Sidecar::work_on(const Due& due, const PublicationHeader& head,
-                      const transport::ReceivedMeshes& received) {
-  const size_t a = mine(due);
-  auto& account = run_.accounts[a];
-  if (!run_.enabled(a) || !chains_[a]) return;
-  if (due.unusable != 0) {
-    ++account.dropped;
-    return;
-  }
-  stagehost::Publication publication{.step = head.step,
-                                     .time = head.time,
-                                     .coarsening = head.coarsening,
-                                     .meshes = {},
-                                     .domains = head.domains};
-  const auto needed = chains_[a]->needed();
-  const auto& analysis = run_.configuration.analyses[a].name;
-  for (const auto& [name, mesh] : received)
-    publication.meshes[name] = mesh_for(mesh, needed, analysis);
-  if (const auto failure = run::run_chain(run_, *chains_[a], a, publication, gaps_of(due),
-                                          &run::CostCounters::sidecar_seconds)) {
-    run_.disable(a, *failure);
-    run::Gaps gaps = gaps_of(due);
-    gaps.disabled = run_.disabled[a];
-    return run::finish_chain(run_, *chains_[a], a, head.step, head.time, gaps,
-                             &run::CostCounters::sidecar_seconds);
-  }
-  ++account.publications;
-  account.last_step = head.step;
-  const double lag = base::calendar_seconds() - head.published;
-  account.lag_seconds += lag;
-  account.last_lag = lag;
-  account.longest_lag = std::max(account.longest_lag, lag);
+Due Sidecar::due_of(size_t analysis) const {
+  for (const auto& [a, due] : messages_.due_in(message_.header))
+    if (a == analysis) return due;
+  return {};
 }
 
-std::vector<size_t> Sidecar::due_here(const PublicationHeader& head) const {
-  std::vector<size_t> out;
-  if (head.kind != MessageKind::Publication) return out;
-  for (const auto& due : head.due)
-    if (is_mine(due)) out.push_back(mine(due));
-  return out;
+Sidecar::Event Sidecar::analyse(size_t a) {
+  const auto& header = message_.header;
+  stagehost::Publication publication{.step = header.step,
+                                     .time = header.time,
+                                     .coarsening = header.coarsening,
+                                     .meshes = {},
+                                     .domains = header.domains};
+  const auto needed = chains_[a]->needed();
+  for (const auto& [name, mesh] : received_)
+    publication.meshes[name] = mesh_for(mesh, needed, run_.configuration.analyses[a].name);
+  const auto failure = run::run_chain(run_, *chains_[a], a, publication, gaps_of(a, due_of(a)),
+                                      &run::CostCounters::sidecar_seconds);
+  messages_.look();
+  if (failure) {
+    run_.disable(a, *failure);
+    return policy::AnalysisFailed{a};
+  }
+  auto& account = run_.accounts[a];
+  ++account.publications;
+  account.last_step = header.step;
+  account.last_lag = base::calendar_seconds() - header.published;
+  account.lag_seconds += account.last_lag;
+  account.longest_lag = std::max(account.longest_lag, account.last_lag);
+  return {};
+}
+
+void Sidecar::finish_failed(size_t a) {
+  run::Gaps gaps = gaps_of(a, due_of(a));
+  gaps.disabled = run_.disabled[a];
+  run::finish_chain(run_, *chains_[a], a, message_.header.step, message_.header.time, gaps,
+                    &run::CostCounters::sidecar_seconds);
 }
 
 std::string Sidecar::save(const std::string& path, bool durable) const {
@@ -250,63 +224,43 @@ std::string Sidecar::save(const std::string& path, bool durable) const {
   }
 }
 
-void Sidecar::take(const PublicationHeader& head) {
-  for (const auto& due : head.due) {
-    if (!is_mine(due) || !run_.enabled(mine(due))) continue;
-    try {
-      chains_[mine(due)] = run::restore_migrated(run_, mine(due), *produced_, head.path).chain;
-    } catch (const Error& e) {
-      run_.disable(mine(due), e);
-    }
+Sidecar::Event Sidecar::restore_migrated(size_t a) {
+  try {
+    chains_[a] = run::restore_migrated(run_, a, *produced_, message_.header.path).chain;
+    return policy::MigrationEnded{a, true};
+  } catch (const Error& e) {
+    run_.disable(a, e);
+    return policy::AnalysisFailed{a};
   }
 }
 
-// The simulation sees by what is there that it is whole; where it is not, the analysis stays.
-std::string Sidecar::give(const PublicationHeader& head) {
-  for (const auto& due : head.due) {
-    const size_t a = is_mine(due) ? mine(due) : chains_.size();
-    if (a == chains_.size() || !chains_[a] || !run_.enabled(a)) continue;
-    try {
-      run::save_for_migration(run_, *chains_[a], a, head.path, gaps_of(due).lost);
-      chains_[a].reset();
-    } catch (const Error& e) {
-      run_.warn(fmt::format("analysis '{}' cannot leave: {}", run_.configuration.analyses[a].name,
-                            e.what()));
-      return e.what();
-    }
+// The simulation looks for the saved state; without it the analysis stays here.
+Sidecar::Event Sidecar::save_for_migration(size_t a) {
+  try {
+    run::save_for_migration(run_, *chains_[a], a, message_.header.path, gaps_of(a, due_of(a)).lost);
+    chains_[a].reset();
+    return policy::MigrationEnded{a, false};
+  } catch (const Error& e) {
+    run_.warn(fmt::format("analysis '{}' cannot leave: {}", run_.configuration.analyses[a].name,
+                          e.what()));
+    message_.failure = e.what();
+    return {};
   }
-  return {};
 }
 
-void Sidecar::finish(const PublicationHeader& head, const std::vector<Delivery>& deliveries) {
+void Sidecar::finish_analyses(bool has_header) {
+  const auto& header = has_header ? message_.header : last_;
   std::vector<run::Gaps> gaps(chains_.size());
-  for (const auto& due : head.due) {
-    if (!is_mine(due)) continue;
-    gaps[mine(due)] = gaps_of(due);
-    if (due.unusable != 0) gaps[mine(due)].disabled = "it was disabled in the simulation";
+  for (size_t a = 0; a < gaps.size(); ++a) gaps[a] = gaps_of(a, {});
+  for (const auto& [a, due] : messages_.due_in(header)) {
+    gaps[a] = gaps_of(a, due);
+    if (has_header && due.unusable != 0) gaps[a].disabled = "it was disabled in the simulation";
   }
-  if (before_end_) before_end_();
-  run::finish_chains(run_, chains_, head.step, head.time, gaps,
+  run::finish_chains(run_, chains_, header.step, header.time, gaps,
                      &run::CostCounters::sidecar_seconds);
-  for (const auto& delivery : deliveries)
+  if (!has_header) return;
+  for (const auto& delivery : message_.deliveries)
     statements_.push_back(transport::decode_head(delivery.data, delivery.size).statement);
-}
-
-void Sidecar::finish_alone() {
-  std::vector<run::Gaps> gaps(chains_.size());
-  for (size_t a = 0; a < gaps.size(); ++a)
-    gaps[a].lost = run_.accounts[a].lost + run_.accounts[a].dropped;
-  for (const auto& due : last_.due)
-    if (is_mine(due)) gaps[mine(due)] = gaps_of(due);
-  run::finish_chains(run_, chains_, last_.step, last_.time, gaps,
-                     &run::CostCounters::sidecar_seconds);
-}
-
-std::set<int32_t> Sidecar::disabled() const {
-  std::set<int32_t> out;
-  for (size_t a = 0; a < chains_.size(); ++a)
-    if (!run_.enabled(a)) out.insert(static_cast<int32_t>(a));
-  return out;
 }
 
 }  // namespace pillion::sidecar

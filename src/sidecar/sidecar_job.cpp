@@ -1,22 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Attaching, working, leaving.
+// Attaching, saving state for successors, leaving.
 #include "sidecar/sidecar_job.hpp"
 
 #include <algorithm>
-#include <chrono>
-#include <thread>
 
+#include "base/clock.hpp"
 #include "comm/agreement.hpp"
-#include "policy/losses.hpp"
 #include "products/whole_file.hpp"
 #include "run/report.hpp"
 
 namespace pillion::sidecar {
 
 using comm::together;
-using transport::MessageKind;
+using policy::SidecarEnding;
 using transport::NodeReceiver;
-using transport::PublicationHeader;
 
 SidecarJob::SidecarJob(Attach attach, MPI_Comm comm) : attach_(std::move(attach)) {
   run_.log = attach_.log;
@@ -41,13 +38,17 @@ void SidecarJob::configure() {
                "run '{}' has its sidecars in its own job; to add analyses to it, name a file that "
                "has them",
                attach_.run);
-  chains_ = run::make_chains(run_, topology::Role::Sidecar, spec_.produced);
-  if (is_attached_job()) attached_job_.needs = run::cut_fields_of(chains_);
-  if (!is_attached_job()) run_.follow_timeline();
-  run_.accounts.resize(chains_.size());
-  run_.disabled.resize(chains_.size());
-  over_.resize(chains_.size());
-  before_.resize(chains_.size());
+  auto chains = run::make_chains(run_, topology::Role::Sidecar, spec_.produced);
+  if (is_attached_job()) attached_job_.needs = run::cut_fields_of(chains);
+  else run_.follow_timeline();
+  run_.accounts.resize(chains.size());
+  run_.disabled.resize(chains.size());
+  earlier_.resize(chains.size());
+  const auto role =
+      is_attached_job() ? policy::SidecarRole::AttachedJob : policy::SidecarRole::SeparateJob;
+  sidecar_ = std::make_unique<Sidecar>(run_, std::move(chains), role);
+  sidecar_->set_job_actions([this](const auto& action) { return carry_out(action); });
+  sidecar_->messages().set_leave(attach_.leave);
 }
 
 void SidecarJob::read_attached_file() {
@@ -65,159 +66,8 @@ void SidecarJob::read_attached_file() {
   run_.declared.clear();
 }
 
-void SidecarJob::subscribe(int slot) {
-  auto receiver = std::make_unique<NodeReceiver>(attachment_.sources, slot, attach_.leave);
-  receiver_ = receiver.get();
-  side_ = std::make_unique<Sidecar>(run_, std::move(chains_), std::move(receiver));
-  side_->set_call(attach_.leave);
-  side_->set_after_publication([this](const PublicationHeader& head) { after_each(head); });
-  if (slot == node::primary) side_->set_before_end([this] { save_state(); });
-}
-
-bool SidecarJob::claim(bool first, double patience) {
-  const double begin = base::monotonic_seconds();
-  bool claimed = attachment_.is_first != first || receiver_->claim();
-  while (!claimed && base::monotonic_seconds() - begin < patience) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    claimed = receiver_->claim();
-  }
-  return run_.side.reduced<int32_t>(claimed ? 1 : 0, comm::Operation::Min) != 0;
-}
-
-// Whoever has the first channel of the run goes first, so that of two sidecar jobs one gets all
-// channels; the ranks of a sidecar job that is dying may hold the others a little longer.
-void SidecarJob::take_primary_slot() {
-  constexpr double moment = 2, longer = 20;
-  subscribe(node::primary);
-  if (!claim(true, moment) || !claim(false, longer)) {
-    receiver_->leave();
-    base::fail(ErrorCode::State, "run '{}' has its sidecars already", attach_.run);
-  }
-  if (is_over()) {
-    receiver_->leave();
-    base::fail(ErrorCode::State, "run '{}' has ended", attach_.run);
-  }
-  successor_state_.emplace(run_.configuration.output, spec_.run);
-  continue_predecessor();
-}
-
-// Whoever was here before has finished everything, and has written the report.
-bool SidecarJob::is_over() const {
-  return run_.side.reduced<int32_t>(receiver_->is_over() ? 1 : 0, comm::Operation::Max) != 0;
-}
-
-void SidecarJob::continue_predecessor() {
-  const auto progress = static_cast<node::Progress>(
-      run_.side.reduced(static_cast<int64_t>(receiver_->progress()), comm::Operation::Max));
-  const int64_t begun = run_.side.reduced(receiver_->begun(), comm::Operation::Max);
-  const int64_t done = node::done_in(progress);
-  std::optional<run::SavedState> saved;
-  together(run_.side, [&] { saved = successor_state_->read(); });
-  for (size_t a = 0; a < over_.size(); ++a)
-    over_[a] = run_.side.reduced(receiver_->over(a, done), comm::Operation::Max);
-  restore(saved);
-  const int64_t resumed = count_interrupted(done, begun);
-  std::vector<int64_t> disabled(over_.size());
-  for (const int32_t a : receiver_->disabled())
-    if (static_cast<size_t>(a) < disabled.size()) disabled[static_cast<size_t>(a)] = 1;
-  run_.side.reduce(disabled.data(), static_cast<int64_t>(disabled.size()), comm::Operation::Max);
-  for (size_t a = 0; a < disabled.size(); ++a)
-    if (disabled[a] != 0) run_.disabled[a] = "it failed in sidecars that were here before";
-  receiver_->set_over(over_, resumed);
-  receiver_->start_at(node::progress_of(resumed, node::lost_in(progress) + (resumed - done)));
-}
-
-// Stages continue from the state that the last sidecars saved, or else from the checkpoint that the
-// run continues from.
-void SidecarJob::restore(const std::optional<run::SavedState>& saved) {
-  const std::filesystem::path folder =
-      saved ? successor_state_->folder() : std::filesystem::path(run_.configuration.restart);
-  std::set<std::string> there;
-  for (const auto& analysis : run_.configuration.analyses) {
-    std::error_code error;
-    if (!folder.empty() && std::filesystem::is_directory(folder / analysis.name, error))
-      there.insert(analysis.name);
-  }
-  run::restore_chains(run_, side_->chains(), run::Half::Behind, folder, there);
-  for (size_t a = 0; a < over_.size(); ++a) {
-    const auto& name = run_.configuration.analyses[a].name;
-    auto& account = run_.accounts[a];
-    run::SavedAnalysis before;
-    if (saved && saved->analyses.contains(name)) {
-      before = saved->analyses.at(name);
-      account = before.costs;
-      before_[a] = before.earlier;
-    } else if (const auto& chain = side_->chains()[a]) {
-      before_[a] = chain->publications();
-    }
-    account.lost = policy::take_over(policy::SavedCounts{before.over, account.lost}, over_[a]).lost;
-    if (account.lost > 0)
-      run_.warn(fmt::format("analysis '{}' has lost {} publications with sidecars that died", name,
-                            account.lost));
-  }
-}
-
-// A publication that was begun with may be what killed those who worked on it. Checkpoints and the
-// end change nothing that a successor would not write again.
-int64_t SidecarJob::count_interrupted(int64_t done, int64_t begun) {
-  int64_t index = done;
-  for (; index < begun; ++index) {
-    const auto deliveries = receiver_->read(index);
-    const int teller = run_.side.reduced(deliveries.empty() ? run_.side.size() : run_.side.rank(),
-                                         comm::Operation::Min);
-    base::Bytes bytes;
-    if (run_.side.rank() == teller) bytes = transport::head_of(deliveries.front());
-    run_.side.broadcast(bytes, teller);
-    const auto head = transport::decode_head(bytes.data(), bytes.size());
-    if (head.kind != MessageKind::Publication) break;
-    const auto due = side_->due_here(head);
-    for (const size_t a : due) {
-      policy::SavedCounts counts{over_[a], run_.accounts[a].lost};
-      policy::count_interrupted(counts);
-      over_[a] = counts.ended;
-      run_.accounts[a].lost = counts.lost;
-    }
-    if (!due.empty())
-      run_.warn(
-          fmt::format("the publication of step {} is lost: the sidecars that worked on it "
-                      "died",
-                      head.step));
-  }
-  return index;
-}
-
-void SidecarJob::take_attached_slot() {
-  constexpr double moment = 0;
-  int slot = node::primary + 1;
-  for (;; ++slot) {
-    if (slot == node::slot_count)
-      base::fail(ErrorCode::State, "run '{}' has {} attached jobs already, and room for no more",
-                 attach_.run, node::slot_count - 1);
-    auto chains = side_ ? std::move(side_->chains()) : std::move(chains_);
-    chains_ = std::move(chains);
-    subscribe(slot);
-    if (claim(true, moment) && claim(false, moment)) break;
-    receiver_->leave();
-  }
-  together(run_.side, [&] {
-    for (size_t s = 0; s < attachment_.segments.size(); ++s)
-      if (attachment_.control[s])
-        attachment_.segments[s]->write_control(slot, base::to_bytes(attached_job_));
-  });
-  receiver_->show_ready();
-  const bool active = receiver_->await_activation();
-  if (run_.side.reduced<int32_t>(active ? 1 : 0, comm::Operation::Min) == 0) {
-    receiver_->leave();
-    base::fail(ErrorCode::State, "run '{}' has ended, or has turned this attached job away",
-               attach_.run);
-  }
-  receiver_->start_at(
-      node::progress_of(run_.side.reduced(receiver_->begun(), comm::Operation::Max), 0));
-  side_->set_base(run_.side.reduced(receiver_->base(), comm::Operation::Max));
-}
-
-// Holds the run's output folder with the run, and after it if the sidecar job takes longer. Without
-// that hold the work continues: the lock protects only from a later run.
+// Holds the run's output folder with the run, and longer if this job ends later. Without that hold
+// the work continues: the lock protects only from a later run.
 void SidecarJob::join_folder() {
   if (run_.side.rank() == 0) try {
       std::vector<std::string> added;
@@ -241,13 +91,13 @@ void SidecarJob::start_progress() {
   run_.start_progress(std::move(first));
 }
 
-Ending SidecarJob::work() {
+SidecarEnding SidecarJob::work() {
   try {
     const auto ending = serve();
-    side_->tell();
+    sidecar_->report_progress();
     if (run_.progress)
-      run_.progress->end(ending == Ending::Left ? run::Phase::Left : run::Phase::Ended,
-                         ending == Ending::Alone ? "the simulation is gone" : "");
+      run_.progress->end(ending == SidecarEnding::Left ? run::Phase::Left : run::Phase::Ended,
+                         ending == SidecarEnding::SimulationGone ? "the simulation is gone" : "");
     return ending;
   } catch (const std::exception& e) {
     if (run_.progress) run_.progress->end(run::Phase::Failed, e.what());
@@ -255,65 +105,205 @@ Ending SidecarJob::work() {
   }
 }
 
-Ending SidecarJob::serve() {
-  if (is_attached_job()) take_attached_slot();
-  else take_primary_slot();
+SidecarEnding SidecarJob::serve() {
+  sidecar_->apply(policy::JoinRequested{});
   join_folder();
   start_progress();
   run_.log.info("{} sidecar ranks have joined run '{}'", run_.side.size(), attach_.run);
   saved_at_ = base::monotonic_seconds();
-  if (!is_attached_job())
-    save_state();  // so that whoever comes after knows that it is not the first
-  const auto ending = side_->serve();
-  if (ending == Ending::Left && !is_attached_job()) save_state();
-  if (ending == Ending::Left && is_attached_job()) side_->finish_alone();
-  if (ending == Ending::Alone) {
-    side_->finish_alone();
-    run_.warn("the simulation is gone without having closed its session");
-  }
-  if (ending == Ending::Alone || is_attached_job()) write_report();
-  if (ending == Ending::Alone && !is_attached_job()) receiver_->show_over();
-  if (ending != Ending::Left && successor_state_ && run_.side.rank() == 0)
-    successor_state_->remove();
-  receiver_->leave();
+  sidecar_->apply(policy::Joined{});
+  const auto ending = sidecar_->serve();
   if (unreported_) throw *unreported_;
   return ending;
 }
 
-// What is over is noted before its memory is given back, so a sidecar job that comes later knows of
-// it.
-void SidecarJob::after_each(const PublicationHeader& head) {
-  if (is_attached_job()) return;
-  for (const size_t a : side_->due_here(head)) ++over_[a];
-  receiver_->set_over(over_, receiver_->next_done());
-  if (head.kind == MessageKind::End) {
-    write_report();
-    receiver_->show_over();
-    return;
-  }
-  constexpr double least = 1, share = 20;
-  const double now = base::monotonic_seconds();
-  const bool wanted = now - saved_at_ >= std::max(least, share * saving_took_);
-  if (run_.side.reduced<int32_t>(wanted ? 1 : 0, comm::Operation::Max) != 0) save_state();
+Sidecar::Event SidecarJob::carry_out(const policy::SidecarAction& action) {
+  return std::visit(
+      policy::Overloaded{
+          [&](const policy::Claim& a) { return claim(a); },
+          [&](const policy::Refuse& a) -> Event { refuse(a.why); },
+          [&](const policy::ReadPredecessor&) { return read_predecessor(); },
+          [&](const policy::RestoreStages&) { return restore_stages(), Event(); },
+          [&](const policy::ReadInterrupted& a) { return read_interrupted(a.index); },
+          [&](const policy::StartAt& a) { return start_at(a), Event(); },
+          [&](const policy::RequestAdmission&) { return request_admission(); },
+          [&](const policy::StartAtNext&) { return start_at_next(), Event(); },
+          [&](const policy::ShowEnded&) {
+            return receiver_->set_over(ended(), receiver_->next_done()), Event();
+          },
+          [&](const policy::AgreeOnSaving&) { return agree_on_saving(); },
+          [&](const policy::SaveForSuccessors&) { return save_for_successors(), Event(); },
+          [&](const policy::RemoveSavedState&) {
+            if (run_.side.rank() == 0) successor_state_->remove();
+            return Event();
+          },
+          [&](const policy::WriteReport&) { return write_report(), Event(); },
+          [&](const policy::ShowRunEnded&) { return receiver_->show_over(), Event(); },
+          [&](const policy::LeaveSlot&) { return receiver_->leave(), Event(); },
+          [&](const auto&) -> Event {
+            base::fail(ErrorCode::Internal, "an action of sidecars reached their job");
+          }},
+      action);
 }
 
-void SidecarJob::save_state() {
+Sidecar::Event SidecarJob::claim(const policy::Claim& claim) {
+  if (claim.slot != slot_) {
+    auto receiver = std::make_unique<NodeReceiver>(attachment_.sources, claim.slot, attach_.leave);
+    receiver_ = receiver.get();
+    sidecar_->messages().set_receiver(std::move(receiver));
+    slot_ = claim.slot;
+  }
+  bool claimed = attachment_.is_first != claim.first_ranks;
+  if (!claimed)
+    claimed = base::wait_until([&] { return receiver_->claim(); },
+                               base::monotonic_seconds() + claim.patience);
+  const bool all = run_.side.reduced<int32_t>(claimed ? 1 : 0, comm::Operation::Min) != 0;
+  const bool ended =
+      all && run_.side.reduced<int32_t>(receiver_->is_over() ? 1 : 0, comm::Operation::Max) != 0;
+  return policy::ClaimAgreed{all, ended};
+}
+
+void SidecarJob::refuse(policy::Refusal why) const {
+  switch (why) {
+    case policy::Refusal::HasSidecars:
+      base::fail(ErrorCode::State, "run '{}' has its sidecars already", attach_.run);
+    case policy::Refusal::RunEnded: base::fail(ErrorCode::State, "run '{}' has ended", attach_.run);
+    case policy::Refusal::SlotsTaken:
+      base::fail(ErrorCode::State, "run '{}' has {} attached jobs already, and room for no more",
+                 attach_.run, policy::attached_slots);
+    case policy::Refusal::NotAdmitted: break;
+  }
+  base::fail(ErrorCode::State, "run '{}' has ended, or has turned this attached job away",
+             attach_.run);
+}
+
+// All ranks hold their channels, so nothing that is read here changes any more.
+Sidecar::Event SidecarJob::read_predecessor() {
+  successor_state_.emplace(run_.configuration.output, spec_.run);
+  const auto& side = run_.side;
+  progress_ = static_cast<node::Progress>(
+      side.reduced(static_cast<int64_t>(receiver_->progress()), comm::Operation::Max));
+  policy::PredecessorRead read;
+  read.done = node::done_in(progress_);
+  read.begun = side.reduced(receiver_->begun(), comm::Operation::Max);
+  together(side, [&] { saved_ = successor_state_->read(); });
+  const size_t analyses = sidecar_->policy().analyses();
+  std::vector<int64_t> disabled(analyses);
+  for (const int32_t a : receiver_->disabled())
+    if (static_cast<size_t>(a) < analyses) disabled[static_cast<size_t>(a)] = 1;
+  side.reduce(disabled.data(), static_cast<int64_t>(analyses), comm::Operation::Max);
+  for (size_t a = 0; a < analyses; ++a) {
+    read.ended.push_back(side.reduced(receiver_->over(a, read.done), comm::Operation::Max));
+    auto& counts = read.saved.emplace_back();
+    if (disabled[a] != 0) read.disabled.insert(a);
+    if (!saved_) continue;
+    const auto at = saved_->analyses.find(run_.configuration.analyses[a].name);
+    if (at != saved_->analyses.end()) counts = {at->second.over, at->second.costs.lost};
+  }
+  return read;
+}
+
+// Stages continue from the state that the last sidecars saved, or else from the checkpoint that the
+// run continues from.
+void SidecarJob::restore_stages() {
+  const std::filesystem::path folder =
+      saved_ ? successor_state_->folder() : std::filesystem::path(run_.configuration.restart);
+  std::set<std::string> there;
+  for (const auto& analysis : run_.configuration.analyses) {
+    std::error_code error;
+    if (!folder.empty() && std::filesystem::is_directory(folder / analysis.name, error))
+      there.insert(analysis.name);
+  }
+  run::restore_chains(run_, sidecar_->chains(), run::Half::Behind, folder, there);
+  for (size_t a = 0; a < earlier_.size(); ++a) {
+    const auto& name = run_.configuration.analyses[a].name;
+    auto& account = run_.accounts[a];
+    if (saved_ && saved_->analyses.contains(name)) {
+      account = saved_->analyses.at(name).costs;
+      earlier_[a] = saved_->analyses.at(name).earlier;
+    } else if (const auto& chain = sidecar_->chains()[a]) {
+      earlier_[a] = chain->publications();
+    }
+    account.lost = sidecar_->policy().counts(a).lost;
+    if (!sidecar_->policy().is_enabled(a))
+      run_.disabled[a] = "it failed in sidecars that were here before";
+    if (account.lost > 0)
+      run_.warn(fmt::format("analysis '{}' has lost {} publications with sidecars that died", name,
+                            account.lost));
+  }
+}
+
+Sidecar::Event SidecarJob::read_interrupted(int64_t index) {
+  const auto header = sidecar_->messages().agree_on_header(receiver_->read(index));
+  policy::InterruptedRead read{header.kind == transport::MessageKind::Publication, {}};
+  if (!read.is_publication) return read;
+  for (const auto& [analysis, due] : sidecar_->messages().due_in(header))
+    read.analyses.push_back(analysis);
+  if (!read.analyses.empty())
+    run_.warn(fmt::format("the publication of step {} is lost: the sidecars that worked on it died",
+                          header.step));
+  return read;
+}
+
+void SidecarJob::start_at(const policy::StartAt& start) {
+  for (size_t a = 0; a < run_.accounts.size(); ++a)
+    run_.accounts[a].lost = sidecar_->policy().counts(a).lost;
+  receiver_->set_over(ended(), start.index);
+  receiver_->start_at(node::progress_of(start.index, node::lost_in(progress_) + start.interrupted));
+}
+
+Sidecar::Event SidecarJob::request_admission() {
+  together(run_.side, [&] {
+    for (size_t s = 0; s < attachment_.segments.size(); ++s)
+      if (attachment_.control[s])
+        attachment_.segments[s]->write_control(slot_, base::to_bytes(attached_job_));
+  });
+  receiver_->show_ready();
+  const bool active = receiver_->await_activation();
+  return policy::AdmissionAgreed{run_.side.reduced<int32_t>(active ? 1 : 0, comm::Operation::Min) !=
+                                 0};
+}
+
+void SidecarJob::start_at_next() {
+  receiver_->start_at(
+      node::progress_of(run_.side.reduced(receiver_->begun(), comm::Operation::Max), 0));
+  sidecar_->messages().set_base(run_.side.reduced(receiver_->base(), comm::Operation::Max));
+}
+
+std::vector<int64_t> SidecarJob::ended() const {
+  std::vector<int64_t> ended;
+  for (size_t a = 0; a < sidecar_->policy().analyses(); ++a)
+    ended.push_back(sidecar_->policy().counts(a).ended);
+  return ended;
+}
+
+// A save that takes long is done less often: at most a twentieth of the time goes there.
+Sidecar::Event SidecarJob::agree_on_saving() {
+  constexpr double least = 1, share = 20;
+  const bool wanted =
+      base::monotonic_seconds() - saved_at_ >= std::max(least, share * saving_took_);
+  return policy::SavingAgreed{run_.side.reduced<int32_t>(wanted ? 1 : 0, comm::Operation::Max) !=
+                              0};
+}
+
+void SidecarJob::save_for_successors() {
   const double begin = base::monotonic_seconds();
   const auto folder = successor_state_->next_folder();
+  const auto over = ended();
   try {
     together(run_.side, [&] {
       std::error_code ignored;
       if (run_.side.rank() == 0) std::filesystem::remove_all(folder, ignored);
     });
-    const std::string failure = side_->save(folder.string(), false);
+    const std::string failure = sidecar_->save(folder.string(), false);
     together(run_.side, [&] {
       if (!failure.empty()) throw Error(ErrorCode::File, failure);
       if (run_.side.rank() != 0) return successor_state_->complete_elsewhere();
       run::SavedState state;
       state.runs.push_back(run::id_of(run_.id));
-      for (size_t a = 0; a < over_.size(); ++a)
+      for (size_t a = 0; a < over.size(); ++a)
         state.analyses[run_.configuration.analyses[a].name] = {
-            .costs = run_.accounts[a], .over = over_[a], .earlier = before_[a]};
+            .costs = run_.accounts[a], .over = over[a], .earlier = earlier_[a]};
       successor_state_->complete(std::move(state));
     });
   } catch (const Error& e) {
@@ -325,14 +315,16 @@ void SidecarJob::save_state() {
   saving_took_ = std::max(saved_at_ - begin, 1e-6);
 }
 
-// If the disk does not take the report the work is done nevertheless, and nobody who came again
-// could do better.
+// If the disk cannot take the report the work is done all the same, and a successor could do no
+// better. The error is thrown when the slot is free.
 void SidecarJob::write_report() {
-  const run::ReportScope part = is_attached_job()
-                                    ? run::ReportScope{"-" + attached_job_.name, side_->base()}
-                                    : run::ReportScope();
+  if (sidecar_->policy().ending() == SidecarEnding::SimulationGone)
+    run_.warn("the simulation is gone without having closed its session");
+  const auto part = is_attached_job()
+                        ? run::ReportScope{"-" + attached_job_.name, sidecar_->messages().base()}
+                        : run::ReportScope();
   try {
-    run::write_report_together(run_, run_.side, {}, side_->statements(), part);
+    run::write_report_together(run_, run_.side, {}, sidecar_->statements(), part);
   } catch (const Error& e) {
     if (e.code() != ErrorCode::File) throw;
     unreported_ = e;

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A sidecar job: sidecars in an MPI job of their own that attach to a run, work for it, and may
-// leave or die as they like. It takes the run's own sidecar stages, or, as an attached job, adds
+// leave or die at any time. It runs the run's own sidecar stages, or, as an attached job, adds
 // analyses of its own.
 #pragma once
-
-#include <functional>
 
 #include "run/attached_job.hpp"
 #include "run/attachment.hpp"
@@ -27,33 +25,31 @@ class SidecarJob {
  public:
   /// Finds the run and loads the stages. [collective] Throws the same error on every rank.
   SidecarJob(Attach attach, MPI_Comm comm);
-  /// Sits down, works until the run ends or the sidecar job is asked to leave, and writes the
-  /// report. [collective] Throws the same error on every rank if somebody else sits there.
-  Ending work();
+  /// Takes a slot, works until the run ends or the job is asked to leave, and writes the report.
+  /// [collective] Throws the same error on every rank if there is no slot for it.
+  policy::SidecarEnding work();
 
  private:
-  Ending serve();
-  void join_folder();
-  void start_progress();
+  using Event = Sidecar::Event;
   [[nodiscard]] bool is_attached_job() const { return !attach_.analyses.empty(); }
   void configure();
   void read_attached_file();
-  void subscribe(int slot);
-  /// Whether ranks of one kind, those with the run's first channel or all others, could claim their
-  /// channels within `patience` seconds.
-  bool claim(bool first, double patience);
-  void take_primary_slot();
-  /// Whether nothing is left to do in this run, and nothing will come.
-  [[nodiscard]] bool is_over() const;
-  /// Goes on where sidecar jobs before this one have ended.
-  void continue_predecessor();
-  void restore(const std::optional<run::SavedState>& saved);
-  /// Publications that the sidecar job before had begun with when it died.
-  int64_t count_interrupted(int64_t done, int64_t begun);
-  void take_attached_slot();
-  void after_each(const transport::PublicationHeader& head);
-  /// Saves the state for sidecars that come later. [collective]
-  void save_state();
+  policy::SidecarEnding serve();
+  void join_folder();
+  void start_progress();
+
+  Event carry_out(const policy::SidecarAction& action);
+  Event claim(const policy::Claim& claim);
+  [[noreturn]] void refuse(policy::Refusal why) const;
+  Event read_predecessor();
+  void restore_stages();
+  Event read_interrupted(int64_t index);
+  void start_at(const policy::StartAt& start);
+  Event request_admission();
+  void start_at_next();
+  [[nodiscard]] std::vector<int64_t> ended() const;
+  Event agree_on_saving();
+  void save_for_successors();
   void write_report();
 
   Attach attach_;
@@ -61,13 +57,14 @@ class SidecarJob {
   run::Attachment attachment_;
   run::RunSpec spec_;
   run::AttachedJob attached_job_;
-  std::optional<run::SuccessorState> successor_state_;
-  transport::NodeReceiver* receiver_ = nullptr;  ///< belongs to side_
-  run::Chains chains_;
-  std::unique_ptr<Sidecar> side_;
-  std::vector<int64_t> over_;    ///< by analysis: publications finished or lost by all sidecar jobs
-  std::vector<int64_t> before_;  ///< publications of earlier runs that stages know of
-  double saved_at_ = 0;          ///< monotonic seconds
+  std::optional<run::SuccessorState> successor_state_;  ///< of a separate job
+  std::unique_ptr<Sidecar> sidecar_;
+  transport::NodeReceiver* receiver_ = nullptr;  ///< belongs to sidecar_
+  int slot_ = -1;                                ///< of receiver_
+  std::optional<run::SavedState> saved_;         ///< by the sidecars before these
+  node::Progress progress_ = 0;                  ///< theirs
+  std::vector<int64_t> earlier_;  ///< by analysis: publications of earlier runs that stages know of
+  double saved_at_ = 0;           ///< monotonic seconds
   double saving_took_ = 0;
   std::optional<Error> unreported_;  ///< why there is no report
 };

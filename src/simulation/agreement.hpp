@@ -4,7 +4,7 @@
 // one.
 #pragma once
 
-#include "comm/lagged_reduction.hpp"
+#include "comm/message.hpp"
 #include "policy/backlog.hpp"
 
 namespace pillion::simulation {

@@ -6,6 +6,8 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "node/segment.hpp"
+#include "transport/staging.hpp"
 
 namespace pillion::simulation {
 
@@ -20,6 +22,22 @@ constexpr size_t most_bytes = size_t{1} << 62;
 bool is_read(const auto& piece) { return piece->last_reader >= 0; }
 
 }  // namespace
+
+struct Allocations::Piece {
+  node::Segment::Region region;
+  std::unique_ptr<transport::Buffer> own;
+  int64_t last_reader =
+      -1;                ///< number of the last message that is in it; -1 if no sidecar reads it
+  bool is_free = false;  ///< its memory goes back when it is no longer kept
+
+  Piece() = default;
+  Piece(const Piece&) = delete;
+  Piece& operator=(const Piece&) = delete;
+  ~Piece() {
+    if (is_free) region.memory.give_back();
+  }
+  [[nodiscard]] std::byte* data() const { return own ? own->data() : region.memory.data(); }
+};
 
 std::shared_ptr<Allocations::Piece> Allocations::make(size_t size) const {
   auto piece = std::make_shared<Piece>();

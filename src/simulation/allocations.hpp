@@ -9,9 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "node/segment.hpp"
-#include "transport/staging.hpp"
 #include "transport/transport.hpp"
+
+namespace pillion::node {
+class Segment;
+}
 
 namespace pillion::simulation {
 
@@ -47,20 +49,7 @@ class Allocations final : public transport::Lender {
   [[nodiscard]] bool empty() const { return slots_.empty() && retired_.empty(); }
 
  private:
-  struct Piece {
-    node::Segment::Region region;
-    std::unique_ptr<transport::Buffer> own;
-    int64_t last_reader = -1;  ///< number of the last message that is in it; -1 if no sidecar reads
-    bool is_free = false;      ///< its memory goes back when it is no longer kept
-
-    Piece() = default;
-    Piece(const Piece&) = delete;
-    Piece& operator=(const Piece&) = delete;
-    ~Piece() {
-      if (is_free) region.memory.give_back();
-    }
-    [[nodiscard]] std::byte* data() const { return own ? own->data() : region.memory.data(); }
-  };
+  struct Piece;
   struct Slot {
     size_t size = 0;
     size_t wanted = 0;  ///< how many buffers the program asked for

@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "comm/lagged_reduction.hpp"
+#include "comm/message.hpp"
 #include "model/expression.hpp"
 #include "run/run.hpp"
 #include "simulation/sharing.hpp"

@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "model/coarsen.hpp"
+#include "run/run.hpp"
+#include "simulation/sharing.hpp"
 
 namespace pillion::simulation {
 

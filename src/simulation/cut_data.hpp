@@ -3,12 +3,21 @@
 // left, as "ANALYSIS/FIELD"; whole or coarsened.
 #pragma once
 
-#include "run/run.hpp"
+#include <set>
+#include <string>
+#include <vector>
+
 #include "run/run_spec.hpp"
-#include "simulation/sharing.hpp"
+#include "stagehost/publication.hpp"
 #include "transport/publication_header.hpp"
 
+namespace pillion::run {
+struct Run;
+}
+
 namespace pillion::simulation {
+
+class Sharing;
 
 /// By analysis: what its stages in the simulation left.
 using StageOutputs = std::vector<stagehost::Publication>;

@@ -5,6 +5,10 @@
 #include <algorithm>
 #include <tuple>
 
+#include "model/configuration.hpp"
+#include "run/run.hpp"
+#include "simulation/sharing.hpp"
+
 namespace pillion::simulation {
 
 CachedMessage::CachedMessage(const transport::PublicationHeader& head, transport::Meshes meshes,
@@ -126,6 +130,102 @@ CachedMessage& MessageCache::keep(const transport::DueSet& due, int64_t version,
   if (version != version_ || messages_.size() >= most) messages_.clear();
   version_ = version;
   return *(messages_[due] = std::move(message));
+}
+
+MessageBuilder::MessageBuilder(const run::Run& run, const transport::Sender& sender,
+                               const run::LayoutRequests& layout_requests,
+                               const run::CutFields& cut_fields, const Sharing& sharing,
+                               const transport::Lender& lender, size_t own)
+    : run_(run),
+      sender_(sender),
+      layout_requests_(layout_requests),
+      cut_fields_(cut_fields),
+      sharing_(sharing),
+      lender_(lender),
+      data_(run, cut_fields, sharing, own) {}
+
+size_t MessageBuilder::size_for(const std::vector<size_t>& due) const {
+  transport::PublicationHeader head;
+  head.domains = sharing_.domains();
+  for (const size_t a : due) head.due.push_back({static_cast<int32_t>(a), 0, 0, 0});
+  auto meshes = data_.of(head, due, StageOutputs(cut_fields_.size()));
+  const auto send_plan = plan(head, meshes);
+  // What is lent takes no room, so the header is left out.
+  if (!send_plan) return CutData::bytes_of(meshes);
+  send_plan->lay_out(true);
+  return redistribution::aligned(transport::Encoder(head, meshes).size()) + send_plan->size();
+}
+
+// What was made for the last publication like this one is used again, with other values in it.
+CachedMessage& MessageBuilder::prepare(transport::PublicationHeader& head,
+                                       const std::vector<size_t>& due, const StageOutputs& left) {
+  const auto due_set = transport::due_set_of(head);
+  const bool as_shared = head.coarsening == 0 && std::all_of(due.begin(), due.end(), [&](size_t a) {
+                           return left[a].meshes.empty();
+                         });
+  if (as_shared)
+    if (CachedMessage* message = messages_.find(due_set, version())) return renewed(*message, head);
+  head.domains = sharing_.domains();
+  auto meshes = data_.gather(head, due, left);
+  if (!as_shared)
+    if (CachedMessage* message = messages_.find(due_set, version());
+        message && message->refill(meshes))
+      return renewed(*message, head);
+  auto noted = as_shared ? transport::Meshes() : meshes;
+  auto send_plan = plan(head, meshes);
+  if (send_plan) declare(head, *send_plan);
+  const bool lasts = !send_plan || send_plan->is_lasting();
+  auto message =
+      std::make_unique<CachedMessage>(head, std::move(meshes), lender_, std::move(send_plan));
+  for (const size_t a : due)
+    message->add_share(run_.configuration.analyses[a], cut_fields_[a].fields);
+  const bool for_all = std::all_of(head.due.begin(), head.due.end(),
+                                   [](const transport::Due& d) { return d.unusable == 0; });
+  if (!for_all || !lasts) return *(only_once_ = std::move(message));
+  if (as_shared) message->link(sharing_);
+  else message->note(std::move(noted));
+  return messages_.keep(due_set, version(), std::move(message));
+}
+
+CachedMessage& MessageBuilder::renewed(CachedMessage& message,
+                                       transport::PublicationHeader& head) const {
+  if (message.send_plan() != nullptr) declare(head, *message.send_plan());
+  message.renew(head, lender_);
+  return message;
+}
+
+// Changes when the same blocks would be published otherwise.
+int64_t MessageBuilder::version() const { return sharing_.version() + sender_.targets_version(); }
+
+std::unique_ptr<redistribution::SendPlan> MessageBuilder::plan(
+    const transport::PublicationHeader& head, transport::Meshes& meshes) const {
+  const auto targets = sender_.targets(transport::due_set_of(head));
+  if (!targets) return {};
+  const auto& catalogue = run_.configuration.catalogue;
+  const auto routes = run::routes_for(layout_requests_, head, catalogue);
+  return std::make_unique<redistribution::SendPlan>(
+      meshes, head.coarsening,
+      redistribution::Destination{.receivers = targets->sidecars,
+                                  .primary = targets->primary,
+                                  .catalogue = &catalogue,
+                                  .routes = &routes,
+                                  .cuts = targets->cuts,
+                                  .domains = &head.domains});
+}
+
+// Says in the header who receives messages directly, and whether what is in them has changed.
+void MessageBuilder::declare(transport::PublicationHeader& head,
+                             redistribution::SendPlan& send_plan) const {
+  head.targets = send_plan.receivers();
+  head.scattered = send_plan.is_scattered();
+  head.schema_changed =
+      !schemas_.has(transport::due_set_of(head), send_plan.schema(), head.sequence);
+  send_plan.lay_out(head.schema_changed);
+}
+
+void MessageBuilder::sent(const transport::PublicationHeader& head, const CachedMessage& message) {
+  if (const auto* send_plan = message.send_plan())
+    schemas_.keep(transport::due_set_of(head), send_plan->schema(), head.sequence);
 }
 
 }  // namespace pillion::simulation

@@ -5,15 +5,23 @@
 
 #include <map>
 #include <memory>
+#include <set>
+#include <string>
 #include <vector>
 
-#include "model/configuration.hpp"
 #include "redistribution/publish.hpp"
 #include "run/run_spec.hpp"
-#include "simulation/sharing.hpp"
+#include "simulation/cut_data.hpp"
 #include "transport/publication_header.hpp"
+#include "transport/transport.hpp"
+
+namespace pillion::model {
+struct AnalysisSpec;
+}
 
 namespace pillion::simulation {
+
+class Sharing;
 
 class CachedMessage {
  public:
@@ -77,6 +85,46 @@ class MessageCache {
  private:
   std::map<transport::DueSet, std::unique_ptr<CachedMessage>> messages_;
   int64_t version_ = -1;  ///< of what was shared when they were made
+};
+
+/// Makes the message of a publication. What was made for the last publication like it is used
+/// again, with other values in it.
+class MessageBuilder {
+ public:
+  /// Values that `lender` finds need not be copied. Analyses from number `own` on are those of
+  /// attached jobs.
+  MessageBuilder(const run::Run& run, const transport::Sender& sender,
+                 const run::LayoutRequests& layout_requests, const run::CutFields& cut_fields,
+                 const Sharing& sharing, const transport::Lender& lender, size_t own);
+
+  /// Bytes of a publication for these analyses if all of it is copied.
+  [[nodiscard]] size_t size_for(const std::vector<size_t>& due) const;
+  /// Completes the head. The message is good until the next one is prepared.
+  CachedMessage& prepare(transport::PublicationHeader& head, const std::vector<size_t>& due,
+                         const StageOutputs& left);
+  /// The message was sent: receivers know its schema.
+  void sent(const transport::PublicationHeader& head, const CachedMessage& message);
+  /// What is shared may lie or be called otherwise now.
+  void forget() { messages_.clear(); }
+
+ private:
+  [[nodiscard]] int64_t version() const;
+  CachedMessage& renewed(CachedMessage& message, transport::PublicationHeader& head) const;
+  /// Takes out of `meshes` what goes straight to the sidecars that work on it; null if nothing can.
+  std::unique_ptr<redistribution::SendPlan> plan(const transport::PublicationHeader& head,
+                                                 transport::Meshes& meshes) const;
+  void declare(transport::PublicationHeader& head, redistribution::SendPlan& send_plan) const;
+
+  const run::Run& run_;
+  const transport::Sender& sender_;
+  const run::LayoutRequests& layout_requests_;
+  const run::CutFields& cut_fields_;
+  const Sharing& sharing_;
+  const transport::Lender& lender_;
+  CutData data_;
+  MessageCache messages_;
+  std::unique_ptr<CachedMessage> only_once_;
+  transport::SchemaCache schemas_;
 };
 
 }  // namespace pillion::simulation

@@ -8,7 +8,7 @@
 
 #include <filesystem>
 
-#include "comm/lagged_reduction.hpp"
+#include "comm/message.hpp"
 #include "policy/placement_policy.hpp"
 #include "run/chains.hpp"
 #include "run/sidecar_notices.hpp"

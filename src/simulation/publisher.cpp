@@ -4,12 +4,16 @@
 
 #include <algorithm>
 
+#include "base/clock.hpp"
 #include "base/text.hpp"
+#include "run/agenda.hpp"
+#include "run/report.hpp"
+#include "run/run.hpp"
+#include "simulation/allocations.hpp"
 
 namespace pillion::simulation {
 
 using model::WhenFull;
-using transport::Meshes;
 using transport::MessageKind;
 using transport::PublicationHeader;
 
@@ -19,24 +23,12 @@ Publisher::Publisher(run::Run& run, Link& link, const run::CutFields& cut_fields
     : run_(run),
       link_(link),
       cut_fields_(cut_fields),
-      sharing_(sharing),
       agenda_(agenda),
       allocations_(lender),
       subscribers_(subscribers),
       policy_(policy),
-      data_(run, cut_fields, sharing, policy.own_analyses()) {}
-
-size_t Publisher::size_for(const std::vector<size_t>& due) const {
-  PublicationHeader head;
-  head.domains = sharing_.domains();
-  for (const size_t a : due) head.due.push_back({static_cast<int32_t>(a), 0, 0, 0});
-  auto meshes = data_.of(head, due, StageOutputs(cut_fields_.size()));
-  const auto send_plan = plan(head, meshes);
-  // What is lent takes no room, so the header is left out.
-  if (!send_plan) return CutData::bytes_of(meshes);
-  send_plan->lay_out(true);
-  return redistribution::aligned(transport::Encoder(head, meshes).size()) + send_plan->size();
-}
+      messages_(run, *link.sender, link.layout_requests, cut_fields, sharing, lender,
+                policy.own_analyses()) {}
 
 // What goes straight to where it is wanted may take more than what is shared: there are ghost cells
 // and copies, and not the same ones when several analyses are due as when one is.
@@ -44,9 +36,9 @@ void Publisher::check_budget() {
   std::vector<size_t> all;
   for (size_t a = 0; a < policy_.own_analyses(); ++a)
     if (run_.configuration.analyses[a].in_sidecars()) all.push_back(a);
-  size_t bytes = size_for(all);
+  size_t bytes = messages_.size_for(all);
   if (sender().targets({}))
-    for (const size_t a : all) bytes = std::max(bytes, size_for({a}));
+    for (const size_t a : all) bytes = std::max(bytes, messages_.size_for({a}));
   const auto policy = run_.configuration.sidecars.when_full;
   const auto whole = std::find_if(all.begin(), all.end(),
                                   [&](size_t a) { return !cut_fields_[a].whole_for.empty(); });
@@ -89,77 +81,31 @@ void Publisher::publish(const policy::Publish& action, const StageOutputs& left,
                         run_.accounts[a].coarsened});
   }
   try {
-    send(head, prepare(head, due, left), due);
+    send(head, messages_.prepare(head, due, left), due);
   } catch (const std::exception& e) {
     run_.log.warn("rank {} cannot publish step {}: {}", run_.side.rank(), step, e.what());
     send_dropped(head, due);
   }
 }
 
-// What was made for the last publication like this one is used again, with other values in it.
-CachedMessage& Publisher::prepare(PublicationHeader& head, const std::vector<size_t>& due,
-                                  const StageOutputs& left) {
-  const auto due_set = transport::due_set_of(head);
-  const bool as_shared = head.coarsening == 0 && std::all_of(due.begin(), due.end(), [&](size_t a) {
-                           return left[a].meshes.empty();
-                         });
-  if (as_shared)
-    if (CachedMessage* message = messages_.find(due_set, version())) return renewed(*message, head);
-  head.domains = sharing_.domains();
-  auto meshes = data_.gather(head, due, left);
-  if (!as_shared)
-    if (CachedMessage* message = messages_.find(due_set, version());
-        message && message->refill(meshes))
-      return renewed(*message, head);
-  auto noted = as_shared ? Meshes() : meshes;
-  auto send_plan = plan(head, meshes);
-  if (send_plan) declare(head, *send_plan);
-  const bool lasts = !send_plan || send_plan->is_lasting();
-  auto message =
-      std::make_unique<CachedMessage>(head, std::move(meshes), allocations_, std::move(send_plan));
-  for (const size_t a : due)
-    message->add_share(run_.configuration.analyses[a], cut_fields_[a].fields);
-  const bool for_all = std::all_of(head.due.begin(), head.due.end(),
-                                   [](const transport::Due& d) { return d.unusable == 0; });
-  if (!for_all || !lasts) return *(only_once_ = std::move(message));
-  if (as_shared) message->link(sharing_);
-  else message->note(std::move(noted));
-  return messages_.keep(due_set, version(), std::move(message));
+namespace {
+
+// The copy is shared by all that are due, in proportion to their bytes.
+void count(run::Run& run, const std::vector<size_t>& due, const CachedMessage& message,
+           double seconds, int64_t step) {
+  for (size_t d = 0; d < due.size(); ++d) {
+    auto& account = run.accounts[due[d]];
+    const int64_t bytes = message.shares()[d];
+    ++account.publications;
+    account.last_step = step;
+    account.bytes += bytes;
+    const double copy = seconds * static_cast<double>(bytes) / static_cast<double>(message.size());
+    account.copy_seconds += copy;
+    account.simulation_seconds += copy;
+  }
 }
 
-CachedMessage& Publisher::renewed(CachedMessage& message, PublicationHeader& head) const {
-  if (message.send_plan() != nullptr) declare(head, *message.send_plan());
-  message.renew(head, allocations_);
-  return message;
-}
-
-// Changes when the same blocks would be published otherwise.
-int64_t Publisher::version() const { return sharing_.version() + sender().targets_version(); }
-
-std::unique_ptr<redistribution::SendPlan> Publisher::plan(const PublicationHeader& head,
-                                                          Meshes& meshes) const {
-  const auto targets = sender().targets(transport::due_set_of(head));
-  if (!targets) return {};
-  const auto& catalogue = run_.configuration.catalogue;
-  const auto routes = run::routes_for(link_.layout_requests, head, catalogue);
-  return std::make_unique<redistribution::SendPlan>(
-      meshes, head.coarsening,
-      redistribution::Destination{.receivers = targets->sidecars,
-                                  .primary = targets->primary,
-                                  .catalogue = &catalogue,
-                                  .routes = &routes,
-                                  .cuts = targets->cuts,
-                                  .domains = &head.domains});
-}
-
-// Says in the header who receives messages directly, and whether what is in them has changed.
-void Publisher::declare(PublicationHeader& head, redistribution::SendPlan& send_plan) const {
-  head.targets = send_plan.receivers();
-  head.scattered = send_plan.is_scattered();
-  head.schema_changed =
-      !schemas_.has(transport::due_set_of(head), send_plan.schema(), head.sequence);
-  send_plan.lay_out(head.schema_changed);
-}
+}  // namespace
 
 void Publisher::send(PublicationHeader& head, CachedMessage& message,
                      const std::vector<size_t>& due) {
@@ -174,31 +120,17 @@ void Publisher::send(PublicationHeader& head, CachedMessage& message,
   message.encode(to, head.sequence, sender().copy());
   if (const auto* send_plan = message.send_plan()) {
     sender().commit(head.sequence, message.encoder().size(), send_plan->parts());
-    schemas_.keep(transport::due_set_of(head), send_plan->schema(), head.sequence);
     direct_ += send_plan->direct_bytes();
   } else {
     sender().commit(head.sequence);
   }
+  messages_.sent(head, message);
   allocations_.lend(head.sequence - 1);
   message.release();
-  note_outstanding(head.sequence, due);
+  if (run_.configuration.sidecars.job == model::Job::Separate)
+    outstanding_.add(head.sequence, due, sequence_ - 1 - sender().behind());
   in_place_ += message.encoder().bytes_lent();
-  count(due, message, watch.end(run_.timeline, "publish", "publish", head.step), head.step);
-}
-
-// The copy is shared by all that are due, in proportion to their bytes.
-void Publisher::count(const std::vector<size_t>& due, const CachedMessage& message, double seconds,
-                      int64_t step) {
-  for (size_t d = 0; d < due.size(); ++d) {
-    auto& account = run_.accounts[due[d]];
-    const int64_t bytes = message.shares()[d];
-    ++account.publications;
-    account.last_step = step;
-    account.bytes += bytes;
-    const double copy = seconds * static_cast<double>(bytes) / static_cast<double>(message.size());
-    account.copy_seconds += copy;
-    account.simulation_seconds += copy;
-  }
+  count(run_, due, message, watch.end(run_.timeline, "publish", "publish", head.step), head.step);
 }
 
 // Sidecars wait for a message of this number from every rank, so the header goes all the same.
@@ -227,7 +159,7 @@ std::byte* Publisher::reserve(size_t size, const std::vector<size_t>& due, int64
     } else if (const auto* waits = std::get_if<policy::Wait>(&action);
                waits != nullptr && size <= link_.budget) {
       const run::Stopwatch watch;
-      constexpr std::chrono::milliseconds patience{20};
+      constexpr double patience = 0.02;  // seconds
       const auto has_room = [&] { return (to = sender().reserve(size)) != nullptr; };
       if (!wait(*waits, has_room, patience))
         (void)policy_.on(policy::LocalEvent(policy::TimedOut{}));
@@ -242,7 +174,7 @@ std::byte* Publisher::reserve(size_t size, const std::vector<size_t>& due, int64
 
 // Nothing else waits for sidecars, so no wait is without an end: the policy has said when.
 bool Publisher::wait(const policy::Wait& wait, const std::function<bool()>& holds,
-                     std::chrono::microseconds patience) {
+                     double patience) {
   const run::Waiting waiting(run_.mark);
   sender().poll();
   int64_t seen = finished();
@@ -262,7 +194,7 @@ bool Publisher::wait(const policy::Wait& wait, const std::function<bool()>& hold
 }
 
 bool Publisher::await(const std::function<bool()>& holds) {
-  constexpr std::chrono::milliseconds patience{5};
+  constexpr double patience = 0.005;  // seconds
   sender().poll();
   if (holds()) return true;
   subscribers_.tend();
@@ -328,18 +260,15 @@ bool Publisher::send_end(const std::function<base::Bytes(bool timeline)>& statem
   return true;
 }
 
-// Notes what a message was for, until sidecars of another job have finished it.
-void Publisher::note_outstanding(int64_t sequence, const std::vector<size_t>& due) {
-  if (run_.configuration.sidecars.job != model::Job::Separate) return;
-  const int64_t done = sequence_ - 1 - sender().behind();
-  while (!outstanding_.empty() && outstanding_.front().first <= done) outstanding_.pop_front();
-  outstanding_.emplace_back(sequence, due);
+void Outstanding::add(int64_t sequence, const std::vector<size_t>& due, int64_t done) {
+  while (!messages_.empty() && messages_.front().first <= done) messages_.pop_front();
+  messages_.emplace_back(sequence, due);
 }
 
-std::vector<int64_t> Publisher::unfinished() const {
-  std::vector<int64_t> counts(policy_.own_analyses());
-  for (const auto& [sequence, due] : outstanding_)
-    if (sequence > finished())
+std::vector<int64_t> Outstanding::count(size_t analyses, int64_t done) const {
+  std::vector<int64_t> counts(analyses);
+  for (const auto& [sequence, due] : messages_)
+    if (sequence > done)
       for (const size_t a : due)
         if (a < counts.size()) ++counts[a];
   return counts;

@@ -3,25 +3,52 @@
 // and sends them. All waiting for sidecars on a simulation rank is in wait().
 #pragma once
 
-#include <chrono>
+#include <deque>
 #include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
 
-#include "run/agenda.hpp"
-#include "run/report.hpp"
-#include "simulation/allocations.hpp"
+#include "policy/policy.hpp"
+#include "run/run_spec.hpp"
 #include "simulation/cut_data.hpp"
 #include "simulation/message_cache.hpp"
 #include "simulation/subscribers.hpp"
-#include "transport/node_setup.hpp"
+#include "transport/transport.hpp"
+
+namespace pillion::node {
+class Segment;
+}
+namespace pillion::run {
+class Agenda;
+struct Outcome;
+struct Snapshot;
+}  // namespace pillion::run
 
 namespace pillion::simulation {
 
+class Allocations;
+class Sharing;
+
 /// How a simulation rank reaches sidecars.
 struct Link {
+  std::shared_ptr<node::Segment> segment;     ///< node memory, if messages go through it
   std::unique_ptr<transport::Sender> sender;  ///< null if there are no sidecars
   run::LayoutRequests layout_requests;        ///< layouts that stages in sidecars want
-  transport::NodeEndpoint endpoint;           ///< node memory, if messages go through it
   size_t budget = 0;                          ///< bytes in flight
+};
+
+/// Analyses that were in messages which the run's own sidecars may not have finished.
+class Outstanding {
+ public:
+  /// Messages up to number `done` are finished, and forgotten.
+  void add(int64_t sequence, const std::vector<size_t>& due, int64_t done);
+  /// By analysis: in how many messages after number `done` it was.
+  [[nodiscard]] std::vector<int64_t> count(size_t analyses, int64_t done) const;
+
+ private:
+  std::deque<std::pair<int64_t, std::vector<size_t>>> messages_;
 };
 
 class Publisher final : public policy::MessageBudget {
@@ -48,9 +75,11 @@ class Publisher final : public policy::MessageBudget {
   bool await(const std::function<bool()>& holds);
   /// Until sidecars have finished everything.
   bool await_all();
-  /// What is shared may lie or be called otherwise now.
-  void forget_messages() { messages_.clear(); }
-  void set_units(const std::string& name, const std::string& units) { units_[name] = units; }
+  /// Units of a field or of a mesh are others now, or, with name "time", those of time.
+  void set_units(const std::string& name, const std::string& units) {
+    if (name != "time") units_[name] = units;
+    messages_.forget();
+  }
 
   // What the policy asks.
   [[nodiscard]] bool fits(size_t bytes) const override { return link_.sender->fits(bytes); }
@@ -63,7 +92,9 @@ class Publisher final : public policy::MessageBudget {
   /// Messages that sidecars have finished.
   [[nodiscard]] int64_t finished() const { return sequence_ - link_.sender->behind(); }
   /// By analysis: publications that the run's own sidecars, in another job, have not finished.
-  [[nodiscard]] std::vector<int64_t> unfinished() const;
+  [[nodiscard]] std::vector<int64_t> unfinished() const {
+    return outstanding_.count(policy_.own_analyses(), finished());
+  }
   [[nodiscard]] transport::Sender& sender() const { return *link_.sender; }
   /// Why sidecars of this job have failed; "" if they have not.
   [[nodiscard]] std::string failed_sidecars() const {
@@ -76,42 +107,24 @@ class Publisher final : public policy::MessageBudget {
   void add_stall(double seconds) { stall_ += seconds; }
 
  private:
-  [[nodiscard]] size_t size_for(const std::vector<size_t>& due) const;
-  [[nodiscard]] int64_t version() const;
-  CachedMessage& prepare(transport::PublicationHeader& head, const std::vector<size_t>& due,
-                         const StageOutputs& left);
-  CachedMessage& renewed(CachedMessage& message, transport::PublicationHeader& head) const;
-  /// Takes out of `meshes` what goes straight to the sidecars that work on it; null if nothing can.
-  std::unique_ptr<redistribution::SendPlan> plan(const transport::PublicationHeader& head,
-                                                 transport::Meshes& meshes) const;
-  void declare(transport::PublicationHeader& head, redistribution::SendPlan& send_plan) const;
   void send(transport::PublicationHeader& head, CachedMessage& message,
             const std::vector<size_t>& due);
   void send_dropped(transport::PublicationHeader& head, const std::vector<size_t>& due);
   /// ScheduleState for a message, for which it waits or spills as the policy says; null if there is
   /// none.
   std::byte* reserve(size_t size, const std::vector<size_t>& due, int64_t step);
-  bool wait(const policy::Wait& wait, const std::function<bool()>& holds,
-            std::chrono::microseconds patience);
-  void count(const std::vector<size_t>& due, const CachedMessage& message, double seconds,
-             int64_t step);
-  void note_outstanding(int64_t sequence, const std::vector<size_t>& due);
+  bool wait(const policy::Wait& wait, const std::function<bool()>& holds, double patience);
 
   run::Run& run_;
   Link& link_;
   const run::CutFields& cut_fields_;
-  const Sharing& sharing_;
   const run::Agenda& agenda_;
   Allocations& allocations_;
   Subscribers& subscribers_;
   policy::Policy& policy_;
-  CutData data_;
-  MessageCache messages_;
-  std::unique_ptr<CachedMessage> only_once_;
-  transport::SchemaCache schemas_;
+  MessageBuilder messages_;
   std::map<std::string, std::string> units_;
-  /// Analyses that were in messages which the run's own sidecars may not have finished.
-  std::deque<std::pair<int64_t, std::vector<size_t>>> outstanding_;
+  Outstanding outstanding_;
   int64_t sequence_ = 0;
   int64_t behind_ = 0;  ///< messages that sidecars had not finished when there was last a new one
   int64_t in_place_ = 0;

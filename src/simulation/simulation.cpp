@@ -5,8 +5,9 @@
 #include <algorithm>
 
 #include "comm/agreement.hpp"
-#include "products/table.hpp"
 #include "products/whole_file.hpp"
+#include "run/attached_job.hpp"
+#include "run/report.hpp"
 
 namespace pillion::simulation {
 
@@ -33,21 +34,6 @@ std::vector<policy::AnalysisTraits> traits_of(const model::Configuration& config
   return out;
 }
 
-/// Says in the report how the run numbers steps from here on.
-void note_segment(run::Run& run, const run::Agenda& agenda, const run::NumberedStep& numbered,
-                  int64_t step, double time, const char* last) {
-  if (!numbered.begins_segment)
-    return run.remark(
-        fmt::format("the program's time went back from {} to {} at step {}; "
-                    "schedules in time count from there{}",
-                    agenda.last_time(), time, numbered.step, last));
-  run.remark(
-      fmt::format("after step {}, at time {}, the program offered step {}, at time {}; "
-                  "from here on its step n is step n + {} of this run{}",
-                  agenda.last_step() - agenda.offset(), agenda.last_time(), step, time,
-                  numbered.step - step, last));
-}
-
 }  // namespace
 
 Simulation::Simulation(run::Run& run, Parts parts, Link link, run::Supervisor supervisor)
@@ -56,8 +42,7 @@ Simulation::Simulation(run::Run& run, Parts parts, Link link, run::Supervisor su
       cut_fields_(std::move(parts.cut_fields)),
       policy_(settings_of(run.configuration.sidecars, link_.sender != nullptr),
               traits_of(run.configuration, parts.migrating, cut_fields_)),
-      data_(run.configuration.catalogue, run.side.rank(), link_.sender.get(),
-            link_.endpoint.segment.get()),
+      data_(run.configuration.catalogue, run.side.rank(), link_.sender.get(), link_.segment.get()),
       agenda_(run.configuration.analyses),
       conditions_(run),
       agreement_(run.side),
@@ -82,9 +67,8 @@ bool Simulation::set_units(const std::string& name, const std::string& units) {
   } else {
     if (!run_.configuration.catalogue.set_units(name, units)) return false;
     stages_.set_units(name, units);
-    if (publisher_) publisher_->set_units(name, units);
   }
-  if (publisher_) publisher_->forget_messages();
+  if (publisher_) publisher_->set_units(name, units);
   return true;
 }
 
@@ -160,8 +144,8 @@ void Simulation::busy_step(int64_t step, double time) {
     constexpr int64_t most = 10;
     if (!numbered.begins_segment && !numbered.turns_back) return;
     if (++segments_ <= most)
-      note_segment(run_, agenda_, numbered, step, time,
-                   segments_ == most ? " (later changes are not reported)" : "");
+      run_.remark(agenda_.explain(numbered, step, time) +
+                  (segments_ == most ? " (later changes are not reported)" : ""));
   });
   if (agreement_.is_due(steps_)) {
     contain({}, [&] { hear(); });
@@ -345,6 +329,24 @@ void Simulation::admit(int slot) {
   subscribers_.admit(slot, first, count);
 }
 
+namespace {
+
+/// Why sidecars have not saved their part of a checkpoint; nothing if they have.
+std::optional<Error> unsaved(const Publisher& publisher, const Subscribers& subscribers,
+                             bool answered) {
+  if (!answered)
+    return Error(
+        ErrorCode::State,
+        fmt::format("no checkpoint was made: sidecars {}",
+                    subscribers.have_failed() ? "have ended early: " + subscribers.why()
+                                              : "did not save their state within the deadline"));
+  const auto failure = publisher.sender().failure();
+  if (failure.empty()) return {};
+  return Error(ErrorCode::File, "sidecars could not save their state: " + failure);
+}
+
+}  // namespace
+
 void Simulation::checkpoint(const std::filesystem::path& path) {
   const run::Stopwatch watch;
   const auto aside = products::aside(path);
@@ -352,7 +354,7 @@ void Simulation::checkpoint(const std::filesystem::path& path) {
     if (std::holds_alternative<policy::SettleAll>(action)) {
       settle_all();
     } else if (std::holds_alternative<policy::SaveStages>(action)) {
-      make_folder(path, aside);
+      run::begin_checkpoint(run_, path, !publisher_ || publisher_->fits_header());
       stages_.save(aside);
     } else if (std::holds_alternative<policy::SendCheckpoint>(action)) {
       auto head =
@@ -362,7 +364,9 @@ void Simulation::checkpoint(const std::filesystem::path& path) {
     } else if (std::holds_alternative<policy::AwaitSidecars>(action)) {
       answered_ = publisher_->await_all();
     } else if (std::holds_alternative<policy::FinishCheckpoint>(action)) {
-      finish_checkpoint(path, aside);
+      run::finish_checkpoint(
+          run_, path, run::state_of(run_, agenda_, policy_.own_analyses()),
+          publisher_ ? unsaved(*publisher_, subscribers_, answered_) : std::nullopt);
     } else {
       carry_out({action});
     }
@@ -376,44 +380,6 @@ void Simulation::settle_all() {
   if (migration_) migration_->judge();
   for (size_t a = 0; a < policy_.analyses(); ++a)
     conditions_.settle(a, agenda_.schedule_state(a).fired);
-}
-
-void Simulation::make_folder(const std::filesystem::path& path,
-                             const std::filesystem::path& aside) {
-  comm::together(run_.side, [&] {
-    if (path.filename().empty())
-      base::fail(ErrorCode::Argument, "'{}' cannot name a checkpoint", path.string());
-    if (publisher_ && !publisher_->fits_header())
-      base::fail(ErrorCode::State, "no checkpoint can be made: the sidecars do not answer");
-    if (run_.side.rank() != 0) return;
-    products::discard_folder_aside(path);
-    products::make_folder(aside);
-  });
-}
-
-void Simulation::finish_checkpoint(const std::filesystem::path& path,
-                                   const std::filesystem::path& aside) {
-  comm::together(run_.side, [&] {
-    if (publisher_ && !answered_)
-      base::fail(ErrorCode::State, "no checkpoint was made: sidecars {}",
-                 subscribers_.have_failed() ? "have ended early: " + subscribers_.why()
-                                            : "did not save their state within the deadline");
-    if (publisher_ && !publisher_->sender().failure().empty())
-      throw Error(ErrorCode::File,
-                  "sidecars could not save their state: " + publisher_->sender().failure());
-    if (run_.side.rank() != 0) return;
-    run::SavedState saved{.step = agenda_.last_step(),
-                          .time = agenda_.last_time(),
-                          .offset = agenda_.offset(),
-                          .runs = run_.continues,
-                          .analyses = {}};
-    saved.runs.push_back(run::id_of(run_.id));
-    for (size_t a = 0; a < policy_.own_analyses(); ++a)
-      if (run_.enabled(a))
-        saved.analyses[run_.configuration.analyses[a].name].schedule = agenda_.schedule_state(a);
-    run::write_manifest(aside, saved, true);
-    products::put_folder_in_place(path);
-  });
 }
 
 void Simulation::close() {

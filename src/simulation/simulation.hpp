@@ -93,8 +93,6 @@ class Simulation {
   void fail(size_t analysis, const std::optional<Error>& failure);
   void admit(int slot);
   void settle_all();
-  void make_folder(const std::filesystem::path& path, const std::filesystem::path& aside);
-  void finish_checkpoint(const std::filesystem::path& path, const std::filesystem::path& aside);
 
   run::Run& run_;
   Link link_;

@@ -5,6 +5,8 @@
 #include "node/segment.hpp"
 #include "policy/losses.hpp"
 #include "products/table.hpp"
+#include "run/attached_job.hpp"
+#include "run/run.hpp"
 #include "run/saved_state.hpp"
 
 namespace pillion::simulation {

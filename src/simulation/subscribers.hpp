@@ -4,11 +4,18 @@
 // out what the policy decides about them.
 #pragma once
 
+#include <set>
+#include <string>
+
 #include "policy/policy.hpp"
-#include "run/attached_job.hpp"
 #include "run/sidecar_notices.hpp"
 #include "run/supervisor.hpp"
 #include "transport/transport.hpp"
+
+namespace pillion::run {
+struct AttachedJob;
+struct Run;
+}  // namespace pillion::run
 
 namespace pillion::simulation {
 

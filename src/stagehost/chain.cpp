@@ -5,9 +5,15 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/guard.hpp"
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "comm/agreement.hpp"
 #include "layout/division.hpp"
-#include "stagehost/host_table.hpp"
+#include "model/configuration.hpp"
+#include "products/timeline.hpp"
+#include "stagehost/plugin.hpp"
+#include "stagehost/state.hpp"
+#include "stagehost/work.hpp"
 
 namespace pillion::stagehost {
 namespace {
@@ -34,13 +40,13 @@ std::string state_name(size_t number, const std::string& stage) {
 StageInstance::StageInstance(const model::StageSpec& spec, model::Catalogue& catalogue,
                              std::vector<DeclaredProduct>& products)
     : name_(spec.name),
-      plugin_(spec.name, spec.parameters),
+      plugin_(std::make_unique<Plugin>(spec.name, spec.parameters)),
       setup_(std::make_unique<pillion_setup>()) {
-  setup_->parameters = complete_parameters(spec, plugin_.table());
+  setup_->parameters = complete_parameters(spec, plugin_->table());
   setup_->catalogue = &catalogue;
   setup_->stage = spec.name;
   setup_->products = products;
-  check(plugin_.table().create(&host_table(), setup_.get(), &stage_));
+  check(plugin_->table().create(&host_table(), setup_.get(), &stage_));
   products = setup_->products;
   movers_.resize(setup_->inputs.size());
 }
@@ -54,7 +60,7 @@ StageInstance::StageInstance(StageInstance&& other) noexcept
       publications_(other.publications_) {}
 
 StageInstance::~StageInstance() {
-  if (stage_ != nullptr) plugin_.table().destroy(stage_);
+  if (stage_ != nullptr) plugin_->table().destroy(stage_);
 }
 
 bool StageInstance::run(Publication& publication, const ExecutionContext& context) {
@@ -66,24 +72,24 @@ bool StageInstance::run(Publication& publication, const ExecutionContext& contex
   pillion_work work{setup_.get(), &publication, &context, {}};
   for (size_t i = 0; i < setup_->inputs.size(); ++i)
     work.inputs.push_back(bring(setup_->inputs[i], publication, context, movers_[i]));
-  check(plugin_.table().run(stage_, &work));
+  check(plugin_->table().run(stage_, &work));
   if (!work.withheld) check_outputs(work);
   return !work.withheld;
 }
 
 void StageInstance::finish(Publication& publication, const ExecutionContext& context) {
   pillion_work work{setup_.get(), &publication, &context, {}};
-  check(plugin_.table().finish(stage_, &work));
+  check(plugin_->table().finish(stage_, &work));
 }
 
 void StageInstance::save(pillion_state& state) const {
-  check(plugin_.table().save(stage_, &state));
+  check(plugin_->table().save(stage_, &state));
   save_count(state);
 }
 
 void StageInstance::restore(pillion_state& state) {
   restore_count(state);
-  check(plugin_.table().restore(stage_, &state));
+  check(plugin_->table().restore(stage_, &state));
 }
 
 void StageInstance::save_count(pillion_state& state) const {

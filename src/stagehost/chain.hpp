@@ -9,13 +9,21 @@
 #include <set>
 #include <vector>
 
-#include "layout/request.hpp"
-#include "model/configuration.hpp"
-#include "stagehost/plugin.hpp"
-#include "stagehost/state.hpp"
-#include "stagehost/work.hpp"
+#include "stagehost/publication.hpp"
+#include "stagehost/sink.hpp"
+
+struct pillion_setup;
+struct pillion_state;
+
+namespace pillion::model {
+struct AnalysisSpec;
+struct StageSpec;
+}  // namespace pillion::model
 
 namespace pillion::stagehost {
+
+struct Movers;
+class Plugin;
 
 /// One stage of a plug-in, alive.
 class StageInstance {
@@ -45,7 +53,7 @@ class StageInstance {
   void restore_count(const pillion_state& state);
 
   std::string name_;
-  Plugin plugin_;
+  std::unique_ptr<Plugin> plugin_;
   std::unique_ptr<pillion_setup> setup_;
   void* stage_ = nullptr;
   std::vector<Movers> movers_;  ///< by input

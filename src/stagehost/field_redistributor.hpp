@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/scratch_buffer.hpp"
-#include "stagehost/execution_context.hpp"
 #include "stagehost/plans.hpp"
+#include "stagehost/publication.hpp"
 
 namespace pillion::stagehost {
 

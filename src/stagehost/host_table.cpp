@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Thin C functions over setup, work and state. Each catches everything.
-#include "stagehost/host_table.hpp"
-
 #include <algorithm>
+#include <cstddef>
 
-#include "base/guard.hpp"
+#include "base/error.hpp"
+#include "comm/agreement.hpp"
 #include "layout/assignment.hpp"
 #include "layout/division.hpp"
-#include "stagehost/fetch.hpp"
 #include "stagehost/peer_messages.hpp"
-#include "stagehost/regroup.hpp"
+#include "stagehost/plugin.hpp"
 #include "stagehost/setup.hpp"
+#include "stagehost/sink.hpp"
 #include "stagehost/state.hpp"
-#include "stagehost/structs.hpp"
 #include "stagehost/work.hpp"
 
 namespace pillion::stagehost {
@@ -20,6 +19,26 @@ namespace {
 
 using base::guard;
 using base::Value;
+
+// Structs that a plug-in makes for the host: each begins with its size, and is not believed before
+// that has been checked.
+
+/// Throws ErrorCode::Plugin unless a struct is as large as the host's, or larger with nothing in
+/// what the host does not know. `what` names it in messages.
+template <class T>
+void expect_known(const T& given, const char* what) {
+  constexpr size_t most = 65536;  // a larger value is not a size
+  if (given.size < sizeof(T) || given.size > most)
+    base::fail(ErrorCode::Plugin,
+               "a stage passed {} of {} bytes, and this Pillion has {}; build the plug-in again",
+               what, given.size, sizeof(T));
+  const auto* bytes = reinterpret_cast<const std::byte*>(&given);
+  if (std::any_of(bytes + sizeof(T), bytes + given.size,
+                  [](std::byte b) { return b != std::byte{0}; }))
+    base::fail(ErrorCode::Plugin,
+               "a stage set what this Pillion does not know in {} of {} bytes; use a newer Pillion",
+               what, given.size);
+}
 
 const Value* node(const pillion_value* value) { return reinterpret_cast<const Value*>(value); }
 const pillion_value* handle(const Value* value) {

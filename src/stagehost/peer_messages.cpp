@@ -3,13 +3,15 @@
 // what comes, receives are posted, and nothing can fail any more but MPI.
 #include "stagehost/peer_messages.hpp"
 
-#include <chrono>
 #include <exception>
-#include <thread>
+#include <unordered_map>
 
+#include "base/clock.hpp"
+#include "comm/agreement.hpp"
 #include "comm/message.hpp"
-#include "comm/sparse.hpp"
-#include "comm/tags.hpp"
+#include "layout/assignment.hpp"
+#include "model/catalogue.hpp"
+#include "stagehost/plans.hpp"
 
 namespace pillion::stagehost {
 
@@ -131,8 +133,10 @@ void in_turn(int32_t at_once, const std::function<void()>& body, const Execution
   if (peers.rank() >= at_once) {
     // A receive that waits would keep a core busy that a solver may want.
     std::optional<comm::Arrival> turn;
-    while (!(turn = comm::find_arrival(peers, peers.rank() - at_once, comm::tags::stage_turn)))
-      std::this_thread::sleep_for(std::chrono::microseconds(100));
+    base::wait_until([&] {
+      turn = comm::find_arrival(peers, peers.rank() - at_once, comm::tags::stage_turn);
+      return turn.has_value();
+    });
     comm::receive(*turn, nullptr);
   }
   std::exception_ptr failure;
@@ -144,6 +148,179 @@ void in_turn(int32_t at_once, const std::function<void()>& body, const Execution
   if (peers.rank() + at_once < peers.size())
     comm::send(peers, nullptr, 0, peers.rank() + at_once, comm::tags::stage_turn).wait();
   if (failure) std::rethrow_exception(failure);
+}
+
+// Peers that have a record and peers that request it meet at the owner of each key. What peers
+// restore is at its owners already, so that it moves only once.
+
+namespace {
+
+template <class T>
+void append(Bytes& to, const T& value) {
+  const auto* begin = reinterpret_cast<const std::byte*>(&value);
+  to.insert(to.end(), begin, begin + sizeof value);
+}
+
+int64_t key_at(const Bytes& bytes, size_t at) {
+  int64_t key = 0;
+  std::memcpy(&key, bytes.data() + at, sizeof key);
+  return key;
+}
+
+/// Keys and records, to the owner of each key.
+std::vector<Bytes> dealt(const pillion_records& have, int peers) {
+  std::vector<Bytes> out(static_cast<size_t>(peers));
+  const auto* record = static_cast<const std::byte*>(have.values);
+  for (int64_t i = 0; i < have.count; ++i, record += have.record_size) {
+    auto& to = out[static_cast<size_t>(layout::owner_of(have.keys[i], peers))];
+    append(to, have.keys[i]);
+    to.insert(to.end(), record, record + have.record_size);
+  }
+  return out;
+}
+
+std::vector<Bytes> asked(std::span<const int64_t> wanted, int peers) {
+  std::vector<Bytes> out(static_cast<size_t>(peers));
+  for (const int64_t key : wanted)
+    append(out[static_cast<size_t>(layout::owner_of(key, peers))], key);
+  return out;
+}
+
+using Places = std::unordered_map<int64_t, const std::byte*>;
+
+Places places_of(const std::vector<Bytes>& received, size_t record_size) {
+  Places places;
+  for (const auto& bytes : received)
+    for (size_t at = 0; at < bytes.size(); at += sizeof(int64_t) + record_size)
+      if (const int64_t key = key_at(bytes, at);
+          !places.emplace(key, bytes.data() + at + sizeof(int64_t)).second)
+        base::fail(
+            ErrorCode::Stage,
+            "two records of a stage have the key {}, so they cannot be distinguished; are the "
+            "simulation's numbers all different?",
+            key);
+  return places;
+}
+
+std::vector<Bytes> answers(const std::vector<Bytes>& questions, const Places& places,
+                           size_t record_size) {
+  std::vector<Bytes> out(questions.size());
+  for (size_t peer = 0; peer < questions.size(); ++peer)
+    for (size_t at = 0; at < questions[peer].size(); at += sizeof(int64_t)) {
+      const int64_t key = key_at(questions[peer], at);
+      const auto place = places.find(key);
+      if (place == places.end())
+        base::fail(ErrorCode::Stage, "a stage requests the record of key {}, which no peer has",
+                   key);
+      out[peer].insert(out[peer].end(), place->second, place->second + record_size);
+    }
+  return out;
+}
+
+}  // namespace
+
+void fetch(const pillion_records& have, std::span<const int64_t> wanted, void* records,
+           const ExecutionContext& context) {
+  const auto& peers = *context.peers;
+  auto& fence = *context.fence;
+  const auto given = dealt(have, peers.size());
+  const auto questions = asked(wanted, peers.size());
+  fence.before_collective();
+  const auto received = peers.exchange(given);
+  const auto questioned = peers.exchange(questions);
+  const auto replies = answers(questioned, places_of(received, have.record_size), have.record_size);
+  fence.before_collective();
+  const auto answered = peers.exchange(replies);
+  std::vector<size_t> next(answered.size());
+  auto* to = static_cast<std::byte*>(records);
+  for (const int64_t key : wanted) {
+    const auto owner = static_cast<size_t>(layout::owner_of(key, peers.size()));
+    std::memcpy(to, answered[owner].data() + next[owner], have.record_size);
+    next[owner] += have.record_size;
+    to += have.record_size;
+  }
+}
+
+// Plans are kept with those for fields of meshes; these cells are of a mesh without a name.
+
+using layout::Kind;
+using layout::Request;
+using model::Box;
+
+namespace {
+
+model::Mesh mesh_of(const pillion_division& division) {
+  model::Mesh mesh;
+  if (division.axes < 1 || division.axes > 3)
+    base::fail(ErrorCode::Plugin, "a stage divides cells along {} axes", division.axes);
+  mesh.axes = division.axes;
+  for (size_t d = 0; d < 3; ++d) {
+    mesh.cells[d] = division.cells[d];
+    if (division.cells[d] < 1)
+      base::fail(ErrorCode::Plugin, "a stage divides {} x {} x {} cells", division.cells[0],
+                 division.cells[1], division.cells[2]);
+  }
+  return mesh;
+}
+
+Request request_of(const pillion_division& division) {
+  Request request;
+  request.kind = static_cast<Kind>(division.layout);
+  request.axis = division.axis;
+  if (request.kind != Kind::Blocks && request.kind != Kind::Slabs && request.kind != Kind::Pencils)
+    base::fail(ErrorCode::Plugin,
+               "a stage divides cells in layout {}; only blocks, slabs and pencils can be",
+               division.layout);
+  const std::string fault = layout::fault_of(request, mesh_of(division));
+  if (!fault.empty()) base::fail(ErrorCode::Plugin, "a stage divides cells wrongly: {}", fault);
+  return request;
+}
+
+/// The boxes of a division that a peer has and that are not empty: one or none.
+std::vector<Box> boxes_of(const pillion_division& division, const comm::Communicator& peers) {
+  const auto wanted = layout::wanted_of(request_of(division), mesh_of(division), peers.size());
+  std::vector<Box> boxes;
+  for (const auto& place : wanted.tiling.places_of(peers.rank()))
+    if (place.box.volume() > 0) boxes.push_back(place.box);
+  return boxes;
+}
+
+}  // namespace
+
+Box part_of(const pillion_division& division, const comm::Communicator& peers) {
+  const auto boxes = boxes_of(division, peers);
+  return boxes.empty() ? Box{{0, 0, 0}, {0, 0, 0}} : boxes.front();
+}
+
+void regroup(const pillion_division& from, const pillion_division& to, int64_t bytes_per_cell,
+             const void* source, void* target, const ExecutionContext& context) {
+  for (int d = 0; d < 3; ++d)
+    if (from.cells[d] != to.cells[d])
+      base::fail(ErrorCode::Plugin, "a stage moves {} cells along axis {} to {}", from.cells[d], d,
+                 to.cells[d]);
+  auto& plans = *context.plans;
+  auto& fence = *context.fence;
+  const auto& peers = *context.peers;
+  const auto here = boxes_of(from, peers);
+  const auto mesh = mesh_of(to);
+  const auto request = request_of(to);
+  const uint32_t common =
+      fence.common_before_collective(plans.fitting(Division(request, mesh), here));
+  Plan* plan = nullptr;
+  if (common != 0) {
+    plan = plans.use(common);
+  } else {
+    auto made = plans.make(request, mesh, here, peers);
+    fence.before_collective();
+    plan = plans.keep(std::move(made));
+  }
+  redistribution::FieldArrays cells{.components = 1,
+                                    .element = static_cast<size_t>(bytes_per_cell)};
+  for (const auto& box : plan->moves.here())
+    cells.from.push_back(layout::packed_at(static_cast<const std::byte*>(source), box, 1));
+  for (const auto& box : plan->moves.boxes())
+    cells.to.push_back(layout::packed_at(static_cast<std::byte*>(target), box, 1));
+  plan->moves.exchange({&cells, 1});
 }
 
 }  // namespace pillion::stagehost

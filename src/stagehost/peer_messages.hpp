@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages that a stage sends between its peers. A peer that failed before makes each of these
-// calls fail on all peers; so does one that has no memory for what it would receive. All are
-// [collective over the peers].
+// What goes between the peers of a stage: messages that it sends, records, and cells. A peer that
+// failed before makes each of these calls fail on all peers; so does one that has no memory for
+// what it would receive. All are [collective over the peers].
 #pragma once
+
+#include <pillion/stage.h>
 
 #include <functional>
 #include <map>
@@ -10,7 +12,7 @@
 #include <vector>
 
 #include "base/bytes.hpp"
-#include "stagehost/execution_context.hpp"
+#include "stagehost/publication.hpp"
 
 namespace pillion::stagehost {
 
@@ -28,5 +30,25 @@ Received gather(int32_t to, std::span<const std::byte> bytes, const ExecutionCon
 Received broadcast(int32_t from, std::span<const std::byte> bytes, const ExecutionContext& context);
 /// Calls `body` on at most `at_once` peers at the same time, in their order; on all if that is 0.
 void in_turn(int32_t at_once, const std::function<void()>& body, const ExecutionContext& context);
+
+// Records that belong to keys go from the peers that have them to peers that request them: what a
+// stage keeps on cells follows them when their blocks change hands, or after a restart.
+
+/// Writes the records of `wanted` behind one another. Throws if no peer has one of them.
+/// [collective over the peers]
+void fetch(const pillion_records& have, std::span<const int64_t> wanted, void* records,
+           const ExecutionContext& context);
+
+// What a stage has computed itself goes from one division of a box of cells to another, such as
+// between two directions of a Fourier transform. It goes the way of all fields.
+
+/// The box of a division that this peer has; some may have none. Throws for layouts in which a peer
+/// may have several.
+model::Box part_of(const pillion_division& division, const comm::Communicator& peers);
+
+/// Moves cells of `bytes_per_cell` bytes, packed in the box of one division, to that of another of
+/// as many cells. [collective over the peers]
+void regroup(const pillion_division& from, const pillion_division& to, int64_t bytes_per_cell,
+             const void* source, void* target, const ExecutionContext& context);
 
 }  // namespace pillion::stagehost

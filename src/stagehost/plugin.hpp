@@ -34,4 +34,7 @@ class Plugin {
   const pillion_stage_table* table_ = nullptr;
 };
 
+/// The table of functions through which plug-ins reach the host.
+const pillion_stage_host& host_table();
+
 }  // namespace pillion::stagehost

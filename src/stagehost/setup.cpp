@@ -2,12 +2,15 @@
 // Checking what a stage is given and what it asks for.
 #include "stagehost/setup.hpp"
 
+#include <pillion/stage.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "base/text.hpp"
 #include "layout/division.hpp"
+#include "products/table.hpp"
 
 namespace pillion::stagehost {
 

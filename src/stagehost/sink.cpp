@@ -3,10 +3,12 @@
 #include "stagehost/sink.hpp"
 
 #include <fmt/format.h>
+#include <pillion/stage.h>
 
 #include <algorithm>
 #include <iterator>
 
+#include "products/table.hpp"
 #include "products/whole_file.hpp"
 
 namespace pillion::stagehost {

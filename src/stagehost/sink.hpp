@@ -9,7 +9,12 @@
 #include <vector>
 
 #include "base/bytes.hpp"
-#include "products/table.hpp"
+
+struct pillion_table;
+
+namespace pillion::products {
+struct Origin;
+}
 
 namespace pillion::stagehost {
 

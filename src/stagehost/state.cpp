@@ -21,61 +21,26 @@ namespace {
 
 constexpr const char* magic = "pillion state 1";
 
-void put(ByteWriter& out, const std::map<std::string, Bytes>& globals) {
-  out.put(static_cast<int64_t>(globals.size()));
-  for (const auto& [name, bytes] : globals) {
-    out.put(name);
-    out.put(static_cast<int64_t>(bytes.size()));
-    out.put_raw(bytes.data(), bytes.size());
-  }
-}
-
-std::map<std::string, Bytes> get_globals(ByteReader& in) {
-  std::map<std::string, Bytes> globals;
-  for (auto n = in.get<int64_t>(); n > 0; --n) {
-    const auto name = in.get<std::string>();
-    const auto size = static_cast<size_t>(in.get<int64_t>());
-    const std::byte* begin = in.take(size);
-    globals[name].assign(begin, begin + size);
-  }
-  return globals;
-}
-
-void put(ByteWriter& out, const std::map<std::string, Records>& keyed) {
-  out.put(static_cast<int64_t>(keyed.size()));
-  for (const auto& [name, records] : keyed) {
-    out.put(name);
-    out.put(static_cast<int64_t>(records.record_size));
-    out.put(static_cast<int64_t>(records.keys.size()));
-    out.put_raw(records.keys.data(), records.keys.size() * sizeof(int64_t));
-    out.put_raw(records.values.data(), records.values.size());
-  }
-}
-
-void append(Records& to, const std::byte* key, const std::byte* value, size_t record_size) {
-  int64_t k = 0;
-  std::memcpy(&k, key, sizeof k);
+void append(Records& to, int64_t key, const std::byte* value, size_t record_size) {
   to.record_size = record_size;
-  to.keys.push_back(k);
+  to.keys.push_back(key);
   to.values.insert(to.values.end(), value, value + record_size);
 }
 
-/// Deals the records in a file or message to the owners of their keys.
-void deal(ByteReader& in, std::vector<std::map<std::string, Records>>& owners) {
-  for (auto n = in.get<int64_t>(); n > 0; --n) {
-    const auto name = in.get<std::string>();
-    const auto record_size = static_cast<size_t>(in.get<int64_t>());
-    const auto count = static_cast<size_t>(in.get<int64_t>());
-    const std::byte* keys = in.take(count * sizeof(int64_t));
-    const std::byte* values = in.take(count * record_size);
+/// Deals the records of a file or message to the owners of their keys.
+void deal(const std::map<std::string, Records>& keyed,
+          std::vector<std::map<std::string, Records>>& owners) {
+  for (const auto& [name, records] : keyed) {
+    const size_t size = records.record_size;
+    if (records.values.size() != records.keys.size() * size)
+      base::fail(ErrorCode::File, "the state '{}' has {} bytes for {} records of {} bytes", name,
+                 records.values.size(), records.keys.size(), size);
     // Every owner knows the name, even if it owns none of the records.
-    for (auto& owner : owners) owner[name].record_size = record_size;
-    for (size_t i = 0; i < count; ++i) {
-      int64_t key = 0;
-      std::memcpy(&key, keys + i * sizeof key, sizeof key);
-      const int owner = layout::owner_of(key, static_cast<int>(owners.size()));
-      append(owners[static_cast<size_t>(owner)][name], keys + i * sizeof key,
-             values + i * record_size, record_size);
+    for (auto& owner : owners) owner[name].record_size = size;
+    for (size_t i = 0; i < records.keys.size(); ++i) {
+      const int owner = layout::owner_of(records.keys[i], static_cast<int>(owners.size()));
+      append(owners[static_cast<size_t>(owner)][name], records.keys[i],
+             records.values.data() + i * size, size);
     }
   }
 }
@@ -87,8 +52,8 @@ void sort_by_key(Records& records) {
                    [&](size_t a, size_t b) { return records.keys[a] < records.keys[b]; });
   Records sorted{{}, records.record_size, {}};
   for (const size_t i : order)
-    append(sorted, reinterpret_cast<const std::byte*>(&records.keys[i]),
-           records.values.data() + i * records.record_size, records.record_size);
+    append(sorted, records.keys[i], records.values.data() + i * records.record_size,
+           records.record_size);
   records = std::move(sorted);
 }
 
@@ -115,16 +80,12 @@ std::vector<Bytes> read_files(const fs::path& folder, int files, int rank, int r
     if (in.get<std::string>() != magic)
       base::fail(ErrorCode::File, "'{}' is not a state of this version",
                  file_of(folder, file).string());
-    auto found = get_globals(in);
-    if (file == 0) globals = std::move(found);
-    deal(in, owners);
+    auto state = in.get<pillion_state>();
+    if (file == 0) globals = std::move(state.globals);
+    deal(state.keyed, owners);
   }
   std::vector<Bytes> out;
-  for (const auto& records : owners) {
-    ByteWriter writer;
-    put(writer, records);
-    out.push_back(writer.take());
-  }
+  for (const auto& records : owners) out.push_back(base::to_bytes(records));
   return out;
 }
 
@@ -133,8 +94,8 @@ std::vector<Bytes> read_files(const fs::path& folder, int files, int rank, int r
 void write_state(const pillion_state& state, const fs::path& folder, int rank, bool durable) {
   ByteWriter out;
   out.put(std::string(magic));
-  put(out, rank == 0 ? state.globals : std::map<std::string, Bytes>());
-  put(out, state.keyed);
+  out.put(rank == 0 ? state.globals : std::map<std::string, Bytes>());
+  out.put(state.keyed);
   const auto& bytes = out.bytes();
   products::write_whole(file_of(folder, rank),
                         {reinterpret_cast<const char*>(bytes.data()), bytes.size()}, durable);
@@ -151,19 +112,14 @@ pillion_state read_state(const fs::path& folder, const comm::Communicator& peers
   fence.before_collective();
   const auto received = peers.exchange(out);
   std::vector<std::map<std::string, Records>> mine(1);
-  for (const auto& bytes : received) {
-    ByteReader in(bytes);
-    if (!bytes.empty()) deal(in, mine);
-  }
+  for (const auto& bytes : received)
+    if (!bytes.empty()) deal(base::from_bytes<std::map<std::string, Records>>(bytes), mine);
   state.keyed = std::move(mine[0]);
   for (auto& [name, records] : state.keyed) sort_by_key(records);
-  ByteWriter writer;
-  put(writer, state.globals);
-  Bytes globals = writer.take();
+  Bytes globals = base::to_bytes(state.globals);
   fence.before_collective();
   peers.broadcast(globals, 0);
-  ByteReader in(globals);
-  state.globals = get_globals(in);
+  state.globals = base::from_bytes<std::map<std::string, Bytes>>(globals);
   return state;
 }
 

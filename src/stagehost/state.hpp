@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "base/bytes.hpp"
@@ -18,6 +19,10 @@ struct Records {
   std::vector<int64_t> keys;
   size_t record_size = 0;
   base::Bytes values;
+
+  static constexpr auto members() {
+    return std::tuple{&Records::keys, &Records::record_size, &Records::values};
+  }
 };
 
 }  // namespace pillion::stagehost
@@ -26,6 +31,10 @@ struct Records {
 struct pillion_state {
   std::map<std::string, pillion::base::Bytes> globals;
   std::map<std::string, pillion::stagehost::Records> keyed;
+
+  static constexpr auto members() {
+    return std::tuple{&pillion_state::globals, &pillion_state::keyed};
+  }
 };
 
 namespace pillion::stagehost {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "comm/agreement.hpp"
 #include "model/coarsen.hpp"
 
 namespace pillion::stagehost {

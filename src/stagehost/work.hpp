@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "redistribution/exchange.hpp"
-#include "stagehost/execution_context.hpp"
 #include "stagehost/field_redistributor.hpp"
 #include "stagehost/peer_messages.hpp"
+#include "stagehost/publication.hpp"
 #include "stagehost/setup.hpp"
 
 namespace pillion::stagehost {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "model/mapping.hpp"
+#include "model/sidecars.hpp"
 #include "topology/location.hpp"
 
 namespace pillion::topology {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "model/coarsen.hpp"
+#include "redistribution/plan.hpp"
 
 namespace pillion::transport {
 
@@ -102,8 +103,8 @@ const MessageLayout& DirectReceiver::layout_of(int sender, const Message& messag
   const auto size = static_cast<size_t>(head.layout_size);
   values = redistribution::values_offset(size);
   if (size > 0) {
-    const std::byte* layout = in.take(size);
-    schema.layouts[sender] = redistribution::read_message_layout({layout, layout + size});
+    base::ByteReader layout(in.take(size), size);
+    schema.layouts[sender] = layout.get<MessageLayout>();
   }
   return schema.layouts.at(sender);
 }

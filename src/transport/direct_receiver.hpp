@@ -5,9 +5,7 @@
 // an answer. They also balance whole blocks.
 #pragma once
 
-#include "comm/sparse.hpp"
-#include "comm/tags.hpp"
-#include "redistribution/publish.hpp"
+#include "comm/message.hpp"
 #include "redistribution/take.hpp"
 #include "transport/inbox.hpp"
 #include "transport/publication_header.hpp"

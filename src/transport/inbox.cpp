@@ -3,27 +3,10 @@
 #include "transport/inbox.hpp"
 
 #include <algorithm>
-#include <chrono>
-#include <thread>
+
+#include "base/clock.hpp"
 
 namespace pillion::transport {
-namespace {
-
-/// Sleeps a little longer each time, so that an idle sidecar leaves its core to others, and one
-/// that is busy loses no time.
-class Patience {
- public:
-  void wait() {
-    std::this_thread::sleep_for(pause_);
-    pause_ = std::min(pause_ * 2, std::chrono::microseconds(1000));
-  }
-
- private:
-  std::chrono::microseconds pause_{20};
-};
-
-}  // namespace
-
 // If this sidecar ends early MPI may still write what was coming whenever the program calls it.
 Inbox::~Inbox() {
   for (auto& [source, coming] : coming_)
@@ -64,16 +47,14 @@ void Inbox::look(const std::vector<int>& sources) {
 }
 
 std::vector<Message> Inbox::take(const std::vector<int>& sources) {
-  Patience patience;
   const auto is_there = [&](int source) {
     auto& coming = coming_[source];
     return !coming.empty() && coming.front().request.test();
   };
-  for (;;) {
+  base::wait_until([&] {
     look(sources);
-    if (std::all_of(sources.begin(), sources.end(), is_there)) break;
-    patience.wait();
-  }
+    return std::all_of(sources.begin(), sources.end(), is_there);
+  });
   std::vector<Message> messages;
   for (const int source : sources) {
     messages.push_back(std::move(coming_[source].front().message));

@@ -3,9 +3,9 @@
 #include "transport/network.hpp"
 
 #include <algorithm>
-#include <thread>
 
-#include "comm/tags.hpp"
+#include "base/clock.hpp"
+#include "comm/message.hpp"
 
 namespace pillion::transport {
 NetworkSender::NetworkSender(const comm::Communicator& wire, std::vector<int> sidecars, int primary,
@@ -78,8 +78,8 @@ std::optional<Targets> NetworkSender::targets(const DueSet& due) const {
 }
 
 // MPI has nothing to sleep on, so this sleeps a little and looks.
-void NetworkSender::wait(std::chrono::microseconds patience) {
-  std::this_thread::sleep_for(std::min(patience, std::chrono::microseconds(200)));
+void NetworkSender::wait(double patience) {
+  base::clock().sleep(std::min(patience, 200e-6));
   poll();
 }
 

@@ -29,7 +29,7 @@ class NetworkSender final : public Sender {
   void commit(int64_t sequence) override { commit(sequence, reserved_size_, {}); }
   void commit(int64_t sequence, size_t size, const std::vector<MessagePart>& parts) override;
   void poll() override;
-  void wait(std::chrono::microseconds patience) override;
+  void wait(double patience) override;
   [[nodiscard]] bool fits(size_t size) const override { return staging_.fits(size); }
   [[nodiscard]] size_t in_flight() const override { return staging_.in_use(); }
   [[nodiscard]] size_t peak() const override { return staging_.peak(); }

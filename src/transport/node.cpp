@@ -18,9 +18,8 @@ NodeSender::NodeSender(node::Segment& segment, int channel, bool primary_in_use,
                        std::unique_ptr<SpillFile> spill)
     : segment_(segment),
       writer_(segment.channel(channel), primary_in_use),
-      spill_(std::move(spill)) {
-  analyses_[node::primary] = {0, node::most_analyses};
-}
+      slots_(segment, writer_),
+      spill_(std::move(spill)) {}
 
 std::byte* NodeSender::reserve(size_t size) {
   to_spill_ = false;
@@ -61,15 +60,10 @@ void NodeSender::poll() {
   const uint32_t changes = writer_.changes();
   if (changes == seen_changes_) return;
   seen_changes_ = changes;
-  for (size_t s = 0; s < node::slot_count; ++s) {
-    const auto& words = writer_.slot(static_cast<int>(s)).disabled;
-    const auto [base, count] = analyses_[s];
-    for (int32_t a = 0; a < count; ++a)
-      if ((words[static_cast<size_t>(a) / 64] >> (a % 64) & 1) != 0) disabled_.insert(base + a);
-  }
+  slots_.add_disabled(disabled_);
 }
 
-void NodeSender::wait(std::chrono::microseconds patience) {
+void NodeSender::wait(double patience) {
   writer_.wait(patience);
   poll();
 }
@@ -81,7 +75,12 @@ std::string NodeSender::failure() const {
   return {text.data(), strnlen(text.data(), text.size())};
 }
 
-SlotSight NodeSender::sight(int slot) {
+NodeSlots::NodeSlots(node::Segment& segment, node::ChannelWriter& writer)
+    : segment_(segment), writer_(writer) {
+  analyses_[node::primary] = {0, node::most_analyses};
+}
+
+SlotSight NodeSlots::sight(int slot) {
   const int number = node_slot(slot);
   if (writer_.is_deserted(number)) return SlotSight::Lost;
   switch (writer_.slot(number).state.load()) {
@@ -91,13 +90,22 @@ SlotSight NodeSender::sight(int slot) {
   }
 }
 
-base::Bytes NodeSender::request(int slot) const { return segment_.read_control(node_slot(slot)); }
+base::Bytes NodeSlots::request(int slot) const { return segment_.read_control(node_slot(slot)); }
 
-void NodeSender::activate(int slot, int32_t first, int32_t count) {
+void NodeSlots::activate(int slot, int32_t first, int32_t count) {
   const int number = node_slot(slot);
   analyses_[static_cast<size_t>(number)] = {first, count};
   writer_.slot(number).base = first;
   writer_.activate(number);
+}
+
+void NodeSlots::add_disabled(std::set<int32_t>& disabled) const {
+  for (size_t s = 0; s < node::slot_count; ++s) {
+    const auto& words = writer_.slot(static_cast<int>(s)).disabled;
+    const auto [base, count] = analyses_[s];
+    for (int32_t a = 0; a < count; ++a)
+      if ((words[static_cast<size_t>(a) / 64] >> (a % 64) & 1) != 0) disabled.insert(base + a);
+  }
 }
 
 NodeReceiver::NodeReceiver(std::vector<Source> sources, int slot, std::function<bool()> give_up)
@@ -126,7 +134,7 @@ void NodeReceiver::leave() {
 
 namespace {
 
-constexpr std::chrono::milliseconds patience{100};
+constexpr double patience = 0.1;  // seconds
 
 }  // namespace
 

@@ -4,9 +4,11 @@
 // never waits.
 #pragma once
 
+#include <array>
 #include <deque>
 #include <functional>
 #include <optional>
+#include <set>
 
 #include "node/segment.hpp"
 #include "transport/spill.hpp"
@@ -14,7 +16,39 @@
 
 namespace pillion::transport {
 
-class NodeSender final : public Sender, public Slots {
+class NodeSlots final : public Slots {
+ public:
+  /// Those of a channel that this process writes.
+  NodeSlots(node::Segment& segment, node::ChannelWriter& writer);
+
+  [[nodiscard]] bool any() const override { return writer_.has_attached_jobs(); }
+  [[nodiscard]] SlotSight sight(int slot) override;
+  [[nodiscard]] base::Bytes request(int slot) const override;
+  void activate(int slot, int32_t first, int32_t count) override;
+  void refuse(int slot) override { writer_.turn_away(node_slot(slot)); }
+  void release(int slot) override { writer_.vacate(node_slot(slot)); }
+  [[nodiscard]] bool retire() override { return writer_.retire(); }
+  [[nodiscard]] bool has_sidecars() override { return writer_.slot(node::primary).holder != 0; }
+  void close() override { writer_.close(); }
+
+  /// Adds the analyses of the run that those in any slot have disabled.
+  void add_disabled(std::set<int32_t>& disabled) const;
+
+ private:
+  /// The slots of attached jobs come after that of the sidecars.
+  static int node_slot(int slot) { return slot + node::primary + 1; }
+
+  /// Analyses of the run that the holder of a slot can disable: the first, and how many.
+  struct Analyses {
+    int32_t base = 0;
+    int32_t count = 0;
+  };
+  node::Segment& segment_;
+  node::ChannelWriter& writer_;
+  std::array<Analyses, node::slot_count> analyses_{};
+};
+
+class NodeSender final : public Sender {
  public:
   /// The channel must have been taken by this process. `spill` may be null.
   NodeSender(node::Segment& segment, int channel, bool primary_in_use,
@@ -25,7 +59,7 @@ class NodeSender final : public Sender, public Slots {
   std::byte* reserve_spill(size_t size) override;
   void commit(int64_t sequence) override;
   void poll() override;
-  void wait(std::chrono::microseconds patience) override;
+  void wait(double patience) override;
   [[nodiscard]] bool fits(size_t size) const override { return writer_.fits(size); }
   [[nodiscard]] bool fits_head() const override { return writer_.fits_head(); }
   [[nodiscard]] bool fits_spill(size_t size) const override { return spill_ && spill_->fits(size); }
@@ -38,36 +72,19 @@ class NodeSender final : public Sender, public Slots {
 
   [[nodiscard]] int64_t released() override { return writer_.reclaim(); }
   [[nodiscard]] base::Copy copy() const override { return base::Copy::Streaming; }
-  [[nodiscard]] Slots* slots() override { return this; }
-
-  [[nodiscard]] bool any() const override { return writer_.has_attached_jobs(); }
-  [[nodiscard]] SlotSight sight(int slot) override;
-  [[nodiscard]] base::Bytes request(int slot) const override;
-  void activate(int slot, int32_t first, int32_t count) override;
-  void refuse(int slot) override { writer_.turn_away(node_slot(slot)); }
-  void release(int slot) override { writer_.vacate(node_slot(slot)); }
-  [[nodiscard]] bool retire() override { return writer_.retire(); }
-  [[nodiscard]] bool has_sidecars() override { return writer_.slot(node::primary).holder != 0; }
-  void close() override { writer_.close(); }
+  [[nodiscard]] Slots* slots() override { return &slots_; }
 
   [[nodiscard]] node::ChannelWriter& writer() { return writer_; }
 
  private:
-  /// The slots of attached jobs come after that of the sidecars.
-  static int node_slot(int slot) { return slot + node::primary + 1; }
   node::Segment& segment_;
   node::ChannelWriter writer_;
+  NodeSlots slots_;
   std::unique_ptr<SpillFile> spill_;
   std::optional<node::Record> reserved_;
   bool to_spill_ = false;
   uint32_t seen_changes_ = 0;
   std::set<int32_t> disabled_;
-  /// Analyses of the run that the holder of a slot can disable: the first, and how many.
-  struct Analyses {
-    int32_t base = 0;
-    int32_t count = 0;
-  };
-  std::array<Analyses, node::slot_count> analyses_{};
 };
 
 /// One simulation rank's messages, for a reader.

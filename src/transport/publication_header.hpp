@@ -10,6 +10,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "base/bytes.hpp"
@@ -48,6 +49,18 @@ struct PublicationHeader {
   bool scattered = false;  ///< particles that should have gone to their owners are among the blocks
   std::map<std::string, pillion_domain> domains;
   std::map<std::string, std::string> units;  ///< of fields and meshes, where set at run time
+
+  /// Members of a fixed size, which come first in a message.
+  static constexpr auto numbers() {
+    using H = PublicationHeader;
+    return std::tuple{&H::kind,     &H::dropped, &H::coarsening, &H::schema_changed, &H::scattered,
+                      &H::sequence, &H::step,    &H::time,       &H::published};
+  }
+  static constexpr auto members() {
+    using H = PublicationHeader;
+    return std::tuple_cat(numbers(), std::tuple{&H::due, &H::targets, &H::path, &H::statement,
+                                                &H::time_units, &H::domains, &H::units});
+  }
 };
 
 /// The analyses that are due, after the coarsening.
@@ -93,12 +106,12 @@ class Encoder {
     const model::Array* array;
     const model::Box* box;
     size_t bytes;
-    size_t place;  ///< in the head, of where it is
     bool is_lent;
     size_t offset;
   };
   void lay_out(const Lender* lender);
   base::Bytes head_;
+  size_t places_ = 0;  ///< offset in the head of the places of arrays
   std::vector<Part> parts_;
   std::map<std::string, int64_t> bytes_;
   size_t size_ = 0;

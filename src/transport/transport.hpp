@@ -3,7 +3,6 @@
 // the ranks of a node share (node).
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -105,8 +104,8 @@ class Sender {
   }
   /// Takes note of what sidecars have finished.
   virtual void poll() = 0;
-  /// Sleeps until sidecars have finished something, or at most `patience`.
-  virtual void wait(std::chrono::microseconds patience) = 0;
+  /// Sleeps until sidecars have finished something, or at most `patience` seconds.
+  virtual void wait(double patience) = 0;
 
   /// Whether a message of that size would find room now.
   [[nodiscard]] virtual bool fits(size_t size) const = 0;

@@ -21,4 +21,11 @@ struct Bridge {
   void (*destroy)(void* stage);
 };
 
+// An interpreter of Python in this process: that of a simulation in Python, or one of our own,
+// which is started when the first stage in Python is created, and never ended.
+
+/// The bridge into the package `pillion`. Throws pillion::Error with what is missing and what to
+/// do.
+const Bridge& bridge();
+
 }  // namespace pillion::python

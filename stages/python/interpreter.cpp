@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Python's functions are looked up at run time, so that nothing of Python is loaded in a process
 // that runs no stage in Python, and a simulation in Python keeps the one interpreter that it has.
-#include "python/interpreter.hpp"
+#include "python/bridge.hpp"
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>

@@ -5,7 +5,7 @@
 
 #include <pillion/error.hpp>
 
-#include "python/interpreter.hpp"
+#include "python/bridge.hpp"
 
 namespace {
 

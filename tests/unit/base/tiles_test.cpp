@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Rows that become columns, whole tiles and parts of them, against loops over elements.
-#include "base/tiles.hpp"
 
 #include <doctest/doctest.h>
 
 #include <vector>
+
+#include "base/copy.hpp"
 
 using pillion::base::copy_tiles;
 using pillion::base::Loop;

@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include "base/value.hpp"
-#include "base/yaml.hpp"
 
 using namespace pillion;
 using namespace pillion::base;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "comm/lagged_reduction.hpp"
 
 #include <doctest/doctest.h>
+
+#include "comm/message.hpp"
 
 using namespace pillion::comm;
 

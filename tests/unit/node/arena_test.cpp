@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "node/arena.hpp"
 
 #include <doctest/doctest.h>
 
@@ -7,6 +6,8 @@
 #include <deque>
 #include <random>
 #include <vector>
+
+#include "node/channel.hpp"
 
 using pillion::node::Arena;
 

@@ -17,12 +17,11 @@
 
 using namespace pillion;
 using namespace pillion::node;
-using std::chrono::microseconds;
 
 namespace {
 
 constexpr int64_t messages = 4000;
-constexpr microseconds soon{2000};
+constexpr double soon = 0.002;  // seconds
 
 Token dead_token() {
   Shared<Token> token;

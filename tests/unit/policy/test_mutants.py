@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""That the walk of walk_test.cpp finds defects: each mutant puts one into src/policy.
+"""That the walks of this folder find defects: each mutant puts one into src/policy.
 
 A mutant replaces text that must occur exactly once, is compiled with the walk, and must make it
 fail. What it does not touch is compiled once. F1 and F2 are defects that a version of Pillion had.
@@ -23,7 +23,7 @@ import pytest
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 SOURCES = [
-    *(ROOT / f"src/policy/{name}.cpp" for name in ("backlog", "migration", "policy", "slots")),
+    *(ROOT / f"src/policy/{name}.cpp" for name in ("backlog", "migration", "policy", "sidecar_policy", "slots")),
     *sorted(HERE.glob("*walk*.cpp")),
 ]
 MAIN = ROOT / "tests/unit/main_without_mpi.cpp"
@@ -166,6 +166,50 @@ SOMETIMES = [
     mutant(
         "successors forget what earlier sidecars lost",
         ("losses.hpp", "before.lost + ended - before.ended", "ended - before.ended"),
+    ),
+    mutant(
+        "sidecars read a publication again that killed those before them",
+        ("sidecar_policy.cpp", "if (!event.is_publication) return", "if (true) return"),
+    ),
+    mutant(
+        "sidecars forget the counts that those before them saved",
+        ("sidecar_policy.cpp", "take_over(event.saved[a], event.ended[a])", "SavedCounts{}"),
+    ),
+    mutant(
+        "sidecars do not count a publication that was dropped",
+        (
+            "sidecar_policy.cpp",
+            "if (event.all.dropped) dropped.analyses.push_back(a);",
+            "if (event.all.dropped) continue;",
+        ),
+    ),
+    mutant(
+        "sidecars run an analysis that has failed",
+        ("sidecar_policy.cpp", "!is_enabled(a) || !analyses_[a].here", "!analyses_[a].here"),
+    ),
+    mutant(
+        "sidecars run an analysis on data that a rank lacks",
+        ("sidecar_policy.cpp", "else if (event.all.unusable.contains(a))", "else if (false)"),
+    ),
+    mutant(
+        "sidecars give memory back before a successor can see what has ended",
+        ("sidecar_policy.cpp", "ShowEnded{}, AgreeOnSaving{}});", "AgreeOnSaving{}});"),
+    ),
+    mutant(
+        "sidecars remove the saved state before the run has ended",
+        ("sidecar_policy.cpp", "{SaveForSuccessors{}, FinishA", "{RemoveSavedState{}, FinishA"),
+    ),
+    mutant(
+        "an attached job saves the state of the run",
+        (
+            "sidecar_policy.cpp",
+            "if (role_ == SidecarRole::SeparateJob) return {SaveForSuccessors{}};",
+            "if (role_ != SidecarRole::SameJob) return {SaveForSuccessors{}};",
+        ),
+    ),
+    mutant(
+        "an analysis that left for the simulation runs in sidecars too",
+        ("sidecar_policy.cpp", ".here = event.is_here;", ".here = true;"),
     ),
 ]
 

@@ -3,8 +3,6 @@
 
 #include <doctest/doctest.h>
 
-#include "preflight/environment.hpp"
-
 using namespace pillion;
 using namespace pillion::preflight;
 using namespace pillion::run;

@@ -2,6 +2,7 @@
 #include "products/table.hpp"
 
 #include <doctest/doctest.h>
+#include <pillion/stage.h>
 #include <yaml-cpp/yaml.h>
 
 #include <cmath>

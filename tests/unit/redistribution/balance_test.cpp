@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "redistribution/balance.hpp"
 
 #include <doctest/doctest.h>
 
@@ -7,6 +6,7 @@
 
 #include "../layout/random_boxes.hpp"
 #include "layout/tiling.hpp"
+#include "redistribution/plan.hpp"
 
 using namespace pillion;
 using namespace pillion::redistribution;

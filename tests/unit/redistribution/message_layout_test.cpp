@@ -15,16 +15,22 @@ TEST_CASE("a message layout is the same after its way as bytes") {
   const FieldType density{"density", model::ElementType::Float64, 1};
   const FieldType velocity{"velocity", model::ElementType::Float32, 3};
   MessageLayout sent;
-  sent.blocks.push_back({"grid", model::block_id(3, 1), {{0, 1, 2}, {3, 4, 5}}, 27, {density}});
+  sent.blocks.push_back({.mesh = "grid",
+                         .id = model::block_id(3, 1),
+                         .box = {{0, 1, 2}, {3, 4, 5}},
+                         .owned = 27,
+                         .level = 2,
+                         .fields = {density}});
   sent.regions.push_back(
       {"grid", {density, velocity}, {{4, {{0, 0, 0}, {1, 2, 3}}}, {7, {{5, 5, 5}, {6, 6, 6}}}}});
   sent.particles = {"atoms", "stars"};
-  const auto got = read_message_layout(bytes_of(sent));
+  const auto got = base::from_bytes<MessageLayout>(base::to_bytes(sent));
   REQUIRE(got.blocks.size() == 1);
   CHECK(got.blocks[0].mesh == "grid");
   CHECK(got.blocks[0].id == model::block_id(3, 1));
   CHECK(got.blocks[0].box == sent.blocks[0].box);
   CHECK(got.blocks[0].owned == 27);
+  CHECK(got.blocks[0].level == 2);
   CHECK(got.blocks[0].fields == sent.blocks[0].fields);
   REQUIRE(got.regions.size() == 1);
   CHECK(got.regions[0].fields == sent.regions[0].fields);

@@ -7,7 +7,7 @@
 
 #include <numeric>
 
-#include "comm/sparse.hpp"
+#include "comm/message.hpp"
 #include "exchanging.hpp"
 #include "redistribution/exchange.hpp"
 

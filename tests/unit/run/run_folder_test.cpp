@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "products/whole_file.hpp"
+#include "run/run_marker.hpp"
 
 using namespace pillion;
 using namespace pillion::run;

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "base/error.hpp"
+#include "node/segment.hpp"
 
 using namespace pillion;
 using namespace pillion::simulation;

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "../layout/random_particles.hpp"
+#include "comm/agreement.hpp"
 #include "stagehost/work.hpp"
 
 using namespace pillion;

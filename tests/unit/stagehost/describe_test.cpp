@@ -6,8 +6,9 @@
 #include <algorithm>
 #include <set>
 
-#include "base/guard.hpp"
-#include "stagehost/host_table.hpp"
+#include "base/error.hpp"
+#include "comm/agreement.hpp"
+#include "stagehost/plugin.hpp"
 #include "stagehost/work.hpp"
 
 using namespace pillion;

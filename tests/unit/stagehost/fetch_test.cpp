@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "stagehost/fetch.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <random>
+
+#include "comm/agreement.hpp"
+#include "stagehost/peer_messages.hpp"
 
 using namespace pillion;
 using namespace pillion::stagehost;

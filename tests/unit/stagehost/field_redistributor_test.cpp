@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include "comm/agreement.hpp"
 #include "model/coarsen.hpp"
 
 using namespace pillion;

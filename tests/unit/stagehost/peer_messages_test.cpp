@@ -7,7 +7,8 @@
 #include <pillion/stage.hpp>
 #include <random>
 
-#include "stagehost/host_table.hpp"
+#include "comm/agreement.hpp"
+#include "stagehost/plugin.hpp"
 #include "stagehost/work.hpp"
 
 using namespace pillion;

@@ -13,7 +13,9 @@
 #include <string>
 #include <vector>
 
+#include "comm/agreement.hpp"
 #include "model/coarsen.hpp"
+#include "model/configuration.hpp"
 #include "stagehost/chain.hpp"
 #include "stagehost/plans.hpp"
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "base/guard.hpp"
-#include "stagehost/host_table.hpp"
+#include "base/error.hpp"
+#include "stagehost/plugin.hpp"
 #include "stagehost/setup.hpp"
 
 using namespace pillion;

@@ -108,7 +108,7 @@ TEST_CASE("whatever the machine: the number is right, loads are within one, no r
       CAPTURE(node);
       CAPTURE(count);
       const auto automatic = placed(one, count, Mapping::Auto);
-      for (const auto mapping : model::all_mappings()) {
+      for (const auto mapping : model::all_mappings) {
         const auto placement = placed(one, count, mapping);
         CAPTURE(name_of(mapping));
         CHECK(sidecars_of(placement).size() == static_cast<size_t>(2 * count));

@@ -6,7 +6,7 @@
 
 #include <numeric>
 
-#include "base/copy_counter.hpp"
+#include "base/copy.hpp"
 #include "base/value.hpp"
 #include "layout/division.hpp"
 #include "redistribution/exchange.hpp"

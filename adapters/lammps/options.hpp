@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The keywords of `fix ID group pillion`, read into plain values. It knows nothing of LAMMPS beyond
-// how keywords are written, so that a mistake is named before anything is opened.
+// What users say of a ride: the keywords of `fix ID group pillion`, and the command line of
+// pillion-lmp. They are read into plain values, with nothing of LAMMPS but how keywords are
+// written, so that a mistake is named before anything is opened.
 #pragma once
 
 #include <string>
@@ -20,5 +21,18 @@ struct FixOptions {
 
 /// Reads what stands after the word `pillion`. Throws std::runtime_error that names the word.
 FixOptions read_fix_options(const std::vector<std::string>& words);
+
+/// The command line of pillion-lmp, in Pillion's options and LAMMPS's.
+struct CommandLine {
+  RideOptions ride;
+  std::vector<std::string> lammps;  ///< arguments for LAMMPS, the program's name first
+  bool help = false;
+};
+
+/// Throws std::runtime_error that names the argument which makes no sense.
+CommandLine read_command_line(int argc, char** argv);
+
+/// How the program is used.
+const char* usage();
 
 }  // namespace pillion::lammps
