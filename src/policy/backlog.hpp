@@ -38,8 +38,8 @@ class FairScheduler {
 
   /// The analysis that has been without a publication for longest and was due since.
   [[nodiscard]] std::optional<size_t> waiting() const;
-  /// Whether a publication for `due` should leave room for waiting(), which is due in so many
-  /// steps.
+  /// Whether a publication for `due` should leave room for waiting(), which is due in
+  /// `steps_until_waiting` steps.
   [[nodiscard]] bool yields(const std::vector<size_t>& due, int64_t steps_until_waiting) const;
 
  private:
@@ -77,7 +77,7 @@ class Backlog {
 
   // Agreed.
 
-  /// The publication before has ended, as all ranks know now. `wants` says which analyses still
+  /// The publication before has ended, as all ranks know now. `wants` marks the analyses that still
   /// want publications.
   void settle(const RankStatus& all, const std::vector<bool>& wants);
   /// Divides what is due into what is published and what is skipped. `needs_whole` are analyses
@@ -93,7 +93,7 @@ class Backlog {
   void on(const Dropped&) { dropped_ = true; }
   std::vector<LocalAction> on(const NoRoom& event);
   void on(const TimedOut&) { stalled_ = true; }
-  /// Adds what this rank knows; what was dropped is said once.
+  /// Adds what this rank knows; a dropped publication is reported once.
   void contribute(RankStatus& mine, const MessageBudget& room);
 
  private:

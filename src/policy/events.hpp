@@ -18,12 +18,12 @@ namespace pillion::policy {
 constexpr int attached_slots = 3;
 
 /// What a rank contributes to an agreement, or what all of them together have contributed: the
-/// maximum of each member, except that a slot is ready when every rank says so.
+/// maximum of each member, except that a slot is ready when it is on every rank.
 struct RankStatus {
   bool no_room_for_last = false;     ///< another publication like the last one does not fit
   bool no_room_for_waiting = false;  ///< nor does one for the analysis that waits for longest
   bool no_room_for_both = false;     ///< nor do these two together
-  bool dropped = false;              ///< the last publication was dropped for want of room
+  bool dropped = false;              ///< the last publication was dropped for lack of room
   bool blocked = false;              ///< not even a header fits, or waiting was in vain
   int32_t level = 0;  ///< coarsening at which the last one would fit; above the most if none
   double seconds_per_step = 0;
@@ -149,7 +149,7 @@ using CollectiveAction =
 
 // Local events. Every one that may start a wait carries the time, in monotonic seconds.
 
-/// A publication for these analyses takes so much; it was not sent, and sidecars were told so.
+/// A publication for these analyses takes this memory; it was not sent, and sidecars know.
 struct MessageReady {
   std::vector<size_t> analyses;
   size_t bytes = 0;  ///< as it would be whole
@@ -193,7 +193,7 @@ enum class Until { MessageBudget, Answer };
 struct Wait {
   Until until = Until::MessageBudget;
   double deadline = 0;        ///< monotonic seconds
-  double without_sign = 0;    ///< and at most so many seconds in which no message was finished
+  double without_sign = 0;    ///< and at most this many seconds without a finished message
   bool needs_server = false;  ///< ends at once if no sidecar is there and none will be started
 };
 struct Spill {};

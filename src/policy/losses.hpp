@@ -2,7 +2,7 @@
 // Publications that sidecars which died had not written. Sidecars of a job of their own save what
 // stages have computed now and then; their successors resume from what was saved last, and what
 // came after it is lost. Every publication of an analysis is in the end written or lost, so that
-// publications = rows + lost in every report, beside those that were skipped or dropped.
+// publications = rows + lost in every report, beside the ones that were skipped or dropped.
 #pragma once
 
 #include <algorithm>
@@ -34,8 +34,8 @@ inline void count_interrupted(SavedCounts& counts) {
 /// An analysis when the simulation ends before its sidecars have finished.
 struct CountsAtEnd {
   int64_t published = 0;
-  int64_t unfinished = 0;  ///< of these, sidecars have not finished so many
-  int64_t written = 0;     ///< so many are in its products
+  int64_t unfinished = 0;  ///< number of these that sidecars have not finished
+  int64_t written = 0;     ///< number of publications in its products
   bool sidecars_live = false;
 };
 

@@ -12,7 +12,7 @@
 namespace pillion::policy {
 namespace {
 
-constexpr size_t enough = 2;         ///< publications of which anything can be said
+constexpr size_t enough = 2;         ///< publications that allow a statement
 constexpr double worthwhile = 0.05;  ///< gain that matters, of what a publication takes
 constexpr int64_t lasting = 2;       ///< publications for which it must have been so
 constexpr double shifted = 3;        ///< factor by which work must change for a ratio to be doubted

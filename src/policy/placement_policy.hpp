@@ -44,7 +44,7 @@ class PlacementPolicy {
  public:
   /// Takes note of a publication. Says why the analysis should move, "" if it should stay.
   std::string note(const Sample& sample);
-  /// It has moved, which took the simulation so many seconds.
+  /// It has moved, which took the simulation `seconds`.
   void moved(double seconds);
   [[nodiscard]] bool is_there() const { return there_; }
 

@@ -40,7 +40,7 @@ class Policy {
   [[nodiscard]] bool is_enabled(size_t analysis) const { return !analyses_[analysis].ended; }
   /// Whether publications of the analysis go to sidecars now.
   [[nodiscard]] bool is_in_sidecars(size_t analysis) const;
-  /// The analysis that has waited for longest, of which PublicationReady says when it is due.
+  /// The analysis that has waited for longest, whose due step is in PublicationReady.
   [[nodiscard]] std::optional<size_t> waiting() const { return backlog_.waiting(); }
   [[nodiscard]] const SlotState& slot(int number) const {
     return slots_[static_cast<size_t>(number)];

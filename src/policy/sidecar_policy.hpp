@@ -111,7 +111,7 @@ struct ReadInterrupted {
 /// Work begins with message `index`.
 struct StartAt {
   int64_t index = 0;
-  int64_t interrupted = 0;  ///< messages that nobody will finish, new since the predecessor
+  int64_t interrupted = 0;  ///< messages that no sidecar will finish, new since the predecessor
 };
 /// Show the simulation what analyses this job adds. Ends in AdmissionAgreed.
 struct RequestAdmission {};

@@ -333,8 +333,7 @@ void add_product(pillion_setup& setup, const std::string& name) {
     if (known.name == name)
       setup.parameters.fail_at_key(fmt::format(
           "stage '{}' writes the product '{}', which stage '{}' on line {} of the same analysis "
-          "writes, too, so that one would overwrite the other; give them different names, or put "
-          "one of them in another analysis",
+          "writes; give them different names, or put one of them in another analysis",
           setup.stage, name, known.stage, known.line));
   setup.products.push_back({name, setup.stage, setup.parameters.key_line});
 }
