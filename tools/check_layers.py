@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Fails if an include runs against the layers of docs/architecture.md, if anything but comm/ calls
-MPI, if anything but base/clock waits or reads a clock, if a stage calls it or includes a file of another stage, if a stage or an adapter reaches into
-the library, or if modules of python/ import each other in a ring, inside functions and for type
-checkers included. Prints each offending line or ring."""
+MPI, if anything but base/clock waits or reads a clock, if a stage calls MPI or includes a file of
+another stage, if a stage or an adapter reaches into the library, or if modules of python/ import
+each other in a ring, inside functions and for type checkers included. Prints each offending line or
+ring."""
 
 import ast
 import re

@@ -80,8 +80,7 @@ TEST_CASE("memory is free again when all who need it have finished, and not befo
       default:
         if (attached_job.state != AttachedJob::Here) break;
         if (attached_job.begun == attached_job.next) {
-          if (attached_job.reader.wait(attached_job.next, 0.0) !=
-              ChannelReader::Next::Message) {
+          if (attached_job.reader.wait(attached_job.next, 0.0) != ChannelReader::Next::Message) {
             REQUIRE(attached_job.next == writer.published());
             break;
           }

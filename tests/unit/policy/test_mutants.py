@@ -22,8 +22,9 @@ import pytest
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
+POLICIES = ("backlog", "migration", "policy", "sidecar_policy", "slots")
 SOURCES = [
-    *(ROOT / f"src/policy/{name}.cpp" for name in ("backlog", "migration", "policy", "sidecar_policy", "slots")),
+    *(ROOT / f"src/policy/{name}.cpp" for name in POLICIES),
     *sorted(HERE.glob("*walk*.cpp")),
 ]
 MAIN = ROOT / "tests/unit/main_without_mpi.cpp"
