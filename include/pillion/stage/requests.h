@@ -53,7 +53,7 @@ typedef struct pillion_input_request {
                      * blocks, its parts, so that what is here already need not be copied */
   int32_t axis;     /**< SLABS, PENCILS: 0 to 2 */
   int32_t sides[3]; /**< POWERS_OF_TWO: 2^sides[d] cells along axis d, fewer at its upper end; or
-                     * one of the following */
+                     * a pillion_side */
   int64_t ghosts[3]; /**< cells that are added on both sides, per axis: where the mesh is periodic,
                       * copies of those at its other end, however many; where it is not, as many as
                       * there are. `sides` and `ghosts` of axes that the mesh lacks mean nothing.
