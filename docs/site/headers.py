@@ -123,7 +123,7 @@ def _linked(word: re.Match[str]) -> str:
 def _roles() -> dict[str, str]:
     """Everything that a C header declares, and the role that links to it."""
     roles = {"function": "func", "struct": "struct", "type": "type", "macro": "macro"}
-    names = sorted(path.name for path in INCLUDE.glob("*.h"))
+    names = sorted(str(path.relative_to(INCLUDE)) for path in INCLUDE.rglob("*.h"))
     found = [made for name in names for made in read_header(name)[1] if made.kind in roles]
     words = [
         (word, made) for made in found for one in made.signatures for word in WORD.findall(one)

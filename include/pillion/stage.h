@@ -19,6 +19,7 @@
 #define PILLION_STAGE_H
 
 #include <mpi.h>
+#include <pillion/stage/requests.h>
 #include <pillion/types.h>
 #include <stddef.h>
 
@@ -76,55 +77,6 @@ typedef struct pillion_field_description {
   const char* coordinates; /**< of a spectral mesh: the field of 3 components that holds them, of
                             * its points; "" if it was not said */
 } pillion_field_description;
-
-/** Fields of one mesh, wanted in one layout. */
-typedef struct pillion_input_request {
-  size_t size;               /**< sizeof(pillion_input_request) */
-  const char* const* fields; /**< arrays of the blocks come in this order */
-  int32_t field_count;
-  int32_t layout;
-  const char* key;      /**< BY_KEY: an integer field of the mesh, one of each item */
-  const char* position; /**< SPATIAL: a field with 3 components */
-  double halo;          /**< SPATIAL: distance in the mesh's units of length */
-  const char* select;   /**< BY_KEY, SPATIAL: an integer field to select by, or NULL for all */
-  const int64_t* select_values; /**< values of `select` that are wanted */
-  int32_t select_count;
-  int32_t in_parts; /**< layouts from BLOCKS on, without ghost cells: 1 if a box may come as several
-                     * blocks, its parts, so that what is here already need not be copied */
-  int32_t axis;     /**< SLABS, PENCILS: 0 to 2 */
-  int32_t sides[3]; /**< POWERS_OF_TWO: 2^sides[d] cells along axis d, fewer at its upper end; or
-                     * one of the following */
-  int64_t ghosts[3]; /**< cells that are added on both sides, per axis: where the mesh is periodic,
-                      * copies of those at its other end, however many; where it is not, as many as
-                      * there are. `sides` and `ghosts` of axes that the mesh lacks mean nothing.
-                      * Layouts before BLOCKS have no ghost cells: 0. */
-} pillion_input_request;
-
-/** A field that a stage produces. Where: on the blocks of the field `like`, which the stage reads
- * as shared; or else on boxes of the uniform mesh `mesh` that the stage chooses; or else, where
- * both are NULL, on the inner cells of its input number `input`, which must be in one of the
- * layouts from BLOCKS on. */
-typedef struct pillion_output {
-  size_t size; /**< sizeof(pillion_output) */
-  const char* name;
-  const char* units;
-  const char* like;
-  const char* mesh;
-  int32_t input;
-  pillion_type type;
-  int32_t components;
-  pillion_centering centering; /**< 0: that of `like`, or of cells */
-} pillion_output;
-
-/** A box of cells, counted from 0, divided among the peers in one of the layouts BLOCKS, SLABS and
- * PENCILS. Each peer has one part, or none. */
-typedef struct pillion_division {
-  int32_t layout;
-  int32_t axis; /**< SLABS, PENCILS: 0 to 2 */
-  int32_t axes; /**< 1 to 3; parts are those of a mesh of as many */
-  int32_t reserved;
-  int64_t cells[3]; /**< 1 along axes that there are not */
-} pillion_division;
 
 /** Half-open range of cells; [0, 1) along axes that a mesh lacks. */
 typedef struct pillion_box {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Plain values that simulations and stages share: element types, kinds of mesh, layouts,
- * arrays with a shape, and the domain that particles live in. No function is declared here. */
+/* Plain values that simulations and stages share: element types, kinds of mesh, arrays with a
+ * shape, and the domain that particles live in. No function is declared here. */
 #ifndef PILLION_TYPES_H
 #define PILLION_TYPES_H
 
@@ -55,32 +55,6 @@ typedef int32_t pillion_memory_space;
  * order, or the slowest. */
 enum { PILLION_COMPONENTS_FIRST = 0, PILLION_COMPONENTS_LAST = 1 };
 typedef int32_t pillion_components;
-
-/** Layouts that a stage may ask for: which rank holds what. Those from BLOCKS on are for uniform
- * meshes. They may be grown by ghost cells; without these, each cell of the mesh is in one block of
- * one peer, and a peer may have no block if there are few cells. The arrays of their blocks are
- * contiguous, components interleaved, first axis fastest. */
-enum {
-  PILLION_LAYOUT_AS_SHARED = 1, /**< blocks as the simulation shares them */
-  PILLION_LAYOUT_BY_KEY = 2,    /**< a particle, or an element of a spectral mesh, is always at the
-                                   owner of its key, sorted by key */
-  PILLION_LAYOUT_SPATIAL = 3,   /**< by place, with copies of all that lies within `halo` */
-  PILLION_LAYOUT_BLOCKS = 4,    /**< one block per peer, as near to cubes as can be */
-  PILLION_LAYOUT_SLABS = 5,     /**< one per peer, cut along `axis` alone */
-  PILLION_LAYOUT_PENCILS = 6,   /**< one per peer, whole along `axis`, cut along the others */
-  PILLION_LAYOUT_POWERS_OF_TWO = 7, /**< any number per peer; see `sides` */
-  PILLION_LAYOUT_TRANSFORM = 8      /**< slabs along the third axis; where the mesh has fewer planes
-                                       than there are peers, pencils along the first */
-};
-
-/** Sides of boxes that follow from the blocks as they are shared: along this axis, or, for cubes,
- * along any. */
-typedef enum {
-  PILLION_SIDE_FIT = -1,          /**< the smallest power of two that holds the longest of them */
-  PILLION_SIDE_ENLARGED = -2,     /**< twice as many cells */
-  PILLION_SIDE_FIT_CUBE = -3,     /**< as FIT; the same along all axes */
-  PILLION_SIDE_ENLARGED_CUBE = -4 /**< as ENLARGED; the same along all axes */
-} pillion_side;
 
 /** An array of a language in which arrays know their shape. Element (i, j, …), counted from 0, is
  * i * strides[0] + j * strides[1] + … bytes behind `data`. */

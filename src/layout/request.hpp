@@ -4,7 +4,7 @@
 // whole otherwise.
 #pragma once
 
-#include <pillion/types.h>
+#include <pillion/stage/requests.h>
 
 #include <array>
 #include <cstdint>

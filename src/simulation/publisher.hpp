@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Hands publications to the sidecars: prepares messages, finds memory for them as the policy says,
-// and sends them. All waiting for sidecars on a simulation rank is in wait().
+// Hands publications to the sidecars: finds memory for their messages as the policy says, and sends
+// them. All waiting for sidecars on a simulation rank is in wait().
 #pragma once
 
 #include <deque>

@@ -89,7 +89,7 @@ def test_links_and_anchors_lead_somewhere(pages):
 
 def test_every_public_header_is_in_the_reference(site):
     shown = " ".join(path.read_text("utf-8") for path in site.glob("reference/*.html"))
-    for header in (ROOT / "include/pillion").glob("*.h"):
+    for header in (ROOT / "include/pillion").rglob("*.h"):
         for name in re.findall(r"\b(pillion_\w+)\(", header.read_text("utf-8")):
             assert name in shown, f"{name} of {header.name}"
 
