@@ -201,4 +201,12 @@ struct Drop {};
 
 using LocalAction = std::variant<Wait, Spill, Drop>;
 
+/// One function for each kind of event or action, for std::visit.
+template <class... Functions>
+struct Overloaded : Functions... {
+  using Functions::operator()...;
+};
+template <class... Functions>
+Overloaded(Functions...) -> Overloaded<Functions...>;
+
 }  // namespace pillion::policy

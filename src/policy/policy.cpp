@@ -15,13 +15,46 @@ Policy::Policy(const Settings& settings, const std::vector<AnalysisTraits>& anal
 }
 
 std::vector<CollectiveAction> Policy::on(const AgreedEvent& event) {
-  return std::visit([&](const auto& e) { return act(e); }, event);
+  const auto migration = [&](size_t a) -> MigrationState& { return *analyses_[a].migration; };
+  return std::visit(
+      Overloaded{[&](const SlotAdmitted& e) {
+                   slots_[static_cast<size_t>(e.slot)].admitted(analyses_.size() - e.analyses,
+                                                                e.analyses);
+                   return Actions();
+                 },
+                 [&](const AnalysisPassed& e) { return backlog_.withdraw(e.analysis), Actions(); },
+                 [&](const AnalysisFailed& e) { return end(e.analysis), Actions(); },
+                 // The others need not leave room for an analysis that has just moved.
+                 [&](const Moved& e) {
+                   migration(e.analysis).on(e);
+                   backlog_.withdraw(e.analysis);
+                   return Actions();
+                 },
+                 [&](const Recalled& e) { return migration(e.analysis).on(e), Actions(); },
+                 [&](const MoveFailed& e) { return migration(e.analysis).on(e), Actions(); },
+                 [&](const auto& e) { return act(e); }},
+      event);
 }
 
 std::vector<LocalAction> Policy::on(const LocalEvent& event) {
-  std::vector<LocalAction> actions;
-  std::visit([&](const auto& e) { react(actions, e); }, event);
-  return actions;
+  using Local = std::vector<LocalAction>;
+  const auto slot = [&](int number) -> SlotState& { return slots_[static_cast<size_t>(number)]; };
+  return std::visit(
+      Overloaded{
+          // Room that only failed sidecars could make will not come.
+          [&](const NoRoom& e) { return sidecars_failed_here_ ? Local{Drop{}} : backlog_.on(e); },
+          [&](const WaitBegins& e) { return wait_for_answer(e); },
+          [&](const SpillFailed&) { return backlog_.on(Dropped{}), Local(); },
+          [&](const SidecarFailed&) { return sidecars_failed_here_ = true, Local(); },
+          [&](const AnalysesFailed& e) {
+            return failed_here_.merge(std::set(e.analyses)), Local();
+          },
+          [&](const SlotReady& e) { return slot(e.slot).saw_ready(), Local(); },
+          [&](const SlotLost& e) { return slot(e.slot).saw_lost(), Local(); },
+          [&](const SlotFreed& e) { return slot(e.slot).saw_free(), Local(); },
+          // MessageReady, Dropped, TimedOut.
+          [&](const auto& e) { return backlog_.on(e), Local(); }},
+      event);
 }
 
 bool Policy::is_in_sidecars(size_t analysis) const {
@@ -81,22 +114,6 @@ Policy::Actions Policy::act(const PublicationReady& event) {
   return backlog_.publish(ready, needs_whole);
 }
 
-Policy::Actions Policy::act(const SlotAdmitted& event) {
-  slots_[static_cast<size_t>(event.slot)].admitted(analyses_.size() - event.analyses,
-                                                   event.analyses);
-  return {};
-}
-
-Policy::Actions Policy::act(const AnalysisPassed& event) {
-  backlog_.withdraw(event.analysis);
-  return {};
-}
-
-Policy::Actions Policy::act(const AnalysisFailed& event) {
-  if (is_enabled(event.analysis)) end(event.analysis);
-  return {};
-}
-
 Policy::Actions Policy::act(const MigrationDue& event) {
   Actions actions;
   for (const size_t a : event.analyses)
@@ -113,23 +130,6 @@ Policy::Actions Policy::act(const PublicationDone& event) {
       if (auto action = analyses_[a].migration->after_publication(event.should_move.contains(a)))
         actions.push_back(*action);
   return actions;
-}
-
-// The others need not leave room for an analysis that has just moved.
-Policy::Actions Policy::act(const Moved& event) {
-  analyses_[event.analysis].migration->on(event);
-  backlog_.withdraw(event.analysis);
-  return {};
-}
-
-Policy::Actions Policy::act(const Recalled& event) {
-  analyses_[event.analysis].migration->on(event);
-  return {};
-}
-
-Policy::Actions Policy::act(const MoveFailed& event) {
-  analyses_[event.analysis].migration->on(event);
-  return {};
 }
 
 Policy::Actions Policy::act(const CheckpointRequested&) {
@@ -178,30 +178,18 @@ Policy::Actions Policy::act(const SidecarsAnswered& event) {
   return {CountUnfinished{}, Retire{}};
 }
 
-template <class Event>
-void Policy::react(std::vector<LocalAction>&, const Event& event) {
-  if constexpr (std::is_same_v<Event, SpillFailed>) backlog_.on(Dropped{});
-  else note(event);
-}
-
-// MessageBudget that only failed sidecars could make will not come.
-void Policy::react(std::vector<LocalAction>& actions, const NoRoom& event) {
-  if (sidecars_failed_here_) actions = {Drop{}};
-  else actions = backlog_.on(event);
-}
-
 // Sidecars of the same job are waited for as long as they finish something now and then: what they
 // work on is part of the run.
-void Policy::react(std::vector<LocalAction>& actions, const WaitBegins& event) {
+std::vector<LocalAction> Policy::wait_for_answer(const WaitBegins& event) const {
   constexpr double same_job = 60;  // times the deadline, without a message finished
-  if (sidecars_failed_here_) return;
+  if (sidecars_failed_here_) return {};
   Wait wait{.until = Until::Answer, .deadline = event.now + settings_.deadline};
   if (!settings_.separate_job) {
     wait.deadline = std::numeric_limits<double>::infinity();
     wait.without_sign = same_job * settings_.deadline;
   }
   wait.needs_server = settings_.separate_job && !settings_.restarts_sidecars;
-  actions.push_back(wait);
+  return {wait};
 }
 
 RankStatus Policy::status(const MessageBudget& room) {

@@ -62,32 +62,13 @@ class Policy {
 
   Actions act(const AgreementReady& event);
   Actions act(const PublicationReady& event);
-  Actions act(const SlotAdmitted& event);
-  Actions act(const AnalysisPassed& event);
-  Actions act(const AnalysisFailed& event);
   Actions act(const MigrationDue& event);
   Actions act(const PublicationDone& event);
-  Actions act(const Moved& event);
-  Actions act(const Recalled& event);
-  Actions act(const MoveFailed& event);
   Actions act(const CheckpointRequested& event);
   Actions act(const CloseRequested& event);
   Actions act(const SidecarsAnswered& event);
 
-  void react(std::vector<LocalAction>& actions, const NoRoom& event);
-  void react(std::vector<LocalAction>& actions, const WaitBegins& event);
-  /// Every other local event is noted.
-  template <class Event>
-  void react(std::vector<LocalAction>& actions, const Event& event);
-  void note(const MessageReady& event) { backlog_.on(event); }
-  void note(const Dropped& event) { backlog_.on(event); }
-  void note(const TimedOut& event) { backlog_.on(event); }
-  void note(const SidecarFailed&) { sidecars_failed_here_ = true; }
-  void note(const AnalysesFailed& event) { failed_here_.merge(std::set(event.analyses)); }
-  void note(const SlotReady& event) { slots_[static_cast<size_t>(event.slot)].saw_ready(); }
-  void note(const SlotLost& event) { slots_[static_cast<size_t>(event.slot)].saw_lost(); }
-  void note(const SlotFreed& event) { slots_[static_cast<size_t>(event.slot)].saw_free(); }
-
+  [[nodiscard]] std::vector<LocalAction> wait_for_answer(const WaitBegins& event) const;
   /// Ends an analysis for good.
   void end(size_t analysis);
   [[nodiscard]] std::vector<bool> wants() const;

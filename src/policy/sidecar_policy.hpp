@@ -164,14 +164,6 @@ using SidecarAction =
                  AgreeOnSaving, SaveForSuccessors, RemoveSavedState, WriteReport, ShowRunEnded,
                  Acknowledge, LeaveSlot>;
 
-/// One function for each kind of action, for std::visit.
-template <class... Functions>
-struct Overloaded : Functions... {
-  using Functions::operator()...;
-};
-template <class... Functions>
-Overloaded(Functions...) -> Overloaded<Functions...>;
-
 // Local events.
 
 /// One source's message has come.

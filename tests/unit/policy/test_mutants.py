@@ -110,9 +110,9 @@ SOMETIMES = [
     mutant(
         "failed sidecars end analyses on the rank that saw it first",
         (
-            "policy.hpp",
-            "{ sidecars_failed_here_ = true; }",
-            "{ sidecars_failed_here_ = true, end(0); }",
+            "policy.cpp",
+            "sidecars_failed_here_ = true, Local()",
+            "sidecars_failed_here_ = true, end(0), Local()",
         ),
     ),
     mutant(
@@ -121,11 +121,11 @@ SOMETIMES = [
     ),
     mutant(
         "a rank waits for room that failed sidecars should make",
-        ("policy.cpp", "if (sidecars_failed_here_) actions = {Drop{}};\n  else actions", "actions"),
+        ("policy.cpp", "sidecars_failed_here_ ? Local{Drop{}} : backlog_.on(e)", "backlog_.on(e)"),
     ),
     mutant(
         "a rank waits for an answer of failed sidecars",
-        ("policy.cpp", "  if (sidecars_failed_here_) return;\n", ""),
+        ("policy.cpp", "  if (sidecars_failed_here_) return {};\n", ""),
     ),
     mutant(
         "a rank waits for sidecars that nobody starts",
