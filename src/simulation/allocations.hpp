@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ScheduleState that the session gives to the simulation for its blocks, several buffers for each,
+// Memory that the session gives to the simulation for its blocks, several buffers for each,
 // so that sidecars can read one in place while the simulation fills the next. Without node memory
 // the buffers are private, and what is in them is copied as anything else.
 #pragma once

@@ -110,7 +110,7 @@ class Publisher final : public policy::MessageBudget {
   void send(transport::PublicationHeader& head, CachedMessage& message,
             const std::vector<size_t>& due);
   void send_dropped(transport::PublicationHeader& head, const std::vector<size_t>& due);
-  /// ScheduleState for a message, for which it waits or spills as the policy says; null if there is
+  /// Memory for a message, for which it waits or spills as the policy says; null if there is
   /// none.
   std::byte* reserve(size_t size, const std::vector<size_t>& due, int64_t step);
   bool wait(const policy::Wait& wait, const std::function<bool()>& holds, double patience);

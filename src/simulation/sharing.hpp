@@ -112,7 +112,7 @@ class SharedData {
   [[nodiscard]] const Sharing& sharing() const { return sharing_; }
   [[nodiscard]] Allocations& allocations() { return allocations_; }
 
-  /// ScheduleState for a block, and the next of its buffers; see Allocations.
+  /// Memory for a block, and the next of its buffers; see Allocations.
   void* allocate(const std::string& field, int32_t block, size_t size, int32_t buffers);
   void* swap(const std::string& field, int32_t block);
   void unshare(const std::string& field, int32_t block);

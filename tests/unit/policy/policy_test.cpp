@@ -14,7 +14,7 @@ using pillion::model::WhenFull;
 
 namespace {
 
-/// MessageBudget that is there or not, whatever the size.
+/// Room that is there or not, whatever the size.
 class FakeRoom final : public MessageBudget {
  public:
   bool has_room = true, has_headers = true, has_spill = true;
