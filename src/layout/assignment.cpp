@@ -85,7 +85,7 @@ class SpatialAssignment {
   void assign(const Block& block, int64_t index, const Vector& position) {
     const Vector f = cell_.fractional(position);
     if (is_inside(f[0]) && is_inside(f[1]) && is_inside(f[2])) {
-      const auto x = axes_[0].home(f[0]), y = axes_[1].home(f[1]), z = axes_[2].home(f[2]);
+      const auto x = axes_[0].owner(f[0]), y = axes_[1].owner(f[1]), z = axes_[2].owner(f[2]);
       if (x.alone && y.alone && z.alone) return lists_.own(rank_of(x.part, y.part, z.part), index);
     }
     assign_to_several(block, index, f);
@@ -100,8 +100,8 @@ class SpatialAssignment {
     if (!axes_[0].can_place(f[0]) || !axes_[1].can_place(f[1]) || !axes_[2].can_place(f[2]))
       refuse(block, index, f);
     const Spans spans{axes_[0].span(f[0]), axes_[1].span(f[1]), axes_[2].span(f[2])};
-    const int home = rank_of(spans[0].home, spans[1].home, spans[2].home);
-    lists_.own(home, index, {-spans[0].wrap, -spans[1].wrap, -spans[2].wrap});
+    const int owner = rank_of(spans[0].owner, spans[1].owner, spans[2].owner);
+    lists_.own(owner, index, {-spans[0].wrap, -spans[1].wrap, -spans[2].wrap});
     copy(index, spans);
   }
 
@@ -163,7 +163,7 @@ std::vector<SendList> assign_spatial(const MeshBlocks& mine, const Request& requ
   return lists.take();
 }
 
-// As SpatialAssignment::rank_of counts them, and Axis::home cuts them.
+// As SpatialAssignment::rank_of counts them, and Axis::owner cuts them.
 DomainPart spatial_part(const pillion_domain& domain, int rank, int ranks) {
   const Cell cell(domain);
   const auto parts = division(ranks, cell.widths(), cell.dimensions());

@@ -74,10 +74,10 @@ class Axis {
     grown_ = parts == 1 && !periodic_ ? -1 : (reach + safety) * parts;
   }
 
-  /// Parts that see a particle, counted on through the periodic images; `home` owns it once it is
+  /// Parts that see a particle, counted on through the periodic images; `owner` has it once it is
   /// displaced by `-wrap` edges.
   struct Span {
-    int64_t first, last, home, wrap;
+    int64_t first, last, owner, wrap;
   };
 
   [[nodiscard]] bool can_place(double f) const {
@@ -96,24 +96,25 @@ class Axis {
   }
 
   /// The part of a particle within the domain, and whether it is that far from all others.
-  struct Home {
+  struct Owner {
     int part;
     bool alone;
   };
-  [[nodiscard]] Home home(double f) const {
+  [[nodiscard]] Owner owner(double f) const {
     const double at = f * parts_;
     const int part = static_cast<int>(at);
     const double within = at - part;
     return {part, within > grown_ && within < 1 - grown_};
   }
 
-  /// Calls function(part, edges by which the particle is displaced to be seen there, is it home).
+  /// Calls function(part, edges by which the particle is displaced to be seen there, whether it
+  /// owns it).
   template <class Function>
   void each(const Span& span, Function&& function) const {
     const int64_t image = span.first < 0 ? (span.first + 1) / parts_ - 1 : 0;
     int64_t part = span.first - image * parts_, edges = -image - span.wrap;
     for (int64_t at = span.first; at <= span.last; ++at) {
-      function(part, edges, at == span.home);
+      function(part, edges, at == span.owner);
       if (++part == parts_) part = 0, --edges;
     }
   }

@@ -148,7 +148,7 @@ void SendPlan::add_block(const std::string& name, size_t number, Outgoing& outgo
   }
 }
 
-// Until sidecars have found whose blocks are whose, they go home.
+// Until sidecars have found the owner of each block, blocks go to the primary sidecar.
 void SendPlan::take_blocks(const std::string& name, MeshBlocks& mesh, int coarsening,
                            const Destination& to) {
   const auto cuts = to.cuts->find(name);
@@ -192,7 +192,7 @@ void SendPlan::take_regions(const std::string& name, int coarsening, const Desti
   }
 }
 
-// What is wrong with particles is for the stage to say: they go home then.
+// The stage reports faults of particles; such particles go to the primary sidecar.
 bool SendPlan::take_particles(const std::string& name, const Destination& to) {
   const auto& request = to.routes->at(name);
   const auto domain = to.domains->find(name);

@@ -30,8 +30,9 @@ struct Destination {
 
 class SendPlan {
  public:
-  /// Takes out of `meshes` what does not go home, in a publication of that coarsening. Never fails
-  /// for what is shared: what cannot go to its receivers stays, and they redistribute it.
+  /// Takes out of `meshes` what does not go to the primary sidecar, in a publication of that
+  /// coarsening. Never fails for what is shared: what cannot go to its receivers stays, and they
+  /// redistribute it.
   SendPlan(Meshes& meshes, int coarsening, const Destination& destination);
   SendPlan(const SendPlan&) = delete;
   SendPlan& operator=(const SendPlan&) = delete;

@@ -53,7 +53,7 @@ base::Bytes cpus_as_bytes() {
 }
 
 /// What the first rank of a node tells of all ranks there.
-struct Told {
+struct NodeLocations {
   std::vector<Location> locations;
   std::string trouble, fault;
 };
@@ -69,43 +69,43 @@ std::string lay(Shape& shape, int64_t columns, int64_t rows) {
   }
 }
 
-Told look(const std::vector<base::Bytes>& cpus, const TestOverrides& test_overrides,
-          int64_t columns, int64_t rows) {
-  Told told;
-  told.locations.resize(cpus.size());
+NodeLocations look(const std::vector<base::Bytes>& cpus, const TestOverrides& test_overrides,
+                   int64_t columns, int64_t rows) {
+  NodeLocations found;
+  found.locations.resize(cpus.size());
   try {
     const bool pretended = !test_overrides.topology.empty();
     // Other ranks may have other cores than this one, and places on a mesh count them all.
     Shape shape = pretended ? topology::node_of_text(test_overrides.topology)
                             : topology::this_node(topology::CoreSet::All);
-    told.fault = lay(shape, columns, rows);
+    found.fault = lay(shape, columns, rows);
     for (size_t i = 0; i < cpus.size(); ++i)
-      told.locations[i] = spot_on(shape, cpus[i], static_cast<int>(i), pretended);
+      found.locations[i] = spot_on(shape, cpus[i], static_cast<int>(i), pretended);
   } catch (const std::exception& e) {
-    told.trouble = e.what();
+    found.trouble = e.what();
   }
-  return told;
+  return found;
 }
 
 constexpr auto parts = {&Location::package, &Location::numa,   &Location::cache,
                         &Location::core,    &Location::column, &Location::row};
 
-base::Bytes bytes_of(const Told& told) {
+base::Bytes bytes_of(const NodeLocations& found) {
   base::ByteWriter out;
-  out.put(told.trouble);
-  out.put(told.fault);
-  for (const Location& location : told.locations)
+  out.put(found.trouble);
+  out.put(found.fault);
+  for (const Location& location : found.locations)
     for (const auto part : parts) out.put(location.*part);
   return out.take();
 }
 
-/// Reads what each node's first rank told; the others told nothing.
-Locations spots_told(const std::vector<base::Bytes>& told, const std::vector<int>& node) {
+/// Reads what the first rank of each node sent; the others sent nothing.
+Locations read_locations(const std::vector<base::Bytes>& sent, const std::vector<int>& node) {
   Locations found;
   found.locations.resize(node.size());
-  for (size_t first = 0; first < told.size(); ++first) {
-    if (told[first].empty()) continue;
-    base::ByteReader in(told[first]);
+  for (size_t first = 0; first < sent.size(); ++first) {
+    if (sent[first].empty()) continue;
+    base::ByteReader in(sent[first]);
     const auto trouble = in.get<std::string>();
     if (!trouble.empty()) found.trouble = trouble;
     const auto fault = in.get<std::string>();
@@ -171,9 +171,9 @@ Locations find_locations(const comm::Communicator& world, const std::vector<int>
   const auto cpus = here.gather(cpus_as_bytes(), 0);
   const auto mine =
       here.rank() == 0 ? bytes_of(look(cpus, test_overrides, columns, rows)) : base::Bytes();
-  const auto told = world.gather(mine, 0);
+  const auto sent = world.gather(mine, 0);
   base::Bytes all;
-  if (world.rank() == 0) all = bytes_of(spots_told(told, node));
+  if (world.rank() == 0) all = bytes_of(read_locations(sent, node));
   world.broadcast(all, 0);
   return read_spots(all, node.size());
 }

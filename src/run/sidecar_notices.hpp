@@ -21,7 +21,7 @@ struct LoadReport {
 
 /// Tells the first simulation rank, if this is the first sidecar.
 void send_load_report(const Run& run, double busy);
-/// Takes note of what sidecars have told last. By the first simulation rank.
+/// Takes note of the last reports of sidecars. By the first simulation rank.
 void receive_load_report(const Run& run, LoadReport& load_report);
 
 // Sidecars of the simulation's own MPI job that can work no more, through no fault of a stage: out
@@ -35,7 +35,7 @@ class SidecarFailure {
 
   /// Tells all simulation ranks why. By a sidecar; never waits.
   void tell(const std::string& why) const;
-  /// Whether a sidecar has told. By a simulation rank; not collective, does not wait.
+  /// Whether a sidecar has reported a failure. By a simulation rank; not collective, does not wait.
   [[nodiscard]] bool heard();
   /// Whether any simulation rank has heard; then all have. [collective over them]
   [[nodiscard]] bool heard_by_any();

@@ -86,7 +86,7 @@ run::RunSpec agree_on_word(const comm::Communicator& world, int leader, const st
   return base::from_bytes<run::RunSpec>(bytes);
 }
 
-topology::MappingRequest wish_of(const model::SidecarSpec& spec) {
+topology::MappingRequest request_of(const model::SidecarSpec& spec) {
   if (spec.job == model::Job::Separate) return {};
   return {.ranks = spec.ranks,
           .per_node = spec.per_node,
@@ -154,7 +154,7 @@ void Session::assign_roles(const std::vector<topology::Role>& wanted) {
     if (!found.fault.empty())
       base::fail(ErrorCode::Configuration, "'sidecars: {{mesh: [{}, {}]}}': {}", spec.columns,
                  spec.rows, found.fault);
-    placement_ = topology::place(wanted, found.locations, wish_of(spec));
+    placement_ = topology::place(wanted, found.locations, request_of(spec));
   });
   run_.roles = placement_.roles;
   run_.mapping = placement_.mapping;
@@ -216,10 +216,10 @@ run::Chains Session::meet_other_side(run::CutFields& cut_fields,
   if (!spec.any()) return chains;
   spec_.produced = run::produced_by(chains);
   spec_.declared = run::declared_by(chains);
-  base::Bytes told = base::to_bytes(spec_);
+  base::Bytes bytes = base::to_bytes(spec_);
   const int first = run_.ranks_of(topology::Role::Simulation).front();
-  run_.world.broadcast(told, first);
-  spec_ = base::from_bytes<run::RunSpec>(told);
+  run_.world.broadcast(bytes, first);
+  spec_ = base::from_bytes<run::RunSpec>(bytes);
   run_.declared = spec_.declared;
   base::Bytes needs;
   together(run_.world, [&] {
@@ -233,10 +233,10 @@ run::Chains Session::meet_other_side(run::CutFields& cut_fields,
                                   : run_.ranks_of(topology::Role::Sidecar).front());
   cut_fields = base::from_bytes<run::CutFields>(needs);
   if (spec.through_node()) return chains;
-  base::Bytes wished;
-  if (run_.is_sidecar()) wished = base::to_bytes(run::layout_requests_of(chains));
-  run_.world.broadcast(wished, run_.ranks_of(topology::Role::Sidecar).front());
-  layout_requests = base::from_bytes<run::LayoutRequests>(wished);
+  base::Bytes requests;
+  if (run_.is_sidecar()) requests = base::to_bytes(run::layout_requests_of(chains));
+  run_.world.broadcast(requests, run_.ranks_of(topology::Role::Sidecar).front());
+  layout_requests = base::from_bytes<run::LayoutRequests>(requests);
   return chains;
 }
 

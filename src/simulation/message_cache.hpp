@@ -25,7 +25,7 @@ class Sharing;
 
 class CachedMessage {
  public:
-  /// What goes home with the head, and, through the network, what goes straight.
+  /// What goes to the primary sidecar with the head, and, over the network, directly to others.
   CachedMessage(const transport::PublicationHeader& head, transport::Meshes meshes,
                 const transport::Lender& lender,
                 std::unique_ptr<redistribution::SendPlan> send_plan);
@@ -46,7 +46,7 @@ class CachedMessage {
   void renew(const transport::PublicationHeader& head, const transport::Lender& lender);
 
   [[nodiscard]] const transport::Encoder& encoder() const { return encoder_; }
-  /// Null if everything goes home.
+  /// Null if everything goes to the primary sidecar.
   [[nodiscard]] redistribution::SendPlan* send_plan() const { return send_plan_.get(); }
   /// Bytes of the message and those behind it that go directly.
   [[nodiscard]] size_t size() const;

@@ -231,13 +231,13 @@ namespace {
 
 [[noreturn]] void differ(const model::Mesh& mesh, const std::string& field, int32_t block,
                          const Box& one, const Box& other) {
-  const auto told = [&](const Box& box) {
+  const auto text_of = [&](const Box& box) {
     return is_counted(mesh.kind) ? fmt::format("{} {}", box.extent(0), model::items_of(mesh.kind))
                                  : model::to_string(box, 3);
   };
   base::fail(ErrorCode::Sharing,
              "block {} of field '{}' was shared as {}, but another field of mesh '{}' as {}", block,
-             field, told(one), mesh.name, told(other));
+             field, text_of(one), mesh.name, text_of(other));
 }
 
 }  // namespace

@@ -51,10 +51,10 @@ std::vector<int> owners_of(const layout::Wanted& wanted, layout::Kind kind,
   std::vector<layout::Affinity> all;
   for (const auto& bytes : peers.gather(writer.take(), 0))
     for (base::ByteReader in(bytes); !in.done();) all.push_back(in.get<layout::Affinity>());
-  base::ByteWriter told;
+  base::ByteWriter owners_sent;
   if (peers.rank() == 0)
-    for (const int owner : layout::match(std::move(all), peers.size())) told.put(owner);
-  auto bytes = told.take();
+    for (const int owner : layout::match(std::move(all), peers.size())) owners_sent.put(owner);
+  auto bytes = owners_sent.take();
   peers.broadcast(bytes, 0);
   base::ByteReader in(bytes);
   for (auto& owner : owners) owner = in.get<int>();

@@ -28,8 +28,8 @@ void append(Records& to, int64_t key, const std::byte* value, size_t record_size
 }
 
 /// Deals the records of a file or message to the owners of their keys.
-void deal(const std::map<std::string, Records>& keyed,
-          std::vector<std::map<std::string, Records>>& owners) {
+void distribute(const std::map<std::string, Records>& keyed,
+                std::vector<std::map<std::string, Records>>& owners) {
   for (const auto& [name, records] : keyed) {
     const size_t size = records.record_size;
     if (records.values.size() != records.keys.size() * size)
@@ -82,7 +82,7 @@ std::vector<Bytes> read_files(const fs::path& folder, int files, int rank, int r
                  file_of(folder, file).string());
     auto state = in.get<pillion_state>();
     if (file == 0) globals = std::move(state.globals);
-    deal(state.keyed, owners);
+    distribute(state.keyed, owners);
   }
   std::vector<Bytes> out;
   for (const auto& records : owners) out.push_back(base::to_bytes(records));
@@ -113,7 +113,7 @@ pillion_state read_state(const fs::path& folder, const comm::Communicator& peers
   const auto received = peers.exchange(out);
   std::vector<std::map<std::string, Records>> mine(1);
   for (const auto& bytes : received)
-    if (!bytes.empty()) deal(base::from_bytes<std::map<std::string, Records>>(bytes), mine);
+    if (!bytes.empty()) distribute(base::from_bytes<std::map<std::string, Records>>(bytes), mine);
   state.keyed = std::move(mine[0]);
   for (auto& [name, records] : state.keyed) sort_by_key(records);
   Bytes globals = base::to_bytes(state.globals);

@@ -187,8 +187,8 @@ std::vector<std::vector<int64_t>> plan_of(const std::vector<Indices>& sources,
   return cheapest_plan(goods, rooms, cost);
 }
 
-/// Deals ranks to sidecars, in order and evenly.
-void deal(Indices ranks, const Indices& sidecars, Indices& out) {
+/// Assigns ranks to sidecars, in order and evenly.
+void assign_evenly(Indices ranks, const Indices& sidecars, Indices& out) {
   std::sort(ranks.begin(), ranks.end());
   for (size_t turn = 0; turn < ranks.size(); ++turn)
     out[static_cast<size_t>(ranks[turn])] = sidecars[turn * sidecars.size() / ranks.size()];
@@ -205,7 +205,7 @@ Indices nearest(const std::vector<Location>& from, const std::vector<Location>& 
     Indices ranks;
     for (size_t i = 0; i < sources.size(); ++i)
       for (int64_t n = 0; n < plan[i][j]; ++n) ranks.push_back(sources[i][taken[i]++]);
-    deal(ranks, targets[j], out);
+    assign_evenly(ranks, targets[j], out);
   }
   return out;
 }

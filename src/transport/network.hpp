@@ -56,7 +56,7 @@ class NetworkSender final : public Sender {
   const comm::Communicator& wire_;
   std::vector<int> sidecars_;
   int primary_;
-  int to_;  ///< rank of the home
+  int to_;  ///< rank of the primary sidecar
   std::map<DueSet, MeshCuts> cuts_;
   int64_t cuts_version_ = 0;
   Staging staging_;

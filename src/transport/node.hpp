@@ -125,7 +125,7 @@ class NodeReceiver final : public Receiver {
   /// a sidecar job has marked it.
   void show_over();
   [[nodiscard]] bool is_over() const;
-  /// Shows all sources that the attached job on this slot is ready; its wishes are on the control
+  /// Shows all sources that the attached job on this slot is ready; its requests are on the control
   /// pages.
   void show_ready();
   /// What the run calls the attached job's analysis 0.

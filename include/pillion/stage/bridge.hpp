@@ -24,7 +24,7 @@ class Stage {
   virtual ~Stage() = default;
 
   virtual void run(Step& step) = 0;
-  /// The last word: products that need the whole run. There are no inputs.
+  /// The last call: products that need the whole run. There are no inputs.
   virtual void finish(Step&) {}
   /// A stage with a state implements both; every peer calls them.
   virtual void save(State&) const {}
