@@ -15,7 +15,6 @@ from pathlib import Path
 from PIL import Image
 from pillion import read_table, units
 from pillion.report import page
-from pillion.report.page import STYLE
 from pillion.report.run import Run, read_run
 
 MODES = {
@@ -45,9 +44,8 @@ def main() -> None:
         compression_section(folder),
         averages_section(folder),
     ]
-    style = STYLE.read_text(encoding="utf-8") + ".film img { max-width: 100%; height: auto; }\n"
     to = folder / "modes.html"
-    to.write_text(page.document("A vortex in three modes", style, sections), encoding="utf-8")
+    to.write_text(page.document("A vortex in three modes", sections), encoding="utf-8")
     print(f"the film: {film}\nthe modes beside each other: {to}")
 
 
@@ -82,8 +80,9 @@ def make_film(folder: Path) -> Path:
 def film_section(film: Path, same: str) -> str:
     content = b64encode(film.read_bytes()).decode("ascii")
     text = f"Where the speed is 0.4, coloured by pressure. {same}"
-    picture = f'<img alt="the vortex decays" src="data:image/webp;base64,{content}">'
-    return page.section("The film", f'<p class="note">{text}</p>\n<p class="film">{picture}</p>')
+    source = f"data:image/webp;base64,{content}"
+    picture = f'<img alt="the vortex decays" style="max-width: 100%" src="{source}">'
+    return page.section("The film", f'<p class="note">{text}</p>\n<p>{picture}</p>')
 
 
 def times_section(runs: dict[str, Run]) -> str:

@@ -430,7 +430,7 @@ ANALYSES = [
         "statistics: {fields: [heat]}",
         "statistics: {fields: [heat], at: auto}",
         "'at: auto' after a stage with 'at: sidecar'",
-        "for all of these or for none",
+        "so set it for all last stages or for none",
     ),
     wrong(
         "a stage that may not move behind one that may",
