@@ -17,7 +17,7 @@ class Field:
     def type(self) -> str: ...
 
 class Reader:
-    """A dataset as its header says it to be."""
+    """A dataset as its header describes it."""
 
     def __init__(self, path: str, text: str) -> None:
         """Of the header's text. Raises Error if it makes no sense."""

@@ -257,7 +257,7 @@ def test_a_broken_file_is_told(browser, large, tmp_path):
         threading.Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
         browser.open(server.url)
         browser.until("document.documentElement?.dataset.problem")
-        assert "0000.bin is cut short" in browser.ask("at('notice').textContent")
+        assert "0000.bin: it is cut short" in browser.ask("at('notice').textContent")
         server.shutdown()
 
 
@@ -270,7 +270,7 @@ def test_what_is_flat(browser, tmp_path, axes):
     path.write_text(path.read_text().replace(" 0 0\n" if axes == 2 else " 0 0 0 0\n", "\n"))
     with shown(browser, path):
         assert said(browser)["samples"] == str(values.size)
-        press(browser, "c", "c", "c", "c", "c")
+        press(browser, *"cccccc")
         most = np.nanmax(np.abs(values))
         for u, v in ((0, 0), (3, 0), (7, len(values) - 1)):
             drawn = sample(browser, u, v)
