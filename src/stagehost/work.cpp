@@ -229,8 +229,8 @@ Input bring(const Request& request, const Publication& publication, const Execut
 
 namespace {
 
-template <class T>
-T& checked(std::vector<T>& values, int32_t index, const char* what) {
+template <class Values>
+auto& checked(Values& values, int32_t index, const char* what) {
   if (index < 0 || static_cast<size_t>(index) >= values.size())
     base::fail(ErrorCode::Stage, "a stage asked for {} {} of {}", what, index, values.size());
   return values[static_cast<size_t>(index)];
@@ -276,8 +276,7 @@ void* add_array(MeshBlocks& mesh, model::Block& block, const model::Field& field
 }  // namespace
 
 void* produce(pillion_work& work, int32_t output, int32_t input, int32_t index) {
-  auto outputs = work.setup->outputs;
-  const Output& wanted = checked(outputs, output, "output");
+  const Output& wanted = checked(work.setup->outputs, output, "output");
   auto& from = checked(work.inputs, input, "input");
   (void)checked(from.blocks, index, "block");
   const Request& request = work.setup->inputs[static_cast<size_t>(input)];
@@ -296,8 +295,7 @@ void* produce(pillion_work& work, int32_t output, int32_t input, int32_t index) 
 }
 
 void* produce_box(pillion_work& work, int32_t output, const model::Box& box) {
-  auto outputs = work.setup->outputs;
-  const Output& wanted = checked(outputs, output, "output");
+  const Output& wanted = checked(work.setup->outputs, output, "output");
   const auto& field = work.context->catalogue->field(wanted.name);
   const auto cells =
       model::coarse_mesh(work.context->catalogue->mesh(field.mesh), work.publication->coarsening)
