@@ -296,21 +296,45 @@ def test_exception_that_is_handled(build, tmp_path):
     assert done.returncode == 3 and done.stdout == "caught\n"
 
 
-@pytest.mark.parametrize("leaves", ["raise ValueError('only here')", "sys.exit(1)"])
-def test_one_rank_leaves_the_block(build, tmp_path, leaves):
-    """Under mpi4py's own launcher the job ends, whatever it leaves with."""
-    (tmp_path / "run.yaml").write_text(CONFIGURATION)
+@pytest.mark.parametrize("sidecars", [0, 1])
+@pytest.mark.parametrize("leaves", ["raise ValueError('only here')", "sys.exit(3)"])
+@pytest.mark.parametrize("block", ["with pillion.open('run.yaml') as s:", "if True:"])
+def test_the_job_ends_if_one_rank_leaves(build, tmp_path, block, leaves, sidecars):
+    """Soon, and with the place where it left."""
+    head = f"sidecars: {{ranks: {sidecars}}}\n" if sidecars else ""
+    (tmp_path / "run.yaml").write_text(head + CONFIGURATION)
     (tmp_path / "sim.py").write_text(
         "import sys, numpy as np, pillion\n"
-        "with pillion.open('run.yaml') as s:\n"
+        + ("" if "with" in block else "s = pillion.open('run.yaml')\n")
+        + f"{block}\n"
         "    if s.communicator.rank == 0: s.share('density', np.ones((6, 5, 4)))\n"
         "    s.step(0, 0.0)\n"
         f"    if s.communicator.rank == 1: {leaves}\n"
         "    s.communicator.barrier()\n"
     )
-    words = [sys.executable, "-m", "mpi4py", "sim.py"]
-    done = mpirun(2, *words, env=environment(build), cwd=tmp_path, check=False, timeout=30)
-    assert done.returncode == 1
+    words = [sys.executable, "sim.py"]
+    done = mpirun(
+        2 + sidecars, *words, env=environment(build), cwd=tmp_path, check=False, timeout=30
+    )
+    assert done.returncode != 0
+    assert leaves in done.stderr and 'sim.py", line' in done.stderr
+    assert "pillion: rank 1 has ended with" in done.stderr
+
+
+@pytest.mark.parametrize("sidecars", [0, 1])
+def test_all_ranks_that_fail_lose_nothing(build, tmp_path, sidecars):
+    head = f"sidecars: {{ranks: {sidecars}}}\n" if sidecars else ""
+    (tmp_path / "run.yaml").write_text(head + CONFIGURATION)
+    code = (
+        "import numpy as np, pillion\n"
+        "s = pillion.open('run.yaml')\n"
+        "if s.communicator.rank == 0: s.share('density', np.ones((6, 5, 4)))\n"
+        "s.step(0, 0.0)\n"
+        "raise ValueError('all diverged')\n"
+    )
+    done = python(build, tmp_path, code, ranks=2 + sidecars, check=False)
+    assert done.returncode == 1 and "the job is ended" not in done.stderr
+    assert read_table(tmp_path / "results/one/statistics_density.csv")["step"].tolist() == [0]
 
 
 @pytest.mark.parametrize("end", ["del s", "s.close()", "s.close(); s.close()", "pass"])

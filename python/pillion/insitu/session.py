@@ -7,18 +7,21 @@ a reference, so that the memory stays. Index order is that of the mesh: `array[i
 
 Open sessions are closed when the program ends, while there is still an interpreter for stages in
 Python, but only if the program ended well. Closing waits for the other ranks, which never come if
-an exception ended one; then MPI_Finalize closes what it can.
+an exception ended one. If all ranks fail, MPI_Finalize closes what it can; if only some do, the job
+is ended within seconds.
 """
 
 import atexit
 import math
 import sys
+import time
+import traceback
 import warnings
 from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 
@@ -39,11 +42,16 @@ if TYPE_CHECKING:
 
 
 class _OpenSessions:
-    """All of this process; closes them at the end of the program."""
+    """All of this process. At the end of the program it closes them, or ends the job if this rank
+    has failed and the others have not: they would wait for this one forever."""
+
+    PATIENCE = 5.0  # seconds in which ranks that all fail meet
 
     def __init__(self) -> None:
         self.sessions: set[Session] = set()  # so that garbage collection does not end them
-        self.failed = False
+        self.failure = ""  # how this rank ended, if not well
+        self.place = ""  # where it called sys.exit
+        self.communicator: MPI.Comm | None = None  # of a session that a failure left open
         self.registered = False
 
     def add(self, session: "Session") -> None:
@@ -51,24 +59,70 @@ class _OpenSessions:
         if not self.registered:
             self.registered = True
             atexit.register(self.close)
-            before = sys.excepthook
+            self._watch_exceptions()
+            self._watch_exit()
 
-            def note(
-                kind: type[BaseException], error: BaseException, trace: TracebackType | None
-            ) -> None:
-                self.failed = True
-                before(kind, error, trace)
+    def _watch_exceptions(self) -> None:
+        before = sys.excepthook
 
-            sys.excepthook = note
+        def note(
+            kind: type[BaseException], error: BaseException, trace: TracebackType | None
+        ) -> None:
+            self.failure = "an exception"
+            before(kind, error, trace)
+
+        sys.excepthook = note
+
+    def _watch_exit(self) -> None:
+        """The interpreter does not show a SystemExit to its hook."""
+        before = sys.exit
+
+        def leave(status: object = None, /) -> NoReturn:
+            if status not in (None, 0):
+                self.failure = f"sys.exit({status!r})"
+                self.place = "".join(traceback.format_stack()[:-1])
+            before(status)  # type: ignore[arg-type]
+
+        sys.exit = leave
+
+    def forget(self, session: "Session") -> None:
+        self.sessions.discard(session)
+
+    def abandon(self, session: "Session") -> None:
+        """Leaves a session open that other ranks may never come to close."""
+        self.communicator = session.simulation
+        self.sessions.discard(session)
 
     def close(self) -> None:
-        if self.failed or not self.sessions:
-            return
         from mpi4py import MPI
 
+        if MPI.Is_finalized():
+            return
+        if self.failure:
+            for session in list(self.sessions):
+                self.abandon(session)
+            if self.communicator is not None:
+                self._end_job_unless_all_fail(self.communicator)
+            return
         for session in list(self.sessions):
-            if not MPI.Is_finalized():
-                session.close_or_warn()
+            session.close_or_warn()
+
+    # MPI_Finalize closes what it can if all simulation ranks come there, so these meet first.
+    def _end_job_unless_all_fail(self, communicator: "MPI.Comm") -> None:
+        from mpi4py import MPI
+
+        met = communicator.Ibarrier()
+        deadline = time.monotonic() + self.PATIENCE
+        while not met.Test():
+            if time.monotonic() >= deadline:
+                print(
+                    f"{self.place}pillion: rank {communicator.rank} has ended with {self.failure} "
+                    "while other ranks work; the job is ended, because they would wait for it",
+                    file=sys.stderr,
+                    flush=True,
+                )
+                MPI.COMM_WORLD.Abort(1)
+            time.sleep(0.01)
 
 
 _open_sessions = _OpenSessions()
@@ -87,6 +141,9 @@ class Session:
 
     def __init__(self, handle: "_core.Session") -> None:
         self._handle: _core.Session | None = handle
+        simulation = self.communicator
+        # For failures: the simulation ranks, in a communicator of its own. None on a sidecar.
+        self.simulation: MPI.Comm | None = simulation.Dup() if simulation else None
         self._shared: dict[tuple[str, int], object] = {}
         self._allocated: dict[tuple[str, int], _Arrangement] = {}
         self._fields: dict[str, Field] | None = None
@@ -260,6 +317,7 @@ class Session:
         the program's counter goes back, products number its later steps after the earlier ones, and
         the report gives the number that was added.
         """
+        _open_sessions.failure = ""  # a SystemExit that was caught
         self._open.step(step, time)
 
     def checkpoint(self, path: str | PathLike[str]) -> None:
@@ -319,7 +377,7 @@ class Session:
         if kind is None:
             self.close_or_warn()
         elif not (isinstance(error, SystemExit) and error.code in (None, 0)):
-            _open_sessions.sessions.discard(self)  # others may never come to close theirs
+            _open_sessions.abandon(self)
 
     @property
     def _open(self) -> "_core.Session":
@@ -331,7 +389,11 @@ class Session:
         self._handle = None
         self._shared.clear()
         self._allocated.clear()
-        _open_sessions.sessions.discard(self)
+        _open_sessions.forget(self)
+        from mpi4py import MPI
+
+        if self.simulation is not None and not MPI.Is_finalized():
+            self.simulation.Free()
 
     def _field(self, name: str) -> Field:
         found = self.fields.get(name)
