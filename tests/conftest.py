@@ -127,7 +127,9 @@ def launch(*parts, timeout: float = 60, env=None, check: bool = True, cwd=None):
     command = list(launcher())
     for number, (ranks, *args) in enumerate(parts):
         command += ([":"] if number else []) + ["-n", str(ranks), *map(str, args)]
-    environment = {**os.environ, **{k: str(v) for k, v in (env or {}).items()}}
+    # Tests launch from threads too, while pytest changes the environment.
+    inherited = {k: v for k in list(os.environ) if (v := os.environ.get(k)) is not None}
+    environment = {**inherited, **{k: str(v) for k, v in (env or {}).items()}}
     process = subprocess.Popen(
         command,
         stdout=subprocess.PIPE,

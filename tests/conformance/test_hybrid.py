@@ -91,4 +91,4 @@ def test_memory_of_the_session_is_read_in_place(through, build, tmp_path):
         speed = test_grids.magnitude(scene.frames[0]["velocity"]).astype(np.float32)
         test_grids.check_histogram(read_table(results / "speeds" / name), speed)
     assert peak[0] >= CELLS * 12
-    assert peak[2] == peak[3] <= peak[0] - CELLS * 12
+    assert max(peak[2], peak[3]) <= peak[0] - CELLS * 12
