@@ -253,12 +253,14 @@ def stretches(trace: Trace) -> list[Stretch]:
 @cache
 def stage_seconds(trace: Trace, side: str, analysis: str) -> list[np.ndarray]:
     """Publications by stages of this analysis on one side; means over ranks. A stage may withhold
-    publications from later stages: publications that reached the same stage are one array.
+    publications from later stages: publications that reached the same stage are one array. One
+    that ranks recorded up to different stages, as at the end of a short run, is left out.
     """
     rows = [
         np.mean([visit.stages[analysis] for visit in group], axis=0)
         for group in together(trace.side(side))
         if all(analysis in visit.stages for visit in group)
+        and len({len(visit.stages[analysis]) for visit in group}) == 1
     ]
     lengths = sorted({len(row) for row in rows})
     return [np.array([row for row in rows if len(row) == length]) for length in lengths]
