@@ -201,7 +201,7 @@ class Job {
   }
   Event act(const ReadInterrupted& read) {
     const auto i = static_cast<size_t>(read.index);
-    require(i >= lasting_.done && i < lasting_.begun, "a message that nobody began");
+    require(i >= lasting_.done && i < lasting_.begun, "a message that no job began");
     const auto& message = lasting_.messages[i];
     if (message.kind == Kind::Publication) lasting_.interrupted.insert(i);
     return InterruptedRead{message.kind == Kind::Publication, message.due};
