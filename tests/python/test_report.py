@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import shutil
 from base64 import b64decode
 from html.parser import HTMLParser
 from xml.etree import ElementTree
@@ -233,10 +234,10 @@ def test_a_file_that_is_gone_is_told(sample):
 
 
 def test_a_missing_timeline_is_told(sample):
-    (sample.folder / "timeline.json").unlink()
+    shutil.rmtree(sample.folder / "timeline")
     sample.write(products=[])
     made = make_report(sample.folder)
-    assert ["timeline.json" in problem for problem in made.problems] == [True]
+    assert ["holds no timeline" in problem for problem in made.problems] == [True]
 
 
 def test_a_product_outside_the_folder_is_refused(sample):

@@ -16,8 +16,9 @@ from pillion.errors import Error
 from pillion.report.draw import draw_timeline
 from pillion.report.page import exact, section, table
 from pillion.report.run import Analysis, Run, Span
-from pillion.report.timeline import close_up, read_timeline, whole
+from pillion.report.timeline import FOLDER, close_up, merge, read_timeline, whole
 
+MOST_STRIPS = 64
 Cell = Callable[[Analysis], str]
 
 
@@ -205,8 +206,8 @@ def timeline_section(run: Run) -> tuple[str, list[str]]:
     note = (
         '<p class="note">What every rank did for Pillion, and which share of the time; in between, '
         "simulation ranks simulate and sidecars wait. Where there is too much to tell apart, the "
-        "height of the columns is that share. The file timeline.json opens in trace viewers such "
-        "as Perfetto.</p>"
+        "height of the columns is that share. The file timeline/all.json opens in trace viewers "
+        "such as Perfetto.</p>"
     )
     return (section("Timeline", f"{figures}\n{note}") if figures else ""), problems
 
@@ -214,13 +215,21 @@ def timeline_section(run: Run) -> tuple[str, list[str]]:
 def timeline_figures(run: Run, prefix: str) -> tuple[str, list[str]]:
     """The whole timeline and a part of it from close by; ids in them begin with `prefix`."""
     try:
-        strips = read_timeline(run.timeline)
+        files = run.timeline_files()
+        strips = read_timeline(files.paths)
+        if not run.name:
+            merge(files.paths, run.folder / FOLDER / "all.json")
     except Error as error:
         return "", [str(error)]
-    run_window, closer = whole(strips), close_up(strips)
+    drawn = strips[:: -(-len(strips) // MOST_STRIPS) or 1]
+    run_window, closer = whole(drawn), close_up(drawn)
     if run_window is None:
         return "", []
-    figures = [f"<figure>{draw_timeline(run_window, f'{prefix}timeline')}</figure>"]
+    left_out = ""
+    if len(drawn) < int(run.facts["simulation_ranks"]) + int(run.facts["sidecar_ranks"]):
+        left_out = f'<p class="note">Only {units.count(len(drawn))} ranks are shown.</p>\n'
+    figures = [left_out] if left_out else []
+    figures += [f"<figure>{draw_timeline(run_window, f'{prefix}timeline')}</figure>"]
     if closer is not None:
         figures.append(
             "<h3>A few publications in the middle</h3>\n"
