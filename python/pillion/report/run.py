@@ -79,6 +79,7 @@ class Run:
     warnings: list[str]
     remarks: list[str]
     configuration: str
+    is_finished: bool = True  # else it has written no report, and much is None
 
     @property
     def seconds(self) -> float:

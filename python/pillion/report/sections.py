@@ -24,16 +24,10 @@ Cell = Callable[[Analysis], str]
 
 def summary_section(run: Run) -> str:
     facts = run.facts
-    time = units.number(float(facts["time"]), 6)
     skipped = int(facts["skipped"])
     cards = [
         ("run time", units.seconds(run.seconds), f"started {escape(str(facts['started']))}"),
-        (
-            "steps",
-            units.count(int(facts["steps"])),
-            f"from {facts['first_step']} to {facts['last_step']}, to time {time} "
-            f"{units.as_html(str(facts['time_units']))}",
-        ),
+        _steps(run),
         (
             "ranks",
             f"{facts['simulation_ranks']} + {facts['sidecar_ranks']}",
@@ -59,6 +53,17 @@ def summary_section(run: Run) -> str:
     )
 
 
+def _steps(run: Run) -> tuple[str, str, str]:
+    facts = run.facts
+    if facts["time"] is None:
+        return "last step", "none", "known so far"
+    time = f"time {units.number(float(facts['time']), 6)} {units.as_html(str(facts['time_units']))}"
+    if not run.is_finished:
+        return "last step", units.count(int(facts["last_step"])), f"at {time}"
+    note = f"from {facts['first_step']} to {facts['last_step']}, to {time}"
+    return "steps", units.count(int(facts["steps"])), note
+
+
 def _kinds_of_ranks(run: Run) -> str:
     facts = run.sidecars
     words = ["simulation + sidecar"]
@@ -71,6 +76,8 @@ def _kinds_of_ranks(run: Run) -> str:
 
 
 def configuration_section(run: Run) -> str:
+    if not run.configuration:
+        return ""  # no product of an unfinished run tells it
     text = escape(run.configuration.rstrip())
     return section("Configuration", f"<pre>{text}</pre>")
 
@@ -183,7 +190,7 @@ def _verdict(run: Run) -> str:
 def _memory(run: Run) -> str:
     """Memory for publications, if anything was published."""
     facts = run.sidecars
-    if not facts["ranks"] and not facts["peak_bytes"]:
+    if not run.is_finished or (not facts["ranks"] and not facts["peak_bytes"]):
         return ""
     peak, share = int(facts["peak_bytes"]), int(facts["memory_bytes_per_rank"])
     part = units.percent(peak, share)
@@ -215,6 +222,8 @@ def timeline_section(run: Run) -> tuple[str, list[str]]:
 def timeline_figures(run: Run, prefix: str) -> tuple[str, list[str]]:
     """The whole timeline and a part of it from close by; ids in them begin with `prefix`."""
     try:
+        if not run.is_finished and not (run.folder / FOLDER).is_dir():
+            return "", []  # ranks write it when they close
         files = run.timeline_files()
         strips = read_timeline(files.paths)
         if not run.name:
