@@ -31,8 +31,8 @@ If the program cannot serve as one, use --sidecar-program pillion-sidecar.
 The program's output passes through untouched; messages of this command go to standard error.
 Ctrl-C and SIGTERM are forwarded once; a second one kills.
 
-Exit status: that of the program; 1 if CONFIG is refused or nothing could be started; with --strict,
-3 if the program ends well and an analysis was disabled or there is no report."""
+Exit status: that of the program; 1 if CONFIG is refused or nothing could be started. With --strict
+it is 3 if the program ends well, but an analysis was disabled or there is no report."""
 
 _DISABLED = 3
 

@@ -48,7 +48,7 @@ def ending(
 
 
 def faults(run: Run | None, view: View | None) -> list[str]:
-    """What makes a run fail that must be complete."""
+    """Reasons for which a run with --strict fails."""
     if run is None:
         return ["there is no report of the run" if view else "the program opened no session"]
     found = [f"analysis {a.name} was disabled: {a.disabled}" for a in run.analyses if a.disabled]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The report of a run that has written none: it is active, was killed, or ran out of time.
 
-Progress files hold what the first rank of each side had counted when it wrote them last. Products
-name the configuration, and what they show. What nobody wrote down, such as costs of other ranks, is
-unknown in such a report.
+Progress files hold what the first rank of each side had counted when it wrote them last. Tables
+hold the configuration and their titles. Other numbers, such as costs of other ranks, are unknown in
+such a report.
 """
 
 import re
@@ -137,7 +137,7 @@ def _analysis(row: Row) -> Analysis:
 
 
 def _products(folder: Path, row: Row) -> list[Product]:
-    """A table says what it shows; other products go by their names."""
+    """Tables have a title; other products go by their names."""
     found = []
     for path in row.products:
         stage, title = "", re.sub(r"\.\d{9,}", "", Path(path).stem)
