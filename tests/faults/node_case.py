@@ -100,7 +100,6 @@ class Case:
         self.choices = draw(self.dice)
         self.simulation: subprocess.Popen | None = None
         self.sidecar_jobs: dict[str, subprocess.Popen] = {}
-        self.disturbances = 0
         self.harmed: set[str] = set()  # sidecar jobs that something was done to
         self.replacements = 0  # sidecar jobs that the run sent for and that came
         self.began = self.lasted = 0.0
@@ -234,7 +233,6 @@ class Case:
     # Disturbing -----------------------------------------------------------------------------------
 
     def signal(self, pids: list[int], number: int) -> list[int]:
-        self.disturbances += 1
         for pid in pids:
             try:
                 self.harmed.add(self.sidecar_job_of(pid))
