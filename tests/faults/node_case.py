@@ -265,6 +265,10 @@ class Case:
                     self.await_or_kill(sidecar_job)
                 sidecar_job.wait(LIMIT / 2)
             except subprocess.TimeoutExpired:
+                # A launcher that was starved of memory itself may wait for ever, without any rank.
+                if name in self.harmed and not self.attached(name):
+                    self.signal(self.processes(sidecar_job=name), signal.SIGKILL)
+                    continue
                 raise PromiseError(
                     f"'{name}' goes on {LIMIT / 2} s after the end of the run"
                 ) from None

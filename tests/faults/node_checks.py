@@ -18,7 +18,6 @@ def require(holds, what: str):
 
 def check_simulation(case: Case):
     """It ended well, in time, with the bits that it would have had alone."""
-    c = case.choices
     status = case.simulation.returncode
     require(status == 0, f"the simulation ended with status {status}")
     same = (case.folder / "state").read_bytes() == (case.folder / "expected").read_bytes()

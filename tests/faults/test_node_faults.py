@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The fault matrix of the node transport: sidecars that are killed, stopped, starved of memory or
 disk at any point, and simulations that are killed. Every case draws its run and its moment from a
-seed; node_fault.py says what each kind does, and repeats one. By default one fixed case of each kind
-runs; with PILLION_TEST_ALL=1, as in `make test-faults`, more than 1,000 in all, with other seeds
-every day. PILLION_FAULT_SEED=N sets the first seed of a kind. A case that fails prints the command
+seed; node_fault.py says what each kind does, and repeats one. By default one fixed case of each
+kind runs; with PILLION_TEST_ALL=1, as in `make test-faults`, more than 1,000 in all, with other
+seeds every day. PILLION_FAULT_SEED=N sets the first seed of a kind. A case that fails prints the command
 that repeats it.
 """
 
