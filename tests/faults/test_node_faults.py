@@ -3,8 +3,8 @@
 disk at any point, and simulations that are killed. Every case draws its run and its moment from a
 seed; node_fault.py says what each kind does, and repeats one. By default one fixed case of each
 kind runs; with PILLION_TEST_ALL=1, as in `make test-faults`, more than 1,000 in all, with other
-seeds every day. PILLION_FAULT_SEED=N sets the first seed of a kind. A case that fails prints the command
-that repeats it.
+seeds every day. PILLION_FAULT_SEED=N sets the first seed of a kind. A case that fails prints the
+command that repeats it.
 """
 
 import os
