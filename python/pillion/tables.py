@@ -12,8 +12,6 @@ it dashed beside the product's curves.
 
 import csv
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -143,8 +141,11 @@ def read_table(path: str | Path) -> Table:
     head = _read_head(path, lines[:length])
     if lines[-1] != "":
         raise Error(f"{path} is cut short: its last line has no end")
-    with _garbled_head(path):
-        return _build(path, head, _read_columns(path, head, lines[length:-1]))
+    try:
+        columns = _read_columns(path, head, lines[length:-1])
+        return _build(path, head, columns)
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise Error(f"{path} has a head that lacks or garbles an entry: {error!r}") from error
 
 
 def entry_of_head(path: Path, name: str) -> str | None:
@@ -164,18 +165,11 @@ def read_head(path: Path) -> Head:
     """The head of a table, and the number of its rows; raises Error as `read_table` does."""
     lines, length = _read_lines(path)
     head = _read_head(path, lines[:length])
-    with _garbled_head(path):
+    try:
         columns = {str(c["name"]): str(c.get("units") or "") for c in head["columns"]}
         rows = max(0, len(lines) - length - 2)  # without the names, and what follows the last end
         run = str(head.get("run") or "")
         return Head(str(head.get("title") or ""), int(head["step"]), columns, rows, run)
-
-
-@contextmanager
-def _garbled_head(path: Path) -> Iterator[None]:
-    """Turns exceptions from entries that are missing or of the wrong kind into an Error."""
-    try:
-        yield
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise Error(f"{path} has a head that lacks or garbles an entry: {error!r}") from error
 
@@ -195,7 +189,7 @@ def _read_head(path: Path, lines: list[str]) -> dict[str, Any]:
     try:
         # The loader is a safe one.
         head = yaml.load("\n".join(line[2:] for line in lines), Loader=ProductLoader)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise Error(f"{path} has a head that is not YAML: {error}") from error
     found = head.get("pillion") if isinstance(head, dict) else None
     if found != FORMAT:
