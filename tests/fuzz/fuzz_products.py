@@ -55,7 +55,7 @@ def _marker(content: bytes) -> None:
 
 
 def _timeline(content: bytes) -> None:
-    read_timeline(_file("timeline.json", content))
+    read_timeline([_file("timeline.json", content)])
 
 
 def _idx(content: bytes) -> None:
