@@ -8,7 +8,7 @@
 
 namespace pillion::base {
 
-/// Of `size` bytes. To go on over several pieces, give the result of those before as `before`.
+/// Of `size` bytes. For several pieces, pass the result of the ones before as `before`.
 uint32_t crc32c(const void* data, size_t size, uint32_t before = 0);
 
 }  // namespace pillion::base

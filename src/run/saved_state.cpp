@@ -104,7 +104,7 @@ std::string format_manifest(const SavedState& state) {
 
 SavedState parse_manifest(const std::string& text, const std::string& file) {
   const size_t end = text.rfind(checksum_key);
-  // Text without a checksum is no manifest, and refused as such below.
+  // Text without a checksum is not a manifest, and refused as such below.
   if (end != std::string::npos && text.substr(end) != format_checksum(text.substr(0, end)))
     base::fail(ErrorCode::File, "'{}' is damaged: its checksum is wrong; use another checkpoint",
                file);

@@ -180,7 +180,7 @@ pillion_state read_state(const fs::path& folder, const comm::Communicator& peers
   peers.broadcast(bytes, 0);
   common = base::from_bytes<Common>(bytes);
   pillion_state state{.globals = std::move(common.globals), .keyed = {}};
-  // A stage finds all names, even those of which this rank owns no record.
+  // A stage finds all names, even if this rank owns no record of that name.
   for (const auto& [name, size] : base::from_bytes<std::map<std::string, size_t>>(common.names))
     state.keyed[name].record_size = size;
   std::map<int, Bytes> out;

@@ -109,7 +109,7 @@ Bytes StateFile::read_bytes(int64_t offset, int64_t size) const {
 
 void StateFile::read_index(int64_t number) {
   struct stat about {};
-  if (::fstat(file_, &about) != 0 || !S_ISREG(about.st_mode)) fail("it is no plain file");
+  if (::fstat(file_, &about) != 0 || !S_ISREG(about.st_mode)) fail("it is not a plain file");
   length_ = about.st_size;
   if (length_ < head_size) fail(fmt::format("it has only {} bytes", length_));
   const auto head = read_bytes(0, head_size);
