@@ -40,7 +40,8 @@ inline constexpr int publication_passed_on = 31;  // and 32, on the sidecars' ow
 inline constexpr int stage_message_sizes = 33;    // and 34
 inline constexpr int stage_messages = 35;
 inline constexpr int stage_turn = 36;
-inline constexpr int box_meeting = 37;  // and 38
+inline constexpr int box_meeting = 37;    // and 38
+inline constexpr int state_records = 39;  // and 40
 
 }  // namespace tags
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "stagehost/state.hpp"
+
 namespace pillion::run {
 
 using stagehost::Chain;
@@ -123,8 +125,8 @@ void save_chains(const Run& run, const Chains& chains, Half half,
                  const std::filesystem::path& folder, bool durable) {
   for (size_t a = 0; a < chains.size(); ++a)
     if (chains[a] && run.enabled(a))
-      chains[a]->save(folder / run.configuration.analyses[a].name, run.side.rank(),
-                      first_stage(run, half, a), durable);
+      chains[a]->save(folder / run.configuration.analyses[a].name,
+                      {run.side, run.on_node, run.leaders}, first_stage(run, half, a), durable);
 }
 
 LayoutRequests layout_requests_of(const Chains& chains) {

@@ -58,7 +58,8 @@ inline Half half_of(const Run& run) { return run.is_sidecar() ? Half::Behind : H
 void restore_chains(const Run& run, Chains& chains, Half half, const std::filesystem::path& folder,
                     const std::set<std::string>& saved);
 
-/// `durable`: on disk, so that it outlives the machine.
+/// `durable`: on disk, so that it outlives the machine. Throws the same error on every rank.
+/// [collective over the side]
 void save_chains(const Run& run, const Chains& chains, Half half,
                  const std::filesystem::path& folder, bool durable);
 

@@ -99,20 +99,21 @@ base::Bytes bytes_of(const NodeLocations& found) {
   return out.take();
 }
 
-/// Reads what the first rank of each node sent; the others sent nothing.
+/// Reads what the first rank of each node sent, by node.
 Locations read_locations(const std::vector<base::Bytes>& sent, const std::vector<int>& node) {
   Locations found;
   found.locations.resize(node.size());
-  for (size_t first = 0; first < sent.size(); ++first) {
-    if (sent[first].empty()) continue;
-    base::ByteReader in(sent[first]);
+  // One pass over the ranks serves all nodes.
+  std::vector<std::vector<size_t>> ranks(sent.size());
+  for (size_t r = 0; r < node.size(); ++r) ranks[static_cast<size_t>(node[r])].push_back(r);
+  for (size_t n = 0; n < sent.size(); ++n) {
+    base::ByteReader in(sent[n]);
     const auto trouble = in.get<std::string>();
     if (!trouble.empty()) found.trouble = trouble;
     const auto fault = in.get<std::string>();
     if (!fault.empty()) found.fault = fault;
-    for (size_t r = 0; r < node.size(); ++r)
-      if (node[r] == node[first])
-        for (const auto part : parts) found.locations[r].*part = in.get<int32_t>();
+    for (const size_t r : ranks[n])
+      for (const auto part : parts) found.locations[r].*part = in.get<int32_t>();
   }
   if (!found.trouble.empty()) found.locations.assign(node.size(), {});
   for (size_t r = 0; r < node.size(); ++r) found.locations[r].node = node[r];
@@ -169,11 +170,13 @@ Locations find_locations(const comm::Communicator& world, const std::vector<int>
                          const TestOverrides& test_overrides, int64_t columns, int64_t rows) {
   const auto here = world.split(node[static_cast<size_t>(world.rank())]);
   const auto cpus = here.gather(cpus_as_bytes(), 0);
-  const auto mine =
-      here.rank() == 0 ? bytes_of(look(cpus, test_overrides, columns, rows)) : base::Bytes();
-  const auto sent = world.gather(mine, 0);
+  // Nodes are numbered in the order of their first ranks, as the leaders are.
+  const auto leaders = world.split(here.rank() == 0 ? 0 : -1);
   base::Bytes all;
-  if (world.rank() == 0) all = bytes_of(read_locations(sent, node));
+  if (leaders) {
+    const auto sent = leaders.gather(bytes_of(look(cpus, test_overrides, columns, rows)), 0);
+    if (leaders.rank() == 0) all = bytes_of(read_locations(sent, node));
+  }
   world.broadcast(all, 0);
   return read_spots(all, node.size());
 }

@@ -62,6 +62,7 @@ struct Run {
   comm::Communicator world;
   comm::Communicator side;                  ///< the simulation ranks, or the sidecar ranks
   comm::Communicator on_node;               ///< the ranks of `side` on this node
+  comm::Communicator leaders;               ///< first ranks of the nodes; none on other ranks
   std::unique_ptr<stagehost::Plans> plans;  ///< among the ranks of `side`
   stagehost::Sink sink{"."};
   products::Timeline timeline{4096};

@@ -38,7 +38,8 @@ struct SavedState {
 constexpr const char* manifest_name = "manifest.yaml";
 
 std::string format_manifest(const SavedState& state);
-/// Throws ErrorCode::Configuration if the text is not a manifest of this version.
+/// Throws ErrorCode::Configuration if the text is not a manifest of this version, and
+/// ErrorCode::File if it is damaged.
 SavedState parse_manifest(const std::string& text, const std::string& file);
 /// Completes a folder. By one rank, when all ranks have written their states.
 void write_manifest(const std::filesystem::path& folder, const SavedState& state, bool durable);

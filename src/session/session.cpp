@@ -168,6 +168,7 @@ void Session::take_sides() {
   program_ = run_.world.split(run_.is_sidecar() ? -1 : 0);
   const int node = node_[static_cast<size_t>(run_.world.rank())];
   run_.on_node = run_.world.split(2 * node + (run_.is_sidecar() ? 1 : 0));
+  run_.leaders = run_.side.split(run_.on_node.rank() == 0 ? 0 : -1);
   run_.sink = stagehost::Sink(run_.configuration.output);
   run_.follow_timeline();
   report_path_ = run_.configuration.output + "/" + run::report_name;

@@ -216,8 +216,7 @@ void Sidecar::finish_failed(size_t a) {
 
 std::string Sidecar::save(const std::string& path, bool durable) const {
   try {
-    comm::together(run_.side,
-                   [&] { run::save_chains(run_, chains_, run::Half::Behind, path, durable); });
+    run::save_chains(run_, chains_, run::Half::Behind, path, durable);
     return {};
   } catch (const Error& e) {
     return e.what();

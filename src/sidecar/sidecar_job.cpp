@@ -21,6 +21,7 @@ SidecarJob::SidecarJob(Attach attach, MPI_Comm comm) : attach_(std::move(attach)
   run_.world = comm::Communicator(comm);
   run_.side = comm::Communicator(comm);
   run_.on_node = run_.side.split_by_node();
+  run_.leaders = run_.side.split(run_.on_node.rank() == 0 ? 0 : -1);
   run_.roles.assign(static_cast<size_t>(run_.side.size()), topology::Role::Sidecar);
   if (!attach_.leave) attach_.leave = [] { return false; };
   attachment_ = run::attach_to(run_.side, attach_.run, attach_.patience);
@@ -278,11 +279,10 @@ std::vector<int64_t> SidecarJob::ended() const {
   return ended;
 }
 
-// A save that takes long is done less often: at most a twentieth of the time goes there.
+// The first ranks of the nodes know how many nodes there are, and decide for all.
 Sidecar::Event SidecarJob::agree_on_saving() {
-  constexpr double least = 1, share = 20;
-  const bool wanted =
-      base::monotonic_seconds() - saved_at_ >= std::max(least, share * saving_took_);
+  const bool wanted = run_.leaders && base::monotonic_seconds() - saved_at_ >=
+                                          policy::saving_period(run_.leaders.size(), saving_took_);
   return policy::SavingAgreed{run_.side.reduced<int32_t>(wanted ? 1 : 0, comm::Operation::Max) !=
                               0};
 }

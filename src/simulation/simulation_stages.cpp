@@ -86,11 +86,9 @@ void SimulationStages::finish() {
 }
 
 void SimulationStages::save(const std::filesystem::path& folder) const {
-  comm::together(run_.side, [&] {
-    run::save_chains(run_, front_, run::Half::Front, folder, true);
-    if (migration_ != nullptr)
-      run::save_chains(run_, migration_->chains(), run::Half::Behind, folder, true);
-  });
+  run::save_chains(run_, front_, run::Half::Front, folder, true);
+  if (migration_ != nullptr)
+    run::save_chains(run_, migration_->chains(), run::Half::Behind, folder, true);
 }
 
 void SimulationStages::set_units(const std::string& name, const std::string& units) {

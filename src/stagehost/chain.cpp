@@ -175,13 +175,18 @@ std::optional<Error> Chain::finish(ExecutionContext context) {
   return first;
 }
 
-void Chain::save(const std::filesystem::path& folder, int rank, size_t first_stage,
+void Chain::save(const std::filesystem::path& folder, const StateRanks& ranks, size_t first_stage,
                  bool durable) const {
-  for (size_t s = 0; s < stages_.size(); ++s) {
-    pillion_state state;
-    stages_[s].save(state);
-    write_state(state, state_folder(folder, first_stage + s, stages_[s].name()), rank, durable);
-  }
+  comm::Fence fence(ranks.peers);
+  const auto failure = fence.run([&] {
+    for (size_t s = 0; s < stages_.size(); ++s) {
+      pillion_state state;
+      stages_[s].save(state);
+      write_state(state, state_folder(folder, first_stage + s, stages_[s].name()), ranks, fence,
+                  durable);
+    }
+  });
+  if (failure) throw *failure;
 }
 
 void Chain::restore(const std::filesystem::path& folder, const comm::Communicator& peers,

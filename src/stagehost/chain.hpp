@@ -24,6 +24,7 @@ namespace pillion::stagehost {
 
 struct Movers;
 class Plugin;
+struct StateRanks;
 
 /// One stage of a plug-in, alive.
 class StageInstance {
@@ -82,8 +83,10 @@ class Chain {
   /// Whether a stage kept the last publication from those after it.
   [[nodiscard]] bool withheld() const { return withheld_; }
 
-  /// [collective over the peers] State of stage i is in FOLDER/stage-i.
-  void save(const std::filesystem::path& folder, int rank, size_t first_stage, bool durable) const;
+  /// State of stage i is in FOLDER/stage-i. These throw the same error on every peer. [collective
+  /// over the peers]
+  void save(const std::filesystem::path& folder, const StateRanks& ranks, size_t first_stage,
+            bool durable) const;
   void restore(const std::filesystem::path& folder, const comm::Communicator& peers,
                size_t first_stage);
 

@@ -7,6 +7,7 @@ import os
 import random
 import re
 import time
+from pathlib import Path
 
 import pillion.idx
 import progress_sample
@@ -92,6 +93,15 @@ def folder(tmp_path_factory):
     (folder / "view").mkdir()
     write(folder / "view")
     return folder
+
+
+@pytest.mark.parametrize("kind", READERS)
+def test_brackets_without_end_are_an_error(folder, tmp_path, kind):
+    name, read = READERS[kind]
+    path = tmp_path / Path(name).name
+    path.write_bytes(b"[" * 100_000)
+    with pytest.raises(Error, match=re.escape(str(tmp_path))):
+        read(path)
 
 
 @pytest.mark.parametrize("kind", READERS)

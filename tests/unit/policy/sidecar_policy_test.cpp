@@ -135,3 +135,10 @@ TEST_CASE("sidecars that leave are replaced, and those whose simulation is gone 
         "SaveForSuccessors, FinishAnalyses, ShowEnded, WriteReport, ShowRunEnded, Acknowledge, "
         "RemoveSavedState, LeaveSlot");
 }
+
+TEST_CASE("state is saved for successors less often where that takes long or nodes are many") {
+  CHECK(saving_period(1, 0) == 1);
+  CHECK(saving_period(64, 0.05) == 1);
+  CHECK(saving_period(1, 0.5) == 10);
+  CHECK(saving_period(6400, 0.5) == 100);
+}

@@ -94,9 +94,22 @@ TEST_CASE("what another version wrote, or was cut short, is an error") {
   auto text = products::read_file(file);
   products::write_whole(file, text.substr(0, text.size() / 2), false);
   CHECK_THROWS_AS(SuccessorState(folder.path, 5).read(), Error);
-  text[text.find("saved state 1") + 12] = '9';
+  text[text.find("saved state 2") + 12] = '9';
   products::write_whole(file, text, false);
   CHECK_THROWS_AS(SuccessorState(folder.path, 5).read(), Error);
+}
+
+TEST_CASE("every change of a manifest is found") {
+  const auto text = format_manifest(state_at(3));
+  REQUIRE(parse_manifest(text, "m").analyses.size() == 2);
+  for (size_t at = 0; at < text.size(); ++at) {
+    auto other = text;
+    other[at] = static_cast<char>(other[at] ^ 1);
+    CAPTURE(other);
+    CHECK_THROWS_WITH_AS((void)parse_manifest(other, "the-file"), doctest::Contains("the-file"),
+                         Error);
+    CHECK_THROWS_AS((void)parse_manifest(text.substr(0, at), "m"), Error);
+  }
 }
 
 TEST_CASE("a manifest reads back as it was") {
