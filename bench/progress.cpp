@@ -32,9 +32,7 @@ void check(pillion_status status) {
 }
 
 /// Stands for a solver that does not need the core.
-void solve(double seconds) {
-  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
-}
+void solve(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
 
 /// Median seconds from the begin of MPI_Send until the other rank has everything.
 double bare_message(int rank, const std::vector<double>& values) {
@@ -73,21 +71,21 @@ void write_configuration(const std::string& transport) {
 double simulate(pillion_session* session, std::vector<double>& values, int steps, double seconds) {
   const int64_t lo = 0;
   double longest = 0;
-  check(pillion_share_box_typed(session, "density", 0, &lo, &cells, values.data(),
-                                PILLION_FLOAT64));
+  check(
+      pillion_share_box_typed(session, "density", 0, &lo, &cells, values.data(), PILLION_FLOAT64));
   for (int64_t s = 0; s < steps; ++s) {
     solve(seconds);
     const auto begin = bench::Clock::now();
     check(pillion_step(session, s, static_cast<double>(s)));
-    longest = std::max(longest,
-                       std::chrono::duration<double>(bench::Clock::now() - begin).count());
+    longest = std::max(longest, std::chrono::duration<double>(bench::Clock::now() - begin).count());
   }
   return longest;
 }
 
 void print(const std::string& transport, const std::string& threads, int steps, double seconds,
            double bare, double in_step) {
-  nlohmann::json report = nlohmann::json::parse(std::ifstream(std::string(output) + "/report.json"));
+  nlohmann::json report =
+      nlohmann::json::parse(std::ifstream(std::string(output) + "/report.json"));
   const auto& analysis = report["analyses"][0];
   std::printf("%s\n", nlohmann::json{{"bench", "progress"},
                                      {"transport", transport},
@@ -111,8 +109,8 @@ int main(int argc, char** argv) {
   const int steps = std::atoi(argv[3]);
   const double seconds = std::atof(argv[4]);
   int provided = 0, rank = 0, ranks = 0;
-  MPI_Init_thread(&argc, &argv,
-                  threads == "multiple" ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
+  MPI_Init_thread(&argc, &argv, threads == "multiple" ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE,
+                  &provided);
   setenv("PILLION_STAGE_PATH", PILLION_BENCH_STAGES, 0);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);

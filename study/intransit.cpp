@@ -27,10 +27,10 @@ using layout::Wanted;
 
 constexpr double bytes_per_cell = 8;
 constexpr int values_tag = 40, finished_tag = 41, header_tag = 42;
-constexpr int room = 2;             // publications under way
-constexpr int ahead = 2;            // publications for which receives are posted
+constexpr int room = 2;   // publications under way
+constexpr int ahead = 2;  // publications for which receives are posted
 constexpr size_t header_bytes = 512;
-constexpr int agreed_words = 72;    // that sidecars reduce for each message
+constexpr int agreed_words = 72;  // that sidecars reduce for each message
 
 struct Case {
   int64_t cells;

@@ -188,9 +188,12 @@ void settle_sidecars(SidecarSpec& spec, int64_t wanted, const Value& root) {
                     wanted));
   if (spec.through_node()) {
     if (spec.receive > 0)
-      root.find("sidecars")->find("receive")->fail(
-          "'receive' is for sidecars that publications reach through the network; leave it out, for "
-          "these read them in the memory of the simulation");
+      root.find("sidecars")
+          ->find("receive")
+          ->fail(
+              "'receive' is for sidecars that publications reach through the network; leave it "
+              "out, for "
+              "these read them in the memory of the simulation");
     return;
   }
   if (spec.ranks == 0) spec.ranks = wanted;

@@ -11,8 +11,8 @@ namespace pillion::policy {
 
 class SendTime {
  public:
-  static constexpr double share = 0.1;   ///< of the time since it was last asked
-  static constexpr double most = 0.5;    ///< seconds
+  static constexpr double share = 0.1;  ///< of the time since it was last asked
+  static constexpr double most = 0.5;   ///< seconds
 
   explicit SendTime(double now = 0) : last_(now) {}
 

@@ -266,8 +266,8 @@ void dry_run(const CheckRequest& question, const Value& root, CheckResult& check
   });
   base::attempt(&mistakes, [&] {
     at_key(root, {"sidecars", "receive"}, [&] {
-      for (const auto& note : {judge_receive(*checked.forecast, question.start),
-                               explain_progress(*checked.forecast)})
+      for (const auto& note :
+           {judge_receive(*checked.forecast, question.start), explain_progress(*checked.forecast)})
         if (!note.empty()) checked.notes.push_back({question.file, 0, note});
     });
   });

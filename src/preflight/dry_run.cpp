@@ -196,7 +196,8 @@ std::string explain_progress(const DryRun& forecast) {
   const auto& spec = forecast.configuration->sidecars;
   if (forecast.largest == 0 || spec.through_node() || !spec.any()) return {};
   return "publications cross the network; if the program calls MPI_Init_thread with "
-         "MPI_THREAD_MULTIPLE, a thread sends them while it computes; otherwise MPI sends them only "
+         "MPI_THREAD_MULTIPLE, a thread sends them while it computes; otherwise MPI sends them "
+         "only "
          "within pillion_step, and an analysis begins up to one step later";
 }
 

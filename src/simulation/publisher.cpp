@@ -242,9 +242,9 @@ void Publisher::send_on() {
   else if (late_since_ == 0) late_since_ = begin;
   else if (begin - late_since_ > worth_telling && !std::exchange(told_late_, true))
     run_.remark(
-        "analyses begin up to one step late: MPI was initialised without MPI_THREAD_MULTIPLE, so "
-        "that it sends large messages only within pillion_step; call MPI_Init_thread with "
-        "MPI_THREAD_MULTIPLE, and a thread sends them while the program computes");
+        "analyses begin up to one step late: without MPI_THREAD_MULTIPLE large messages leave only "
+        "within pillion_step; initialise MPI with it, and a thread sends them while the program "
+        "computes");
 }
 
 void Publisher::poll() {

@@ -48,7 +48,7 @@ std::shared_ptr<Buffer> ReceiveRoom::find(size_t size, bool must) {
       best = &buffer;
     if (largest == nullptr || buffer->capacity() > (*largest)->capacity()) largest = &buffer;
   }
-  // Whoever held it last has read it before, maybe in another thread.
+  // Another thread may have read it last.
   std::atomic_thread_fence(std::memory_order_acquire);
   if (best != nullptr) return *best;
   if (largest != nullptr) {  // none is large enough: the next one takes its place
@@ -100,8 +100,7 @@ void Inbox::settle(int rank, Coming& coming, bool must) {
   if (coming.state == State::Announced) {
     message.buffer = room_.find(message.size, must);
     if (!message.buffer) return;
-    coming.request =
-        comm::receive(wire_, message.buffer->data(), message.size, rank, large_tag_);
+    coming.request = comm::receive(wire_, message.buffer->data(), message.size, rank, large_tag_);
     coming.state = State::Arriving;
   }
   if (coming.state == State::Arriving) {

@@ -57,7 +57,7 @@ class ReceiveRoom {
   explicit ReceiveRoom(size_t budget) : budget_(budget) {}
 
   std::mutex mutex;
-  bool is_taking = false;            ///< the program itself looks for messages; under the lock
+  bool is_taking = false;               ///< the program itself looks for messages; under the lock
   std::function<void()> taken = [] {};  ///< called when it does so no more
 
   /// Memory of at least that size; null if the budget has no room for it, unless it `must` be. The

@@ -42,8 +42,7 @@ std::byte* NetworkSender::reserve_head(size_t size) {
 void NetworkSender::send(Sent& sent, const std::byte* data, size_t size, int to, int tag,
                          int large_tag) {
   if (size <= sizeof(Announcement))
-    base::fail(ErrorCode::Internal, "a message of {} bytes cannot be told from an announcement",
-               size);
+    base::fail(ErrorCode::Internal, "a message of {} bytes would look like an announcement", size);
   auto& sizes = sizes_[{to, tag}];
   const bool fits = size <= sizes.of(sizes.count());
   sizes.add(size);
@@ -220,8 +219,8 @@ void NetworkReceiver::finish(int64_t sequence, const std::set<int32_t>& disabled
   (void)answered();
   auto& answer = answers_.emplace_back(Answer{out.take(), {}});
   for (const int source : sources_)
-    answer.requests.push_back(comm::send(wire_, answer.bytes.data(), answer.bytes.size(), source,
-                                         comm::tags::finished));
+    answer.requests.push_back(
+        comm::send(wire_, answer.bytes.data(), answer.bytes.size(), source, comm::tags::finished));
 }
 
 }  // namespace pillion::transport

@@ -23,8 +23,8 @@ namespace pillion::transport {
 
 class NetworkSender final : public Sender {
  public:
-  /// `wire` holds both sides and stays; `sidecars` are ranks in it, and heads go to number `primary` of them.
-  /// `budget` is in bytes.
+  /// `wire` holds both sides and stays; `sidecars` are ranks in it, and heads go to number
+  /// `primary` of them. `budget` is in bytes.
   NetworkSender(const comm::Communicator& wire, std::vector<int> sidecars, int primary,
                 size_t budget);
   ~NetworkSender() override;
@@ -85,7 +85,7 @@ class NetworkSender final : public Sender {
   std::string failure_;
   std::mutex mutex_;  ///< for sent_ and its requests
   std::deque<Sent> sent_;
-  bool is_sending_ = false;        ///< something may not have been taken in yet
+  bool is_sending_ = false;      ///< something may not have been taken in yet
   comm::ProgressThread thread_;  ///< the last, so that it ends first
 };
 

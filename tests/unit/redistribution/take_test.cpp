@@ -114,9 +114,9 @@ TEST_CASE("random numbers in a description do no harm") {
     Sent sent;
     auto& region = sent.layout.regions[0].regions[0];
     auto& block = sent.layout.blocks[0];
-    int64_t* const numbers[] = {&region.to,           &region.box.lo[0], &region.box.lo[2],
-                                &region.box.hi[1],    &region.box.hi[2], &block.box.lo[0],
-                                &block.box.hi[2],     &block.box.hi[0],  &sent.particle_bytes};
+    int64_t* const numbers[] = {&region.to,        &region.box.lo[0], &region.box.lo[2],
+                                &region.box.hi[1], &region.box.hi[2], &block.box.lo[0],
+                                &block.box.hi[2],  &block.box.hi[0],  &sent.particle_bytes};
     for (int change = 0; change < 2; ++change) {
       auto& number = *numbers[random() % std::size(numbers)];
       const auto bits = static_cast<int>(random() % 64);

@@ -84,8 +84,8 @@ TEST_CASE("sidecars agree on a message with one reduction, unless their headers 
   using Heads = Scripted::Heads;
   auto second = same;
   second.published = 99;
-  std::vector<Heads> script{{{0, same}, {1, second}}, {{0, flags}}, {{0, other}}, {{0, dropped}},
-                            {{0, head(5)}}};
+  std::vector<Heads> script{
+      {{0, same}, {1, second}}, {{0, flags}}, {{0, other}}, {{0, dropped}}, {{0, head(5)}}};
   if (!is_alone && !is_last) script.back().clear();  // only the last rank has a source
   messages.set_receiver(std::make_unique<Scripted>(script));
   const auto next = [&](int expected) {

@@ -354,8 +354,8 @@ TEST_CASE("cells that nobody shares are missed, and those that are there are rig
     while (sender.behind() > 0) sender.poll();
     return;
   }
-  NetworkReceiver receiver(world, side,
-                           side.rank() == 0 ? std::vector<int>{0} : std::vector<int>{}, 1 << 20);
+  NetworkReceiver receiver(world, side, side.rank() == 0 ? std::vector<int>{0} : std::vector<int>{},
+                           1 << 20);
   std::map<int, PublicationHeader> heads;
   const auto deliveries = receiver.next();
   for (const auto& delivery : *deliveries) heads[0] = decode_head(delivery.data, delivery.size);
