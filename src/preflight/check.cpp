@@ -266,9 +266,8 @@ void dry_run(const CheckRequest& question, const Value& root, CheckResult& check
   });
   base::attempt(&mistakes, [&] {
     at_key(root, {"sidecars", "receive"}, [&] {
-      for (const auto& note :
-           {judge_receive(*checked.forecast, question.start), explain_progress(*checked.forecast)})
-        if (!note.empty()) checked.notes.push_back({question.file, 0, note});
+      const auto note = judge_receive(*checked.forecast, question.start);
+      if (!note.empty()) checked.notes.push_back({question.file, 0, note});
     });
   });
   for (const auto& odd : lint(*checked.forecast, root))

@@ -192,15 +192,6 @@ std::string judge_receive(const DryRun& forecast, const LaunchSize& start) {
       divide_up(forecast.largest, spec.receive_limit()));
 }
 
-std::string explain_progress(const DryRun& forecast) {
-  const auto& spec = forecast.configuration->sidecars;
-  if (forecast.largest == 0 || spec.through_node() || !spec.any()) return {};
-  return "publications cross the network; if the program calls MPI_Init_thread with "
-         "MPI_THREAD_MULTIPLE, a thread sends them while it computes; otherwise MPI sends them "
-         "only "
-         "within pillion_step, and an analysis begins up to one step later";
-}
-
 void check_output(const std::string& output) {
   if (output.empty())
     base::fail(ErrorCode::Configuration, "'output' is empty; name a folder for the products");

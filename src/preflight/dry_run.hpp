@@ -62,9 +62,6 @@ DryRun dry_run(const model::Configuration& configuration, const run::Chains& in_
 std::string judge_memory(const DryRun& forecast, const LaunchSize& start);
 /// The same for the memory into which sidecars receive publications through the network.
 std::string judge_receive(const DryRun& forecast, const LaunchSize& start);
-/// How late analyses can be whose publications cross the network, and what to do about it; "" if
-/// none do.
-std::string explain_progress(const DryRun& forecast);
 
 // Whether a configuration goes with what is around it: its ranks, its folders, its checkpoint, this
 // machine. Functions throw an Error that names the fault, or return a remark on an oddity, "" if

@@ -104,10 +104,6 @@ TEST_CASE("sidecars must have room to receive a publication") {
   one.configuration.sidecars.ranks = 0;
   one.configuration.sidecars.per_node = 1;
   CHECK(verdict(one, {8, 2, 0}).empty());
-  CHECK(explain_progress(one.forecast).empty());
-  one.configuration.sidecars.per_node = 0;
-  one.configuration.sidecars.ranks = 1;
-  CHECK(explain_progress(one.forecast).find("MPI_THREAD_MULTIPLE") != std::string::npos);
 }
 
 TEST_CASE("what cannot be coarsened must have room") {
