@@ -100,8 +100,14 @@ std::string sidecars_of(const model::SidecarSpec& spec) {
                               : counted(spec.per_node, separate ? "rank" : "rank of the job") +
                                     " on every node" + (separate ? ", in a job of their own" : "") +
                                     ", through its memory";
-  return how + "; " + bytes_text(spec.memory) +
-         " on every node for what is under way, when full: " + model::name_of(spec.when_full);
+  const std::string memory =
+      how + "; " + bytes_text(spec.memory) +
+      " on every node for what is under way, when full: " + model::name_of(spec.when_full);
+  if (spec.through_node()) return memory;
+  return memory + "; " + bytes_text(spec.receive_limit()) +
+         " to receive on every node with sidecars; sent while the program computes if it "
+         "initialises MPI with MPI_THREAD_MULTIPLE, otherwise only within pillion_step, up to one "
+         "step late";
 }
 
 std::string place_of(const model::AnalysisSpec& analysis) {

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One point of the study of analyses in transit: so many steps of a simulation with halos and a
 // spectrum of its density every few of them, on ranks of their own or, if there are none, on the
-// simulation's. Steps and analyses are models (work.hpp); between the two sides data move by
-// the library's plans and messages. Prints
-// one line of JSON; times are simulated. Run it by intransit.sh.
+// simulation's. Steps and analyses are models (work.hpp). Between the two sides data move by the
+// library's plans, with the messages of its network transport where a thread moves them: a header
+// to one sidecar, parts to those that work on them, receives posted for two publications ahead, one
+// reduction among sidecars for each, and answers for which nobody waits. Prints one line of JSON;
+// times are simulated. Run it by intransit.sh.
 #include <mpi.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -23,8 +26,11 @@ using namespace study;
 using layout::Wanted;
 
 constexpr double bytes_per_cell = 8;
-constexpr int values_tag = 40, finished_tag = 41;
-constexpr int room = 2;  // publications under way
+constexpr int values_tag = 40, finished_tag = 41, header_tag = 42;
+constexpr int room = 2;   // publications under way
+constexpr int ahead = 2;  // publications for which receives are posted
+constexpr size_t header_bytes = 512;
+constexpr int agreed_words = 72;  // that sidecars reduce for each message
 
 struct Case {
   int64_t cells;
@@ -52,7 +58,9 @@ using Memory = std::unique_ptr<std::byte[]>;
 /// Boxes of one side's ranks on their way to the same boxes of the other's.
 class Shipping {
  public:
-  Shipping(const comm::Communicator& world, const Case& c) : world_(world), c_(c) {
+  /// `sidecars` are the analysis ranks, on these.
+  Shipping(const comm::Communicator& world, const comm::Communicator& sidecars, const Case& c)
+      : world_(world), sidecars_(sidecars), c_(c) {
     const auto from = boxes_of(c.cells, c.simulation), to = boxes_of(c.cells, c.analysis);
     if (world.rank() < c.simulation) {
       for (const auto& one : consignments(from, world.rank(), {to}, bytes_per_cell))
@@ -75,11 +83,15 @@ class Shipping {
       spend_copying(sizes_[p]);
       voyage.push_back(comm::send(world_, memory_[p].get(), sizes_[p], peers_[p], values_tag));
     }
+    for (const int peer : finishers_)
+      voyage.push_back(comm::send(world_, header_, header_bytes, peer, header_tag));
   }
   void expect() {
     auto& voyage = voyages_.emplace_back();
     for (size_t p = 0; p < peers_.size(); ++p)
       voyage.push_back(comm::receive(world_, memory_[p].get(), sizes_[p], peers_[p], values_tag));
+    for (const int peer : finishers_)
+      voyage.push_back(comm::receive(world_, header_, header_bytes, peer, header_tag));
   }
   /// Waits for the messages of a publication.
   void wait(int publication) {
@@ -88,9 +100,18 @@ class Shipping {
   void unpack() const {
     for (const size_t size : sizes_) spend_copying(size);
   }
-  void say_finished() const {
+  /// Sidecars agree on what has come.
+  void agree() {
+    std::array<int32_t, agreed_words> words{};
+    sidecars_.reduce(words.data(), agreed_words, comm::Operation::Max);
+  }
+  void say_finished() {
+    std::erase_if(answers_, [](comm::Request& answer) { return answer.test(); });
     for (const int peer : finishers_)
-      comm::send(world_, &word_, sizeof word_, peer, finished_tag).wait();
+      answers_.push_back(comm::send(world_, &word_, sizeof word_, peer, finished_tag));
+  }
+  void finish() {
+    for (auto& answer : answers_) answer.wait();
   }
   void hear_finished() {
     for (const int peer : finishers_)
@@ -108,11 +129,14 @@ class Shipping {
   }
 
   const comm::Communicator& world_;
+  const comm::Communicator& sidecars_;
   const Case& c_;
   std::vector<int> peers_, finishers_;
   std::vector<size_t> sizes_;
   std::vector<Memory> memory_;
   std::vector<std::vector<comm::Request>> voyages_;
+  std::vector<comm::Request> answers_;
+  std::byte header_[header_bytes]{};
   int64_t word_ = 0, heard_ = 0;
 };
 
@@ -197,15 +221,17 @@ void simulate(const Side& side, const Case& c, Shipping* shipping, const Analysi
 
 void analyse(const Case& c, Shipping& shipping, const Analysing& analysing, Found& mine) {
   const double begin = begin_together();
-  shipping.expect();
+  for (int p = 0; p < std::min(ahead, c.publications()); ++p) shipping.expect();
   for (int p = 0; p < c.publications(); ++p) {
-    if (p + 1 < c.publications()) shipping.expect();
     shipping.wait(p);
+    if (p + ahead < c.publications()) shipping.expect();
+    shipping.agree();
     shipping.unpack();
     analysing(mine);
     shipping.say_finished();
     note(mine, begin);
   }
+  shipping.finish();
   mine.end = MPI_Wtime() - begin;
 }
 
@@ -262,8 +288,9 @@ void run(const comm::Communicator& world, const Case& c) {
   Found& mine = found[static_cast<size_t>(world.rank())];
   const Side simulating(0, c.simulation, 0);
   const Side aside(c.simulation, c.analysis, 1);
+  const auto sidecars = world.split(aside.has_me() ? 0 : -1);
   std::optional<Shipping> shipping;
-  if (c.analysis > 0) shipping.emplace(world, c);
+  if (c.analysis > 0) shipping.emplace(world, sidecars, c);
   std::optional<Analysing> analysing;
   if (aside.has_me() || c.analysis == 0) analysing.emplace(c.analysis > 0 ? aside : simulating, c);
   std::optional<Solver> solver;

@@ -42,6 +42,7 @@ if [ -e "$build/miniapps/taylor_green/taylor_green" ]; then
     PILLION_BUILD=$build "$python" "$root/bench/codecs.py"
   fi
 fi
+PILLION_BUILD=$build "$python" "$root/bench/progress.py"
 PYTHONPATH=$root/python PILLION_BUILD=$build "$python" "$root/bench/advise.py"
 PILLION_BUILD=$build "$python" "$root/bench/auto_placement.py"
 if [ -e "$build/miniapps/cosmology/cosmology" ]; then

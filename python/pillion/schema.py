@@ -112,6 +112,11 @@ _SIDECARS = _map(
             "Budget for publications in flight on a node, such as 512 MiB (default: 256 MiB).",
             _BYTES,
         ),
+        "receive": (
+            "Budget for publications in sidecars on a node, with `ranks`, such as 1 GiB (default: "
+            "four times `memory`).",
+            _BYTES,
+        ),
         "when_full": (
             "What happens to a publication for which there is no room: it is left out, it waits, "
             "it is made coarser, or it goes to a disk (default: skip).",
@@ -142,6 +147,8 @@ _SIDECARS = _map(
         {"not": _has(ranks=_COUNT, per_node=_COUNT)},
         {"not": _has(ranks=_COUNT, job={"const": "separate"})},
         {"not": _has(mapping=_GIVEN, job={"const": "separate"})},
+        {"not": _has(receive=_GIVEN, job={"const": "separate"})},
+        {"not": _has(receive=_GIVEN, per_node=_COUNT)},
         {"not": _has(mesh=_GIVEN, job={"const": "separate"})},
         *(
             {

@@ -51,6 +51,8 @@ std::atomic<Clock*> current{&system};
 
 Clock& clock() { return *current.load(std::memory_order_relaxed); }
 
+bool is_system_clock() { return &clock() == &system; }
+
 void set_clock(Clock* clock) { current = clock != nullptr ? clock : &system; }
 
 std::string format_utc(double calendar_seconds) {

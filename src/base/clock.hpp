@@ -30,6 +30,9 @@ class Clock {
 
 /// The system's, unless it was replaced.
 Clock& clock();
+/// Whether it is the system's. Under any other, time passes only for the thread that asks for it,
+/// so that no helper thread may wait.
+bool is_system_clock();
 /// Replaces the clock of the process; null for the system's. Before any session is open.
 void set_clock(Clock* clock);
 

@@ -82,6 +82,10 @@ void Communicator::broadcast(base::Bytes& bytes, int root) const {
   auto size = static_cast<int64_t>(bytes.size());
   check(MPI_Bcast(&size, 1, MPI_INT64_T, root, handle_), "MPI_Bcast");
   bytes.resize(static_cast<size_t>(size));
+  broadcast(std::span(bytes), root);
+}
+
+void Communicator::broadcast(std::span<std::byte> bytes, int root) const {
   const ByteType type(bytes.size());
   check(MPI_Bcast(bytes.data(), 1, type.handle(), root, handle_), "MPI_Bcast");
 }

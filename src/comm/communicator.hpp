@@ -48,6 +48,8 @@ class Communicator {
   void barrier() const;
   void broadcast(std::string& text, int root) const;
   void broadcast(base::Bytes& bytes, int root) const;
+  /// The same where every rank knows the size.
+  void broadcast(std::span<std::byte> bytes, int root) const;
   void reduce(int32_t* values, int64_t count, Operation operation) const;
   void reduce(int64_t* values, int64_t count, Operation operation) const;
   void reduce(float* values, int64_t count, Operation operation) const;

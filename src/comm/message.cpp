@@ -43,6 +43,27 @@ bool Request::test() {
 
 void Request::wait() { check(MPI_Wait(&handle_, MPI_STATUS_IGNORE), "MPI_Wait"); }
 
+std::optional<size_t> Request::received() {
+  int done = 0;
+  MPI_Status status;
+  check(MPI_Test(&handle_, &done, &status), "MPI_Test");
+  if (done == 0) return {};
+  MPI_Count size = 0;
+  check(MPI_Get_elements_x(&status, MPI_BYTE, &size), "MPI_Get_elements_x");
+  return static_cast<size_t>(size);
+}
+
+// A receive that is withdrawn is done at once; one that a message has met is not touched.
+bool Request::withdraw() {
+  if (handle_ == MPI_REQUEST_NULL) return false;
+  check(MPI_Cancel(&handle_), "MPI_Cancel");
+  int done = 0, withdrawn = 0;
+  MPI_Status status;
+  check(MPI_Test(&handle_, &done, &status), "MPI_Test");
+  if (done != 0) check(MPI_Test_cancelled(&status, &withdrawn), "MPI_Test_cancelled");
+  return withdrawn != 0;
+}
+
 // An array of requests is an array of handles.
 std::optional<size_t> find_done(std::span<Request> requests, bool wait) {
   int index = MPI_UNDEFINED, found = 1;

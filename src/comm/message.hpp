@@ -30,6 +30,8 @@ inline constexpr int finished = 12;
 inline constexpr int publication_body = 13;
 inline constexpr int sidecar_failure = 14;
 inline constexpr int load_report = 15;
+inline constexpr int large_publication = 16;  // those for which no receive was posted
+inline constexpr int large_publication_body = 17;
 
 inline constexpr int redistribution_plan = 21;  // and 22
 inline constexpr int redistribution_values = 23;
@@ -69,6 +71,10 @@ class Request {
   ~Request() = default;
   [[nodiscard]] bool test();
   void wait();
+  /// The bytes of a message that has been received; nothing as long as it has not.
+  [[nodiscard]] std::optional<size_t> received();
+  /// Withdraws a receive that no message has met. False if one has, and the receive continues.
+  [[nodiscard]] bool withdraw();
   friend std::optional<size_t> find_done(std::span<Request> requests, bool wait);
 
  private:
@@ -81,6 +87,7 @@ std::optional<size_t> find_done(std::span<Request> requests, bool wait);
 
 [[nodiscard]] Request send(const Communicator& comm, const void* data, size_t size, int to,
                            int tag);
+/// Receives a message of at most `size` bytes.
 [[nodiscard]] Request receive(const Communicator& comm, void* data, size_t size, int from, int tag);
 
 /// A message that has arrived and belongs to the caller that found it.

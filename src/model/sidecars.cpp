@@ -159,6 +159,13 @@ SidecarSpec read_sidecars(const Value& value, base::Diagnostics* mistakes) {
   read([&] {
     if (const Value* memory = reader.find("memory")) spec.memory = memory->as_bytes();
   });
+  read([&] {
+    const Value* receive = reader.find("receive");
+    if (receive == nullptr) return;
+    spec.receive = receive->as_bytes();
+    if (spec.receive == 0)
+      receive->fail("'receive: 0' leaves no room for a publication; set a size, or leave it out");
+  });
   const bool knows_policy = read([&] {
     if (const Value* policy = reader.find("when_full")) spec.when_full = read_policy(*policy);
   });
@@ -179,7 +186,16 @@ void settle_sidecars(SidecarSpec& spec, int64_t wanted, const Value& root) {
         fmt::format("{} ranks were started as sidecars, but the file says 'job: separate'; attach "
                     "sidecars with a job of their own, or leave out 'job'",
                     wanted));
-  if (spec.through_node()) return;
+  if (spec.through_node()) {
+    if (spec.receive > 0)
+      root.find("sidecars")
+          ->find("receive")
+          ->fail(
+              "'receive' is for sidecars that publications reach through the network; leave it "
+              "out, for "
+              "these read them in the memory of the simulation");
+    return;
+  }
   if (spec.ranks == 0) spec.ranks = wanted;
   if (wanted != 0 && spec.ranks != wanted)
     root.fail(fmt::format(

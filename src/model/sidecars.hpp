@@ -44,6 +44,7 @@ struct SidecarSpec {
   int64_t per_node = 0;
   Job job = Job::Same;
   int64_t memory = int64_t{256} << 20;  ///< bytes of publications in flight per node
+  int64_t receive = 0;  ///< bytes of publications in sidecars, per node; 0 for the standard
   WhenFull when_full = WhenFull::Skip;
   Mapping mapping = Mapping::Auto;
   int64_t columns = 0, rows = 0;  ///< of the mesh that joins a node's cores; 0 if it is not known
@@ -53,6 +54,8 @@ struct SidecarSpec {
   std::string spill_folder;  ///< "" for the environment's
   int64_t spill_limit = int64_t{10} << 30;  ///< bytes per node
 
+  /// Bytes of publications that come through the network, per node with sidecars.
+  [[nodiscard]] int64_t receive_limit() const { return receive > 0 ? receive : 4 * memory; }
   /// Whether there are sidecars of any kind.
   [[nodiscard]] bool any() const { return ranks > 0 || through_node(); }
   /// Whether sidecars are ranks of the simulation's job.

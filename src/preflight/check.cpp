@@ -264,6 +264,12 @@ void dry_run(const CheckRequest& question, const Value& root, CheckResult& check
       if (!note.empty()) checked.notes.push_back({question.file, 0, note});
     });
   });
+  base::attempt(&mistakes, [&] {
+    at_key(root, {"sidecars", "receive"}, [&] {
+      const auto note = judge_receive(*checked.forecast, question.start);
+      if (!note.empty()) checked.notes.push_back({question.file, 0, note});
+    });
+  });
   for (const auto& odd : lint(*checked.forecast, root))
     checked.notes.push_back(parts_of(odd, question));
 }

@@ -165,6 +165,33 @@ std::string judge_memory(const DryRun& forecast, const LaunchSize& start) {
           : fmt::format("; the run needs {} nodes at least, or more memory on each", nodes));
 }
 
+// Sidecars take in one publication at least; on average, each has the same part of it.
+std::string judge_receive(const DryRun& forecast, const LaunchSize& start) {
+  const auto& spec = forecast.configuration->sidecars;
+  if (forecast.largest == 0 || spec.through_node() || !spec.any()) return {};
+  const int64_t sidecars = spec.ranks;
+  const int64_t most_nodes = start.nodes > 0 ? std::min(start.nodes, sidecars) : sidecars;
+  const int64_t on_fullest = divide_up(sidecars, most_nodes);
+  const int64_t wanted = divide_up(forecast.largest, sidecars) * on_fullest;
+  const std::string limit =
+      spec.receive > 0
+          ? fmt::format("'sidecars: {{receive: {}}}'", base::format_bytes(spec.receive))
+          : fmt::format("the {} that sidecars may receive (four times 'memory')",
+                        base::format_bytes(spec.receive_limit()));
+  const bool may_be_coarse = spec.when_full == model::WhenFull::Coarsen;
+  if (wanted > spec.receive_limit() && !may_be_coarse)
+    base::fail(ErrorCode::Configuration,
+               "a publication takes {} on every node with sidecars even if the {} sidecars are on "
+               "{} nodes, more than {}; set 'receive: {}' at least, or more sidecars",
+               base::format_bytes(wanted), sidecars, most_nodes, limit, at_least(wanted));
+  if (forecast.largest <= spec.receive_limit() || start.nodes > 0) return {};
+  return fmt::format(
+      "a publication takes {} in all, more than {} on one node; spread the sidecars over {} nodes "
+      "at least, or set 'receive'",
+      base::format_bytes(forecast.largest), limit,
+      divide_up(forecast.largest, spec.receive_limit()));
+}
+
 void check_output(const std::string& output) {
   if (output.empty())
     base::fail(ErrorCode::Configuration, "'output' is empty; name a folder for the products");

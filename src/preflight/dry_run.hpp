@@ -60,6 +60,8 @@ DryRun dry_run(const model::Configuration& configuration, const run::Chains& in_
 /// Throws ErrorCode::Configuration if no publication can ever have room; returns a remark about
 /// memory, or "".
 std::string judge_memory(const DryRun& forecast, const LaunchSize& start);
+/// The same for the memory into which sidecars receive publications through the network.
+std::string judge_receive(const DryRun& forecast, const LaunchSize& start);
 
 // Whether a configuration goes with what is around it: its ranks, its folders, its checkpoint, this
 // machine. Functions throw an Error that names the fault, or return a remark on an oddity, "" if

@@ -2,6 +2,7 @@
 // Connecting the two sides of a session by the network or by node memory.
 #include <algorithm>
 #include <cstdlib>
+#include <set>
 
 #include "comm/agreement.hpp"
 #include "run/attached_job.hpp"
@@ -39,19 +40,27 @@ std::vector<int> served_by(int me, const std::vector<int>& serving, const std::v
 
 }  // namespace
 
-// The budget is for a node; the simulation ranks on it share it evenly.
+// Budgets are for a node; the ranks of a side on it share them evenly.
 void Session::connect_by_network(simulation::Link& link,
                                  std::unique_ptr<transport::Receiver>& receiver) {
   const auto sidecars = run_.ranks_of(topology::Role::Sidecar);
   if (run_.is_sidecar()) {
+    const auto here = std::count_if(sidecars.begin(), sidecars.end(), [&](int rank) {
+      return node_[static_cast<size_t>(rank)] == node_[static_cast<size_t>(run_.world.rank())];
+    });
     receiver = std::make_unique<transport::NetworkReceiver>(
         run_.world, run_.side,
-        served_by(run_.side.rank(), serving(), run_.ranks_of(topology::Role::Simulation)));
+        served_by(run_.side.rank(), serving(), run_.ranks_of(topology::Role::Simulation)),
+        static_cast<size_t>(run_.configuration.sidecars.receive_limit() / here));
     return;
   }
   link.budget = static_cast<size_t>(run_.configuration.sidecars.memory / run_.on_node.size());
   const int mine = serving()[static_cast<size_t>(run_.side.rank())];
   link.sender = std::make_unique<transport::NetworkSender>(run_.world, sidecars, mine, link.budget);
+  std::set<int> nodes;
+  for (const int rank : sidecars) nodes.insert(node_[static_cast<size_t>(rank)]);
+  link.receive_limit =
+      run_.configuration.sidecars.receive_limit() * static_cast<int64_t>(nodes.size());
 }
 
 std::unique_ptr<transport::SpillFile> Session::make_spill(int ranks_on_node) const {

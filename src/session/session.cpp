@@ -353,6 +353,7 @@ void Session::serve() {
   if (!sidecar_) return;
   try {
     (void)sidecar_->serve();
+    sidecar_->messages().set_receiver(nullptr);  // while MPI still runs
   } catch (const std::exception& e) {
     run::SidecarFailure(run_).tell(e.what());
     end_progress(e.what());

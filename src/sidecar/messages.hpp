@@ -13,7 +13,7 @@
 namespace pillion::sidecar {
 
 struct Message {
-  /// The same on every rank; meaningless if `all.no_message`.
+  /// The same on every rank, but for when it was published; meaningless if `all.no_message`.
   transport::PublicationHeader header{};
   policy::MessageStatus all{};
   std::map<int, transport::PublicationHeader> headers{};  ///< as each source of this rank sent it

@@ -32,13 +32,37 @@ Publisher::Publisher(run::Run& run, Link& link, const run::CutFields& cut_fields
 
 // What goes straight to where it is wanted may take more than what is shared: there are ghost cells
 // and copies, and not the same ones when several analyses are due as when one is.
-void Publisher::check_budget() {
-  std::vector<size_t> all;
-  for (size_t a = 0; a < policy_.own_analyses(); ++a)
-    if (run_.configuration.analyses[a].in_sidecars()) all.push_back(a);
+size_t Publisher::largest_publication() {
+  const auto all = own_in_sidecars();
   size_t bytes = messages_.size_for(all);
   if (sender().targets({}))
     for (const size_t a : all) bytes = std::max(bytes, messages_.size_for({a}));
+  return bytes;
+}
+
+std::vector<size_t> Publisher::own_in_sidecars() const {
+  std::vector<size_t> all;
+  for (size_t a = 0; a < policy_.own_analyses(); ++a)
+    if (run_.configuration.analyses[a].in_sidecars()) all.push_back(a);
+  return all;
+}
+
+// A message of a few hundred bytes has room in any case.
+void Publisher::check_receive_limit() {
+  if (link_.receive_limit == 0) return;
+  const int64_t bytes =
+      run_.side.reduced(static_cast<int64_t>(largest_publication()), comm::Operation::Sum);
+  const auto& spec = run_.configuration.sidecars;
+  if (bytes <= link_.receive_limit || spec.when_full == WhenFull::Coarsen) return;
+  base::fail(ErrorCode::Configuration,
+             "a publication takes {} in all, more than the {} that sidecars may receive on their "
+             "nodes; set 'sidecars: {{receive: SIZE}}', the bytes on each node, or more sidecars",
+             base::format_bytes(bytes), base::format_bytes(link_.receive_limit));
+}
+
+void Publisher::check_budget() {
+  const auto all = own_in_sidecars();
+  const size_t bytes = largest_publication();
   const auto policy = run_.configuration.sidecars.when_full;
   const auto whole = std::find_if(all.begin(), all.end(),
                                   [&](size_t a) { return !cut_fields_[a].whole_for.empty(); });
@@ -207,6 +231,20 @@ bool Publisher::await_all() {
   const bool done = await([&] { return sender().behind() == 0; });
   behind_ = sender().behind();
   return done;
+}
+
+void Publisher::send_on() {
+  constexpr double worth_telling = 0.1;  // seconds
+  const double begin = base::monotonic_seconds();
+  const bool all_sent = sender().progress(send_time_.allow(begin));
+  send_time_.ended(base::monotonic_seconds(), all_sent);
+  if (all_sent) late_since_ = 0;
+  else if (late_since_ == 0) late_since_ = begin;
+  else if (begin - late_since_ > worth_telling && !std::exchange(told_late_, true))
+    run_.remark(
+        "analyses begin up to one step late: without MPI_THREAD_MULTIPLE large messages leave only "
+        "within pillion_step; initialise MPI with it, and a thread sends them while the program "
+        "computes");
 }
 
 void Publisher::poll() {

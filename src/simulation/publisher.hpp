@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "policy/policy.hpp"
+#include "policy/send_time.hpp"
 #include "run/run_spec.hpp"
 #include "simulation/cut_data.hpp"
 #include "simulation/message_cache.hpp"
@@ -37,6 +38,7 @@ struct Link {
   std::unique_ptr<transport::Sender> sender;  ///< null if there are no sidecars
   run::LayoutRequests layout_requests;        ///< layouts that stages in sidecars want
   size_t budget = 0;                          ///< bytes in flight
+  int64_t receive_limit = 0;  ///< bytes that all sidecars together may receive; 0 if they share
 };
 
 /// Analyses that were in messages which the run's own sidecars may not have finished.
@@ -60,6 +62,8 @@ class Publisher final : public policy::MessageBudget {
 
   /// Throws a configuration error if a publication would never fit. [local]
   void check_budget();
+  /// The same for what sidecars have room to receive. [collective]
+  void check_receive_limit();
   /// Carries out the policy's decision on this rank. Never throws for lack of room.
   void publish(const policy::Publish& action, const StageOutputs& left, int64_t step, double time);
   /// A header without values, which starts with number sequence() + 1. Throws if not even that
@@ -71,6 +75,10 @@ class Publisher final : public policy::MessageBudget {
   bool send_end(base::Bytes summary);
   /// Takes note of what sidecars have finished.
   void poll();
+  /// Sends on what is on its way, where that takes calls of this rank. Every step.
+  void progress() {
+    if (sender().must_progress()) send_on();
+  }
   /// Waits until `holds`, or as long as the policy lets it. Returns whether it holds.
   bool await(const std::function<bool()>& holds);
   /// Until sidecars have finished everything.
@@ -114,6 +122,10 @@ class Publisher final : public policy::MessageBudget {
   /// none.
   std::byte* reserve(size_t size, const std::vector<size_t>& due, int64_t step);
   bool wait(const policy::Wait& wait, const std::function<bool()>& holds, double patience);
+  void send_on();
+  [[nodiscard]] std::vector<size_t> own_in_sidecars() const;
+  /// Bytes of this rank's largest publication.
+  [[nodiscard]] size_t largest_publication();
 
   run::Run& run_;
   Link& link_;
@@ -125,6 +137,9 @@ class Publisher final : public policy::MessageBudget {
   MessageBuilder messages_;
   std::map<std::string, std::string> units_;
   Outstanding outstanding_;
+  policy::SendTime send_time_;
+  double late_since_ = 0;  ///< monotonic seconds of the step since which messages wait; 0: none do
+  bool told_late_ = false;
   int64_t sequence_ = 0;
   int64_t behind_ = 0;  ///< messages that sidecars had not finished when there was last a new one
   int64_t in_place_ = 0;

@@ -88,6 +88,7 @@ void Simulation::ready() {
     comm::together(run_.side, [&] {
       if (publisher_) publisher_->check_budget();
     });
+    if (publisher_) publisher_->check_receive_limit();
   } catch (const Error& e) {
     refused_ = e;
     if (run_.side.rank() == 0) run_.log.failure("{}", e.what());

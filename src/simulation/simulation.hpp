@@ -58,6 +58,7 @@ class Simulation {
     } else {
       busy_step(step, time);
     }
+    if (publisher_) publisher_->progress();
   }
   /// Saves the state of all stages, or throws the same error on every rank. [collective]
   void checkpoint(const std::filesystem::path& path);

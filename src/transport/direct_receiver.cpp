@@ -63,15 +63,13 @@ std::vector<int> DirectReceiver::expected(const PublicationHeader& agreed,
           case Notice::Absent: absent.insert(rank); break;
         }
       }
-    known_.insert(schema.senders.begin(), schema.senders.end());
+    inbox_.expect({schema.senders.begin(), schema.senders.end()});
   }
   std::vector<int> senders;
   std::set_difference(schema.senders.begin(), schema.senders.end(), absent.begin(), absent.end(),
                       std::back_inserter(senders));
   return senders;
 }
-
-void DirectReceiver::look() { inbox_.look({known_.begin(), known_.end()}); }
 
 void DirectReceiver::receive(const PublicationHeader& agreed,
                              const std::map<int, PublicationHeader>& heads, const Routes& routes,
@@ -85,7 +83,8 @@ void DirectReceiver::receive(const PublicationHeader& agreed,
     size_t values = 0;
     const auto& layout = layout_of(senders[i], messages[i], agreed, schema, values);
     if (!agreed.dropped)
-      taker_.take(layout, messages[i].buffer->data() + values, messages[i].buffer, out);
+      taker_.take(layout, {messages[i].buffer->data() + values, messages[i].size - values},
+                  messages[i].buffer, out);
   }
   if (agreed.dropped) return;
   taker_.finish(routes, catalogue, agreed.scattered, out);
@@ -101,12 +100,15 @@ const MessageLayout& DirectReceiver::layout_of(int sender, const Message& messag
     base::fail(ErrorCode::Internal, "rank {} sent part of message {} where {} was expected", sender,
                head.sequence, agreed.sequence);
   const auto size = static_cast<size_t>(head.layout_size);
-  values = redistribution::values_offset(size);
+  values = std::min(redistribution::values_offset(size), message.size);
   if (size > 0) {
     base::ByteReader layout(in.take(size), size);
     schema.layouts[sender] = layout.get<MessageLayout>();
   }
-  return schema.layouts.at(sender);
+  const auto found = schema.layouts.find(sender);
+  if (found == schema.layouts.end())
+    base::fail(ErrorCode::Internal, "rank {} sent values before it described them", sender);
+  return found->second;
 }
 
 void DirectReceiver::balance(const PublicationHeader& agreed, const Routes& routes,

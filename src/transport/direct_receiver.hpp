@@ -18,19 +18,18 @@ using redistribution::Routes;
 class DirectReceiver {
  public:
   /// Simulation ranks are ranks of `wire`; sidecars those of `side`.
-  DirectReceiver(const comm::Communicator& wire, const comm::Communicator& side)
-      : wire_(wire),
-        side_(side),
+  DirectReceiver(const comm::Communicator& wire, const comm::Communicator& side, ReceiveRoom& room)
+      : side_(side),
         passing_on_(side, comm::tags::publication_passed_on),
-        inbox_(wire, comm::tags::publication_body) {}
+        inbox_(wire, comm::tags::publication_body, comm::tags::large_publication_body, room) {}
 
   /// Adds what did not come with the headers. `heads` are those of the ranks that send theirs here,
   /// by rank; `agreed` is what all sidecars know of them, and nothing of it can be used if it was
   /// dropped. [collective over the sidecars]
   void receive(const PublicationHeader& agreed, const std::map<int, PublicationHeader>& heads,
                const Routes& routes, const model::Catalogue& catalogue, ReceivedMeshes& out);
-  /// Takes in what has come for the next publications.
-  void look();
+  /// Takes in what has come for the next publications. Any thread.
+  void look() { inbox_.look(); }
   /// What simulation ranks should know about whose blocks are whose; once.
   base::Bytes take_cuts() { return std::exchange(new_cuts_, {}); }
 
@@ -54,13 +53,11 @@ class DirectReceiver {
   void balance(const PublicationHeader& agreed, const Routes& routes,
                const model::Catalogue& catalogue, Schema& schema, const ReceivedMeshes& received);
 
-  const comm::Communicator& wire_;
   const comm::Communicator& side_;
   comm::SparseExchange passing_on_;
   Inbox inbox_;
   redistribution::Taker taker_;
   std::map<DueSet, Schema> schemas_;
-  std::set<int> known_;  ///< ranks that have ever sent anything here
   base::Bytes new_cuts_;
 };
 

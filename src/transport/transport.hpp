@@ -106,6 +106,10 @@ class Sender {
   virtual void poll() = 0;
   /// Sleeps until sidecars have finished something, or at most `patience` seconds.
   virtual void wait(double patience) = 0;
+  /// Whether messages are on their way out that move only while this rank calls progress().
+  [[nodiscard]] virtual bool must_progress() const { return false; }
+  /// Moves them, for at most `seconds`. Returns whether all have left.
+  virtual bool progress([[maybe_unused]] double seconds) { return true; }
 
   /// Whether a message of that size would find room now.
   [[nodiscard]] virtual bool fits(size_t size) const = 0;

@@ -237,6 +237,17 @@ SIDECARS = [
         schema=True,
     ),
     wrong("spilling over the network", "when_full: skip", "when_full: spill", "per_node"),
+    wrong("no room to receive", "ranks: 2", "ranks: 2, receive: 0 B", "leaves no room"),
+    wrong(
+        "receiving what is in node memory",
+        "ranks: 2",
+        "per_node: 1, receive: 1 MiB",
+        "reach through the network",
+        schema=True,
+    ),
+    wrong(
+        "too little room to receive", "ranks: 2", "ranks: 2, receive: 1 KiB", "1.0 KiB", "at least"
+    ),
     wrong(
         "a place to spill without spilling",
         "when_full: skip",

@@ -81,6 +81,31 @@ TEST_CASE("without ranks, or where publications are made to fit, memory is a not
   CHECK(Case(0, 1, 4).verdict({5, 0, 0}).empty());
 }
 
+TEST_CASE("sidecars must have room to receive a publication") {
+  const auto verdict = [](const Case& one, LaunchSize start) -> std::string {
+    try {
+      return judge_receive(one.forecast, start);
+    } catch (const Error& e) {
+      return std::string("error: ") + e.what();
+    }
+  };
+  Case one(8 * MiB, 8 * MiB, 4);
+  CHECK(verdict(one, {5, 0, 0}).empty());  // four times the memory
+  one.configuration.sidecars.receive = 3 * MiB;
+  CHECK(verdict(one, {5, 0, 0}).starts_with("error: a publication takes 8.0 MiB on every node"));
+  CHECK(verdict(one, {5, 0, 0}).find("'receive: 8192 KiB' at least") != std::string::npos);
+  one.configuration.sidecars.when_full = model::WhenFull::Coarsen;
+  CHECK(verdict(one, {5, 0, 0}).starts_with("a publication takes 8.0 MiB in all"));
+  one.configuration.sidecars.when_full = model::WhenFull::Skip;
+  one.configuration.sidecars.ranks = 4;  // 2 MiB each, if every one has a node
+  CHECK(verdict(one, {8, 0, 0}).find("over 3 nodes at least") != std::string::npos);
+  CHECK(verdict(one, {8, 4, 0}).empty());
+  CHECK(verdict(one, {8, 2, 0}).starts_with("error: a publication takes 4.0 MiB on every node"));
+  one.configuration.sidecars.ranks = 0;
+  one.configuration.sidecars.per_node = 1;
+  CHECK(verdict(one, {8, 2, 0}).empty());
+}
+
 TEST_CASE("what cannot be coarsened must have room") {
   Case one(8 * MiB, 1 * MiB, 4, model::WhenFull::Coarsen);
   CHECK(one.verdict({5, 0, 0}).find("made to fit") != std::string::npos);

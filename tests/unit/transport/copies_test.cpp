@@ -121,7 +121,9 @@ Copies publish(const comm::Communicator& world, const Meshes& meshes, const Rout
   std::optional<NetworkSender> sender;
   std::optional<NetworkReceiver> receiver;
   if (world.rank() == 0) sender.emplace(world, sidecars, 0, size_t{1} << 22);
-  else receiver.emplace(world, side, side.rank() == 0 ? std::vector<int>{0} : std::vector<int>{});
+  else
+    receiver.emplace(world, side, side.rank() == 0 ? std::vector<int>{0} : std::vector<int>{},
+                     size_t{1} << 22);
   Copies copies;
   for (const int64_t sequence : {1, 2}) {
     const CopyCounter counter;

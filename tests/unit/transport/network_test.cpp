@@ -19,7 +19,7 @@ TEST_CASE("messages arrive in order, and the budget holds whatever the receiver 
   if (world.rank() == server) {
     std::vector<int> sources;
     for (int r = 0; r < server; ++r) sources.push_back(r);
-    NetworkReceiver receiver(world, side, sources);
+    NetworkReceiver receiver(world, side, sources, 4 * size);
     for (int64_t m = 1; m <= messages; ++m) {
       const auto deliveries = receiver.next();
       for (const auto& delivery : *deliveries) {
@@ -62,7 +62,7 @@ TEST_CASE("memory of messages under way outlives the ends of the transport") {
   const comm::Communicator world(MPI_COMM_WORLD);
   if (world.size() == 1) return;
   const int server = world.size() - 1;
-  constexpr int tag = 15;
+  constexpr int tag = 91, large_tag = 92;
   constexpr std::byte mark{7};
   if (world.rank() == 0) {
     {
@@ -72,16 +72,20 @@ TEST_CASE("memory of messages under way outlives the ends of the transport") {
     }
     world.barrier();
     const std::vector<std::byte> bytes(large, mark);
-    comm::send(world, bytes.data(), large, server, tag).wait();
+    const Announcement announcement{large};
+    comm::send(world, &announcement, sizeof announcement, server, tag).wait();
+    comm::send(world, bytes.data(), large, server, large_tag).wait();
   } else if (world.rank() == server) {
     world.barrier();
-    Inbox first(world, 11);
+    ReceiveRoom room(4 * large);
+    Inbox first(world, comm::tags::publication, comm::tags::large_publication, room);
     const auto letters = first.take({0});
     CHECK(is_all(letters[0].buffer->data(), mark));
     {
-      Inbox second(world, tag);
-      MPI_Probe(0, tag, world.handle(), MPI_STATUS_IGNORE);
-      second.look(std::vector<int>{0});
+      Inbox second(world, tag, large_tag, room);
+      second.expect({0});
+      MPI_Probe(0, large_tag, world.handle(), MPI_STATUS_IGNORE);
+      second.look();
     }
   } else {
     world.barrier();

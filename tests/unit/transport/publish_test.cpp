@@ -286,7 +286,7 @@ void play(const Scenario& scenario, const comm::Communicator& world, int simulat
   std::vector<int> sources;
   for (int r = 0; r < simulations; ++r)
     if (sidecar_of(r, simulations, sidecars) == side.rank()) sources.push_back(r);
-  NetworkReceiver receiver(world, side, sources);
+  NetworkReceiver receiver(world, side, sources, 1 << 20);
   for (int64_t p = 0; p < count; ++p) {
     const auto& publication = scenario.publications[static_cast<size_t>(p)];
     const Routes routes{{"grid", scenario.requests[static_cast<size_t>(publication.due)]}};
@@ -354,8 +354,8 @@ TEST_CASE("cells that nobody shares are missed, and those that are there are rig
     while (sender.behind() > 0) sender.poll();
     return;
   }
-  NetworkReceiver receiver(world, side,
-                           side.rank() == 0 ? std::vector<int>{0} : std::vector<int>{});
+  NetworkReceiver receiver(world, side, side.rank() == 0 ? std::vector<int>{0} : std::vector<int>{},
+                           1 << 20);
   std::map<int, PublicationHeader> heads;
   const auto deliveries = receiver.next();
   for (const auto& delivery : *deliveries) heads[0] = decode_head(delivery.data, delivery.size);
