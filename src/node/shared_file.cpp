@@ -63,9 +63,9 @@ SharedFile SharedFile::make(const std::string& folder, size_t size) {
   return file;
 }
 
-SharedFile SharedFile::open(int number, int descriptor) {
+SharedFile SharedFile::open(int number, int descriptor, Access access) {
   const std::string link = "/proc/" + std::to_string(number) + "/fd/" + std::to_string(descriptor);
-  SharedFile file(::open(link.c_str(), O_RDWR | O_CLOEXEC));
+  SharedFile file(::open(link.c_str(), (access == Access::Write ? O_RDWR : O_RDONLY) | O_CLOEXEC));
   if (file.descriptor_ < 0)
     base::fail(ErrorCode::File, "the shared memory of process {} cannot be opened: {}", number,
                std::strerror(errno));
@@ -118,6 +118,13 @@ uint64_t SharedFile::extend(size_t size) const {
 void SharedFile::release(size_t offset, size_t size) const noexcept {
   (void)!fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                    static_cast<off_t>(offset), static_cast<off_t>(size));
+}
+
+bool SharedFile::read(size_t offset, void* to, size_t size) const {
+  ssize_t got = 0;
+  do got = pread(descriptor_, to, size, static_cast<off_t>(offset));
+  while (got < 0 && errno == EINTR);
+  return got >= 0 && static_cast<size_t>(got) == size;
 }
 
 // Touching pages one by one later would cost far more than having them mapped at once.

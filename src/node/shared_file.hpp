@@ -35,7 +35,8 @@ class SharedFile {
   /// knows files without a name. Throws ErrorCode::File.
   static SharedFile make(const std::string& folder, size_t size);
   /// The file that process `number` has as `descriptor`. Throws ErrorCode::File.
-  static SharedFile open(int number, int descriptor);
+  enum class Access { Read, Write };
+  static SharedFile open(int number, int descriptor, Access access = Access::Write);
   SharedFile(SharedFile&& other) noexcept;
   SharedFile& operator=(SharedFile&& other) noexcept;
   ~SharedFile();
@@ -48,7 +49,8 @@ class SharedFile {
   [[nodiscard]] uint64_t extend(size_t size) const;
   /// Gives the memory behind a stretch back; what is read there afterwards is 0.
   void release(size_t offset, size_t size) const noexcept;
-  enum class Access { Read, Write };
+  /// Copies `size` bytes at `offset` to `to`; false if the file ends before.
+  [[nodiscard]] bool read(size_t offset, void* to, size_t size) const;
   /// Maps a stretch whose offset is a multiple of page_size().
   [[nodiscard]] Mapping map(size_t offset, size_t size, Access access) const;
 

@@ -75,7 +75,8 @@ TEST_CASE("a buffer is never given to the simulation while sidecars read it") {
 
 TEST_CASE("what is lent is where sidecars see it, inside of a buffer too") {
   auto segment = a_segment();
-  auto reader = node::Segment::open(node::this_process(), segment.descriptor());
+  auto reader =
+      node::Segment::open(node::this_process(), segment.descriptor(), node::Segment::Role::Sidecar);
   Allocations allocations(&segment);
   auto* first = static_cast<std::byte*>(allocations.allocate("x", 0, 5000, 2));
   auto* other = static_cast<std::byte*>(allocations.allocate("x", 1, 100, 2));
@@ -97,7 +98,8 @@ TEST_CASE("what is lent is where sidecars see it, inside of a buffer too") {
 
 TEST_CASE("memory that the program gives back stays as long as it is read") {
   auto segment = a_segment();
-  auto reader = node::Segment::open(node::this_process(), segment.descriptor());
+  auto reader =
+      node::Segment::open(node::this_process(), segment.descriptor(), node::Segment::Role::Sidecar);
   Allocations allocations(&segment);
   auto* data = static_cast<std::byte*>(allocations.allocate("x", 0, 100, 2));
   std::memset(data, 9, 100);
