@@ -218,16 +218,14 @@ void measure_fixed_costs(int rank) {
     }
   BlockCost costs[2];
   for (const int64_t blocks : {int64_t{1}, many})
-    costs[blocks > 1] = with_session("per_node: 1", 64 * blocks, rank, [&](auto* session) {
-      return block_cost(session, blocks);
-    });
+    costs[blocks > 1] = with_session("per_node: 1", 64 * blocks, rank,
+                                     [&](auto* session) { return block_cost(session, blocks); });
   if (rank != 0) return;
   std::vector<double> to(cells), from(cells, 1.0), copy;
   for (int r = 0; r < 100; ++r) copy.push_back(memcpy_seconds(to, from));
   std::printf("%s memcpy_us=%.1f blocks_1e4_ms=%.2f further_block_ns=%.0f swap_ns=%.0f\n",
               line.c_str(), 1e6 * bench::median(copy), 1e3 * costs[1].publish,
-              1e9 * (costs[1].publish - costs[0].publish) / (many - 1),
-              1e9 * costs[1].swap / many);
+              1e9 * (costs[1].publish - costs[0].publish) / (many - 1), 1e9 * costs[1].swap / many);
 }
 
 struct Way {

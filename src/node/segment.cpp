@@ -278,7 +278,7 @@ const std::byte* Segment::look(uint64_t offset, size_t size) {
 Segment::Region Segment::add_region(size_t size) const {
   const size_t whole = std::max(whole_pages(size), whole_pages(1));
   const uint64_t offset = file_.extend(whole);
-  return {offset, file_.map(offset, whole, SharedFile::Access::Write)};
+  return {offset, file_.map(offset, whole, SharedFile::Access::Write, true)};
 }
 
 }  // namespace pillion::node

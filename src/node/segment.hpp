@@ -91,12 +91,15 @@ class Segment {
   /// Memory of any channel or region to be read. Throws ErrorCode::Internal if there is none.
   [[nodiscard]] const std::byte* look(uint64_t offset, size_t size);
 
-  /// A further region for values that stay; its offset and memory. Throws ErrorCode::File.
+  /// A further region for values that stay; its offset and memory, which reserve() puts behind it.
+  /// Throws ErrorCode::File.
   struct Region {
     uint64_t offset = 0;
     Mapping memory;
   };
   [[nodiscard]] Region add_region(size_t size) const;
+  /// Puts memory behind a part of a region, near this core. Throws ErrorCode::File if there is none.
+  void reserve(uint64_t offset, size_t size) const { file_.reserve(offset, size); }
 
  private:
   /// Where things are, as the header says.

@@ -91,7 +91,7 @@ TEST_CASE("channels, control pages and regions have memory of their own") {
   for (int slot = 0; slot < slot_count; ++slot)
     CHECK(first.read_control(slot) == bytes(1000, slot));
   CHECK(reader.configuration() == bytes(100, 1));
-  large.memory.give_back();
+  large.memory.give_back(0, large.memory.size());
   CHECK(reader.look(large.offset, 1)[0] == std::byte{0});
   CHECK(reader.look(small.offset, 1)[0] == std::byte{5});
 }
