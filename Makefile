@@ -10,7 +10,7 @@ cosmology_output ?= results/cosmology
 cfd_output ?= results/cfd
 # Files of tests at a time. Each test has several ranks, which often wait.
 workers ?= 3
-sweep := PILLION_TEST_ALL=1 PILLION_BUILD=$(CURDIR)/$(build) $(python) -m pytest -q -n $(workers) --dist loadfile
+sweep := PILLION_TEST_ALL=1 tools/run_pytest.sh $(build) $(workers)
 
 .PHONY: all demo demo-cosmology demo-cfd test test-all test-faults test-fuzz test-scale test-codes \
   asan unit-debug odr tsan bench docs format lint check configure build clean
@@ -84,8 +84,7 @@ asan:
 	@cmake --build --preset asan -j $(jobs)
 	@rm -f build/asan/sanitizer-log.*
 	ctest --preset asan -j $(jobs) || { $(python) tools/check_leaks.py build/asan/sanitizer-log; exit 1; }
-	. tools/sanitizer_options.sh && PILLION_BUILD=$(CURDIR)/build/asan \
-	  $(python) -m pytest -q -n $(workers) --dist loadfile tests --ignore tests/python
+	. tools/sanitizer_options.sh && tools/run_pytest.sh build/asan $(workers) tests --ignore tests/python
 	$(python) tools/check_leaks.py build/asan/sanitizer-log
 
 # The unit tests alone, at -O0 with assertions and under AddressSanitizer, without unity builds and
