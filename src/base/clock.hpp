@@ -24,7 +24,7 @@ class Clock {
   virtual void yield() = 0;
   /// Sleeps while `word`, which other processes may change, is `seen`: until wake(), or at most
   /// `seconds`. May return early.
-  virtual void sleep_while(std::atomic<uint32_t>& word, uint32_t seen, double seconds) = 0;
+  virtual void sleep_while(const std::atomic<uint32_t>& word, uint32_t seen, double seconds) = 0;
   virtual void wake(std::atomic<uint32_t>& word) = 0;
 };
 

@@ -138,7 +138,8 @@ Attachment attach_to(const comm::Communicator& sidecars, const std::string& name
   std::vector<transport::Source> all;
   comm::together(sidecars, [&] {
     for (const auto& f : found) {
-      auto segment = std::make_shared<Segment>(Segment::open(f.process, f.descriptor));
+      auto segment =
+          std::make_shared<Segment>(Segment::open(f.process, f.descriptor, Segment::Role::Sidecar));
       for (int l = 0; l < segment->channels(); ++l) all.push_back({segment, l});
       out.segments.push_back(std::move(segment));
     }

@@ -160,9 +160,10 @@ transport::ReceivedMeshes Messages::receive(const Message& message,
   transport::ReceivedMeshes received;
   if (!message.all.dropped)
     for (const auto& delivery : message.deliveries) {
-      auto decoded = transport::decode(
-          delivery.data, delivery.size, delivery.keep,
-          [&](const transport::Lent& lent) { return receiver_->look(delivery.source, lent); });
+      auto decoded = transport::decode(delivery.data, delivery.size, delivery.keep,
+                                       [&](const transport::Lent& lent, size_t bytes) {
+                                         return receiver_->look(delivery.source, lent, bytes);
+                                       });
       for (auto& [name, mesh] : decoded.meshes) {
         auto& all = received[name];
         all.kind = mesh.kind;

@@ -17,7 +17,7 @@ using node::SlotPhase;
 NodeSender::NodeSender(node::Segment& segment, int channel, bool primary_in_use,
                        std::unique_ptr<SpillFile> spill)
     : segment_(segment),
-      writer_(segment.channel(channel), primary_in_use),
+      writer_(segment.channel(channel), segment.slots_of(channel), primary_in_use),
       slots_(segment, writer_),
       spill_(std::move(spill)) {}
 
@@ -70,10 +70,7 @@ void NodeSender::wait(double patience) {
 
 int64_t NodeSender::behind() const { return writer_.published() - writer_.done(node::primary); }
 
-std::string NodeSender::failure() const {
-  const auto& text = const_cast<NodeSender*>(this)->writer_.slot(node::primary).failure;
-  return {text.data(), strnlen(text.data(), text.size())};
-}
+std::string NodeSender::failure() const { return writer_.failure(node::primary); }
 
 NodeSlots::NodeSlots(node::Segment& segment, node::ChannelWriter& writer)
     : segment_(segment), writer_(writer) {
@@ -83,11 +80,8 @@ NodeSlots::NodeSlots(node::Segment& segment, node::ChannelWriter& writer)
 SlotSight NodeSlots::sight(int slot) {
   const int number = node_slot(slot);
   if (writer_.is_deserted(number)) return SlotSight::Lost;
-  switch (writer_.slot(number).state.load()) {
-    case SlotPhase::Ready: return SlotSight::Ready;
-    case SlotPhase::Active: return SlotSight::Active;
-    default: return SlotSight::Free;
-  }
+  if (writer_.is_active(number)) return SlotSight::Active;
+  return writer_.slot(number).state == SlotPhase::Ready ? SlotSight::Ready : SlotSight::Free;
 }
 
 base::Bytes NodeSlots::request(int slot) const { return segment_.read_control(node_slot(slot)); }
@@ -95,6 +89,8 @@ base::Bytes NodeSlots::request(int slot) const { return segment_.read_control(no
 void NodeSlots::activate(int slot, int32_t first, int32_t count) {
   const int number = node_slot(slot);
   analyses_[static_cast<size_t>(number)] = {first, count};
+  // Those of the run come before those of attached jobs.
+  analyses_[node::primary].count = std::min(analyses_[node::primary].count, first);
   writer_.slot(number).base = first;
   writer_.activate(number);
 }
@@ -109,10 +105,11 @@ void NodeSlots::add_disabled(std::set<int32_t>& disabled) const {
 }
 
 NodeReceiver::NodeReceiver(std::vector<Source> sources, int slot, std::function<bool()> give_up)
-    : sources_(std::move(sources)), slot_(slot), give_up_(std::move(give_up)) {
+    : sources_(std::move(sources)), give_up_(std::move(give_up)) {
   for (const auto& source : sources_) {
-    auto& channel = source.segment->channel(source.channel);
-    readers_.emplace_back(channel, slot);
+    const auto& channel = source.segment->channel(source.channel);
+    slots_.push_back(source.segment->slot(source.channel, slot));
+    readers_.emplace_back(channel, *slots_.back(), slot);
     spills_.push_back(channel.spill_descriptor < 0
                           ? SpillReader()
                           : SpillReader(node::number_of(channel.writer), channel.spill_descriptor));
@@ -186,17 +183,17 @@ void disable(ChannelReader& reader, int32_t analysis) {
 void NodeReceiver::finish(int64_t /*sequence*/, const std::set<int32_t>& disabled,
                           const std::string& failure) {
   for (auto& reader : readers_) {
-    auto& slot = reader.slot();
     for (const int32_t a : disabled) disable(reader, a);
-    const size_t length = std::min(failure.size(), slot.failure.size() - 1);
-    std::memcpy(slot.failure.data(), failure.data(), length);
-    slot.failure[length] = '\0';
+    reader.set_failure(failure, index_);
     reader.finish(index_);
   }
   ++index_;
 }
 
-const std::byte* NodeReceiver::look(int source, const Lent& lent) {
+const std::byte* NodeReceiver::look(int source, const Lent& lent, size_t bytes) {
+  if (lent.offset > lent.region_size || bytes > lent.region_size - lent.offset)
+    base::fail(ErrorCode::Internal, "{} bytes at {} are not in a region of {} bytes", bytes,
+               lent.offset, lent.region_size);
   auto& segment = *sources_[static_cast<size_t>(source)].segment;
   return segment.look(lent.region, lent.region_size) + lent.offset;
 }
@@ -230,7 +227,7 @@ int64_t NodeReceiver::over(size_t analysis, int64_t done) const {
   int64_t over = 0;
   for (const auto& reader : readers_)
     over = std::max<int64_t>(over, reader.slot().over[static_cast<size_t>(done % 2)][analysis]);
-  return over;
+  return std::min(over, done);
 }
 
 void NodeReceiver::set_over(const std::vector<int64_t>& over, int64_t done) {

@@ -105,7 +105,7 @@ class NodeReceiver final : public Receiver {
   void begin() override;
   void finish(int64_t sequence, const std::set<int32_t>& disabled,
               const std::string& failure) override;
-  const std::byte* look(int source, const Lent& lent) override;
+  const std::byte* look(int source, const Lent& lent, size_t bytes) override;
 
   /// The number after all messages that holders of the slot have begun with, and how far they got;
   /// the most over all sources.
@@ -137,8 +137,8 @@ class NodeReceiver final : public Receiver {
  private:
   Delivery deliver(size_t source, int64_t index);
   std::vector<Source> sources_;
-  int slot_;
   std::function<bool()> give_up_;
+  std::vector<std::shared_ptr<node::SlotWords>> slots_;
   std::deque<node::ChannelReader> readers_;
   std::vector<SpillReader> spills_;
   int64_t index_ = 0;

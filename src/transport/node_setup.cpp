@@ -57,8 +57,8 @@ NodeEndpoint make_endpoint(const comm::Communicator& simulation, const comm::Com
   address = broadcast(on_node, address);
   together(simulation, [&] {
     if (!endpoint.segment)
-      endpoint.segment =
-          std::make_shared<Segment>(Segment::open(address.process, address.descriptor));
+      endpoint.segment = std::make_shared<Segment>(
+          Segment::open(address.process, address.descriptor, Segment::Role::Simulation));
     endpoint.segment->take_channel(endpoint.channel);
   });
   return endpoint;
@@ -80,8 +80,9 @@ std::vector<Source> open_sources(const comm::Communicator& world, const NodeEndp
       auto& segment = open[maker];
       for (size_t r = 0; r < makers.size() && !segment; ++r)
         if (makers[r] == maker && descriptors[r] >= 0)
-          segment = std::make_shared<Segment>(
-              Segment::open(static_cast<node::Token>(maker), static_cast<int>(descriptors[r])));
+          segment = std::make_shared<Segment>(Segment::open(static_cast<node::Token>(maker),
+                                                            static_cast<int>(descriptors[r]),
+                                                            Segment::Role::Sidecar));
       sources.push_back({segment, static_cast<int>(channels[static_cast<size_t>(rank)])});
     }
   });

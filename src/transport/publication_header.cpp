@@ -23,6 +23,21 @@ ByteReader head_reader(const std::byte* message, size_t size) {
   return {in.take(length), length};
 }
 
+/// The head with its length, which head_reader() has checked.
+size_t length_of_head(const std::byte* message) {
+  int64_t length = 0;
+  std::memcpy(&length, message, sizeof length);
+  return sizeof length + static_cast<size_t>(length);
+}
+
+PublicationHeader read_header(ByteReader& in) {
+  auto head = in.get<PublicationHeader>();
+  if (head.kind < MessageKind::Publication || head.kind > MessageKind::Give || head.coarsening < 0)
+    base::fail(ErrorCode::Internal, "a message is of kind {} and {} times coarser",
+               static_cast<int>(head.kind), head.coarsening);
+  return head;
+}
+
 /// Where an array is: after the head, or in memory that is lent.
 struct Place {
   int64_t is_lent = 0;
@@ -123,24 +138,60 @@ void SchemaCache::keep(const DueSet& due, const base::Bytes& schema, int64_t seq
 }
 
 base::Bytes head_of(const Delivery& delivery) {
-  int64_t length = 0;
-  std::memcpy(&length, delivery.data, sizeof length);
-  return {delivery.data, delivery.data + sizeof length + static_cast<size_t>(length)};
+  (void)head_reader(delivery.data, delivery.size);  // checks its length
+  return {delivery.data, delivery.data + length_of_head(delivery.data)};
 }
 
 PublicationHeader decode_head(const std::byte* message, size_t size) {
-  return head_reader(message, size).get<PublicationHeader>();
+  auto in = head_reader(message, size);
+  return read_header(in);
 }
+
+namespace {
+
+/// Bytes of a packed array.
+size_t bytes_of(const redistribution::FieldType& field, const model::Box& box) {
+  uint64_t bytes = model::size_of(field.type);
+  bool fits = field.components > 0 && model::is_known(static_cast<pillion_type>(field.type));
+  for (int axis = 0; axis < 3; ++axis) {
+    int64_t extent = 0;
+    fits = fits && !__builtin_sub_overflow(box.hi[axis], box.lo[axis], &extent) && extent >= 0 &&
+           !__builtin_mul_overflow(bytes, static_cast<uint64_t>(extent), &bytes);
+  }
+  fits = fits && !__builtin_mul_overflow(bytes, static_cast<uint64_t>(field.components), &bytes) &&
+         bytes <= uint64_t{1} << 62;
+  if (!fits)
+    base::fail(ErrorCode::Internal, "a message has a block of field '{}' of no possible size",
+               field.name);
+  return bytes;
+}
+
+/// Finds arrays of one message.
+struct ArrayFinder {
+  const std::byte* message;
+  size_t size;
+  size_t values;  ///< offset of the first array
+  const Look& look;
+
+  [[nodiscard]] const std::byte* at(const Place& place, size_t bytes) const {
+    if (place.is_lent != 0 && look) return look(place.where, bytes);
+    const bool fits = place.is_lent == 0 && values <= size && place.where.offset <= size - values &&
+                      bytes <= size - values - place.where.offset;
+    if (!fits && bytes > 0)
+      base::fail(ErrorCode::Internal, "a message of {} bytes has an array of {} bytes at {}", size,
+                 bytes, place.where.offset);
+    return fits ? message + values + place.where.offset : nullptr;
+  }
+};
+
+}  // namespace
 
 Decoded decode(const std::byte* message, size_t size, std::shared_ptr<const void> keep,
                const Look& look) {
   ByteReader in = head_reader(message, size);
-  int64_t length = 0;
-  std::memcpy(&length, message, sizeof length);
-  const std::byte* values =
-      message + redistribution::aligned(sizeof length + static_cast<size_t>(length));
+  const ArrayFinder arrays{message, size, redistribution::aligned(length_of_head(message)), look};
   Decoded out;
-  out.head = in.get<PublicationHeader>();
+  out.head = read_header(in);
   const auto layout = in.get<redistribution::MessageLayout>();
   for (const auto& [name, kind] : layout.meshes) {
     auto& mesh = out.meshes[name];
@@ -148,13 +199,17 @@ Decoded decode(const std::byte* message, size_t size, std::shared_ptr<const void
     mesh.kind = kind;
   }
   for (const auto& sent : layout.blocks) {
+    const auto mesh = out.meshes.find(sent.mesh);
+    if (mesh == out.meshes.end())
+      base::fail(ErrorCode::Internal, "a message has a block of mesh '{}', which it does not name",
+                 sent.mesh);
+    for (const auto& field : sent.fields) (void)bytes_of(field, sent.box);
     auto block = redistribution::block_of(sent);
     for (const auto& field : sent.fields) {
       const auto place = in.get<Place>();
-      block.arrays.at(field.name).data =
-          place.is_lent != 0 ? look(place.where) : values + place.where.offset;
+      block.arrays.at(field.name).data = arrays.at(place, bytes_of(field, sent.box));
     }
-    out.meshes.at(sent.mesh).blocks.push_back(std::move(block));
+    mesh->second.blocks.push_back(std::move(block));
   }
   return out;
 }

@@ -128,8 +128,9 @@ base::Bytes head_of(const Delivery& delivery);
 /// Reads the head only.
 PublicationHeader decode_head(const std::byte* message, size_t size);
 /// Where arrays are that a message only points to.
-using Look = std::function<const std::byte*(const Lent&)>;
-/// Reads a message whose arrays then point into it; `keep` holds its memory.
+using Look = std::function<const std::byte*(const Lent&, size_t bytes)>;
+/// Reads a message whose arrays then point into it; `keep` holds its memory. Throws
+/// ErrorCode::Internal if anything in it points out of it.
 Decoded decode(const std::byte* message, size_t size, std::shared_ptr<const void> keep,
                const Look& look = {});
 

@@ -170,9 +170,11 @@ class Receiver {
   virtual void look() {}
   /// Brings in what goes past the headers to the sidecars that work on it; null if nothing does.
   [[nodiscard]] virtual DirectReceiver* direct() { return nullptr; }
-  /// Memory that a message only points to.
-  [[nodiscard]] virtual const std::byte* look(int /*source*/, const Lent& /*lent*/) {
-    return nullptr;
+  /// `bytes` bytes of memory that a message only points to. Throws ErrorCode::Internal if they are
+  /// not there.
+  [[nodiscard]] virtual const std::byte* look(int /*source*/, const Lent& /*lent*/,
+                                              size_t /*bytes*/) {
+    base::fail(ErrorCode::Internal, "a message points to memory that nobody shares");
   }
 };
 

@@ -21,7 +21,9 @@ class ManualClock final : public Clock {
     now += seconds;
   }
   void yield() override {}
-  void sleep_while(std::atomic<uint32_t>&, uint32_t, double seconds) override { sleep(seconds); }
+  void sleep_while(const std::atomic<uint32_t>&, uint32_t, double seconds) override {
+    sleep(seconds);
+  }
   void wake(std::atomic<uint32_t>&) override {}
 
   double now = 100;

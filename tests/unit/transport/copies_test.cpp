@@ -180,7 +180,7 @@ TEST_CASE("in place nothing is copied") {
   const Encoder encoder(PublicationHeader{}, meshes, &lender);
   const Buffer memory(encoder.size());
   encoder.encode(memory.data());
-  const auto decoded = decode(memory.data(), encoder.size(), nullptr, [&](const Lent&) {
+  const auto decoded = decode(memory.data(), encoder.size(), nullptr, [&](const Lent&, size_t) {
     return reinterpret_cast<const std::byte*>(grid.values.data());
   });
   CHECK(decoded.meshes.at("grid").blocks.at(0).arrays.at("density").data == grid.values.data());
@@ -194,8 +194,8 @@ TEST_CASE("on a node a value is copied once") {
   made.take_channel(0);
   NodeSender sender(made, 0, true, nullptr);
   made.open_channel(0);
-  const auto opened =
-      std::make_shared<node::Segment>(node::Segment::open(node::this_process(), made.descriptor()));
+  const auto opened = std::make_shared<node::Segment>(
+      node::Segment::open(node::this_process(), made.descriptor(), node::Segment::Role::Sidecar));
   NodeReceiver receiver({{opened, 0}}, node::primary, [] { return true; });
   REQUIRE(receiver.claim());
   const CopyCounter counter;

@@ -27,7 +27,8 @@ struct Node {
     for (int r = 0; r < ranks; ++r) {
       segments.push_back(std::make_unique<Segment>(
           r == 0 ? Segment::make({"node", 1, 0, 1, ranks}, channels, {})
-                 : Segment::open(node::this_process(), segments[0]->descriptor())));
+                 : Segment::open(node::this_process(), segments[0]->descriptor(),
+                                 Segment::Role::Simulation)));
       segments.back()->take_channel(r);
       std::unique_ptr<SpillFile> spill;
       if (spill_limit > 0) {
@@ -40,8 +41,8 @@ struct Node {
     }
   }
   [[nodiscard]] std::vector<Source> sources() const {
-    auto opened =
-        std::make_shared<Segment>(Segment::open(node::this_process(), segments[0]->descriptor()));
+    auto opened = std::make_shared<Segment>(
+        Segment::open(node::this_process(), segments[0]->descriptor(), Segment::Role::Sidecar));
     std::vector<Source> out;
     for (int r = 0; r < opened->channels(); ++r) out.push_back({opened, r});
     return out;
@@ -218,4 +219,30 @@ TEST_CASE("after the end nothing comes, and before it whatever was published") {
   REQUIRE(receiver.next());
   receiver.finish(1, {}, "");
   CHECK_FALSE(receiver.next());
+}
+
+TEST_CASE(
+    "values that are said to lie beyond their region, or a region beyond the segment, are errors") {
+  Node node(1);
+  const auto region = node.segments[0]->add_region(8192);
+  NodeReceiver receiver(node.sources(), primary, [] { return true; });
+  CHECK(receiver.look(0, {region.offset, 8192, 4096}, 4096) != nullptr);
+  constexpr uint64_t huge = ~uint64_t{0} - 4095;
+  for (const Lent& wrong : {Lent{region.offset, 8192, 4097}, Lent{region.offset, 8192, huge},
+                            Lent{region.offset, huge, 4096}, Lent{region.offset + 8192, 8192, 0},
+                            Lent{huge, 8192, 0}, Lent{region.offset + 8, 4096, 0}})
+    CHECK_THROWS_AS((void)receiver.look(0, wrong, 4096), Error);
+}
+
+TEST_CASE("a reader whose message was freed under its hands is told so") {
+  Node node(1);
+  NodeReceiver receiver(node.sources(), primary, [] { return true; });
+  REQUIRE(receiver.claim());
+  for (int64_t sequence = 1; sequence <= 3; ++sequence) {
+    REQUIRE(node.senders[0]->reserve_head(64) != nullptr);
+    node.senders[0]->commit(sequence);
+  }
+  node.senders[0]->writer().slot(primary).progress = node::progress_of(2, 0);
+  node.senders[0]->poll();
+  CHECK_THROWS_AS((void)receiver.next(), Error);
 }

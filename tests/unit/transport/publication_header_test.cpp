@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <random>
 
 #include "model/coarsen.hpp"
 #include "transport/staging.hpp"
@@ -147,7 +148,8 @@ TEST_CASE("lent arrays are only pointed to, and found again where they are mappe
   const Buffer memory(pointed.size());
   pointed.encode(memory.data());
   const auto mapped = lent;
-  const auto look = [&](const Lent& l) {
+  const auto look = [&](const Lent& l, size_t bytes) {
+    CHECK(bytes == 240);
     CHECK(l.region == 4096);
     CHECK(l.region_size == 480);
     return reinterpret_cast<const std::byte*>(mapped.data()) + l.offset;
@@ -193,4 +195,49 @@ TEST_CASE("a coarse publication has the values of its cells, lent or not") {
   for (int j = 0; j < 6; j += 2)
     for (int i = 0; i < 9; i += 2) expected.push_back(9 * j + i);
   CHECK(values_in(out.meshes.at("grid"), "d") == expected);
+}
+
+TEST_CASE("a damaged message is an error, or has all of its arrays within itself") {
+  const std::vector<double> values(60, 1.5);
+  Meshes meshes;
+  const model::Box box{{2, 0, 0}, {4, 5, 3}};
+  const auto packed = model::packed_strides(box, 1);
+  constexpr auto type = model::ElementType::Float64;
+  meshes["grid"].blocks = {{0, box, 30, {{"a", {values.data(), type, 1, packed}}}},
+                           {1, box, 30, {{"b", {values.data() + 30, type, 1, packed}}}}};
+  PublicationHeader head;
+  head.due = {{.analysis = 1}};
+  const Encoder encoder(head, meshes);
+  const Buffer sound(encoder.size()), damaged(encoder.size());
+  encoder.encode(sound.data());
+  const size_t head_size = head_of({.data = sound.data(), .size = encoder.size()}).size();
+  std::mt19937_64 random(3);
+  const auto* begin = damaged.data();
+  int refused = 0, accepted = 0;
+  for (int n = 0; n < 20000; ++n) {
+    std::memcpy(damaged.data(), sound.data(), encoder.size());
+    for (uint64_t k = 0; k <= random() % 3; ++k) {
+      const uint64_t word = random() >> (random() % 64);
+      const size_t size = size_t{1} << (random() % 4);
+      std::memcpy(damaged.data() + random() % (head_size - size), &word, size);
+    }
+    const size_t size = random() % 8 == 0 ? random() % encoder.size() : encoder.size();
+    try {
+      const auto out = decode(begin, size, nullptr, [&](const Lent&, size_t) { return begin; });
+      (void)head_of({.data = begin, .size = size});
+      ++accepted;
+      for (const auto& [name, mesh] : out.meshes)
+        for (const auto& block : mesh.blocks)
+          for (const auto& [field, array] : block.arrays) {
+            const auto bytes = static_cast<size_t>(block.box.volume() * array.components) *
+                               model::size_of(array.type);
+            const auto* at = static_cast<const std::byte*>(array.data);
+            REQUIRE((bytes == 0 || at == begin || (at > begin && at + bytes <= begin + size)));
+          }
+    } catch (const Error&) {
+      ++refused;
+    }
+  }
+  CHECK(refused > 5000);
+  CHECK(accepted > 1000);
 }
