@@ -144,6 +144,7 @@ std::vector<LocalAction> Backlog::on(const NoRoom& event) {
 
 void Backlog::contribute(RankStatus& mine, const MessageBudget& room) {
   mine.no_room_for_last = !room.fits(last_size_);
+  mine.attached_full = !room.fits_attached();
   mine.dropped = std::exchange(dropped_, false);
   if (const auto next = waiting()) {
     // The size of what was never tried is not known. Taken as that of the last one, it is soon

@@ -26,6 +26,7 @@ struct CostCounters {
   int64_t dropped = 0;    ///< published by some ranks, but not by all
   int64_t coarsened = 0;  ///< published as a subsample
   int64_t spilled = 0;    ///< that went to disk, at some rank
+  int64_t thinned = 0;    ///< left out because the attached jobs' share was used up
   int64_t lost = 0;       ///< published, and worked on by no sidecar, or by one that died
 
   static constexpr auto members() {
@@ -45,6 +46,7 @@ struct CostCounters {
                       &C::dropped,
                       &C::coarsened,
                       &C::spilled,
+                      &C::thinned,
                       &C::lost};
   }
 };

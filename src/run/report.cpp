@@ -137,6 +137,7 @@ Json json_of_analysis(const Run& run, const Statements& all, size_t a) {
   out["skipped"] = first_here.skipped;
   out["coarsened"] = first_here.coarsened;
   out["spilled"] = most(here, &CostCounters::spilled);
+  out["thinned"] = first_here.thinned;
   out["dropped"] = who.dropped;
   out["lost"] = lost;
   out["disabled"] = text_or_null(why_disabled(all, a));

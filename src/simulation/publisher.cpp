@@ -28,7 +28,13 @@ Publisher::Publisher(run::Run& run, Link& link, const run::CutFields& cut_fields
       subscribers_(subscribers),
       policy_(policy),
       messages_(run, *link.sender, link.layout_requests, cut_fields, sharing, lender,
-                policy.own_analyses()) {}
+                policy.own_analyses()) {
+  const auto& spec = run.configuration.sidecars;
+  const double share = spec.memory > 0 ? static_cast<double>(spec.attached_memory()) /
+                                             static_cast<double>(spec.memory)
+                                       : 0;
+  attached_limit_ = static_cast<int64_t>(share * static_cast<double>(link.budget));
+}
 
 // What goes straight to where it is wanted may take more than what is shared: there are ghost cells
 // and copies, and not the same ones when several analyses are due as when one is.
@@ -127,10 +133,21 @@ void Publisher::send(PublicationHeader& head, CachedMessage& message,
   messages_.sent(head, message);
   allocations_.lend(head.sequence - 1);
   message.release();
-  if (run_.configuration.sidecars.job == model::Job::Separate)
-    outstanding_.add(head.sequence, due, sequence_ - 1 - sender().behind());
+  outstanding_.add(head.sequence, due, sequence_ - 1 - sender().behind());
   in_place_ += message.encoder().bytes_lent();
+  note_attached(head.sequence, due, message);
   count(run_, due, message, watch.end(run_.timeline, "publish", "publish", head.step), head.step);
+}
+
+void Publisher::note_attached(int64_t sequence, const std::vector<size_t>& due,
+                              const CachedMessage& message) {
+  int64_t bytes = 0;
+  for (size_t d = 0; d < due.size(); ++d)
+    if (due[d] >= policy_.own_analyses()) bytes += message.shares()[d];
+  if (bytes == 0) return;
+  attached_size_ = bytes;
+  attached_bytes_ += bytes;
+  attached_.emplace_back(sequence, bytes);
 }
 
 // Sidecars wait for a message of this number from every rank, so the header goes all the same.
@@ -177,18 +194,12 @@ bool Publisher::wait(const policy::Wait& wait, const std::function<bool()>& hold
                      double patience) {
   const run::Waiting waiting(run_.mark);
   sender().poll();
-  int64_t seen = finished();
-  double sign = base::monotonic_seconds();
   while (!holds()) {
     subscribers_.tend();
     if (subscribers_.have_failed()) return false;
     const bool unserved = wait.needs_server && !sender().is_served();
     sender().wait(patience);
-    const double now = base::monotonic_seconds();
-    if (finished() != seen) sign = now;
-    seen = finished();
-    const bool silent = wait.without_sign > 0 && now - sign >= wait.without_sign;
-    if (unserved || silent || now >= wait.deadline) return holds();
+    if (unserved || base::monotonic_seconds() >= wait.deadline) return holds();
   }
   return true;
 }
@@ -211,7 +222,10 @@ bool Publisher::await_all() {
 
 void Publisher::poll() {
   sender().poll();
-  allocations_.reclaim(sender().released());
+  const int64_t released = sender().released();
+  allocations_.reclaim(released);
+  for (; !attached_.empty() && attached_.front().first <= released; attached_.pop_front())
+    attached_bytes_ -= attached_.front().second;
   behind_ = sender().behind();
 }
 
