@@ -22,9 +22,11 @@ struct Event {
   double begin = 0;  ///< calendar seconds
   double end = 0;
   int64_t step = 0;
+  double waited = 0;  ///< seconds of it in which the rank waited for others
 
   static constexpr auto members() {
-    return std::tuple{&Event::name, &Event::category, &Event::begin, &Event::end, &Event::step};
+    return std::tuple{&Event::name, &Event::category, &Event::begin,
+                      &Event::end,  &Event::step,     &Event::waited};
   }
 };
 

@@ -12,8 +12,10 @@ namespace pillion::run {
 
 struct CostCounters {
   double simulation_seconds = 0;  ///< of a simulation rank, for this analysis: stages and copies
+  double waiting = 0;             ///< of a simulation rank, in stages, for other simulation ranks
   double copy_seconds = 0;        ///< the part of these that only publishing costs
   double sidecar_seconds = 0;
+  double sidecar_waiting = 0;  ///< of a sidecar, in stages, for other sidecars
   double stall_seconds = 0;  ///< of a simulation rank, waiting for sidecars
   double lag_seconds = 0;    ///< sum over publications: from publishing to having finished
   double longest_lag = 0;
@@ -32,8 +34,10 @@ struct CostCounters {
   static constexpr auto members() {
     using C = CostCounters;
     return std::tuple{&C::simulation_seconds,
+                      &C::waiting,
                       &C::copy_seconds,
                       &C::sidecar_seconds,
+                      &C::sidecar_waiting,
                       &C::stall_seconds,
                       &C::lag_seconds,
                       &C::longest_lag,

@@ -142,7 +142,9 @@ Json json_of_analysis(const Run& run, const Statements& all, size_t a) {
   out["lost"] = lost;
   out["disabled"] = text_or_null(why_disabled(all, a));
   out["seconds"] = {{"simulation", json_of(simulation_seconds)},
+                    {"waiting", json_of(mean_max(here, &CostCounters::waiting))},
                     {"sidecar", json_of(sidecar_seconds)},
+                    {"sidecar_waiting", json_of(mean_max(there, &CostCounters::sidecar_waiting))},
                     {"stall", json_of(mean_max(here, &CostCounters::stall_seconds))},
                     {"synchronous_estimate", synchronous}};
   out["bytes_moved"] = bytes;

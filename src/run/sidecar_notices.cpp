@@ -38,7 +38,7 @@ void send_load_report(const Run& run, double busy) {
     for (size_t m = first; m < std::min(first + most_told, migrating.size()); ++m) {
       const auto& account = run.accounts[migrating[m]];
       out.put(static_cast<int64_t>(migrating[m]));
-      out.put(account.sidecar_seconds);
+      out.put(account.sidecar_seconds + account.sidecar_waiting);
       out.put(static_cast<double>(account.publications));
     }
     const auto bytes = out.take();
