@@ -27,8 +27,8 @@ inline constexpr int finished = 12;
 inline constexpr int publication_body = 13;
 inline constexpr int sidecar_failure = 14;
 inline constexpr int load_report = 15;
-inline constexpr int closed = 16;            // whether sidecars join the report
-inline constexpr int sidecars_finished = 17;  // those that were late
+inline constexpr int closed = 16;             // whether sidecars join the report
+inline constexpr int sidecars_finished = 17;  // late sidecars have finished
 
 inline constexpr int redistribution_plan = 21;  // and 22
 inline constexpr int redistribution_values = 23;

@@ -160,7 +160,8 @@ struct LeaveSidecars {};
 using CollectiveAction =
     std::variant<Disable, Admit, Release, Skip, Publish, MoveToSidecars, Recall, TakeBack,
                  SettleAll, SaveStages, SendCheckpoint, FinishCheckpoint, FinishStages, SendEnd,
-                 CloseChannel, AwaitSidecars, CountUnfinished, Retire, EndJobAtFinalize, LeaveSidecars>;
+                 CloseChannel, AwaitSidecars, CountUnfinished, Retire, EndJobAtFinalize,
+                 LeaveSidecars>;
 
 // Local events. Every one that may start a wait carries the time, in monotonic seconds.
 
@@ -201,9 +202,9 @@ struct SlotFreed {
   int slot = 0;
 };
 
-using LocalEvent = std::variant<MessageReady, Dropped, NoRoom, TimedOut, SpillFailed, CallBegins,
-                                WaitBegins, SidecarFailed, AnalysesFailed, SlotReady, SlotLost,
-                                SlotFreed>;
+using LocalEvent =
+    std::variant<MessageReady, Dropped, NoRoom, TimedOut, SpillFailed, CallBegins, WaitBegins,
+                 SidecarFailed, AnalysesFailed, SlotReady, SlotLost, SlotFreed>;
 
 // Local actions.
 

@@ -49,9 +49,7 @@ std::vector<LocalAction> Policy::on(const LocalEvent& event) {
       Overloaded{
           // Room that only failed sidecars could make will not come.
           [&](const NoRoom& e) { return sidecars_failed_here_ ? Local{Drop{}} : find_room(e); },
-          [&](const CallBegins& e) {
-            return call_deadline_ = e.now + settings_.deadline, Local();
-          },
+          [&](const CallBegins& e) { return call_deadline_ = e.now + settings_.deadline, Local(); },
           [&](const WaitBegins& e) { return wait_for_answer(e); },
           [&](const SpillFailed&) { return backlog_.on(Dropped{}), Local(); },
           [&](const SidecarFailed&) { return sidecars_failed_here_ = true, Local(); },
@@ -180,7 +178,7 @@ Policy::Actions Policy::act(const CloseRequested&) {
 }
 
 // Sidecars may have failed, or been too slow, or not be there. What they have not finished by the
-// deadline is counted as lost. Those of this job go on until MPI_Finalize. Those of another job
+// deadline is counted as lost. Those of this job continue until MPI_Finalize. Those of another job
 // complete the report themselves if some live, and otherwise no others may come.
 Policy::Actions Policy::act(const SidecarsAnswered& event) {
   if (phase_ != Phase::Closing) return {};

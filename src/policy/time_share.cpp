@@ -19,7 +19,8 @@ void TimeShare::settle(double spent, double running, int64_t steps) {
 
 bool TimeShare::allows(int64_t steps) const {
   if (share_ >= 1) return true;
-  const double since = seconds_per_step_ * static_cast<double>(std::max<int64_t>(steps - steps_, 0));
+  const double since =
+      seconds_per_step_ * static_cast<double>(std::max<int64_t>(steps - steps_, 0));
   return share_ > 0 && credit_ + share_ * since >= 0;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How much of the simulation's time attached jobs may take. Their credit grows with the time that
-// the run has taken, by the share that its owner allows, and what they cost is deducted from it: the
-// evaluation of their conditions, and the copies of their publications. Without credit, their
+// the run has taken, by the share that its owner allows, and what they cost is deducted from it:
+// the evaluation of their conditions, and the copies of their publications. Without credit, their
 // analyses are left out. Every rank keeps the same account, from what all know: the cost of the
 // rank that they cost most, and the time of the rank that has run for the shortest.
 #pragma once
@@ -16,7 +16,7 @@ class TimeShare {
   /// jobs, one could otherwise stop the simulation for minutes.
   static constexpr double window = 60;
 
-  /// `share` is of the run's time; 1 or more is no limit.
+  /// `share` is of the run's time; 1 or more sets none.
   explicit TimeShare(double share) : share_(share) {}
 
   /// What all ranks agreed on when the program had made `steps` steps: seconds that attached jobs

@@ -74,8 +74,7 @@ void bill(Run& run, size_t analysis, const Stopwatch& watch, std::string name, i
           double waited, double CostCounters::*account) {
   auto& costs = run.accounts[analysis];
   const bool here = account == &CostCounters::simulation_seconds;
-  costs.*account +=
-      watch.end(run.timeline, std::move(name), "analysis", step, waited) - waited;
+  costs.*account += watch.end(run.timeline, std::move(name), "analysis", step, waited) - waited;
   costs.*(here ? &CostCounters::waiting : &CostCounters::sidecar_waiting) += waited;
 }
 

@@ -16,8 +16,8 @@ struct CostCounters {
   double copy_seconds = 0;        ///< the part of these that only publishing costs
   double sidecar_seconds = 0;
   double sidecar_waiting = 0;  ///< of a sidecar, in stages, for other sidecars
-  double stall_seconds = 0;  ///< of a simulation rank, waiting for sidecars
-  double lag_seconds = 0;    ///< sum over publications: from publishing to having finished
+  double stall_seconds = 0;    ///< of a simulation rank, waiting for sidecars
+  double lag_seconds = 0;      ///< sum over publications: from publishing to having finished
   double longest_lag = 0;
   double last_lag = 0;
   int64_t last_step = 0;     ///< that was worked on, or handed on; if any was

@@ -111,10 +111,11 @@ void await_late_sidecars_at_finalize(const Run& run, double seconds) {
     if (base::wait_until([&] { return expected->message.test(); },
                          base::monotonic_seconds() + seconds))
       return false;
-    std::fprintf(stderr,
-                 "pillion: error: sidecars have not finished %.4g s after the simulation's end; the "
-                 "job ends now, with the simulation's products and its report complete\n",
-                 seconds);
+    std::fprintf(
+        stderr,
+        "pillion: error: sidecars have not finished %.4g s after the simulation's end; the "
+        "job ends now, with the simulation's products and its report complete\n",
+        seconds);
     return true;
   });
 }

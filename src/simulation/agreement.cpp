@@ -10,15 +10,20 @@ using policy::RankStatus;
 
 namespace {
 
-// A slot is ready if it is on every rank, so the maximum is taken of its negation; the time that the
-// run has taken is a minimum.
+// A slot is ready if it is on every rank, so the maximum is taken of its negation; the time that
+// the run has taken is a minimum.
 std::vector<double> numbers_of(const RankStatus& mine, size_t analyses) {
   const auto flag = [](bool holds) { return holds ? 1.0 : 0.0; };
-  std::vector<double> out{flag(mine.no_room_for_last), flag(mine.no_room_for_waiting),
-                          flag(mine.no_room_for_both), flag(mine.dropped),
-                          flag(mine.blocked),          static_cast<double>(mine.level),
-                          mine.seconds_per_step,       flag(mine.attached_full),
-                          mine.attached_seconds,       -mine.running,
+  std::vector<double> out{flag(mine.no_room_for_last),
+                          flag(mine.no_room_for_waiting),
+                          flag(mine.no_room_for_both),
+                          flag(mine.dropped),
+                          flag(mine.blocked),
+                          static_cast<double>(mine.level),
+                          mine.seconds_per_step,
+                          flag(mine.attached_full),
+                          mine.attached_seconds,
+                          -mine.running,
                           static_cast<double>(mine.steps)};
   for (const bool ready : mine.slot_ready) out.push_back(flag(!ready));
   for (const bool lost : mine.slot_lost) out.push_back(flag(lost));

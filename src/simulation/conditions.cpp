@@ -15,8 +15,8 @@ using model::Quantity;
 
 namespace {
 
-/// Moments in several lanes, so that one value need not wait for the sum of those before.
-class Lanes {
+/// Moments in several parts, so that one value need not wait for the sum of those before.
+class PartialMoments {
  public:
   static constexpr int64_t count = 8;
 
@@ -24,21 +24,21 @@ class Lanes {
   void add_row(int64_t values, At&& at) {
     int64_t i = 0;
     for (; i + count <= values; i += count)
-      for (int64_t lane = 0; lane < count; ++lane) add(lane, at(i + lane));
+      for (int64_t part = 0; part < count; ++part) add(part, at(i + part));
     for (; i < values; ++i) add(i % count, at(i));
   }
   void add_to(Moments& moments) const {
-    for (size_t lane = 0; lane < count; ++lane) {
-      moments.sum += sum_[lane];
-      moments.sum_of_squares += squares_[lane];
-      moments.minimum = std::min(moments.minimum, minimum_[lane]);
-      moments.maximum = std::max(moments.maximum, maximum_[lane]);
+    for (size_t part = 0; part < count; ++part) {
+      moments.sum += sum_[part];
+      moments.sum_of_squares += squares_[part];
+      moments.minimum = std::min(moments.minimum, minimum_[part]);
+      moments.maximum = std::max(moments.maximum, maximum_[part]);
     }
   }
 
  private:
-  void add(int64_t lane, double value) {
-    const auto l = static_cast<size_t>(lane);
+  void add(int64_t part, double value) {
+    const auto l = static_cast<size_t>(part);
     sum_[l] += value;
     squares_[l] += value * value;
     minimum_[l] = std::min(minimum_[l], value);
@@ -53,17 +53,16 @@ class Lanes {
 };
 
 template <class T>
-void add_row(const Array& array, const T* row, int64_t values, int32_t component, Lanes& lanes) {
+void add_row(const Array& array, const T* row, int64_t values, int32_t component,
+             PartialMoments& parts) {
   const int64_t apart = array.strides[0], to_next = array.strides[3];
   if (component >= 0) {
     const T* first = row + component * to_next;
-    if (apart == 1)
-      lanes.add_row(values, [=](int64_t i) { return static_cast<double>(first[i]); });
-    else
-      lanes.add_row(values, [=](int64_t i) { return static_cast<double>(first[i * apart]); });
+    if (apart == 1) parts.add_row(values, [=](int64_t i) { return static_cast<double>(first[i]); });
+    else parts.add_row(values, [=](int64_t i) { return static_cast<double>(first[i * apart]); });
     return;
   }
-  lanes.add_row(values, [&](int64_t i) {
+  parts.add_row(values, [&](int64_t i) {
     double square = 0;
     for (int32_t c = 0; c < array.components; ++c) {
       const auto v = static_cast<double>(row[i * apart + c * to_next]);
@@ -78,15 +77,15 @@ template <class T>
 void add_block(const Array& array, const model::Box& box, std::span<const int32_t> components,
                std::vector<Moments>& moments) {
   const auto& s = array.strides;
-  std::vector<Lanes> lanes(components.size());
+  std::vector<PartialMoments> parts(components.size());
   for (int64_t k = 0; k < box.extent(2); ++k)
     for (int64_t j = 0; j < box.extent(1); ++j) {
       const T* row = static_cast<const T*>(array.data) + j * s[1] + k * s[2];
       for (size_t c = 0; c < components.size(); ++c)
-        add_row(array, row, box.extent(0), components[c], lanes[c]);
+        add_row(array, row, box.extent(0), components[c], parts[c]);
     }
   for (size_t c = 0; c < components.size(); ++c) {
-    lanes[c].add_to(moments[c]);
+    parts[c].add_to(moments[c]);
     moments[c].count += static_cast<double>(box.volume());
   }
 }
@@ -193,9 +192,8 @@ void Conditions::start(const std::vector<size_t>& analyses, const Sharing& shari
   check_.step = step;
   check_.time = time;
   check_.steps = cost.steps;
-  const auto attached =
-      std::partition_point(check_.analyses.begin(), check_.analyses.end(),
-                           [&](size_t a) { return a < own_; });
+  const auto attached = std::partition_point(check_.analyses.begin(), check_.analyses.end(),
+                                             [&](size_t a) { return a < own_; });
   std::vector<Moments> moments(check_.quantities.size());
   compute(0, check_.own, sharing, moments);
   bill(watch.seconds(), {check_.analyses.begin(), attached});

@@ -57,8 +57,8 @@ class Conditions {
   std::optional<policy::AttachedCost> settle(run::Agenda& agenda);
 
  private:
-  /// The quantities that conditions of the analyses need, each once; those that only attached jobs
-  /// need come last.
+  /// The quantities that conditions of the analyses need, each once. The ones that only attached
+  /// jobs need come last.
   struct Check {
     std::vector<size_t> analyses;
     std::vector<model::Quantity> quantities;

@@ -207,8 +207,8 @@ std::vector<size_t> Simulation::check(const std::vector<size_t>& scheduled, int6
   return due;
 }
 
-// An analysis that has a condition on values may not have been due, so this is no skipped
-// publication of it. Its last check is too old to be used again.
+// An analysis that has a condition on values may not have been due, so its publication does not
+// count as skipped. Its last check is too old to be used again.
 void Simulation::leave_out(const std::vector<size_t>& analyses, bool were_due) {
   for (const size_t a : analyses) {
     if (!run_.enabled(a)) continue;
@@ -220,7 +220,7 @@ void Simulation::leave_out(const std::vector<size_t>& analyses, bool were_due) {
     const auto& spec = run_.configuration.sidecars;
     run_.remark(fmt::format(
         "attached jobs ask for more than their share of {:.4g} % of the simulation's time or of {} "
-        "for their publications, so some are left out; raise 'sidecars: {{attached: {{time: …, "
+        "for their publications, so some are left out. Raise 'sidecars: {{attached: {{time: …, "
         "memory: …}}}}', or lower what analysis '{}' asks for",
         100 * spec.attached.time, base::format_bytes(spec.attached_memory()),
         run_.configuration.analyses[a].name));

@@ -108,9 +108,7 @@ int run_steps(pillion_session* session, int64_t steps, const std::string& fault,
     if (!offer_counts(session, simulation, fault.substr(7))) return say(rank, "counts");
     return pillion_close(session) == PILLION_OK ? 0 : say(rank, "close");
   }
-  const int pause = until_stop                      ? 5
-                    : fault.starts_with("pause=") ? std::atoi(fault.c_str() + 6)
-                                                  : 0;
+  const int pause = until_stop ? 5 : fault.starts_with("pause=") ? std::atoi(fault.c_str() + 6) : 0;
   for (int64_t step = 0; step <= steps; ++step) {
     if (until_stop && std::filesystem::exists("stop")) break;
     simulation.solve(step);

@@ -261,10 +261,10 @@ def stretches(trace: Trace) -> list[Stretch]:
 
 @cache
 def stage_seconds(trace: Trace, side: str, analysis: str) -> list[np.ndarray]:
-    """Publications by stages of this analysis on one side; the most over ranks, for which the others
-    wait. A stage may withhold
-    publications from later stages: publications that reached the same stage are one array. One
-    that ranks recorded up to different stages, as at the end of a short run, is left out.
+    """Publications by stages of this analysis on one side; the most over ranks, as the others wait
+    for it. A stage may withhold publications from later stages: publications that reached the same
+    stage are one array. One that ranks recorded up to different stages, as at the end of a short
+    run, is left out.
     """
     rows = [
         np.max([visit.stages[analysis] for visit in group], axis=0)

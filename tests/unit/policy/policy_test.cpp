@@ -26,10 +26,10 @@ class FakeRoom final : public MessageBudget {
 /// "Publish 0 1, Skip 2": actions in a form that a table can hold.
 std::string text_of(const std::vector<CollectiveAction>& actions) {
   static const char* const names[] = {
-      "Disable",         "Admit",          "Release",         "Skip",
-      "Publish",         "MoveToSidecars", "Recall",          "TakeBack",
-      "SettleAll",       "SaveStages",     "SendCheckpoint",  "FinishCheckpoint",
-      "FinishStages",    "SendEnd",        "CloseChannel",    "AwaitSidecars",
+      "Disable",         "Admit",          "Release",          "Skip",
+      "Publish",         "MoveToSidecars", "Recall",           "TakeBack",
+      "SettleAll",       "SaveStages",     "SendCheckpoint",   "FinishCheckpoint",
+      "FinishStages",    "SendEnd",        "CloseChannel",     "AwaitSidecars",
       "CountUnfinished", "Retire",         "EndJobAtFinalize", "LeaveSidecars"};
   std::string text;
   for (const auto& action : actions) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The share of the simulation's time that attached jobs may take, and what follows for publications.
+// The share of the simulation's time that attached jobs may take, and what follows for
+// publications.
 #include "policy/time_share.hpp"
 
 #include <doctest/doctest.h>
@@ -41,8 +42,7 @@ TEST_CASE("attached jobs take no more than their share of the time") {
         CAPTURE(lag);
         TimeShare account(share);
         const int64_t steps = 100000;
-        const double spent =
-            cost * static_cast<double>(times_allowed(account, cost, steps, lag));
+        const double spent = cost * static_cast<double>(times_allowed(account, cost, steps, lag));
         const double running = step * static_cast<double>(steps) + spent;
         const double overrun = cost * static_cast<double>(lag + 2);
         CHECK(spent <= share * running + overrun);
