@@ -166,8 +166,8 @@ void Session::take_sides() {
   if (!unplaced_.empty())
     run_.warn(fmt::format("sidecars were chosen by rank alone: {}", unplaced_));
   program_ = run_.world.split(run_.is_sidecar() ? -1 : 0);
-  on_node_ =
-      run_.world.split(run_.is_sidecar() ? -1 : node_[static_cast<size_t>(run_.world.rank())]);
+  const int node = node_[static_cast<size_t>(run_.world.rank())];
+  run_.on_node = run_.world.split(2 * node + (run_.is_sidecar() ? 1 : 0));
   run_.sink = stagehost::Sink(run_.configuration.output);
   run_.follow_timeline();
   report_path_ = run_.configuration.output + "/" + run::report_name;
@@ -358,8 +358,12 @@ void Session::serve() {
     throw;
   }
   const bool late = run::were_late(run_);
-  if (late) run::tell_finished(run_);
-  else run::write_report_together(run_, run_.world, {});
+  if (late) {
+    run::write_timelines(run_);
+    run::tell_finished(run_);
+  } else {
+    run::write_report_together(run_, run_.world, {});
+  }
   end_progress(late ? "the simulation had ended" : "");
 }
 
@@ -389,12 +393,13 @@ void Session::finish() {
   side.close();
   const auto& spec = run_.configuration.sidecars;
   const bool separate = spec.job == model::Job::Separate;
-  if (separate && side.answer().finished) return;  // sidecars write the report
   const bool failed = side.answer().failed;
   const bool late = spec.within_job() && !failed && !side.answer().finished;
   if (late) run::await_late_sidecars_at_finalize(run_, most_deadlines * spec.deadline);
   if (spec.within_job() && !failed) run::tell_closed(run_, late);
   try {
+    // Sidecars of another job write the report, and each side its own timelines.
+    if (separate && side.answer().finished) return run::write_timelines(run_);
     run::write_report_together(run_, failed || late ? run_.side : run_.world, side.outcome());
   } catch (const Error& e) {
     if (!separate) throw;
