@@ -160,7 +160,8 @@ struct LeaveSidecars {};
 using CollectiveAction =
     std::variant<Disable, Admit, Release, Skip, Publish, MoveToSidecars, Recall, TakeBack,
                  SettleAll, SaveStages, SendCheckpoint, FinishCheckpoint, FinishStages, SendEnd,
-                 CloseChannel, AwaitSidecars, CountUnfinished, Retire, EndJobAtFinalize, LeaveSidecars>;
+                 CloseChannel, AwaitSidecars, CountUnfinished, Retire, EndJobAtFinalize,
+                 LeaveSidecars>;
 
 // Local events. Every one that may start a wait carries the time, in monotonic seconds.
 
@@ -174,6 +175,7 @@ struct Dropped {};
 struct NoRoom {
   size_t bytes = 0;
   double now = 0;
+  bool spill_is_busy = false;  ///< it could go to disk, but not before others are there
 };
 /// The wait for room, or for an answer, has ended without.
 struct TimedOut {};
@@ -201,13 +203,13 @@ struct SlotFreed {
   int slot = 0;
 };
 
-using LocalEvent = std::variant<MessageReady, Dropped, NoRoom, TimedOut, SpillFailed, CallBegins,
-                                WaitBegins, SidecarFailed, AnalysesFailed, SlotReady, SlotLost,
-                                SlotFreed>;
+using LocalEvent =
+    std::variant<MessageReady, Dropped, NoRoom, TimedOut, SpillFailed, CallBegins, WaitBegins,
+                 SidecarFailed, AnalysesFailed, SlotReady, SlotLost, SlotFreed>;
 
 // Local actions.
 
-enum class Until { MessageBudget, Answer };
+enum class Until { MessageBudget, SpillRoom, Answer };
 
 /// Wait until something holds, the sidecars have failed, or it is too late.
 struct Wait {
