@@ -37,6 +37,7 @@ def _integer(least: int, most: int | None = None) -> Schema:
 
 _BYTES = either({"type": "number", "minimum": 0}, _matching(rf"{_NUMBER}\s*([kMGT]?B|[KMGT]iB)?"))
 _SECONDS = either({"type": "number", "minimum": 0}, _matching(rf"{_NUMBER}\s*(ms|s|min|h)?"))
+_SHARE = _matching(r"\+?(100(\.0*)?|[0-9]{1,2}(\.[0-9]*)?)\s*%")
 _EVERY = either(
     {"type": "integer", "minimum": 1},
     _matching(rf"\+?0*[1-9][0-9]*(\s+steps?)?|{_NUMBER}\s+time"),
@@ -140,6 +141,28 @@ _SIDECARS = _map(
                     "folder": ("Of the disk (default: TMPDIR or /tmp).", TEXT),
                     "limit": ("How much may wait there on a node (default: 10 GiB).", _BYTES),
                 },
+            ),
+        ),
+        "attached": (
+            "What attached jobs may cost the simulation; no refuses them.",
+            either(
+                {"type": "boolean"},
+                words("true", "false", "yes", "no", "on", "off"),
+                _map(
+                    "What attached jobs may cost the simulation.",
+                    {
+                        "time": (
+                            "Share of the simulation's time for their conditions and copies "
+                            "(default: 1 %).",
+                            _SHARE,
+                        ),
+                        "memory": (
+                            "How much of `memory` their publications may take on a node "
+                            "(default: half of it).",
+                            _BYTES,
+                        ),
+                    },
+                ),
             ),
         ),
     },

@@ -69,6 +69,10 @@ double Value::as_seconds() const {
   return expect(*this, parse_seconds(text), "a duration such as 30 s");
 }
 
+double Value::as_share() const {
+  return expect(*this, parse_share(text), "a share between 0 % and 100 % such as 1 %");
+}
+
 void set_entry(Value& root, std::string_view path, Value value) {
   if (root.is_null()) root.kind = Value::Kind::Map;
   if (!root.is_map())

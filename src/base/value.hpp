@@ -105,6 +105,7 @@ struct Value {
   [[nodiscard]] bool as_boolean() const;
   [[nodiscard]] int64_t as_bytes() const;
   [[nodiscard]] double as_seconds() const;
+  [[nodiscard]] double as_share() const;
 };
 
 using Parameters = std::map<std::string, std::string>;

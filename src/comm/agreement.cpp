@@ -4,6 +4,8 @@
 
 #include <limits>
 
+#include "base/clock.hpp"
+
 namespace pillion::comm {
 namespace {
 
@@ -15,9 +17,14 @@ constexpr int32_t lacking = 8;  // the first of most_common
 constexpr int32_t says_yes = lacking;
 constexpr int32_t says_no = 2 * lacking;
 
+thread_local double waited = 0;
+
+// One word crosses, so that all of the time is waiting for the rank that comes last.
 int32_t meet(const Communicator& comm, int32_t mark) {
+  const double begin = base::monotonic_seconds();
   check(MPI_Allreduce(MPI_IN_PLACE, &mark, 1, MPI_INT32_T, MPI_BOR, comm.handle()),
         "MPI_Allreduce");
+  waited += base::monotonic_seconds() - begin;
   return mark;
 }
 
@@ -55,6 +62,8 @@ std::optional<Error> share(const Communicator& comm, const std::optional<Error>&
 }
 
 }  // namespace
+
+double seconds_waited() { return waited; }
 
 void together(const Communicator& comm, const std::function<void()>& work) {
   if (const auto failure = share(comm, caught(work))) throw *failure;

@@ -14,6 +14,10 @@ namespace pillion::comm {
 /// thrown on every rank. The work itself must not be collective. [collective]
 void together(const Communicator& comm, const std::function<void()>& work);
 
+/// Seconds that this thread has waited for other ranks, here and in fences, since it began. What a
+/// piece of work waited is the difference between after and before.
+[[nodiscard]] double seconds_waited();
+
 /// Collectives of a piece of work that may fail on some ranks only. Every rank enters a fence
 /// before each collective and at the end; a rank that failed enters the end at once, which the
 /// others see at their next fence.

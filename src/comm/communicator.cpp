@@ -252,16 +252,17 @@ AtFinalize::AtFinalize(Action action) : action_(std::make_shared<Action>(std::mo
   check(MPI_Comm_free_keyval(&key), "MPI_Comm_free_keyval");
 }
 
-void end_job_at_finalize(const Communicator& all, const Communicator& some) {
+void end_job_at_finalize(const Communicator& all, const Communicator& some,
+                         std::function<bool()> must_end) {
   int ranks = 0;
   check(MPI_Comm_size(MPI_COMM_WORLD, &ranks), "MPI_Comm_size");
   if (all.size() != ranks) return;
   // These live until the program ends, as no object can own them.
   auto* const waiting = new Communicator(some.handle());
-  new AtFinalize([waiting] {
+  new AtFinalize([waiting, must_end = std::move(must_end)] {
     std::fflush(nullptr);  // an aborted program writes nothing more
     waiting->barrier();
-    if (waiting->rank() == 0) MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+    if (waiting->rank() == 0 && (!must_end || must_end())) MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
     waiting->barrier();
   });
 }

@@ -32,6 +32,8 @@ inline constexpr int sidecar_failure = 14;
 inline constexpr int load_report = 15;
 inline constexpr int large_publication = 16;  // those for which no receive was posted
 inline constexpr int large_publication_body = 17;
+inline constexpr int closed = 18;             // whether sidecars join the report
+inline constexpr int sidecars_finished = 19;  // late sidecars have finished
 
 inline constexpr int redistribution_plan = 21;  // and 22
 inline constexpr int redistribution_values = 23;

@@ -145,6 +145,23 @@ void read_spill(Reader& reader, SidecarSpec& spec) {
   inner.finish();
 }
 
+void read_attached(Reader& reader, SidecarSpec& spec) {
+  const Value* attached = reader.find("attached");
+  if (attached == nullptr) return;
+  if (!spec.through_node())
+    attached->fail(
+        "'attached' is for runs that jobs can attach to, through the memory of their nodes; add "
+        "'per_node: K' or 'job: separate', or leave it out");
+  if (attached->is_scalar()) {
+    spec.attached.allowed = attached->as_boolean();
+    return;
+  }
+  Reader inner(*attached, "'attached'");
+  if (const Value* time = inner.find("time")) spec.attached.time = time->as_share();
+  if (const Value* memory = inner.find("memory")) spec.attached.memory = memory->as_bytes();
+  inner.finish();
+}
+
 }  // namespace
 
 SidecarSpec read_sidecars(const Value& value, base::Diagnostics* mistakes) {
@@ -176,6 +193,7 @@ SidecarSpec read_sidecars(const Value& value, base::Diagnostics* mistakes) {
   read([&] { read_locations(reader, spec); });
   read([&] { read_separate(reader, spec); });
   read([&] { read_spill(reader, spec); });
+  read([&] { read_attached(reader, spec); });
   reader.finish(mistakes);
   return spec;
 }

@@ -2,6 +2,7 @@
 // The sidecars that a configuration wants: how many, where, and what they may cost.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -37,6 +38,13 @@ const char* name_of(WhenFull policy);
 enum class Job { Same, Separate };
 const char* name_of(Job job);
 
+/// What attached jobs may cost the simulation.
+struct AttachedSpec {
+  bool allowed = true;
+  double time = 0.01;   ///< share of the simulation's time; 1 for any
+  int64_t memory = -1;  ///< bytes of their publications in flight per node; -1 for half of `memory`
+};
+
 struct SidecarSpec {
   int64_t ranks = 0;  ///< of the same job, over the network
   /// Over node memory: ranks of the same job on every node, or, with Job::Separate, how many are
@@ -53,6 +61,7 @@ struct SidecarSpec {
   std::string launch;        ///< the command that starts them; "" if Pillion is to choose
   std::string spill_folder;  ///< "" for the environment's
   int64_t spill_limit = int64_t{10} << 30;  ///< bytes per node
+  AttachedSpec attached;
 
   /// Bytes of publications that come through the network, per node with sidecars.
   [[nodiscard]] int64_t receive_limit() const { return receive > 0 ? receive : 4 * memory; }
@@ -60,6 +69,10 @@ struct SidecarSpec {
   [[nodiscard]] bool any() const { return ranks > 0 || through_node(); }
   /// Whether sidecars are ranks of the simulation's job.
   [[nodiscard]] bool within_job() const { return job == Job::Same && any(); }
+  /// Bytes per node that publications for attached jobs may take.
+  [[nodiscard]] int64_t attached_memory() const {
+    return attached.memory < 0 ? memory / 2 : std::min(attached.memory, memory);
+  }
   /// Whether publications go through node memory.
   [[nodiscard]] bool through_node() const { return per_node > 0 || job == Job::Separate; }
 };

@@ -5,9 +5,12 @@
 // contributes to the next agreement, and local actions.
 #pragma once
 
+#include <limits>
+
 #include "policy/backlog.hpp"
 #include "policy/migration.hpp"
 #include "policy/slots.hpp"
+#include "policy/time_share.hpp"
 
 namespace pillion::policy {
 
@@ -17,6 +20,7 @@ struct Settings {
   bool has_sidecars = false;       ///< or slots for attached jobs
   bool separate_job = false;       ///< sidecars are processes of jobs of their own
   bool restarts_sidecars = false;  ///< Pillion starts them again when they die
+  double attached_share = 1;       ///< of the simulation's time, for attached jobs
 };
 
 /// What the engine knows of an analysis when it is added.
@@ -40,6 +44,11 @@ class Policy {
   [[nodiscard]] bool is_enabled(size_t analysis) const { return !analyses_[analysis].ended; }
   /// Whether publications of the analysis go to sidecars now.
   [[nodiscard]] bool is_in_sidecars(size_t analysis) const;
+  /// Whether an analysis may cost the simulation anything when it has made `steps` steps: one of an
+  /// attached job may not if the share of these is used up.
+  [[nodiscard]] bool may_cost(size_t analysis, int64_t steps) const {
+    return analysis < own_ || time_share_.allows(steps);
+  }
   /// The analysis that has waited for longest, whose due step is in PublicationReady.
   [[nodiscard]] std::optional<size_t> waiting() const { return backlog_.waiting(); }
   [[nodiscard]] const SlotState& slot(int number) const {
@@ -69,6 +78,7 @@ class Policy {
   Actions act(const SidecarsAnswered& event);
 
   [[nodiscard]] std::vector<LocalAction> wait_for_answer(const WaitBegins& event) const;
+  [[nodiscard]] std::vector<LocalAction> find_room(const NoRoom& event);
   /// Ends an analysis for good.
   void end(size_t analysis);
   [[nodiscard]] std::vector<bool> wants() const;
@@ -78,8 +88,11 @@ class Policy {
   size_t own_;  ///< those of the configuration; the others are of attached jobs
   std::array<SlotState, attached_slots> slots_;
   Backlog backlog_;
+  TimeShare time_share_;
+  bool attached_full_ = false;  ///< on some rank, as agreed last
   Phase phase_ = Phase::Running;
   // What only this rank knows.
+  double call_deadline_ = std::numeric_limits<double>::infinity();  ///< of all waits in a call
   bool sidecars_failed_here_ = false;
   std::set<int32_t> failed_here_;
 };

@@ -25,9 +25,11 @@ template <class Out>
 void put_event(Out to, const Event& event, int pid, int64_t rank, double origin) {
   fmt::format_to(to,
                  "{{\"ph\":\"X\",\"name\":{},\"cat\":{},\"pid\":{},\"tid\":{},\"ts\":{:.3f},"
-                 "\"dur\":{:.3f},\"args\":{{\"step\":{}}}}}",
+                 "\"dur\":{:.3f},\"args\":{{\"step\":{}",
                  base::json_text(event.name), base::json_text(event.category), pid, rank,
                  (event.begin - origin) * 1e6, (event.end - event.begin) * 1e6, event.step);
+  if (event.waited > 0) fmt::format_to(to, ",\"waited\":{:.3f}", event.waited * 1e6);
+  fmt::format_to(to, "}}}}");
 }
 
 }  // namespace

@@ -22,6 +22,7 @@ struct Event {
   double begin = 0;  ///< calendar seconds
   double end = 0;
   int64_t step = 0;
+  double waited = 0;  ///< seconds of it in which the rank waited for others
 };
 
 class Timeline {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "comm/agreement.hpp"
 #include "stagehost/state.hpp"
 
 namespace pillion::run {
@@ -67,6 +68,19 @@ stagehost::ExecutionContext context_of(Run& run, size_t analysis, const Gaps& ga
 
 }  // namespace
 
+namespace {
+
+/// Ends a piece of work of an analysis: what it computed, and what it waited for other ranks.
+void bill(Run& run, size_t analysis, const Stopwatch& watch, std::string name, int64_t step,
+          double waited, double CostCounters::*account) {
+  auto& costs = run.accounts[analysis];
+  const bool here = account == &CostCounters::simulation_seconds;
+  costs.*account += watch.end(run.timeline, std::move(name), "analysis", step, waited) - waited;
+  costs.*(here ? &CostCounters::waiting : &CostCounters::sidecar_waiting) += waited;
+}
+
+}  // namespace
+
 std::optional<Error> run_chain(Run& run, Chain& chain, size_t analysis,
                                stagehost::Publication& publication, const Gaps& gaps,
                                double CostCounters::*account) {
@@ -75,9 +89,10 @@ std::optional<Error> run_chain(Run& run, Chain& chain, size_t analysis,
   auto context = context_of(run, analysis, gaps);
   context.origin.step = publication.step;
   context.origin.time = publication.time;
+  const double before = comm::seconds_waited();
   auto failure = chain.run_in_place(publication, std::move(context));
-  run.accounts[analysis].*account += watch.end(
-      run.timeline, run.configuration.analyses[analysis].name, "analysis", publication.step);
+  bill(run, analysis, watch, run.configuration.analyses[analysis].name, publication.step,
+       comm::seconds_waited() - before, account);
   return failure;
 }
 
@@ -90,12 +105,13 @@ void finish_chain(Run& run, Chain& chain, size_t analysis, int64_t step, double 
   context.origin.step = step;
   context.origin.time = time;
   const auto& name = run.configuration.analyses[analysis].name;
+  const double before = comm::seconds_waited();
   const auto failure = chain.finish(std::move(context));
   if (failure && run.enabled(analysis)) run.disable(analysis, *failure);
   else if (failure)
     run.warn(fmt::format("not all that analysis '{}' had computed could be written: {}", name,
                          failure->what()));
-  run.accounts[analysis].*account += watch.end(run.timeline, name + " (end)", "analysis", step);
+  bill(run, analysis, watch, name + " (end)", step, comm::seconds_waited() - before, account);
 }
 
 void finish_chains(Run& run, Chains& chains, int64_t step, double time,

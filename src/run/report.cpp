@@ -79,11 +79,14 @@ Json json_of_analysis(const Run& run, const Summary& all, size_t a) {
   out["skipped"] = here.first.skipped;
   out["coarsened"] = here.first.coarsened;
   out["spilled"] = here.spilled;
+  out["thinned"] = here.first.thinned;
   out["dropped"] = who.dropped;
   out["lost"] = lost;
   out["disabled"] = text_or_null(disabled);
   out["seconds"] = {{"simulation", json_of(here.simulation_seconds, here.ranks)},
+                    {"waiting", json_of(here.waiting, here.ranks)},
                     {"sidecar", json_of(there.sidecar_seconds, there.ranks)},
+                    {"sidecar_waiting", json_of(there.sidecar_waiting, there.ranks)},
                     {"stall", json_of(here.stall_seconds, here.ranks)},
                     {"synchronous_estimate", synchronous}};
   out["bytes_moved"] = here.bytes;

@@ -136,11 +136,11 @@ class Stopwatch {
  public:
   Stopwatch() : begin_(base::calendar_seconds()), monotonic_(base::monotonic_seconds()) {}
   [[nodiscard]] double seconds() const { return base::monotonic_seconds() - monotonic_; }
-  /// Ends it: puts it on the timeline and returns its length.
-  double end(products::Timeline& timeline, std::string name, std::string category,
-             int64_t step) const {
+  /// Ends it: puts it on the timeline and returns its length, waiting for other ranks included.
+  double end(products::Timeline& timeline, std::string name, std::string category, int64_t step,
+             double waited = 0) const {
     const double length = seconds();
-    timeline.add({std::move(name), std::move(category), begin_, begin_ + length, step});
+    timeline.add({std::move(name), std::move(category), begin_, begin_ + length, step, waited});
     return length;
   }
 

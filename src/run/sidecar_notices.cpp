@@ -3,6 +3,8 @@
 #include "run/sidecar_notices.hpp"
 
 #include <algorithm>
+#include <cstdio>
+#include <memory>
 
 #include "base/bytes.hpp"
 #include "base/clock.hpp"
@@ -36,7 +38,7 @@ void send_load_report(const Run& run, double busy) {
     for (size_t m = first; m < std::min(first + most_told, migrating.size()); ++m) {
       const auto& account = run.accounts[migrating[m]];
       out.put(static_cast<int64_t>(migrating[m]));
-      out.put(account.sidecar_seconds);
+      out.put(account.sidecar_seconds + account.sidecar_waiting);
       out.put(static_cast<double>(account.publications));
     }
     const auto bytes = out.take();
@@ -64,6 +66,59 @@ namespace {
 constexpr size_t longest = 512;  ///< so short that MPI sends it without waiting
 
 }  // namespace
+
+// The first ranks of both sides speak for all. A message of a byte is sent without waiting.
+void tell_closed(const Run& run, bool late) {
+  if (run.side.rank() != 0) return;
+  const int to = run.ranks_of(topology::Role::Sidecar).front();
+  const char text = late ? 1 : 0;
+  comm::send(run.world, &text, 1, to, comm::tags::closed).wait();
+}
+
+bool were_late(const Run& run) {
+  char late = 0;
+  if (run.side.rank() == 0) {
+    const int from = run.ranks_of(topology::Role::Simulation).front();
+    base::wait_until([&] {
+      auto arrival = comm::find_arrival(run.world, from, comm::tags::closed);
+      if (arrival) comm::receive(*arrival, &late);
+      return arrival.has_value();
+    });
+  }
+  return run.side.reduced<int32_t>(late, comm::Operation::Max) != 0;
+}
+
+void tell_finished(const Run& run) {
+  run.side.barrier();
+  if (run.side.rank() != 0) return;
+  const int to = run.ranks_of(topology::Role::Simulation).front();
+  const char text = 0;
+  comm::send(run.world, &text, 1, to, comm::tags::sidecars_finished).wait();
+}
+
+// The receive is posted now, for the communicator may be gone by then.
+void await_late_sidecars_at_finalize(const Run& run, double seconds) {
+  struct Expected {
+    char text = 0;
+    comm::Request message;
+  };
+  auto expected = std::make_shared<Expected>();
+  const int from = run.ranks_of(topology::Role::Sidecar).front();
+  if (run.side.rank() == 0)
+    expected->message =
+        comm::receive(run.world, &expected->text, 1, from, comm::tags::sidecars_finished);
+  comm::end_job_at_finalize(run.world, run.side, [expected, seconds] {
+    if (base::wait_until([&] { return expected->message.test(); },
+                         base::monotonic_seconds() + seconds))
+      return false;
+    std::fprintf(
+        stderr,
+        "pillion: error: sidecars have not finished %.4g s after the simulation's end; the "
+        "job ends now, with the simulation's products and its report complete\n",
+        seconds);
+    return true;
+  });
+}
 
 void SidecarFailure::tell(const std::string& why) const {
   const std::string text = why.substr(0, longest);

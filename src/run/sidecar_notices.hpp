@@ -29,6 +29,17 @@ void receive_load_report(const Run& run, LoadReport& load_report);
 // then hands them nothing more and does not wait for them. Other sidecars may hang in a call with
 // them; so that the job ends all the same, it is ended in MPI_Finalize.
 
+/// Tells the sidecars of this job how the simulation has closed: whether they were too late for the
+/// report. By the simulation ranks, once.
+void tell_closed(const Run& run, bool late);
+/// What the simulation told. Waits until it has. [collective over the sidecars]
+[[nodiscard]] bool were_late(const Run& run);
+/// Sidecars that were late have finished. By each of them, at its end.
+void tell_finished(const Run& run);
+/// Keeps MPI_Finalize of the simulation from beginning before late sidecars have finished, for at
+/// most `seconds`, and ends the job then. [collective over the simulation ranks]
+void await_late_sidecars_at_finalize(const Run& run, double seconds);
+
 class SidecarFailure {
  public:
   explicit SidecarFailure(const Run& run) : run_(run) {}

@@ -14,8 +14,10 @@ AnalysisSummary summary_of(const CostCounters& costs, const std::string& disable
   return {.ranks = 1,
           .first = costs,
           .simulation_seconds = lone(costs.simulation_seconds),
+          .waiting = lone(costs.waiting),
           .copy_seconds = lone(costs.copy_seconds),
           .sidecar_seconds = lone(costs.sidecar_seconds),
+          .sidecar_waiting = lone(costs.sidecar_waiting),
           .stall_seconds = lone(costs.stall_seconds),
           .bytes = costs.bytes,
           .spilled = costs.spilled,
@@ -34,6 +36,8 @@ void join(AnalysisSummary& to, AnalysisSummary later) {
   join(to.simulation_seconds, later.simulation_seconds);
   join(to.copy_seconds, later.copy_seconds);
   join(to.sidecar_seconds, later.sidecar_seconds);
+  join(to.waiting, later.waiting);
+  join(to.sidecar_waiting, later.sidecar_waiting);
   join(to.stall_seconds, later.stall_seconds);
   to.bytes += later.bytes;
   to.spilled = std::max(to.spilled, later.spilled);

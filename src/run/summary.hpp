@@ -43,17 +43,18 @@ struct SumMax {
 struct AnalysisSummary {
   int64_t ranks = 0;
   CostCounters first;  ///< of the first rank
-  SumMax simulation_seconds, copy_seconds, sidecar_seconds, stall_seconds;
+  SumMax simulation_seconds, waiting, copy_seconds;
+  SumMax sidecar_seconds, sidecar_waiting, stall_seconds;
   int64_t bytes = 0;              ///< of all ranks
   int64_t spilled = 0, lost = 0;  ///< the most of a rank
   std::string disabled;           ///< why, by the first rank that has a reason
 
   static constexpr auto members() {
     using A = AnalysisSummary;
-    return std::tuple{&A::ranks,        &A::first,           &A::simulation_seconds,
-                      &A::copy_seconds, &A::sidecar_seconds, &A::stall_seconds,
-                      &A::bytes,        &A::spilled,         &A::lost,
-                      &A::disabled};
+    return std::tuple{&A::ranks,           &A::first,         &A::simulation_seconds,
+                      &A::waiting,         &A::copy_seconds,  &A::sidecar_seconds,
+                      &A::sidecar_waiting, &A::stall_seconds, &A::bytes,
+                      &A::spilled,         &A::lost,          &A::disabled};
   }
 };
 

@@ -63,14 +63,26 @@ void Session::connect_by_network(simulation::Link& link,
       run_.configuration.sidecars.receive_limit() * static_cast<int64_t>(nodes.size());
 }
 
-std::unique_ptr<transport::SpillFile> Session::make_spill(int ranks_on_node) const {
+namespace {
+
+/// The part of a node's budget that holds messages on their way to the disk: half of it, so that
+/// whatever fits in the other half can go there.
+int64_t memory_of_spill(const model::SidecarSpec& spec) {
+  return spec.when_full == model::WhenFull::Spill ? spec.memory / 2 : 0;
+}
+
+}  // namespace
+
+std::unique_ptr<transport::SpillFile> Session::make_spill(int ranks_on_node, size_t memory) const {
   const auto& spec = run_.configuration.sidecars;
   if (spec.when_full != model::WhenFull::Spill) return {};
   const char* temporary = std::getenv("TMPDIR");
-  const std::string standard = temporary != nullptr ? temporary : "/tmp";
+  std::string folder = spec.spill_folder;
+  if (folder.empty()) folder = temporary != nullptr ? temporary : "/tmp";
+  // On many clusters the folder for temporary files is memory, which spilling is to save.
+  if (spec.spill_folder.empty() && node::is_in_memory(folder)) folder = run_.configuration.output;
   return std::make_unique<transport::SpillFile>(
-      spec.spill_folder.empty() ? standard : spec.spill_folder,
-      static_cast<size_t>(spec.spill_limit / ranks_on_node));
+      folder, static_cast<size_t>(spec.spill_limit / ranks_on_node), memory);
 }
 
 void Session::connect_by_node(simulation::Link& link,
@@ -89,12 +101,15 @@ void Session::connect_by_node(simulation::Link& link,
       const node::Identity identity{
           configuration.run, spec_.run, node_[static_cast<size_t>(run_.world.rank())],
           *std::max_element(node_.begin(), node_.end()) + 1, run_.side.size()};
-      endpoint = transport::make_endpoint(run_.side, run_.on_node, identity,
-                                          configuration.sidecars.memory, base::to_bytes(spec_));
+      const int64_t to_disk = memory_of_spill(configuration.sidecars);
+      endpoint =
+          transport::make_endpoint(run_.side, run_.on_node, identity,
+                                   configuration.sidecars.memory - to_disk, base::to_bytes(spec_));
       link.segment = endpoint.segment;
+      link.spill_memory = static_cast<size_t>(to_disk / run_.on_node.size());
       link.budget = endpoint.budget;
       together(run_.side, [&] {
-        auto spill = make_spill(run_.on_node.size());
+        auto spill = make_spill(run_.on_node.size(), link.spill_memory);
         auto& channel = endpoint.segment->channel(endpoint.channel);
         if (spill) channel.spill_descriptor = spill->descriptor();
         const auto& analyses = configuration.analyses;

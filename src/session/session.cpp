@@ -359,8 +359,14 @@ void Session::serve() {
     end_progress(e.what());
     throw;
   }
-  run::write_report_together(run_, run_.world, {});
-  end_progress({});
+  const bool late = run::were_late(run_);
+  if (late) {
+    run::write_timelines(run_);
+    run::tell_finished(run_);
+  } else {
+    run::write_report_together(run_, run_.world, {});
+  }
+  end_progress(late ? "the simulation had ended" : "");
 }
 
 void Session::close() {
@@ -377,14 +383,26 @@ void Session::close() {
   run_.folder.release(true);
 }
 
+namespace {
+
+/// How many deadlines late sidecars of the same job get at MPI_Finalize.
+constexpr double most_deadlines = 60;
+
+}  // namespace
+
 void Session::finish() {
   auto& side = simulation();
   side.close();
-  const bool separate = run_.configuration.sidecars.job == model::Job::Separate;
+  const auto& spec = run_.configuration.sidecars;
+  const bool separate = spec.job == model::Job::Separate;
+  const bool failed = side.answer().failed;
+  const bool late = spec.within_job() && !failed && !side.answer().finished;
+  if (late) run::await_late_sidecars_at_finalize(run_, most_deadlines * spec.deadline);
+  if (spec.within_job() && !failed) run::tell_closed(run_, late);
   try {
     // Sidecars of another job write the report, and each side its own timelines.
     if (separate && side.answer().finished) return run::write_timelines(run_);
-    run::write_report_together(run_, side.answer().failed ? run_.side : run_.world, side.outcome());
+    run::write_report_together(run_, failed || late ? run_.side : run_.world, side.outcome());
   } catch (const Error& e) {
     if (!separate) throw;
     run_.warn(e.what());

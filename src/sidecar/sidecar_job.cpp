@@ -54,6 +54,11 @@ void SidecarJob::configure() {
 }
 
 void SidecarJob::read_attached_file() {
+  if (!run_.configuration.sidecars.attached.allowed)
+    base::fail(
+        ErrorCode::State,
+        "run '{}' refuses attached jobs: its configuration says 'sidecars: {{attached: no}}'",
+        attach_.run);
   attached_job_.name =
       attach_.name.empty() ? std::filesystem::path(attach_.analyses).stem().string() : attach_.name;
   attached_job_.file = attach_.analyses;

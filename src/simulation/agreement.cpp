@@ -10,13 +10,21 @@ using policy::RankStatus;
 
 namespace {
 
-// A slot is ready if it is on every rank, so the maximum is taken of its negation.
+// A slot is ready if it is on every rank, so the maximum is taken of its negation; the time that
+// the run has taken is a minimum.
 std::vector<double> numbers_of(const RankStatus& mine, size_t analyses) {
   const auto flag = [](bool holds) { return holds ? 1.0 : 0.0; };
-  std::vector<double> out{flag(mine.no_room_for_last), flag(mine.no_room_for_waiting),
-                          flag(mine.no_room_for_both), flag(mine.dropped),
-                          flag(mine.blocked),          static_cast<double>(mine.level),
-                          mine.seconds_per_step};
+  std::vector<double> out{flag(mine.no_room_for_last),
+                          flag(mine.no_room_for_waiting),
+                          flag(mine.no_room_for_both),
+                          flag(mine.dropped),
+                          flag(mine.blocked),
+                          static_cast<double>(mine.level),
+                          mine.seconds_per_step,
+                          flag(mine.attached_full),
+                          mine.attached_seconds,
+                          -mine.running,
+                          static_cast<double>(mine.steps)};
   for (const bool ready : mine.slot_ready) out.push_back(flag(!ready));
   for (const bool lost : mine.slot_lost) out.push_back(flag(lost));
   const size_t first = out.size();
@@ -37,6 +45,10 @@ RankStatus status_of(const std::vector<double>& numbers) {
   all.blocked = flag();
   all.level = static_cast<int32_t>(*at++);
   all.seconds_per_step = *at++;
+  all.attached_full = flag();
+  all.attached_seconds = *at++;
+  all.running = -*at++;
+  all.steps = static_cast<int64_t>(*at++);
   for (bool& ready : all.slot_ready) ready = !flag();
   for (bool& lost : all.slot_lost) lost = flag();
   for (int32_t a = 0; at != numbers.end(); ++a)
@@ -50,7 +62,7 @@ void Agreement::start(RankStatus mine, size_t analyses, int64_t steps) {
   const double now = base::monotonic_seconds();
   if (steps > steps_ && time_ > 0)
     mine.seconds_per_step = (now - time_) / static_cast<double>(steps - steps_);
-  steps_ = steps;
+  steps_ = mine.steps = steps;
   time_ = now;
   if (next_ != std::numeric_limits<int64_t>::max())
     next_ = steps + policy::steps_to_next_agreement(seconds_per_step_);

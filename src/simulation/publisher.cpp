@@ -28,7 +28,13 @@ Publisher::Publisher(run::Run& run, Link& link, const run::CutFields& cut_fields
       subscribers_(subscribers),
       policy_(policy),
       messages_(run, *link.sender, link.layout_requests, cut_fields, sharing, lender,
-                policy.own_analyses()) {}
+                policy.own_analyses()) {
+  const auto& spec = run.configuration.sidecars;
+  const double share = spec.memory > 0 ? static_cast<double>(spec.attached_memory()) /
+                                             static_cast<double>(spec.memory)
+                                       : 0;
+  attached_limit_ = static_cast<int64_t>(share * static_cast<double>(link.budget));
+}
 
 // What goes straight to where it is wanted may take more than what is shared: there are ghost cells
 // and copies, and not the same ones when several analyses are due as when one is.
@@ -66,8 +72,7 @@ void Publisher::check_budget() {
   const auto policy = run_.configuration.sidecars.when_full;
   const auto whole = std::find_if(all.begin(), all.end(),
                                   [&](size_t a) { return !cut_fields_[a].whole_for.empty(); });
-  const bool may_shrink =
-      policy == WhenFull::Spill || (policy == WhenFull::Coarsen && whole == all.end());
+  const bool may_shrink = policy == WhenFull::Coarsen && whole == all.end();
   if (bytes <= link_.budget || may_shrink) return;
   const std::string because =
       policy != WhenFull::Coarsen
@@ -151,10 +156,21 @@ void Publisher::send(PublicationHeader& head, CachedMessage& message,
   messages_.sent(head, message);
   allocations_.lend(head.sequence - 1);
   message.release();
-  if (run_.configuration.sidecars.job == model::Job::Separate)
-    outstanding_.add(head.sequence, due, sequence_ - 1 - sender().behind());
+  outstanding_.add(head.sequence, due, sequence_ - 1 - sender().behind());
   in_place_ += message.encoder().bytes_lent();
+  note_attached(head.sequence, due, message);
   count(run_, due, message, watch.end(run_.timeline, "publish", "publish", head.step), head.step);
+}
+
+void Publisher::note_attached(int64_t sequence, const std::vector<size_t>& due,
+                              const CachedMessage& message) {
+  int64_t bytes = 0;
+  for (size_t d = 0; d < due.size(); ++d)
+    if (due[d] >= policy_.own_analyses()) bytes += message.shares()[d];
+  if (bytes == 0) return;
+  attached_size_ = bytes;
+  attached_bytes_ += bytes;
+  attached_.emplace_back(sequence, bytes);
 }
 
 // Sidecars wait for a message of this number from every rank, so the header goes all the same.
@@ -174,17 +190,24 @@ std::byte* Publisher::reserve(size_t size, const std::vector<size_t>& due, int64
   sender().poll();
   std::byte* to = sender().reserve(size);
   if (to != nullptr) return to;
+  bool is_spilled = false;
   subscribers_.tend();
+  const bool busy = sender().fits_spill(size) && !sender().fits_spill_now(size);
   for (const auto& action :
-       policy_.on(policy::LocalEvent(policy::NoRoom{size, base::monotonic_seconds()}))) {
+       policy_.on(policy::LocalEvent(policy::NoRoom{size, base::monotonic_seconds(), busy}))) {
     if (std::holds_alternative<policy::Spill>(action)) {
       to = sender().reserve_spill(size);
-      for (const size_t a : due) run_.accounts[a].spilled += to != nullptr ? 1 : 0;
+      is_spilled = to != nullptr;
     } else if (const auto* waits = std::get_if<policy::Wait>(&action);
                waits != nullptr && size <= link_.budget) {
       const run::Stopwatch watch;
       constexpr double patience = 0.02;  // seconds
-      const auto has_room = [&] { return (to = sender().reserve(size)) != nullptr; };
+      const auto has_room = [&] {
+        to = sender().reserve(size);
+        if (to != nullptr || waits->until != policy::Until::SpillRoom) return to != nullptr;
+        to = sender().reserve_spill(size);
+        return is_spilled = to != nullptr;
+      };
       if (!wait(*waits, has_room, patience))
         (void)policy_.on(policy::LocalEvent(policy::TimedOut{}));
       const double seconds = watch.end(run_.timeline, "stall", "stall", step);
@@ -193,6 +216,7 @@ std::byte* Publisher::reserve(size_t size, const std::vector<size_t>& due, int64
         run_.accounts[a].stall_seconds += seconds / static_cast<double>(due.size());
     }
   }
+  for (const size_t a : due) run_.accounts[a].spilled += is_spilled ? 1 : 0;
   return to;
 }
 
@@ -201,18 +225,12 @@ bool Publisher::wait(const policy::Wait& wait, const std::function<bool()>& hold
                      double patience) {
   const run::Waiting waiting(run_.mark);
   sender().poll();
-  int64_t seen = finished();
-  double sign = base::monotonic_seconds();
   while (!holds()) {
     subscribers_.tend();
     if (subscribers_.have_failed()) return false;
     const bool unserved = wait.needs_server && !sender().is_served();
     sender().wait(patience);
-    const double now = base::monotonic_seconds();
-    if (finished() != seen) sign = now;
-    seen = finished();
-    const bool silent = wait.without_sign > 0 && now - sign >= wait.without_sign;
-    if (unserved || silent || now >= wait.deadline) return holds();
+    if (unserved || base::monotonic_seconds() >= wait.deadline) return holds();
   }
   return true;
 }
@@ -249,7 +267,10 @@ void Publisher::send_on() {
 
 void Publisher::poll() {
   sender().poll();
-  allocations_.reclaim(sender().released());
+  const int64_t released = sender().released();
+  allocations_.reclaim(released);
+  for (; !attached_.empty() && attached_.front().first <= released; attached_.pop_front())
+    attached_bytes_ -= attached_.front().second;
   behind_ = sender().behind();
 }
 
@@ -314,13 +335,13 @@ std::vector<int64_t> Outstanding::count(size_t analyses, int64_t done) const {
 
 void Publisher::describe(run::Snapshot& snapshot) const {
   snapshot.behind = behind_;
-  snapshot.budget = static_cast<int64_t>(link_.budget);
+  snapshot.budget = static_cast<int64_t>(link_.budget + link_.spill_memory);
   snapshot.in_use = static_cast<int64_t>(sender().in_flight());
   snapshot.peak = static_cast<int64_t>(sender().peak());
 }
 
 void Publisher::describe(run::Outcome& outcome) const {
-  outcome.budget = link_.budget;
+  outcome.budget = link_.budget + link_.spill_memory;
   outcome.peak = sender().peak();
   outcome.in_place = in_place_;
   outcome.direct = direct_;

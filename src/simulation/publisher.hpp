@@ -39,6 +39,7 @@ struct Link {
   run::LayoutRequests layout_requests;        ///< layouts that stages in sidecars want
   size_t budget = 0;                          ///< bytes in flight
   int64_t receive_limit = 0;  ///< bytes that all sidecars together may receive; 0 if they share
+  size_t spill_memory = 0;                    ///< beside it, bytes on their way to the disk
 };
 
 /// Analyses that were in messages which the run's own sidecars may not have finished.
@@ -95,11 +96,17 @@ class Publisher final : public policy::MessageBudget {
   [[nodiscard]] bool fits_spill(size_t bytes) const override {
     return link_.sender->fits_spill(bytes);
   }
+  [[nodiscard]] bool fits_spill_now(size_t bytes) const override {
+    return link_.sender->fits_spill_now(bytes);
+  }
+  [[nodiscard]] bool fits_attached() const override {
+    return attached_bytes_ + attached_size_ <= attached_limit_;
+  }
 
   [[nodiscard]] int64_t sequence() const { return sequence_; }
   /// Messages that sidecars have finished.
   [[nodiscard]] int64_t finished() const { return sequence_ - link_.sender->behind(); }
-  /// By analysis: publications that the run's own sidecars, in another job, have not finished.
+  /// By analysis: publications that the run's own sidecars have not finished.
   [[nodiscard]] std::vector<int64_t> unfinished() const {
     return outstanding_.count(policy_.own_analyses(), finished());
   }
@@ -118,6 +125,9 @@ class Publisher final : public policy::MessageBudget {
   void send(transport::PublicationHeader& head, CachedMessage& message,
             const std::vector<size_t>& due);
   void send_dropped(transport::PublicationHeader& head, const std::vector<size_t>& due);
+  /// Counts the bytes of attached jobs in a message, until it is released.
+  void note_attached(int64_t sequence, const std::vector<size_t>& due,
+                     const CachedMessage& message);
   /// Memory for a message, for which it waits or spills as the policy says; null if there is
   /// none.
   std::byte* reserve(size_t size, const std::vector<size_t>& due, int64_t step);
@@ -142,6 +152,10 @@ class Publisher final : public policy::MessageBudget {
   bool told_late_ = false;
   int64_t sequence_ = 0;
   int64_t behind_ = 0;  ///< messages that sidecars had not finished when there was last a new one
+  std::deque<std::pair<int64_t, int64_t>> attached_;  ///< messages with values for attached jobs
+  int64_t attached_bytes_ = 0;                        ///< in them
+  int64_t attached_size_ = 0;                         ///< in the last one
+  int64_t attached_limit_;
   int64_t in_place_ = 0;
   int64_t direct_ = 0;
   double stall_ = 0;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/text.hpp"
 #include "comm/agreement.hpp"
 #include "products/whole_file.hpp"
 #include "run/attached_job.hpp"
@@ -20,7 +21,8 @@ policy::Settings settings_of(const model::SidecarSpec& spec, bool has_sidecars) 
           .deadline = spec.deadline,
           .has_sidecars = has_sidecars,
           .separate_job = spec.job == model::Job::Separate,
-          .restarts_sidecars = spec.restart > 0};
+          .restarts_sidecars = spec.restart > 0,
+          .attached_share = spec.attached.time};
 }
 
 std::vector<policy::AnalysisTraits> traits_of(const model::Configuration& configuration,
@@ -44,7 +46,7 @@ Simulation::Simulation(run::Run& run, Parts parts, Link link, run::Supervisor su
               traits_of(run.configuration, parts.migrating, cut_fields_)),
       data_(run.configuration.catalogue, run.side.rank(), link_.sender.get(), link_.segment.get()),
       agenda_(run.configuration.analyses),
-      conditions_(run),
+      conditions_(run, run.configuration.analyses.size()),
       agreement_(run.side),
       stages_(run, std::move(parts.front), cut_fields_, data_.sharing(), agenda_, conditions_),
       subscribers_(run, link_.sender.get(), std::move(supervisor), policy_) {
@@ -109,8 +111,9 @@ bool Simulation::is_due(int64_t step, double time) const {
   const auto numbered = agenda_.number(step, time);
   if (numbered.known) return false;
   const auto scheduled = agenda_.scheduled(numbered.step, time);
-  return std::any_of(scheduled.begin(), scheduled.end(),
-                     [&](size_t a) { return conditions_.may_hold(a, numbered.step, time); });
+  return std::any_of(scheduled.begin(), scheduled.end(), [&](size_t a) {
+    return conditions_.may_hold(a, numbered.step, time) && policy_.may_cost(a, steps_);
+  });
 }
 
 // The other ranks wait for this one at the next agreement. So it keeps taking part.
@@ -138,10 +141,11 @@ void Simulation::busy_step(int64_t step, double time) {
     return;
   }
   // A job that attaches now is served from the next step on: the program knows what is due at this
-  // one, and has prepared that.
-  std::vector<size_t> scheduled;
+  // one, and has prepared that. The same holds for jobs that may cost something again.
+  std::vector<size_t> scheduled, over_share;
   contain(scheduled, [&] {
-    scheduled = agenda_.scheduled(numbered.step, time);
+    for (const size_t a : agenda_.scheduled(numbered.step, time))
+      (policy_.may_cost(a, steps_) ? scheduled : over_share).push_back(a);
     constexpr int64_t most = 10;
     if (!numbered.begins_segment && !numbered.turns_back) return;
     if (++segments_ <= most)
@@ -161,20 +165,72 @@ void Simulation::busy_step(int64_t step, double time) {
   run_.mark.set(numbered.step, time);
   ++steps_;
   contain(scheduled, [&] {
-    std::vector<size_t> due;
-    for (const size_t a : scheduled) {
-      if (!run_.enabled(a)) continue;
-      if (conditions_.check(a, agenda_.schedule_state(a).fired, data_.sharing(), numbered.step,
-                            time))
-        due.push_back(a);
-      else carry_out(policy_.on(policy::AnalysisPassed{a}));
-    }
+    for (const size_t a : over_share) carry_out(policy_.on(policy::AnalysisPassed{a}));
+    leave_out(over_share);
+    const auto due = check(scheduled, numbered.step, time);
     if (!due.empty()) work(due, numbered.step, time);
   });
 }
 
+policy::AttachedCost Simulation::attached_cost() const {
+  const double running = first_offer_ > 0 ? base::monotonic_seconds() - first_offer_ : 0;
+  return {attached_seconds_, running, steps_};
+}
+
+double Simulation::published_for_attached() const {
+  double seconds = 0;
+  for (size_t a = policy_.own_analyses(); a < run_.accounts.size(); ++a)
+    seconds += run_.accounts[a].copy_seconds + run_.accounts[a].stall_seconds;
+  return seconds;
+}
+
+// What the check before has cost is known when it is settled, before another one starts.
+std::vector<size_t> Simulation::check(const std::vector<size_t>& scheduled, int64_t step,
+                                      double time) {
+  std::vector<size_t> due, checked, over_share;
+  const auto is_checked = [&](size_t a) { return run_.enabled(a) && conditions_.is_checked(a); };
+  if (std::any_of(scheduled.begin(), scheduled.end(), is_checked))
+    if (const auto cost = conditions_.settle(agenda_)) carry_out(policy_.on(*cost));
+  for (const size_t a : scheduled) {
+    if (!run_.enabled(a)) continue;
+    bool& holds = agenda_.schedule_state(a).fired;
+    if (!conditions_.is_checked(a)) holds = conditions_.may_hold(a, step, time);
+    else if (policy_.may_cost(a, steps_)) checked.push_back(a);
+    else over_share.push_back(a);
+    if (holds) due.push_back(a);
+    else carry_out(policy_.on(policy::AnalysisPassed{a}));
+  }
+  leave_out(over_share);
+  if (checked.empty()) return due;
+  auto cost = attached_cost();
+  conditions_.start(checked, data_.sharing(), step, time, cost);
+  attached_seconds_ = cost.seconds;
+  return due;
+}
+
+// An analysis that has a condition on values may not have been due, so its publication does not
+// count as skipped. Its last check is too old to be used again.
+void Simulation::leave_out(const std::vector<size_t>& analyses, bool were_due) {
+  for (const size_t a : analyses) {
+    if (!run_.enabled(a)) continue;
+    ++run_.accounts[a].thinned;
+    auto& state = agenda_.schedule_state(a);
+    if (conditions_.is_checked(a)) state.fired = false;
+    if (were_due || !conditions_.is_checked(a)) ++state.skipped, ++run_.accounts[a].skipped;
+    if (std::exchange(said_over_share_, true)) continue;
+    const auto& spec = run_.configuration.sidecars;
+    run_.remark(fmt::format(
+        "attached jobs ask for more than their share of {:.4g} % of the simulation's time or of {} "
+        "for their publications, so some are left out. Raise 'sidecars: {{attached: {{time: …, "
+        "memory: …}}}}', or lower what analysis '{}' asks for",
+        100 * spec.attached.time, base::format_bytes(spec.attached_memory()),
+        run_.configuration.analyses[a].name));
+  }
+}
+
 void Simulation::work(const std::vector<size_t>& due, int64_t step, double time) {
   ++published_;
+  begin_call();
   const bool may_migrate = migration_ && std::any_of(due.begin(), due.end(), [&](size_t a) {
                              return run_.configuration.analyses[a].is_movable();
                            });
@@ -215,17 +271,27 @@ void Simulation::publish(const std::vector<size_t>& due, const StageOutputs& lef
     policy::PublicationReady ready{due};
     if (const auto next = policy_.waiting())
       ready.steps_until_waiting = agenda_.steps_until_due(*next, time);
-    bool is_published = false;
-    const auto actions = policy_.on(ready);
-    for (const auto& action : actions)
+    bool is_published = false, is_skipped = false;
+    for (const auto& action : policy_.on(ready))
       if (const auto* publication = std::get_if<policy::Publish>(&action)) {
         is_published = true;
+        const run::Stopwatch watch;
+        const double before = published_for_attached();
         publisher_->publish(*publication, left, step, time);
+        const auto& served = publication->analyses;
+        const bool only_attached = std::all_of(
+            served.begin(), served.end(), [&](size_t a) { return a >= policy_.own_analyses(); });
+        attached_seconds_ += only_attached ? watch.seconds() : published_for_attached() - before;
       } else if (const auto* skip = std::get_if<policy::Skip>(&action)) {
+        if (skip->over_share) {
+          leave_out(skip->analyses, true);
+          continue;
+        }
+        is_skipped = true;
         for (const size_t a : skip->analyses)
           ++agenda_.schedule_state(a).skipped, ++run_.accounts[a].skipped;
       }
-    skipped_ += actions.empty() || is_published ? 0 : 1;
+    skipped_ += is_skipped && !is_published ? 1 : 0;
   });
   agree();
 }
@@ -242,6 +308,9 @@ void Simulation::agree() {
     publisher_->poll();
     subscribers_.see();
     mine = policy_.status(*publisher_);
+    const auto cost = attached_cost();
+    mine.attached_seconds = cost.seconds;
+    mine.running = cost.running;
   });
   agreement_.start(std::move(mine), policy_.analyses(), steps_);
 }
@@ -350,6 +419,7 @@ std::optional<Error> unsaved(const Publisher& publisher, const Subscribers& subs
 
 void Simulation::checkpoint(const std::filesystem::path& path) {
   const run::Stopwatch watch;
+  begin_call();
   const auto aside = products::aside(path);
   for (const auto& action : policy_.on(policy::CheckpointRequested{})) {
     if (std::holds_alternative<policy::SettleAll>(action)) {
@@ -375,15 +445,19 @@ void Simulation::checkpoint(const std::filesystem::path& path) {
   watch.end(run_.timeline, "checkpoint", "checkpoint", agenda_.last_step());
 }
 
+void Simulation::begin_call() {
+  (void)policy_.on(policy::LocalEvent(policy::CallBegins{base::monotonic_seconds()}));
+}
+
 // Reductions under way end before anything that every rank does together.
 void Simulation::settle_all() {
   if (publisher_) hear();
   if (migration_) migration_->judge();
-  for (size_t a = 0; a < policy_.analyses(); ++a)
-    conditions_.settle(a, agenda_.schedule_state(a).fired);
+  if (const auto cost = conditions_.settle(agenda_)) carry_out(policy_.on(*cost));
 }
 
 void Simulation::close() {
+  begin_call();
   if (steps_ == 0 && known_steps_ > 0)
     run_.warn(
         fmt::format("nothing was analysed: the checkpoint is of step {}, time {}, and none of "
@@ -398,7 +472,8 @@ void Simulation::close() {
     else if (std::holds_alternative<policy::AwaitSidecars>(action)) {
       answered_ = publisher_->await_all() && answered_;
       if (migration_) migration_->clean_up();
-      answer_ = subscribers_.settle(answered_ && policy_.has_own_in_sidecars());
+      const bool same_job = run_.configuration.sidecars.job == model::Job::Same;
+      answer_ = subscribers_.settle(answered_ && (same_job || policy_.has_own_in_sidecars()));
     } else carry_out({action});
   }
   if (!publisher_) return;
@@ -417,6 +492,13 @@ void Simulation::close() {
       run_.warn("sidecars ended early, and what they worked on is not complete: " +
                 subscribers_.why());
       subscribers_.end_job_at_finalize();
+    } else if (std::holds_alternative<policy::LeaveSidecars>(action)) {
+      run_.warn(fmt::format(
+          "sidecars had not finished when the simulation ended, within the deadline of {:.4g} s; "
+          "what they have not finished is counted as lost, and the report lacks their costs. They "
+          "continue until MPI_Finalize, which ends the job if they hang; a longer 'sidecars: "
+          "{{deadline: …}}' waits for them",
+          run_.configuration.sidecars.deadline));
     } else {
       carry_out({action});
     }

@@ -80,6 +80,15 @@ class Simulation {
   /// disabled on every rank.
   template <class F>
   void contain(const std::vector<size_t>& due, F&& body);
+  /// Of the analyses that are scheduled, those whose conditions hold. Starts the next check of
+  /// conditions on values. [collective]
+  std::vector<size_t> check(const std::vector<size_t>& scheduled, int64_t step, double time);
+  /// Analyses of attached jobs whose share is used up; `were_due` if their conditions hold.
+  void leave_out(const std::vector<size_t>& analyses, bool were_due = false);
+  /// What attached jobs have cost this rank.
+  [[nodiscard]] policy::AttachedCost attached_cost() const;
+  /// The part of it that copies and waiting have cost so far.
+  [[nodiscard]] double published_for_attached() const;
   /// Runs the stages that are due here, and publishes what the others need.
   void work(const std::vector<size_t>& due, int64_t step, double time);
   void publish(const std::vector<size_t>& due, const StageOutputs& left, int64_t step, double time);
@@ -94,6 +103,8 @@ class Simulation {
   void fail(size_t analysis, const std::optional<Error>& failure);
   void admit(int slot);
   void settle_all();
+  /// All waits until the next call end by one deadline.
+  void begin_call();
 
   run::Run& run_;
   Link link_;
@@ -119,6 +130,8 @@ class Simulation {
   int64_t published_ = 0;
   int64_t skipped_ = 0;
   double first_offer_ = 0;  ///< monotonic seconds
+  double attached_seconds_ = 0;
+  bool said_over_share_ = false;
 };
 
 }  // namespace pillion::simulation

@@ -43,6 +43,7 @@ std::optional<Error> SimulationStages::run_front(size_t a, stagehost::Publicatio
 
 std::optional<Error> SimulationStages::run_behind(size_t a, stagehost::Publication& left) {
   const run::Stopwatch watch;
+  const double waited = comm::seconds_waited();
   if (!front_[a])
     if (const auto failure = fill(a, left)) return failure;
   const auto failure = run::run_chain(run_, *migration_->chain(a), a, left, gaps(a),
@@ -52,7 +53,7 @@ std::optional<Error> SimulationStages::run_behind(size_t a, stagehost::Publicati
   ++account.publications;
   ++account.here;
   account.last_step = left.step;
-  migration_->ran(a, watch.seconds());
+  migration_->ran(a, watch.seconds() - (comm::seconds_waited() - waited));
   return {};
 }
 

@@ -94,10 +94,10 @@ void Subscribers::admit(int slot, size_t first, size_t count) {
 
 // A rank whose own sidecar has finished everything may not know yet that another has failed.
 policy::SidecarsAnswered Subscribers::settle(bool finished_here) {
-  if (run_.configuration.sidecars.job == model::Job::Separate)
+  const bool same_job = run_.configuration.sidecars.job != model::Job::Separate;
+  if (!same_job || !sidecar_failure_.heard_by_any())
     return {.finished =
                 run_.side.reduced<int32_t>(finished_here ? 1 : 0, comm::Operation::Min) != 0};
-  if (!sidecar_failure_.heard_by_any()) return {};
   sidecar_failure_.await();
   tend();
   return {.failed = true};

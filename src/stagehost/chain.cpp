@@ -121,13 +121,7 @@ bool Chain::run_stage(StageInstance& stage, Publication& publication,
   context.before = number - 1;
   context.origin.publications = number;
   context.products_due = products_every_ > 0 && number % products_every_ == 0;
-  const double begin = base::calendar_seconds();
-  const bool goes_on = stage.run(publication, context);
-  // The caller notes the time of a lone stage as that of its analysis.
-  if (context.timeline != nullptr && stages_.size() > 1)
-    context.timeline->add(
-        {stage.name(), "stage", begin, base::calendar_seconds(), publication.step});
-  return goes_on;
+  return stage.run(publication, context);
 }
 
 std::optional<Error> Chain::run_in_place(Publication& publication, ExecutionContext context) {
@@ -140,8 +134,13 @@ std::optional<Error> Chain::run_in_place(Publication& publication, ExecutionCont
     context.origin.stage = stage.name();
     context.origin.number = static_cast<int64_t>(first_ + s);
     bool goes_on = false;
+    const double begin = base::calendar_seconds(), waited = comm::seconds_waited();
     if (auto failure = fence.ask([&] { return run_stage(stage, publication, context); }, goes_on))
       return failure;
+    // The caller notes the time of a lone stage as that of its analysis.
+    if (context.timeline != nullptr && stages_.size() > 1)
+      context.timeline->add_detail({stage.name(), "stage", begin, base::calendar_seconds(),
+                                    publication.step, comm::seconds_waited() - waited});
     stage.count();
     withheld_ = !goes_on;
     if (withheld_) break;

@@ -4,8 +4,10 @@
 // MESSAGE".
 //   fault_driver CONFIG STEPS
 //     [wrong-type|wrong-box|overlap|hole|unshared|late|no-close|ballast|pause=MS
-//      |counts=LIST]
-// `ballast` also shares 64 MiB of a field of that name. `counts=FIRST:LAST:TIME,...` offers steps
+//      |counts=LIST|timed|until-stop]
+// `ballast` also shares 64 MiB of a field of that name. `timed` saves `checkpoint` at the end, and
+// prints how long that and the close took. `until-stop` shares ballast, pauses 5 ms a step, and
+// ends at the step that finds a file `stop`. `counts=FIRST:LAST:TIME,...` offers steps
 // FIRST to LAST, the first at TIME, then those of the next entry, and saves `checkpoint`.
 #include <mpi.h>
 #include <pillion/pillion.h>
@@ -13,6 +15,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -81,16 +84,33 @@ bool offer_counts(pillion_session* session, Simulation& simulation, const std::s
   return pillion_checkpoint(session, "checkpoint") == PILLION_OK;
 }
 
+/// What fails is only printed: the caller judges by it, and by the seconds.
+int end_timed(pillion_session* session, int rank) {
+  const auto timed = [&](const char* name, auto&& call) {
+    const auto begin = std::chrono::steady_clock::now();
+    const bool succeeded = call() == PILLION_OK;
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+    std::printf("rank %d: %s %s seconds=%.3f %s\n", rank, name, succeeded ? "succeeded" : "failed",
+                seconds.count(), succeeded ? "" : pillion_error_message());
+    std::fflush(stdout);
+  };
+  timed("checkpoint", [&] { return pillion_checkpoint(session, "checkpoint"); });
+  timed("close", [&] { return pillion_close(session); });
+  return 0;
+}
+
 int run_steps(pillion_session* session, int64_t steps, const std::string& fault, int rank) {
   Simulation simulation(pillion_communicator(session));
   simulation.share(session, fault);
-  if (fault == "ballast") simulation.share_ballast(session);
+  const bool until_stop = fault == "until-stop";
+  if (fault == "ballast" || until_stop) simulation.share_ballast(session);
   if (fault.starts_with("counts=")) {
     if (!offer_counts(session, simulation, fault.substr(7))) return say(rank, "counts");
     return pillion_close(session) == PILLION_OK ? 0 : say(rank, "close");
   }
-  const int pause = fault.starts_with("pause=") ? std::atoi(fault.c_str() + 6) : 0;
+  const int pause = until_stop ? 5 : fault.starts_with("pause=") ? std::atoi(fault.c_str() + 6) : 0;
   for (int64_t step = 0; step <= steps; ++step) {
+    if (until_stop && std::filesystem::exists("stop")) break;
     simulation.solve(step);
     std::this_thread::sleep_for(std::chrono::milliseconds(pause));
     // From the middle on, the last rank shares a type that does not fit.
@@ -107,6 +127,7 @@ int run_steps(pillion_session* session, int64_t steps, const std::string& fault,
               static_cast<long long>(progress.skipped), progress.stall_seconds,
               static_cast<long long>(progress.disabled));
   if (fault == "no-close") return 0;
+  if (fault == "timed") return end_timed(session, rank);
   if (pillion_close(session) != PILLION_OK) return say(rank, "close");
   return 0;
 }

@@ -72,7 +72,7 @@ def configuration(c: Choices, launch: str) -> str:
 output: out
 run: case
 sidecars: {{job: separate, memory: {c.memory}, when_full: {c.policy},
-           deadline: {c.deadline} s{restart}{spill}}}
+           deadline: {c.deadline} s, attached: {{time: 100 %}}{restart}{spill}}}
 meshes: {{grid: {{kind: uniform, cells: [{c.columns}, 16]}}, atoms: {{kind: particles}}}}
 fields:
   density: {{mesh: grid, type: float64, units: kg}}

@@ -74,6 +74,21 @@ def test_ranks_without_blocks(build, tmp_path):
     assert set(read_table(tmp_path / "out" / "a" / "seen.csv").columns["cells"]) == {32}
 
 
+def test_waiting_for_a_late_rank_is_not_computing(build, tmp_path):
+    """One rank takes 30 ms for each of 11 publications, for which the other waits."""
+    stage = "trouble: {milliseconds: 30, late_on: 1}"
+    process = drive(build, tmp_path, GRID + f"analyses: {{a: {{stages: [{stage}]}}}}\n", 2)
+    ended_well(process, 2)
+    _, analyses = report(tmp_path)
+    seconds = analyses["a"]["seconds"]
+    assert seconds["simulation"]["max"] > 0.3
+    assert seconds["simulation"]["mean"] < 0.75 * seconds["simulation"]["max"]
+    assert seconds["waiting"]["max"] > 0.2
+    trace = json.loads((tmp_path / "out" / "timeline" / "simulation-000000.json").read_text())["traceEvents"]
+    waited = [e["args"].get("waited", 0) for e in trace if e.get("cat") == "analysis"]
+    assert sum(waited) > 0.2e6
+
+
 def slow(pause):
     return GRID + f"analyses: {{a: {{stages: [{{trouble: {{milliseconds: {pause}}}}}]}}}}\n"
 
@@ -115,8 +130,9 @@ def test_wait_ends_at_its_deadline(build, tmp_path):
     ended_well(process, 3)
     _, analyses = report(tmp_path)
     a = analyses["a"]
-    # Who has waited in vain once does not wait again until something has been finished.
-    assert a["publications"] + a["dropped"] + a["skipped"] == 11
+    # Who has waited in vain once does not wait again until something has been finished. What the
+    # sidecar has not finished a deadline after the end is lost.
+    assert a["publications"] + a["dropped"] + a["skipped"] + a["lost"] == 11
     assert a["dropped"] >= 1
     assert a["seconds"]["stall"]["max"] < 10 * 0.1 + 0.5
 

@@ -52,6 +52,7 @@ class Span:
     begin: float
     end: float
     step: int
+    waited: float = 0.0  # for other ranks
 
     @property
     def seconds(self) -> float:
@@ -134,7 +135,9 @@ def _lines(folder: Path, process: str, ranks: float) -> list[list[Span]]:
 def _span(event: Mapping[str, Any]) -> Span:
     begin = float(event["ts"]) * 1e-6
     end = begin + float(event["dur"]) * 1e-6
-    return Span(event["name"], event["cat"], begin, end, int(event["args"]["step"]))
+    args = event["args"]
+    waited = float(args.get("waited", 0.0)) * 1e-6
+    return Span(event["name"], event["cat"], begin, end, int(args["step"]), waited)
 
 
 def visits(spans: Iterable[Span]) -> list[Visit]:
@@ -163,7 +166,8 @@ def _visit(step: int, spans: list[Span]) -> Visit | None:
     }
     stalled = sum(s.seconds for s in outer if s.category == "stall")
     # What lies between spans belongs to what hands publications on.
-    handing = end - begin - stalled - sum(sum(seconds) for seconds in stages.values())
+    waited = sum(s.waited for s in outer if s.category == "analysis")
+    handing = end - begin - stalled - waited - sum(sum(times) for times in stages.values())
     return Visit(step, begin, end, stages, max(0.0, handing), stalled)
 
 
@@ -173,9 +177,14 @@ def _within(inner: Span, outer: Span) -> bool:
 
 
 def _stage_times(analysis: Span, stages: list[Span]) -> tuple[float, ...]:
-    """Seconds of each stage, with what follows it until the next; together all of the analysis."""
+    """Seconds of each stage, with what follows it until the next, less those in which it waited for
+    other ranks.
+    """
     begins = [analysis.begin, *(stage.begin for stage in stages[1:]), analysis.end]
-    return tuple(end - begin for begin, end in pairwise(begins))
+    waits = [stage.waited for stage in stages] if len(stages) > 1 else [analysis.waited]
+    return tuple(
+        max(0.0, end - begin - waited) for (begin, end), waited in zip(pairwise(begins), waits)
+    )
 
 
 @dataclass(frozen=True)
@@ -251,12 +260,13 @@ def stretches(trace: Trace) -> list[Stretch]:
 
 @cache
 def stage_seconds(trace: Trace, side: str, analysis: str) -> list[np.ndarray]:
-    """Publications by stages of this analysis on one side; means over ranks. A stage may withhold
-    publications from later stages: publications that reached the same stage are one array. One
-    that ranks recorded up to different stages, as at the end of a short run, is left out.
+    """Publications by stages of this analysis on one side; the most over ranks, as the others wait
+    for it. A stage may withhold publications from later stages: publications that reached the same
+    stage are one array. One that ranks recorded up to different stages, as at the end of a short
+    run, is left out.
     """
     rows = [
-        np.mean([visit.stages[analysis] for visit in group], axis=0)
+        np.max([visit.stages[analysis] for visit in group], axis=0)
         for group in together(trace.side(side))
         if all(analysis in visit.stages for visit in group)
         and len({len(visit.stages[analysis]) for visit in group}) == 1

@@ -278,16 +278,13 @@ void World::trouble() {
 
 // The rank's own wait, in which sidecars may or may not finish messages.
 bool World::wait(size_t rank, const Wait& wait, int64_t bytes) {
-  require(std::isfinite(wait.deadline) || wait.without_sign > 0, "a wait without a deadline");
-  for (double sign = now_; now_ < wait.deadline; now_ += 1) {
-    const auto before = memories_[rank].queue.size();
+  require(std::isfinite(wait.deadline), "a wait without a deadline");
+  for (; now_ < wait.deadline; now_ += 1) {
     if (sidecars_live_ && !sidecars_failed_ && one_in(3)) finish_messages(rank, 1);
-    if (memories_[rank].queue.size() != before) sign = now_;
     if (wait.until == Until::MessageBudget && memories_[rank].fits(static_cast<size_t>(bytes)))
       return true;
     if (wait.until == Until::Answer && memories_[rank].queue.empty()) return true;
     if (wait.needs_server && !sidecars_live_) return false;
-    if (wait.without_sign > 0 && now_ - sign >= wait.without_sign) return false;
     if (sidecars_failed_) {
       (void)local(rank, SidecarFailed{});
       return false;
@@ -538,6 +535,8 @@ void World::close() {
                        [](const auto& a) { return std::holds_alternative<T>(a); });
   };
   if (failed) require(has((EndJobAtFinalize*)nullptr), "failed sidecars keep the job");
+  else if (shape_.settings.has_sidecars && !shape_.settings.separate_job && !finished)
+    require(has((LeaveSidecars*)nullptr), "late sidecars are not given their time");
   check_counts();
   // Without sidecars, everything that is in no table is counted as lost.
   if (!shape_.settings.separate_job || sidecars_live_) return;

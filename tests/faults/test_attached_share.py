@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""An attached job costs the simulation no more than the share of its time that the owner allows."""
+
+import json
+import os
+import subprocess
+import time
+import uuid
+
+import pytest
+from conftest import launcher
+from faults import GRID
+
+ANALYSES = "\n".join(
+    f"  c{i}: {{when: max(ballast) > {10 + i}, stages: [{{trouble: {{field: ballast}}}}]}}"
+    for i in range(4)
+)
+
+
+def attach_to_run(build, folder, attached: str, seconds: float):
+    """The process of the attached job, which asks for four conditions that never hold on 64 MiB at
+    every step, and its report, after that many seconds."""
+    run = f"share-{uuid.uuid4().hex}"
+    fields = GRID.replace("output: out", f"output: out\nrun: {run}")
+    fields = fields.replace("4]}", "4]}, long: {kind: uniform, cells: [8388608]}")
+    fields = fields.replace("kg}", "kg}, ballast: {mesh: long, type: float64}")
+    (folder / "pillion.yaml").write_text(
+        fields
+        + f"analyses: {{}}\nsidecars: {{job: separate, memory: 200 MiB, attached: {attached}}}\n"
+    )
+    (folder / "extra.yaml").write_text(f"analyses:\n{ANALYSES}\n")
+    driver = build / "tests" / "faults" / "fault_driver"
+    command = [*launcher(), "-n", "1", driver, "pillion.yaml", "1000000", "until-stop"]
+    stages = str(build / "tests" / "faults" / "stages")
+    quiet = {
+        "stdout": subprocess.DEVNULL,
+        "cwd": folder,
+        "env": {**os.environ, "PILLION_STAGE_PATH": stages},
+    }
+    simulation = subprocess.Popen(
+        [str(word) for word in command], stderr=subprocess.DEVNULL, **quiet
+    )
+    attach = subprocess.Popen(
+        [str(build / "bin" / "pillion-attach"), run, "extra.yaml", "--wait", "30"],
+        stderr=subprocess.PIPE,
+        text=True,
+        **quiet,
+    )
+    try:
+        end = time.monotonic() + 30
+        while attach.poll() is None and not list((folder / "out").glob("progress-*")):
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        time.sleep(seconds if attach.poll() is None else 0)
+        (folder / "stop").touch()
+        said = attach.communicate(timeout=30)[1]
+        assert simulation.wait(timeout=30) == 0
+    finally:
+        for process in (attach, simulation):
+            process.kill()
+            process.wait(timeout=20)
+    path = folder / "out" / "report-extra.json"
+    return attach, said, json.loads(path.read_text()) if path.exists() else None
+
+
+@pytest.mark.parametrize("share", [1, 100])
+def test_conditions_take_no_more_than_the_share(build, tmp_path, share):
+    _, said, report = attach_to_run(build, tmp_path, f"{{time: {share} %}}", 3)
+    assert report is not None, said
+    thinned = [a["thinned"] for a in report["analyses"]]
+    cost = sum(a["seconds"]["simulation"]["max"] for a in report["analyses"])
+    assert cost > 0
+    if share == 100:
+        assert thinned == [0] * 4
+        return
+    # What is checked at a time is one pass over the field, for all four conditions; two of them may
+    # be under way when the share is used up.
+    checks = report["run"]["steps"] - min(thinned)
+    assert min(thinned) > 0
+    assert cost <= 0.01 * report["run"]["seconds"] + 3 * cost / max(1, checks - 1) + 0.05
+    assert any("more than their share of 1 %" in text for text in report["remarks"])
+
+
+def test_a_run_that_refuses_attached_jobs(build, tmp_path):
+    attach, said, report = attach_to_run(build, tmp_path, "no", 0)
+    assert attach.returncode == 1
+    assert "refuses attached jobs: its configuration says 'sidecars: {attached: no}'" in said
+    assert report is None
