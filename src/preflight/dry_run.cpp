@@ -98,7 +98,8 @@ DryRun dry_run(const model::Configuration& configuration, const run::Chains& in_
   DryRun forecast{.configuration = &configuration,
                   .analyses = {},
                   .cut_fields = {},
-                  .simulating = start.simulating(configuration.sidecars)};
+                  .simulating = start.simulating(configuration.sidecars),
+                  .nodes = start.nodes};
   for (size_t a = 0; a < configuration.analyses.size(); ++a) {
     const auto& analysis = configuration.analyses[a];
     auto* first = in_simulation[a].get();
@@ -117,6 +118,8 @@ DryRun dry_run(const model::Configuration& configuration, const run::Chains& in_
   forecast.bytes = bytes_on_meshes(forecast.cut_fields, true);
   // A run refuses to begin if all that is shared has no room together.
   forecast.largest = std::max(forecast.largest, bytes_on_meshes(forecast.cut_fields, false));
+  forecast.memory =
+      node_memory(configuration, in_simulation, in_sidecars, forecast.simulating, start.nodes);
   return forecast;
 }
 
