@@ -82,17 +82,33 @@ Request receive(const Communicator& comm, void* data, size_t size, int from, int
   return Request(request);
 }
 
-std::optional<Arrival> find_arrival(const Communicator& comm, int from, int tag) {
-  Arrival arrival;
-  MPI_Status status;
-  int found = 0;
-  check(MPI_Improbe(from, tag, comm.handle(), &found, &arrival.message, &status), "MPI_Improbe");
-  if (found == 0) return {};
+namespace {
+
+Arrival arrival_of(MPI_Message message, const MPI_Status& status) {
   MPI_Count size = 0;
   check(MPI_Get_elements_x(&status, MPI_BYTE, &size), "MPI_Get_elements_x");
-  arrival.source = status.MPI_SOURCE;
-  arrival.size = static_cast<size_t>(size);
-  return arrival;
+  return {message, status.MPI_SOURCE, static_cast<size_t>(size)};
+}
+
+}  // namespace
+
+std::optional<Arrival> find_arrival(const Communicator& comm, int from, int tag) {
+  MPI_Message message = MPI_MESSAGE_NULL;
+  MPI_Status status;
+  int found = 0;
+  check(MPI_Improbe(from, tag, comm.handle(), &found, &message, &status), "MPI_Improbe");
+  if (found == 0) return {};
+  return arrival_of(message, status);
+}
+
+base::Bytes take_next(const Communicator& comm, int from, int tag) {
+  MPI_Message message = MPI_MESSAGE_NULL;
+  MPI_Status status;
+  check(MPI_Mprobe(from, tag, comm.handle(), &message, &status), "MPI_Mprobe");
+  Arrival arrival = arrival_of(message, status);
+  base::Bytes bytes(arrival.size);
+  receive(arrival, bytes.data());
+  return bytes;
 }
 
 void receive(Arrival& arrival, void* data) { start_receiving(arrival, data).wait(); }

@@ -21,6 +21,7 @@ namespace tags {
 
 inline constexpr int gathered = 1;
 inline constexpr int exchanged = 2;
+inline constexpr int folded = 3;
 
 inline constexpr int publication = 11;  // from the simulation to its sidecars
 inline constexpr int finished = 12;
@@ -87,6 +88,8 @@ struct Arrival {
 constexpr int any_rank = MPI_ANY_SOURCE;
 /// The next message from a rank, or from any, if one has arrived. Not collective, does not wait.
 [[nodiscard]] std::optional<Arrival> find_arrival(const Communicator& comm, int from, int tag);
+/// Waits for a message from a rank, and receives it.
+[[nodiscard]] base::Bytes take_next(const Communicator& comm, int from, int tag);
 /// Receives it; `data` has room for arrival.size bytes.
 void receive(Arrival& arrival, void* data);
 /// The same without waiting.

@@ -39,6 +39,42 @@ TEST_CASE("gather and broadcast") {
   CHECK(text == "from the root");
 }
 
+TEST_CASE("a fold joins everyone's bytes in order, in a few messages") {
+  const Communicator world(MPI_COMM_WORLD);
+  const base::Bytes mine(1, static_cast<std::byte>(world.rank()));
+  int joins = 0;
+  const auto join = [&](const base::Bytes& lower, const base::Bytes& higher) {
+    ++joins;
+    auto all = lower;
+    all.insert(all.end(), higher.begin(), higher.end());
+    return all;
+  };
+  for (int turn = 0; turn < 3; ++turn) {
+    joins = 0;
+    const auto all = world.fold(mine, join);
+    int most = 0;
+    while ((1 << most) < world.size()) ++most;
+    CHECK(joins <= most);
+    if (world.rank() != 0) continue;
+    REQUIRE(static_cast<int>(all.size()) == world.size());
+    for (int r = 0; r < world.size(); ++r) CHECK(all[r] == static_cast<std::byte>(r));
+  }
+}
+
+TEST_CASE("a rank that cannot join keeps no other waiting") {
+  const Communicator world(MPI_COMM_WORLD);
+  bool threw = false;
+  try {
+    (void)world.fold(base::Bytes(1), [](const base::Bytes&, const base::Bytes&) -> base::Bytes {
+      base::fail(ErrorCode::Internal, "cannot join");
+    });
+  } catch (const Error&) {
+    threw = true;
+  }
+  CHECK(threw == (world.rank() % 2 == 0 && world.rank() + 1 < world.size()));
+  CHECK(world.reduced<int64_t>(1, Operation::Sum) == world.size());
+}
+
 TEST_CASE("split leaves out ranks without a colour") {
   const Communicator world(MPI_COMM_WORLD);
   const auto first = world.split(world.rank() == 0 ? 0 : -1);
