@@ -23,8 +23,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 /// In whole units, rounded up, so that a request for it is enough.
 std::string at_least(int64_t bytes) {
   static constexpr const char* names[] = {"B", "KiB", "MiB", "GiB", "TiB"};

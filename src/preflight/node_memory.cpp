@@ -12,8 +12,6 @@ namespace pillion::preflight {
 
 namespace {
 
-int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / std::max<int64_t>(b, 1); }
-
 int64_t cells_in(const model::Mesh& mesh) { return mesh.cells[0] * mesh.cells[1] * mesh.cells[2]; }
 
 int64_t bytes_of_cell(const model::Catalogue& catalogue, const std::vector<std::string>& fields) {
@@ -58,8 +56,8 @@ int64_t bytes_of_outputs(const std::vector<std::string>& fields, const model::Ca
   for (const auto& name : fields) {
     const auto& mesh = catalogue.mesh_of(name);
     if (!model::is_counted(mesh.kind))
-      bytes += bytes_of_cell(catalogue, {name}) * divide_up(cells_in(mesh), peers.all) *
-               peers.on_node;
+      bytes +=
+          bytes_of_cell(catalogue, {name}) * divide_up(cells_in(mesh), peers.all) * peers.on_node;
   }
   return bytes;
 }
@@ -83,8 +81,8 @@ MemoryUse memory_of(stagehost::Chain& chain, const std::string& analysis, const 
       read += bytes;
       if (request.kind != layout::Kind::AsShared) moved += bytes;
     }
-    const auto work = static_cast<int64_t>(
-        std::ceil(stage.per_input_byte * static_cast<double>(read)));
+    const auto work =
+        static_cast<int64_t>(std::ceil(stage.per_input_byte * static_cast<double>(read)));
     const int64_t bytes = produced + moved + work + stage.bytes * peers.on_node;
     if (bytes > largest.bytes)
       largest = {"stages", fmt::format("'{}' of analysis '{}'", stage.stage, analysis), bytes};
@@ -120,8 +118,7 @@ std::vector<NodeMemory> node_memory(const model::Configuration& configuration,
   const Peers simulation{std::max<int64_t>(simulating, 1),
                          divide_up(std::max<int64_t>(simulating, 1), nodes)};
   NodeMemory first{spec.ranks > 0 ? "node of the simulation" : "node", simulation, {}, {}};
-  if (spec.any())
-    add(first, {"publications in flight", "'sidecars: {memory}'", spec.memory});
+  if (spec.any()) add(first, {"publications in flight", "'sidecars: {memory}'", spec.memory});
   add(first, largest_of(in_simulation, configuration, simulation));
   if (!spec.any()) return {first};
   if (spec.through_node()) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How much memory Pillion takes on a node, by what it is for: budgets of the configuration, and what
-// stages need for their inputs, their outputs and their work. An upper bound for uniform meshes; the
-// numbers of particles and elements are known only in the run.
+// How much memory Pillion takes on a node, by what it is for: budgets of the configuration, and
+// what stages need for their inputs, their outputs and their work. An upper bound for uniform
+// meshes; the numbers of particles and elements are known only in the run.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,9 @@
 #include "run/chains.hpp"
 
 namespace pillion::preflight {
+
+/// The quotient, rounded up; that by 1 if `b` is 0.
+constexpr int64_t divide_up(int64_t a, int64_t b) { return b > 0 ? (a + b - 1) / b : a; }
 
 /// Ranks that run a chain, all of them and on the fullest node.
 struct Peers {
@@ -25,8 +28,8 @@ struct MemoryUse {
   int64_t bytes = 0;
 };
 
-/// What a node needs at most. Stages of an analysis run one after the other, and so do analyses: the
-/// largest one counts.
+/// What a node needs at most. Stages of an analysis run one after the other, and so do analyses:
+/// the largest one counts.
 struct NodeMemory {
   std::string node;  ///< which nodes: "node", "node of the simulation", "node of sidecars"
   Peers simulation, sidecars;

@@ -233,8 +233,7 @@ std::vector<StageNeeds> Chain::needs_of_memory() const {
   std::vector<StageNeeds> needs;
   for (const auto& stage : stages_) {
     const auto& setup = stage.setup();
-    StageNeeds one{
-        stage.name(), setup.inputs, {}, setup.memory_per_input_byte, setup.memory};
+    StageNeeds one{stage.name(), setup.inputs, {}, setup.memory_per_input_byte, setup.memory};
     for (const auto& output : setup.outputs) one.outputs.push_back(output.name);
     needs.push_back(std::move(one));
   }
