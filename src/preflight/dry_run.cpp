@@ -23,8 +23,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 /// In whole units, rounded up, so that a request for it is enough.
 std::string at_least(int64_t bytes) {
   static constexpr const char* names[] = {"B", "KiB", "MiB", "GiB", "TiB"};
@@ -98,7 +96,8 @@ DryRun dry_run(const model::Configuration& configuration, const run::Chains& in_
   DryRun forecast{.configuration = &configuration,
                   .analyses = {},
                   .cut_fields = {},
-                  .simulating = start.simulating(configuration.sidecars)};
+                  .simulating = start.simulating(configuration.sidecars),
+                  .nodes = start.nodes};
   for (size_t a = 0; a < configuration.analyses.size(); ++a) {
     const auto& analysis = configuration.analyses[a];
     auto* first = in_simulation[a].get();
@@ -117,6 +116,8 @@ DryRun dry_run(const model::Configuration& configuration, const run::Chains& in_
   forecast.bytes = bytes_on_meshes(forecast.cut_fields, true);
   // A run refuses to begin if all that is shared has no room together.
   forecast.largest = std::max(forecast.largest, bytes_on_meshes(forecast.cut_fields, false));
+  forecast.memory =
+      node_memory(configuration, in_simulation, in_sidecars, forecast.simulating, start.nodes);
   return forecast;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "preflight/node_memory.hpp"
 #include "run/chains.hpp"
 #include "run/run_spec.hpp"
 
@@ -49,6 +50,8 @@ struct DryRun {
   int64_t bytes = 0;                 ///< of fields on meshes that cross then
   int64_t largest = 0;     ///< of them or of one analysis alone: what the budget must hold
   int64_t simulating = 0;  ///< ranks, or 0
+  int64_t nodes = 0;       ///< or 0
+  std::vector<NodeMemory> memory{};  ///< of one node of each kind; of one alone if `nodes` is 0
 
   /// Of one rank when all are due, if cells are shared evenly; 0 if ranks are not known.
   [[nodiscard]] int64_t bytes_per_rank() const;

@@ -233,6 +233,17 @@ std::vector<layout::LayoutRequest> Chain::layout_requests() const {
   return requests;
 }
 
+std::vector<StageNeeds> Chain::needs_of_memory() const {
+  std::vector<StageNeeds> needs;
+  for (const auto& stage : stages_) {
+    const auto& setup = stage.setup();
+    StageNeeds one{stage.name(), setup.inputs, {}, setup.memory_per_input_byte, setup.memory};
+    for (const auto& output : setup.outputs) one.outputs.push_back(output.name);
+    needs.push_back(std::move(one));
+  }
+  return needs;
+}
+
 std::vector<model::Field> Chain::produced() const {
   std::vector<model::Field> fields;
   for (const auto& stage : stages_)

@@ -147,6 +147,10 @@ int32_t declare_product(pillion_setup* setup, const char* name) {
   return guard([&] { add_product(*setup, name); });
 }
 
+int32_t declare_memory(pillion_setup* setup, double per_input_byte, int64_t bytes) {
+  return guard([&] { add_memory(*setup, per_input_byte, bytes); });
+}
+
 int64_t step(const pillion_work* work) { return work->context->origin.step; }
 double time(const pillion_work* work) { return work->context->origin.time; }
 int64_t publication(const pillion_work* work) { return work->context->before; }
@@ -374,6 +378,7 @@ const pillion_stage_host& host_table() {
                                            .declare_output = &declare_output,
                                            .require_whole = &require_whole,
                                            .declare_product = &declare_product,
+                                           .declare_memory = &declare_memory,
                                            .step = &step,
                                            .time = &time,
                                            .publication = &publication,

@@ -50,6 +50,7 @@ class Halos final : public stage::Stage {
       if (found == names.end()) names.push_back(average.field);
     }
     if (!names.empty()) other_input_ = setup.input(stage::Input::blocks(names));
+    setup.memory(3.8);  // the order of the cells, and the tree; measured on noise
     for (size_t i = 0; i < thresholds_.size(); ++i)
       for (const char* what : {"halos_", "halo_mass_function_"})
         setup.product(what + ending(i) + ".csv");

@@ -165,6 +165,7 @@ WriteIdx::WriteIdx(stage::Setup& setup)
       setup["bits_per_block"].fail("blocks of field '" + field.name +
                                    "' would have more than 1 GiB; take fewer bits");
   input_ = setup.input(input());
+  setup.memory(0.5);  // blocks on their way to the ranks that write them, and their codes
   setup.product(name_ + ".idx");
 }
 

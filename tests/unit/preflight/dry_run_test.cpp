@@ -128,3 +128,39 @@ TEST_CASE("ranks must be more than the sidecars that are wanted of them") {
   CHECK_THROWS_AS(check_ranks(spec, {4, 2, 0}), Error);
   CHECK_NOTHROW(check_ranks(spec, {6, 2, 0}));
 }
+
+namespace {
+
+/// The uses of a node as "purpose bytes", with no analyses.
+std::vector<NodeMemory> memory_with(const model::SidecarSpec& spec, int64_t simulating,
+                                    int64_t nodes) {
+  model::Configuration configuration;
+  configuration.sidecars = spec;
+  return node_memory(configuration, {}, {}, simulating, nodes);
+}
+
+}  // namespace
+
+TEST_CASE("the ranks of a node share its memory") {
+  model::SidecarSpec spec;
+  CHECK(memory_with(spec, 6, 2).at(0).bytes() == 0);
+  spec.per_node = 2;
+  spec.memory = 64 * MiB;
+  const auto shared = memory_with(spec, 6, 2);
+  REQUIRE(shared.size() == 1);
+  CHECK(shared[0].simulation.on_node == 3);
+  CHECK(shared[0].sidecars.all == 4);
+  CHECK(shared[0].sidecars.on_node == 2);
+  CHECK(shared[0].bytes() >= 64 * MiB);
+}
+
+TEST_CASE("sidecars reached over the network may be on nodes of their own") {
+  model::SidecarSpec spec;
+  spec.ranks = 3;
+  const auto apart = memory_with(spec, 5, 4);
+  REQUIRE(apart.size() == 2);
+  CHECK(apart[0].sidecars.on_node == 0);
+  CHECK(apart[1].simulation.on_node == 0);
+  CHECK(apart[1].sidecars.all == 3);
+  CHECK(apart[1].sidecars.on_node == 2);  // of 8 ranks on 4 nodes
+}
