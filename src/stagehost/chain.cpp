@@ -139,8 +139,8 @@ std::optional<Error> Chain::run_in_place(Publication& publication, ExecutionCont
       return failure;
     // The caller notes the time of a lone stage as that of its analysis.
     if (context.timeline != nullptr && stages_.size() > 1)
-      context.timeline->add_detail({stage.name(), "stage", begin, base::calendar_seconds(),
-                                    publication.step, comm::seconds_waited() - waited});
+      context.timeline->add({stage.name(), "stage", begin, base::calendar_seconds(),
+                             publication.step, comm::seconds_waited() - waited});
     stage.count();
     withheld_ = !goes_on;
     if (withheld_) break;
