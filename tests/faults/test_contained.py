@@ -84,7 +84,9 @@ def test_waiting_for_a_late_rank_is_not_computing(build, tmp_path):
     assert seconds["simulation"]["max"] > 0.3
     assert seconds["simulation"]["mean"] < 0.75 * seconds["simulation"]["max"]
     assert seconds["waiting"]["max"] > 0.2
-    trace = json.loads((tmp_path / "out" / "timeline" / "simulation-000000.json").read_text())["traceEvents"]
+    trace = json.loads((tmp_path / "out" / "timeline" / "simulation-000000.json").read_text())[
+        "traceEvents"
+    ]
     waited = [e["args"].get("waited", 0) for e in trace if e.get("cat") == "analysis"]
     assert sum(waited) > 0.2e6
 
