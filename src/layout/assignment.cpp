@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One pass over all particles, in which the usual case, a particle for one rank, costs no branch
-// that the processor cannot foresee but whether it lengthens a run.
+// that the processor cannot foresee.
 #include "layout/assignment.hpp"
 
 #include <algorithm>
@@ -11,15 +11,6 @@
 #include "layout/particle_moves.hpp"
 
 namespace pillion::layout {
-
-std::vector<SendList> SendLists::take() {
-  std::vector<SendList> out;
-  for (auto& slot : all_)
-    out.push_back({slot.rank, std::move(slot.owned.list), std::move(slot.copies.list)});
-  std::sort(out.begin(), out.end(),
-            [](const SendList& a, const SendList& b) { return a.rank < b.rank; });
-  return out;
-}
 
 using model::Array;
 using model::Block;
@@ -33,62 +24,44 @@ int64_t integer_at(const Array& array, int64_t index) {
                                                  : static_cast<const int64_t*>(array.data)[at];
 }
 
-Vector vector_at(const Array& array, int64_t index) {
-  Vector v{};
-  for (int c = 0; c < 3; ++c) {
-    const int64_t at = index * array.strides[0] + c * array.strides[3];
-    v[c] = array.type == model::ElementType::Float32 ? static_cast<const float*>(array.data)[at]
-                                                     : static_cast<const double*>(array.data)[at];
-  }
-  return v;
+int64_t particles_of(const MeshBlocks& mine) {
+  int64_t particles = 0;
+  for (const auto& block : mine.blocks) particles += block.owned;
+  return particles;
 }
 
-/// Whether the request selects a particle of a block.
-class Selection {
- public:
-  Selection(const Block& block, const Request& request)
-      : field_(request.select.empty() ? nullptr : &array_of(block, request.select)),
-        values_(request.select_values) {}
-  [[nodiscard]] bool has(int64_t index) const {
-    return field_ == nullptr ||
-           std::find(values_.begin(), values_.end(), integer_at(*field_, index)) != values_.end();
-  }
-
- private:
-  const Array* field_;
-  const std::vector<int64_t>& values_;
-};
-
-/// Calls assign(array, index, block) for the particles of one field that are selected.
-template <class Assign>
-void assign_all(const MeshBlocks& mine, const Request& request, const std::string& field,
-                SendLists& lists, Assign&& assign) {
-  for (size_t b = 0; b < mine.blocks.size(); ++b) {
-    const Block& block = mine.blocks[b];
-    if (block.owned == 0) continue;
-    const Selection selection(block, request);
-    const Array& array = array_of(block, field);
-    for (int64_t begin = 0; begin < block.owned; begin += SendLists::longest_range) {
-      lists.begin(static_cast<int32_t>(b), begin);
-      const int64_t end = std::min(block.owned, begin + SendLists::longest_range);
-      for (int64_t i = begin; i < end; ++i)
-        if (selection.has(i)) assign(array, i, block);
-    }
+/// Calls assign(values, particle) for the selected particles of a block, before which there are
+/// `first` others; `values` points to the first component of the field.
+template <class T, class Assign>
+void assign_block(const Block& block, const Array& array, const Request& request, int64_t first,
+                  Assignment& out, Assign&& assign) {
+  const Array* select = request.select.empty() ? nullptr : &array_of(block, request.select);
+  const auto& values = request.select_values;
+  const auto is_selected = [&](int64_t i) {
+    return std::find(values.begin(), values.end(), integer_at(*select, i)) != values.end();
+  };
+  const T* at = static_cast<const T*>(array.data);
+  for (int64_t i = 0; i < block.owned; ++i, at += array.strides[0]) {
+    if (select == nullptr || is_selected(i)) assign(at, first + i);
+    else out.leave_out(first + i);
   }
 }
 
 class SpatialAssignment {
  public:
-  SpatialAssignment(const Cell& cell, double halo, int ranks, SendLists& lists)
-      : cell_(cell), axes_(axes_of(cell, halo, ranks)), lists_(lists) {}
+  SpatialAssignment(const Cell& cell, double halo, int ranks, Assignment& out)
+      : cell_(cell), axes_(axes_of(cell, halo, ranks)), out_(out) {}
 
-  void assign(const Block& block, int64_t index, const Vector& position) {
+  /// `first`: how many particles come before the block.
+  void assign(const Block& block, int64_t first, int64_t particle, const Vector& position) {
     const Vector f = cell_.fractional(position);
     if (is_inside(f[0]) && is_inside(f[1]) && is_inside(f[2])) {
       const auto x = axes_[0].owner(f[0]), y = axes_[1].owner(f[1]), z = axes_[2].owner(f[2]);
-      if (x.alone && y.alone && z.alone) return lists_.own(rank_of(x.part, y.part, z.part), index);
+      if (x.alone && y.alone && z.alone) return out_.own(rank_of(x.part, y.part, z.part), particle);
+    } else if (!can_place(f)) {
+      refuse(block, particle - first, f);
     }
-    assign_to_several(block, index, f);
+    out_.own(copy(particle, f), particle);
   }
 
  private:
@@ -96,13 +69,8 @@ class SpatialAssignment {
 
   static bool is_inside(double f) { return f >= 0 && f < 1; }
 
-  void assign_to_several(const Block& block, int64_t index, const Vector& f) {
-    if (!axes_[0].can_place(f[0]) || !axes_[1].can_place(f[1]) || !axes_[2].can_place(f[2]))
-      refuse(block, index, f);
-    const Spans spans{axes_[0].span(f[0]), axes_[1].span(f[1]), axes_[2].span(f[2])};
-    const int owner = rank_of(spans[0].owner, spans[1].owner, spans[2].owner);
-    lists_.own(owner, index, {-spans[0].wrap, -spans[1].wrap, -spans[2].wrap});
-    copy(index, spans);
+  [[nodiscard]] bool can_place(const Vector& f) const {
+    return axes_[0].can_place(f[0]) && axes_[1].can_place(f[1]) && axes_[2].can_place(f[2]);
   }
 
   static std::array<Axis, 3> axes_of(const Cell& cell, double halo, int ranks) {
@@ -126,12 +94,35 @@ class SpatialAssignment {
     return static_cast<int>((z * axes_[1].parts() + y) * axes_[0].parts() + x);
   }
 
-  void copy(int64_t index, const Spans& spans) {
+  /// Copies a particle to all that see it; returns its owner.
+  int copy(int64_t particle, const Vector& f) {
+    const Spans spans{axes_[0].span(f[0]), axes_[1].span(f[1]), axes_[2].span(f[2])};
+    const std::array<int64_t, 3> more{spans[0].last - spans[0].first,
+                                      spans[1].last - spans[1].first,
+                                      spans[2].last - spans[2].first};
+    out_.displace(particle, {-spans[0].wrap, -spans[1].wrap, -spans[2].wrap});
+    if (more[0] + more[1] + more[2] == 1) copy_across(particle, spans, more[1] + 2 * more[2]);
+    else copy_to_all(particle, spans);
+    return rank_of(spans[0].owner, spans[1].owner, spans[2].owner);
+  }
+
+  /// Near one face alone, as most are: there is no loop whose length cannot be foreseen.
+  void copy_across(int64_t particle, const Spans& spans, int64_t axis) {
+    Index at{spans[0].owner, spans[1].owner, spans[2].owner};
+    Index edges{-spans[0].wrap, -spans[1].wrap, -spans[2].wrap};
+    const auto d = static_cast<size_t>(axis);
+    const auto image = axes_[d].image(spans[d], spans[d].first + spans[d].last - spans[d].owner);
+    at[d] = image.part;
+    edges[d] = image.edges;
+    out_.copy(rank_of(at[0], at[1], at[2]), particle, {edges[0], edges[1], edges[2]});
+  }
+
+  void copy_to_all(int64_t particle, const Spans& spans) {
     axes_[2].each(spans[2], [&](int64_t z, int64_t edges_z, bool home_z) {
       axes_[1].each(spans[1], [&](int64_t y, int64_t edges_y, bool home_y) {
         axes_[0].each(spans[0], [&](int64_t x, int64_t edges_x, bool home_x) {
           if (home_x && home_y && home_z) return;
-          lists_.copy(rank_of(x, y, z), index, {edges_x, edges_y, edges_z});
+          out_.copy(rank_of(x, y, z), particle, {edges_x, edges_y, edges_z});
         });
       });
     });
@@ -139,28 +130,48 @@ class SpatialAssignment {
 
   const Cell& cell_;
   std::array<Axis, 3> axes_;
-  SendLists& lists_;
+  Assignment& out_;
 };
 
 }  // namespace
 
-std::vector<SendList> assign_by_key(const MeshBlocks& mine, const Request& request, int ranks) {
-  SendLists lists(ranks);
-  assign_all(mine, request, request.key, lists, [&](const Array& keys, int64_t i, const Block&) {
-    lists.own(owner_of(integer_at(keys, i), ranks), i);
-  });
-  return lists.take();
+Assignment assign_by_key(const MeshBlocks& mine, const Request& request, int ranks) {
+  Assignment out(ranks, particles_of(mine));
+  int64_t first = 0;
+  for (const auto& block : mine.blocks) {
+    if (block.owned == 0) continue;
+    const auto own = [&](const auto* key, int64_t particle) {
+      out.own(owner_of(*key, ranks), particle);
+    };
+    const Array& keys = array_of(block, request.key);
+    keys.type == model::ElementType::Int32
+        ? assign_block<int32_t>(block, keys, request, first, out, own)
+        : assign_block<int64_t>(block, keys, request, first, out, own);
+    first += block.owned;
+  }
+  out.finish();
+  return out;
 }
 
-std::vector<SendList> assign_spatial(const MeshBlocks& mine, const Request& request,
-                                     const Cell& cell, int ranks) {
-  SendLists lists(ranks);
-  SpatialAssignment assignment(cell, request.halo, ranks, lists);
-  assign_all(mine, request, request.position, lists,
-             [&](const Array& positions, int64_t i, const Block& block) {
-               assignment.assign(block, i, vector_at(positions, i));
-             });
-  return lists.take();
+Assignment assign_spatial(const MeshBlocks& mine, const Request& request, const Cell& cell,
+                          int ranks) {
+  Assignment out(ranks, particles_of(mine));
+  SpatialAssignment spatial(cell, request.halo, ranks, out);
+  int64_t first = 0;
+  for (const auto& block : mine.blocks) {
+    if (block.owned == 0) continue;
+    const Array& positions = array_of(block, request.position);
+    const int64_t step = positions.strides[3];
+    const auto assign = [&](const auto* x, int64_t particle) {
+      spatial.assign(block, first, particle, {x[0], x[step], x[2 * step]});
+    };
+    positions.type == model::ElementType::Float32
+        ? assign_block<float>(block, positions, request, first, out, assign)
+        : assign_block<double>(block, positions, request, first, out, assign);
+    first += block.owned;
+  }
+  out.finish();
+  return out;
 }
 
 // As SpatialAssignment::rank_of counts them, and Axis::owner cuts them.

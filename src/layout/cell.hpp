@@ -107,12 +107,20 @@ class Axis {
     return {part, within > grown_ && within < 1 - grown_};
   }
 
-  /// Calls function(part, edges by which the particle is displaced to be seen there, whether it
-  /// owns it).
+  /// The part that is counted as `at`, and the edges by which the particle of a span is displaced
+  /// to be seen there.
+  struct Image {
+    int64_t part, edges;
+  };
+  [[nodiscard]] Image image(const Span& span, int64_t at) const {
+    const int64_t images = floor_of((static_cast<double>(at) + 0.5) / parts_);
+    return {at - images * parts_, -images - span.wrap};
+  }
+
+  /// Calls function(part, edges, whether it owns the particle) for all parts of a span.
   template <class Function>
   void each(const Span& span, Function&& function) const {
-    const int64_t image = span.first < 0 ? (span.first + 1) / parts_ - 1 : 0;
-    int64_t part = span.first - image * parts_, edges = -image - span.wrap;
+    auto [part, edges] = image(span, span.first);
     for (int64_t at = span.first; at <= span.last; ++at) {
       function(part, edges, at == span.owner);
       if (++part == parts_) part = 0, --edges;

@@ -282,16 +282,17 @@ model::MeshBlocks ParticleExchange::exchange(const layout::Request& request,
   for (const auto& message : received_)
     pending.push_back(comm::receive(*ranks_, message.at, message.size, message.rank,
                                     comm::tags::particle_values));
+  std::vector<std::byte*> to;
+  for (auto message = sent_.begin(); const int rank : moves_->ranks())
+    to.push_back(rank == ranks_->rank() ? kept_->at : message++->at);
+  moves_->pack(to);
   // Each rank begins with another, so that they do not all send to the same one.
   const auto next = std::find_if(sent_.begin(), sent_.end(),
                                  [&](const Transfer& m) { return m.rank > ranks_->rank(); });
   std::rotate(sent_.begin(), next, sent_.end());
-  for (const auto& message : sent_) {
-    moves_->pack(message.rank, message.at);
+  for (const auto& message : sent_)
     pending.push_back(
         comm::send(*ranks_, message.at, message.size, message.rank, comm::tags::particle_values));
-  }
-  if (kept_) moves_->pack(kept_->rank, kept_->at);
   for (auto& message : pending) message.wait();
   return layout::unpack(received(), request, catalogue, unpacking_);
 }

@@ -260,6 +260,7 @@ void SendPlan::lay_out(bool with_layouts) {
 }
 
 void SendPlan::pack(std::byte* to, int64_t sequence) {
+  std::map<const layout::ParticleMoves*, std::vector<std::byte*>> particles;
   auto part = parts_.begin();
   for (auto& [receiver, outgoing] : messages_->outgoing) {
     std::byte* at = to + part->offset;
@@ -272,10 +273,11 @@ void SendPlan::pack(std::byte* to, int64_t sequence) {
     for (const auto& [moves, offset] : outgoing.particles) {
       const auto size = static_cast<int64_t>(moves->size_for(receiver));
       std::memcpy(at + offset, &size, sizeof size);
-      moves->pack(receiver, at + offset + message_alignment);
+      particles[moves].push_back(at + offset + message_alignment);
     }
     ++part;
   }
+  for (const auto& [moves, messages] : particles) moves->pack(messages);
 }
 
 }  // namespace pillion::redistribution
