@@ -140,11 +140,7 @@ std::optional<Error> Chain::run_in_place(Publication& publication, ExecutionCont
     // The caller notes the time of a lone stage as that of its analysis.
     if (context.timeline != nullptr && stages_.size() > 1)
       context.timeline->add({stage.name(), "stage", begin, base::calendar_seconds(),
-<<<<<<< HEAD
-                                    publication.step, comm::seconds_waited() - waited});
-=======
                              publication.step, comm::seconds_waited() - waited});
->>>>>>> i21-sim
     stage.count();
     withheld_ = !goes_on;
     if (withheld_) break;
