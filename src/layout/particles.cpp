@@ -157,7 +157,7 @@ namespace {
 using Messages = std::vector<std::span<const std::byte>>;
 
 /// A message being read field by field.
-struct Source {
+struct RecordSource {
   int64_t owned, copies;
   const std::byte* at;
   [[nodiscard]] size_t count() const { return static_cast<size_t>(owned + copies); }
@@ -180,14 +180,14 @@ std::vector<Column> columns_of(const Request& request, const model::Catalogue& c
   return columns;
 }
 
-std::vector<Source> sources_of(const Messages& received, const std::vector<Column>& columns) {
+std::vector<RecordSource> sources_of(const Messages& received, const std::vector<Column>& columns) {
   size_t record = 0;
   for (const auto& column : columns) record += column.record;
-  std::vector<Source> sources;
+  std::vector<RecordSource> sources;
   for (const auto& message : received) {
     if (message.empty()) continue;
     base::ByteReader in(message.data(), message.size());
-    Source source{in.get<int64_t>(), in.get<int64_t>(), nullptr};
+    RecordSource source{in.get<int64_t>(), in.get<int64_t>(), nullptr};
     source.at = in.take(0);
     if (message.size() != 2 * sizeof(int64_t) + record * source.count())
       base::fail(ErrorCode::Internal,
@@ -199,9 +199,9 @@ std::vector<Source> sources_of(const Messages& received, const std::vector<Colum
 }
 
 /// Owned particles of all sources, then their copies.
-void join(std::vector<Source>& sources, int64_t owned, size_t record, std::byte* to) {
+void join(std::vector<RecordSource>& sources, int64_t owned, size_t record, std::byte* to) {
   std::byte* copies = to + record * static_cast<size_t>(owned);
-  const auto put = [&](std::byte*& at, Source& source, int64_t count) {
+  const auto put = [&](std::byte*& at, RecordSource& source, int64_t count) {
     const size_t size = record * static_cast<size_t>(count);
     std::memcpy(at, source.at, size);
     at += size;
@@ -214,7 +214,7 @@ void join(std::vector<Source>& sources, int64_t owned, size_t record, std::byte*
 }
 
 /// Finds the order of all particles by key, from sources that have not been read from yet.
-void find_order(const std::vector<Source>& sources, const std::vector<Column>& columns,
+void find_order(const std::vector<RecordSource>& sources, const std::vector<Column>& columns,
                 const std::string& key, KeyOrder& order) {
   size_t before = 0;
   const Column* found = nullptr;
@@ -231,7 +231,7 @@ void find_order(const std::vector<Source>& sources, const std::vector<Column>& c
   order.find(keys, found->field->type == model::ElementType::Int32);
 }
 
-void put_in_order(std::vector<Source>& sources, const KeyOrder& order, size_t record,
+void put_in_order(std::vector<RecordSource>& sources, const KeyOrder& order, size_t record,
                   std::byte* to) {
   std::vector<const std::byte*> from;
   for (auto& source : sources) {
