@@ -181,16 +181,16 @@ std::vector<Group> groups_of(const Request& request, const model::Catalogue& cat
 }
 
 /// A message being read group by group.
-struct Source {
+struct RecordSource {
   size_t owned, copies;
   const std::byte* at;
   [[nodiscard]] size_t count() const { return owned + copies; }
 };
 
-std::vector<Source> sources_of(const Messages& received, const std::vector<Group>& groups) {
+std::vector<RecordSource> sources_of(const Messages& received, const std::vector<Group>& groups) {
   size_t record = 0;
   for (const auto& group : groups) record += group.record;
-  std::vector<Source> sources;
+  std::vector<RecordSource> sources;
   for (const auto& message : received) {
     if (message.empty()) continue;
     base::ByteReader in(message.data(), message.size());
@@ -222,7 +222,7 @@ void take_run(const Group& group, const std::byte* from, size_t count, size_t fi
 }
 
 /// Owned particles of all sources, then their copies.
-void join(const Group& group, std::vector<Source>& sources, size_t owned) {
+void join(const Group& group, std::vector<RecordSource>& sources, size_t owned) {
   size_t first = 0, first_copy = owned;
   for (auto& source : sources) {
     take_run(group, source.at, source.owned, first);
@@ -235,7 +235,7 @@ void join(const Group& group, std::vector<Source>& sources, size_t owned) {
 
 /// The records of a group in the order of keys, and the keys. While those of a tile are copied,
 /// those of the next one are fetched: nothing else could know which they are.
-void put_in_order(const Group& keys, const Group& group, const std::vector<Source>& sources,
+void put_in_order(const Group& keys, const Group& group, const std::vector<RecordSource>& sources,
                   size_t count, const KeyOrder& order) {
   std::vector<const std::byte*> lists;
   for (const auto& source : sources) lists.push_back(source.at + keys.record * source.count());
