@@ -58,7 +58,7 @@ size_t place_of(size_t due) { return Mark::first_due + due % most_due; }
 uint64_t digest_of(PublicationHeader header) {
   header.dropped = header.schema_changed = header.scattered = false;
   header.published = 0;
-  header.statement.clear();
+  header.summary.clear();
   header.targets.clear();
   if (header.kind == transport::MessageKind::Publication)
     for (auto& due : header.due) due.unusable = 0;
