@@ -209,7 +209,9 @@ void ChannelReader::leave() {
 bool ChannelReader::keep_slot() {
   Token holder = slot_.holder;
   if (holder == me_) return true;
-  return holder != 0 && !is_alive(holder) && slot_.holder.compare_exchange_strong(holder, me_);
+  // The simulation clears the slots of attached jobs, and then the slot is lost.
+  const bool free = holder == 0 ? number_ == primary : !is_alive(holder);
+  return free && slot_.holder.compare_exchange_strong(holder, me_);
 }
 
 void ChannelReader::start_at(Progress progress) {

@@ -68,7 +68,7 @@ def test_stray_stores_do_not_reach_the_simulation(build, tmp_path, seed):
     assert simulation.returncode == 0, said
     assert (tmp_path / "state").read_bytes() == (tmp_path / "expected").read_bytes()
     words = sum(map(int, (tmp_path / "stray-words").read_text().split()))
-    assert words > 100, (tmp_path / "attach.log").read_text()
+    assert words >= 20, (tmp_path / "attach.log").read_text()
     # A report exists, whoever wrote it, and no publication is counted twice.
     report = json.loads((tmp_path / "out" / "report.json").read_text())
     counted = next(a for a in report["analyses"] if a["name"] == "words")

@@ -322,9 +322,9 @@ TEST_CASE(
   NodeReceiver receiver(node.sources(), primary, [] { return true; });
   CHECK(receiver.look(0, {region.offset, 8192, 4096}, 4096) != nullptr);
   constexpr uint64_t huge = ~uint64_t{0} - 4095;
-  for (const Lent& wrong : {Lent{region.offset, 8192, 4097}, Lent{region.offset, 8192, huge},
-                            Lent{region.offset, huge, 4096}, Lent{region.offset + 8192, 8192, 0},
-                            Lent{huge, 8192, 0}, Lent{region.offset + 8, 4096, 0}})
+  for (const Lent& wrong :
+       {Lent{region.offset, 8192, 4097}, Lent{region.offset, 8192, huge},
+        Lent{region.offset, huge, 4096}, Lent{region.offset + 8192, 8192, 0}, Lent{huge, 8192, 0}})
     CHECK_THROWS_AS((void)receiver.look(0, wrong, 4096), Error);
 }
 
