@@ -95,7 +95,7 @@ TEST_CASE("a thread starts only where MPI lets it, and never under another clock
     double calendar_seconds() override { return 0; }
     void sleep(double) override {}
     void yield() override {}
-    void sleep_while(std::atomic<uint32_t>&, uint32_t, double) override {}
+    void sleep_while(const std::atomic<uint32_t>&, uint32_t, double) override {}
     void wake(std::atomic<uint32_t>&) override {}
   } frozen;
   base::set_clock(&frozen);
