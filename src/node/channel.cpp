@@ -51,7 +51,7 @@ void ChannelWriter::publish(const Record& record) {
   words_.published.store(++published_);
   words_.call.fetch_add(1);
   // A reader says that it sleeps before it looks for the last time, so one of the two sees the
-  // other. A slot that nobody holds may say so too, which costs a call that wakes nobody.
+  // other. A slot without a holder may have the same word set, which costs a call in vain.
   const bool sleeps = std::any_of(slots_.begin(), slots_.end(),
                                   [](const SlotWords* s) { return s->sleeping.load() != 0; });
   if (sleeps) base::clock().wake(words_.call);
@@ -236,7 +236,8 @@ constexpr double dozing = 2e-3;  // seconds
 
 // Waking a process costs the one that does it some microseconds, so where messages come every
 // millisecond a reader only dozes: it looks now and then of its own accord, and the simulation need
-// not wake it. Where they come more seldom it sleeps, so that an idle reader disturbs nobody.
+// not wake it. Where they come more seldom it sleeps, so that an idle reader does not disturb
+// others.
 bool ChannelReader::doze(int64_t index, double patience) {
   const double begin = base::monotonic_seconds();
   if (index != dozing_for_) {
@@ -273,7 +274,7 @@ void ChannelReader::sleep(int64_t index, double patience) {
 Record ChannelReader::record(int64_t index) const {
   const int64_t freed = words_.freed;
   if (index < freed)
-    base::fail(ErrorCode::Internal, "message {} is gone: the simulation was told of {} finished",
+    base::fail(ErrorCode::Internal, "message {} was freed: the slot says that {} are finished",
                index, freed);
   return words_.records[static_cast<size_t>(index % record_count)];
 }

@@ -262,7 +262,7 @@ class ChannelReader {
   int number_;
   Token me_ = 0;
   Watch writer_;
-  Progress progress_ = 0;  ///< of which the slot has a copy
+  Progress progress_ = 0;  ///< the slot has a copy of it
   int64_t dozing_for_ = -1;
   double dozing_since_ = 0;  ///< monotonic seconds
 };

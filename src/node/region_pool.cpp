@@ -22,7 +22,7 @@ constexpr size_t largest_shared_slab = size_t{64} << 20;
 
 size_t up(size_t size, size_t unit) { return (size + unit - 1) / unit * unit; }
 
-/// Rounded up to an eighth of a power of two, so that slabs for regions of one kind are alike.
+/// Rounded up to an eighth of a power of two, so that slabs for regions of one kind have one size.
 size_t rounded(size_t size) {
   size_t step = smallest_slab;
   while (step * 16 < size) step *= 2;

@@ -45,7 +45,7 @@ struct Found {
   Identity identity;
 };
 
-/// The run whose segment process `number` has as `descriptor`, and has made; nothing if it is no
+/// The run whose segment process `number` has as `descriptor`, and has made; nothing if it is not a
 /// segment, or not all of its channels are there. Maps nothing.
 std::optional<Found> look_at_run(int number, int descriptor);
 
@@ -98,7 +98,8 @@ class Segment {
     Mapping memory;
   };
   [[nodiscard]] Region add_region(size_t size) const;
-  /// Puts memory behind a part of a region, near this core. Throws ErrorCode::File if there is none.
+  /// Puts memory behind a part of a region, near this core. Throws ErrorCode::File if there is
+  /// none.
   void reserve(uint64_t offset, size_t size) const { file_.reserve(offset, size); }
 
  private:
@@ -113,7 +114,7 @@ class Segment {
   };
   friend std::optional<Found> look_at_run(int number, int descriptor);
   explicit Segment(SharedFile file) : file_(std::move(file)) {}
-  /// Throws ErrorCode::File if that is no header of this version, or does not fit its file.
+  /// Throws ErrorCode::File if that is not a header of this version, or does not fit its file.
   static Places check(const SegmentHeader& header, size_t size);
   [[nodiscard]] SegmentHeader& header() const;
   [[nodiscard]] std::shared_ptr<Mapping> pages(int slot);

@@ -54,8 +54,8 @@ class SharedFile {
   void release(size_t offset, size_t size) const noexcept;
   /// Copies `size` bytes at `offset` to `to`; false if the file ends before.
   [[nodiscard]] bool read(size_t offset, void* to, size_t size) const;
-  /// Maps a stretch whose offset is a multiple of page_size(). Memory that is written to is put
-  /// behind it at once, unless it is to be `sparse`.
+  /// Maps a stretch whose offset is a multiple of page_size(). For writing, memory is put behind it
+  /// at once, unless it is `sparse`.
   [[nodiscard]] Mapping map(size_t offset, size_t size, Access access, bool sparse = false) const;
 
  private:

@@ -176,7 +176,7 @@ class Receiver {
   /// not there.
   [[nodiscard]] virtual const std::byte* look(int /*source*/, const Lent& /*lent*/,
                                               size_t /*bytes*/) {
-    base::fail(ErrorCode::Internal, "a message points to memory that nobody shares");
+    base::fail(ErrorCode::Internal, "a message points to memory that is not shared");
   }
 };
 
