@@ -72,7 +72,8 @@ class Server(ThreadingHTTPServer):
     def welcome(self, connection: socket.socket) -> None:
         """The connection has shown the token and may stay."""
         with self._known:
-            self._connections[connection] = math.inf
+            if connection in self._connections:
+                self._connections[connection] = math.inf
 
     def shutdown_request(self, request: Any) -> None:
         with self._known:
