@@ -33,6 +33,8 @@ class KeyOrder {
  private:
   template <class T>
   void find_by(const std::vector<Keys>& lists);
+  template <class T>
+  bool place_by_bits(const std::vector<Keys>& lists, T lowest, uint64_t width);
   template <class Card>
   Card* in_room(base::ScratchBuffer& room) const;
   template <class Card>
