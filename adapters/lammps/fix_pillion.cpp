@@ -33,6 +33,11 @@ pillion_domain domain_of(const LAMMPS_NS::Domain& box) {
   return domain;
 }
 
+/// All fields of atoms, and none, as the KOKKOS package names them in its own headers, which come
+/// only with that package.
+constexpr unsigned int every_field = 0xffffffff;
+constexpr unsigned int no_field = 0;
+
 }  // namespace
 
 /// LAMMPS writes errors to its screen and its log. If the screen is off, they go to standard error.
@@ -87,6 +92,9 @@ FixPillion::FixPillion(LAMMPS_NS::LAMMPS* lmp, int argc, char** argv) : Fix(lmp,
   global_freq = 1;
   extvector = 0;
   dynamic_group_allow = 1;
+  // LAMMPS with KOKKOS would else copy all atoms from the device before, and back after, every
+  // step.
+  datamask_read = datamask_modify = no_field;
   if (atom->tag_enable == 0) fail("fix pillion needs atom ids");
   open();
   require([&] { set_units(ride_->session(), units_of(update->unit_style)); });
@@ -141,6 +149,7 @@ void FixPillion::init() {
 void FixPillion::share() {
   const pillion_domain domain = domain_of(*this->domain);
   check(pillion_set_domain(ride_->session(), mesh_name, &domain));
+  atom->sync_modify(LAMMPS_NS::Host, every_field, no_field);
   atoms_.share(ride_->session(), *atom, groupbit);
 }
 

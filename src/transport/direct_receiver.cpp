@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "model/coarsen.hpp"
-#include "redistribution/plan.hpp"
+#include "redistribution/balance.hpp"
 
 namespace pillion::transport {
 

@@ -211,7 +211,9 @@ def check_report(case: Case, kind: str, series: dict[str, np.ndarray]):
         return check_published_is_finished(case, series)
     if kind == "disk_full" and not (case.folder / "out" / "report.json").exists():
         logs = "".join(path.read_text(errors="replace") for path in case.folder.glob("*.log"))
-        told = re.search(r"cannot write .*/\.(timeline|report)\.json.*No space left", logs)
+        told = re.search(
+            r"cannot write .*/\.(sidecar-\d+|simulation-\d+|report)\.json.*No space left", logs
+        )
         return require(told, "nobody says that there is no report")
     counted = report(case)
     check_counts(case, counted, series)
