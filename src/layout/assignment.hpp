@@ -55,12 +55,12 @@ struct Receiver {
 /// Which rank gets which particles.
 class Assignment {
  public:
-  static constexpr int32_t nobody = -1;
+  static constexpr int32_t none = -1;
 
   Assignment(int ranks, int64_t particles)
-      : numbers_(static_cast<size_t>(ranks), nobody), owners_(static_cast<size_t>(particles)) {}
+      : numbers_(static_cast<size_t>(ranks), none), owners_(static_cast<size_t>(particles)) {}
 
-  // Particles are assigned in their order, each to one owner or to nobody, and copied.
+  // Particles are assigned in their order, each to one owner or to none, and copied.
   void own(int rank, int64_t particle) {
     const int32_t number = number_of(rank);
     owners_[static_cast<size_t>(particle)] = number;
@@ -70,7 +70,7 @@ class Assignment {
   void displace(int64_t particle, const Edges& edges) {
     if (!edges.none) displaced_.push_back({particle, edges});
   }
-  void leave_out(int64_t particle) { owners_[static_cast<size_t>(particle)] = nobody; }
+  void leave_out(int64_t particle) { owners_[static_cast<size_t>(particle)] = none; }
   void copy(int rank, int64_t particle, const Edges& edges) {
     const int32_t number = number_of(rank);
     copies_.push_back({particle, number, edges});
@@ -81,7 +81,7 @@ class Assignment {
 
   /// Ranks that get anything, in no order.
   [[nodiscard]] const std::vector<Receiver>& receivers() const { return receivers_; }
-  /// By particle: the number of its receiver, or nobody.
+  /// By particle: the number of its receiver, or `none`.
   [[nodiscard]] const std::vector<int32_t>& owners() const { return owners_; }
   /// In the order of the particles.
   [[nodiscard]] const std::vector<ParticleCopy>& copies() const { return copies_; }
@@ -90,7 +90,7 @@ class Assignment {
  private:
   int32_t number_of(int rank) {
     int32_t& number = numbers_[static_cast<size_t>(rank)];
-    if (number == nobody) {
+    if (number == none) {
       number = static_cast<int32_t>(receivers_.size());
       receivers_.push_back({rank});
     }

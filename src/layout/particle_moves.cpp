@@ -109,8 +109,10 @@ void add(const Vector& shift, std::byte* to) {
 
 /// Whether particles that follow each other all go to one rank.
 bool is_run(std::span<const int32_t> owners) {
-  return owners[0] != Assignment::nobody && owners[0] == owners.back() &&
-         std::equal(owners.begin() + 1, owners.end(), owners.begin());
+  if (owners[0] == Assignment::none || owners[0] != owners.back()) return false;
+  int32_t different = 0;  // without a branch, so that several are compared at once
+  for (const int32_t owner : owners) different |= owner ^ owners[0];
+  return different == 0;
 }
 
 /// Particles of one block, and where their records go.
@@ -126,7 +128,6 @@ void ParticleMoves::displace(std::byte* position, size_t size, const Edges& edge
   size == 3 * sizeof(float) ? add<float>(shift, position) : add<double>(shift, position);
 }
 
-// The copies of some particles follow them at once, while their values are in the nearest cache.
 void ParticleMoves::pack(const Group& group, std::byte** owned, std::byte** copies) const {
   const size_t record = group.record;
   const int32_t* const owners = assignment_.owners().data();
@@ -149,7 +150,7 @@ void ParticleMoves::pack(const Group& group, std::byte** owned, std::byte** copi
       size_t count = 0;
       for (int64_t i = begin; i < end; ++i) {
         const int32_t owner = owners[i];
-        if (owner == Assignment::nobody) continue;
+        if (owner == Assignment::none) continue;
         tile.index[count] = i - first;
         tile.to[count++] = owned[owner];
         owned[owner] += record;
@@ -190,9 +191,9 @@ void ParticleMoves::pack(const Group& group, std::byte** owned, std::byte** copi
       } else {
         pack_owned(begin, stop);
       }
-      pack_copies(stop);
       begin = stop;
     }
+    pack_copies(end);
   }
 }
 

@@ -168,12 +168,14 @@ void KeyOrder::locate_by(size_t first, size_t count, const std::vector<const std
     const auto place = static_cast<uint64_t>(card[i]);
     records[i] = lists[(place >> index_bits_) & numbers] + (place & indices) * record;
   }
-  with_size(is_int32_ ? sizeof(int32_t) : sizeof(int64_t), [&](auto size) {
+  const auto write_keys = [&]<class T>(T) {
     for (size_t i = 0; i < count; ++i) {
-      const uint64_t key = lowest_ + static_cast<uint64_t>(card[i] >> (index_bits_ + list_bits_));
-      std::memcpy(keys + i * size, &key, size);
+      const auto above = static_cast<uint64_t>(card[i] >> (index_bits_ + list_bits_));
+      const T key = static_cast<T>(lowest_ + above);
+      std::memcpy(keys + i * sizeof key, &key, sizeof key);
     }
-  });
+  };
+  is_int32_ ? write_keys(int32_t{}) : write_keys(int64_t{});
 }
 
 void KeyOrder::locate(size_t first, size_t count, const std::vector<const std::byte*>& lists,
@@ -277,27 +279,33 @@ void put_in_order(const Group& keys, const Group& group, const std::vector<Recor
                   size_t count, const KeyOrder& order) {
   std::vector<const std::byte*> lists;
   for (const auto& source : sources) lists.push_back(source.at + keys.record * source.count());
-  std::array<std::array<const std::byte*, particle_tile>, 2> records;
+  constexpr size_t tile_size = 64;
+  std::array<std::array<const std::byte*, tile_size>, 2> records;
   const auto locate = [&](size_t first, auto& tile) {
-    const size_t now = std::min(count - std::min(first, count), particle_tile);
+    const size_t now = std::min(count - std::min(first, count), tile_size);
     order.locate(first, now, lists, group.record, tile.data(),
                  keys.columns[0].to + first * keys.record);
-    std::fill(tile.begin() + now, tile.end(), lists[0]);
+    std::fill(tile.begin() + static_cast<std::ptrdiff_t>(now), tile.end(), lists[0]);
   };
   locate(0, records[0]);
-  for (size_t first = 0, turn = 0; first < count; first += particle_tile, turn = 1 - turn) {
+  for (size_t first = 0, turn = 0; first < count; first += tile_size, turn = 1 - turn) {
     const auto &tile = records[turn], &next = records[1 - turn];
-    locate(first + particle_tile, records[1 - turn]);
+    locate(first + tile_size, records[1 - turn]);
+    const size_t now = std::min(count - first, tile_size);
     for (const auto& column : group.columns)
       with_size(column.size, [&](auto size) {
         std::byte* const to = column.to + first * size;
-        for (size_t i = 0; i < std::min(count - first, particle_tile); ++i) {
-          if (column.offset == 0) {
+        const std::byte* const end = to + now * size;
+        size_t i = 0;
+        if (column.offset == 0)
+          for (std::byte* at = to; at != end; at += size, ++i) {
             __builtin_prefetch(next[i]);
             __builtin_prefetch(next[i] + group.record - 1);
+            std::memcpy(at, tile[i], size);
           }
-          std::memcpy(to + i * size, tile[i] + column.offset, size);
-        }
+        else
+          for (std::byte* at = to; at != end; at += size, ++i)
+            std::memcpy(at, tile[i] + column.offset, size);
       });
   }
 }
