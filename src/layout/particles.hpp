@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Particles on the side that receives them: one block of what all ranks sent. Records are put in
-// the order of their keys. Keys are mostly numbers up to how many there are, so they are sorted
-// digit by digit, in as few digits as matter.
+// the order of their keys. Keys are mostly different numbers up to how many there are, so lower
+// keys are counted; other keys are sorted digit by digit, in as few digits as matter.
 #pragma once
 
 #include <cstdint>

@@ -64,11 +64,8 @@ bool grow(WantedPart& part, const Move& move) {
 
 Redistribution::Redistribution(const comm::Communicator& ranks, std::vector<Box> here,
                                const layout::Wanted& wanted, const std::vector<int>& owners,
-                               TransferMemory* memory)
-    : ranks_(ranks),
-      own_memory_(memory == nullptr ? std::make_unique<TransferMemory>() : nullptr),
-      memory_(memory == nullptr ? own_memory_.get() : memory),
-      here_(std::move(here)) {
+                               const Neighbours* neighbours)
+    : ranks_(ranks), neighbours_(neighbours), here_(std::move(here)) {
   const auto mine = std::find(owners.begin(), owners.end(), ranks.rank());
   if (mine != owners.end())
     for (const auto& place : wanted.tiling.places_of(static_cast<int>(mine - owners.begin())))
@@ -81,12 +78,8 @@ Redistribution::Redistribution(const comm::Communicator& ranks, std::vector<Box>
 }
 
 Redistribution::Redistribution(const comm::Communicator& ranks, std::vector<Box> here,
-                               const WantedBoxes& wanted, TransferMemory* memory)
-    : ranks_(ranks),
-      own_memory_(memory == nullptr ? std::make_unique<TransferMemory>() : nullptr),
-      memory_(memory == nullptr ? own_memory_.get() : memory),
-      here_(std::move(here)),
-      boxes_(wanted.boxes) {
+                               const WantedBoxes& wanted, const Neighbours* neighbours)
+    : ranks_(ranks), neighbours_(neighbours), here_(std::move(here)), boxes_(wanted.boxes) {
   adopt(plan_wanted_boxes(ranks, here_, wanted));
 }
 
@@ -102,13 +95,10 @@ void Redistribution::adopt(std::vector<Moves> all) {
 
 // Receivers need not know the boxes of the senders, only where things go.
 void Redistribution::exchange_plan(const std::vector<Moves>& out) {
+  std::map<int, base::Bytes> layouts;
+  for (const auto& moves : out) layouts[moves.rank] = base::to_bytes(regions_of(moves));
   comm::SparseExchange exchange(ranks_, comm::tags::redistribution_plan);
-  const auto layouts = exchange.made_by([&] {
-    std::map<int, base::Bytes> sent;
-    for (const auto& moves : out) sent[moves.rank] = base::to_bytes(regions_of(moves));
-    return sent;
-  });
-  for (const auto& [rank, bytes] : layouts)
+  for (const auto& [rank, bytes] : exchange(layouts))
     received_.push_back(moves_of(base::from_bytes<RegionLayout>(bytes), rank));
 }
 
@@ -130,24 +120,17 @@ int64_t Redistribution::cells_sent() const { return cells_of(sent_); }
 int64_t Redistribution::cells_received() const { return cells_of(received_); }
 
 std::optional<int> Redistribution::place_of(const Moves& moves) const {
-  return path_ != nullptr ? memory_->neighbours().find(moves.rank) : std::optional<int>();
+  return path_ ? neighbours_->find(moves.rank) : std::optional<int>();
 }
 
-// All ranks ask for memory in the same exchanges, since all move the same fields.
-void Redistribution::prepare_path(size_t per_cell) {
-  if (!memory_->has_neighbours()) return;
-  if (per_cell > path_per_cell_) {
-    NodePath::Sizes sizes;
-    for (const auto& moves : sent_)
-      if (const auto place = memory_->neighbours().find(moves.rank))
-        sizes[*place] = static_cast<size_t>(moves.cells) * per_cell;
-    need_.reset();
-    need_ = memory_->reserve(std::move(sizes));
-    path_per_cell_ = per_cell;
-  }
-  // Memory that was found for this plan may be lost when another asks for more than there is.
-  path_ = need_ ? memory_->path() : nullptr;
-  if (path_ != nullptr) path_->divide_for(need_->plan, need_->sizes);
+void Redistribution::make_path(size_t per_cell) {
+  if (neighbours_ == nullptr || !neighbours_->any() || per_cell <= path_per_cell_) return;
+  std::map<int, size_t> sizes;
+  for (const auto& moves : sent_)
+    if (const auto place = neighbours_->find(moves.rank))
+      sizes[*place] = static_cast<size_t>(moves.cells) * per_cell;
+  path_ = NodePath::make(*neighbours_, sizes);
+  path_per_cell_ = per_cell;
 }
 
 void Redistribution::hand_over(int place, const Moves& moves,
@@ -166,8 +149,6 @@ void Redistribution::hand_over(int place, const Moves& moves,
 
 bool Redistribution::take(Coming& coming, std::span<const FieldArrays> fields) const {
   const size_t there = path_->unread(coming.place);
-  if (there == 0) return false;
-  if (coming.at == nullptr) coming.at = path_->begin_reading(coming.place);
   size_t done = 0;
   while (coming.next < coming.moves->moves.size()) {
     const Move& move = coming.moves->moves[coming.next];
@@ -184,15 +165,15 @@ bool Redistribution::take(Coming& coming, std::span<const FieldArrays> fields) c
 void Redistribution::exchange(std::span<const FieldArrays> fields,
                               const std::vector<Moves>& received, const Moves& kept) {
   const size_t per_cell = bytes_per_cell(fields);
-  prepare_path(per_cell);
+  make_path(per_cell);
   const auto size_of = [&](const Moves& m) { return static_cast<size_t>(m.cells) * per_cell; };
   std::vector<std::pair<const Moves*, std::byte*>> posted;
   std::vector<comm::Request> coming, going;
   std::vector<Coming> handed;
-  std::byte* at = memory_->receiving.of(static_cast<size_t>(cells_received()) * per_cell);
+  std::byte* at = receiving_.of(static_cast<size_t>(cells_received()) * per_cell);
   for (const auto& moves : received) {
     if (const auto place = place_of(moves)) {
-      handed.push_back({*place, &moves, 0, nullptr});
+      handed.push_back({*place, &moves, 0, path_->begin_reading(*place)});
       continue;
     }
     coming.push_back(
@@ -201,7 +182,7 @@ void Redistribution::exchange(std::span<const FieldArrays> fields,
     at += size_of(moves);
   }
   // Each rank begins with another, so that they do not all write to the same one.
-  at = memory_->sending.of(static_cast<size_t>(cells_sent()) * per_cell);
+  at = sending_.of(static_cast<size_t>(cells_sent()) * per_cell);
   const auto next = std::find_if(sent_.begin(), sent_.end(),
                                  [&](const Moves& m) { return m.rank > ranks_.rank(); });
   const auto first = static_cast<size_t>(next - sent_.begin());

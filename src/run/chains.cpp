@@ -4,9 +4,7 @@
 
 #include <algorithm>
 
-#include "base/text.hpp"
 #include "comm/agreement.hpp"
-#include "stagehost/plans.hpp"
 #include "stagehost/state.hpp"
 
 namespace pillion::run {
@@ -56,8 +54,6 @@ namespace {
 stagehost::ExecutionContext context_of(Run& run, size_t analysis, const Gaps& gaps) {
   stagehost::ExecutionContext context;
   context.peers = &run.side;
-  // Each side of a node may use half of what is set for it.
-  run.plans->set_node_budget(static_cast<size_t>(run.configuration.sidecars.memory / 2));
   context.plans = run.plans.get();
   context.sink = &run.sink;
   context.timeline = &run.timeline;
@@ -93,17 +89,10 @@ std::optional<Error> run_chain(Run& run, Chain& chain, size_t analysis,
   auto context = context_of(run, analysis, gaps);
   context.origin.step = publication.step;
   context.origin.time = publication.time;
-  const bool fitted = run.plans->refused() == 0;
   const double before = comm::seconds_waited();
   auto failure = chain.run_in_place(publication, std::move(context));
   bill(run, analysis, watch, run.configuration.analyses[analysis].name, publication.step,
        comm::seconds_waited() - before, account);
-  if (fitted && run.plans->refused() > 0)
-    run.remark(fmt::format(
-        "ranks of a node exchange values of analysis '{}' by messages, since they would need more "
-        "node memory than half of 'sidecars: {{memory: {}}}'",
-        run.configuration.analyses[analysis].name,
-        base::format_bytes(run.configuration.sidecars.memory)));
   return failure;
 }
 

@@ -153,14 +153,14 @@ TEST_CASE(
     "ranks of a node that find no memory, or not that of others, send messages, all of them") {
   const comm::Communicator world(MPI_COMM_WORLD);
   if (world.size() == 1) return;
+  const Neighbours neighbours(world);
   Random random(13);
   for (const int may_open : {0, 1, 1000}) {
-    TransferMemory memory(Neighbours(world), size_t{1} << 30);
     const Box domain{{0, 0, 0}, {9, 8, 7}};
     const auto me = static_cast<size_t>(world.rank());
     auto here = random_boxes::divide(domain, world.size(), 8, random);
     const auto there = random_boxes::divide(domain, world.size(), 8, random);
-    Redistribution plan(world, here[me], WantedBoxes{there[me], domain, {}}, &memory);
+    Redistribution plan(world, here[me], WantedBoxes{there[me], domain, {}}, &neighbours);
     world.barrier();
     // The last rank may open so many files more.
     rlimit before{};
@@ -170,65 +170,13 @@ TEST_CASE(
     rlimit now = before;
     now.rlim_cur = static_cast<rlim_t>(next + may_open);
     if (world.rank() == world.size() - 1) setrlimit(RLIMIT_NOFILE, &now);
-    CHECK(NodePath::make(memory.neighbours(), 1000).has_value() == (may_open > 1));
+    const std::map<int, size_t> sizes{{(world.rank() + 1) % world.size(), 1000}};
+    CHECK(NodePath::make(neighbours, sizes).has_value() == (may_open > 1));
     exchanging::check(
         world, plan, [](const Cell& cell) { return std::optional(cell); }, random);
     setrlimit(RLIMIT_NOFILE, &before);
-    CHECK_FALSE(NodePath::make(memory.neighbours(), me == 0 ? size_t{1} << 60 : 1).has_value());
+    CHECK_FALSE(NodePath::make(neighbours, {{0, me == 0 ? size_t{1} << 60 : 1}}).has_value());
   }
-}
-
-namespace {
-
-constexpr size_t page = 4096;
-
-/// Moves values of 24 bytes for each cell; whether they arrive.
-bool moves_values(Redistribution& plan, int round) {
-  Random random(static_cast<unsigned>(round));
-  Field field(plan, 0, 8, 3, random);
-  field.fill(round);
-  plan.exchange(std::span(&field.arrays, 1));
-  return field.has_arrived(round, [](const Cell& cell) { return std::optional(cell); });
-}
-
-/// A plan that moves `cells` cells of each rank to the next one, which has moved values once.
-std::unique_ptr<Redistribution> used_plan(const comm::Communicator& world, int64_t cells,
-                                          TransferMemory& memory) {
-  const auto box_of = [&](int rank) {
-    const int64_t lo = cells * ((rank + world.size()) % world.size());
-    return Box{{lo, 0, 0}, {lo + cells, 1, 1}};
-  };
-  const Box domain{{0, 0, 0}, {cells * world.size(), 1, 1}};
-  auto plan = std::make_unique<Redistribution>(world, std::vector{box_of(world.rank())},
-                                               WantedBoxes{{box_of(world.rank() - 1)}, domain, {}},
-                                               &memory);
-  CHECK(moves_values(*plan, 1));
-  return plan;
-}
-
-}  // namespace
-
-TEST_CASE("plans share node memory, which grows, shrinks, and stays within its budget") {
-  const comm::Communicator world(MPI_COMM_WORLD);
-  if (world.size() == 1) return;
-  TransferMemory memory(Neighbours(world), static_cast<size_t>(world.size()) * 100 * page);
-  const auto small = used_plan(world, 300, memory);
-  CHECK(memory.node_bytes() == 2 * page);
-  auto large = used_plan(world, 4000, memory);
-  CHECK(memory.node_bytes() == 24 * page);
-  // In turns: each finds its values, though they lie where those of the other were.
-  for (int turn = 2; turn < 30; ++turn) CHECK(moves_values(turn % 2 == 0 ? *small : *large, turn));
-  CHECK(memory.node_bytes() == 24 * page);
-  large.reset();
-  const auto next = used_plan(world, 600, memory);
-  CHECK(memory.node_bytes() == 4 * page);
-  CHECK(memory.refused() == 0);
-  // Values of a plan that would need more go by messages; the others keep their memory.
-  const auto too_large = used_plan(world, 40000, memory);
-  CHECK(memory.refused() == 1);
-  CHECK(memory.most_node_bytes() == 24 * page);
-  CHECK(moves_values(*small, 30));
-  CHECK(memory.path() != nullptr);
 }
 
 TEST_CASE("sparse exchanges bring each message to its rank, one exchange after the other") {
