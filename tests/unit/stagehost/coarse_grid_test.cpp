@@ -150,7 +150,7 @@ TEST_CASE("what rows saw is remembered over a restart") {
   {
     Play first(world, catalogue(), "- statistics: {fields: [density]}\n", folder.path());
     first.run(publication(world, 0, 2));
-    const comm::Communicator leaders = world.split(world.rank() == 0 ? 0 : -1);
+    const auto leaders = world.split(world.rank() == 0 ? 0 : -1);
     first.chain().save(saved.path() + "/state", {world, world, leaders}, 0, false);
     world.barrier();
   }

@@ -136,7 +136,7 @@ test::Played play(const comm::Communicator& world, const std::string& stage,
   {
     Play first(world, catalogue(), stage, folder.path());
     go(first, 0, half);
-    const comm::Communicator leaders = world.split(world.rank() == 0 ? 0 : -1);
+    const auto leaders = world.split(world.rank() == 0 ? 0 : -1);
     first.chain().save(saved.path() + "/state", {world, world, leaders}, 0, false);
     world.barrier();
   }
