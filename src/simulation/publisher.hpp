@@ -39,7 +39,7 @@ struct Link {
   run::LayoutRequests layout_requests;        ///< layouts that stages in sidecars want
   size_t budget = 0;                          ///< bytes in flight
   int64_t receive_limit = 0;  ///< bytes that all sidecars together may receive; 0 if they share
-  size_t spill_memory = 0;                    ///< beside it, bytes on their way to the disk
+  size_t spill_memory = 0;    ///< beside it, bytes on their way to the disk
 };
 
 /// Analyses that were in messages which the run's own sidecars may not have finished.
