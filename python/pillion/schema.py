@@ -133,10 +133,7 @@ _SIDECARS = _map(
             _map(
                 "Where `when_full: spill` writes.",
                 {
-                    "folder": (
-                        "Of the disk (default: TMPDIR or /tmp, or output if those are in memory).",
-                        TEXT,
-                    ),
+                    "folder": ("Of the disk (default: TMPDIR or /tmp).", TEXT),
                     "limit": ("How much may wait there on a node (default: 10 GiB).", _BYTES),
                 },
             ),
