@@ -4,7 +4,6 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/statfs.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -197,14 +196,6 @@ void check_room(const Room& room, int64_t wanted, const std::string& purpose) {
                "{} of memory are needed for {}, but this node or job has only {} left; ask for "
                "less under 'sidecars: {{memory: ...}}'",
                base::format_bytes(wanted), purpose, base::format_bytes(room.memory));
-}
-
-bool is_in_memory(const std::string& folder) {
-  constexpr auto tmpfs = 0x01021994, ramfs = static_cast<int>(0x858458f6);
-  struct statfs status {};
-  if (statfs(folder.c_str(), &status) != 0) return false;
-  const auto type = static_cast<int>(status.f_type);
-  return type == tmpfs || type == ramfs;
 }
 
 }  // namespace pillion::node

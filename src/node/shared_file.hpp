@@ -58,8 +58,6 @@ class SharedFile {
 };
 
 constexpr const char* memory_folder = "/dev/shm";
-/// Whether the files of a folder are in memory, and not on a disk.
-bool is_in_memory(const std::string& folder);
 
 /// Rounded up to whole pages.
 size_t whole_pages(size_t size);

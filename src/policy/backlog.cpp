@@ -137,10 +137,7 @@ std::vector<LocalAction> Backlog::on(const NoRoom& event) {
     case WhenFull::Wait:
       if (stalled_) return {Drop{}};
       return {Wait{.until = Until::MessageBudget, .deadline = event.now + deadline_}};
-    case WhenFull::Spill:
-      if (!event.spill_is_busy) return {Spill{}};
-      if (stalled_) return {Drop{}};
-      return {Wait{.until = Until::SpillRoom, .deadline = event.now + deadline_}};
+    case WhenFull::Spill: return {Spill{}};
     default: return {Drop{}};
   }
 }
@@ -157,8 +154,7 @@ void Backlog::contribute(RankStatus& mine, const MessageBudget& room) {
     mine.no_room_for_waiting = !room.fits(size);
     mine.no_room_for_both = !room.fits(last_size_ + size);
   }
-  const bool can_spill = when_full_ == WhenFull::Spill && room.fits_spill_now(last_size_);
-  stalled_ = stalled_ && mine.no_room_for_last && !can_spill;
+  stalled_ = stalled_ && mine.no_room_for_last;
   mine.blocked =
       !room.fits_header() || stalled_ ||
       (when_full_ == WhenFull::Spill && mine.no_room_for_last && !room.fits_spill(last_size_));

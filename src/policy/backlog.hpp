@@ -23,8 +23,6 @@ class MessageBudget {
   [[nodiscard]] virtual bool fits(size_t bytes) const = 0;
   [[nodiscard]] virtual bool fits_header() const = 0;
   [[nodiscard]] virtual bool fits_spill(size_t bytes) const = 0;
-  /// Whether that many could go to disk without waiting for others.
-  [[nodiscard]] virtual bool fits_spill_now(size_t bytes) const { return fits_spill(bytes); }
   /// Whether another publication like the last one would stay within what attached jobs may take.
   [[nodiscard]] virtual bool fits_attached() const { return true; }
 };

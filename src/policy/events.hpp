@@ -175,7 +175,6 @@ struct Dropped {};
 struct NoRoom {
   size_t bytes = 0;
   double now = 0;
-  bool spill_is_busy = false;  ///< it could go to disk, but not before others are there
 };
 /// The wait for room, or for an answer, has ended without.
 struct TimedOut {};
@@ -209,7 +208,7 @@ using LocalEvent =
 
 // Local actions.
 
-enum class Until { MessageBudget, SpillRoom, Answer };
+enum class Until { MessageBudget, Answer };
 
 /// Wait until something holds, the sidecars have failed, or it is too late.
 struct Wait {

@@ -54,26 +54,14 @@ void Session::connect_by_network(simulation::Link& link,
   link.sender = std::make_unique<transport::NetworkSender>(run_.world, sidecars, mine, link.budget);
 }
 
-namespace {
-
-/// The part of a node's budget that holds messages on their way to the disk: half of it, so that
-/// whatever fits in the other half can go there.
-int64_t memory_of_spill(const model::SidecarSpec& spec) {
-  return spec.when_full == model::WhenFull::Spill ? spec.memory / 2 : 0;
-}
-
-}  // namespace
-
-std::unique_ptr<transport::SpillFile> Session::make_spill(int ranks_on_node, size_t memory) const {
+std::unique_ptr<transport::SpillFile> Session::make_spill(int ranks_on_node) const {
   const auto& spec = run_.configuration.sidecars;
   if (spec.when_full != model::WhenFull::Spill) return {};
   const char* temporary = std::getenv("TMPDIR");
-  std::string folder = spec.spill_folder;
-  if (folder.empty()) folder = temporary != nullptr ? temporary : "/tmp";
-  // On many clusters the folder for temporary files is memory, which spilling is to save.
-  if (spec.spill_folder.empty() && node::is_in_memory(folder)) folder = run_.configuration.output;
+  const std::string standard = temporary != nullptr ? temporary : "/tmp";
   return std::make_unique<transport::SpillFile>(
-      folder, static_cast<size_t>(spec.spill_limit / ranks_on_node), memory);
+      spec.spill_folder.empty() ? standard : spec.spill_folder,
+      static_cast<size_t>(spec.spill_limit / ranks_on_node));
 }
 
 void Session::connect_by_node(simulation::Link& link,
@@ -92,15 +80,12 @@ void Session::connect_by_node(simulation::Link& link,
       const node::Identity identity{
           configuration.run, spec_.run, node_[static_cast<size_t>(run_.world.rank())],
           *std::max_element(node_.begin(), node_.end()) + 1, run_.side.size()};
-      const int64_t to_disk = memory_of_spill(configuration.sidecars);
-      endpoint =
-          transport::make_endpoint(run_.side, run_.on_node, identity,
-                                   configuration.sidecars.memory - to_disk, base::to_bytes(spec_));
+      endpoint = transport::make_endpoint(run_.side, run_.on_node, identity,
+                                          configuration.sidecars.memory, base::to_bytes(spec_));
       link.segment = endpoint.segment;
-      link.spill_memory = static_cast<size_t>(to_disk / run_.on_node.size());
       link.budget = endpoint.budget;
       together(run_.side, [&] {
-        auto spill = make_spill(run_.on_node.size(), link.spill_memory);
+        auto spill = make_spill(run_.on_node.size());
         auto& channel = endpoint.segment->channel(endpoint.channel);
         if (spill) channel.spill_descriptor = spill->descriptor();
         const auto& analyses = configuration.analyses;

@@ -81,8 +81,7 @@ class Session {
   [[nodiscard]] std::vector<int> serving() const;
   void connect_by_network(simulation::Link& link, std::unique_ptr<transport::Receiver>& receiver);
   void connect_by_node(simulation::Link& link, std::unique_ptr<transport::Receiver>& receiver);
-  [[nodiscard]] std::unique_ptr<transport::SpillFile> make_spill(int ranks_on_node,
-                                                                 size_t memory) const;
+  [[nodiscard]] std::unique_ptr<transport::SpillFile> make_spill(int ranks_on_node) const;
   [[nodiscard]] run::Supervisor make_launcher(const simulation::Link& link) const;
 
   run::Run run_;

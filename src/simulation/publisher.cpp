@@ -48,7 +48,8 @@ void Publisher::check_budget() {
   const auto policy = run_.configuration.sidecars.when_full;
   const auto whole = std::find_if(all.begin(), all.end(),
                                   [&](size_t a) { return !cut_fields_[a].whole_for.empty(); });
-  const bool may_shrink = policy == WhenFull::Coarsen && whole == all.end();
+  const bool may_shrink =
+      policy == WhenFull::Spill || (policy == WhenFull::Coarsen && whole == all.end());
   if (bytes <= link_.budget || may_shrink) return;
   const std::string because =
       policy != WhenFull::Coarsen
@@ -166,24 +167,17 @@ std::byte* Publisher::reserve(size_t size, const std::vector<size_t>& due, int64
   sender().poll();
   std::byte* to = sender().reserve(size);
   if (to != nullptr) return to;
-  bool is_spilled = false;
   subscribers_.tend();
-  const bool busy = sender().fits_spill(size) && !sender().fits_spill_now(size);
   for (const auto& action :
-       policy_.on(policy::LocalEvent(policy::NoRoom{size, base::monotonic_seconds(), busy}))) {
+       policy_.on(policy::LocalEvent(policy::NoRoom{size, base::monotonic_seconds()}))) {
     if (std::holds_alternative<policy::Spill>(action)) {
       to = sender().reserve_spill(size);
-      is_spilled = to != nullptr;
+      for (const size_t a : due) run_.accounts[a].spilled += to != nullptr ? 1 : 0;
     } else if (const auto* waits = std::get_if<policy::Wait>(&action);
                waits != nullptr && size <= link_.budget) {
       const run::Stopwatch watch;
       constexpr double patience = 0.02;  // seconds
-      const auto has_room = [&] {
-        to = sender().reserve(size);
-        if (to != nullptr || waits->until != policy::Until::SpillRoom) return to != nullptr;
-        to = sender().reserve_spill(size);
-        return is_spilled = to != nullptr;
-      };
+      const auto has_room = [&] { return (to = sender().reserve(size)) != nullptr; };
       if (!wait(*waits, has_room, patience))
         (void)policy_.on(policy::LocalEvent(policy::TimedOut{}));
       const double seconds = watch.end(run_.timeline, "stall", "stall", step);
@@ -192,7 +186,6 @@ std::byte* Publisher::reserve(size_t size, const std::vector<size_t>& due, int64
         run_.accounts[a].stall_seconds += seconds / static_cast<double>(due.size());
     }
   }
-  for (const size_t a : due) run_.accounts[a].spilled += is_spilled ? 1 : 0;
   return to;
 }
 
@@ -297,13 +290,13 @@ std::vector<int64_t> Outstanding::count(size_t analyses, int64_t done) const {
 
 void Publisher::describe(run::Snapshot& snapshot) const {
   snapshot.behind = behind_;
-  snapshot.budget = static_cast<int64_t>(link_.budget + link_.spill_memory);
+  snapshot.budget = static_cast<int64_t>(link_.budget);
   snapshot.in_use = static_cast<int64_t>(sender().in_flight());
   snapshot.peak = static_cast<int64_t>(sender().peak());
 }
 
 void Publisher::describe(run::Outcome& outcome) const {
-  outcome.budget = link_.budget + link_.spill_memory;
+  outcome.budget = link_.budget;
   outcome.peak = sender().peak();
   outcome.in_place = in_place_;
   outcome.direct = direct_;

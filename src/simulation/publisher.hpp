@@ -37,7 +37,6 @@ struct Link {
   std::unique_ptr<transport::Sender> sender;  ///< null if there are no sidecars
   run::LayoutRequests layout_requests;        ///< layouts that stages in sidecars want
   size_t budget = 0;                          ///< bytes in flight
-  size_t spill_memory = 0;                    ///< beside it, bytes on their way to the disk
 };
 
 /// Analyses that were in messages which the run's own sidecars may not have finished.
@@ -87,9 +86,6 @@ class Publisher final : public policy::MessageBudget {
   [[nodiscard]] bool fits_header() const override { return link_.sender->fits_head(); }
   [[nodiscard]] bool fits_spill(size_t bytes) const override {
     return link_.sender->fits_spill(bytes);
-  }
-  [[nodiscard]] bool fits_spill_now(size_t bytes) const override {
-    return link_.sender->fits_spill_now(bytes);
   }
   [[nodiscard]] bool fits_attached() const override {
     return attached_bytes_ + attached_size_ <= attached_limit_;

@@ -21,28 +21,17 @@ NodeSender::NodeSender(node::Segment& segment, int channel, bool primary_in_use,
       slots_(segment, writer_),
       spill_(std::move(spill)) {}
 
-// Readers end when they have read what was published.
-NodeSender::~NodeSender() {
-  if (!queue_.empty()) writer_.close();
-}
-
 std::byte* NodeSender::reserve(size_t size) {
-  place_ = Place::Segment;
+  to_spill_ = false;
   reserved_.reset();
-  if (!fits(size)) return nullptr;
+  if (!writer_.fits(size)) return nullptr;
   reserved_ = Record{.offset = *writer_.reserve(size), .size = size};
   return segment_.own(reserved_->offset);
 }
 
 std::byte* NodeSender::reserve_head(size_t size) {
-  place_ = queue_.empty() ? Place::Segment : Place::Queue;
+  to_spill_ = false;
   reserved_.reset();
-  if (place_ == Place::Queue) {
-    if (queue_.size() >= 2 * most_queued) return nullptr;
-    head_.resize(size);
-    reserved_ = Record{.size = size};
-    return head_.data();
-  }
   const auto offset = writer_.reserve_head(size);
   if (!offset) return nullptr;
   reserved_ = Record{.offset = *offset, .size = size};
@@ -51,57 +40,21 @@ std::byte* NodeSender::reserve_head(size_t size) {
 
 std::byte* NodeSender::reserve_spill(size_t size) {
   reserved_.reset();
-  if (!fits_spill_now(size) || !fits_head()) return nullptr;
-  place_ = Place::Disk;
-  reserved_ = Record{.size = size, .spilled = 1};
-  return spill_->reserve(size);
+  std::byte* to = spill_ && writer_.fits_head() ? spill_->reserve(size) : nullptr;
+  to_spill_ = to != nullptr;
+  if (to_spill_) reserved_ = Record{.size = size, .spilled = 1};
+  return to;
 }
 
 void NodeSender::commit(int64_t sequence) {
-  const auto index = writer_.published() + static_cast<int64_t>(queue_.size());
-  if (!reserved_ || sequence != index + 1)
+  if (!reserved_ || sequence != writer_.published() + 1)
     base::fail(ErrorCode::Internal, "message {} was not reserved", sequence);
-  if (place_ == Place::Segment) {
-    writer_.publish(*reserved_);
-  } else {
-    if (place_ == Place::Disk) queue_.push_back({spill_->write(index), {}});
-    else queue_.push_back({{}, std::move(head_)});
-    slots_.hold(true);
-    peak_ = std::max(peak_, in_flight());
-  }
+  if (to_spill_) reserved_->offset = spill_->write(writer_.published());
+  writer_.publish(*reserved_);
   reserved_.reset();
 }
 
-void NodeSender::advance() {
-  if (queue_.empty()) return;
-  while (!queue_.empty() && publish(queue_.front())) queue_.pop_front();
-  if (queue_.empty()) slots_.hold(false);
-}
-
-bool NodeSender::publish(const Queued& message) {
-  using State = SpillFile::Piece::State;
-  const auto* piece = message.piece.get();
-  const auto state = piece != nullptr ? piece->state.load() : State::Failed;
-  if (state == State::Queued || !writer_.fits_head()) return false;
-  const size_t size = piece != nullptr ? piece->size : message.head.size();
-  Record record{.size = size};
-  if (state == State::Written) {
-    record.offset = piece->offset;
-    record.spilled = 1;
-  } else {
-    const auto at = piece != nullptr ? writer_.reserve(size) : writer_.reserve_head(size);
-    if (!at) return false;
-    record.offset = *at;
-    std::memcpy(segment_.own(*at), piece != nullptr ? piece->buffer.data() : message.head.data(),
-                size);
-  }
-  writer_.publish(record);
-  if (piece != nullptr) spill_->release(*piece);
-  return true;
-}
-
 void NodeSender::poll() {
-  advance();
   const int64_t freed = writer_.reclaim();
   if (spill_) spill_->free_before(freed);
   const uint32_t changes = writer_.changes();
@@ -115,9 +68,7 @@ void NodeSender::wait(double patience) {
   poll();
 }
 
-int64_t NodeSender::behind() const {
-  return writer_.published() + static_cast<int64_t>(queue_.size()) - writer_.done(node::primary);
-}
+int64_t NodeSender::behind() const { return writer_.published() - writer_.done(node::primary); }
 
 std::string NodeSender::failure() const {
   const auto& text = const_cast<NodeSender*>(this)->writer_.slot(node::primary).failure;
@@ -146,16 +97,6 @@ void NodeSlots::activate(int slot, int32_t first, int32_t count) {
   analyses_[static_cast<size_t>(number)] = {first, count};
   writer_.slot(number).base = first;
   writer_.activate(number);
-}
-
-void NodeSlots::close() {
-  closing_ = true;
-  if (!holds_) writer_.close();
-}
-
-void NodeSlots::hold(bool holds) {
-  holds_ = holds;
-  if (!holds_ && closing_) writer_.close();
 }
 
 void NodeSlots::add_disabled(std::set<int32_t>& disabled) const {

@@ -93,8 +93,8 @@ class Sender {
   virtual std::byte* reserve_head(size_t size) = 0;
   /// Memory for a message that goes to disk; null if there is no spilling, or its limit is reached.
   virtual std::byte* reserve_spill(size_t) { return nullptr; }
-  /// Sends what was reserved last, as message number `sequence`. What goes to disk is on its way
-  /// until it is there, and all later messages behind it.
+  /// Sends what was reserved last, as message number `sequence`. Throws ErrorCode::File if it was
+  /// to go to disk and could not; it is then not sent.
   virtual void commit(int64_t sequence) = 0;
   /// The same if only the first `size` bytes are the message, and parts of the rest, which begins
   /// at the next multiple of 64, go to other sidecars: see targets().
@@ -110,9 +110,7 @@ class Sender {
   /// Whether a message of that size would find room now.
   [[nodiscard]] virtual bool fits(size_t size) const = 0;
   [[nodiscard]] virtual bool fits_head() const { return true; }
-  /// Whether one of that size could go to disk, and whether at once.
   [[nodiscard]] virtual bool fits_spill(size_t /*size*/) const { return false; }
-  [[nodiscard]] virtual bool fits_spill_now(size_t /*size*/) const { return false; }
   /// Bytes of messages that sidecars have not finished.
   [[nodiscard]] virtual size_t in_flight() const = 0;
   [[nodiscard]] virtual size_t peak() const = 0;
