@@ -87,7 +87,7 @@ Request receive(const Communicator& comm, void* data, size_t size, int from, int
 
 namespace {
 
-Arrival arrival_of(MPI_Message message, const MPI_Status& status) {
+Arrival arrival_of(MPI_Message message, MPI_Status status) {
   MPI_Count size = 0;
   check(MPI_Get_elements_x(&status, MPI_BYTE, &size), "MPI_Get_elements_x");
   return {message, status.MPI_SOURCE, static_cast<size_t>(size)};
