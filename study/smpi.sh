@@ -16,9 +16,9 @@ build() {  # program, its sources in this folder without .cpp
   for name in "$@" simulated simulated_mpi; do sources+=("$here/$name.cpp"); done
   local flags=(-std=c++20 -O2 -ffunction-sections -fvisibility=hidden -I"$here" -I"$src" -I"$here/../include")
   timeout 300 smpicxx "${flags[@]}" -Wl,--gc-sections,-Bsymbolic -o "$program" "${sources[@]}" \
-    "$src"/redistribution/*.cpp "$src"/layout/{tiling,curve,moves}.cpp \
-    "$src"/comm/{agreement,communicator,message,sparse}.cpp "$src"/node/{shared_file,process}.cpp \
-    "$src"/base/{copy,room,text}.cpp "$src"/model/block.cpp -lfmt
+    "$src"/redistribution/*.cpp "$src"/layout/{tiling,division,boxes}.cpp \
+    "$src"/comm/{agreement,communicator,message}.cpp "$src"/node/{shared_file,process}.cpp \
+    "$src"/base/{clock,copy,text}.cpp "$src"/model/block.cpp -lfmt
 }
 
 # A link gives each message its full rate: none of the corrections for TCP that SimGrid has by
