@@ -32,7 +32,7 @@ simulate() {  # folder, simulation ranks, analysis ranks, arguments of machine.p
   timeout "$LIMIT" smpirun -quiet -np $((simulation + analysis)) -platform "$at/platform.xml" \
     -hostfile "$at/hosts" --log=root.thresh:error \
     --cfg=smpi/privatization:no --cfg=smpi/simulate-computation:no \
-    --cfg=contexts/stack-size:"${SMPI_STACK:-256}" --cfg=contexts/guard-size:0 \
+    --cfg=contexts/stack-size:256 --cfg=contexts/guard-size:0 \
     --cfg=network/model:SMPI --cfg=network/TCP-gamma:0 --cfg=network/crosstraffic:0 \
     --cfg=network/weight-S:0 --cfg=network/bandwidth-factor:1 --cfg=network/latency-factor:1 \
     --cfg=smpi/os:0:4e-7:0 --cfg=smpi/ois:0:4e-7:0 --cfg=smpi/or:0:4e-7:0 \

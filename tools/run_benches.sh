@@ -19,7 +19,6 @@ export MPI4PY_LIBMPI
 mpirun "${mpirun_options[@]}" -n 1 "$build/bench/bench_idle_step"
 mpirun "${mpirun_options[@]}" -n 2 "$build/bench/bench_handoff"
 mpirun "${mpirun_options[@]}" -n 2 "$build/bench/bench_overlap"
-mpirun "${mpirun_options[@]}" -n 4 "$build/bench/bench_box_coverage"
 mpirun "${mpirun_options[@]}" -n 4 "$build/bench/bench_redistribute"
 mpirun "${mpirun_options[@]}" -n 4 "$build/bench/bench_redistribute_particles"
 mpirun "${mpirun_options[@]}" -n 2 "$build/bench/bench_spectrum"

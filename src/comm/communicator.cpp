@@ -149,29 +149,6 @@ std::vector<base::Bytes> Communicator::gather(const base::Bytes& bytes, int root
   return all;
 }
 
-// A binomial tree: in round k, ranks that are odd multiples of 2^k send to the multiple below.
-base::Bytes Communicator::fold(
-    base::Bytes mine,
-    const std::function<base::Bytes(const base::Bytes&, const base::Bytes&)>& join) const {
-  std::exception_ptr failure;
-  for (int step = 1; step < size_; step *= 2) {
-    if (rank_ % (2 * step) != 0) {
-      // The parent receives this as soon as it has finished the earlier rounds.
-      send(*this, mine.data(), mine.size(), rank_ - step, tags::folded).wait();
-      break;
-    }
-    if (rank_ + step >= size_) continue;
-    const auto higher = take_next(*this, rank_ + step, tags::folded);
-    try {
-      mine = join(mine, higher);
-    } catch (...) {
-      if (!failure) failure = std::current_exception();
-    }
-  }
-  if (failure) std::rethrow_exception(failure);
-  return mine;
-}
-
 std::vector<base::Bytes> Communicator::exchange(const std::vector<base::Bytes>& out) const {
   std::vector<int64_t> give(static_cast<size_t>(size_)), take(static_cast<size_t>(size_));
   for (int r = 0; r < size_; ++r) give[r] = static_cast<int64_t>(out[r].size());

@@ -60,14 +60,6 @@ class Communicator {
   [[nodiscard]] std::vector<int64_t> gather_all(int64_t value) const;
   /// Everyone's bytes at the root, in the order of ranks; empty elsewhere.
   [[nodiscard]] std::vector<base::Bytes> gather(const base::Bytes& bytes, int root) const;
-  /// Joins everyone's bytes in the order of ranks, along a tree: no rank receives more than log2 of
-  /// the number of ranks messages. `join(lower, higher)` makes one of two, and must be associative.
-  /// The whole at rank 0; elsewhere, what this rank passed on. If a call of `join` throws, that
-  /// rank passes on what it had before and throws at the end.
-  [[nodiscard]] base::Bytes fold(
-      base::Bytes mine,
-      const std::function<base::Bytes(const base::Bytes& lower, const base::Bytes& higher)>& join)
-      const;
   /// Sends out[r] to rank r and returns what each rank sent here: one message per pair that has
   /// anything to say.
   [[nodiscard]] std::vector<base::Bytes> exchange(const std::vector<base::Bytes>& out) const;

@@ -2,10 +2,7 @@
 // Point-to-point messages and reductions without waiting.
 #include "comm/message.hpp"
 
-#include <array>
 #include <utility>
-
-#include "comm/agreement.hpp"
 
 namespace pillion::comm {
 
@@ -85,33 +82,17 @@ Request receive(const Communicator& comm, void* data, size_t size, int from, int
   return Request(request);
 }
 
-namespace {
-
-Arrival arrival_of(MPI_Message message, MPI_Status status) {
-  MPI_Count size = 0;
-  check(MPI_Get_elements_x(&status, MPI_BYTE, &size), "MPI_Get_elements_x");
-  return {message, status.MPI_SOURCE, static_cast<size_t>(size)};
-}
-
-}  // namespace
-
 std::optional<Arrival> find_arrival(const Communicator& comm, int from, int tag) {
-  MPI_Message message = MPI_MESSAGE_NULL;
+  Arrival arrival;
   MPI_Status status;
   int found = 0;
-  check(MPI_Improbe(from, tag, comm.handle(), &found, &message, &status), "MPI_Improbe");
+  check(MPI_Improbe(from, tag, comm.handle(), &found, &arrival.message, &status), "MPI_Improbe");
   if (found == 0) return {};
-  return arrival_of(message, status);
-}
-
-base::Bytes take_next(const Communicator& comm, int from, int tag) {
-  MPI_Message message = MPI_MESSAGE_NULL;
-  MPI_Status status;
-  check(MPI_Mprobe(from, tag, comm.handle(), &message, &status), "MPI_Mprobe");
-  Arrival arrival = arrival_of(message, status);
-  base::Bytes bytes(arrival.size);
-  receive(arrival, bytes.data());
-  return bytes;
+  MPI_Count size = 0;
+  check(MPI_Get_elements_x(&status, MPI_BYTE, &size), "MPI_Get_elements_x");
+  arrival.source = status.MPI_SOURCE;
+  arrival.size = static_cast<size_t>(size);
+  return arrival;
 }
 
 void receive(Arrival& arrival, void* data) { start_receiving(arrival, data).wait(); }
@@ -150,62 +131,33 @@ namespace {
 MPI_Request send_synchronously(const Communicator& comm, const base::Bytes& bytes, int to,
                                int tag) {
   MPI_Request request = MPI_REQUEST_NULL;
-  if (bytes.size() <= plain) {
-    check(MPI_Issend(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, to, tag, comm.handle(),
-                     &request),
-          "MPI_Issend");
-  } else {
-    const ByteType type(bytes.size());
-    check(MPI_Issend(bytes.data(), 1, type.handle(), to, tag, comm.handle(), &request),
-          "MPI_Issend");
-  }
+  const ByteType type(bytes.size());
+  check(MPI_Issend(bytes.data(), 1, type.handle(), to, tag, comm.handle(), &request), "MPI_Issend");
   return request;
 }
 
-/// Takes a message for which there is no room, since its sender waits for that: all of it goes to
-/// one small place, piece over piece.
-void discard(Arrival& arrival) {
-  std::array<std::byte, 4096> place;
-  MPI_Datatype piece = MPI_DATATYPE_NULL, pieces = MPI_DATATYPE_NULL;
-  check(MPI_Type_contiguous(static_cast<int>(place.size()), MPI_BYTE, &piece),
-        "MPI_Type_contiguous");
-  check(MPI_Type_create_resized(piece, 0, 0, &pieces), "MPI_Type_create_resized");
-  check(MPI_Type_commit(&pieces), "MPI_Type_commit");
-  const auto count = static_cast<int>((arrival.size + place.size() - 1) / place.size());
-  check(MPI_Mrecv(place.data(), count, pieces, &arrival.message, MPI_STATUS_IGNORE), "MPI_Mrecv");
-  check(MPI_Type_free(&pieces), "MPI_Type_free");
-  check(MPI_Type_free(&piece), "MPI_Type_free");
-}
-
-/// Takes a message that has come, if any has. Notes the failure if there is no room for it.
-bool take_one(const Communicator& comm, int tag, SparseExchange::Messages& in,
-              std::exception_ptr& failure) {
+/// Takes a message that has come, if any has.
+bool take_one(const Communicator& comm, int tag, std::map<int, base::Bytes>& in) {
   auto arrival = find_arrival(comm, MPI_ANY_SOURCE, tag);
   if (!arrival) return false;
-  try {
-    auto& bytes = in[arrival->source];
-    bytes.resize(arrival->size);
-    receive(*arrival, bytes.data());
-  } catch (...) {
-    failure = std::current_exception();
-    if (arrival->message != MPI_MESSAGE_NULL) discard(*arrival);
-  }
+  auto& bytes = in[arrival->source];
+  bytes.resize(arrival->size);
+  receive(*arrival, bytes.data());
   return true;
 }
 
 }  // namespace
 
-SparseExchange::Messages SparseExchange::exchange(const Messages& out,
-                                                  std::exception_ptr& failure) {
+std::map<int, base::Bytes> SparseExchange::operator()(const std::map<int, base::Bytes>& out) {
   const int tag = tag_ + (odd_ ? 1 : 0);
   odd_ = !odd_;
   std::vector<MPI_Request> sent;
   for (const auto& [rank, bytes] : out) sent.push_back(send_synchronously(comm_, bytes, rank, tag));
-  Messages in;
+  std::map<int, base::Bytes> in;
   MPI_Request barrier = MPI_REQUEST_NULL;
   bool at_barrier = false;
   for (int over = 0; over == 0;) {
-    while (take_one(comm_, tag, in, failure)) continue;
+    while (take_one(comm_, tag, in)) continue;
     if (at_barrier) {
       check(MPI_Test(&barrier, &over, MPI_STATUS_IGNORE), "MPI_Test");
       continue;
@@ -217,29 +169,6 @@ SparseExchange::Messages SparseExchange::exchange(const Messages& out,
     check(MPI_Ibarrier(comm_.handle(), &barrier), "MPI_Ibarrier");
     at_barrier = true;
   }
-  return in;
-}
-
-SparseExchange::Messages SparseExchange::operator()(const Messages& out) {
-  std::exception_ptr failure;
-  Messages in = exchange(out, failure);
-  if (failure) std::rethrow_exception(failure);
-  return in;
-}
-
-SparseExchange::Messages SparseExchange::made_by(const std::function<Messages()>& make) {
-  std::exception_ptr failure;
-  Messages out;
-  try {
-    out = make();
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  // A rank that failed sends nothing, but takes what comes.
-  Messages in = exchange(out, failure);
-  together(comm_, [&] {
-    if (failure) std::rethrow_exception(failure);
-  });
   return in;
 }
 

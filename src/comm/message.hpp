@@ -5,8 +5,6 @@
 
 #include <mpi.h>
 
-#include <exception>
-#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -23,7 +21,6 @@ namespace tags {
 
 inline constexpr int gathered = 1;
 inline constexpr int exchanged = 2;
-inline constexpr int folded = 3;
 
 inline constexpr int publication = 11;  // from the simulation to its sidecars
 inline constexpr int finished = 12;
@@ -40,7 +37,6 @@ inline constexpr int publication_passed_on = 31;  // and 32, on the sidecars' ow
 inline constexpr int stage_message_sizes = 33;    // and 34
 inline constexpr int stage_messages = 35;
 inline constexpr int stage_turn = 36;
-inline constexpr int box_meeting = 37;  // and 38
 
 }  // namespace tags
 
@@ -91,8 +87,6 @@ struct Arrival {
 constexpr int any_rank = MPI_ANY_SOURCE;
 /// The next message from a rank, or from any, if one has arrived. Not collective, does not wait.
 [[nodiscard]] std::optional<Arrival> find_arrival(const Communicator& comm, int from, int tag);
-/// Waits for a message from a rank, and receives it.
-[[nodiscard]] base::Bytes take_next(const Communicator& comm, int from, int tag);
 /// Receives it; `data` has room for arrival.size bytes.
 void receive(Arrival& arrival, void* data);
 /// The same without waiting.
@@ -109,22 +103,12 @@ void receive(Arrival& arrival, void* data);
 
 class SparseExchange {
  public:
-  using Messages = std::map<int, base::Bytes>;  ///< by rank
-
   /// `tag` and `tag + 1` must be used for nothing else on the communicator, which must stay.
   SparseExchange(const Communicator& comm, int tag) : comm_(comm), tag_(tag) {}
-  /// Sends out[r] to rank r; returns what was sent here. A rank that lacks memory for a message
-  /// throws when the exchange is over on all ranks, so no other rank waits for it. [collective]
-  Messages operator()(const Messages& out);
-  /// The same for messages that `make` returns; it may fail on some ranks only. A failure of any
-  /// rank, there or in the exchange, is thrown on every rank. It costs a reduction more.
-  /// [collective]
-  Messages made_by(const std::function<Messages()>& make);
+  /// Sends out[r] to rank r; returns what was sent here, by rank. [collective]
+  std::map<int, base::Bytes> operator()(const std::map<int, base::Bytes>& out);
 
  private:
-  /// Without room for a message the failure is noted, and the exchange continues.
-  Messages exchange(const Messages& out, std::exception_ptr& failure);
-
   const Communicator& comm_;
   int tag_;
   bool odd_ = false;  ///< a rank may be one exchange ahead, never two

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keys that differ, as a rule, and leave few numbers out: a key's place is how many are lower.
-// Other keys: counting sort by one digit after the other, the lowest first (H. Hollerith's way with
-// cards). A card is one number: the key, less the lowest of all, above the list and the index in
-// the list.
+// Counting sort by one digit after the other, the lowest first (H. Hollerith's way with cards). A
+// card is one number: the key, less the lowest of all, above the list and the index in the list.
 // Unpacking goes field by field through all messages. Particles by key are put in order by their
 // keys first, so that every value is copied once, to its place.
 #include "layout/particles.hpp"
@@ -93,41 +91,6 @@ const Card* KeyOrder::sorted(int key_bits) {
   return from;
 }
 
-/// If keys differ and are close to each other: the place of a key is how many lower ones there are,
-/// which a bit for each key tells. Whether that is so.
-template <class T>
-bool KeyOrder::count_lower(const std::vector<Keys>& lists, T lowest, uint64_t width) {
-  struct Word {
-    uint64_t keys = 0;   ///< which of 64 there are
-    uint64_t lower = 0;  ///< how many there are in all words before
-  };
-  if (width / 64 >= count_) return false;
-  const auto size = static_cast<size_t>(width / 64) + 1;
-  auto* const words = reinterpret_cast<Word*>(cards_.of(size * sizeof(Word)));
-  std::fill_n(words, size, Word{});
-  const auto each = [&](auto&& use) {
-    for (size_t l = 0; l < lists.size(); ++l)
-      for (size_t i = 0; i < lists[l].count; ++i) {
-        const uint64_t key =
-            static_cast<uint64_t>(read<T>(lists[l].data, i)) - static_cast<uint64_t>(lowest);
-        use(words[key / 64], uint64_t{1} << key % 64, uint64_t{l} << index_bits_ | i);
-      }
-  };
-  each([](Word& word, uint64_t bit, uint64_t) { word.keys |= bit; });
-  uint64_t keys = 0;
-  for (size_t w = 0; w < size; ++w) {
-    words[w].lower = keys;
-    keys += static_cast<uint64_t>(std::popcount(words[w].keys));
-  }
-  if (keys != count_) return false;
-  auto* const places = in_room<uint64_t>(places_room_);
-  each([&](const Word& word, uint64_t bit, uint64_t place) {
-    places[word.lower + static_cast<uint64_t>(std::popcount(word.keys & (bit - 1)))] = place;
-  });
-  places_ = places;
-  return true;
-}
-
 template <class T>
 void KeyOrder::find_by(const std::vector<Keys>& lists) {
   size_t longest = 0;
@@ -142,7 +105,6 @@ void KeyOrder::find_by(const std::vector<Keys>& lists) {
   const int key_bits = std::bit_width(range.width());
   list_bits_ = std::bit_width(lists.size());
   index_bits_ = std::bit_width(longest);
-  if (count_lower<T>(lists, range.lowest, range.width())) return;
   if (key_bits + list_bits_ + index_bits_ <= 64) {
     write_cards(lists, range.lowest, list_bits_, index_bits_, in_room<uint64_t>(cards_));
     places_ = sorted<uint64_t>(key_bits);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Particles on the side that receives them: one block of what all ranks sent. Records are put in
-// the order of their keys. Keys are mostly different numbers up to how many there are, so lower
-// keys are counted; other keys are sorted digit by digit, in as few digits as matter.
+// the order of their keys. Keys are mostly numbers up to how many there are, so they are sorted
+// digit by digit, in as few digits as matter.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +31,6 @@ class KeyOrder {
  private:
   template <class T>
   void find_by(const std::vector<Keys>& lists);
-  template <class T>
-  bool count_lower(const std::vector<Keys>& lists, T lowest, uint64_t width);
   template <class Card>
   Card* in_room(base::ScratchBuffer& room) const;
   template <class Card>

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sums of events, and timelines as Chrome traces.
+// Timelines as bytes and as Chrome traces.
 #include "products/timeline.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
 #include <cerrno>
-#include <cmath>
 #include <cstring>
 #include <iterator>
 
@@ -32,50 +27,14 @@ void put_event(Out to, const Event& event, int pid, int64_t rank, double origin)
 
 }  // namespace
 
-void Timeline::add(Event event) {
+void Timeline::add(Event event) { keep(std::move(event), capacity_); }
+
+void Timeline::add_detail(Event event) { keep(std::move(event), capacity_ / 2); }
+
+void Timeline::keep(Event event, size_t capacity) {
   if (followed_) tell(event);
-  if (events_.size() < capacity_) events_.push_back(std::move(event));
-  else sum_up(event);
-}
-
-void Timeline::sum_up(const Event& event) {
-  if (sums_.empty()) windows_from_ = event.begin;
-  last_end_ = std::max(last_end_, event.end);
-  // An event that spans windows counts in each, so that no window is more than full.
-  const auto first = static_cast<int64_t>(std::floor((event.begin - windows_from_) / window_));
-  const auto last = static_cast<int64_t>(std::floor((event.end - windows_from_) / window_));
-  constexpr int64_t most_windows = 64;
-  if (last - first >= most_windows) {
-    window_ *= 2;
-    widen();
-    return sum_up(event);
-  }
-  for (int64_t w = first; w <= last; ++w) {
-    const double from = windows_from_ + static_cast<double>(w) * window_;
-    const double seconds = std::min(event.end, from + window_) - std::max(event.begin, from);
-    if (w != first && seconds <= 0) continue;
-    auto& sum =
-        sums_.try_emplace({w, event.category, event.name}, Sum{0, 0, event.step}).first->second;
-    sum.seconds += std::max(seconds, 0.0);
-    sum.events += w == first ? 1 : 0;
-  }
-  while (sums_.size() > capacity_ && window_ < 1e9) {
-    window_ *= 2;
-    widen();
-  }
-}
-
-/// Puts the sums into windows of twice the width.
-void Timeline::widen() {
-  std::map<Key, Sum> wider;
-  for (const auto& [key, sum] : sums_) {
-    const auto& [window, category, name] = key;
-    const int64_t half = window >= 0 ? window / 2 : (window - 1) / 2;
-    auto& wide = wider.try_emplace({half, category, name}, Sum{0, 0, sum.step}).first->second;
-    wide.seconds += sum.seconds;
-    wide.events += sum.events;
-  }
-  sums_ = std::move(wider);
+  if (events_.size() < capacity) events_.push_back(std::move(event));
+  else ++dropped_;
 }
 
 void Timeline::follow(const std::filesystem::path& folder, const std::string& process,
@@ -97,38 +56,52 @@ void Timeline::tell(const Event& event) {
   std::fwrite(line.data(), 1, line.size(), followed_.get());
 }
 
-std::string Timeline::format(const std::string& process, int64_t rank, double origin) const {
-  fmt::memory_buffer out;
+base::Bytes Timeline::serialise() const {
+  base::ByteWriter out;
+  out.put(dropped_);
+  out.put(events_);
+  return out.take();
+}
+
+namespace {
+
+void put_rank(fmt::memory_buffer& out, const RankTrace& trace, double origin) {
   auto to = std::back_inserter(out);
-  const int pid = number_of(process);
+  const int pid = number_of(trace.process);
   fmt::format_to(
       to,
       "{{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":{0},\"tid\":{1},\"args\":{{"
       "\"name\":{2}}}}},\n{{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":{0},\"tid\":{1},"
       "\"args\":{{\"name\":\"{3} rank {1}\"}}}}",
-      pid, rank, base::json_text(process), process);
-  for (const auto& event : events_) {
+      pid, trace.rank, base::json_text(trace.process), trace.process);
+  base::ByteReader in(trace.events);
+  const auto dropped = in.get<int64_t>();
+  for (const auto& event : in.get_vector<Event>()) {
     fmt::format_to(to, ",\n");
-    put_event(to, event, pid, rank, origin);
+    put_event(to, event, pid, trace.rank, origin);
   }
-  // Sums of one window have the same times, so that viewers show them as a stack.
-  for (const auto& [key, sum] : sums_) {
-    const auto& [window, category, name] = key;
-    const double begin = windows_from_ + static_cast<double>(window) * window_;
-    const double end = std::min(begin + window_, std::max(last_end_, begin));
-    fmt::format_to(to,
-                   ",\n{{\"ph\":\"X\",\"name\":{},\"cat\":{},\"pid\":{},\"tid\":{},\"ts\":{:.3f},"
-                   "\"dur\":{:.3f},\"args\":{{\"step\":{},\"events\":{},\"seconds\":{:.9f}}}}}",
-                   base::json_text(name), base::json_text(category), pid, rank,
-                   (begin - origin) * 1e6, (end - begin) * 1e6, sum.step, sum.events, sum.seconds);
-  }
-  return fmt::to_string(out);
+  if (dropped > 0)
+    fmt::format_to(
+        to,
+        ",\n{{\"ph\":\"i\",\"s\":\"t\",\"name\":\"{} later events were not kept\",\"pid\":"
+        "{},\"tid\":{},\"ts\":0}}",
+        dropped, pid, trace.rank);
 }
 
-std::string format_trace(const std::vector<std::string>& parts, const std::string& run) {
-  return fmt::format(
-      "{{\"displayTimeUnit\":\"ms\",\"otherData\":{{\"run\":{}}},\"traceEvents\":[\n{}\n]}}\n",
-      base::json_text(run), fmt::join(parts, ",\n"));
+}  // namespace
+
+std::string format_trace(const std::vector<RankTrace>& ranks, double origin,
+                         const std::string& run) {
+  fmt::memory_buffer out;
+  fmt::format_to(std::back_inserter(out),
+                 "{{\"displayTimeUnit\":\"ms\",\"otherData\":{{\"run\":{}}},\"traceEvents\":[\n",
+                 base::json_text(run));
+  for (size_t r = 0; r < ranks.size(); ++r) {
+    if (r != 0) fmt::format_to(std::back_inserter(out), ",\n");
+    put_rank(out, ranks[r], origin);
+  }
+  fmt::format_to(std::back_inserter(out), "\n]}}\n");
+  return fmt::to_string(out);
 }
 
 }  // namespace pillion::products

@@ -9,7 +9,6 @@
 
 #include "layout/particle_moves.hpp"
 #include "model/coarsen.hpp"
-#include "redistribution/balance.hpp"
 #include "redistribution/message_layout.hpp"
 #include "redistribution/plan.hpp"
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an analysis costs one rank. run/summary.hpp adds up the costs of ranks.
+// What an analysis costs one rank, and how costs of ranks add up.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <string>
 #include <tuple>
+#include <vector>
 
 namespace pillion::run {
 
@@ -45,5 +48,21 @@ struct CostCounters {
                       &C::lost};
   }
 };
+
+/// Mean and maximum over ranks.
+struct MeanMax {
+  double mean = 0;
+  double max = 0;
+};
+
+template <class Member>
+MeanMax mean_max(const std::vector<CostCounters>& accounts, Member CostCounters::*member) {
+  MeanMax out;
+  for (const auto& account : accounts) {
+    out.mean += account.*member / static_cast<double>(accounts.size());
+    out.max = std::max(out.max, account.*member);
+  }
+  return out;
+}
 
 }  // namespace pillion::run

@@ -61,10 +61,9 @@ struct Run {
   model::Mapping mapping = model::Mapping::Contiguous;  ///< by which sidecars were chosen
   comm::Communicator world;
   comm::Communicator side;                  ///< the simulation ranks, or the sidecar ranks
-  comm::Communicator on_node;               ///< the ranks of `side` on this node
   std::unique_ptr<stagehost::Plans> plans;  ///< among the ranks of `side`
   stagehost::Sink sink{"."};
-  products::Timeline timeline{4096};
+  products::Timeline timeline{20000};
   /// By analysis: products that stages in the simulation declare.
   std::vector<std::vector<stagehost::DeclaredProduct>> declared;
   std::vector<CostCounters> accounts;  ///< by analysis

@@ -49,7 +49,7 @@ void Session::connect_by_network(simulation::Link& link,
         served_by(run_.side.rank(), serving(), run_.ranks_of(topology::Role::Simulation)));
     return;
   }
-  link.budget = static_cast<size_t>(run_.configuration.sidecars.memory / run_.on_node.size());
+  link.budget = static_cast<size_t>(run_.configuration.sidecars.memory / on_node_.size());
   const int mine = serving()[static_cast<size_t>(run_.side.rank())];
   link.sender = std::make_unique<transport::NetworkSender>(run_.world, sidecars, mine, link.budget);
 }
@@ -80,12 +80,12 @@ void Session::connect_by_node(simulation::Link& link,
       const node::Identity identity{
           configuration.run, spec_.run, node_[static_cast<size_t>(run_.world.rank())],
           *std::max_element(node_.begin(), node_.end()) + 1, run_.side.size()};
-      endpoint = transport::make_endpoint(run_.side, run_.on_node, identity,
+      endpoint = transport::make_endpoint(run_.side, on_node_, identity,
                                           configuration.sidecars.memory, base::to_bytes(spec_));
       link.segment = endpoint.segment;
       link.budget = endpoint.budget;
       together(run_.side, [&] {
-        auto spill = make_spill(run_.on_node.size());
+        auto spill = make_spill(on_node_.size());
         auto& channel = endpoint.segment->channel(endpoint.channel);
         if (spill) channel.spill_descriptor = spill->descriptor();
         const auto& analyses = configuration.analyses;

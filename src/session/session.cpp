@@ -166,8 +166,8 @@ void Session::take_sides() {
   if (!unplaced_.empty())
     run_.warn(fmt::format("sidecars were chosen by rank alone: {}", unplaced_));
   program_ = run_.world.split(run_.is_sidecar() ? -1 : 0);
-  const int node = node_[static_cast<size_t>(run_.world.rank())];
-  run_.on_node = run_.world.split(2 * node + (run_.is_sidecar() ? 1 : 0));
+  on_node_ =
+      run_.world.split(run_.is_sidecar() ? -1 : node_[static_cast<size_t>(run_.world.rank())]);
   run_.sink = stagehost::Sink(run_.configuration.output);
   run_.follow_timeline();
   report_path_ = run_.configuration.output + "/" + run::report_name;
@@ -379,9 +379,8 @@ void Session::finish() {
   auto& side = simulation();
   side.close();
   const bool separate = run_.configuration.sidecars.job == model::Job::Separate;
+  if (separate && side.answer().finished) return;  // sidecars write the report
   try {
-    // Sidecars of another job write the report, and each side its own timelines.
-    if (separate && side.answer().finished) return run::write_timelines(run_);
     run::write_report_together(run_, side.answer().failed ? run_.side : run_.world, side.outcome());
   } catch (const Error& e) {
     if (!separate) throw;

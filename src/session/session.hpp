@@ -90,6 +90,7 @@ class Session {
   topology::Placement placement_;
   std::string unplaced_;        ///< why the locations of ranks are unknown; "" if they are known
   comm::Communicator program_;  ///< for the program's own messages
+  comm::Communicator on_node_;  ///< simulation ranks of this node
   std::unique_ptr<simulation::Simulation> simulation_;
   std::unique_ptr<sidecar::Sidecar> sidecar_;
   std::string report_path_;

@@ -260,7 +260,7 @@ void Sidecar::finish_analyses(bool has_header) {
                      &run::CostCounters::sidecar_seconds);
   if (!has_header) return;
   for (const auto& delivery : message_.deliveries)
-    summaries_.push_back(transport::decode_head(delivery.data, delivery.size).summary);
+    statements_.push_back(transport::decode_head(delivery.data, delivery.size).statement);
 }
 
 }  // namespace pillion::sidecar

@@ -20,7 +20,6 @@ SidecarJob::SidecarJob(Attach attach, MPI_Comm comm) : attach_(std::move(attach)
   run_.started = base::calendar_seconds();
   run_.world = comm::Communicator(comm);
   run_.side = comm::Communicator(comm);
-  run_.on_node = run_.side.split_by_node();
   run_.roles.assign(static_cast<size_t>(run_.side.size()), topology::Role::Sidecar);
   if (!attach_.leave) attach_.leave = [] { return false; };
   attachment_ = run::attach_to(run_.side, attach_.run, attach_.patience);
@@ -322,10 +321,10 @@ void SidecarJob::write_report() {
   if (sidecar_->policy().ending() == SidecarEnding::SimulationGone)
     run_.warn("the simulation is gone without having closed its session");
   const auto part = is_attached_job()
-                        ? run::ReportScope{attached_job_.name, sidecar_->messages().base()}
+                        ? run::ReportScope{"-" + attached_job_.name, sidecar_->messages().base()}
                         : run::ReportScope();
   try {
-    run::write_report_together(run_, run_.side, {}, sidecar_->summaries(), part);
+    run::write_report_together(run_, run_.side, {}, sidecar_->statements(), part);
   } catch (const Error& e) {
     if (e.code() != ErrorCode::File) throw;
     unreported_ = e;

@@ -227,30 +227,30 @@ void Publisher::send(const PublicationHeader& head) {
 
 // Sidecars of another job write the report, for they know both sides; so they get what this rank
 // knows.
-bool Publisher::send_end(base::Bytes summary) {
+bool Publisher::send_end(const std::function<base::Bytes(bool timeline)>& statement) {
   auto head = header(MessageKind::End, agenda_.last_step(), agenda_.last_time());
   for (size_t a = 0; a < run_.accounts.size(); ++a)
     head.due.push_back({.analysis = static_cast<int32_t>(a),
                         .unusable = run_.enabled(a) ? 0 : 1,
                         .skipped = agenda_.schedule_state(a).skipped,
                         .coarsened = run_.accounts[a].coarsened});
-  if (sender().slots() != nullptr) {
-    head.summary = std::move(summary);
+  for (const bool timeline : {true, false}) {
+    if (sender().slots() == nullptr) break;
+    head.statement = statement(timeline);
     const transport::Encoder encoder(head, {});
     std::byte* to = nullptr;
-    // Sidecars may still work on publications that take the room.
-    (void)await([&] {
-      to = sender().reserve(encoder.size());
-      return to != nullptr || sender().behind() == 0;
-    });
-    if (to == nullptr) to = sender().reserve_head(encoder.size());
-    if (to != nullptr) {
-      encoder.encode(to);
-      sender().commit(head.sequence);
-      return true;
-    }
-    head.summary.clear();
+    if (timeline)
+      (void)await([&] {
+        to = sender().reserve(encoder.size());
+        return to != nullptr || sender().behind() == 0;
+      });
+    else to = sender().reserve_head(encoder.size());
+    if (to == nullptr) continue;
+    encoder.encode(to);
+    sender().commit(head.sequence);
+    return true;
   }
+  head.statement.clear();
   try {
     send(head);
   } catch (const Error& e) {

@@ -66,9 +66,9 @@ class Publisher final : public policy::MessageBudget {
   /// fits.
   transport::PublicationHeader header(transport::MessageKind kind, int64_t step, double time);
   void send(const transport::PublicationHeader& head);
-  /// Sends the last header, with what this rank knows for the report if there is room. Returns
-  /// whether it was sent.
-  bool send_end(base::Bytes summary);
+  /// Sends the last header with what this rank knows for the report: all of it, or without the
+  /// timeline, or nothing, as there is room. `statement` makes it. Returns whether it was sent.
+  bool send_end(const std::function<base::Bytes(bool timeline)>& statement);
   /// Takes note of what sidecars have finished.
   void poll();
   /// Waits until `holds`, or as long as the policy lets it. Returns whether it holds.

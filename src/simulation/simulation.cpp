@@ -392,7 +392,8 @@ void Simulation::close() {
     if (std::holds_alternative<policy::SettleAll>(action)) settle_all();
     else if (std::holds_alternative<policy::FinishStages>(action)) stages_.finish();
     else if (std::holds_alternative<policy::SendEnd>(action))
-      answered_ = publisher_->send_end(base::to_bytes(run::summary_of(run_, outcome())));
+      answered_ =
+          publisher_->send_end([&](bool timeline) { return state(run_, outcome(), timeline); });
     else if (std::holds_alternative<policy::CloseChannel>(action)) subscribers_.close_channel();
     else if (std::holds_alternative<policy::AwaitSidecars>(action)) {
       answered_ = publisher_->await_all() && answered_;

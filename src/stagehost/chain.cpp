@@ -125,7 +125,7 @@ bool Chain::run_stage(StageInstance& stage, Publication& publication,
   const bool goes_on = stage.run(publication, context);
   // The caller notes the time of a lone stage as that of its analysis.
   if (context.timeline != nullptr && stages_.size() > 1)
-    context.timeline->add(
+    context.timeline->add_detail(
         {stage.name(), "stage", begin, base::calendar_seconds(), publication.step});
   return goes_on;
 }

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "model/coarsen.hpp"
-#include "redistribution/balance.hpp"
+#include "redistribution/plan.hpp"
 
 namespace pillion::transport {
 

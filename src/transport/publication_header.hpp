@@ -38,9 +38,9 @@ struct PublicationHeader {
   int64_t sequence = 0;
   int64_t step = 0;
   double time = 0;
-  double published = 0;  ///< calendar seconds
-  std::string path;      ///< of a checkpoint, or of what moves
-  base::Bytes summary;   ///< at the end: what this rank knows for the report
+  double published = 0;   ///< calendar seconds
+  std::string path;       ///< of a checkpoint, or of what moves
+  base::Bytes statement;  ///< at the end: what this rank has to say for the report
   std::string time_units;
   std::vector<Due> due;
   std::vector<int32_t> targets;  ///< sidecars to which messages of this rank go directly
@@ -58,7 +58,7 @@ struct PublicationHeader {
   }
   static constexpr auto members() {
     using H = PublicationHeader;
-    return std::tuple_cat(numbers(), std::tuple{&H::due, &H::targets, &H::path, &H::summary,
+    return std::tuple_cat(numbers(), std::tuple{&H::due, &H::targets, &H::path, &H::statement,
                                                 &H::time_units, &H::domains, &H::units});
   }
 };

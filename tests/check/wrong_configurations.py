@@ -62,7 +62,7 @@ NAMES = (
         for name, *words in [
             ("report.json", "'report.json'", "a run writes a file of that name"),
             ("progress.json", "choose another"),
-            ("timeline", "choose another"),
+            ("timeline.json", "choose another"),
             ("progress-late.json", "choose another"),
             ("x" * 300, "300 bytes are too many", "x…'"),
         ]

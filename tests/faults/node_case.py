@@ -100,6 +100,7 @@ class Case:
         self.choices = draw(self.dice)
         self.simulation: subprocess.Popen | None = None
         self.sidecar_jobs: dict[str, subprocess.Popen] = {}
+        self.disturbances = 0
         self.harmed: set[str] = set()  # sidecar jobs that something was done to
         self.replacements = 0  # sidecar jobs that the run sent for and that came
         self.began = self.lasted = 0.0
@@ -233,6 +234,7 @@ class Case:
     # Disturbing -----------------------------------------------------------------------------------
 
     def signal(self, pids: list[int], number: int) -> list[int]:
+        self.disturbances += 1
         for pid in pids:
             try:
                 self.harmed.add(self.sidecar_job_of(pid))
@@ -265,10 +267,6 @@ class Case:
                     self.await_or_kill(sidecar_job)
                 sidecar_job.wait(LIMIT / 2)
             except subprocess.TimeoutExpired:
-                # A launcher that was starved of memory itself may wait for ever, without any rank.
-                if name in self.harmed and not self.attached(name):
-                    self.signal(self.processes(sidecar_job=name), signal.SIGKILL)
-                    continue
                 raise PromiseError(
                     f"'{name}' goes on {LIMIT / 2} s after the end of the run"
                 ) from None

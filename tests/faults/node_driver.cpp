@@ -10,8 +10,6 @@
 #include <pillion/pillion.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -139,64 +137,31 @@ void note_progress(int rank, int64_t step) {
   (void)!pwrite(file, &step, sizeof step, 0);
 }
 
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+/// Seconds for which this rank could have worked, but other programs had the cores.
+double waited_for_cores() {
+  double worked = 0;
+  double waited = 0;  // both in nanoseconds
+  std::ifstream("/proc/self/schedstat") >> worked >> waited;
+  return waited * 1e-9;
 }
 
-/// A thread that sleeps for 10 ms again and again, and adds up how much too late it wakes: for so
-/// long this process had no core, or was stopped, and no library could have done anything about it.
-class Watchdog {
- public:
-  ~Watchdog() {
-    end_ = true;
-    thread_.join();
-  }
-  /// Seconds that it has overslept so far; with those of the sleep that has not ended yet.
-  [[nodiscard]] double overslept() const {
-    return late_ + std::max(0.0, seconds_now() - woke_ - nap);
-  }
-
- private:
-  static constexpr double nap = 0.01;
-  void watch() {
-    while (!end_) {
-      std::this_thread::sleep_for(std::chrono::duration<double>(nap));
-      const double now = seconds_now();
-      late_ = late_ + std::max(0.0, now - woke_ - nap);
-      woke_ = now;
-    }
-  }
-  std::atomic<double> late_ = 0;
-  std::atomic<double> woke_ = seconds_now();
-  std::atomic<bool> end_ = false;
-  std::thread thread_{[this] { watch(); }};
-};
-
-/// How long Pillion's calls have taken on this rank, less what the watchdog overslept meanwhile,
-/// for comparison with the promised bound: all of them, and the one that took longest.
+/// How long Pillion's calls have taken on this rank, for comparison with the bound that was set.
 class Delay {
  public:
   template <class Call>
-  pillion_status of(const std::string& name, Call&& call) {
-    const double begin = seconds_now();
-    const double late = watchdog_.overslept();
+  pillion_status of(Call&& call) {
+    const double begin = MPI_Wtime();
     const auto status = call();
-    const double seconds = seconds_now() - begin - (watchdog_.overslept() - late);
-    total_ += seconds;
-    if (seconds > longest_) longest_ = seconds, longest_call_ = name;
+    seconds_ += MPI_Wtime() - begin;
     return status;
   }
   void write(int rank) const {
     if (PILLION_ENABLED == 0) return;
-    std::ofstream("delay-" + std::to_string(rank))
-        << total_ << ' ' << longest_ << ' ' << longest_call_;
+    std::ofstream("delay-" + std::to_string(rank)) << seconds_ << ' ' << waited_for_cores();
   }
 
  private:
-  Watchdog watchdog_;
-  double total_ = 0;
-  double longest_ = 0;
-  std::string longest_call_ = "none";
+  double seconds_ = 0;
 };
 
 int stop(const char* call) {
@@ -208,14 +173,13 @@ int stop(const char* call) {
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  Delay delay;
   pillion_session* session = nullptr;
-  const auto open = [&] { return pillion_open(argv[1], MPI_COMM_WORLD, &session); };
-  if (delay.of("open", open) != PILLION_OK) return stop("open");
+  if (pillion_open(argv[1], MPI_COMM_WORLD, &session) != PILLION_OK) return stop("open");
   if (pillion_serve(session) != 0) return MPI_Finalize();
   {
     Simulation simulation(pillion_communicator(session), std::atoll(argv[2]));
     Shared shared(session, simulation, argc > 6 && std::string(argv[6]) == "allocate");
+    Delay delay;
     const int64_t steps = std::atoll(argv[3]);
     for (int64_t step = 0; step < steps; ++step) {
       simulation.advance();
@@ -223,13 +187,12 @@ int main(int argc, char** argv) {
       std::this_thread::sleep_for(std::chrono::milliseconds(std::atoi(argv[4])));
       shared.refresh();
       const double time = 0.5 * static_cast<double>(step);
-      const auto publish = [&] { return pillion_step(session, step, time); };
-      if (delay.of("step " + std::to_string(step), publish) != PILLION_OK) return stop("step");
+      if (delay.of([&] { return pillion_step(session, step, time); }) != PILLION_OK)
+        return stop("step");
       note_progress(simulation.rank, step);
     }
     simulation.write_state(argv[5]);
-    if (delay.of("close", [&] { return pillion_close(session); }) != PILLION_OK)
-      return stop("close");
+    if (delay.of([&] { return pillion_close(session); }) != PILLION_OK) return stop("close");
     delay.write(simulation.rank);
   }
   return MPI_Finalize();

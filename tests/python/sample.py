@@ -211,21 +211,6 @@ def timeline(ranks=3, sidecars=1, steps=1000, every=50) -> dict:
     return {"displayTimeUnit": "ms", "traceEvents": events}
 
 
-def write_timeline(folder: Path, who: str = "") -> None:
-    """The timeline as a run leaves it: a file for the simulation and one for its sidecars; or that
-    of an attached job.
-    """
-    place = folder / "timeline"
-    place.mkdir(exist_ok=True)
-    events = timeline()["traceEvents"]
-    parts = {who: events} if who else {"simulation": [], "sidecar": []}
-    for event in [] if who else events:
-        parts["simulation" if event["pid"] == 1 else "sidecar"].append(event)
-    for name, part in parts.items():
-        trace = {"displayTimeUnit": "ms", "traceEvents": part}
-        (place / f"{name}-000000.json").write_text(json.dumps(trace), encoding="utf-8")
-
-
 def _event(name, category, pid, tid, ts, dur, step) -> dict:
     event = {"ph": "X", "name": name, "cat": category, "pid": pid, "tid": tid}
     return event | {"ts": ts, "dur": dur, "args": {"step": step}}
@@ -288,7 +273,8 @@ def make_sample(folder: Path) -> Sample:
         stall_max=0.0032,
     )
     sample.write()
-    write_timeline(folder)
+    text = json.dumps(timeline())
+    (folder / "timeline.json").write_text(text, encoding="utf-8")
     return sample
 
 
@@ -325,5 +311,5 @@ def add_attached_job(
     report = attached_job.report() | {"configuration": ATTACHED_JOB_CONFIGURATION}
     report["run"] |= {"started": started, "sidecar_ranks": 2}
     (sample.folder / f"report-{name}.json").write_text(json.dumps(report), encoding="utf-8")
-    write_timeline(sample.folder, f"attached-{name}")
+    (sample.folder / f"timeline-{name}.json").write_text(json.dumps(timeline()), encoding="utf-8")
     return report

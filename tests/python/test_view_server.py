@@ -6,12 +6,10 @@ import json
 import re
 import signal
 import socket
-import threading
-from contextlib import ExitStack
 
 import pillion.idx
 import pytest
-from pillion.view.server import MOST_CONNECTIONS, Server
+from pillion.view.server import Server
 from view_sample import SLICE, arrays, ask, command, served, write
 
 
@@ -63,40 +61,6 @@ def test_without_the_token_there_is_nothing(server, place, wrong):
     assert answer.status == 403
     assert body.startswith(b"forbidden")
     assert server.token.encode() not in body
-
-
-@pytest.mark.parametrize("line", ["GET http://[x HTTP/1.1", "GET http://127.0.0.1/{}/ HTTP/1.0",
-                                  "GET /\xff\xfe HTTP/1.1"])  # fmt: skip
-def test_odd_requests_without_the_token_are_refused_without_a_traceback(server, line, capfd):
-    with socket.create_connection(("127.0.0.1", server.server_port), timeout=10) as connection:
-        head = f"{line.format(server.token)}\r\nHost: 127.0.0.1:{server.server_port}\r\n\r\n"
-        connection.sendall(head.encode("latin-1"))
-        answer = b"".join(iter(lambda: connection.recv(4096), b""))  # it hangs up
-    assert b" 403 " in answer.splitlines()[0]
-    assert capfd.readouterr().err == ""
-
-
-def test_connections_that_show_no_token_are_few_and_do_not_stay(tmp_path, monkeypatch):
-    monkeypatch.setattr("pillion.view.server.UNKNOWN_SECONDS", 1.0)
-    with served(write(tmp_path)) as server, ExitStack() as stack:
-        connect = lambda: stack.enter_context(  # noqa: E731
-            socket.create_connection(("127.0.0.1", server.server_port), timeout=10)
-        )
-        # One shows the token and stays.
-        welcome = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
-        stack.callback(welcome.close)
-        welcome.request("GET", f"/{server.token}/dataset")
-        assert welcome.getresponse().read()
-        held = [connect() for _ in range(MOST_CONNECTIONS - 1)]
-        for connection in held:
-            connection.sendall(b"GET /")  # a request that never ends
-        assert connect().recv(1) == b""  # one too many is hung up on at once
-        assert threading.active_count() <= MOST_CONNECTIONS + 20
-        for connection in held:
-            assert connection.recv(1) == b""  # after UNKNOWN_SECONDS
-        assert ask(server, f"/{server.token}/dataset")[0].status == 200
-        welcome.request("GET", f"/{server.token}/dataset")
-        assert welcome.getresponse().status == 200
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:{}", "127.0.0.1", "127.0.0.1:1",

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Measurements of runs. A trace holds the work of each rank for each publication. It is read from
-the lines that ranks write to the file in PILLION_TIMELINE during a short run, or from the timelines
+the lines that ranks write to the file in PILLION_TIMELINE during a short run, or from timeline.json
 of a finished run. A short run may be stopped at any moment, so the last line may be incomplete.
 
 Numbers from a trace are lists: one entry for each publication, or for each interval between two.
@@ -25,7 +25,6 @@ import numpy as np
 from pillion.advise.placement import Chain, Chains, Memory, Placement
 from pillion.errors import Error
 from pillion.report.run import Run, read_run
-from pillion.report.timeline import read_events
 
 _END = " (end)"
 # Of a rank's file. Analyses rarer than every 500th publication will rarely be seen.
@@ -104,17 +103,19 @@ def read_trace(folder: Path, ranks: float = math.inf) -> Trace:
     return Trace(*([v[:-1] for v in ranks] for ranks in (trace.simulation, trace.sidecars)))
 
 
-def read_timelines(paths: Sequence[Path]) -> Trace:
-    """The trace of a run that has ended, as far as its timelines keep single events."""
-    ranks: dict[str, dict[int, list[Span]]] = {"simulation": {}, "sidecar": {}}
-    for path in paths:
-        try:
-            for event in read_events(path):
-                if event["ph"] == "X" and "events" not in event["args"]:
-                    side = ranks["simulation" if event["pid"] == 1 else "sidecar"]
-                    side.setdefault(int(event["tid"]), []).append(_span(event))
-        except (ValueError, KeyError, TypeError, OverflowError) as error:
-            raise Error(f"{path} is not a timeline: {error!r}") from error
+def read_timeline(path: Path) -> Trace:
+    """The trace of a run that has ended."""
+    try:
+        events = json.loads(path.read_text(encoding="utf-8"))["traceEvents"]
+        ranks: dict[str, dict[int, list[Span]]] = {"simulation": {}, "sidecar": {}}
+        for event in events:
+            if event["ph"] == "X":
+                side = ranks["simulation" if event["pid"] == 1 else "sidecar"]
+                side.setdefault(int(event["tid"]), []).append(_span(event))
+    except OSError as error:
+        raise Error(f"cannot read {path}: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise Error(f"{path} is not a timeline that this version can read: {error!r}") from error
     return _trace({name: [side[r] for r in sorted(side)] for name, side in ranks.items()})
 
 
@@ -364,9 +365,9 @@ def read_finished_run(folder: Path) -> tuple[ShortRun, Chains, str, Memory]:
     chains = Chains(run.configuration, str(folder / "report.json"))
     cuts = tuple(_cut_of(run, chain) for chain in chains.all)
     ranks = int(run.facts["simulation_ranks"]), int(run.facts["sidecar_ranks"])
-    trace = read_timelines(run.timeline_files().paths)
+    trace = read_timeline(run.timeline)
     if len(trace.steps) < 2:
-        raise Error(f"the timeline in {folder} holds too few publications to advise on")
+        raise Error(f"{run.timeline} holds too few publications to advise on")
     kind = "ranks" if run.sidecars["transport"] == "network" else "per_node"
     kind = "separate" if run.sidecars["job"] == "separate" else kind
     return ShortRun(Placement(*ranks, cuts), trace, _bytes_of(run)), chains, kind, _memory_of(run)

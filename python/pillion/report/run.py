@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from pillion.errors import Error
-from pillion.report.timeline import Files, timeline_files
 from pillion.run_files import AnalysisRecord, Owner, read_document, record_of
 
 FORMAT = "report 1"
@@ -79,7 +78,6 @@ class Run:
     warnings: list[str]
     remarks: list[str]
     configuration: str
-    is_finished: bool = True  # else it has written no report, and much is None
 
     @property
     def seconds(self) -> float:
@@ -91,9 +89,9 @@ class Run:
         continues = tuple(str(run) for run in self.facts.get("continues", []))
         return Owner(str(self.facts.get("id", "")), continues, 0.0)
 
-    def timeline_files(self) -> Files:
-        """The timelines of the run's nodes; raises Error if there is none."""
-        return timeline_files(self.folder, str(self.facts.get("id", "")), self.name)
+    @property
+    def timeline(self) -> Path:
+        return self.folder / (f"timeline-{self.name}.json" if self.name else "timeline.json")
 
 
 def read_run(folder: Path) -> Run:

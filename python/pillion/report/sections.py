@@ -16,18 +16,23 @@ from pillion.errors import Error
 from pillion.report.draw import draw_timeline
 from pillion.report.page import exact, section, table
 from pillion.report.run import Analysis, Run, Span
-from pillion.report.timeline import FOLDER, close_up, merge, read_timeline, whole
+from pillion.report.timeline import close_up, read_timeline, whole
 
-MOST_STRIPS = 64
 Cell = Callable[[Analysis], str]
 
 
 def summary_section(run: Run) -> str:
     facts = run.facts
+    time = units.number(float(facts["time"]), 6)
     skipped = int(facts["skipped"])
     cards = [
         ("run time", units.seconds(run.seconds), f"started {escape(str(facts['started']))}"),
-        _steps(run),
+        (
+            "steps",
+            units.count(int(facts["steps"])),
+            f"from {facts['first_step']} to {facts['last_step']}, to time {time} "
+            f"{units.as_html(str(facts['time_units']))}",
+        ),
         (
             "ranks",
             f"{facts['simulation_ranks']} + {facts['sidecar_ranks']}",
@@ -53,17 +58,6 @@ def summary_section(run: Run) -> str:
     )
 
 
-def _steps(run: Run) -> tuple[str, str, str]:
-    facts = run.facts
-    if facts["time"] is None:
-        return "last step", "none", "known so far"
-    time = f"time {units.number(float(facts['time']), 6)} {units.as_html(str(facts['time_units']))}"
-    if not run.is_finished:
-        return "last step", units.count(int(facts["last_step"])), f"at {time}"
-    note = f"from {facts['first_step']} to {facts['last_step']}, to {time}"
-    return "steps", units.count(int(facts["steps"])), note
-
-
 def _kinds_of_ranks(run: Run) -> str:
     facts = run.sidecars
     words = ["simulation + sidecar"]
@@ -76,8 +70,6 @@ def _kinds_of_ranks(run: Run) -> str:
 
 
 def configuration_section(run: Run) -> str:
-    if not run.configuration:
-        return ""  # no product of an unfinished run tells it
     text = escape(run.configuration.rstrip())
     return section("Configuration", f"<pre>{text}</pre>")
 
@@ -190,7 +182,7 @@ def _verdict(run: Run) -> str:
 def _memory(run: Run) -> str:
     """Memory for publications, if anything was published."""
     facts = run.sidecars
-    if not run.is_finished or (not facts["ranks"] and not facts["peak_bytes"]):
+    if not facts["ranks"] and not facts["peak_bytes"]:
         return ""
     peak, share = int(facts["peak_bytes"]), int(facts["memory_bytes_per_rank"])
     part = units.percent(peak, share)
@@ -213,8 +205,8 @@ def timeline_section(run: Run) -> tuple[str, list[str]]:
     note = (
         '<p class="note">What every rank did for Pillion, and which share of the time; in between, '
         "simulation ranks simulate and sidecars wait. Where there is too much to tell apart, the "
-        "height of the columns is that share. The file timeline/all.json opens in trace viewers "
-        "such as Perfetto.</p>"
+        "height of the columns is that share. The file timeline.json opens in trace viewers such "
+        "as Perfetto.</p>"
     )
     return (section("Timeline", f"{figures}\n{note}") if figures else ""), problems
 
@@ -222,23 +214,13 @@ def timeline_section(run: Run) -> tuple[str, list[str]]:
 def timeline_figures(run: Run, prefix: str) -> tuple[str, list[str]]:
     """The whole timeline and a part of it from close by; ids in them begin with `prefix`."""
     try:
-        if not run.is_finished and not (run.folder / FOLDER).is_dir():
-            return "", []  # ranks write it when they close
-        files = run.timeline_files()
-        strips = read_timeline(files.paths)
-        if not run.name:
-            merge(files.paths, run.folder / FOLDER / "all.json")
+        strips = read_timeline(run.timeline)
     except Error as error:
         return "", [str(error)]
-    drawn = strips[:: -(-len(strips) // MOST_STRIPS) or 1]
-    run_window, closer = whole(drawn), close_up(drawn)
+    run_window, closer = whole(strips), close_up(strips)
     if run_window is None:
         return "", []
-    left_out = ""
-    if len(drawn) < int(run.facts["simulation_ranks"]) + int(run.facts["sidecar_ranks"]):
-        left_out = f'<p class="note">Only {units.count(len(drawn))} ranks are shown.</p>\n'
-    figures = [left_out] if left_out else []
-    figures += [f"<figure>{draw_timeline(run_window, f'{prefix}timeline')}</figure>"]
+    figures = [f"<figure>{draw_timeline(run_window, f'{prefix}timeline')}</figure>"]
     if closer is not None:
         figures.append(
             "<h3>A few publications in the middle</h3>\n"

@@ -88,16 +88,6 @@ struct Aggregators {
   }
 };
 
-/// A file for the finest level of each box, since ranks that write to one file wait for each other;
-/// but no small files, and not too many, since each takes time to make. The data alone decides: a
-/// run on more ranks makes no more files.
-inline int64_t usual_blocks_per_file(int64_t finest_of_box, int64_t blocks, int64_t block_bytes) {
-  constexpr int64_t least_bytes = int64_t{32} << 20, most_files = 512;
-  int64_t out = std::min(finest_of_box, blocks);
-  while (out < blocks && (out * block_bytes < least_bytes || blocks / out > most_files)) out *= 2;
-  return out;
-}
-
 /// Part of a block that comes from a peer.
 struct Landing {
   int64_t block = 0, slot = 0, count = 0;  ///< in samples

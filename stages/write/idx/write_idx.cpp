@@ -16,7 +16,6 @@
 #include "../../common/options.hpp"
 #include "../fields.hpp"
 #include "../step_list.hpp"
-#include "block_plan.hpp"
 #include "boxes.hpp"
 #include "compression.hpp"
 #include "writer.hpp"
@@ -40,7 +39,7 @@ class WriteIdx final : public stage::Stage {
   [[nodiscard]] stage::Input input() const;
   [[nodiscard]] std::array<int, 3> sides_of(const stage::Step& step,
                                             const std::vector<SampleBox>& boxes) const;
-  [[nodiscard]] idx::Dataset dataset_for(const std::array<int, 3>& sides) const;
+  [[nodiscard]] idx::Dataset dataset_for(const std::array<int, 3>& sides, int64_t peers) const;
   void begin(const stage::Step& step, const std::vector<SampleBox>& boxes);
   /// Continues what is on disk already; returns false if there is nothing to continue. [peers]
   [[nodiscard]] bool continue_dataset(const stage::Step& step, idx::Dataset& dataset);
@@ -97,6 +96,17 @@ bool are_alike(const idx::Dataset& a, const idx::Dataset& b) {
          a.bits_per_block == b.bits_per_block && a.blocks_per_file == b.blocks_per_file &&
          a.left_out == b.left_out && a.files == b.files && a.times.folder == b.times.folder &&
          idx::Dataset::parse(a.text(), "a").fields == idx::Dataset::parse(b.text(), "b").fields;
+}
+
+/// A file for the finest level of each box, since ranks that write to one file wait for each other;
+/// but no small files, but not too many, since each takes time to make.
+int64_t usual_blocks_per_file(int64_t finest_of_box, int64_t blocks, int64_t block_bytes,
+                              int64_t peers) {
+  constexpr int64_t least_bytes = int64_t{4} << 20;
+  const int64_t most_files = std::max<int64_t>(256, peers);
+  int64_t out = std::min(finest_of_box, blocks);
+  while (out < blocks && (out * block_bytes < least_bytes || blocks / out > most_files)) out *= 2;
+  return out;
 }
 
 /// Whether the format's usual reader takes elements of `bytes` bytes.
@@ -253,7 +263,7 @@ std::array<int, 3> WriteIdx::sides_of(const stage::Step& step,
   return sides;
 }
 
-idx::Dataset WriteIdx::dataset_for(const std::array<int, 3>& sides) const {
+idx::Dataset WriteIdx::dataset_for(const std::array<int, 3>& sides, int64_t peers) const {
   const auto& mesh = fields_.mesh();
   idx::Dataset out;
   out.axes = mesh.axes;
@@ -280,7 +290,7 @@ idx::Dataset WriteIdx::dataset_for(const std::array<int, 3>& sides) const {
   const int64_t of_box = int64_t{1} << std::max(box_bits - 1 - out.bits_per_block, 0);
   out.blocks_per_file = blocks_per_file_ > 0
                             ? blocks_per_file_
-                            : usual_blocks_per_file(of_box, out.blocks(), block_bytes);
+                            : usual_blocks_per_file(of_box, out.blocks(), block_bytes, peers);
   out.left_out = std::min(left_out_, out.mask.bits());
   out.files = file_template(name_, out.blocks());
   out.times.folder = "time%09d/";
@@ -291,8 +301,8 @@ idx::Dataset WriteIdx::dataset_for(const std::array<int, 3>& sides) const {
 void WriteIdx::begin(const stage::Step& step, const std::vector<SampleBox>& boxes) {
   const auto sides = sides_of(step, boxes);
   const std::filesystem::path folder = step.product_folder();
-  auto dataset =
-      restored_.empty() ? dataset_for(sides) : idx::Dataset::parse(restored_, name_ + ".idx");
+  auto dataset = restored_.empty() ? dataset_for(sides, step.peers())
+                                   : idx::Dataset::parse(restored_, name_ + ".idx");
   options_.shared_blocks = dataset.blocks();
   if (phases_ == 3)
     options_.shared_blocks = std::max<int64_t>(

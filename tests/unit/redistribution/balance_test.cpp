@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-#include "redistribution/balance.hpp"
-
 #include <doctest/doctest.h>
 
 #include <numeric>
 
 #include "../layout/random_boxes.hpp"
 #include "layout/tiling.hpp"
+#include "redistribution/plan.hpp"
 
 using namespace pillion;
 using namespace pillion::redistribution;
@@ -51,48 +50,6 @@ TEST_CASE("no owner gets more than its share and a box") {
     CHECK(total == domain.volume() * 8);
     // Boxes whose middles fall together go together; there are none in a mesh that is cut.
     for (const auto b : bytes) CHECK(b <= total / owners + largest + owners);
-  }
-}
-
-namespace {
-
-/// The last place on the curve before which no more than some bytes lie, found among all places at
-/// which a box may begin; on one rank that knows all.
-int64_t bytes_before(const std::vector<Load>& all, const model::Box& domain, uint64_t cut) {
-  int64_t bytes = 0;
-  for (const auto& load : all) bytes += owner_of(load.box, domain, {cut}) == 0 ? load.bytes : 0;
-  return bytes;
-}
-
-}  // namespace
-
-TEST_CASE("each cut is the last place before which an owner has no more than its share") {
-  const comm::Communicator world(MPI_COMM_WORLD);
-  Random random(22);
-  for (int round = 0; round < 60; ++round) {
-    const auto domain = random_boxes::domain(random, round % 3 == 0 ? 4 : 200);
-    const auto divided = random_boxes::divide(domain, world.size(), 80, random);
-    const int owners = 1 + static_cast<int>(below(random, 40));
-    std::vector<Load> here, all;
-    for (size_t r = 0; r < divided.size(); ++r)
-      for (const auto& box : divided[r]) {
-        // Some weigh nothing, some much more than others, and some lie twice in the same place.
-        const int64_t bytes = below(random, 4) == 0 ? 0 : below(random, 50) * below(random, 50);
-        for (int64_t times = 1 + below(random, 8) / 7; times > 0; --times) {
-          all.push_back({box, bytes});
-          if (static_cast<int>(r) == world.rank()) here.push_back(all.back());
-        }
-      }
-    const Cuts cuts = balance(world, here, domain, owners);
-    REQUIRE(cuts.size() == static_cast<size_t>(owners) - 1);
-    int64_t total = 0;
-    for (const auto& load : all) total += load.bytes;
-    if (total == 0) continue;
-    for (size_t c = 0; c < cuts.size(); ++c) {
-      const int64_t goal = total * static_cast<int64_t>(c + 1) / owners;
-      CHECK(bytes_before(all, domain, cuts[c]) <= goal);
-      CHECK(bytes_before(all, domain, cuts[c] + 1) > goal);
-    }
   }
 }
 
