@@ -24,10 +24,11 @@ write_version() {
 
 launcher=$(command -v ccache || true)
 
-compile() {  # sources: two at a time
-  export BUILD
+compile() {  # folder for objects, sources: two at a time
+  export OBJECTS=$1
+  mkdir -p "$OBJECTS"
   # shellcheck disable=SC2016  # the inner shell expands them
-  printf '%s\n' "$@" | xargs -P 2 -I{} sh -c 'file=$0; exec timeout 500 "$@" -c "$file" -o "$BUILD/units/$(basename "$file").o"' \
+  printf '%s\n' "${@:2}" | xargs -P 2 -I{} sh -c 'file=$0; exec timeout 500 "$@" -c "$file" -o "$OBJECTS/$(basename "$file").o"' \
     {} ${launcher:-} g++ -std=c++20 -O1 -fPIC -fvisibility=hidden -isystem "$smpi" "${includes[@]}" \
     -DPILLION_LIBDIR='"lib"'
 }
@@ -37,13 +38,14 @@ build_library() {
   is_new "$BUILD/libpillion.a" "$src" "$here/../include" "$here/../stages" && return
   local folder
   write_version
+  rm -rf "$BUILD/units"  # of folders that are no more
   mkdir -p "$BUILD/units" "$BUILD/stages"
   for folder in "$src"/*/; do
     [ "$(basename "$folder")" = idx ] && continue
     find "$folder" -maxdepth 1 -name '*.cpp' | sort | sed 's/.*/#include "&"/' \
       >"$BUILD/units/$(basename "$folder").cpp"
   done
-  compile "$BUILD"/units/*.cpp
+  compile "$BUILD/units" "$BUILD"/units/*.cpp
   rm -f "$BUILD/libpillion.a"
   ar rcs "$BUILD/libpillion.a" "$BUILD"/units/*.o
   printf '%s\n' "${stages[@]}" |
@@ -53,8 +55,8 @@ build_library() {
 
 build_engine() {
   is_new "$BUILD/engine" "$BUILD/libpillion.a" "$here"/engine* && return
-  compile "$here/engine.cpp" "$here/engine_mpi.cpp"
+  compile "$BUILD/engine-objects" "$here/engine.cpp" "$here/engine_mpi.cpp"
   timeout 300 g++ -shared -Wl,--gc-sections,-Bsymbolic,-z,defs -o "$BUILD/engine" \
-    "$BUILD"/units/engine{,_mpi}.cpp.o -Wl,--whole-archive "$BUILD/libpillion.a" \
+    "$BUILD"/engine-objects/engine{,_mpi}.cpp.o -Wl,--whole-archive "$BUILD/libpillion.a" \
     -Wl,--no-whole-archive -lsimgrid -lyaml-cpp -lfmt -lhwloc -ldl
 }
