@@ -379,7 +379,7 @@ void SimulatedClock::sleep(double seconds) {
   advance_all();
 }
 void SimulatedClock::yield() { sleep(1e-6); }
-void SimulatedClock::sleep_while(std::atomic<uint32_t>& word, uint32_t seen, double seconds) {
+void SimulatedClock::sleep_while(const std::atomic<uint32_t>& word, uint32_t seen, double seconds) {
   if (word == seen) sleep(std::min(seconds, 1e-3));
 }
 

@@ -42,7 +42,7 @@ class SimulatedClock final : public pillion::base::Clock {
   double calendar_seconds() override;
   void sleep(double seconds) override;
   void yield() override;
-  void sleep_while(std::atomic<uint32_t>& word, uint32_t seen, double seconds) override;
+  void sleep_while(const std::atomic<uint32_t>& word, uint32_t seen, double seconds) override;
   void wake(std::atomic<uint32_t>&) override {}
 };
 
