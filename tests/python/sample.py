@@ -157,11 +157,13 @@ class Sample:
             "simulation": {"mean": simulation, "max": 1.5 * simulation},
             "sidecar": {"mean": sidecar, "max": 1.25 * sidecar},
             "stall": {"mean": more.pop("stall", 0.0), "max": more.pop("stall_max", 0.0)},
+            "waiting": {"mean": 0.0, "max": more.pop("waiting", 0.0)},
+            "sidecar_waiting": {"mean": 0.0, "max": more.pop("sidecar_waiting", 0.0)},
             "synchronous_estimate": more.pop("synchronous", 1.1 * sidecar),
         }
         entry = {"name": name, "placement": placement, "stages": stages, "every": "50 steps"}
         entry |= {"when": None, "publications": 21, "skipped": 0, "dropped": 0, "disabled": None}
-        entry |= {"coarsened": 0, "spilled": 0, "lost": 0}
+        entry |= {"coarsened": 0, "spilled": 0, "lost": 0, "thinned": 0}
         entry |= {"seconds": seconds, "bytes_moved": 7654321}
         entry |= {"lag_seconds": {"mean": 0.0123, "max": 0.0456}}
         self.analyses.append(entry | more)

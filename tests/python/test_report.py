@@ -143,6 +143,16 @@ def test_every_cost_is_there(whole, page):
     assert "hybrid" in page.text
 
 
+def test_waiting_and_thinning_have_lines_where_there_were_any(page, sample):
+    assert "waiting for others" not in page.text and "thinned" not in page.text
+    sample.analyses[0]["seconds"]["sidecar_waiting"] = {"mean": 0.0191, "max": 0.0222}
+    sample.analyses[0]["thinned"] = 17
+    sample.write()
+    text = make_report(sample.folder).path.read_text(encoding="utf-8")
+    assert text.count("waiting for others") == 1 and "19.1 ms (22.2 ms)" in text
+    assert re.search(r"thinned.*<td>17</td>", text)
+
+
 def test_total_share(page):
     total = 0.0412 + 0.0353 + 0.00345 + 0.0187 + 0.0021
     assert f"took {100 * total / 12.3:.3g} % of the simulation" in page.text

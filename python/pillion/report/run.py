@@ -53,6 +53,9 @@ class Analysis(AnalysisRecord):
     here: int = 0  # of an analysis that may move: publications in the simulation
     there: int = 0  # and in the sidecars
     moves: int = 0
+    waiting: Span = Span(0.0, 0.0)  # in stages, for slower ranks of the simulation
+    sidecar_waiting: Span = Span(0.0, 0.0)  # and of the sidecars; neither is computing
+    thinned: int = 0  # of an attached job: left out, because its share was used up
 
 
 @dataclass(frozen=True)
@@ -155,6 +158,7 @@ def _joined(here: Analysis, there: Analysis, attached_job: Run, run: Run) -> Ana
         lost=there.lost,
         disabled=there.disabled,
         sidecar=there.sidecar,
+        sidecar_waiting=there.sidecar_waiting,
         lag=there.lag,
         synchronous=None if here.synchronous is None else here.synchronous + spread,
     )
@@ -211,4 +215,7 @@ def _analysis(entry: dict[str, Any]) -> Analysis:
         here=int(entry.get("publications_at", {}).get("simulation", 0)),
         there=int(entry.get("publications_at", {}).get("sidecar", 0)),
         moves=len(entry.get("moves", [])),
+        waiting=_span(seconds["waiting"]),
+        sidecar_waiting=_span(seconds["sidecar_waiting"]),
+        thinned=int(entry["thinned"]),
     )

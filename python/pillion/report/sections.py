@@ -103,10 +103,12 @@ def _lines(run: Run) -> list[tuple[str, str, Cell]]:
         ("skipped", "due, but the sidecars were behind", lambda a: units.count(a.skipped)),
         *_rare_lines(run),
         ("time in the simulation", "mean (max) over its ranks", lambda a: _seconds(a.simulation)),
+        *_waiting_lines(run, "waiting", "stages in the simulation, for its slower ranks"),
         ("stall", "the simulation waiting for sidecars", lambda a: _seconds(a.stall)),
         ("share of run time", "of both together", lambda a: _share(a, run)),
         ("if run synchronously", "estimate, and its share", lambda a: _synchronous(a, run)),
         ("time in the sidecars", "mean (max) over their ranks", lambda a: _seconds(a.sidecar)),
+        *_waiting_lines(run, "sidecar_waiting", "stages in the sidecars, for slower ones"),
         ("lag", "from a step to its result, mean (max)", lambda a: _seconds(a.lag)),
         ("data moved", "from simulation to sidecars", lambda a: _bytes(a.bytes_moved)),
     ]
@@ -119,8 +121,16 @@ def _rare_lines(run: Run) -> list[tuple[str, str, Cell]]:
         ("spilled", "went to disk first, for lack of room", _number("spilled")),
         ("dropped", "published by some ranks, but not by all", _number("dropped")),
         ("lost", "published, but the sidecars died on it", _number("lost")),
+        ("thinned", "attached jobs had used up their share", _number("thinned")),
     ]
     return [line for line in lines if any(getattr(a, line[0]) for a in run.analyses)]
+
+
+def _waiting_lines(run: Run, name: str, who: str) -> list[tuple[str, str, Cell]]:
+    """The line for waiting, if there was any; the time of computing is without it."""
+    if not any(getattr(a, name).max for a in run.analyses):
+        return []
+    return [("waiting for others", who, lambda a: _seconds(getattr(a, name)))]
 
 
 def _number(name: str) -> Cell:
