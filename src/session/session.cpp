@@ -210,6 +210,7 @@ run::Chains Session::meet_other_side(run::CutFields& cut_fields,
                                      run::LayoutRequests& layout_requests) {
   const auto& spec = run_.configuration.sidecars;
   run::Chains chains;
+  run::find_stages(run_.world, run_.configuration);
   together(run_.world, [&] {
     if (!run_.is_sidecar()) chains = run::make_chains(run_, topology::Role::Simulation, {});
   });
