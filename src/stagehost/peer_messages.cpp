@@ -93,14 +93,34 @@ Received exchange(std::span<const pillion_message> out, const ExecutionContext& 
   return received;
 }
 
+namespace {
+
+/// Bytes of all peers together that go along a tree, where some peers hold half of them for others.
+constexpr int64_t most_along_tree = int64_t{1} << 20;
+
+}  // namespace
+
+// Few bytes go along a tree, so that the peer that gets them does not receive a message from each
+// other. Many go directly.
 Received gather(int32_t to, std::span<const std::byte> bytes, const ExecutionContext& context) {
   const auto& peers = *context.peers;
   expect_peer(to, peers, "gather");
-  const pillion_message mine{to, 0, bytes.size(), bytes.data()};
-  auto received = exchange(std::span(&mine, 1), context);
-  if (peers.rank() != to) return received;
-  for (int peer = 0; peer < peers.size(); ++peer) received.bytes[peer];
-  received.messages.clear();
+  context.fence->before_collective();
+  const auto all = peers.reduced(static_cast<int64_t>(bytes.size()), comm::Operation::Sum);
+  Received received;
+  if (all <= most_along_tree) {
+    const Bytes mine(bytes.begin(), bytes.end());
+    context.fence->before_collective();
+    auto gathered = peers.gather(mine, to);
+    for (size_t peer = 0; peer < gathered.size(); ++peer)
+      received.bytes[static_cast<int>(peer)] = std::move(gathered[peer]);
+  } else {
+    const pillion_message mine{to, 0, bytes.size(), bytes.data()};
+    received = exchange(std::span(&mine, 1), context);
+    received.messages.clear();
+    if (peers.rank() == to)
+      for (int peer = 0; peer < peers.size(); ++peer) received.bytes[peer];
+  }
   list_messages(received);
   return received;
 }
