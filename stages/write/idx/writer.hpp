@@ -73,7 +73,7 @@ class IdxWriter {
 
   [[nodiscard]] const idx::Dataset& dataset() const { return dataset_; }
   idx::Dataset& dataset() { return dataset_; }
-  /// How many of so many peers write: all, or a few for the others.
+  /// How many of that many peers write: all, or a few for the others.
   [[nodiscard]] size_t writers_among(size_t peers) const;
   /// Throws where something could not be written; the next call in which peers meet then throws on
   /// all of them. [peers]
@@ -92,7 +92,7 @@ class IdxWriter {
   [[nodiscard]] FileWriters writers_of(size_t peers) const;
   /// Begins to write a step: files, and rounds if few peers write for all.
   void open(const stage::Step& step);
-  /// Calls body() on so many peers at the same time as may write. [peers]
+  /// Calls body() on as many peers at the same time as may write. [peers]
   template <class Body>
   void write_in_turn(const stage::Step& step, Body&& body) const;
   void encode_all(const stage::Step& step);
