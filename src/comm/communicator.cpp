@@ -139,6 +139,12 @@ std::vector<int64_t> Communicator::gather_all(int64_t value) const {
   return all;
 }
 
+int64_t Communicator::sum_below(int64_t value) const {
+  int64_t sum = 0;
+  check(MPI_Exscan(&value, &sum, 1, MPI_INT64_T, MPI_SUM, handle_), "MPI_Exscan");
+  return rank_ == 0 ? 0 : sum;  // MPI leaves that of the first rank undefined
+}
+
 std::vector<base::Bytes> Communicator::gather(const base::Bytes& bytes, int root) const {
   const auto sizes = gather_all(static_cast<int64_t>(bytes.size()));
   constexpr int tag = tags::gathered;

@@ -60,6 +60,8 @@ class Communicator {
     return value;
   }
   [[nodiscard]] std::vector<int64_t> gather_all(int64_t value) const;
+  /// The sum of the values of all ranks below this one.
+  [[nodiscard]] int64_t sum_below(int64_t value) const;
   /// Everyone's bytes at the root, in the order of ranks; empty elsewhere.
   [[nodiscard]] std::vector<base::Bytes> gather(const base::Bytes& bytes, int root) const;
   /// Joins everyone's bytes in the order of ranks, along a tree: no rank receives more than log2 of
