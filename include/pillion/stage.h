@@ -228,7 +228,8 @@ typedef struct pillion_table {
   const pillion_column* columns;
   const pillion_attribute* attributes;
   int32_t attribute_count;
-  int32_t reserved;
+  int32_t in_parts; /**< 1: the rows of all peers, in their order, and every peer must make the
+                     * call; 0: the first peer's table is the one that is written */
 } pillion_table;
 
 /** Records of a size that is the same on all peers, each with a key that no other has. */
@@ -311,6 +312,8 @@ typedef struct pillion_stage_host {
   int32_t (*part)(const pillion_work*, const pillion_division* division, int64_t* lo, int64_t* hi);
 
   /* products */
+  /** Writes a table whole or not at all. If it is `in_parts`, no peer needs to have all rows: each
+   * writes its own, so the folder of products must be the same on all nodes. */
   int32_t (*write_table)(pillion_work*, const pillion_table* table);
   /** The folder of the analysis's products, for stages that write files of their own; it is there
    * on return. The text lives until the callback returns. */

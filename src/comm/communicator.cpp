@@ -144,6 +144,12 @@ std::vector<int64_t> Communicator::gather_all(int64_t value) const {
   return all;
 }
 
+int64_t Communicator::sum_below(int64_t value) const {
+  int64_t sum = 0;
+  check(MPI_Exscan(&value, &sum, 1, MPI_INT64_T, MPI_SUM, handle_), "MPI_Exscan");
+  return rank_ == 0 ? 0 : sum;  // MPI leaves that of the first rank undefined
+}
+
 namespace {
 
 /// Equal values of neighbouring ranks, or values that differ by `step` from one to the next.

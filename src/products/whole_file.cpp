@@ -10,6 +10,7 @@
 #include <cstring>
 #include <fstream>
 #include <limits>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/value.hpp"
@@ -24,8 +25,8 @@ namespace {
   base::fail(ErrorCode::File, "cannot {} '{}': {}", what, path.string(), std::strerror(error));
 }
 
-/// A file that did not exist before. What lies there under its name, such as a killed run's draft
-/// or a symbolic link, is unlinked, and never opened or followed.
+/// A file that did not exist before. What lies there under its name, such as a part that a killed
+/// run left or a symbolic link, is unlinked, and never opened or followed.
 int make_new(const fs::path& path) {
   int file = -1;
   for (int attempt = 0; attempt < 3; ++attempt) {
@@ -39,6 +40,53 @@ int make_new(const fs::path& path) {
 
 }  // namespace
 
+WholeFile::WholeFile(fs::path path) : path_(std::move(path)) {
+  make_folder(path_.parent_path());
+  file_ = make_new(aside(path_));
+}
+
+WholeFile::~WholeFile() {
+  if (file_ >= 0) ::close(file_);
+  if (!kept_) ::unlink(aside(path_).c_str());
+}
+
+void WholeFile::write(std::string_view content) const {
+  while (!content.empty()) {
+    const ssize_t n = ::write(file_, content.data(), content.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail_file("write", aside(path_), errno);
+    content.remove_prefix(static_cast<size_t>(n));
+  }
+}
+
+void WholeFile::finish(bool durable) {
+  if (durable && ::fsync(file_) != 0) fail_file("write", aside(path_), errno);
+  const int closed = ::close(file_);
+  file_ = -1;
+  if (closed != 0) fail_file("close", aside(path_), errno);
+  if (::rename(aside(path_).c_str(), path_.c_str()) != 0) fail_file("put in place", path_, errno);
+  kept_ = true;
+}
+
+void write_part(const fs::path& path, std::string_view content, int64_t offset) {
+  const auto part = aside(path);
+  const int file = ::open(part.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+  if (file < 0) fail_file("open", part, errno);
+  int error = 0;
+  while (!content.empty() && error == 0) {
+    const ssize_t n = ::pwrite(file, content.data(), content.size(), offset);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) {
+      error = errno;
+      break;
+    }
+    content.remove_prefix(static_cast<size_t>(n));
+    offset += n;
+  }
+  if (::close(file) != 0 && error == 0) error = errno;
+  if (error != 0) fail_file("write", part, error);
+}
+
 fs::path aside(const fs::path& path) {
   return path.parent_path() / ("." + path.filename().string() + ".partial");
 }
@@ -47,34 +95,6 @@ void make_folder(const fs::path& path) {
   std::error_code error;
   if (!path.empty()) fs::create_directories(path, error);
   if (error) fail_file("make the folder", path, error.value());
-}
-
-WholeFile::WholeFile(const fs::path& path) : path_(path), aside_(aside(path)) {
-  make_folder(path.parent_path());
-  file_ = make_new(aside_);
-}
-
-WholeFile::~WholeFile() {
-  if (file_ >= 0) ::close(file_);
-  if (!is_finished_) ::unlink(aside_.c_str());
-}
-
-void WholeFile::write(std::string_view content) const {
-  while (!content.empty()) {
-    const ssize_t n = ::write(file_, content.data(), content.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) fail_file("write", aside_, errno);
-    content.remove_prefix(static_cast<size_t>(n));
-  }
-}
-
-void WholeFile::finish(bool durable) {
-  if (durable && ::fsync(file_) != 0) fail_file("write", aside_, errno);
-  const int closed = ::close(file_);
-  file_ = -1;
-  if (closed != 0) fail_file("close", aside_, errno);
-  if (::rename(aside_.c_str(), path_.c_str()) != 0) fail_file("put in place", path_, errno);
-  is_finished_ = true;
 }
 
 void write_whole(const fs::path& path, std::string_view content, bool durable) {

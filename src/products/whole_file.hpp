@@ -2,6 +2,7 @@
 // Files and folders that are whole or absent: written aside, then renamed into place.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -13,22 +14,27 @@ namespace pillion::products {
 /// ErrorCode::File; the old file, if there was one, then still stands.
 void write_whole(const std::filesystem::path& path, std::string_view content, bool durable);
 
-/// A file that is written piece by piece, and is there when it is finished. Throws as write_whole.
+/// A file that is written aside, by one rank or by several, and removed unless it is put in place.
 class WholeFile {
  public:
-  explicit WholeFile(const std::filesystem::path& path);
+  /// Makes an empty file aside, and the folders above `path`. Throws ErrorCode::File, as all do.
+  explicit WholeFile(std::filesystem::path path);
   WholeFile(const WholeFile&) = delete;
   WholeFile& operator=(const WholeFile&) = delete;
-  /// Leaves nothing if the file was not finished.
   ~WholeFile();
   void write(std::string_view content) const;
+  /// Gives it its name; see write_whole() for `durable`.
   void finish(bool durable);
 
  private:
-  std::filesystem::path path_, aside_;
-  int file_ = -1;
-  bool is_finished_ = false;
+  std::filesystem::path path_;
+  int file_;
+  bool kept_ = false;
 };
+
+/// Writes a part of a WholeFile that was made, by this process or another, at an offset in
+/// bytes.
+void write_part(const std::filesystem::path& path, std::string_view content, int64_t offset);
 
 /// The name under which `path` is written until it is whole.
 std::filesystem::path aside(const std::filesystem::path& path);

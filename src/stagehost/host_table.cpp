@@ -12,6 +12,7 @@
 #include "stagehost/setup.hpp"
 #include "stagehost/sink.hpp"
 #include "stagehost/state.hpp"
+#include "stagehost/table_in_parts.hpp"
 #include "stagehost/work.hpp"
 
 namespace pillion::stagehost {
@@ -189,6 +190,7 @@ int32_t write_table(pillion_work* work, const pillion_table* table) {
   return guard([&] {
     expect_known(*table, "a table");
     const auto& context = *work->context;
+    if (table->in_parts != 0) return write_in_parts(*table, context);
     if (context.peers->rank() == 0) context.sink->write(*table, context.origin);
   });
 }

@@ -155,7 +155,9 @@ WriteIdx::WriteIdx(stage::Setup& setup)
       setup["bits_per_block"].fail("blocks of field '" + field.name +
                                    "' would have more than 1 GiB; take fewer bits");
   input_ = setup.input(input());
-  setup.memory(0.5);  // blocks on their way to the ranks that write them, and their codes
+  // Parts of blocks, and their codes. If few ranks write for all, also the blocks that a rank keeps
+  // for them, and at a writer those of two rounds.
+  setup.memory(options_.direct ? 0.5 : 2, int64_t{4} << 20);
   setup.product(name_ + ".idx");
 }
 
@@ -278,11 +280,13 @@ idx::Dataset WriteIdx::dataset_for(const std::array<int, 3>& sides) const {
       std::min<int64_t>(bits_per_block_ > 0 ? bits_per_block_ : usual, out.mask.bits()));
   const int64_t block_bytes =
       out.block_samples() * static_cast<int64_t>(fields_.bytes_per_sample());
-  const int64_t of_box = int64_t{1} << std::max(box_bits - 1 - out.bits_per_block, 0);
+  out.left_out = std::min(left_out_, out.mask.bits());
+  const int64_t data_bytes =
+      (out.samples() >> out.left_out) * static_cast<int64_t>(fields_.bytes_per_sample());
+  const int64_t stored_blocks = std::max<int64_t>(out.blocks() >> out.left_out, 1);
   out.blocks_per_file = blocks_per_file_ > 0
                             ? blocks_per_file_
-                            : usual_blocks_per_file(of_box, out.blocks(), block_bytes);
-  out.left_out = std::min(left_out_, out.mask.bits());
+                            : usual_blocks_per_file(data_bytes, stored_blocks, block_bytes);
   out.files = file_template(name_, out.blocks());
   out.times.folder = "time%09d/";
   return out;
@@ -306,10 +310,8 @@ void WriteIdx::begin(const stage::Step& step, const std::vector<SampleBox>& boxe
     std::filesystem::remove_all(folder / name_, error);
   }
   sides_ = sides;
-  aggregators_ = options_.aggregators > 0
-                     ? std::min(options_.aggregators, static_cast<size_t>(step.peers()))
-                     : static_cast<size_t>(step.peers());
   writer_ = std::make_unique<IdxWriter>(std::move(dataset), sources_, folder, options_);
+  aggregators_ = writer_->writers_among(static_cast<size_t>(step.peers()));
 }
 
 // Steps that will be written again leave the list first, or a reader would find them half done.
@@ -449,7 +451,9 @@ const pillion_parameter parameters[] = {
      "each axis, twice that, the same for cubes, or as given"},
     {"bits_per_block", "integer | auto", "auto", "log2 of the number of samples in a block"},
     {"blocks_per_file", "integer | auto", "auto", "Blocks in a file"},
-    {"aggregators", "integer | auto", "auto", "Ranks that put blocks together"},
+    {"aggregators", "integer | auto", "auto",
+     "Ranks that write blocks for all; auto: one for each file if more than 16 would write to it, "
+     "else every rank writes its own"},
     {"compression", "none | zip | lz4 | zfp | {zfp: {tolerance | precision: …}}", "none",
      "Of each block"},
     {"region", "[[first, end], …]", "null",
