@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A simulation that publishes a few numbers again and again: the time at which each step began.
 //   steady_driver CONFIG STEPS MILLISECONDS
-// waits MILLISECONDS after each step; other ranks than rank 0 begin half of that later. Prints what
-// memory rank 0 has after a tenth of the steps, but 8,000 at least, and after all. Each simulation
-// rank writes its process number to the file simulation-RANK.
+// waits MILLISECONDS after each step; from the second step on other ranks than rank 0 come half of
+// that later. Prints what memory rank 0 has after a tenth of the steps, but 8,000 at least, and
+// after all. Each simulation rank writes its process number to the file simulation-RANK.
 #include <mpi.h>
 #include <pillion/pillion.h>
 #include <unistd.h>
@@ -53,11 +53,12 @@ int main(int argc, char** argv) {
   const int64_t lo[2] = {8 * rank, 0}, hi[2] = {8 * (rank + 1), 8};
   std::vector<double> began(64);
   pillion_share_box_typed(session, "began", 0, lo, hi, began.data(), PILLION_FLOAT64);
-  if (rank > 0) std::this_thread::sleep_for(pause / 2);
   for (int64_t step = 0; step < steps; ++step) {
     began.assign(began.size(), faults::monotonic_seconds());
     if (pillion_step(session, step, static_cast<double>(step)) != PILLION_OK) return fail("step");
     if (rank == 0 && step + 1 == early) print_memory("early");
+    // All ranks come to the first step together.
+    if (step == 0 && rank > 0) compute(pause / 2);
     compute(pause);
   }
   if (rank == 0) print_memory("late");
