@@ -44,9 +44,7 @@ def joined(run, folder: Path, sidecars: int) -> list[int]:
 @pytest.mark.parametrize("sidecars", [1, 2])
 @pytest.mark.parametrize("side", ["node", "separate"])
 def test_idle_sidecars_sleep(build, tmp_path, side, sidecars):
-    """With a publication a second they wake up less than 50 times, and take no time to speak of,
-    though one simulation rank publishes half a second after the other.
-    """
+    """With a publication a second they wake up less than 50 times, and take no time to speak of."""
     options = {"ranks": 2, "sidecars": sidecars, "steps": 10, "pause": 1000}
     with steady_run(build, tmp_path, side, **options) as run:
         processes = joined(run, tmp_path, sidecars)
