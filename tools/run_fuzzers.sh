@@ -1,19 +1,23 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Runs the fuzz targets of a build with libFuzzer, and those in Python with Atheris.
-#   tools/run_fuzzers.sh BUILD_DIRECTORY SECONDS JOBS [NAME...]
-# Each runs that many seconds, JOBS at a time, from its corpus in tests/fuzz and what earlier runs
-# have found in BUILD_DIRECTORY/corpus. An input that fails is kept in BUILD_DIRECTORY/found. When
-# the defect is mended, it goes to the corpus in tests/fuzz, whose inputs every `make test` replays.
+#   tools/run_fuzzers.sh FUZZ_BUILD PYTHON_BUILD SECONDS JOBS [NAME...]
+# PYTHON_BUILD is the build whose modules those in Python use. Each target runs that many seconds,
+# JOBS at a time, from its corpus in tests/fuzz and what earlier runs have found in
+# FUZZ_BUILD/corpus. An input that fails is kept in FUZZ_BUILD/found. When the defect is mended, it
+# goes to the corpus in tests/fuzz, whose inputs every `make test` replays. CONTRIBUTING.md says how
+# inputs that reach new code get there.
 set -euo pipefail
 build=$(realpath "$1")
-export build seconds=$2
-jobs=$3
-shift 3
+PILLION_BUILD=$(realpath "$2")
+export build PILLION_BUILD PYTHONPATH=$PILLION_BUILD/python seconds=$3
+jobs=$4
+shift 4
 cd "$(dirname "$0")/.."
-export PILLION_BUILD=build/release PYTHONPATH=$PWD/build/release/python ASAN_OPTIONS=external_symbolizer_path=$(command -v addr2line) UBSAN_OPTIONS=print_stacktrace=1
+export ASAN_OPTIONS=external_symbolizer_path=$(command -v addr2line) UBSAN_OPTIONS=print_stacktrace=1
 mkdir -p "$build/found"
-[ $# -gt 0 ] || set -- configuration idx publication saved_state compressed view products
+[ $# -gt 0 ] || set -- attached configuration idx publication saved_state take compressed view \
+  products
 
 run_one() {
   local name=$1 command

@@ -2,9 +2,11 @@
 // Point-to-point messages and reductions without waiting.
 #include "comm/message.hpp"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "comm/agreement.hpp"
 
 namespace pillion::comm {
@@ -42,6 +44,17 @@ bool Request::test() {
 }
 
 void Request::wait() { check(MPI_Wait(&handle_, MPI_STATUS_IGNORE), "MPI_Wait"); }
+
+// Waits inside MPI keep a core busy. Under the clock of a simulator they cost nothing.
+void Request::wait_asleep() {
+  constexpr double awake = 1e-4, longest = 0.1;  // seconds
+  if (!base::is_system_clock()) return wait();
+  for (const double begin = base::monotonic_seconds(); !test();) {
+    const double waited = base::monotonic_seconds() - begin;
+    if (waited < awake) base::clock().yield();
+    else base::clock().sleep(std::min(waited, longest));
+  }
+}
 
 std::optional<size_t> Request::received() {
   int done = 0;
@@ -168,6 +181,13 @@ Request start_receiving(Arrival& arrival, void* data) {
 Request start_maximum(const Communicator& comm, double* values, int count) {
   MPI_Request request = MPI_REQUEST_NULL;
   check(MPI_Iallreduce(MPI_IN_PLACE, values, count, MPI_DOUBLE, MPI_MAX, comm.handle(), &request),
+        "MPI_Iallreduce");
+  return Request(request);
+}
+
+Request start_maximum(const Communicator& comm, int32_t* values, int count) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Iallreduce(MPI_IN_PLACE, values, count, MPI_INT32_T, MPI_MAX, comm.handle(), &request),
         "MPI_Iallreduce");
   return Request(request);
 }

@@ -77,6 +77,9 @@ class Request {
   ~Request() = default;
   [[nodiscard]] bool test();
   void wait();
+  /// Waits for ranks that may come much later, and leaves the core to others: after 0.1 ms it only
+  /// asks now and then. It returns late by at most as long as it waited, and 0.1 s.
+  void wait_asleep();
   /// The bytes of a message that has been received; nothing as long as it has not.
   [[nodiscard]] std::optional<size_t> received();
   /// Withdraws a receive that no message has met. False if one has, and the receive continues.
@@ -115,6 +118,7 @@ void receive(Arrival& arrival, void* data);
 
 /// Starts a maximum over all ranks, in place. [collective, but does not wait]
 [[nodiscard]] Request start_maximum(const Communicator& comm, double* values, int count);
+[[nodiscard]] Request start_maximum(const Communicator& comm, int32_t* values, int count);
 /// Starts a sum over all ranks, in place. [collective, but does not wait]
 [[nodiscard]] Request start_sum(const Communicator& comm, double* values, int count);
 

@@ -252,10 +252,10 @@ bool ChannelReader::doze(int64_t index, double patience) {
   return until < dozing_since_ + dozing;
 }
 
-ChannelReader::Next ChannelReader::wait(int64_t index, double patience) {
+ChannelReader::Next ChannelReader::wait(int64_t index, double patience, bool may_doze) {
   if (!keep_slot()) return Next::End;
   if (words_.published.load() > index) return Next::Message;
-  if (!doze(index, patience)) sleep(index, patience);
+  if (!may_doze || !doze(index, patience)) sleep(index, patience);
   // Whatever the writer published before it died or closed comes first.
   const bool over = words_.closed.load() != 0 || !writer_.lives(words_.writer);
   if (words_.published.load() > index) return Next::Message;

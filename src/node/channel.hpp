@@ -234,8 +234,9 @@ class ChannelReader {
   void start_at(Progress progress);
 
   enum class Next { Message, End, Nothing };
-  /// Waits for message `index`: it is there, or it will never come, or patience ran out.
-  Next wait(int64_t index, double patience);
+  /// Waits for message `index`: it is there, or it will never come, or patience ran out. One that
+  /// may doze looks now and then by itself at first, which spares the writer a call.
+  Next wait(int64_t index, double patience, bool may_doze = true);
   /// Of a message that was published. Throws ErrorCode::Internal if it has been freed.
   [[nodiscard]] Record record(int64_t index) const;
   /// Says that message `index` is being read; from here on a successor will not read it again.

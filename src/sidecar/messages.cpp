@@ -96,7 +96,8 @@ bool have_same_header(const Marks& marks) {
 // One reduction of fixed size, as a rule: each rank that has a source has the header from there. It
 // is sent only if a rank has none, or if they differ, as when a rank has dropped the publication.
 // All sources of all ranks list the same due analyses in the same order, so their places agree.
-// Every rank is here: each has a message, or knows that none comes.
+// Every rank comes here when it has a message, or knows that none comes. The simulation's ranks
+// publish at times of their own, so the first sidecar may be here long before the last.
 void Messages::agree(Message& message) {
   const auto mine = policy_.take_status();
   Marks marks{};
@@ -113,7 +114,8 @@ void Messages::agree(Message& message) {
     marks[Mark::header_size] = static_cast<int32_t>(head.size());
   }
   for (const auto& [source, header] : message.headers) mark(marks, header);
-  side_.reduce(marks.data(), marks.size(), comm::Operation::Max);
+  if (side_.size() > 1)
+    comm::start_maximum(side_, marks.data(), static_cast<int>(marks.size())).wait_asleep();
   message.all.no_message = marks[Mark::no_message] != 0;
   message.all.leave_requested = marks[Mark::leave_requested] != 0;
   message.all.dropped = marks[Mark::dropped] != 0;

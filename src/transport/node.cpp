@@ -194,10 +194,12 @@ constexpr double patience = 0.1;  // seconds
 
 }  // namespace
 
+// Where the first source takes long the others may too, and dozing for each would be many wake-ups.
 std::optional<std::vector<Delivery>> NodeReceiver::next() {
+  bool comes_soon = true;
   for (auto& reader : readers_)
-    for (;;) {
-      const auto now = reader.wait(index_, patience);
+    for (;; comes_soon = false) {
+      const auto now = reader.wait(index_, patience, comes_soon);
       if (now == ChannelReader::Next::Message) break;
       if (now == ChannelReader::Next::End || give_up_()) return {};
     }

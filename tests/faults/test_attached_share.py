@@ -63,6 +63,7 @@ def attach_to_run(build, folder, attached: str, seconds: float):
     return attach, said, json.loads(path.read_text()) if path.exists() else None
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("share", [1, 100])
 def test_conditions_take_no_more_than_the_share(build, tmp_path, share):
     _, said, report = attach_to_run(build, tmp_path, f"{{time: {share} %}}", 3)

@@ -74,6 +74,7 @@ def test_ranks_without_blocks(build, tmp_path):
     assert set(read_table(tmp_path / "out" / "a" / "seen.csv").columns["cells"]) == {32}
 
 
+@pytest.mark.alone
 def test_waiting_for_a_late_rank_is_not_computing(build, tmp_path):
     """One rank takes 30 ms for each of 11 publications, for which the other waits."""
     stage = "trouble: {milliseconds: 30, late_on: 1}"
@@ -125,6 +126,7 @@ def test_wait_loses_nothing(build, tmp_path):
     assert whole["sidecars"]["peak_bytes"] <= whole["sidecars"]["memory_bytes_per_rank"]
 
 
+@pytest.mark.alone
 def test_wait_ends_at_its_deadline(build, tmp_path):
     config = slow(1000)
     config += "sidecars: {ranks: 1, memory: 3 KiB, when_full: wait, deadline: 100 ms}\n"

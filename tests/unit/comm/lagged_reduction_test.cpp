@@ -2,9 +2,33 @@
 
 #include <doctest/doctest.h>
 
+#include "base/clock.hpp"
 #include "comm/message.hpp"
 
 using namespace pillion::comm;
+
+namespace {
+
+int tests = 0;
+
+}  // namespace
+
+// Calls of this program, the library's included.
+extern "C" int MPI_Test(MPI_Request* request, int* done, MPI_Status* status) {
+  ++tests;
+  return PMPI_Test(request, done, status);
+}
+
+TEST_CASE("a rank that waits long for another one rarely asks") {
+  const Communicator world(MPI_COMM_WORLD);
+  world.barrier();
+  if (world.rank() > 0) pillion::base::clock().sleep(0.3);
+  int32_t most = world.rank();
+  tests = 0;
+  start_maximum(world, &most, 1).wait_asleep();
+  CHECK(most == world.size() - 1);
+  CHECK(tests < 20'000);  // without pauses a million
+}
 
 TEST_CASE("the result of a lagged reduction is read once, on every rank alike") {
   const Communicator world(MPI_COMM_WORLD);

@@ -275,7 +275,7 @@ int main(int argc, char** argv) {
   int failed = 0, ranks = 0;
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   if (ranks == 2 && (!wants_threads || provided == MPI_THREAD_MULTIPLE))
-    failed = doctest::Context().run();
+    failed = doctest::Context(argc, argv).run();
   MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   MPI_Finalize();
   return failed;

@@ -22,6 +22,11 @@ extern "C" int MPI_Allreduce(const void* from, void* to, int count, MPI_Datatype
   ++collectives;
   return PMPI_Allreduce(from, to, count, type, op, comm);
 }
+extern "C" int MPI_Iallreduce(const void* from, void* to, int count, MPI_Datatype type, MPI_Op op,
+                              MPI_Comm comm, MPI_Request* request) {
+  ++collectives;
+  return PMPI_Iallreduce(from, to, count, type, op, comm, request);
+}
 extern "C" int MPI_Bcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm comm) {
   ++collectives;
   return PMPI_Bcast(data, count, type, root, comm);
@@ -91,7 +96,7 @@ TEST_CASE("sidecars agree on a message with one reduction, unless their headers 
   const auto next = [&](int expected) {
     collectives = 0;
     auto message = messages.next();
-    CHECK(collectives == expected);
+    CHECK(collectives == (is_alone ? 0 : expected));
     return message;
   };
   CHECK(next(1).header.step == 10);
@@ -100,12 +105,12 @@ TEST_CASE("sidecars agree on a message with one reduction, unless their headers 
   CHECK(flagged.header.due[0].unusable == 0);
   CHECK(flagged.header.due[1].unusable == 1);
   CHECK(flagged.all.unusable == std::set<size_t>{1});
-  CHECK(next(is_alone ? 1 : 2).header.time == (is_alone ? 7 : doctest::Approx(0.3)));
-  const auto lost = next(is_alone ? 1 : 2);
+  CHECK(next(2).header.time == (is_alone ? 7 : doctest::Approx(0.3)));
+  const auto lost = next(2);
   CHECK(lost.all.dropped);
   CHECK(lost.header.dropped);
   CHECK(lost.header.units.size() == (is_alone ? 0 : 1));
-  const auto fifth = next(is_alone ? 1 : 2);
+  const auto fifth = next(2);
   CHECK(fifth.header.sequence == 5);
   CHECK(fifth.header.units.at("density") == "kg");
 }
