@@ -57,5 +57,5 @@ def main(configuration, cells, particles, side, steps):
 
 
 if __name__ == "__main__":
-    numbers = [int(word) for word in sys.argv[2:]]
-    main(sys.argv[1], *numbers[:3], numbers[3:])
+    cells, particles, side, *steps = [int(word) for word in sys.argv[2:]]
+    main(sys.argv[1], cells, particles, side, steps)
