@@ -177,6 +177,11 @@ std::string describe_cut(const DryRun& forecast) {
          "; a node has room for " + bytes_text(forecast.configuration->sidecars.memory) + "\n";
 }
 
+std::string item_of(const model::Configuration& configuration, const std::string& mesh) {
+  const auto kind = configuration.catalogue.mesh(mesh).kind;
+  return kind == model::MeshKind::Particles ? "particle" : "element";
+}
+
 std::string describe_memory(const DryRun& forecast) {
   std::string out;
   for (const auto& node : forecast.memory) {
@@ -188,8 +193,12 @@ std::string describe_memory(const DryRun& forecast) {
     if (node.sidecars.on_node > 0)
       ranks += (ranks.empty() ? "" : ", ") + counted(node.sidecars.on_node, "sidecar");
     out += "\nmemory of " + which + " at most" + (ranks.empty() ? "" : " (" + ranks + ")") + "\n";
-    for (const auto& use : node.uses)
+    for (const auto& use : node.uses) {
       out += "  " + padded(use.purpose, 24) + padded(bytes_text(use.bytes), 12) + use.origin + "\n";
+      for (const auto& [mesh, bytes] : use.per_item)
+        out += "  " + padded("", 24) + "and " + bytes_text(bytes) + " for each " +
+               item_of(*forecast.configuration, mesh) + " of '" + mesh + "'\n";
+    }
     if (node.uses.size() > 1) out += "  " + padded("in all", 24) + bytes_text(node.bytes()) + "\n";
   }
   return out;
@@ -241,7 +250,10 @@ Json json_of(const CutField& one) {
 Json json_of(const preflight::NodeMemory& node) {
   Json uses = Json::array();
   for (const auto& use : node.uses)
-    uses.push_back({{"purpose", use.purpose}, {"origin", use.origin}, {"bytes", use.bytes}});
+    uses.push_back({{"purpose", use.purpose},
+                    {"origin", use.origin},
+                    {"bytes", use.bytes},
+                    {"bytes_per_item", use.per_item}});
   return {{"node", node.node}, {"bytes", node.bytes()}, {"uses", std::move(uses)}};
 }
 

@@ -65,6 +65,9 @@ struct SidecarSpec {
 
   /// Bytes of publications that come through the network, per node with sidecars.
   [[nodiscard]] int64_t receive_limit() const { return receive > 0 ? receive : 4 * memory; }
+  /// Bytes of node memory through which the ranks of one side of a node may hand values to each
+  /// other.
+  [[nodiscard]] int64_t transfer_memory() const { return memory / 2; }
   /// Whether there are sidecars of any kind.
   [[nodiscard]] bool any() const { return ranks > 0 || through_node(); }
   /// Whether sidecars are ranks of the simulation's job.

@@ -18,6 +18,7 @@ ChannelWriter::ChannelWriter(ChannelWords& words, const SlotsOfChannel& slots, b
       primary_in_use_(primary_in_use),
       values_offset_(words.values_offset),
       heads_offset_(words.heads_offset),
+      values_size_(words.values_size),
       values_(words.values_size),
       heads_(words.heads_size) {}
 
@@ -320,10 +321,19 @@ std::optional<size_t> Arena::find(size_t size) const {
   if (pieces_.empty()) return size <= capacity_ ? std::optional<size_t>(0) : std::nullopt;
   const size_t first = pieces_.front().begin;
   const size_t last = pieces_.back().end;
+  const auto fits = [&](size_t begin, size_t end) { return begin <= end && end - begin >= size; };
   const bool wrapped = pieces_.back().begin < first;
-  if (wrapped) return first - last >= size ? std::optional(last) : std::nullopt;
-  if (capacity_ - last >= size) return last;
-  return first >= size ? std::optional<size_t>(0) : std::nullopt;
+  // The first piece may lie beyond a capacity that has become smaller.
+  const size_t before = std::min(first, capacity_);
+  if (wrapped) return fits(last, before) ? std::optional(last) : std::nullopt;
+  if (fits(last, capacity_)) return last;
+  return fits(0, before) ? std::optional<size_t>(0) : std::nullopt;
+}
+
+size_t Arena::end() const {
+  size_t end = 0;
+  for (const auto& piece : pieces_) end = std::max(end, piece.end);
+  return end;
 }
 
 std::optional<size_t> Arena::place(size_t size, int64_t index) {

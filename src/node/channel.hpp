@@ -5,6 +5,7 @@
 // protocol.pml models what is here, and is checked by the test suite.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -15,6 +16,7 @@
 
 #include "base/clock.hpp"
 #include "node/process.hpp"
+#include "node/shared_budget.hpp"
 
 namespace pillion::node {
 
@@ -35,9 +37,13 @@ class Arena {
   /// Frees the pieces of all messages before `index`.
   void free_before(int64_t index);
 
+  /// Where pieces go from now on; those beyond that stay until they are freed.
+  void set_capacity(size_t capacity) { capacity_ = capacity; }
   [[nodiscard]] size_t capacity() const { return capacity_; }
   [[nodiscard]] size_t in_use() const { return in_use_; }
   [[nodiscard]] size_t peak() const { return peak_; }
+  /// The end of the piece that reaches furthest.
+  [[nodiscard]] size_t end() const;
 
  private:
   struct Piece {
@@ -128,6 +134,7 @@ struct ChannelWords {
   Word call;    ///< changes whenever `published` does
   Word asleep;  ///< 1 + the slot on whose bell the simulation rank sleeps, or 0
   Word closed;  ///< no message will follow
+  BudgetWords budget;
   alignas(64) std::array<Record, record_count> records;
 };
 
@@ -163,6 +170,8 @@ class ChannelWriter {
   [[nodiscard]] int64_t published() const { return published_; }
   [[nodiscard]] int64_t freed() const { return freed_; }
   [[nodiscard]] const Arena& values() const { return values_; }
+  /// How much of the memory for values may be used, from its beginning on.
+  void set_capacity(size_t bytes) { values_.set_capacity(std::min(bytes, values_size_)); }
   /// Whether a living process holds the slot.
   bool is_held(int slot);
   /// Whether there may be attached jobs.
@@ -205,6 +214,7 @@ class ChannelWriter {
   bool primary_in_use_;
   // What this rank addresses memory with is kept here and never read again.
   uint64_t values_offset_, heads_offset_;
+  size_t values_size_;
   Arena values_, heads_;
   int64_t published_ = 0;
   int64_t freed_ = 0;

@@ -8,7 +8,7 @@
 namespace pillion::node {
 
 constexpr std::array<char, 8> magic{'p', 'i', 'l', 'l', 'i', 'o', 'n', '\0'};
-constexpr uint32_t layout_version = 2;
+constexpr uint32_t layout_version = 3;
 constexpr size_t control_size = size_t{64} << 10;
 constexpr size_t heads_size = size_t{128} << 10;
 constexpr size_t longest_name = 64;
@@ -238,12 +238,23 @@ void Segment::write_control(int slot, const base::Bytes& text) {
   std::memcpy(pages->data() + sizeof size, text.data(), size);
 }
 
-void Segment::take_channel(int number) {
+void Segment::take_channel(int number, size_t values) {
   auto& channel = this->channel(number);
   const size_t size = channel.values_size + channel.heads_size;
-  file_.reserve(channel.values_offset, size);
-  own_ = file_.map(channel.values_offset, size, SharedFile::Access::Write);
+  file_.reserve(channel.heads_offset, channel.heads_size);
+  own_ = file_.map(channel.values_offset, size, SharedFile::Access::Write, true);
+  own_.populate(channel.values_size, channel.heads_size);
   own_offset_ = channel.values_offset;
+  resize_values(0, std::min<size_t>(values, channel.values_size));
+}
+
+void Segment::resize_values(size_t from, size_t to) const {
+  from = whole_pages(from);
+  to = whole_pages(to);
+  if (to < from) own_.give_back(to, from - to);
+  if (to <= from) return;
+  file_.reserve(own_offset_ + from, to - from);
+  own_.populate(from, to - from);
 }
 
 void Segment::open_channel(int number) const { channel(number).writer = this_process(); }

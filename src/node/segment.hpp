@@ -82,8 +82,13 @@ class Segment {
   /// Throws ErrorCode::Configuration if it is too large.
   void write_control(int slot, const base::Bytes& text);
 
-  /// Takes a channel for this process: puts memory behind it, near this core.
-  void take_channel(int number);
+  /// Takes a channel for this process: puts memory behind it, near this core; behind the first
+  /// `values` bytes of that for values.
+  void take_channel(int number, size_t values);
+  void take_channel(int number) { take_channel(number, channel(number).values_size); }
+  /// Puts memory behind the first `to` bytes for values of the channel that this process has taken,
+  /// which had it behind `from`, or gives the rest back. Throws ErrorCode::File if there is none.
+  void resize_values(size_t from, size_t to) const;
   /// Says that all that readers need to know of the channel is there.
   void open_channel(int number) const;
   /// Memory of the channel that this process has taken, by its offset in the segment.

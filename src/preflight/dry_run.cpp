@@ -75,6 +75,11 @@ int64_t bytes_on_meshes(const std::vector<CutField>& cut_fields, bool made_too) 
   return bytes;
 }
 
+/// Of fields that stages make: only the program's own can be in memory that sidecars see.
+int64_t bytes_of_made(const std::vector<CutField>& cut_fields) {
+  return bytes_on_meshes(cut_fields, true) - bytes_on_meshes(cut_fields, false);
+}
+
 std::vector<std::string> shared_needs(const model::AnalysisSpec& analysis,
                                       const model::Catalogue& catalogue,
                                       const stagehost::Chain* first,
@@ -112,10 +117,12 @@ DryRun dry_run(const model::Configuration& configuration, const run::Chains& in_
         own.push_back(crosser(name, analysis, configuration.catalogue, first));
     for (const auto& one : own) add_once(forecast.cut_fields, one);
     forecast.largest = std::max(forecast.largest, bytes_on_meshes(own, true));
+    forecast.copied = std::max(forecast.copied, bytes_of_made(own));
   }
   forecast.bytes = bytes_on_meshes(forecast.cut_fields, true);
   // A run refuses to begin if all that is shared has no room together.
   forecast.largest = std::max(forecast.largest, bytes_on_meshes(forecast.cut_fields, false));
+  if (!configuration.sidecars.through_node()) forecast.copied = forecast.largest;
   forecast.memory =
       node_memory(configuration, in_simulation, in_sidecars, forecast.simulating, start.nodes);
   return forecast;
@@ -144,10 +151,11 @@ std::string judge_memory(const DryRun& forecast, const LaunchSize& start) {
   const LaunchSize mapping = spread_out(start, spec);
   const int64_t ranks = std::max<int64_t>(mapping.simulating(spec), 1);
   const int64_t most_nodes = std::clamp<int64_t>(mapping.nodes, 1, ranks);
-  // Ranks of a node share its budget evenly; the fewer they are, the more each of them has.
+  // Ranks of a node share its budget; the fewer they are, the more each of them has.
   const int64_t on_fullest = divide_up(ranks, most_nodes);
-  const int64_t wanted = divide_up(forecast.largest, ranks) * on_fullest;
-  if (forecast.simulating > 0 && wanted > spec.memory && !may_shrink)
+  const auto wanted_for = [&](int64_t bytes) { return divide_up(bytes, ranks) * on_fullest; };
+  const int64_t wanted = wanted_for(forecast.largest);
+  if (forecast.simulating > 0 && wanted_for(forecast.copied) > spec.memory && !may_shrink)
     base::fail(ErrorCode::Configuration,
                "a publication takes {} on every node even if {} simulation ranks are on {} nodes, "
                "more than 'sidecars: {{memory: {}}}'; raise that to {} at least, or set "
@@ -155,6 +163,12 @@ std::string judge_memory(const DryRun& forecast, const LaunchSize& start) {
                base::format_bytes(wanted), ranks, most_nodes, base::format_bytes(spec.memory),
                at_least(wanted),
                spec.when_full == model::WhenFull::Coarsen ? "spill" : "coarsen' or 'spill");
+  if (forecast.simulating > 0 && wanted > spec.memory && !may_shrink)
+    return fmt::format(
+        "a publication takes {} on a node, more than 'sidecars: {{memory: {}}}'; the run begins "
+        "only if the program computes in memory of the session (pillion_allocate), which needs no "
+        "copy, or with {} of memory",
+        base::format_bytes(wanted), base::format_bytes(spec.memory), at_least(wanted));
   if (forecast.largest <= spec.memory || knows_nodes) return {};
   const int64_t nodes = divide_up(forecast.largest, std::max<int64_t>(spec.memory, 1));
   return fmt::format(

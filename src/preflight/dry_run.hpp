@@ -49,6 +49,7 @@ struct DryRun {
   std::vector<CutField> cut_fields;  ///< when all analyses are due
   int64_t bytes = 0;                 ///< of fields on meshes that cross then
   int64_t largest = 0;     ///< of them or of one analysis alone: what the budget must hold
+  int64_t copied = 0;      ///< of these, if the program computes in memory that sidecars see
   int64_t simulating = 0;  ///< ranks, or 0
   int64_t nodes = 0;       ///< or 0
   std::vector<NodeMemory> memory{};  ///< of one node of each kind; of one alone if `nodes` is 0

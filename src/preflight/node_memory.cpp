@@ -40,26 +40,41 @@ int64_t cells_on_node(const layout::Request& request, const model::Mesh& mesh, c
   return largest * peers.on_node;
 }
 
-int64_t bytes_of_input(const layout::Request& request, const model::Catalogue& catalogue,
-                       const Peers& peers) {
+/// Bytes on a node of a uniform mesh, and those of each item of other meshes.
+struct Need {
+  int64_t bytes = 0;
+  std::map<std::string, int64_t> per_item{};
+
+  void add(const Need& other, double factor = 1) {
+    const auto scaled = [&](int64_t n) {
+      return static_cast<int64_t>(std::ceil(factor * static_cast<double>(n)));
+    };
+    bytes += scaled(other.bytes);
+    for (const auto& [mesh, each] : other.per_item) per_item[mesh] += scaled(each);
+  }
+};
+
+Need need_of_input(const layout::Request& request, const model::Catalogue& catalogue,
+                   const Peers& peers) {
   const auto& mesh = catalogue.mesh(layout::mesh_of(request, catalogue));
-  if (model::is_counted(mesh.kind)) return 0;
+  if (model::is_counted(mesh.kind))
+    return {0, {{mesh.name, bytes_of_cell(catalogue, request.needed())}}};
   const int64_t cell = bytes_of_cell(catalogue, request.fields);
   if (!layout::is_division(request.kind))
-    return cell * divide_up(cells_in(mesh), peers.all) * peers.on_node;
-  return cell * cells_on_node(request, mesh, peers);
+    return {cell * divide_up(cells_in(mesh), peers.all) * peers.on_node};
+  return {cell * cells_on_node(request, mesh, peers)};
 }
 
-int64_t bytes_of_outputs(const std::vector<std::string>& fields, const model::Catalogue& catalogue,
-                         const Peers& peers) {
-  int64_t bytes = 0;
+Need need_of_outputs(const std::vector<std::string>& fields, const model::Catalogue& catalogue,
+                     const Peers& peers) {
+  Need need;
   for (const auto& name : fields) {
     const auto& mesh = catalogue.mesh_of(name);
-    if (!model::is_counted(mesh.kind))
-      bytes +=
-          bytes_of_cell(catalogue, {name}) * divide_up(cells_in(mesh), peers.all) * peers.on_node;
+    const int64_t cell = bytes_of_cell(catalogue, {name});
+    if (model::is_counted(mesh.kind)) need.add({0, {{mesh.name, cell}}});
+    else need.add({cell * divide_up(cells_in(mesh), peers.all) * peers.on_node});
   }
-  return bytes;
+  return need;
 }
 
 }  // namespace
@@ -70,41 +85,72 @@ int64_t NodeMemory::bytes() const {
   return sum;
 }
 
-MemoryUse memory_of(stagehost::Chain& chain, const std::string& analysis, const Peers& peers) {
-  MemoryUse largest{"stages", "", 0};
-  int64_t produced = 0;
+ChainMemory memory_of(stagehost::Chain& chain, const std::string& analysis, const Peers& peers) {
+  // Particles on their way are in a message on either side, and then in the input.
+  constexpr double copies_of_items = 3;
+  ChainMemory out{{"stages", "", 0}};
+  Need produced;
   for (const auto& stage : chain.needs_of_memory()) {
-    produced += bytes_of_outputs(stage.outputs, chain.catalogue(), peers);
-    int64_t read = 0, moved = 0;
+    produced.add(need_of_outputs(stage.outputs, chain.catalogue(), peers));
+    Need read, moved;
     for (const auto& request : stage.inputs) {
-      const int64_t bytes = bytes_of_input(request, chain.catalogue(), peers);
-      read += bytes;
-      if (request.kind != layout::Kind::AsShared) moved += bytes;
+      const auto input = need_of_input(request, chain.catalogue(), peers);
+      read.add(input);
+      if (request.kind == layout::Kind::AsShared) continue;
+      moved.add({input.bytes});
+      moved.add({0, input.per_item}, copies_of_items);
     }
-    const auto work =
-        static_cast<int64_t>(std::ceil(stage.per_input_byte * static_cast<double>(read)));
-    const int64_t bytes = produced + moved + work + stage.bytes * peers.on_node;
-    if (bytes > largest.bytes)
-      largest = {"stages", fmt::format("'{}' of analysis '{}'", stage.stage, analysis), bytes};
+    Need all = produced;
+    all.add(moved);
+    all.add(read, stage.per_input_byte);
+    all.bytes += stage.bytes * peers.on_node;
+    out.moved = std::max(out.moved, moved.bytes);
+    auto& largest = out.largest;
+    if (all.bytes > largest.bytes || largest.origin.empty())
+      largest.origin = fmt::format("'{}' of analysis '{}'", stage.stage, analysis);
+    largest.bytes = std::max(largest.bytes, all.bytes);
+    for (const auto& [mesh, each] : all.per_item)
+      largest.per_item[mesh] = std::max(largest.per_item[mesh], each);
   }
-  return largest;
+  return out;
 }
 
 namespace {
 
-MemoryUse largest_of(const run::Chains& chains, const model::Configuration& configuration,
-                     const Peers& peers) {
-  MemoryUse largest{"stages", "", 0};
+ChainMemory largest_of(const run::Chains& chains, const model::Configuration& configuration,
+                       const Peers& peers) {
+  ChainMemory out{{"stages", "", 0}};
   for (size_t a = 0; a < chains.size(); ++a) {
     if (chains[a] == nullptr) continue;
-    auto one = memory_of(*chains[a], configuration.analyses[a].name, peers);
-    if (one.bytes > largest.bytes) largest = std::move(one);
+    auto [one, moved] = memory_of(*chains[a], configuration.analyses[a].name, peers);
+    out.moved = std::max(out.moved, moved);
+    auto& largest = out.largest;
+    if (one.bytes > largest.bytes || largest.origin.empty()) largest.origin = one.origin;
+    largest.bytes = std::max(largest.bytes, one.bytes);
+    for (const auto& [mesh, each] : one.per_item)
+      largest.per_item[mesh] = std::max(largest.per_item[mesh], each);
   }
-  return largest;
+  return out;
 }
 
 void add(NodeMemory& node, MemoryUse use) {
-  if (use.bytes > 0) node.uses.push_back(std::move(use));
+  std::erase_if(use.per_item, [](const auto& one) { return one.second == 0; });
+  if (use.bytes > 0 || !use.per_item.empty()) node.uses.push_back(std::move(use));
+}
+
+/// The stages of one side, and what its ranks need to give each other the values of a mesh: memory
+/// that a node's ranks share, within its budget, and messages for what has no room there or goes to
+/// other nodes.
+void add_side(NodeMemory& node, const char* purpose, ChainMemory memory, const Peers& peers,
+              int64_t transfer_budget) {
+  memory.largest.purpose = purpose;
+  add(node, std::move(memory.largest));
+  if (peers.all < 2) return;
+  const bool fits = memory.moved <= transfer_budget;
+  const int64_t shared = peers.on_node > 1 ? std::min(memory.moved, transfer_budget) : 0;
+  const int64_t messages = fits && peers.all == peers.on_node ? 0 : 2 * memory.moved;
+  add(node,
+      {"values between ranks", "half of 'sidecars: {memory}', and messages", shared + messages});
 }
 
 }  // namespace
@@ -118,21 +164,26 @@ std::vector<NodeMemory> node_memory(const model::Configuration& configuration,
   const Peers simulation{std::max<int64_t>(simulating, 1),
                          divide_up(std::max<int64_t>(simulating, 1), nodes)};
   NodeMemory first{spec.ranks > 0 ? "node of the simulation" : "node", simulation, {}, {}};
+  const int64_t transfers = spec.transfer_memory();
   if (spec.any()) add(first, {"publications in flight", "'sidecars: {memory}'", spec.memory});
-  add(first, largest_of(in_simulation, configuration, simulation));
+  add_side(first, "stages", largest_of(in_simulation, configuration, simulation), simulation,
+           transfers);
   if (!spec.any()) return {first};
   if (spec.through_node()) {
     const int64_t each = std::max<int64_t>(spec.per_node, 1);
     first.sidecars = {each * nodes, each};
-    auto use = largest_of(in_sidecars, configuration, first.sidecars);
-    use.purpose = "stages in sidecars";
-    add(first, std::move(use));
+    add_side(first, "stages in sidecars", largest_of(in_sidecars, configuration, first.sidecars),
+             first.sidecars, transfers);
     return {first};
   }
   NodeMemory second{"node of sidecars", {}, {spec.ranks, spec.ranks}, {}};
   second.sidecars.on_node =
       std::min(spec.ranks, divide_up(std::max<int64_t>(simulating, 1) + spec.ranks, nodes));
-  add(second, largest_of(in_sidecars, configuration, second.sidecars));
+  add(second, {"publications received",
+               spec.receive > 0 ? "'sidecars: {receive}'" : "four times 'sidecars: {memory}'",
+               spec.receive_limit()});
+  add_side(second, "stages", largest_of(in_sidecars, configuration, second.sidecars),
+           second.sidecars, transfers);
   return {first, second};
 }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How much memory Pillion takes on a node, by what it is for: budgets of the configuration, and
-// what stages need for their inputs, their outputs and their work. An upper bound for uniform
-// meshes; the numbers of particles and elements are known only in the run.
+// what stages need for their inputs, their outputs and their work. An upper bound. The numbers of
+// particles and elements are known only in the run, so these are bytes for each of them.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,14 @@ struct MemoryUse {
   std::string purpose;
   std::string origin;  ///< the key that sets it, or the stage and analysis that need it
   int64_t bytes = 0;
+  /// By mesh, bytes for each of its particles or elements on the node, in addition.
+  std::map<std::string, int64_t> per_item{};
+};
+
+/// What the stages of a chain need.
+struct ChainMemory {
+  MemoryUse largest;  ///< of the largest stage
+  int64_t moved = 0;  ///< bytes of the inputs of one stage that come from other ranks, at most
 };
 
 /// What a node needs at most. Stages of an analysis run one after the other, and so do analyses:
@@ -38,10 +47,10 @@ struct NodeMemory {
   [[nodiscard]] int64_t bytes() const;
 };
 
-/// Bytes that the chain's largest stage takes on a node, with the fields that stages before it have
-/// produced; its name is in `origin`. Inputs as shared are used where they are. 0 for a stage that
-/// works on particles or elements, whose number is not known.
-MemoryUse memory_of(stagehost::Chain& chain, const std::string& analysis, const Peers& peers);
+/// What the chain's largest stage takes on a node, with the fields that stages before it have
+/// produced; its name is in `origin`. Inputs as shared are used where they are. Of each particle or
+/// element what the largest stage for that takes, which may be another one.
+ChainMemory memory_of(stagehost::Chain& chain, const std::string& analysis, const Peers& peers);
 
 /// Nodes by what runs there: one entry if sidecars share the simulation's nodes or if there are
 /// none, two if they may be elsewhere.

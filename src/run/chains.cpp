@@ -6,7 +6,9 @@
 #include <map>
 
 #include "base/bytes.hpp"
+#include "base/text.hpp"
 #include "comm/agreement.hpp"
+#include "stagehost/plans.hpp"
 #include "stagehost/plugin.hpp"
 #include "stagehost/state.hpp"
 
@@ -72,6 +74,7 @@ namespace {
 stagehost::ExecutionContext context_of(Run& run, size_t analysis, const Gaps& gaps) {
   stagehost::ExecutionContext context;
   context.peers = &run.side;
+  run.plans->set_node_budget(static_cast<size_t>(run.configuration.sidecars.transfer_memory()));
   context.plans = run.plans.get();
   context.sink = &run.sink;
   context.timeline = &run.timeline;
@@ -108,7 +111,14 @@ std::optional<Error> run_chain(Run& run, Chain& chain, size_t analysis,
   context.origin.step = publication.step;
   context.origin.time = publication.time;
   const double before = comm::seconds_waited();
+  const bool fitted = run.plans->refused() == 0;
   auto failure = chain.run_in_place(publication, std::move(context));
+  if (fitted && run.plans->refused() > 0)
+    run.remark(fmt::format(
+        "ranks of a node exchange values of analysis '{}' by messages, since they would need more "
+        "node memory than half of 'sidecars: {{memory: {}}}'",
+        run.configuration.analyses[analysis].name,
+        base::format_bytes(run.configuration.sidecars.memory)));
   bill(run, analysis, watch, run.configuration.analyses[analysis].name, publication.step,
        comm::seconds_waited() - before, account);
   return failure;

@@ -40,7 +40,7 @@ std::vector<int> served_by(int me, const std::vector<int>& serving, const std::v
 
 }  // namespace
 
-// Budgets are for a node; the ranks of a side on it share them evenly.
+// Budgets are for a node. Simulation ranks share theirs as they need it, sidecars evenly.
 void Session::connect_by_network(simulation::Link& link,
                                  std::unique_ptr<transport::Receiver>& receiver) {
   const auto sidecars = run_.ranks_of(topology::Role::Sidecar);
@@ -54,9 +54,11 @@ void Session::connect_by_network(simulation::Link& link,
         static_cast<size_t>(run_.configuration.sidecars.receive_limit() / here));
     return;
   }
-  link.budget = static_cast<size_t>(run_.configuration.sidecars.memory / run_.on_node.size());
+  link.budget = static_cast<size_t>(run_.configuration.sidecars.memory);
   const int mine = serving()[static_cast<size_t>(run_.side.rank())];
-  link.sender = std::make_unique<transport::NetworkSender>(run_.world, sidecars, mine, link.budget);
+  link.sender = std::make_unique<transport::NetworkSender>(
+      run_.world, sidecars, mine, link.budget / static_cast<size_t>(run_.on_node.size()),
+      transport::make_budget(run_.on_node, link.budget));
   std::set<int> nodes;
   for (const int rank : sidecars) nodes.insert(node_[static_cast<size_t>(rank)]);
   link.receive_limit =
@@ -107,7 +109,7 @@ void Session::connect_by_node(simulation::Link& link,
                                    configuration.sidecars.memory - to_disk, base::to_bytes(spec_));
       link.segment = endpoint.segment;
       link.spill_memory = static_cast<size_t>(to_disk / run_.on_node.size());
-      link.budget = endpoint.budget;
+      link.budget = endpoint.budget->budget();
       together(run_.side, [&] {
         auto spill = make_spill(run_.on_node.size(), link.spill_memory);
         auto& channel = endpoint.segment->channel(endpoint.channel);
@@ -115,8 +117,9 @@ void Session::connect_by_node(simulation::Link& link,
         const auto& analyses = configuration.analyses;
         const bool own = std::any_of(analyses.begin(), analyses.end(),
                                      [](const auto& a) { return a.in_sidecars(); });
-        link.sender = std::make_unique<transport::NodeSender>(*endpoint.segment, endpoint.channel,
-                                                              own, std::move(spill));
+        link.sender = std::make_unique<transport::NodeSender>(
+            *endpoint.segment, endpoint.channel, own, std::move(spill), std::move(endpoint.budget),
+            static_cast<size_t>(configuration.sidecars.spill_limit));
       });
       endpoint.segment->open_channel(endpoint.channel);
     } catch (const Error& e) {

@@ -153,7 +153,10 @@ std::optional<Lent> Allocations::find(const void* data) const {
   if (stretch == nullptr) return {};
   const Slot& slot = *stretch->slot;
   auto* piece = slot.pieces[stretch->piece].get();
-  if (!piece->is_read() && slot.held + 1 >= slot.wanted) return {};
+  if (!piece->is_read() && slot.held + 1 >= slot.wanted) {
+    has_refused_ = true;
+    return {};
+  }
   asked_.push_back(piece);
   const auto& region = piece->region;
   return Lent{region.slab_offset(), region.slab_size(),
@@ -168,7 +171,7 @@ void Allocations::lend(int64_t index) {
     piece->last_reader = index;
     readers_.push_back({index, piece});
   }
-  asked_.clear();
+  forget();
 }
 
 // A piece that a message is in is there until its last one is finished.

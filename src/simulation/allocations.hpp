@@ -43,7 +43,12 @@ class Allocations final : public transport::Lender {
   /// What find() gave since last time is in message `index`.
   void lend(int64_t index);
   /// What find() gave since last time was not sent.
-  void forget() { asked_.clear(); }
+  void forget() {
+    asked_.clear();
+    has_refused_ = false;
+  }
+  /// Whether find() refused a buffer since then because sidecars hold too many of that block.
+  [[nodiscard]] bool has_refused() const { return has_refused_; }
   /// Messages before `freed` are finished.
   void reclaim(int64_t freed);
   [[nodiscard]] bool empty() const { return slots_.empty() && retired_.empty(); }
@@ -89,6 +94,7 @@ class Allocations final : public transport::Lender {
     Piece* piece;
   };
   mutable std::vector<Piece*> asked_;
+  mutable bool has_refused_ = false;
   std::deque<Reader> readers_;  ///< messages that are in buffers, in their order
 };
 

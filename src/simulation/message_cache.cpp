@@ -31,12 +31,24 @@ void CachedMessage::encode(std::byte* to, int64_t sequence, base::Copy how) cons
 void CachedMessage::add_share(const model::AnalysisSpec& analysis,
                               const std::set<std::string>& cut_fields) {
   auto& share = shares_.emplace_back(0);
-  const auto add = [&](const std::map<std::string, int64_t>& bytes_of_fields) {
-    for (const auto& [field, bytes] : bytes_of_fields)
-      if (cut_fields.contains(field) || field.starts_with(analysis.name + "/")) share += bytes;
+  auto& fields = fields_.emplace_back();
+  const auto is_of_it = [&](const std::string& field) {
+    return cut_fields.contains(field) || field.starts_with(analysis.name + "/");
   };
-  add(encoder_.bytes_of_fields());
-  if (send_plan_) add(send_plan_->bytes_of_fields());
+  for (const auto& [field, bytes] : encoder_.bytes_of_fields())
+    if (is_of_it(field)) {
+      share += bytes.all;
+      fields.push_back(&bytes);
+    }
+  if (!send_plan_) return;
+  for (const auto& [field, bytes] : send_plan_->bytes_of_fields())
+    if (is_of_it(field)) share += bytes;
+}
+
+int64_t CachedMessage::bytes_copied(size_t share) const {
+  int64_t bytes = shares_[share];
+  for (const auto* field : fields_[share]) bytes -= field->lent;
+  return bytes;
 }
 
 template <class Deed>
@@ -150,8 +162,10 @@ size_t MessageBuilder::size_for(const std::vector<size_t>& due) const {
   for (const size_t a : due) head.due.push_back({static_cast<int32_t>(a), 0, 0, 0});
   auto meshes = data_.of(head, due, StageOutputs(cut_fields_.size()));
   const auto send_plan = plan(head, meshes);
-  // What is lent takes no room, so the header is left out.
-  if (!send_plan) return CutData::bytes_of(meshes);
+  // The header is left out: it has room where values have none.
+  if (!send_plan)
+    return CutData::bytes_of(meshes) -
+           static_cast<size_t>(transport::Encoder(head, meshes, &lender_).bytes_lent());
   send_plan->lay_out(true);
   return redistribution::aligned(transport::Encoder(head, meshes).size()) + send_plan->size();
 }

@@ -6,6 +6,7 @@
 
 #include "base/clock.hpp"
 #include "base/text.hpp"
+#include "comm/agreement.hpp"
 #include "run/agenda.hpp"
 #include "run/report.hpp"
 #include "run/run.hpp"
@@ -30,10 +31,9 @@ Publisher::Publisher(run::Run& run, Link& link, const run::CutFields& cut_fields
       messages_(run, *link.sender, link.layout_requests, cut_fields, sharing, lender,
                 policy.own_analyses()) {
   const auto& spec = run.configuration.sidecars;
-  const double share = spec.memory > 0 ? static_cast<double>(spec.attached_memory()) /
-                                             static_cast<double>(spec.memory)
-                                       : 0;
-  attached_limit_ = static_cast<int64_t>(share * static_cast<double>(link.budget));
+  attached_share_ = spec.memory > 0 ? static_cast<double>(spec.attached_memory()) /
+                                          static_cast<double>(spec.memory)
+                                    : 0;
 }
 
 // What goes straight to where it is wanted may take more than what is shared: there are ghost cells
@@ -43,6 +43,7 @@ size_t Publisher::largest_publication() {
   size_t bytes = messages_.size_for(all);
   if (sender().targets({}))
     for (const size_t a : all) bytes = std::max(bytes, messages_.size_for({a}));
+  allocations_.forget();
   return bytes;
 }
 
@@ -66,14 +67,30 @@ void Publisher::check_receive_limit() {
              base::format_bytes(bytes), base::format_bytes(link_.receive_limit));
 }
 
-void Publisher::check_budget() {
+// Ranks that need less give memory back before others take it.
+void Publisher::share_budget() {
+  comm::together(run_.side, [&] { need_ = largest_publication(); });
+  sender().set_need(need_);
+  for (int turn = 0; turn < 2; ++turn) {
+    run_.on_node.barrier();
+    sender().take_part();
+  }
+  comm::together(run_.side, [&] { check_budget(); });
+}
+
+// What is seldom due keeps room for a hundred publications of others or so.
+void Publisher::note_need(size_t bytes) {
+  need_ = std::max(bytes, need_ - need_ / 64);
+  sender().set_need(need_);
+}
+
+void Publisher::check_budget() const {
   const auto all = own_in_sidecars();
-  const size_t bytes = largest_publication();
   const auto policy = run_.configuration.sidecars.when_full;
   const auto whole = std::find_if(all.begin(), all.end(),
                                   [&](size_t a) { return !cut_fields_[a].whole_for.empty(); });
   const bool may_shrink = policy == WhenFull::Coarsen && whole == all.end();
-  if (bytes <= link_.budget || may_shrink) return;
+  if (need_ <= sender().budget() || may_shrink) return;
   const std::string because =
       policy != WhenFull::Coarsen
           ? ""
@@ -82,8 +99,8 @@ void Publisher::check_budget() {
   base::fail(ErrorCode::Configuration,
              "a publication of rank {} takes {}, more than its share of {} of 'sidecars: "
              "{{memory: {}}}';{} raise it",
-             run_.side.rank(), base::format_bytes(static_cast<int64_t>(bytes)),
-             base::format_bytes(static_cast<int64_t>(link_.budget)),
+             run_.side.rank(), base::format_bytes(static_cast<int64_t>(need_)),
+             base::format_bytes(static_cast<int64_t>(sender().budget())),
              base::format_bytes(run_.configuration.sidecars.memory), because);
 }
 
@@ -122,13 +139,14 @@ namespace {
 // The copy is shared by all that are due, in proportion to their bytes.
 void count(run::Run& run, const std::vector<size_t>& due, const CachedMessage& message,
            double seconds, int64_t step) {
+  const auto all = static_cast<int64_t>(message.size()) + message.encoder().bytes_lent();
   for (size_t d = 0; d < due.size(); ++d) {
     auto& account = run.accounts[due[d]];
     const int64_t bytes = message.shares()[d];
     ++account.publications;
     account.last_step = step;
     account.bytes += bytes;
-    const double copy = seconds * static_cast<double>(bytes) / static_cast<double>(message.size());
+    const double copy = seconds * static_cast<double>(bytes) / static_cast<double>(all);
     account.copy_seconds += copy;
     account.simulation_seconds += copy;
   }
@@ -138,9 +156,11 @@ void count(run::Run& run, const std::vector<size_t>& due, const CachedMessage& m
 
 void Publisher::send(PublicationHeader& head, CachedMessage& message,
                      const std::vector<size_t>& due) {
-  std::byte* to = reserve(message.size(), due, head.step);
-  (void)policy_.on(
-      policy::LocalEvent(policy::MessageReady{due, message.size() << head.coarsening}));
+  std::byte* to = reserve(head, message, due);
+  // What is too large as long as sidecars hold its buffers fits when they have finished all.
+  const size_t size = message.size() << head.coarsening;
+  (void)policy_.on(policy::LocalEvent(policy::MessageReady{
+      due, allocations_.has_refused() ? std::min(size, sender().budget()) : size}));
   if (to == nullptr) {
     message.release();
     return send_dropped(head, due);
@@ -166,7 +186,7 @@ void Publisher::note_attached(int64_t sequence, const std::vector<size_t>& due,
                               const CachedMessage& message) {
   int64_t bytes = 0;
   for (size_t d = 0; d < due.size(); ++d)
-    if (due[d] >= policy_.own_analyses()) bytes += message.shares()[d];
+    if (due[d] >= policy_.own_analyses()) bytes += message.bytes_copied(d);
   if (bytes == 0) return;
   attached_size_ = bytes;
   attached_bytes_ += bytes;
@@ -187,11 +207,24 @@ void Publisher::send_dropped(PublicationHeader& head, const std::vector<size_t>&
   send(head);
 }
 
-std::byte* Publisher::reserve(size_t size, const std::vector<size_t>& due, int64_t step) {
+std::byte* Publisher::reserve_now(const PublicationHeader& head, CachedMessage& message) {
+  if (message.size() > sender().budget() && allocations_.has_refused()) {
+    allocations_.reclaim(sender().released());
+    allocations_.forget();
+    message.renew(head, allocations_);
+  }
+  return sender().reserve(message.size());
+}
+
+std::byte* Publisher::reserve(const PublicationHeader& head, CachedMessage& message,
+                              const std::vector<size_t>& due) {
   sender().poll();
-  std::byte* to = sender().reserve(size);
+  if (!allocations_.has_refused()) note_need(message.size());
+  std::byte* to = reserve_now(head, message);
   if (to != nullptr) return to;
   bool is_spilled = false;
+  const size_t size = message.size();
+  const bool may_fit = size <= sender().budget() || allocations_.has_refused();
   subscribers_.tend();
   const bool busy = sender().fits_spill(size) && !sender().fits_spill_now(size);
   for (const auto& action :
@@ -200,18 +233,18 @@ std::byte* Publisher::reserve(size_t size, const std::vector<size_t>& due, int64
       to = sender().reserve_spill(size);
       is_spilled = to != nullptr;
     } else if (const auto* waits = std::get_if<policy::Wait>(&action);
-               waits != nullptr && size <= link_.budget) {
+               waits != nullptr && may_fit) {
       const run::Stopwatch watch;
       constexpr double patience = 0.02;  // seconds
       const auto has_room = [&] {
-        to = sender().reserve(size);
+        to = reserve_now(head, message);
         if (to != nullptr || waits->until != policy::Until::SpillRoom) return to != nullptr;
-        to = sender().reserve_spill(size);
+        to = sender().reserve_spill(message.size());
         return is_spilled = to != nullptr;
       };
       if (!wait(*waits, has_room, patience))
         (void)policy_.on(policy::LocalEvent(policy::TimedOut{}));
-      const double seconds = watch.end(run_.timeline, "stall", "stall", step);
+      const double seconds = watch.end(run_.timeline, "stall", "stall", head.step);
       stall_ += seconds;
       for (const size_t a : due)
         run_.accounts[a].stall_seconds += seconds / static_cast<double>(due.size());
@@ -341,13 +374,13 @@ std::vector<int64_t> Outstanding::count(size_t analyses, int64_t done) const {
 
 void Publisher::describe(run::Snapshot& snapshot) const {
   snapshot.behind = behind_;
-  snapshot.budget = static_cast<int64_t>(link_.budget + link_.spill_memory);
+  snapshot.budget = static_cast<int64_t>(sender().budget() + link_.spill_memory);
   snapshot.in_use = static_cast<int64_t>(sender().in_flight());
   snapshot.peak = static_cast<int64_t>(sender().peak());
 }
 
 void Publisher::describe(run::Outcome& outcome) const {
-  outcome.budget = link_.budget + link_.spill_memory;
+  outcome.budget = sender().budget() + link_.spill_memory;
   outcome.peak = sender().peak();
   outcome.in_place = in_place_;
   outcome.direct = direct_;

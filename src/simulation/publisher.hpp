@@ -37,7 +37,7 @@ struct Link {
   std::shared_ptr<node::Segment> segment;     ///< node memory, if messages go through it
   std::unique_ptr<transport::Sender> sender;  ///< null if there are no sidecars
   run::LayoutRequests layout_requests;        ///< layouts that stages in sidecars want
-  size_t budget = 0;                          ///< bytes in flight
+  size_t budget = 0;                          ///< bytes in flight, of all ranks of the node
   int64_t receive_limit = 0;  ///< bytes that all sidecars together may receive; 0 if they share
   size_t spill_memory = 0;    ///< beside it, bytes on their way to the disk
 };
@@ -61,8 +61,9 @@ class Publisher final : public policy::MessageBudget {
             const run::Agenda& agenda, Allocations& lender, Subscribers& subscribers,
             policy::Policy& policy);
 
-  /// Throws a configuration error if a publication would never fit. [local]
-  void check_budget();
+  /// Shares the budget of the node by what its ranks need. Throws a configuration error, the same
+  /// on every rank, if a publication would never fit. [collective]
+  void share_budget();
   /// The same for what sidecars have room to receive. [collective]
   void check_receive_limit();
   /// Carries out the policy's decision on this rank. Never throws for lack of room.
@@ -100,7 +101,8 @@ class Publisher final : public policy::MessageBudget {
     return link_.sender->fits_spill_now(bytes);
   }
   [[nodiscard]] bool fits_attached() const override {
-    return attached_bytes_ + attached_size_ <= attached_limit_;
+    return static_cast<double>(attached_bytes_ + attached_size_) <=
+           attached_share_ * static_cast<double>(sender().budget());
   }
 
   [[nodiscard]] int64_t sequence() const { return sequence_; }
@@ -130,12 +132,19 @@ class Publisher final : public policy::MessageBudget {
                      const CachedMessage& message);
   /// Memory for a message, for which it waits or spills as the policy says; null if there is
   /// none.
-  std::byte* reserve(size_t size, const std::vector<size_t>& due, int64_t step);
+  std::byte* reserve(const transport::PublicationHeader& head, CachedMessage& message,
+                     const std::vector<size_t>& due);
+  /// The same if there is room now. Values of a message larger than the budget may need no copy
+  /// when sidecars have given buffers back, so it is made again.
+  std::byte* reserve_now(const transport::PublicationHeader& head, CachedMessage& message);
   bool wait(const policy::Wait& wait, const std::function<bool()>& holds, double patience);
   void send_on();
   [[nodiscard]] std::vector<size_t> own_in_sidecars() const;
   /// Bytes of this rank's largest publication.
   [[nodiscard]] size_t largest_publication();
+  /// Throws a configuration error if this rank's largest publication would never fit.
+  void check_budget() const;
+  void note_need(size_t bytes);
 
   run::Run& run_;
   Link& link_;
@@ -155,7 +164,8 @@ class Publisher final : public policy::MessageBudget {
   std::deque<std::pair<int64_t, int64_t>> attached_;  ///< messages with values for attached jobs
   int64_t attached_bytes_ = 0;                        ///< in them
   int64_t attached_size_ = 0;                         ///< in the last one
-  int64_t attached_limit_;
+  double attached_share_;                             ///< of this rank's budget, for them
+  size_t need_ = 0;  ///< bytes of the largest message of late, which becomes slowly forgotten
   int64_t in_place_ = 0;
   int64_t direct_ = 0;
   double stall_ = 0;

@@ -87,9 +87,7 @@ void Simulation::ready() {
   if (ready_) return;
   try {
     data_.sharing().check(stages_.needed(), run_.side);
-    comm::together(run_.side, [&] {
-      if (publisher_) publisher_->check_budget();
-    });
+    if (publisher_) publisher_->share_budget();
     if (publisher_) publisher_->check_receive_limit();
   } catch (const Error& e) {
     refused_ = e;

@@ -9,12 +9,13 @@
 
 namespace pillion::transport {
 NetworkSender::NetworkSender(const comm::Communicator& wire, std::vector<int> sidecars, int primary,
-                             size_t budget)
+                             size_t budget, std::unique_ptr<node::SharedBudget> shared)
     : wire_(wire),
       sidecars_(std::move(sidecars)),
       primary_(primary),
       to_(sidecars_.at(static_cast<size_t>(primary))),
-      staging_(budget),
+      shared_(std::move(shared)),
+      staging_(shared_ ? shared_->held() : budget),
       thread_([this] { return test(); }) {}
 
 // What sidecars that ended early have not taken MPI may still read whenever the program calls it.
@@ -22,6 +23,22 @@ NetworkSender::~NetworkSender() {
   thread_.stop();
   for (auto& sent : sent_) sent.buffer.abandon();
   for (auto& answer : answers_) (void)new base::Bytes(std::move(answer.bytes));
+}
+
+void NetworkSender::set_need(size_t bytes) {
+  if (!shared_) return;
+  shared_->set_need(bytes);
+  follow_budget();
+}
+
+// Buffers in use are held until they are given back, which may be more than the new part.
+void NetworkSender::follow_budget(bool exact) {
+  if (!shared_) return;
+  const size_t part = shared_->share();
+  if (shared_->should_grow(part, exact)) (void)shared_->grow_up_to(part);
+  const bool shrinks = shared_->should_shrink(part, exact);
+  if (shrinks || staging_.budget() < part) staging_.set_budget(std::min(part, shared_->held()));
+  if (shrinks) shared_->shrink(std::max(part, staging_.in_use()));
 }
 
 std::byte* NetworkSender::reserve(size_t size) {
@@ -104,6 +121,7 @@ void NetworkSender::poll() {
     answers_.pop_front();
   }
   give_back();
+  follow_budget();
 }
 
 void NetworkSender::read(const Answer& answer) {

@@ -15,6 +15,7 @@
 
 #include "comm/message.hpp"
 #include "comm/progress_thread.hpp"
+#include "node/shared_budget.hpp"
 #include "transport/direct_receiver.hpp"
 #include "transport/staging.hpp"
 #include "transport/transport.hpp"
@@ -24,9 +25,10 @@ namespace pillion::transport {
 class NetworkSender final : public Sender {
  public:
   /// `wire` holds both sides and stays; `sidecars` are ranks in it, and heads go to number
-  /// `primary` of them. `budget` is in bytes.
+  /// `primary` of them. `budget` is in bytes; `shared` is what this rank has it from, if its node
+  /// shares one.
   NetworkSender(const comm::Communicator& wire, std::vector<int> sidecars, int primary,
-                size_t budget);
+                size_t budget, std::unique_ptr<node::SharedBudget> shared = nullptr);
   ~NetworkSender() override;
 
   std::byte* reserve(size_t size) override;
@@ -38,6 +40,9 @@ class NetworkSender final : public Sender {
   [[nodiscard]] bool must_progress() const override { return !thread_.runs() && is_sending_; }
   bool progress(double seconds) override;
   [[nodiscard]] std::string take_warning() override { return thread_.take_failure(); }
+  [[nodiscard]] size_t budget() const override { return staging_.budget(); }
+  void set_need(size_t bytes) override;
+  void take_part() override { follow_budget(true); }
   [[nodiscard]] bool fits(size_t size) const override { return staging_.fits(size); }
   [[nodiscard]] size_t in_flight() const override { return staging_.in_use(); }
   [[nodiscard]] size_t peak() const override { return staging_.peak(); }
@@ -65,6 +70,7 @@ class NetworkSender final : public Sender {
   };
   void send(Sent& sent, const std::byte* data, size_t size, int to, int tag, int large_tag);
   bool test();
+  void follow_budget(bool exact = false);
   void read(const Answer& answer);
   void finished(int64_t sequence);
   void take_cuts(base::ByteReader& cuts);
@@ -76,6 +82,7 @@ class NetworkSender final : public Sender {
   int to_;  ///< rank of the primary sidecar
   std::map<DueSet, MeshCuts> cuts_;
   int64_t cuts_version_ = 0;
+  std::unique_ptr<node::SharedBudget> shared_;
   Staging staging_;
   std::optional<Buffer> reserved_;
   size_t reserved_size_ = 0;

@@ -15,11 +15,61 @@ using node::Record;
 using node::SlotPhase;
 
 NodeSender::NodeSender(node::Segment& segment, int channel, bool primary_in_use,
-                       std::unique_ptr<SpillFile> spill)
+                       std::unique_ptr<SpillFile> spill, std::unique_ptr<node::SharedBudget> budget,
+                       size_t spill_limit)
     : segment_(segment),
       writer_(segment.channel(channel), segment.slots_of(channel), primary_in_use),
       slots_(segment, writer_),
-      spill_(std::move(spill)) {}
+      spill_(std::move(spill)),
+      budget_(std::move(budget)),
+      spill_limit_(spill_limit) {
+  if (budget_) use(budget_->held());
+}
+
+void NodeSender::use(size_t part) {
+  writer_.set_capacity(part);
+  if (!spill_) return;
+  const double share = static_cast<double>(part) / static_cast<double>(budget_->budget());
+  spill_->set_limits(static_cast<size_t>(share * static_cast<double>(spill_limit_)), part);
+}
+
+void NodeSender::set_need(size_t bytes) {
+  if (!budget_) return;
+  budget_->set_need(bytes);
+  follow_budget();
+}
+
+void NodeSender::follow_budget(bool exact) {
+  if (!budget_) return;
+  const size_t part = budget_->share();
+  if (budget_->should_grow(part, exact)) grow(part);
+  else if (budget_->should_shrink(part, exact)) shrink(part);
+  else if (writer_.values().capacity() < part) use(std::min(part, budget_->held()));
+}
+
+void NodeSender::grow(size_t part) {
+  const size_t before = budget_->held();
+  if (!budget_->grow_up_to(part)) return;
+  const size_t held = budget_->held();
+  try {
+    segment_.resize_values(before, held);
+    use(held);
+  } catch (const Error&) {  // the machine has less than the budget
+    segment_.resize_values(held, before);
+    budget_->shrink(before);
+  }
+}
+
+// Messages beyond the end of the part stay until they are finished, and their memory is held until
+// then. What could not be written to the disk must still find room, so nothing shrinks before.
+void NodeSender::shrink(size_t part) {
+  if (!queue_.empty()) return;
+  use(part);
+  const size_t held = budget_->held(), end = std::max(part, writer_.values().end());
+  if (end >= held) return;
+  segment_.resize_values(held, end);
+  budget_->shrink(end);
+}
 
 // Readers end when they have read what was published.
 NodeSender::~NodeSender() {
@@ -104,6 +154,7 @@ void NodeSender::poll() {
   advance();
   const int64_t freed = writer_.reclaim();
   if (spill_) spill_->free_before(freed);
+  follow_budget();
   const uint32_t changes = writer_.changes();
   if (changes == seen_changes_) return;
   seen_changes_ = changes;

@@ -55,8 +55,11 @@ class NodeSlots final : public Slots {
 class NodeSender final : public Sender {
  public:
   /// The channel must have been taken by this process. `spill` may be null.
+  /// With a `budget`, the channel has as much memory as this rank holds of that, and `spill` what
+  /// suits its part: all ranks of the node together may spill `spill_limit` bytes.
   NodeSender(node::Segment& segment, int channel, bool primary_in_use,
-             std::unique_ptr<SpillFile> spill);
+             std::unique_ptr<SpillFile> spill, std::unique_ptr<node::SharedBudget> budget = nullptr,
+             size_t spill_limit = 0);
   ~NodeSender() override;
 
   std::byte* reserve(size_t size) override;
@@ -65,6 +68,9 @@ class NodeSender final : public Sender {
   void commit(int64_t sequence) override;
   void poll() override;
   void wait(double patience) override;
+  [[nodiscard]] size_t budget() const override { return writer_.values().capacity(); }
+  void set_need(size_t bytes) override;
+  void take_part() override { follow_budget(true); }
   /// Never while messages are on their way to the disk, which later ones may not overtake. Their
   /// memory is part of the budget.
   [[nodiscard]] bool fits(size_t size) const override {
@@ -106,11 +112,18 @@ class NodeSender final : public Sender {
   /// fits there.
   void advance();
   bool publish(const Queued& message);
+  /// Takes or gives back memory as the part of the budget has changed.
+  void follow_budget(bool exact = false);
+  void grow(size_t part);
+  void shrink(size_t part);
+  void use(size_t part);
 
   node::Segment& segment_;
   node::ChannelWriter writer_;
   NodeSlots slots_;
   std::unique_ptr<SpillFile> spill_;
+  std::unique_ptr<node::SharedBudget> budget_;
+  size_t spill_limit_;
   std::deque<Queued> queue_;
   std::optional<node::Record> reserved_;
   enum class Place { Segment, Disk, Queue } place_ = Place::Segment;  ///< of what is reserved

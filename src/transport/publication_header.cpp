@@ -61,8 +61,9 @@ Encoder::Encoder(const PublicationHeader& head, const Meshes& meshes, const Lend
       for (const auto& [field, array] : block.arrays) {
         const auto bytes = model::size_of(array.type) * static_cast<size_t>(array.components) *
                            static_cast<size_t>(block.box.volume());
-        bytes_[field] += static_cast<int64_t>(bytes);
-        parts_.push_back({&array, &block.box, bytes, false, 0});
+        auto& of_field = bytes_[field];
+        of_field.all += static_cast<int64_t>(bytes);
+        parts_.push_back({&array, &block.box, bytes, &of_field, false, 0});
       }
     }
   }
@@ -79,6 +80,7 @@ Encoder::Encoder(const PublicationHeader& head, const Meshes& meshes, const Lend
 void Encoder::lay_out(const Lender* lender) {
   size_t offset = 0;
   lent_ = 0;
+  for (auto& [field, bytes] : bytes_) bytes.lent = 0;
   std::byte* to = head_.data() + places_;
   for (auto& part : parts_) {
     const auto lent = find_lent(lender, *part.array, *part.box);
@@ -87,8 +89,12 @@ void Encoder::lay_out(const Lender* lender) {
     const Place place{lent ? 1 : 0, lent.value_or(Lent{0, 0, offset})};
     std::memcpy(to, &place, sizeof place);
     to += sizeof place;
-    if (lent) lent_ += static_cast<int64_t>(part.bytes);
-    else offset = redistribution::aligned(offset + part.bytes);
+    if (lent) {
+      lent_ += static_cast<int64_t>(part.bytes);
+      part.of_field->lent += static_cast<int64_t>(part.bytes);
+    } else {
+      offset = redistribution::aligned(offset + part.bytes);
+    }
   }
   size_ = redistribution::aligned(sizeof(int64_t) + head_.size()) + offset;
 }

@@ -92,14 +92,20 @@ class Encoder {
   /// All arrays of all blocks of `meshes` are sent; these must stay. Arrays that `lender` finds are
   /// only pointed to.
   Encoder(const PublicationHeader& head, const Meshes& meshes, const Lender* lender = nullptr);
+  Encoder(const Encoder&) = delete;
+  Encoder& operator=(const Encoder&) = delete;
   /// Takes the numbers of another head, as many analyses being due, and looks again where the
   /// values of the same arrays are.
   void renew(const PublicationHeader& head, const Lender* lender);
   [[nodiscard]] size_t size() const { return size_; }
   /// Bytes of values that are only pointed to.
   [[nodiscard]] int64_t bytes_lent() const { return lent_; }
-  /// Bytes of values of one field, over all blocks.
-  [[nodiscard]] const std::map<std::string, int64_t>& bytes_of_fields() const { return bytes_; }
+  /// Bytes of values of one field, over all blocks, and those of them that are only pointed to.
+  struct FieldBytes {
+    int64_t all = 0;
+    int64_t lent = 0;
+  };
+  [[nodiscard]] const std::map<std::string, FieldBytes>& bytes_of_fields() const { return bytes_; }
   /// Writes the message to `to`, aligned to 64 bytes, which has room for size() bytes.
   void encode(std::byte* to, base::Copy how = base::Copy::Plain) const;
 
@@ -108,6 +114,7 @@ class Encoder {
     const model::Array* array;
     const model::Box* box;
     size_t bytes;
+    FieldBytes* of_field;
     bool is_lent;
     size_t offset;
   };
@@ -115,7 +122,7 @@ class Encoder {
   base::Bytes head_;
   size_t places_ = 0;  ///< offset in the head of the places of arrays
   std::vector<Part> parts_;
-  std::map<std::string, int64_t> bytes_;
+  std::map<std::string, FieldBytes> bytes_;
   size_t size_ = 0;
   int64_t lent_ = 0;
 };

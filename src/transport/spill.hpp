@@ -33,6 +33,12 @@ class SpillFile {
   [[nodiscard]] bool fits_now(size_t size) const {
     return fits(size) && (memory_ == 0 || memory_ + size <= most_memory_);
   }
+  /// What is there already may be more.
+  void set_limits(size_t limit, size_t memory) {
+    limit_ = limit;
+    most_memory_ = memory;
+  }
+  [[nodiscard]] size_t limit() const { return limit_; }
   /// Memory for a message, or null if there is no room now.
   std::byte* reserve(size_t size);
 

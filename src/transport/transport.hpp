@@ -112,6 +112,15 @@ class Sender {
   /// Moves them, for at most `seconds`. Returns whether all have left.
   virtual bool progress([[maybe_unused]] double seconds) { return true; }
 
+  /// This rank's part of its node's budget: bytes of messages that it may have in flight.
+  [[nodiscard]] virtual size_t budget() const = 0;
+  /// Sets the size of its messages: ranks of a node share their budget by what they need. The
+  /// part changes with poll(), as others make room.
+  virtual void set_need(size_t /*bytes*/) {}
+  /// Takes its part exactly, and not only when that has changed much. Others must have given back
+  /// what is theirs no more.
+  virtual void take_part() {}
+
   /// Whether a message of that size would find room now.
   [[nodiscard]] virtual bool fits(size_t size) const = 0;
   [[nodiscard]] virtual bool fits_head() const { return true; }

@@ -282,7 +282,7 @@ SIDECARS = [
     wrong(
         "too little memory",
         "memory: 1 MiB",
-        "memory: 10 kB",
+        "memory: 30 kB",
         "takes 88.1 KiB",
         "raise that to 89 KiB",
         arguments=("--ranks", "4", "--nodes", "2"),

@@ -18,13 +18,17 @@ def status(key: str) -> int:
     raise KeyError(key)
 
 
-configuration, cells = sys.argv[1], int(sys.argv[2])
-noise = np.random.default_rng(1).lognormal(size=(cells, cells, cells))
-with pillion.open(configuration) as session:
-    session.share("noise", noise)
-    session.ready()
-    Path("/proc/self/clear_refs").write_text("5")  # the peak so far is forgotten
-    before = status("VmRSS")
-    for step in range(3):
-        session.step(step, float(step))
-    print("rise", status("VmHWM") - before)
+def main(configuration, cells):
+    noise = np.random.default_rng(1).lognormal(size=(cells, cells, cells))
+    with pillion.open(configuration) as session:
+        session.share("noise", noise)
+        session.ready()
+        Path("/proc/self/clear_refs").write_text("5")  # the peak so far is forgotten
+        before = status("VmRSS")
+        for step in range(3):
+            session.step(step, float(step))
+        print("rise", status("VmHWM") - before)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]))

@@ -22,7 +22,7 @@ struct Case {
     configuration.sidecars.memory = memory;
     configuration.sidecars.when_full = policy;
     forecast.configuration = &configuration;
-    forecast.largest = forecast.bytes = bytes;
+    forecast.largest = forecast.copied = forecast.bytes = bytes;
     forecast.simulating = simulating;
   }
   [[nodiscard]] std::string verdict(LaunchSize start) const {
@@ -70,6 +70,17 @@ TEST_CASE("sidecars on every node leave fewer nodes for as many ranks") {
   // Of 8 ranks 4 simulate if they are on 4 nodes: 2 MiB on each. Of 4 ranks 2 do: 4 MiB.
   CHECK(one.verdict({8, 0, 0}).starts_with("a publication takes 8.0 MiB in all"));
   one.forecast.simulating = 3;
+  CHECK(one.verdict({4, 0, 0}).starts_with("error: a publication takes 4.0 MiB"));
+}
+
+TEST_CASE("what may be in memory that sidecars see is no error") {
+  Case one(8 * MiB, 3 * MiB, 3);
+  one.configuration.sidecars.ranks = 0;
+  one.configuration.sidecars.per_node = 1;
+  one.forecast.copied = 2 * MiB;
+  CHECK(one.verdict({4, 0, 0}).starts_with("a publication takes 4.0 MiB on a node"));
+  CHECK(one.verdict({4, 0, 0}).find("pillion_allocate") != std::string::npos);
+  one.forecast.copied = 7 * MiB;
   CHECK(one.verdict({4, 0, 0}).starts_with("error: a publication takes 4.0 MiB"));
 }
 
@@ -163,4 +174,12 @@ TEST_CASE("sidecars reached over the network may be on nodes of their own") {
   CHECK(apart[1].simulation.on_node == 0);
   CHECK(apart[1].sidecars.all == 3);
   CHECK(apart[1].sidecars.on_node == 2);  // of 8 ranks on 4 nodes
+  REQUIRE(apart[1].uses.size() == 1);
+  CHECK(apart[1].uses[0].purpose == "publications received");
+  CHECK(apart[1].bytes() == 4 * spec.memory);
+  spec.receive = 3 * MiB;
+  const auto set = memory_with(spec, 5, 4);
+  CHECK(set[0].bytes() == spec.memory);
+  CHECK(set[1].bytes() == 3 * MiB);
+  CHECK(set[1].uses[0].origin == "'sidecars: {receive}'");
 }

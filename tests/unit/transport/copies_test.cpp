@@ -250,8 +250,8 @@ TEST_CASE("an exchange between layouts packs and unpacks what changes ranks, and
   std::vector<int> owners(static_cast<size_t>(world.size()));
   std::iota(owners.begin(), owners.end(), 0);
   const Request pencils{.fields = {"density"}, .kind = Layout::Pencils, .axis = 2};
-  const redistribution::Neighbours neighbours(world);
-  for (const auto* way : {&neighbours, static_cast<const redistribution::Neighbours*>(nullptr)}) {
+  redistribution::TransferMemory memory(redistribution::Neighbours(world), size_t{1} << 30);
+  for (auto* way : {&memory, static_cast<redistribution::TransferMemory*>(nullptr)}) {
     redistribution::Redistribution exchange(
         world, here, layout::wanted_of(pencils, all.mesh("grid"), world.size()), owners, way);
     std::deque<std::vector<double>> memory;

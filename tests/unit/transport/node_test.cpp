@@ -2,6 +2,7 @@
 #include "transport/node.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -339,4 +340,97 @@ TEST_CASE("a reader whose message was freed under its hands is told so") {
   node.senders[0]->writer().slot(primary).progress = node::progress_of(2, 0);
   node.senders[0]->poll();
   CHECK_THROWS_AS((void)receiver.next(), Error);
+}
+
+namespace {
+
+/// As Node, but ranks share a budget.
+struct SharingNode {
+  std::vector<std::unique_ptr<Segment>> segments;
+  std::vector<std::unique_ptr<NodeSender>> senders;
+
+  SharingNode(int ranks, size_t budget) {
+    const std::vector<node::ChannelPlan> channels(static_cast<size_t>(ranks), {0, budget});
+    for (int r = 0; r < ranks; ++r) {
+      segments.push_back(std::make_unique<Segment>(
+          r == 0 ? Segment::make({"node", 1, 0, 1, ranks}, channels, {})
+                 : Segment::open(node::this_process(), segments[0]->descriptor(),
+                                 Segment::Role::Simulation)));
+      auto& segment = *segments.back();
+      auto shared = std::make_unique<node::SharedBudget>(
+          &segment.channel(0).budget, sizeof(node::ChannelWords), channels.size(),
+          static_cast<size_t>(r), budget);
+      REQUIRE(shared->grow(shared->share()));
+      segment.take_channel(r, shared->held());
+      senders.push_back(std::make_unique<NodeSender>(segment, r, true, nullptr, std::move(shared)));
+      segment.open_channel(r);
+    }
+  }
+  void say_needs(const std::vector<size_t>& needs) {
+    for (size_t r = 0; r < needs.size(); ++r) senders[r]->set_need(needs[r]);
+    for (int turn = 0; turn < 2; ++turn)
+      for (auto& sender : senders) sender->take_part();
+  }
+  /// Bytes of memory behind the segment.
+  [[nodiscard]] size_t memory() const {
+    struct stat status {};
+    REQUIRE(fstat(segments[0]->descriptor(), &status) == 0);
+    return static_cast<size_t>(status.st_blocks) * 512;
+  }
+};
+
+bool publish(NodeSender& sender, int64_t sequence, size_t size) {
+  std::byte* to = sender.reserve(size);
+  if (to == nullptr) return false;
+  std::memset(to, 7, size);
+  sender.commit(sequence);
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("ranks of a node share its budget as they need it") {
+  constexpr size_t whole = size_t{10} << 20, large = whole * 9 / 10, small = whole / 30;
+  constexpr size_t budget = 3 * whole + (size_t{1} << 16);
+  SharingNode node(4, budget);
+  const size_t beside = node.memory() - budget;
+  // One rank has 90 % of the data: three publications have room, and no fourth.
+  node.say_needs({large, small, small, small});
+  for (int64_t n = 1; n <= 3; ++n)
+    for (size_t r = 0; r < 4; ++r) {
+      CHECK(node.senders[r]->fits(r == 0 ? large : small));
+      CHECK(publish(*node.senders[r], n, r == 0 ? large : small));
+    }
+  CHECK_FALSE(node.senders[0]->fits(large));
+  CHECK(node.memory() <= budget + beside + (4 << 16));
+
+  // The data move to another rank. What is in flight stays, and no rank waits for others.
+  NodeReceiver receiver(
+      [&] {
+        auto opened = std::make_shared<Segment>(Segment::open(
+            node::this_process(), node.segments[0]->descriptor(), Segment::Role::Sidecar));
+        std::vector<Source> sources;
+        for (int r = 0; r < 4; ++r) sources.push_back({opened, r});
+        return sources;
+      }(),
+      primary, [] { return false; });
+  REQUIRE(receiver.claim());
+  const std::vector<size_t> needs{small, large, small, small};
+  node.say_needs(needs);
+  CHECK_FALSE(publish(*node.senders[1], 4, large));
+  for (int64_t n = 1; n <= 3; ++n) {
+    const auto messages = receiver.next();
+    REQUIRE(messages);
+    for (const auto& message : *messages)
+      CHECK(std::all_of(message.data, message.data + message.size,
+                        [](std::byte b) { return b == std::byte{7}; }));
+    receiver.begin();
+    receiver.finish(n, {}, "");
+  }
+  for (int turn = 0; turn < 2; ++turn)
+    for (auto& sender : node.senders) sender->poll();
+  for (int64_t n = 4; n <= 6; ++n)
+    for (size_t r = 0; r < 4; ++r) CHECK(publish(*node.senders[r], n, needs[r]));
+  CHECK(node.memory() <= budget + beside + (4 << 16));
+  receiver.leave();
 }
