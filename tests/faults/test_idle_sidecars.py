@@ -59,8 +59,8 @@ def test_idle_sidecars_sleep(build, tmp_path, side, sidecars):
 
 @pytest.mark.parametrize("side", ["node", "separate"])
 def test_a_sleeping_sidecar_is_awake_soon(build, tmp_path, side):
-    """Half of the publications reach the stage within 0.3 ms of the step's begin. On two idle cores
-    it is 0.12 ms; one that is not woken, but looks by itself, takes 50 ms.
+    """Half of the publications reach the stage within 0.3 ms of the step's begin. On two cores with
+    other work it is 0.12 ms; one that only looks by itself every 0.1 s takes 50 ms.
     """
     options = {"ranks": 1, "sidecars": 1, "steps": 101, "pause": 20}
     with steady_run(build, tmp_path, side, **options) as run:
