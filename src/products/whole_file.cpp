@@ -24,9 +24,10 @@ namespace {
   base::fail(ErrorCode::File, "cannot {} '{}': {}", what, path.string(), std::strerror(error));
 }
 
-/// A file that did not exist before. What lies there under its name, such as a killed run's draft
-/// or a symbolic link, is unlinked, and never opened or followed.
-int make_new(const fs::path& path) {
+}  // namespace
+
+// What lies there may be a killed run's draft.
+int open_new(const fs::path& path) {
   int file = -1;
   for (int attempt = 0; attempt < 3; ++attempt) {
     if (::unlink(path.c_str()) != 0 && errno != ENOENT) break;
@@ -37,10 +38,12 @@ int make_new(const fs::path& path) {
   return file;
 }
 
+namespace {
+
 /// A file descriptor that closes itself and, unless it was kept, removes the file.
 class Draft {
  public:
-  explicit Draft(const fs::path& path) : path_(path), file_(make_new(path)) {}
+  explicit Draft(const fs::path& path) : path_(path), file_(open_new(path)) {}
   Draft(const Draft&) = delete;
   Draft& operator=(const Draft&) = delete;
   ~Draft() {

@@ -69,6 +69,7 @@ void Publisher::check_receive_limit() {
 void Publisher::check_budget() {
   const auto all = own_in_sidecars();
   const size_t bytes = largest_publication();
+  largest_own_ = static_cast<int64_t>(bytes);
   const auto policy = run_.configuration.sidecars.when_full;
   const auto whole = std::find_if(all.begin(), all.end(),
                                   [&](size_t a) { return !cut_fields_[a].whole_for.empty(); });
@@ -138,9 +139,12 @@ void count(run::Run& run, const std::vector<size_t>& due, const CachedMessage& m
 
 void Publisher::send(PublicationHeader& head, CachedMessage& message,
                      const std::vector<size_t>& due) {
+  const int64_t attached = note_sizes(due, message);
   std::byte* to = reserve(message.size(), due, head.step);
-  (void)policy_.on(
-      policy::LocalEvent(policy::MessageReady{due, message.size() << head.coarsening}));
+  // One that never fits has analyses of attached jobs in it, and the next one will not.
+  const size_t whole =
+      std::min(message.size() << head.coarsening, std::max(link_.budget, link_.spill_memory));
+  (void)policy_.on(policy::LocalEvent(policy::MessageReady{due, whole}));
   if (to == nullptr) {
     message.release();
     return send_dropped(head, due);
@@ -158,19 +162,26 @@ void Publisher::send(PublicationHeader& head, CachedMessage& message,
   message.release();
   outstanding_.add(head.sequence, due, sequence_ - 1 - sender().behind());
   in_place_ += message.encoder().bytes_lent();
-  note_attached(head.sequence, due, message);
+  if (attached > 0) {
+    attached_bytes_ += attached;
+    attached_.emplace_back(head.sequence, attached);
+  }
   count(run_, due, message, watch.end(run_.timeline, "publish", "publish", head.step), head.step);
 }
 
-void Publisher::note_attached(int64_t sequence, const std::vector<size_t>& due,
-                              const CachedMessage& message) {
-  int64_t bytes = 0;
+// Also of a message that finds no room: next time that is known before.
+int64_t Publisher::note_sizes(const std::vector<size_t>& due, const CachedMessage& message) {
+  int64_t attached = 0, own = 0;
   for (size_t d = 0; d < due.size(); ++d)
-    if (due[d] >= policy_.own_analyses()) bytes += message.shares()[d];
-  if (bytes == 0) return;
-  attached_size_ = bytes;
-  attached_bytes_ += bytes;
-  attached_.emplace_back(sequence, bytes);
+    (due[d] >= policy_.own_analyses() ? attached : own) += message.shares()[d];
+  largest_own_ = std::max(largest_own_, own);
+  if (attached > 0) attached_size_ = attached;
+  return attached;
+}
+
+int64_t Publisher::attached_limit() const {
+  const auto beside = static_cast<int64_t>(link_.budget) - largest_own_;
+  return std::min(attached_limit_, std::max<int64_t>(beside, 0));
 }
 
 // Sidecars wait for a message of this number from every rank, so the header goes all the same.
@@ -201,6 +212,8 @@ std::byte* Publisher::reserve(size_t size, const std::vector<size_t>& due, int64
     } else if (const auto* waits = std::get_if<policy::Wait>(&action);
                waits != nullptr && size <= link_.budget) {
       const run::Stopwatch watch;
+      const bool for_attached =
+          sender().in_flight() + size <= link_.budget + static_cast<size_t>(attached_bytes_);
       constexpr double patience = 0.02;  // seconds
       const auto has_room = [&] {
         to = sender().reserve(size);
@@ -211,13 +224,21 @@ std::byte* Publisher::reserve(size_t size, const std::vector<size_t>& due, int64
       if (!wait(*waits, has_room, patience))
         (void)policy_.on(policy::LocalEvent(policy::TimedOut{}));
       const double seconds = watch.end(run_.timeline, "stall", "stall", step);
-      stall_ += seconds;
-      for (const size_t a : due)
-        run_.accounts[a].stall_seconds += seconds / static_cast<double>(due.size());
+      bill_stall(seconds, due, for_attached);
     }
   }
   for (const size_t a : due) run_.accounts[a].spilled += is_spilled ? 1 : 0;
   return to;
+}
+
+// What analyses of attached jobs waited is in their accounts.
+void Publisher::bill_stall(double seconds, const std::vector<size_t>& due, bool for_attached) {
+  stall_ += seconds;
+  const double each = seconds / static_cast<double>(due.size());
+  for (const size_t a : due) {
+    run_.accounts[a].stall_seconds += each;
+    if (for_attached && a < policy_.own_analyses()) stall_for_attached_ += each;
+  }
 }
 
 // Nothing else waits for sidecars, so no wait is without an end: the policy has said when.

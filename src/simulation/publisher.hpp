@@ -100,7 +100,7 @@ class Publisher final : public policy::MessageBudget {
     return link_.sender->fits_spill_now(bytes);
   }
   [[nodiscard]] bool fits_attached() const override {
-    return attached_bytes_ + attached_size_ <= attached_limit_;
+    return attached_bytes_ + attached_size_ <= attached_limit();
   }
 
   [[nodiscard]] int64_t sequence() const { return sequence_; }
@@ -119,20 +119,25 @@ class Publisher final : public policy::MessageBudget {
   void describe(run::Snapshot& snapshot) const;
   void describe(run::Outcome& outcome) const;
   [[nodiscard]] double stall_seconds() const { return stall_; }
+  /// Seconds that analyses of the run itself waited for room that attached jobs held.
+  [[nodiscard]] double stall_for_attached() const { return stall_for_attached_; }
   void add_stall(double seconds) { stall_ += seconds; }
 
  private:
   void send(transport::PublicationHeader& head, CachedMessage& message,
             const std::vector<size_t>& due);
   void send_dropped(transport::PublicationHeader& head, const std::vector<size_t>& due);
-  /// Counts the bytes of attached jobs in a message, until it is released.
-  void note_attached(int64_t sequence, const std::vector<size_t>& due,
-                     const CachedMessage& message);
+  /// Takes note of the parts of a message that are for attached jobs and for the run's own
+  /// analyses. Returns the bytes of the former.
+  int64_t note_sizes(const std::vector<size_t>& due, const CachedMessage& message);
   /// Memory for a message, for which it waits or spills as the policy says; null if there is
   /// none.
   std::byte* reserve(size_t size, const std::vector<size_t>& due, int64_t step);
   bool wait(const policy::Wait& wait, const std::function<bool()>& holds, double patience);
   void send_on();
+  void bill_stall(double seconds, const std::vector<size_t>& due, bool for_attached);
+  /// Bytes that publications for attached jobs may take. The run's own find room beside them.
+  [[nodiscard]] int64_t attached_limit() const;
   [[nodiscard]] std::vector<size_t> own_in_sidecars() const;
   /// Bytes of this rank's largest publication.
   [[nodiscard]] size_t largest_publication();
@@ -156,6 +161,8 @@ class Publisher final : public policy::MessageBudget {
   int64_t attached_bytes_ = 0;                        ///< in them
   int64_t attached_size_ = 0;                         ///< in the last one
   int64_t attached_limit_;
+  int64_t largest_own_ = 0;  ///< bytes of the run's own analyses in a publication, at most so far
+  double stall_for_attached_ = 0;
   int64_t in_place_ = 0;
   int64_t direct_ = 0;
   double stall_ = 0;
