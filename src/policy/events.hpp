@@ -35,6 +35,7 @@ struct RankStatus {
   std::array<bool, attached_slots> slot_ready{};
   std::array<bool, attached_slots> slot_lost{};
   bool sidecars_failed = false;  ///< those of this job have ended early
+  int64_t messages = 0;          ///< sent so far; a rank that lacked memory may have missed one
   std::set<int32_t> disabled{};  ///< analyses that failed on a simulation rank or in sidecars
 };
 

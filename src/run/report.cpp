@@ -61,7 +61,12 @@ Json json_of_analysis(const Run& run, const Summary& all, size_t a) {
       there.sidecar_seconds.sum / static_cast<double>(std::max<int64_t>(here.ranks, 1));
   const double lag =
       who.publications > 0 ? who.lag_seconds / static_cast<double>(who.publications) : 0;
-  const int64_t lost = there.ranks > 0 ? there.lost : here.lost;
+  int64_t lost = there.ranks > 0 ? there.lost : here.lost;
+  // What the simulation has published and no sidecar of another job accounts for is lost: one that
+  // died may have spoilt its own counts before.
+  if (sidecar && there.ranks > 0 && run.configuration.sidecars.job == model::Job::Separate)
+    lost = std::max(lost,
+                    here.first.publications + here.first.dropped - who.publications - who.dropped);
   // A simulation rank knows what it has handed on; what became of it, sidecars would have to tell.
   const int64_t there_alone =
       who.publications - (sidecar && there.ranks == 0 ? lost + here.first.here : 0);

@@ -10,7 +10,7 @@ using policy::RankStatus;
 
 namespace {
 
-constexpr size_t fixed = 12 + 2 * policy::attached_slots;  ///< numbers beside those of analyses
+constexpr size_t fixed = 13 + 2 * policy::attached_slots;  ///< numbers beside those of analyses
 
 // A slot is ready if it is on every rank, so the maximum is taken of its negation; the time that
 // the run has taken is a minimum.
@@ -31,6 +31,7 @@ void put_numbers(const RankStatus& mine, double seconds_per_step, int64_t steps,
   put(-mine.running);
   put(static_cast<double>(steps));
   flag(mine.sidecars_failed);
+  put(static_cast<double>(mine.messages));
   for (const bool ready : mine.slot_ready) flag(!ready);
   for (const bool lost : mine.slot_lost) flag(lost);
   const auto analyses = static_cast<size_t>(out.end() - at);
@@ -54,6 +55,7 @@ RankStatus status_of(std::span<const double> numbers) {
   all.running = -*at++;
   all.steps = static_cast<int64_t>(*at++);
   all.sidecars_failed = flag();
+  all.messages = static_cast<int64_t>(*at++);
   for (bool& ready : all.slot_ready) ready = !flag();
   for (bool& lost : all.slot_lost) lost = flag();
   for (int32_t a = 0; at != numbers.end(); ++a)

@@ -157,6 +157,7 @@ void Publisher::send(PublicationHeader& head, CachedMessage& message,
   } else {
     sender().commit(head.sequence);
   }
+  ++sent_;
   messages_.sent(head, message);
   allocations_.lend(head.sequence - 1);
   message.release();
@@ -303,6 +304,15 @@ void Publisher::send(const PublicationHeader& head) {
                sender().behind());
   encoder.encode(to);
   sender().commit(head.sequence);
+  ++sent_;
+}
+
+void Publisher::catch_up(int64_t messages, int64_t step, double time) {
+  for (; told_messages_ < messages; ++told_messages_) {
+    sequence_ = sent_;  // a number that was given to no message is free
+    auto head = header(MessageKind::Publication, step, time);
+    send_dropped(head, {});
+  }
 }
 
 // Sidecars of another job write the report, for they know both sides; so they get what this rank
@@ -327,6 +337,7 @@ bool Publisher::send_end(base::Bytes summary) {
     if (to != nullptr) {
       encoder.encode(to);
       sender().commit(head.sequence);
+      ++sent_;
       return true;
     }
     head.summary.clear();

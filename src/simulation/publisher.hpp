@@ -104,6 +104,11 @@ class Publisher final : public policy::MessageBudget {
   }
 
   [[nodiscard]] int64_t sequence() const { return sequence_; }
+  /// How many messages this rank has sent, for ranks to agree on.
+  [[nodiscard]] int64_t tell_messages() { return told_messages_ = sent_; }
+  /// Some rank had sent `messages` when this one told how many it had. What this one lacks, for
+  /// want of memory in a decision, it sends without values: sidecars wait for it.
+  void catch_up(int64_t messages, int64_t step, double time);
   /// Messages that sidecars have finished.
   [[nodiscard]] int64_t finished() const { return sequence_ - link_.sender->behind(); }
   /// By analysis: publications that the run's own sidecars have not finished.
@@ -156,6 +161,8 @@ class Publisher final : public policy::MessageBudget {
   double late_since_ = 0;  ///< monotonic seconds of the step since which messages wait; 0: none do
   bool told_late_ = false;
   int64_t sequence_ = 0;
+  int64_t sent_ = 0;           ///< messages
+  int64_t told_messages_ = 0;  ///< when ranks agreed last
   int64_t behind_ = 0;  ///< messages that sidecars had not finished when there was last a new one
   std::deque<std::pair<int64_t, int64_t>> attached_;  ///< messages with values for attached jobs
   int64_t attached_bytes_ = 0;                        ///< in them

@@ -345,7 +345,10 @@ void Simulation::publish(int64_t step, double time) {
 void Simulation::hear() {
   publisher_->poll();
   subscribers_.tend();
-  if (const auto all = agreement_.settle()) carry_out(policy_.on(policy::AgreementReady{*all}));
+  const auto all = agreement_.settle();
+  if (!all) return;
+  publisher_->catch_up(all->messages, agenda_.last_step(), agenda_.last_time());
+  carry_out(policy_.on(policy::AgreementReady{*all}));
 }
 
 void Simulation::agree() {
@@ -357,6 +360,7 @@ void Simulation::agree() {
     const auto cost = attached_cost();
     mine.attached_seconds = cost.seconds;
     mine.running = cost.running;
+    mine.messages = publisher_->tell_messages();
   });
   agreement_.start(mine, policy_.analyses(), steps_);
 }

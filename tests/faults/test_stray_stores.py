@@ -69,8 +69,12 @@ def test_stray_stores_do_not_reach_the_simulation(build, tmp_path, seed):
     assert (tmp_path / "state").read_bytes() == (tmp_path / "expected").read_bytes()
     words = sum(map(int, (tmp_path / "stray-words").read_text().split()))
     assert words >= 20, (tmp_path / "attach.log").read_text()
-    # A report exists, whoever wrote it, and all that was due is in the products or counted as lost.
+    # A report exists, whoever wrote it, and all that was due is accounted for, once.
     report = json.loads((tmp_path / "out" / "report.json").read_text())
     counted = next(a for a in report["analyses"] if a["name"] == "words")
     parts = [counted[key] for key in ("publications", "skipped", "dropped", "lost")]
-    assert sum(parts) == STEPS // 2 and min(parts) >= 0, counted
+    assert min(parts) >= 0, counted
+    due = STEPS // 2
+    if counted["disabled"] is not None:  # by a word of the job, and from then on nothing is due
+        due = report["run"]["publications"]
+    assert due - sum(parts) in (0, counted["disabled"] is not None), (report["run"], counted)

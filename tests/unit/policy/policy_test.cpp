@@ -228,6 +228,16 @@ TEST_CASE("failed sidecars disable what they worked on, by agreement") {
   CHECK(agree(policy, room).empty());
 }
 
+TEST_CASE("a rank that lacked memory in a decision has all analyses disabled, by agreement") {
+  Policy policy(settings(WhenFull::Skip), {there, {}});
+  policy.add(there);
+  const FakeRoom room;
+  CHECK(policy.on(LocalEvent(AllFailed{})).empty());
+  CHECK(policy.is_enabled(1));
+  CHECK(agree(policy, room) == "Disable 0, Disable 1, Disable 2");
+  CHECK(agree(policy, room).empty());
+}
+
 TEST_CASE("a rank that no sidecar has told learns of their failure by agreement") {
   Policy policy(settings(WhenFull::Skip), {there, {}});
   const AgreementReady ready{{.sidecars_failed = true, .disabled = {0}}};
