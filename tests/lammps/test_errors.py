@@ -82,10 +82,10 @@ def test_a_wrong_fix_after_the_first_step(build, tmp_path, case):
     text = MIXTURE + RIDE + "run 10\nunfix ride\n" + fix + "\nrun 10\n"
     lmp(build, tmp_path, text, configuration(GOOD, 1), 3)
     log = (tmp_path / "log.lammps").read_text()
-    assert log.count("Loop time") == 2
+    assert log.count("Loop time") == text.count("\nrun ")
     assert "fix pillion is off, and LAMMPS continues without it" in log
     assert all(word in log for word in words)
-    assert json.loads((tmp_path / "results/report.json").read_text())["run"]["publications"] >= 3
+    assert json.loads((tmp_path / "results/report.json").read_text())["run"]["publications"] >= 2
 
 
 def test_the_fix_without_a_session(build, tmp_path):
