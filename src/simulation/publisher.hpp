@@ -106,8 +106,8 @@ class Publisher final : public policy::MessageBudget {
   [[nodiscard]] int64_t sequence() const { return sequence_; }
   /// How many messages this rank has sent, for ranks to agree on.
   [[nodiscard]] int64_t tell_messages() { return told_messages_ = sent_; }
-  /// Some rank had sent `messages` when this one told how many it had. What this one lacks, for
-  /// want of memory in a decision, it sends without values: sidecars wait for it.
+  /// Some rank had sent `messages` when this one told how many it had. The messages that this one
+  /// lacks, because a decision failed, it sends without values: sidecars wait for them.
   void catch_up(int64_t messages, int64_t step, double time);
   /// Messages that sidecars have finished.
   [[nodiscard]] int64_t finished() const { return sequence_ - link_.sender->behind(); }
