@@ -336,11 +336,11 @@ AtFinalize::AtFinalize(Action action) : action_(std::make_shared<Action>(std::mo
   check(MPI_Comm_free_keyval(&key), "MPI_Comm_free_keyval");
 }
 
-void end_job_at_finalize(const Communicator& all, const Communicator& some,
+bool end_job_at_finalize(const Communicator& all, const Communicator& some,
                          std::function<bool()> must_end) {
   int ranks = 0;
   check(MPI_Comm_size(MPI_COMM_WORLD, &ranks), "MPI_Comm_size");
-  if (all.size() != ranks) return;
+  if (all.size() != ranks) return false;
   // These live until the program ends, as no object can own them.
   auto* const waiting = new Communicator(some.handle());
   new AtFinalize([waiting, must_end = std::move(must_end)] {
@@ -349,6 +349,7 @@ void end_job_at_finalize(const Communicator& all, const Communicator& some,
     if (waiting->rank() == 0 && (!must_end || must_end())) MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
     waiting->barrier();
   });
+  return true;
 }
 
 AtFinalize::~AtFinalize() { *action_ = nullptr; }

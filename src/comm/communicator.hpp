@@ -118,9 +118,10 @@ class AtFinalize {
 };
 
 /// Ends the whole job when all ranks of `some` have come to MPI_Finalize: for jobs with other ranks
-/// that will never come. The first of `some` asks `must_end` then, if there is one. Does nothing if
-/// the job has ranks that are not in `all`. [collective over `some`]
-void end_job_at_finalize(const Communicator& all, const Communicator& some,
-                         std::function<bool()> must_end = {});
+/// that will never come. The first of `some` asks `must_end` then, if there is one. Does nothing
+/// and returns false if the job has ranks that are not in `all`: it is not ours to end. [collective
+/// over `some`]
+[[nodiscard]] bool end_job_at_finalize(const Communicator& all, const Communicator& some,
+                                       std::function<bool()> must_end = {});
 
 }  // namespace pillion::comm

@@ -287,8 +287,12 @@ SparseExchange::Messages SparseExchange::made_by(const std::function<Messages()>
 
 // Over one rank nothing is sent.
 
-void LaggedReduction::start(std::vector<double> mine) {
-  values_ = std::move(mine);
+std::span<double> LaggedReduction::prepare(size_t count) {
+  values_.assign(count, 0.0);
+  return values_;
+}
+
+void LaggedReduction::start() {
   is_under_way_ = true;
   if (ranks_.size() == 1) return;
   const auto count = static_cast<int>(values_.size());
@@ -296,12 +300,12 @@ void LaggedReduction::start(std::vector<double> mine) {
                                           : start_maximum(ranks_, values_.data(), count);
 }
 
-std::optional<std::vector<double>> LaggedReduction::settle() {
+std::optional<std::span<const double>> LaggedReduction::settle() {
   if (!is_under_way_) return {};
   // Every rank has started this reduction, or comes to do so before it waits for anything else.
   request_.wait();
   is_under_way_ = false;
-  return values_;
+  return std::span<const double>(values_);
 }
 
 }  // namespace pillion::comm

@@ -32,8 +32,8 @@ inline constexpr int sidecar_failure = 14;
 inline constexpr int load_report = 15;
 inline constexpr int large_publication = 16;  // those for which no receive was posted
 inline constexpr int large_publication_body = 17;
-inline constexpr int closed = 18;             // whether sidecars join the report
-inline constexpr int sidecars_finished = 19;  // late sidecars have finished
+inline constexpr int sidecars_summary = 18;   // what they know for the report
+inline constexpr int sidecars_finished = 19;  // sidecars of this job have come to their end
 
 inline constexpr int redistribution_plan = 21;  // and 22
 inline constexpr int redistribution_values = 23;
@@ -159,12 +159,19 @@ class LaggedReduction {
   LaggedReduction(const Communicator& ranks, Operation operation)
       : ranks_(ranks), operation_(operation) {}
 
-  /// Contributes; every rank gives as many values. The one before must be settled. [collective,
-  /// does not wait]
-  void start(std::vector<double> mine);
-  /// The result of the reduction that was started last; nothing if it was read. Waits for ranks
-  /// that have not started it yet. [collective]
-  std::optional<std::vector<double>> settle();
+  // A rank that did not take part would leave the others waiting. So one that lacks memory must be
+  // able to: up to what was reserved, nothing here takes any.
+
+  /// Keeps memory for as many values.
+  void reserve(size_t values) { values_.reserve(values); }
+  /// What this rank contributes next: `count` zeros, as many as on every rank, for the caller to
+  /// change until start(). The reduction before must be settled.
+  std::span<double> prepare(size_t count);
+  /// Contributes it. [collective, does not wait]
+  void start();
+  /// The result of the reduction that was started last, good until prepare(); nothing if it was
+  /// read. Waits for ranks that have not started it yet. [collective]
+  std::optional<std::span<const double>> settle();
 
  private:
   const Communicator& ranks_;

@@ -34,6 +34,8 @@ struct RankStatus {
   int64_t steps = 0;            ///< that the program had made; the same on every rank
   std::array<bool, attached_slots> slot_ready{};
   std::array<bool, attached_slots> slot_lost{};
+  bool sidecars_failed = false;  ///< those of this job have ended early
+  int64_t messages = 0;          ///< sent so far; a rank that lacked memory may have missed one
   std::set<int32_t> disabled{};  ///< analyses that failed on a simulation rank or in sidecars
 };
 
@@ -116,6 +118,8 @@ struct Disable {
   size_t analysis = 0;
   Cause cause = Cause::Failed;
 };
+/// Sidecars of this job have ended early, as some rank has heard; all ranks learn why.
+struct LearnFailure {};
 struct Admit {
   int slot = 0;
 };
@@ -158,9 +162,9 @@ struct EndJobAtFinalize {};
 struct LeaveSidecars {};
 
 using CollectiveAction =
-    std::variant<Disable, Admit, Release, Skip, Publish, MoveToSidecars, Recall, TakeBack,
-                 SettleAll, SaveStages, SendCheckpoint, FinishCheckpoint, FinishStages, SendEnd,
-                 CloseChannel, AwaitSidecars, CountUnfinished, Retire, EndJobAtFinalize,
+    std::variant<Disable, LearnFailure, Admit, Release, Skip, Publish, MoveToSidecars, Recall,
+                 TakeBack, SettleAll, SaveStages, SendCheckpoint, FinishCheckpoint, FinishStages,
+                 SendEnd, CloseChannel, AwaitSidecars, CountUnfinished, Retire, EndJobAtFinalize,
                  LeaveSidecars>;
 
 // Local events. Every one that may start a wait carries the time, in monotonic seconds.
@@ -193,6 +197,9 @@ struct SidecarFailed {};
 struct AnalysesFailed {
   std::set<int32_t> analyses;
 };
+/// This rank does not know what the others do, for it lacked memory while it decided: whatever is
+/// published is incomplete.
+struct AllFailed {};
 struct SlotReady {
   int slot = 0;
 };
@@ -205,7 +212,7 @@ struct SlotFreed {
 
 using LocalEvent =
     std::variant<MessageReady, Dropped, NoRoom, TimedOut, SpillFailed, CallBegins, WaitBegins,
-                 SidecarFailed, AnalysesFailed, SlotReady, SlotLost, SlotFreed>;
+                 SidecarFailed, AnalysesFailed, AllFailed, SlotReady, SlotLost, SlotFreed>;
 
 // Local actions.
 

@@ -56,6 +56,7 @@ std::vector<LocalAction> Policy::on(const LocalEvent& event) {
           [&](const AnalysesFailed& e) {
             return failed_here_.merge(std::set(e.analyses)), Local();
           },
+          [&](const AllFailed&) { return all_failed_here_ = true, Local(); },
           [&](const SlotReady& e) { return slot(e.slot).saw_ready(), Local(); },
           [&](const SlotLost& e) { return slot(e.slot).saw_lost(), Local(); },
           [&](const SlotFreed& e) { return slot(e.slot).saw_free(), Local(); },
@@ -88,6 +89,8 @@ void Policy::end(size_t analysis) {
 // Slots are settled before the backlog: an analysis whose job has left waits for nothing.
 Policy::Actions Policy::act(const AgreementReady& event) {
   Actions actions;
+  if (event.all.sidecars_failed && !std::exchange(failure_known_, true))
+    actions.push_back(LearnFailure{});
   for (const int32_t number : event.all.disabled) {
     const auto a = static_cast<size_t>(number);
     if (a >= analyses_.size() || !is_enabled(a)) continue;
@@ -219,6 +222,9 @@ RankStatus Policy::status(const MessageBudget& room) {
   RankStatus mine;
   backlog_.contribute(mine, room);
   mine.disabled = failed_here_;
+  mine.sidecars_failed = sidecars_failed_here_;
+  if (all_failed_here_)
+    for (size_t a = 0; a < analyses_.size(); ++a) mine.disabled.insert(static_cast<int32_t>(a));
   if (sidecars_failed_here_)
     for (size_t a = 0; a < own_; ++a)
       if (is_in_sidecars(a)) mine.disabled.insert(static_cast<int32_t>(a));

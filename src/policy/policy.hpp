@@ -36,6 +36,8 @@ class Policy {
 
   /// An analysis of an attached job, before SlotAdmitted counts it.
   void add(const AnalysisTraits& analysis) { analyses_.push_back({analysis, {}}); }
+  /// Keeps memory for as many analyses.
+  void reserve(size_t analyses) { analyses_.reserve(analyses); }
   std::vector<CollectiveAction> on(const AgreedEvent& event);
   std::vector<LocalAction> on(const LocalEvent& event);
   /// What this rank contributes to an agreement that starts now.
@@ -59,6 +61,8 @@ class Policy {
   /// Whether analyses of the configuration need sidecars.
   [[nodiscard]] bool has_own_in_sidecars() const;
   [[nodiscard]] bool is_closed() const { return phase_ == Phase::Closed; }
+  /// When the last wait of the call under way ends, in monotonic seconds.
+  [[nodiscard]] double call_deadline() const { return call_deadline_; }
 
  private:
   enum class Phase { Running, Closing, Closed };
@@ -90,11 +94,13 @@ class Policy {
   Backlog backlog_;
   TimeShare time_share_;
   bool attached_full_ = false;  ///< on some rank, as agreed last
+  bool failure_known_ = false;  ///< all ranks know that sidecars of this job have failed
   Phase phase_ = Phase::Running;
   // What only this rank knows.
   double call_deadline_ = std::numeric_limits<double>::infinity();  ///< of all waits in a call
-  bool sidecars_failed_here_ = false;
+  bool sidecars_failed_here_ = false;  ///< as it heard itself, or as all agreed
   std::set<int32_t> failed_here_;
+  bool all_failed_here_ = false;
 };
 
 }  // namespace pillion::policy

@@ -13,6 +13,7 @@
 
 #include "base/error.hpp"
 #include "base/json.hpp"
+#include "products/whole_file.hpp"
 
 namespace pillion::products {
 
@@ -34,10 +35,14 @@ void put_event(Out to, const Event& event, int pid, int64_t rank, double origin)
 
 }  // namespace
 
+// The program continues without an event for which there is no memory.
 void Timeline::add(Event event) {
-  if (followed_) tell(event);
-  if (events_.size() < capacity_) events_.push_back(std::move(event));
-  else sum_up(event);
+  try {
+    if (followed_) tell(event);
+    if (events_.size() < capacity_) events_.push_back(std::move(event));
+    else sum_up(event);
+  } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch)
+  }
 }
 
 void Timeline::sum_up(const Event& event) {
@@ -83,7 +88,7 @@ void Timeline::widen() {
 void Timeline::follow(const std::filesystem::path& folder, const std::string& process,
                       int64_t rank) {
   const auto path = folder / fmt::format("{}-{}.jsonl", process, rank);
-  followed_.reset(std::fopen(path.c_str(), "w"));
+  followed_.reset(::fdopen(open_new(path), "w"));
   if (!followed_)
     base::fail(ErrorCode::File, "cannot write the timeline to '{}': {}", path.string(),
                std::strerror(errno));

@@ -25,9 +25,10 @@ namespace {
   base::fail(ErrorCode::File, "cannot {} '{}': {}", what, path.string(), std::strerror(error));
 }
 
-/// A file that did not exist before. What lies there under its name, such as a part that a killed
-/// run left or a symbolic link, is unlinked, and never opened or followed.
-int make_new(const fs::path& path) {
+}  // namespace
+
+// What lies there may be what a killed run left.
+int open_new(const fs::path& path) {
   int file = -1;
   for (int attempt = 0; attempt < 3; ++attempt) {
     if (::unlink(path.c_str()) != 0 && errno != ENOENT) break;
@@ -38,11 +39,9 @@ int make_new(const fs::path& path) {
   return file;
 }
 
-}  // namespace
-
 WholeFile::WholeFile(fs::path path) : path_(std::move(path)) {
   make_folder(path_.parent_path());
-  file_ = make_new(aside(path_));
+  file_ = open_new(aside(path_));
 }
 
 WholeFile::~WholeFile() {

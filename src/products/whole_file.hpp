@@ -36,6 +36,10 @@ class WholeFile {
 /// bytes.
 void write_part(const std::filesystem::path& path, std::string_view content, int64_t offset);
 
+/// A descriptor of a new file to write. What lies there under its name, such as a symbolic link, is
+/// unlinked, and never opened or followed. Throws ErrorCode::File.
+int open_new(const std::filesystem::path& path);
+
 /// The name under which `path` is written until it is whole.
 std::filesystem::path aside(const std::filesystem::path& path);
 

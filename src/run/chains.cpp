@@ -107,10 +107,15 @@ std::optional<Error> run_chain(Run& run, Chain& chain, size_t analysis,
                                double CostCounters::*account) {
   const Working working(run, analysis, publication.step);
   const Stopwatch watch;
-  auto context = context_of(run, analysis, gaps);
+  stagehost::ExecutionContext context;
+  const double before = comm::seconds_waited();
+  try {
+    context = context_of(run, analysis, gaps);
+  } catch (const std::exception& e) {
+    return comm::Fence(run.side).fail(e);  // the others are in the chain
+  }
   context.origin.step = publication.step;
   context.origin.time = publication.time;
-  const double before = comm::seconds_waited();
   const bool fitted = run.plans->refused() == 0;
   auto failure = chain.run_in_place(publication, std::move(context));
   if (fitted && run.plans->refused() > 0)

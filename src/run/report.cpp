@@ -13,6 +13,7 @@
 #include "comm/agreement.hpp"
 #include "products/whole_file.hpp"
 #include "run/run.hpp"
+#include "run/sidecar_notices.hpp"
 
 namespace pillion::run {
 
@@ -61,7 +62,12 @@ Json json_of_analysis(const Run& run, const Summary& all, size_t a) {
       there.sidecar_seconds.sum / static_cast<double>(std::max<int64_t>(here.ranks, 1));
   const double lag =
       who.publications > 0 ? who.lag_seconds / static_cast<double>(who.publications) : 0;
-  const int64_t lost = there.ranks > 0 ? there.lost : here.lost;
+  int64_t lost = there.ranks > 0 ? there.lost : here.lost;
+  // What the simulation has published and no sidecar of another job accounts for is lost: one that
+  // died may have spoilt its own counts before.
+  if (sidecar && there.ranks > 0 && run.configuration.sidecars.job == model::Job::Separate)
+    lost = std::max(lost,
+                    here.first.publications + here.first.dropped - who.publications - who.dropped);
   // A simulation rank knows what it has handed on; what became of it, sidecars would have to tell.
   const int64_t there_alone =
       who.publications - (sidecar && there.ranks == 0 ? lost + here.first.here : 0);
@@ -219,32 +225,72 @@ base::Bytes joined(const base::Bytes& lower, const base::Bytes& higher) {
 
 }  // namespace
 
-void write_report_together(const Run& run, const comm::Communicator& ranks, const Outcome& outcome,
+namespace {
+
+/// What all ranks of this side know, at the first; elsewhere, what a rank has passed on. A rank
+/// that fails passes on nothing, and throws when all have taken part.
+base::Bytes told_by_side(const Run& run, const Outcome& outcome,
+                         const std::vector<base::Bytes>& more) {
+  std::exception_ptr failure;
+  base::Bytes mine;
+  try {
+    Told told{summary_of(run, outcome), {}};
+    for (const auto& bytes : more)
+      if (!bytes.empty()) join(told.from_others, base::from_bytes<Summary>(bytes));
+    mine = base::to_bytes(told);
+  } catch (const std::exception&) {
+    failure = std::current_exception();
+  }
+  auto all = run.side.fold(std::move(mine), joined);
+  if (failure) std::rethrow_exception(failure);
+  return all;
+}
+
+}  // namespace
+
+void write_report_together(const Run& run, const Outcome& outcome,
                            const std::vector<base::Bytes>& more, const ReportScope& scope) {
   std::optional<Error> failure;
-  // Each side agrees on its own failure; the other learns of it with the report.
   try {
     write_timelines(run, scope);
   } catch (const Error& e) {
     failure = e;
   }
-  Told told{summary_of(run, outcome), {}};
-  for (const auto& bytes : more)
-    if (!bytes.empty()) join(told.from_others, base::from_bytes<Summary>(bytes));
-  auto all = base::to_bytes(told);
+  base::Bytes all;
   try {
-    all = ranks.fold(std::move(all), joined);
+    all = told_by_side(run, outcome, more);
   } catch (const std::exception& e) {
     if (!failure) failure = Error(ErrorCode::Internal, e.what());
   }
-  comm::together(ranks, [&] {
-    if (ranks.rank() == 0 && !all.empty()) {
+  comm::together(run.side, [&] {
+    if (run.side.rank() == 0 && !all.empty()) {
       auto of_all = base::from_bytes<Told>(all);
       join(of_all.known, std::move(of_all.from_others));
       write_report(run, std::move(of_all.known), scope);
     }
     if (failure) throw *failure;
   });
+}
+
+// The simulation waits for what the first rank tells, so that it tells something in any case.
+void report_to_simulation(Run& run) {
+  std::optional<Error> failure;
+  try {
+    write_timelines(run);
+  } catch (const Error& e) {
+    failure = e;
+    run.warn(e.what());
+  }
+  base::Bytes all;
+  try {
+    all = told_by_side(run, {}, {});
+    if (run.side.rank() == 0) all = base::to_bytes(base::from_bytes<Told>(all).known);
+  } catch (const std::exception& e) {
+    all.clear();
+    if (!failure) failure = Error(ErrorCode::Internal, e.what());
+  }
+  tell_finished(run, all);
+  if (failure) throw *failure;
 }
 
 }  // namespace pillion::run

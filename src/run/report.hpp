@@ -11,10 +11,6 @@
 #include "base/bytes.hpp"
 #include "run/summary.hpp"
 
-namespace pillion::comm {
-class Communicator;
-}
-
 namespace pillion::run {
 
 constexpr const char* report_name = "report.json";
@@ -34,11 +30,16 @@ void write_report(const Run& run, Summary summary, const ReportScope& scope = {}
 /// every rank if a file cannot be written.
 void write_timelines(const Run& run, const ReportScope& scope = {});
 
-/// Both, of what all ranks of `ranks` know, and of what other ranks have told them: `more` holds
-/// their summaries as bytes. The first rank writes the report. [collective over `ranks` and each
-/// side among them] Throws the same error on every rank if a file cannot be written.
-void write_report_together(const Run& run, const comm::Communicator& ranks, const Outcome& outcome,
+/// Both, of what all ranks of this side know, and of what other ranks have told them: `more` holds
+/// their summaries as bytes. The first rank writes the report. [collective over the side] Throws
+/// the same error on every rank if a file cannot be written.
+void write_report_together(const Run& run, const Outcome& outcome,
                            const std::vector<base::Bytes>& more = {},
                            const ReportScope& scope = {});
+
+/// Writes the timelines of sidecars of the simulation's job, and tells the simulation that they
+/// have finished and what they know for its report. Waits for no rank of the simulation.
+/// [collective over the sidecars]
+void report_to_simulation(Run& run);
 
 }  // namespace pillion::run

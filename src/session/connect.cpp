@@ -40,6 +40,14 @@ std::vector<int> served_by(int me, const std::vector<int>& serving, const std::v
 
 }  // namespace
 
+// A sidecar that serves no rank tells the first one.
+std::vector<int> Session::served() const {
+  const auto ranks = run_.ranks_of(topology::Role::Simulation);
+  auto mine = served_by(run_.side.rank(), serving(), ranks);
+  if (mine.empty()) mine.push_back(ranks.front());
+  return mine;
+}
+
 // Budgets are for a node. Simulation ranks share theirs as they need it, sidecars evenly.
 void Session::connect_by_network(simulation::Link& link,
                                  std::unique_ptr<transport::Receiver>& receiver) {
@@ -78,13 +86,9 @@ int64_t memory_of_spill(const model::SidecarSpec& spec) {
 std::unique_ptr<transport::SpillFile> Session::make_spill(int ranks_on_node, size_t memory) const {
   const auto& spec = run_.configuration.sidecars;
   if (spec.when_full != model::WhenFull::Spill) return {};
-  const char* temporary = std::getenv("TMPDIR");
-  std::string folder = spec.spill_folder;
-  if (folder.empty()) folder = temporary != nullptr ? temporary : "/tmp";
-  // On many clusters the folder for temporary files is memory, which spilling is to save.
-  if (spec.spill_folder.empty() && node::is_in_memory(folder)) folder = run_.configuration.output;
   return std::make_unique<transport::SpillFile>(
-      folder, static_cast<size_t>(spec.spill_limit / ranks_on_node), memory);
+      transport::spill_folder(spec.spill_folder, std::getenv("TMPDIR"), run_.configuration.output),
+      static_cast<size_t>(spec.spill_limit / ranks_on_node), memory);
 }
 
 void Session::connect_by_node(simulation::Link& link,

@@ -356,18 +356,18 @@ void Session::serve() {
     (void)sidecar_->serve();
     sidecar_->messages().set_receiver(nullptr);  // while MPI still runs
   } catch (const std::exception& e) {
-    run::SidecarFailure(run_).tell(e.what());
+    run::SidecarFailure(run_).tell(e.what(), served());
+    if (run_.side.size() == 1) run::tell_finished(run_, {});
     end_progress(e.what());
     throw;
   }
-  const bool late = run::were_late(run_);
-  if (late) {
-    run::write_timelines(run_);
-    run::tell_finished(run_);
-  } else {
-    run::write_report_together(run_, run_.world, {});
+  try {
+    run::report_to_simulation(run_);
+  } catch (const Error& e) {
+    end_progress(e.what());
+    throw;
   }
-  end_progress(late ? "the simulation had ended" : "");
+  end_progress("");
 }
 
 void Session::close() {
@@ -391,19 +391,41 @@ constexpr double most_deadlines = 60;
 
 }  // namespace
 
+// Sidecars that have finished everything may still hang while they write their timelines. They get
+// what is left of the deadline, and a tenth of it at least.
+bool Session::await_sidecars_summary(std::vector<base::Bytes>& summaries) {
+  const double least = 0.1 * run_.configuration.sidecars.deadline;
+  bool is_missing = false;
+  if (run_.side.rank() == 0) {
+    const run::Waiting waiting(run_.mark);
+    auto summary = run::await_finished(
+        run_, std::max(simulation().call_deadline(), base::monotonic_seconds() + least));
+    is_missing = !summary;
+    if (summary) summaries.push_back(std::move(*summary));
+  }
+  is_missing = run_.side.reduced<int32_t>(is_missing ? 1 : 0, comm::Operation::Max) != 0;
+  if (is_missing)
+    run_.warn(fmt::format(
+        "sidecars had finished their analyses when the simulation ended, but did not come to "
+        "their own end within the deadline of {:.4g} s; the report lacks their costs and products",
+        run_.configuration.sidecars.deadline));
+  return !is_missing;
+}
+
 void Session::finish() {
   auto& side = simulation();
   side.close();
   const auto& spec = run_.configuration.sidecars;
   const bool separate = spec.job == model::Job::Separate;
-  const bool failed = side.answer().failed;
-  const bool late = spec.within_job() && !failed && !side.answer().finished;
-  if (late) run::await_late_sidecars_at_finalize(run_, most_deadlines * spec.deadline);
-  if (spec.within_job() && !failed) run::tell_closed(run_, late);
+  std::vector<base::Bytes> summaries;
+  if (spec.within_job() && !side.answer().failed &&
+      !(side.answer().finished && await_sidecars_summary(summaries)) &&
+      !run::await_late_sidecars_at_finalize(run_, most_deadlines * spec.deadline))
+    run_.warn(run::not_ended_by_session);
   try {
     // Sidecars of another job write the report, and each side its own timelines.
     if (separate && side.answer().finished) return run::write_timelines(run_);
-    run::write_report_together(run_, failed || late ? run_.side : run_.world, side.outcome());
+    run::write_report_together(run_, side.outcome(), summaries);
   } catch (const Error& e) {
     if (!separate) throw;
     run_.warn(e.what());

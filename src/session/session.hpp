@@ -77,6 +77,11 @@ class Session {
   /// `failure` is "" if all is well.
   void end_progress(const std::string& failure);
   void finish();
+  /// What sidecars of this job know for the report, at the first simulation rank. False if they did
+  /// not tell in time. [collective over the simulation]
+  bool await_sidecars_summary(std::vector<base::Bytes>& summaries);
+  /// Simulation ranks in the world that this sidecar tells of its failure.
+  [[nodiscard]] std::vector<int> served() const;
   /// The sidecar that serves each simulation rank, as ranks of their sides.
   [[nodiscard]] std::vector<int> serving() const;
   void connect_by_network(simulation::Link& link, std::unique_ptr<transport::Receiver>& receiver);

@@ -341,7 +341,7 @@ void SidecarJob::write_report() {
                         ? run::ReportScope{attached_job_.name, sidecar_->messages().base()}
                         : run::ReportScope();
   try {
-    run::write_report_together(run_, run_.side, {}, sidecar_->summaries(), part);
+    run::write_report_together(run_, {}, sidecar_->summaries(), part);
   } catch (const Error& e) {
     if (e.code() != ErrorCode::File) throw;
     unreported_ = e;

@@ -11,9 +11,11 @@ namespace pillion::simulation {
 using model::Array;
 using model::Block;
 using model::Moments;
-using model::Quantity;
 
 namespace {
+
+// Numbers in the reductions: of a quantity, and of what attached jobs have cost.
+constexpr size_t sums_of_quantity = 3, maxima_of_quantity = 2, costs = 2;
 
 /// Moments in several parts, so that one value need not wait for the sum of those before.
 class PartialMoments {
@@ -129,58 +131,84 @@ std::set<std::string> Conditions::fields(size_t a) const {
   return names;
 }
 
-namespace {
-
-size_t index_of(const Quantity& quantity, const std::vector<Quantity>& all) {
-  return static_cast<size_t>(std::find(all.begin(), all.end(), quantity) - all.begin());
+void Conditions::add(const model::AnalysisSpec& analysis) {
+  std::vector<size_t> needs;
+  if (analysis.when)
+    for (const auto& quantity : analysis.when->quantities()) {
+      const auto known = std::find(quantities_.begin(), quantities_.end(), quantity);
+      needs.push_back(static_cast<size_t>(known - quantities_.begin()));
+      if (known == quantities_.end()) quantities_.push_back(quantity);
+    }
+  conditions_.push_back(analysis.when);
+  needed_.reserve(std::max(needed_.capacity(), needs.size()));
+  needs_.push_back(std::move(needs));
+  check_.analyses.reserve(conditions_.size());
+  check_.quantities.reserve(quantities_.size());
+  places_.reserve(quantities_.size());
+  moments_.reserve(quantities_.size());
+  sums_.reserve(sums_of_quantity * quantities_.size());
+  maxima_.reserve(costs + maxima_of_quantity * quantities_.size());
 }
-
-}  // namespace
 
 // Analyses of attached jobs have the last numbers, and so what only they need comes last.
-Conditions::Check Conditions::check_of(const std::vector<size_t>& analyses) const {
-  Check check;
-  check.analyses = analyses;
-  std::sort(check.analyses.begin(), check.analyses.end());
-  for (const size_t a : check.analyses) {
-    for (const auto& quantity : conditions_[a]->quantities())
-      if (index_of(quantity, check.quantities) == check.quantities.size())
-        check.quantities.push_back(quantity);
-    if (a < own_) check.own = check.quantities.size();
+void Conditions::begin_check(const std::vector<size_t>& analyses) {
+  check_.analyses.assign(analyses.begin(), analyses.end());
+  std::sort(check_.analyses.begin(), check_.analyses.end());
+  check_.quantities.clear();
+  check_.own = 0;
+  const size_t nowhere = quantities_.size();
+  places_.assign(quantities_.size(), nowhere);
+  for (const size_t a : check_.analyses) {
+    for (const size_t q : needs_[a])
+      if (places_[q] == nowhere) {
+        places_[q] = check_.quantities.size();
+        check_.quantities.push_back(q);
+      }
+    if (a < own_) check_.own = check_.quantities.size();
   }
-  return check;
+  moments_.assign(check_.quantities.size(), {});
 }
 
-// A rank whose blocks do not fit still takes part in the reduction, for the others wait for it.
-void Conditions::compute(size_t first, size_t last, const Sharing& sharing,
-                         std::vector<Moments>& moments) const {
+// A rank whose blocks do not fit, or that lacks memory, still takes part in the reduction, for the
+// others wait for it.
+void Conditions::compute(size_t first, size_t last, const Sharing& sharing) {
+  if (first == last) return;
+  try {
+    compute_fields(first, last, sharing);
+  } catch (const std::exception& e) {
+    try {
+      run_.log.warn("rank {} is left out of a condition at step {}: {}", run_.side.rank(),
+                    check_.step, e.what());
+    } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): nor is there memory for that
+    }
+  }
+}
+
+void Conditions::compute_fields(size_t first, size_t last, const Sharing& sharing) {
   std::map<std::string, std::vector<size_t>> by_field;
   std::set<std::string> names;
-  for (size_t q = first; q < last; ++q) {
-    by_field[check_.quantities[q].field].push_back(q);
-    names.insert(check_.quantities[q].field);
+  for (size_t place = first; place < last; ++place) {
+    const auto& field = quantities_[check_.quantities[place]].field;
+    by_field[field].push_back(place);
+    names.insert(field);
   }
-  if (names.empty()) return;
   const auto& catalogue = run_.configuration.catalogue;
-  try {
-    const auto look = sharing.publication(names, check_.step, check_.time);
-    for (const auto& [name, quantities] : by_field) {
-      const auto& field = catalogue.field(name);
-      const auto mesh = look.meshes.find(field.mesh);
-      if (mesh == look.meshes.end()) continue;
-      std::vector<int32_t> components;
-      for (const size_t q : quantities) components.push_back(check_.quantities[q].component);
-      const auto found = moments_of(name, components, mesh->second.blocks,
-                                    model::points_of(catalogue.mesh(field.mesh), field));
-      for (size_t i = 0; i < found.size(); ++i) moments[quantities[i]] = found[i];
-    }
-  } catch (const Error& e) {
-    run_.log.warn("rank {} is left out of a condition at step {}: {}", run_.side.rank(),
-                  check_.step, e.what());
+  const auto look = sharing.publication(names, check_.step, check_.time);
+  for (const auto& [name, places] : by_field) {
+    const auto& field = catalogue.field(name);
+    const auto mesh = look.meshes.find(field.mesh);
+    if (mesh == look.meshes.end()) continue;
+    std::vector<int32_t> components;
+    for (const size_t place : places)
+      components.push_back(quantities_[check_.quantities[place]].component);
+    const auto found = moments_of(name, components, mesh->second.blocks,
+                                  model::points_of(catalogue.mesh(field.mesh), field));
+    ++passes_;
+    for (size_t i = 0; i < found.size(); ++i) moments_[places[i]] = found[i];
   }
 }
 
-void Conditions::bill(double seconds, const std::vector<size_t>& analyses) {
+void Conditions::bill(double seconds, std::span<const size_t> analyses) {
   for (const size_t a : analyses)
     run_.accounts[a].simulation_seconds += seconds / static_cast<double>(analyses.size());
 }
@@ -188,43 +216,46 @@ void Conditions::bill(double seconds, const std::vector<size_t>& analyses) {
 void Conditions::start(const std::vector<size_t>& analyses, const Sharing& sharing, int64_t step,
                        double time, policy::AttachedCost& cost) {
   const run::Stopwatch watch;
-  check_ = check_of(analyses);
+  begin_check(analyses);
   check_.step = step;
   check_.time = time;
   check_.steps = cost.steps;
-  const auto attached = std::partition_point(check_.analyses.begin(), check_.analyses.end(),
-                                             [&](size_t a) { return a < own_; });
-  std::vector<Moments> moments(check_.quantities.size());
-  compute(0, check_.own, sharing, moments);
-  bill(watch.seconds(), {check_.analyses.begin(), attached});
+  const std::span all(check_.analyses);
+  const auto own = static_cast<size_t>(
+      std::partition_point(all.begin(), all.end(), [&](size_t a) { return a < own_; }) -
+      all.begin());
+  compute(0, check_.own, sharing);
+  bill(watch.seconds(), all.first(own));
   const run::Stopwatch theirs;
-  compute(check_.own, check_.quantities.size(), sharing, moments);
-  if (attached != check_.analyses.end()) cost.seconds += theirs.seconds();
-  bill(theirs.seconds(), {attached, check_.analyses.end()});
-  std::vector<double> sums, maxima{cost.seconds, -cost.running};
-  for (const auto& m : moments) {
-    sums.insert(sums.end(), {m.count, m.sum, m.sum_of_squares});
-    maxima.insert(maxima.end(), {-m.minimum, m.maximum});
+  compute(check_.own, check_.quantities.size(), sharing);
+  if (own < all.size()) cost.seconds += theirs.seconds();
+  bill(theirs.seconds(), all.subspan(own));
+  auto sum = sums_.prepare(sums_of_quantity * moments_.size()).begin();
+  auto maximum = maxima_.prepare(costs + maxima_of_quantity * moments_.size()).begin();
+  *maximum++ = cost.seconds;
+  *maximum++ = -cost.running;
+  for (const auto& m : moments_) {
+    for (const double value : {m.count, m.sum, m.sum_of_squares}) *sum++ = value;
+    for (const double value : {-m.minimum, m.maximum}) *maximum++ = value;
   }
-  sums_.start(std::move(sums));
-  maxima_.start(std::move(maxima));
+  sums_.start();
+  maxima_.start();
   watch.end(run_.timeline, "conditions", "condition", step);
 }
 
 std::optional<policy::AttachedCost> Conditions::settle(run::Agenda& agenda) {
   const auto sums = sums_.settle(), maxima = maxima_.settle();
   if (!sums || !maxima) return {};
-  constexpr size_t costs = 2;
   for (const size_t a : check_.analyses) {
-    std::vector<Moments> moments;
-    for (const auto& quantity : conditions_[a]->quantities()) {
-      const size_t q = index_of(quantity, check_.quantities);
-      moments.push_back({sums->at(3 * q), sums->at(3 * q + 1), sums->at(3 * q + 2),
-                         -maxima->at(2 * q + costs), maxima->at(2 * q + 1 + costs)});
+    needed_.clear();
+    for (const size_t quantity : needs_[a]) {
+      const double* sum = &(*sums)[sums_of_quantity * places_[quantity]];
+      const double* maximum = &(*maxima)[costs + maxima_of_quantity * places_[quantity]];
+      needed_.push_back({sum[0], sum[1], sum[2], -maximum[0], maximum[1]});
     }
-    agenda.schedule_state(a).fired = conditions_[a]->holds(moments, check_.step, check_.time);
+    agenda.schedule_state(a).fired = conditions_[a]->holds(needed_, check_.step, check_.time);
   }
-  return policy::AttachedCost{maxima->at(0), -maxima->at(1), check_.steps};
+  return policy::AttachedCost{(*maxima)[0], -(*maxima)[1], check_.steps};
 }
 
 }  // namespace pillion::simulation

@@ -34,8 +34,11 @@ class Conditions {
         sums_(run.side, comm::Operation::Sum),
         maxima_(run.side, comm::Operation::Max) {}
 
-  /// The condition of the next analysis, if it has one.
-  void add(const model::AnalysisSpec& analysis) { conditions_.push_back(analysis.when); }
+  /// The condition of the next analysis, if it has one. Takes all memory that checks need, but for
+  /// the statistics themselves: a rank that lacks it later still takes part in the reductions.
+  void add(const model::AnalysisSpec& analysis);
+  /// Forgets those from number `analyses` on.
+  void resize(size_t analyses) { conditions_.resize(analyses), needs_.resize(analyses); }
   /// Whether an analysis has a condition on values of fields.
   [[nodiscard]] bool is_checked(size_t analysis) const {
     return conditions_[analysis] && !conditions_[analysis]->quantities().empty();
@@ -55,29 +58,41 @@ class Conditions {
   /// what attached jobs had cost by then, as all ranks know; nothing if no check was under way.
   /// Waits for ranks that have not yet come to that check. [collective]
   std::optional<policy::AttachedCost> settle(run::Agenda& agenda);
+  /// Whether only attached jobs wanted the last check.
+  [[nodiscard]] bool was_for_attached() const {
+    return !check_.analyses.empty() && check_.analyses.front() >= own_;
+  }
+  /// How often the values of a field were gone through so far.
+  [[nodiscard]] int64_t passes() const { return passes_; }
 
  private:
   /// The quantities that conditions of the analyses need, each once. The ones that only attached
   /// jobs need come last.
   struct Check {
-    std::vector<size_t> analyses;
-    std::vector<model::Quantity> quantities;
-    size_t own = 0;  ///< quantities that conditions of the run itself need
+    std::vector<size_t> analyses;    ///< in order
+    std::vector<size_t> quantities;  ///< numbers of them
+    size_t own = 0;                  ///< how many of these conditions of the run itself need
     int64_t step = 0;
     double time = 0;
     int64_t steps = 0;
   };
-  [[nodiscard]] Check check_of(const std::vector<size_t>& analyses) const;
+  void begin_check(const std::vector<size_t>& analyses);
   /// Statistics of quantities from `first` to `last` of the check, on this rank.
-  void compute(size_t first, size_t last, const Sharing& sharing,
-               std::vector<model::Moments>& moments) const;
-  void bill(double seconds, const std::vector<size_t>& analyses);
+  void compute(size_t first, size_t last, const Sharing& sharing);
+  void compute_fields(size_t first, size_t last, const Sharing& sharing);
+  void bill(double seconds, std::span<const size_t> analyses);
 
   run::Run& run_;
   size_t own_;
   std::vector<std::optional<model::Expression>> conditions_;
+  std::vector<model::Quantity> quantities_;  ///< of all conditions, each once
+  std::vector<std::vector<size_t>> needs_;   ///< by analysis: numbers of quantities
   comm::LaggedReduction sums_, maxima_;
-  Check check_;  ///< the last one
+  Check check_;                          ///< the last one
+  std::vector<size_t> places_;           ///< in it, by quantity
+  std::vector<model::Moments> moments_;  ///< by place
+  std::vector<model::Moments> needed_;   ///< by one condition
+  int64_t passes_ = 0;
 };
 
 }  // namespace pillion::simulation

@@ -70,6 +70,7 @@ void Publisher::check_receive_limit() {
 // Ranks that need less give memory back before others take it.
 void Publisher::share_budget() {
   comm::together(run_.side, [&] { need_ = largest_publication(); });
+  largest_own_ = static_cast<int64_t>(need_);
   sender().set_need(need_);
   for (int turn = 0; turn < 2; ++turn) {
     run_.on_node.barrier();
@@ -156,11 +157,13 @@ void count(run::Run& run, const std::vector<size_t>& due, const CachedMessage& m
 
 void Publisher::send(PublicationHeader& head, CachedMessage& message,
                      const std::vector<size_t>& due) {
+  const int64_t attached = note_sizes(due, message);
   std::byte* to = reserve(head, message, due);
-  // What is too large as long as sidecars hold its buffers fits when they have finished all.
-  const size_t size = message.size() << head.coarsening;
-  (void)policy_.on(policy::LocalEvent(policy::MessageReady{
-      due, allocations_.has_refused() ? std::min(size, sender().budget()) : size}));
+  // One that never fits has analyses of attached jobs in it, and the next one will not. One that is
+  // too large as long as sidecars hold its buffers fits when they have finished.
+  const size_t whole =
+      std::min(message.size() << head.coarsening, std::max(sender().budget(), link_.spill_memory));
+  (void)policy_.on(policy::LocalEvent(policy::MessageReady{due, whole}));
   if (to == nullptr) {
     message.release();
     return send_dropped(head, due);
@@ -173,24 +176,33 @@ void Publisher::send(PublicationHeader& head, CachedMessage& message,
   } else {
     sender().commit(head.sequence);
   }
+  ++sent_;
   messages_.sent(head, message);
   allocations_.lend(head.sequence - 1);
   message.release();
   outstanding_.add(head.sequence, due, sequence_ - 1 - sender().behind());
   in_place_ += message.encoder().bytes_lent();
-  note_attached(head.sequence, due, message);
+  if (attached > 0) {
+    attached_bytes_ += attached;
+    attached_.emplace_back(head.sequence, attached);
+  }
   count(run_, due, message, watch.end(run_.timeline, "publish", "publish", head.step), head.step);
 }
 
-void Publisher::note_attached(int64_t sequence, const std::vector<size_t>& due,
-                              const CachedMessage& message) {
-  int64_t bytes = 0;
+// Also of a message that finds no room: next time that is known before.
+int64_t Publisher::note_sizes(const std::vector<size_t>& due, const CachedMessage& message) {
+  int64_t attached = 0, own = 0;
   for (size_t d = 0; d < due.size(); ++d)
-    if (due[d] >= policy_.own_analyses()) bytes += message.bytes_copied(d);
-  if (bytes == 0) return;
-  attached_size_ = bytes;
-  attached_bytes_ += bytes;
-  attached_.emplace_back(sequence, bytes);
+    (due[d] >= policy_.own_analyses() ? attached : own) += message.bytes_copied(d);
+  largest_own_ = std::max(largest_own_, own);
+  if (attached > 0) attached_size_ = attached;
+  return attached;
+}
+
+int64_t Publisher::attached_limit() const {
+  const auto budget = static_cast<int64_t>(sender().budget());
+  const auto share = static_cast<int64_t>(attached_share_ * static_cast<double>(budget));
+  return std::min(share, std::max<int64_t>(budget - largest_own_, 0));
 }
 
 // Sidecars wait for a message of this number from every rank, so the header goes all the same.
@@ -235,6 +247,8 @@ std::byte* Publisher::reserve(const PublicationHeader& head, CachedMessage& mess
     } else if (const auto* waits = std::get_if<policy::Wait>(&action);
                waits != nullptr && may_fit) {
       const run::Stopwatch watch;
+      const bool for_attached =
+          sender().in_flight() + size <= sender().budget() + static_cast<size_t>(attached_bytes_);
       constexpr double patience = 0.02;  // seconds
       const auto has_room = [&] {
         to = reserve_now(head, message);
@@ -245,13 +259,21 @@ std::byte* Publisher::reserve(const PublicationHeader& head, CachedMessage& mess
       if (!wait(*waits, has_room, patience))
         (void)policy_.on(policy::LocalEvent(policy::TimedOut{}));
       const double seconds = watch.end(run_.timeline, "stall", "stall", head.step);
-      stall_ += seconds;
-      for (const size_t a : due)
-        run_.accounts[a].stall_seconds += seconds / static_cast<double>(due.size());
+      bill_stall(seconds, due, for_attached);
     }
   }
   for (const size_t a : due) run_.accounts[a].spilled += is_spilled ? 1 : 0;
   return to;
+}
+
+// What analyses of attached jobs waited is in their accounts.
+void Publisher::bill_stall(double seconds, const std::vector<size_t>& due, bool for_attached) {
+  stall_ += seconds;
+  const double each = seconds / static_cast<double>(due.size());
+  for (const size_t a : due) {
+    run_.accounts[a].stall_seconds += each;
+    if (for_attached && a < policy_.own_analyses()) stall_for_attached_ += each;
+  }
 }
 
 // Nothing else waits for sidecars, so no wait is without an end: the policy has said when.
@@ -321,6 +343,15 @@ void Publisher::send(const PublicationHeader& head) {
                sender().behind());
   encoder.encode(to);
   sender().commit(head.sequence);
+  ++sent_;
+}
+
+void Publisher::catch_up(int64_t messages, int64_t step, double time) {
+  for (; told_messages_ < messages; ++told_messages_) {
+    sequence_ = sent_;  // a number that was given to no message is free
+    auto head = header(MessageKind::Publication, step, time);
+    send_dropped(head, {});
+  }
 }
 
 // Sidecars of another job write the report, for they know both sides; so they get what this rank
@@ -345,6 +376,7 @@ bool Publisher::send_end(base::Bytes summary) {
     if (to != nullptr) {
       encoder.encode(to);
       sender().commit(head.sequence);
+      ++sent_;
       return true;
     }
     head.summary.clear();

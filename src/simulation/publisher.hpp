@@ -101,11 +101,15 @@ class Publisher final : public policy::MessageBudget {
     return link_.sender->fits_spill_now(bytes);
   }
   [[nodiscard]] bool fits_attached() const override {
-    return static_cast<double>(attached_bytes_ + attached_size_) <=
-           attached_share_ * static_cast<double>(sender().budget());
+    return attached_bytes_ + attached_size_ <= attached_limit();
   }
 
   [[nodiscard]] int64_t sequence() const { return sequence_; }
+  /// How many messages this rank has sent, for ranks to agree on.
+  [[nodiscard]] int64_t tell_messages() { return told_messages_ = sent_; }
+  /// Some rank had sent `messages` when this one told how many it had. The messages that this one
+  /// lacks, because a decision failed, it sends without values: sidecars wait for them.
+  void catch_up(int64_t messages, int64_t step, double time);
   /// Messages that sidecars have finished.
   [[nodiscard]] int64_t finished() const { return sequence_ - link_.sender->behind(); }
   /// By analysis: publications that the run's own sidecars have not finished.
@@ -121,15 +125,17 @@ class Publisher final : public policy::MessageBudget {
   void describe(run::Snapshot& snapshot) const;
   void describe(run::Outcome& outcome) const;
   [[nodiscard]] double stall_seconds() const { return stall_; }
+  /// Seconds that analyses of the run itself waited for room that attached jobs held.
+  [[nodiscard]] double stall_for_attached() const { return stall_for_attached_; }
   void add_stall(double seconds) { stall_ += seconds; }
 
  private:
   void send(transport::PublicationHeader& head, CachedMessage& message,
             const std::vector<size_t>& due);
   void send_dropped(transport::PublicationHeader& head, const std::vector<size_t>& due);
-  /// Counts the bytes of attached jobs in a message, until it is released.
-  void note_attached(int64_t sequence, const std::vector<size_t>& due,
-                     const CachedMessage& message);
+  /// Takes note of the parts of a message that are for attached jobs and for the run's own
+  /// analyses. Returns the bytes of the former.
+  int64_t note_sizes(const std::vector<size_t>& due, const CachedMessage& message);
   /// Memory for a message, for which it waits or spills as the policy says; null if there is
   /// none.
   std::byte* reserve(const transport::PublicationHeader& head, CachedMessage& message,
@@ -139,6 +145,9 @@ class Publisher final : public policy::MessageBudget {
   std::byte* reserve_now(const transport::PublicationHeader& head, CachedMessage& message);
   bool wait(const policy::Wait& wait, const std::function<bool()>& holds, double patience);
   void send_on();
+  void bill_stall(double seconds, const std::vector<size_t>& due, bool for_attached);
+  /// Bytes that publications for attached jobs may take. The run's own find room beside them.
+  [[nodiscard]] int64_t attached_limit() const;
   [[nodiscard]] std::vector<size_t> own_in_sidecars() const;
   /// Bytes of this rank's largest publication.
   [[nodiscard]] size_t largest_publication();
@@ -160,11 +169,15 @@ class Publisher final : public policy::MessageBudget {
   double late_since_ = 0;  ///< monotonic seconds of the step since which messages wait; 0: none do
   bool told_late_ = false;
   int64_t sequence_ = 0;
+  int64_t sent_ = 0;           ///< messages
+  int64_t told_messages_ = 0;  ///< when ranks agreed last
   int64_t behind_ = 0;  ///< messages that sidecars had not finished when there was last a new one
   std::deque<std::pair<int64_t, int64_t>> attached_;  ///< messages with values for attached jobs
   int64_t attached_bytes_ = 0;                        ///< in them
   int64_t attached_size_ = 0;                         ///< in the last one
   double attached_share_;                             ///< of this rank's budget, for them
+  int64_t largest_own_ = 0;  ///< bytes of the run's own analyses in a publication, at most so far
+  double stall_for_attached_ = 0;
   size_t need_ = 0;  ///< bytes of the largest message of late, which becomes slowly forgotten
   int64_t in_place_ = 0;
   int64_t direct_ = 0;

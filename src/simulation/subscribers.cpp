@@ -44,9 +44,16 @@ Subscribers::Subscribers(run::Run& run, transport::Sender* sender, run::Supervis
 
 void Subscribers::tend() {
   supervisor_.tend();
-  if (failed_ || !sidecar_failure_.heard()) return;
+  if (!failed_ && sidecar_failure_.heard()) note_failure();
+}
+
+void Subscribers::note_failure() {
   failed_ = true;
   (void)policy_.on(policy::LocalEvent(policy::SidecarFailed{}));
+}
+
+void Subscribers::learn_failure() {
+  if (sidecar_failure_.share() && !failed_) note_failure();
 }
 
 void Subscribers::see() {
@@ -79,6 +86,9 @@ std::set<std::string> Subscribers::names_in_use() const {
 }
 
 run::AttachedJob Subscribers::read(int slot) const {
+  // The program that attaches has looked itself, but may be another than ours.
+  if (!run_.configuration.sidecars.attached.allowed)
+    base::fail(ErrorCode::State, "the configuration says 'sidecars: {{attached: no}}'");
   auto job = base::from_bytes<run::AttachedJob>(sender_->slots()->request(slot));
   const auto added = job.analyses(run_.configuration.catalogue, names_in_use()).size();
   if (added != job.needs.size() ||
@@ -94,13 +104,9 @@ void Subscribers::admit(int slot, size_t first, size_t count) {
 
 // A rank whose own sidecar has finished everything may not know yet that another has failed.
 policy::SidecarsAnswered Subscribers::settle(bool finished_here) {
-  const bool same_job = run_.configuration.sidecars.job != model::Job::Separate;
-  if (!same_job || !sidecar_failure_.heard_by_any())
-    return {.finished =
-                run_.side.reduced<int32_t>(finished_here ? 1 : 0, comm::Operation::Min) != 0};
-  sidecar_failure_.await();
-  tend();
-  return {.failed = true};
+  if (run_.configuration.sidecars.job != model::Job::Separate) learn_failure();
+  if (failed_) return {.failed = true};
+  return {.finished = run_.side.reduced<int32_t>(finished_here ? 1 : 0, comm::Operation::Min) != 0};
 }
 
 void Subscribers::close_channel() {

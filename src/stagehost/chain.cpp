@@ -131,12 +131,14 @@ std::optional<Error> Chain::run_in_place(Publication& publication, ExecutionCont
   withheld_ = false;
   for (size_t s = 0; s < stages_.size(); ++s) {
     auto& stage = stages_[s];
-    context.origin.stage = stage.name();
     context.origin.number = static_cast<int64_t>(first_ + s);
     bool goes_on = false;
     const double begin = base::calendar_seconds(), waited = comm::seconds_waited();
-    if (auto failure = fence.ask([&] { return run_stage(stage, publication, context); }, goes_on))
-      return failure;
+    const auto run = [&] {
+      context.origin.stage = stage.name();
+      return run_stage(stage, publication, context);
+    };
+    if (auto failure = fence.ask(run, goes_on)) return failure;
     // The caller notes the time of a lone stage as that of its analysis.
     if (context.timeline != nullptr && stages_.size() > 1)
       context.timeline->add({stage.name(), "stage", begin, base::calendar_seconds(),

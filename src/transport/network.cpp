@@ -110,11 +110,16 @@ bool NetworkSender::progress(double seconds) {
 }
 
 // Answers are received without waiting, for a large one moves only when its sender calls MPI.
+// An answer for which there is no memory now is taken the next time: MPI gives it only once.
 void NetworkSender::poll() {
-  while (auto arrival = comm::find_arrival(wire_, to_, comm::tags::finished)) {
-    auto& answer = answers_.emplace_back();
-    answer.bytes.resize(arrival->size);
-    answer.request = comm::start_receiving(*arrival, answer.bytes.data());
+  for (;;) {
+    if (!arrived_) arrived_ = comm::find_arrival(wire_, to_, comm::tags::finished);
+    if (!arrived_) break;
+    Answer answer;
+    answer.bytes.resize(arrived_->size);
+    answers_.push_back(std::move(answer));
+    answers_.back().request = comm::start_receiving(*arrived_, answers_.back().bytes.data());
+    arrived_.reset();
   }
   while (!answers_.empty() && answers_.front().request.test()) {
     read(answers_.front());

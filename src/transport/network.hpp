@@ -88,6 +88,7 @@ class NetworkSender final : public Sender {
   size_t reserved_size_ = 0;
   bool reserved_staged_ = false;
   std::map<std::pair<int, int>, ExpectedSizes> sizes_;  ///< by receiver and tag
+  std::optional<comm::Arrival> arrived_;                ///< an answer that has not been received
   std::deque<Answer> answers_;
   std::set<int32_t> disabled_;
   std::string failure_;

@@ -69,6 +69,13 @@ struct SpillFile::Writer {
   }
 };
 
+std::string spill_folder(const std::string& chosen, const char* temporary,
+                         const std::string& output) {
+  if (!chosen.empty()) return chosen;
+  const std::string folder = temporary != nullptr ? temporary : "/tmp";
+  return node::is_in_memory(folder) ? output : folder;
+}
+
 SpillFile::SpillFile(const std::string& folder, size_t limit, size_t memory)
     : writer_(std::make_shared<Writer>(folder)), limit_(limit), most_memory_(memory) {}
 

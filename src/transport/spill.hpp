@@ -16,6 +16,12 @@
 
 namespace pillion::transport {
 
+/// The folder of the spill file: the one that was `chosen`, else the one for `temporary` files,
+/// which may be null. On many clusters that is memory, which spilling is to save, and then it is
+/// `output`.
+std::string spill_folder(const std::string& chosen, const char* temporary,
+                         const std::string& output);
+
 class SpillFile {
  public:
   /// At most `limit` bytes wait in a file in `folder`, and at most `memory` bytes in memory until

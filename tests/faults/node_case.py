@@ -42,6 +42,7 @@ class Choices:
     milliseconds: int
     allocate: bool
     products_every: int
+    checkpoint: float  # after which part of the steps; 0 for none
     columns: int = 64
     mishap: dict = field(default_factory=dict)
     spill: str = ""
@@ -61,6 +62,7 @@ def draw(dice: random.Random) -> Choices:
         milliseconds=dice.randint(2, 4),
         allocate=dice.random() < 0.3,
         products_every=dice.choice([0, 1, 10]),
+        checkpoint=dice.choice([0, dice.uniform(0.2, 0.9)]),
     )
 
 
@@ -143,7 +145,8 @@ class Case:
     def driver(self, program: str, milliseconds: int, state: str) -> list:
         c = self.choices
         command = [*launcher(), "-n", c.ranks, self.build / "tests" / "faults" / program]
-        command += ["pillion.yaml", c.columns, c.steps, milliseconds, state]
+        checkpoint = int(c.checkpoint * c.steps) if c.checkpoint else -1
+        command += ["pillion.yaml", c.columns, c.steps, milliseconds, state, checkpoint]
         return command + (["allocate"] if c.allocate else [])
 
     def start(self):

@@ -23,6 +23,8 @@ def check_simulation(case: Case):
     same = (case.folder / "state").read_bytes() == (case.folder / "expected").read_bytes()
     require(same, "the simulation's result is not that of a run without Pillion")
     delays = [path.read_text().split(maxsplit=2) for path in case.folder.glob("delay-*")]
+    ranks = case.choices.ranks
+    require(len(delays) == ranks, f"{len(delays)} of {ranks} ranks have told their delays")
     for total, longest, call in delays:
         check_delay(case, float(total), float(longest), call)
 
@@ -36,8 +38,10 @@ def check_delay(case: Case, total: float, longest: float, call: str):
     bound = 1.1 * c.deadline + 0.5
     require(longest <= bound, f"Pillion took {longest:.2f} s of {call}, more than {bound:.2f}")
     # Only a publication with the policy `wait` may wait for sidecars that are slow and not dead.
-    # Otherwise one wait at the end is all, and what every step costs.
+    # Otherwise one wait at the end and one at a checkpoint are all, and what every step costs.
     bound += c.steps * 0.002
+    if c.checkpoint:
+        bound += 1.1 * c.deadline + 0.5
     if c.policy != "wait":
         require(total <= bound, f"Pillion's calls took {total:.2f} s, more than {bound:.2f}")
 

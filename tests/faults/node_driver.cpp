@@ -3,8 +3,9 @@
 // coupled to their neighbours on other ranks, so that one wrong bit anywhere changes everything
 // later, and particles. At its end it writes its whole state, and the extremes of every step, for
 // comparison with a build of the same file with the header of no-ops.
-//   node_driver CONFIG COLUMNS STEPS MILLISECONDS STATE [allocate]
-// MILLISECONDS is how long a step takes; with `allocate` the density lies in the session's memory.
+//   node_driver CONFIG COLUMNS STEPS MILLISECONDS STATE CHECKPOINT [allocate]
+// MILLISECONDS is how long a step takes, CHECKPOINT the step after which a checkpoint is made, or
+// -1; with `allocate` the density lies in the session's memory.
 #include <fcntl.h>
 #include <mpi.h>
 #include <pillion/pillion.h>
@@ -17,6 +18,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -153,6 +155,7 @@ class Watchdog {
   }
   /// Seconds that it has overslept so far; with those of the sleep that has not ended yet.
   [[nodiscard]] double overslept() const {
+    const std::lock_guard lock(mutex_);
     return late_ + std::max(0.0, seconds_now() - woke_ - nap);
   }
 
@@ -161,13 +164,16 @@ class Watchdog {
   void watch() {
     while (!end_) {
       std::this_thread::sleep_for(std::chrono::duration<double>(nap));
+      // Together, or a reader between would count the same time twice.
+      const std::lock_guard lock(mutex_);
       const double now = seconds_now();
-      late_ = late_ + std::max(0.0, now - woke_ - nap);
+      late_ += std::max(0.0, now - woke_ - nap);
       woke_ = now;
     }
   }
-  std::atomic<double> late_ = 0;
-  std::atomic<double> woke_ = seconds_now();
+  mutable std::mutex mutex_;
+  double late_ = 0;
+  double woke_ = seconds_now();
   std::atomic<bool> end_ = false;
   std::thread thread_{[this] { watch(); }};
 };
@@ -215,8 +221,8 @@ int main(int argc, char** argv) {
   if (pillion_serve(session) != 0) return MPI_Finalize();
   {
     Simulation simulation(pillion_communicator(session), std::atoll(argv[2]));
-    Shared shared(session, simulation, argc > 6 && std::string(argv[6]) == "allocate");
-    const int64_t steps = std::atoll(argv[3]);
+    Shared shared(session, simulation, argc > 7 && std::string(argv[7]) == "allocate");
+    const int64_t steps = std::atoll(argv[3]), checkpoint = std::atoll(argv[6]);
     for (int64_t step = 0; step < steps; ++step) {
       simulation.advance();
       simulation.note_extremes();
@@ -226,6 +232,9 @@ int main(int argc, char** argv) {
       const auto publish = [&] { return pillion_step(session, step, time); };
       if (delay.of("step " + std::to_string(step), publish) != PILLION_OK) return stop("step");
       note_progress(simulation.rank, step);
+      // It may fail, for want of sidecars or of room on the disk, but may not take long.
+      if (step == checkpoint)
+        delay.of("checkpoint", [&] { return pillion_checkpoint(session, "checkpoint"); });
     }
     simulation.write_state(argv[5]);
     if (delay.of("close", [&] { return pillion_close(session); }) != PILLION_OK)

@@ -75,6 +75,7 @@ def replaced(case: Case):
 
 
 def stopped(case: Case):
+    case.choices.checkpoint = 0.9  # most often while they are
     if not begin(case):
         return
     case.pause(0.5)

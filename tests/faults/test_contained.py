@@ -204,8 +204,11 @@ analyses:
 @pytest.mark.parametrize("policy", ["skip", "wait"])
 @pytest.mark.parametrize("sidecars", [1, 2])
 def test_sidecars_that_run_out_of_memory_outside_any_stage(build, tmp_path, sidecars, policy):
-    """The simulation goes on to its end, is told, and nobody waits for what will never come."""
-    config = STARVED + f"sidecars: {{ranks: {sidecars}, when_full: {policy}, deadline: 600 s}}\n"
+    """The simulation goes on to its end and is told. Ranks that the sidecar serves wait no more;
+    others may wait for theirs, which hang with it, for a deadline."""
+    deadline = 600 if sidecars == 1 else 2
+    config = STARVED
+    config += f"sidecars: {{ranks: {sidecars}, when_full: {policy}, deadline: {deadline} s}}\n"
     process = drive(build, tmp_path, config, 2 + sidecars, "pillion.yaml", 200, "ballast")
     assert "a sidecar ended early" in process.stderr
     lines = said(process)
@@ -232,9 +235,11 @@ def test_a_move_of_its_own_accord_says_why(build, tmp_path):
     assert said in whole["remarks"][0]
 
 
+@pytest.mark.parametrize("ranks", [1, 2, 4])
 @pytest.mark.parametrize("sidecars", ["", "{ranks: 1}"])
-def test_no_step_fails_for_want_of_memory(build, tmp_path, sidecars):
-    """Whichever allocation inside a step fails, the step succeeds and the session closes."""
+def test_no_step_fails_for_want_of_memory(build, tmp_path, sidecars, ranks):
+    """Whichever allocation of one rank inside a step fails, the step succeeds, no other rank waits
+    for ever, and the session closes."""
     config = GRID + (f"sidecars: {sidecars}\n" if sidecars else "")
     config += (
         "analyses:\n"
@@ -245,7 +250,10 @@ def test_no_step_fails_for_want_of_memory(build, tmp_path, sidecars):
     (tmp_path / "pillion.yaml").write_text(config)
     driver = build / "tests/faults/memory_driver"
     # The log has a warning for each failure.
-    done = mpirun(2 if sidecars else 1, driver, "pillion.yaml", 7, cwd=tmp_path, timeout=60)
+    stride = 7 if ranks == 1 else 11
+    done = mpirun(
+        ranks + (1 if sidecars else 0), driver, "pillion.yaml", stride, cwd=tmp_path, timeout=120
+    )
     lines = done.stdout.splitlines()
     assert len(lines) == 1 and lines[0].endswith("sessions"), done.stdout
     assert int(lines[0].split()[0]) > 5

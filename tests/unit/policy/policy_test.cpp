@@ -25,12 +25,27 @@ class FakeRoom final : public MessageBudget {
 
 /// "Publish 0 1, Skip 2": actions in a form that a table can hold.
 std::string text_of(const std::vector<CollectiveAction>& actions) {
-  static const char* const names[] = {
-      "Disable",         "Admit",          "Release",          "Skip",
-      "Publish",         "MoveToSidecars", "Recall",           "TakeBack",
-      "SettleAll",       "SaveStages",     "SendCheckpoint",   "FinishCheckpoint",
-      "FinishStages",    "SendEnd",        "CloseChannel",     "AwaitSidecars",
-      "CountUnfinished", "Retire",         "EndJobAtFinalize", "LeaveSidecars"};
+  static const char* const names[] = {"Disable",
+                                      "LearnFailure",
+                                      "Admit",
+                                      "Release",
+                                      "Skip",
+                                      "Publish",
+                                      "MoveToSidecars",
+                                      "Recall",
+                                      "TakeBack",
+                                      "SettleAll",
+                                      "SaveStages",
+                                      "SendCheckpoint",
+                                      "FinishCheckpoint",
+                                      "FinishStages",
+                                      "SendEnd",
+                                      "CloseChannel",
+                                      "AwaitSidecars",
+                                      "CountUnfinished",
+                                      "Retire",
+                                      "EndJobAtFinalize",
+                                      "LeaveSidecars"};
   std::string text;
   for (const auto& action : actions) {
     text += (text.empty() ? "" : ", ") + std::string(names[action.index()]);
@@ -208,8 +223,26 @@ TEST_CASE("failed sidecars disable what they worked on, by agreement") {
   const FakeRoom room;
   CHECK(policy.on(LocalEvent(SidecarFailed{})).empty());
   CHECK(policy.is_enabled(0));
-  CHECK(agree(policy, room) == "Disable 0");
+  CHECK(agree(policy, room) == "LearnFailure, Disable 0");
   CHECK(policy.is_enabled(1));
+  CHECK(agree(policy, room).empty());
+}
+
+TEST_CASE("a rank that lacked memory in a decision has all analyses disabled, by agreement") {
+  Policy policy(settings(WhenFull::Skip), {there, {}});
+  policy.add(there);
+  const FakeRoom room;
+  CHECK(policy.on(LocalEvent(AllFailed{})).empty());
+  CHECK(policy.is_enabled(1));
+  CHECK(agree(policy, room) == "Disable 0, Disable 1, Disable 2");
+  CHECK(agree(policy, room).empty());
+}
+
+TEST_CASE("a rank that no sidecar has told learns of their failure by agreement") {
+  Policy policy(settings(WhenFull::Skip), {there, {}});
+  const AgreementReady ready{{.sidecars_failed = true, .disabled = {0}}};
+  CHECK(text_of(policy.on(ready)) == "LearnFailure, Disable 0");
+  CHECK(policy.on(ready).empty());
 }
 
 TEST_CASE("publications are written or lost") {

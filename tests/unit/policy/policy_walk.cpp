@@ -131,6 +131,7 @@ void World::agree() {
     all.dropped |= mine.dropped;
     all.blocked |= mine.blocked;
     all.level = std::max(all.level, mine.level);
+    all.sidecars_failed |= mine.sidecars_failed;
     all.disabled.insert(mine.disabled.begin(), mine.disabled.end());
     for (size_t s = 0; s < all.slot_ready.size(); ++s) {
       all.slot_ready[s] = all.slot_ready[s] && mine.slot_ready[s];
@@ -153,8 +154,14 @@ void World::meet() {
   for (const auto& action : agreed(ready)) {
     if (const auto* admission = get<Admit>(action)) admit(admission->slot);
     else if (const auto* departure = get<Release>(action)) release(departure->slot);
+    else if (std::holds_alternative<LearnFailure>(action)) learn_failure();
     else require(get<Disable>(action) != nullptr, "an agreement leads to " + name_of(action));
   }
+}
+
+void World::learn_failure() {
+  require(sidecars_failed_, "ranks learn of a failure that there was not");
+  for (size_t r = 0; r < policies_.size(); ++r) (void)local(r, SidecarFailed{});
 }
 
 void World::admit(int slot) {

@@ -105,6 +105,8 @@ TEST_CASE("what no rank can use is counted, and a failed analysis is finished on
   CHECK(on(policy, MigrationEnded{2, true}).empty());
   CHECK(on(policy, PublicationAgreed{{}, {2}}) == "Receive, Analyse 2, Acknowledge");
   CHECK(on(policy, MigrationAgreed{{2, 0}, false}) == "SaveForMigration 2, Acknowledge");
+  // Until it is saved it is here, and to take it again changes nothing.
+  CHECK(on(policy, MigrationAgreed{{2}, true}) == "Acknowledge");
   CHECK(on(policy, EndAgreed{}) == "FinishAnalyses, Acknowledge");
 }
 

@@ -118,3 +118,22 @@ TEST_CASE("a timeline that is followed is a file of lines, whole after every eve
   CHECK_THROWS(timeline.follow(folder / "nowhere", "sidecar", 3));
   std::filesystem::remove_all(folder);
 }
+
+TEST_CASE("a link that lies where a timeline is followed is not") {
+  const auto folder = std::filesystem::temp_directory_path() /
+                      ("pillion-timeline-link-" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  const auto precious = folder / "precious.txt";
+  std::ofstream(precious) << "precious";
+  std::filesystem::create_symlink(precious, folder / "simulation-0.jsonl");
+  {
+    Timeline timeline(4);
+    timeline.follow(folder, "simulation", 0);
+    timeline.add({"one", "analysis", 1, 2, 7});
+  }
+  std::string kept;
+  std::getline(std::ifstream(precious), kept);
+  CHECK(kept == "precious");
+  CHECK_FALSE(std::filesystem::is_symlink(folder / "simulation-0.jsonl"));
+  std::filesystem::remove_all(folder);
+}

@@ -121,3 +121,12 @@ TEST_CASE("a folder that is not there, and a message that is not there, are erro
   const SpillReader reader(getpid(), spill.descriptor());
   CHECK_THROWS_AS(static_cast<void>(reader.read(0, 100)), Error);
 }
+
+TEST_CASE("by default nothing is spilled into a folder in memory") {
+  const std::string output = "out";
+  CHECK(spill_folder("/dev/shm", nullptr, output) == "/dev/shm");
+  if (!node::is_in_memory("/dev/shm")) return;
+  CHECK(spill_folder("", "/dev/shm", output) == output);
+  const std::string here = std::filesystem::current_path().string();
+  if (!node::is_in_memory(here)) CHECK(spill_folder("", here.c_str(), output) == here);
+}
