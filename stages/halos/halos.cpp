@@ -55,7 +55,9 @@ class Halos final : public stage::Stage {
     for (size_t i = 0; i < thresholds_.size(); ++i)
       for (const char* what : {"halos_", "halo_mass_function_"})
         setup.product(what + ending(i) + ".csv");
-    if (keeps_tree_) setup.product("halo_tree_" + name_ + ".csv");
+    if (!keeps_tree_) return;
+    setup.product("halo_tree_" + name_ + ".csv");
+    setup.memory(2.2);  // pairs on their way into order, columns and rows; measured on noise
   }
 
   void run(stage::Step& step) override {

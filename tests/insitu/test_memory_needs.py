@@ -17,6 +17,7 @@ SLACK = 6 << 20  # what libraries allocate once
 STAGES = {
     "power_spectrum": {"field": "noise"},
     "halos": {"field": "noise", "thresholds": [[3, 6]]},
+    "halos, kept": {"field": "noise", "thresholds": [[3, 6]], "keep_tree": True},
     "encode": {"fields": ["noise"], "error": 1e-3},
     "write_hdf5": {"fields": ["noise"]},
     "write_raw": {"fields": ["noise"]},
@@ -25,13 +26,14 @@ STAGES = {
 }
 
 
-@pytest.mark.parametrize("stage", STAGES)
-def test_stages_take_what_check_says(build, tmp_path, stage):
+@pytest.mark.parametrize("case", STAGES)
+def test_stages_take_what_check_says(build, tmp_path, case):
+    stage = case.split(",")[0]
     mesh = {"kind": "uniform", "cells": [CELLS] * 3, "length": [1, 1, 1], "periodic": True}
     configuration = {
         "meshes": {"cube": mesh},
         "fields": {"noise": {"mesh": "cube", "type": "float64"}},
-        "analyses": {"one": {"stages": [{stage: STAGES[stage]}]}},
+        "analyses": {"one": {"stages": [{stage: STAGES[case]}]}},
     }
     (tmp_path / "pillion.yaml").write_text(json.dumps(configuration))
     check = [build / "bin/pillion-check", "pillion.yaml", "--ranks", "1", "--json"]
