@@ -280,7 +280,7 @@ std::optional<std::vector<double>> LaggedReduction::settle() {
   // Every rank has started this reduction, or comes to do so before it waits for anything else.
   request_.wait();
   is_under_way_ = false;
-  return values_;
+  return std::move(values_);
 }
 
 }  // namespace pillion::comm

@@ -2,6 +2,8 @@
 // A status as numbers, reduced by their maximum.
 #include "simulation/agreement.hpp"
 
+#include <array>
+
 #include "base/clock.hpp"
 
 namespace pillion::simulation {
@@ -14,17 +16,20 @@ namespace {
 // the run has taken is a minimum.
 std::vector<double> numbers_of(const RankStatus& mine, size_t analyses) {
   const auto flag = [](bool holds) { return holds ? 1.0 : 0.0; };
-  std::vector<double> out{flag(mine.no_room_for_last),
-                          flag(mine.no_room_for_waiting),
-                          flag(mine.no_room_for_both),
-                          flag(mine.dropped),
-                          flag(mine.blocked),
-                          static_cast<double>(mine.level),
-                          mine.seconds_per_step,
-                          flag(mine.attached_full),
-                          mine.attached_seconds,
-                          -mine.running,
-                          static_cast<double>(mine.steps)};
+  const std::array first_numbers{flag(mine.no_room_for_last),
+                                 flag(mine.no_room_for_waiting),
+                                 flag(mine.no_room_for_both),
+                                 flag(mine.dropped),
+                                 flag(mine.blocked),
+                                 static_cast<double>(mine.level),
+                                 mine.seconds_per_step,
+                                 flag(mine.attached_full),
+                                 mine.attached_seconds,
+                                 -mine.running,
+                                 static_cast<double>(mine.steps)};
+  std::vector<double> out;
+  out.reserve(first_numbers.size() + mine.slot_ready.size() + mine.slot_lost.size() + analyses);
+  out.assign(first_numbers.begin(), first_numbers.end());
   for (const bool ready : mine.slot_ready) out.push_back(flag(!ready));
   for (const bool lost : mine.slot_lost) out.push_back(flag(lost));
   const size_t first = out.size();

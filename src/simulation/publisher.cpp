@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/clock.hpp"
+#include "base/copy_threads.hpp"
 #include "base/text.hpp"
 #include "run/agenda.hpp"
 #include "run/report.hpp"
@@ -34,7 +35,16 @@ Publisher::Publisher(run::Run& run, Link& link, const run::CutFields& cut_fields
                                              static_cast<double>(spec.memory)
                                        : 0;
   attached_limit_ = static_cast<int64_t>(share * static_cast<double>(link.budget));
+  if (spec.copy_threads < 2) return;
+  copy_threads_ = std::make_unique<base::CopyThreads>(static_cast<int>(spec.copy_threads));
+  if (copy_threads_->count() < spec.copy_threads)
+    run.remark(
+        fmt::format("'copy_threads: {}' was asked for, but rank 0 copies with {}: it may "
+                    "use {} cores. Bind ranks to more, or lower it",
+                    spec.copy_threads, copy_threads_->count(), base::usable_cores()));
 }
+
+Publisher::~Publisher() = default;
 
 // What goes straight to where it is wanted may take more than what is shared: there are ghost cells
 // and copies, and not the same ones when several analyses are due as when one is.
@@ -146,7 +156,7 @@ void Publisher::send(PublicationHeader& head, CachedMessage& message,
     return send_dropped(head, due);
   }
   const run::Stopwatch watch;
-  message.encode(to, head.sequence, sender().copy());
+  message.encode(to, head.sequence, sender().copy(), copy_threads_.get());
   if (const auto* send_plan = message.send_plan()) {
     sender().commit(head.sequence, message.encoder().size(), send_plan->parts());
     direct_ += send_plan->direct_bytes();
@@ -187,8 +197,10 @@ void Publisher::send_dropped(PublicationHeader& head, const std::vector<size_t>&
 }
 
 std::byte* Publisher::reserve(size_t size, const std::vector<size_t>& due, int64_t step) {
-  sender().poll();
   std::byte* to = sender().reserve(size);
+  if (to != nullptr) return to;
+  sender().poll();
+  to = sender().reserve(size);
   if (to != nullptr) return to;
   bool is_spilled = false;
   subscribers_.tend();

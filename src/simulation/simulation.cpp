@@ -6,6 +6,7 @@
 
 #include "base/text.hpp"
 #include "comm/agreement.hpp"
+#include "comm/progress_thread.hpp"
 #include "products/whole_file.hpp"
 #include "run/attached_job.hpp"
 #include "run/report.hpp"
@@ -268,20 +269,14 @@ void Simulation::publish(const std::vector<size_t>& due, const StageOutputs& lef
                          double time) {
   contain(due, [&] {
     hear();
-    policy::PublicationReady ready{due};
+    policy::PublicationReady ready{due, 0};
     if (const auto next = policy_.waiting())
       ready.steps_until_waiting = agenda_.steps_until_due(*next, time);
     bool is_published = false, is_skipped = false;
-    for (const auto& action : policy_.on(ready))
+    for (const auto& action : policy_.on(std::move(ready)))
       if (const auto* publication = std::get_if<policy::Publish>(&action)) {
         is_published = true;
-        const run::Stopwatch watch;
-        const double before = published_for_attached();
-        publisher_->publish(*publication, left, step, time);
-        const auto& served = publication->analyses;
-        const bool only_attached = std::all_of(
-            served.begin(), served.end(), [&](size_t a) { return a >= policy_.own_analyses(); });
-        attached_seconds_ += only_attached ? watch.seconds() : published_for_attached() - before;
+        publish_and_count(*publication, left, step, time);
       } else if (const auto* skip = std::get_if<policy::Skip>(&action)) {
         if (skip->over_share) {
           leave_out(skip->analyses, true);
@@ -296,10 +291,24 @@ void Simulation::publish(const std::vector<size_t>& due, const StageOutputs& lef
   agree();
 }
 
+void Simulation::publish_and_count(const policy::Publish& publication, const StageOutputs& left,
+                                   int64_t step, double time) {
+  const auto& served = publication.analyses;
+  const auto is_attached = [&](size_t a) { return a >= policy_.own_analyses(); };
+  if (std::none_of(served.begin(), served.end(), is_attached))
+    return publisher_->publish(publication, left, step, time);
+  const run::Stopwatch watch;
+  const double before = published_for_attached();
+  publisher_->publish(publication, left, step, time);
+  const bool only_attached = std::all_of(served.begin(), served.end(), is_attached);
+  attached_seconds_ += only_attached ? watch.seconds() : published_for_attached() - before;
+}
+
 void Simulation::hear() {
   publisher_->poll();
   subscribers_.tend();
-  if (const auto all = agreement_.settle()) carry_out(policy_.on(policy::AgreementReady{*all}));
+  if (auto all = agreement_.settle())
+    carry_out(policy_.on(policy::AgreementReady{std::move(*all)}));
 }
 
 void Simulation::agree() {
@@ -522,7 +531,8 @@ run::Outcome Simulation::outcome() const {
                    .publications = published_,
                    .skipped = skipped_,
                    .restarts = subscribers_.restarts(),
-                   .time = agenda_.last_time()};
+                   .time = agenda_.last_time(),
+                   .thread_level = comm::thread_level()};
   if (publisher_) publisher_->describe(out);
   return out;
 }

@@ -92,6 +92,9 @@ class Simulation {
   /// Runs the stages that are due here, and publishes what the others need.
   void work(const std::vector<size_t>& due, int64_t step, double time);
   void publish(const std::vector<size_t>& due, const StageOutputs& left, int64_t step, double time);
+  /// Publishes what the policy says, and adds what attached jobs have cost by that.
+  void publish_and_count(const policy::Publish& publication, const StageOutputs& left, int64_t step,
+                         double time);
   /// Reads the last agreement and acts on it. [collective]
   void hear();
   /// Contributes to the next one. [collective, does not wait]

@@ -17,6 +17,10 @@
 #include "model/block.hpp"
 #include "transport/transport.hpp"
 
+namespace pillion::base {
+class CopyThreads;
+}
+
 namespace pillion::transport {
 
 /// `Take` and `Give` are of the one analysis that is due: sidecars must resume it from what was
@@ -90,6 +94,9 @@ class Encoder {
   /// All arrays of all blocks of `meshes` are sent; these must stay. Arrays that `lender` finds are
   /// only pointed to.
   Encoder(const PublicationHeader& head, const Meshes& meshes, const Lender* lender = nullptr);
+  /// Takes values from these arrays from the next renew() on: one for each that was given, in their
+  /// order, which has the same arrangement and stays.
+  void take_from(const std::vector<const model::Array*>& arrays);
   /// Takes the numbers of another head, as many analyses being due, and looks again where the
   /// values of the same arrays are.
   void renew(const PublicationHeader& head, const Lender* lender);
@@ -98,14 +105,17 @@ class Encoder {
   [[nodiscard]] int64_t bytes_lent() const { return lent_; }
   /// Bytes of values of one field, over all blocks.
   [[nodiscard]] const std::map<std::string, int64_t>& bytes_of_fields() const { return bytes_; }
-  /// Writes the message to `to`, aligned to 64 bytes, which has room for size() bytes.
-  void encode(std::byte* to, base::Copy how = base::Copy::Plain) const;
+  /// Writes the message to `to`, aligned to 64 bytes, which has room for size() bytes. Several
+  /// threads copy large arrays, if there are any.
+  void encode(std::byte* to, base::Copy how = base::Copy::Plain,
+              base::CopyThreads* threads = nullptr) const;
 
  private:
   struct Part {
     const model::Array* array;
     const model::Box* box;
     size_t bytes;
+    bool is_packed;
     bool is_lent;
     size_t offset;
   };
