@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Threads sleep between two runs. Parts are taken from a counter by whoever is free, so a thread
-// that wakes up late leaves its share to the others.
+// Threads sleep between two runs. Each takes the next part from a counter, so a thread that wakes
+// up late leaves its share to the others.
 #include "base/copy_threads.hpp"
 
 #include <pthread.h>
@@ -37,7 +37,7 @@ struct CopyThreads::Pool {
       call(mine);
       lock.lock();
     }
-    // The last one ends the run, in which nobody uses the function any more.
+    // The last thread ends the run: none uses the function any more.
     if (--working == 0 && next == parts) part = nullptr, done.notify_all();
   }
   void live() {
@@ -69,7 +69,7 @@ CopyThreads::CopyThreads(int count) {
   try {
     for (int t = 0; t < others; ++t)
       pool_->threads.emplace_back([pool = pool_.get()] { pool->live(); });
-  } catch (const std::system_error&) {  // with those that there are
+  } catch (const std::system_error&) {  // with the threads that there are
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }

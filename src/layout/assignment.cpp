@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One pass over all particles, tile by tile: where each is costs no branch; those that several
-// ranks see come after.
+// One pass over all particles, tile by tile. Finding where they are needs no branch; particles that
+// several ranks see are copied afterwards.
 #include "layout/assignment.hpp"
 
 #include <algorithm>
