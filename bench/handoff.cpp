@@ -2,7 +2,8 @@
 // What does handing a block over cost the simulation? On two ranks, one simulates and one is a
 // sidecar. For blocks from 64 KiB to 64 MiB, times a step that publishes, by the node transport
 // with a copy, by the node transport from session memory (zero-copy), and by the network transport,
-// against memcpy of the same bytes between touched buffers, taken in turns with it; and steps at
+// against memcpy of the same bytes between touched buffers, taken in turns with it; with a copy
+// also by two threads; and steps at
 // which nothing is due. For 64 KiB also what is paid whatever the size: publications that follow
 // each other closely (warm), with 4 MiB of other memory touched between (cold), and with pauses in
 // which the sidecar falls asleep; and zero copy of ten thousand blocks.
@@ -205,7 +206,7 @@ auto with_session(const std::string& sidecars, int64_t cells, int rank, Work&& w
 void measure_fixed_costs(int rank) {
   constexpr int64_t cells = (64 << 10) / sizeof(double), many = 10000;
   const char* names[] = {"warm", "cold", "asleep"};
-  std::string line = "bench handoff_fixed:";
+  std::string line = "bench handoff_fixed:", asleep = "bench handoff_asleep:";
   for (const bool zero_copy : {false, true})
     for (const Pace pace : {Pace::Warm, Pace::Cold, Pace::Asleep}) {
       const double seconds = with_session("per_node: 1", cells, rank, [&](auto* session) {
@@ -214,13 +215,14 @@ void measure_fixed_costs(int rank) {
       char text[80];
       std::snprintf(text, sizeof text, " %s_%s_us=%.1f", zero_copy ? "zero_copy" : "copy",
                     names[static_cast<int>(pace)], 1e6 * seconds);
-      line += text;
+      (pace == Pace::Asleep ? asleep : line) += text;
     }
   BlockCost costs[2];
   for (const int64_t blocks : {int64_t{1}, many})
     costs[blocks > 1] = with_session("per_node: 1", 64 * blocks, rank,
                                      [&](auto* session) { return block_cost(session, blocks); });
   if (rank != 0) return;
+  std::printf("%s\n", asleep.c_str());
   std::vector<double> to(cells), from(cells, 1.0), copy;
   for (int r = 0; r < 100; ++r) copy.push_back(memcpy_seconds(to, from));
   std::printf("%s memcpy_us=%.1f blocks_1e4_ms=%.2f further_block_ns=%.0f swap_ns=%.0f\n",
@@ -262,6 +264,7 @@ int main(int argc, char** argv) {
   const std::vector<int64_t> sizes = {64 << 10, 1 << 20, 64 << 20};
   const std::vector<Way> ways = {{"network", "ranks: 1", false},
                                  {"copy", "per_node: 1", false},
+                                 {"copy_by_2_threads", "per_node: 1, copy_threads: 2", false},
                                  {"zero_copy", "per_node: 1", true}};
   std::map<std::string, std::vector<Result>> results;
   for (const auto& way : ways)
@@ -272,12 +275,14 @@ int main(int argc, char** argv) {
   if (rank == 0) {
     const auto& copy = results["copy"];
     const auto& zero = results["zero_copy"];
+    const auto& two = results["copy_by_2_threads"];
     std::printf(
-        "bench handoff: copy_64KiB=%.2f copy_1MiB=%.2f copy_64MiB=%.2f zero_copy_us_64KiB=%.1f "
+        "bench handoff: copy_64KiB=%.2f copy_1MiB=%.2f copy_64MiB=%.2f "
+        "copy_by_2_threads_64MiB=%.2f zero_copy_us_64KiB=%.1f "
         "zero_copy_us_1MiB=%.1f zero_copy_us_64MiB=%.1f idle_ns=%.1f\n",
         copy[0].copy / copy[0].publish, copy[1].copy / copy[1].publish,
-        copy[2].copy / copy[2].publish, 1e6 * zero[0].publish, 1e6 * zero[1].publish,
-        1e6 * zero[2].publish, 1e9 * copy[1].idle);
+        copy[2].copy / copy[2].publish, two[2].copy / two[2].publish, 1e6 * zero[0].publish,
+        1e6 * zero[1].publish, 1e6 * zero[2].publish, 1e9 * copy[1].idle);
     std::filesystem::remove_all("bench_handoff.out");
     std::filesystem::remove(file);
   }

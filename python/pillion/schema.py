@@ -118,6 +118,10 @@ _SIDECARS = _map(
             "four times `memory`).",
             _BYTES,
         ),
+        "copy_threads": (
+            "How many threads of a simulation rank copy large arrays (default: 1).",
+            {**_COUNT, "maximum": 64},
+        ),
         "when_full": (
             "What happens to a publication for which there is no room: it is left out, it waits, "
             "it is made coarser, or it goes to a disk (default: skip).",

@@ -10,11 +10,24 @@
 
 namespace pillion::comm {
 
-bool may_call_from_threads() {
+namespace {
+
+constexpr int multiple = 3;
+
+}  // namespace
+
+int thread_level() {
   int level = MPI_THREAD_SINGLE;
   check(MPI_Query_thread(&level), "MPI_Query_thread");
-  return level == MPI_THREAD_MULTIPLE && base::is_system_clock();
+  switch (level) {
+    case MPI_THREAD_MULTIPLE: return multiple;
+    case MPI_THREAD_SERIALIZED: return 2;
+    case MPI_THREAD_FUNNELED: return 1;
+    default: return 0;
+  }
 }
+
+bool may_call_from_threads() { return thread_level() == multiple && base::is_system_clock(); }
 
 ProgressThread::ProgressThread(std::function<bool()> progress) : progress_(std::move(progress)) {
   if (!may_call_from_threads()) return;

@@ -15,6 +15,8 @@
 
 namespace pillion::comm {
 
+/// MPI's thread level: 0 for MPI_THREAD_SINGLE, up to 3 for MPI_THREAD_MULTIPLE.
+[[nodiscard]] int thread_level();
 /// Whether threads other than the program's may call MPI here. They may not under a simulated
 /// clock.
 [[nodiscard]] bool may_call_from_threads();

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One pass over all particles, in which the usual case, a particle for one rank, costs no branch
-// that the processor cannot foresee.
+// One pass over all particles, tile by tile. Finding where they are needs no branch; particles that
+// several ranks see are copied afterwards.
 #include "layout/assignment.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "base/error.hpp"
@@ -30,44 +31,102 @@ int64_t particles_of(const MeshBlocks& mine) {
   return particles;
 }
 
-/// Calls assign(values, particle) for the selected particles of a block, before which there are
-/// `first` others; `values` points to the first component of the field.
-template <class T, class Assign>
-void assign_block(const Block& block, const Array& array, const Request& request, int64_t first,
-                  Assignment& out, Assign&& assign) {
-  const Array* select = request.select.empty() ? nullptr : &array_of(block, request.select);
-  const auto& values = request.select_values;
-  const auto is_selected = [&](int64_t i) {
-    return std::find(values.begin(), values.end(), integer_at(*select, i)) != values.end();
-  };
-  const T* at = static_cast<const T*>(array.data);
-  for (int64_t i = 0; i < block.owned; ++i, at += array.strides[0]) {
-    if (select == nullptr || is_selected(i)) assign(at, first + i);
-    else out.leave_out(first + i);
+/// Which particles of a block are wanted.
+class Selection {
+ public:
+  Selection(const Block& block, const Request& request)
+      : select_(request.select.empty() ? nullptr : &array_of(block, request.select)),
+        values_(request.select_values) {}
+  [[nodiscard]] bool has(int64_t i) const {
+    return select_ == nullptr ||
+           std::find(values_.begin(), values_.end(), integer_at(*select_, i)) != values_.end();
   }
-}
+
+ private:
+  const Array* select_;
+  const std::vector<int64_t>& values_;
+};
 
 class SpatialAssignment {
  public:
   SpatialAssignment(const Cell& cell, double halo, int ranks, Assignment& out)
-      : cell_(cell), axes_(axes_of(cell, halo, ranks)), out_(out) {}
+      : cell_(cell),
+        axes_(axes_of(cell, halo, ranks)),
+        steps_{1, axes_[0].parts(), axes_[0].parts() * axes_[1].parts()},
+        is_narrow_(axes_[0].is_narrow() && axes_[1].is_narrow() && axes_[2].is_narrow()),
+        out_(out) {}
 
   /// `first`: how many particles come before the block.
-  void assign(const Block& block, int64_t first, int64_t particle, const Vector& position) {
-    const Vector f = cell_.fractional(position);
-    if (is_inside(f[0]) && is_inside(f[1]) && is_inside(f[2])) {
-      const auto x = axes_[0].owner(f[0]), y = axes_[1].owner(f[1]), z = axes_[2].owner(f[2]);
-      if (x.alone && y.alone && z.alone) return out_.own(rank_of(x.part, y.part, z.part), particle);
-    } else if (!can_place(f)) {
-      refuse(block, particle - first, f);
+  template <class T>
+  void assign(const Block& block, const Array& positions, const Request& request, int64_t first) {
+    const Selection selection(block, request);
+    const auto& strides = positions.strides;
+    const T* at = static_cast<const T*>(positions.data);
+    for (int64_t begin = 0; begin < block.owned; begin += static_cast<int64_t>(tile_size)) {
+      const int64_t count = std::min<int64_t>(block.owned - begin, tile_size);
+      for (int64_t i = 0; i < count; ++i, at += strides[0]) {
+        const Vector f =
+            cell_.fractional({static_cast<double>(at[0]), static_cast<double>(at[strides[3]]),
+                              static_cast<double>(at[2 * strides[3]])});
+        for (size_t d = 0; d < 3; ++d) fractional_[d][static_cast<size_t>(i)] = f[d];
+      }
+      locate();
+      assign_tile(block, selection, first, begin, count);
     }
-    out_.own(copy(particle, f), particle);
   }
 
  private:
   using Spans = std::array<Axis::Span, 3>;
+  static constexpr size_t tile_size = 256;
+  static constexpr int32_t outside = 64;  ///< above the bits of the axes, two for each
 
-  static bool is_inside(double f) { return f >= 0 && f < 1; }
+  /// Notes where the particles of a tile are: axis by axis and without a branch, so that the
+  /// compiler can do several at once, and since which are near a face cannot be foreseen.
+  void locate() {
+    std::array<double, tile_size> rank{}, near{};
+    for (size_t d = 0; d < 3; ++d) {
+      const auto bit = static_cast<double>(1 << (2 * d));
+      axes_[d].locate(fractional_[d], [&](size_t i, double part, double below, double above,
+                                          double outside_of_domain) {
+        rank[i] += part * steps_[d];
+        near[i] += bit * below + 2 * bit * above + outside * outside_of_domain;
+      });
+    }
+    for (size_t i = 0; i < tile_size; ++i) {
+      rank_[i] = static_cast<int32_t>(rank[i]);
+      near_[i] = static_cast<int32_t>(near[i]);
+    }
+  }
+
+  void assign_tile(const Block& block, const Selection& selection, int64_t first, int64_t begin,
+                   int64_t count) {
+    std::array<int32_t, tile_size> seen_by_others;
+    size_t others = 0;
+    for (int64_t i = 0; i < count; ++i) {
+      const auto t = static_cast<size_t>(i);
+      if (!selection.has(begin + i)) {
+        out_.leave_out(first + begin + i);
+        continue;
+      }
+      if (near_[t] < outside) out_.own(rank_[t], first + begin + i);
+      seen_by_others[others] = static_cast<int32_t>(i);
+      others += near_[t] != 0 ? 1 : 0;
+    }
+    for (size_t o = 0; o < others; ++o) {
+      const auto t = static_cast<size_t>(seen_by_others[o]);
+      const int64_t index = begin + seen_by_others[o];
+      const auto near = static_cast<uint32_t>(near_[t]);
+      const Vector f{fractional_[0][t], fractional_[1][t], fractional_[2][t]};
+      if (is_narrow_ && std::has_single_bit(near) && near < outside) {
+        copy_across(first + index, rank_[t], std::countr_zero(near));
+      } else if (near < outside) {
+        copy(first + index, f);
+      } else {
+        if (!can_place(f)) refuse(block, index, f);
+        out_.own(copy(first + index, f), first + index);
+      }
+    }
+  }
 
   [[nodiscard]] bool can_place(const Vector& f) const {
     return axes_[0].can_place(f[0]) && axes_[1].can_place(f[1]) && axes_[2].can_place(f[2]);
@@ -91,30 +150,27 @@ class SpatialAssignment {
   }
 
   [[nodiscard]] int rank_of(int64_t x, int64_t y, int64_t z) const {
-    return static_cast<int>((z * axes_[1].parts() + y) * axes_[0].parts() + x);
+    return static_cast<int>(x * steps_[0] + y * steps_[1] + z * steps_[2]);
   }
 
   /// Copies a particle to all that see it; returns its owner.
   int copy(int64_t particle, const Vector& f) {
     const Spans spans{axes_[0].span(f[0]), axes_[1].span(f[1]), axes_[2].span(f[2])};
-    const std::array<int64_t, 3> more{spans[0].last - spans[0].first,
-                                      spans[1].last - spans[1].first,
-                                      spans[2].last - spans[2].first};
     out_.displace(particle, {-spans[0].wrap, -spans[1].wrap, -spans[2].wrap});
-    if (more[0] + more[1] + more[2] == 1) copy_across(particle, spans, more[1] + 2 * more[2]);
-    else copy_to_all(particle, spans);
+    copy_to_all(particle, spans);
     return rank_of(spans[0].owner, spans[1].owner, spans[2].owner);
   }
 
-  /// Near one face alone, as most are: there is no loop whose length cannot be foreseen.
-  void copy_across(int64_t particle, const Spans& spans, int64_t axis) {
-    Index at{spans[0].owner, spans[1].owner, spans[2].owner};
-    Index edges{-spans[0].wrap, -spans[1].wrap, -spans[2].wrap};
-    const auto d = static_cast<size_t>(axis);
-    const auto image = axes_[d].image(spans[d], spans[d].first + spans[d].last - spans[d].owner);
-    at[d] = image.part;
-    edges[d] = image.edges;
-    out_.copy(rank_of(at[0], at[1], at[2]), particle, {edges[0], edges[1], edges[2]});
+  /// Near one face alone, as most are: the one above or below along an axis.
+  void copy_across(int64_t particle, int rank, int bit) {
+    const auto d = static_cast<size_t>(bit / 2);
+    const int part = rank / steps_[d] % axes_[d].parts();
+    const auto next = axes_[d].neighbour(part, bit % 2 != 0);
+    if (!next) return;
+    Index edges{};
+    edges[d] = next->edges;
+    out_.copy(rank + (static_cast<int>(next->part) - part) * steps_[d], particle,
+              {edges[0], edges[1], edges[2]});
   }
 
   void copy_to_all(int64_t particle, const Spans& spans) {
@@ -130,25 +186,39 @@ class SpatialAssignment {
 
   const Cell& cell_;
   std::array<Axis, 3> axes_;
+  std::array<int, 3> steps_;  ///< from the rank of a part to that of the next, by axis
+  bool is_narrow_;            ///< each part sees only particles of those beside it
   Assignment& out_;
+  // Of a tile.
+  std::array<std::array<double, tile_size>, 3> fractional_{};  ///< by axis
+  std::array<int32_t, tile_size> rank_{}, near_{};
 };
+
+/// Calls use(block, keys, their values) for each block that has particles.
+template <class Use>
+void each_block_of_keys(const MeshBlocks& mine, const Request& request, Use&& use) {
+  for (const auto& block : mine.blocks) {
+    if (block.owned == 0) continue;
+    const Array& keys = array_of(block, request.key);
+    if (keys.type == model::ElementType::Int32)
+      use(block, keys, static_cast<const int32_t*>(keys.data));
+    else use(block, keys, static_cast<const int64_t*>(keys.data));
+  }
+}
 
 }  // namespace
 
 Assignment assign_by_key(const MeshBlocks& mine, const Request& request, int ranks) {
   Assignment out(ranks, particles_of(mine));
   int64_t first = 0;
-  for (const auto& block : mine.blocks) {
-    if (block.owned == 0) continue;
-    const auto own = [&](const auto* key, int64_t particle) {
-      out.own(owner_of(*key, ranks), particle);
-    };
-    const Array& keys = array_of(block, request.key);
-    keys.type == model::ElementType::Int32
-        ? assign_block<int32_t>(block, keys, request, first, out, own)
-        : assign_block<int64_t>(block, keys, request, first, out, own);
+  each_block_of_keys(mine, request, [&](const Block& block, const Array& keys, const auto* at) {
+    const Selection selection(block, request);
+    for (int64_t i = 0; i < block.owned; ++i, at += keys.strides[0]) {
+      if (selection.has(i)) out.own(owner_of(*at, ranks), first + i);
+      else out.leave_out(first + i);
+    }
     first += block.owned;
-  }
+  });
   out.finish();
   return out;
 }
@@ -161,13 +231,9 @@ Assignment assign_spatial(const MeshBlocks& mine, const Request& request, const 
   for (const auto& block : mine.blocks) {
     if (block.owned == 0) continue;
     const Array& positions = array_of(block, request.position);
-    const int64_t step = positions.strides[3];
-    const auto assign = [&](const auto* x, int64_t particle) {
-      spatial.assign(block, first, particle, {x[0], x[step], x[2 * step]});
-    };
     positions.type == model::ElementType::Float32
-        ? assign_block<float>(block, positions, request, first, out, assign)
-        : assign_block<double>(block, positions, request, first, out, assign);
+        ? spatial.assign<float>(block, positions, request, first)
+        : spatial.assign<double>(block, positions, request, first);
     first += block.owned;
   }
   out.finish();

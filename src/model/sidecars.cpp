@@ -183,6 +183,17 @@ SidecarSpec read_sidecars(const Value& value, base::Diagnostics* mistakes) {
     if (spec.receive == 0)
       receive->fail("'receive: 0' leaves no room for a publication; set a size, or leave it out");
   });
+  read([&] {
+    const Value* threads = reader.find("copy_threads");
+    if (threads == nullptr) return;
+    constexpr int64_t most = 64;
+    spec.copy_threads = threads->as_integer();
+    if (spec.copy_threads < 1 || spec.copy_threads > most)
+      threads->fail(
+          fmt::format("'copy_threads' is the number of threads that copy on each rank, "
+                      "from 1 to {}, not {}",
+                      most, spec.copy_threads));
+  });
   const bool knows_policy = read([&] {
     if (const Value* policy = reader.find("when_full")) spec.when_full = read_policy(*policy);
   });

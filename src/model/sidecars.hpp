@@ -52,6 +52,7 @@ struct SidecarSpec {
   int64_t per_node = 0;
   Job job = Job::Same;
   int64_t memory = int64_t{256} << 20;  ///< bytes of publications in flight per node
+  int64_t copy_threads = 1;             ///< of a simulation rank, for large arrays
   int64_t receive = 0;  ///< bytes of publications in sidecars, per node; 0 for the standard
   WhenFull when_full = WhenFull::Skip;
   Mapping mapping = Mapping::Auto;

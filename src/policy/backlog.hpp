@@ -86,7 +86,7 @@ class Backlog {
   void settle(const RankStatus& all, const std::vector<bool>& wants);
   /// Divides what is due into what is published and what is skipped. `needs_whole` are analyses
   /// that cannot use coarse publications.
-  std::vector<CollectiveAction> publish(const PublicationReady& ready,
+  std::vector<CollectiveAction> publish(PublicationReady ready,
                                         const std::vector<bool>& needs_whole);
   void withdraw(size_t analysis) { scheduler_.withdraw(analysis); }
   [[nodiscard]] std::optional<size_t> waiting() const { return scheduler_.waiting(); }

@@ -118,22 +118,18 @@ Policy::Actions Policy::act(const AgreementReady& event) {
 }
 
 Policy::Actions Policy::act(const PublicationReady& event) {
+  if (phase_ != Phase::Running) return {};
   PublicationReady ready{{}, event.steps_until_waiting};
-  std::vector<bool> needs_whole(analyses_.size());
   Skip over{{}, true};
   for (const size_t a : event.analyses) {
     if (!is_enabled(a) || !is_in_sidecars(a)) continue;
     const bool is_over = a >= own_ && attached_full_;
     (is_over ? over.analyses : ready.analyses).push_back(a);
   }
-  for (size_t a = 0; a < needs_whole.size(); ++a) needs_whole[a] = analyses_[a].traits.needs_whole;
-  if (phase_ != Phase::Running) return {};
-  Actions actions;
-  if (!over.analyses.empty()) actions.push_back(over);
   for (const size_t a : over.analyses) backlog_.withdraw(a);
-  if (ready.analyses.empty()) return actions;
-  const auto rest = backlog_.publish(ready, needs_whole);
-  actions.insert(actions.end(), rest.begin(), rest.end());
+  Actions actions;
+  if (!ready.analyses.empty()) actions = backlog_.publish(std::move(ready), needs_whole_);
+  if (!over.analyses.empty()) actions.insert(actions.begin(), std::move(over));
   return actions;
 }
 

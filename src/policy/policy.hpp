@@ -35,9 +35,15 @@ class Policy {
   Policy(const Settings& settings, const std::vector<AnalysisTraits>& analyses);
 
   /// An analysis of an attached job, before SlotAdmitted counts it.
-  void add(const AnalysisTraits& analysis) { analyses_.push_back({analysis, {}}); }
+  void add(const AnalysisTraits& analysis) {
+    analyses_.push_back({analysis, {}});
+    needs_whole_.push_back(analysis.needs_whole);
+  }
   /// Keeps memory for as many analyses.
-  void reserve(size_t analyses) { analyses_.reserve(analyses); }
+  void reserve(size_t analyses) {
+    analyses_.reserve(analyses);
+    needs_whole_.reserve(analyses);
+  }
   std::vector<CollectiveAction> on(const AgreedEvent& event);
   std::vector<LocalAction> on(const LocalEvent& event);
   /// What this rank contributes to an agreement that starts now.
@@ -89,7 +95,8 @@ class Policy {
 
   Settings settings_;
   std::vector<Analysis> analyses_;
-  size_t own_;  ///< those of the configuration; the others are of attached jobs
+  std::vector<bool> needs_whole_;  ///< by analysis
+  size_t own_;                     ///< those of the configuration; the others are of attached jobs
   std::array<SlotState, attached_slots> slots_;
   Backlog backlog_;
   TimeShare time_share_;

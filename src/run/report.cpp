@@ -5,6 +5,7 @@
 #include <pillion/version.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
@@ -106,6 +107,13 @@ Outcome outcome_of(const Summary& all) {
   return all.simulation.ranks > 0 ? all.simulation.outcome : all.sidecars.outcome;
 }
 
+/// As in the names of MPI's constants; null if no simulation rank has said.
+Json name_of_thread_level(int64_t level) {
+  constexpr std::array names{"single", "funneled", "serialized", "multiple"};
+  const auto number = static_cast<size_t>(level);
+  return number < names.size() ? Json(names[number]) : Json();
+}
+
 Json json_of_run(const Run& run, const Summary& all) {
   const Outcome outcome = outcome_of(all);
   const double started = outcome.started > 0 ? outcome.started : run.started;
@@ -115,6 +123,7 @@ Json json_of_run(const Run& run, const Summary& all) {
           {"seconds", base::calendar_seconds() - started},
           {"simulation_ranks", all.simulation.ranks},
           {"sidecar_ranks", all.sidecars.ranks},
+          {"mpi_threads", name_of_thread_level(outcome.thread_level)},
           {"first_step", outcome.first_step},
           {"last_step", outcome.last_step},
           {"steps", outcome.steps},

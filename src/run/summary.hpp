@@ -28,9 +28,10 @@ struct Outcome {
   int64_t restarts = 0;  ///< of sidecars
   double time = 0;
   size_t budget = 0;
-  size_t peak = 0;       ///< bytes of staging memory that this rank used
-  int64_t in_place = 0;  ///< bytes of this rank that sidecars read where they were
-  int64_t direct = 0;    ///< bytes of this rank that went at once where stages wanted them
+  size_t peak = 0;            ///< bytes of staging memory that this rank used
+  int64_t in_place = 0;       ///< bytes of this rank that sidecars read where they were
+  int64_t direct = 0;         ///< bytes of this rank that went at once where stages wanted them
+  int64_t thread_level = -1;  ///< of MPI, as comm::thread_level has it
 };
 
 /// Of a number of each rank.

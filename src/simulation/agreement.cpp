@@ -2,6 +2,8 @@
 // A status as numbers, reduced by their maximum.
 #include "simulation/agreement.hpp"
 
+#include <array>
+
 #include "base/clock.hpp"
 
 namespace pillion::simulation {

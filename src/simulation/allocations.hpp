@@ -68,8 +68,9 @@ class Allocations final : public transport::Lender {
   struct Stretch {
     const std::byte* begin;
     size_t size;
+    Piece* piece;
     Slot* slot;
-    size_t piece;
+    transport::Lent lent;  ///< where it begins
   };
   using Blocks = std::unordered_map<int32_t, Slot>;
 
@@ -88,7 +89,9 @@ class Allocations final : public transport::Lender {
   /// looked for in the order in which they were made, so the next is near the last.
   mutable std::vector<Stretch> by_address_;
   mutable bool is_sorted_ = false;
-  mutable size_t last_ = 0;
+  mutable size_t last_ =
+      0;  ///< the one that was found last, and how far it was from the one before
+  mutable size_t apart_ = 1;
   struct Reader {
     int64_t index;
     Piece* piece;

@@ -23,8 +23,9 @@ size_t CachedMessage::size() const {
   return redistribution::aligned(encoder_.size()) + send_plan_->size();
 }
 
-void CachedMessage::encode(std::byte* to, int64_t sequence, base::Copy how) const {
-  encoder_.encode(to, how);
+void CachedMessage::encode(std::byte* to, int64_t sequence, base::Copy how,
+                           base::CopyThreads* threads) const {
+  encoder_.encode(to, how, threads);
   if (send_plan_) send_plan_->pack(to + redistribution::aligned(encoder_.size()), sequence);
 }
 
@@ -51,21 +52,18 @@ int64_t CachedMessage::bytes_copied(size_t share) const {
   return bytes;
 }
 
-template <class Deed>
-void CachedMessage::each_array(Deed&& deed) {
-  for (auto* meshes : {&meshes_, send_plan_ ? &send_plan_->meshes() : nullptr}) {
-    if (meshes == nullptr) continue;
-    for (auto& [name, mesh] : *meshes)
-      for (auto& block : mesh.blocks)
-        for (auto& [field, array] : block.arrays) deed(name, block, field, array);
-  }
-}
-
 void CachedMessage::link(const Sharing& sharing) {
-  each_array([&](const std::string&, const model::Block& block, const std::string& field,
-                 model::Array& array) {
-    links_.push_back({&array, sharing.find(field, block.number())});
-  });
+  std::vector<const model::Array*> shared;
+  for (const auto& [name, mesh] : meshes_)
+    for (const auto& block : mesh.blocks)
+      for (const auto& [field, array] : block.arrays)
+        shared.push_back(sharing.find(field, block.number()));
+  encoder_.take_from(shared);
+  if (!send_plan_) return;
+  for (auto& [name, mesh] : send_plan_->meshes())
+    for (auto& block : mesh.blocks)
+      for (auto& [field, array] : block.arrays)
+        links_.push_back({&array, sharing.find(field, block.number())});
 }
 
 namespace {
@@ -96,10 +94,13 @@ bool are_equal(const transport::Meshes& a, const transport::Meshes& b) {
 void CachedMessage::note(transport::Meshes meshes) {
   using Place = std::tuple<std::string, int64_t, std::array<int64_t, 3>, std::string>;
   std::map<Place, model::Array*> places;
-  each_array([&](const std::string& mesh, const model::Block& block, const std::string& field,
-                 model::Array& array) {
-    places[{mesh, block.id, block.box.lo, field}] = &array;
-  });
+  for (auto* from : {&meshes_, send_plan_ ? &send_plan_->meshes() : nullptr}) {
+    if (from == nullptr) continue;
+    for (auto& [name, mesh] : *from)
+      for (auto& block : mesh.blocks)
+        for (auto& [field, array] : block.arrays)
+          places[{name, block.id, block.box.lo, field}] = &array;
+  }
   noted_ = std::move(meshes);
   for (const auto& [name, mesh] : noted_)
     for (const auto& block : mesh.blocks)

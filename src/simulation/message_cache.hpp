@@ -50,7 +50,7 @@ class CachedMessage {
   [[nodiscard]] redistribution::SendPlan* send_plan() const { return send_plan_.get(); }
   /// Bytes of the message and those behind it that go directly.
   [[nodiscard]] size_t size() const;
-  void encode(std::byte* to, int64_t sequence, base::Copy how) const;
+  void encode(std::byte* to, int64_t sequence, base::Copy how, base::CopyThreads* threads) const;
   /// Bytes of values by analysis, in the order in which they were added.
   [[nodiscard]] const std::vector<int64_t>& shares() const { return shares_; }
   /// Those of share number `share` that are copied: the others are only pointed to.
@@ -61,14 +61,10 @@ class CachedMessage {
     model::Array* array;
     const model::Array* shared;
   };
-  /// Calls deed(mesh's name, block, field, array) for all that is in here.
-  template <class Deed>
-  void each_array(Deed&& deed);
-
   transport::Meshes meshes_;
   transport::Encoder encoder_;
   std::unique_ptr<redistribution::SendPlan> send_plan_;
-  std::vector<Link> links_;
+  std::vector<Link> links_;  ///< of what goes directly
   transport::Meshes noted_;
   std::vector<model::Array*> slots_;  ///< where the arrays of `noted_` are now, in their order
   std::vector<int64_t> shares_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/clock.hpp"
+#include "base/copy_threads.hpp"
 #include "base/text.hpp"
 #include "comm/agreement.hpp"
 #include "run/agenda.hpp"
@@ -34,7 +35,16 @@ Publisher::Publisher(run::Run& run, Link& link, const run::CutFields& cut_fields
   attached_share_ = spec.memory > 0 ? static_cast<double>(spec.attached_memory()) /
                                           static_cast<double>(spec.memory)
                                     : 0;
+  if (spec.copy_threads < 2) return;
+  copy_threads_ = std::make_unique<base::CopyThreads>(static_cast<int>(spec.copy_threads));
+  if (copy_threads_->count() < spec.copy_threads)
+    run.remark(
+        fmt::format("'copy_threads: {}' was asked for, but rank 0 copies with {}: it may "
+                    "use {} cores. Bind ranks to more, or lower it",
+                    spec.copy_threads, copy_threads_->count(), base::usable_cores()));
 }
+
+Publisher::~Publisher() = default;
 
 // What goes straight to where it is wanted may take more than what is shared: there are ghost cells
 // and copies, and not the same ones when several analyses are due as when one is.
@@ -169,7 +179,7 @@ void Publisher::send(PublicationHeader& head, CachedMessage& message,
     return send_dropped(head, due);
   }
   const run::Stopwatch watch;
-  message.encode(to, head.sequence, sender().copy());
+  message.encode(to, head.sequence, sender().copy(), copy_threads_.get());
   if (const auto* send_plan = message.send_plan()) {
     sender().commit(head.sequence, message.encoder().size(), send_plan->parts());
     direct_ += send_plan->direct_bytes();
@@ -230,9 +240,11 @@ std::byte* Publisher::reserve_now(const PublicationHeader& head, CachedMessage& 
 
 std::byte* Publisher::reserve(const PublicationHeader& head, CachedMessage& message,
                               const std::vector<size_t>& due) {
-  sender().poll();
   if (!allocations_.has_refused()) note_need(message.size());
   std::byte* to = reserve_now(head, message);
+  if (to != nullptr) return to;
+  sender().poll();
+  to = reserve_now(head, message);
   if (to != nullptr) return to;
   bool is_spilled = false;
   const size_t size = message.size();

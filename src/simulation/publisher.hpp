@@ -18,6 +18,9 @@
 #include "simulation/subscribers.hpp"
 #include "transport/transport.hpp"
 
+namespace pillion::base {
+class CopyThreads;
+}
 namespace pillion::node {
 class Segment;
 }
@@ -60,6 +63,7 @@ class Publisher final : public policy::MessageBudget {
   Publisher(run::Run& run, Link& link, const run::CutFields& cut_fields, const Sharing& sharing,
             const run::Agenda& agenda, Allocations& lender, Subscribers& subscribers,
             policy::Policy& policy);
+  ~Publisher() override;
 
   /// Shares the budget of the node by what its ranks need. Throws a configuration error, the same
   /// on every rank, if a publication would never fit. [collective]
@@ -163,6 +167,7 @@ class Publisher final : public policy::MessageBudget {
   Subscribers& subscribers_;
   policy::Policy& policy_;
   MessageBuilder messages_;
+  std::unique_ptr<base::CopyThreads> copy_threads_;  ///< null if this rank copies alone
   std::map<std::string, std::string> units_;
   Outstanding outstanding_;
   policy::SendTime send_time_;

@@ -7,6 +7,7 @@
 
 #include "base/text.hpp"
 #include "comm/agreement.hpp"
+#include "comm/progress_thread.hpp"
 #include "run/attached_job.hpp"
 
 namespace pillion::simulation {
@@ -317,11 +318,11 @@ void Simulation::publish(int64_t step, double time) {
       std::all_of(due.begin(), due.end(), [&](size_t a) { return a >= policy_.own_analyses(); });
   contain_decision([&] {
     hear();
-    policy::PublicationReady ready{due};
+    policy::PublicationReady ready{due, 0};
     if (const auto next = policy_.waiting())
       ready.steps_until_waiting = agenda_.steps_until_due(*next, time);
     bool is_published = false, is_skipped = false;
-    for (const auto& action : policy_.on(ready))
+    for (const auto& action : policy_.on(std::move(ready)))
       if (const auto* publication = std::get_if<policy::Publish>(&action)) {
         is_published = true;
         publisher_->publish(*publication, lists_.outputs, step, time);
@@ -343,10 +344,10 @@ void Simulation::publish(int64_t step, double time) {
 void Simulation::hear() {
   publisher_->poll();
   subscribers_.tend();
-  const auto all = agreement_.settle();
+  auto all = agreement_.settle();
   if (!all) return;
   publisher_->catch_up(all->messages, agenda_.last_step(), agenda_.last_time());
-  carry_out(policy_.on(policy::AgreementReady{*all}));
+  carry_out(policy_.on(policy::AgreementReady{std::move(*all)}));
 }
 
 void Simulation::agree() {
@@ -494,7 +495,8 @@ run::Outcome Simulation::outcome() const {
                    .publications = published_,
                    .skipped = skipped_,
                    .restarts = subscribers_.restarts(),
-                   .time = agenda_.last_time()};
+                   .time = agenda_.last_time(),
+                   .thread_level = comm::thread_level()};
   if (publisher_) publisher_->describe(out);
   return out;
 }

@@ -2,6 +2,9 @@
 // Sidecars and attached jobs, as a simulation rank sees them.
 #include "simulation/subscribers.hpp"
 
+#include <utility>
+
+#include "base/clock.hpp"
 #include "node/segment.hpp"
 #include "policy/losses.hpp"
 #include "products/table.hpp"
@@ -42,9 +45,14 @@ Subscribers::Subscribers(run::Run& run, transport::Sender* sender, run::Supervis
       policy_(policy),
       sidecar_failure_(run) {}
 
+// Looking for a message takes longer than the rest of a small publication.
 void Subscribers::tend() {
+  constexpr double between = 1e-3;  // seconds
   supervisor_.tend();
-  if (!failed_ && sidecar_failure_.heard()) note_failure();
+  const double now = base::monotonic_seconds();
+  if (failed_ || now < next_look_) return;
+  next_look_ = now + between;
+  if (sidecar_failure_.heard()) note_failure();
 }
 
 void Subscribers::note_failure() {
@@ -57,11 +65,12 @@ void Subscribers::learn_failure() {
 }
 
 void Subscribers::see() {
-  tend();
-  (void)policy_.on(policy::LocalEvent(policy::AnalysesFailed{sender_->disabled()}));
+  if (!sender_->disabled().empty())
+    (void)policy_.on(policy::LocalEvent(policy::AnalysesFailed{sender_->disabled()}));
   auto* slots = sender_->slots();
   if (slots == nullptr) return;
   const bool any = slots->any();
+  if (!std::exchange(saw_any_, any) && !any) return;
   for (int s = 0; s < policy::attached_slots; ++s) {
     const auto sight = any ? slots->sight(s) : SlotSight::Free;
     policy::LocalEvent event = policy::SlotFreed{s};

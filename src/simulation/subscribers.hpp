@@ -4,6 +4,7 @@
 // out what the policy decides about them.
 #pragma once
 
+#include <limits>
 #include <set>
 #include <string>
 
@@ -25,8 +26,8 @@ class Subscribers {
   Subscribers(run::Run& run, transport::Sender* sender, run::Supervisor supervisor,
               policy::Policy& policy);
 
-  /// Starts dead sidecars again, and notices sidecars of this job that have failed. Costs nothing
-  /// to speak of, and is called in every wait.
+  /// Starts dead sidecars again, and notices, within a millisecond, sidecars of this job that have
+  /// failed. Costs nothing to speak of, and is called in every wait.
   void tend();
   /// Tells the policy what this rank sees: attached jobs, and analyses that sidecars have disabled.
   void see();
@@ -68,6 +69,8 @@ class Subscribers {
   policy::Policy& policy_;
   run::SidecarFailure sidecar_failure_;
   bool failed_ = false;
+  bool saw_any_ = false;  ///< attached jobs, when this rank saw last
+  double next_look_ = -std::numeric_limits<double>::infinity();  ///< for notices of failure
 };
 
 }  // namespace pillion::simulation

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "base/copy.hpp"
+#include "base/copy_threads.hpp"
 #include "redistribution/message_layout.hpp"
 
 namespace pillion::transport {
@@ -44,12 +45,6 @@ struct Place {
   Lent where;
 };
 
-std::optional<Lent> find_lent(const Lender* lender, const model::Array& array,
-                              const model::Box& box) {
-  if (lender == nullptr || array.strides != model::packed_strides(box, array.components)) return {};
-  return lender->find(array.data);
-}
-
 }  // namespace
 
 Encoder::Encoder(const PublicationHeader& head, const Meshes& meshes, const Lender* lender) {
@@ -63,7 +58,8 @@ Encoder::Encoder(const PublicationHeader& head, const Meshes& meshes, const Lend
                            static_cast<size_t>(block.box.volume());
         auto& of_field = bytes_[field];
         of_field.all += static_cast<int64_t>(bytes);
-        parts_.push_back({&array, &block.box, bytes, &of_field, false, 0});
+        const bool is_packed = array.strides == model::packed_strides(block.box, array.components);
+        parts_.push_back({&array, &block.box, bytes, &of_field, is_packed, false, 0});
       }
     }
   }
@@ -76,14 +72,22 @@ Encoder::Encoder(const PublicationHeader& head, const Meshes& meshes, const Lend
   lay_out(lender);
 }
 
-// Offsets of values are counted from the end of the head.
+void Encoder::take_from(const std::vector<const model::Array*>& arrays) {
+  for (size_t p = 0; p < parts_.size(); ++p) parts_[p].array = arrays.at(p);
+}
+
+// Offsets of values are counted from the end of the head. Arrays are far from each other in memory.
 void Encoder::lay_out(const Lender* lender) {
   size_t offset = 0;
   lent_ = 0;
   for (auto& [field, bytes] : bytes_) bytes.lent = 0;
   std::byte* to = head_.data() + places_;
-  for (auto& part : parts_) {
-    const auto lent = find_lent(lender, *part.array, *part.box);
+  for (size_t p = 0; p < parts_.size(); ++p) {
+    constexpr size_t ahead = 8;
+    if (p + ahead < parts_.size()) __builtin_prefetch(parts_[p + ahead].array);
+    auto& part = parts_[p];
+    const auto lent = lender != nullptr && part.is_packed ? lender->find(part.array->data)
+                                                          : std::optional<Lent>();
     part.is_lent = lent.has_value();
     part.offset = offset;
     const Place place{lent ? 1 : 0, lent.value_or(Lent{0, 0, offset})};
@@ -111,20 +115,55 @@ void Encoder::renew(const PublicationHeader& head, const Lender* lender) {
   lay_out(lender);
 }
 
-void Encoder::encode(std::byte* to, base::Copy how) const {
+namespace {
+
+/// Packs an array by several threads: each takes a range along the last axis that has one.
+void pack(const model::Array& array, const model::Box& box, size_t bytes, std::byte* to,
+          base::Copy how, base::CopyThreads* threads) {
+  const int axis = box.extent(2) > 1 ? 2 : box.extent(1) > 1 ? 1 : 0;
+  const auto extent = static_cast<size_t>(box.extent(axis));
+  // More parts than threads, for one that wakes up late.
+  const size_t parts = threads == nullptr
+                           ? 1
+                           : std::min({extent, bytes / base::CopyThreads::smallest_part,
+                                       size_t{4} * static_cast<size_t>(threads->count())});
+  if (parts < 2 || threads->count() < 2) return model::pack(array, box, to, how);
+  const auto a = static_cast<size_t>(axis);
+  const auto element = static_cast<int64_t>(model::size_of(array.type));
+  const int64_t packed = model::packed_strides(box, array.components)[a] * element;
+  threads->run(parts, [&](size_t n) {
+    const auto begin = static_cast<int64_t>(extent * n / parts);
+    const auto end = static_cast<int64_t>(extent * (n + 1) / parts);
+    model::Array part = array;
+    part.data = static_cast<const std::byte*>(array.data) + begin * array.strides[a] * element;
+    model::Box range = box;
+    range.lo[a] = box.lo[a] + begin;
+    range.hi[a] = box.lo[a] + end;
+    model::pack(part, range, to + begin * packed, how);
+  });
+}
+
+}  // namespace
+
+void Encoder::encode(std::byte* to, base::Copy how, base::CopyThreads* threads) const {
   const auto length = static_cast<int64_t>(head_.size());
   std::memcpy(to, &length, sizeof length);
-  std::memcpy(to + sizeof length, head_.data(), head_.size());
+  constexpr size_t large = 4096;
+  if (how == base::Copy::Streaming && head_.size() >= large)
+    base::stream(to + sizeof length, head_.data(), head_.size());
+  else std::memcpy(to + sizeof length, head_.data(), head_.size());
   std::byte* values = to + redistribution::aligned(sizeof length + head_.size());
   for (const auto& part : parts_)
     if (!part.is_lent) {
-      model::pack(*part.array, *part.box, values + part.offset, how);
+      pack(*part.array, *part.box, part.bytes, values + part.offset, how, threads);
       base::count_copy(base::CopyKind::Pack, part.bytes);
     }
 }
 
 DueSet due_set_of(const PublicationHeader& head) {
-  DueSet due{head.coarsening};
+  DueSet due;
+  due.reserve(1 + head.due.size());
+  due.push_back(head.coarsening);
   for (const auto& d : head.due) due.push_back(d.analysis);
   return due;
 }

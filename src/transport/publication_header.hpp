@@ -17,6 +17,10 @@
 #include "model/block.hpp"
 #include "transport/transport.hpp"
 
+namespace pillion::base {
+class CopyThreads;
+}
+
 namespace pillion::transport {
 
 /// `Take` and `Give` are of the one analysis that is due: sidecars must resume it from what was
@@ -94,6 +98,9 @@ class Encoder {
   Encoder(const PublicationHeader& head, const Meshes& meshes, const Lender* lender = nullptr);
   Encoder(const Encoder&) = delete;
   Encoder& operator=(const Encoder&) = delete;
+  /// Takes values from these arrays from the next renew() on: one for each that was given, in their
+  /// order, which has the same arrangement and stays.
+  void take_from(const std::vector<const model::Array*>& arrays);
   /// Takes the numbers of another head, as many analyses being due, and looks again where the
   /// values of the same arrays are.
   void renew(const PublicationHeader& head, const Lender* lender);
@@ -106,8 +113,10 @@ class Encoder {
     int64_t lent = 0;
   };
   [[nodiscard]] const std::map<std::string, FieldBytes>& bytes_of_fields() const { return bytes_; }
-  /// Writes the message to `to`, aligned to 64 bytes, which has room for size() bytes.
-  void encode(std::byte* to, base::Copy how = base::Copy::Plain) const;
+  /// Writes the message to `to`, aligned to 64 bytes, which has room for size() bytes. Several
+  /// threads copy large arrays, if there are any.
+  void encode(std::byte* to, base::Copy how = base::Copy::Plain,
+              base::CopyThreads* threads = nullptr) const;
 
  private:
   struct Part {
@@ -115,6 +124,7 @@ class Encoder {
     const model::Box* box;
     size_t bytes;
     FieldBytes* of_field;
+    bool is_packed;
     bool is_lent;
     size_t offset;
   };

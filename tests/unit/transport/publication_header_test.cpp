@@ -4,10 +4,12 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <numeric>
 #include <random>
 
+#include "base/copy_threads.hpp"
 #include "model/coarsen.hpp"
 #include "transport/staging.hpp"
 
@@ -77,6 +79,48 @@ TEST_CASE("a message decodes to what was encoded, values aligned and in place") 
   CHECK(std::equal(density.begin(), density.end(), static_cast<const double*>(array.data)));
   CHECK(out.meshes.at("atoms").blocks.size() == 2);
   CHECK(static_cast<const int32_t*>(out.meshes.at("atoms").blocks[0].arrays.at("id").data)[2] == 7);
+}
+
+TEST_CASE("several threads copy what one does") {
+  base::CopyThreads threads(3);
+  CHECK(threads.count() == std::min(3, base::usable_cores()));
+  // Packed, in rows with gaps, with the axes the other way round, one long axis, too few cells.
+  struct Case {
+    std::array<int64_t, 3> extent;
+    std::array<int64_t, 4> strides;
+    int32_t components;
+  };
+  const std::vector<Case> cases = {
+      {{70, 50, 90}, {1, 70, 3500, 1}, 1},    {{70, 50, 90}, {1, 72, 3650, 1}, 1},
+      {{60, 50, 90}, {4500, 90, 1, 1}, 1},    {{400000, 1, 1}, {3, 0, 0, 1}, 3},
+      {{400000, 1, 1}, {1, 0, 0, 400000}, 3}, {{8, 8, 8}, {1, 8, 64, 1}, 1}};
+  std::vector<double> values(1300000);
+  std::iota(values.begin(), values.end(), 0.25);
+  for (const auto& [extent, strides, components] : cases)
+    for (const auto how : {base::Copy::Plain, base::Copy::Streaming}) {
+      Meshes meshes;
+      model::Block block{.box = {{5, 6, 7}, {5 + extent[0], 6 + extent[1], 7 + extent[2]}}};
+      block.arrays["f"] = {values.data(), model::ElementType::Float64, components, strides};
+      meshes["m"].blocks.push_back(block);
+      const Encoder encoder(PublicationHeader(), meshes);
+      const Buffer alone(encoder.size()), together(encoder.size());
+      std::memset(alone.data(), 0, encoder.size());
+      std::memset(together.data(), 0, encoder.size());
+      encoder.encode(alone.data(), how);
+      for (int round = 0; round < 3; ++round) encoder.encode(together.data(), how, &threads);
+      CHECK(std::memcmp(alone.data(), together.data(), encoder.size()) == 0);
+    }
+}
+
+TEST_CASE("parts are each done once, by however many threads") {
+  for (const int count : {1, 2, 4}) {
+    base::CopyThreads threads(count);
+    for (const size_t parts : {0u, 1u, 2u, 7u, 100u}) {
+      std::vector<std::atomic<int>> done(parts);
+      threads.run(parts, [&](size_t n) { ++done[n]; });
+      CHECK(std::all_of(done.begin(), done.end(), [](const auto& d) { return d == 1; }));
+    }
+  }
 }
 
 TEST_CASE("a mesh without blocks is there, and of its kind") {
