@@ -60,8 +60,19 @@ class Communicator {
     return value;
   }
   [[nodiscard]] std::vector<int64_t> gather_all(int64_t value) const;
-  /// Everyone's bytes at the root, in the order of ranks; empty elsewhere.
+  /// The same where neighbouring ranks have equal values as a rule, or values at equal distances:
+  /// messages have a few words for each run of such values, and go along a tree.
+  [[nodiscard]] std::vector<int64_t> gather_all_runs(int64_t value) const;
+  /// Everyone's bytes at the root, in the order of ranks; empty elsewhere. They go along a tree: no
+  /// rank receives more than log2 of the number of ranks messages. A rank without memory for what
+  /// it passes on throws, and bytes are missing at the root.
   [[nodiscard]] std::vector<base::Bytes> gather(const base::Bytes& bytes, int root) const;
+  /// Calls use(rank, bytes) at the root for everyone's bytes, in the order of ranks. The root holds
+  /// one other rank's bytes at a time. If a call throws, the other messages are received all the
+  /// same.
+  void gather_each(
+      std::span<const std::byte> mine, int root,
+      const std::function<void(int rank, std::span<const std::byte> bytes)>& use) const;
   /// Joins everyone's bytes in the order of ranks, along a tree: no rank receives more than log2 of
   /// the number of ranks messages. `join(lower, higher)` makes one of two, and must be associative.
   /// The whole at rank 0; elsewhere, what this rank passed on. If a call of `join` throws, that
@@ -70,9 +81,6 @@ class Communicator {
       base::Bytes mine,
       const std::function<base::Bytes(const base::Bytes& lower, const base::Bytes& higher)>& join)
       const;
-  /// Sends out[r] to rank r and returns what each rank sent here: one message per pair that has
-  /// anything to say.
-  [[nodiscard]] std::vector<base::Bytes> exchange(const std::vector<base::Bytes>& out) const;
 
  private:
   static Communicator adopt(MPI_Comm handle);

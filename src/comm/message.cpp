@@ -53,14 +53,16 @@ std::optional<size_t> Request::received() {
   return static_cast<size_t>(size);
 }
 
-// A receive that is withdrawn is done at once; one that a message has met is not touched.
+// A receive that is withdrawn is done at once; one that a message has met is not touched, and can
+// be tested as before.
 bool Request::withdraw() {
   if (handle_ == MPI_REQUEST_NULL) return false;
   check(MPI_Cancel(&handle_), "MPI_Cancel");
   int done = 0, withdrawn = 0;
   MPI_Status status;
-  check(MPI_Test(&handle_, &done, &status), "MPI_Test");
+  check(MPI_Request_get_status(handle_, &done, &status), "MPI_Request_get_status");
   if (done != 0) check(MPI_Test_cancelled(&status, &withdrawn), "MPI_Test_cancelled");
+  if (withdrawn != 0) wait();
   return withdrawn != 0;
 }
 
@@ -75,16 +77,9 @@ std::optional<size_t> find_done(std::span<Request> requests, bool wait) {
   return static_cast<size_t>(index);
 }
 
-namespace {
-
-// Below this size plain bytes do, and no datatype need be made.
-constexpr size_t plain = size_t{1} << 30;
-
-}  // namespace
-
 Request send(const Communicator& comm, const void* data, size_t size, int to, int tag) {
   MPI_Request request = MPI_REQUEST_NULL;
-  if (size <= plain) {
+  if (size <= most_plain_bytes) {
     check(MPI_Isend(data, static_cast<int>(size), MPI_BYTE, to, tag, comm.handle(), &request),
           "MPI_Isend");
   } else {
@@ -96,7 +91,7 @@ Request send(const Communicator& comm, const void* data, size_t size, int to, in
 
 Request receive(const Communicator& comm, void* data, size_t size, int from, int tag) {
   MPI_Request request = MPI_REQUEST_NULL;
-  if (size <= plain) {
+  if (size <= most_plain_bytes) {
     check(MPI_Irecv(data, static_cast<int>(size), MPI_BYTE, from, tag, comm.handle(), &request),
           "MPI_Irecv");
   } else {
@@ -112,6 +107,21 @@ Arrival arrival_of(MPI_Message message, MPI_Status status) {
   MPI_Count size = 0;
   check(MPI_Get_elements_x(&status, MPI_BYTE, &size), "MPI_Get_elements_x");
   return {message, status.MPI_SOURCE, static_cast<size_t>(size)};
+}
+
+/// Takes a message for which there is no room, since its sender waits for that: all of it goes to
+/// one small place, piece over piece.
+void discard(Arrival& arrival) {
+  std::array<std::byte, 4096> place;
+  MPI_Datatype piece = MPI_DATATYPE_NULL, pieces = MPI_DATATYPE_NULL;
+  check(MPI_Type_contiguous(static_cast<int>(place.size()), MPI_BYTE, &piece),
+        "MPI_Type_contiguous");
+  check(MPI_Type_create_resized(piece, 0, 0, &pieces), "MPI_Type_create_resized");
+  check(MPI_Type_commit(&pieces), "MPI_Type_commit");
+  const auto count = static_cast<int>((arrival.size + place.size() - 1) / place.size());
+  check(MPI_Mrecv(place.data(), count, pieces, &arrival.message, MPI_STATUS_IGNORE), "MPI_Mrecv");
+  check(MPI_Type_free(&pieces), "MPI_Type_free");
+  check(MPI_Type_free(&piece), "MPI_Type_free");
 }
 
 }  // namespace
@@ -130,7 +140,13 @@ base::Bytes take_next(const Communicator& comm, int from, int tag) {
   MPI_Status status;
   check(MPI_Mprobe(from, tag, comm.handle(), &message, &status), "MPI_Mprobe");
   Arrival arrival = arrival_of(message, status);
-  base::Bytes bytes(arrival.size);
+  base::Bytes bytes;
+  try {
+    bytes.resize(arrival.size);
+  } catch (...) {
+    discard(arrival);
+    throw;
+  }
   receive(arrival, bytes.data());
   return bytes;
 }
@@ -139,7 +155,7 @@ void receive(Arrival& arrival, void* data) { start_receiving(arrival, data).wait
 
 Request start_receiving(Arrival& arrival, void* data) {
   MPI_Request request = MPI_REQUEST_NULL;
-  if (arrival.size <= plain) {
+  if (arrival.size <= most_plain_bytes) {
     check(MPI_Imrecv(data, static_cast<int>(arrival.size), MPI_BYTE, &arrival.message, &request),
           "MPI_Imrecv");
   } else {
@@ -171,7 +187,7 @@ namespace {
 MPI_Request send_synchronously(const Communicator& comm, const base::Bytes& bytes, int to,
                                int tag) {
   MPI_Request request = MPI_REQUEST_NULL;
-  if (bytes.size() <= plain) {
+  if (bytes.size() <= most_plain_bytes) {
     check(MPI_Issend(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, to, tag, comm.handle(),
                      &request),
           "MPI_Issend");
@@ -181,21 +197,6 @@ MPI_Request send_synchronously(const Communicator& comm, const base::Bytes& byte
           "MPI_Issend");
   }
   return request;
-}
-
-/// Takes a message for which there is no room, since its sender waits for that: all of it goes to
-/// one small place, piece over piece.
-void discard(Arrival& arrival) {
-  std::array<std::byte, 4096> place;
-  MPI_Datatype piece = MPI_DATATYPE_NULL, pieces = MPI_DATATYPE_NULL;
-  check(MPI_Type_contiguous(static_cast<int>(place.size()), MPI_BYTE, &piece),
-        "MPI_Type_contiguous");
-  check(MPI_Type_create_resized(piece, 0, 0, &pieces), "MPI_Type_create_resized");
-  check(MPI_Type_commit(&pieces), "MPI_Type_commit");
-  const auto count = static_cast<int>((arrival.size + place.size() - 1) / place.size());
-  check(MPI_Mrecv(place.data(), count, pieces, &arrival.message, MPI_STATUS_IGNORE), "MPI_Mrecv");
-  check(MPI_Type_free(&pieces), "MPI_Type_free");
-  check(MPI_Type_free(&piece), "MPI_Type_free");
 }
 
 /// Takes a message that has come, if any has. Notes the failure if there is no room for it.

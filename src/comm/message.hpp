@@ -22,8 +22,8 @@ namespace pillion::comm {
 namespace tags {
 
 inline constexpr int gathered = 1;
-inline constexpr int exchanged = 2;
 inline constexpr int folded = 3;
+inline constexpr int gathered_each = 4;
 
 inline constexpr int publication = 11;  // from the simulation to its sidecars
 inline constexpr int finished = 12;
@@ -46,6 +46,7 @@ inline constexpr int stage_messages = 35;
 inline constexpr int stage_turn = 36;
 inline constexpr int box_meeting = 37;    // and 38
 inline constexpr int state_records = 39;  // and 40
+inline constexpr int stage_records = 41;  // and 42
 
 }  // namespace tags
 
@@ -61,6 +62,9 @@ class ByteType {
  private:
   MPI_Datatype handle_ = MPI_DATATYPE_NULL;
 };
+
+/// Below this size plain bytes do, and no datatype need be made.
+constexpr size_t most_plain_bytes = size_t{1} << 30;
 
 /// A message or reduction under way; its memory must stay until it is done. Must be waited for or
 /// tested until done before it is destroyed.
@@ -101,7 +105,8 @@ struct Arrival {
 constexpr int any_rank = MPI_ANY_SOURCE;
 /// The next message from a rank, or from any, if one has arrived. Not collective, does not wait.
 [[nodiscard]] std::optional<Arrival> find_arrival(const Communicator& comm, int from, int tag);
-/// Waits for a message from a rank, and receives it.
+/// Waits for a message from a rank, and receives it. Without memory for it, throws when its sender
+/// does not wait any more.
 [[nodiscard]] base::Bytes take_next(const Communicator& comm, int from, int tag);
 /// Receives it; `data` has room for arrival.size bytes.
 void receive(Arrival& arrival, void* data);

@@ -4,6 +4,7 @@
 
 #include <csignal>
 #include <exception>
+#include <utility>
 
 #include "base/clock.hpp"
 
@@ -36,10 +37,14 @@ void ProgressThread::resume() {
 }
 
 void ProgressThread::stop() {
-  if (!runs()) return;
+  if (!thread_.joinable()) return;
   stopping_ = true;
   resume();
   thread_.join();
+}
+
+std::string ProgressThread::take_failure() {
+  return has_failed_ ? std::exchange(failure_, {}) : std::string();
 }
 
 // The count is read before the messages are looked at: a message that comes after that look has
@@ -51,8 +56,10 @@ void ProgressThread::work() {
     bool is_busy = false;
     try {
       is_busy = progress_();
-    } catch (const std::exception&) {
-      return;  // the program's own thread meets the same failure, and reports it
+    } catch (const std::exception& e) {
+      failure_ = e.what();
+      has_failed_ = true;
+      return;
     }
     ++calls_;
     base::clock().sleep_while(resumed_, seen, is_busy ? pause : forever);

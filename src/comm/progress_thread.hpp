@@ -8,6 +8,7 @@
 #include <atomic>
 #include <functional>
 #include <optional>
+#include <string>
 #include <thread>
 
 #include "comm/communicator.hpp"
@@ -28,7 +29,9 @@ class ProgressThread {
   ProgressThread& operator=(const ProgressThread&) = delete;
   ~ProgressThread() { stop(); }
 
-  [[nodiscard]] bool runs() const { return thread_.joinable(); }
+  [[nodiscard]] bool runs() const { return thread_.joinable() && !has_failed_; }
+  /// Why `progress` failed and the thread ended; "" if it did not, or the next time.
+  [[nodiscard]] std::string take_failure();
   /// Something is under way now: the thread wakes up, and sleeps again when nothing is. Any thread.
   void resume();
   /// Ends the thread; at the latest it ends in MPI_Finalize.
@@ -42,6 +45,8 @@ class ProgressThread {
   std::function<bool()> progress_;
   std::atomic<uint32_t> resumed_{0};  ///< a count; the thread sleeps while it stays the same
   std::atomic<bool> stopping_{false};
+  std::atomic<bool> has_failed_{false};
+  std::string failure_;  ///< by the thread, before it sets has_failed_
   std::atomic<uint64_t> calls_{0};
   std::thread thread_;
   std::optional<AtFinalize> at_finalize_;

@@ -3,13 +3,13 @@
 #include "products/timeline.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
 #include <iterator>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/json.hpp"
@@ -127,10 +127,20 @@ std::string Timeline::format(const std::string& process, int64_t rank, double or
   return fmt::to_string(out);
 }
 
-std::string format_trace(const std::vector<std::string>& parts, const std::string& run) {
-  return fmt::format(
-      "{{\"displayTimeUnit\":\"ms\",\"otherData\":{{\"run\":{}}},\"traceEvents\":[\n{}\n]}}\n",
-      base::json_text(run), fmt::join(parts, ",\n"));
+TraceFile::TraceFile(const std::filesystem::path& path, const std::string& run) : file_(path) {
+  file_.write(
+      fmt::format("{{\"displayTimeUnit\":\"ms\",\"otherData\":{{\"run\":{}}},\"traceEvents\":[\n",
+                  base::json_text(run)));
+}
+
+void TraceFile::add(std::string_view part) {
+  if (!std::exchange(is_empty_, false)) file_.write(",\n");
+  file_.write(part);
+}
+
+void TraceFile::finish() {
+  file_.write("\n]}\n");
+  file_.finish(false);
 }
 
 }  // namespace pillion::products

@@ -11,8 +11,11 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
+
+#include "products/whole_file.hpp"
 
 namespace pillion::products {
 
@@ -66,7 +69,18 @@ class Timeline {
   std::unique_ptr<std::FILE, Close> followed_;
 };
 
-/// A trace (JSON) of the parts of ranks, as Timeline::format makes them. `run` is the run's id.
-std::string format_trace(const std::vector<std::string>& parts, const std::string& run);
+/// A trace (JSON) of the parts of ranks, as Timeline::format makes them, each written as it is
+/// added. Throws ErrorCode::File.
+class TraceFile {
+ public:
+  /// `run` is the run's id.
+  TraceFile(const std::filesystem::path& path, const std::string& run);
+  void add(std::string_view part);
+  void finish();
+
+ private:
+  WholeFile file_;
+  bool is_empty_ = true;
+};
 
 }  // namespace pillion::products

@@ -37,39 +37,6 @@ int make_new(const fs::path& path) {
   return file;
 }
 
-/// A file descriptor that closes itself and, unless it was kept, removes the file.
-class Draft {
- public:
-  explicit Draft(const fs::path& path) : path_(path), file_(make_new(path)) {}
-  Draft(const Draft&) = delete;
-  Draft& operator=(const Draft&) = delete;
-  ~Draft() {
-    if (file_ >= 0) ::close(file_);
-    if (!kept_) ::unlink(path_.c_str());
-  }
-  void write(std::string_view content) const {
-    while (!content.empty()) {
-      const ssize_t n = ::write(file_, content.data(), content.size());
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) fail_file("write", path_, errno);
-      content.remove_prefix(static_cast<size_t>(n));
-    }
-  }
-  void rename_to(const fs::path& path, bool durable) {
-    if (durable && ::fsync(file_) != 0) fail_file("write", path_, errno);
-    const int closed = ::close(file_);
-    file_ = -1;
-    if (closed != 0) fail_file("close", path_, errno);
-    if (::rename(path_.c_str(), path.c_str()) != 0) fail_file("put in place", path, errno);
-    kept_ = true;
-  }
-
- private:
-  fs::path path_;
-  int file_;
-  bool kept_ = false;
-};
-
 }  // namespace
 
 fs::path aside(const fs::path& path) {
@@ -82,11 +49,38 @@ void make_folder(const fs::path& path) {
   if (error) fail_file("make the folder", path, error.value());
 }
 
-void write_whole(const fs::path& path, std::string_view content, bool durable) {
+WholeFile::WholeFile(const fs::path& path) : path_(path), aside_(aside(path)) {
   make_folder(path.parent_path());
-  Draft draft(aside(path));
-  draft.write(content);
-  draft.rename_to(path, durable);
+  file_ = make_new(aside_);
+}
+
+WholeFile::~WholeFile() {
+  if (file_ >= 0) ::close(file_);
+  if (!is_finished_) ::unlink(aside_.c_str());
+}
+
+void WholeFile::write(std::string_view content) const {
+  while (!content.empty()) {
+    const ssize_t n = ::write(file_, content.data(), content.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail_file("write", aside_, errno);
+    content.remove_prefix(static_cast<size_t>(n));
+  }
+}
+
+void WholeFile::finish(bool durable) {
+  if (durable && ::fsync(file_) != 0) fail_file("write", aside_, errno);
+  const int closed = ::close(file_);
+  file_ = -1;
+  if (closed != 0) fail_file("close", aside_, errno);
+  if (::rename(aside_.c_str(), path_.c_str()) != 0) fail_file("put in place", path_, errno);
+  is_finished_ = true;
+}
+
+void write_whole(const fs::path& path, std::string_view content, bool durable) {
+  WholeFile file(path);
+  file.write(content);
+  file.finish(durable);
 }
 
 void put_folder_in_place(const fs::path& path) {

@@ -13,6 +13,23 @@ namespace pillion::products {
 /// ErrorCode::File; the old file, if there was one, then still stands.
 void write_whole(const std::filesystem::path& path, std::string_view content, bool durable);
 
+/// A file that is written piece by piece, and is there when it is finished. Throws as write_whole.
+class WholeFile {
+ public:
+  explicit WholeFile(const std::filesystem::path& path);
+  WholeFile(const WholeFile&) = delete;
+  WholeFile& operator=(const WholeFile&) = delete;
+  /// Leaves nothing if the file was not finished.
+  ~WholeFile();
+  void write(std::string_view content) const;
+  void finish(bool durable);
+
+ private:
+  std::filesystem::path path_, aside_;
+  int file_ = -1;
+  bool is_finished_ = false;
+};
+
 /// The name under which `path` is written until it is whole.
 std::filesystem::path aside(const std::filesystem::path& path);
 

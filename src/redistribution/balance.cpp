@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <optional>
+#include <set>
 
 #include "comm/agreement.hpp"
 
@@ -19,7 +21,9 @@ namespace {
 constexpr int bits_per_axis = 21, all_bits = 3 * bits_per_axis;
 using Key = uint64_t;
 
-/// Bits of the middle of a box, in units of the domain, taken in turns.
+}  // namespace
+
+// Bits of the middle of a box, in units of the domain, taken in turns.
 Key key_of(const Box& box, const Box& domain) {
   std::array<uint64_t, 3> middle{};
   for (int d = 0; d < 3; ++d) {
@@ -33,6 +37,8 @@ Key key_of(const Box& box, const Box& domain) {
     for (int d = 2; d >= 0; --d) key = key << 1 | (middle[static_cast<size_t>(d)] >> bit & 1);
   return key;
 }
+
+namespace {
 
 struct KeyedLoad {
   Key key;
@@ -174,9 +180,31 @@ Cuts balance(const comm::Communicator& ranks, const std::vector<Load>& here, con
   return search->find(ranks);
 }
 
-int owner_of(const Box& box, const Box& domain, const Cuts& cuts) {
-  const auto next = std::upper_bound(cuts.begin(), cuts.end(), key_of(box, domain));
-  return static_cast<int>(next - cuts.begin());
+int owner_of(Key key, const Cuts& cuts) {
+  return static_cast<int>(std::upper_bound(cuts.begin(), cuts.end(), key) - cuts.begin());
+}
+
+KnownCuts cuts_around(const std::vector<Key>& keys, const Cuts& cuts) {
+  std::set<int64_t> numbers;
+  for (const Key key : keys) {
+    const int64_t owner = owner_of(key, cuts);
+    numbers.insert({owner, owner + 1});
+  }
+  KnownCuts known;
+  for (const int64_t number : numbers)
+    if (number > 0 && number <= static_cast<int64_t>(cuts.size()))
+      known.push_back({number, cuts[static_cast<size_t>(number - 1)]});
+  return known;
+}
+
+int owner_of(Key key, const KnownCuts& known, int owners) {
+  const auto next = std::upper_bound(known.begin(), known.end(), key,
+                                     [](Key k, const Cut& cut) { return k < cut.key; });
+  const Cut from = next == known.begin() ? Cut{0, 0} : *std::prev(next);
+  const Cut to = next == known.end() ? Cut{owners, Key{1} << all_bits} : *next;
+  const auto pieces = static_cast<uint64_t>(to.number - from.number);
+  const Key length = (to.key - from.key - 1) / pieces + 1;
+  return static_cast<int>(from.number + static_cast<int64_t>((key - from.key) / length));
 }
 
 }  // namespace pillion::redistribution

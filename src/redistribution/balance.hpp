@@ -26,7 +26,17 @@ struct Load {
 Cuts balance(const comm::Communicator& ranks, const std::vector<Load>& here,
              const model::Box& domain, int owners);
 
-/// Whose piece a box is in.
-int owner_of(const model::Box& box, const model::Box& domain, const Cuts& cuts);
+/// Where a box is on the curve.
+uint64_t key_of(const model::Box& box, const model::Box& domain);
+
+/// Whose piece a box with this key is in.
+int owner_of(uint64_t key, const Cuts& cuts);
+
+/// The cuts before and behind each of these keys.
+KnownCuts cuts_around(const std::vector<uint64_t>& keys, const Cuts& cuts);
+
+/// Whose piece of `owners` a key is in. Between cuts that are not neighbours, pieces are taken to
+/// be equally long: no owner is wrong for a whole block, and loads stay about even.
+int owner_of(uint64_t key, const KnownCuts& known, int owners);
 
 }  // namespace pillion::redistribution

@@ -110,13 +110,15 @@ std::vector<Found> look_for(const comm::Communicator& sidecars,
   const double begin = base::monotonic_seconds();
   std::vector<Found> all, mine;
   int32_t seen = 0;
-  for (;;) {
+  // Each look reads the open files of all processes of the node.
+  constexpr base::Pauses pauses{0.05, 1.0};
+  for (double pause = pauses.shortest;; pause = std::min(2 * pause, pauses.longest)) {
     all = find_runs(neighbours);
     mine = matching(all, name);
     const double waited = sidecars.reduced(base::monotonic_seconds() - begin, comm::Operation::Max);
     seen = sidecars.reduced<int32_t>(mine.empty() ? 0 : 1, comm::Operation::Min);
     if ((is_complete(sidecars, neighbours, mine) && seen != 0) || waited >= patience) break;
-    base::clock().sleep(0.05);
+    base::clock().sleep(std::min(pause, patience - waited));
   }
   comm::together(sidecars, [&] {
     if (mine.empty())

@@ -3,13 +3,31 @@
 #include "run/chains.hpp"
 
 #include <algorithm>
+#include <map>
 
+#include "base/bytes.hpp"
 #include "comm/agreement.hpp"
+#include "stagehost/plugin.hpp"
 #include "stagehost/state.hpp"
 
 namespace pillion::run {
 
 using stagehost::Chain;
+
+void find_stages(const comm::Communicator& ranks, model::Configuration& configuration) {
+  std::map<std::string, std::string> files;
+  if (ranks.rank() == 0) {
+    const auto folders = stagehost::stage_folders();
+    for (const auto& analysis : configuration.analyses)
+      for (const auto& stage : analysis.stages)
+        files[stage.name] = stagehost::find_stage_file(stage.name, folders);
+  }
+  auto bytes = base::to_bytes(files);
+  ranks.broadcast(bytes, 0);
+  files = base::from_bytes<std::map<std::string, std::string>>(bytes);
+  for (auto& analysis : configuration.analyses)
+    for (auto& stage : analysis.stages) stage.file = files.at(stage.name);
+}
 
 Chains make_chains(const Run& run, topology::Role side, const ProducedFields& produced) {
   Chains chains;

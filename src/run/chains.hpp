@@ -15,6 +15,11 @@ namespace pillion::run {
 /// By analysis; null where this side has no stage of it.
 using Chains = std::vector<std::unique_ptr<stagehost::Chain>>;
 
+/// Finds the files of all stages that the configuration names: the first rank searches, so that a
+/// file system is asked once and not by all ranks. What it cannot find, each rank searches itself.
+/// [collective over `ranks`]
+void find_stages(const comm::Communicator& ranks, model::Configuration& configuration);
+
 /// Creates the chains of one side. `produced` is what crosses the cut, for sidecars.
 Chains make_chains(const Run& run, topology::Role side, const ProducedFields& produced);
 

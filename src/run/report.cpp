@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 
 #include "base/json.hpp"
 #include "comm/agreement.hpp"
@@ -173,21 +174,28 @@ void write_report(const Run& run, Summary summary, const ReportScope& scope) {
                         format_report(run, summary), false);
 }
 
-// Each rank formats its own part, so that the one that writes only joins them.
+// Each rank formats its own part, and the one that writes holds one other rank's part at a time.
 void write_timelines(const Run& run, const ReportScope& scope) {
   const std::string side = run.is_sidecar() ? "sidecar" : "simulation";
   const auto mine = run.timeline.format(side, run.side.rank(), run.started);
-  const auto* begin = reinterpret_cast<const std::byte*>(mine.data());
-  const auto all = run.on_node.gather(base::Bytes(begin, begin + mine.size()), 0);
+  std::optional<products::TraceFile> file;
+  std::optional<Error> failure;
+  try {
+    run.on_node.gather_each(
+        std::as_bytes(std::span(mine)), 0, [&](int, std::span<const std::byte> part) {
+          const auto who = scope.attached_job.empty() ? side : "attached-" + scope.attached_job;
+          if (!file)
+            file.emplace(std::filesystem::path(run.configuration.output) / timeline_folder /
+                             fmt::format("{}-{:06}.json", who, run.side.rank()),
+                         id_of(run.id));
+          file->add({reinterpret_cast<const char*>(part.data()), part.size()});
+        });
+  } catch (const Error& e) {
+    failure = e;
+  }
   comm::together(run.side, [&] {
-    if (run.on_node.rank() != 0) return;
-    std::vector<std::string> parts;
-    for (const auto& bytes : all)
-      parts.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    const auto who = scope.attached_job.empty() ? side : "attached-" + scope.attached_job;
-    products::write_whole(std::filesystem::path(run.configuration.output) / timeline_folder /
-                              fmt::format("{}-{:06}.json", who, run.side.rank()),
-                          products::format_trace(parts, id_of(run.id)), false);
+    if (failure) throw *failure;
+    if (file) file->finish();
   });
 }
 

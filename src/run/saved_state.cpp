@@ -197,6 +197,40 @@ void SuccessorState::complete(SavedState state) {
   ++generation_;
 }
 
+namespace {
+
+/// Folders in a folder. None if it cannot be read.
+std::vector<fs::path> folders_in(const fs::path& folder) {
+  std::vector<fs::path> out;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+    if (at->is_directory(error)) out.push_back(at->path());
+  return out;
+}
+
+/// A state has a folder for each analysis, and in it one for each stage.
+void remove_node_files(const fs::path& state, int node) {
+  std::error_code ignored;
+  for (const auto& analysis : folders_in(state))
+    for (const auto& stage : folders_in(analysis))
+      fs::remove(stagehost::state_file(stage, node), ignored);
+}
+
+}  // namespace
+
+void SuccessorState::remove_files_in_next(int node) const {
+  remove_node_files(next_folder(), node);
+}
+
+void SuccessorState::remove_files(int node) const {
+  for (const char* name : {"a", "b"}) remove_node_files(root_ / name, node);
+}
+
+void SuccessorState::clear_next() const noexcept {
+  std::error_code ignored;
+  fs::remove_all(next_folder(), ignored);
+}
+
 void SuccessorState::remove() const noexcept {
   std::error_code ignored;
   fs::remove_all(root_, ignored);

@@ -96,7 +96,7 @@ topology::MappingRequest request_of(const model::SidecarSpec& spec) {
 
 std::vector<topology::Role> gather_roles(const comm::Communicator& world, topology::Role mine) {
   std::vector<topology::Role> roles;
-  for (const auto role : world.gather_all(static_cast<int64_t>(mine)))
+  for (const auto role : world.gather_all_runs(static_cast<int64_t>(mine)))
     roles.push_back(static_cast<topology::Role>(role));
   return roles;
 }
@@ -156,7 +156,7 @@ void Session::assign_roles(const std::vector<topology::Role>& wanted) {
                  spec.rows, found.fault);
     placement_ = topology::place(wanted, found.locations, request_of(spec));
   });
-  run_.roles = placement_.roles;
+  run_.roles = std::move(placement_.roles);
   run_.mapping = placement_.mapping;
   unplaced_ = found.trouble;
 }
@@ -210,6 +210,7 @@ run::Chains Session::meet_other_side(run::CutFields& cut_fields,
                                      run::LayoutRequests& layout_requests) {
   const auto& spec = run_.configuration.sidecars;
   run::Chains chains;
+  run::find_stages(run_.world, run_.configuration);
   together(run_.world, [&] {
     if (!run_.is_sidecar()) chains = run::make_chains(run_, topology::Role::Simulation, {});
   });

@@ -60,6 +60,7 @@ uint64_t digest_of(PublicationHeader header) {
   header.published = 0;
   header.summary.clear();
   header.targets.clear();
+  header.box_keys.clear();
   if (header.kind == transport::MessageKind::Publication)
     for (auto& due : header.due) due.unusable = 0;
   const auto bytes = base::to_bytes(header);

@@ -194,6 +194,11 @@ Sidecar::Event Sidecar::analyse(size_t a) {
   const auto failure = run::run_chain(run_, *chains_[a], a, publication, gaps_of(a, due_of(a)),
                                       &run::CostCounters::sidecar_seconds);
   messages_.look();
+  if (const auto why = messages_.take_warning(); !why.empty())
+    run_.log.warn(
+        "the thread of sidecar {} that takes messages in has failed: {}; they come in only "
+        "between analyses now",
+        run_.side.rank(), why);
   if (failure) {
     run_.disable(a, *failure);
     return policy::AnalysisFailed{a};

@@ -26,6 +26,8 @@ SidecarJob::SidecarJob(Attach attach, MPI_Comm comm) : attach_(std::move(attach)
   if (!attach_.leave) attach_.leave = [] { return false; };
   attachment_ = run::attach_to(run_.side, attach_.run, attach_.patience);
   together(run_.side, [&] { configure(); });
+  run::find_stages(run_.side, run_.configuration);
+  together(run_.side, [&] { make_sidecar(); });
 }
 
 void SidecarJob::configure() {
@@ -40,6 +42,9 @@ void SidecarJob::configure() {
                "run '{}' has its sidecars in its own job; to add analyses to it, name a file that "
                "has them",
                attach_.run);
+}
+
+void SidecarJob::make_sidecar() {
   auto chains = run::make_chains(run_, topology::Role::Sidecar, spec_.produced);
   if (is_attached_job()) attached_job_.needs = run::cut_fields_of(chains);
   else run_.follow_timeline();
@@ -140,10 +145,7 @@ Sidecar::Event SidecarJob::carry_out(const policy::SidecarAction& action) {
           },
           [&](const policy::AgreeOnSaving&) { return agree_on_saving(); },
           [&](const policy::SaveForSuccessors&) { return save_for_successors(), Event(); },
-          [&](const policy::RemoveSavedState&) {
-            if (run_.side.rank() == 0) successor_state_->remove();
-            return Event();
-          },
+          [&](const policy::RemoveSavedState&) { return remove_saved_state(), Event(); },
           [&](const policy::WriteReport&) { return write_report(), Event(); },
           [&](const policy::ShowRunEnded&) { return receiver_->show_over(), Event(); },
           [&](const policy::LeaveSlot&) { return receiver_->leave(), Event(); },
@@ -292,16 +294,25 @@ Sidecar::Event SidecarJob::agree_on_saving() {
                               0};
 }
 
+// Each node removes its own files; then only folders are left.
+void SidecarJob::remove_saved_state() {
+  together(run_.side, [&] {
+    if (run_.leaders) successor_state_->remove_files(run_.leaders.rank());
+  });
+  if (run_.side.rank() == 0) successor_state_->remove();
+}
+
 void SidecarJob::save_for_successors() {
   const double begin = base::monotonic_seconds();
-  const auto folder = successor_state_->next_folder();
   const auto over = ended();
   try {
     together(run_.side, [&] {
-      std::error_code ignored;
-      if (run_.side.rank() == 0) std::filesystem::remove_all(folder, ignored);
+      if (run_.leaders) successor_state_->remove_files_in_next(run_.leaders.rank());
     });
-    const std::string failure = sidecar_->save(folder.string(), false);
+    together(run_.side, [&] {
+      if (run_.side.rank() == 0) successor_state_->clear_next();
+    });
+    const std::string failure = sidecar_->save(successor_state_->next_folder().string(), false);
     together(run_.side, [&] {
       if (!failure.empty()) throw Error(ErrorCode::File, failure);
       if (run_.side.rank() != 0) return successor_state_->complete_elsewhere();

@@ -217,6 +217,7 @@ std::unique_ptr<redistribution::SendPlan> MessageBuilder::plan(
 void MessageBuilder::declare(transport::PublicationHeader& head,
                              redistribution::SendPlan& send_plan) const {
   head.targets = send_plan.receivers();
+  head.box_keys = send_plan.keys();
   head.scattered = send_plan.is_scattered();
   head.schema_changed =
       !schemas_.has(transport::due_set_of(head), send_plan.schema(), head.sequence);

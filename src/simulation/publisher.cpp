@@ -181,6 +181,7 @@ void Publisher::send_dropped(PublicationHeader& head, const std::vector<size_t>&
   head.dropped = true;
   head.schema_changed = head.scattered = false;
   head.targets.clear();
+  head.box_keys.clear();
   head.units.clear();
   head.domains.clear();
   send(head);
@@ -267,6 +268,11 @@ void Publisher::send_on() {
 
 void Publisher::poll() {
   sender().poll();
+  if (const auto why = sender().take_warning(); !why.empty())
+    run_.log.warn(
+        "the thread of rank {} that sends messages has failed: {}; they leave only within "
+        "pillion_step now",
+        run_.side.rank(), why);
   const int64_t released = sender().released();
   allocations_.reclaim(released);
   for (; !attached_.empty() && attached_.front().first <= released; attached_.pop_front())

@@ -40,7 +40,7 @@ std::string state_name(size_t number, const std::string& stage) {
 StageInstance::StageInstance(const model::StageSpec& spec, model::Catalogue& catalogue,
                              std::vector<DeclaredProduct>& products)
     : name_(spec.name),
-      plugin_(std::make_unique<Plugin>(spec.name, spec.parameters)),
+      plugin_(std::make_unique<Plugin>(spec.name, spec.parameters, spec.file)),
       setup_(std::make_unique<pillion_setup>()) {
   setup_->parameters = complete_parameters(spec, plugin_->table());
   setup_->catalogue = &catalogue;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <span>
 
 #include "comm/message.hpp"
 #include "layout/assignment.hpp"
@@ -156,10 +157,11 @@ void write_state(const pillion_state& state, const fs::path& folder, const State
   const auto mine = base::to_bytes(part_of(state, ranks.peers.rank() == 0));
   // All peers have their part, so every node's ranks come to gather it.
   fence.before_collective();
-  const auto all = ranks.on_node.gather(mine, 0);
-  if (ranks.on_node.rank() != 0) return;
   std::vector<StatePart> parts;
-  for (const auto& bytes : all) parts.push_back(base::from_bytes<StatePart>(bytes));
+  ranks.on_node.gather_each(mine, 0, [&](int, std::span<const std::byte> bytes) {
+    parts.push_back(base::ByteReader(bytes.data(), bytes.size()).get<StatePart>());
+  });
+  if (ranks.on_node.rank() != 0) return;
   const int number = ranks.leaders.rank();
   products::write_whole(state_file(folder, number),
                         format_state_file(number, ranks.leaders.size(), parts), durable);

@@ -50,6 +50,7 @@ std::vector<int> DirectReceiver::expected(const PublicationHeader& agreed,
           if (!now.contains(s)) notify(s, rank, Notice::SendsNothing);
         for (const int32_t s : now) notify(s, rank, Notice::Sends);
         targets = now;
+        schema.keys[rank] = head.box_keys;
       }
     }
     std::map<int, base::Bytes> out;
@@ -63,7 +64,10 @@ std::vector<int> DirectReceiver::expected(const PublicationHeader& agreed,
           case Notice::Absent: absent.insert(rank); break;
         }
       }
-    inbox_.expect({schema.senders.begin(), schema.senders.end()});
+    std::set<int> all;
+    for (const auto& [due, known] : schemas_)
+      all.insert(known.senders.begin(), known.senders.end());
+    inbox_.expect(all);
   }
   std::vector<int> senders;
   std::set_difference(schema.senders.begin(), schema.senders.end(), absent.begin(), absent.end(),
@@ -88,7 +92,9 @@ void DirectReceiver::receive(const PublicationHeader& agreed,
   }
   if (agreed.dropped) return;
   taker_.finish(routes, catalogue, agreed.scattered, out);
-  if (agreed.schema_changed && side_.size() > 1) balance(agreed, routes, catalogue, schema, out);
+  if (!agreed.schema_changed || side_.size() == 1) return;
+  balance(agreed, routes, catalogue, schema, out);
+  update_cuts(due_set_of(agreed), schema);
 }
 
 const MessageLayout& DirectReceiver::layout_of(int sender, const Message& message,
@@ -114,7 +120,6 @@ const MessageLayout& DirectReceiver::layout_of(int sender, const Message& messag
 void DirectReceiver::balance(const PublicationHeader& agreed, const Routes& routes,
                              const model::Catalogue& catalogue, Schema& schema,
                              const ReceivedMeshes& received) {
-  base::ByteWriter changed;
   for (const auto& [name, route] : routes) {
     if (route.kind != layout::Kind::AsShared || catalogue.mesh(name).kind != MeshKind::Uniform)
       continue;
@@ -127,16 +132,35 @@ void DirectReceiver::balance(const PublicationHeader& agreed, const Routes& rout
           load.bytes += static_cast<int64_t>(model::size_of(array.type)) * array.components *
                         block.box.volume();
       }
-    auto cuts = redistribution::balance(side_, loads, {{0, 0, 0}, mesh.cells}, side_.size());
-    auto& before = schema.cuts[name];
-    if (cuts == before) continue;
-    before = std::move(cuts);
-    changed.put(due_set_of(agreed));
-    changed.put(name);
-    changed.put(before);
+    schema.cuts[name] =
+        redistribution::balance(side_, loads, {{0, 0, 0}, mesh.cells}, side_.size());
   }
-  const auto bytes = changed.take();
-  new_cuts_.insert(new_cuts_.end(), bytes.begin(), bytes.end());
+}
+
+// A rank's boxes are in few pieces, so it gets few cuts however many sidecars there are. If its
+// boxes change, its header has where they are then.
+void DirectReceiver::update_cuts(const DueSet& due, Schema& schema) {
+  for (const auto& [rank, keys] : schema.keys)
+    for (const auto& [mesh, cuts] : schema.cuts) {
+      const auto of_mesh = keys.find(mesh);
+      if (of_mesh == keys.end()) continue;
+      auto around = redistribution::cuts_around(of_mesh->second, cuts);
+      auto& known = schema.sent_cuts[rank];
+      if (const auto at = known.find(mesh); at != known.end() && at->second == around) continue;
+      auto& changed = new_cuts_[rank];
+      changed.put(due);
+      changed.put(mesh);
+      changed.put(around);
+      known[mesh] = std::move(around);
+    }
+}
+
+base::Bytes DirectReceiver::take_cuts(int rank) {
+  const auto at = new_cuts_.find(rank);
+  if (at == new_cuts_.end()) return {};
+  auto bytes = at->second.take();
+  new_cuts_.erase(at);
+  return bytes;
 }
 
 }  // namespace pillion::transport

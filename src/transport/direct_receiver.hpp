@@ -30,16 +30,21 @@ class DirectReceiver {
                const Routes& routes, const model::Catalogue& catalogue, ReceivedMeshes& out);
   /// Takes in what has come for the next publications. Any thread.
   void look() { inbox_.look(); }
-  /// What simulation ranks should know about whose blocks are whose; once.
-  base::Bytes take_cuts() { return std::exchange(new_cuts_, {}); }
+  /// What a simulation rank whose headers come here should know about whose blocks are whose, if
+  /// that has changed; once.
+  base::Bytes take_cuts(int rank);
+  /// From how many ranks messages are expected, for tests.
+  [[nodiscard]] size_t senders() const { return inbox_.sources(); }
 
  private:
   /// What is known about a set of analyses.
   struct Schema {
     std::map<int, std::set<int32_t>> targets;              ///< by rank that sends its header here
+    std::map<int, MeshKeys> keys;                          ///< by the same ranks
+    std::map<int, MeshCuts> sent_cuts;                     ///< by the same ranks
     std::set<int> senders;                                 ///< ranks that send something here
     std::map<int, redistribution::MessageLayout> layouts;  ///< by sender
-    MeshCuts cuts;
+    std::map<std::string, redistribution::Cuts> cuts;      ///< all of them, by mesh
     int64_t sequence = 0;
   };
   Schema& schema_of(const PublicationHeader& agreed);
@@ -52,13 +57,15 @@ class DirectReceiver {
                                                         Schema& schema, size_t& values);
   void balance(const PublicationHeader& agreed, const Routes& routes,
                const model::Catalogue& catalogue, Schema& schema, const ReceivedMeshes& received);
+  /// Notes for each rank the cuts around its boxes, if it does not know them.
+  void update_cuts(const DueSet& due, Schema& schema);
 
   const comm::Communicator& side_;
   comm::SparseExchange passing_on_;
   Inbox inbox_;
   redistribution::Taker taker_;
   std::map<DueSet, Schema> schemas_;
-  base::Bytes new_cuts_;
+  std::map<int, base::ByteWriter> new_cuts_;  ///< by rank
 };
 
 }  // namespace pillion::transport

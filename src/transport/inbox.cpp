@@ -71,7 +71,7 @@ Inbox::~Inbox() {
       if (coming.state != State::Posted && coming.state != State::Arriving) continue;
       try {
         comm::expect_mpi();
-        if (coming.request.withdraw()) continue;
+        if (coming.request.received() || coming.request.withdraw()) continue;
       } catch (const Error&) {  // MPI has ended
       }
       coming.message.buffer->abandon();
@@ -121,20 +121,67 @@ bool Inbox::advance(int rank, Source& source, bool must) {
     settle(rank, coming[c], must && c == 0);
     if (coming[c].state == State::Posted || coming[c].state == State::Announced) break;
   }
-  while (coming.size() < most_posted) {
+  while (coming.size() < most_posted && (source.is_expected || must)) {
     const auto number = source.sizes.count() + static_cast<int64_t>(coming.size());
     const size_t size = source.sizes.of(number);
     auto buffer = room_.find(size, must && coming.empty());
     if (!buffer) break;
-    auto request = comm::receive(wire_, buffer->data(), size, rank, tag_);
-    coming.push_back({{std::move(buffer), 0}, std::move(request), State::Posted});
+    post(rank, source, size, std::move(buffer));
   }
   return !coming.empty() && coming.front().state == State::Here;
 }
 
-void Inbox::expect(const std::vector<int>& sources) {
+// What holds the memory is there before MPI may write to it.
+void Inbox::post(int rank, Source& source, size_t size, std::shared_ptr<Buffer> buffer) {
+  auto& next = source.coming.emplace_back();
+  next.message.buffer = std::move(buffer);
+  try {
+    next.request = comm::receive(wire_, next.message.buffer->data(), size, rank, tag_);
+  } catch (...) {
+    source.coming.pop_back();
+    throw;
+  }
+}
+
+Inbox::Source& Inbox::source_of(int rank) {
+  const auto at = sources_.find(rank);
+  if (at != sources_.end()) return at->second;
+  auto& source = sources_[rank];
+  if (const auto known = sizes_.find(rank); known != sizes_.end()) {
+    source.sizes = std::move(known->second);
+    sizes_.erase(known);
+  }
+  return source;
+}
+
+// The last receive goes first: messages meet receives in the order in which these were posted. One
+// that has met a message stays, and is taken when the rank sends again.
+void Inbox::withdraw(int rank, Source& source) {
+  source.is_expected = false;
+  (void)advance(rank, source, false);
+  auto& coming = source.coming;
+  while (!coming.empty() && coming.back().state == State::Posted &&
+         coming.back().request.withdraw())
+    coming.pop_back();
+}
+
+void Inbox::expect(const std::set<int>& sources) {
   const std::lock_guard lock(room_.mutex);
-  for (const int rank : sources) (void)advance(rank, sources_[rank], false);
+  for (auto at = sources_.begin(); at != sources_.end();) {
+    auto& [rank, source] = *at;
+    if (!sources.contains(rank)) withdraw(rank, source);
+    if (source.is_expected || !source.coming.empty()) {
+      ++at;
+      continue;
+    }
+    sizes_[rank] = std::move(source.sizes);
+    at = sources_.erase(at);
+  }
+  for (const int rank : sources) {
+    auto& source = source_of(rank);
+    source.is_expected = true;
+    (void)advance(rank, source, false);
+  }
 }
 
 void Inbox::look() {
@@ -142,31 +189,52 @@ void Inbox::look() {
   for (auto& [rank, source] : sources_) (void)advance(rank, source, false);
 }
 
+namespace {
+
+/// While it lives the program itself looks for messages, and the thread that helps would only be in
+/// the way.
+class Taking {
+ public:
+  explicit Taking(ReceiveRoom& room) : room_(room) { set(true); }
+  Taking(const Taking&) = delete;
+  Taking& operator=(const Taking&) = delete;
+  ~Taking() {
+    set(false);
+    room_.taken();
+  }
+
+ private:
+  void set(bool is_taking) {
+    const std::lock_guard lock(room_.mutex);
+    room_.is_taking = is_taking;
+  }
+  ReceiveRoom& room_;
+};
+
+}  // namespace
+
 std::vector<Message> Inbox::take(const std::vector<int>& sources) {
+  const Taking taking(room_);
+  std::vector<Message> messages;
+  messages.reserve(sources.size());
   const auto all_here = [&] {
     const std::lock_guard lock(room_.mutex);
-    room_.is_taking = true;  // from here on the thread that helps would only be in the way
     bool here = true;
     for (const int rank : sources)
-      if (!advance(rank, sources_[rank], true)) here = false;
+      if (!advance(rank, source_of(rank), true)) here = false;
     return here;
   };
   // MPI moves a large message by one part in each call, so longer pauses would slow it down.
   constexpr base::Pauses pauses{20e-6, 200e-6};
   base::wait_until(all_here, std::numeric_limits<double>::infinity(), pauses);
-  std::vector<Message> messages;
-  {
-    const std::lock_guard lock(room_.mutex);
-    room_.is_taking = false;
-    for (const int rank : sources) {
-      auto& source = sources_.at(rank);
-      source.sizes.add(source.coming.front().message.size);
-      messages.push_back(std::move(source.coming.front().message));
-      source.coming.pop_front();
-      (void)advance(rank, source, false);
-    }
+  const std::lock_guard lock(room_.mutex);
+  for (const int rank : sources) {
+    auto& source = sources_.at(rank);
+    source.sizes.add(source.coming.front().message.size);
+    messages.push_back(std::move(source.coming.front().message));
+    source.coming.pop_front();
+    (void)advance(rank, source, false);
   }
-  room_.taken();
   return messages;
 }
 

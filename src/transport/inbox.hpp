@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "comm/message.hpp"
@@ -83,13 +84,16 @@ class Inbox {
   Inbox& operator=(const Inbox&) = delete;
   ~Inbox();
 
-  /// Posts receives for these ranks, from now on, as far as there is room. Waits for nothing.
-  void expect(const std::vector<int>& sources);
+  /// Posts receives for these ranks, from now on, as far as there is room, and withdraws those of
+  /// all others, but for messages that have come already. Waits for nothing.
+  void expect(const std::set<int>& sources);
   /// Takes in what has come from ranks that are expected. Waits for nothing; any thread.
   void look();
   /// The next message of each source, in their order. Waits without burning a core. The messages
   /// have room whatever the budget is.
   std::vector<Message> take(const std::vector<int>& sources);
+  /// For how many ranks there are receives or messages, for tests.
+  [[nodiscard]] size_t sources() const { return sources_.size(); }
 
  private:
   enum class State { Posted, Announced, Arriving, Here };
@@ -101,7 +105,11 @@ class Inbox {
   struct Source {
     ExpectedSizes sizes;
     std::deque<Coming> coming;
+    bool is_expected = true;
   };
+  Source& source_of(int rank);
+  void withdraw(int rank, Source& source);
+  void post(int rank, Source& source, size_t size, std::shared_ptr<Buffer> buffer);
   bool advance(int rank, Source& source, bool must);
   void settle(int rank, Coming& coming, bool must);
 
@@ -109,6 +117,7 @@ class Inbox {
   int tag_, large_tag_;
   ReceiveRoom& room_;
   std::map<int, Source> sources_;
+  std::map<int, ExpectedSizes> sizes_;  ///< of ranks that are not expected, for when they are again
 };
 
 }  // namespace pillion::transport

@@ -119,7 +119,7 @@ void NetworkSender::take_cuts(base::ByteReader& cuts) {
   while (!cuts.done()) {
     const auto due = cuts.get_vector<int32_t>();
     const auto mesh = cuts.get<std::string>();
-    cuts_[due][mesh] = cuts.get_vector<uint64_t>();
+    cuts_[due][mesh] = cuts.get_vector<redistribution::Cut>();
     ++cuts_version_;
   }
 }
@@ -168,7 +168,7 @@ NetworkReceiver::NetworkReceiver(const comm::Communicator& wire, const comm::Com
         return true;
       }) {
   room_.taken = [this] { thread_.resume(); };
-  heads_.expect(sources_);
+  heads_.expect({sources_.begin(), sources_.end()});
 }
 
 // The simulation takes the last answers when it closes its session. If it does not, their memory
@@ -181,7 +181,7 @@ NetworkReceiver::~NetworkReceiver() {
     if (base::wait_until([&] { return answered(); }, base::monotonic_seconds() + patience)) return;
   } catch (const std::exception&) {  // MPI has ended
   }
-  for (auto& answer : answers_) (void)new base::Bytes(std::move(answer.bytes));
+  for (auto& answer : answers_) (void)new std::vector<base::Bytes>(std::move(answer.bytes));
 }
 
 std::optional<std::vector<Delivery>> NetworkReceiver::next() {
@@ -214,13 +214,16 @@ void NetworkReceiver::finish(int64_t sequence, const std::set<int32_t>& disabled
   out.put(sequence);
   out.put(std::vector<int32_t>(disabled.begin(), disabled.end()));
   out.put(failure);
-  const auto cuts = direct_.take_cuts();
-  out.put_raw(cuts.data(), cuts.size());
   (void)answered();
-  auto& answer = answers_.emplace_back(Answer{out.take(), {}});
-  for (const int source : sources_)
+  auto& answer = answers_.emplace_back(Answer{{sources_.size(), out.bytes()}, {}});
+  auto bytes = answer.bytes.begin();
+  for (const int source : sources_) {
+    const auto cuts = direct_.take_cuts(source);
+    bytes->insert(bytes->end(), cuts.begin(), cuts.end());
     answer.requests.push_back(
-        comm::send(wire_, answer.bytes.data(), answer.bytes.size(), source, comm::tags::finished));
+        comm::send(wire_, bytes->data(), bytes->size(), source, comm::tags::finished));
+    ++bytes;
+  }
 }
 
 }  // namespace pillion::transport

@@ -37,6 +37,7 @@ class NetworkSender final : public Sender {
   void wait(double patience) override;
   [[nodiscard]] bool must_progress() const override { return !thread_.runs() && is_sending_; }
   bool progress(double seconds) override;
+  [[nodiscard]] std::string take_warning() override { return thread_.take_failure(); }
   [[nodiscard]] bool fits(size_t size) const override { return staging_.fits(size); }
   [[nodiscard]] size_t in_flight() const override { return staging_.in_use(); }
   [[nodiscard]] size_t peak() const override { return staging_.peak(); }
@@ -100,6 +101,7 @@ class NetworkReceiver final : public Receiver {
   void finish(int64_t sequence, const std::set<int32_t>& disabled,
               const std::string& failure) override;
   void look() override;
+  [[nodiscard]] std::string take_warning() override { return thread_.take_failure(); }
   [[nodiscard]] DirectReceiver* direct() override { return &direct_; }
   [[nodiscard]] const ReceiveRoom& room() const { return room_; }
   /// The thread that takes messages in, for tests.
@@ -108,7 +110,7 @@ class NetworkReceiver final : public Receiver {
  private:
   /// An answer to all sources, on its way.
   struct Answer {
-    base::Bytes bytes;
+    std::vector<base::Bytes> bytes;  ///< by source
     std::vector<comm::Request> requests;
   };
   bool answered();

@@ -44,6 +44,7 @@ struct PublicationHeader {
   std::string time_units;
   std::vector<Due> due;
   std::vector<int32_t> targets;  ///< sidecars to which messages of this rank go directly
+  MeshKeys box_keys;             ///< this rank's boxes, of meshes whose blocks go whole
   bool schema_changed =
       false;               ///< of the messages that go directly to the sidecars that work on them
   bool scattered = false;  ///< particles that should have gone to their owners are among the blocks
@@ -58,8 +59,9 @@ struct PublicationHeader {
   }
   static constexpr auto members() {
     using H = PublicationHeader;
-    return std::tuple_cat(numbers(), std::tuple{&H::due, &H::targets, &H::path, &H::summary,
-                                                &H::time_units, &H::domains, &H::units});
+    return std::tuple_cat(numbers(),
+                          std::tuple{&H::due, &H::targets, &H::box_keys, &H::path, &H::summary,
+                                     &H::time_units, &H::domains, &H::units});
   }
 };
 

@@ -41,6 +41,7 @@ class Lender {
 using DueSet = std::vector<int32_t>;
 using redistribution::MeshCuts;
 using redistribution::Meshes;
+using redistribution::MeshKeys;
 using redistribution::MessagePart;
 
 /// How receivers want a publication that they do not take as it is shared.
@@ -137,6 +138,8 @@ class Sender {
 
   /// Analyses that sidecars have disabled, as far as is known here.
   [[nodiscard]] virtual const std::set<int32_t>& disabled() const = 0;
+  /// Why messages move only while the program calls Pillion, if that is a failure; once.
+  [[nodiscard]] virtual std::string take_warning() { return {}; }
   /// Why the last checkpoint failed in the sidecars; "" if it did not.
   [[nodiscard]] virtual std::string failure() const = 0;
 };
@@ -170,6 +173,8 @@ class Receiver {
                       const std::string& failure) = 0;
   /// Takes in what has come for later, where that is not done by others. Waits for nothing.
   virtual void look() {}
+  /// Why messages come in only between analyses, if that is a failure; once.
+  [[nodiscard]] virtual std::string take_warning() { return {}; }
   /// Brings in what goes past the headers to the sidecars that work on it; null if nothing does.
   [[nodiscard]] virtual DirectReceiver* direct() { return nullptr; }
   /// `bytes` bytes of memory that a message only points to. Throws ErrorCode::Internal if they are

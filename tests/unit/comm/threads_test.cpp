@@ -128,6 +128,9 @@ TEST_CASE("a thread whose calls fail ends, and the program continues") {
   thread.resume();
   CHECK(comes_true([&] { return calls == 1; }));
   thread.resume();
+  CHECK(comes_true([&] { return !thread.runs(); }));  // so the program moves messages itself
+  CHECK(thread.take_failure() == "no");
+  CHECK(thread.take_failure().empty());
   thread.stop();
   CHECK(calls == 1);
 }

@@ -10,14 +10,30 @@
 
 using namespace pillion::products;
 
+namespace {
+
 // JSON is YAML, so another library can read the trace.
+YAML::Node read_trace(const std::vector<std::string>& parts) {
+  const auto path = std::filesystem::temp_directory_path() /
+                    ("pillion-trace-" + std::to_string(::getpid()) + ".json");
+  TraceFile file(path, "f00");
+  for (const auto& part : parts) file.add(part);
+  CHECK_FALSE(std::filesystem::exists(path));
+  file.finish();
+  const auto trace = YAML::LoadFile(path.string());
+  std::filesystem::remove(path);
+  return trace;
+}
+
+}  // namespace
+
 TEST_CASE("a trace holds the first events as they are, and the sums of later ones") {
   Timeline timeline(2);
   timeline.add({"one \"x\"", "analysis", 100.5, 101.0, 7});
   timeline.add({"two", "stall", 101, 102, 8});
   timeline.add({"three", "stall", 102, 102.01, 9});
   timeline.add({"three", "stall", 102.02, 102.03, 10});
-  const auto trace = YAML::Load(format_trace({timeline.format("simulation", 3, 100)}, "f00"));
+  const auto trace = read_trace({timeline.format("simulation", 3, 100)});
   CHECK(trace["otherData"]["run"].as<std::string>() == "f00");
   const auto events = trace["traceEvents"];
   REQUIRE(events.size() == 5);
@@ -34,6 +50,13 @@ TEST_CASE("a trace holds the first events as they are, and the sums of later one
   CHECK(events[4]["args"]["step"].as<int>() == 9);
 }
 
+TEST_CASE("a trace has the parts of any number of ranks") {
+  Timeline timeline(2);
+  CHECK(read_trace({})["traceEvents"].size() == 0);
+  const auto part = timeline.format("sidecar", 0, 0);
+  CHECK(read_trace({part, part, part})["traceEvents"].size() == 6);
+}
+
 TEST_CASE("a long run's timeline is bounded, and its sums keep all the time") {
   constexpr size_t capacity = 64;
   Timeline timeline(capacity);
@@ -47,7 +70,7 @@ TEST_CASE("a long run's timeline is bounded, and its sums keep all the time") {
     spent += 0.1 + 0.05 * (i % 7);
   }
   const auto text = timeline.format("sidecar", 0, 1000);
-  const auto events = YAML::Load(format_trace({text}, "f00"))["traceEvents"];
+  const auto events = read_trace({text})["traceEvents"];
   CHECK(events.size() <= 2 + 2 * capacity);
   CHECK(events.size() > 2 + capacity + capacity / 4);
   double kept = 0, end = 0;

@@ -4,7 +4,11 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "products/whole_file.hpp"
+#include "stagehost/state_file.hpp"
 
 using namespace pillion;
 using namespace pillion::run;
@@ -64,6 +68,38 @@ TEST_CASE("what was completed last is there, wherever the next one got to") {
   CHECK(state_found(folder.path, 6) == -1);
   saved_state.remove();
   CHECK(state_found(folder.path, 5) == -1);
+  CHECK(fs::is_empty(folder.path));
+}
+
+TEST_CASE("each node removes its own files of a state, and what is left is removed by one rank") {
+  const Folder folder;
+  SuccessorState saved(folder.path, 5);
+  const auto write = [&] {
+    for (const char* stage : {"stage-0-halos", "stage-1-rdf"})
+      for (int node = 0; node < 3; ++node)
+        products::write_whole(stagehost::state_file(saved.next_folder() / "one" / stage, node), "x",
+                              false);
+  };
+  const auto files = [&] {
+    std::vector<int> numbers;
+    for (const auto& entry : fs::recursive_directory_iterator(folder.path))
+      if (entry.is_regular_file()) numbers.push_back(std::stoi(entry.path().stem().string()));
+    std::sort(numbers.begin(), numbers.end());
+    return numbers;
+  };
+  write();
+  saved.remove_files_in_next(1);
+  CHECK(files() == std::vector<int>{0, 0, 2, 2});
+  saved.clear_next();
+  CHECK(files().empty());
+  write();
+  saved.complete_elsewhere();  // the files are in folder() now, and next_folder() is the other one
+  write();
+  saved.remove_files_in_next(0);
+  CHECK(files() == std::vector<int>{0, 0, 1, 1, 1, 1, 2, 2, 2, 2});
+  saved.remove_files(1);
+  CHECK(files() == std::vector<int>{0, 0, 2, 2, 2, 2});
+  saved.remove();
   CHECK(fs::is_empty(folder.path));
 }
 

@@ -75,10 +75,10 @@ void check_read(const pillion_state& read, const comm::Communicator& world) {
 
 // The messages of this program that are sent synchronously, as messages without receivers that
 // expect them are.
-static int sent = 0;
+int sent_synchronously = 0;
 extern "C" int MPI_Issend(const void* data, int count, MPI_Datatype type, int to, int tag,
                           MPI_Comm comm, MPI_Request* request) {
-  ++sent;
+  ++sent_synchronously;
   return PMPI_Issend(data, count, type, to, tag, comm, request);
 }
 
@@ -124,12 +124,12 @@ TEST_CASE("only ranks that have something to get are sent a message") {
       products::write_whole(state_file(folder.path, 0),
                             format_state_file(0, 1, {part_of(state, true)}), false);
     world.barrier();
-    sent = 0;
+    sent_synchronously = 0;
     comm::Fence fence(world);
     pillion_state read;
     CHECK_FALSE(fence.run([&] { read = read_state(folder.path, world, fence); }).has_value());
     // The first rank reads the only chunk, and sends the others their records.
-    CHECK(sent == (with_records && world.rank() == 0 ? world.size() - 1 : 0));
+    CHECK(sent_synchronously == (with_records && world.rank() == 0 ? world.size() - 1 : 0));
     // A name that has no records is there all the same.
     CHECK(read.keyed.at("r0").record_size == 2 * sizeof(double));
   }
