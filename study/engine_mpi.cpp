@@ -595,6 +595,16 @@ int MPI_Waitany(int count, MPI_Request* all, int* index, MPI_Status* status) {
   return MPI_SUCCESS;
 }
 
+int MPI_Request_get_status(MPI_Request request, int* done, MPI_Status* status) {
+  const Inside inside;
+  advance_all();
+  *done = request == MPI_REQUEST_NULL || request_of(request)->is_done() ? 1 : 0;
+  if (*done == 0) poll_in_vain();
+  else
+    describe(request == MPI_REQUEST_NULL ? nullptr : request_of(request)->operation.get(), status);
+  return MPI_SUCCESS;
+}
+
 int MPI_Cancel(MPI_Request* request) {
   const Inside inside;
   if (auto& operation = request_of(*request)->operation) withdraw(operation.get());
