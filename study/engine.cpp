@@ -23,12 +23,12 @@ namespace {
 using namespace study;
 using pillion::Session;
 
-constexpr int64_t side = 8;     ///< cells of a rank's box along each axis
-constexpr double quiet = 0.02;  ///< seconds without a message after which a phase is over
-
 struct Case {
   int ranks, sidecars;
   std::string folder;
+  int64_t side = 8;           ///< cells of a rank's box along each axis
+  double quiet = 5e-3;        ///< seconds without a message after which a phase is over
+  bool is_hand_over = false;  ///< only publications: of large boxes, to sidecars on the last nodes
   [[nodiscard]] int simulation() const { return ranks - sidecars; }
 };
 
@@ -39,23 +39,28 @@ std::array<int64_t, 3> grid_of(int ranks) {
   return {dims[0], dims[1], dims[2]};
 }
 
+constexpr const char* more_analyses =
+    "  plane:\n    every: 1 step\n    stages:\n"
+    "      - slice: {field: density, pixels: 32, at: sidecar}\n"
+    "  series:\n    every: 1 step\n    stages:\n"
+    "      - autocorrelation: {field: density, lags: 2, at: sidecar}\n";
+
 std::string configuration(const Case& c) {
   const auto grid = grid_of(c.simulation());
   std::string cells;
-  for (const int64_t n : grid) cells += (cells.empty() ? "" : ", ") + std::to_string(n * side);
+  for (const int64_t n : grid) cells += (cells.empty() ? "" : ", ") + std::to_string(n * c.side);
   return "output: " + c.folder + "/out\nsidecars: {ranks: " + std::to_string(c.sidecars) +
-         ", memory: 64 MiB, when_full: wait, deadline: 1000 s}\n"
+         (c.is_hand_over ? ", memory: 4 GiB, receive: 4 GiB, mapping: contiguous"
+                         : ", memory: 64 MiB") +
+         ", when_full: wait, deadline: 1000 s}\n"
          "meshes:\n  grid: {kind: uniform, cells: [" +
          cells +
          "], length: [1, 1, 1]}\n"
          "fields:\n  density: {mesh: grid, type: float64}\n"
          "analyses:\n"
          "  moments:\n    every: 1 step\n    stages:\n"
-         "      - statistics: {fields: [density], at: sidecar}\n"
-         "  plane:\n    every: 1 step\n    stages:\n"
-         "      - slice: {field: density, pixels: 32, at: sidecar}\n"
-         "  series:\n    every: 1 step\n    stages:\n"
-         "      - autocorrelation: {field: density, lags: 2, at: sidecar}\n";
+         "      - statistics: {fields: [density], at: sidecar}\n" +
+         (c.is_hand_over ? "" : more_analyses);
 }
 
 /// Runs one phase after the other, each when all ranks are quiet, and prints what each took.
@@ -90,8 +95,8 @@ class Phases {
  private:
   /// Waits until sidecars have finished what they do. [collective]
   void settle() {
-    constexpr double pause = 1e-4;
-    while (clock_.monotonic_seconds() < latest_message() + quiet) clock_.sleep(pause);
+    for (double left; (left = latest_message() + case_.quiet - clock_.monotonic_seconds()) > 1e-6;)
+      rest_uncounted(left);
     meet_uncounted(comm_);
   }
 
@@ -142,9 +147,10 @@ std::vector<double> share_box(Session& session, const Case& c) {
   int rank = 0;
   MPI_Comm_rank(session.communicator(), &rank);
   const auto grid = grid_of(c.simulation());
+  const int64_t side = c.side;
   const std::array<int64_t, 3> at = {rank % grid[0], rank / grid[0] % grid[1],
                                      rank / (grid[0] * grid[1])};
-  std::vector<double> values(side * side * side);
+  std::vector<double> values(static_cast<size_t>(side * side * side));
   for (size_t i = 0; i < values.size(); ++i) values[i] = rank + 1e-3 * static_cast<double>(i);
   session.share("density", values.data(),
                 pillion::Box({at[0] * side, at[1] * side, at[2] * side},
@@ -163,10 +169,12 @@ void live(const Case& c, Phases& world) {
     phases.run("3 publications", [&] {
       for (int step = 1; step <= 3; ++step) session->step(step, 0.1 * step);
     });
+    if (c.is_hand_over) return session->close();
     phases.run("checkpoint", [&] { session->checkpoint(saved); });
     phases.run("close", [&] { session->close(); });
   }
   session.reset();
+  if (c.is_hand_over) return;
   meet_uncounted(MPI_COMM_WORLD);
   world.run("restart", [&] {
     session = Session::open(file, MPI_COMM_WORLD, pillion::Options().restart(saved));
@@ -188,11 +196,16 @@ __attribute__((visibility("default"))) int main(int argc, char** argv) {
   int rank = 0;
   PMPI_Comm_size(MPI_COMM_WORLD, &c.ranks);
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  if (argc != 3) {
-    if (rank == 0) std::fputs("engine: usage: engine SIDECARS FOLDER\n", stderr);
+  if (argc < 3 || argc > 4) {
+    if (rank == 0) std::fputs("engine: usage: engine SIDECARS FOLDER [CELLS]\n", stderr);
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
   c.sidecars = std::atoi(argv[1]);
+  if (argc == 4) {
+    c.is_hand_over = true;
+    c.side = std::atoll(argv[3]);
+    c.quiet = 1;
+  }
   if (rank == 0) std::ofstream(c.folder + "/pillion.yaml") << configuration(c);
   begin_counting();
   {

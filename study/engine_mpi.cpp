@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI for the library in the study of the engine. SimGrid 3.32 lacks matched probes, and its
-// collectives that do not block send from every rank to every other. So all collectives that the
-// library uses are here, by the algorithms that MPI libraries have for few bytes: recursive
-// doubling, binomial trees, and Bruck's. Any call of a rank that waits or tests advances all
-// collectives that the rank has begun, as in an MPI library.
+// MPI for the library in the study of the engine: messages over engine_network.cpp, and all
+// collectives that the library uses, by the algorithms that MPI libraries have for few bytes:
+// recursive doubling, binomial trees, and Bruck's. Any call of a rank that waits or tests advances
+// all collectives that the rank has begun, as in an MPI library. SimGrid has the ranks, groups and
+// datatypes, and makes communicators.
 #include "engine_mpi.hpp"
 
 #include <malloc.h>
@@ -19,27 +19,22 @@
 #include <map>
 #include <memory>
 #include <new>
+#include <numeric>
 #include <simgrid/s4u.hpp>
+#include <tuple>
 #include <utility>
+
+#include "engine_network.hpp"
 
 namespace study {
 namespace {
 
-constexpr double poll_seconds = 2e-6;
-constexpr double longest_poll = 5e-5;
-
 double latest = 0;
 int ranks_counting = 0;  ///< else there may be no simulator to ask who runs
 
-/// The rank that runs, or -1 if it is the simulator.
-int here() {
-  return ranks_counting == 0 ? -1 : static_cast<int>(simgrid::s4u::this_actor::get_pid()) - 1;
-}
-
-constexpr size_t most_ranks = 1 << 14;
 std::array<Counters, most_ranks> counted;  // there before anything is allocated
 
-Counters& mine() { return counted[static_cast<size_t>(std::max(here(), 0))]; }
+Counters& mine() { return counted[static_cast<size_t>(ranks_counting == 0 ? 0 : here())]; }
 
 double processor_now() {
   timespec time{};
@@ -64,26 +59,73 @@ class Inside {
   size_t rank_;
 };
 
-/// The rank in the world of a rank of a communicator.
-int in_world(MPI_Comm comm, int rank) {
-  if (comm == MPI_COMM_WORLD) return rank;
+template <class Key, class Value>
+using UncountedMap = std::map<Key, Value, std::less<>, Uncounted<std::pair<const Key, Value>>>;
+/// Ranks in the world, of the ranks of a communicator.
+using Ranks = std::vector<int, Uncounted<int>>;
+
+/// What a rank knows of a communicator.
+struct Members {
+  int number = 0;  ///< the same on all its ranks
+  int rank = 0;
+  const Ranks* in_world = nullptr;
+  int collectives = 0, created = 0;  ///< from it, so far
+};
+
+UncountedMap<std::pair<int, MPI_Comm>, Members> members;
+UncountedMap<int, Ranks> in_world;  ///< by number of the communicator
+
+Ranks translate(MPI_Comm comm, int first) {
+  Ranks ranks(static_cast<size_t>(first)), out(ranks.size());
+  std::iota(ranks.begin(), ranks.end(), 0);
   MPI_Group group = MPI_GROUP_NULL, world = MPI_GROUP_NULL;
   PMPI_Comm_group(comm, &group);
   PMPI_Comm_group(MPI_COMM_WORLD, &world);
-  int out = 0;
-  PMPI_Group_translate_ranks(group, 1, &rank, world, &out);
+  PMPI_Group_translate_ranks(group, first, ranks.data(), world, out.data());
   PMPI_Group_free(&group);
   PMPI_Group_free(&world);
   return out;
 }
 
-void count_message(MPI_Comm comm, int to, int64_t bytes) {
-  latest = simgrid::s4u::Engine::get_clock();
-  for (const int rank : {here(), in_world(comm, to)}) {
+Members& add_members(MPI_Comm comm, int number) {
+  auto& added = members[{here(), comm}];
+  added = {};  // it may have the handle of one that was freed
+  added.number = number;
+  PMPI_Comm_rank(comm, &added.rank);
+  const auto [at, is_new] = in_world.try_emplace(number);
+  if (is_new) {
+    int size = 0;
+    PMPI_Comm_size(comm, &size);
+    at->second = translate(comm, size);
+  }
+  added.in_world = &at->second;
+  return added;
+}
+
+Members& members_of(MPI_Comm comm) {
+  const auto at = members.find(std::pair{here(), comm});
+  return at != members.end() ? at->second : add_members(comm, 0);  // the world's
+}
+
+void count_message(int to, int64_t bytes) {
+  latest = now();
+  for (const int rank : {here(), to}) {
     auto& counters = counted[static_cast<size_t>(rank)];
     ++counters.messages;
     counters.bytes += bytes;
   }
+}
+
+Operation* send(MPI_Comm comm, int to, int tag, const void* data, size_t size,
+                bool synchronous = false) {
+  const auto& all = members_of(comm);
+  const int rank = (*all.in_world)[static_cast<size_t>(to)];
+  count_message(rank, static_cast<int64_t>(size));
+  return start_sending(rank, {all.number, all.rank, tag}, data, size, synchronous);
+}
+
+Operation* receive(MPI_Comm comm, int from, int tag, void* data, size_t room) {
+  return start_receiving({members_of(comm).number, from, tag}, data, room);
 }
 
 int64_t size_of(int count, MPI_Datatype type) {
@@ -95,10 +137,10 @@ int64_t size_of(int count, MPI_Datatype type) {
 // Collectives.
 
 /// A collective that a rank has begun: it runs until it awaits messages.
-class Collective {
+class Collective : public UncountedObject {
  public:
-  struct promise_type {
-    std::vector<MPI_Request> pending;
+  struct promise_type : UncountedObject {
+    std::vector<std::unique_ptr<Operation>, Uncounted<std::unique_ptr<Operation>>> pending;
     Collective get_return_object() {
       return Collective(std::coroutine_handle<promise_type>::from_promise(*this));
     }
@@ -117,26 +159,17 @@ class Collective {
   void advance() {
     while (!is_done()) {
       auto& pending = handle_.promise().pending;
-      int all = 0;
-      PMPI_Testall(static_cast<int>(pending.size()), pending.data(), &all, MPI_STATUSES_IGNORE);
-      if (all == 0) return;
-      resume();
-    }
-  }
-  /// Only if it is the rank's only one: others would not advance.
-  void wait() {
-    while (!is_done()) {
-      auto& pending = handle_.promise().pending;
-      PMPI_Waitall(static_cast<int>(pending.size()), pending.data(), MPI_STATUSES_IGNORE);
-      resume();
+      if (!std::all_of(pending.begin(), pending.end(),
+                       [](const auto& operation) { return operation->is_done(); }))
+        return;
+      for (const auto& operation : pending)
+        if (operation->is_receive) spend_receiving();
+      pending.clear();
+      handle_.resume();
     }
   }
 
  private:
-  void resume() {
-    handle_.promise().pending.clear();
-    handle_.resume();
-  }
   std::coroutine_handle<promise_type> handle_;
 };
 
@@ -158,12 +191,8 @@ class Wire {
     [[nodiscard]] bool await_ready() const { return to < 0 && from < 0; }
     void await_suspend(std::coroutine_handle<Collective::promise_type> handle) const {
       auto& pending = handle.promise().pending;
-      if (from >= 0)
-        PMPI_Irecv(in, static_cast<int>(in_size), MPI_BYTE, from, tag, comm,
-                   &pending.emplace_back());
-      if (to < 0) return;
-      count_message(comm, to, static_cast<int64_t>(out_size));
-      PMPI_Isend(out, static_cast<int>(out_size), MPI_BYTE, to, tag, comm, &pending.emplace_back());
+      if (from >= 0) pending.emplace_back(study::receive(comm, from, tag, in, in_size));
+      if (to >= 0) pending.emplace_back(study::send(comm, to, tag, out, out_size));
     }
     void await_resume() const {}
   };
@@ -184,16 +213,15 @@ class Wire {
 };
 
 // Collectives of a communicator are numbered alike on all ranks; tags begin above the library's.
-std::map<std::pair<int, MPI_Comm>, int> numbers;
-
 Wire::Wire(MPI_Comm comm) : comm_(comm) {
   constexpr int first = 1000, count = 900000;
-  PMPI_Comm_rank(comm, &rank_);
-  PMPI_Comm_size(comm, &ranks_);
-  tag_ = first + numbers[{here(), comm}]++ % count;
+  auto& all = members_of(comm);
+  rank_ = all.rank;
+  ranks_ = static_cast<int>(all.in_world->size());
+  tag_ = first + all.collectives++ % count;
 }
 
-using Buffer = std::vector<std::byte>;
+using Buffer = std::vector<std::byte, Uncounted<std::byte>>;
 
 // Recursive doubling. Ranks beyond the greatest power of two give theirs to one that takes part.
 Collective reduce(Wire wire, void* values, int count, MPI_Datatype type, MPI_Op op) {
@@ -280,9 +308,7 @@ Collective exchange_all(Wire wire, const void* in, size_t each, void* out) {
 }
 
 /// Those that a rank has begun and not yet seen done.
-std::array<std::vector<Collective*>, most_ranks> begun;
-/// Those that the library holds as requests.
-std::map<MPI_Request, std::unique_ptr<Collective>> requests;
+std::array<std::vector<Collective*, Uncounted<Collective*>>, most_ranks> begun;
 
 void advance_all() {
   auto& all = begun[static_cast<size_t>(here())];
@@ -292,23 +318,50 @@ void advance_all() {
 
 /// Waits until `is_done` holds, and advances collectives meanwhile.
 template <class Done>
-void poll_until(Done&& is_done) {
-  for (double pause = poll_seconds; !is_done(); pause = std::min(2 * pause, longest_poll)) {
-    simgrid::s4u::this_actor::sleep_for(pause);
+void wait_until(Done&& is_done) {
+  for (;;) {
     advance_all();
+    if (is_done()) return;
+    rest_until(never);
   }
 }
 
-bool has_begun_any() { return !begun[static_cast<size_t>(here())].empty(); }
-
-void finish(Collective& collective) {
-  advance_all();
-  if (!has_begun_any()) collective.wait();
-  else {
-    begun[static_cast<size_t>(here())].push_back(&collective);
-    poll_until([&] { return collective.is_done(); });
-    std::erase(begun[static_cast<size_t>(here())], &collective);
+/// What the library holds as a request.
+struct Request : UncountedObject {
+  std::unique_ptr<Operation> operation;  ///< or else a collective
+  std::unique_ptr<Collective> collective;
+  [[nodiscard]] bool is_done() const {
+    return collective ? collective->is_done() : operation->is_done();
   }
+};
+
+Request* request_of(MPI_Request handle) { return reinterpret_cast<Request*>(handle); }
+int hold(Request* request, MPI_Request* out) {
+  *out = reinterpret_cast<MPI_Request>(request);
+  return MPI_SUCCESS;
+}
+int hold(Operation* operation, MPI_Request* out) {
+  auto* request = new Request;
+  request->operation.reset(operation);
+  return hold(request, out);
+}
+
+void describe(const Operation* operation, MPI_Status* status) {
+  if (status == MPI_STATUS_IGNORE) return;
+  *status = {};
+  if (operation == nullptr) return;
+  status->MPI_SOURCE = operation->envelope.from;
+  status->MPI_TAG = operation->envelope.tag;
+  status->count = static_cast<int>(operation->size);
+  status->cancelled = operation->is_withdrawn ? 1 : 0;
+}
+
+/// Of a request that is done, or of none.
+void end(MPI_Request* handle, MPI_Status* status) {
+  const std::unique_ptr<Request> request(request_of(std::exchange(*handle, MPI_REQUEST_NULL)));
+  auto* operation = request ? request->operation.get() : nullptr;
+  describe(operation, status);
+  if (operation != nullptr && operation->is_receive && !operation->is_withdrawn) spend_receiving();
 }
 
 /// A collective that blocks.
@@ -317,48 +370,80 @@ int block(Collective (*which)(Wire, Arguments...), MPI_Comm comm, Arguments... a
   const Inside inside;
   ++mine().collectives;
   Collective collective = which(Wire(comm), arguments...);
-  finish(collective);
+  wait_until([&] {
+    collective.advance();
+    return collective.is_done();
+  });
   return MPI_SUCCESS;
 }
 
-int begin(std::unique_ptr<Collective> collective, MPI_Request* request) {
+int begin(std::unique_ptr<Collective> collective, MPI_Request* out) {
   ++mine().collectives;
   begun[static_cast<size_t>(here())].push_back(collective.get());
-  *request = reinterpret_cast<MPI_Request>(collective.get());
-  requests[*request] = std::move(collective);
+  auto* request = new Request;
+  request->collective = std::move(collective);
+  hold(request, out);
   advance_all();
   return MPI_SUCCESS;
 }
 
+/// By where they come from: the communicator, how many were made from it before, and the first
+/// rank in the world.
+UncountedMap<std::tuple<int, int, int>, int> numbers;
+
 template <class Make>
-int create(MPI_Comm* out, Make&& make) {
+int create(MPI_Comm from, MPI_Comm* out, Make&& make) {
   const Inside inside;
-  const double began = simgrid::s4u::Engine::get_clock();
+  auto& parent = members_of(from);
+  const int number = parent.number, created = parent.created++;
+  const double began = now();
   const int code = make();
-  numbers.erase({here(), *out});  // it may have the handle of one that was freed
-  mine().creating += simgrid::s4u::Engine::get_clock() - began;
+  mine().creating += now() - began;
+  if (code != MPI_SUCCESS || *out == MPI_COMM_NULL) return code;
+  const int next = static_cast<int>(numbers.size()) + 1;
+  const std::tuple key{number, created, translate(*out, 1).front()};
+  add_members(*out, numbers.try_emplace(key, next).first->second);
   return code;
 }
+
+/// By the number of ranks that meet.
+std::map<int, simgrid::s4u::BarrierPtr> barriers;
+std::array<double, most_ranks> reported{};
 
 }  // namespace
 
 const Counters& counters(int rank) { return counted[static_cast<size_t>(rank)]; }
 
+// A barrier of the simulator, over which no message goes: SimGrid's MPI_Barrier sends from one rank
+// to every other, and its work grows with the square of the messages that a rank has sent.
 void meet_uncounted(MPI_Comm comm) {
   const Inside inside;
-  PMPI_Barrier(comm);
+  int ranks = 0;
+  PMPI_Comm_size(comm, &ranks);
+  auto& barrier = barriers[ranks];
+  if (!barrier) barrier = simgrid::s4u::Barrier::create(static_cast<unsigned>(ranks));
+  const auto mine = barrier;
+  mine->wait();
 }
 
 double most_uncounted(MPI_Comm comm, double value) {
+  int rank = 0, ranks = 0;
+  PMPI_Comm_rank(comm, &rank);
+  PMPI_Comm_size(comm, &ranks);
+  reported[static_cast<size_t>(rank)] = value;
+  meet_uncounted(comm);
+  return *std::max_element(reported.begin(), reported.begin() + ranks);
+}
+
+void rest_uncounted(double seconds) {
   const Inside inside;
-  double most = 0;
-  PMPI_Reduce(&value, &most, 1, MPI_DOUBLE, MPI_MAX, 0, comm);
-  return most;
+  for (const double end = now() + seconds; now() + 1e-8 < end; advance_all()) rest_until(end);
 }
 
 double latest_message() { return latest; }
 
 void begin_counting() {
+  join_network();
   ++ranks_counting;
   PMPI_Barrier(MPI_COMM_WORLD);
 }
@@ -371,7 +456,7 @@ void reset_peaks() {
   for (auto& each : counted) each.peak = each.memory;
 }
 
-double SimulatedClock::monotonic_seconds() { return simgrid::s4u::Engine::get_clock(); }
+double SimulatedClock::monotonic_seconds() { return now(); }
 double SimulatedClock::calendar_seconds() { return 1e9 + monotonic_seconds(); }
 void SimulatedClock::sleep(double seconds) {
   const Inside inside;
@@ -428,148 +513,181 @@ int MPI_Iallreduce(const void* in, void* out, int count, MPI_Datatype type, MPI_
 int MPI_Isend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
               MPI_Request* request) {
   const Inside inside;
-  count_message(comm, to, size_of(count, type));
-  return PMPI_Isend(data, count, type, to, tag, comm, request);
+  return hold(send(comm, to, tag, data, static_cast<size_t>(size_of(count, type))), request);
 }
 
 int MPI_Issend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
                MPI_Request* request) {
   const Inside inside;
-  count_message(comm, to, size_of(count, type));
-  return PMPI_Issend(data, count, type, to, tag, comm, request);
+  return hold(send(comm, to, tag, data, static_cast<size_t>(size_of(count, type)), true), request);
 }
 
 int MPI_Irecv(void* data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
               MPI_Request* request) {
   const Inside inside;
-  return PMPI_Irecv(data, count, type, from, tag, comm, request);
+  return hold(receive(comm, from == MPI_ANY_SOURCE ? any : from, tag == MPI_ANY_TAG ? any : tag,
+                      data, static_cast<size_t>(size_of(count, type))),
+              request);
 }
 
-// SimGrid 3.32 leaves `done` as it is if there is no request and no status.
 int MPI_Test(MPI_Request* request, int* done, MPI_Status* status) {
   const Inside inside;
   advance_all();
-  *done = 1;
-  const auto at = requests.find(*request);
-  if (at == requests.end()) return PMPI_Test(request, done, status);
-  *done = at->second->is_done() ? 1 : 0;
-  if (*done != 0) {
-    requests.erase(at);
-    *request = MPI_REQUEST_NULL;
-  } else {
-    simgrid::s4u::this_actor::sleep_for(poll_seconds);  // or a rank that only tests stops all time
-  }
+  *done = *request == MPI_REQUEST_NULL || request_of(*request)->is_done() ? 1 : 0;
+  if (*done != 0) end(request, status);
+  else poll_in_vain();
   return MPI_SUCCESS;
 }
 
 int MPI_Wait(MPI_Request* request, MPI_Status* status) {
   const Inside inside;
-  advance_all();
-  if (const auto at = requests.find(*request); at != requests.end()) {
-    const std::unique_ptr<Collective> collective = std::move(at->second);
-    requests.erase(at);
-    *request = MPI_REQUEST_NULL;
-    std::erase(begun[static_cast<size_t>(here())], collective.get());
-    finish(*collective);
-    return MPI_SUCCESS;
-  }
-  int done = 0;
-  if (has_begun_any())
-    poll_until([&] {
-      PMPI_Test(request, &done, status);
-      return done != 0 || !has_begun_any();
-    });
-  return done != 0 ? MPI_SUCCESS : PMPI_Wait(request, status);
+  if (*request != MPI_REQUEST_NULL) wait_until([&] { return request_of(*request)->is_done(); });
+  end(request, status);
+  return MPI_SUCCESS;
 }
 
-int MPI_Testall(int count, MPI_Request* all, int* done, MPI_Status* statuses) {
+int MPI_Testall(int count, MPI_Request* all, int* done, MPI_Status*) {
   const Inside inside;
   advance_all();
-  return PMPI_Testall(count, all, done, statuses);
+  *done = std::all_of(all, all + count, [](MPI_Request request) {
+    return request == MPI_REQUEST_NULL || request_of(request)->is_done();
+  });
+  if (*done == 0) poll_in_vain();
+  else std::for_each(all, all + count, [](MPI_Request& request) { end(&request, nullptr); });
+  return MPI_SUCCESS;
 }
+
+namespace {
+
+/// One that is done; `count` if none is, -1 if there is none.
+int find_done(int count, const MPI_Request* all) {
+  int found = -1;
+  for (int r = 0; r < count; ++r) {
+    if (all[r] == MPI_REQUEST_NULL) continue;
+    if (request_of(all[r])->is_done()) return r;
+    found = count;
+  }
+  return found;
+}
+
+void end_any(int count, MPI_Request* all, int which, int* index, MPI_Status* status) {
+  *index = which < 0 || which == count ? MPI_UNDEFINED : which;
+  if (*index != MPI_UNDEFINED) end(&all[which], status);
+}
+
+}  // namespace
 
 int MPI_Testany(int count, MPI_Request* all, int* index, int* done, MPI_Status* status) {
   const Inside inside;
   advance_all();
-  return PMPI_Testany(count, all, index, done, status);
+  const int which = find_done(count, all);
+  *done = which == count ? 0 : 1;
+  if (*done == 0) poll_in_vain();
+  end_any(count, all, which, index, status);
+  return MPI_SUCCESS;
 }
 
 int MPI_Waitany(int count, MPI_Request* all, int* index, MPI_Status* status) {
   const Inside inside;
-  advance_all();
-  int done = 0;
-  if (has_begun_any())
-    poll_until([&] {
-      PMPI_Testany(count, all, index, &done, status);
-      return done != 0 || !has_begun_any();
-    });
-  return done != 0 ? MPI_SUCCESS : PMPI_Waitany(count, all, index, status);
+  int which = count;
+  wait_until([&] { return (which = find_done(count, all)) != count; });
+  end_any(count, all, which, index, status);
+  return MPI_SUCCESS;
 }
 
-// A rank has one thread here, so what a probe found is still there when it is received.
+int MPI_Request_get_status(MPI_Request request, int* done, MPI_Status* status) {
+  const Inside inside;
+  advance_all();
+  *done = request == MPI_REQUEST_NULL || request_of(request)->is_done() ? 1 : 0;
+  if (*done == 0) poll_in_vain();
+  else
+    describe(request == MPI_REQUEST_NULL ? nullptr : request_of(request)->operation.get(), status);
+  return MPI_SUCCESS;
+}
 
-struct Probed {
-  int source, tag;
-  MPI_Comm comm;
-};
+int MPI_Cancel(MPI_Request* request) {
+  const Inside inside;
+  if (auto& operation = request_of(*request)->operation) withdraw(operation.get());
+  return MPI_SUCCESS;
+}
+
+int MPI_Test_cancelled(const MPI_Status* status, int* flag) {
+  *flag = status->cancelled;
+  return MPI_SUCCESS;
+}
+
+namespace {
+
+void describe(const Message* message, MPI_Status* status) {
+  *status = {};
+  status->MPI_SOURCE = envelope_of(message).from;
+  status->MPI_TAG = envelope_of(message).tag;
+  status->count = static_cast<int>(size_of(message));
+}
+
+Message* find(int source, int tag, MPI_Comm comm) {
+  return find_message({members_of(comm).number, source == MPI_ANY_SOURCE ? any : source,
+                       tag == MPI_ANY_TAG ? any : tag});
+}
+
+}  // namespace
 
 int MPI_Improbe(int source, int tag, MPI_Comm comm, int* found, MPI_Message* message,
                 MPI_Status* status) {
   const Inside inside;
   advance_all();
-  const int code = PMPI_Iprobe(source, tag, comm, found, status);
-  if (*found != 0) *message = new Probed{status->MPI_SOURCE, status->MPI_TAG, comm};
-  return code;
+  auto* one = find(source, tag, comm);
+  *found = one != nullptr ? 1 : 0;
+  *message = one;
+  if (one != nullptr) describe(one, status);
+  else poll_in_vain();
+  return MPI_SUCCESS;
 }
 
 int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status) {
   const Inside inside;
-  advance_all();
-  int found = 0;
-  if (has_begun_any())
-    poll_until([&] {
-      PMPI_Iprobe(source, tag, comm, &found, status);
-      return found != 0 || !has_begun_any();
-    });
-  const int code = found != 0 ? MPI_SUCCESS : PMPI_Probe(source, tag, comm, status);
-  *message = new Probed{status->MPI_SOURCE, status->MPI_TAG, comm};
-  return code;
-}
-
-int MPI_Mrecv(void* data, int count, MPI_Datatype type, MPI_Message* message, MPI_Status* status) {
-  const Inside inside;
-  const std::unique_ptr<Probed> probed(static_cast<Probed*>(std::exchange(*message, nullptr)));
-  return PMPI_Recv(data, count, type, probed->source, probed->tag, probed->comm, status);
+  Message* one = nullptr;
+  wait_until([&] { return (one = find(source, tag, comm)) != nullptr; });
+  describe(one, status);
+  *message = one;
+  return MPI_SUCCESS;
 }
 
 int MPI_Imrecv(void* data, int count, MPI_Datatype type, MPI_Message* message,
                MPI_Request* request) {
   const Inside inside;
-  const std::unique_ptr<Probed> probed(static_cast<Probed*>(std::exchange(*message, nullptr)));
-  return PMPI_Irecv(data, count, type, probed->source, probed->tag, probed->comm, request);
+  auto* one = static_cast<Message*>(std::exchange(*message, nullptr));
+  return hold(start_receiving(one, data, static_cast<size_t>(size_of(count, type))), request);
 }
 
-int MPI_Get_elements_x(MPI_Status* status, MPI_Datatype type, MPI_Count* elements) {
-  int count = 0;
-  const int code = PMPI_Get_count(status, type, &count);
-  *elements = count;
-  return code;
+// The library has a type of its own only for what it discards.
+int MPI_Mrecv(void* data, int count, MPI_Datatype type, MPI_Message* message, MPI_Status* status) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Imrecv(type == MPI_BYTE ? data : nullptr, count, type, message, &request);
+  return MPI_Wait(&request, status);
+}
+
+int MPI_Get_elements_x(MPI_Status* status, MPI_Datatype, MPI_Count* elements) {
+  *elements = status->count;
+  return MPI_SUCCESS;
 }
 
 int MPI_Comm_dup(MPI_Comm comm, MPI_Comm* out) {
-  return create(out, [&] { return PMPI_Comm_dup(comm, out); });
+  return create(comm, out, [&] { return PMPI_Comm_dup(comm, out); });
 }
 
 int MPI_Comm_split(MPI_Comm comm, int colour, int key, MPI_Comm* out) {
-  return create(out, [&] { return PMPI_Comm_split(comm, colour, key, out); });
+  return create(comm, out, [&] { return PMPI_Comm_split(comm, colour, key, out); });
 }
 
 int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm* out) {
-  return create(out, [&] { return PMPI_Comm_split_type(comm, type, key, info, out); });
+  return create(comm, out, [&] { return PMPI_Comm_split_type(comm, type, key, info, out); });
 }
 
 int MPI_Comm_free(MPI_Comm* comm) {
   const Inside inside;
+  if (const auto at = members.find(std::pair{here(), *comm}); at != members.end())
+    members.erase(at);
   return PMPI_Comm_free(comm);
 }
 }

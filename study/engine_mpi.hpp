@@ -26,9 +26,12 @@ struct Counters {
 /// Those of a rank of the world.
 const Counters& counters(int rank);
 void reset_peaks();
-/// A barrier and a maximum, on rank 0, of which nothing is counted. [collective over comm]
+/// A barrier, and a maximum over all ranks, that send no message and take no simulated time.
+/// No two communicators of the same size may meet at a time. [collective over comm]
 void meet_uncounted(MPI_Comm comm);
 double most_uncounted(MPI_Comm comm, double value);
+/// Sleeps, and advances collectives that this rank has begun.
+void rest_uncounted(double seconds);
 /// When the latest message of any rank was sent, in simulated time.
 double latest_message();
 /// Between these memory and messages are counted. [collective over the world]

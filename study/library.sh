@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # To be sourced after smpi.sh: compiles the whole library with SimGrid's compiler, and links
 # programs of this folder to it.
+JOBS=${JOBS:-2}  # compilers at once
 stages=(statistics slice autocorrelation)
 includes=(-I"$here" -I"$src" -I"$here/../include" -I"$BUILD/include")
 # smpicxx would redefine `free` and `sleep`, which are names of members here.
@@ -24,39 +25,48 @@ write_version() {
 
 launcher=$(command -v ccache || true)
 
-compile() {  # folder for objects, sources: two at a time
-  export OBJECTS=$1
-  mkdir -p "$OBJECTS"
-  # shellcheck disable=SC2016  # the inner shell expands them
-  printf '%s\n' "${@:2}" | xargs -P 2 -I{} sh -c 'file=$0; exec timeout 500 "$@" -c "$file" -o "$OBJECTS/$(basename "$file").o"' \
-    {} ${launcher:-} g++ -std=c++20 -O1 -fPIC -fvisibility=hidden -isystem "$smpi" "${includes[@]}" \
-    -DPILLION_LIBDIR='"lib"'
+compile() {  # source, object
+  timeout 500 ${launcher:-} g++ -std=c++20 -O1 -fPIC -fvisibility=hidden -isystem "$smpi" \
+    "${includes[@]}" -DPILLION_LIBDIR='"lib"' -c "$1" -o "$2"
 }
 
-# A folder of the library is one unit: its headers are read once.
+# A folder of the library is one unit, so that its headers are read once. If two of its files define
+# the same name, each is compiled by itself.
+compile_folder() {  # name of the folder
+  local unit=$BUILD/units/$1 file
+  printf '#include "%s"\n' "$src/$1"/*.cpp >"$unit.cpp"
+  compile "$unit.cpp" "$unit.o" 2>/dev/null && return
+  mkdir -p "$unit"
+  for file in "$src/$1"/*.cpp; do compile "$file" "$unit/$(basename "$file").o"; done
+  ld -r -o "$unit.o" "$unit"/*.o
+}
+
 build_library() {
   is_new "$BUILD/libpillion.a" "$src" "$here/../include" "$here/../stages" && return
-  local folder
+  local folder folders=()
+  export here src BUILD
   write_version
   rm -rf "$BUILD/units"  # of folders that are no more
   mkdir -p "$BUILD/units" "$BUILD/stages"
-  for folder in "$src"/*/; do
-    [ "$(basename "$folder")" = idx ] && continue
-    find "$folder" -maxdepth 1 -name '*.cpp' | sort | sed 's/.*/#include "&"/' \
-      >"$BUILD/units/$(basename "$folder").cpp"
-  done
-  compile "$BUILD/units" "$BUILD"/units/*.cpp
+  for folder in "$src"/*/*.cpp; do folders+=("$(basename "$(dirname "$folder")")"); done
+  # shellcheck disable=SC2016  # the inner shell expands it
+  printf '%s\n' "${folders[@]}" | grep -vx idx | uniq |
+    xargs -P "$JOBS" -I{} "$BASH" -c '. "$0"; compile_folder {}' "$here/library.sh"
   rm -f "$BUILD/libpillion.a"
   ar rcs "$BUILD/libpillion.a" "$BUILD"/units/*.o
   printf '%s\n' "${stages[@]}" |
-    xargs -P 2 -I{} timeout 300 ${launcher:-} g++ -std=c++20 -O1 -fPIC -shared -fvisibility=hidden \
+    xargs -P "$JOBS" -I{} timeout 300 ${launcher:-} g++ -std=c++20 -O1 -fPIC -shared -fvisibility=hidden \
       -isystem "$smpi" "${includes[@]}" -o "$BUILD/stages/{}.so" "$here/../stages/{}/{}.cpp"
 }
 
 build_engine() {
+  local name
   is_new "$BUILD/engine" "$BUILD/libpillion.a" "$here"/engine* && return
-  compile "$BUILD/engine-objects" "$here/engine.cpp" "$here/engine_mpi.cpp"
+  mkdir -p "$BUILD/engine-objects"
+  for name in engine engine_mpi engine_network; do
+    compile "$here/$name.cpp" "$BUILD/engine-objects/$name.cpp.o"
+  done
   timeout 300 g++ -shared -Wl,--gc-sections,-Bsymbolic,-z,defs -o "$BUILD/engine" \
-    "$BUILD"/engine-objects/engine{,_mpi}.cpp.o -Wl,--whole-archive "$BUILD/libpillion.a" \
+    "$BUILD"/engine-objects/engine{,_mpi,_network}.cpp.o -Wl,--whole-archive "$BUILD/libpillion.a" \
     -Wl,--no-whole-archive -lsimgrid -lyaml-cpp -lfmt -lhwloc -ldl
 }
