@@ -285,7 +285,7 @@ typedef struct pillion_stage_host {
    * the same one, so that no run begins in which stages overwrite each other's products. */
   int32_t (*declare_product)(pillion_setup*, const char* name);
   /** Declares memory that the stage takes on each peer beside its inputs and outputs, which the
-   * host knows: so many bytes for each byte of its inputs on that peer, plus `bytes`. `pillion
+   * host knows: `per_input_byte` for each byte of its inputs on that peer, plus `bytes`. `pillion
    * check` adds it to what a node needs. Later calls add to earlier ones. Fails for negative
    * values. */
   int32_t (*declare_memory)(pillion_setup*, double per_input_byte, int64_t bytes);

@@ -35,6 +35,7 @@ class IdleSender final : public transport::Sender {
   void commit(int64_t) override {}
   void poll() override {}
   void wait(double) override {}
+  [[nodiscard]] size_t budget() const override { return 0; }
   [[nodiscard]] bool fits(size_t) const override { return false; }
   [[nodiscard]] size_t in_flight() const override { return 0; }
   [[nodiscard]] size_t peak() const override { return 0; }
