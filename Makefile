@@ -12,8 +12,8 @@ cfd_output ?= results/cfd
 workers ?= 3
 sweep := PILLION_TEST_ALL=1 tools/run_pytest.sh $(build) $(workers)
 
-.PHONY: all demo demo-cosmology demo-cfd test test-all test-faults test-fuzz test-scale test-codes \
-  asan unit-debug odr tsan bench docs format lint check configure build clean
+.PHONY: all demo demo-cosmology demo-cfd test test-all test-faults test-mutants test-sanitizers test-fuzz \
+  test-scale test-codes asan unit-debug odr tsan bench docs format lint check configure build clean
 
 all: build
 
@@ -50,15 +50,30 @@ test: build check
 	@tools/run_tests.sh $(build) $(jobs) $(workers)
 
 # Heavier sweeps, each under an hour and ending with one line.
-test-all: test odr test-faults test-fuzz test-scale test-codes
+test-all: test odr test-faults test-mutants test-sanitizers test-fuzz test-scale test-codes
 
 # Signals, kills and starvation with many seeds, and the model of the shared memory at larger sizes.
 test-faults: build
+	@PILLION_TEST_ALL=1 timeout 600 $(build)/tests/unit/unit_processes -tc='stray stores*'
 	@$(sweep) tests/faults tests/insitu tests/model
 	@echo "test-faults: passed"
 
-# Damaged input and every test of the faults under the sanitizers.
-test-fuzz: asan tsan
+# That a test fails for each safeguard that is taken out. `make test-mutants words="coverage"`.
+test-mutants:
+	@tools/install_deps.sh test
+	@$(python) tests/mutants/run_mutants.py $(words)
+
+# Every test of the library under the sanitizers.
+test-sanitizers: asan tsan
+	@echo "test-sanitizers: passed"
+
+# Damaged input of all kinds from fuzzers, each of which runs `seconds`. `make test-fuzz fuzz="idx view"`.
+seconds ?= 600
+test-fuzz: build
+	@tools/install_deps.sh fuzz
+	@$(MAKE) --no-print-directory preset=fuzz configure
+	@cmake --build --preset fuzz -j $(jobs) --target fuzz_targets
+	@tools/run_fuzzers.sh build/fuzz $(build) $(seconds) $(jobs) $(fuzz)
 	@echo "test-fuzz: passed"
 
 # Every placement with every number of ranks; simulated machines; data that take much memory.

@@ -100,8 +100,14 @@ std::string sidecars_of(const model::SidecarSpec& spec) {
                               : counted(spec.per_node, separate ? "rank" : "rank of the job") +
                                     " on every node" + (separate ? ", in a job of their own" : "") +
                                     ", through its memory";
-  return how + "; " + bytes_text(spec.memory) +
-         " on every node for what is under way, when full: " + model::name_of(spec.when_full);
+  const std::string memory =
+      how + "; " + bytes_text(spec.memory) +
+      " on every node for what is under way, when full: " + model::name_of(spec.when_full);
+  if (spec.through_node()) return memory;
+  return memory + "; " + bytes_text(spec.receive_limit()) +
+         " to receive on every node with sidecars; sent while the program computes if it "
+         "initialises MPI with MPI_THREAD_MULTIPLE, otherwise only within pillion_step, up to one "
+         "step late";
 }
 
 std::string place_of(const model::AnalysisSpec& analysis) {
@@ -171,13 +177,40 @@ std::string describe_cut(const DryRun& forecast) {
          "; a node has room for " + bytes_text(forecast.configuration->sidecars.memory) + "\n";
 }
 
+std::string item_of(const model::Configuration& configuration, const std::string& mesh) {
+  const auto kind = configuration.catalogue.mesh(mesh).kind;
+  return kind == model::MeshKind::Particles ? "particle" : "element";
+}
+
+std::string describe_memory(const DryRun& forecast) {
+  std::string out;
+  for (const auto& node : forecast.memory) {
+    if (node.uses.empty()) continue;
+    const std::string which = forecast.nodes > 0 ? "a " + node.node : "one " + node.node;
+    std::string ranks;
+    if (node.simulation.on_node > 0 && forecast.simulating > 0)
+      ranks = counted(node.simulation.on_node, "simulation rank");
+    if (node.sidecars.on_node > 0)
+      ranks += (ranks.empty() ? "" : ", ") + counted(node.sidecars.on_node, "sidecar");
+    out += "\nmemory of " + which + " at most" + (ranks.empty() ? "" : " (" + ranks + ")") + "\n";
+    for (const auto& use : node.uses) {
+      out += "  " + padded(use.purpose, 24) + padded(bytes_text(use.bytes), 12) + use.origin + "\n";
+      for (const auto& [mesh, bytes] : use.per_item)
+        out += "  " + padded("", 24) + "and " + bytes_text(bytes) + " for each " +
+               item_of(*forecast.configuration, mesh) + " of '" + mesh + "'\n";
+    }
+    if (node.uses.size() > 1) out += "  " + padded("in all", 24) + bytes_text(node.bytes()) + "\n";
+  }
+  return out;
+}
+
 std::string describe(const DryRun& forecast) {
   const auto& configuration = *forecast.configuration;
   std::string out = "\noutput    " + configuration.output + ", of run '" + configuration.run + "'";
   if (!configuration.restart.empty()) out += ", which resumes from " + configuration.restart;
   out += "\nsidecars  " + sidecars_of(configuration.sidecars) + "\n\nanalyses\n";
   for (const auto& analysis : forecast.analyses) out += describe(analysis);
-  return out + describe_cut(forecast);
+  return out + describe_cut(forecast) + describe_memory(forecast);
 }
 
 Json json_of(const std::vector<Finding>& findings) {
@@ -214,6 +247,16 @@ Json json_of(const CutField& one) {
           {"per", item_of(one)}};
 }
 
+Json json_of(const preflight::NodeMemory& node) {
+  Json uses = Json::array();
+  for (const auto& use : node.uses)
+    uses.push_back({{"purpose", use.purpose},
+                    {"origin", use.origin},
+                    {"bytes", use.bytes},
+                    {"bytes_per_item", use.per_item}});
+  return {{"node", node.node}, {"bytes", node.bytes()}, {"uses", std::move(uses)}};
+}
+
 /// Null unless it is known, which is above 0.
 Json known(int64_t number) { return number > 0 ? Json(number) : Json(); }
 
@@ -235,6 +278,8 @@ void add(Json& out, const DryRun& forecast) {
   for (const auto& field : forecast.cut_fields) out["crossing"].push_back(json_of(field));
   out["bytes"] = forecast.bytes;
   out["bytes_per_rank"] = known(forecast.bytes_per_rank());
+  out["memory"] = Json::array();
+  for (const auto& node : forecast.memory) out["memory"].push_back(json_of(node));
 }
 
 }  // namespace

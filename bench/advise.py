@@ -4,7 +4,7 @@
 on two cores: advice from short runs, whole runs of every placement (all analyses cut equally deep;
 `--all` cuts each by itself), and the ratio of what was predicted of the whole run to what it took.
 Seconds are from the end of the simulation's first publication until everything is analysed, from
-timeline.json of the whole runs. Short and whole runs take turns, and of those that are alike the
+the timelines of the whole runs. Short and whole runs take turns, and of those that are alike the
 fastest counts: a virtual machine's speed may change by half from one minute to the next, with what
 its neighbours do. Those that the advisor runs again since they are nearly alike run whole again,
 too. Prints a JSON line for each placement, and last the worst ratio and how much longer the
@@ -36,9 +36,10 @@ from pillion.advise.advice import advise, finalists
 from pillion.advise.costs import costs_of
 from pillion.advise.placement import Chains, Memory, Placement, mode_of
 from pillion.advise.short_runs import Runner, plan_runs
-from pillion.advise.trace import read_timeline
+from pillion.advise.trace import read_timelines
 from pillion.launch.facts import find_facts
 from pillion.launch.plan import Wishes, parts_of
+from pillion.report.timeline import timeline_files
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 AMPLE = Memory(budget=2.0**30)
@@ -153,7 +154,7 @@ def whole_run(options, demo: Demo, runner: Runner, where: Placement) -> float:
     )
     if done.returncode != 0:
         raise SystemExit(f"{demo.name} {where} failed:\n{done.stderr[-2000:]}")
-    trace = read_timeline(Path("whole/timeline.json"))
+    trace = read_timelines(timeline_files(Path("whole")).paths)
     ranks = [*trace.simulation, *trace.sidecars]
     return max(visits[-1].end for visits in ranks if visits) - trace.simulation[0][0].end
 

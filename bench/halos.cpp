@@ -19,6 +19,7 @@
 #include "halos/build.hpp"
 #include "halos/catalogue.hpp"
 #include "halos/field_values.hpp"
+#include "halos/ordering.hpp"
 #include "halos/query.hpp"
 #include "stagehost/plugin.hpp"
 #include "stagehost/work.hpp"
@@ -98,14 +99,9 @@ struct Mine {
 };
 
 size_t catalogue(const pillion::stage::Step& step, const HaloShares& shares) {
-  Words words;
-  pack(words, shares.halos);
-  std::vector<HaloShares> all;
-  gather_words(step, words, [&](WordSpan from) {
-    size_t at = 0;
-    all.emplace_back().halos = unpack<HaloShare>(from, at);
-  });
-  return combined(all, 0, 1).halos.size();
+  auto halos = static_cast<int64_t>(ordered_halos(step, shares, 0, 1).halos.size());
+  step.sum(std::span(&halos, 1));
+  return static_cast<size_t>(halos);
 }
 
 double sorting(const Mine& mine) {

@@ -146,9 +146,9 @@ struct Shares {
 
 Shares measure(const Sides& sides, const Case& c) {
   const layout::Wanted wanted{Tiling::blocks(c.domain, 3, sides.targets), {0, 0, 0}, {}};
-  const redistribution::Neighbours neighbours(sides.world);
+  redistribution::TransferMemory memory(redistribution::Neighbours(sides.world), size_t{1} << 30);
   Redistribution plan(sides.world, boxes_here(sides, c.domain, c.side), wanted, sides.owners(),
-                      &neighbours);
+                      &memory);
   Redistribution distant(sides.world, boxes_here(sides, c.domain, c.side), wanted, sides.owners());
   Field field(plan, c.components);
   const auto pieces = all_pieces(sides, c, wanted);

@@ -2,8 +2,9 @@
 // How fast are checkpoints of a combustion code written? The I/O kernel of S3D (J. H. Chen et al.,
 // Computational Science & Discovery 2, 2009): pressure, temperature, velocity and eleven species in
 // double precision, a block of N^3 cells on each rank. As multiresolution datasets by the stage
-// `write`, in three phases, two and one; as a raw file for each rank; by PnetCDF and by HDF5, both
-// collectively. All in turns in one run, and all with or without waiting for the disk.
+// `write`, in three phases, two and one, and in three with one aggregator for all ranks; as a raw
+// file for each rank; by PnetCDF and by HDF5, both collectively. All in turns in one run, and all
+// with or without waiting for the disk.
 //   bench_s3d [STEPS] [REPETITIONS] [durable]
 #include <fcntl.h>
 #include <hdf5.h>
@@ -145,7 +146,7 @@ void write_hdf5(const Kernel& kernel, int64_t, bool durable) {
 /// A run of Pillion that writes at every step, in the simulation's own ranks.
 class Ours {
  public:
-  Ours(const Kernel& kernel, int phases, bool durable) {
+  Ours(const Kernel& kernel, int phases, bool durable, bool gathers = false) {
     const std::string file = "s3d_" + std::to_string(phases) + ".yaml";
     if (kernel.rank == 0) {
       std::ofstream yaml(file);
@@ -157,7 +158,7 @@ class Ours {
              << "}\n";
       yaml << "analyses: {s3d: {stages: [{write_idx: {fields: [pressure, temperature, velocity, "
            << "species], phases: " << phases << ", durable: " << (durable ? "true" : "false")
-           << ", at: simulation}}]}}\n";
+           << (gathers ? ", aggregators: 1" : "") << ", at: simulation}}]}}\n";
     }
     MPI_Barrier(MPI_COMM_WORLD);
     session_.emplace(pillion::Session::open(file, MPI_COMM_WORLD));
@@ -221,6 +222,10 @@ std::map<std::string, double> measure(int64_t side, int64_t steps, int repetitio
       take(std::to_string(phases) + "_phases", [&](int64_t step) { ours.write(step); });
       if (memory == 0) memory = static_cast<double>(peak_bytes() - before) / kernel.bytes();
     }
+    {
+      Ours ours(kernel, 3, durable, true);
+      take("gathered", [&](int64_t step) { ours.write(step); });
+    }
     take("raw", [&](int64_t step) { write_raw(kernel, step, durable); });
     take("pnetcdf", [&](int64_t step) { write_netcdf(kernel, step, durable); });
     take("hdf5", [&](int64_t step) { write_hdf5(kernel, step, durable); });
@@ -261,11 +266,12 @@ int main(int argc, char** argv) {
       const double ours = found[side]["3_phases"];
       std::printf(
           " raw_share_%lld=%.2f times_pnetcdf_%lld=%.1f times_hdf5_%lld=%.1f "
-          "times_two_phases_%lld=%.2f times_one_phase_%lld=%.1f",
+          "times_two_phases_%lld=%.2f times_one_phase_%lld=%.1f times_gathered_%lld=%.2f",
           static_cast<long long>(side), found[side]["raw"] / ours, static_cast<long long>(side),
           found[side]["pnetcdf"] / ours, static_cast<long long>(side), found[side]["hdf5"] / ours,
           static_cast<long long>(side), found[side]["2_phases"] / ours,
-          static_cast<long long>(side), found[side]["1_phases"] / ours);
+          static_cast<long long>(side), found[side]["1_phases"] / ours,
+          static_cast<long long>(side), found[side]["gathered"] / ours);
     }
     std::printf(" irregular_of_regular=%.2f memory_of_data_60=%.2f\n", speed(63) / speed(64),
                 found[60]["memory"]);

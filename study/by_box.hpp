@@ -8,7 +8,7 @@
 
 #include <vector>
 
-#include "layout/moves.hpp"
+#include "layout/division.hpp"
 
 namespace study {
 

@@ -8,15 +8,15 @@
 #include <limits>
 #include <map>
 
-#include "model/spread.hpp"
+#include "model/sidecars.hpp"
 #include "pattern.hpp"
-#include "placement/spread.hpp"
+#include "topology/mapping.hpp"
 
 namespace {
 
 using namespace study;
 namespace sg = simgrid::s4u;
-namespace topology = pillion::placement;
+namespace topology = pillion::topology;
 
 constexpr int64_t buffer = 16 << 20, stripe = 1 << 20;  // as in ROMIO, and on Lustre
 constexpr int groups = 12, gateways_per_group = 2, nodes_per_group = 384;

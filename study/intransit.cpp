@@ -1,18 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One point of the study of analyses in transit: so many steps of a simulation with halos and a
 // spectrum of its density every few of them, on ranks of their own or, if there are none, on the
-// simulation's. Steps and analyses are models (work.hpp); between the two sides data move by
-// the library's plans and messages. Prints
-// one line of JSON; times are simulated. Run it by intransit.sh.
+// simulation's. Steps and analyses are models (work.hpp). Between the two sides data move by the
+// library's plans, with the messages of its network transport: a header to one sidecar, parts to
+// those that work on them, receives posted for two publications ahead, one reduction among sidecars
+// for each, and answers for which nobody waits. Either a thread moves the messages or, with
+// thread=0, large ones leave only in pillion_step, in pieces. Prints one line of JSON; times are
+// simulated. Run it by intransit.sh.
 #include <mpi.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
+#include <limits>
 #include <memory>
 #include <optional>
 
 #include "comm/message.hpp"
+#include "policy/send_time.hpp"
 #include "simulated.hpp"
 #include "work.hpp"
 
@@ -23,13 +30,22 @@ using namespace study;
 using layout::Wanted;
 
 constexpr double bytes_per_cell = 8;
-constexpr int values_tag = 40, finished_tag = 41;
-constexpr int room = 2;  // publications under way
+constexpr int values_tag = 40, finished_tag = 41, header_tag = 42, announced_tag = 43;
+constexpr int ahead = 2;  // publications for which receives are posted
+constexpr size_t header_bytes = 512, answer_bytes = 32;
+constexpr int agreed_words = 71;  // that sidecars reduce for each message
+// Without a thread MPI moves a large message by pieces, each in a call.
+constexpr size_t piece = 256 << 10;
+constexpr double poll = 2e-4, shortest = 1e-6;  // seconds; the simulator knows none shorter
 
 struct Case {
   int64_t cells;
   int simulation, analysis, every, steps;
   Kernels kernels;
+  bool has_thread = true;
+  bool only_moves = false;  ///< nothing is computed, copied or analysed
+  /// Publications under way.
+  [[nodiscard]] int room() const { return only_moves ? publications() : 2; }
   [[nodiscard]] int publications() const { return steps / every; }
   [[nodiscard]] Box domain() const { return {{0, 0, 0}, {cells, cells, cells}}; }
 };
@@ -52,7 +68,9 @@ using Memory = std::unique_ptr<std::byte[]>;
 /// Boxes of one side's ranks on their way to the same boxes of the other's.
 class Shipping {
  public:
-  Shipping(const comm::Communicator& world, const Case& c) : world_(world), c_(c) {
+  /// `sidecars` are the analysis ranks, on these.
+  Shipping(const comm::Communicator& world, const comm::Communicator& sidecars, const Case& c)
+      : world_(world), sidecars_(sidecars), c_(c) {
     const auto from = boxes_of(c.cells, c.simulation), to = boxes_of(c.cells, c.analysis);
     if (world.rank() < c.simulation) {
       for (const auto& one : consignments(from, world.rank(), {to}, bytes_per_cell))
@@ -68,36 +86,94 @@ class Shipping {
     }
   }
 
-  /// Packs and sends one publication.
+  /// Packs and sends one publication: the header first.
   void send() {
     auto& voyage = voyages_.emplace_back();
+    for (const size_t size : sizes_) copy(size);
+    for (const int peer : finishers_)
+      voyage.push_back(comm::send(world_, header_, header_bytes, peer, header_tag));
     for (size_t p = 0; p < peers_.size(); ++p) {
-      spend_copying(sizes_[p]);
-      voyage.push_back(comm::send(world_, memory_[p].get(), sizes_[p], peers_[p], values_tag));
+      if (c_.has_thread) {
+        voyage.push_back(comm::send(world_, memory_[p].get(), sizes_[p], peers_[p], values_tag));
+        continue;
+      }
+      // How large the first ones are receivers do not know.
+      if (voyages_.size() <= ahead)
+        voyage.push_back(comm::send(world_, &word_, sizeof word_, peers_[p], announced_tag));
+      for (size_t at = 0; at < sizes_[p]; at += piece)
+        pieces_.push_back({p, at, voyages_.size() - 1});
     }
   }
+  /// In pillion_step: sends for as long as the library lets it.
+  void step() {
+    if (c_.has_thread || pieces_.empty()) return;
+    send_until(MPI_Wtime() + send_time_.allow(MPI_Wtime()));
+    send_time_.ended(MPI_Wtime(), pieces_.empty());
+  }
+  /// Waits until a publication has been sent and its answer is here.
+  void hear_finished(int publication) {
+    for (const int peer : finishers_)
+      await(comm::receive(world_, &heard_, sizeof heard_, peer, finished_tag));
+    while (!pieces_.empty() && pieces_.front().publication <= static_cast<size_t>(publication))
+      send_until(MPI_Wtime() + poll);
+    for (auto& request : voyages_[static_cast<size_t>(publication)]) await(std::move(request));
+  }
+
   void expect() {
     auto& voyage = voyages_.emplace_back();
-    for (size_t p = 0; p < peers_.size(); ++p)
-      voyage.push_back(comm::receive(world_, memory_[p].get(), sizes_[p], peers_[p], values_tag));
+    for (const int peer : finishers_)
+      voyage.push_back(comm::receive(world_, header_, header_bytes, peer, header_tag));
+    const bool is_announced = !c_.has_thread && voyages_.size() <= ahead;
+    for (size_t p = 0; p < peers_.size(); ++p) {
+      if (is_announced)
+        announced_.push_back(
+            {comm::receive(world_, &heard_, sizeof heard_, peers_[p], announced_tag), p,
+             voyages_.size() - 1});
+      else expect(voyage, p);
+    }
+  }
+  /// Posts receives for what was announced.
+  void look() {
+    std::erase_if(announced_, [&](Announced& announced) {
+      if (!announced.request.test()) return false;
+      expect(voyages_[announced.publication], announced.part);
+      return true;
+    });
   }
   /// Waits for the messages of a publication.
-  void wait(int publication) {
-    for (auto& request : voyages_[static_cast<size_t>(publication)]) request.wait();
+  void take(int publication) {
+    const auto number = static_cast<size_t>(publication);
+    while (!announced_.empty() && announced_.front().publication <= number) {
+      announced_.front().request.wait();
+      look();
+    }
+    for (auto& request : voyages_[number]) request.wait();
   }
   void unpack() const {
-    for (const size_t size : sizes_) spend_copying(size);
+    for (const size_t size : sizes_) copy(size);
   }
-  void say_finished() const {
-    for (const int peer : finishers_)
-      comm::send(world_, &word_, sizeof word_, peer, finished_tag).wait();
+  /// Sidecars agree on what has come.
+  void agree() {
+    std::array<int32_t, agreed_words> words{};
+    sidecars_.reduce(words.data(), agreed_words, comm::Operation::Max);
   }
-  void hear_finished() {
+  void say_finished() {
+    std::erase_if(answers_, [](comm::Request& answer) { return answer.test(); });
     for (const int peer : finishers_)
-      comm::receive(world_, &heard_, sizeof heard_, peer, finished_tag).wait();
+      answers_.push_back(comm::send(world_, answer_, sizeof answer_, peer, finished_tag));
+  }
+  void finish() {
+    for (auto& answer : answers_) answer.wait();
   }
 
  private:
+  struct Piece {
+    size_t part, at, publication;
+  };
+  struct Announced {
+    comm::Request request;
+    size_t part, publication;
+  };
   [[nodiscard]] int home(int rank) const {
     return static_cast<int>(int64_t{rank} * c_.analysis / c_.simulation);
   }
@@ -106,14 +182,54 @@ class Shipping {
     sizes_.push_back(static_cast<size_t>(bytes));
     memory_.push_back(std::make_unique_for_overwrite<std::byte[]>(sizes_.back()));
   }
+  void copy(size_t bytes) const {
+    if (!c_.only_moves) spend_copying(bytes);
+  }
+  void expect(std::vector<comm::Request>& voyage, size_t part) {
+    const size_t each = c_.has_thread ? sizes_[part] : piece;
+    for (size_t at = 0; at < sizes_[part]; at += each)
+      voyage.push_back(comm::receive(world_, memory_[part].get() + at,
+                                     std::min(each, sizes_[part] - at), peers_[part], values_tag));
+  }
+  /// Sends pieces one after the other, each when the one before has gone.
+  void send_until(double deadline) {
+    for (double left; (left = deadline - MPI_Wtime()) > shortest;) {
+      if (is_moving_ && !moving_.test()) {
+        spend(std::min(left, poll));
+        continue;
+      }
+      if (std::exchange(is_moving_, false)) pieces_.pop_front();
+      if (pieces_.empty()) return;
+      const auto [part, at, publication] = pieces_.front();
+      moving_ = comm::send(world_, memory_[part].get() + at, std::min(piece, sizes_[part] - at),
+                           peers_[part], values_tag);
+      is_moving_ = true;
+    }
+  }
+  /// Waits, and sends pieces meanwhile.
+  void await(comm::Request request) {
+    if (c_.has_thread) return request.wait();
+    while (!request.test()) {
+      send_until(MPI_Wtime() + poll);
+      if (pieces_.empty()) return request.wait();
+    }
+  }
 
   const comm::Communicator& world_;
+  const comm::Communicator& sidecars_;
   const Case& c_;
   std::vector<int> peers_, finishers_;
   std::vector<size_t> sizes_;
   std::vector<Memory> memory_;
   std::vector<std::vector<comm::Request>> voyages_;
-  int64_t word_ = 0, heard_ = 0;
+  std::vector<comm::Request> answers_;
+  std::deque<Piece> pieces_;  ///< that have not gone, the one that is moving included
+  comm::Request moving_;
+  bool is_moving_ = false;
+  std::deque<Announced> announced_;
+  pillion::policy::SendTime send_time_;
+  std::byte header_[header_bytes]{}, answer_[answer_bytes]{}, heard_[answer_bytes]{};
+  int64_t word_ = 0;
 };
 
 /// Halos and a spectrum of what lies in boxes.
@@ -167,19 +283,21 @@ void simulate(const Side& side, const Case& c, Shipping* shipping, const Analysi
               const std::optional<Solver>& solver, Found& mine) {
   const double begin = begin_together();
   for (int p = 0; p < c.publications(); ++p) {
-    for (int s = 0; s < c.every && solver; ++s) solver->step();
+    for (int s = 0; s < c.every && !c.only_moves; ++s) {
+      if (solver) solver->step();
+      if (c.has_thread || shipping == nullptr) continue;
+      side.meet_on_node();
+      shipping->step();
+    }
     if (p == 0) mine.step = (MPI_Wtime() - begin) / c.every;
-    if (solver) solver->fill_boxes();
+    if (solver && !c.only_moves) solver->fill_boxes();
     side.meet_on_node();
     double at = MPI_Wtime();
     if (analysing != nullptr) {
       (*analysing)(mine);
       note(mine, begin);
     } else {
-      if (p >= room) {
-        shipping->hear_finished();
-        shipping->wait(p - room);
-      }
+      if (p >= c.room()) shipping->hear_finished(p - c.room());
       mine.waiting += MPI_Wtime() - at;
       at = MPI_Wtime();
       shipping->send();
@@ -187,25 +305,26 @@ void simulate(const Side& side, const Case& c, Shipping* shipping, const Analysi
     }
     side.meet_on_node();
   }
-  for (int p = std::max(0, c.publications() - room); shipping != nullptr && p < c.publications();
-       ++p) {
-    shipping->hear_finished();
-    shipping->wait(p);
-  }
+  for (int p = std::max(0, c.publications() - c.room());
+       shipping != nullptr && p < c.publications(); ++p)
+    shipping->hear_finished(p);
   mine.end = MPI_Wtime() - begin;
 }
 
 void analyse(const Case& c, Shipping& shipping, const Analysing& analysing, Found& mine) {
   const double begin = begin_together();
-  shipping.expect();
+  for (int p = 0; p < std::min(ahead, c.publications()); ++p) shipping.expect();
   for (int p = 0; p < c.publications(); ++p) {
-    if (p + 1 < c.publications()) shipping.expect();
-    shipping.wait(p);
+    shipping.take(p);
+    if (p + ahead < c.publications()) shipping.expect();
+    shipping.agree();
     shipping.unpack();
-    analysing(mine);
+    if (!c.only_moves) analysing(mine);
+    shipping.look();
     shipping.say_finished();
     note(mine, begin);
   }
+  shipping.finish();
   mine.end = MPI_Wtime() - begin;
 }
 
@@ -229,7 +348,7 @@ void print(const Case& c) {
       "\"step_seconds\": %.6g, \"analysis_seconds\": %.6g, \"carrying_seconds\": %.6g, "
       "\"halos_seconds\": %.6g, \"spectrum_seconds\": %.6g, "
       "\"publishing_seconds\": %.6g, \"waiting_seconds\": %.6g, \"period_seconds\": %.6g, "
-      "\"first_finished\": %.6g, \"seconds\": %.6g}\n",
+      "\"first_finished\": %.6g, \"seconds\": %.6g, \"thread\": %d}\n",
       static_cast<long long>(c.cells), c.simulation, c.analysis, c.every, c.steps,
       most(0, sim, [](auto& f) { return f.step; }),
       most(first, all, [](auto& f) { return f.analysing; }) / n,
@@ -238,7 +357,7 @@ void print(const Case& c) {
       most(first, all, [](auto& f) { return f.spectrum; }) / n,
       most(0, sim, [](auto& f) { return f.publishing; }) / n,
       most(0, sim, [](auto& f) { return f.waiting; }), period, finished(0),
-      most(0, all, [](auto& f) { return f.end; }));
+      most(0, all, [](auto& f) { return f.end; }), c.has_thread ? 1 : 0);
   std::fflush(stdout);
 }
 
@@ -255,6 +374,8 @@ Case case_of(int argc, char** argv, int ranks) {
     const size_t at = text.find('=');
     c.kernels[text.substr(0, at)] = std::atof(text.c_str() + at + 1);
   }
+  if (c.kernels.contains("thread")) c.has_thread = c.kernels["thread"] != 0;
+  if (c.kernels.contains("only_moves")) c.only_moves = c.kernels["only_moves"] != 0;
   return c;
 }
 
@@ -262,8 +383,9 @@ void run(const comm::Communicator& world, const Case& c) {
   Found& mine = found[static_cast<size_t>(world.rank())];
   const Side simulating(0, c.simulation, 0);
   const Side aside(c.simulation, c.analysis, 1);
+  const auto sidecars = world.split(aside.has_me() ? 0 : -1);
   std::optional<Shipping> shipping;
-  if (c.analysis > 0) shipping.emplace(world, c);
+  if (c.analysis > 0) shipping.emplace(world, sidecars, c);
   std::optional<Analysing> analysing;
   if (aside.has_me() || c.analysis == 0) analysing.emplace(c.analysis > 0 ? aside : simulating, c);
   std::optional<Solver> solver;

@@ -2,17 +2,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Builds the study of analyses in transit with SimGrid's compiler and runs it: `intransit.sh small`
 # (seconds), `intransit.sh full` (2048 ranks, 1024^3 and 512^3 cells), or `intransit.sh one CELLS
-# SIMULATION ANALYSIS EVERY STEPS`, no rank for analysis being the synchronous way. Results, a line
-# of JSON a point, go to results/ (or $OUT); what was built, to $BUILD.
+# SIMULATION ANALYSIS EVERY STEPS [thread=0] [only_moves=1]`, no rank for analysis being the
+# synchronous way. Results, a line of JSON a point, go to results/ (or $OUT); what was built, to
+# $BUILD.
 set -euo pipefail
 # shellcheck source=study/smpi.sh
 . "$(dirname "$0")/smpi.sh"
 RANKS=2048
 
-one() {  # cells simulation analysis every steps
+one() {  # cells simulation analysis every steps, NAME=VALUE...
   local begin=$SECONDS kernels
   read -ra kernels < <(python3 "$here/kernels.py" of "$1")
-  simulate "$BUILD/point-$1-$2-$3" "$2" "$3" -- "$BUILD/intransit" "$1" "$3" "$4" "$5" "${kernels[@]}"
+  simulate "$BUILD/point-$1-$2-$3" "$2" "$3" -- --cfg=smpi/test:5e-7 \
+    --cfg=smpi/grow-injected-times:no "$BUILD/intransit" "$1" "$3" "$4" "$5" "${kernels[@]}" "${@:6}"
   echo "$1^3, $2 + $3 ranks, every $4 steps: $((SECONDS - begin)) s of this machine" >&2
 }
 

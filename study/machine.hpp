@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "placement/spot.hpp"
+#include "topology/location.hpp"
 
 namespace study {
 

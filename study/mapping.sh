@@ -12,8 +12,8 @@ HASWELL="default contiguous striped numa folded auto"
 KNL="default contiguous striped folded auto"  # it has one domain: numa is contiguous
 
 FLAGS=(-std=c++20 -O1 -ffunction-sections -I"$here" -I"$src" -I"$here/../include")
-COMMON=("$here"/{machine,pattern}.cpp "$src"/model/spread.cpp
-        "$src"/placement/{better,counts,hand_over,place,spot,spread,transport_plan}.cpp)
+COMMON=("$here"/{machine,pattern}.cpp "$src"/model/sidecars.cpp "$src"/base/{text,value}.cpp
+        "$src"/topology/{hand_over,location,mapping,place}.cpp)
 
 build_both() {
   if [ -e "$BUILD/mapping" ] && [ -e "$BUILD/collective" ] &&

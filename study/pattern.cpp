@@ -8,12 +8,12 @@
 #include <cstdlib>
 #include <limits>
 
-#include "model/spread.hpp"
-#include "placement/place.hpp"
+#include "model/sidecars.hpp"
+#include "topology/place.hpp"
 
 namespace study {
 
-namespace topology = pillion::placement;
+namespace topology = pillion::topology;
 using pillion::model::Mapping;
 using topology::Location;
 using topology::Role;

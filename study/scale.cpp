@@ -11,14 +11,14 @@
 #include <numeric>
 
 #include "by_box.hpp"
-#include "redistribution/redistribution.hpp"
+#include "redistribution/exchange.hpp"
 #include "simulated.hpp"
 
 namespace {
 
 using namespace pillion;
 using namespace study;
-using redistribution::Carried;
+using redistribution::FieldArrays;
 using redistribution::Redistribution;
 
 constexpr int side = 5;  // boxes of 32^3
@@ -69,8 +69,8 @@ void share_pieces(const Case& c) {
 }
 
 /// Places without memory behind them: nothing is read or written in the simulation.
-Carried field_of(const Redistribution& plan, int components) {
-  Carried field;
+FieldArrays field_of(const Redistribution& plan, int components) {
+  FieldArrays field;
   field.components = components;
   field.from.resize(plan.here().size());
   field.to.resize(plan.boxes().size());
@@ -87,10 +87,10 @@ void carry_as_planned(const comm::Communicator& world, const Case& c, Found& min
   const double begin = MPI_Wtime();
   Redistribution plan(world, here, c.wanted(), owners);
   mine.planned = MPI_Wtime() - begin;
-  const Carried field = field_of(plan, c.components);
+  const FieldArrays field = field_of(plan, c.components);
   seconds_copied();
   const double planned = begin_together();
-  plan.carry(std::span(&field, 1));
+  plan.exchange(std::span(&field, 1));
   mine.carried = MPI_Wtime() - planned;
   mine.copied = seconds_copied();
   mine.messages = plan.messages_sent();

@@ -16,9 +16,9 @@ build() {  # program, its sources in this folder without .cpp
   for name in "$@" simulated simulated_mpi; do sources+=("$here/$name.cpp"); done
   local flags=(-std=c++20 -O2 -ffunction-sections -fvisibility=hidden -I"$here" -I"$src" -I"$here/../include")
   timeout 300 smpicxx "${flags[@]}" -Wl,--gc-sections,-Bsymbolic -o "$program" "${sources[@]}" \
-    "$src"/redistribution/*.cpp "$src"/layout/{tiling,curve,moves}.cpp \
-    "$src"/comm/{agreement,communicator,message,sparse}.cpp "$src"/node/{shared_file,process}.cpp \
-    "$src"/base/{copy,room,text}.cpp "$src"/model/block.cpp -lfmt
+    "$src"/redistribution/*.cpp "$src"/layout/{tiling,division,boxes}.cpp \
+    "$src"/comm/{agreement,communicator,message}.cpp "$src"/node/{shared_file,process}.cpp \
+    "$src"/base/{clock,copy,text}.cpp "$src"/model/block.cpp -lfmt
 }
 
 # A link gives each message its full rate: none of the corrections for TCP that SimGrid has by
@@ -32,7 +32,7 @@ simulate() {  # folder, simulation ranks, analysis ranks, arguments of machine.p
   timeout "$LIMIT" smpirun -quiet -np $((simulation + analysis)) -platform "$at/platform.xml" \
     -hostfile "$at/hosts" --log=root.thresh:error \
     --cfg=smpi/privatization:no --cfg=smpi/simulate-computation:no \
-    --cfg=contexts/stack-size:256 --cfg=contexts/guard-size:0 \
+    --cfg=contexts/stack-size:"${SMPI_STACK:-256}" --cfg=contexts/guard-size:0 \
     --cfg=network/model:SMPI --cfg=network/TCP-gamma:0 --cfg=network/crosstraffic:0 \
     --cfg=network/weight-S:0 --cfg=network/bandwidth-factor:1 --cfg=network/latency-factor:1 \
     --cfg=smpi/os:0:4e-7:0 --cfg=smpi/ois:0:4e-7:0 --cfg=smpi/or:0:4e-7:0 \

@@ -8,7 +8,7 @@
 #include <map>
 #include <string>
 
-#include "layout/moves.hpp"
+#include "layout/division.hpp"
 #include "side.hpp"
 
 namespace study {

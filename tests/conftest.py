@@ -13,6 +13,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -34,6 +35,18 @@ if not PACKAGE.is_dir():
 
 _of_launchers: list[str] = []
 
+# What tests draw that try something else every day; the same in all processes of a run.
+SEED = "PILLION_TEST_SEED"
+
+
+def seed_of_the_day() -> int:
+    return int(os.environ.setdefault(SEED, str(int(time.time() // 86400))))
+
+
+def pytest_terminal_summary(terminalreporter) -> None:
+    if terminalreporter.stats.get("failed"):
+        terminalreporter.write_line(f"{SEED}={seed_of_the_day()} draws the same placements again")
+
 
 def pytest_configure() -> None:
     """Gives Open MPI's launchers a folder of their own in which something always stays.
@@ -42,6 +55,7 @@ def pytest_configure() -> None:
     another is just beginning in it, and that one ends without a word (seen with 4.1.4, once in
     1,000 starts of two at a time; never in as many in a folder that is never empty).
     """
+    seed_of_the_day()
     _have_the_package_of_the_build()
     _have_mpi4py_use_our_mpi()
     _have_mpi4py_begin_nothing()

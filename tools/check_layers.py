@@ -54,7 +54,7 @@ LAYERS = {
         "transport",
     },
     "sidecar": {"base", "comm", "policy", "products", "run", "stagehost", "transport"},
-    "preflight": {"base", "model", "node", "products", "run", "stagehost", "topology"},
+    "preflight": {"base", "model", "layout", "node", "products", "run", "stagehost", "topology"},
     "session": {
         "base",
         "model",

@@ -8,6 +8,7 @@
 #   tools/install_deps.sh docs      `make docs`
 #   tools/install_deps.sh test      `make test`, which builds the documentation too
 #   tools/install_deps.sh lint      `make lint`, `make format`
+#   tools/install_deps.sh fuzz      `make test-fuzz`
 #   tools/install_deps.sh develop   `make test-all`: other people's codes, a browser, ParaView
 # A second run installs nothing and takes no time.
 set -euo pipefail
@@ -42,14 +43,20 @@ add_set() {
       packages+=(clang-format codespell)
       requirements+=(tools/requirements-lint.txt)
       ;;
+    fuzz)
+      add_set test
+      packages+=(clang-16 libclang-rt-16-dev)
+      requirements+=(tests/requirements-fuzz.txt)
+      ;;
     develop)
       add_set test
       add_set lint
+      add_set fuzz
       packages+=(chromium libsimgrid-dev paraview python3-paraview xvfb)
       requirements+=(tests/requirements-all.txt)
       ;;
     *)
-      echo "install_deps: there is no set '$1'; the sets are run, stages, docs, test, lint, develop" >&2
+      echo "install_deps: there is no set '$1'; the sets are run, stages, docs, test, lint, fuzz, develop" >&2
       exit 2
       ;;
   esac

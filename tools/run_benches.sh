@@ -19,6 +19,7 @@ export MPI4PY_LIBMPI
 mpirun "${mpirun_options[@]}" -n 1 "$build/bench/bench_idle_step"
 mpirun "${mpirun_options[@]}" -n 2 "$build/bench/bench_handoff"
 mpirun "${mpirun_options[@]}" -n 2 "$build/bench/bench_overlap"
+mpirun "${mpirun_options[@]}" -n 4 "$build/bench/bench_box_coverage"
 mpirun "${mpirun_options[@]}" -n 4 "$build/bench/bench_redistribute"
 mpirun "${mpirun_options[@]}" -n 4 "$build/bench/bench_redistribute_particles"
 mpirun "${mpirun_options[@]}" -n 2 "$build/bench/bench_spectrum"
@@ -41,6 +42,7 @@ if [ -e "$build/miniapps/taylor_green/taylor_green" ]; then
     PILLION_BUILD=$build "$python" "$root/bench/codecs.py"
   fi
 fi
+PILLION_BUILD=$build "$python" "$root/bench/progress.py"
 PYTHONPATH=$root/python PILLION_BUILD=$build "$python" "$root/bench/advise.py"
 PILLION_BUILD=$build "$python" "$root/bench/auto_placement.py"
 if [ -e "$build/miniapps/cosmology/cosmology" ]; then

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the fix does at each of LAMMPS's calls. Until the first step a failure is a mistake in the
 // input or the configuration, and ends LAMMPS on every rank (error->all). From then on no failure
-// ends it: the fix warns, and LAMMPS continues without the analyses.
+// ends it, nor one of a fix that is defined anew: the fix warns, and LAMMPS continues without the
+// analyses.
 #include "fix_pillion.hpp"
 
 #include <array>
@@ -41,9 +42,16 @@ constexpr unsigned int no_field = 0;
 }  // namespace
 
 /// LAMMPS writes errors to its screen and its log. If the screen is off, they go to standard error.
+/// Returns only after the first step, with the fix off. All ranks call it.
 void FixPillion::fail(const std::string& message) {
+  if (has_stepped_) return turn_off(message);
   if (comm->me == 0 && screen == nullptr) std::fprintf(stderr, "ERROR: %s\n", message.c_str());
   error->all(FLERR, message);
+}
+
+void FixPillion::turn_off(const std::string& reason) {
+  off_ = true;
+  if (comm->me == 0) warn("fix pillion is off, and LAMMPS continues without it: " + reason);
 }
 
 void FixPillion::warn(const std::string& message) {
@@ -51,7 +59,8 @@ void FixPillion::warn(const std::string& message) {
   error->warning(FLERR, message);
 }
 
-/// For what must succeed before the first step. It may fail on one rank alone. [collective]
+/// For what must succeed before the first step, and else turns the fix off. It may fail on one rank
+/// alone. [collective]
 template <class F>
 void FixPillion::require(F&& body) {
   std::string problem;
@@ -84,8 +93,12 @@ void FixPillion::attempt(F&& body) {
 
 FixPillion::FixPillion(LAMMPS_NS::LAMMPS* lmp, int argc, char** argv) : Fix(lmp, argc, argv) {
   require([&] { options_ = read_fix_options({argv + 3, argv + argc}); });
-  progress_ = ProgressLine(comm->me == 0 ? options_.progress : 0);
   nevery = options_.every;
+  if (!off_) define();
+}
+
+void FixPillion::define() {
+  progress_ = ProgressLine(comm->me == 0 ? options_.progress : 0);
   restart_file = options_.checkpoint ? 1 : 0;
   vector_flag = 1;
   size_vector = 4;
@@ -96,18 +109,18 @@ FixPillion::FixPillion(LAMMPS_NS::LAMMPS* lmp, int argc, char** argv) : Fix(lmp,
   // step.
   datamask_read = datamask_modify = no_field;
   if (atom->tag_enable == 0) fail("fix pillion needs atom ids");
-  open();
-  require([&] { set_units(ride_->session(), units_of(update->unit_style)); });
+  if (!off_) open();
+  if (!off_) require([&] { set_units(ride_->session(), units_of(update->unit_style)); });
 }
 
 void FixPillion::open() {
   ride_ = Ride::of_process();
   if (ride_ != nullptr && !options_.ride.file.empty())
-    fail(
+    return fail(
         "fix pillion: the session is open already; say `pillion-lmp -pillion FILE`, not `config "
         "FILE`");
   if (ride_ == nullptr && options_.ride.file.empty())
-    fail("fix pillion needs the keyword config and a YAML file");
+    return fail("fix pillion needs the keyword config and a YAML file");
   if (ride_ == nullptr) {
     options_.ride.role = PILLION_ROLE_SIMULATION;
     require([&] {
@@ -115,6 +128,7 @@ void FixPillion::open() {
     });
     ride_ = own_.get();
   }
+  if (ride_ == nullptr) return;
   int size = 0;
   MPI_Comm_size(ride_->communicator(), &size);
   if (size != comm->nprocs)
@@ -143,7 +157,8 @@ void FixPillion::init() {
   int count = 0;
   for (int i = 0; i < modify->nfix; ++i)
     if (std::strcmp(modify->fix[i]->style, style) == 0) ++count;
-  if (count > 1) fail("only one fix pillion may be defined at a time");
+  const bool is_in_use = has_stepped_ && ready_;
+  if (count > 1 && !is_in_use) fail("only one fix pillion may be defined at a time");
 }
 
 void FixPillion::share() {
@@ -155,12 +170,12 @@ void FixPillion::share() {
 
 void FixPillion::ready() {
   require([&] { share(); });
-  require([&] { check(pillion_ready(ride_->session())); });
+  if (!off_) require([&] { check(pillion_ready(ride_->session())); });
   ready_ = true;
 }
 
 void FixPillion::setup(int) {
-  if (!ready_) ready();
+  if (!ready_ && !off_) ready();
   if (update->ntimestep % nevery == 0) offer();
 }
 
@@ -174,8 +189,9 @@ double FixPillion::time() const {
 /// is, by the session, the step at which a restart file was written.
 void FixPillion::offer() {
   const auto step = update->ntimestep;
-  if (step == offered_) return;
+  if (step == offered_ || ride_ == nullptr) return;
   offered_ = step;
+  has_stepped_ = true;
   auto* session = ride_->session();
   attempt([&] {
     int32_t due = 0;
@@ -191,10 +207,12 @@ void FixPillion::offer() {
 }
 
 void FixPillion::post_run() {
+  if (ride_ == nullptr) return;
   attempt([&] { progress_.finish(ride_->session(), update->laststep); });
 }
 
 void FixPillion::write_restart_file(const char* file) {
+  if (ride_ == nullptr) return;
   const std::string path = std::string(file) + ".pillion";
   if (pillion_checkpoint(ride_->session(), path.c_str()) == PILLION_OK || comm->me != 0) return;
   warn("fix pillion could not write " + path + ": " + pillion_error_message());
@@ -202,7 +220,7 @@ void FixPillion::write_restart_file(const char* file) {
 
 double FixPillion::compute_vector(int index) {
   pillion_progress progress{};
-  attempt([&] { check(pillion_get_progress(ride_->session(), &progress)); });
+  if (ride_ != nullptr) attempt([&] { check(pillion_get_progress(ride_->session(), &progress)); });
   const double values[] = {static_cast<double>(progress.publications),
                            static_cast<double>(progress.skipped),
                            static_cast<double>(progress.behind), progress.stall_seconds};

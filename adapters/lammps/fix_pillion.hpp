@@ -30,8 +30,10 @@ class FixPillion : public LAMMPS_NS::Fix {
   double compute_vector(int index) override;
 
  private:
-  [[noreturn]] void fail(const std::string& message);
+  void fail(const std::string& message);
+  void turn_off(const std::string& reason);
   void warn(const std::string& message);
+  void define();
   void open();
   void ready();
   void offer();
@@ -48,8 +50,9 @@ class FixPillion : public LAMMPS_NS::Fix {
   SharedAtoms atoms_;
   ProgressLine progress_;
   bool ready_ = false;
-  bool off_ = false;                ///< something failed in a step: nothing is shared any more
-  LAMMPS_NS::bigint offered_ = -1;  ///< the step offered last
+  bool off_ = false;                        ///< something has failed: nothing is shared any more
+  static inline bool has_stepped_ = false;  ///< a fix of this process has offered a step
+  LAMMPS_NS::bigint offered_ = -1;          ///< the step offered last
 };
 
 /// For LAMMPS's table of fixes.

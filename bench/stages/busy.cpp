@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An analysis that takes a given number of operations, for bench overlap. Its ranks divide them,
+// An analysis that takes a given number of operations, for benches. Its ranks divide them,
 // or each does them all, as an analysis does that cannot be divided.
 #include "../busy.hpp"
 

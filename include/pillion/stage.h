@@ -228,7 +228,8 @@ typedef struct pillion_table {
   const pillion_column* columns;
   const pillion_attribute* attributes;
   int32_t attribute_count;
-  int32_t reserved;
+  int32_t in_parts; /**< 1: the rows of all peers, in their order, and every peer must make the
+                     * call; 0: the first peer's table is the one that is written */
 } pillion_table;
 
 /** Records of a size that is the same on all peers, each with a key that no other has. */
@@ -283,6 +284,11 @@ typedef struct pillion_stage_host {
    * folders of its own below product_folder. Fails if an earlier stage of the analysis declares
    * the same one, so that no run begins in which stages overwrite each other's products. */
   int32_t (*declare_product)(pillion_setup*, const char* name);
+  /** Declares memory that the stage takes on each peer beside its inputs and outputs, which the
+   * host knows: `per_input_byte` for each byte of its inputs on that peer, plus `bytes`. `pillion
+   * check` adds it to what a node needs. Later calls add to earlier ones. Fails for negative
+   * values. */
+  int32_t (*declare_memory)(pillion_setup*, double per_input_byte, int64_t bytes);
 
   /* working */
   int64_t (*step)(const pillion_work*);
@@ -306,6 +312,8 @@ typedef struct pillion_stage_host {
   int32_t (*part)(const pillion_work*, const pillion_division* division, int64_t* lo, int64_t* hi);
 
   /* products */
+  /** Writes a table whole or not at all. If it is `in_parts`, no peer needs to have all rows: each
+   * writes its own, so the folder of products must be the same on all nodes. */
   int32_t (*write_table)(pillion_work*, const pillion_table* table);
   /** The folder of the analysis's products, for stages that write files of their own; it is there
    * on return. The text lives until the callback returns. */

@@ -150,6 +150,10 @@ int32_t output_on(const Setup& setup, const std::string& name, int32_t input, in
                           .centering = 0});
 }
 
+void memory(const Setup& setup, double per_input_byte, int64_t bytes) {
+  setup.check(setup.host().declare_memory(setup.get(), per_input_byte, bytes));
+}
+
 void product(const Setup& setup, const std::string& name) {
   setup.check(setup.host().declare_product(setup.get(), name.c_str()));
 }
@@ -177,6 +181,7 @@ void bind_setup(nb::module_& module) {
            nb::arg("components"), nb::arg("centering"), nb::arg("units"))
       .def("output_on", output_on, nb::arg("name"), nb::arg("input"), nb::arg("type"),
            nb::arg("components"), nb::arg("units"))
+      .def("memory", memory, nb::arg("per_input_byte"), nb::arg("bytes"))
       .def("product", product, nb::arg("name"));
 }
 

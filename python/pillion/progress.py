@@ -9,12 +9,13 @@ import os
 import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from enum import Enum
 from pathlib import Path
 from typing import Any
 
 from pillion.errors import Error
-from pillion.run_files import AnalysisRecord, read_document, record_of
+from pillion.run_files import AnalysisRecord, known, read_document, record_of
 
 FORMAT = "progress 1"
 _SIMULATION = "progress.json"
@@ -123,27 +124,27 @@ def _build(path: Path, said: dict[str, Any]) -> Progress:
     return Progress(
         path=path,
         role=str(said["role"]),
-        attached_job=said["attached_job"],
+        attached_job=known(str, said["attached_job"]),
         run=str(said["run"]),
         id=str(said["id"]),
-        said=str(said["state"]),
-        failure=said["failure"],
+        said=State(said["state"]).value,
+        failure=known(str, said["failure"]),
         pid=int(said["pid"]),
         pid_started=int(said["pid_started"]),
         host=str(said["host"]),
-        started=float(said["started"]),
-        written=float(said["written"]),
-        simulation_ranks=said["ranks"]["simulation"],
-        sidecar_ranks=said["ranks"]["sidecar"],
-        step=said["step"],
-        time=said["time"],
+        started=_seconds(said["started"]),
+        written=_seconds(said["written"]),
+        simulation_ranks=known(int, said["ranks"]["simulation"]),
+        sidecar_ranks=known(int, said["ranks"]["sidecar"]),
+        step=known(int, said["step"]),
+        time=known(float, said["time"]),
         time_units=str(said["time_units"]),
-        steps_per_second=said["steps_per_second"],
+        steps_per_second=known(float, said["steps_per_second"]),
         waiting=bool(said["waiting"]),
-        working=Work(**working) if working is not None else None,
+        working=known(_work, working),
         publications=int(said["publications"]),
         skipped=int(said["skipped"]),
-        behind=said["behind"],
+        behind=known(int, said["behind"]),
         restarts=int(said["restarts"]),
         memory=Memory(
             int(memory["budget_bytes"]), int(memory["in_use_bytes"]), int(memory["peak_bytes"])
@@ -156,11 +157,21 @@ def _build(path: Path, said: dict[str, Any]) -> Progress:
     )
 
 
+def _seconds(said: Any) -> float:
+    """A calendar time: one that has a date."""
+    datetime.fromtimestamp(float(said), UTC)
+    return float(said)
+
+
+def _work(said: dict[str, Any]) -> Work:
+    return Work(str(said["analysis"]), int(said["step"]), float(said["since"]))
+
+
 def _analysis(said: dict[str, Any]) -> AnalysisProgress:
     seconds, lag = said["seconds"], said["lag_seconds"]
     return AnalysisProgress(
         **record_of(said),
-        last_step=said["last_step"],
+        last_step=known(int, said["last_step"]),
         simulation=float(seconds["simulation"]),
         sidecar=float(seconds["sidecar"]),
         stall=float(seconds["stall"]),

@@ -38,13 +38,18 @@ class AnalysisRecord:
     bytes_moved: int
 
 
+def known(kind: Callable[[Any], Made], value: Any) -> Made | None:
+    """A value of that kind, or None where the file says null. Raises as `kind` does."""
+    return None if value is None else kind(value)
+
+
 def record_of(entry: dict[str, Any]) -> dict[str, Any]:
     """The values of an AnalysisRecord by name. Raises KeyError, TypeError or ValueError if one is
     missing or wrong.
     """
     texts = {name: str(entry[name]) for name in ("name", "placement", "every")}
     counts = ("publications", "skipped", "coarsened", "spilled", "dropped", "lost", "bytes_moved")
-    optional = {name: entry[name] for name in ("when", "disabled")}
+    optional = {name: known(str, entry[name]) for name in ("when", "disabled")}
     return texts | optional | {name: int(entry[name]) for name in counts}
 
 
@@ -64,7 +69,7 @@ def read_document(
         if missing and isinstance(error, FileNotFoundError):
             raise Error(f"there is no {path}: {missing}") from None
         raise Error(f"cannot read {path}: {error.strerror}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise Error(f"{path} is not JSON: {error}") from error
     found = document.get("pillion") if isinstance(document, dict) else None
     if found != expected:
@@ -73,7 +78,7 @@ def read_document(
         return build(document)
     except KeyError as error:
         raise Error(f"{path} lacks the entry {error}") from error
-    except (TypeError, ValueError, AttributeError) as error:
+    except (TypeError, ValueError, AttributeError, OverflowError, OSError) as error:
         raise Error(f"{path} has an entry of the wrong kind: {error}") from error
 
 

@@ -37,6 +37,7 @@ def _integer(least: int, most: int | None = None) -> Schema:
 
 _BYTES = either({"type": "number", "minimum": 0}, _matching(rf"{_NUMBER}\s*([kMGT]?B|[KMGT]iB)?"))
 _SECONDS = either({"type": "number", "minimum": 0}, _matching(rf"{_NUMBER}\s*(ms|s|min|h)?"))
+_SHARE = _matching(r"\+?(100(\.0*)?|[0-9]{1,2}(\.[0-9]*)?)\s*%")
 _EVERY = either(
     {"type": "integer", "minimum": 1},
     _matching(rf"\+?0*[1-9][0-9]*(\s+steps?)?|{_NUMBER}\s+time"),
@@ -112,6 +113,15 @@ _SIDECARS = _map(
             "Budget for publications in flight on a node, such as 512 MiB (default: 256 MiB).",
             _BYTES,
         ),
+        "receive": (
+            "Budget for publications in sidecars on a node, with `ranks`, such as 1 GiB (default: "
+            "four times `memory`).",
+            _BYTES,
+        ),
+        "copy_threads": (
+            "How many threads of a simulation rank copy large arrays (default: 1).",
+            {**_COUNT, "maximum": 64},
+        ),
         "when_full": (
             "What happens to a publication for which there is no room: it is left out, it waits, "
             "it is made coarser, or it goes to a disk (default: skip).",
@@ -132,9 +142,34 @@ _SIDECARS = _map(
             _map(
                 "Where `when_full: spill` writes.",
                 {
-                    "folder": ("Of the disk (default: TMPDIR or /tmp).", TEXT),
+                    "folder": (
+                        "Of the disk (default: TMPDIR or /tmp, or output if those are in memory).",
+                        TEXT,
+                    ),
                     "limit": ("How much may wait there on a node (default: 10 GiB).", _BYTES),
                 },
+            ),
+        ),
+        "attached": (
+            "What attached jobs may cost the simulation; no refuses them.",
+            either(
+                {"type": "boolean"},
+                words("true", "false", "yes", "no", "on", "off"),
+                _map(
+                    "What attached jobs may cost the simulation.",
+                    {
+                        "time": (
+                            "Share of the simulation's time for their conditions and copies "
+                            "(default: 1 %).",
+                            _SHARE,
+                        ),
+                        "memory": (
+                            "How much of `memory` their publications may take on a node "
+                            "(default: half of it).",
+                            _BYTES,
+                        ),
+                    },
+                ),
             ),
         ),
     },
@@ -142,6 +177,8 @@ _SIDECARS = _map(
         {"not": _has(ranks=_COUNT, per_node=_COUNT)},
         {"not": _has(ranks=_COUNT, job={"const": "separate"})},
         {"not": _has(mapping=_GIVEN, job={"const": "separate"})},
+        {"not": _has(receive=_GIVEN, job={"const": "separate"})},
+        {"not": _has(receive=_GIVEN, per_node=_COUNT)},
         {"not": _has(mesh=_GIVEN, job={"const": "separate"})},
         *(
             {
@@ -303,7 +340,7 @@ def schema_of(stages: list[dict[str, Any]]) -> Schema:
                         "pattern": r"^[^./\x00-\x1f\x7f-\x9f][^/\x00-\x1f\x7f-\x9f]*$",
                         "maxLength": 200,
                         "not": {
-                            "pattern": r"^((report|progress|timeline)(-.*)?\.json|report\.html)$"
+                            "pattern": r"^((report|progress)(-.*)?\.json|timeline|report\.html)$"
                         },
                     },
                 ),

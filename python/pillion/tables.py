@@ -141,10 +141,10 @@ def read_table(path: str | Path) -> Table:
     head = _read_head(path, lines[:length])
     if lines[-1] != "":
         raise Error(f"{path} is cut short: its last line has no end")
-    columns = _read_columns(path, head, lines[length:-1])
     try:
+        columns = _read_columns(path, head, lines[length:-1])
         return _build(path, head, columns)
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise Error(f"{path} has a head that lacks or garbles an entry: {error!r}") from error
 
 
@@ -170,7 +170,7 @@ def read_head(path: Path) -> Head:
         rows = max(0, len(lines) - length - 2)  # without the names, and what follows the last end
         run = str(head.get("run") or "")
         return Head(str(head.get("title") or ""), int(head["step"]), columns, rows, run)
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise Error(f"{path} has a head that lacks or garbles an entry: {error!r}") from error
 
 
@@ -189,7 +189,7 @@ def _read_head(path: Path, lines: list[str]) -> dict[str, Any]:
     try:
         # The loader is a safe one.
         head = yaml.load("\n".join(line[2:] for line in lines), Loader=ProductLoader)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise Error(f"{path} has a head that is not YAML: {error}") from error
     found = head.get("pillion") if isinstance(head, dict) else None
     if found != FORMAT:

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -130,6 +131,8 @@ class ByteReader {
   void read(T& value) {
     if constexpr (HasMembers<T>) {
       std::apply([&](auto... member) { (read(value.*member), ...); }, T::members());
+    } else if constexpr (std::is_same_v<T, bool>) {
+      value = get<uint8_t>() != 0;  // other bytes than 0 and 1 make no bool
     } else {
       static_assert(std::is_trivially_copyable_v<T>);
       std::memcpy(&value, take(sizeof value), sizeof value);
@@ -142,7 +145,7 @@ class ByteReader {
   }
   template <class T>
   void read(std::optional<T>& value) {
-    if (get<bool>()) value = get<T>();
+    if (get<uint8_t>() != 0) value = get<T>();
     else value.reset();
   }
   template <class T>

@@ -29,12 +29,13 @@ class SystemClock final : public Clock {
   }
   void yield() override { std::this_thread::yield(); }
   // A futex: nothing is held meanwhile, so a process that dies leaves nothing locked.
-  void sleep_while(std::atomic<uint32_t>& word, uint32_t seen, double seconds) override {
+  void sleep_while(const std::atomic<uint32_t>& word, uint32_t seen, double seconds) override {
     seconds = std::clamp(seconds, 0.0, 1e9);  // a longer time does not fit a timespec everywhere
     const auto whole = static_cast<std::time_t>(seconds);
     const timespec limit{.tv_sec = whole,
                          .tv_nsec = static_cast<long>((seconds - double(whole)) * 1e9)};
-    syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), FUTEX_WAIT, seen, &limit, nullptr, 0);
+    syscall(SYS_futex, reinterpret_cast<const uint32_t*>(&word), FUTEX_WAIT, seen, &limit, nullptr,
+            0);
   }
   void wake(std::atomic<uint32_t>& word) override {
     syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), FUTEX_WAKE, INT_MAX, nullptr, nullptr,
@@ -50,6 +51,8 @@ std::atomic<Clock*> current{&system};
 }  // namespace
 
 Clock& clock() { return *current.load(std::memory_order_relaxed); }
+
+bool is_system_clock() { return &clock() == &system; }
 
 void set_clock(Clock* clock) { current = clock != nullptr ? clock : &system; }
 

@@ -24,12 +24,15 @@ class Clock {
   virtual void yield() = 0;
   /// Sleeps while `word`, which other processes may change, is `seen`: until wake(), or at most
   /// `seconds`. May return early.
-  virtual void sleep_while(std::atomic<uint32_t>& word, uint32_t seen, double seconds) = 0;
+  virtual void sleep_while(const std::atomic<uint32_t>& word, uint32_t seen, double seconds) = 0;
   virtual void wake(std::atomic<uint32_t>& word) = 0;
 };
 
 /// The system's, unless it was replaced.
 Clock& clock();
+/// Whether it is the system's. Under any other, time passes only for the thread that asks for it,
+/// so that no helper thread may wait.
+bool is_system_clock();
 /// Replaces the clock of the process; null for the system's. Before any session is open.
 void set_clock(Clock* clock);
 

@@ -20,6 +20,15 @@ class ScratchBuffer {
     return bytes_.get();
   }
 
+  /// Frees the memory if it is much more than `size` bytes.
+  void shrink(size_t size) {
+    constexpr size_t little = size_t{1} << 20;
+    if (capacity_ <= 2 * size + little) return;
+    bytes_.reset();
+    capacity_ = 0;
+  }
+  [[nodiscard]] size_t capacity() const { return capacity_; }
+
  private:
   struct Free {
     void operator()(std::byte* bytes) const { std::free(bytes); }

@@ -163,6 +163,14 @@ std::optional<double> parse_seconds(std::string_view text) {
   return value;
 }
 
+std::optional<double> parse_share(std::string_view text) {
+  text = trim(text);
+  if (!text.ends_with('%')) return {};
+  const auto percent = parse_whole<double>(text.substr(0, text.size() - 1));
+  if (!percent || !(*percent >= 0 && *percent <= 100)) return {};
+  return *percent / 100;
+}
+
 std::string format_bytes(int64_t bytes) {
   static constexpr const char* names[] = {"B", "KiB", "MiB", "GiB", "TiB"};
   double value = static_cast<double>(bytes);

@@ -29,6 +29,9 @@ std::optional<int64_t> parse_bytes(std::string_view text);
 /// Seconds of "250 ms", "30 s", "5 min", "2 h" or "30"; nothing if it is none of these.
 std::optional<double> parse_seconds(std::string_view text);
 
+/// 0.01 for "1 %" or "1%", up to 100 %; nothing without the sign.
+std::optional<double> parse_share(std::string_view text);
+
 /// A size such as "1.5 GiB".
 std::string format_bytes(int64_t bytes);
 

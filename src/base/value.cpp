@@ -8,6 +8,13 @@
 
 namespace pillion::base {
 
+Value::Value() = default;
+Value::Value(const Value&) = default;
+Value::Value(Value&&) noexcept = default;
+Value& Value::operator=(const Value&) = default;
+Value& Value::operator=(Value&&) noexcept = default;
+Value::~Value() = default;
+
 const Value* Value::find(std::string_view key) const {
   for (const auto& [name, value] : entries)
     if (name == key) return &value;
@@ -67,6 +74,10 @@ int64_t Value::as_bytes() const {
 
 double Value::as_seconds() const {
   return expect(*this, parse_seconds(text), "a duration such as 30 s");
+}
+
+double Value::as_share() const {
+  return expect(*this, parse_share(text), "a share between 0 % and 100 % such as 1 %");
 }
 
 void set_entry(Value& root, std::string_view path, Value value) {

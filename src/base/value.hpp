@@ -84,6 +84,14 @@ struct Value {
   std::shared_ptr<const std::string> file;
   int key_line = 0;  ///< of its key in a map; of a list's entry, its own
 
+  // Defined where Value is complete: Clang looks into the vector of pairs too early otherwise.
+  Value();
+  Value(const Value&);
+  Value(Value&&) noexcept;
+  Value& operator=(const Value&);
+  Value& operator=(Value&&) noexcept;
+  ~Value();
+
   [[nodiscard]] bool is_null() const { return kind == Kind::Null; }
   [[nodiscard]] bool is_scalar() const { return kind == Kind::Scalar; }
   [[nodiscard]] bool is_list() const { return kind == Kind::List; }
@@ -105,6 +113,7 @@ struct Value {
   [[nodiscard]] bool as_boolean() const;
   [[nodiscard]] int64_t as_bytes() const;
   [[nodiscard]] double as_seconds() const;
+  [[nodiscard]] double as_share() const;
 };
 
 using Parameters = std::map<std::string, std::string>;

@@ -4,6 +4,8 @@
 
 #include <limits>
 
+#include "base/clock.hpp"
+
 namespace pillion::comm {
 namespace {
 
@@ -15,20 +17,27 @@ constexpr int32_t lacking = 8;  // the first of most_common
 constexpr int32_t says_yes = lacking;
 constexpr int32_t says_no = 2 * lacking;
 
+thread_local double waited = 0;
+
+// One word crosses, so that all of the time is waiting for the rank that comes last.
 int32_t meet(const Communicator& comm, int32_t mark) {
+  const double begin = base::monotonic_seconds();
   check(MPI_Allreduce(MPI_IN_PLACE, &mark, 1, MPI_INT32_T, MPI_BOR, comm.handle()),
         "MPI_Allreduce");
+  waited += base::monotonic_seconds() - begin;
   return mark;
 }
 
-std::optional<Error> caught(const std::function<void()>& work) {
+std::optional<Error> caught(Work<void> work) {
+  // Made beforehand, for then there may be no memory for it. Copies share it.
+  static const Error no_memory(ErrorCode::Stage, "out of memory");
   try {
     work();
     return {};
   } catch (const Error& e) {
     return e;
   } catch (const std::bad_alloc&) {
-    return Error(ErrorCode::Stage, "out of memory");
+    return no_memory;
   } catch (const std::exception& e) {
     return Error(ErrorCode::Internal, e.what());
   } catch (...) {
@@ -56,7 +65,9 @@ std::optional<Error> share(const Communicator& comm, const std::optional<Error>&
 
 }  // namespace
 
-void together(const Communicator& comm, const std::function<void()>& work) {
+double seconds_waited() { return waited; }
+
+void together(const Communicator& comm, Work<void> work) {
   if (const auto failure = share(comm, caught(work))) throw *failure;
 }
 
@@ -78,7 +89,7 @@ uint32_t Fence::common_before_collective(uint32_t mine) {
 
 // A rank that sees a failure goes straight to sharing it. A rank that has ended while others work
 // keeps meeting them at their fences, where they learn of it, until they end too.
-std::optional<Error> Fence::ask(const std::function<bool()>& work, bool& answer) {
+std::optional<Error> Fence::ask(Work<bool> work, bool& answer) {
   peer_failed_ = false;
   const auto failure = caught([&] { answer = work(); });
   if (peer_failed_) return share(*comm_, {});
@@ -92,7 +103,17 @@ std::optional<Error> Fence::ask(const std::function<bool()>& work, bool& answer)
                "the ranks of a stage did not agree on whether later stages see this publication");
 }
 
-std::optional<Error> Fence::run(const std::function<void()>& work) {
+std::optional<Error> Fence::fail(const std::exception& cause) {
+  const auto* error = dynamic_cast<const Error*>(&cause);
+  const bool no_memory = dynamic_cast<const std::bad_alloc*>(&cause) != nullptr;
+  return run([&] {
+    if (error != nullptr) throw *error;
+    if (no_memory) throw std::bad_alloc();
+    throw Error(ErrorCode::Internal, cause.what());
+  });
+}
+
+std::optional<Error> Fence::run(Work<void> work) {
   bool answer = false;
   const auto same_answer = [&] {
     work();

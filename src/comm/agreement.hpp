@@ -3,16 +3,41 @@
 // rank that fails in the middle of work does not leave the others waiting in a collective.
 #pragma once
 
-#include <functional>
+#include <exception>
+#include <memory>
 #include <optional>
+#include <type_traits>
 
 #include "comm/communicator.hpp"
 
 namespace pillion::comm {
 
+/// A piece of work that its caller holds. Unlike std::function it needs no memory of its own, so
+/// that a rank that lacks memory still comes to the agreement, where the others wait for it.
+template <class Result>
+class Work {
+ public:
+  template <class F>
+  requires(!std::is_same_v<std::remove_cvref_t<F>, Work>)
+      Work(F&& function)  // NOLINT(google-explicit-constructor)
+      : object_(const_cast<void*>(static_cast<const void*>(std::addressof(function)))),
+        call_([](void* object) -> Result {
+          return static_cast<Result>((*static_cast<std::remove_reference_t<F>*>(object))());
+        }) {}
+  Result operator()() const { return call_(object_); }
+
+ private:
+  void* object_;
+  Result (*call_)(void*);
+};
+
 /// Runs `work` and then agrees: if it threw on any rank, the exception of the lowest such rank is
 /// thrown on every rank. The work itself must not be collective. [collective]
-void together(const Communicator& comm, const std::function<void()>& work);
+void together(const Communicator& comm, Work<void> work);
+
+/// Seconds that this thread has waited for other ranks, here and in fences, since it began. What a
+/// piece of work waited is the difference between after and before.
+[[nodiscard]] double seconds_waited();
 
 /// Collectives of a piece of work that may fail on some ranks only. Every rank enters a fence
 /// before each collective and at the end; a rank that failed enters the end at once, which the
@@ -33,10 +58,13 @@ class Fence {
 
   /// Runs `work`, whose collectives are all fenced, and ends it on every rank together. Returns the
   /// failure of the lowest rank that failed, the same everywhere, or nothing. [collective]
-  [[nodiscard]] std::optional<Error> run(const std::function<void()>& work);
+  [[nodiscard]] std::optional<Error> run(Work<void> work);
+  /// For a rank that has failed before it came to run() or ask(), where the others are: ends
+  /// theirs, and returns what they do. [collective with their run() or ask()]
+  [[nodiscard]] std::optional<Error> fail(const std::exception& cause);
   /// The same for work that ends with a yes or no, which is `answer` then; if ranks differ in it,
   /// that is a failure.
-  [[nodiscard]] std::optional<Error> ask(const std::function<bool()>& work, bool& answer);
+  [[nodiscard]] std::optional<Error> ask(Work<bool> work, bool& answer);
 
  private:
   const Communicator* comm_;

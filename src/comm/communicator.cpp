@@ -82,6 +82,15 @@ void Communicator::broadcast(base::Bytes& bytes, int root) const {
   auto size = static_cast<int64_t>(bytes.size());
   check(MPI_Bcast(&size, 1, MPI_INT64_T, root, handle_), "MPI_Bcast");
   bytes.resize(static_cast<size_t>(size));
+  if (size > 0) broadcast(std::span(bytes), root);
+}
+
+void Communicator::broadcast(std::span<std::byte> bytes, int root) const {
+  if (bytes.size() <= most_plain_bytes) {
+    check(MPI_Bcast(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, root, handle_),
+          "MPI_Bcast");
+    return;
+  }
   const ByteType type(bytes.size());
   check(MPI_Bcast(bytes.data(), 1, type.handle(), root, handle_), "MPI_Bcast");
 }
@@ -135,40 +144,142 @@ std::vector<int64_t> Communicator::gather_all(int64_t value) const {
   return all;
 }
 
-std::vector<base::Bytes> Communicator::gather(const base::Bytes& bytes, int root) const {
-  const auto sizes = gather_all(static_cast<int64_t>(bytes.size()));
-  constexpr int tag = tags::gathered;
-  Request sent = send(*this, bytes.data(), bytes.size(), root, tag);
-  std::vector<base::Bytes> all;
-  if (rank_ == root)
-    for (int r = 0; r < size_; ++r) {
-      all.emplace_back(static_cast<size_t>(sizes[r]));
-      receive(*this, all.back().data(), all.back().size(), r, tag).wait();
+int64_t Communicator::sum_below(int64_t value) const {
+  int64_t sum = 0;
+  check(MPI_Exscan(&value, &sum, 1, MPI_INT64_T, MPI_SUM, handle_), "MPI_Exscan");
+  return rank_ == 0 ? 0 : sum;  // MPI leaves that of the first rank undefined
+}
+
+namespace {
+
+/// Equal values of neighbouring ranks, or values that differ by `step` from one to the next.
+/// Unsigned, since differences of any values must have a meaning.
+struct ValueRun {
+  uint64_t count = 1;
+  uint64_t first = 0;
+  uint64_t step = 0;
+
+  [[nodiscard]] uint64_t value(uint64_t i) const { return first + i * step; }
+};
+
+void append(std::vector<ValueRun>& runs, const ValueRun& next) {
+  // Any two values are a run, so a pair may continue what is before it, or be two parts.
+  if (next.count == 2) {
+    append(runs, {1, next.value(0), 0});
+    append(runs, {1, next.value(1), 0});
+    return;
+  }
+  if (!runs.empty()) {
+    auto& last = runs.back();
+    const uint64_t step = last.count == 1 ? next.first - last.first : last.step;
+    const bool has_step = next.count == 1 || next.step == step;
+    if (has_step && last.first + step * last.count == next.first) {
+      last = {last.count + next.count, last.first, step};
+      return;
     }
-  sent.wait();
+  }
+  runs.push_back(next);
+}
+
+base::Bytes joined_runs(const base::Bytes& lower, const base::Bytes& higher) {
+  auto runs = base::from_bytes<std::vector<ValueRun>>(lower);
+  for (const auto& next : base::from_bytes<std::vector<ValueRun>>(higher)) append(runs, next);
+  return base::to_bytes(runs);
+}
+
+}  // namespace
+
+std::vector<int64_t> Communicator::gather_all_runs(int64_t value) const {
+  auto bytes = fold(base::to_bytes(std::vector<ValueRun>{{1, static_cast<uint64_t>(value), 0}}),
+                    joined_runs);
+  broadcast(bytes, 0);
+  std::vector<int64_t> all;
+  all.reserve(static_cast<size_t>(size_));
+  for (const auto& run : base::from_bytes<std::vector<ValueRun>>(bytes))
+    for (uint64_t i = 0; i < run.count; ++i) all.push_back(static_cast<int64_t>(run.value(i)));
   return all;
 }
 
-std::vector<base::Bytes> Communicator::exchange(const std::vector<base::Bytes>& out) const {
-  std::vector<int64_t> give(static_cast<size_t>(size_)), take(static_cast<size_t>(size_));
-  for (int r = 0; r < size_; ++r) give[r] = static_cast<int64_t>(out[r].size());
-  check(MPI_Alltoall(give.data(), 1, MPI_INT64_T, take.data(), 1, MPI_INT64_T, handle_),
-        "MPI_Alltoall");
-  constexpr int tag = tags::exchanged;
-  std::vector<base::Bytes> in(static_cast<size_t>(size_));
-  std::vector<Request> pending;
+// A binomial tree as in fold(), in which ranks are counted from the root. Each rank passes on what
+// it has from the ranks behind it, with their numbers and sizes. One that lacks memory for that
+// passes on less, so that no other waits for it.
+std::vector<base::Bytes> Communicator::gather(const base::Bytes& bytes, int root) const {
+  const int place = (rank_ - root + size_) % size_;
+  const auto rank_at = [&](int other) { return (other + root) % size_; };
+  base::ByteWriter mine;
+  mine.put(static_cast<int64_t>(rank_));
+  mine.put(bytes);
+  std::vector<base::Bytes> parts;
+  std::exception_ptr failure;
+  for (int step = 1; step < size_; step *= 2) {
+    if (place % (2 * step) != 0) {
+      // The parent receives this as soon as it has finished the earlier rounds.
+      send(*this, mine.bytes().data(), mine.bytes().size(), rank_at(place - step), tags::gathered)
+          .wait();
+      break;
+    }
+    if (place + step >= size_) continue;
+    try {
+      auto part = take_next(*this, rank_at(place + step), tags::gathered);
+      if (place == 0) parts.push_back(std::move(part));
+      else mine.put_raw(part.data(), part.size());
+    } catch (...) {
+      failure = std::current_exception();
+    }
+  }
+  if (failure) std::rethrow_exception(failure);
+  std::vector<base::Bytes> all;
+  if (place != 0) return all;
+  all.resize(static_cast<size_t>(size_));
+  all[static_cast<size_t>(root)] = bytes;
+  for (auto& part : parts) {
+    for (base::ByteReader in(part); !in.done();) {
+      const auto rank = static_cast<size_t>(in.get<int64_t>());
+      all.at(rank) = in.get<base::Bytes>();
+    }
+    part = {};
+  }
+  return all;
+}
+
+// The root takes one message after the other; MPI keeps a large one with its sender until then.
+void Communicator::gather_each(
+    std::span<const std::byte> mine, int root,
+    const std::function<void(int rank, std::span<const std::byte> bytes)>& use) const {
+  if (rank_ != root) return send(*this, mine.data(), mine.size(), root, tags::gathered_each).wait();
+  std::exception_ptr failure;
   for (int r = 0; r < size_; ++r) {
-    in[r].resize(static_cast<size_t>(take[r]));
-    if (r != rank_ && take[r] != 0)
-      pending.push_back(receive(*this, in[r].data(), in[r].size(), r, tag));
+    try {
+      const auto other = r == root ? base::Bytes() : take_next(*this, r, tags::gathered_each);
+      if (!failure) use(r, r == root ? mine : std::span(other));
+    } catch (...) {
+      failure = std::current_exception();
+    }
   }
-  for (int shift = 1; shift < size_; ++shift) {
-    const int r = (rank_ + shift) % size_;
-    if (give[r] != 0) pending.push_back(send(*this, out[r].data(), out[r].size(), r, tag));
+  if (failure) std::rethrow_exception(failure);
+}
+
+// A binomial tree: in round k, ranks that are odd multiples of 2^k send to the multiple below.
+base::Bytes Communicator::fold(
+    base::Bytes mine,
+    const std::function<base::Bytes(const base::Bytes&, const base::Bytes&)>& join) const {
+  std::exception_ptr failure;
+  for (int step = 1; step < size_; step *= 2) {
+    if (rank_ % (2 * step) != 0) {
+      // The parent receives this as soon as it has finished the earlier rounds.
+      send(*this, mine.data(), mine.size(), rank_ - step, tags::folded).wait();
+      break;
+    }
+    if (rank_ + step >= size_) continue;
+    const auto higher = take_next(*this, rank_ + step, tags::folded);
+    try {
+      mine = join(mine, higher);
+    } catch (...) {
+      if (!failure) failure = std::current_exception();
+    }
   }
-  if (give[rank_] != 0) in[rank_] = out[rank_];
-  for (auto& request : pending) request.wait();
-  return in;
+  if (failure) std::rethrow_exception(failure);
+  return mine;
 }
 
 void expect_mpi() {
@@ -225,18 +336,20 @@ AtFinalize::AtFinalize(Action action) : action_(std::make_shared<Action>(std::mo
   check(MPI_Comm_free_keyval(&key), "MPI_Comm_free_keyval");
 }
 
-void end_job_at_finalize(const Communicator& all, const Communicator& some) {
+bool end_job_at_finalize(const Communicator& all, const Communicator& some,
+                         std::function<bool()> must_end) {
   int ranks = 0;
   check(MPI_Comm_size(MPI_COMM_WORLD, &ranks), "MPI_Comm_size");
-  if (all.size() != ranks) return;
+  if (all.size() != ranks) return false;
   // These live until the program ends, as no object can own them.
   auto* const waiting = new Communicator(some.handle());
-  new AtFinalize([waiting] {
+  new AtFinalize([waiting, must_end = std::move(must_end)] {
     std::fflush(nullptr);  // an aborted program writes nothing more
     waiting->barrier();
-    if (waiting->rank() == 0) MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+    if (waiting->rank() == 0 && (!must_end || must_end())) MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
     waiting->barrier();
   });
+  return true;
 }
 
 AtFinalize::~AtFinalize() { *action_ = nullptr; }

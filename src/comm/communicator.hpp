@@ -48,6 +48,8 @@ class Communicator {
   void barrier() const;
   void broadcast(std::string& text, int root) const;
   void broadcast(base::Bytes& bytes, int root) const;
+  /// The same where every rank knows the size.
+  void broadcast(std::span<std::byte> bytes, int root) const;
   void reduce(int32_t* values, int64_t count, Operation operation) const;
   void reduce(int64_t* values, int64_t count, Operation operation) const;
   void reduce(float* values, int64_t count, Operation operation) const;
@@ -58,11 +60,29 @@ class Communicator {
     return value;
   }
   [[nodiscard]] std::vector<int64_t> gather_all(int64_t value) const;
-  /// Everyone's bytes at the root, in the order of ranks; empty elsewhere.
+  /// The sum of the values of all ranks below this one.
+  [[nodiscard]] int64_t sum_below(int64_t value) const;
+  /// The same where neighbouring ranks have equal values as a rule, or values at equal distances:
+  /// messages have a few words for each run of such values, and go along a tree.
+  [[nodiscard]] std::vector<int64_t> gather_all_runs(int64_t value) const;
+  /// Everyone's bytes at the root, in the order of ranks; empty elsewhere. They go along a tree: no
+  /// rank receives more than log2 of the number of ranks messages. A rank without memory for what
+  /// it passes on throws, and bytes are missing at the root.
   [[nodiscard]] std::vector<base::Bytes> gather(const base::Bytes& bytes, int root) const;
-  /// Sends out[r] to rank r and returns what each rank sent here: one message per pair that has
-  /// anything to say.
-  [[nodiscard]] std::vector<base::Bytes> exchange(const std::vector<base::Bytes>& out) const;
+  /// Calls use(rank, bytes) at the root for everyone's bytes, in the order of ranks. The root holds
+  /// one other rank's bytes at a time. If a call throws, the other messages are received all the
+  /// same.
+  void gather_each(
+      std::span<const std::byte> mine, int root,
+      const std::function<void(int rank, std::span<const std::byte> bytes)>& use) const;
+  /// Joins everyone's bytes in the order of ranks, along a tree: no rank receives more than log2 of
+  /// the number of ranks messages. `join(lower, higher)` makes one of two, and must be associative.
+  /// The whole at rank 0; elsewhere, what this rank passed on. If a call of `join` throws, that
+  /// rank passes on what it had before and throws at the end.
+  [[nodiscard]] base::Bytes fold(
+      base::Bytes mine,
+      const std::function<base::Bytes(const base::Bytes& lower, const base::Bytes& higher)>& join)
+      const;
 
  private:
   static Communicator adopt(MPI_Comm handle);
@@ -98,8 +118,10 @@ class AtFinalize {
 };
 
 /// Ends the whole job when all ranks of `some` have come to MPI_Finalize: for jobs with other ranks
-/// that will never come. Does nothing if the job has ranks that are not in `all`. [collective over
-/// `some`]
-void end_job_at_finalize(const Communicator& all, const Communicator& some);
+/// that will never come. The first of `some` asks `must_end` then, if there is one. Does nothing
+/// and returns false if the job has ranks that are not in `all`: it is not ours to end. [collective
+/// over `some`]
+[[nodiscard]] bool end_job_at_finalize(const Communicator& all, const Communicator& some,
+                                       std::function<bool()> must_end = {});
 
 }  // namespace pillion::comm

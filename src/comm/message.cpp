@@ -2,7 +2,12 @@
 // Point-to-point messages and reductions without waiting.
 #include "comm/message.hpp"
 
+#include <algorithm>
+#include <array>
 #include <utility>
+
+#include "base/clock.hpp"
+#include "comm/agreement.hpp"
 
 namespace pillion::comm {
 
@@ -40,6 +45,40 @@ bool Request::test() {
 
 void Request::wait() { check(MPI_Wait(&handle_, MPI_STATUS_IGNORE), "MPI_Wait"); }
 
+// Waits inside MPI keep a core busy. Under the clock of a simulator they cost nothing.
+void Request::wait_asleep() {
+  constexpr double awake = 1e-4, longest = 0.1;  // seconds
+  if (!base::is_system_clock()) return wait();
+  for (const double begin = base::monotonic_seconds(); !test();) {
+    const double waited = base::monotonic_seconds() - begin;
+    if (waited < awake) base::clock().yield();
+    else base::clock().sleep(std::min(waited, longest));
+  }
+}
+
+std::optional<size_t> Request::received() {
+  int done = 0;
+  MPI_Status status;
+  check(MPI_Test(&handle_, &done, &status), "MPI_Test");
+  if (done == 0) return {};
+  MPI_Count size = 0;
+  check(MPI_Get_elements_x(&status, MPI_BYTE, &size), "MPI_Get_elements_x");
+  return static_cast<size_t>(size);
+}
+
+// A receive that is withdrawn is done at once; one that a message has met is not touched, and can
+// be tested as before.
+bool Request::withdraw() {
+  if (handle_ == MPI_REQUEST_NULL) return false;
+  check(MPI_Cancel(&handle_), "MPI_Cancel");
+  int done = 0, withdrawn = 0;
+  MPI_Status status;
+  check(MPI_Request_get_status(handle_, &done, &status), "MPI_Request_get_status");
+  if (done != 0) check(MPI_Test_cancelled(&status, &withdrawn), "MPI_Test_cancelled");
+  if (withdrawn != 0) wait();
+  return withdrawn != 0;
+}
+
 // An array of requests is an array of handles.
 std::optional<size_t> find_done(std::span<Request> requests, bool wait) {
   int index = MPI_UNDEFINED, found = 1;
@@ -51,16 +90,9 @@ std::optional<size_t> find_done(std::span<Request> requests, bool wait) {
   return static_cast<size_t>(index);
 }
 
-namespace {
-
-// Below this size plain bytes do, and no datatype need be made.
-constexpr size_t plain = size_t{1} << 30;
-
-}  // namespace
-
 Request send(const Communicator& comm, const void* data, size_t size, int to, int tag) {
   MPI_Request request = MPI_REQUEST_NULL;
-  if (size <= plain) {
+  if (size <= most_plain_bytes) {
     check(MPI_Isend(data, static_cast<int>(size), MPI_BYTE, to, tag, comm.handle(), &request),
           "MPI_Isend");
   } else {
@@ -72,7 +104,7 @@ Request send(const Communicator& comm, const void* data, size_t size, int to, in
 
 Request receive(const Communicator& comm, void* data, size_t size, int from, int tag) {
   MPI_Request request = MPI_REQUEST_NULL;
-  if (size <= plain) {
+  if (size <= most_plain_bytes) {
     check(MPI_Irecv(data, static_cast<int>(size), MPI_BYTE, from, tag, comm.handle(), &request),
           "MPI_Irecv");
   } else {
@@ -82,24 +114,61 @@ Request receive(const Communicator& comm, void* data, size_t size, int from, int
   return Request(request);
 }
 
-std::optional<Arrival> find_arrival(const Communicator& comm, int from, int tag) {
-  Arrival arrival;
-  MPI_Status status;
-  int found = 0;
-  check(MPI_Improbe(from, tag, comm.handle(), &found, &arrival.message, &status), "MPI_Improbe");
-  if (found == 0) return {};
+namespace {
+
+Arrival arrival_of(MPI_Message message, MPI_Status status) {
   MPI_Count size = 0;
   check(MPI_Get_elements_x(&status, MPI_BYTE, &size), "MPI_Get_elements_x");
-  arrival.source = status.MPI_SOURCE;
-  arrival.size = static_cast<size_t>(size);
-  return arrival;
+  return {message, status.MPI_SOURCE, static_cast<size_t>(size)};
+}
+
+/// Takes a message for which there is no room, since its sender waits for that: all of it goes to
+/// one small place, piece over piece.
+void discard(Arrival& arrival) {
+  std::array<std::byte, 4096> place;
+  MPI_Datatype piece = MPI_DATATYPE_NULL, pieces = MPI_DATATYPE_NULL;
+  check(MPI_Type_contiguous(static_cast<int>(place.size()), MPI_BYTE, &piece),
+        "MPI_Type_contiguous");
+  check(MPI_Type_create_resized(piece, 0, 0, &pieces), "MPI_Type_create_resized");
+  check(MPI_Type_commit(&pieces), "MPI_Type_commit");
+  const auto count = static_cast<int>((arrival.size + place.size() - 1) / place.size());
+  check(MPI_Mrecv(place.data(), count, pieces, &arrival.message, MPI_STATUS_IGNORE), "MPI_Mrecv");
+  check(MPI_Type_free(&pieces), "MPI_Type_free");
+  check(MPI_Type_free(&piece), "MPI_Type_free");
+}
+
+}  // namespace
+
+std::optional<Arrival> find_arrival(const Communicator& comm, int from, int tag) {
+  MPI_Message message = MPI_MESSAGE_NULL;
+  MPI_Status status;
+  int found = 0;
+  check(MPI_Improbe(from, tag, comm.handle(), &found, &message, &status), "MPI_Improbe");
+  if (found == 0) return {};
+  return arrival_of(message, status);
+}
+
+base::Bytes take_next(const Communicator& comm, int from, int tag) {
+  MPI_Message message = MPI_MESSAGE_NULL;
+  MPI_Status status;
+  check(MPI_Mprobe(from, tag, comm.handle(), &message, &status), "MPI_Mprobe");
+  Arrival arrival = arrival_of(message, status);
+  base::Bytes bytes;
+  try {
+    bytes.resize(arrival.size);
+  } catch (...) {
+    discard(arrival);
+    throw;
+  }
+  receive(arrival, bytes.data());
+  return bytes;
 }
 
 void receive(Arrival& arrival, void* data) { start_receiving(arrival, data).wait(); }
 
 Request start_receiving(Arrival& arrival, void* data) {
   MPI_Request request = MPI_REQUEST_NULL;
-  if (arrival.size <= plain) {
+  if (arrival.size <= most_plain_bytes) {
     check(MPI_Imrecv(data, static_cast<int>(arrival.size), MPI_BYTE, &arrival.message, &request),
           "MPI_Imrecv");
   } else {
@@ -112,6 +181,13 @@ Request start_receiving(Arrival& arrival, void* data) {
 Request start_maximum(const Communicator& comm, double* values, int count) {
   MPI_Request request = MPI_REQUEST_NULL;
   check(MPI_Iallreduce(MPI_IN_PLACE, values, count, MPI_DOUBLE, MPI_MAX, comm.handle(), &request),
+        "MPI_Iallreduce");
+  return Request(request);
+}
+
+Request start_maximum(const Communicator& comm, int32_t* values, int count) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Iallreduce(MPI_IN_PLACE, values, count, MPI_INT32_T, MPI_MAX, comm.handle(), &request),
         "MPI_Iallreduce");
   return Request(request);
 }
@@ -131,33 +207,47 @@ namespace {
 MPI_Request send_synchronously(const Communicator& comm, const base::Bytes& bytes, int to,
                                int tag) {
   MPI_Request request = MPI_REQUEST_NULL;
-  const ByteType type(bytes.size());
-  check(MPI_Issend(bytes.data(), 1, type.handle(), to, tag, comm.handle(), &request), "MPI_Issend");
+  if (bytes.size() <= most_plain_bytes) {
+    check(MPI_Issend(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, to, tag, comm.handle(),
+                     &request),
+          "MPI_Issend");
+  } else {
+    const ByteType type(bytes.size());
+    check(MPI_Issend(bytes.data(), 1, type.handle(), to, tag, comm.handle(), &request),
+          "MPI_Issend");
+  }
   return request;
 }
 
-/// Takes a message that has come, if any has.
-bool take_one(const Communicator& comm, int tag, std::map<int, base::Bytes>& in) {
+/// Takes a message that has come, if any has. Notes the failure if there is no room for it.
+bool take_one(const Communicator& comm, int tag, SparseExchange::Messages& in,
+              std::exception_ptr& failure) {
   auto arrival = find_arrival(comm, MPI_ANY_SOURCE, tag);
   if (!arrival) return false;
-  auto& bytes = in[arrival->source];
-  bytes.resize(arrival->size);
-  receive(*arrival, bytes.data());
+  try {
+    auto& bytes = in[arrival->source];
+    bytes.resize(arrival->size);
+    receive(*arrival, bytes.data());
+  } catch (...) {
+    failure = std::current_exception();
+    if (arrival->message != MPI_MESSAGE_NULL) discard(*arrival);
+  }
   return true;
 }
 
 }  // namespace
 
-std::map<int, base::Bytes> SparseExchange::operator()(const std::map<int, base::Bytes>& out) {
+SparseExchange::Messages SparseExchange::exchange(const Messages& out,
+                                                  std::exception_ptr& failure) {
   const int tag = tag_ + (odd_ ? 1 : 0);
   odd_ = !odd_;
   std::vector<MPI_Request> sent;
   for (const auto& [rank, bytes] : out) sent.push_back(send_synchronously(comm_, bytes, rank, tag));
-  std::map<int, base::Bytes> in;
+  Messages in;
   MPI_Request barrier = MPI_REQUEST_NULL;
   bool at_barrier = false;
   for (int over = 0; over == 0;) {
-    while (take_one(comm_, tag, in)) continue;
+    while (take_one(comm_, tag, in, failure)) continue;
     if (at_barrier) {
       check(MPI_Test(&barrier, &over, MPI_STATUS_IGNORE), "MPI_Test");
       continue;
@@ -172,10 +262,37 @@ std::map<int, base::Bytes> SparseExchange::operator()(const std::map<int, base::
   return in;
 }
 
+SparseExchange::Messages SparseExchange::operator()(const Messages& out) {
+  std::exception_ptr failure;
+  Messages in = exchange(out, failure);
+  if (failure) std::rethrow_exception(failure);
+  return in;
+}
+
+SparseExchange::Messages SparseExchange::made_by(const std::function<Messages()>& make) {
+  std::exception_ptr failure;
+  Messages out;
+  try {
+    out = make();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  // A rank that failed sends nothing, but takes what comes.
+  Messages in = exchange(out, failure);
+  together(comm_, [&] {
+    if (failure) std::rethrow_exception(failure);
+  });
+  return in;
+}
+
 // Over one rank nothing is sent.
 
-void LaggedReduction::start(std::vector<double> mine) {
-  values_ = std::move(mine);
+std::span<double> LaggedReduction::prepare(size_t count) {
+  values_.assign(count, 0.0);
+  return values_;
+}
+
+void LaggedReduction::start() {
   is_under_way_ = true;
   if (ranks_.size() == 1) return;
   const auto count = static_cast<int>(values_.size());
@@ -183,12 +300,12 @@ void LaggedReduction::start(std::vector<double> mine) {
                                           : start_maximum(ranks_, values_.data(), count);
 }
 
-std::optional<std::vector<double>> LaggedReduction::settle() {
+std::optional<std::span<const double>> LaggedReduction::settle() {
   if (!is_under_way_) return {};
   // Every rank has started this reduction, or comes to do so before it waits for anything else.
   request_.wait();
   is_under_way_ = false;
-  return values_;
+  return std::span<const double>(values_);
 }
 
 }  // namespace pillion::comm

@@ -5,6 +5,8 @@
 
 #include <mpi.h>
 
+#include <exception>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -20,13 +22,18 @@ namespace pillion::comm {
 namespace tags {
 
 inline constexpr int gathered = 1;
-inline constexpr int exchanged = 2;
+inline constexpr int folded = 3;
+inline constexpr int gathered_each = 4;
 
 inline constexpr int publication = 11;  // from the simulation to its sidecars
 inline constexpr int finished = 12;
 inline constexpr int publication_body = 13;
 inline constexpr int sidecar_failure = 14;
 inline constexpr int load_report = 15;
+inline constexpr int large_publication = 16;  // those for which no receive was posted
+inline constexpr int large_publication_body = 17;
+inline constexpr int sidecars_summary = 18;   // what they know for the report
+inline constexpr int sidecars_finished = 19;  // sidecars of this job have come to their end
 
 inline constexpr int redistribution_plan = 21;  // and 22
 inline constexpr int redistribution_values = 23;
@@ -37,6 +44,9 @@ inline constexpr int publication_passed_on = 31;  // and 32, on the sidecars' ow
 inline constexpr int stage_message_sizes = 33;    // and 34
 inline constexpr int stage_messages = 35;
 inline constexpr int stage_turn = 36;
+inline constexpr int box_meeting = 37;    // and 38
+inline constexpr int state_records = 39;  // and 40
+inline constexpr int stage_records = 41;  // and 42
 
 }  // namespace tags
 
@@ -53,6 +63,9 @@ class ByteType {
   MPI_Datatype handle_ = MPI_DATATYPE_NULL;
 };
 
+/// Below this size plain bytes do, and no datatype need be made.
+constexpr size_t most_plain_bytes = size_t{1} << 30;
+
 /// A message or reduction under way; its memory must stay until it is done. Must be waited for or
 /// tested until done before it is destroyed.
 class Request {
@@ -64,6 +77,13 @@ class Request {
   ~Request() = default;
   [[nodiscard]] bool test();
   void wait();
+  /// Waits for ranks that may come much later, and leaves the core to others: after 0.1 ms it only
+  /// asks now and then. It returns late by at most as long as it waited, and 0.1 s.
+  void wait_asleep();
+  /// The bytes of a message that has been received; nothing as long as it has not.
+  [[nodiscard]] std::optional<size_t> received();
+  /// Withdraws a receive that no message has met. False if one has, and the receive continues.
+  [[nodiscard]] bool withdraw();
   friend std::optional<size_t> find_done(std::span<Request> requests, bool wait);
 
  private:
@@ -76,6 +96,7 @@ std::optional<size_t> find_done(std::span<Request> requests, bool wait);
 
 [[nodiscard]] Request send(const Communicator& comm, const void* data, size_t size, int to,
                            int tag);
+/// Receives a message of at most `size` bytes.
 [[nodiscard]] Request receive(const Communicator& comm, void* data, size_t size, int from, int tag);
 
 /// A message that has arrived and belongs to the caller that found it.
@@ -87,6 +108,9 @@ struct Arrival {
 constexpr int any_rank = MPI_ANY_SOURCE;
 /// The next message from a rank, or from any, if one has arrived. Not collective, does not wait.
 [[nodiscard]] std::optional<Arrival> find_arrival(const Communicator& comm, int from, int tag);
+/// Waits for a message from a rank, and receives it. Without memory for it, throws when its sender
+/// does not wait any more.
+[[nodiscard]] base::Bytes take_next(const Communicator& comm, int from, int tag);
 /// Receives it; `data` has room for arrival.size bytes.
 void receive(Arrival& arrival, void* data);
 /// The same without waiting.
@@ -94,6 +118,7 @@ void receive(Arrival& arrival, void* data);
 
 /// Starts a maximum over all ranks, in place. [collective, but does not wait]
 [[nodiscard]] Request start_maximum(const Communicator& comm, double* values, int count);
+[[nodiscard]] Request start_maximum(const Communicator& comm, int32_t* values, int count);
 /// Starts a sum over all ranks, in place. [collective, but does not wait]
 [[nodiscard]] Request start_sum(const Communicator& comm, double* values, int count);
 
@@ -103,12 +128,22 @@ void receive(Arrival& arrival, void* data);
 
 class SparseExchange {
  public:
+  using Messages = std::map<int, base::Bytes>;  ///< by rank
+
   /// `tag` and `tag + 1` must be used for nothing else on the communicator, which must stay.
   SparseExchange(const Communicator& comm, int tag) : comm_(comm), tag_(tag) {}
-  /// Sends out[r] to rank r; returns what was sent here, by rank. [collective]
-  std::map<int, base::Bytes> operator()(const std::map<int, base::Bytes>& out);
+  /// Sends out[r] to rank r; returns what was sent here. A rank that lacks memory for a message
+  /// throws when the exchange is over on all ranks, so no other rank waits for it. [collective]
+  Messages operator()(const Messages& out);
+  /// The same for messages that `make` returns; it may fail on some ranks only. A failure of any
+  /// rank, there or in the exchange, is thrown on every rank. It costs a reduction more.
+  /// [collective]
+  Messages made_by(const std::function<Messages()>& make);
 
  private:
+  /// Without room for a message the failure is noted, and the exchange continues.
+  Messages exchange(const Messages& out, std::exception_ptr& failure);
+
   const Communicator& comm_;
   int tag_;
   bool odd_ = false;  ///< a rank may be one exchange ahead, never two
@@ -124,12 +159,19 @@ class LaggedReduction {
   LaggedReduction(const Communicator& ranks, Operation operation)
       : ranks_(ranks), operation_(operation) {}
 
-  /// Contributes; every rank gives as many values. The one before must be settled. [collective,
-  /// does not wait]
-  void start(std::vector<double> mine);
-  /// The result of the reduction that was started last; nothing if it was read. Waits for ranks
-  /// that have not started it yet. [collective]
-  std::optional<std::vector<double>> settle();
+  // A rank that did not take part would leave the others waiting. So one that lacks memory must be
+  // able to: up to what was reserved, nothing here takes any.
+
+  /// Keeps memory for as many values.
+  void reserve(size_t values) { values_.reserve(values); }
+  /// What this rank contributes next: `count` zeros, as many as on every rank, for the caller to
+  /// change until start(). The reduction before must be settled.
+  std::span<double> prepare(size_t count);
+  /// Contributes it. [collective, does not wait]
+  void start();
+  /// The result of the reduction that was started last, good until prepare(); nothing if it was
+  /// read. Waits for ranks that have not started it yet. [collective]
+  std::optional<std::span<const double>> settle();
 
  private:
   const Communicator& ranks_;

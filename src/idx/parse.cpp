@@ -170,13 +170,21 @@ void read_fields(const Values& in, Dataset& out) {
   if (out.fields.empty()) in.fail("(fields) names no field");
 }
 
+/// Of all ranges together.
+constexpr size_t most_steps = 10'000'000;
+
 /// "FIRST LAST FOLDER" or "FOLDER (a,b,step) …", the latter with those two in front or without.
 void read_times(const Values& in, Dataset& out) {
   if (!in.has("time")) return;
   const auto fail = [&] { in.fail("(time) makes no sense: " + in.text("time")); };
   const auto add = [&](int64_t first, int64_t last, int64_t step) {
-    if (step < 1 || first > last || (last - first) / step > 10'000'000) fail();
-    for (int64_t t = first; t <= last; t += step) out.times.steps.push_back(t);
+    if (step < 1 || first > last) fail();
+    // The difference of two numbers, and one number after the last, may be too large.
+    const auto steps =
+        (static_cast<uint64_t>(last) - static_cast<uint64_t>(first)) / static_cast<uint64_t>(step);
+    if (steps >= most_steps - out.times.steps.size()) fail();
+    for (uint64_t n = 0; n <= steps; ++n)
+      out.times.steps.push_back(first + static_cast<int64_t>(n) * step);
   };
   std::istringstream words(in.text("time"));
   int64_t first = 0, last = 0, step = 1;

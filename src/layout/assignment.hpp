@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which rank gets which particles: by key, or by place with those of neighbouring parts within a
-// halo. The result is lists of runs, since particles that are neighbours in memory often go to the
-// same rank.
+// halo. The result is one number for each particle and a list of copies, in the order of memory, so
+// that packing reads each value once.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include "layout/cell.hpp"
@@ -25,19 +24,6 @@ inline int owner_of(int64_t key, int ranks) {
   return static_cast<int>((lower * static_cast<uint64_t>(ranks)) >> 32);
 }
 
-/// Particles that follow each other, counted from where their range begins.
-struct ParticleRun {
-  uint32_t first;
-  uint32_t count;
-};
-
-/// Runs of one block.
-struct ParticleRange {
-  int32_t block;
-  int64_t begin;
-  size_t runs;
-};
-
 /// Whole edges of the domain, by which a particle is displaced.
 struct Edges {
   Edges(int64_t x, int64_t y, int64_t z)
@@ -47,99 +33,80 @@ struct Edges {
   bool none;
 };
 
-/// A particle that is not where it is wanted.
-struct Displaced {
-  int64_t number;  ///< in its list
+/// A copy of a particle for a rank. Particles are counted through all blocks.
+struct ParticleCopy {
+  int64_t particle;
+  int32_t receiver;  ///< number among the receivers
   Edges edges;
 };
 
-struct ParticleList {
-  std::vector<ParticleRange> ranges;
-  std::vector<ParticleRun> runs;
-  std::vector<Displaced> displaced;
-  int64_t count = 0;
+/// An owned particle that is not where it is wanted.
+struct Displaced {
+  int64_t particle;
+  Edges edges;
 };
 
-/// What one rank is sent.
-struct SendList {
+/// A rank that gets particles, and how many.
+struct Receiver {
   int rank;
-  ParticleList owned;
-  ParticleList copies;
+  int64_t owned = 0, copies = 0;
 };
 
-/// SendLists in the making. Particles are given range by range, each from its beginning on.
-class SendLists {
+/// Which rank gets which particles.
+class Assignment {
  public:
-  static constexpr int64_t longest_range = std::numeric_limits<uint32_t>::max();
-
-  explicit SendLists(int ranks) : slots_(static_cast<size_t>(ranks), none) {}
-
-  void begin(int32_t block, int64_t index) {
-    range_ = {block, index, 0};
-    ++ranges_;
-  }
-  void own(int rank, int64_t index) { add(slot_of(rank).owned, index); }
-  void own(int rank, int64_t index, const Edges& edges) { add(slot_of(rank).owned, index, edges); }
-  void copy(int rank, int64_t index, const Edges& edges) {
-    add(slot_of(rank).copies, index, edges);
-  }
-  /// The send lists that are not empty, by rank.
-  std::vector<SendList> take();
-
- private:
   static constexpr int32_t none = -1;
 
-  struct Growing {
-    ParticleList list;
-    int64_t range = 0;  ///< number of the last one
-    int64_t next = 0;   ///< what would lengthen its last run
-  };
-  struct Slot {
-    int rank;
-    Growing owned, copies;
-  };
+  Assignment(int ranks, int64_t particles)
+      : numbers_(static_cast<size_t>(ranks), none), owners_(static_cast<size_t>(particles)) {}
 
-  Slot& slot_of(int rank) {
-    int32_t& slot = slots_[static_cast<size_t>(rank)];
-    if (slot == none) {
-      slot = static_cast<int32_t>(all_.size());
-      all_.push_back({rank, {}, {}});
+  // Particles are assigned in their order, each to one owner or to none, and copied.
+  void own(int rank, int64_t particle) {
+    const int32_t number = number_of(rank);
+    owners_[static_cast<size_t>(particle)] = number;
+    ++receivers_[static_cast<size_t>(number)].owned;
+  }
+  /// Its owner sees it somewhere else.
+  void displace(int64_t particle, const Edges& edges) {
+    if (!edges.none) displaced_.push_back({particle, edges});
+  }
+  void leave_out(int64_t particle) { owners_[static_cast<size_t>(particle)] = none; }
+  void copy(int rank, int64_t particle, const Edges& edges) {
+    const int32_t number = number_of(rank);
+    copies_.push_back({particle, number, edges});
+    ++receivers_[static_cast<size_t>(number)].copies;
+  }
+  /// Everything is assigned: gives back what depends on the number of ranks.
+  void finish() { numbers_ = {}; }
+
+  /// Ranks that get anything, in no order.
+  [[nodiscard]] const std::vector<Receiver>& receivers() const { return receivers_; }
+  /// By particle: the number of its receiver, or `none`.
+  [[nodiscard]] const std::vector<int32_t>& owners() const { return owners_; }
+  /// In the order of the particles.
+  [[nodiscard]] const std::vector<ParticleCopy>& copies() const { return copies_; }
+  [[nodiscard]] const std::vector<Displaced>& displaced() const { return displaced_; }
+
+ private:
+  int32_t number_of(int rank) {
+    int32_t& number = numbers_[static_cast<size_t>(rank)];
+    if (number == none) {
+      number = static_cast<int32_t>(receivers_.size());
+      receivers_.push_back({rank});
     }
-    return all_[static_cast<size_t>(slot)];
+    return number;
   }
 
-  void add(Growing& to, int64_t index) {
-    if (to.range != ranges_) {
-      to.range = ranges_;
-      to.next = -1;
-      to.list.ranges.push_back(range_);
-    }
-    if (index == to.next) {
-      ++to.list.runs.back().count;
-    } else {
-      to.list.runs.push_back({static_cast<uint32_t>(index - range_.begin), 1});
-      ++to.list.ranges.back().runs;
-    }
-    to.next = index + 1;
-    ++to.list.count;
-  }
-
-  void add(Growing& to, int64_t index, const Edges& edges) {
-    if (!edges.none) to.list.displaced.push_back({to.list.count, edges});
-    add(to, index);
-  }
-
-  std::vector<int32_t> slots_;  ///< by rank, as long as particles are assigned
-  std::vector<Slot> all_;
-  ParticleRange range_{};
-  int64_t ranges_ = 0;
+  std::vector<int32_t> numbers_;  ///< by rank
+  std::vector<Receiver> receivers_;
+  std::vector<int32_t> owners_;
+  std::vector<ParticleCopy> copies_;
+  std::vector<Displaced> displaced_;
 };
 
-/// SendLists that are not empty, by rank.
-std::vector<SendList> assign_by_key(const model::MeshBlocks& mine, const Request& request,
-                                    int ranks);
-std::vector<SendList> assign_spatial(const model::MeshBlocks& mine, const Request& request,
-                                     const Cell& cell, int ranks);
+Assignment assign_by_key(const model::MeshBlocks& mine, const Request& request, int ranks);
+Assignment assign_spatial(const model::MeshBlocks& mine, const Request& request, const Cell& cell,
+                          int ranks);
 
 /// The part of a domain that is a rank's, in units of the domain's edges: from lo to hi.
 struct DomainPart {

@@ -10,6 +10,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 
 #include "base/error.hpp"
 
@@ -63,7 +64,7 @@ class Axis {
   static constexpr double most_periods = 120;  ///< what edges are counted in holds some more
 
   Axis(const Cell& cell, int d, int parts, double halo)
-      : parts_(parts), periodic_(cell.periodic(d)) {
+      : parts_(parts), per_part_(1.0 / parts), periodic_(cell.periodic(d)) {
     constexpr double safety = 1e-9;  // a copy too many is harmless, one too few is not
     const double reach = halo / cell.widths()[d];
     if (periodic_ && reach > 1)
@@ -95,24 +96,47 @@ class Axis {
     return {floor_of(at - grown_), floor_of(at + grown_), part(at), wrap};
   }
 
-  /// The part of a particle within the domain, and whether it is that far from all others.
-  struct Owner {
-    int part;
-    bool alone;
+  /// Calls note(index, part, seen by the part below, by the one above, outside of the domain) for
+  /// each of several particles, with 1 for yes: as span() has it for those within the domain, if
+  /// the halo is less than half a part.
+  template <size_t count, class Note>
+  void locate(const std::array<double, count>& fractional, Note&& note) const {
+    constexpr double whole = 0x1p52;  // numbers from here on have no fraction
+    const double parts = parts_, grown = grown_;
+    for (size_t i = 0; i < count; ++i) {
+      const double f = fractional[i];
+      const double low = f >= 0 ? f : 0, inside = low < 1 ? low : 0;
+      const double at = inside * parts;
+      const double nearest = (at + whole) - whole;
+      const double part = nearest - (nearest > at ? 1.0 : 0.0);
+      note(i, part, at - grown < part ? 1.0 : 0.0, at + grown >= part + 1 ? 1.0 : 0.0,
+           f == inside ? 0.0 : 1.0);
+    }
+  }
+  [[nodiscard]] bool is_narrow() const { return grown_ < 0.5; }
+
+  /// The part that is counted as `at`, and the edges by which the particle of a span is displaced
+  /// to be seen there.
+  struct Image {
+    int64_t part, edges;
   };
-  [[nodiscard]] Owner owner(double f) const {
-    const double at = f * parts_;
-    const int part = static_cast<int>(at);
-    const double within = at - part;
-    return {part, within > grown_ && within < 1 - grown_};
+  [[nodiscard]] Image image(const Span& span, int64_t at) const {
+    const int64_t images = floor_of((static_cast<double>(at) + 0.5) * per_part_);
+    return {at - images * parts_, -images - span.wrap};
   }
 
-  /// Calls function(part, edges by which the particle is displaced to be seen there, whether it
-  /// owns it).
+  /// The part below or above one, if there is one.
+  [[nodiscard]] std::optional<Image> neighbour(int part, bool above) const {
+    const int next = above ? part + 1 : part - 1;
+    if (next >= 0 && next < parts_) return Image{next, 0};
+    if (!periodic_) return {};
+    return above ? Image{0, -1} : Image{parts_ - 1, 1};
+  }
+
+  /// Calls function(part, edges, whether it owns the particle) for all parts of a span.
   template <class Function>
   void each(const Span& span, Function&& function) const {
-    const int64_t image = span.first < 0 ? (span.first + 1) / parts_ - 1 : 0;
-    int64_t part = span.first - image * parts_, edges = -image - span.wrap;
+    auto [part, edges] = image(span, span.first);
     for (int64_t at = span.first; at <= span.last; ++at) {
       function(part, edges, at == span.owner);
       if (++part == parts_) part = 0, --edges;
@@ -127,6 +151,7 @@ class Axis {
   }
 
   int parts_;
+  double per_part_;
   bool periodic_;
   double grown_;  ///< the number of parts added
 };

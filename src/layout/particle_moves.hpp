@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Particles on the side that sends them: what each rank gets, and its message. Nothing here is
-// collective. A message holds the numbers of owned and copied particles and then, field by field,
-// the values of the owned ones followed by those of the copies.
+// Particles on the side that sends them: what each rank gets, and the messages. Nothing here is
+// collective. A message holds the numbers of owned and copied particles. Then, for each group of
+// fields that are packed together, one record for each owned particle, and one for each copy.
 #pragma once
 
 #include <pillion/types.h>
 
 #include <optional>
 #include <span>
+#include <type_traits>
 
 #include "layout/assignment.hpp"
 #include "layout/cell.hpp"
@@ -19,30 +20,26 @@ namespace pillion::layout {
 /// A field of a block; throws if it is not there.
 const model::Array& array_of(const model::Block& block, const std::string& field);
 
-/// Values of one block, in bytes.
-class ParticleColumn {
- public:
-  /// None.
-  ParticleColumn() = default;
-  explicit ParticleColumn(const model::Array& array);
+/// The fields of a request by how they are packed. By key: the keys, then all other fields
+/// together, because the receiver reads the records in the order of the keys. By place: each alone.
+std::vector<std::vector<std::string>> field_groups(const Request& request);
 
-  /// Bytes of one particle.
-  [[nodiscard]] size_t record() const { return record_; }
-  /// Appends the values of some runs, counted from particle `begin` on; returns where they end.
-  std::byte* pack(int64_t begin, std::span<const ParticleRun> runs, std::byte* to) const;
+/// How many particles are copied field by field at a time, so that their records stay in the
+/// nearest cache meanwhile.
+constexpr size_t particle_tile = 128;
 
- private:
-  template <class Size>
-  std::byte* pack_records(const std::byte* from, std::span<const ParticleRun> runs, Size size,
-                          std::byte* to) const;
-  template <class Size>
-  std::byte* pack_components(const std::byte* from, std::span<const ParticleRun> runs, Size size,
-                             std::byte* to) const;
-
-  const std::byte* data_ = nullptr;
-  size_t element_ = 0, components_ = 0, record_ = 0;
-  int64_t step_ = 0, component_step_ = 0;
-};
+/// Calls deed(size), where the usual sizes of values are constants.
+template <class Deed>
+void with_size(size_t size, Deed&& deed) {
+  switch (size) {
+    case 4: return deed(std::integral_constant<size_t, 4>());
+    case 8: return deed(std::integral_constant<size_t, 8>());
+    case 12: return deed(std::integral_constant<size_t, 12>());
+    case 16: return deed(std::integral_constant<size_t, 16>());
+    case 24: return deed(std::integral_constant<size_t, 24>());
+    default: return deed(size);
+  }
+}
 
 class ParticleMoves {
  public:
@@ -59,27 +56,42 @@ class ParticleMoves {
   [[nodiscard]] const std::vector<int>& ranks() const { return ranks_; }
   /// Bytes of the message to a rank; 0 if it gets nothing.
   [[nodiscard]] size_t size_for(int rank) const;
-  /// Writes the message to a rank; there is room for size_for(rank) bytes. Never fails.
-  void pack(int rank, std::byte* to) const;
+  /// Writes all messages, in one pass over the particles. `to` has room for one message for each of
+  /// ranks(). Never fails.
+  void pack(std::span<std::byte* const> to) const;
 
  private:
-  /// A field, block by block.
-  struct Field {
-    std::vector<ParticleColumn> columns;
-    size_t record = 0;  ///< bytes of one particle
+  /// Values of one block that lie together.
+  struct Column {
+    const std::byte* data;
+    int64_t step;   ///< bytes from particle to particle
+    size_t size;    ///< bytes
+    size_t offset;  ///< in the record
+  };
+  /// Fields that are packed together.
+  struct Group {
+    std::vector<std::vector<Column>> columns;  ///< by block
+    size_t record = 0;                         ///< bytes of one particle
     bool is_position = false;
+
+    void add(const model::MeshBlocks& mine, const std::string& field);
+    [[nodiscard]] bool is_one_array(size_t block) const {
+      const auto& all = columns[block];
+      return all.size() == 1 && all[0].step == static_cast<int64_t>(record);
+    }
   };
 
-  ParticleMoves(const model::MeshBlocks& mine, const Request& request, std::vector<SendList> lists);
-  static Field field_of(const model::MeshBlocks& mine, const std::string& name);
-  [[nodiscard]] const SendList* find(int rank) const;
-  void displace(const ParticleList& list, size_t record, std::byte* positions) const;
+  ParticleMoves(const model::MeshBlocks& mine, const Request& request, Assignment assignment);
+  void pack(const Group& group, std::byte** owned, std::byte** copies) const;
+  void displace(std::byte* position, size_t size, const Edges& edges) const;
 
-  std::vector<Field> fields_;
-  std::vector<SendList> lists_;
+  Assignment assignment_;
+  std::vector<int64_t> particles_;  ///< by block
+  std::vector<Group> groups_;
+  size_t record_ = 0;  ///< bytes of one particle in all groups
   std::vector<int> ranks_;
+  std::vector<size_t> receivers_;  ///< the number of each of those ranks
   std::optional<Cell> cell_;
-  size_t record_ = 0;  ///< bytes of one particle, all fields together
 };
 
 }  // namespace pillion::layout

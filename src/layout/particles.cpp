@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counting sort by one digit after the other, the lowest first (H. Hollerith's way with cards). A
-// card is one number: the key, less the lowest of all, above the list and the index in the list.
+// Keys that differ, as a rule, and leave few numbers out: a key's place is how many are lower.
+// Other keys: counting sort by one digit after the other, the lowest first (H. Hollerith's way with
+// cards). A card is one number: the key, less the lowest of all, above the list and the index in
+// the list.
 // Unpacking goes field by field through all messages. Particles by key are put in order by their
 // keys first, so that every value is copied once, to its place.
 #include "layout/particles.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <limits>
 #include <numeric>
-#include <type_traits>
 
 #include "base/copy.hpp"
 
@@ -42,7 +44,7 @@ KeyRange<T> range_of(const std::vector<KeyOrder::Keys>& lists) {
   for (const auto& list : lists)
     for (size_t i = 0; i < list.count; ++i) {
       const T key = read<T>(list.data, i);
-      range.sorted = range.sorted && range.highest <= key;
+      range.sorted = static_cast<int>(range.sorted) & static_cast<int>(range.highest <= key);
       range.lowest = std::min(range.lowest, key);
       range.highest = std::max(range.highest, key);
     }
@@ -79,7 +81,7 @@ Card* KeyOrder::in_room(base::ScratchBuffer& room) const {
 }
 
 template <class Card>
-const Card* KeyOrder::sorted(int key_bits) {
+void KeyOrder::sort(int key_bits) {
   constexpr int most_bits = 11;
   const int digits = (key_bits + most_bits - 1) / most_bits;
   Card *from = in_room<Card>(cards_), *to = in_room<Card>(aside_);
@@ -88,66 +90,98 @@ const Card* KeyOrder::sorted(int key_bits) {
     sort_by_digit(from, count_, list_bits_ + index_bits_ + begin, end - begin, to);
     std::swap(from, to);
   }
-  return from;
+  order_ = from;
+}
+
+/// If keys differ and are close to each other: the place of a card is how many lower keys there
+/// are, which a bit for each key tells. Whether that is so.
+template <class T>
+bool KeyOrder::place_by_bits(const std::vector<Keys>& lists, T lowest, uint64_t width) {
+  struct Word {
+    uint64_t keys = 0;   ///< which of 64 there are
+    uint64_t lower = 0;  ///< how many there are in all words before
+  };
+  if (width / 64 >= count_) return false;
+  const auto size = static_cast<size_t>(width / 64) + 1;
+  auto* const words = reinterpret_cast<Word*>(cards_.of(size * sizeof(Word)));
+  std::fill_n(words, size, Word{});
+  const auto each = [&](auto&& use) {
+    for (size_t l = 0; l < lists.size(); ++l)
+      for (size_t i = 0; i < lists[l].count; ++i)
+        use(static_cast<uint64_t>(read<T>(lists[l].data, i)) - static_cast<uint64_t>(lowest), l, i);
+  };
+  each([&](uint64_t key, size_t, size_t) { words[key / 64].keys |= uint64_t{1} << key % 64; });
+  uint64_t keys = 0;
+  for (size_t w = 0; w < size; ++w) {
+    words[w].lower = keys;
+    keys += static_cast<uint64_t>(std::popcount(words[w].keys));
+  }
+  if (keys != count_) return false;
+  auto* const to = in_room<uint64_t>(aside_);
+  each([&](uint64_t key, size_t l, size_t i) {
+    const Word& word = words[key / 64];
+    const uint64_t lower = word.keys & ((uint64_t{1} << key % 64) - 1);
+    to[word.lower + static_cast<uint64_t>(std::popcount(lower))] =
+        ((key << list_bits_) | l) << index_bits_ | i;
+  });
+  order_ = to;
+  return true;
 }
 
 template <class T>
 void KeyOrder::find_by(const std::vector<Keys>& lists) {
   size_t longest = 0;
   count_ = 0;
-  places_ = nullptr;
   for (const auto& list : lists) {
     count_ += list.count;
     longest = std::max(longest, list.count);
   }
   const auto range = range_of<T>(lists);
-  if (range.sorted) return;
+  is_given_ = range.sorted;
+  if (is_given_) return;
+  const T lowest = range.lowest;
+  lowest_ = static_cast<uint64_t>(lowest);
   const int key_bits = std::bit_width(range.width());
   list_bits_ = std::bit_width(lists.size());
   index_bits_ = std::bit_width(longest);
-  if (key_bits + list_bits_ + index_bits_ <= 64) {
-    write_cards(lists, range.lowest, list_bits_, index_bits_, in_room<uint64_t>(cards_));
-    places_ = sorted<uint64_t>(key_bits);
-    return;
-  }
-  write_cards(lists, range.lowest, list_bits_, index_bits_, in_room<Wide>(cards_));
-  const auto* cards = sorted<Wide>(key_bits);
-  auto* places = in_room<uint64_t>(places_room_);
-  for (size_t i = 0; i < count_; ++i) places[i] = static_cast<uint64_t>(cards[i]);
-  places_ = places;
+  is_wide_ = key_bits + list_bits_ + index_bits_ > 64;
+  if (!is_wide_ && place_by_bits<T>(lists, lowest, range.width())) return;
+  const auto write_and_sort = [&]<class Card>(Card) {
+    write_cards(lists, lowest, list_bits_, index_bits_, in_room<Card>(cards_));
+    sort<Card>(key_bits);
+  };
+  is_wide_ ? write_and_sort(Wide{}) : write_and_sort(uint64_t{});
 }
 
 void KeyOrder::find(const std::vector<Keys>& lists, bool is_int32) {
+  is_int32_ = is_int32;
   is_int32 ? find_by<int32_t>(lists) : find_by<int64_t>(lists);
 }
 
-/// `size` is an integral constant or, for sizes out of the ordinary, a variable.
-template <class Size>
-void KeyOrder::gather_records(const std::vector<const std::byte*>& lists, Size size,
-                              std::byte* to) const {
+template <class Card>
+void KeyOrder::locate_by(size_t first, size_t count, const std::vector<const std::byte*>& lists,
+                         size_t record, const std::byte** records, std::byte* keys) const {
   const uint64_t indices = (uint64_t{1} << index_bits_) - 1;
   const uint64_t numbers = (uint64_t{1} << list_bits_) - 1;
-  const auto record = [&](size_t i) {
-    const uint64_t place = places_[i];
-    return lists[(place >> index_bits_) & numbers] + (place & indices) * size;
-  };
-  constexpr size_t ahead = 24;  // nothing else could know what is read next
-  for (size_t i = 0; i < count_; ++i, to += size) {
-    __builtin_prefetch(record(std::min(i + ahead, count_ - 1)));
-    std::memcpy(to, record(i), size);
+  const Card* card = static_cast<const Card*>(order_) + first;
+  for (size_t i = 0; i < count; ++i) {
+    const auto place = static_cast<uint64_t>(card[i]);
+    records[i] = lists[(place >> index_bits_) & numbers] + (place & indices) * record;
   }
+  const auto write_keys = [&]<class T>(T) {
+    for (size_t i = 0; i < count; ++i) {
+      const auto above = static_cast<uint64_t>(card[i] >> (index_bits_ + list_bits_));
+      const T key = static_cast<T>(lowest_ + above);
+      std::memcpy(keys + i * sizeof key, &key, sizeof key);
+    }
+  };
+  is_int32_ ? write_keys(int32_t{}) : write_keys(int64_t{});
 }
 
-void KeyOrder::gather(const std::vector<const std::byte*>& lists, size_t record,
-                      std::byte* to) const {
-  if (is_given()) return;
-  switch (record) {
-    case 4: return gather_records(lists, std::integral_constant<size_t, 4>(), to);
-    case 8: return gather_records(lists, std::integral_constant<size_t, 8>(), to);
-    case 12: return gather_records(lists, std::integral_constant<size_t, 12>(), to);
-    case 24: return gather_records(lists, std::integral_constant<size_t, 24>(), to);
-    default: return gather_records(lists, record, to);
-  }
+void KeyOrder::locate(size_t first, size_t count, const std::vector<const std::byte*>& lists,
+                      size_t record, const std::byte** records, std::byte* keys) const {
+  is_wide_ ? locate_by<Wide>(first, count, lists, record, records, keys)
+           : locate_by<uint64_t>(first, count, lists, record, records, keys);
 }
 
 using model::MeshBlocks;
@@ -156,114 +190,161 @@ namespace {
 
 using Messages = std::vector<std::span<const std::byte>>;
 
-/// A message being read field by field.
-struct Source {
-  int64_t owned, copies;
-  const std::byte* at;
-  [[nodiscard]] size_t count() const { return static_cast<size_t>(owned + copies); }
-};
-
 /// A field of what is unpacked.
 struct Column {
-  const model::Field* field;
-  int32_t values;  ///< of one particle
-  size_t record;   ///< bytes of them
+  const model::Field* field = nullptr;
+  int32_t values = 0;  ///< of one particle
+  size_t size = 0;     ///< bytes of them
+  size_t offset = 0;   ///< in a record
+  std::byte* to = nullptr;
 };
 
-std::vector<Column> columns_of(const Request& request, const model::Catalogue& catalogue) {
+/// Fields that are packed together.
+struct Group {
   std::vector<Column> columns;
-  for (const auto& name : request.needed()) {
-    const auto& field = catalogue.field(name);
-    const int32_t values = model::values_of(catalogue.mesh(field.mesh), field);
-    columns.push_back({&field, values, model::size_of(field.type) * static_cast<size_t>(values)});
+  size_t record = 0;  ///< bytes of one particle
+};
+
+std::vector<Group> groups_of(const Request& request, const model::Catalogue& catalogue) {
+  std::vector<Group> groups;
+  for (const auto& names : field_groups(request)) {
+    Group& group = groups.emplace_back();
+    for (const auto& name : names) {
+      const auto& field = catalogue.field(name);
+      const int32_t values = model::values_of(catalogue.mesh(field.mesh), field);
+      const size_t size = model::size_of(field.type) * static_cast<size_t>(values);
+      group.columns.push_back({&field, values, size, group.record});
+      group.record += size;
+    }
   }
-  return columns;
+  return groups;
 }
 
-std::vector<Source> sources_of(const Messages& received, const std::vector<Column>& columns) {
+/// A message being read group by group.
+struct RecordSource {
+  size_t owned, copies;
+  const std::byte* at;
+  [[nodiscard]] size_t count() const { return owned + copies; }
+};
+
+std::vector<RecordSource> sources_of(const Messages& received, const std::vector<Group>& groups) {
   size_t record = 0;
-  for (const auto& column : columns) record += column.record;
-  std::vector<Source> sources;
+  for (const auto& group : groups) record += group.record;
+  std::vector<RecordSource> sources;
   for (const auto& message : received) {
     if (message.empty()) continue;
     base::ByteReader in(message.data(), message.size());
-    Source source{in.get<int64_t>(), in.get<int64_t>(), nullptr};
-    source.at = in.take(0);
-    if (message.size() != 2 * sizeof(int64_t) + record * source.count())
+    const auto owned = in.get<int64_t>(), copies = in.get<int64_t>();
+    const auto most = static_cast<int64_t>(message.size());
+    if (owned < 0 || owned > most || copies < 0 || copies > most ||
+        message.size() != 2 * sizeof(int64_t) + record * static_cast<size_t>(owned + copies))
       base::fail(ErrorCode::Internal,
                  "the header of a message of {} bytes announces {} particles of {} bytes each",
-                 message.size(), source.count(), record);
-    sources.push_back(source);
+                 message.size(), owned + copies, record);
+    sources.push_back({static_cast<size_t>(owned), static_cast<size_t>(copies), in.take(0)});
   }
   return sources;
 }
 
+/// Takes the records of a group that follow each other to places from `first` on.
+void take_run(const Group& group, const std::byte* from, size_t count, size_t first) {
+  const size_t step = group.columns.size() == 1 ? count : particle_tile;
+  for (size_t done = 0; done < count; done += step)
+    for (const auto& column : group.columns)
+      with_size(column.size, [&](auto size) {
+        const size_t now = std::min(count - done, step);
+        std::byte* const to = column.to + (first + done) * size;
+        const std::byte* const at = from + done * group.record + column.offset;
+        if (size == group.record) std::memcpy(to, at, now * size);
+        else
+          for (size_t i = 0; i < now; ++i) std::memcpy(to + i * size, at + i * group.record, size);
+      });
+}
+
 /// Owned particles of all sources, then their copies.
-void join(std::vector<Source>& sources, int64_t owned, size_t record, std::byte* to) {
-  std::byte* copies = to + record * static_cast<size_t>(owned);
-  const auto put = [&](std::byte*& at, Source& source, int64_t count) {
-    const size_t size = record * static_cast<size_t>(count);
-    std::memcpy(at, source.at, size);
-    at += size;
-    source.at += size;
+void join(const Group& group, std::vector<RecordSource>& sources, size_t owned) {
+  size_t first = 0, first_copy = owned;
+  for (auto& source : sources) {
+    take_run(group, source.at, source.owned, first);
+    take_run(group, source.at + source.owned * group.record, source.copies, first_copy);
+    first += source.owned;
+    first_copy += source.copies;
+    source.at += source.count() * group.record;
+  }
+}
+
+/// The records of a group in the order of keys, and the keys. While those of a tile are copied,
+/// those of the next one are fetched: nothing else could know which they are.
+void put_in_order(const Group& keys, const Group& group, const std::vector<RecordSource>& sources,
+                  size_t count, const KeyOrder& order) {
+  std::vector<const std::byte*> lists;
+  for (const auto& source : sources) lists.push_back(source.at + keys.record * source.count());
+  constexpr size_t tile_size = 64;
+  std::array<std::array<const std::byte*, tile_size>, 2> records;
+  const auto locate = [&](size_t first, auto& tile) {
+    const size_t now = std::min(count - std::min(first, count), tile_size);
+    order.locate(first, now, lists, group.record, tile.data(),
+                 keys.columns[0].to + first * keys.record);
+    std::fill(tile.begin() + static_cast<std::ptrdiff_t>(now), tile.end(), lists[0]);
   };
-  for (auto& source : sources) {
-    put(to, source, source.owned);
-    put(copies, source, source.copies);
+  locate(0, records[0]);
+  for (size_t first = 0, turn = 0; first < count; first += tile_size, turn = 1 - turn) {
+    const auto &tile = records[turn], &next = records[1 - turn];
+    locate(first + tile_size, records[1 - turn]);
+    const size_t now = std::min(count - first, tile_size);
+    for (const auto& column : group.columns)
+      with_size(column.size, [&](auto size) {
+        std::byte* const to = column.to + first * size;
+        const std::byte* const end = to + now * size;
+        size_t i = 0;
+        if (column.offset == 0)
+          for (std::byte* at = to; at != end; at += size, ++i) {
+            __builtin_prefetch(next[i]);
+            __builtin_prefetch(next[i] + group.record - 1);
+            std::memcpy(at, tile[i], size);
+          }
+        else
+          for (std::byte* at = to; at != end; at += size, ++i)
+            std::memcpy(at, tile[i] + column.offset, size);
+      });
   }
-}
-
-/// Finds the order of all particles by key, from sources that have not been read from yet.
-void find_order(const std::vector<Source>& sources, const std::vector<Column>& columns,
-                const std::string& key, KeyOrder& order) {
-  size_t before = 0;
-  const Column* found = nullptr;
-  for (const auto& column : columns) {
-    if (column.field->name == key) {
-      found = &column;
-      break;
-    }
-    before += column.record;
-  }
-  std::vector<KeyOrder::Keys> keys;
-  for (const auto& source : sources)
-    keys.push_back({source.at + before * source.count(), source.count()});
-  order.find(keys, found->field->type == model::ElementType::Int32);
-}
-
-void put_in_order(std::vector<Source>& sources, const KeyOrder& order, size_t record,
-                  std::byte* to) {
-  std::vector<const std::byte*> from;
-  for (auto& source : sources) {
-    from.push_back(source.at);
-    source.at += record * source.count();
-  }
-  order.gather(from, record, to);
 }
 
 }  // namespace
 
 MeshBlocks unpack(const Messages& received, const Request& request,
                   const model::Catalogue& catalogue, UnpackingRoom& room) {
-  const auto columns = columns_of(request, catalogue);
-  auto sources = sources_of(received, columns);
-  int64_t owned = 0, count = 0;
+  auto groups = groups_of(request, catalogue);
+  auto sources = sources_of(received, groups);
+  size_t owned = 0, count = 0;
   for (const auto& source : sources) {
     owned += source.owned;
-    count += source.owned + source.copies;
+    count += source.count();
   }
-  const bool by_key = request.kind == Kind::ByKey;
-  if (by_key) find_order(sources, columns, request.key, room.order);
-  room.fields.resize(columns.size());
-  model::Block block{.id = 0, .box = {{0, 0, 0}, {count, 1, 1}}, .owned = owned, .arrays = {}};
-  for (size_t c = 0; c < columns.size(); ++c) {
-    const auto& [field, values, record] = columns[c];
-    std::byte* const to = room.fields[c].of(record * static_cast<size_t>(count));
-    base::count_copy(base::CopyKind::Unpack, record * static_cast<size_t>(count));
-    if (by_key && !room.order.is_given()) put_in_order(sources, room.order, record, to);
-    else join(sources, owned, record, to);
-    block.arrays[field->name] = {to, field->type, values, {values, 0, 0, 1}};
+  const auto particles = static_cast<int64_t>(count);
+  model::Block block{.id = 0,
+                     .box = {{0, 0, 0}, {particles, 1, 1}},
+                     .owned = static_cast<int64_t>(owned),
+                     .arrays = {}};
+  room.fields.resize(request.needed().size());
+  auto memory = room.fields.begin();
+  for (auto& group : groups)
+    for (auto& column : group.columns) {
+      column.to = memory++->of(column.size * count);
+      base::count_copy(base::CopyKind::Unpack, column.size * count);
+      block.arrays[column.field->name] = {
+          column.to, column.field->type, column.values, {column.values, 0, 0, 1}};
+    }
+  bool is_in_order = true;
+  if (request.kind == Kind::ByKey) {
+    std::vector<KeyOrder::Keys> keys;
+    for (const auto& source : sources) keys.push_back({source.at, source.count()});
+    room.order.find(keys, groups[0].columns[0].field->type == model::ElementType::Int32);
+    is_in_order = room.order.is_given();
   }
+  if (is_in_order)
+    for (const auto& group : groups) join(group, sources, owned);
+  else put_in_order(groups[0], groups[1], sources, count, room.order);
   MeshBlocks out;
   out.blocks.push_back(std::move(block));
   return out;

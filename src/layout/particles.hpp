@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Particles on the side that receives them: one block of what all ranks sent. Records are put in
-// the order of their keys. Keys are mostly numbers up to how many there are, so they are sorted
-// digit by digit, in as few digits as matter.
+// the order of their keys. Keys are mostly different numbers up to how many there are, so lower
+// keys are counted; other keys are sorted digit by digit, in as few digits as matter.
 #pragma once
 
 #include <cstdint>
@@ -24,24 +24,31 @@ class KeyOrder {
   void find(const std::vector<Keys>& lists, bool is_int32);
 
   /// Whether the order is that in which the keys were given.
-  [[nodiscard]] bool is_given() const { return places_ == nullptr; }
-  /// Copies the records of all lists to `to`, unless the order is the given one.
-  void gather(const std::vector<const std::byte*>& lists, size_t record, std::byte* to) const;
+  [[nodiscard]] bool is_given() const { return is_given_; }
+  /// Unless it is: writes some keys in their order, from place `first` on, to `keys`, and the
+  /// addresses of their records. `lists`: where the records of each list begin.
+  void locate(size_t first, size_t count, const std::vector<const std::byte*>& lists, size_t record,
+              const std::byte** records, std::byte* keys) const;
 
  private:
   template <class T>
   void find_by(const std::vector<Keys>& lists);
+  template <class T>
+  bool place_by_bits(const std::vector<Keys>& lists, T lowest, uint64_t width);
   template <class Card>
   Card* in_room(base::ScratchBuffer& room) const;
   template <class Card>
-  const Card* sorted(int key_bits);
-  template <class Size>
-  void gather_records(const std::vector<const std::byte*>& lists, Size size, std::byte* to) const;
+  void sort(int key_bits);
+  template <class Card>
+  void locate_by(size_t first, size_t count, const std::vector<const std::byte*>& lists,
+                 size_t record, const std::byte** records, std::byte* keys) const;
 
   size_t count_ = 0;
   int list_bits_ = 0, index_bits_ = 0;
-  const uint64_t* places_ = nullptr;  ///< by order; from the lowest bit: index, list, others
-  base::ScratchBuffer cards_, aside_, places_room_;
+  bool is_given_ = true, is_int32_ = false, is_wide_ = false;
+  uint64_t lowest_ = 0;
+  const void* order_ = nullptr;  ///< cards, from the lowest bit: index, list, key less the lowest
+  base::ScratchBuffer cards_, aside_;
 };
 
 /// One block made of what all ranks sent: owned particles first, then copies. ByKey: sorted by key.

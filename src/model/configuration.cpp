@@ -158,10 +158,11 @@ std::string shown(const std::string& name) {
 
 /// Whether a run or a program of Pillion writes a file of that name beside the analyses' folders.
 bool is_reserved(const std::string& name) {
-  for (const std::string stem : {"report", "progress", "timeline"})
+  for (const std::string stem : {"report", "progress"})
     if (name == stem + ".json" || (name.starts_with(stem + "-") && name.ends_with(".json")))
       return true;
-  return name == "report.html" || name == "manifest.yaml";  // the latter in saved states
+  return name == "timeline" || name == "report.html" ||
+         name == "manifest.yaml";  // the latter in saved states
 }
 
 int64_t read_products_every(const Value& value) {

@@ -28,6 +28,7 @@ struct StageSpec {
   std::string name;
   Place place = Place::Simulation;
   base::Value parameters;  ///< a map, without `at`
+  std::string file{};      ///< the plug-in's, if it has been found
 };
 
 struct AnalysisSpec {

@@ -145,6 +145,23 @@ void read_spill(Reader& reader, SidecarSpec& spec) {
   inner.finish();
 }
 
+void read_attached(Reader& reader, SidecarSpec& spec) {
+  const Value* attached = reader.find("attached");
+  if (attached == nullptr) return;
+  if (!spec.through_node())
+    attached->fail(
+        "'attached' is for runs that jobs can attach to, through the memory of their nodes; add "
+        "'per_node: K' or 'job: separate', or leave it out");
+  if (attached->is_scalar()) {
+    spec.attached.allowed = attached->as_boolean();
+    return;
+  }
+  Reader inner(*attached, "'attached'");
+  if (const Value* time = inner.find("time")) spec.attached.time = time->as_share();
+  if (const Value* memory = inner.find("memory")) spec.attached.memory = memory->as_bytes();
+  inner.finish();
+}
+
 }  // namespace
 
 SidecarSpec read_sidecars(const Value& value, base::Diagnostics* mistakes) {
@@ -159,6 +176,24 @@ SidecarSpec read_sidecars(const Value& value, base::Diagnostics* mistakes) {
   read([&] {
     if (const Value* memory = reader.find("memory")) spec.memory = memory->as_bytes();
   });
+  read([&] {
+    const Value* receive = reader.find("receive");
+    if (receive == nullptr) return;
+    spec.receive = receive->as_bytes();
+    if (spec.receive == 0)
+      receive->fail("'receive: 0' leaves no room for a publication; set a size, or leave it out");
+  });
+  read([&] {
+    const Value* threads = reader.find("copy_threads");
+    if (threads == nullptr) return;
+    constexpr int64_t most = 64;
+    spec.copy_threads = threads->as_integer();
+    if (spec.copy_threads < 1 || spec.copy_threads > most)
+      threads->fail(
+          fmt::format("'copy_threads' is the number of threads that copy on each rank, "
+                      "from 1 to {}, not {}",
+                      most, spec.copy_threads));
+  });
   const bool knows_policy = read([&] {
     if (const Value* policy = reader.find("when_full")) spec.when_full = read_policy(*policy);
   });
@@ -169,6 +204,7 @@ SidecarSpec read_sidecars(const Value& value, base::Diagnostics* mistakes) {
   read([&] { read_locations(reader, spec); });
   read([&] { read_separate(reader, spec); });
   read([&] { read_spill(reader, spec); });
+  read([&] { read_attached(reader, spec); });
   reader.finish(mistakes);
   return spec;
 }
@@ -179,7 +215,16 @@ void settle_sidecars(SidecarSpec& spec, int64_t wanted, const Value& root) {
         fmt::format("{} ranks were started as sidecars, but the file says 'job: separate'; attach "
                     "sidecars with a job of their own, or leave out 'job'",
                     wanted));
-  if (spec.through_node()) return;
+  if (spec.through_node()) {
+    if (spec.receive > 0)
+      root.find("sidecars")
+          ->find("receive")
+          ->fail(
+              "'receive' is for sidecars that publications reach through the network; leave it "
+              "out, for "
+              "these read them in the memory of the simulation");
+    return;
+  }
   if (spec.ranks == 0) spec.ranks = wanted;
   if (wanted != 0 && spec.ranks != wanted)
     root.fail(fmt::format(

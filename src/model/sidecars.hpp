@@ -2,6 +2,7 @@
 // The sidecars that a configuration wants: how many, where, and what they may cost.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -37,6 +38,13 @@ const char* name_of(WhenFull policy);
 enum class Job { Same, Separate };
 const char* name_of(Job job);
 
+/// What attached jobs may cost the simulation.
+struct AttachedSpec {
+  bool allowed = true;
+  double time = 0.01;   ///< share of the simulation's time; 1 for any
+  int64_t memory = -1;  ///< bytes of their publications in flight per node; -1 for half of `memory`
+};
+
 struct SidecarSpec {
   int64_t ranks = 0;  ///< of the same job, over the network
   /// Over node memory: ranks of the same job on every node, or, with Job::Separate, how many are
@@ -44,6 +52,8 @@ struct SidecarSpec {
   int64_t per_node = 0;
   Job job = Job::Same;
   int64_t memory = int64_t{256} << 20;  ///< bytes of publications in flight per node
+  int64_t copy_threads = 1;             ///< of a simulation rank, for large arrays
+  int64_t receive = 0;  ///< bytes of publications in sidecars, per node; 0 for the standard
   WhenFull when_full = WhenFull::Skip;
   Mapping mapping = Mapping::Auto;
   int64_t columns = 0, rows = 0;  ///< of the mesh that joins a node's cores; 0 if it is not known
@@ -52,11 +62,21 @@ struct SidecarSpec {
   std::string launch;        ///< the command that starts them; "" if Pillion is to choose
   std::string spill_folder;  ///< "" for the environment's
   int64_t spill_limit = int64_t{10} << 30;  ///< bytes per node
+  AttachedSpec attached;
 
+  /// Bytes of publications that come through the network, per node with sidecars.
+  [[nodiscard]] int64_t receive_limit() const { return receive > 0 ? receive : 4 * memory; }
+  /// Bytes of node memory through which the ranks of one side of a node may hand values to each
+  /// other.
+  [[nodiscard]] int64_t transfer_memory() const { return memory / 2; }
   /// Whether there are sidecars of any kind.
   [[nodiscard]] bool any() const { return ranks > 0 || through_node(); }
   /// Whether sidecars are ranks of the simulation's job.
   [[nodiscard]] bool within_job() const { return job == Job::Same && any(); }
+  /// Bytes per node that publications for attached jobs may take.
+  [[nodiscard]] int64_t attached_memory() const {
+    return attached.memory < 0 ? memory / 2 : std::min(attached.memory, memory);
+  }
   /// Whether publications go through node memory.
   [[nodiscard]] bool through_node() const { return per_node > 0 || job == Job::Separate; }
 };

@@ -5,16 +5,20 @@
 #include "node/channel.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 
 namespace pillion::node {
 
-ChannelWriter::ChannelWriter(ChannelWords& words, bool primary_in_use)
+ChannelWriter::ChannelWriter(ChannelWords& words, const SlotsOfChannel& slots, bool primary_in_use)
     : words_(words),
+      slots_(slots),
       primary_in_use_(primary_in_use),
       values_offset_(words.values_offset),
       heads_offset_(words.heads_offset),
+      values_size_(words.values_size),
       values_(words.values_size),
       heads_(words.heads_size) {}
 
@@ -47,26 +51,54 @@ void ChannelWriter::publish(const Record& record) {
   words_.records[static_cast<size_t>(published_ % record_count)] = record;
   words_.published.store(++published_);
   words_.call.fetch_add(1);
-  if (words_.sleepers.load() != 0) base::clock().wake(words_.call);
+  // A reader says that it sleeps before it looks for the last time, so one of the two sees the
+  // other. A slot without a holder may have the same word set, which costs a call in vain.
+  const bool sleeps = std::any_of(slots_.begin(), slots_.end(),
+                                  [](const SlotWords* s) { return s->sleeping.load() != 0; });
+  if (sleeps) base::clock().wake(words_.call);
 }
 
-void ChannelWriter::close() {
-  words_.closed.store(1);
+void ChannelWriter::call_readers() {
   words_.call.fetch_add(1);
   base::clock().wake(words_.call);
 }
 
+void ChannelWriter::close() {
+  words_.closed.store(1);
+  call_readers();
+}
+
+// What this rank has decided counts, and not the state, which says more only of one that leaves.
 bool ChannelWriter::in_use(int slot) const {
   if (slot == primary) return primary_in_use_;
-  return words_.slots[static_cast<size_t>(slot)].state == SlotPhase::Active;
+  return is_active(slot) && this->slot(slot).state != SlotPhase::Leaving;
+}
+
+bool ChannelWriter::has_attached_jobs() const {
+  return std::any_of(slots_.begin() + primary + 1, slots_.end(),
+                     [](const SlotWords* s) { return s->holder.load() != 0; }) ||
+         std::any_of(active_.begin(), active_.end(), [](bool active) { return active; });
+}
+
+uint32_t ChannelWriter::changes() const {
+  uint32_t sum = 0;
+  for (const auto* slot : slots_) sum += slot->changes.load();
+  return sum;
 }
 
 int64_t ChannelWriter::done(int slot) const {
-  return std::clamp(done_in(words_.slots[static_cast<size_t>(slot)].progress), freed_, published_);
+  return std::clamp(done_in(this->slot(slot).progress), freed_, published_);
 }
 
 int64_t ChannelWriter::begun(int slot) const {
-  return std::clamp(words_.slots[static_cast<size_t>(slot)].begun.load(), freed_, published_);
+  return std::clamp(this->slot(slot).begun.load(), freed_, published_);
+}
+
+std::string ChannelWriter::failure(int number) const {
+  const auto& text = slot(number).failure[static_cast<size_t>(done(number) % 2)];
+  std::string copy(text.data(), strnlen(text.data(), text.size()));
+  if (!base::unprintable_part(copy).empty()) copy = "the reason cannot be read: it is no text";
+  return copy;
 }
 
 bool ChannelWriter::is_held(int slot) {
@@ -78,12 +110,11 @@ void ChannelWriter::clear_deserted() {
   for (int s = primary + 1; s < slot_count; ++s) {
     if (!vacating_[static_cast<size_t>(s)] || !is_deserted(s)) continue;
     auto& slot = this->slot(s);
-    vacating_[static_cast<size_t>(s)] = false;
-    words_.sleepers.fetch_and(~(uint32_t{1} << s));
+    vacating_[static_cast<size_t>(s)] = active_[static_cast<size_t>(s)] = false;
+    slot.sleeping = 0;
     for (auto& word : slot.disabled) word = 0;
     slot.state = SlotPhase::Free;
     slot.holder = 0;
-    words_.attached_jobs.fetch_sub(1);
   }
 }
 
@@ -94,22 +125,35 @@ int64_t ChannelWriter::reclaim() {
     for (int s = primary + 1; s < slot_count; ++s)
       if (in_use(s) && is_held(s)) needed = std::min(needed, done(s));
   }
-  freed_ = std::max(freed_, needed);
+  if (needed > freed_) words_.freed.store(freed_ = needed);
   values_.free_before(freed_);
   heads_.free_before(freed_);
   return freed_;
 }
 
+int ChannelWriter::slowest() {
+  for (int s = 0; s < slot_count; ++s)
+    if (in_use(s) && done(s) == freed_ && (s == primary || is_held(s))) return s;
+  return primary;
+}
+
+// Each slot has a bell of its own, and only one can be slept on: that of a reader without which
+// nothing more is freed. It must not have finished anything before the bell was read, or another
+// reader might be the one that is left.
 void ChannelWriter::wait(double patience) {
-  words_.asleep.store(1);
-  const uint32_t seen = words_.bell.load();
   const int64_t before = freed_;
-  if (reclaim() == before) base::clock().sleep_while(words_.bell, seen, patience);
+  const int number = slowest();
+  auto& bell = slot(number).bell;
+  words_.asleep.store(static_cast<uint32_t>(number) + 1);
+  const uint32_t seen = bell.load();
+  if (reclaim() == before && done(number) == before)
+    base::clock().sleep_while(bell, seen, patience);
   words_.asleep.store(0);
 }
 
 bool ChannelWriter::is_deserted(int number) {
-  if (slot(number).holder == 0) return false;
+  // One that gets messages does not go without a word: a stray store has wiped its name out.
+  if (slot(number).holder == 0) return is_active(number);
   return slot(number).state == SlotPhase::Leaving || !is_held(number);
 }
 
@@ -127,85 +171,92 @@ void ChannelWriter::activate(int number) {
   slot.begun = published_;
   slot.progress = progress_of(published_, 0);
   vacating_[static_cast<size_t>(number)] = false;
+  active_[static_cast<size_t>(number)] = true;
   auto ready = SlotPhase::Ready;
   slot.state.compare_exchange_strong(ready, SlotPhase::Active);
-  words_.call.fetch_add(1);
-  base::clock().wake(words_.call);
+  call_readers();
 }
 
 void ChannelWriter::turn_away(int number) {
   auto ready = SlotPhase::Ready;
   slot(number).state.compare_exchange_strong(ready, SlotPhase::Claimed);
   vacate(number);
-  words_.call.fetch_add(1);
-  base::clock().wake(words_.call);
+  call_readers();
 }
 
 bool ChannelReader::claim() {
   me_ = this_process();
-  Token holder = slot().holder;
+  Token holder = slot_.holder;
   // A dead attached job's slot is cleared by the simulation; the primary slot goes from hand to
   // hand.
-  if (slot_ == primary ? is_alive(holder) : holder != 0) return false;
-  // An attached job is counted before it sits, so that none sits uncounted.
-  if (slot_ != primary) words_.attached_jobs.fetch_add(1);
-  if (!slot().holder.compare_exchange_strong(holder, me_)) {
-    if (slot_ != primary) words_.attached_jobs.fetch_sub(1);
-    return false;
-  }
-  words_.sleepers.fetch_and(~bit());
-  if (slot_ != primary) slot().state = SlotPhase::Claimed;
+  if (number_ == primary ? is_alive(holder) : holder != 0) return false;
+  if (!slot_.holder.compare_exchange_strong(holder, me_)) return false;
+  slot_.sleeping = 0;
+  if (number_ != primary) slot_.state = SlotPhase::Claimed;
   return true;
 }
 
 void ChannelReader::leave() {
   if (me_ == 0 || !is_mine()) return;
   Token mine = me_;
-  words_.sleepers.fetch_and(~bit());
-  if (slot_ == primary) slot().holder.compare_exchange_strong(mine, 0);
-  else slot().state = SlotPhase::Leaving;
+  slot_.sleeping = 0;
+  if (number_ == primary) slot_.holder.compare_exchange_strong(mine, 0);
+  else slot_.state = SlotPhase::Leaving;
   ring();
 }
 
+// A stray store of this job may have spoilt the name of the holder, which is put right. If another
+// process has taken the slot since, it is lost.
+bool ChannelReader::keep_slot() {
+  Token holder = slot_.holder;
+  if (holder == me_) return true;
+  // The simulation clears the slots of attached jobs, and then the slot is lost.
+  const bool free = holder == 0 ? number_ == primary : !is_alive(holder);
+  return free && slot_.holder.compare_exchange_strong(holder, me_);
+}
+
 void ChannelReader::start_at(Progress progress) {
-  slot().begun = done_in(progress);
-  slot().progress = progress;
+  progress_ = progress;
+  slot_.begun = done_in(progress);
+  slot_.progress = progress;
   ring();
 }
 
 void ChannelReader::ring() {
-  words_.bell.fetch_add(1);
-  if (words_.asleep.load() != 0) base::clock().wake(words_.bell);
+  slot_.bell.fetch_add(1);
+  if (words_.asleep.load() == static_cast<uint32_t>(number_) + 1) base::clock().wake(slot_.bell);
 }
 
 namespace {
 
-constexpr double shortest_nap = 20e-6, longest_nap = 500e-6, dozing = 2;  // seconds
+// Pauses take some 50 microseconds longer than asked for, which the system uses to join wake-ups.
+constexpr base::Pauses naps{.shortest = 20e-6, .longest = 50e-6};
+constexpr double dozing = 2e-3;  // seconds
 
 }  // namespace
 
-// Waking a process is expensive for the one that does it, so for the first seconds a reader only
-// dozes: it looks now and then of its own accord, and the simulation need not wake it.
+// Waking a process costs the one that does it some microseconds, so where messages come every
+// millisecond a reader only dozes: it looks now and then of its own accord, and the simulation need
+// not wake it. Where they come more seldom it sleeps, so that an idle reader does not disturb
+// others.
 bool ChannelReader::doze(int64_t index, double patience) {
   const double begin = base::monotonic_seconds();
   if (index != dozing_for_) {
     dozing_for_ = index;
     dozing_since_ = begin;
-    nap_ = shortest_nap;
   }
-  while (words_.published.load() <= index && words_.closed.load() == 0) {
-    const double now = base::monotonic_seconds();
-    if (now - dozing_since_ > dozing) return false;
-    if (now - begin >= patience) return true;
-    base::clock().sleep(nap_);
-    nap_ = std::min(2 * nap_, longest_nap);
-  }
-  return true;
+  const double until = std::min(dozing_since_ + dozing, begin + patience);
+  const auto is_there = [&] {
+    return words_.published.load() > index || words_.closed.load() != 0;
+  };
+  if (base::wait_until(is_there, until, naps)) return true;
+  return until < dozing_since_ + dozing;
 }
 
-ChannelReader::Next ChannelReader::wait(int64_t index, double patience) {
+ChannelReader::Next ChannelReader::wait(int64_t index, double patience, bool may_doze) {
+  if (!keep_slot()) return Next::End;
   if (words_.published.load() > index) return Next::Message;
-  if (!doze(index, patience)) sleep(index, patience);
+  if (!may_doze || !doze(index, patience)) sleep(index, patience);
   // Whatever the writer published before it died or closed comes first.
   const bool over = words_.closed.load() != 0 || !writer_.lives(words_.writer);
   if (words_.published.load() > index) return Next::Message;
@@ -213,23 +264,46 @@ ChannelReader::Next ChannelReader::wait(int64_t index, double patience) {
 }
 
 void ChannelReader::sleep(int64_t index, double patience) {
-  words_.sleepers.fetch_or(bit());
+  slot_.sleeping.store(1);
   const uint32_t seen = words_.call.load();
   if (words_.published.load() <= index && words_.closed.load() == 0)
     base::clock().sleep_while(words_.call, seen, patience);
-  words_.sleepers.fetch_and(~bit());
+  slot_.sleeping.store(0);
 }
 
+// A stray store in the slot may have told the simulation that more is finished than is.
 Record ChannelReader::record(int64_t index) const {
+  const int64_t freed = words_.freed;
+  if (index < freed)
+    base::fail(ErrorCode::Internal, "message {} was freed: the slot says that {} are finished",
+               index, freed);
   return words_.records[static_cast<size_t>(index % record_count)];
 }
 
-void ChannelReader::finish(int64_t index) {
-  slot().progress = progress_of(index + 1, lost_in(slot().progress));
-  ring();
+int64_t ChannelReader::published_part(int64_t index) const {
+  const int64_t freed = words_.freed;
+  return std::clamp(index, freed, std::max(freed, words_.published.load()));
 }
 
-// The futex system call, for words that several processes map.
+Progress ChannelReader::progress() const {
+  const Progress progress = slot_.progress;
+  const int64_t done = published_part(done_in(progress));
+  return progress_of(done, std::min(lost_in(progress), done));
+}
+
+// The simulation reads the other one until the message is finished.
+void ChannelReader::set_failure(const std::string& text, int64_t index) {
+  auto& to = slot_.failure[static_cast<size_t>((index + 1) % 2)];
+  const size_t length = std::min(text.size(), to.size() - 1);
+  std::memcpy(to.data(), text.data(), length);
+  to[length] = '\0';
+}
+
+void ChannelReader::finish(int64_t index) {
+  progress_ = progress_of(index + 1, lost_in(progress_));
+  slot_.progress = progress_;
+  ring();
+}
 
 namespace {
 
@@ -247,10 +321,19 @@ std::optional<size_t> Arena::find(size_t size) const {
   if (pieces_.empty()) return size <= capacity_ ? std::optional<size_t>(0) : std::nullopt;
   const size_t first = pieces_.front().begin;
   const size_t last = pieces_.back().end;
+  const auto fits = [&](size_t begin, size_t end) { return begin <= end && end - begin >= size; };
   const bool wrapped = pieces_.back().begin < first;
-  if (wrapped) return first - last >= size ? std::optional(last) : std::nullopt;
-  if (capacity_ - last >= size) return last;
-  return first >= size ? std::optional<size_t>(0) : std::nullopt;
+  // The first piece may lie beyond a capacity that has become smaller.
+  const size_t before = std::min(first, capacity_);
+  if (wrapped) return fits(last, before) ? std::optional(last) : std::nullopt;
+  if (fits(last, capacity_)) return last;
+  return fits(0, before) ? std::optional<size_t>(0) : std::nullopt;
+}
+
+size_t Arena::end() const {
+  size_t end = 0;
+  for (const auto& piece : pieces_) end = std::max(end, piece.end);
+  return end;
 }
 
 std::optional<size_t> Arena::place(size_t size, int64_t index) {

@@ -5,15 +5,18 @@
 // protocol.pml models what is here, and is checked by the test suite.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <string>
 
 #include "base/clock.hpp"
 #include "node/process.hpp"
+#include "node/shared_budget.hpp"
 
 namespace pillion::node {
 
@@ -34,9 +37,13 @@ class Arena {
   /// Frees the pieces of all messages before `index`.
   void free_before(int64_t index);
 
+  /// Where pieces go from now on; those beyond that stay until they are freed.
+  void set_capacity(size_t capacity) { capacity_ = capacity; }
   [[nodiscard]] size_t capacity() const { return capacity_; }
   [[nodiscard]] size_t in_use() const { return in_use_; }
   [[nodiscard]] size_t peak() const { return peak_; }
+  /// The end of the piece that reaches furthest.
+  [[nodiscard]] size_t end() const;
 
  private:
   struct Piece {
@@ -87,22 +94,33 @@ enum class SlotPhase : uint32_t {
                ///< dealt with
 };
 
-/// What the holder of a slot and the simulation tell each other. The primary slot is always in use,
-/// whichever process holds it, so that messages wait for a sidecar that comes late or restarts.
+/// Pages are not larger than this on machines that Pillion runs on. What different jobs may write
+/// to never shares one.
+constexpr size_t largest_page = size_t{1} << 16;
+
+/// What the holder of a slot says to the simulation. A sidecar job can write to the slot that it
+/// holds, and to nothing else, so the simulation checks all that it reads here. The primary slot is
+/// always in use, whichever process holds it, so that messages wait for a sidecar that comes late
+/// or restarts.
 struct SlotWords {
   // written by the holder, but for clearing
   alignas(64) std::atomic<Token> holder;
   std::atomic<SlotPhase> state;
+  Word sleeping;                   ///< the holder sleeps on the call
+  Word bell;                       ///< changes whenever the holder has finished something or leaves
+  Word changes;                    ///< changes whenever disabled bits do
   Count begun;                     ///< messages it has begun with
   std::atomic<Progress> progress;  ///< messages it has finished, and the ones that were lost
   std::atomic<int32_t> base;       ///< what the run calls the attached job's analysis 0
   std::array<std::atomic<uint64_t>, most_analyses / 64> disabled;
-  /// By analysis, publications finished or lost. Of two slots the one that counts is that of the
+  /// By analysis, publications finished or lost. Of two arrays the one that counts is that of the
   /// parity of the messages done, so that it changes together with that number.
   std::array<std::array<std::atomic<uint32_t>, most_analyses>, 2> over;
-  std::array<char, 256> failure;  ///< of the last checkpoint; empty if there was none
+  /// Of the last checkpoint; empty if there was none. By the same parity.
+  std::array<std::array<char, 256>, 2> failure;
 };
 
+/// What the simulation rank of a channel says. Sidecars map it for reading only.
 struct ChannelWords {
   // written once, before anyone reads
   alignas(64) std::atomic<Token> writer;
@@ -110,26 +128,23 @@ struct ChannelWords {
   int32_t spill_descriptor;
   uint64_t values_offset, values_size;
   uint64_t heads_offset, heads_size;
-  // written by the simulation rank
+  // written as the run continues
   alignas(64) Count published;
-  Word call;      ///< changes whenever `published` does
-  Word asleep;    ///< the simulation rank sleeps on the bell
-  Word closed;    ///< no message will follow
-  Word sleepers;  ///< a bit for each slot whose holder sleeps on the call
-  // written by any reader that finishes something
-  alignas(64) Word bell;
-  Word changes;        ///< changes whenever disabled bits do
-  Word attached_jobs;  ///< attached jobs that sit down or are there; the rest of their slots is
-                       ///< worth a look
-  std::array<SlotWords, slot_count> slots;
+  Count freed;  ///< messages before this one may be overwritten
+  Word call;    ///< changes whenever `published` does
+  Word asleep;  ///< 1 + the slot on whose bell the simulation rank sleeps, or 0
+  Word closed;  ///< no message will follow
+  BudgetWords budget;
   alignas(64) std::array<Record, record_count> records;
 };
+
+using SlotsOfChannel = std::array<SlotWords*, slot_count>;
 
 /// The simulation rank's end. One thread uses it.
 class ChannelWriter {
  public:
   /// `primary_in_use`: the run has sidecars of its own, and their messages are kept for them.
-  ChannelWriter(ChannelWords& words, bool primary_in_use);
+  ChannelWriter(ChannelWords& words, const SlotsOfChannel& slots, bool primary_in_use);
 
   /// Offset in the segment for a message's bytes, or nothing if there is no room. Only the last
   /// reservation counts.
@@ -148,25 +163,36 @@ class ChannelWriter {
   /// Takes note of what readers have finished and of attached jobs that have died or left. Returns
   /// the number of messages that no reader needs any more.
   int64_t reclaim();
-  /// Sleeps until a reader has finished something, or at most `patience`.
+  /// Sleeps until the reader that holds back the oldest message has finished something, or at most
+  /// `patience`.
   void wait(double patience);
 
   [[nodiscard]] int64_t published() const { return published_; }
   [[nodiscard]] int64_t freed() const { return freed_; }
   [[nodiscard]] const Arena& values() const { return values_; }
+  /// How much of the memory for values may be used, from its beginning on.
+  void set_capacity(size_t bytes) { values_.set_capacity(std::min(bytes, values_size_)); }
   /// Whether a living process holds the slot.
   bool is_held(int slot);
   /// Whether there may be attached jobs.
-  [[nodiscard]] bool has_attached_jobs() const { return words_.attached_jobs.load() != 0; }
+  [[nodiscard]] bool has_attached_jobs() const;
   /// Changes whenever readers have disabled something.
-  [[nodiscard]] uint32_t changes() const { return words_.changes.load(); }
-  [[nodiscard]] SlotWords& slot(int number) { return words_.slots[static_cast<size_t>(number)]; }
+  [[nodiscard]] uint32_t changes() const;
+  [[nodiscard]] SlotWords& slot(int number) { return *slots_[static_cast<size_t>(number)]; }
+  [[nodiscard]] const SlotWords& slot(int number) const {
+    return *slots_[static_cast<size_t>(number)];
+  }
+  /// Why the holder of a slot could not save its part of the last checkpoint: printable, whatever
+  /// stands there; empty if it could.
+  [[nodiscard]] std::string failure(int slot) const;
   /// Messages that the holder of a slot has finished, and has begun with: whatever stands in memory
   /// that others may write, never more than there are.
   [[nodiscard]] int64_t done(int slot) const;
   [[nodiscard]] int64_t begun(int slot) const;
   /// Gives an attached job that is ready all messages from the next one on.
   void activate(int slot);
+  /// Whether that was done and the slot has not been cleared since, whatever stands in memory.
+  [[nodiscard]] bool is_active(int slot) const { return active_[static_cast<size_t>(slot)]; }
   /// Tells an attached job that is ready that it gets none.
   void turn_away(int slot);
   /// Whether an attached job has sat down and is dead, or wants to leave.
@@ -179,63 +205,77 @@ class ChannelWriter {
 
  private:
   [[nodiscard]] bool in_use(int slot) const;
+  /// The slot that holds back the oldest message.
+  [[nodiscard]] int slowest();
   void clear_deserted();
+  void call_readers();
   ChannelWords& words_;
+  SlotsOfChannel slots_;
   bool primary_in_use_;
-  // Sidecars can write to the words, so what this rank addresses memory with is kept here.
+  // What this rank addresses memory with is kept here and never read again.
   uint64_t values_offset_, heads_offset_;
+  size_t values_size_;
   Arena values_, heads_;
   int64_t published_ = 0;
   int64_t freed_ = 0;
   std::array<Watch, slot_count> watches_;
-  std::array<bool, slot_count> vacating_{};
+  std::array<bool, slot_count> vacating_{}, active_{};
 };
 
 /// A sidecar's end. One thread uses it.
 class ChannelReader {
  public:
-  ChannelReader(ChannelWords& words, int slot) : words_(words), slot_(slot) {}
+  /// Only `slot`, which is number `number` of the channel, is ever written to.
+  ChannelReader(const ChannelWords& words, SlotWords& slot, int number)
+      : words_(words), slot_(slot), number_(number) {}
 
   /// Takes the slot, unless a live process holds it.
   bool claim();
   /// Leaves the slot to others.
   void leave();
   /// Whether this process still holds the slot.
-  [[nodiscard]] bool is_mine() const { return slot().holder == me_; }
+  [[nodiscard]] bool is_mine() const { return slot_.holder == me_; }
 
-  /// The number that comes after everything that a holder of this slot has begun with.
-  [[nodiscard]] int64_t begun() const { return slot().begun; }
-  [[nodiscard]] Progress progress() const { return slot().progress; }
+  /// The number that comes after everything that a holder of this slot has begun with, and what
+  /// holders have finished: never messages that are not there, whatever stands in the slot.
+  [[nodiscard]] int64_t begun() const { return published_part(slot_.begun); }
+  [[nodiscard]] Progress progress() const;
   /// Continues after the progress of earlier holders.
   void start_at(Progress progress);
 
   enum class Next { Message, End, Nothing };
-  /// Waits for message `index`: it is there, or it will never come, or patience ran out.
-  Next wait(int64_t index, double patience);
+  /// Waits for message `index`: it is there, or it will never come, or patience ran out. One that
+  /// may doze looks now and then by itself at first, which spares the writer a call.
+  Next wait(int64_t index, double patience, bool may_doze = true);
+  /// Of a message that was published. Throws ErrorCode::Internal if it has been freed.
   [[nodiscard]] Record record(int64_t index) const;
   /// Says that message `index` is being read; from here on a successor will not read it again.
-  void begin(int64_t index) { slot().begun = index + 1; }
+  void begin(int64_t index) { slot_.begun = index + 1; }
   /// Says that analyses were disabled.
-  void show_change() { words_.changes.fetch_add(1); }
+  void show_change() { slot_.changes.fetch_add(1); }
+  /// Says why a checkpoint failed, together with the finish of message `index`.
+  void set_failure(const std::string& text, int64_t index);
   /// Says that message `index` is finished and its bytes may go.
   void finish(int64_t index);
 
-  [[nodiscard]] SlotWords& slot() const { return words_.slots[static_cast<size_t>(slot_)]; }
-  [[nodiscard]] ChannelWords& words() const { return words_; }
+  [[nodiscard]] SlotWords& slot() const { return slot_; }
+  [[nodiscard]] const ChannelWords& words() const { return words_; }
 
  private:
+  [[nodiscard]] int64_t published_part(int64_t index) const;
   void ring();
-  [[nodiscard]] uint32_t bit() const { return uint32_t{1} << slot_; }
+  [[nodiscard]] bool keep_slot();
   /// Waits for message `index` with naps; false if it is time to sleep until woken.
   bool doze(int64_t index, double patience);
   void sleep(int64_t index, double patience);
-  ChannelWords& words_;
-  int slot_;
+  const ChannelWords& words_;
+  SlotWords& slot_;
+  int number_;
   Token me_ = 0;
   Watch writer_;
+  Progress progress_ = 0;  ///< the slot has a copy of it
   int64_t dozing_for_ = -1;
   double dozing_since_ = 0;  ///< monotonic seconds
-  double nap_ = 0;
 };
 
 }  // namespace pillion::node

@@ -30,12 +30,7 @@ bool is_nameless_shared_file(const fs::path& link) {
 
 void look_at(int number, int descriptor, std::vector<Found>& found) {
   try {
-    const auto segment = Segment::open(static_cast<Token>(number), descriptor);
-    const Found one{segment.maker(), descriptor, segment.identity()};
-    for (int l = 0; l < segment.channels(); ++l)
-      if (segment.channel(l).writer == 0) return;  // it is only just being made
-    // Sidecars of an ended run may still hold it; the maker's own descriptor is the one to use.
-    if (number_of(one.process) == number && is_alive(one.process)) found.push_back(one);
+    if (const auto one = look_at_run(number, descriptor)) found.push_back(*one);
   } catch (const Error&) {
     // Another user's file, or a process that has just ended.
   }

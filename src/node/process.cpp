@@ -74,7 +74,7 @@ int64_t start_of(Token process) {
 bool is_alive(Token process) {
   if (process == 0) return false;
   const uint64_t start = start_time(number_of(process));
-  return start == unknown || token_of(number_of(process), start) == process;
+  return start == unknown || (start != dead && token_of(number_of(process), start) == process);
 }
 
 Watch::~Watch() { forget(); }
@@ -84,7 +84,9 @@ void Watch::forget() {
   descriptor_ = -1;
 }
 
-// The descriptor is opened before the token is compared, so it cannot be another process's.
+// The descriptor is opened before the token is compared, so it cannot be another process's. A
+// program may have closed it since, and have opened something else under its number: so what is not
+// there is opened again, and a death is confirmed.
 bool Watch::lives(Token process) {
   if (process != process_) {
     forget();
@@ -96,7 +98,9 @@ bool Watch::lives(Token process) {
   if (!lives_) return false;
   if (descriptor_ < 0) return lives_ = is_alive(process);
   pollfd poll_for{descriptor_, POLLIN, 0};
-  if (poll(&poll_for, 1, 0) > 0) lives_ = false;
+  if (poll(&poll_for, 1, 0) <= 0) return true;
+  lives_ = is_alive(process);
+  if (lives_) descriptor_ = -1;  // not ours any more
   return lives_;
 }
 

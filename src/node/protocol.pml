@@ -11,7 +11,7 @@
    time-out is needed only where a process has died. BROKEN_... takes one precaution away; each must
    be found out.
 
-   Left out: analyses, heads and spill (other arenas of the same kind), checkpoints, attached jobs
+   Left out: stray stores (tests/unit/node/stray_test.cpp), analyses, heads and spill (other arenas of the same kind), checkpoints, attached jobs
    that are turned away, a sidecar job that leaves the primary slot in mid-run (a death between two
    messages), dozing (looks that only come later), and weak memory (the words are sequentially
    consistent). An attached job that waits to be admitted looks now and then. A death is seen at once
@@ -88,17 +88,18 @@ mtype = { Unborn, Alive, Gone, Killed };            // a process
 #define NONE 255
 
 typedef Record { byte number; byte kind; byte at; byte size };
-typedef Slot { byte holder; mtype state; byte begun; byte progress };
+typedef Slot { byte holder; mtype state; byte begun; byte progress; bool sleeping };
 typedef Channel {
-  byte published, sleepers, attached_jobs;
-  bool closed, asleep, served;  // served: the primary slot's holder has finished for good
+  byte published;
+  byte asleep;          // 1 + the slot on whose bell the simulation sleeps, or 0
+  byte watched;         // the slot whose bell it has looked at
+  bool closed, served;  // served: the primary slot's holder has finished for good
   Slot slots[SLOTS];
   Record records[RECORDS];
   byte memory[UNITS]
 };
 Channel channel[CHANNELS];
 
-#define BIT(s) (1 << (s))
 #define record(l, i) channel[l].records[(i) % RECORDS]
 #define primary(l) channel[l].slots[PRIMARY]
 #define attached_job(l) channel[l].slots[VISITOR]
@@ -160,20 +161,20 @@ inline wake_readers() {
   d_step { for (p : FIRST_READER .. PROCESSES - 1) { parked[p] = false } p = 0 }
 }
 
-// LaneReader::ring
-inline ring(l) {
-  seen[SIMULATION(l)] = false;
-  d_step { parked[SIMULATION(l)] = parked[SIMULATION(l)] && !channel[l].asleep }
+// ChannelReader::ring. Each slot has a bell; what the simulation has seen is one of them.
+inline ring(l, s) {
+  d_step { seen[SIMULATION(l)] = seen[SIMULATION(l)] && channel[l].watched != s };
+  d_step { parked[SIMULATION(l)] = parked[SIMULATION(l)] && channel[l].asleep != s + 1 }
 }
 #else
 #define change_call() skip
 #define wake_readers() skip
-#define ring(l) skip
+#define ring(l, s) skip
 #endif
 
-// ---- the simulation's end: Arena and LaneWriter
+// ---- the simulation's end: Arena and ChannelWriter
 
-// Arena::find, and LaneWriter::fits: where `wanted` units go, or NONE
+// Arena::find, and ChannelWriter::fits: where `wanted` units go, or NONE
 inline find(l, wanted) {
   front = NONE;
   for (i : freed .. channel[l].published - 1) {
@@ -213,25 +214,24 @@ inline free_before(l, needed) {
 #define ATTACHED_JOB_DIED(l) (attached_job(l).holder != 0 && !is_alive(attached_job(l).holder))
 #define DESERTED(l) (ATTACHED_JOB_DIED(l) || attached_job(l).holder != 0 && attached_job(l).state == Leaving)
 #ifdef BROKEN_LINGER
-#define IN_USE(l) (attached_job(l).state == Active || attached_job(l).state == Leaving)
+#define IN_USE(l) admitted_here
 #else
-#define IN_USE(l) (attached_job(l).state == Active)
+#define IN_USE(l) (admitted_here && attached_job(l).state != Leaving)
 #endif
 #ifdef BROKEN_DEATH
-#define COUNTS(l) (channel[l].attached_jobs > 0 && IN_USE(l))
+#define COUNTS(l) IN_USE(l)
 #else
-#define COUNTS(l) (channel[l].attached_jobs > 0 && IN_USE(l) && is_alive(attached_job(l).holder))
+#define COUNTS(l) (IN_USE(l) && is_alive(attached_job(l).holder))
 #endif
 
 // The holder goes last.
 inline clear_deserted(l) {
   atomic {
-    vacating = false;
-    channel[l].sleepers = channel[l].sleepers & BIT(PRIMARY)
+    vacating = false; admitted_here = false;
+    attached_job(l).sleeping = false
   };
   attached_job(l).state = Free;
-  attached_job(l).holder = 0;
-  channel[l].attached_jobs--
+  attached_job(l).holder = 0
 }
 
 #if SIDECAR_JOBS == 0
@@ -247,9 +247,9 @@ inline clear_deserted(l) {
 inline reclaim(l) {
 #if ATTACHED_JOBS > 0
   needed = NEED_OF_PRIMARY(l);
-  when(vacating && channel[l].attached_jobs > 0 && DESERTED(l), clear_deserted(l));
+  when(vacating && DESERTED(l), clear_deserted(l));
   d_step {
-    assert(channel[l].attached_jobs > 0 || attached_job(l).state != Active);
+    assert(attached_job(l).holder != 0 || attached_job(l).state != Active);
     when(COUNTS(l) && DONE(attached_job(l).progress) < needed, needed = DONE(attached_job(l).progress));
     free_before(l, needed)
   }
@@ -262,7 +262,21 @@ inline reclaim(l) {
 #define PRIMARY_IS_LOST (SIDECAR_JOBS > 0 && !is_alive(primary(l).holder))
 #define SOMEBODY_DIED (PRIMARY_IS_LOST WITH_ATTACHED_JOBS(|| ATTACHED_JOB_DIED(l)))
 
-// LaneWriter::wait, and the look that follows
+// ChannelWriter::slowest: the first slot without which nothing more is freed
+#if ATTACHED_JOBS == 0 || defined(BROKEN_SLOWEST)
+#define SLOWEST(l) PRIMARY
+#elif SIDECAR_JOBS == 0
+#define SLOWEST(l) (COUNTS(l) && DONE(attached_job(l).progress) <= freed -> VISITOR : PRIMARY)
+#else
+#define SLOWEST(l) (DONE(primary(l).progress) > freed && COUNTS(l) && DONE(attached_job(l).progress) <= freed -> VISITOR : PRIMARY)
+#endif
+#if defined(BROKEN_SLOWER) || SIDECAR_JOBS == 0 && ATTACHED_JOBS == 0
+#define HOLDS_BACK(l) true
+#else
+#define HOLDS_BACK(l) (DONE(channel[l].slots[channel[l].watched].progress) <= freed)
+#endif
+
+// ChannelWriter::wait, and the look that follows
 inline wait_for_readers(l) {
 #if CHANNELS > 1
   if
@@ -271,15 +285,22 @@ inline wait_for_readers(l) {
   fi;
   reclaim(l)
 #else
-  channel[l].asleep = true;
+  channel[l].watched = SLOWEST(l);
+  channel[l].asleep = 1 + channel[l].watched;
   d_step { seen[me] = true; before = freed };
   reclaim(l);
-  atomic { when(freed == before, sleep_on_word()) };
   if
-  :: atomic { !parked[me] -> seen[me] = false; channel[l].asleep = false }
+  :: freed == before && HOLDS_BACK(l) -> sleep_on_word()
+  :: else
+  fi;
+  if
+  :: atomic { !parked[me] -> seen[me] = false; channel[l].asleep = 0; channel[l].watched = 0 }
   :: timeout ->
      assert(SOMEBODY_DIED);
-     atomic { impatient = true; parked[me] = false; seen[me] = false; channel[l].asleep = false }
+     atomic {
+       impatient = true; parked[me] = false; seen[me] = false;
+       channel[l].asleep = 0; channel[l].watched = 0
+     }
   fi;
   reclaim(l);
   d_step {
@@ -300,6 +321,8 @@ inline write_message(l, what) {
        i = 0)
 }
 
+#define SOMEBODY_SLEEPS(l) (primary(l).sleeping WITH_ATTACHED_JOBS(|| attached_job(l).sleeping))
+
 inline publish(l, what) {
 #ifdef BROKEN_PUBLISH
   channel[l].published++;
@@ -307,14 +330,14 @@ inline publish(l, what) {
 #else
   d_step { write_message(l, what) };
 #ifdef BROKEN_FENCE
-  sleeper = channel[l].sleepers != 0;
+  sleeper = SOMEBODY_SLEEPS(l);
 #endif
   channel[l].published++;
 #endif
 #if CHANNELS == 1
   change_call();
 #ifndef BROKEN_FENCE
-  sleeper = channel[l].sleepers != 0;
+  sleeper = SOMEBODY_SLEEPS(l);
 #endif
   atomic { when(sleeper, wake_readers(); sleeper = false) }
 #endif
@@ -329,6 +352,7 @@ inline close(l) {
 inline activate(l) {
   attached_job(l).begun = channel[l].published;
   attached_job(l).progress = PROGRESS(channel[l].published, 0);
+  admitted_here = true;
 #ifdef BROKEN_ACTIVATE
   attached_job(l).state = Active
 #else
@@ -336,7 +360,7 @@ inline activate(l) {
 #endif
 }
 
-// SimulationSide::meet and part: a rank acts on what all said when they last met, and says how it
+// Simulation::meet and part: a rank acts on what all said when they last met, and says how it
 // stands now.
 #define FULL_NEWS 1
 #define BLOCKED_NEWS 2
@@ -370,8 +394,8 @@ inline part(l) {
     stalled = stalled && at == NONE;
     news = (at == NONE -> FULL_NEWS : 0) |
            (stalled || channel[l].published - freed + KEPT >= RECORDS -> BLOCKED_NEWS : 0);
-    WITH_ATTACHED_JOBS(when(channel[l].attached_jobs > 0 && attached_job(l).state == Ready, news = news | READY_NEWS);)
-    WITH_ATTACHED_JOBS(when(channel[l].attached_jobs > 0 && DESERTED(l), news = news & 7 | DESERTED_NEWS);)
+    WITH_ATTACHED_JOBS(when(!admitted_here && attached_job(l).state == Ready, news = news | READY_NEWS);)
+    WITH_ATTACHED_JOBS(when(DESERTED(l), news = news & 7 | DESERTED_NEWS);)
     at = 0; size = 0;
     WITH_CHANNELS(met = true)
   }
@@ -381,7 +405,7 @@ inline part(l) {
 proctype Simulation(byte l) MORTAL {
   byte freed, offer, size = 1, at, needed, before, i, p, front, back, last, news;
   bool stalled, sleeper, impatient;
-  WITH_ATTACHED_JOBS(bool admitted; bool vacating;)
+  WITH_ATTACHED_JOBS(bool admitted; bool vacating; bool admitted_here;)
   WITH_CHANNELS(byte theirs; bool met;)
   {
     do
@@ -401,7 +425,7 @@ proctype Simulation(byte l) MORTAL {
          fi
        };
 #if WAIT
-       // SimulationSide::await_room; the deadline may pass at any time.
+       // Simulation::await_room; the deadline may pass at any time.
        do
        :: atomic { at != NONE -> break }
        :: atomic { at == NONE -> stalled = true; break }
@@ -415,7 +439,7 @@ proctype Simulation(byte l) MORTAL {
 parting:
        part(l) }
     od;
-    // SimulationSide::close
+    // Simulation::close
     WITH_CHANNELS(atomic) {
       meet(l);
       publish(l, LAST)
@@ -434,7 +458,7 @@ parting:
     vanish();
     freed = 0; offer = 0; size = 0; at = 0; needed = 0; before = 0; i = 0; p = 0;
     front = 0; back = 0; last = 0; news = 0; stalled = false; sleeper = false; impatient = false
-    WITH_ATTACHED_JOBS(; admitted = false; vacating = false)
+    WITH_ATTACHED_JOBS(; admitted = false; vacating = false; admitted_here = false)
     WITH_CHANNELS(; theirs = 0; met = false)
   }
 }
@@ -447,7 +471,7 @@ inline sleep_until_called(l, s) {
 #if CHANNELS > 1
   channel[l].published > index || ENDED(l)
 #else
-  channel[l].sleepers = channel[l].sleepers | BIT(s);
+  channel[l].slots[s].sleeping = true;
   seen[me] = true;
 #ifdef BROKEN_RECHECK
   sleep_on_word();
@@ -460,12 +484,12 @@ inline sleep_until_called(l, s) {
   atomic {
     !parked[me] || !is_alive(SIMULATION(l)) ->
     parked[me] = false; seen[me] = false;
-    channel[l].sleepers = channel[l].sleepers & (255 - BIT(s))
+    channel[l].slots[s].sleeping = false
   }
 #endif
 }
 
-// LaneReader::wait, again and again until there is something to say
+// ChannelReader::wait, again and again until there is something to say
 inline wait_for_message(l, s) {
   do
   :: atomic { channel[l].published > index -> outcome = record(l, index).kind; break }
@@ -488,7 +512,7 @@ inline check_message(l) {
   i = 0
 }
 
-// LaneReader::finish. The message was read all the time until now, and still is what it was.
+// ChannelReader::finish. The message was read all the time until now, and still is what it was.
 inline finish(l, s) {
 #ifdef BROKEN_DONE
   channel[l].slots[s].progress = PROGRESS(index + 1, LOST(channel[l].slots[s].progress));
@@ -501,7 +525,7 @@ inline finish(l, s) {
          finished_to = index + 1);
     channel[l].slots[s].progress = PROGRESS(index + 1, LOST(channel[l].slots[s].progress))
   };
-  ring(l)
+  ring(l, s)
 }
 
 #ifdef BROKEN_CLAIM
@@ -541,7 +565,7 @@ end_refused:
        atomic { LEFT_TO_ME -> old = primary(l).holder }
     od;
     atomic {
-      channel[l].sleepers = channel[l].sleepers & (255 - BIT(PRIMARY));
+      primary(l).sleeping = false;
 #ifdef BROKEN_OVER
       over = !(ENDED(l) && DONE(primary(l).progress) >= channel[l].published);
 #else
@@ -572,7 +596,7 @@ end_refused:
       progress = 0
     };
 #ifndef BROKEN_RING
-    ring(l);
+    ring(l, PRIMARY);
 #endif
     do
     :: WITH_CHANNELS(atomic) { true -> wait_for_message(l, PRIMARY) };
@@ -611,7 +635,7 @@ end_refused:
     };
 leave:
     atomic { when(primary(l).holder == me, primary(l).holder = 0) };
-    ring(l);
+    ring(l, PRIMARY);
     struck = me
   } unless { struck == me };
   d_step {
@@ -631,7 +655,7 @@ end:
   {
     if
     :: attached_job(l).holder != 0 -> goto leave
-    :: else -> channel[l].attached_jobs++
+    :: else
     fi;
     atomic {
       if
@@ -640,10 +664,10 @@ end:
       fi
     };
     if
-    :: refused -> channel[l].attached_jobs--; goto leave
+    :: refused -> goto leave
     :: else
     fi;
-    channel[l].sleepers = channel[l].sleepers & BIT(PRIMARY);
+    attached_job(l).sleeping = false;
     attached_job(l).state = Claimed;
     attached_job(l).state = Ready;
     if
@@ -653,7 +677,7 @@ end:
     atomic { when(attached_job(l).state != Active, goto leave) };
     index = attached_job(l).begun;
     d_step { attached_job(l).begun = index; attached_job(l).progress = PROGRESS(index, 0) };
-    ring(l);
+    ring(l, VISITOR);
     do
     :: true -> break  // wants no more
     :: true ->
@@ -671,7 +695,7 @@ end:
        }
     od;
 leave:
-    // LaneReader::leave
+    // ChannelReader::leave
 #ifdef BROKEN_LEAVE
     refused = false;
 #else
@@ -679,9 +703,9 @@ leave:
 #endif
     if
     :: !refused ->
-       channel[l].sleepers = channel[l].sleepers & BIT(PRIMARY);
+       attached_job(l).sleeping = false;
        attached_job(l).state = Leaving;
-       ring(l)
+       ring(l, VISITOR)
     :: else
     fi;
     // It may live on.

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/statfs.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -36,8 +37,13 @@ Mapping::~Mapping() {
   if (data_ != nullptr) munmap(data_, size_);
 }
 
-void Mapping::give_back() const noexcept {
-  if (data_ != nullptr) (void)!madvise(data_, size_, MADV_REMOVE);
+void Mapping::give_back(size_t offset, size_t size) const noexcept {
+  if (data_ != nullptr) (void)!madvise(data_ + offset, size, MADV_REMOVE);
+}
+
+// Touching pages one by one later would cost far more than having them mapped at once.
+void Mapping::populate(size_t offset, size_t size) const noexcept {
+  (void)!madvise(data_ + offset, size, MADV_POPULATE_WRITE);
 }
 
 SharedFile::SharedFile(SharedFile&& other) noexcept
@@ -63,9 +69,9 @@ SharedFile SharedFile::make(const std::string& folder, size_t size) {
   return file;
 }
 
-SharedFile SharedFile::open(int number, int descriptor) {
+SharedFile SharedFile::open(int number, int descriptor, Access access) {
   const std::string link = "/proc/" + std::to_string(number) + "/fd/" + std::to_string(descriptor);
-  SharedFile file(::open(link.c_str(), O_RDWR | O_CLOEXEC));
+  SharedFile file(::open(link.c_str(), (access == Access::Write ? O_RDWR : O_RDONLY) | O_CLOEXEC));
   if (file.descriptor_ < 0)
     base::fail(ErrorCode::File, "the shared memory of process {} cannot be opened: {}", number,
                std::strerror(errno));
@@ -111,7 +117,9 @@ uint64_t SharedFile::extend(size_t size) const {
   if (end < 0)
     base::fail(ErrorCode::File, "the size of the shared memory is not known: {}",
                std::strerror(errno));
-  reserve(static_cast<size_t>(end), size);
+  if (ftruncate(descriptor_, end + static_cast<off_t>(size)) != 0)
+    base::fail(ErrorCode::File, "the shared memory cannot become {} larger: {}",
+               base::format_bytes(static_cast<int64_t>(size)), std::strerror(errno));
   return static_cast<uint64_t>(end);
 }
 
@@ -120,16 +128,23 @@ void SharedFile::release(size_t offset, size_t size) const noexcept {
                    static_cast<off_t>(offset), static_cast<off_t>(size));
 }
 
-// Touching pages one by one later would cost far more than having them mapped at once.
-Mapping SharedFile::map(size_t offset, size_t size, Access access) const {
+bool SharedFile::read(size_t offset, void* to, size_t size) const {
+  ssize_t got = 0;
+  do got = pread(descriptor_, to, size, static_cast<off_t>(offset));
+  while (got < 0 && errno == EINTR);
+  return got >= 0 && static_cast<size_t>(got) == size;
+}
+
+Mapping SharedFile::map(size_t offset, size_t size, Access access, bool sparse) const {
   const int protection = access == Access::Write ? PROT_READ | PROT_WRITE : PROT_READ;
   void* data = mmap(nullptr, size, protection, MAP_SHARED, descriptor_, static_cast<off_t>(offset));
   if (data == MAP_FAILED)
     base::fail(ErrorCode::File, "{} of shared memory cannot be mapped: {}",
                base::format_bytes(static_cast<int64_t>(size)), std::strerror(errno));
   madvise(data, size, MADV_HUGEPAGE);
-  if (access == Access::Write) madvise(data, size, MADV_POPULATE_WRITE);
-  return {static_cast<std::byte*>(data), size};
+  Mapping mapping(static_cast<std::byte*>(data), size);
+  if (access == Access::Write && !sparse) mapping.populate(0, size);
+  return mapping;
 }
 
 size_t whole_pages(size_t size) {
@@ -196,6 +211,14 @@ void check_room(const Room& room, int64_t wanted, const std::string& purpose) {
                "{} of memory are needed for {}, but this node or job has only {} left; ask for "
                "less under 'sidecars: {{memory: ...}}'",
                base::format_bytes(wanted), purpose, base::format_bytes(room.memory));
+}
+
+bool is_in_memory(const std::string& folder) {
+  constexpr auto tmpfs = 0x01021994, ramfs = static_cast<int>(0x858458f6);
+  struct statfs status {};
+  if (statfs(folder.c_str(), &status) != 0) return false;
+  const auto type = static_cast<int>(status.f_type);
+  return type == tmpfs || type == ramfs;
 }
 
 }  // namespace pillion::node

@@ -20,8 +20,11 @@ class Mapping {
   ~Mapping();
   [[nodiscard]] std::byte* data() const { return data_; }
   [[nodiscard]] size_t size() const { return size_; }
-  /// Gives the memory back to the machine, for everybody who has it mapped: zeros are left.
-  void give_back() const noexcept;
+  /// Gives a part of the memory back to the machine, for everybody who has it mapped: zeros are
+  /// left. Whole pages.
+  void give_back(size_t offset, size_t size) const noexcept;
+  /// Maps the pages of a part at once, which have memory behind them.
+  void populate(size_t offset, size_t size) const noexcept;
 
  private:
   std::byte* data_ = nullptr;
@@ -35,7 +38,8 @@ class SharedFile {
   /// knows files without a name. Throws ErrorCode::File.
   static SharedFile make(const std::string& folder, size_t size);
   /// The file that process `number` has as `descriptor`. Throws ErrorCode::File.
-  static SharedFile open(int number, int descriptor);
+  enum class Access { Read, Write };
+  static SharedFile open(int number, int descriptor, Access access = Access::Write);
   SharedFile(SharedFile&& other) noexcept;
   SharedFile& operator=(SharedFile&& other) noexcept;
   ~SharedFile();
@@ -43,14 +47,16 @@ class SharedFile {
   [[nodiscard]] int descriptor() const { return descriptor_; }
   /// Puts memory behind a stretch, near the calling core. Throws ErrorCode::File if there is none.
   void reserve(size_t offset, size_t size) const;
-  /// Puts memory behind the end of the file and returns where that was. Safe against other
-  /// processes that do the same. Throws ErrorCode::File if there is none.
+  /// Makes the file longer, without memory behind the new part, and returns where that begins. Safe
+  /// against other processes that do the same. Throws ErrorCode::File.
   [[nodiscard]] uint64_t extend(size_t size) const;
   /// Gives the memory behind a stretch back; what is read there afterwards is 0.
   void release(size_t offset, size_t size) const noexcept;
-  enum class Access { Read, Write };
-  /// Maps a stretch whose offset is a multiple of page_size().
-  [[nodiscard]] Mapping map(size_t offset, size_t size, Access access) const;
+  /// Copies `size` bytes at `offset` to `to`; false if the file ends before.
+  [[nodiscard]] bool read(size_t offset, void* to, size_t size) const;
+  /// Maps a stretch whose offset is a multiple of page_size(). For writing, memory is put behind it
+  /// at once, unless it is `sparse`.
+  [[nodiscard]] Mapping map(size_t offset, size_t size, Access access, bool sparse = false) const;
 
  private:
   explicit SharedFile(int descriptor) : descriptor_(descriptor) {}
@@ -58,6 +64,8 @@ class SharedFile {
 };
 
 constexpr const char* memory_folder = "/dev/shm";
+/// Whether the files of a folder are in memory, and not on a disk.
+bool is_in_memory(const std::string& folder);
 
 /// Rounded up to whole pages.
 size_t whole_pages(size_t size);

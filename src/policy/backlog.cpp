@@ -100,15 +100,16 @@ Priority Backlog::priority_of(const PublicationReady& ready) const {
   return scheduler_.yields(due, ready.steps_until_waiting) ? Priority::Yields : Priority::None;
 }
 
-std::vector<CollectiveAction> Backlog::publish(const PublicationReady& ready,
+std::vector<CollectiveAction> Backlog::publish(PublicationReady ready,
                                                const std::vector<bool>& needs_whole) {
-  std::vector<size_t> due = ready.analyses;
+  const auto priority = priority_of(ready);
+  std::vector<size_t> due = std::move(ready.analyses);
   const auto whole = [&](size_t a) { return needs_whole[a]; };
   // If no analysis can use a coarse publication, `coarsen` is `skip`.
   const bool may_coarsen = !std::all_of(due.begin(), due.end(), whole);
   const auto when_full =
       when_full_ == WhenFull::Coarsen && !may_coarsen ? WhenFull::Skip : when_full_;
-  const auto [skip, level] = admit(when_full, before_, priority_of(ready));
+  const auto [skip, level] = admit(when_full, before_, priority);
   std::vector<size_t> skipped;
   if (skip) {
     skipped.swap(due);
@@ -120,10 +121,10 @@ std::vector<CollectiveAction> Backlog::publish(const PublicationReady& ready,
   }
   scheduler_.skipped(skipped);
   std::vector<CollectiveAction> actions;
-  if (!skipped.empty()) actions.push_back(Skip{skipped});
+  if (!skipped.empty()) actions.push_back(Skip{std::move(skipped)});
   if (due.empty()) return actions;
   last_due_ = due;
-  actions.push_back(Publish{due, level});
+  actions.push_back(Publish{std::move(due), level});
   return actions;
 }
 
@@ -137,13 +138,17 @@ std::vector<LocalAction> Backlog::on(const NoRoom& event) {
     case WhenFull::Wait:
       if (stalled_) return {Drop{}};
       return {Wait{.until = Until::MessageBudget, .deadline = event.now + deadline_}};
-    case WhenFull::Spill: return {Spill{}};
+    case WhenFull::Spill:
+      if (!event.spill_is_busy) return {Spill{}};
+      if (stalled_) return {Drop{}};
+      return {Wait{.until = Until::SpillRoom, .deadline = event.now + deadline_}};
     default: return {Drop{}};
   }
 }
 
 void Backlog::contribute(RankStatus& mine, const MessageBudget& room) {
   mine.no_room_for_last = !room.fits(last_size_);
+  mine.attached_full = !room.fits_attached();
   mine.dropped = std::exchange(dropped_, false);
   if (const auto next = waiting()) {
     // The size of what was never tried is not known. Taken as that of the last one, it is soon
@@ -153,7 +158,8 @@ void Backlog::contribute(RankStatus& mine, const MessageBudget& room) {
     mine.no_room_for_waiting = !room.fits(size);
     mine.no_room_for_both = !room.fits(last_size_ + size);
   }
-  stalled_ = stalled_ && mine.no_room_for_last;
+  const bool can_spill = when_full_ == WhenFull::Spill && room.fits_spill_now(last_size_);
+  stalled_ = stalled_ && mine.no_room_for_last && !can_spill;
   mine.blocked =
       !room.fits_header() || stalled_ ||
       (when_full_ == WhenFull::Spill && mine.no_room_for_last && !room.fits_spill(last_size_));

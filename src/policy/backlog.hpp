@@ -23,6 +23,10 @@ class MessageBudget {
   [[nodiscard]] virtual bool fits(size_t bytes) const = 0;
   [[nodiscard]] virtual bool fits_header() const = 0;
   [[nodiscard]] virtual bool fits_spill(size_t bytes) const = 0;
+  /// Whether that many could go to disk without waiting for others.
+  [[nodiscard]] virtual bool fits_spill_now(size_t bytes) const { return fits_spill(bytes); }
+  /// Whether another publication like the last one would stay within what attached jobs may take.
+  [[nodiscard]] virtual bool fits_attached() const { return true; }
 };
 
 /// Which analysis has waited for longest, and whether others should leave room for it.
@@ -82,7 +86,7 @@ class Backlog {
   void settle(const RankStatus& all, const std::vector<bool>& wants);
   /// Divides what is due into what is published and what is skipped. `needs_whole` are analyses
   /// that cannot use coarse publications.
-  std::vector<CollectiveAction> publish(const PublicationReady& ready,
+  std::vector<CollectiveAction> publish(PublicationReady ready,
                                         const std::vector<bool>& needs_whole);
   void withdraw(size_t analysis) { scheduler_.withdraw(analysis); }
   [[nodiscard]] std::optional<size_t> waiting() const { return scheduler_.waiting(); }

@@ -18,7 +18,8 @@ namespace pillion::policy {
 constexpr int attached_slots = 3;
 
 /// What a rank contributes to an agreement, or what all of them together have contributed: the
-/// maximum of each member, except that a slot is ready when it is on every rank.
+/// maximum of each member, except that a slot is ready when it is on every rank, and where a member
+/// says otherwise.
 struct RankStatus {
   bool no_room_for_last = false;     ///< another publication like the last one does not fit
   bool no_room_for_waiting = false;  ///< nor does one for the analysis that waits for longest
@@ -27,8 +28,14 @@ struct RankStatus {
   bool blocked = false;              ///< not even a header fits, or waiting was in vain
   int32_t level = 0;  ///< coarsening at which the last one would fit; above the most if none
   double seconds_per_step = 0;
+  bool attached_full = false;   ///< another publication for attached jobs would pass their limit
+  double attached_seconds = 0;  ///< that attached jobs have cost the simulation
+  double running = 0;           ///< seconds since the first step; the minimum over ranks
+  int64_t steps = 0;            ///< that the program had made; the same on every rank
   std::array<bool, attached_slots> slot_ready{};
   std::array<bool, attached_slots> slot_lost{};
+  bool sidecars_failed = false;  ///< those of this job have ended early
+  int64_t messages = 0;          ///< sent so far; a rank that lacked memory may have missed one
   std::set<int32_t> disabled{};  ///< analyses that failed on a simulation rank or in sidecars
 };
 
@@ -49,6 +56,12 @@ struct PublicationReady {
 struct SlotAdmitted {
   int slot = 0;
   size_t analyses = 0;
+};
+/// What attached jobs have cost, as all ranks know it between two agreements.
+struct AttachedCost {
+  double seconds = 0;
+  double running = 0;
+  int64_t steps = 0;
 };
 /// The condition of an analysis does not hold, or its stages withheld the publication.
 struct AnalysisPassed {
@@ -88,9 +101,10 @@ struct SidecarsAnswered {
   bool failed = false;    ///< sidecars of this job have ended early
 };
 
-using AgreedEvent = std::variant<AgreementReady, PublicationReady, SlotAdmitted, AnalysisPassed,
-                                 AnalysisFailed, MigrationDue, PublicationDone, Moved, Recalled,
-                                 MoveFailed, CheckpointRequested, CloseRequested, SidecarsAnswered>;
+using AgreedEvent =
+    std::variant<AgreementReady, PublicationReady, SlotAdmitted, AttachedCost, AnalysisPassed,
+                 AnalysisFailed, MigrationDue, PublicationDone, Moved, Recalled, MoveFailed,
+                 CheckpointRequested, CloseRequested, SidecarsAnswered>;
 
 // Collective actions: every rank carries out the same ones in the same order.
 
@@ -104,6 +118,8 @@ struct Disable {
   size_t analysis = 0;
   Cause cause = Cause::Failed;
 };
+/// Sidecars of this job have ended early, as some rank has heard; all ranks learn why.
+struct LearnFailure {};
 struct Admit {
   int slot = 0;
 };
@@ -112,6 +128,7 @@ struct Release {
 };
 struct Skip {
   std::vector<size_t> analyses;
+  bool over_share = false;  ///< they are of attached jobs, whose share is used up
 };
 struct Publish {
   std::vector<size_t> analyses;
@@ -141,11 +158,14 @@ struct CountUnfinished {};
 /// No sidecar shall come any more; what was kept for successors is removed.
 struct Retire {};
 struct EndJobAtFinalize {};
+/// Sidecars of this job work on until MPI_Finalize, which gives them a last chance.
+struct LeaveSidecars {};
 
 using CollectiveAction =
-    std::variant<Disable, Admit, Release, Skip, Publish, MoveToSidecars, Recall, TakeBack,
-                 SettleAll, SaveStages, SendCheckpoint, FinishCheckpoint, FinishStages, SendEnd,
-                 CloseChannel, AwaitSidecars, CountUnfinished, Retire, EndJobAtFinalize>;
+    std::variant<Disable, LearnFailure, Admit, Release, Skip, Publish, MoveToSidecars, Recall,
+                 TakeBack, SettleAll, SaveStages, SendCheckpoint, FinishCheckpoint, FinishStages,
+                 SendEnd, CloseChannel, AwaitSidecars, CountUnfinished, Retire, EndJobAtFinalize,
+                 LeaveSidecars>;
 
 // Local events. Every one that may start a wait carries the time, in monotonic seconds.
 
@@ -159,10 +179,15 @@ struct Dropped {};
 struct NoRoom {
   size_t bytes = 0;
   double now = 0;
+  bool spill_is_busy = false;  ///< it could go to disk, but not before others are there
 };
 /// The wait for room, or for an answer, has ended without.
 struct TimedOut {};
 struct SpillFailed {};
+/// The program has called the session. Until the next call, all waits together end by the deadline.
+struct CallBegins {
+  double now = 0;
+};
 /// The rank waits for its sidecars to answer.
 struct WaitBegins {
   double now = 0;
@@ -172,6 +197,9 @@ struct SidecarFailed {};
 struct AnalysesFailed {
   std::set<int32_t> analyses;
 };
+/// This rank does not know what the others do, for it lacked memory while it decided: whatever is
+/// published is incomplete.
+struct AllFailed {};
 struct SlotReady {
   int slot = 0;
 };
@@ -182,18 +210,18 @@ struct SlotFreed {
   int slot = 0;
 };
 
-using LocalEvent = std::variant<MessageReady, Dropped, NoRoom, TimedOut, SpillFailed, WaitBegins,
-                                SidecarFailed, AnalysesFailed, SlotReady, SlotLost, SlotFreed>;
+using LocalEvent =
+    std::variant<MessageReady, Dropped, NoRoom, TimedOut, SpillFailed, CallBegins, WaitBegins,
+                 SidecarFailed, AnalysesFailed, AllFailed, SlotReady, SlotLost, SlotFreed>;
 
 // Local actions.
 
-enum class Until { MessageBudget, Answer };
+enum class Until { MessageBudget, SpillRoom, Answer };
 
 /// Wait until something holds, the sidecars have failed, or it is too late.
 struct Wait {
   Until until = Until::MessageBudget;
   double deadline = 0;        ///< monotonic seconds
-  double without_sign = 0;    ///< and at most this many seconds without a finished message
   bool needs_server = false;  ///< ends at once if no sidecar is there and none will be started
 };
 struct Spill {};

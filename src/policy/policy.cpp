@@ -7,7 +7,10 @@
 namespace pillion::policy {
 
 Policy::Policy(const Settings& settings, const std::vector<AnalysisTraits>& analyses)
-    : settings_(settings), own_(analyses.size()), backlog_(settings.when_full, settings.deadline) {
+    : settings_(settings),
+      own_(analyses.size()),
+      backlog_(settings.when_full, settings.deadline),
+      time_share_(settings.attached_share) {
   for (size_t a = 0; a < analyses.size(); ++a) {
     add(analyses[a]);
     if (analyses[a].may_migrate) analyses_[a].migration.emplace(a);
@@ -21,6 +24,9 @@ std::vector<CollectiveAction> Policy::on(const AgreedEvent& event) {
                    slots_[static_cast<size_t>(e.slot)].admitted(analyses_.size() - e.analyses,
                                                                 e.analyses);
                    return Actions();
+                 },
+                 [&](const AttachedCost& e) {
+                   return time_share_.settle(e.seconds, e.running, e.steps), Actions();
                  },
                  [&](const AnalysisPassed& e) { return backlog_.withdraw(e.analysis), Actions(); },
                  [&](const AnalysisFailed& e) { return end(e.analysis), Actions(); },
@@ -42,13 +48,15 @@ std::vector<LocalAction> Policy::on(const LocalEvent& event) {
   return std::visit(
       Overloaded{
           // Room that only failed sidecars could make will not come.
-          [&](const NoRoom& e) { return sidecars_failed_here_ ? Local{Drop{}} : backlog_.on(e); },
+          [&](const NoRoom& e) { return sidecars_failed_here_ ? Local{Drop{}} : find_room(e); },
+          [&](const CallBegins& e) { return call_deadline_ = e.now + settings_.deadline, Local(); },
           [&](const WaitBegins& e) { return wait_for_answer(e); },
           [&](const SpillFailed&) { return backlog_.on(Dropped{}), Local(); },
           [&](const SidecarFailed&) { return sidecars_failed_here_ = true, Local(); },
           [&](const AnalysesFailed& e) {
             return failed_here_.merge(std::set(e.analyses)), Local();
           },
+          [&](const AllFailed&) { return all_failed_here_ = true, Local(); },
           [&](const SlotReady& e) { return slot(e.slot).saw_ready(), Local(); },
           [&](const SlotLost& e) { return slot(e.slot).saw_lost(), Local(); },
           [&](const SlotFreed& e) { return slot(e.slot).saw_free(), Local(); },
@@ -81,6 +89,8 @@ void Policy::end(size_t analysis) {
 // Slots are settled before the backlog: an analysis whose job has left waits for nothing.
 Policy::Actions Policy::act(const AgreementReady& event) {
   Actions actions;
+  if (event.all.sidecars_failed && !std::exchange(failure_known_, true))
+    actions.push_back(LearnFailure{});
   for (const int32_t number : event.all.disabled) {
     const auto a = static_cast<size_t>(number);
     if (a >= analyses_.size() || !is_enabled(a)) continue;
@@ -100,18 +110,27 @@ Policy::Actions Policy::act(const AgreementReady& event) {
         }
     actions.push_back(*action);
   }
-  backlog_.settle(event.all, wants());
+  const auto& all = event.all;
+  time_share_.settle(all.attached_seconds, all.running, all.steps);
+  attached_full_ = all.attached_full;
+  backlog_.settle(all, wants());
   return actions;
 }
 
 Policy::Actions Policy::act(const PublicationReady& event) {
+  if (phase_ != Phase::Running) return {};
   PublicationReady ready{{}, event.steps_until_waiting};
-  std::vector<bool> needs_whole(analyses_.size());
-  for (const size_t a : event.analyses)
-    if (is_enabled(a) && is_in_sidecars(a)) ready.analyses.push_back(a);
-  for (size_t a = 0; a < needs_whole.size(); ++a) needs_whole[a] = analyses_[a].traits.needs_whole;
-  if (phase_ != Phase::Running || ready.analyses.empty()) return {};
-  return backlog_.publish(ready, needs_whole);
+  Skip over{{}, true};
+  for (const size_t a : event.analyses) {
+    if (!is_enabled(a) || !is_in_sidecars(a)) continue;
+    const bool is_over = a >= own_ && attached_full_;
+    (is_over ? over.analyses : ready.analyses).push_back(a);
+  }
+  for (const size_t a : over.analyses) backlog_.withdraw(a);
+  Actions actions;
+  if (!ready.analyses.empty()) actions = backlog_.publish(std::move(ready), needs_whole_);
+  if (!over.analyses.empty()) actions.insert(actions.begin(), std::move(over));
+  return actions;
 }
 
 Policy::Actions Policy::act(const MigrationDue& event) {
@@ -157,15 +176,16 @@ Policy::Actions Policy::act(const CloseRequested&) {
   return actions;
 }
 
-// Sidecars of this job are waited for until they have finished or failed. Those of another job may
-// have been too slow, or not there: then what they have not finished is counted, and unless some
-// live and complete the report themselves, no others may come.
+// Sidecars may have failed, or been too slow, or not be there. What they have not finished by the
+// deadline is counted as lost. Those of this job continue until MPI_Finalize. Those of another job
+// complete the report themselves if some live, and otherwise no others may come.
 Policy::Actions Policy::act(const SidecarsAnswered& event) {
   if (phase_ != Phase::Closing) return {};
   phase_ = Phase::Closed;
   if (!settings_.separate_job) {
     Actions actions;
-    if (!event.failed) return actions;
+    if (!event.failed && event.finished) return actions;
+    if (!event.failed) return {CountUnfinished{}, LeaveSidecars{}};
     for (size_t a = 0; a < own_; ++a)
       if (is_enabled(a) && is_in_sidecars(a)) {
         end(a);
@@ -178,16 +198,18 @@ Policy::Actions Policy::act(const SidecarsAnswered& event) {
   return {CountUnfinished{}, Retire{}};
 }
 
-// Sidecars of the same job are waited for as long as they finish something now and then: what they
-// work on is part of the run.
+std::vector<LocalAction> Policy::find_room(const NoRoom& event) {
+  auto actions = backlog_.on(event);
+  for (auto& action : actions)
+    if (auto* wait = std::get_if<Wait>(&action))
+      wait->deadline = std::min(wait->deadline, call_deadline_);
+  return actions;
+}
+
 std::vector<LocalAction> Policy::wait_for_answer(const WaitBegins& event) const {
-  constexpr double same_job = 60;  // times the deadline, without a message finished
   if (sidecars_failed_here_) return {};
-  Wait wait{.until = Until::Answer, .deadline = event.now + settings_.deadline};
-  if (!settings_.separate_job) {
-    wait.deadline = std::numeric_limits<double>::infinity();
-    wait.without_sign = same_job * settings_.deadline;
-  }
+  Wait wait{.until = Until::Answer,
+            .deadline = std::min(event.now + settings_.deadline, call_deadline_)};
   wait.needs_server = settings_.separate_job && !settings_.restarts_sidecars;
   return {wait};
 }
@@ -196,6 +218,9 @@ RankStatus Policy::status(const MessageBudget& room) {
   RankStatus mine;
   backlog_.contribute(mine, room);
   mine.disabled = failed_here_;
+  mine.sidecars_failed = sidecars_failed_here_;
+  if (all_failed_here_)
+    for (size_t a = 0; a < analyses_.size(); ++a) mine.disabled.insert(static_cast<int32_t>(a));
   if (sidecars_failed_here_)
     for (size_t a = 0; a < own_; ++a)
       if (is_in_sidecars(a)) mine.disabled.insert(static_cast<int32_t>(a));

@@ -5,9 +5,12 @@
 // contributes to the next agreement, and local actions.
 #pragma once
 
+#include <limits>
+
 #include "policy/backlog.hpp"
 #include "policy/migration.hpp"
 #include "policy/slots.hpp"
+#include "policy/time_share.hpp"
 
 namespace pillion::policy {
 
@@ -17,6 +20,7 @@ struct Settings {
   bool has_sidecars = false;       ///< or slots for attached jobs
   bool separate_job = false;       ///< sidecars are processes of jobs of their own
   bool restarts_sidecars = false;  ///< Pillion starts them again when they die
+  double attached_share = 1;       ///< of the simulation's time, for attached jobs
 };
 
 /// What the engine knows of an analysis when it is added.
@@ -31,7 +35,15 @@ class Policy {
   Policy(const Settings& settings, const std::vector<AnalysisTraits>& analyses);
 
   /// An analysis of an attached job, before SlotAdmitted counts it.
-  void add(const AnalysisTraits& analysis) { analyses_.push_back({analysis, {}}); }
+  void add(const AnalysisTraits& analysis) {
+    analyses_.push_back({analysis, {}});
+    needs_whole_.push_back(analysis.needs_whole);
+  }
+  /// Keeps memory for as many analyses.
+  void reserve(size_t analyses) {
+    analyses_.reserve(analyses);
+    needs_whole_.reserve(analyses);
+  }
   std::vector<CollectiveAction> on(const AgreedEvent& event);
   std::vector<LocalAction> on(const LocalEvent& event);
   /// What this rank contributes to an agreement that starts now.
@@ -40,6 +52,11 @@ class Policy {
   [[nodiscard]] bool is_enabled(size_t analysis) const { return !analyses_[analysis].ended; }
   /// Whether publications of the analysis go to sidecars now.
   [[nodiscard]] bool is_in_sidecars(size_t analysis) const;
+  /// Whether an analysis may cost the simulation anything when it has made `steps` steps: one of an
+  /// attached job may not if the share of these is used up.
+  [[nodiscard]] bool may_cost(size_t analysis, int64_t steps) const {
+    return analysis < own_ || time_share_.allows(steps);
+  }
   /// The analysis that has waited for longest, whose due step is in PublicationReady.
   [[nodiscard]] std::optional<size_t> waiting() const { return backlog_.waiting(); }
   [[nodiscard]] const SlotState& slot(int number) const {
@@ -50,6 +67,8 @@ class Policy {
   /// Whether analyses of the configuration need sidecars.
   [[nodiscard]] bool has_own_in_sidecars() const;
   [[nodiscard]] bool is_closed() const { return phase_ == Phase::Closed; }
+  /// When the last wait of the call under way ends, in monotonic seconds.
+  [[nodiscard]] double call_deadline() const { return call_deadline_; }
 
  private:
   enum class Phase { Running, Closing, Closed };
@@ -69,19 +88,26 @@ class Policy {
   Actions act(const SidecarsAnswered& event);
 
   [[nodiscard]] std::vector<LocalAction> wait_for_answer(const WaitBegins& event) const;
+  [[nodiscard]] std::vector<LocalAction> find_room(const NoRoom& event);
   /// Ends an analysis for good.
   void end(size_t analysis);
   [[nodiscard]] std::vector<bool> wants() const;
 
   Settings settings_;
   std::vector<Analysis> analyses_;
-  size_t own_;  ///< those of the configuration; the others are of attached jobs
+  std::vector<bool> needs_whole_;  ///< by analysis
+  size_t own_;                     ///< those of the configuration; the others are of attached jobs
   std::array<SlotState, attached_slots> slots_;
   Backlog backlog_;
+  TimeShare time_share_;
+  bool attached_full_ = false;  ///< on some rank, as agreed last
+  bool failure_known_ = false;  ///< all ranks know that sidecars of this job have failed
   Phase phase_ = Phase::Running;
   // What only this rank knows.
-  bool sidecars_failed_here_ = false;
+  double call_deadline_ = std::numeric_limits<double>::infinity();  ///< of all waits in a call
+  bool sidecars_failed_here_ = false;  ///< as it heard itself, or as all agreed
   std::set<int32_t> failed_here_;
+  bool all_failed_here_ = false;
 };
 
 }  // namespace pillion::policy

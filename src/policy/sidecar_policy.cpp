@@ -7,6 +7,11 @@
 
 namespace pillion::policy {
 
+double saving_period(int nodes, double took) {
+  constexpr double least = 1, share = 20, files_per_second = 64;
+  return std::max({least, share * took, nodes / files_per_second});
+}
+
 SidecarPolicy::SidecarPolicy(SidecarRole role, const std::vector<bool>& here) : role_(role) {
   for (const bool is_here : here) analyses_.push_back({.here = is_here});
 }

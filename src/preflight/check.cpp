@@ -258,12 +258,21 @@ void dry_run(const CheckRequest& question, const Value& root, CheckResult& check
   checked.forecast =
       dry_run(checked.configuration, checked.in_simulation, checked.in_sidecars, question.start);
   if (!question.of.empty()) return;
-  base::attempt(&mistakes, [&] {
+  const bool fits = base::attempt(&mistakes, [&] {
     at_key(root, {"sidecars", "memory"}, [&] {
       const auto note = judge_memory(*checked.forecast, question.start);
       if (!note.empty()) checked.notes.push_back({question.file, 0, note});
     });
   });
+  // Without 'receive', what sidecars may receive follows from 'memory', whose mistake is enough.
+  if (fits || checked.configuration.sidecars.receive > 0) {
+    base::attempt(&mistakes, [&] {
+      at_key(root, {"sidecars", "receive"}, [&] {
+        const auto note = judge_receive(*checked.forecast, question.start);
+        if (!note.empty()) checked.notes.push_back({question.file, 0, note});
+      });
+    });
+  }
   for (const auto& odd : lint(*checked.forecast, root))
     checked.notes.push_back(parts_of(odd, question));
 }

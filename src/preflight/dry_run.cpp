@@ -23,8 +23,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 /// In whole units, rounded up, so that a request for it is enough.
 std::string at_least(int64_t bytes) {
   static constexpr const char* names[] = {"B", "KiB", "MiB", "GiB", "TiB"};
@@ -77,6 +75,11 @@ int64_t bytes_on_meshes(const std::vector<CutField>& cut_fields, bool made_too) 
   return bytes;
 }
 
+/// Of fields that stages make: only the program's own can be in memory that sidecars see.
+int64_t bytes_of_made(const std::vector<CutField>& cut_fields) {
+  return bytes_on_meshes(cut_fields, true) - bytes_on_meshes(cut_fields, false);
+}
+
 std::vector<std::string> shared_needs(const model::AnalysisSpec& analysis,
                                       const model::Catalogue& catalogue,
                                       const stagehost::Chain* first,
@@ -98,7 +101,8 @@ DryRun dry_run(const model::Configuration& configuration, const run::Chains& in_
   DryRun forecast{.configuration = &configuration,
                   .analyses = {},
                   .cut_fields = {},
-                  .simulating = start.simulating(configuration.sidecars)};
+                  .simulating = start.simulating(configuration.sidecars),
+                  .nodes = start.nodes};
   for (size_t a = 0; a < configuration.analyses.size(); ++a) {
     const auto& analysis = configuration.analyses[a];
     auto* first = in_simulation[a].get();
@@ -113,10 +117,14 @@ DryRun dry_run(const model::Configuration& configuration, const run::Chains& in_
         own.push_back(crosser(name, analysis, configuration.catalogue, first));
     for (const auto& one : own) add_once(forecast.cut_fields, one);
     forecast.largest = std::max(forecast.largest, bytes_on_meshes(own, true));
+    forecast.copied = std::max(forecast.copied, bytes_of_made(own));
   }
   forecast.bytes = bytes_on_meshes(forecast.cut_fields, true);
   // A run refuses to begin if all that is shared has no room together.
   forecast.largest = std::max(forecast.largest, bytes_on_meshes(forecast.cut_fields, false));
+  if (!configuration.sidecars.through_node()) forecast.copied = forecast.largest;
+  forecast.memory =
+      node_memory(configuration, in_simulation, in_sidecars, forecast.simulating, start.nodes);
   return forecast;
 }
 
@@ -143,10 +151,11 @@ std::string judge_memory(const DryRun& forecast, const LaunchSize& start) {
   const LaunchSize mapping = spread_out(start, spec);
   const int64_t ranks = std::max<int64_t>(mapping.simulating(spec), 1);
   const int64_t most_nodes = std::clamp<int64_t>(mapping.nodes, 1, ranks);
-  // Ranks of a node share its budget evenly; the fewer they are, the more each of them has.
+  // Ranks of a node share its budget; the fewer they are, the more each of them has.
   const int64_t on_fullest = divide_up(ranks, most_nodes);
-  const int64_t wanted = divide_up(forecast.largest, ranks) * on_fullest;
-  if (forecast.simulating > 0 && wanted > spec.memory && !may_shrink)
+  const auto wanted_for = [&](int64_t bytes) { return divide_up(bytes, ranks) * on_fullest; };
+  const int64_t wanted = wanted_for(forecast.largest);
+  if (forecast.simulating > 0 && wanted_for(forecast.copied) > spec.memory && !may_shrink)
     base::fail(ErrorCode::Configuration,
                "a publication takes {} on every node even if {} simulation ranks are on {} nodes, "
                "more than 'sidecars: {{memory: {}}}'; raise that to {} at least, or set "
@@ -154,6 +163,12 @@ std::string judge_memory(const DryRun& forecast, const LaunchSize& start) {
                base::format_bytes(wanted), ranks, most_nodes, base::format_bytes(spec.memory),
                at_least(wanted),
                spec.when_full == model::WhenFull::Coarsen ? "spill" : "coarsen' or 'spill");
+  if (forecast.simulating > 0 && wanted > spec.memory && !may_shrink)
+    return fmt::format(
+        "a publication takes {} on a node, more than 'sidecars: {{memory: {}}}'; the run begins "
+        "only if the program computes in memory of the session (pillion_allocate), which needs no "
+        "copy, or with {} of memory",
+        base::format_bytes(wanted), base::format_bytes(spec.memory), at_least(wanted));
   if (forecast.largest <= spec.memory || knows_nodes) return {};
   const int64_t nodes = divide_up(forecast.largest, std::max<int64_t>(spec.memory, 1));
   return fmt::format(
@@ -163,6 +178,33 @@ std::string judge_memory(const DryRun& forecast, const LaunchSize& start) {
           ? fmt::format("; on fewer than {} nodes it is always made to fit ('when_full: {}')",
                         nodes, model::name_of(spec.when_full))
           : fmt::format("; the run needs {} nodes at least, or more memory on each", nodes));
+}
+
+// Sidecars take in one publication at least; on average, each has the same part of it.
+std::string judge_receive(const DryRun& forecast, const LaunchSize& start) {
+  const auto& spec = forecast.configuration->sidecars;
+  if (forecast.largest == 0 || spec.through_node() || !spec.any()) return {};
+  const int64_t sidecars = spec.ranks;
+  const int64_t most_nodes = start.nodes > 0 ? std::min(start.nodes, sidecars) : sidecars;
+  const int64_t on_fullest = divide_up(sidecars, most_nodes);
+  const int64_t wanted = divide_up(forecast.largest, sidecars) * on_fullest;
+  const std::string limit =
+      spec.receive > 0
+          ? fmt::format("'sidecars: {{receive: {}}}'", base::format_bytes(spec.receive))
+          : fmt::format("the {} that sidecars may receive (four times 'memory')",
+                        base::format_bytes(spec.receive_limit()));
+  const bool may_be_coarse = spec.when_full == model::WhenFull::Coarsen;
+  if (wanted > spec.receive_limit() && !may_be_coarse)
+    base::fail(ErrorCode::Configuration,
+               "a publication takes {} on every node with sidecars even if the {} sidecars are on "
+               "{} nodes, more than {}; set 'receive: {}' at least, or more sidecars",
+               base::format_bytes(wanted), sidecars, most_nodes, limit, at_least(wanted));
+  if (forecast.largest <= spec.receive_limit() || start.nodes > 0) return {};
+  return fmt::format(
+      "a publication takes {} in all, more than {} on one node; spread the sidecars over {} nodes "
+      "at least, or set 'receive'",
+      base::format_bytes(forecast.largest), limit,
+      divide_up(forecast.largest, spec.receive_limit()));
 }
 
 void check_output(const std::string& output) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "preflight/node_memory.hpp"
 #include "run/chains.hpp"
 #include "run/run_spec.hpp"
 
@@ -48,7 +49,10 @@ struct DryRun {
   std::vector<CutField> cut_fields;  ///< when all analyses are due
   int64_t bytes = 0;                 ///< of fields on meshes that cross then
   int64_t largest = 0;     ///< of them or of one analysis alone: what the budget must hold
+  int64_t copied = 0;      ///< of these, if the program computes in memory that sidecars see
   int64_t simulating = 0;  ///< ranks, or 0
+  int64_t nodes = 0;       ///< or 0
+  std::vector<NodeMemory> memory{};  ///< of one node of each kind; of one alone if `nodes` is 0
 
   /// Of one rank when all are due, if cells are shared evenly; 0 if ranks are not known.
   [[nodiscard]] int64_t bytes_per_rank() const;
@@ -60,6 +64,8 @@ DryRun dry_run(const model::Configuration& configuration, const run::Chains& in_
 /// Throws ErrorCode::Configuration if no publication can ever have room; returns a remark about
 /// memory, or "".
 std::string judge_memory(const DryRun& forecast, const LaunchSize& start);
+/// The same for the memory into which sidecars receive publications through the network.
+std::string judge_receive(const DryRun& forecast, const LaunchSize& start);
 
 // Whether a configuration goes with what is around it: its ranks, its folders, its checkpoint, this
 // machine. Functions throw an Error that names the fault, or return a remark on an oddity, "" if

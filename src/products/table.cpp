@@ -78,11 +78,15 @@ void put_configuration(Buffer& out, const Origin& origin, std::string_view c) {
   fmt::format_to(to, "{}configuration: {}\n", c, q(origin.configuration));
 }
 
-void put_rows(Buffer& out, const pillion_table& table) {
+void put_names(Buffer& out, const pillion_table& table) {
   auto to = std::back_inserter(out);
   for (int32_t c = 0; c < table.column_count; ++c)
     fmt::format_to(to, "{}{}", c == 0 ? "" : ",", table.columns[c].name);
   fmt::format_to(to, "\n");
+}
+
+void put_rows(Buffer& out, const pillion_table& table) {
+  auto to = std::back_inserter(out);
   for (int64_t row = 0; row < table.rows; ++row) {
     for (int32_t c = 0; c < table.column_count; ++c) {
       const auto& column = table.columns[c];
@@ -161,13 +165,24 @@ Written publications_in(const std::filesystem::path& folder) {
   return written;
 }
 
-std::string format_table(const pillion_table& table, const Origin& origin) {
+std::string format_head(const pillion_table& table, const Origin& origin) {
   check_table(table);
   Buffer out;
   put_head(out, table, origin);
   put_configuration(out, origin, "# ");
+  put_names(out, table);
+  return fmt::to_string(out);
+}
+
+std::string format_rows(const pillion_table& table) {
+  check_table(table);
+  Buffer out;
   put_rows(out, table);
   return fmt::to_string(out);
+}
+
+std::string format_table(const pillion_table& table, const Origin& origin) {
+  return format_head(table, origin) + format_rows(table);
 }
 
 }  // namespace pillion::products

@@ -53,5 +53,9 @@ Written publications_in(const std::filesystem::path& folder);
 
 /// The whole file. Throws ErrorCode::Stage if the table makes no sense.
 std::string format_table(const pillion_table& table, const Origin& origin);
+/// What stands before the rows, down to the names of the columns.
+std::string format_head(const pillion_table& table, const Origin& origin);
+/// The rows alone.
+std::string format_rows(const pillion_table& table);
 
 }  // namespace pillion::products

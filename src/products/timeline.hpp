@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one rank did when, in a bounded number of events, and all ranks' events as one Chrome trace
-// that Perfetto opens. Who wants to know at once has every event written to a file as it happens.
+// What one rank did when, in a bounded number of events, and the events of a node's ranks as a
+// Chrome trace that Perfetto opens. The first events are kept as they are. Later ones are added up
+// in windows of time, which grow as the run lasts. On request every event is written to a file as
+// it happens.
 #pragma once
 
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
-#include "base/bytes.hpp"
-#include "base/clock.hpp"
+#include "products/whole_file.hpp"
 
 namespace pillion::products {
 
@@ -22,51 +25,62 @@ struct Event {
   double begin = 0;  ///< calendar seconds
   double end = 0;
   int64_t step = 0;
-
-  static constexpr auto members() {
-    return std::tuple{&Event::name, &Event::category, &Event::begin, &Event::end, &Event::step};
-  }
+  double waited = 0;  ///< seconds of it in which the rank waited for others
 };
 
 class Timeline {
  public:
+  /// Keeps `capacity` events as they are, and as many sums of later ones.
   explicit Timeline(size_t capacity) : capacity_(capacity) {}
 
-  /// Keeps the event, or only counts it once the timeline is full.
+  /// Keeps the event, or adds it to its window once the timeline is full.
   void add(Event event);
-  /// The same for what happens within another event; it leaves half of the room to those.
-  void add_detail(Event event);
   /// From here on every event is also a line of a file, `FOLDER/PROCESS-RANK.jsonl`, as soon as it
   /// has happened: what a trace has of it, in microseconds since 1970. Throws if there can be none.
   void follow(const std::filesystem::path& folder, const std::string& process, int64_t rank);
-  [[nodiscard]] base::Bytes serialise() const;
+  /// This rank's part of a trace: events in JSON, with commas between them, in microseconds since
+  /// `origin` (calendar seconds). `process` is "simulation" or "sidecar"; `rank` counts within it.
+  [[nodiscard]] std::string format(const std::string& process, int64_t rank, double origin) const;
 
  private:
   struct Close {
     void operator()(std::FILE* file) const { std::fclose(file); }
   };
+  /// Which events are added up: number of the window, category and name.
+  using Key = std::tuple<int64_t, std::string, std::string>;
+  struct Sum {
+    double seconds = 0;
+    int64_t events = 0;
+    int64_t step = 0;  ///< of the first event
+  };
 
-  void keep(Event event, size_t capacity);
+  void sum_up(const Event& event);
+  void widen();
   void tell(const Event& event);
 
   size_t capacity_;
-  int64_t dropped_ = 0;
   std::vector<Event> events_;
+  double windows_from_ = 0;  ///< calendar seconds
+  double window_ = 1.0 / 16;
+  double last_end_ = 0;
+  std::map<Key, Sum> sums_;
   std::string process_;
   int64_t rank_ = 0;
   std::unique_ptr<std::FILE, Close> followed_;
 };
 
-/// One rank's part of a trace.
-struct RankTrace {
-  std::string process;  ///< "simulation" or "sidecar"
-  int64_t rank = 0;     ///< within the process
-  base::Bytes events;   ///< of Timeline::serialise
-};
+/// A trace (JSON) of the parts of ranks, as Timeline::format makes them, each written as it is
+/// added. Throws ErrorCode::File.
+class TraceFile {
+ public:
+  /// `run` is the run's id.
+  TraceFile(const std::filesystem::path& path, const std::string& run);
+  void add(std::string_view part);
+  void finish();
 
-/// Chrome trace format (JSON), times in microseconds since `origin` (calendar seconds). `run` is
-/// the run's id.
-std::string format_trace(const std::vector<RankTrace>& ranks, double origin,
-                         const std::string& run);
+ private:
+  WholeFile file_;
+  bool is_empty_ = true;
+};
 
 }  // namespace pillion::products

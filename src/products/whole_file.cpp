@@ -10,6 +10,7 @@
 #include <cstring>
 #include <fstream>
 #include <limits>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/value.hpp"
@@ -24,9 +25,10 @@ namespace {
   base::fail(ErrorCode::File, "cannot {} '{}': {}", what, path.string(), std::strerror(error));
 }
 
-/// A file that did not exist before. What lies there under its name, such as a killed run's draft
-/// or a symbolic link, is unlinked, and never opened or followed.
-int make_new(const fs::path& path) {
+}  // namespace
+
+// What lies there may be what a killed run left.
+int open_new(const fs::path& path) {
   int file = -1;
   for (int attempt = 0; attempt < 3; ++attempt) {
     if (::unlink(path.c_str()) != 0 && errno != ENOENT) break;
@@ -37,40 +39,52 @@ int make_new(const fs::path& path) {
   return file;
 }
 
-/// A file descriptor that closes itself and, unless it was kept, removes the file.
-class Draft {
- public:
-  explicit Draft(const fs::path& path) : path_(path), file_(make_new(path)) {}
-  Draft(const Draft&) = delete;
-  Draft& operator=(const Draft&) = delete;
-  ~Draft() {
-    if (file_ >= 0) ::close(file_);
-    if (!kept_) ::unlink(path_.c_str());
+WholeFile::WholeFile(fs::path path) : path_(std::move(path)) {
+  make_folder(path_.parent_path());
+  file_ = open_new(aside(path_));
+}
+
+WholeFile::~WholeFile() {
+  if (file_ >= 0) ::close(file_);
+  if (!kept_) ::unlink(aside(path_).c_str());
+}
+
+void WholeFile::write(std::string_view content) const {
+  while (!content.empty()) {
+    const ssize_t n = ::write(file_, content.data(), content.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail_file("write", aside(path_), errno);
+    content.remove_prefix(static_cast<size_t>(n));
   }
-  void write(std::string_view content) const {
-    while (!content.empty()) {
-      const ssize_t n = ::write(file_, content.data(), content.size());
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) fail_file("write", path_, errno);
-      content.remove_prefix(static_cast<size_t>(n));
+}
+
+void WholeFile::finish(bool durable) {
+  if (durable && ::fsync(file_) != 0) fail_file("write", aside(path_), errno);
+  const int closed = ::close(file_);
+  file_ = -1;
+  if (closed != 0) fail_file("close", aside(path_), errno);
+  if (::rename(aside(path_).c_str(), path_.c_str()) != 0) fail_file("put in place", path_, errno);
+  kept_ = true;
+}
+
+void write_part(const fs::path& path, std::string_view content, int64_t offset) {
+  const auto part = aside(path);
+  const int file = ::open(part.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+  if (file < 0) fail_file("open", part, errno);
+  int error = 0;
+  while (!content.empty() && error == 0) {
+    const ssize_t n = ::pwrite(file, content.data(), content.size(), offset);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) {
+      error = errno;
+      break;
     }
+    content.remove_prefix(static_cast<size_t>(n));
+    offset += n;
   }
-  void rename_to(const fs::path& path, bool durable) {
-    if (durable && ::fsync(file_) != 0) fail_file("write", path_, errno);
-    const int closed = ::close(file_);
-    file_ = -1;
-    if (closed != 0) fail_file("close", path_, errno);
-    if (::rename(path_.c_str(), path.c_str()) != 0) fail_file("put in place", path, errno);
-    kept_ = true;
-  }
-
- private:
-  fs::path path_;
-  int file_;
-  bool kept_ = false;
-};
-
-}  // namespace
+  if (::close(file) != 0 && error == 0) error = errno;
+  if (error != 0) fail_file("write", part, error);
+}
 
 fs::path aside(const fs::path& path) {
   return path.parent_path() / ("." + path.filename().string() + ".partial");
@@ -83,10 +97,9 @@ void make_folder(const fs::path& path) {
 }
 
 void write_whole(const fs::path& path, std::string_view content, bool durable) {
-  make_folder(path.parent_path());
-  Draft draft(aside(path));
-  draft.write(content);
-  draft.rename_to(path, durable);
+  WholeFile file(path);
+  file.write(content);
+  file.finish(durable);
 }
 
 void put_folder_in_place(const fs::path& path) {

@@ -2,6 +2,7 @@
 // Files and folders that are whole or absent: written aside, then renamed into place.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -12,6 +13,32 @@ namespace pillion::products {
 /// that it outlives the machine and not only the process; that may take long. Throws
 /// ErrorCode::File; the old file, if there was one, then still stands.
 void write_whole(const std::filesystem::path& path, std::string_view content, bool durable);
+
+/// A file that is written aside, by one rank or by several, and removed unless it is put in place.
+class WholeFile {
+ public:
+  /// Makes an empty file aside, and the folders above `path`. Throws ErrorCode::File, as all do.
+  explicit WholeFile(std::filesystem::path path);
+  WholeFile(const WholeFile&) = delete;
+  WholeFile& operator=(const WholeFile&) = delete;
+  ~WholeFile();
+  void write(std::string_view content) const;
+  /// Gives it its name; see write_whole() for `durable`.
+  void finish(bool durable);
+
+ private:
+  std::filesystem::path path_;
+  int file_;
+  bool kept_ = false;
+};
+
+/// Writes a part of a WholeFile that was made, by this process or another, at an offset in
+/// bytes.
+void write_part(const std::filesystem::path& path, std::string_view content, int64_t offset);
+
+/// A descriptor of a new file to write. What lies there under its name, such as a symbolic link, is
+/// unlinked, and never opened or followed. Throws ErrorCode::File.
+int open_new(const std::filesystem::path& path);
 
 /// The name under which `path` is written until it is whole.
 std::filesystem::path aside(const std::filesystem::path& path);

@@ -64,8 +64,12 @@ bool grow(WantedPart& part, const Move& move) {
 
 Redistribution::Redistribution(const comm::Communicator& ranks, std::vector<Box> here,
                                const layout::Wanted& wanted, const std::vector<int>& owners,
-                               const Neighbours* neighbours)
-    : ranks_(ranks), neighbours_(neighbours), here_(std::move(here)) {
+                               TransferMemory* memory)
+    : ranks_(ranks),
+      own_memory_(memory == nullptr ? std::make_unique<TransferMemory>() : nullptr),
+      memory_(memory == nullptr ? own_memory_.get() : memory),
+      need_(memory_->add_plan()),
+      here_(std::move(here)) {
   const auto mine = std::find(owners.begin(), owners.end(), ranks.rank());
   if (mine != owners.end())
     for (const auto& place : wanted.tiling.places_of(static_cast<int>(mine - owners.begin())))
@@ -78,8 +82,13 @@ Redistribution::Redistribution(const comm::Communicator& ranks, std::vector<Box>
 }
 
 Redistribution::Redistribution(const comm::Communicator& ranks, std::vector<Box> here,
-                               const WantedBoxes& wanted, const Neighbours* neighbours)
-    : ranks_(ranks), neighbours_(neighbours), here_(std::move(here)), boxes_(wanted.boxes) {
+                               const WantedBoxes& wanted, TransferMemory* memory)
+    : ranks_(ranks),
+      own_memory_(memory == nullptr ? std::make_unique<TransferMemory>() : nullptr),
+      memory_(memory == nullptr ? own_memory_.get() : memory),
+      need_(memory_->add_plan()),
+      here_(std::move(here)),
+      boxes_(wanted.boxes) {
   adopt(plan_wanted_boxes(ranks, here_, wanted));
 }
 
@@ -95,10 +104,13 @@ void Redistribution::adopt(std::vector<Moves> all) {
 
 // Receivers need not know the boxes of the senders, only where things go.
 void Redistribution::exchange_plan(const std::vector<Moves>& out) {
-  std::map<int, base::Bytes> layouts;
-  for (const auto& moves : out) layouts[moves.rank] = base::to_bytes(regions_of(moves));
   comm::SparseExchange exchange(ranks_, comm::tags::redistribution_plan);
-  for (const auto& [rank, bytes] : exchange(layouts))
+  const auto layouts = exchange.made_by([&] {
+    std::map<int, base::Bytes> sent;
+    for (const auto& moves : out) sent[moves.rank] = base::to_bytes(regions_of(moves));
+    return sent;
+  });
+  for (const auto& [rank, bytes] : layouts)
     received_.push_back(moves_of(base::from_bytes<RegionLayout>(bytes), rank));
 }
 
@@ -120,17 +132,38 @@ int64_t Redistribution::cells_sent() const { return cells_of(sent_); }
 int64_t Redistribution::cells_received() const { return cells_of(received_); }
 
 std::optional<int> Redistribution::place_of(const Moves& moves) const {
-  return path_ ? neighbours_->find(moves.rank) : std::optional<int>();
+  return path_ != nullptr ? memory_->neighbours().find(moves.rank) : std::optional<int>();
 }
 
-void Redistribution::make_path(size_t per_cell) {
-  if (neighbours_ == nullptr || !neighbours_->any() || per_cell <= path_per_cell_) return;
-  std::map<int, size_t> sizes;
-  for (const auto& moves : sent_)
-    if (const auto place = neighbours_->find(moves.rank))
-      sizes[*place] = static_cast<size_t>(moves.cells) * per_cell;
-  path_ = NodePath::make(*neighbours_, sizes);
-  path_per_cell_ = per_cell;
+size_t Redistribution::bytes_in_messages(const std::vector<Moves>& all, size_t per_cell) const {
+  int64_t cells = 0;
+  for (const auto& moves : all)
+    if (!place_of(moves)) cells += moves.cells;
+  return static_cast<size_t>(cells) * per_cell;
+}
+
+// As far as is known before ranks agree on node memory: without it all values go by messages.
+void Redistribution::reserve(size_t per_cell) {
+  path_ = per_cell <= path_per_cell_ && has_path_ ? memory_->path() : nullptr;
+  (void)memory_->receiving.of(bytes_in_messages(received_, per_cell));
+  (void)memory_->sending.of(bytes_in_messages(sent_, per_cell));
+}
+
+// All ranks ask for memory in the same exchanges, since all move the same fields.
+void Redistribution::prepare_path(size_t per_cell) {
+  if (memory_->has_neighbours() && per_cell > path_per_cell_) {
+    NodePath::Sizes sizes;
+    for (const auto& moves : sent_)
+      if (const auto place = memory_->neighbours().find(moves.rank))
+        sizes[*place] = static_cast<size_t>(moves.cells) * per_cell;
+    has_path_ = memory_->reserve(*need_, std::move(sizes));
+    path_per_cell_ = per_cell;
+  }
+  // Memory that was found for this plan may be lost when another asks for more than there is.
+  path_ = has_path_ ? memory_->path() : nullptr;
+  if (path_ != nullptr) path_->divide_for(need_->plan, need_->sizes);
+  need_->received = bytes_in_messages(received_, per_cell);
+  need_->sent = bytes_in_messages(sent_, per_cell);
 }
 
 void Redistribution::hand_over(int place, const Moves& moves,
@@ -149,6 +182,8 @@ void Redistribution::hand_over(int place, const Moves& moves,
 
 bool Redistribution::take(Coming& coming, std::span<const FieldArrays> fields) const {
   const size_t there = path_->unread(coming.place);
+  if (there == 0) return false;
+  if (coming.at == nullptr) coming.at = path_->begin_reading(coming.place);
   size_t done = 0;
   while (coming.next < coming.moves->moves.size()) {
     const Move& move = coming.moves->moves[coming.next];
@@ -165,15 +200,15 @@ bool Redistribution::take(Coming& coming, std::span<const FieldArrays> fields) c
 void Redistribution::exchange(std::span<const FieldArrays> fields,
                               const std::vector<Moves>& received, const Moves& kept) {
   const size_t per_cell = bytes_per_cell(fields);
-  make_path(per_cell);
+  prepare_path(per_cell);
   const auto size_of = [&](const Moves& m) { return static_cast<size_t>(m.cells) * per_cell; };
   std::vector<std::pair<const Moves*, std::byte*>> posted;
   std::vector<comm::Request> coming, going;
   std::vector<Coming> handed;
-  std::byte* at = receiving_.of(static_cast<size_t>(cells_received()) * per_cell);
+  std::byte* at = memory_->receiving.of(need_->received);
   for (const auto& moves : received) {
     if (const auto place = place_of(moves)) {
-      handed.push_back({*place, &moves, 0, path_->begin_reading(*place)});
+      handed.push_back({*place, &moves, 0, nullptr});
       continue;
     }
     coming.push_back(
@@ -182,7 +217,7 @@ void Redistribution::exchange(std::span<const FieldArrays> fields,
     at += size_of(moves);
   }
   // Each rank begins with another, so that they do not all write to the same one.
-  at = sending_.of(static_cast<size_t>(cells_sent()) * per_cell);
+  at = memory_->sending.of(need_->sent);
   const auto next = std::find_if(sent_.begin(), sent_.end(),
                                  [&](const Moves& m) { return m.rank > ranks_.rank(); });
   const auto first = static_cast<size_t>(next - sent_.begin());
@@ -213,6 +248,7 @@ void Redistribution::exchange(std::span<const FieldArrays> fields,
     if (!progress) base::clock().yield();
   }
   for (auto& request : going) request.wait();
+  memory_->trim();
 }
 
 namespace {
@@ -282,16 +318,17 @@ model::MeshBlocks ParticleExchange::exchange(const layout::Request& request,
   for (const auto& message : received_)
     pending.push_back(comm::receive(*ranks_, message.at, message.size, message.rank,
                                     comm::tags::particle_values));
+  std::vector<std::byte*> to;
+  for (auto message = sent_.begin(); const int rank : moves_->ranks())
+    to.push_back(rank == ranks_->rank() ? kept_->at : message++->at);
+  moves_->pack(to);
   // Each rank begins with another, so that they do not all send to the same one.
   const auto next = std::find_if(sent_.begin(), sent_.end(),
                                  [&](const Transfer& m) { return m.rank > ranks_->rank(); });
   std::rotate(sent_.begin(), next, sent_.end());
-  for (const auto& message : sent_) {
-    moves_->pack(message.rank, message.at);
+  for (const auto& message : sent_)
     pending.push_back(
         comm::send(*ranks_, message.at, message.size, message.rank, comm::tags::particle_values));
-  }
-  if (kept_) moves_->pack(kept_->rank, kept_->at);
   for (auto& message : pending) message.wait();
   return layout::unpack(received(), request, catalogue, unpacking_);
 }

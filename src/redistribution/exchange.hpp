@@ -26,14 +26,14 @@ struct WantedPart {
 class Redistribution {
  public:
   /// Rank r of the tiling is rank owners[r] of the communicator, which must stay. No box may
-  /// overlap another. Ranks of a node use its memory if `neighbours` are given, on all of them, and
-  /// stay. [collective]
+  /// overlap another. Plans of the same ranks may share `memory`, which stays and has neighbours on
+  /// all ranks or none; else a plan has its own, and sends messages alone. [collective]
   Redistribution(const comm::Communicator& ranks, std::vector<layout::Box> here,
                  const layout::Wanted& wanted, const std::vector<int>& owners,
-                 const Neighbours* neighbours = nullptr);
+                 TransferMemory* memory = nullptr);
   /// To boxes, where each rank knows only its own. [collective]
   Redistribution(const comm::Communicator& ranks, std::vector<layout::Box> here,
-                 const WantedBoxes& wanted, const Neighbours* neighbours = nullptr);
+                 const WantedBoxes& wanted, TransferMemory* memory = nullptr);
 
   /// What this rank gets, ghost cells included.
   [[nodiscard]] const std::vector<layout::Box>& boxes() const { return boxes_; }
@@ -49,10 +49,7 @@ class Redistribution {
   [[nodiscard]] const std::vector<WantedPart>& parts() const { return parts_; }
 
   /// Finds memory for messages with `per_cell` bytes for each cell; then exchange() needs no more.
-  void reserve(size_t per_cell) {
-    (void)receiving_.of(static_cast<size_t>(cells_received()) * per_cell);
-    (void)sending_.of(static_cast<size_t>(cells_sent()) * per_cell);
-  }
+  void reserve(size_t per_cell);
 
   /// Moves fields; all ranks give the same ones in the same order. [collective]
   void exchange(std::span<const FieldArrays> fields) { exchange(fields, received_, kept_); }
@@ -68,31 +65,36 @@ class Redistribution {
     int place;
     const layout::Moves* moves;
     size_t next = 0;
-    const std::byte* at = nullptr;
+    const std::byte* at = nullptr;  ///< not known until something is there
   };
   void exchange(std::span<const FieldArrays> fields, const std::vector<layout::Moves>& received,
                 const layout::Moves& kept);
   void adopt(std::vector<layout::Moves> all);
   void exchange_plan(const std::vector<layout::Moves>& out);
   void list_parts();
-  /// Makes memory for fields of `per_cell` bytes per cell, unless there is enough.
-  void make_path(size_t per_cell);
+  /// Finds node memory for fields of `per_cell` bytes per cell, and divides it.
+  void prepare_path(size_t per_cell);
   /// Its rank on the node, if values go to it through the node's memory.
   [[nodiscard]] std::optional<int> place_of(const layout::Moves& moves) const;
+  /// Of the values of a plan that do not go through the node's memory.
+  [[nodiscard]] size_t bytes_in_messages(const std::vector<layout::Moves>& all,
+                                         size_t per_cell) const;
   void hand_over(int place, const layout::Moves& moves, std::span<const FieldArrays> fields) const;
   /// Unpacks what is there; whether anything was.
   bool take(Coming& coming, std::span<const FieldArrays> fields) const;
 
   const comm::Communicator& ranks_;
-  const Neighbours* neighbours_;
+  std::unique_ptr<TransferMemory> own_memory_;  ///< of a plan that shares none
+  TransferMemory* memory_;
+  std::shared_ptr<TransferMemory::Need> need_;
   std::vector<layout::Box> here_, boxes_;
   std::vector<layout::Moves> sent_, received_;  ///< `rank` is that of the communicator
   layout::Moves kept_;
   std::vector<layout::Moves> received_parts_;  ///< the same, `to` being a part
   std::vector<WantedPart> parts_;
-  base::ScratchBuffer sending_, receiving_;
-  std::optional<NodePath> path_;
-  size_t path_per_cell_ = 0;  ///< bytes for which it was made
+  bool has_path_ = false;     ///< node memory has room for the plan
+  NodePath* path_ = nullptr;  ///< in the exchange at work
+  size_t path_per_cell_ = 0;  ///< bytes for which node memory was asked for
 };
 
 /// One message from each rank to each that gets anything of it. Memory is kept from one time to the

@@ -19,8 +19,19 @@ using Meshes = std::map<std::string, model::MeshBlocks>;
 /// Whose whole blocks are whose: where on a curve through space the part of each receiver begins,
 /// but the first.
 using Cuts = std::vector<uint64_t>;
+
+/// Where the part of receiver `number` begins.
+struct Cut {
+  int64_t number = 0;
+  uint64_t key = 0;
+  bool operator==(const Cut&) const = default;
+};
+/// What a sender knows of all cuts, in ascending order: those around its own boxes.
+using KnownCuts = std::vector<Cut>;
 /// By mesh.
-using MeshCuts = std::map<std::string, Cuts>;
+using MeshCuts = std::map<std::string, KnownCuts>;
+/// Where boxes are on that curve, in ascending order, by mesh.
+using MeshKeys = std::map<std::string, std::vector<uint64_t>>;
 
 /// One message among several in the same memory.
 struct MessagePart {

@@ -2,6 +2,7 @@
 // Each rank's memory: a few words about each neighbour, then what goes to each.
 #include "redistribution/node_path.hpp"
 
+#include <algorithm>
 #include <atomic>
 
 #include "base/clock.hpp"
@@ -27,8 +28,12 @@ std::optional<int> Neighbours::find(int rank) const {
 struct NodePath::Words {
   alignas(64) std::atomic<uint64_t> written;
   std::atomic<uint64_t> read;
-  uint64_t offset;  ///< of what goes to it
+  uint64_t offset;  ///< of what goes to it; set before it is written
 };
+
+size_t NodePath::head_of(const comm::Communicator& node) {
+  return node::whole_pages(static_cast<size_t>(node.size()) * sizeof(Words));
+}
 
 NodePath::Words& NodePath::words(int owner, int about) const {
   return reinterpret_cast<Words*>(maps_[static_cast<size_t>(owner)].data())[about];
@@ -50,12 +55,15 @@ bool on_all(const comm::Communicator& ranks, Deed&& deed) {
 
 }  // namespace
 
-std::optional<NodePath> NodePath::make(const Neighbours& neighbours,
-                                       const std::map<int, size_t>& sizes) {
+size_t NodePath::bytes_for(const Sizes& sizes) {
+  size_t bytes = 0;
+  for (const auto& [rank, size] : sizes) bytes += node::whole_pages(size);
+  return bytes;
+}
+
+std::optional<NodePath> NodePath::make(const Neighbours& neighbours, size_t bytes) {
   const auto& node = neighbours.on_node();
-  const size_t head = node::whole_pages(static_cast<size_t>(node.size()) * sizeof(Words));
-  size_t size = head;
-  for (const auto& [rank, bytes] : sizes) size += node::whole_pages(bytes);
+  const size_t size = head_of(node) + bytes;
   NodePath path;
   path.me_ = node.rank();
   const bool made = on_all(node, [&] {
@@ -77,14 +85,24 @@ std::optional<NodePath> NodePath::make(const Neighbours& neighbours,
                                            static_cast<int>(descriptors[r]));
       path.maps_.push_back(theirs.map(0, length, SharedFile::Access::Read));
     }
-    size_t at = head;
-    for (const auto& [rank, bytes] : sizes) {
-      path.words(path.me_, rank).offset = at;
-      at += node::whole_pages(bytes);
-    }
   });
   if (!mapped) return {};
+  path.head_ = head_of(node);
   return path;
+}
+
+void NodePath::divide_for(uint64_t plan, const Sizes& sizes) {
+  if (plan == plan_) return;
+  const auto ranks = static_cast<int>(maps_.size());
+  // What other plans wrote may lie anywhere. Readers come to it before they wait for this rank.
+  for (int rank = 0; rank < ranks; ++rank)
+    if (rank != me_) (void)begin_writing(rank);
+  size_t at = head_;
+  for (const auto& [rank, bytes] : sizes) {
+    words(me_, rank).offset = at;
+    at += node::whole_pages(bytes);
+  }
+  plan_ = plan;
 }
 
 std::byte* NodePath::begin_writing(int to) const {
@@ -112,6 +130,53 @@ size_t NodePath::unread(int from) const {
 void NodePath::did_read(int from, size_t bytes) const {
   auto& mine = words(me_, from);
   mine.read.store(mine.read.load(std::memory_order_relaxed) + bytes, std::memory_order_release);
+}
+
+TransferMemory::Largest TransferMemory::largest_needs() {
+  std::erase_if(needs_, [](const auto& need) { return need.expired(); });
+  Largest largest;
+  for (const auto& need : needs_)
+    if (const auto held = need.lock()) {
+      largest.node = std::max(largest.node, NodePath::bytes_for(held->sizes));
+      largest.sent = std::max(largest.sent, held->sent);
+      largest.received = std::max(largest.received, held->received);
+    }
+  return largest;
+}
+
+std::shared_ptr<TransferMemory::Need> TransferMemory::add_plan() {
+  auto need = std::make_shared<Need>(Need{++plans_});
+  needs_.push_back(need);
+  return need;
+}
+
+bool TransferMemory::reserve(Need& need, NodePath::Sizes sizes) {
+  need.sizes = std::move(sizes);
+  const size_t largest = largest_needs().node;
+  // Whether some rank lacks memory, and what all ranks of the node need and have.
+  const bool lacks = !path_ || NodePath::bytes_for(need.sizes) > capacity_;
+  int64_t all[3] = {lacks ? 1 : 0, static_cast<int64_t>(largest), static_cast<int64_t>(capacity_)};
+  neighbours_->on_node().reduce(all, 3, comm::Operation::Sum);
+  if (static_cast<size_t>(all[1]) > budget_) {
+    ++refused_;
+    need.sizes.clear();
+    return false;
+  }
+  const bool is_wasteful = all[2] > 2 * all[1];
+  if (all[0] > 0 || is_wasteful) {
+    path_.reset();
+    path_ = NodePath::make(*neighbours_, largest);
+    capacity_ = path_ ? largest : 0;
+    most_ = std::max(most_, capacity_);
+  }
+  if (!path_) need.sizes.clear();
+  return path_.has_value();
+}
+
+void TransferMemory::trim() {
+  const auto largest = largest_needs();
+  sending.shrink(largest.sent);
+  receiving.shrink(largest.received);
 }
 
 }  // namespace pillion::redistribution

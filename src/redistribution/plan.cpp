@@ -6,6 +6,7 @@
 #include <map>
 #include <tuple>
 
+#include "comm/agreement.hpp"
 #include "comm/message.hpp"
 #include "layout/boxes.hpp"
 
@@ -136,14 +137,20 @@ std::vector<Moves> moves_of(const std::map<int, base::Bytes>& orders) {
 
 std::vector<Moves> plan_wanted_boxes(const comm::Communicator& ranks, const std::vector<Box>& here,
                                      const WantedBoxes& wanted) {
-  BoxParts parts(ranks, wanted.domain);
-  for (size_t b = 0; b < here.size(); ++b) parts.add(false, b, here[b], {0, 0, 0});
-  for (size_t b = 0; b < wanted.boxes.size(); ++b)
-    each_image(wanted.boxes[b], wanted,
-               [&](const Box& inside, const Index3& shift) { parts.add(true, b, inside, shift); });
   comm::SparseExchange exchange(ranks, comm::tags::node_meeting);
-  const auto boxes = exchange(parts.take());
-  return moves_of(exchange(orders_for(boxes)));
+  const auto boxes = exchange.made_by([&] {
+    BoxParts parts(ranks, wanted.domain);
+    for (size_t b = 0; b < here.size(); ++b) parts.add(false, b, here[b], {0, 0, 0});
+    for (size_t b = 0; b < wanted.boxes.size(); ++b)
+      each_image(wanted.boxes[b], wanted, [&](const Box& inside, const Index3& shift) {
+        parts.add(true, b, inside, shift);
+      });
+    return parts.take();
+  });
+  const auto orders = exchange.made_by([&] { return orders_for(boxes); });
+  std::vector<Moves> moves;
+  comm::together(ranks, [&] { moves = moves_of(orders); });
+  return moves;
 }
 
 layout::ParticleMoves plan_particles(const model::MeshBlocks& mine, const layout::Request& request,
@@ -151,74 +158,6 @@ layout::ParticleMoves plan_particles(const model::MeshBlocks& mine, const layout
   return request.kind == layout::Kind::ByKey
              ? layout::ParticleMoves::by_key(mine, request, ranks)
              : layout::ParticleMoves::spatial(mine, request, domain, ranks);
-}
-
-// All cuts are found at once, by bisection along the curve.
-
-namespace {
-
-constexpr int bits_per_axis = 21;
-using Key = uint64_t;
-
-/// Bits of the middle of a box, in units of the domain, taken in turns.
-Key key_of(const Box& box, const Box& domain) {
-  std::array<uint64_t, 3> middle{};
-  for (int d = 0; d < 3; ++d) {
-    const auto i = static_cast<size_t>(d);
-    const double at = 0.5 * static_cast<double>(box.lo[i] + box.hi[i] - 2 * domain.lo[i]) /
-                      static_cast<double>(std::max<int64_t>(domain.extent(d), 1));
-    middle[i] = static_cast<uint64_t>(std::clamp(at, 0.0, 1 - 1e-12) * (1 << bits_per_axis));
-  }
-  Key key = 0;
-  for (int bit = bits_per_axis - 1; bit >= 0; --bit)
-    for (int d = 2; d >= 0; --d) key = key << 1 | (middle[static_cast<size_t>(d)] >> bit & 1);
-  return key;
-}
-
-/// Boxes along the curve, and the bytes before each.
-class Line {
- public:
-  explicit Line(std::vector<std::pair<Key, int64_t>> loads) : loads_(std::move(loads)) {
-    std::sort(loads_.begin(), loads_.end());
-    for (const auto& [key, bytes] : loads_) sums_.push_back(sums_.back() + bytes);
-  }
-  [[nodiscard]] int64_t total() const { return sums_.back(); }
-  [[nodiscard]] int64_t before(Key key) const {
-    const auto at = std::lower_bound(loads_.begin(), loads_.end(), std::pair(key, int64_t{-1}));
-    return sums_[static_cast<size_t>(at - loads_.begin())];
-  }
-
- private:
-  std::vector<std::pair<Key, int64_t>> loads_;
-  std::vector<int64_t> sums_{0};
-};
-
-}  // namespace
-
-Cuts balance(const comm::Communicator& ranks, const std::vector<Load>& here, const Box& domain,
-             int owners) {
-  std::vector<std::pair<Key, int64_t>> loads;
-  for (const auto& load : here) loads.emplace_back(key_of(load.box, domain), load.bytes);
-  const Line line(std::move(loads));
-  const int64_t total = ranks.reduced(line.total(), comm::Operation::Sum);
-  // A cut is the last key before which at most a given number of shares lie; it begins the next
-  // piece.
-  Cuts cuts(static_cast<size_t>(std::max(owners - 1, 0)), 0);
-  std::vector<int64_t> before(cuts.size());
-  for (int bit = 3 * bits_per_axis - 1; bit >= 0; --bit) {
-    for (size_t c = 0; c < cuts.size(); ++c) before[c] = line.before(cuts[c] | Key{1} << bit);
-    ranks.reduce(before.data(), static_cast<int64_t>(before.size()), comm::Operation::Sum);
-    for (size_t c = 0; c < cuts.size(); ++c)
-      if (before[c] <= total / owners * static_cast<int64_t>(c + 1) +
-                           total % owners * static_cast<int64_t>(c + 1) / owners)
-        cuts[c] |= Key{1} << bit;
-  }
-  return cuts;
-}
-
-int owner_of(const Box& box, const Box& domain, const Cuts& cuts) {
-  const auto next = std::upper_bound(cuts.begin(), cuts.end(), key_of(box, domain));
-  return static_cast<int>(next - cuts.begin());
 }
 
 }  // namespace pillion::redistribution

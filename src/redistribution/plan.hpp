@@ -3,8 +3,7 @@
 // layout::ParticleMoves. Publications and exchanges among peers have the same plans. Where the
 // receivers' boxes follow from a request, layout::plan_moves computes them without a message. Where
 // neither side knows who has what, each part of the domain has a rank that learns which boxes of
-// both sides lie there and tells the owners what to send. No rank ever knows all boxes. Whole
-// blocks are balanced: neighbours in space stay together.
+// both sides lie there and tells the owners what to send. No rank ever knows all boxes.
 #pragma once
 
 #include <pillion/types.h>
@@ -24,7 +23,8 @@ struct WantedBoxes {
   std::array<bool, 3> periodic{};
 };
 
-/// What this rank sends to each rank of the communicator, itself included. [collective]
+/// What this rank sends to each rank of the communicator, itself included. A failure of one rank is
+/// thrown on all. [collective]
 std::vector<layout::Moves> plan_wanted_boxes(const comm::Communicator& ranks,
                                              const std::vector<layout::Box>& here,
                                              const WantedBoxes& wanted);
@@ -33,23 +33,5 @@ std::vector<layout::Moves> plan_wanted_boxes(const comm::Communicator& ranks,
 /// only the latter needs the domain. The values of `mine` must stay.
 layout::ParticleMoves plan_particles(const model::MeshBlocks& mine, const layout::Request& request,
                                      const pillion_domain& domain, int ranks);
-
-// Boxes of any sizes given to owners so that each has about as many bytes, and neighbours in space
-// stay together: the Z-order curve through the middles of the boxes is cut into as many pieces as
-// there are owners. Each rank knows its own boxes only.
-
-/// A box to give away.
-struct Load {
-  model::Box box;
-  int64_t bytes = 0;
-};
-
-/// Cuts such that no owner gets more than its share and the largest box. The same on every rank.
-/// [collective]
-Cuts balance(const comm::Communicator& ranks, const std::vector<Load>& here,
-             const model::Box& domain, int owners);
-
-/// Whose piece a box is in.
-int owner_of(const model::Box& box, const model::Box& domain, const Cuts& cuts);
 
 }  // namespace pillion::redistribution

@@ -9,6 +9,7 @@
 
 #include "layout/particle_moves.hpp"
 #include "model/coarsen.hpp"
+#include "redistribution/balance.hpp"
 #include "redistribution/message_layout.hpp"
 #include "redistribution/plan.hpp"
 
@@ -151,12 +152,20 @@ void SendPlan::add_block(const std::string& name, size_t number, Outgoing& outgo
 // Until sidecars have found the owner of each block, blocks go to the primary sidecar.
 void SendPlan::take_blocks(const std::string& name, MeshBlocks& mesh, int coarsening,
                            const Destination& to) {
-  const auto cuts = to.cuts->find(name);
-  if (cuts == to.cuts->end()) return;
+  if (to.receivers < 2) return;
   const auto coarse = model::coarse_mesh(to.catalogue->mesh(name), coarsening);
   const Box domain{{0, 0, 0}, coarse.cells};
+  auto& keys = keys_[name];
+  for (const auto& block : mesh.blocks)
+    if (block.box.volume() > 0) keys.push_back(key_of(block.box, domain));
+  std::sort(keys.begin(), keys.end());
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+  const auto cuts = to.cuts->find(name);
+  if (cuts == to.cuts->end()) return;
   const auto owner = [&](const Block& block) {
-    return block.box.volume() == 0 ? to.primary : owner_of(block.box, domain, cuts->second);
+    return block.box.volume() == 0
+               ? to.primary
+               : owner_of(key_of(block.box, domain), cuts->second, to.receivers);
   };
   auto& taken = meshes_[name];
   taken.keep = mesh.keep;
@@ -259,6 +268,7 @@ void SendPlan::lay_out(bool with_layouts) {
 }
 
 void SendPlan::pack(std::byte* to, int64_t sequence) {
+  std::map<const layout::ParticleMoves*, std::vector<std::byte*>> particles;
   auto part = parts_.begin();
   for (auto& [receiver, outgoing] : messages_->outgoing) {
     std::byte* at = to + part->offset;
@@ -271,10 +281,11 @@ void SendPlan::pack(std::byte* to, int64_t sequence) {
     for (const auto& [moves, offset] : outgoing.particles) {
       const auto size = static_cast<int64_t>(moves->size_for(receiver));
       std::memcpy(at + offset, &size, sizeof size);
-      moves->pack(receiver, at + offset + message_alignment);
+      particles[moves].push_back(at + offset + message_alignment);
     }
     ++part;
   }
+  for (const auto& [moves, messages] : particles) moves->pack(messages);
 }
 
 }  // namespace pillion::redistribution

@@ -43,6 +43,9 @@ class SendPlan {
   [[nodiscard]] std::vector<int32_t> receivers() const;
   /// Particles stayed in the primary slot that should have gone to their owners.
   [[nodiscard]] bool is_scattered() const { return scattered_; }
+  /// Where this rank's boxes are on the curve that receivers cut into their pieces, of the meshes
+  /// whose blocks go whole.
+  [[nodiscard]] const MeshKeys& keys() const { return keys_; }
   /// Whether the same blocks with other values go the same way.
   [[nodiscard]] bool is_lasting() const;
   /// All that receivers must know beforehand: if it has not changed, neither have the layouts.
@@ -76,6 +79,7 @@ class SendPlan {
   std::map<std::string, int64_t> bytes_;
   std::vector<MessagePart> parts_;
   base::Bytes schema_;
+  MeshKeys keys_;
   size_t size_ = 0;
   int64_t direct_ = 0;
   bool scattered_ = false;

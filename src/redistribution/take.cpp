@@ -61,6 +61,36 @@ FieldArrays targets_of(const std::vector<Block>& blocks, const FieldType& field)
 
 }  // namespace
 
+namespace {
+
+/// Of one field in a box that a message names. Extents are bounded, so that nothing overflows.
+size_t checked_bytes(const Box& box, const FieldType& field) {
+  constexpr int64_t most = int64_t{1} << 48;
+  const auto type = static_cast<int32_t>(field.type);
+  int64_t cells = 1;
+  bool fits = type >= static_cast<int32_t>(model::ElementType::Int32) &&
+              model::is_known(static_cast<pillion_type>(type)) && field.components > 0 &&
+              field.components <= 1 << 16;
+  for (int axis = 0; axis < 3 && fits; ++axis) {
+    const int64_t lo = box.lo[axis], hi = box.hi[axis];
+    fits = lo > -most && hi < most && hi >= lo;
+    if (fits && hi > lo) fits = cells <= most / (hi - lo);
+    if (fits) cells *= hi - lo;
+  }
+  if (!fits)
+    base::fail(ErrorCode::Internal, "a message has a box of field '{}' of no possible size",
+               field.name);
+  return static_cast<size_t>(cells) * field.bytes_per_cell();
+}
+
+bool contains(const Box& outer, const Box& inner) {
+  for (int axis = 0; axis < 3; ++axis)
+    if (inner.lo[axis] < outer.lo[axis] || inner.hi[axis] > outer.hi[axis]) return false;
+  return true;
+}
+
+}  // namespace
+
 // Senders have the same fields as a rule, and a receiver may have thousands of boxes.
 const std::vector<FieldArrays>& Taker::arrays_for(const RegionLayout& list, Incoming& incoming,
                                                   InLayout& laid_out) {
@@ -68,46 +98,87 @@ const std::vector<FieldArrays>& Taker::arrays_for(const RegionLayout& list, Inco
     if (fields == list.fields) return arrays;
   auto& arrays = incoming.arrays.emplace_back(list.fields, std::vector<FieldArrays>()).second;
   for (const auto& field : list.fields) {
+    (void)checked_bytes({}, field);
     if (laid_out.came.try_emplace(field.name, 0).second) make_arrays(list.mesh, field, laid_out);
+    for (const auto& block : laid_out.blocks) {
+      const auto& array = block.arrays.at(field.name);
+      if (array.type != field.type || array.components != field.components)
+        base::fail(ErrorCode::Internal, "two messages have field '{}' in different types",
+                   field.name);
+    }
     arrays.push_back(targets_of(laid_out.blocks, field));
   }
   return arrays;
 }
 
-size_t Taker::take_regions(const RegionLayout& list, const std::byte* from, ReceivedMeshes& out) {
+/// The values of a message, from the first to the last.
+class Taker::Values {
+ public:
+  explicit Values(std::span<const std::byte> all) : all_(all) {}
+  /// The next `size` bytes.
+  const std::byte* take(size_t size) {
+    if (size > all_.size() - at_)
+      base::fail(ErrorCode::Internal,
+                 "a message of {} bytes of values describes {} more after byte {}", all_.size(),
+                 size, at_);
+    const std::byte* begin = all_.data() + at_;
+    at_ += size;
+    return begin;
+  }
+  /// To where the next list or array begins; there may be none.
+  void align() { at_ = std::min(aligned(at_), all_.size()); }
+
+ private:
+  std::span<const std::byte> all_;
+  size_t at_ = 0;
+};
+
+void Taker::take_regions(const RegionLayout& list, Values& values, ReceivedMeshes& out) {
+  const auto found = incoming_.find(list.mesh);
+  if (found == incoming_.end())
+    base::fail(ErrorCode::Internal, "a message has regions of mesh '{}', which no stage divides",
+               list.mesh);
   auto& laid_out = out.at(list.mesh).in_layout.value();
-  auto& incoming = incoming_.at(list.mesh);
+  auto& incoming = found->second;
   const auto& arrays = arrays_for(list, incoming, laid_out);
-  const std::byte* at = from;
   for (const auto& [to, box] : list.regions) {
-    const size_t b = incoming.places.at(static_cast<size_t>(to));
-    at = unpack({0, static_cast<int32_t>(b), box, {}}, arrays, at);
+    size_t bytes = 0;
+    for (const auto& field : list.fields) bytes += checked_bytes(box, field);
+    const size_t b = to >= 0 && static_cast<size_t>(to) < incoming.places.size()
+                         ? incoming.places[static_cast<size_t>(to)]
+                         : laid_out.blocks.size();
+    if (b >= laid_out.blocks.size() || !contains(laid_out.blocks[b].box, box))
+      base::fail(ErrorCode::Internal, "a message has cells {} of mesh '{}', which are not wanted",
+                 model::to_string(box, 3), list.mesh);
+    (void)unpack({0, static_cast<int32_t>(b), box, {}}, arrays, values.take(bytes));
     for (const auto& field : list.fields) laid_out.came.at(field.name) += box.volume();
     const Box inner = layout::common(box, laid_out.inner[b]);
     if (!layout::is_empty(inner)) incoming.regions.push_back({b, inner, &list});
   }
-  return aligned(static_cast<size_t>(at - from));
+  values.align();
 }
 
-void Taker::take(const MessageLayout& layout, const std::byte* values,
+void Taker::take(const MessageLayout& layout, std::span<const std::byte> all,
                  const std::shared_ptr<const void>& keep, ReceivedMeshes& out) {
-  size_t at = 0;
+  Values values(all);
   for (const auto& sent : layout.blocks) {
     auto& mesh = out[sent.mesh];
+    for (const auto& field : sent.fields) (void)checked_bytes(sent.box, field);
     Block block = block_of(sent);
     for (const auto& field : sent.fields) {
-      block.arrays.at(field.name).data = values + at;
-      at = aligned(at + static_cast<size_t>(sent.box.volume()) * field.bytes_per_cell());
+      block.arrays.at(field.name).data = values.take(checked_bytes(sent.box, field));
+      values.align();
     }
     mesh.blocks.push_back(std::move(block));
     mesh.keep.push_back(keep);
   }
-  for (const auto& list : layout.regions) at += take_regions(list, values + at, out);
+  for (const auto& list : layout.regions) take_regions(list, values, out);
   for (const auto& mesh : layout.particles) {
     int64_t size = 0;
-    std::memcpy(&size, values + at, sizeof size);
-    particles_[mesh].emplace_back(values + at + message_alignment, static_cast<size_t>(size));
-    at = aligned(at + message_alignment + static_cast<size_t>(size));
+    std::memcpy(&size, values.take(message_alignment), sizeof size);
+    const auto bytes = static_cast<size_t>(size);
+    particles_[mesh].emplace_back(values.take(bytes), bytes);
+    values.align();
   }
 }
 

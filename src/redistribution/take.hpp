@@ -25,8 +25,10 @@ class Taker {
   void begin(const Routes& routes, const model::Catalogue& catalogue, int coarsening, int rank,
              int receivers, ReceivedMeshes& out);
   /// Takes the values of one message; `keep` holds their memory. The layout must stay until the
-  /// publication is finished.
-  void take(const MessageLayout& layout, const std::byte* values,
+  /// publication is finished. Throws ErrorCode::Internal, before it reads or writes anything out of
+  /// place, if the layout asks for more values than there are, for cells that are not this rank's,
+  /// or for one field in two types.
+  void take(const MessageLayout& layout, std::span<const std::byte> values,
             const std::shared_ptr<const void>& keep, ReceivedMeshes& out);
   /// Makes what was taken blocks of their meshes. `scattered`: some particles came whole, so that
   /// none are in the layout that was asked for.
@@ -47,7 +49,8 @@ class Taker {
     /// By the fields of a list of regions.
     std::vector<std::pair<std::vector<FieldType>, std::vector<FieldArrays>>> arrays;
   };
-  size_t take_regions(const RegionLayout& list, const std::byte* from, ReceivedMeshes& out);
+  class Values;
+  void take_regions(const RegionLayout& list, Values& values, ReceivedMeshes& out);
   const std::vector<FieldArrays>& arrays_for(const RegionLayout& list, Incoming& incoming,
                                              layout::InLayout& laid_out);
   void make_arrays(const std::string& mesh, const FieldType& field, layout::InLayout& laid_out);

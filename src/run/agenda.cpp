@@ -65,13 +65,16 @@ int64_t Agenda::aligned(int64_t offset) const {
 }
 
 std::vector<size_t> Agenda::scheduled(int64_t step, double time) const {
-  const bool turned_back = started_ && is_later(last_time_, time);
   std::vector<size_t> due;
-  for (size_t a = 0; a < analyses_.size(); ++a) {
-    const auto reached = turned_back ? model::Reached() : states_[a].reached;
-    if (model::is_due(analyses_[a].every, reached, step, time)) due.push_back(a);
-  }
+  for (size_t a = 0; a < analyses_.size(); ++a)
+    if (is_scheduled(a, step, time)) due.push_back(a);
   return due;
+}
+
+bool Agenda::is_scheduled(size_t a, int64_t step, double time) const {
+  const bool turned_back = started_ && is_later(last_time_, time);
+  const auto reached = turned_back ? model::Reached() : states_[a].reached;
+  return model::is_due(analyses_[a].every, reached, step, time);
 }
 
 int64_t Agenda::steps_until_due(size_t analysis, double time) const {

@@ -48,6 +48,8 @@ class Agenda {
   [[nodiscard]] std::string explain(const NumberedStep& numbered, int64_t step, double time) const;
   /// Analyses whose schedule is due at a numbered step, conditions not asked.
   [[nodiscard]] std::vector<size_t> scheduled(int64_t step, double time) const;
+  /// Whether one is.
+  [[nodiscard]] bool is_scheduled(size_t analysis, int64_t step, double time) const;
   /// How many steps after the one offered last, at `time`, an analysis is due again, or may be. If
   /// it is due in time, steps are assumed to be as long as the last one.
   [[nodiscard]] int64_t steps_until_due(size_t analysis, double time) const;

@@ -3,14 +3,17 @@
 #include "run/attachment.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
+#include "base/bytes.hpp"
 #include "base/clock.hpp"
 #include "comm/agreement.hpp"
 
 namespace pillion::run {
 
+using base::Bytes;
 using node::Found;
 using node::Segment;
 
@@ -53,6 +56,44 @@ std::pair<int, int> channel_range(int me, int helpers, int channels) {
 
 namespace {
 
+Bytes packed(const std::vector<Found>& found) {
+  base::ByteWriter out;
+  out.put(static_cast<int64_t>(found.size()));
+  for (const auto& f : found) {
+    out.put(f.process);
+    out.put(f.descriptor);
+    out.put(f.identity.name);
+    out.put(std::array<int64_t, 4>{static_cast<int64_t>(f.identity.run), f.identity.node,
+                                   f.identity.nodes, f.identity.simulation_ranks});
+  }
+  return out.take();
+}
+
+std::vector<Found> unpacked(const Bytes& bytes) {
+  base::ByteReader in(bytes);
+  std::vector<Found> found(static_cast<size_t>(in.get<int64_t>()));
+  for (auto& f : found) {
+    f.process = in.get<node::Token>();
+    f.descriptor = in.get<int>();
+    f.identity.name = in.get<std::string>();
+    const auto numbers = in.get<std::array<int64_t, 4>>();
+    f.identity.run = static_cast<uint64_t>(numbers[0]);
+    f.identity.node = static_cast<int32_t>(numbers[1]);
+    f.identity.nodes = static_cast<int32_t>(numbers[2]);
+    f.identity.simulation_ranks = static_cast<int32_t>(numbers[3]);
+  }
+  return found;
+}
+
+/// The runs on this node. One rank looks for all: a run that begins or ends meanwhile would be seen
+/// by some of them only, and they must deal the same channels. [collective over neighbours]
+std::vector<Found> find_runs(const comm::Communicator& neighbours) {
+  Bytes bytes;
+  if (neighbours.rank() == 0) bytes = packed(node::find_runs());
+  neighbours.broadcast(bytes, 0);
+  return unpacked(bytes);
+}
+
 /// Whether all nodes of a run have made their segments. [collective]
 bool is_complete(const comm::Communicator& sidecars, const comm::Communicator& neighbours,
                  const std::vector<Found>& mine) {
@@ -69,13 +110,15 @@ std::vector<Found> look_for(const comm::Communicator& sidecars,
   const double begin = base::monotonic_seconds();
   std::vector<Found> all, mine;
   int32_t seen = 0;
-  for (;;) {
-    all = node::find_runs();
+  // Each look reads the open files of all processes of the node.
+  constexpr base::Pauses pauses{0.05, 1.0};
+  for (double pause = pauses.shortest;; pause = std::min(2 * pause, pauses.longest)) {
+    all = find_runs(neighbours);
     mine = matching(all, name);
     const double waited = sidecars.reduced(base::monotonic_seconds() - begin, comm::Operation::Max);
     seen = sidecars.reduced<int32_t>(mine.empty() ? 0 : 1, comm::Operation::Min);
     if ((is_complete(sidecars, neighbours, mine) && seen != 0) || waited >= patience) break;
-    base::clock().sleep(0.05);
+    base::clock().sleep(std::min(pause, patience - waited));
   }
   comm::together(sidecars, [&] {
     if (mine.empty())
@@ -97,7 +140,8 @@ Attachment attach_to(const comm::Communicator& sidecars, const std::string& name
   std::vector<transport::Source> all;
   comm::together(sidecars, [&] {
     for (const auto& f : found) {
-      auto segment = std::make_shared<Segment>(Segment::open(f.process, f.descriptor));
+      auto segment =
+          std::make_shared<Segment>(Segment::open(f.process, f.descriptor, Segment::Role::Sidecar));
       for (int l = 0; l < segment->channels(); ++l) all.push_back({segment, l});
       out.segments.push_back(std::move(segment));
     }

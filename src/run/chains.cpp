@@ -3,10 +3,33 @@
 #include "run/chains.hpp"
 
 #include <algorithm>
+#include <map>
+
+#include "base/bytes.hpp"
+#include "base/text.hpp"
+#include "comm/agreement.hpp"
+#include "stagehost/plans.hpp"
+#include "stagehost/plugin.hpp"
+#include "stagehost/state.hpp"
 
 namespace pillion::run {
 
 using stagehost::Chain;
+
+void find_stages(const comm::Communicator& ranks, model::Configuration& configuration) {
+  std::map<std::string, std::string> files;
+  if (ranks.rank() == 0) {
+    const auto folders = stagehost::stage_folders();
+    for (const auto& analysis : configuration.analyses)
+      for (const auto& stage : analysis.stages)
+        files[stage.name] = stagehost::find_stage_file(stage.name, folders);
+  }
+  auto bytes = base::to_bytes(files);
+  ranks.broadcast(bytes, 0);
+  files = base::from_bytes<std::map<std::string, std::string>>(bytes);
+  for (auto& analysis : configuration.analyses)
+    for (auto& stage : analysis.stages) stage.file = files.at(stage.name);
+}
 
 Chains make_chains(const Run& run, topology::Role side, const ProducedFields& produced) {
   Chains chains;
@@ -51,6 +74,7 @@ namespace {
 stagehost::ExecutionContext context_of(Run& run, size_t analysis, const Gaps& gaps) {
   stagehost::ExecutionContext context;
   context.peers = &run.side;
+  run.plans->set_node_budget(static_cast<size_t>(run.configuration.sidecars.transfer_memory()));
   context.plans = run.plans.get();
   context.sink = &run.sink;
   context.timeline = &run.timeline;
@@ -65,17 +89,43 @@ stagehost::ExecutionContext context_of(Run& run, size_t analysis, const Gaps& ga
 
 }  // namespace
 
+namespace {
+
+/// Ends a piece of work of an analysis: what it computed, and what it waited for other ranks.
+void bill(Run& run, size_t analysis, const Stopwatch& watch, std::string name, int64_t step,
+          double waited, double CostCounters::*account) {
+  auto& costs = run.accounts[analysis];
+  const bool here = account == &CostCounters::simulation_seconds;
+  costs.*account += watch.end(run.timeline, std::move(name), "analysis", step, waited) - waited;
+  costs.*(here ? &CostCounters::waiting : &CostCounters::sidecar_waiting) += waited;
+}
+
+}  // namespace
+
 std::optional<Error> run_chain(Run& run, Chain& chain, size_t analysis,
                                stagehost::Publication& publication, const Gaps& gaps,
                                double CostCounters::*account) {
   const Working working(run, analysis, publication.step);
   const Stopwatch watch;
-  auto context = context_of(run, analysis, gaps);
+  stagehost::ExecutionContext context;
+  const double before = comm::seconds_waited();
+  try {
+    context = context_of(run, analysis, gaps);
+  } catch (const std::exception& e) {
+    return comm::Fence(run.side).fail(e);  // the others are in the chain
+  }
   context.origin.step = publication.step;
   context.origin.time = publication.time;
+  const bool fitted = run.plans->refused() == 0;
   auto failure = chain.run_in_place(publication, std::move(context));
-  run.accounts[analysis].*account += watch.end(
-      run.timeline, run.configuration.analyses[analysis].name, "analysis", publication.step);
+  if (fitted && run.plans->refused() > 0)
+    run.remark(fmt::format(
+        "ranks of a node exchange values of analysis '{}' by messages, since they would need more "
+        "node memory than half of 'sidecars: {{memory: {}}}'",
+        run.configuration.analyses[analysis].name,
+        base::format_bytes(run.configuration.sidecars.memory)));
+  bill(run, analysis, watch, run.configuration.analyses[analysis].name, publication.step,
+       comm::seconds_waited() - before, account);
   return failure;
 }
 
@@ -88,12 +138,13 @@ void finish_chain(Run& run, Chain& chain, size_t analysis, int64_t step, double 
   context.origin.step = step;
   context.origin.time = time;
   const auto& name = run.configuration.analyses[analysis].name;
+  const double before = comm::seconds_waited();
   const auto failure = chain.finish(std::move(context));
   if (failure && run.enabled(analysis)) run.disable(analysis, *failure);
   else if (failure)
     run.warn(fmt::format("not all that analysis '{}' had computed could be written: {}", name,
                          failure->what()));
-  run.accounts[analysis].*account += watch.end(run.timeline, name + " (end)", "analysis", step);
+  bill(run, analysis, watch, name + " (end)", step, comm::seconds_waited() - before, account);
 }
 
 void finish_chains(Run& run, Chains& chains, int64_t step, double time,
@@ -123,8 +174,8 @@ void save_chains(const Run& run, const Chains& chains, Half half,
                  const std::filesystem::path& folder, bool durable) {
   for (size_t a = 0; a < chains.size(); ++a)
     if (chains[a] && run.enabled(a))
-      chains[a]->save(folder / run.configuration.analyses[a].name, run.side.rank(),
-                      first_stage(run, half, a), durable);
+      chains[a]->save(folder / run.configuration.analyses[a].name,
+                      {run.side, run.on_node, run.leaders}, first_stage(run, half, a), durable);
 }
 
 LayoutRequests layout_requests_of(const Chains& chains) {

@@ -15,6 +15,11 @@ namespace pillion::run {
 /// By analysis; null where this side has no stage of it.
 using Chains = std::vector<std::unique_ptr<stagehost::Chain>>;
 
+/// Finds the files of all stages that the configuration names: the first rank searches, so that a
+/// file system is asked once and not by all ranks. What it cannot find, each rank searches itself.
+/// [collective over `ranks`]
+void find_stages(const comm::Communicator& ranks, model::Configuration& configuration);
+
 /// Creates the chains of one side. `produced` is what crosses the cut, for sidecars.
 Chains make_chains(const Run& run, topology::Role side, const ProducedFields& produced);
 
@@ -58,7 +63,8 @@ inline Half half_of(const Run& run) { return run.is_sidecar() ? Half::Behind : H
 void restore_chains(const Run& run, Chains& chains, Half half, const std::filesystem::path& folder,
                     const std::set<std::string>& saved);
 
-/// `durable`: on disk, so that it outlives the machine.
+/// `durable`: on disk, so that it outlives the machine. Throws the same error on every rank.
+/// [collective over the side]
 void save_chains(const Run& run, const Chains& chains, Half half,
                  const std::filesystem::path& folder, bool durable);
 

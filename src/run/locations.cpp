@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every rank reports the CPUs on which the operating system lets it run, one rank of each node
-// finds their location, and broadcasts it.
+// Every rank reports the CPUs on which the operating system lets it run, and one rank of each node
+// finds the locations of all there. What nodes send is joined along a tree, where equal
+// answers count once; so messages grow with the number of different nodes, not with that of ranks.
 #include "run/locations.hpp"
 
 #include <sched.h>
@@ -8,6 +9,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <tuple>
 
 #include "base/bytes.hpp"
 #include "run/run_spec.hpp"
@@ -35,7 +37,7 @@ std::vector<int32_t> own_cpus() {
   return cpus;
 }
 
-/// The spot of the `turn`-th rank of a node.
+/// The location of the `turn`-th rank of a node.
 Location spot_on(const Shape& shape, const base::Bytes& cpus, int turn, bool pretended) {
   if (pretended) return shape.cores[static_cast<size_t>(turn) % shape.cores.size()].location;
   base::ByteReader in(cpus);
@@ -52,10 +54,15 @@ base::Bytes cpus_as_bytes() {
   return out.take();
 }
 
-/// What the first rank of a node tells of all ranks there.
+/// What the first rank of a node sends about all ranks there.
 struct NodeLocations {
-  std::vector<Location> locations;
+  std::vector<Location> locations;  ///< without their node
   std::string trouble, fault;
+
+  static constexpr auto members() {
+    using L = NodeLocations;
+    return std::tuple{&L::locations, &L::trouble, &L::fault};
+  }
 };
 
 /// Puts the cores on the mesh that the configuration names, if any. Returns why that cannot be.
@@ -87,58 +94,59 @@ NodeLocations look(const std::vector<base::Bytes>& cpus, const TestOverrides& te
   return found;
 }
 
-constexpr auto parts = {&Location::package, &Location::numa,   &Location::cache,
-                        &Location::core,    &Location::column, &Location::row};
+/// What several nodes have sent, each different answer once: most nodes of a machine are equal.
+struct AllNodes {
+  struct EqualNodes {
+    int64_t nodes = 0;  ///< that follow each other
+    int64_t answer = 0;
+  };
+  std::vector<std::string> answers;  ///< bytes of NodeLocations
+  std::vector<EqualNodes> runs;      ///< in the order of nodes
 
-base::Bytes bytes_of(const NodeLocations& found) {
-  base::ByteWriter out;
-  out.put(found.trouble);
-  out.put(found.fault);
-  for (const Location& location : found.locations)
-    for (const auto part : parts) out.put(location.*part);
-  return out.take();
+  static constexpr auto members() { return std::tuple{&AllNodes::answers, &AllNodes::runs}; }
+  void append(const AllNodes& later);
+};
+
+void AllNodes::append(const AllNodes& later) {
+  std::map<std::string, int64_t> numbers;
+  for (const auto& answer : answers) numbers.emplace(answer, static_cast<int64_t>(numbers.size()));
+  for (const auto& run : later.runs) {
+    const auto& answer = later.answers[static_cast<size_t>(run.answer)];
+    const auto [at, is_new] = numbers.emplace(answer, static_cast<int64_t>(numbers.size()));
+    if (is_new) answers.push_back(answer);
+    if (!runs.empty() && runs.back().answer == at->second) runs.back().nodes += run.nodes;
+    else runs.push_back({run.nodes, at->second});
+  }
 }
 
-/// Reads what the first rank of each node sent; the others sent nothing.
-Locations read_locations(const std::vector<base::Bytes>& sent, const std::vector<int>& node) {
+base::Bytes joined_nodes(const base::Bytes& lower, const base::Bytes& higher) {
+  auto all = base::from_bytes<AllNodes>(lower);
+  all.append(base::from_bytes<AllNodes>(higher));
+  return base::to_bytes(all);
+}
+
+/// The location of each rank, whose nodes are numbered in the order of `sent`.
+Locations read_locations(const AllNodes& sent, const std::vector<int>& node) {
   Locations found;
+  std::vector<NodeLocations> answers;
+  for (const auto& bytes : sent.answers) {
+    base::ByteReader in(reinterpret_cast<const std::byte*>(bytes.data()), bytes.size());
+    const auto& answer = answers.emplace_back(in.get<NodeLocations>());
+    if (!answer.trouble.empty()) found.trouble = answer.trouble;
+    if (!answer.fault.empty()) found.fault = answer.fault;
+  }
   found.locations.resize(node.size());
-  for (size_t first = 0; first < sent.size(); ++first) {
-    if (sent[first].empty()) continue;
-    base::ByteReader in(sent[first]);
-    const auto trouble = in.get<std::string>();
-    if (!trouble.empty()) found.trouble = trouble;
-    const auto fault = in.get<std::string>();
-    if (!fault.empty()) found.fault = fault;
-    for (size_t r = 0; r < node.size(); ++r)
-      if (node[r] == node[first])
-        for (const auto part : parts) found.locations[r].*part = in.get<int32_t>();
-  }
-  if (!found.trouble.empty()) found.locations.assign(node.size(), {});
   for (size_t r = 0; r < node.size(); ++r) found.locations[r].node = node[r];
-  return found;
-}
-
-base::Bytes bytes_of(const Locations& found) {
-  base::ByteWriter out;
-  out.put(found.trouble);
-  out.put(found.fault);
-  for (const Location& location : found.locations) {
-    out.put(location.node);
-    for (const auto part : parts) out.put(location.*part);
-  }
-  return out.take();
-}
-
-Locations read_spots(const base::Bytes& bytes, size_t ranks) {
-  base::ByteReader in(bytes);
-  Locations found;
-  found.trouble = in.get<std::string>();
-  found.fault = in.get<std::string>();
-  found.locations.resize(ranks);
-  for (Location& location : found.locations) {
-    location.node = in.get<int32_t>();
-    for (const auto part : parts) location.*part = in.get<int32_t>();
+  if (!found.trouble.empty()) return found;
+  std::vector<const NodeLocations*> of_node;
+  for (const auto& run : sent.runs)
+    of_node.insert(of_node.end(), static_cast<size_t>(run.nodes),
+                   &answers[static_cast<size_t>(run.answer)]);
+  std::vector<size_t> next(of_node.size());
+  for (size_t r = 0; r < node.size(); ++r) {
+    const auto n = static_cast<size_t>(node[r]);
+    found.locations[r] = of_node[n]->locations[next[n]++];
+    found.locations[r].node = node[r];
   }
   return found;
 }
@@ -162,20 +170,25 @@ std::vector<int> find_nodes(const comm::Communicator& world, const TestOverrides
     return node;
   }
   const auto neighbours = world.split_by_node();
-  return number_nodes(world.gather_all(neighbours.reduced(world.rank(), comm::Operation::Min)));
+  return number_nodes(
+      world.gather_all_runs(neighbours.reduced(world.rank(), comm::Operation::Min)));
 }
 
 Locations find_locations(const comm::Communicator& world, const std::vector<int>& node,
                          const TestOverrides& test_overrides, int64_t columns, int64_t rows) {
   const auto here = world.split(node[static_cast<size_t>(world.rank())]);
   const auto cpus = here.gather(cpus_as_bytes(), 0);
-  const auto mine =
-      here.rank() == 0 ? bytes_of(look(cpus, test_overrides, columns, rows)) : base::Bytes();
-  const auto sent = world.gather(mine, 0);
+  // Nodes are numbered in the order of their first ranks, as the leaders are. So the first of them
+  // is rank 0.
+  const auto leaders = world.split(here.rank() == 0 ? 0 : -1);
   base::Bytes all;
-  if (world.rank() == 0) all = bytes_of(read_locations(sent, node));
+  if (leaders) {
+    const auto found = base::to_bytes(look(cpus, test_overrides, columns, rows));
+    const AllNodes mine{{{reinterpret_cast<const char*>(found.data()), found.size()}}, {{1, 0}}};
+    all = leaders.fold(base::to_bytes(mine), joined_nodes);
+  }
   world.broadcast(all, 0);
-  return read_spots(all, node.size());
+  return read_locations(base::from_bytes<AllNodes>(all), node);
 }
 
 int overridden_node(int rank, int ranks, int nodes) {

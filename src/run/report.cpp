@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gathering and formatting the run report (docs/products.md has its keys).
+// Formatting the run report (docs/products.md has its keys) and writing it.
 #include "run/report.hpp"
 
 #include <pillion/version.h>
 
-#include <iterator>
+#include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
 
 #include "base/json.hpp"
 #include "comm/agreement.hpp"
 #include "products/whole_file.hpp"
 #include "run/run.hpp"
+#include "run/sidecar_notices.hpp"
 
 namespace pillion::run {
 
@@ -19,77 +23,23 @@ using base::text_or_null;
 
 namespace {
 
-/// What one rank has to say.
-struct Statement {
-  bool sidecar = false;
-  int64_t rank = 0;
-  Outcome outcome;
-  std::vector<CostCounters> accounts;
-  std::vector<std::string> disabled;
-  std::vector<std::string> warnings;
-  std::vector<std::string> remarks;
-  std::vector<MigrationRecord> moves;
-  std::vector<stagehost::Product> products;
-  base::Bytes events;
-
-  static constexpr auto members() {
-    return std::tuple{&Statement::sidecar,  &Statement::rank,     &Statement::outcome,
-                      &Statement::accounts, &Statement::disabled, &Statement::warnings,
-                      &Statement::remarks,  &Statement::moves,    &Statement::products,
-                      &Statement::events};
-  }
-};
-
-}  // namespace
-
-base::Bytes state(const Run& run, const Outcome& outcome, bool timeline) {
-  return base::to_bytes(
-      Statement{.sidecar = run.is_sidecar(),
-                .rank = run.side.rank(),
-                .outcome = outcome,
-                .accounts = run.accounts,
-                .disabled = run.disabled,
-                .warnings = run.warnings,
-                .remarks = run.remarks,
-                .moves = run.moves,
-                .products = run.sink.products(),
-                .events = timeline ? run.timeline.serialise() : products::Timeline(0).serialise()});
+double mean(const SumMax& of, int64_t ranks) {
+  return ranks > 0 ? of.sum / static_cast<double>(ranks) : 0;
 }
 
-namespace {
-
-using Statements = std::vector<Statement>;
-
-std::vector<CostCounters> accounts_of(const Statements& all, bool sidecar, size_t analysis) {
-  std::vector<CostCounters> out;
-  for (const auto& s : all)
-    if (s.sidecar == sidecar && analysis < s.accounts.size()) out.push_back(s.accounts[analysis]);
-  return out;
+Json json_of(const SumMax& of, int64_t ranks) {
+  return {{"mean", mean(of, ranks)}, {"max", of.max}};
 }
 
-int64_t most(const std::vector<CostCounters>& accounts, int64_t CostCounters::*member) {
-  int64_t out = 0;
-  for (const auto& account : accounts) out = std::max(out, account.*member);
-  return out;
+/// What one side says of an analysis.
+AnalysisSummary analysis_of(const SideSummary& side, size_t analysis) {
+  return analysis < side.analyses.size() ? side.analyses[analysis] : AnalysisSummary();
 }
 
-Json json_of(const MeanMax& s) { return {{"mean", s.mean}, {"max", s.max}}; }
-
-/// Why an analysis is disabled: what a sidecar says counts more than the simulation's hearsay.
-std::string why_disabled(const Statements& all, size_t analysis) {
-  std::string why;
-  for (const auto& s : all)
-    if (analysis < s.disabled.size() && !s.disabled[analysis].empty() && (why.empty() || s.sidecar))
-      why = s.disabled[analysis];
-  return why;
-}
-
-/// When, where to and why an analysis migrated; all simulation ranks report the same.
-Json migrations_of(const Statements& all, size_t analysis) {
+/// When, where to and why an analysis migrated.
+Json migrations_of(const SideSummary& simulation, size_t analysis) {
   Json out = Json::array();
-  const auto first = std::find_if(all.begin(), all.end(), [](const auto& s) { return !s.sidecar; });
-  if (first == all.end()) return out;
-  for (const auto& move : first->moves)
+  for (const auto& move : simulation.moves)
     if (move.analysis == analysis)
       out.push_back({{"step", move.step},
                      {"to", move.there ? "sidecar" : "simulation"},
@@ -99,77 +49,81 @@ Json migrations_of(const Statements& all, size_t analysis) {
   return out;
 }
 
-Json json_of_analysis(const Run& run, const Statements& all, size_t a) {
+Json json_of_analysis(const Run& run, const Summary& all, size_t a) {
   const auto& analysis = run.configuration.analyses[a];
-  const auto here = accounts_of(all, false, a);
-  const auto there = accounts_of(all, true, a);
+  const auto here = analysis_of(all.simulation, a);
+  const auto there = analysis_of(all.sidecars, a);
   const bool sidecar = analysis.in_sidecars();
   Json stages = Json::array();
   for (const auto& stage : analysis.stages) stages.push_back(stage.name);
-  const auto sidecar_seconds = mean_max(there, &CostCounters::sidecar_seconds);
-  const auto simulation_seconds = mean_max(here, &CostCounters::simulation_seconds);
-  const CostCounters none;
-  const CostCounters& first_here = here.empty() ? none : here.front();
-  const CostCounters& who = sidecar && !there.empty() ? there.front() : first_here;
-  int64_t bytes = 0;
-  for (const auto& account : here) bytes += account.bytes;
+  const CostCounters& who = sidecar && there.ranks > 0 ? there.first : here.first;
   // The sidecars' work spread over the simulation's ranks, and nothing to copy.
-  const double synchronous = simulation_seconds.mean -
-                             mean_max(here, &CostCounters::copy_seconds).mean +
-                             sidecar_seconds.mean * static_cast<double>(there.size()) /
-                                 static_cast<double>(std::max<size_t>(here.size(), 1));
+  const double synchronous =
+      mean(here.simulation_seconds, here.ranks) - mean(here.copy_seconds, here.ranks) +
+      there.sidecar_seconds.sum / static_cast<double>(std::max<int64_t>(here.ranks, 1));
   const double lag =
       who.publications > 0 ? who.lag_seconds / static_cast<double>(who.publications) : 0;
-  const int64_t lost = most(there.empty() ? here : there, &CostCounters::lost);
+  int64_t lost = there.ranks > 0 ? there.lost : here.lost;
+  // What the simulation has published and no sidecar of another job accounts for is lost: one that
+  // died may have spoilt its own counts before.
+  if (sidecar && there.ranks > 0 && run.configuration.sidecars.job == model::Job::Separate)
+    lost = std::max(lost,
+                    here.first.publications + here.first.dropped - who.publications - who.dropped);
   // A simulation rank knows what it has handed on; what became of it, sidecars would have to tell.
   const int64_t there_alone =
-      who.publications - (sidecar && there.empty() ? lost + first_here.here : 0);
+      who.publications - (sidecar && there.ranks == 0 ? lost + here.first.here : 0);
+  // Sidecars know the reason; the simulation has it from them.
+  const auto& disabled = there.disabled.empty() ? here.disabled : there.disabled;
   Json out = {{"name", analysis.name},
               {"placement", placement_of(analysis)},
               {"stages", std::move(stages)},
               {"every", analysis.every.text()},
               {"when", analysis.when ? Json(analysis.when->text()) : Json()}};
   if (analysis.is_movable()) {
-    out["publications_at"] = {{"simulation", first_here.here}, {"sidecar", there_alone}};
-    out["moves"] = migrations_of(all, a);
+    out["publications_at"] = {{"simulation", here.first.here}, {"sidecar", there_alone}};
+    out["moves"] = migrations_of(all.simulation, a);
   }
-  out["publications"] = there_alone + first_here.here;
-  out["skipped"] = first_here.skipped;
-  out["coarsened"] = first_here.coarsened;
-  out["spilled"] = most(here, &CostCounters::spilled);
+  out["publications"] = there_alone + here.first.here;
+  out["skipped"] = here.first.skipped;
+  out["coarsened"] = here.first.coarsened;
+  out["spilled"] = here.spilled;
+  out["thinned"] = here.first.thinned;
   out["dropped"] = who.dropped;
   out["lost"] = lost;
-  out["disabled"] = text_or_null(why_disabled(all, a));
-  out["seconds"] = {{"simulation", json_of(simulation_seconds)},
-                    {"sidecar", json_of(sidecar_seconds)},
-                    {"stall", json_of(mean_max(here, &CostCounters::stall_seconds))},
+  out["disabled"] = text_or_null(disabled);
+  out["seconds"] = {{"simulation", json_of(here.simulation_seconds, here.ranks)},
+                    {"waiting", json_of(here.waiting, here.ranks)},
+                    {"sidecar", json_of(there.sidecar_seconds, there.ranks)},
+                    {"sidecar_waiting", json_of(there.sidecar_waiting, there.ranks)},
+                    {"stall", json_of(here.stall_seconds, here.ranks)},
                     {"synchronous_estimate", synchronous}};
-  out["bytes_moved"] = bytes;
+  out["bytes_moved"] = here.bytes;
   out["lag_seconds"] = {{"mean", lag}, {"max", who.longest_lag}};
   return out;
 }
 
-size_t number_of(const Statements& all, bool sidecars) {
-  return static_cast<size_t>(
-      std::count_if(all.begin(), all.end(), [&](const auto& s) { return s.sidecar == sidecars; }));
-}
-
 /// What the first simulation rank says of the run; what sidecars have seen of it if there is none.
-Outcome outcome_of(const Statements& all) {
-  for (const auto& s : all)
-    if (!s.sidecar) return s.outcome;
-  return all.empty() ? Outcome() : all.front().outcome;
+Outcome outcome_of(const Summary& all) {
+  return all.simulation.ranks > 0 ? all.simulation.outcome : all.sidecars.outcome;
 }
 
-Json json_of_run(const Run& run, const Statements& all) {
+/// As in the names of MPI's constants; null if no simulation rank has said.
+Json name_of_thread_level(int64_t level) {
+  constexpr std::array names{"single", "funneled", "serialized", "multiple"};
+  const auto number = static_cast<size_t>(level);
+  return number < names.size() ? Json(names[number]) : Json();
+}
+
+Json json_of_run(const Run& run, const Summary& all) {
   const Outcome outcome = outcome_of(all);
   const double started = outcome.started > 0 ? outcome.started : run.started;
   return {{"id", id_of(run.id)},
           {"continues", run.continues},
           {"started", base::format_utc(started)},
           {"seconds", base::calendar_seconds() - started},
-          {"simulation_ranks", number_of(all, false)},
-          {"sidecar_ranks", number_of(all, true)},
+          {"simulation_ranks", all.simulation.ranks},
+          {"sidecar_ranks", all.sidecars.ranks},
+          {"mpi_threads", name_of_thread_level(outcome.thread_level)},
           {"first_step", outcome.first_step},
           {"last_step", outcome.last_step},
           {"steps", outcome.steps},
@@ -180,31 +134,23 @@ Json json_of_run(const Run& run, const Statements& all) {
           {"restarted_from", text_or_null(run.configuration.restart)}};
 }
 
-Json json_of_sidecars(const Run& run, const Statements& all) {
+Json json_of_sidecars(const Run& run, const Summary& all) {
   const auto& spec = run.configuration.sidecars;
   const Outcome outcome = outcome_of(all);
-  size_t peak = 0;
-  int64_t in_place = 0, direct = 0;
-  for (const auto& s : all) {
-    peak = std::max(peak, s.outcome.peak);
-    if (s.sidecar) continue;
-    in_place += s.outcome.in_place;
-    direct += s.outcome.direct;
-  }
-  return {{"ranks", number_of(all, true)},
+  return {{"ranks", all.sidecars.ranks},
           {"transport", spec.through_node() ? "node" : "network"},
           {"job", model::name_of(spec.job)},
           {"restarts", outcome.restarts},
           {"memory_bytes", spec.memory},
           {"memory_bytes_per_rank", outcome.budget},
-          {"peak_bytes", peak},
-          {"in_place_bytes", in_place},
-          {"direct_bytes", direct},
+          {"peak_bytes", std::max(all.simulation.peak, all.sidecars.peak)},
+          {"in_place_bytes", all.simulation.in_place},
+          {"direct_bytes", all.simulation.direct},
           {"when_full", model::name_of(spec.when_full)},
           {"mapping", spec.within_job() ? Json(model::name_of(run.mapping)) : Json()}};
 }
 
-std::string format_report(const Run& run, const Statements& all) {
+std::string format_report(const Run& run, const Summary& all) {
   Json out = {{"pillion", "report 1"},
               {"version", PILLION_VERSION},
               {"run", json_of_run(run, all)},
@@ -213,70 +159,147 @@ std::string format_report(const Run& run, const Statements& all) {
     out[list] = Json::array();
   for (size_t a = 0; a < run.configuration.analyses.size(); ++a)
     out["analyses"].push_back(json_of_analysis(run, all, a));
-  for (const auto& s : all) {
-    for (const auto& p : s.products)
-      out["products"].push_back(
-          {{"analysis", p.analysis}, {"stage", p.stage}, {"path", p.path}, {"title", p.title}});
-    for (const auto& warning : s.warnings) out["warnings"].push_back(warning);
-    for (const auto& remark : s.remarks) out["remarks"].push_back(remark);
-  }
+  for (const auto& p : all.products)
+    out["products"].push_back(
+        {{"analysis", p.analysis}, {"stage", p.stage}, {"path", p.path}, {"title", p.title}});
+  for (const auto& warning : all.warnings) out["warnings"].push_back(warning);
+  for (const auto& remark : all.remarks) out["remarks"].push_back(remark);
   out["parameters"] = Json::object();
   for (const auto& [name, value] : run.configuration.parameters) out["parameters"][name] = value;
   out["configuration"] = run.configuration.text;
   return base::format_json(out, 1) + "\n";
 }
 
-/// What a simulation rank says of the analyses from `first` on.
-void leave_out_before(size_t first, Statement& statement) {
-  const auto shorten = [&](auto& list) {
-    list.erase(list.begin(), list.begin() + static_cast<ptrdiff_t>(std::min(first, list.size())));
-  };
-  shorten(statement.accounts);
-  shorten(statement.disabled);
+/// Keeps what the simulation says of the analyses from `first` on.
+void leave_out_before(size_t first, SideSummary& simulation) {
+  auto& analyses = simulation.analyses;
+  analyses.erase(analyses.begin(),
+                 analyses.begin() + static_cast<ptrdiff_t>(std::min(first, analyses.size())));
+  std::erase_if(simulation.moves, [&](const auto& move) { return move.analysis < first; });
+  for (auto& move : simulation.moves) move.analysis -= first;
 }
 
 }  // namespace
 
-void write_report(const Run& run, const std::vector<base::Bytes>& statements,
-                  const ReportScope& part) {
-  Statements all;
-  std::vector<products::RankTrace> traces;
-  for (const auto& bytes : statements) {
-    if (bytes.empty()) continue;
-    all.push_back(base::from_bytes<Statement>(bytes));
-    if (!all.back().sidecar) leave_out_before(part.first, all.back());
-    traces.push_back(
-        {all.back().sidecar ? "sidecar" : "simulation", all.back().rank, all.back().events});
-  }
-  const std::filesystem::path folder = run.configuration.output;
-  const auto named = [&](const std::string& name) {
-    const size_t dot = name.find('.');
-    return folder / (name.substr(0, dot) + part.suffix + name.substr(dot));
-  };
-  products::write_whole(named(timeline_name),
-                        products::format_trace(traces, run.started, id_of(run.id)), false);
-  products::write_whole(named(report_name), format_report(run, all), false);
+void write_report(const Run& run, Summary summary, const ReportScope& scope) {
+  leave_out_before(scope.first, summary.simulation);
+  const auto name = scope.attached_job.empty() ? std::string(report_name)
+                                               : fmt::format("report-{}.json", scope.attached_job);
+  products::write_whole(std::filesystem::path(run.configuration.output) / name,
+                        format_report(run, summary), false);
 }
 
-void write_report_together(const Run& run, const comm::Communicator& ranks, const Outcome& outcome,
-                           std::vector<base::Bytes> more, const ReportScope& part) {
-  auto statements = ranks.gather(state(run, outcome), 0);
-  base::ByteWriter out;
-  for (const auto& bytes : more) {
-    out.put(static_cast<int64_t>(bytes.size()));
-    out.put_raw(bytes.data(), bytes.size());
+// Each rank formats its own part, and the one that writes holds one other rank's part at a time.
+void write_timelines(const Run& run, const ReportScope& scope) {
+  const std::string side = run.is_sidecar() ? "sidecar" : "simulation";
+  const auto mine = run.timeline.format(side, run.side.rank(), run.started);
+  std::optional<products::TraceFile> file;
+  std::optional<Error> failure;
+  try {
+    run.on_node.gather_each(
+        std::as_bytes(std::span(mine)), 0, [&](int, std::span<const std::byte> part) {
+          const auto who = scope.attached_job.empty() ? side : "attached-" + scope.attached_job;
+          if (!file)
+            file.emplace(std::filesystem::path(run.configuration.output) / timeline_folder /
+                             fmt::format("{}-{:06}.json", who, run.side.rank()),
+                         id_of(run.id));
+          file->add({reinterpret_cast<const char*>(part.data()), part.size()});
+        });
+  } catch (const Error& e) {
+    failure = e;
   }
-  const auto others = ranks.gather(out.take(), 0);
-  comm::together(ranks, [&] {
-    if (ranks.rank() != 0) return;
-    for (const auto& bytes : others)
-      for (base::ByteReader in(bytes); !in.done();) {
-        const auto size = static_cast<size_t>(in.get<int64_t>());
-        const std::byte* begin = in.take(size);
-        statements.emplace_back(begin, begin + size);
-      }
-    write_report(run, statements, part);
+  comm::together(run.side, [&] {
+    if (failure) throw *failure;
+    if (file) file->finish();
   });
+}
+
+namespace {
+
+/// Of some ranks.
+struct Told {
+  Summary known;
+  Summary from_others;
+
+  static constexpr auto members() { return std::tuple{&Told::known, &Told::from_others}; }
+};
+
+base::Bytes joined(const base::Bytes& lower, const base::Bytes& higher) {
+  auto all = base::from_bytes<Told>(lower);
+  auto later = base::from_bytes<Told>(higher);
+  join(all.known, std::move(later.known));
+  join(all.from_others, std::move(later.from_others));
+  return base::to_bytes(all);
+}
+
+}  // namespace
+
+namespace {
+
+/// What all ranks of this side know, at the first; elsewhere, what a rank has passed on. A rank
+/// that fails passes on nothing, and throws when all have taken part.
+base::Bytes told_by_side(const Run& run, const Outcome& outcome,
+                         const std::vector<base::Bytes>& more) {
+  std::exception_ptr failure;
+  base::Bytes mine;
+  try {
+    Told told{summary_of(run, outcome), {}};
+    for (const auto& bytes : more)
+      if (!bytes.empty()) join(told.from_others, base::from_bytes<Summary>(bytes));
+    mine = base::to_bytes(told);
+  } catch (const std::exception&) {
+    failure = std::current_exception();
+  }
+  auto all = run.side.fold(std::move(mine), joined);
+  if (failure) std::rethrow_exception(failure);
+  return all;
+}
+
+}  // namespace
+
+void write_report_together(const Run& run, const Outcome& outcome,
+                           const std::vector<base::Bytes>& more, const ReportScope& scope) {
+  std::optional<Error> failure;
+  try {
+    write_timelines(run, scope);
+  } catch (const Error& e) {
+    failure = e;
+  }
+  base::Bytes all;
+  try {
+    all = told_by_side(run, outcome, more);
+  } catch (const std::exception& e) {
+    if (!failure) failure = Error(ErrorCode::Internal, e.what());
+  }
+  comm::together(run.side, [&] {
+    if (run.side.rank() == 0 && !all.empty()) {
+      auto of_all = base::from_bytes<Told>(all);
+      join(of_all.known, std::move(of_all.from_others));
+      write_report(run, std::move(of_all.known), scope);
+    }
+    if (failure) throw *failure;
+  });
+}
+
+// The simulation waits for what the first rank tells, so that it tells something in any case.
+void report_to_simulation(Run& run) {
+  std::optional<Error> failure;
+  try {
+    write_timelines(run);
+  } catch (const Error& e) {
+    failure = e;
+    run.warn(e.what());
+  }
+  base::Bytes all;
+  try {
+    all = told_by_side(run, {}, {});
+    if (run.side.rank() == 0) all = base::to_bytes(base::from_bytes<Told>(all).known);
+  } catch (const std::exception& e) {
+    all.clear();
+    if (!failure) failure = Error(ErrorCode::Internal, e.what());
+  }
+  tell_finished(run, all);
+  if (failure) throw *failure;
 }
 
 }  // namespace pillion::run

@@ -40,6 +40,7 @@ void Run::remark(const std::string& message) {
 }
 
 void Run::disable(size_t analysis, const Error& failure) {
+  disabled[analysis] = "out of memory";  // takes none, and holds if there is none for the reason
   disabled[analysis] = failure.what();
   const std::string message = fmt::format("analysis '{}' is disabled for the rest of the run: {}",
                                           configuration.analyses[analysis].name, failure.what());

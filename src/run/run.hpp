@@ -61,9 +61,11 @@ struct Run {
   model::Mapping mapping = model::Mapping::Contiguous;  ///< by which sidecars were chosen
   comm::Communicator world;
   comm::Communicator side;                  ///< the simulation ranks, or the sidecar ranks
+  comm::Communicator on_node;               ///< the ranks of `side` on this node
+  comm::Communicator leaders;               ///< first ranks of the nodes; none on other ranks
   std::unique_ptr<stagehost::Plans> plans;  ///< among the ranks of `side`
   stagehost::Sink sink{"."};
-  products::Timeline timeline{20000};
+  products::Timeline timeline{4096};
   /// By analysis: products that stages in the simulation declare.
   std::vector<std::vector<stagehost::DeclaredProduct>> declared;
   std::vector<CostCounters> accounts;  ///< by analysis
@@ -134,11 +136,11 @@ class Stopwatch {
  public:
   Stopwatch() : begin_(base::calendar_seconds()), monotonic_(base::monotonic_seconds()) {}
   [[nodiscard]] double seconds() const { return base::monotonic_seconds() - monotonic_; }
-  /// Ends it: puts it on the timeline and returns its length.
-  double end(products::Timeline& timeline, std::string name, std::string category,
-             int64_t step) const {
+  /// Ends it: puts it on the timeline and returns its length, waiting for other ranks included.
+  double end(products::Timeline& timeline, std::string name, std::string category, int64_t step,
+             double waited = 0) const {
     const double length = seconds();
-    timeline.add({std::move(name), std::move(category), begin_, begin_ + length, step});
+    timeline.add({std::move(name), std::move(category), begin_, begin_ + length, step, waited});
     return length;
   }
 

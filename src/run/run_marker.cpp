@@ -83,6 +83,14 @@ bool begins_with(const fs::path& path, std::string_view text) {
          std::string_view(first.data(), static_cast<size_t>(size)).find(text) != std::string::npos;
 }
 
+/// Whether a folder holds timelines that runs have written.
+bool has_timelines(const fs::path& folder) {
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+    if (begins_with(at->path(), "{\"displayTimeUnit\":\"ms\",")) return true;
+  return false;
+}
+
 /// Whether an entry of an output folder is one of the files that runs leave beside the folders of
 /// their analyses. A file that merely has such a name is not the run's.
 bool is_account(const fs::path& path) {
@@ -92,7 +100,7 @@ bool is_account(const fs::path& path) {
   };
   return (is_called("report") && begins_with(path, "\"pillion\": \"report ")) ||
          (is_called("progress") && begins_with(path, "\"pillion\": \"progress ")) ||
-         (is_called("timeline") && begins_with(path, "{\"displayTimeUnit\":\"ms\",")) ||
+         (name == "timeline" && has_timelines(path)) ||
          (name == "report.html" && begins_with(path, "Pillion run report"));
 }
 

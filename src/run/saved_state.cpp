@@ -4,10 +4,12 @@
 
 #include <pillion/version.h>
 
+#include "base/checksum.hpp"
 #include "base/json.hpp"
 #include "comm/agreement.hpp"
 #include "products/whole_file.hpp"
 #include "run/run_marker.hpp"
+#include "stagehost/state.hpp"
 
 namespace pillion::run {
 
@@ -16,7 +18,14 @@ using comm::together;
 
 namespace {
 
-constexpr const char* kind = "saved state 1";
+constexpr const char* kind = "saved state 2";
+
+/// The last line of a manifest: the CRC-32C of the lines before.
+constexpr const char* checksum_key = "checksum";
+
+std::string format_checksum(const std::string& text) {
+  return fmt::format("{}: \"{:08x}\"\n", checksum_key, base::crc32c(text.data(), text.size()));
+}
 
 std::string format_costs(const CostCounters& costs) {
   std::vector<std::string> numbers;
@@ -90,16 +99,22 @@ std::string format_manifest(const SavedState& state) {
       kind, PILLION_VERSION, base::json_list(state.runs), state.step, state.time, state.offset,
       state.generation, state.analyses.empty() ? " {}" : "");
   for (const auto& [name, saved] : state.analyses) text += format_analysis(name, saved);
-  return text;
+  return text + format_checksum(text);
 }
 
 SavedState parse_manifest(const std::string& text, const std::string& file) {
+  const size_t end = text.rfind(checksum_key);
+  // Text without a checksum is not a manifest, and refused as such below.
+  if (end != std::string::npos && text.substr(end) != format_checksum(text.substr(0, end)))
+    base::fail(ErrorCode::File, "'{}' is damaged: its checksum is wrong; use another checkpoint",
+               file);
   const base::Value root = base::parse_yaml(text, file, {});
   base::Reader reader(root, "the manifest");
   if (reader.require("pillion").as_text() != kind)
     root.fail(fmt::format("this is not a state that this version saved, which begins 'pillion: {}'",
                           kind));
   reader.find("version");
+  reader.require(checksum_key);
   SavedState state;
   if (const auto* runs = reader.find("runs"))
     for (const auto& [key, run] : runs->entries) state.runs.push_back(run.as_text());
@@ -182,6 +197,40 @@ void SuccessorState::complete(SavedState state) {
   ++generation_;
 }
 
+namespace {
+
+/// Folders in a folder. None if it cannot be read.
+std::vector<fs::path> folders_in(const fs::path& folder) {
+  std::vector<fs::path> out;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+    if (at->is_directory(error)) out.push_back(at->path());
+  return out;
+}
+
+/// A state has a folder for each analysis, and in it one for each stage.
+void remove_node_files(const fs::path& state, int node) {
+  std::error_code ignored;
+  for (const auto& analysis : folders_in(state))
+    for (const auto& stage : folders_in(analysis))
+      fs::remove(stagehost::state_file(stage, node), ignored);
+}
+
+}  // namespace
+
+void SuccessorState::remove_files_in_next(int node) const {
+  remove_node_files(next_folder(), node);
+}
+
+void SuccessorState::remove_files(int node) const {
+  for (const char* name : {"a", "b"}) remove_node_files(root_ / name, node);
+}
+
+void SuccessorState::clear_next() const noexcept {
+  std::error_code ignored;
+  fs::remove_all(next_folder(), ignored);
+}
+
 void SuccessorState::remove() const noexcept {
   std::error_code ignored;
   fs::remove_all(root_, ignored);
@@ -203,7 +252,7 @@ fs::path migration_folder(const Run& run, size_t analysis, int64_t number) {
 void save_for_migration(Run& run, const stagehost::Chain& chain, size_t analysis,
                         const fs::path& folder, int64_t missing) {
   const auto& spec = run.configuration.analyses[analysis];
-  together(run.side, [&] { chain.save(folder / spec.name, run.side.rank(), spec.cut(), false); });
+  chain.save(folder / spec.name, {run.side, run.on_node, run.leaders}, spec.cut(), false);
   together(run.side, [&] {
     if (run.side.rank() != 0) return;
     SavedState state;

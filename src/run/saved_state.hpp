@@ -38,7 +38,8 @@ struct SavedState {
 constexpr const char* manifest_name = "manifest.yaml";
 
 std::string format_manifest(const SavedState& state);
-/// Throws ErrorCode::Configuration if the text is not a manifest of this version.
+/// Throws ErrorCode::Configuration if the text is not a manifest of this version, and
+/// ErrorCode::File if it is damaged.
 SavedState parse_manifest(const std::string& text, const std::string& file);
 /// Completes a folder. By one rank, when all ranks have written their states.
 void write_manifest(const std::filesystem::path& folder, const SavedState& state, bool durable);
@@ -72,7 +73,13 @@ class SuccessorState {
   void complete(SavedState state);
   /// By all other ranks.
   void complete_elsewhere() { ++generation_; }
-  /// Removes everything. By one rank.
+  /// Removes a node's files from next_folder(), or all its files. By one rank of the node, whose
+  /// number its files have; so that no rank removes the files of all nodes.
+  void remove_files_in_next(int node) const;
+  void remove_files(int node) const;
+  /// Removes what is left in next_folder(). By one rank, after all nodes.
+  void clear_next() const noexcept;
+  /// Removes everything that is left. By one rank, after all nodes.
   void remove() const noexcept;
 
  private:

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Efforts as messages.
+// Notices as messages, so small that MPI sends them without waiting.
 #include "run/sidecar_notices.hpp"
 
 #include <algorithm>
+#include <cstdio>
+#include <limits>
+#include <memory>
 
 #include "base/bytes.hpp"
 #include "base/clock.hpp"
@@ -36,7 +39,7 @@ void send_load_report(const Run& run, double busy) {
     for (size_t m = first; m < std::min(first + most_told, migrating.size()); ++m) {
       const auto& account = run.accounts[migrating[m]];
       out.put(static_cast<int64_t>(migrating[m]));
-      out.put(account.sidecar_seconds);
+      out.put(account.sidecar_seconds + account.sidecar_waiting);
       out.put(static_cast<double>(account.publications));
     }
     const auto bytes = out.take();
@@ -65,10 +68,73 @@ constexpr size_t longest = 512;  ///< so short that MPI sends it without waiting
 
 }  // namespace
 
-void SidecarFailure::tell(const std::string& why) const {
-  const std::string text = why.substr(0, longest);
-  for (const int rank : run_.ranks_of(topology::Role::Simulation))
-    comm::send(run_.world, text.data(), text.size(), rank, comm::tags::sidecar_failure).wait();
+// Last comes a message of fixed size, for which the simulation can post a receive at its end.
+void tell_finished(const Run& run, const base::Bytes& summary) {
+  if (run.side.rank() != 0) return;
+  const int to = run.ranks_of(topology::Role::Simulation).front();
+  for (size_t first = 0; first < summary.size(); first += longest)
+    comm::send(run.world, summary.data() + first, std::min(longest, summary.size() - first), to,
+               comm::tags::sidecars_summary)
+        .wait();
+  const auto size = static_cast<int64_t>(summary.size());
+  comm::send(run.world, &size, sizeof size, to, comm::tags::sidecars_finished).wait();
+}
+
+std::optional<base::Bytes> await_finished(const Run& run, double deadline) {
+  const int from = run.ranks_of(topology::Role::Sidecar).front();
+  std::optional<comm::Arrival> arrival;
+  const auto await = [&](int tag) {
+    return base::wait_until(
+        [&] { return (arrival = comm::find_arrival(run.world, from, tag)).has_value(); }, deadline);
+  };
+  if (!await(comm::tags::sidecars_finished)) return {};
+  int64_t size = 0;
+  comm::receive(*arrival, &size);
+  base::Bytes summary(static_cast<size_t>(size));
+  // These were sent before, so that they are here or about to come.
+  for (size_t first = 0; first < summary.size(); first += longest) {
+    if (!await(comm::tags::sidecars_summary)) return {};
+    comm::receive(*arrival, summary.data() + first);
+  }
+  return summary;
+}
+
+// The receive is posted now, for the communicator may be gone by then.
+bool await_late_sidecars_at_finalize(const Run& run, double seconds) {
+  struct Expected {
+    int64_t size = 0;
+    comm::Request message;
+  };
+  auto expected = std::make_shared<Expected>();
+  const int from = run.ranks_of(topology::Role::Sidecar).front();
+  if (run.side.rank() == 0)
+    expected->message = comm::receive(run.world, &expected->size, sizeof expected->size, from,
+                                      comm::tags::sidecars_finished);
+  return comm::end_job_at_finalize(run.world, run.side, [expected, seconds] {
+    if (base::wait_until([&] { return expected->message.test(); },
+                         base::monotonic_seconds() + seconds))
+      return false;
+    std::fprintf(
+        stderr,
+        "pillion: error: sidecars have not finished %.4g s after the simulation's end; the "
+        "job ends now, with the simulation's products and its report complete\n",
+        seconds);
+    return true;
+  });
+}
+
+// A message that MPI cannot send now is left to it, with its text, when the deadline is over.
+void SidecarFailure::tell(const std::string& why, const std::vector<int>& ranks) const {
+  auto text = std::make_unique<std::string>(why.substr(0, longest));
+  std::vector<comm::Request> sent;
+  for (const int rank : ranks)
+    sent.push_back(
+        comm::send(run_.world, text->data(), text->size(), rank, comm::tags::sidecar_failure));
+  const auto all_sent = [&] {
+    return std::all_of(sent.begin(), sent.end(), [](comm::Request& r) { return r.test(); });
+  };
+  if (!base::wait_until(all_sent, base::monotonic_seconds() + run_.configuration.sidecars.deadline))
+    (void)text.release();
 }
 
 bool SidecarFailure::heard() {
@@ -82,19 +148,21 @@ bool SidecarFailure::heard() {
   return heard_ = true;
 }
 
-bool SidecarFailure::heard_by_any() {
-  return run_.side.reduced<int32_t>(heard() ? 1 : 0, comm::Operation::Max) != 0;
+bool SidecarFailure::share() {
+  constexpr int32_t no_rank = std::numeric_limits<int32_t>::max();
+  const int32_t first =
+      run_.side.reduced(heard() ? run_.side.rank() : no_rank, comm::Operation::Min);
+  if (first == no_rank) return false;
+  run_.side.broadcast(why_, first);
+  return heard_ = true;
 }
 
-void SidecarFailure::await() {
-  base::wait_until([&] { return heard(); });
-}
-
-// A single sidecar leaves no other rank in a call. And where others share the job, it is not ours
-// to end.
-void SidecarFailure::end_job_at_finalize() const {
+// Several sidecars may hang in a call with the one that failed. One alone leaves no other rank in a
+// call, and tells when it has come to its end.
+bool SidecarFailure::end_job_at_finalize() const {
   if (run_.ranks_of(topology::Role::Sidecar).size() > 1)
-    comm::end_job_at_finalize(run_.world, run_.side);
+    return comm::end_job_at_finalize(run_.world, run_.side);
+  return await_late_sidecars_at_finalize(run_, run_.configuration.sidecars.deadline);
 }
 
 }  // namespace pillion::run

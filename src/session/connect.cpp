@@ -2,6 +2,7 @@
 // Connecting the two sides of a session by the network or by node memory.
 #include <algorithm>
 #include <cstdlib>
+#include <set>
 
 #include "comm/agreement.hpp"
 #include "run/attached_job.hpp"
@@ -39,29 +40,55 @@ std::vector<int> served_by(int me, const std::vector<int>& serving, const std::v
 
 }  // namespace
 
-// The budget is for a node; the simulation ranks on it share it evenly.
+// A sidecar that serves no rank tells the first one.
+std::vector<int> Session::served() const {
+  const auto ranks = run_.ranks_of(topology::Role::Simulation);
+  auto mine = served_by(run_.side.rank(), serving(), ranks);
+  if (mine.empty()) mine.push_back(ranks.front());
+  return mine;
+}
+
+// Budgets are for a node. Simulation ranks share theirs as they need it, sidecars evenly.
 void Session::connect_by_network(simulation::Link& link,
                                  std::unique_ptr<transport::Receiver>& receiver) {
   const auto sidecars = run_.ranks_of(topology::Role::Sidecar);
   if (run_.is_sidecar()) {
+    const auto here = std::count_if(sidecars.begin(), sidecars.end(), [&](int rank) {
+      return node_[static_cast<size_t>(rank)] == node_[static_cast<size_t>(run_.world.rank())];
+    });
     receiver = std::make_unique<transport::NetworkReceiver>(
         run_.world, run_.side,
-        served_by(run_.side.rank(), serving(), run_.ranks_of(topology::Role::Simulation)));
+        served_by(run_.side.rank(), serving(), run_.ranks_of(topology::Role::Simulation)),
+        static_cast<size_t>(run_.configuration.sidecars.receive_limit() / here));
     return;
   }
-  link.budget = static_cast<size_t>(run_.configuration.sidecars.memory / on_node_.size());
+  link.budget = static_cast<size_t>(run_.configuration.sidecars.memory);
   const int mine = serving()[static_cast<size_t>(run_.side.rank())];
-  link.sender = std::make_unique<transport::NetworkSender>(run_.world, sidecars, mine, link.budget);
+  link.sender = std::make_unique<transport::NetworkSender>(
+      run_.world, sidecars, mine, link.budget / static_cast<size_t>(run_.on_node.size()),
+      transport::make_budget(run_.on_node, link.budget));
+  std::set<int> nodes;
+  for (const int rank : sidecars) nodes.insert(node_[static_cast<size_t>(rank)]);
+  link.receive_limit =
+      run_.configuration.sidecars.receive_limit() * static_cast<int64_t>(nodes.size());
 }
 
-std::unique_ptr<transport::SpillFile> Session::make_spill(int ranks_on_node) const {
+namespace {
+
+/// The part of a node's budget that holds messages on their way to the disk: half of it, so that
+/// whatever fits in the other half can go there.
+int64_t memory_of_spill(const model::SidecarSpec& spec) {
+  return spec.when_full == model::WhenFull::Spill ? spec.memory / 2 : 0;
+}
+
+}  // namespace
+
+std::unique_ptr<transport::SpillFile> Session::make_spill(int ranks_on_node, size_t memory) const {
   const auto& spec = run_.configuration.sidecars;
   if (spec.when_full != model::WhenFull::Spill) return {};
-  const char* temporary = std::getenv("TMPDIR");
-  const std::string standard = temporary != nullptr ? temporary : "/tmp";
   return std::make_unique<transport::SpillFile>(
-      spec.spill_folder.empty() ? standard : spec.spill_folder,
-      static_cast<size_t>(spec.spill_limit / ranks_on_node));
+      transport::spill_folder(spec.spill_folder, std::getenv("TMPDIR"), run_.configuration.output),
+      static_cast<size_t>(spec.spill_limit / ranks_on_node), memory);
 }
 
 void Session::connect_by_node(simulation::Link& link,
@@ -80,19 +107,23 @@ void Session::connect_by_node(simulation::Link& link,
       const node::Identity identity{
           configuration.run, spec_.run, node_[static_cast<size_t>(run_.world.rank())],
           *std::max_element(node_.begin(), node_.end()) + 1, run_.side.size()};
-      endpoint = transport::make_endpoint(run_.side, on_node_, identity,
-                                          configuration.sidecars.memory, base::to_bytes(spec_));
+      const int64_t to_disk = memory_of_spill(configuration.sidecars);
+      endpoint =
+          transport::make_endpoint(run_.side, run_.on_node, identity,
+                                   configuration.sidecars.memory - to_disk, base::to_bytes(spec_));
       link.segment = endpoint.segment;
-      link.budget = endpoint.budget;
+      link.spill_memory = static_cast<size_t>(to_disk / run_.on_node.size());
+      link.budget = endpoint.budget->budget();
       together(run_.side, [&] {
-        auto spill = make_spill(on_node_.size());
+        auto spill = make_spill(run_.on_node.size(), link.spill_memory);
         auto& channel = endpoint.segment->channel(endpoint.channel);
         if (spill) channel.spill_descriptor = spill->descriptor();
         const auto& analyses = configuration.analyses;
         const bool own = std::any_of(analyses.begin(), analyses.end(),
                                      [](const auto& a) { return a.in_sidecars(); });
-        link.sender = std::make_unique<transport::NodeSender>(*endpoint.segment, endpoint.channel,
-                                                              own, std::move(spill));
+        link.sender = std::make_unique<transport::NodeSender>(
+            *endpoint.segment, endpoint.channel, own, std::move(spill), std::move(endpoint.budget),
+            static_cast<size_t>(configuration.sidecars.spill_limit));
       });
       endpoint.segment->open_channel(endpoint.channel);
     } catch (const Error& e) {

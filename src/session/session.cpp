@@ -96,7 +96,7 @@ topology::MappingRequest request_of(const model::SidecarSpec& spec) {
 
 std::vector<topology::Role> gather_roles(const comm::Communicator& world, topology::Role mine) {
   std::vector<topology::Role> roles;
-  for (const auto role : world.gather_all(static_cast<int64_t>(mine)))
+  for (const auto role : world.gather_all_runs(static_cast<int64_t>(mine)))
     roles.push_back(static_cast<topology::Role>(role));
   return roles;
 }
@@ -156,7 +156,7 @@ void Session::assign_roles(const std::vector<topology::Role>& wanted) {
                  spec.rows, found.fault);
     placement_ = topology::place(wanted, found.locations, request_of(spec));
   });
-  run_.roles = placement_.roles;
+  run_.roles = std::move(placement_.roles);
   run_.mapping = placement_.mapping;
   unplaced_ = found.trouble;
 }
@@ -166,8 +166,9 @@ void Session::take_sides() {
   if (!unplaced_.empty())
     run_.warn(fmt::format("sidecars were chosen by rank alone: {}", unplaced_));
   program_ = run_.world.split(run_.is_sidecar() ? -1 : 0);
-  on_node_ =
-      run_.world.split(run_.is_sidecar() ? -1 : node_[static_cast<size_t>(run_.world.rank())]);
+  const int node = node_[static_cast<size_t>(run_.world.rank())];
+  run_.on_node = run_.world.split(2 * node + (run_.is_sidecar() ? 1 : 0));
+  run_.leaders = run_.side.split(run_.on_node.rank() == 0 ? 0 : -1);
   run_.sink = stagehost::Sink(run_.configuration.output);
   run_.follow_timeline();
   report_path_ = run_.configuration.output + "/" + run::report_name;
@@ -209,6 +210,7 @@ run::Chains Session::meet_other_side(run::CutFields& cut_fields,
                                      run::LayoutRequests& layout_requests) {
   const auto& spec = run_.configuration.sidecars;
   run::Chains chains;
+  run::find_stages(run_.world, run_.configuration);
   together(run_.world, [&] {
     if (!run_.is_sidecar()) chains = run::make_chains(run_, topology::Role::Simulation, {});
   });
@@ -352,13 +354,20 @@ void Session::serve() {
   if (!sidecar_) return;
   try {
     (void)sidecar_->serve();
+    sidecar_->messages().set_receiver(nullptr);  // while MPI still runs
   } catch (const std::exception& e) {
-    run::SidecarFailure(run_).tell(e.what());
+    run::SidecarFailure(run_).tell(e.what(), served());
+    if (run_.side.size() == 1) run::tell_finished(run_, {});
     end_progress(e.what());
     throw;
   }
-  run::write_report_together(run_, run_.world, {});
-  end_progress({});
+  try {
+    run::report_to_simulation(run_);
+  } catch (const Error& e) {
+    end_progress(e.what());
+    throw;
+  }
+  end_progress("");
 }
 
 void Session::close() {
@@ -375,13 +384,48 @@ void Session::close() {
   run_.folder.release(true);
 }
 
+namespace {
+
+/// How many deadlines late sidecars of the same job get at MPI_Finalize.
+constexpr double most_deadlines = 60;
+
+}  // namespace
+
+// Sidecars that have finished everything may still hang while they write their timelines. They get
+// what is left of the deadline, and a tenth of it at least.
+bool Session::await_sidecars_summary(std::vector<base::Bytes>& summaries) {
+  const double least = 0.1 * run_.configuration.sidecars.deadline;
+  bool is_missing = false;
+  if (run_.side.rank() == 0) {
+    const run::Waiting waiting(run_.mark);
+    auto summary = run::await_finished(
+        run_, std::max(simulation().call_deadline(), base::monotonic_seconds() + least));
+    is_missing = !summary;
+    if (summary) summaries.push_back(std::move(*summary));
+  }
+  is_missing = run_.side.reduced<int32_t>(is_missing ? 1 : 0, comm::Operation::Max) != 0;
+  if (is_missing)
+    run_.warn(fmt::format(
+        "sidecars had finished their analyses when the simulation ended, but did not come to "
+        "their own end within the deadline of {:.4g} s; the report lacks their costs and products",
+        run_.configuration.sidecars.deadline));
+  return !is_missing;
+}
+
 void Session::finish() {
   auto& side = simulation();
   side.close();
-  const bool separate = run_.configuration.sidecars.job == model::Job::Separate;
-  if (separate && side.answer().finished) return;  // sidecars write the report
+  const auto& spec = run_.configuration.sidecars;
+  const bool separate = spec.job == model::Job::Separate;
+  std::vector<base::Bytes> summaries;
+  if (spec.within_job() && !side.answer().failed &&
+      !(side.answer().finished && await_sidecars_summary(summaries)) &&
+      !run::await_late_sidecars_at_finalize(run_, most_deadlines * spec.deadline))
+    run_.warn(run::not_ended_by_session);
   try {
-    run::write_report_together(run_, side.answer().failed ? run_.side : run_.world, side.outcome());
+    // Sidecars of another job write the report, and each side its own timelines.
+    if (separate && side.answer().finished) return run::write_timelines(run_);
+    run::write_report_together(run_, side.outcome(), summaries);
   } catch (const Error& e) {
     if (!separate) throw;
     run_.warn(e.what());

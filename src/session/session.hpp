@@ -77,11 +77,17 @@ class Session {
   /// `failure` is "" if all is well.
   void end_progress(const std::string& failure);
   void finish();
+  /// What sidecars of this job know for the report, at the first simulation rank. False if they did
+  /// not tell in time. [collective over the simulation]
+  bool await_sidecars_summary(std::vector<base::Bytes>& summaries);
+  /// Simulation ranks in the world that this sidecar tells of its failure.
+  [[nodiscard]] std::vector<int> served() const;
   /// The sidecar that serves each simulation rank, as ranks of their sides.
   [[nodiscard]] std::vector<int> serving() const;
   void connect_by_network(simulation::Link& link, std::unique_ptr<transport::Receiver>& receiver);
   void connect_by_node(simulation::Link& link, std::unique_ptr<transport::Receiver>& receiver);
-  [[nodiscard]] std::unique_ptr<transport::SpillFile> make_spill(int ranks_on_node) const;
+  [[nodiscard]] std::unique_ptr<transport::SpillFile> make_spill(int ranks_on_node,
+                                                                 size_t memory) const;
   [[nodiscard]] run::Supervisor make_launcher(const simulation::Link& link) const;
 
   run::Run run_;
@@ -90,7 +96,6 @@ class Session {
   topology::Placement placement_;
   std::string unplaced_;        ///< why the locations of ranks are unknown; "" if they are known
   comm::Communicator program_;  ///< for the program's own messages
-  comm::Communicator on_node_;  ///< simulation ranks of this node
   std::unique_ptr<simulation::Simulation> simulation_;
   std::unique_ptr<sidecar::Sidecar> sidecar_;
   std::string report_path_;

@@ -3,6 +3,8 @@
 #include "sidecar/messages.hpp"
 
 #include <algorithm>
+#include <array>
+#include <limits>
 
 namespace pillion::sidecar {
 
@@ -35,33 +37,97 @@ Message Messages::next() {
 namespace {
 
 /// What ranks reduce about a message: the places of the due analyses follow.
-enum Mark { no_message, leave_requested, dropped, schema_changed, scattered, first_due };
+enum Mark {
+  no_message,
+  leave_requested,
+  dropped,
+  schema_changed,
+  scattered,
+  lacks_header,  ///< some rank has no source
+  from_first,    ///< ranks of the side less the lowest rank that has one
+  header_size,   ///< of the largest header
+  digest,        ///< the greatest of two digests, and of their complements
+  first_due = digest + 4
+};
 constexpr size_t most_due = 59;  // beyond that places are shared
+using Marks = std::array<int32_t, Mark::first_due + most_due>;
 
 size_t place_of(size_t due) { return Mark::first_due + due % most_due; }
 
+/// Of all that ranks must agree on in a header, and do as a rule: not of what is of one rank alone.
+uint64_t digest_of(PublicationHeader header) {
+  header.dropped = header.schema_changed = header.scattered = false;
+  header.published = 0;
+  header.summary.clear();
+  header.targets.clear();
+  header.box_keys.clear();
+  if (header.kind == transport::MessageKind::Publication)
+    for (auto& due : header.due) due.unusable = 0;
+  const auto bytes = base::to_bytes(header);
+  uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+  for (const std::byte byte : bytes)
+    hash = (hash ^ static_cast<uint64_t>(byte)) * uint64_t{0x100000001b3};
+  return hash;
+}
+
+/// Adds a header to what this rank knows. Digests are equal everywhere if the greatest of them is
+/// the complement of the greatest complement.
+void mark(Marks& marks, const PublicationHeader& header) {
+  if (header.schema_changed) marks[Mark::schema_changed] = 1;
+  if (header.scattered) marks[Mark::scattered] = 1;
+  const uint64_t hash = digest_of(header);
+  for (int half = 0; half < 2; ++half) {
+    const auto part = static_cast<int32_t>(hash >> (32 * half));
+    auto* to = &marks[static_cast<size_t>(Mark::digest + 2 * half)];
+    to[0] = std::max(to[0], part);
+    to[1] = std::max(to[1], ~part);
+  }
+  for (size_t d = 0; d < header.due.size(); ++d)
+    if (header.due[d].unusable != 0) marks[place_of(d)] = 1;
+}
+
+bool have_same_header(const Marks& marks) {
+  return marks[Mark::lacks_header] == 0 && marks[Mark::digest] == ~marks[Mark::digest + 1] &&
+         marks[Mark::digest + 2] == ~marks[Mark::digest + 3];
+}
+
 }  // namespace
 
-// One reduction of fixed size. All sources of all ranks list the same due analyses in the same
-// order, so their places agree. Every rank is here: each has a message, or knows that none comes.
+// One reduction of fixed size, as a rule: each rank that has a source has the header from there. It
+// is sent only if a rank has none, or if they differ, as when a rank has dropped the publication.
+// All sources of all ranks list the same due analyses in the same order, so their places agree.
+// Every rank comes here when it has a message, or knows that none comes. The simulation's ranks
+// publish at times of their own, so the first sidecar may be here long before the last.
 void Messages::agree(Message& message) {
   const auto mine = policy_.take_status();
-  std::array<int32_t, Mark::first_due + most_due> marks{};
+  Marks marks{};
+  std::fill_n(&marks[Mark::digest], 4, std::numeric_limits<int32_t>::min());
   marks[Mark::no_message] = mine.no_message ? 1 : 0;
   marks[Mark::leave_requested] = mine.leave_requested ? 1 : 0;
   marks[Mark::dropped] = mine.dropped ? 1 : 0;
-  for (const auto& [source, header] : message.headers) {
-    if (header.schema_changed) marks[Mark::schema_changed] = 1;
-    if (header.scattered) marks[Mark::scattered] = 1;
-    for (size_t d = 0; d < header.due.size(); ++d)
-      if (header.due[d].unusable != 0) marks[place_of(d)] = 1;
+  base::Bytes head;
+  if (message.deliveries.empty()) {
+    marks[Mark::lacks_header] = 1;
+  } else {
+    head = transport::head_of(message.deliveries.front());
+    marks[Mark::from_first] = side_.size() - side_.rank();
+    marks[Mark::header_size] = static_cast<int32_t>(head.size());
   }
-  side_.reduce(marks.data(), marks.size(), comm::Operation::Max);
+  for (const auto& [source, header] : message.headers) mark(marks, header);
+  if (side_.size() > 1)
+    comm::start_maximum(side_, marks.data(), static_cast<int>(marks.size())).wait_asleep();
   message.all.no_message = marks[Mark::no_message] != 0;
   message.all.leave_requested = marks[Mark::leave_requested] != 0;
   message.all.dropped = marks[Mark::dropped] != 0;
   if (message.all.no_message) return;
-  auto& header = message.header = agree_on_header(message.deliveries);
+  auto& header = message.header;
+  if (have_same_header(marks)) {
+    header = message.headers.at(message.deliveries.front().source);
+  } else {
+    head.resize(static_cast<size_t>(marks[Mark::header_size]));
+    side_.broadcast(std::span(head), side_.size() - marks[Mark::from_first]);
+    header = transport::decode_head(head.data(), head.size());
+  }
   header.dropped = message.all.dropped;
   header.schema_changed = marks[Mark::schema_changed] != 0;
   header.scattered = marks[Mark::scattered] != 0;
@@ -97,9 +163,10 @@ transport::ReceivedMeshes Messages::receive(const Message& message,
   transport::ReceivedMeshes received;
   if (!message.all.dropped)
     for (const auto& delivery : message.deliveries) {
-      auto decoded = transport::decode(
-          delivery.data, delivery.size, delivery.keep,
-          [&](const transport::Lent& lent) { return receiver_->look(delivery.source, lent); });
+      auto decoded = transport::decode(delivery.data, delivery.size, delivery.keep,
+                                       [&](const transport::Lent& lent, size_t bytes) {
+                                         return receiver_->look(delivery.source, lent, bytes);
+                                       });
       for (auto& [name, mesh] : decoded.meshes) {
         auto& all = received[name];
         all.kind = mesh.kind;

@@ -13,7 +13,7 @@
 namespace pillion::sidecar {
 
 struct Message {
-  /// The same on every rank; meaningless if `all.no_message`.
+  /// The same on every rank, but for when it was published; meaningless if `all.no_message`.
   transport::PublicationHeader header{};
   policy::MessageStatus all{};
   std::map<int, transport::PublicationHeader> headers{};  ///< as each source of this rank sent it
@@ -42,6 +42,7 @@ class Messages {
   transport::ReceivedMeshes receive(const Message& message, const model::Catalogue& catalogue);
   /// Takes in what has come for later. Waits for nothing.
   void look() { receiver_->look(); }
+  [[nodiscard]] std::string take_warning() { return receiver_->take_warning(); }
   /// Reports to the sources of this rank that a message is finished.
   void acknowledge(const Message& message, const std::set<int32_t>& disabled) {
     receiver_->finish(message.header.sequence, disabled, message.failure);

@@ -194,6 +194,11 @@ Sidecar::Event Sidecar::analyse(size_t a) {
   const auto failure = run::run_chain(run_, *chains_[a], a, publication, gaps_of(a, due_of(a)),
                                       &run::CostCounters::sidecar_seconds);
   messages_.look();
+  if (const auto why = messages_.take_warning(); !why.empty())
+    run_.log.warn(
+        "the thread of sidecar {} that takes messages in has failed: {}; they come in only "
+        "between analyses now",
+        run_.side.rank(), why);
   if (failure) {
     run_.disable(a, *failure);
     return policy::AnalysisFailed{a};
@@ -216,8 +221,7 @@ void Sidecar::finish_failed(size_t a) {
 
 std::string Sidecar::save(const std::string& path, bool durable) const {
   try {
-    comm::together(run_.side,
-                   [&] { run::save_chains(run_, chains_, run::Half::Behind, path, durable); });
+    run::save_chains(run_, chains_, run::Half::Behind, path, durable);
     return {};
   } catch (const Error& e) {
     return e.what();
@@ -260,7 +264,7 @@ void Sidecar::finish_analyses(bool has_header) {
                      &run::CostCounters::sidecar_seconds);
   if (!has_header) return;
   for (const auto& delivery : message_.deliveries)
-    statements_.push_back(transport::decode_head(delivery.data, delivery.size).statement);
+    summaries_.push_back(transport::decode_head(delivery.data, delivery.size).summary);
 }
 
 }  // namespace pillion::sidecar

@@ -35,7 +35,7 @@ class Sidecar {
   [[nodiscard]] const policy::SidecarPolicy& policy() const { return policy_; }
   [[nodiscard]] run::Chains& chains() { return chains_; }
   /// What each simulation rank sent for the report with its last message.
-  [[nodiscard]] const std::vector<base::Bytes>& statements() const { return statements_; }
+  [[nodiscard]] const std::vector<base::Bytes>& summaries() const { return summaries_; }
 
  private:
   Event carry_out(const policy::SidecarAction& action);
@@ -63,7 +63,7 @@ class Sidecar {
   double busy_ = 0;                              ///< seconds of work on messages
   int64_t publications_ = 0;                     ///< that had something for this job
   transport::PublicationHeader last_;            ///< of the last publication
-  std::vector<base::Bytes> statements_;
+  std::vector<base::Bytes> summaries_;
 };
 
 }  // namespace pillion::sidecar

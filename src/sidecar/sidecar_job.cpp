@@ -20,10 +20,14 @@ SidecarJob::SidecarJob(Attach attach, MPI_Comm comm) : attach_(std::move(attach)
   run_.started = base::calendar_seconds();
   run_.world = comm::Communicator(comm);
   run_.side = comm::Communicator(comm);
+  run_.on_node = run_.side.split_by_node();
+  run_.leaders = run_.side.split(run_.on_node.rank() == 0 ? 0 : -1);
   run_.roles.assign(static_cast<size_t>(run_.side.size()), topology::Role::Sidecar);
   if (!attach_.leave) attach_.leave = [] { return false; };
   attachment_ = run::attach_to(run_.side, attach_.run, attach_.patience);
   together(run_.side, [&] { configure(); });
+  run::find_stages(run_.side, run_.configuration);
+  together(run_.side, [&] { make_sidecar(); });
 }
 
 void SidecarJob::configure() {
@@ -38,6 +42,9 @@ void SidecarJob::configure() {
                "run '{}' has its sidecars in its own job; to add analyses to it, name a file that "
                "has them",
                attach_.run);
+}
+
+void SidecarJob::make_sidecar() {
   auto chains = run::make_chains(run_, topology::Role::Sidecar, spec_.produced);
   if (is_attached_job()) attached_job_.needs = run::cut_fields_of(chains);
   else run_.follow_timeline();
@@ -52,6 +59,11 @@ void SidecarJob::configure() {
 }
 
 void SidecarJob::read_attached_file() {
+  if (!run_.configuration.sidecars.attached.allowed)
+    base::fail(
+        ErrorCode::State,
+        "run '{}' refuses attached jobs: its configuration says 'sidecars: {{attached: no}}'",
+        attach_.run);
   attached_job_.name =
       attach_.name.empty() ? std::filesystem::path(attach_.analyses).stem().string() : attach_.name;
   attached_job_.file = attach_.analyses;
@@ -133,10 +145,7 @@ Sidecar::Event SidecarJob::carry_out(const policy::SidecarAction& action) {
           },
           [&](const policy::AgreeOnSaving&) { return agree_on_saving(); },
           [&](const policy::SaveForSuccessors&) { return save_for_successors(), Event(); },
-          [&](const policy::RemoveSavedState&) {
-            if (run_.side.rank() == 0) successor_state_->remove();
-            return Event();
-          },
+          [&](const policy::RemoveSavedState&) { return remove_saved_state(), Event(); },
           [&](const policy::WriteReport&) { return write_report(), Event(); },
           [&](const policy::ShowRunEnded&) { return receiver_->show_over(), Event(); },
           [&](const policy::LeaveSlot&) { return receiver_->leave(), Event(); },
@@ -277,25 +286,33 @@ std::vector<int64_t> SidecarJob::ended() const {
   return ended;
 }
 
-// A save that takes long is done less often: at most a twentieth of the time goes there.
+// The first ranks of the nodes know how many nodes there are, and decide for all.
 Sidecar::Event SidecarJob::agree_on_saving() {
-  constexpr double least = 1, share = 20;
-  const bool wanted =
-      base::monotonic_seconds() - saved_at_ >= std::max(least, share * saving_took_);
+  const bool wanted = run_.leaders && base::monotonic_seconds() - saved_at_ >=
+                                          policy::saving_period(run_.leaders.size(), saving_took_);
   return policy::SavingAgreed{run_.side.reduced<int32_t>(wanted ? 1 : 0, comm::Operation::Max) !=
                               0};
 }
 
+// Each node removes its own files; then only folders are left.
+void SidecarJob::remove_saved_state() {
+  together(run_.side, [&] {
+    if (run_.leaders) successor_state_->remove_files(run_.leaders.rank());
+  });
+  if (run_.side.rank() == 0) successor_state_->remove();
+}
+
 void SidecarJob::save_for_successors() {
   const double begin = base::monotonic_seconds();
-  const auto folder = successor_state_->next_folder();
   const auto over = ended();
   try {
     together(run_.side, [&] {
-      std::error_code ignored;
-      if (run_.side.rank() == 0) std::filesystem::remove_all(folder, ignored);
+      if (run_.leaders) successor_state_->remove_files_in_next(run_.leaders.rank());
     });
-    const std::string failure = sidecar_->save(folder.string(), false);
+    together(run_.side, [&] {
+      if (run_.side.rank() == 0) successor_state_->clear_next();
+    });
+    const std::string failure = sidecar_->save(successor_state_->next_folder().string(), false);
     together(run_.side, [&] {
       if (!failure.empty()) throw Error(ErrorCode::File, failure);
       if (run_.side.rank() != 0) return successor_state_->complete_elsewhere();
@@ -321,10 +338,10 @@ void SidecarJob::write_report() {
   if (sidecar_->policy().ending() == SidecarEnding::SimulationGone)
     run_.warn("the simulation is gone without having closed its session");
   const auto part = is_attached_job()
-                        ? run::ReportScope{"-" + attached_job_.name, sidecar_->messages().base()}
+                        ? run::ReportScope{attached_job_.name, sidecar_->messages().base()}
                         : run::ReportScope();
   try {
-    run::write_report_together(run_, run_.side, {}, sidecar_->statements(), part);
+    run::write_report_together(run_, {}, sidecar_->summaries(), part);
   } catch (const Error& e) {
     if (e.code() != ErrorCode::File) throw;
     unreported_ = e;

@@ -33,6 +33,7 @@ class SidecarJob {
   using Event = Sidecar::Event;
   [[nodiscard]] bool is_attached_job() const { return !attach_.analyses.empty(); }
   void configure();
+  void make_sidecar();
   void read_attached_file();
   policy::SidecarEnding serve();
   void join_folder();
@@ -50,6 +51,7 @@ class SidecarJob {
   [[nodiscard]] std::vector<int64_t> ended() const;
   Event agree_on_saving();
   void save_for_successors();
+  void remove_saved_state();
   void write_report();
 
   Attach attach_;

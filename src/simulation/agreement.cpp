@@ -2,6 +2,8 @@
 // A status as numbers, reduced by their maximum.
 #include "simulation/agreement.hpp"
 
+#include <array>
+
 #include "base/clock.hpp"
 
 namespace pillion::simulation {
@@ -10,23 +12,36 @@ using policy::RankStatus;
 
 namespace {
 
-// A slot is ready if it is on every rank, so the maximum is taken of its negation.
-std::vector<double> numbers_of(const RankStatus& mine, size_t analyses) {
-  const auto flag = [](bool holds) { return holds ? 1.0 : 0.0; };
-  std::vector<double> out{flag(mine.no_room_for_last), flag(mine.no_room_for_waiting),
-                          flag(mine.no_room_for_both), flag(mine.dropped),
-                          flag(mine.blocked),          static_cast<double>(mine.level),
-                          mine.seconds_per_step};
-  for (const bool ready : mine.slot_ready) out.push_back(flag(!ready));
-  for (const bool lost : mine.slot_lost) out.push_back(flag(lost));
-  const size_t first = out.size();
-  out.resize(first + analyses);
+constexpr size_t fixed = 13 + 2 * policy::attached_slots;  ///< numbers beside those of analyses
+
+// A slot is ready if it is on every rank, so the maximum is taken of its negation; the time that
+// the run has taken is a minimum.
+void put_numbers(const RankStatus& mine, double seconds_per_step, int64_t steps,
+                 std::span<double> out) {
+  auto at = out.begin();
+  const auto put = [&](double value) { *at++ = value; };
+  const auto flag = [&](bool holds) { put(holds ? 1.0 : 0.0); };
+  flag(mine.no_room_for_last);
+  flag(mine.no_room_for_waiting);
+  flag(mine.no_room_for_both);
+  flag(mine.dropped);
+  flag(mine.blocked);
+  put(static_cast<double>(mine.level));
+  put(seconds_per_step);
+  flag(mine.attached_full);
+  put(mine.attached_seconds);
+  put(-mine.running);
+  put(static_cast<double>(steps));
+  flag(mine.sidecars_failed);
+  put(static_cast<double>(mine.messages));
+  for (const bool ready : mine.slot_ready) flag(!ready);
+  for (const bool lost : mine.slot_lost) flag(lost);
+  const auto analyses = static_cast<size_t>(out.end() - at);
   for (const int32_t a : mine.disabled)
-    if (static_cast<size_t>(a) < analyses) out[first + static_cast<size_t>(a)] = 1;
-  return out;
+    if (static_cast<size_t>(a) < analyses) at[a] = 1;
 }
 
-RankStatus status_of(const std::vector<double>& numbers) {
+RankStatus status_of(std::span<const double> numbers) {
   auto at = numbers.begin();
   const auto flag = [&] { return *at++ != 0; };
   RankStatus all;
@@ -37,6 +52,12 @@ RankStatus status_of(const std::vector<double>& numbers) {
   all.blocked = flag();
   all.level = static_cast<int32_t>(*at++);
   all.seconds_per_step = *at++;
+  all.attached_full = flag();
+  all.attached_seconds = *at++;
+  all.running = -*at++;
+  all.steps = static_cast<int64_t>(*at++);
+  all.sidecars_failed = flag();
+  all.messages = static_cast<int64_t>(*at++);
   for (bool& ready : all.slot_ready) ready = !flag();
   for (bool& lost : all.slot_lost) lost = flag();
   for (int32_t a = 0; at != numbers.end(); ++a)
@@ -46,15 +67,19 @@ RankStatus status_of(const std::vector<double>& numbers) {
 
 }  // namespace
 
-void Agreement::start(RankStatus mine, size_t analyses, int64_t steps) {
+void Agreement::reserve(size_t analyses) { reduction_.reserve(fixed + analyses); }
+
+void Agreement::start(const RankStatus& mine, size_t analyses, int64_t steps) {
   const double now = base::monotonic_seconds();
+  double seconds_per_step = mine.seconds_per_step;
   if (steps > steps_ && time_ > 0)
-    mine.seconds_per_step = (now - time_) / static_cast<double>(steps - steps_);
+    seconds_per_step = (now - time_) / static_cast<double>(steps - steps_);
   steps_ = steps;
   time_ = now;
   if (next_ != std::numeric_limits<int64_t>::max())
     next_ = steps + policy::steps_to_next_agreement(seconds_per_step_);
-  reduction_.start(numbers_of(mine, analyses));
+  put_numbers(mine, seconds_per_step, steps, reduction_.prepare(fixed + analyses));
+  reduction_.start();
 }
 
 std::optional<RankStatus> Agreement::settle() {

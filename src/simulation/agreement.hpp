@@ -14,9 +14,12 @@ class Agreement {
   explicit Agreement(const comm::Communicator& simulation)
       : reduction_(simulation, comm::Operation::Max) {}
 
+  /// Keeps memory for statuses with as many analyses: up to then, start() takes none.
+  void reserve(size_t analyses);
+
   /// Contributes this rank's status, with one entry for each analysis. `steps` is how many the
   /// program has made. [collective, does not wait]
-  void start(policy::RankStatus mine, size_t analyses, int64_t steps);
+  void start(const policy::RankStatus& mine, size_t analyses, int64_t steps);
   /// What all ranks contributed; nothing if no rank has since it was read. [collective]
   std::optional<policy::RankStatus> settle();
   /// Whether ranks should agree at this step although nothing is due.

@@ -19,53 +19,97 @@ constexpr int32_t most_buffers = 16;
 // Rounded up to whole pages, sizes near the largest number would become small ones.
 constexpr size_t most_bytes = size_t{1} << 62;
 
-bool is_read(const auto& piece) { return piece->last_reader >= 0; }
-
 }  // namespace
 
-struct Allocations::Piece {
-  node::Segment::Region region;
-  std::unique_ptr<transport::Buffer> own;
+// What every publication looks at comes first, in one cache line.
+struct Allocations::Piece : std::enable_shared_from_this<Piece> {
+  Slot* slot = nullptr;  ///< null when the program has freed it
   int64_t last_reader =
       -1;                ///< number of the last message that is in it; -1 if no sidecar reads it
   bool is_free = false;  ///< its memory goes back when it is no longer kept
+  node::RegionPool::Region region;
+  std::unique_ptr<transport::Buffer> own;
 
   Piece() = default;
   Piece(const Piece&) = delete;
   Piece& operator=(const Piece&) = delete;
   ~Piece() {
-    if (is_free) region.memory.give_back();
+    if (is_free) region.give_back();
   }
-  [[nodiscard]] std::byte* data() const { return own ? own->data() : region.memory.data(); }
+  [[nodiscard]] std::byte* data() const { return own ? own->data() : region.data(); }
+  [[nodiscard]] bool is_read() const { return last_reader >= 0; }
 };
 
-std::shared_ptr<Allocations::Piece> Allocations::make(size_t size) const {
+Allocations::Allocations(const node::Segment* segment)
+    : pool_(segment == nullptr ? nullptr : std::make_unique<node::RegionPool>(*segment)) {}
+
+std::shared_ptr<Allocations::Piece> Allocations::make(size_t size) {
   auto piece = std::make_shared<Piece>();
-  if (segment_ != nullptr) piece->region = segment_->add_region(size);
+  if (pool_) piece->region = pool_->take(size);
   else piece->own = std::make_unique<transport::Buffer>(size);
   return piece;
 }
 
-std::shared_ptr<Allocations::Piece> Allocations::Slot::holding(const void* data) const {
+void Allocations::sort() const {
+  by_address_.clear();
+  for (const auto& [field, blocks] : slots_)
+    for (const auto& [number, slot] : blocks)
+      for (const auto& piece : slot.pieces) {
+        const auto& region = piece->region;
+        by_address_.push_back({piece->data(),
+                               slot.size,
+                               piece.get(),
+                               piece->slot,
+                               {region.slab_offset(), region.slab_size(), region.offset()}});
+      }
+  std::sort(by_address_.begin(), by_address_.end(),
+            [](const Stretch& a, const Stretch& b) { return a.begin < b.begin; });
+  is_sorted_ = true;
+  last_ = 0;
+}
+
+const Allocations::Stretch* Allocations::holding(const void* data) const {
   const auto* at = static_cast<const std::byte*>(data);
-  const auto piece = std::find_if(pieces.begin(), pieces.end(), [&](const auto& p) {
-    return at >= p->data() && at < p->data() + size;
-  });
-  return piece == pieces.end() ? nullptr : *piece;
+  if (!is_sorted_) sort();
+  const auto holds = [&](const Stretch& s) { return at >= s.begin && at < s.begin + s.size; };
+  if (last_ + apart_ < by_address_.size() && holds(by_address_[last_ + apart_])) {
+    last_ += apart_;
+    constexpr size_t ahead = 8;
+    if (last_ + ahead * apart_ < by_address_.size()) {
+      __builtin_prefetch(by_address_[last_ + ahead * apart_].piece);
+      __builtin_prefetch(by_address_[last_ + ahead * apart_].slot);
+    }
+    return &by_address_[last_];
+  }
+  constexpr size_t near = most_buffers + 2;
+  for (size_t i = last_; i < std::min(last_ + near, by_address_.size()); ++i)
+    if (holds(by_address_[i])) {
+      apart_ = i - last_;
+      return &by_address_[last_ = i];
+    }
+  const auto after = std::upper_bound(by_address_.begin(), by_address_.end(), at,
+                                      [](const auto* a, const Stretch& s) { return a < s.begin; });
+  if (after == by_address_.begin() || !holds(*std::prev(after))) return nullptr;
+  last_ = static_cast<size_t>(std::prev(after) - by_address_.begin());
+  return &by_address_[last_];
 }
 
 std::shared_ptr<const void> Allocations::keep(const void* data) const {
-  for (const auto& [key, slot] : slots_)
-    if (auto piece = slot.holding(data)) return piece;
+  if (const auto* stretch = holding(data)) return stretch->piece->shared_from_this();
   base::fail(ErrorCode::Argument, "memory was to be kept that pillion_allocate has not given");
 }
 
-Allocations::Slot& Allocations::slot(const std::string& field, int32_t block) {
-  const auto at = slots_.find({field, block});
-  if (at == slots_.end())
-    base::fail(ErrorCode::State, "block {} of field '{}' has no memory from pillion_allocate",
-               block, field);
-  return at->second;
+Allocations::Slot* Allocations::find_slot(std::string_view field, int32_t block) {
+  const auto blocks = slots_.find(field);
+  if (blocks == slots_.end()) return nullptr;
+  const auto slot = blocks->second.find(block);
+  return slot == blocks->second.end() ? nullptr : &slot->second;
+}
+
+Allocations::Slot& Allocations::slot(std::string_view field, int32_t block) {
+  if (auto* slot = find_slot(field, block)) return *slot;
+  base::fail(ErrorCode::State, "block {} of field '{}' has no memory from pillion_allocate", block,
+             field);
 }
 
 void* Allocations::allocate(const std::string& field, int32_t block, size_t size, int32_t buffers) {
@@ -75,13 +119,19 @@ void* Allocations::allocate(const std::string& field, int32_t block, size_t size
   if (size > most_bytes)
     base::fail(ErrorCode::Argument, "{} bytes were asked for field '{}', more than there can be",
                size, field);
-  if (slots_.contains({field, block}))
+  if (find_slot(field, block) != nullptr)
     base::fail(ErrorCode::State,
                "block {} of field '{}' has memory already; take it back with pillion_unshare first",
                block, field);
-  Slot slot{.size = size, .wanted = static_cast<size_t>(buffers), .current = 0, .pieces = {}};
-  for (int32_t b = 0; b < buffers; ++b) slot.pieces.push_back(make(size));
-  return (slots_[{field, block}] = std::move(slot)).pieces.front()->data();
+  std::vector<std::shared_ptr<Piece>> pieces;
+  for (int32_t b = 0; b < buffers; ++b) pieces.push_back(make(size));
+  Slot& slot = slots_[field][block];
+  slot.size = size;
+  slot.wanted = pieces.size();
+  slot.pieces = std::move(pieces);
+  for (const auto& piece : slot.pieces) piece->slot = &slot;
+  is_sorted_ = false;
+  return slot.pieces.front()->data();
 }
 
 Allocations::Swapped Allocations::swap(const std::string& field, int32_t block) {
@@ -90,58 +140,70 @@ Allocations::Swapped Allocations::swap(const std::string& field, int32_t block) 
   std::byte* before = slot.pieces[slot.current]->data();
   for (size_t step = 1; step < count; ++step) {
     const size_t next = (slot.current + step) % count;
-    if (is_read(slot.pieces[next])) continue;
+    if (slot.pieces[next]->is_read()) continue;
     slot.current = next;
     return {before, slot.pieces[next]->data(), slot.size};
   }
   slot.pieces.push_back(make(slot.size));
+  slot.pieces.back()->slot = &slot;
   slot.current = count;
+  is_sorted_ = false;
   return {before, slot.pieces.back()->data(), slot.size};
 }
 
 void Allocations::free(const std::string& field, int32_t block) {
-  const auto at = slots_.find({field, block});
-  if (at == slots_.end()) return;
-  for (auto& piece : at->second.pieces) {
-    if (is_read(piece)) retired_.push_back(std::move(piece));
+  Slot* slot = find_slot(field, block);
+  if (slot == nullptr) return;
+  for (auto& piece : slot->pieces) {
+    piece->slot = nullptr;
+    if (piece->is_read()) retired_.emplace(piece.get(), piece);
     else piece->is_free = true;
   }
-  slots_.erase(at);
+  is_sorted_ = false;
+  const auto blocks = slots_.find(field);
+  blocks->second.erase(block);
+  if (blocks->second.empty()) slots_.erase(blocks);
 }
 
 // Beyond n - 1 buffers in sidecars' hands the values are copied instead.
 std::optional<Lent> Allocations::find(const void* data) const {
-  if (segment_ == nullptr) return {};
-  for (const auto& [key, slot] : slots_) {
-    const auto piece = slot.holding(data);
-    if (piece == nullptr) continue;
-    const auto held = std::count_if(slot.pieces.begin(), slot.pieces.end(),
-                                    [](const auto& p) { return is_read(p); });
-    if (!is_read(piece) && static_cast<size_t>(held) + 1 >= slot.wanted) return {};
-    asked_.push_back(piece.get());
-    return Lent{piece->region.offset, piece->region.memory.size(),
-                static_cast<uint64_t>(static_cast<const std::byte*>(data) - piece->data())};
+  if (!pool_) return {};
+  const auto* stretch = holding(data);
+  if (stretch == nullptr) return {};
+  Piece* const piece = stretch->piece;
+  if (!piece->is_read() && stretch->slot->held + 1 >= stretch->slot->wanted) {
+    has_refused_ = true;
+    return {};
   }
-  return {};
+  asked_.push_back(piece);
+  Lent lent = stretch->lent;
+  lent.offset += static_cast<uint64_t>(static_cast<const std::byte*>(data) - stretch->begin);
+  return lent;
 }
 
 void Allocations::lend(int64_t index) {
-  for (auto* piece : asked_) piece->last_reader = index;
-  asked_.clear();
+  for (auto* piece : asked_) {
+    if (piece->last_reader == index) continue;
+    if (!piece->is_read()) ++piece->slot->held;
+    piece->last_reader = index;
+    readers_.push_back({index, piece});
+  }
+  forget();
 }
 
+// A piece that a message is in is there until its last one is finished.
 void Allocations::reclaim(int64_t freed) {
-  const auto free_if_read = [&](auto& piece) {
-    if (piece->last_reader < freed) piece->last_reader = -1;
-  };
-  for (auto& [key, slot] : slots_)
-    std::for_each(slot.pieces.begin(), slot.pieces.end(), free_if_read);
-  std::for_each(retired_.begin(), retired_.end(), free_if_read);
-  std::erase_if(retired_, [&](auto& piece) {
-    if (is_read(piece)) return false;
-    piece->is_free = true;
-    return true;
-  });
+  for (; !readers_.empty() && readers_.front().index < freed; readers_.pop_front()) {
+    const auto [index, piece] = readers_.front();
+    if (piece->last_reader != index) continue;
+    piece->last_reader = -1;
+    if (piece->slot != nullptr) {
+      --piece->slot->held;
+    } else {
+      piece->is_free = true;
+      retired_.erase(piece);
+    }
+  }
 }
 
 }  // namespace pillion::simulation

@@ -4,23 +4,23 @@
 // the buffers are private, and what is in them is copied as anything else.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
+#include "node/region_pool.hpp"
 #include "transport/transport.hpp"
-
-namespace pillion::node {
-class Segment;
-}
 
 namespace pillion::simulation {
 
 class Allocations final : public transport::Lender {
  public:
   /// `segment` is null if sidecars do not share memory with this rank.
-  explicit Allocations(node::Segment* segment) : segment_(segment) {}
+  explicit Allocations(const node::Segment* segment);
 
   /// The first of `buffers` buffers for a block. Throws ErrorCode::Argument, or ErrorCode::State if
   /// the block has some already.
@@ -43,10 +43,17 @@ class Allocations final : public transport::Lender {
   /// What find() gave since last time is in message `index`.
   void lend(int64_t index);
   /// What find() gave since last time was not sent.
-  void forget() { asked_.clear(); }
+  void forget() {
+    asked_.clear();
+    has_refused_ = false;
+  }
+  /// Whether find() refused a buffer since then because sidecars hold too many of that block.
+  [[nodiscard]] bool has_refused() const { return has_refused_; }
   /// Messages before `freed` are finished.
   void reclaim(int64_t freed);
   [[nodiscard]] bool empty() const { return slots_.empty() && retired_.empty(); }
+  /// Mappings that either side has of all this, at most.
+  [[nodiscard]] size_t mappings() const { return pool_ ? pool_->slabs() : 0; }
 
  private:
   struct Piece;
@@ -54,16 +61,44 @@ class Allocations final : public transport::Lender {
     size_t size = 0;
     size_t wanted = 0;  ///< how many buffers the program asked for
     size_t current = 0;
+    size_t held = 0;  ///< buffers that sidecars read
     std::vector<std::shared_ptr<Piece>> pieces;
-    [[nodiscard]] std::shared_ptr<Piece> holding(const void* data) const;
   };
-  std::shared_ptr<Piece> make(size_t size) const;
-  [[nodiscard]] Slot& slot(const std::string& field, int32_t block);
+  /// The memory of a buffer. Slots stay where they are as long as they are there.
+  struct Stretch {
+    const std::byte* begin;
+    size_t size;
+    Piece* piece;
+    Slot* slot;
+    transport::Lent lent;  ///< where it begins
+  };
+  using Blocks = std::unordered_map<int32_t, Slot>;
 
-  node::Segment* segment_;
-  std::map<std::pair<std::string, int32_t>, Slot> slots_;
-  std::vector<std::shared_ptr<Piece>> retired_;  ///< freed by the program, but still read
+  std::shared_ptr<Piece> make(size_t size);
+  [[nodiscard]] Slot* find_slot(std::string_view field, int32_t block);
+  [[nodiscard]] Slot& slot(std::string_view field, int32_t block);
+  /// The buffer that an address lies in, or null.
+  [[nodiscard]] const Stretch* holding(const void* data) const;
+  void sort() const;
+
+  std::unique_ptr<node::RegionPool> pool_;  ///< null without node memory
+  std::map<std::string, Blocks, std::less<>> slots_;
+  /// Freed by the program, but still read.
+  std::unordered_map<Piece*, std::shared_ptr<Piece>> retired_;
+  /// All buffers by address, sorted when they are first looked for after a change. Blocks are
+  /// looked for in the order in which they were made, so the next is near the last.
+  mutable std::vector<Stretch> by_address_;
+  mutable bool is_sorted_ = false;
+  mutable size_t last_ =
+      0;  ///< the one that was found last, and how far it was from the one before
+  mutable size_t apart_ = 1;
+  struct Reader {
+    int64_t index;
+    Piece* piece;
+  };
   mutable std::vector<Piece*> asked_;
+  mutable bool has_refused_ = false;
+  std::deque<Reader> readers_;  ///< messages that are in buffers, in their order
 };
 
 }  // namespace pillion::simulation

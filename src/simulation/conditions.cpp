@@ -3,6 +3,7 @@
 #include "simulation/conditions.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace pillion::simulation {
@@ -10,35 +11,85 @@ namespace pillion::simulation {
 using model::Array;
 using model::Block;
 using model::Moments;
-using model::Quantity;
 
 namespace {
 
-template <class T>
-double value_at(const Array& array, int64_t at, int32_t component) {
-  const T* data = static_cast<const T*>(array.data) + at;
-  if (component >= 0) return static_cast<double>(data[component * array.strides[3]]);
-  double square = 0;
-  for (int32_t c = 0; c < array.components; ++c) {
-    const auto v = static_cast<double>(data[c * array.strides[3]]);
-    square += v * v;
+// Numbers in the reductions: of a quantity, and of what attached jobs have cost.
+constexpr size_t sums_of_quantity = 3, maxima_of_quantity = 2, costs = 2;
+
+/// Moments in several parts, so that one value need not wait for the sum of those before.
+class PartialMoments {
+ public:
+  static constexpr int64_t count = 8;
+
+  template <class At>
+  void add_row(int64_t values, At&& at) {
+    int64_t i = 0;
+    for (; i + count <= values; i += count)
+      for (int64_t part = 0; part < count; ++part) add(part, at(i + part));
+    for (; i < values; ++i) add(i % count, at(i));
   }
-  return std::sqrt(square);
-}
+  void add_to(Moments& moments) const {
+    for (size_t part = 0; part < count; ++part) {
+      moments.sum += sum_[part];
+      moments.sum_of_squares += squares_[part];
+      moments.minimum = std::min(moments.minimum, minimum_[part]);
+      moments.maximum = std::max(moments.maximum, maximum_[part]);
+    }
+  }
+
+ private:
+  void add(int64_t part, double value) {
+    const auto l = static_cast<size_t>(part);
+    sum_[l] += value;
+    squares_[l] += value * value;
+    minimum_[l] = std::min(minimum_[l], value);
+    maximum_[l] = std::max(maximum_[l], value);
+  }
+  static constexpr double infinity = std::numeric_limits<double>::infinity();
+  std::array<double, count> sum_{}, squares_{};
+  std::array<double, count> minimum_{infinity, infinity, infinity, infinity,
+                                     infinity, infinity, infinity, infinity};
+  std::array<double, count> maximum_{-infinity, -infinity, -infinity, -infinity,
+                                     -infinity, -infinity, -infinity, -infinity};
+};
 
 template <class T>
-void add_block(const Array& array, const model::Box& box, int32_t component, Moments& moments) {
+void add_row(const Array& array, const T* row, int64_t values, int32_t component,
+             PartialMoments& parts) {
+  const int64_t apart = array.strides[0], to_next = array.strides[3];
+  if (component >= 0) {
+    const T* first = row + component * to_next;
+    if (apart == 1) parts.add_row(values, [=](int64_t i) { return static_cast<double>(first[i]); });
+    else parts.add_row(values, [=](int64_t i) { return static_cast<double>(first[i * apart]); });
+    return;
+  }
+  parts.add_row(values, [&](int64_t i) {
+    double square = 0;
+    for (int32_t c = 0; c < array.components; ++c) {
+      const auto v = static_cast<double>(row[i * apart + c * to_next]);
+      square += v * v;
+    }
+    return std::sqrt(square);
+  });
+}
+
+// All components of a row, one after the other, while the row is in cache.
+template <class T>
+void add_block(const Array& array, const model::Box& box, std::span<const int32_t> components,
+               std::vector<Moments>& moments) {
   const auto& s = array.strides;
+  std::vector<PartialMoments> parts(components.size());
   for (int64_t k = 0; k < box.extent(2); ++k)
-    for (int64_t j = 0; j < box.extent(1); ++j)
-      for (int64_t i = 0; i < box.extent(0); ++i) {
-        const double v = value_at<T>(array, i * s[0] + j * s[1] + k * s[2], component);
-        moments.sum += v;
-        moments.sum_of_squares += v * v;
-        moments.minimum = std::min(moments.minimum, v);
-        moments.maximum = std::max(moments.maximum, v);
-      }
-  moments.count += static_cast<double>(box.volume());
+    for (int64_t j = 0; j < box.extent(1); ++j) {
+      const T* row = static_cast<const T*>(array.data) + j * s[1] + k * s[2];
+      for (size_t c = 0; c < components.size(); ++c)
+        add_row(array, row, box.extent(0), components[c], parts[c]);
+    }
+  for (size_t c = 0; c < components.size(); ++c) {
+    parts[c].add_to(moments[c]);
+    moments[c].count += static_cast<double>(box.volume());
+  }
 }
 
 /// The same values with the points of an element as the first axis, and its elements as the second.
@@ -50,100 +101,161 @@ void unfold(int32_t points, Array& array, model::Box& box) {
 
 }  // namespace
 
-Moments moments_of(const Quantity& quantity, const std::vector<Block>& blocks, int32_t points) {
-  Moments moments;
+std::vector<Moments> moments_of(const std::string& field, std::span<const int32_t> components,
+                                const std::vector<Block>& blocks, int32_t points) {
+  std::vector<Moments> moments(components.size());
   for (const auto& block : blocks) {
-    Array array = block.arrays.at(quantity.field);
+    Array array = block.arrays.at(field);
     model::Box box = block.box;
     if (points > 1) unfold(points, array, box);
     switch (array.type) {
-      case model::ElementType::Int32:
-        add_block<int32_t>(array, box, quantity.component, moments);
-        break;
-      case model::ElementType::Int64:
-        add_block<int64_t>(array, box, quantity.component, moments);
-        break;
-      case model::ElementType::Float32:
-        add_block<float>(array, box, quantity.component, moments);
-        break;
+      case model::ElementType::Int32: add_block<int32_t>(array, box, components, moments); break;
+      case model::ElementType::Int64: add_block<int64_t>(array, box, components, moments); break;
+      case model::ElementType::Float32: add_block<float>(array, box, components, moments); break;
       default:  // no field has one of the others
-        add_block<double>(array, box, quantity.component, moments);
+        add_block<double>(array, box, components, moments);
         break;
     }
   }
   return moments;
 }
 
-std::set<std::string> ConditionCheck::fields() const {
-  std::set<std::string> names;
-  for (const auto& quantity : condition_.quantities()) names.insert(quantity.field);
-  return names;
-}
-
-void ConditionCheck::start(const stagehost::Publication& publication) {
-  std::vector<double> sums, maxima;
-  for (const auto& quantity : condition_.quantities()) {
-    const auto& field = catalogue_.field(quantity.field);
-    const auto mesh = publication.meshes.find(field.mesh);
-    const int32_t points = model::points_of(catalogue_.mesh(field.mesh), field);
-    const auto moments = mesh == publication.meshes.end()
-                             ? Moments()
-                             : moments_of(quantity, mesh->second.blocks, points);
-    sums.insert(sums.end(), {moments.count, moments.sum, moments.sum_of_squares});
-    maxima.insert(maxima.end(), {-moments.minimum, moments.maximum});
-  }
-  sums_.start(std::move(sums));
-  maxima_.start(std::move(maxima));
-  step_ = publication.step;
-  time_ = publication.time;
-}
-
-bool ConditionCheck::settle(bool before) {
-  const auto sums = sums_.settle(), maxima = maxima_.settle();
-  if (!sums || !maxima) return before;
-  std::vector<Moments> moments;
-  for (size_t q = 0; q < condition_.quantities().size(); ++q)
-    moments.push_back({sums->at(3 * q), sums->at(3 * q + 1), sums->at(3 * q + 2),
-                       -maxima->at(2 * q), maxima->at(2 * q + 1)});
-  return condition_.holds(moments, step_, time_);
-}
-
-void Conditions::add(const model::AnalysisSpec& analysis) {
-  auto& trigger = checks_.emplace_back();
-  if (analysis.when)
-    trigger =
-        std::make_unique<ConditionCheck>(*analysis.when, run_.configuration.catalogue, run_.side);
-}
-
 bool Conditions::may_hold(size_t a, int64_t step, double time) const {
-  return !checks_[a] || checks_[a]->may_hold(step, time);
-}
-
-// A rank whose blocks do not fit still takes part in the reduction, for the others wait for it.
-bool Conditions::check(size_t a, bool& fired, const Sharing& sharing, int64_t step, double time) {
-  if (!checks_[a]) return true;
-  if (checks_[a]->is_immediate()) return fired = checks_[a]->may_hold(step, time);
-  const run::Stopwatch watch;
-  fired = checks_[a]->settle(fired);
-  stagehost::Publication look{.step = step, .time = time, .meshes = {}, .domains = {}};
-  try {
-    look = sharing.publication(checks_[a]->fields(), step, time);
-  } catch (const Error& e) {
-    run_.log.warn("rank {} is left out of a condition at step {}: {}", run_.side.rank(), step,
-                  e.what());
-  }
-  checks_[a]->start(look);
-  run_.accounts[a].simulation_seconds += watch.end(
-      run_.timeline, run_.configuration.analyses[a].name + " (condition)", "condition", step);
-  return fired;
-}
-
-void Conditions::settle(size_t a, bool& fired) {
-  if (checks_[a]) fired = checks_[a]->settle(fired);
+  return !conditions_[a] || is_checked(a) || conditions_[a]->holds({}, step, time);
 }
 
 std::set<std::string> Conditions::fields(size_t a) const {
-  return checks_[a] ? checks_[a]->fields() : std::set<std::string>();
+  std::set<std::string> names;
+  if (conditions_[a])
+    for (const auto& quantity : conditions_[a]->quantities()) names.insert(quantity.field);
+  return names;
+}
+
+void Conditions::add(const model::AnalysisSpec& analysis) {
+  std::vector<size_t> needs;
+  if (analysis.when)
+    for (const auto& quantity : analysis.when->quantities()) {
+      const auto known = std::find(quantities_.begin(), quantities_.end(), quantity);
+      needs.push_back(static_cast<size_t>(known - quantities_.begin()));
+      if (known == quantities_.end()) quantities_.push_back(quantity);
+    }
+  conditions_.push_back(analysis.when);
+  needed_.reserve(std::max(needed_.capacity(), needs.size()));
+  needs_.push_back(std::move(needs));
+  check_.analyses.reserve(conditions_.size());
+  check_.quantities.reserve(quantities_.size());
+  places_.reserve(quantities_.size());
+  moments_.reserve(quantities_.size());
+  sums_.reserve(sums_of_quantity * quantities_.size());
+  maxima_.reserve(costs + maxima_of_quantity * quantities_.size());
+}
+
+// Analyses of attached jobs have the last numbers, and so what only they need comes last.
+void Conditions::begin_check(const std::vector<size_t>& analyses) {
+  check_.analyses.assign(analyses.begin(), analyses.end());
+  std::sort(check_.analyses.begin(), check_.analyses.end());
+  check_.quantities.clear();
+  check_.own = 0;
+  const size_t nowhere = quantities_.size();
+  places_.assign(quantities_.size(), nowhere);
+  for (const size_t a : check_.analyses) {
+    for (const size_t q : needs_[a])
+      if (places_[q] == nowhere) {
+        places_[q] = check_.quantities.size();
+        check_.quantities.push_back(q);
+      }
+    if (a < own_) check_.own = check_.quantities.size();
+  }
+  moments_.assign(check_.quantities.size(), {});
+}
+
+// A rank whose blocks do not fit, or that lacks memory, still takes part in the reduction, for the
+// others wait for it.
+void Conditions::compute(size_t first, size_t last, const Sharing& sharing) {
+  if (first == last) return;
+  try {
+    compute_fields(first, last, sharing);
+  } catch (const std::exception& e) {
+    try {
+      run_.log.warn("rank {} is left out of a condition at step {}: {}", run_.side.rank(),
+                    check_.step, e.what());
+    } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): nor is there memory for that
+    }
+  }
+}
+
+void Conditions::compute_fields(size_t first, size_t last, const Sharing& sharing) {
+  std::map<std::string, std::vector<size_t>> by_field;
+  std::set<std::string> names;
+  for (size_t place = first; place < last; ++place) {
+    const auto& field = quantities_[check_.quantities[place]].field;
+    by_field[field].push_back(place);
+    names.insert(field);
+  }
+  const auto& catalogue = run_.configuration.catalogue;
+  const auto look = sharing.publication(names, check_.step, check_.time);
+  for (const auto& [name, places] : by_field) {
+    const auto& field = catalogue.field(name);
+    const auto mesh = look.meshes.find(field.mesh);
+    if (mesh == look.meshes.end()) continue;
+    std::vector<int32_t> components;
+    for (const size_t place : places)
+      components.push_back(quantities_[check_.quantities[place]].component);
+    const auto found = moments_of(name, components, mesh->second.blocks,
+                                  model::points_of(catalogue.mesh(field.mesh), field));
+    ++passes_;
+    for (size_t i = 0; i < found.size(); ++i) moments_[places[i]] = found[i];
+  }
+}
+
+void Conditions::bill(double seconds, std::span<const size_t> analyses) {
+  for (const size_t a : analyses)
+    run_.accounts[a].simulation_seconds += seconds / static_cast<double>(analyses.size());
+}
+
+void Conditions::start(const std::vector<size_t>& analyses, const Sharing& sharing, int64_t step,
+                       double time, policy::AttachedCost& cost) {
+  const run::Stopwatch watch;
+  begin_check(analyses);
+  check_.step = step;
+  check_.time = time;
+  check_.steps = cost.steps;
+  const std::span all(check_.analyses);
+  const auto own = static_cast<size_t>(
+      std::partition_point(all.begin(), all.end(), [&](size_t a) { return a < own_; }) -
+      all.begin());
+  compute(0, check_.own, sharing);
+  bill(watch.seconds(), all.first(own));
+  const run::Stopwatch theirs;
+  compute(check_.own, check_.quantities.size(), sharing);
+  if (own < all.size()) cost.seconds += theirs.seconds();
+  bill(theirs.seconds(), all.subspan(own));
+  auto sum = sums_.prepare(sums_of_quantity * moments_.size()).begin();
+  auto maximum = maxima_.prepare(costs + maxima_of_quantity * moments_.size()).begin();
+  *maximum++ = cost.seconds;
+  *maximum++ = -cost.running;
+  for (const auto& m : moments_) {
+    for (const double value : {m.count, m.sum, m.sum_of_squares}) *sum++ = value;
+    for (const double value : {-m.minimum, m.maximum}) *maximum++ = value;
+  }
+  sums_.start();
+  maxima_.start();
+  watch.end(run_.timeline, "conditions", "condition", step);
+}
+
+std::optional<policy::AttachedCost> Conditions::settle(run::Agenda& agenda) {
+  const auto sums = sums_.settle(), maxima = maxima_.settle();
+  if (!sums || !maxima) return {};
+  for (const size_t a : check_.analyses) {
+    needed_.clear();
+    for (const size_t quantity : needs_[a]) {
+      const double* sum = &(*sums)[sums_of_quantity * places_[quantity]];
+      const double* maximum = &(*maxima)[costs + maxima_of_quantity * places_[quantity]];
+      needed_.push_back({sum[0], sum[1], sum[2], -maximum[0], maximum[1]});
+    }
+    agenda.schedule_state(a).fired = conditions_[a]->holds(needed_, check_.step, check_.time);
+  }
+  return policy::AttachedCost{(*maxima)[0], -(*maxima)[1], check_.steps};
 }
 
 }  // namespace pillion::simulation

@@ -1,76 +1,98 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Conditions on the state of the simulation. The statistics of a check are reduced over the ranks
-// without waiting, and looked at when the next check comes; so a condition speaks of the check
+// Conditions on the state of the simulation. The statistics that the conditions of a step need are
+// computed once, however many conditions use them, and reduced over the ranks together, without
+// waiting. The result is read when the next check comes: so a condition holds as of the check
 // before, the same on every rank, and no rank waits for another in between. A condition on step and
-// time alone needs no reduction and is looked at where it stands.
+// time alone needs no reduction and is evaluated immediately.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "comm/message.hpp"
 #include "model/expression.hpp"
+#include "policy/events.hpp"
+#include "run/agenda.hpp"
 #include "run/run.hpp"
 #include "simulation/sharing.hpp"
 
 namespace pillion::simulation {
 
-/// Statistics of one quantity over blocks. Values that are not finite count, and spread to the
-/// sums.
-/// `points`: how many values of a component each item has.
-model::Moments moments_of(const model::Quantity& quantity, const std::vector<model::Block>& blocks,
-                          int32_t points);
-
-class ConditionCheck {
- public:
-  ConditionCheck(const model::Expression& condition, const model::Catalogue& catalogue,
-                 const comm::Communicator& simulation)
-      : condition_(condition),
-        catalogue_(catalogue),
-        sums_(simulation, comm::Operation::Sum),
-        maxima_(simulation, comm::Operation::Max) {}
-
-  /// Whether it speaks of step and time alone.
-  [[nodiscard]] bool is_immediate() const { return condition_.quantities().empty(); }
-  /// Whether a condition on step and time holds there; true for others, which may.
-  [[nodiscard]] bool may_hold(int64_t step, double time) const {
-    return !is_immediate() || condition_.holds({}, step, time);
-  }
-  /// The fields whose values are looked at.
-  [[nodiscard]] std::set<std::string> fields() const;
-  /// Starts the reduction of a check. The one before must be settled. [collective, does not wait]
-  void start(const stagehost::Publication& publication);
-  /// Whether the condition held at the check that was started last; `before` if there is none.
-  /// Waits for ranks that have not yet come to that check. [collective]
-  [[nodiscard]] bool settle(bool before);
-
- private:
-  const model::Expression& condition_;
-  const model::Catalogue& catalogue_;
-  comm::LaggedReduction sums_, maxima_;
-  int64_t step_ = 0;
-  double time_ = 0;
-};
+/// Statistics of components of a field over blocks, in one pass. Values that are not finite count,
+/// and spread to the sums. `points`: how many values of a component each item has.
+std::vector<model::Moments> moments_of(const std::string& field,
+                                       std::span<const int32_t> components,
+                                       const std::vector<model::Block>& blocks, int32_t points);
 
 /// The conditions of all analyses of a run.
 class Conditions {
  public:
-  explicit Conditions(run::Run& run) : run_(run) {}
+  /// Analyses from number `own` on are those of attached jobs.
+  Conditions(run::Run& run, size_t own)
+      : run_(run),
+        own_(own),
+        sums_(run.side, comm::Operation::Sum),
+        maxima_(run.side, comm::Operation::Max) {}
 
-  /// The condition of the next analysis, if it has one.
+  /// The condition of the next analysis, if it has one. Takes all memory that checks need, but for
+  /// the statistics themselves: a rank that lacks it later still takes part in the reductions.
   void add(const model::AnalysisSpec& analysis);
-  /// Whether an analysis that is scheduled at a step may be due there.
+  /// Forgets those from number `analyses` on.
+  void resize(size_t analyses) { conditions_.resize(analyses), needs_.resize(analyses); }
+  /// Whether an analysis has a condition on values of fields.
+  [[nodiscard]] bool is_checked(size_t analysis) const {
+    return conditions_[analysis] && !conditions_[analysis]->quantities().empty();
+  }
+  /// Whether an analysis that is scheduled at a step may be due there: false if its condition is on
+  /// step and time alone and does not hold.
   [[nodiscard]] bool may_hold(size_t analysis, int64_t step, double time) const;
-  /// Whether it is due; `fired` is whether its condition held when it was checked last, and is
-  /// brought up to date. [collective, waits for the check before]
-  bool check(size_t analysis, bool& fired, const Sharing& sharing, int64_t step, double time);
-  /// Ends the check that is under way. [collective]
-  void settle(size_t analysis, bool& fired);
   /// The fields whose values the condition of an analysis looks at.
   [[nodiscard]] std::set<std::string> fields(size_t analysis) const;
 
+  /// Starts a check of the conditions of `analyses`, which are on values. The one before must be
+  /// settled. `cost` is what attached jobs have cost this rank so far; the part of this check that
+  /// only they need is added. [collective, does not wait]
+  void start(const std::vector<size_t>& analyses, const Sharing& sharing, int64_t step, double time,
+             policy::AttachedCost& cost);
+  /// Ends the check that is under way, and notes in `agenda` which of its conditions held. Returns
+  /// what attached jobs had cost by then, as all ranks know; nothing if no check was under way.
+  /// Waits for ranks that have not yet come to that check. [collective]
+  std::optional<policy::AttachedCost> settle(run::Agenda& agenda);
+  /// Whether only attached jobs wanted the last check.
+  [[nodiscard]] bool was_for_attached() const {
+    return !check_.analyses.empty() && check_.analyses.front() >= own_;
+  }
+  /// How often the values of a field were gone through so far.
+  [[nodiscard]] int64_t passes() const { return passes_; }
+
  private:
+  /// The quantities that conditions of the analyses need, each once. The ones that only attached
+  /// jobs need come last.
+  struct Check {
+    std::vector<size_t> analyses;    ///< in order
+    std::vector<size_t> quantities;  ///< numbers of them
+    size_t own = 0;                  ///< how many of these conditions of the run itself need
+    int64_t step = 0;
+    double time = 0;
+    int64_t steps = 0;
+  };
+  void begin_check(const std::vector<size_t>& analyses);
+  /// Statistics of quantities from `first` to `last` of the check, on this rank.
+  void compute(size_t first, size_t last, const Sharing& sharing);
+  void compute_fields(size_t first, size_t last, const Sharing& sharing);
+  void bill(double seconds, std::span<const size_t> analyses);
+
   run::Run& run_;
-  std::vector<std::unique_ptr<ConditionCheck>> checks_;  ///< null without a condition
+  size_t own_;
+  std::vector<std::optional<model::Expression>> conditions_;
+  std::vector<model::Quantity> quantities_;  ///< of all conditions, each once
+  std::vector<std::vector<size_t>> needs_;   ///< by analysis: numbers of quantities
+  comm::LaggedReduction sums_, maxima_;
+  Check check_;                          ///< the last one
+  std::vector<size_t> places_;           ///< in it, by quantity
+  std::vector<model::Moments> moments_;  ///< by place
+  std::vector<model::Moments> needed_;   ///< by one condition
+  int64_t passes_ = 0;
 };
 
 }  // namespace pillion::simulation

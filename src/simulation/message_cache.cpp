@@ -23,37 +23,47 @@ size_t CachedMessage::size() const {
   return redistribution::aligned(encoder_.size()) + send_plan_->size();
 }
 
-void CachedMessage::encode(std::byte* to, int64_t sequence, base::Copy how) const {
-  encoder_.encode(to, how);
+void CachedMessage::encode(std::byte* to, int64_t sequence, base::Copy how,
+                           base::CopyThreads* threads) const {
+  encoder_.encode(to, how, threads);
   if (send_plan_) send_plan_->pack(to + redistribution::aligned(encoder_.size()), sequence);
 }
 
 void CachedMessage::add_share(const model::AnalysisSpec& analysis,
                               const std::set<std::string>& cut_fields) {
   auto& share = shares_.emplace_back(0);
-  const auto add = [&](const std::map<std::string, int64_t>& bytes_of_fields) {
-    for (const auto& [field, bytes] : bytes_of_fields)
-      if (cut_fields.contains(field) || field.starts_with(analysis.name + "/")) share += bytes;
+  auto& fields = fields_.emplace_back();
+  const auto is_of_it = [&](const std::string& field) {
+    return cut_fields.contains(field) || field.starts_with(analysis.name + "/");
   };
-  add(encoder_.bytes_of_fields());
-  if (send_plan_) add(send_plan_->bytes_of_fields());
+  for (const auto& [field, bytes] : encoder_.bytes_of_fields())
+    if (is_of_it(field)) {
+      share += bytes.all;
+      fields.push_back(&bytes);
+    }
+  if (!send_plan_) return;
+  for (const auto& [field, bytes] : send_plan_->bytes_of_fields())
+    if (is_of_it(field)) share += bytes;
 }
 
-template <class Deed>
-void CachedMessage::each_array(Deed&& deed) {
-  for (auto* meshes : {&meshes_, send_plan_ ? &send_plan_->meshes() : nullptr}) {
-    if (meshes == nullptr) continue;
-    for (auto& [name, mesh] : *meshes)
-      for (auto& block : mesh.blocks)
-        for (auto& [field, array] : block.arrays) deed(name, block, field, array);
-  }
+int64_t CachedMessage::bytes_copied(size_t share) const {
+  int64_t bytes = shares_[share];
+  for (const auto* field : fields_[share]) bytes -= field->lent;
+  return bytes;
 }
 
 void CachedMessage::link(const Sharing& sharing) {
-  each_array([&](const std::string&, const model::Block& block, const std::string& field,
-                 model::Array& array) {
-    links_.push_back({&array, sharing.find(field, block.number())});
-  });
+  std::vector<const model::Array*> shared;
+  for (const auto& [name, mesh] : meshes_)
+    for (const auto& block : mesh.blocks)
+      for (const auto& [field, array] : block.arrays)
+        shared.push_back(sharing.find(field, block.number()));
+  encoder_.take_from(shared);
+  if (!send_plan_) return;
+  for (auto& [name, mesh] : send_plan_->meshes())
+    for (auto& block : mesh.blocks)
+      for (auto& [field, array] : block.arrays)
+        links_.push_back({&array, sharing.find(field, block.number())});
 }
 
 namespace {
@@ -84,10 +94,13 @@ bool are_equal(const transport::Meshes& a, const transport::Meshes& b) {
 void CachedMessage::note(transport::Meshes meshes) {
   using Place = std::tuple<std::string, int64_t, std::array<int64_t, 3>, std::string>;
   std::map<Place, model::Array*> places;
-  each_array([&](const std::string& mesh, const model::Block& block, const std::string& field,
-                 model::Array& array) {
-    places[{mesh, block.id, block.box.lo, field}] = &array;
-  });
+  for (auto* from : {&meshes_, send_plan_ ? &send_plan_->meshes() : nullptr}) {
+    if (from == nullptr) continue;
+    for (auto& [name, mesh] : *from)
+      for (auto& block : mesh.blocks)
+        for (auto& [field, array] : block.arrays)
+          places[{name, block.id, block.box.lo, field}] = &array;
+  }
   noted_ = std::move(meshes);
   for (const auto& [name, mesh] : noted_)
     for (const auto& block : mesh.blocks)
@@ -150,8 +163,10 @@ size_t MessageBuilder::size_for(const std::vector<size_t>& due) const {
   for (const size_t a : due) head.due.push_back({static_cast<int32_t>(a), 0, 0, 0});
   auto meshes = data_.of(head, due, StageOutputs(cut_fields_.size()));
   const auto send_plan = plan(head, meshes);
-  // What is lent takes no room, so the header is left out.
-  if (!send_plan) return CutData::bytes_of(meshes);
+  // The header is left out: it has room where values have none.
+  if (!send_plan)
+    return CutData::bytes_of(meshes) -
+           static_cast<size_t>(transport::Encoder(head, meshes, &lender_).bytes_lent());
   send_plan->lay_out(true);
   return redistribution::aligned(transport::Encoder(head, meshes).size()) + send_plan->size();
 }
@@ -217,6 +232,7 @@ std::unique_ptr<redistribution::SendPlan> MessageBuilder::plan(
 void MessageBuilder::declare(transport::PublicationHeader& head,
                              redistribution::SendPlan& send_plan) const {
   head.targets = send_plan.receivers();
+  head.box_keys = send_plan.keys();
   head.scattered = send_plan.is_scattered();
   head.schema_changed =
       !schemas_.has(transport::due_set_of(head), send_plan.schema(), head.sequence);

@@ -50,26 +50,25 @@ class CachedMessage {
   [[nodiscard]] redistribution::SendPlan* send_plan() const { return send_plan_.get(); }
   /// Bytes of the message and those behind it that go directly.
   [[nodiscard]] size_t size() const;
-  void encode(std::byte* to, int64_t sequence, base::Copy how) const;
+  void encode(std::byte* to, int64_t sequence, base::Copy how, base::CopyThreads* threads) const;
   /// Bytes of values by analysis, in the order in which they were added.
   [[nodiscard]] const std::vector<int64_t>& shares() const { return shares_; }
+  /// Those of share number `share` that are copied: the others are only pointed to.
+  [[nodiscard]] int64_t bytes_copied(size_t share) const;
 
  private:
   struct Link {
     model::Array* array;
     const model::Array* shared;
   };
-  /// Calls deed(mesh's name, block, field, array) for all that is in here.
-  template <class Deed>
-  void each_array(Deed&& deed);
-
   transport::Meshes meshes_;
   transport::Encoder encoder_;
   std::unique_ptr<redistribution::SendPlan> send_plan_;
-  std::vector<Link> links_;
+  std::vector<Link> links_;  ///< of what goes directly
   transport::Meshes noted_;
   std::vector<model::Array*> slots_;  ///< where the arrays of `noted_` are now, in their order
   std::vector<int64_t> shares_;
+  std::vector<std::vector<const transport::Encoder::FieldBytes*>> fields_;  ///< of each share
 };
 
 /// MessageCache by the analyses that are due and the coarsening, as long as what is shared does not
@@ -97,7 +96,8 @@ class MessageBuilder {
                  const run::LayoutRequests& layout_requests, const run::CutFields& cut_fields,
                  const Sharing& sharing, const transport::Lender& lender, size_t own);
 
-  /// Bytes of a publication for these analyses if all of it is copied.
+  /// Bytes of a publication for these analyses, but for values that need not be copied. What was
+  /// found to need no copy counts as asked for from the lender.
   [[nodiscard]] size_t size_for(const std::vector<size_t>& due) const;
   /// Completes the head. The message is good until the next one is prepared.
   CachedMessage& prepare(transport::PublicationHeader& head, const std::vector<size_t>& due,

@@ -14,6 +14,12 @@ using policy::Moved;
 using policy::MoveFailed;
 using transport::MessageKind;
 
+namespace {
+
+constexpr size_t numbers_of_sample = 5;
+
+}  // namespace
+
 Migration::Migration(run::Run& run, Publisher& publisher, const run::Agenda& agenda,
                      const policy::Policy& policy, run::Chains chains, run::ProducedFields produced)
     : run_(run),
@@ -25,6 +31,7 @@ Migration::Migration(run::Run& run, Publisher& publisher, const run::Agenda& age
       costs_(run.side, comm::Operation::Max) {
   for (size_t a = 0; a < chains_.size(); ++a)
     if (chains_[a]) movables_.push_back({.analysis = a});
+  costs_.reserve(numbers_of_sample * movables_.size());
 }
 
 const Migration::MigratingAnalysis* Migration::migrating(size_t analysis) const {
@@ -50,7 +57,7 @@ void Migration::judge() {
     const policy::Sample all{
         .interval = v[0], .own = v[1], .worked = v[2], .finished = v[3], .busy = v[4]};
     if (all.interval > 0) migrating.why = migrating.placement.note(all);
-    v += 5;
+    v += numbers_of_sample;
   }
 }
 
@@ -132,6 +139,29 @@ AgreedEvent Migration::recall(size_t a) {
   return policy::Recalled{a};
 }
 
+// What sidecars could not save they have kept, and they work on it. But if they are only late, they
+// will save it and let it go, and then leave out what is published for it: so they take it again,
+// and the two messages together change nothing.
+void Migration::leave_in_sidecars(const MigratingAnalysis& migrating) {
+  const size_t a = migrating.analysis;
+  const auto& name = run_.configuration.analyses[a].name;
+  enum : int32_t { failed, no_room, may_send };
+  int32_t state = publisher_.fits_header() ? may_send : no_room;
+  if (!publisher_.failed_sidecars().empty()) state = failed;
+  state = run_.side.reduced(state, comm::Operation::Min);
+  if (state == failed) return;
+  if (state == no_room)
+    base::fail(ErrorCode::State,
+               "sidecars did not give '{}' back within the deadline, and no message to them fits",
+               name);
+  send(MessageKind::Take, migrating);
+  if (!publisher_.sender().disabled().contains(static_cast<int32_t>(a)))
+    run_.warn(
+        fmt::format("analysis '{}' stays in the sidecars, which could not save its state, or not "
+                    "within the deadline",
+                    name));
+}
+
 AgreedEvent Migration::take_back(size_t a, int64_t step) {
   auto& migrating = *this->migrating(a);
   const run::Stopwatch watch;
@@ -139,14 +169,8 @@ AgreedEvent Migration::take_back(size_t a, int64_t step) {
   const double waited = watch.seconds();
   publisher_.add_stall(waited);
   run_.accounts[a].stall_seconds += waited;
-  // What sidecars could not save they have kept, and they work on it.
   if (!run::is_saved(run_, migrating.folder)) {
-    const auto& disabled = publisher_.sender().disabled();
-    if (publisher_.failed_sidecars().empty() && !disabled.contains(static_cast<int32_t>(a)))
-      run_.warn(
-          fmt::format("analysis '{}' stays in the sidecars, which could not save what "
-                      "its state",
-                      run_.configuration.analyses[a].name));
+    leave_in_sidecars(migrating);
     return MoveFailed{a, true};
   }
   auto migrated = run::restore_migrated(run_, a, produced_, migrating.folder);
@@ -165,15 +189,16 @@ void Migration::add_gaps(size_t a, run::Gaps& gaps) const {
 }
 
 void Migration::measure(const std::vector<size_t>& due) {
-  std::vector<double> mine;
+  auto mine = costs_.prepare(numbers_of_sample * movables_.size()).begin();
   for (auto& migrating : movables_) {
     policy::Sample sample;
     const bool is_due = std::find(due.begin(), due.end(), migrating.analysis) != due.end();
     if (is_due && run_.enabled(migrating.analysis)) sample = sample_of(migrating);
-    mine.insert(mine.end(),
-                {sample.interval, sample.own, sample.worked, sample.finished, sample.busy});
+    for (const double number :
+         {sample.interval, sample.own, sample.worked, sample.finished, sample.busy})
+      *mine++ = number;
   }
-  costs_.start(std::move(mine));
+  costs_.start();
 }
 
 policy::Sample Migration::sample_of(MigratingAnalysis& migrating) const {

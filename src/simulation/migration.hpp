@@ -71,6 +71,8 @@ class Migration {
   [[nodiscard]] const MigratingAnalysis* migrating(size_t analysis) const;
   [[nodiscard]] bool all_fit_header() const;
   void send(transport::MessageKind kind, const MigratingAnalysis& migrating);
+  /// An analysis that was recalled did not come back. Throws if that cannot be undone. [collective]
+  void leave_in_sidecars(const MigratingAnalysis& migrating);
   void note_move(MigratingAnalysis& migrating, bool to_sidecars, const run::Stopwatch& watch,
                  int64_t step, const std::string& reason);
   [[nodiscard]] policy::Sample sample_of(MigratingAnalysis& migrating) const;

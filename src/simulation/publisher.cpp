@@ -5,7 +5,9 @@
 #include <algorithm>
 
 #include "base/clock.hpp"
+#include "base/copy_threads.hpp"
 #include "base/text.hpp"
+#include "comm/agreement.hpp"
 #include "run/agenda.hpp"
 #include "run/report.hpp"
 #include "run/run.hpp"
@@ -28,23 +30,78 @@ Publisher::Publisher(run::Run& run, Link& link, const run::CutFields& cut_fields
       subscribers_(subscribers),
       policy_(policy),
       messages_(run, *link.sender, link.layout_requests, cut_fields, sharing, lender,
-                policy.own_analyses()) {}
+                policy.own_analyses()) {
+  const auto& spec = run.configuration.sidecars;
+  attached_share_ = spec.memory > 0 ? static_cast<double>(spec.attached_memory()) /
+                                          static_cast<double>(spec.memory)
+                                    : 0;
+  if (spec.copy_threads < 2) return;
+  copy_threads_ = std::make_unique<base::CopyThreads>(static_cast<int>(spec.copy_threads));
+  if (copy_threads_->count() < spec.copy_threads)
+    run.remark(
+        fmt::format("'copy_threads: {}' was asked for, but rank 0 copies with {}: it may "
+                    "use {} cores. Bind ranks to more, or lower it",
+                    spec.copy_threads, copy_threads_->count(), base::usable_cores()));
+}
+
+Publisher::~Publisher() = default;
 
 // What goes straight to where it is wanted may take more than what is shared: there are ghost cells
 // and copies, and not the same ones when several analyses are due as when one is.
-void Publisher::check_budget() {
-  std::vector<size_t> all;
-  for (size_t a = 0; a < policy_.own_analyses(); ++a)
-    if (run_.configuration.analyses[a].in_sidecars()) all.push_back(a);
+size_t Publisher::largest_publication() {
+  const auto all = own_in_sidecars();
   size_t bytes = messages_.size_for(all);
   if (sender().targets({}))
     for (const size_t a : all) bytes = std::max(bytes, messages_.size_for({a}));
+  allocations_.forget();
+  return bytes;
+}
+
+std::vector<size_t> Publisher::own_in_sidecars() const {
+  std::vector<size_t> all;
+  for (size_t a = 0; a < policy_.own_analyses(); ++a)
+    if (run_.configuration.analyses[a].in_sidecars()) all.push_back(a);
+  return all;
+}
+
+// A message of a few hundred bytes has room in any case.
+void Publisher::check_receive_limit() {
+  if (link_.receive_limit == 0) return;
+  const int64_t bytes =
+      run_.side.reduced(static_cast<int64_t>(largest_publication()), comm::Operation::Sum);
+  const auto& spec = run_.configuration.sidecars;
+  if (bytes <= link_.receive_limit || spec.when_full == WhenFull::Coarsen) return;
+  base::fail(ErrorCode::Configuration,
+             "a publication takes {} in all, more than the {} that sidecars may receive on their "
+             "nodes; set 'sidecars: {{receive: SIZE}}', the bytes on each node, or more sidecars",
+             base::format_bytes(bytes), base::format_bytes(link_.receive_limit));
+}
+
+// Ranks that need less give memory back before others take it.
+void Publisher::share_budget() {
+  comm::together(run_.side, [&] { need_ = largest_publication(); });
+  largest_own_ = static_cast<int64_t>(need_);
+  sender().set_need(need_);
+  for (int turn = 0; turn < 2; ++turn) {
+    run_.on_node.barrier();
+    sender().take_part();
+  }
+  comm::together(run_.side, [&] { check_budget(); });
+}
+
+// What is seldom due keeps room for a hundred publications of others or so.
+void Publisher::note_need(size_t bytes) {
+  need_ = std::max(bytes, need_ - need_ / 64);
+  sender().set_need(need_);
+}
+
+void Publisher::check_budget() const {
+  const auto all = own_in_sidecars();
   const auto policy = run_.configuration.sidecars.when_full;
   const auto whole = std::find_if(all.begin(), all.end(),
                                   [&](size_t a) { return !cut_fields_[a].whole_for.empty(); });
-  const bool may_shrink =
-      policy == WhenFull::Spill || (policy == WhenFull::Coarsen && whole == all.end());
-  if (bytes <= link_.budget || may_shrink) return;
+  const bool may_shrink = policy == WhenFull::Coarsen && whole == all.end();
+  if (need_ <= sender().budget() || may_shrink) return;
   const std::string because =
       policy != WhenFull::Coarsen
           ? ""
@@ -53,8 +110,8 @@ void Publisher::check_budget() {
   base::fail(ErrorCode::Configuration,
              "a publication of rank {} takes {}, more than its share of {} of 'sidecars: "
              "{{memory: {}}}';{} raise it",
-             run_.side.rank(), base::format_bytes(static_cast<int64_t>(bytes)),
-             base::format_bytes(static_cast<int64_t>(link_.budget)),
+             run_.side.rank(), base::format_bytes(static_cast<int64_t>(need_)),
+             base::format_bytes(static_cast<int64_t>(sender().budget())),
              base::format_bytes(run_.configuration.sidecars.memory), because);
 }
 
@@ -93,13 +150,14 @@ namespace {
 // The copy is shared by all that are due, in proportion to their bytes.
 void count(run::Run& run, const std::vector<size_t>& due, const CachedMessage& message,
            double seconds, int64_t step) {
+  const auto all = static_cast<int64_t>(message.size()) + message.encoder().bytes_lent();
   for (size_t d = 0; d < due.size(); ++d) {
     auto& account = run.accounts[due[d]];
     const int64_t bytes = message.shares()[d];
     ++account.publications;
     account.last_step = step;
     account.bytes += bytes;
-    const double copy = seconds * static_cast<double>(bytes) / static_cast<double>(message.size());
+    const double copy = seconds * static_cast<double>(bytes) / static_cast<double>(all);
     account.copy_seconds += copy;
     account.simulation_seconds += copy;
   }
@@ -109,28 +167,52 @@ void count(run::Run& run, const std::vector<size_t>& due, const CachedMessage& m
 
 void Publisher::send(PublicationHeader& head, CachedMessage& message,
                      const std::vector<size_t>& due) {
-  std::byte* to = reserve(message.size(), due, head.step);
-  (void)policy_.on(
-      policy::LocalEvent(policy::MessageReady{due, message.size() << head.coarsening}));
+  const int64_t attached = note_sizes(due, message);
+  std::byte* to = reserve(head, message, due);
+  // One that never fits has analyses of attached jobs in it, and the next one will not. One that is
+  // too large as long as sidecars hold its buffers fits when they have finished.
+  const size_t whole =
+      std::min(message.size() << head.coarsening, std::max(sender().budget(), link_.spill_memory));
+  (void)policy_.on(policy::LocalEvent(policy::MessageReady{due, whole}));
   if (to == nullptr) {
     message.release();
     return send_dropped(head, due);
   }
   const run::Stopwatch watch;
-  message.encode(to, head.sequence, sender().copy());
+  message.encode(to, head.sequence, sender().copy(), copy_threads_.get());
   if (const auto* send_plan = message.send_plan()) {
     sender().commit(head.sequence, message.encoder().size(), send_plan->parts());
     direct_ += send_plan->direct_bytes();
   } else {
     sender().commit(head.sequence);
   }
+  ++sent_;
   messages_.sent(head, message);
   allocations_.lend(head.sequence - 1);
   message.release();
-  if (run_.configuration.sidecars.job == model::Job::Separate)
-    outstanding_.add(head.sequence, due, sequence_ - 1 - sender().behind());
+  outstanding_.add(head.sequence, due, sequence_ - 1 - sender().behind());
   in_place_ += message.encoder().bytes_lent();
+  if (attached > 0) {
+    attached_bytes_ += attached;
+    attached_.emplace_back(head.sequence, attached);
+  }
   count(run_, due, message, watch.end(run_.timeline, "publish", "publish", head.step), head.step);
+}
+
+// Also of a message that finds no room: next time that is known before.
+int64_t Publisher::note_sizes(const std::vector<size_t>& due, const CachedMessage& message) {
+  int64_t attached = 0, own = 0;
+  for (size_t d = 0; d < due.size(); ++d)
+    (due[d] >= policy_.own_analyses() ? attached : own) += message.bytes_copied(d);
+  largest_own_ = std::max(largest_own_, own);
+  if (attached > 0) attached_size_ = attached;
+  return attached;
+}
+
+int64_t Publisher::attached_limit() const {
+  const auto budget = static_cast<int64_t>(sender().budget());
+  const auto share = static_cast<int64_t>(attached_share_ * static_cast<double>(budget));
+  return std::min(share, std::max<int64_t>(budget - largest_own_, 0));
 }
 
 // Sidecars wait for a message of this number from every rank, so the header goes all the same.
@@ -141,35 +223,69 @@ void Publisher::send_dropped(PublicationHeader& head, const std::vector<size_t>&
   head.dropped = true;
   head.schema_changed = head.scattered = false;
   head.targets.clear();
+  head.box_keys.clear();
   head.units.clear();
   head.domains.clear();
   send(head);
 }
 
-std::byte* Publisher::reserve(size_t size, const std::vector<size_t>& due, int64_t step) {
-  sender().poll();
-  std::byte* to = sender().reserve(size);
+std::byte* Publisher::reserve_now(const PublicationHeader& head, CachedMessage& message) {
+  if (message.size() > sender().budget() && allocations_.has_refused()) {
+    allocations_.reclaim(sender().released());
+    allocations_.forget();
+    message.renew(head, allocations_);
+  }
+  return sender().reserve(message.size());
+}
+
+std::byte* Publisher::reserve(const PublicationHeader& head, CachedMessage& message,
+                              const std::vector<size_t>& due) {
+  if (!allocations_.has_refused()) note_need(message.size());
+  std::byte* to = reserve_now(head, message);
   if (to != nullptr) return to;
+  sender().poll();
+  to = reserve_now(head, message);
+  if (to != nullptr) return to;
+  bool is_spilled = false;
+  const size_t size = message.size();
+  const bool may_fit = size <= sender().budget() || allocations_.has_refused();
   subscribers_.tend();
+  const bool busy = sender().fits_spill(size) && !sender().fits_spill_now(size);
   for (const auto& action :
-       policy_.on(policy::LocalEvent(policy::NoRoom{size, base::monotonic_seconds()}))) {
+       policy_.on(policy::LocalEvent(policy::NoRoom{size, base::monotonic_seconds(), busy}))) {
     if (std::holds_alternative<policy::Spill>(action)) {
       to = sender().reserve_spill(size);
-      for (const size_t a : due) run_.accounts[a].spilled += to != nullptr ? 1 : 0;
+      is_spilled = to != nullptr;
     } else if (const auto* waits = std::get_if<policy::Wait>(&action);
-               waits != nullptr && size <= link_.budget) {
+               waits != nullptr && may_fit) {
       const run::Stopwatch watch;
+      const bool for_attached =
+          sender().in_flight() + size <= sender().budget() + static_cast<size_t>(attached_bytes_);
       constexpr double patience = 0.02;  // seconds
-      const auto has_room = [&] { return (to = sender().reserve(size)) != nullptr; };
+      const auto has_room = [&] {
+        to = reserve_now(head, message);
+        if (to != nullptr || waits->until != policy::Until::SpillRoom) return to != nullptr;
+        to = sender().reserve_spill(message.size());
+        return is_spilled = to != nullptr;
+      };
       if (!wait(*waits, has_room, patience))
         (void)policy_.on(policy::LocalEvent(policy::TimedOut{}));
-      const double seconds = watch.end(run_.timeline, "stall", "stall", step);
-      stall_ += seconds;
-      for (const size_t a : due)
-        run_.accounts[a].stall_seconds += seconds / static_cast<double>(due.size());
+      const double seconds = watch.end(run_.timeline, "stall", "stall", head.step);
+      bill_stall(seconds, due, for_attached);
     }
   }
+  for (const size_t a : due) run_.accounts[a].spilled += is_spilled ? 1 : 0;
   return to;
+}
+
+// What analyses of attached jobs waited is in their accounts.
+void Publisher::bill_stall(double seconds, const std::vector<size_t>& due, bool for_attached) {
+  stall_ += seconds;
+  const double each = seconds / static_cast<double>(due.size());
+  for (const size_t a : due) {
+    run_.accounts[a].stall_seconds += each;
+    if (for_attached && a < policy_.own_analyses()) stall_for_attached_ += each;
+  }
 }
 
 // Nothing else waits for sidecars, so no wait is without an end: the policy has said when.
@@ -177,18 +293,12 @@ bool Publisher::wait(const policy::Wait& wait, const std::function<bool()>& hold
                      double patience) {
   const run::Waiting waiting(run_.mark);
   sender().poll();
-  int64_t seen = finished();
-  double sign = base::monotonic_seconds();
   while (!holds()) {
     subscribers_.tend();
     if (subscribers_.have_failed()) return false;
     const bool unserved = wait.needs_server && !sender().is_served();
     sender().wait(patience);
-    const double now = base::monotonic_seconds();
-    if (finished() != seen) sign = now;
-    seen = finished();
-    const bool silent = wait.without_sign > 0 && now - sign >= wait.without_sign;
-    if (unserved || silent || now >= wait.deadline) return holds();
+    if (unserved || base::monotonic_seconds() >= wait.deadline) return holds();
   }
   return true;
 }
@@ -209,9 +319,31 @@ bool Publisher::await_all() {
   return done;
 }
 
+void Publisher::send_on() {
+  constexpr double worth_telling = 0.1;  // seconds
+  const double begin = base::monotonic_seconds();
+  const bool all_sent = sender().progress(send_time_.allow(begin));
+  send_time_.ended(base::monotonic_seconds(), all_sent);
+  if (all_sent) late_since_ = 0;
+  else if (late_since_ == 0) late_since_ = begin;
+  else if (begin - late_since_ > worth_telling && !std::exchange(told_late_, true))
+    run_.remark(
+        "analyses begin up to one step late: without MPI_THREAD_MULTIPLE large messages leave only "
+        "within pillion_step; initialise MPI with it, and a thread sends them while the program "
+        "computes");
+}
+
 void Publisher::poll() {
   sender().poll();
-  allocations_.reclaim(sender().released());
+  if (const auto why = sender().take_warning(); !why.empty())
+    run_.log.warn(
+        "the thread of rank {} that sends messages has failed: {}; they leave only within "
+        "pillion_step now",
+        run_.side.rank(), why);
+  const int64_t released = sender().released();
+  allocations_.reclaim(released);
+  for (; !attached_.empty() && attached_.front().first <= released; attached_.pop_front())
+    attached_bytes_ -= attached_.front().second;
   behind_ = sender().behind();
 }
 
@@ -223,34 +355,44 @@ void Publisher::send(const PublicationHeader& head) {
                sender().behind());
   encoder.encode(to);
   sender().commit(head.sequence);
+  ++sent_;
+}
+
+void Publisher::catch_up(int64_t messages, int64_t step, double time) {
+  for (; told_messages_ < messages; ++told_messages_) {
+    sequence_ = sent_;  // a number that was given to no message is free
+    auto head = header(MessageKind::Publication, step, time);
+    send_dropped(head, {});
+  }
 }
 
 // Sidecars of another job write the report, for they know both sides; so they get what this rank
 // knows.
-bool Publisher::send_end(const std::function<base::Bytes(bool timeline)>& statement) {
+bool Publisher::send_end(base::Bytes summary) {
   auto head = header(MessageKind::End, agenda_.last_step(), agenda_.last_time());
   for (size_t a = 0; a < run_.accounts.size(); ++a)
     head.due.push_back({.analysis = static_cast<int32_t>(a),
                         .unusable = run_.enabled(a) ? 0 : 1,
                         .skipped = agenda_.schedule_state(a).skipped,
                         .coarsened = run_.accounts[a].coarsened});
-  for (const bool timeline : {true, false}) {
-    if (sender().slots() == nullptr) break;
-    head.statement = statement(timeline);
+  if (sender().slots() != nullptr) {
+    head.summary = std::move(summary);
     const transport::Encoder encoder(head, {});
     std::byte* to = nullptr;
-    if (timeline)
-      (void)await([&] {
-        to = sender().reserve(encoder.size());
-        return to != nullptr || sender().behind() == 0;
-      });
-    else to = sender().reserve_head(encoder.size());
-    if (to == nullptr) continue;
-    encoder.encode(to);
-    sender().commit(head.sequence);
-    return true;
+    // Sidecars may still work on publications that take the room.
+    (void)await([&] {
+      to = sender().reserve(encoder.size());
+      return to != nullptr || sender().behind() == 0;
+    });
+    if (to == nullptr) to = sender().reserve_head(encoder.size());
+    if (to != nullptr) {
+      encoder.encode(to);
+      sender().commit(head.sequence);
+      ++sent_;
+      return true;
+    }
+    head.summary.clear();
   }
-  head.statement.clear();
   try {
     send(head);
   } catch (const Error& e) {
@@ -276,13 +418,13 @@ std::vector<int64_t> Outstanding::count(size_t analyses, int64_t done) const {
 
 void Publisher::describe(run::Snapshot& snapshot) const {
   snapshot.behind = behind_;
-  snapshot.budget = static_cast<int64_t>(link_.budget);
+  snapshot.budget = static_cast<int64_t>(sender().budget() + link_.spill_memory);
   snapshot.in_use = static_cast<int64_t>(sender().in_flight());
   snapshot.peak = static_cast<int64_t>(sender().peak());
 }
 
 void Publisher::describe(run::Outcome& outcome) const {
-  outcome.budget = link_.budget;
+  outcome.budget = sender().budget() + link_.spill_memory;
   outcome.peak = sender().peak();
   outcome.in_place = in_place_;
   outcome.direct = direct_;

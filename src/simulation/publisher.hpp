@@ -11,12 +11,16 @@
 #include <vector>
 
 #include "policy/policy.hpp"
+#include "policy/send_time.hpp"
 #include "run/run_spec.hpp"
 #include "simulation/cut_data.hpp"
 #include "simulation/message_cache.hpp"
 #include "simulation/subscribers.hpp"
 #include "transport/transport.hpp"
 
+namespace pillion::base {
+class CopyThreads;
+}
 namespace pillion::node {
 class Segment;
 }
@@ -36,7 +40,9 @@ struct Link {
   std::shared_ptr<node::Segment> segment;     ///< node memory, if messages go through it
   std::unique_ptr<transport::Sender> sender;  ///< null if there are no sidecars
   run::LayoutRequests layout_requests;        ///< layouts that stages in sidecars want
-  size_t budget = 0;                          ///< bytes in flight
+  size_t budget = 0;                          ///< bytes in flight, of all ranks of the node
+  int64_t receive_limit = 0;  ///< bytes that all sidecars together may receive; 0 if they share
+  size_t spill_memory = 0;    ///< beside it, bytes on their way to the disk
 };
 
 /// Analyses that were in messages which the run's own sidecars may not have finished.
@@ -57,20 +63,28 @@ class Publisher final : public policy::MessageBudget {
   Publisher(run::Run& run, Link& link, const run::CutFields& cut_fields, const Sharing& sharing,
             const run::Agenda& agenda, Allocations& lender, Subscribers& subscribers,
             policy::Policy& policy);
+  ~Publisher() override;
 
-  /// Throws a configuration error if a publication would never fit. [local]
-  void check_budget();
+  /// Shares the budget of the node by what its ranks need. Throws a configuration error, the same
+  /// on every rank, if a publication would never fit. [collective]
+  void share_budget();
+  /// The same for what sidecars have room to receive. [collective]
+  void check_receive_limit();
   /// Carries out the policy's decision on this rank. Never throws for lack of room.
   void publish(const policy::Publish& action, const StageOutputs& left, int64_t step, double time);
   /// A header without values, which starts with number sequence() + 1. Throws if not even that
   /// fits.
   transport::PublicationHeader header(transport::MessageKind kind, int64_t step, double time);
   void send(const transport::PublicationHeader& head);
-  /// Sends the last header with what this rank knows for the report: all of it, or without the
-  /// timeline, or nothing, as there is room. `statement` makes it. Returns whether it was sent.
-  bool send_end(const std::function<base::Bytes(bool timeline)>& statement);
+  /// Sends the last header, with what this rank knows for the report if there is room. Returns
+  /// whether it was sent.
+  bool send_end(base::Bytes summary);
   /// Takes note of what sidecars have finished.
   void poll();
+  /// Sends on what is on its way, where that takes calls of this rank. Every step.
+  void progress() {
+    if (sender().must_progress()) send_on();
+  }
   /// Waits until `holds`, or as long as the policy lets it. Returns whether it holds.
   bool await(const std::function<bool()>& holds);
   /// Until sidecars have finished everything.
@@ -87,11 +101,22 @@ class Publisher final : public policy::MessageBudget {
   [[nodiscard]] bool fits_spill(size_t bytes) const override {
     return link_.sender->fits_spill(bytes);
   }
+  [[nodiscard]] bool fits_spill_now(size_t bytes) const override {
+    return link_.sender->fits_spill_now(bytes);
+  }
+  [[nodiscard]] bool fits_attached() const override {
+    return attached_bytes_ + attached_size_ <= attached_limit();
+  }
 
   [[nodiscard]] int64_t sequence() const { return sequence_; }
+  /// How many messages this rank has sent, for ranks to agree on.
+  [[nodiscard]] int64_t tell_messages() { return told_messages_ = sent_; }
+  /// Some rank had sent `messages` when this one told how many it had. The messages that this one
+  /// lacks, because a decision failed, it sends without values: sidecars wait for them.
+  void catch_up(int64_t messages, int64_t step, double time);
   /// Messages that sidecars have finished.
   [[nodiscard]] int64_t finished() const { return sequence_ - link_.sender->behind(); }
-  /// By analysis: publications that the run's own sidecars, in another job, have not finished.
+  /// By analysis: publications that the run's own sidecars have not finished.
   [[nodiscard]] std::vector<int64_t> unfinished() const {
     return outstanding_.count(policy_.own_analyses(), finished());
   }
@@ -104,16 +129,35 @@ class Publisher final : public policy::MessageBudget {
   void describe(run::Snapshot& snapshot) const;
   void describe(run::Outcome& outcome) const;
   [[nodiscard]] double stall_seconds() const { return stall_; }
+  /// Seconds that analyses of the run itself waited for room that attached jobs held.
+  [[nodiscard]] double stall_for_attached() const { return stall_for_attached_; }
   void add_stall(double seconds) { stall_ += seconds; }
 
  private:
   void send(transport::PublicationHeader& head, CachedMessage& message,
             const std::vector<size_t>& due);
   void send_dropped(transport::PublicationHeader& head, const std::vector<size_t>& due);
+  /// Takes note of the parts of a message that are for attached jobs and for the run's own
+  /// analyses. Returns the bytes of the former.
+  int64_t note_sizes(const std::vector<size_t>& due, const CachedMessage& message);
   /// Memory for a message, for which it waits or spills as the policy says; null if there is
   /// none.
-  std::byte* reserve(size_t size, const std::vector<size_t>& due, int64_t step);
+  std::byte* reserve(const transport::PublicationHeader& head, CachedMessage& message,
+                     const std::vector<size_t>& due);
+  /// The same if there is room now. Values of a message larger than the budget may need no copy
+  /// when sidecars have given buffers back, so it is made again.
+  std::byte* reserve_now(const transport::PublicationHeader& head, CachedMessage& message);
   bool wait(const policy::Wait& wait, const std::function<bool()>& holds, double patience);
+  void send_on();
+  void bill_stall(double seconds, const std::vector<size_t>& due, bool for_attached);
+  /// Bytes that publications for attached jobs may take. The run's own find room beside them.
+  [[nodiscard]] int64_t attached_limit() const;
+  [[nodiscard]] std::vector<size_t> own_in_sidecars() const;
+  /// Bytes of this rank's largest publication.
+  [[nodiscard]] size_t largest_publication();
+  /// Throws a configuration error if this rank's largest publication would never fit.
+  void check_budget() const;
+  void note_need(size_t bytes);
 
   run::Run& run_;
   Link& link_;
@@ -123,10 +167,23 @@ class Publisher final : public policy::MessageBudget {
   Subscribers& subscribers_;
   policy::Policy& policy_;
   MessageBuilder messages_;
+  std::unique_ptr<base::CopyThreads> copy_threads_;  ///< null if this rank copies alone
   std::map<std::string, std::string> units_;
   Outstanding outstanding_;
+  policy::SendTime send_time_;
+  double late_since_ = 0;  ///< monotonic seconds of the step since which messages wait; 0: none do
+  bool told_late_ = false;
   int64_t sequence_ = 0;
+  int64_t sent_ = 0;           ///< messages
+  int64_t told_messages_ = 0;  ///< when ranks agreed last
   int64_t behind_ = 0;  ///< messages that sidecars had not finished when there was last a new one
+  std::deque<std::pair<int64_t, int64_t>> attached_;  ///< messages with values for attached jobs
+  int64_t attached_bytes_ = 0;                        ///< in them
+  int64_t attached_size_ = 0;                         ///< in the last one
+  double attached_share_;                             ///< of this rank's budget, for them
+  int64_t largest_own_ = 0;  ///< bytes of the run's own analyses in a publication, at most so far
+  double stall_for_attached_ = 0;
+  size_t need_ = 0;  ///< bytes of the largest message of late, which becomes slowly forgotten
   int64_t in_place_ = 0;
   int64_t direct_ = 0;
   double stall_ = 0;

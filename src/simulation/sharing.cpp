@@ -7,6 +7,7 @@
 #include "base/text.hpp"
 #include "comm/agreement.hpp"
 #include "model/view.hpp"
+#include "redistribution/coverage.hpp"
 
 namespace pillion::simulation {
 
@@ -276,66 +277,58 @@ stagehost::Publication Sharing::publication(const std::set<std::string>& fields,
   return out;
 }
 
-namespace {
-
-/// Whether any two boxes overlap; the boxes are swept along the first axis.
-std::optional<std::pair<Box, Box>> first_overlap(std::vector<Box> boxes) {
-  std::erase_if(boxes, [](const Box& b) { return b.volume() == 0; });
-  std::sort(boxes.begin(), boxes.end(),
-            [](const Box& a, const Box& b) { return a.lo[0] < b.lo[0]; });
-  for (size_t i = 0; i < boxes.size(); ++i)
-    for (size_t j = i + 1; j < boxes.size() && boxes[j].lo[0] < boxes[i].hi[0]; ++j)
-      if (model::overlap(boxes[i], boxes[j])) return std::pair(boxes[i], boxes[j]);
-  return {};
-}
-
-}  // namespace
-
 void Sharing::check_coverage(const model::Mesh& mesh, const std::string& field,
                              const comm::Communicator& simulation) const {
-  base::ByteWriter out;
-  int64_t cells = 0;
+  std::vector<Box> boxes;
   const auto shared = shared_.find(field);
   if (shared != shared_.end())
-    for (const auto& [number, entry] : shared->second) {
-      out.put(entry.box);
-      cells += entry.box.volume();
-    }
-  const int64_t total = simulation.reduced(cells, comm::Operation::Sum);
-  const int64_t expected = mesh.cells[0] * mesh.cells[1] * mesh.cells[2];
-  const auto everyone = simulation.gather(out.bytes(), 0);
+    for (const auto& [number, entry] : shared->second) boxes.push_back(entry.box);
+  const auto fault =
+      redistribution::find_coverage_fault(simulation, boxes, {{0, 0, 0}, mesh.cells});
   comm::together(simulation, [&] {
-    std::vector<Box> boxes;
-    for (const auto& bytes : everyone)
-      for (base::ByteReader in(bytes); !in.done();) boxes.push_back(in.get<Box>());
-    if (const auto pair = first_overlap(std::move(boxes)))
+    if (fault.overlap)
       base::fail(ErrorCode::Sharing, "boxes {} and {} of field '{}' overlap",
-                 model::to_string(pair->first, mesh.axes),
-                 model::to_string(pair->second, mesh.axes), field);
-    if (total != expected)
+                 model::to_string(fault.overlap->first, mesh.axes),
+                 model::to_string(fault.overlap->second, mesh.axes), field);
+  });
+  // Without overlaps, all cells are covered if there are as many as the mesh has.
+  const int64_t expected = mesh.cells[0] * mesh.cells[1] * mesh.cells[2];
+  if (fault.covered == expected) return;
+  comm::together(simulation, [&] {
+    if (fault.hole)
       base::fail(ErrorCode::Sharing,
-                 "the boxes of field '{}' cover {} of the {} cells of mesh '{}'", field, total,
-                 expected, mesh.name);
+                 "the boxes of field '{}' cover {} of the {} cells of mesh '{}'; box {} is in none "
+                 "of them",
+                 field, fault.covered, expected, mesh.name,
+                 model::to_string(*fault.hole, mesh.axes));
   });
 }
 
+// All fields of a mesh that are needed lie in the same boxes, or there is no publication. So the
+// boxes of one of them are checked.
 void Sharing::check(const std::set<std::string>& fields,
                     const comm::Communicator& simulation) const {
   comm::together(simulation, [&] { (void)publication(fields, 0, 0); });
-  for (const auto& name : fields) {
-    const auto shared = shared_.find(name);
-    const int64_t here = shared != shared_.end() && !shared->second.empty() ? 1 : 0;
-    const int64_t somewhere = simulation.reduced(here, comm::Operation::Max);
-    const auto& mesh = catalogue_.mesh_of(name);
-    comm::together(simulation, [&] {
-      if (somewhere == 0)
+  std::vector<int32_t> is_shared;
+  for (const auto& name : fields) is_shared.push_back(has(name) ? 1 : 0);
+  simulation.reduce(is_shared.data(), static_cast<int64_t>(is_shared.size()), comm::Operation::Max);
+  comm::together(simulation, [&] {
+    auto somewhere = is_shared.begin();
+    for (const auto& name : fields) {
+      const auto& mesh = catalogue_.mesh_of(name);
+      if (*somewhere++ == 0)
         base::fail(ErrorCode::Sharing, "field '{}' is needed, but no rank shares it", name);
       if (mesh.kind == MeshKind::Particles && !domains_.contains(mesh.name))
         base::fail(ErrorCode::Sharing,
                    "mesh '{}' has no domain; call pillion_set_domain before the first step",
                    mesh.name);
-    });
-    if (mesh.kind == MeshKind::Uniform) check_coverage(mesh, name, simulation);
+    }
+  });
+  std::set<std::string> checked;
+  for (const auto& name : fields) {
+    const auto& mesh = catalogue_.mesh_of(name);
+    if (mesh.kind == MeshKind::Uniform && checked.insert(mesh.name).second)
+      check_coverage(mesh, name, simulation);
   }
 }
 

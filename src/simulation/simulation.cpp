@@ -1,26 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Steps, checkpoints and the end, as a simulation rank lives them.
+// Steps, as a simulation rank lives them. Checkpoints and the end are in checkpoint_and_close.cpp.
 #include "simulation/simulation.hpp"
 
 #include <algorithm>
+#include <array>
 
+#include "base/text.hpp"
 #include "comm/agreement.hpp"
-#include "products/whole_file.hpp"
+#include "comm/progress_thread.hpp"
 #include "run/attached_job.hpp"
-#include "run/report.hpp"
 
 namespace pillion::simulation {
 
-using transport::MessageKind;
-
 namespace {
+
+constexpr std::array<size_t, 0> nothing{};
 
 policy::Settings settings_of(const model::SidecarSpec& spec, bool has_sidecars) {
   return {.when_full = spec.when_full,
           .deadline = spec.deadline,
           .has_sidecars = has_sidecars,
           .separate_job = spec.job == model::Job::Separate,
-          .restarts_sidecars = spec.restart > 0};
+          .restarts_sidecars = spec.restart > 0,
+          .attached_share = spec.attached.time};
 }
 
 std::vector<policy::AnalysisTraits> traits_of(const model::Configuration& configuration,
@@ -44,11 +46,13 @@ Simulation::Simulation(run::Run& run, Parts parts, Link link, run::Supervisor su
               traits_of(run.configuration, parts.migrating, cut_fields_)),
       data_(run.configuration.catalogue, run.side.rank(), link_.sender.get(), link_.segment.get()),
       agenda_(run.configuration.analyses),
-      conditions_(run),
+      conditions_(run, run.configuration.analyses.size()),
       agreement_(run.side),
       stages_(run, std::move(parts.front), cut_fields_, data_.sharing(), agenda_, conditions_),
       subscribers_(run, link_.sender.get(), std::move(supervisor), policy_) {
   for (const auto& analysis : run.configuration.analyses) conditions_.add(analysis);
+  lists_.reserve(cut_fields_.size());
+  agreement_.reserve(cut_fields_.size());
   if (!link_.sender) return;
   publisher_ = std::make_unique<Publisher>(run, link_, cut_fields_, data_.sharing(), agenda_,
                                            data_.allocations(), subscribers_, policy_);
@@ -85,9 +89,8 @@ void Simulation::ready() {
   if (ready_) return;
   try {
     data_.sharing().check(stages_.needed(), run_.side);
-    comm::together(run_.side, [&] {
-      if (publisher_) publisher_->check_budget();
-    });
+    if (publisher_) publisher_->share_budget();
+    if (publisher_) publisher_->check_receive_limit();
   } catch (const Error& e) {
     refused_ = e;
     if (run_.side.rank() == 0) run_.log.failure("{}", e.what());
@@ -107,25 +110,61 @@ bool Simulation::is_due(int64_t step, double time) const {
   if (agenda_.idle(step, time)) return false;
   const auto numbered = agenda_.number(step, time);
   if (numbered.known) return false;
-  const auto scheduled = agenda_.scheduled(numbered.step, time);
-  return std::any_of(scheduled.begin(), scheduled.end(),
-                     [&](size_t a) { return conditions_.may_hold(a, numbered.step, time); });
+  for (size_t a = 0; a < policy_.analyses(); ++a)
+    if (agenda_.is_scheduled(a, numbered.step, time) &&
+        conditions_.may_hold(a, numbered.step, time) && policy_.may_cost(a, steps_))
+      return true;
+  return false;
+}
+
+void Simulation::StepLists::clear() {
+  for (auto* list : {&scheduled, &over_share, &due, &checked, &unchecked, &for_sidecars, &measured})
+    list->clear();
+}
+
+void Simulation::StepLists::reserve(size_t analyses) {
+  for (auto* list : {&scheduled, &over_share, &due, &checked, &unchecked, &for_sidecars, &measured})
+    list->reserve(analyses);
+  outputs.resize(analyses);
 }
 
 // The other ranks wait for this one at the next agreement. So it keeps taking part.
-template <class F>
-void Simulation::contain(const std::vector<size_t>& due, F&& body) {
+template <class Analyses, class F>
+void Simulation::contain(const Analyses& analyses, F&& body) {
   try {
     body();
   } catch (const std::exception& e) {
-    (void)policy_.on(policy::LocalEvent(policy::AnalysesFailed{{due.begin(), due.end()}}));
-    if (std::exchange(contained_, true)) return;
+    try {
+      (void)policy_.on(
+          policy::LocalEvent(policy::AnalysesFailed{{analyses.begin(), analyses.end()}}));
+    } catch (const std::bad_alloc&) {
+      (void)policy_.on(policy::LocalEvent(policy::AllFailed{}));
+    }
+    note_contained(e);
+  }
+}
+
+template <class F>
+void Simulation::contain_decision(F&& body) {
+  try {
+    body();
+  } catch (const std::exception& e) {
+    (void)policy_.on(policy::LocalEvent(policy::AllFailed{}));
+    note_contained(e);
+  }
+}
+
+void Simulation::note_contained(const std::exception& failure) {
+  if (std::exchange(contained_, true)) return;
+  try {
     const auto message = fmt::format(
         "rank {}: step {} failed inside Pillion: {}; the program continues, but the "
         "analyses that were due are incomplete",
-        run_.side.rank(), agenda_.last_step(), e.what());
+        run_.side.rank(), agenda_.last_step(), failure.what());
     if (run_.side.rank() == 0) run_.warn(message);
     else run_.log.warn("{}", message);
+  } catch (const std::bad_alloc&) {
+    contained_ = false;  // the next time, then
   }
 }
 
@@ -137,20 +176,24 @@ void Simulation::busy_step(int64_t step, double time) {
     return;
   }
   // A job that attaches now is served from the next step on: the program knows what is due at this
-  // one, and has prepared that.
-  std::vector<size_t> scheduled;
-  contain(scheduled, [&] {
-    scheduled = agenda_.scheduled(numbered.step, time);
-    constexpr int64_t most = 10;
-    if (!numbered.begins_segment && !numbered.turns_back) return;
-    if (++segments_ <= most)
-      run_.remark(agenda_.explain(numbered, step, time) +
-                  (segments_ == most ? " (later changes are not reported)" : ""));
-  });
+  // one, and has prepared that. The same holds for jobs that may cost something again.
+  auto& scheduled = lists_.scheduled;
+  auto& over_share = lists_.over_share;
+  lists_.clear();
+  for (size_t a = 0; a < policy_.analyses(); ++a)
+    if (agenda_.is_scheduled(a, numbered.step, time))
+      (policy_.may_cost(a, steps_) ? scheduled : over_share).push_back(a);
+  if (numbered.begins_segment || numbered.turns_back)
+    contain(nothing, [&] {
+      constexpr int64_t most = 10;
+      if (++segments_ <= most)
+        run_.remark(agenda_.explain(numbered, step, time) +
+                    (segments_ == most ? " (later changes are not reported)" : ""));
+    });
   if (agreement_.is_due(steps_)) {
-    contain({}, [&] { hear(); });
+    contain_decision([&] { hear(); });
     agree();
-    contain({}, [&] { tell(); });
+    contain(nothing, [&] { tell(); });
   }
   if (steps_ == 0) {
     first_offer_ = base::monotonic_seconds();
@@ -160,20 +203,79 @@ void Simulation::busy_step(int64_t step, double time) {
   run_.mark.set(numbered.step, time);
   ++steps_;
   contain(scheduled, [&] {
-    std::vector<size_t> due;
-    for (const size_t a : scheduled) {
-      if (!run_.enabled(a)) continue;
-      if (conditions_.check(a, agenda_.schedule_state(a).fired, data_.sharing(), numbered.step,
-                            time))
-        due.push_back(a);
-      else carry_out(policy_.on(policy::AnalysisPassed{a}));
-    }
-    if (!due.empty()) work(due, numbered.step, time);
+    for (const size_t a : over_share) carry_out(policy_.on(policy::AnalysisPassed{a}));
+    leave_out(over_share);
+    check(numbered.step, time);
+    if (!lists_.due.empty()) work(numbered.step, time);
   });
 }
 
-void Simulation::work(const std::vector<size_t>& due, int64_t step, double time) {
+policy::AttachedCost Simulation::attached_cost() const {
+  const double running = first_offer_ > 0 ? base::monotonic_seconds() - first_offer_ : 0;
+  return {attached_seconds_, running, steps_};
+}
+
+double Simulation::published_for_attached() const {
+  double seconds = publisher_ ? publisher_->stall_for_attached() : 0;
+  for (size_t a = policy_.own_analyses(); a < run_.accounts.size(); ++a)
+    seconds += run_.accounts[a].copy_seconds + run_.accounts[a].stall_seconds;
+  return seconds;
+}
+
+// What the check before has cost is known when it is settled, before another one starts. A wait for
+// ranks that have not come to a check which only attached jobs wanted is theirs, too.
+void Simulation::check(int64_t step, double time) {
+  auto& checked = lists_.checked;
+  const auto is_checked = [&](size_t a) { return run_.enabled(a) && conditions_.is_checked(a); };
+  if (std::any_of(lists_.scheduled.begin(), lists_.scheduled.end(), is_checked)) {
+    const run::Stopwatch watch;
+    const auto cost = conditions_.settle(agenda_);
+    if (conditions_.was_for_attached()) attached_seconds_ += watch.seconds();
+    if (cost) carry_out(policy_.on(*cost));
+  }
+  for (const size_t a : lists_.scheduled) {
+    if (!run_.enabled(a)) continue;
+    bool& holds = agenda_.schedule_state(a).fired;
+    if (!conditions_.is_checked(a)) holds = conditions_.may_hold(a, step, time);
+    else if (policy_.may_cost(a, steps_)) checked.push_back(a);
+    else lists_.unchecked.push_back(a);
+    if (holds) lists_.due.push_back(a);
+    else carry_out(policy_.on(policy::AnalysisPassed{a}));
+  }
+  leave_out(lists_.unchecked);
+  if (checked.empty()) return;
+  auto cost = attached_cost();
+  conditions_.start(checked, data_.sharing(), step, time, cost);
+  attached_seconds_ = cost.seconds;
+}
+
+// An analysis that has a condition on values may not have been due, so its publication does not
+// count as skipped. Its last check is too old to be used again.
+void Simulation::leave_out(const std::vector<size_t>& analyses, bool were_due) {
+  for (const size_t a : analyses) {
+    if (!run_.enabled(a)) continue;
+    ++run_.accounts[a].thinned;
+    auto& state = agenda_.schedule_state(a);
+    if (conditions_.is_checked(a)) state.fired = false;
+    if (were_due || !conditions_.is_checked(a)) ++state.skipped, ++run_.accounts[a].skipped;
+    if (std::exchange(said_over_share_, true)) continue;
+    contain(nothing, [&] {
+      const auto& spec = run_.configuration.sidecars;
+      run_.remark(fmt::format(
+          "attached jobs ask for more than their share of {:.4g} % of the simulation's time or of "
+          "{} for their publications, so some are left out. Raise 'sidecars: {{attached: {{time: "
+          "…, memory: …}}}}', or lower what analysis '{}' asks for",
+          100 * spec.attached.time, base::format_bytes(spec.attached_memory()),
+          run_.configuration.analyses[a].name));
+    });
+  }
+}
+
+// The other ranks run the same stages, whatever fails here.
+void Simulation::work(int64_t step, double time) {
+  const auto& due = lists_.due;
   ++published_;
+  begin_call();
   const bool may_migrate = migration_ && std::any_of(due.begin(), due.end(), [&](size_t a) {
                              return run_.configuration.analyses[a].is_movable();
                            });
@@ -182,91 +284,108 @@ void Simulation::work(const std::vector<size_t>& due, int64_t step, double time)
     migration_->begin(due);
     carry_out(policy_.on(policy::MigrationDue{due, migration_->should_move(due, false)}));
   }
-  StageOutputs left(cut_fields_.size());
-  std::vector<size_t> cut_fields, measured;
   for (const size_t a : due) {
-    left[a].step = step;
-    left[a].time = time;
-    fail(a, stages_.run_front(a, left[a]));
+    lists_.outputs[a] = {};
+    lists_.outputs[a].step = step;
+    lists_.outputs[a].time = time;
+    contain(std::array{a}, [&] { fail(a, stages_.run_front(a, lists_.outputs[a])); });
   }
   for (const size_t a : due) {
     const bool withheld = stages_.withheld(a);
-    if (!withheld) measured.push_back(a);
+    if (!withheld) lists_.measured.push_back(a);
     if (!run_.enabled(a) || !run_.configuration.analyses[a].in_sidecars()) continue;
     if (withheld) carry_out(policy_.on(policy::AnalysisPassed{a}));
-    else if (policy_.is_in_sidecars(a)) cut_fields.push_back(a);
-    else fail(a, stages_.run_behind(a, left[a]));
+    else if (policy_.is_in_sidecars(a)) lists_.for_sidecars.push_back(a);
+    else contain(std::array{a}, [&] { fail(a, stages_.run_behind(a, lists_.outputs[a])); });
   }
-  if (!cut_fields.empty()) publish(cut_fields, left, step, time);
-  if (migration_) migration_->hear_load();
+  if (!lists_.for_sidecars.empty()) publish(step, time);
+  for (const size_t a : due) lists_.outputs[a] = {};
+  if (migration_) contain(nothing, [&] { migration_->hear_load(); });
   if (may_migrate) {
     carry_out(policy_.on(policy::PublicationDone{due, migration_->should_move(due, true)}));
-    migration_->measure(measured);
+    migration_->measure(lists_.measured);
   }
   tell();
 }
 
-// Whatever fails here, the other ranks wait for this one at the next agreement.
-void Simulation::publish(const std::vector<size_t>& due, const StageOutputs& left, int64_t step,
-                         double time) {
-  contain(due, [&] {
+// Whatever fails here, the other ranks wait for this one at the next agreement. Where only attached
+// jobs want the publication, all of it is theirs to pay.
+void Simulation::publish(int64_t step, double time) {
+  const auto& due = lists_.for_sidecars;
+  const run::Stopwatch watch;
+  const double before = published_for_attached();
+  const bool only_attached =
+      std::all_of(due.begin(), due.end(), [&](size_t a) { return a >= policy_.own_analyses(); });
+  contain_decision([&] {
     hear();
-    policy::PublicationReady ready{due};
+    policy::PublicationReady ready{due, 0};
     if (const auto next = policy_.waiting())
       ready.steps_until_waiting = agenda_.steps_until_due(*next, time);
-    bool is_published = false;
-    const auto actions = policy_.on(ready);
-    for (const auto& action : actions)
+    bool is_published = false, is_skipped = false;
+    for (const auto& action : policy_.on(std::move(ready)))
       if (const auto* publication = std::get_if<policy::Publish>(&action)) {
         is_published = true;
-        publisher_->publish(*publication, left, step, time);
+        publisher_->publish(*publication, lists_.outputs, step, time);
       } else if (const auto* skip = std::get_if<policy::Skip>(&action)) {
+        if (skip->over_share) {
+          leave_out(skip->analyses, true);
+          continue;
+        }
+        is_skipped = true;
         for (const size_t a : skip->analyses)
           ++agenda_.schedule_state(a).skipped, ++run_.accounts[a].skipped;
       }
-    skipped_ += actions.empty() || is_published ? 0 : 1;
+    skipped_ += is_skipped && !is_published ? 1 : 0;
   });
   agree();
+  attached_seconds_ += only_attached ? watch.seconds() : published_for_attached() - before;
 }
 
 void Simulation::hear() {
   publisher_->poll();
   subscribers_.tend();
-  if (const auto all = agreement_.settle()) carry_out(policy_.on(policy::AgreementReady{*all}));
+  auto all = agreement_.settle();
+  if (!all) return;
+  publisher_->catch_up(all->messages, agenda_.last_step(), agenda_.last_time());
+  carry_out(policy_.on(policy::AgreementReady{std::move(*all)}));
 }
 
 void Simulation::agree() {
   policy::RankStatus mine;
-  contain({}, [&] {
+  contain(nothing, [&] {
     publisher_->poll();
     subscribers_.see();
     mine = policy_.status(*publisher_);
+    const auto cost = attached_cost();
+    mine.attached_seconds = cost.seconds;
+    mine.running = cost.running;
+    mine.messages = publisher_->tell_messages();
   });
-  agreement_.start(std::move(mine), policy_.analyses(), steps_);
+  agreement_.start(mine, policy_.analyses(), steps_);
 }
 
 void Simulation::carry_out(const std::vector<policy::CollectiveAction>& actions) {
   const int64_t step = agenda_.last_step();
-  const auto moved = [&](size_t a, const policy::AgreedEvent& result) {
+  const auto moved = [&](const policy::AgreedEvent& result) {
     carry_out(policy_.on(result));
     const auto* done = std::get_if<policy::Moved>(&result);
     if (done == nullptr || !done->to_sidecars) return;
     // The ranks' last statement of the room in the sidecars may be old.
-    contain({a}, [&] { hear(); });
+    contain_decision([&] { hear(); });
     agree();
   };
   for (const auto& action : actions) {
     if (const auto* end = std::get_if<policy::Disable>(&action)) disable(*end);
+    else if (std::holds_alternative<policy::LearnFailure>(action)) subscribers_.learn_failure();
     else if (const auto* slot = std::get_if<policy::Admit>(&action)) admit(slot->slot);
     else if (const auto* gone = std::get_if<policy::Release>(&action))
       subscribers_.release(gone->slot);
     else if (const auto* move = std::get_if<policy::MoveToSidecars>(&action))
-      moved(move->analysis, migration_->move_to_sidecars(move->analysis, step));
+      moved(migration_->move_to_sidecars(move->analysis, step));
     else if (const auto* recall = std::get_if<policy::Recall>(&action))
-      moved(recall->analysis, migration_->recall(recall->analysis));
+      moved(migration_->recall(recall->analysis));
     else if (const auto* back = std::get_if<policy::TakeBack>(&action)) try {
-        if (run_.enabled(back->analysis))
-          moved(back->analysis, migration_->take_back(back->analysis, step));
+        if (run_.enabled(back->analysis)) moved(migration_->take_back(back->analysis, step));
       } catch (const Error& e) {
         fail(back->analysis, e);
       }
@@ -294,133 +413,69 @@ void Simulation::disable(const policy::Disable& action) {
 
 void Simulation::fail(size_t a, const std::optional<Error>& failure) {
   if (!failure) return;
-  run_.disable(a, *failure);
+  contain(nothing, [&] { run_.disable(a, *failure); });
   carry_out(policy_.on(policy::AnalysisFailed{a}));
   stages_.finish(a);
 }
 
-// Every rank does this after the same agreement, from the same text.
+void Simulation::add_analyses_of(int slot) {
+  auto& analyses = run_.configuration.analyses;
+  const auto job = subscribers_.read(slot);
+  auto added = job.analyses(run_.configuration.catalogue, subscribers_.names_in_use());
+  for (size_t i = 0; i < added.size(); ++i) {
+    cut_fields_.push_back(job.needs[i]);
+    stages_.add();
+    conditions_.add(added[i]);
+    analyses.push_back(std::move(added[i]));
+  }
+  const size_t count = analyses.size();
+  run_.accounts.resize(count);
+  run_.disabled.resize(count);
+  agenda_.extend(agenda_.last_time());
+  lists_.reserve(count);
+  agreement_.reserve(count);
+  policy_.reserve(count);
+  run_.remark(fmt::format("attached job '{}' joined after step {}", job.name, agenda_.last_step()));
+}
+
+void Simulation::forget_analyses_from(size_t first) {
+  auto& analyses = run_.configuration.analyses;
+  while (analyses.size() > first) analyses.pop_back();
+  cut_fields_.resize(first);
+  stages_.resize(first);
+  conditions_.resize(first);
+  run_.accounts.resize(first);
+  run_.disabled.resize(first);
+  agenda_.extend(agenda_.last_time());
+}
+
+// Every rank does this after the same agreement, from the same text. But some may lack memory, and
+// all must then refuse the job: an analysis has one number on all ranks. What it takes is paid
+// by attached jobs.
 void Simulation::admit(int slot) {
+  const run::Stopwatch watch;
   auto& analyses = run_.configuration.analyses;
   const size_t first = analyses.size();
   try {
-    const auto job = subscribers_.read(slot);
-    auto added = job.analyses(run_.configuration.catalogue, subscribers_.names_in_use());
-    for (auto& analysis : added) {
-      cut_fields_.push_back(job.needs[analyses.size() - first]);
-      analyses.push_back(std::move(analysis));
-      stages_.add();
-      conditions_.add(analyses.back());
-      policy_.add({.in_sidecars = true, .needs_whole = !cut_fields_.back().whole_for.empty()});
-    }
-    run_.remark(
-        fmt::format("attached job '{}' joined after step {}", job.name, agenda_.last_step()));
+    comm::together(run_.side, [&] { add_analyses_of(slot); });
   } catch (const std::exception& e) {
+    forget_analyses_from(first);
     run_.warn(fmt::format("an attached job was turned away: {}", e.what()));
     subscribers_.refuse(slot);
     carry_out(policy_.on(policy::SlotAdmitted{slot, 0}));
+    attached_seconds_ += watch.seconds();
     return;
   }
   const size_t count = analyses.size() - first;
-  run_.accounts.resize(analyses.size());
-  run_.disabled.resize(analyses.size());
-  agenda_.extend(agenda_.last_time());
+  for (size_t a = first; a < analyses.size(); ++a)
+    policy_.add({.in_sidecars = true, .needs_whole = !cut_fields_[a].whole_for.empty()});
   carry_out(policy_.on(policy::SlotAdmitted{slot, count}));
   subscribers_.admit(slot, first, count);
+  attached_seconds_ += watch.seconds();
 }
 
-namespace {
-
-/// Why sidecars have not saved their part of a checkpoint; nothing if they have.
-std::optional<Error> unsaved(const Publisher& publisher, const Subscribers& subscribers,
-                             bool answered) {
-  if (!answered)
-    return Error(
-        ErrorCode::State,
-        fmt::format("no checkpoint was made: sidecars {}",
-                    subscribers.have_failed() ? "have ended early: " + subscribers.why()
-                                              : "did not save their state within the deadline"));
-  const auto failure = publisher.sender().failure();
-  if (failure.empty()) return {};
-  return Error(ErrorCode::File, "sidecars could not save their state: " + failure);
-}
-
-}  // namespace
-
-void Simulation::checkpoint(const std::filesystem::path& path) {
-  const run::Stopwatch watch;
-  const auto aside = products::aside(path);
-  for (const auto& action : policy_.on(policy::CheckpointRequested{})) {
-    if (std::holds_alternative<policy::SettleAll>(action)) {
-      settle_all();
-    } else if (std::holds_alternative<policy::SaveStages>(action)) {
-      run::begin_checkpoint(run_, path, !publisher_ || publisher_->fits_header());
-      stages_.save(aside);
-    } else if (std::holds_alternative<policy::SendCheckpoint>(action)) {
-      auto head =
-          publisher_->header(MessageKind::Checkpoint, agenda_.last_step(), agenda_.last_time());
-      head.path = std::filesystem::absolute(aside).string();
-      publisher_->send(head);
-    } else if (std::holds_alternative<policy::AwaitSidecars>(action)) {
-      answered_ = publisher_->await_all();
-    } else if (std::holds_alternative<policy::FinishCheckpoint>(action)) {
-      run::finish_checkpoint(
-          run_, path, run::state_of(run_, agenda_, policy_.own_analyses()),
-          publisher_ ? unsaved(*publisher_, subscribers_, answered_) : std::nullopt);
-    } else {
-      carry_out({action});
-    }
-  }
-  watch.end(run_.timeline, "checkpoint", "checkpoint", agenda_.last_step());
-}
-
-// Reductions under way end before anything that every rank does together.
-void Simulation::settle_all() {
-  if (publisher_) hear();
-  if (migration_) migration_->judge();
-  for (size_t a = 0; a < policy_.analyses(); ++a)
-    conditions_.settle(a, agenda_.schedule_state(a).fired);
-}
-
-void Simulation::close() {
-  if (steps_ == 0 && known_steps_ > 0)
-    run_.warn(
-        fmt::format("nothing was analysed: the checkpoint is of step {}, time {}, and none of "
-                    "the {} steps that the program offered has a later time",
-                    agenda_.last_step(), agenda_.last_time(), known_steps_));
-  for (const auto& action : policy_.on(policy::CloseRequested{})) {
-    if (std::holds_alternative<policy::SettleAll>(action)) settle_all();
-    else if (std::holds_alternative<policy::FinishStages>(action)) stages_.finish();
-    else if (std::holds_alternative<policy::SendEnd>(action))
-      answered_ =
-          publisher_->send_end([&](bool timeline) { return state(run_, outcome(), timeline); });
-    else if (std::holds_alternative<policy::CloseChannel>(action)) subscribers_.close_channel();
-    else if (std::holds_alternative<policy::AwaitSidecars>(action)) {
-      answered_ = publisher_->await_all() && answered_;
-      if (migration_) migration_->clean_up();
-      answer_ = subscribers_.settle(answered_ && policy_.has_own_in_sidecars());
-    } else carry_out({action});
-  }
-  if (!publisher_) return;
-  for (const auto& action : policy_.on(answer_)) {
-    if (std::holds_alternative<policy::CountUnfinished>(action)) {
-      const auto unfinished = publisher_->unfinished();
-      for (size_t a = 0; a < unfinished.size(); ++a) run_.accounts[a].lost += unfinished[a];
-    } else if (std::holds_alternative<policy::Retire>(action)) {
-      const bool alone = subscribers_.retire();
-      if (!refused_)
-        run_.warn(
-            alone ? "no sidecars were there to finish when the simulation ended"
-                  : "the sidecars had not finished when the simulation ended; they continue and "
-                    "complete the report");
-    } else if (std::holds_alternative<policy::EndJobAtFinalize>(action)) {
-      run_.warn("sidecars ended early, and what they worked on is not complete: " +
-                subscribers_.why());
-      subscribers_.end_job_at_finalize();
-    } else {
-      carry_out({action});
-    }
-  }
+void Simulation::begin_call() {
+  (void)policy_.on(policy::LocalEvent(policy::CallBegins{base::monotonic_seconds()}));
 }
 
 void Simulation::tell() {
@@ -440,7 +495,8 @@ run::Outcome Simulation::outcome() const {
                    .publications = published_,
                    .skipped = skipped_,
                    .restarts = subscribers_.restarts(),
-                   .time = agenda_.last_time()};
+                   .time = agenda_.last_time(),
+                   .thread_level = comm::thread_level()};
   if (publisher_) publisher_->describe(out);
   return out;
 }

@@ -58,6 +58,7 @@ class Simulation {
     } else {
       busy_step(step, time);
     }
+    if (publisher_) publisher_->progress();
   }
   /// Saves the state of all stages, or throws the same error on every rank. [collective]
   void checkpoint(const std::filesystem::path& path);
@@ -72,16 +73,39 @@ class Simulation {
   [[nodiscard]] std::string refusal() const { return refused_ ? refused_->what() : ""; }
   /// After close(): what all ranks found of the run's own sidecars.
   [[nodiscard]] const policy::SidecarsAnswered& answer() const { return answer_; }
+  /// When the waits of the last call end, in monotonic seconds.
+  [[nodiscard]] double call_deadline() const { return policy_.call_deadline(); }
 
  private:
   void busy_step(int64_t step, double time);
-  /// Keeps failures of `body`, a part of a step, from the program: the policy has what was due
+  /// What a step works with. The memory is kept from step to step: a rank that can get none decides
+  /// as the others do, which would wait for it otherwise.
+  struct StepLists {
+    std::vector<size_t> scheduled, over_share, due, checked, unchecked, for_sidecars, measured;
+    StageOutputs outputs;
+    void clear();
+    void reserve(size_t analyses);
+  };
+  /// Keeps failures of `body`, a part of a step, from the program: the policy has `analyses`
   /// disabled on every rank.
+  template <class Analyses, class F>
+  void contain(const Analyses& analyses, F&& body);
+  /// The same for what every rank decides in the same way: all analyses are disabled.
   template <class F>
-  void contain(const std::vector<size_t>& due, F&& body);
+  void contain_decision(F&& body);
+  void note_contained(const std::exception& failure);
+  /// Of the analyses that are scheduled, finds those whose conditions hold. Starts the next check
+  /// of conditions on values. [collective]
+  void check(int64_t step, double time);
+  /// Analyses of attached jobs whose share is used up; `were_due` if their conditions hold.
+  void leave_out(const std::vector<size_t>& analyses, bool were_due = false);
+  /// What attached jobs have cost this rank.
+  [[nodiscard]] policy::AttachedCost attached_cost() const;
+  /// The part of it that copies and waiting have cost so far.
+  [[nodiscard]] double published_for_attached() const;
   /// Runs the stages that are due here, and publishes what the others need.
-  void work(const std::vector<size_t>& due, int64_t step, double time);
-  void publish(const std::vector<size_t>& due, const StageOutputs& left, int64_t step, double time);
+  void work(int64_t step, double time);
+  void publish(int64_t step, double time);
   /// Reads the last agreement and acts on it. [collective]
   void hear();
   /// Contributes to the next one. [collective, does not wait]
@@ -92,7 +116,11 @@ class Simulation {
   /// A stage failed here, on every rank: what its analysis has computed is written.
   void fail(size_t analysis, const std::optional<Error>& failure);
   void admit(int slot);
+  void add_analyses_of(int slot);
+  void forget_analyses_from(size_t first);
   void settle_all();
+  /// All waits until the next call end by one deadline.
+  void begin_call();
 
   run::Run& run_;
   Link link_;
@@ -118,6 +146,9 @@ class Simulation {
   int64_t published_ = 0;
   int64_t skipped_ = 0;
   double first_offer_ = 0;  ///< monotonic seconds
+  double attached_seconds_ = 0;
+  bool said_over_share_ = false;
+  StepLists lists_;
 };
 
 }  // namespace pillion::simulation

@@ -43,6 +43,7 @@ std::optional<Error> SimulationStages::run_front(size_t a, stagehost::Publicatio
 
 std::optional<Error> SimulationStages::run_behind(size_t a, stagehost::Publication& left) {
   const run::Stopwatch watch;
+  const double waited = comm::seconds_waited();
   if (!front_[a])
     if (const auto failure = fill(a, left)) return failure;
   const auto failure = run::run_chain(run_, *migration_->chain(a), a, left, gaps(a),
@@ -52,7 +53,7 @@ std::optional<Error> SimulationStages::run_behind(size_t a, stagehost::Publicati
   ++account.publications;
   ++account.here;
   account.last_step = left.step;
-  migration_->ran(a, watch.seconds());
+  migration_->ran(a, watch.seconds() - (comm::seconds_waited() - waited));
   return {};
 }
 
@@ -86,11 +87,9 @@ void SimulationStages::finish() {
 }
 
 void SimulationStages::save(const std::filesystem::path& folder) const {
-  comm::together(run_.side, [&] {
-    run::save_chains(run_, front_, run::Half::Front, folder, true);
-    if (migration_ != nullptr)
-      run::save_chains(run_, migration_->chains(), run::Half::Behind, folder, true);
-  });
+  run::save_chains(run_, front_, run::Half::Front, folder, true);
+  if (migration_ != nullptr)
+    run::save_chains(run_, migration_->chains(), run::Half::Behind, folder, true);
 }
 
 void SimulationStages::set_units(const std::string& name, const std::string& units) {

@@ -25,6 +25,8 @@ class SimulationStages {
   void set_migration(Migration* migration) { migration_ = migration; }
   /// An analysis of an attached job, which has no stage here.
   void add() { front_.emplace_back(); }
+  /// Forgets those from number `analyses` on.
+  void resize(size_t analyses) { front_.resize(analyses); }
 
   /// Shared fields that an analysis needs, at a step or for its condition; or all of them.
   [[nodiscard]] std::set<std::string> needed_by(size_t analysis) const;

@@ -2,6 +2,9 @@
 // Sidecars and attached jobs, as a simulation rank sees them.
 #include "simulation/subscribers.hpp"
 
+#include <utility>
+
+#include "base/clock.hpp"
 #include "node/segment.hpp"
 #include "policy/losses.hpp"
 #include "products/table.hpp"
@@ -42,19 +45,32 @@ Subscribers::Subscribers(run::Run& run, transport::Sender* sender, run::Supervis
       policy_(policy),
       sidecar_failure_(run) {}
 
+// Looking for a message takes longer than the rest of a small publication.
 void Subscribers::tend() {
+  constexpr double between = 1e-3;  // seconds
   supervisor_.tend();
-  if (failed_ || !sidecar_failure_.heard()) return;
+  const double now = base::monotonic_seconds();
+  if (failed_ || now < next_look_) return;
+  next_look_ = now + between;
+  if (sidecar_failure_.heard()) note_failure();
+}
+
+void Subscribers::note_failure() {
   failed_ = true;
   (void)policy_.on(policy::LocalEvent(policy::SidecarFailed{}));
 }
 
+void Subscribers::learn_failure() {
+  if (sidecar_failure_.share() && !failed_) note_failure();
+}
+
 void Subscribers::see() {
-  tend();
-  (void)policy_.on(policy::LocalEvent(policy::AnalysesFailed{sender_->disabled()}));
+  if (!sender_->disabled().empty())
+    (void)policy_.on(policy::LocalEvent(policy::AnalysesFailed{sender_->disabled()}));
   auto* slots = sender_->slots();
   if (slots == nullptr) return;
   const bool any = slots->any();
+  if (!std::exchange(saw_any_, any) && !any) return;
   for (int s = 0; s < policy::attached_slots; ++s) {
     const auto sight = any ? slots->sight(s) : SlotSight::Free;
     policy::LocalEvent event = policy::SlotFreed{s};
@@ -79,6 +95,9 @@ std::set<std::string> Subscribers::names_in_use() const {
 }
 
 run::AttachedJob Subscribers::read(int slot) const {
+  // The program that attaches has looked itself, but may be another than ours.
+  if (!run_.configuration.sidecars.attached.allowed)
+    base::fail(ErrorCode::State, "the configuration says 'sidecars: {{attached: no}}'");
   auto job = base::from_bytes<run::AttachedJob>(sender_->slots()->request(slot));
   const auto added = job.analyses(run_.configuration.catalogue, names_in_use()).size();
   if (added != job.needs.size() ||
@@ -94,13 +113,9 @@ void Subscribers::admit(int slot, size_t first, size_t count) {
 
 // A rank whose own sidecar has finished everything may not know yet that another has failed.
 policy::SidecarsAnswered Subscribers::settle(bool finished_here) {
-  if (run_.configuration.sidecars.job == model::Job::Separate)
-    return {.finished =
-                run_.side.reduced<int32_t>(finished_here ? 1 : 0, comm::Operation::Min) != 0};
-  if (!sidecar_failure_.heard_by_any()) return {};
-  sidecar_failure_.await();
-  tend();
-  return {.failed = true};
+  if (run_.configuration.sidecars.job != model::Job::Separate) learn_failure();
+  if (failed_) return {.failed = true};
+  return {.finished = run_.side.reduced<int32_t>(finished_here ? 1 : 0, comm::Operation::Min) != 0};
 }
 
 void Subscribers::close_channel() {

@@ -4,6 +4,7 @@
 // out what the policy decides about them.
 #pragma once
 
+#include <limits>
 #include <set>
 #include <string>
 
@@ -25,18 +26,20 @@ class Subscribers {
   Subscribers(run::Run& run, transport::Sender* sender, run::Supervisor supervisor,
               policy::Policy& policy);
 
-  /// Starts dead sidecars again, and notices sidecars of this job that have failed. Costs nothing
-  /// to speak of, and is called in every wait.
+  /// Starts dead sidecars again, and notices, within a millisecond, sidecars of this job that have
+  /// failed. Costs nothing to speak of, and is called in every wait.
   void tend();
   /// Tells the policy what this rank sees: attached jobs, and analyses that sidecars have disabled.
   void see();
   [[nodiscard]] bool have_failed() const { return failed_; }
+  /// Sidecars of this job have failed, as some rank says: all ranks learn why. [collective]
+  void learn_failure();
   /// "the sidecars ended early: ...".
   [[nodiscard]] std::string why_failed() const;
   [[nodiscard]] const std::string& why() const { return sidecar_failure_.why(); }
 
-  /// What the job in a slot asks for; throws if it cannot be read or asks for too much. The same on
-  /// every rank.
+  /// What the job in a slot asks for; throws if it cannot be read, asks for too much, or the owner
+  /// of the run refuses attached jobs. The same on every rank.
   [[nodiscard]] run::AttachedJob read(int slot) const;
   /// Names of analyses that a job cannot use.
   [[nodiscard]] std::set<std::string> names_in_use() const;
@@ -47,8 +50,9 @@ class Subscribers {
   /// What all ranks found when they waited for their sidecars: whether those of another job have
   /// finished for every rank, or those of this job have failed. [collective]
   [[nodiscard]] policy::SidecarsAnswered settle(bool finished_here);
-  /// Ends the job in MPI_Finalize, for sidecars that failed may hang.
-  void end_job_at_finalize() const { sidecar_failure_.end_job_at_finalize(); }
+  /// Ends the job in MPI_Finalize, for sidecars that failed may hang. False if it cannot.
+  /// [collective]
+  [[nodiscard]] bool end_job_at_finalize() const { return sidecar_failure_.end_job_at_finalize(); }
   /// No more messages will come.
   void close_channel();
   /// No sidecars of another job shall come any more; what they kept for successors is removed, and
@@ -57,12 +61,16 @@ class Subscribers {
   [[nodiscard]] int64_t restarts() const { return supervisor_.restarts(); }
 
  private:
+  void note_failure();
+
   run::Run& run_;
   transport::Sender* sender_;
   run::Supervisor supervisor_;
   policy::Policy& policy_;
   run::SidecarFailure sidecar_failure_;
   bool failed_ = false;
+  bool saw_any_ = false;  ///< attached jobs, when this rank saw last
+  double next_look_ = -std::numeric_limits<double>::infinity();  ///< for notices of failure
 };
 
 }  // namespace pillion::simulation

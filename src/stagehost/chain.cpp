@@ -40,7 +40,7 @@ std::string state_name(size_t number, const std::string& stage) {
 StageInstance::StageInstance(const model::StageSpec& spec, model::Catalogue& catalogue,
                              std::vector<DeclaredProduct>& products)
     : name_(spec.name),
-      plugin_(std::make_unique<Plugin>(spec.name, spec.parameters)),
+      plugin_(std::make_unique<Plugin>(spec.name, spec.parameters, spec.file)),
       setup_(std::make_unique<pillion_setup>()) {
   setup_->parameters = complete_parameters(spec, plugin_->table());
   setup_->catalogue = &catalogue;
@@ -121,13 +121,7 @@ bool Chain::run_stage(StageInstance& stage, Publication& publication,
   context.before = number - 1;
   context.origin.publications = number;
   context.products_due = products_every_ > 0 && number % products_every_ == 0;
-  const double begin = base::calendar_seconds();
-  const bool goes_on = stage.run(publication, context);
-  // The caller notes the time of a lone stage as that of its analysis.
-  if (context.timeline != nullptr && stages_.size() > 1)
-    context.timeline->add_detail(
-        {stage.name(), "stage", begin, base::calendar_seconds(), publication.step});
-  return goes_on;
+  return stage.run(publication, context);
 }
 
 std::optional<Error> Chain::run_in_place(Publication& publication, ExecutionContext context) {
@@ -137,11 +131,18 @@ std::optional<Error> Chain::run_in_place(Publication& publication, ExecutionCont
   withheld_ = false;
   for (size_t s = 0; s < stages_.size(); ++s) {
     auto& stage = stages_[s];
-    context.origin.stage = stage.name();
     context.origin.number = static_cast<int64_t>(first_ + s);
     bool goes_on = false;
-    if (auto failure = fence.ask([&] { return run_stage(stage, publication, context); }, goes_on))
-      return failure;
+    const double begin = base::calendar_seconds(), waited = comm::seconds_waited();
+    const auto run = [&] {
+      context.origin.stage = stage.name();
+      return run_stage(stage, publication, context);
+    };
+    if (auto failure = fence.ask(run, goes_on)) return failure;
+    // The caller notes the time of a lone stage as that of its analysis.
+    if (context.timeline != nullptr && stages_.size() > 1)
+      context.timeline->add({stage.name(), "stage", begin, base::calendar_seconds(),
+                             publication.step, comm::seconds_waited() - waited});
     stage.count();
     withheld_ = !goes_on;
     if (withheld_) break;
@@ -175,13 +176,18 @@ std::optional<Error> Chain::finish(ExecutionContext context) {
   return first;
 }
 
-void Chain::save(const std::filesystem::path& folder, int rank, size_t first_stage,
+void Chain::save(const std::filesystem::path& folder, const StateRanks& ranks, size_t first_stage,
                  bool durable) const {
-  for (size_t s = 0; s < stages_.size(); ++s) {
-    pillion_state state;
-    stages_[s].save(state);
-    write_state(state, state_folder(folder, first_stage + s, stages_[s].name()), rank, durable);
-  }
+  comm::Fence fence(ranks.peers);
+  const auto failure = fence.run([&] {
+    for (size_t s = 0; s < stages_.size(); ++s) {
+      pillion_state state;
+      stages_[s].save(state);
+      write_state(state, state_folder(folder, first_stage + s, stages_[s].name()), ranks, fence,
+                  durable);
+    }
+  });
+  if (failure) throw *failure;
 }
 
 void Chain::restore(const std::filesystem::path& folder, const comm::Communicator& peers,
@@ -227,6 +233,17 @@ std::vector<layout::LayoutRequest> Chain::layout_requests() const {
     for (const auto& output : stage.setup().outputs) made.insert(output.name);
   }
   return requests;
+}
+
+std::vector<StageNeeds> Chain::needs_of_memory() const {
+  std::vector<StageNeeds> needs;
+  for (const auto& stage : stages_) {
+    const auto& setup = stage.setup();
+    StageNeeds one{stage.name(), setup.inputs, {}, setup.memory_per_input_byte, setup.memory};
+    for (const auto& output : setup.outputs) one.outputs.push_back(output.name);
+    needs.push_back(std::move(one));
+  }
+  return needs;
 }
 
 std::vector<model::Field> Chain::produced() const {

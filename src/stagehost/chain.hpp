@@ -24,6 +24,7 @@ namespace pillion::stagehost {
 
 struct Movers;
 class Plugin;
+struct StateRanks;
 
 /// One stage of a plug-in, alive.
 class StageInstance {
@@ -63,6 +64,15 @@ class StageInstance {
 /// Name of the folder for the state of a stage, in that of its analysis.
 std::string state_name(size_t number, const std::string& stage);
 
+/// What a stage takes of memory follows from this and from the number of its peers.
+struct StageNeeds {
+  std::string stage;
+  std::vector<layout::Request> inputs;
+  std::vector<std::string> outputs;  ///< fields
+  double per_input_byte = 0;         ///< beside inputs and outputs, for each byte of the inputs
+  int64_t bytes = 0;                 ///< and besides
+};
+
 class Chain {
  public:
   /// Creates stages [begin, end) of an analysis. The catalogue is the chain's own, for it gains the
@@ -82,8 +92,10 @@ class Chain {
   /// Whether a stage kept the last publication from those after it.
   [[nodiscard]] bool withheld() const { return withheld_; }
 
-  /// [collective over the peers] State of stage i is in FOLDER/stage-i.
-  void save(const std::filesystem::path& folder, int rank, size_t first_stage, bool durable) const;
+  /// State of stage i is in FOLDER/stage-i. These throw the same error on every peer. [collective
+  /// over the peers]
+  void save(const std::filesystem::path& folder, const StateRanks& ranks, size_t first_stage,
+            bool durable) const;
   void restore(const std::filesystem::path& folder, const comm::Communicator& peers,
                size_t first_stage);
 
@@ -94,6 +106,8 @@ class Chain {
   /// The layouts that stages ask for, in their order.
   [[nodiscard]] std::vector<layout::LayoutRequest> layout_requests() const;
   [[nodiscard]] std::vector<model::Field> produced() const;
+  /// Of every stage, in their order.
+  [[nodiscard]] std::vector<StageNeeds> needs_of_memory() const;
   /// Products that stages declare, up to the last of the chain.
   [[nodiscard]] const std::vector<DeclaredProduct>& products() const { return products_; }
   [[nodiscard]] model::Catalogue& catalogue() { return catalogue_; }

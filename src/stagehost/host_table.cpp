@@ -12,6 +12,7 @@
 #include "stagehost/setup.hpp"
 #include "stagehost/sink.hpp"
 #include "stagehost/state.hpp"
+#include "stagehost/table_in_parts.hpp"
 #include "stagehost/work.hpp"
 
 namespace pillion::stagehost {
@@ -147,6 +148,10 @@ int32_t declare_product(pillion_setup* setup, const char* name) {
   return guard([&] { add_product(*setup, name); });
 }
 
+int32_t declare_memory(pillion_setup* setup, double per_input_byte, int64_t bytes) {
+  return guard([&] { add_memory(*setup, per_input_byte, bytes); });
+}
+
 int64_t step(const pillion_work* work) { return work->context->origin.step; }
 double time(const pillion_work* work) { return work->context->origin.time; }
 int64_t publication(const pillion_work* work) { return work->context->before; }
@@ -185,6 +190,7 @@ int32_t write_table(pillion_work* work, const pillion_table* table) {
   return guard([&] {
     expect_known(*table, "a table");
     const auto& context = *work->context;
+    if (table->in_parts != 0) return write_in_parts(*table, context);
     if (context.peers->rank() == 0) context.sink->write(*table, context.origin);
   });
 }
@@ -374,6 +380,7 @@ const pillion_stage_host& host_table() {
                                            .declare_output = &declare_output,
                                            .require_whole = &require_whole,
                                            .declare_product = &declare_product,
+                                           .declare_memory = &declare_memory,
                                            .step = &step,
                                            .time = &time,
                                            .publication = &publication,

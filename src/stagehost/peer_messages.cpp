@@ -93,14 +93,34 @@ Received exchange(std::span<const pillion_message> out, const ExecutionContext& 
   return received;
 }
 
+namespace {
+
+/// Bytes of all peers together that go along a tree, where some peers hold half of them for others.
+constexpr int64_t most_along_tree = int64_t{1} << 20;
+
+}  // namespace
+
+// Few bytes go along a tree, so that the peer that gets them does not receive a message from each
+// other. Many go directly.
 Received gather(int32_t to, std::span<const std::byte> bytes, const ExecutionContext& context) {
   const auto& peers = *context.peers;
   expect_peer(to, peers, "gather");
-  const pillion_message mine{to, 0, bytes.size(), bytes.data()};
-  auto received = exchange(std::span(&mine, 1), context);
-  if (peers.rank() != to) return received;
-  for (int peer = 0; peer < peers.size(); ++peer) received.bytes[peer];
-  received.messages.clear();
+  context.fence->before_collective();
+  const auto all = peers.reduced(static_cast<int64_t>(bytes.size()), comm::Operation::Sum);
+  Received received;
+  if (all <= most_along_tree) {
+    const Bytes mine(bytes.begin(), bytes.end());
+    context.fence->before_collective();
+    auto gathered = peers.gather(mine, to);
+    for (size_t peer = 0; peer < gathered.size(); ++peer)
+      received.bytes[static_cast<int>(peer)] = std::move(gathered[peer]);
+  } else {
+    const pillion_message mine{to, 0, bytes.size(), bytes.data()};
+    received = exchange(std::span(&mine, 1), context);
+    received.messages.clear();
+    if (peers.rank() == to)
+      for (int peer = 0; peer < peers.size(); ++peer) received.bytes[peer];
+  }
   list_messages(received);
   return received;
 }
@@ -167,31 +187,44 @@ int64_t key_at(const Bytes& bytes, size_t at) {
   return key;
 }
 
-/// Keys and records, to the owner of each key.
-std::vector<Bytes> dealt(const pillion_records& have, int peers) {
-  std::vector<Bytes> out(static_cast<size_t>(peers));
+using Messages = comm::SparseExchange::Messages;
+
+/// To the owners of keys: the number of records, each with its key before it, and the keys whose
+/// records this peer requests.
+Messages requests_of(const pillion_records& have, std::span<const int64_t> wanted, int peers) {
+  Messages out;
+  const auto message_to_owner = [&](int64_t key) -> Bytes& {
+    auto& to = out[layout::owner_of(key, peers)];
+    if (to.empty()) append(to, int64_t{0});
+    return to;
+  };
   const auto* record = static_cast<const std::byte*>(have.values);
   for (int64_t i = 0; i < have.count; ++i, record += have.record_size) {
-    auto& to = out[static_cast<size_t>(layout::owner_of(have.keys[i], peers))];
+    auto& to = message_to_owner(have.keys[i]);
     append(to, have.keys[i]);
     to.insert(to.end(), record, record + have.record_size);
   }
+  for (auto& [owner, to] : out) {
+    const auto records = static_cast<int64_t>(to.size() / (sizeof(int64_t) + have.record_size));
+    std::memcpy(to.data(), &records, sizeof records);
+  }
+  for (const int64_t key : wanted) append(message_to_owner(key), key);
   return out;
 }
 
-std::vector<Bytes> asked(std::span<const int64_t> wanted, int peers) {
-  std::vector<Bytes> out(static_cast<size_t>(peers));
-  for (const int64_t key : wanted)
-    append(out[static_cast<size_t>(layout::owner_of(key, peers))], key);
-  return out;
+/// Where the keys begin that a peer requests.
+size_t questions_in(const Bytes& message, size_t record_size) {
+  const auto records = static_cast<size_t>(key_at(message, 0));
+  return sizeof(int64_t) + records * (sizeof(int64_t) + record_size);
 }
 
 using Places = std::unordered_map<int64_t, const std::byte*>;
 
-Places places_of(const std::vector<Bytes>& received, size_t record_size) {
+Places places_of(const Messages& requests, size_t record_size) {
   Places places;
-  for (const auto& bytes : received)
-    for (size_t at = 0; at < bytes.size(); at += sizeof(int64_t) + record_size)
+  for (const auto& [peer, bytes] : requests)
+    for (size_t at = sizeof(int64_t); at < questions_in(bytes, record_size);
+         at += sizeof(int64_t) + record_size)
       if (const int64_t key = key_at(bytes, at);
           !places.emplace(key, bytes.data() + at + sizeof(int64_t)).second)
         base::fail(
@@ -202,19 +235,28 @@ Places places_of(const std::vector<Bytes>& received, size_t record_size) {
   return places;
 }
 
-std::vector<Bytes> answers(const std::vector<Bytes>& questions, const Places& places,
-                           size_t record_size) {
-  std::vector<Bytes> out(questions.size());
-  for (size_t peer = 0; peer < questions.size(); ++peer)
-    for (size_t at = 0; at < questions[peer].size(); at += sizeof(int64_t)) {
-      const int64_t key = key_at(questions[peer], at);
+Messages answers(const Messages& requests, size_t record_size) {
+  const auto places = places_of(requests, record_size);
+  Messages out;
+  for (const auto& [peer, bytes] : requests)
+    for (size_t at = questions_in(bytes, record_size); at < bytes.size(); at += sizeof(int64_t)) {
+      const int64_t key = key_at(bytes, at);
       const auto place = places.find(key);
       if (place == places.end())
         base::fail(ErrorCode::Stage, "a stage requests the record of key {}, which no peer has",
                    key);
-      out[peer].insert(out[peer].end(), place->second, place->second + record_size);
+      auto& to = out[peer];
+      to.insert(to.end(), place->second, place->second + record_size);
     }
   return out;
+}
+
+/// What goes to this peer itself stays here.
+Messages exchange_with_others(comm::SparseExchange& exchange, int rank, Messages out) {
+  auto own = out.extract(rank);
+  auto in = exchange(out);
+  if (!own.empty()) in.insert(std::move(own));
+  return in;
 }
 
 }  // namespace
@@ -223,19 +265,20 @@ void fetch(const pillion_records& have, std::span<const int64_t> wanted, void* r
            const ExecutionContext& context) {
   const auto& peers = *context.peers;
   auto& fence = *context.fence;
-  const auto given = dealt(have, peers.size());
-  const auto questions = asked(wanted, peers.size());
+  comm::SparseExchange exchange(peers, comm::tags::stage_records);
+  auto requests = requests_of(have, wanted, peers.size());
+  // Behind this fence every peer is in this call, and behind the next one none is in the first
+  // exchange any more.
   fence.before_collective();
-  const auto received = peers.exchange(given);
-  const auto questioned = peers.exchange(questions);
-  const auto replies = answers(questioned, places_of(received, have.record_size), have.record_size);
+  requests = exchange_with_others(exchange, peers.rank(), std::move(requests));
+  auto replies = answers(requests, have.record_size);
   fence.before_collective();
-  const auto answered = peers.exchange(replies);
-  std::vector<size_t> next(answered.size());
+  replies = exchange_with_others(exchange, peers.rank(), std::move(replies));
+  std::map<int, size_t> next;
   auto* to = static_cast<std::byte*>(records);
   for (const int64_t key : wanted) {
-    const auto owner = static_cast<size_t>(layout::owner_of(key, peers.size()));
-    std::memcpy(to, answered[owner].data() + next[owner], have.record_size);
+    const int owner = layout::owner_of(key, peers.size());
+    std::memcpy(to, replies.at(owner).data() + next[owner], have.record_size);
     next[owner] += have.record_size;
     to += have.record_size;
   }

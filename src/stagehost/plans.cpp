@@ -99,14 +99,16 @@ std::unique_ptr<Plan> Plans::make(const Request& request, const model::Mesh& mes
                                   Owners owners) {
   ++made_;
   Division division(request, mesh);
-  if (!neighbours_) neighbours_.emplace(peers);
+  if (!memory_)
+    memory_ = std::make_unique<redistribution::TransferMemory>(redistribution::Neighbours(peers),
+                                                               node_budget_);
   const auto wanted = layout::wanted_of(closed(request, mesh, here, peers), mesh, peers.size());
   if (!owners)
     owners = std::make_shared<std::vector<int>>(owners_of(wanted, request.kind, here, peers));
   const auto mine = std::find(owners->begin(), owners->end(), peers.rank()) - owners->begin();
   return std::unique_ptr<Plan>(new Plan{
       std::move(division), owners, wanted, wanted.tiling.places_of(static_cast<int>(mine)),
-      redistribution::Redistribution(peers, std::move(here), wanted, *owners, &*neighbours_)});
+      redistribution::Redistribution(peers, std::move(here), wanted, *owners, memory_.get())});
 }
 
 Plan* Plans::keep(std::unique_ptr<Plan> plan) {

@@ -57,12 +57,18 @@ class Plans {
   /// one unused for longest.
   Plan* keep(std::unique_ptr<Plan> plan);
 
+  /// Ranks of a node may have `bytes` of its memory together, for values on their way from one to
+  /// another; above that they send messages. Before the first plan; the same on all ranks.
+  void set_node_budget(size_t bytes) { node_budget_ = bytes; }
+  /// How many plans did not fit within that.
+  [[nodiscard]] int64_t refused() const { return memory_ ? memory_->refused() : 0; }
   /// How many have been made.
   [[nodiscard]] int64_t made() const { return made_; }
 
  private:
-  std::optional<redistribution::Neighbours> neighbours_;  ///< found when first needed
-  std::vector<std::unique_ptr<Plan>> kept_;               ///< that used last at the end
+  size_t node_budget_ = size_t{128} << 20;
+  std::unique_ptr<redistribution::TransferMemory> memory_;  ///< made when first needed
+  std::vector<std::unique_ptr<Plan>> kept_;                 ///< that used last at the end
   int64_t made_ = 0;
 };
 

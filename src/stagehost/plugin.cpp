@@ -64,15 +64,22 @@ std::vector<std::string> stage_names(const std::vector<fs::path>& folders) {
   return names;
 }
 
+std::string find_stage_file(const std::string& name, const std::vector<fs::path>& folders) {
+  if (name.find('/') != std::string::npos) return {};
+  for (const auto& folder : folders) {
+    const fs::path path = folder / (name + ".so");
+    std::error_code error;
+    if (fs::is_regular_file(path, error)) return path.string();
+  }
+  return {};
+}
+
 namespace {
 
 fs::path find_stage(const std::string& name, const base::Value& place) {
   const auto folders = stage_folders();
-  for (const auto& folder : folders) {
-    const fs::path path = folder / (name + ".so");
-    std::error_code error;
-    if (name.find('/') == std::string::npos && fs::is_regular_file(path, error)) return path;
-  }
+  const auto file = find_stage_file(name, folders);
+  if (!file.empty()) return file;
   if (name == "write")
     place.fail_at_key("stage 'write' is now three: write_idx, write_hdf5, write_raw");
   std::vector<std::string> searched;
@@ -144,8 +151,15 @@ const pillion_stage_table* describe(void* library, const fs::path& path) {
 
 }  // namespace
 
-Plugin::Plugin(const std::string& name, const base::Value& place) : path_(find_stage(name, place)) {
-  void* handle = dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL);
+// Where another rank found the file, this one need not search, and looks only if it sees other
+// files than that rank.
+Plugin::Plugin(const std::string& name, const base::Value& place, const std::string& file)
+    : path_(file) {
+  void* handle = file.empty() ? nullptr : dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) {
+    path_ = find_stage(name, place);
+    handle = dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL);
+  }
   if (handle == nullptr)
     base::fail(ErrorCode::Plugin, "{}: stage '{}' cannot be loaded: {}", place.place(), name,
                dlerror());

@@ -20,11 +20,16 @@ std::vector<std::filesystem::path> stage_folders();
 /// Names of all stages in the folders, sorted.
 std::vector<std::string> stage_names(const std::vector<std::filesystem::path>& folders);
 
+/// The file of a stage in the first of the folders that has it; "" if none has.
+std::string find_stage_file(const std::string& name,
+                            const std::vector<std::filesystem::path>& folders);
+
 class Plugin {
  public:
-  /// Loads the stage called `name`. Throws an error at `place` if there is no such stage, or
-  /// ErrorCode::Plugin if it cannot be loaded.
-  Plugin(const std::string& name, const base::Value& place);
+  /// Loads the stage called `name` from `file`, or from where this process finds it if that is ""
+  /// or not there. Throws an error at `place` if there is no such stage, or ErrorCode::Plugin if it
+  /// cannot be loaded.
+  Plugin(const std::string& name, const base::Value& place, const std::string& file = {});
   [[nodiscard]] const pillion_stage_table& table() const { return *table_; }
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 

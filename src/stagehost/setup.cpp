@@ -327,6 +327,16 @@ int32_t add_output(pillion_setup& setup, const pillion_output& wanted) {
   return add_on(setup, field, wanted.input);
 }
 
+void add_memory(pillion_setup& setup, double per_input_byte, int64_t bytes) {
+  if (!(per_input_byte >= 0) || !std::isfinite(per_input_byte) || bytes < 0)
+    base::fail(ErrorCode::Argument,
+               "stage '{}' declares {} bytes of memory for each byte of its inputs, and {} bytes "
+               "besides; declare numbers of 0 or more",
+               setup.stage, per_input_byte, bytes);
+  setup.memory_per_input_byte += per_input_byte;
+  setup.memory += bytes;
+}
+
 void add_product(pillion_setup& setup, const std::string& name) {
   products::check_name(name);
   for (const auto& known : setup.products)

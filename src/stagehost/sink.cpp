@@ -13,13 +13,37 @@
 
 namespace pillion::stagehost {
 
+namespace {
+
+std::string name_of(const pillion_table& table, const products::Origin& origin) {
+  return origin.analysis + "/" + table.name + ".csv";
+}
+
+}  // namespace
+
 void Sink::write(const pillion_table& table, const products::Origin& origin) {
   const std::string content = products::format_table(table, origin);
-  const std::string name = origin.analysis + "/" + table.name + ".csv";
-  expect_own(name, origin);
-  const std::string path = products::table_path(table, origin);
-  products::write_whole(folder_ / path, content, false);
-  add({origin.analysis, origin.stage, name, path, table.title, origin.number});
+  const auto file = begin(table, origin);
+  file->write(content);
+  finish(*file, table, origin);
+}
+
+std::unique_ptr<products::WholeFile> Sink::begin(const pillion_table& table,
+                                                 const products::Origin& origin) const {
+  expect_own(name_of(table, origin), origin);
+  return std::make_unique<products::WholeFile>(path_of(table, origin));
+}
+
+void Sink::finish(products::WholeFile& file, const pillion_table& table,
+                  const products::Origin& origin) {
+  file.finish(false);
+  add({origin.analysis, origin.stage, name_of(table, origin), products::table_path(table, origin),
+       table.title, origin.number});
+}
+
+std::filesystem::path Sink::path_of(const pillion_table& table,
+                                    const products::Origin& origin) const {
+  return folder_ / products::table_path(table, origin);
 }
 
 void Sink::write_text(const Text& text, const products::Origin& origin) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -13,8 +14,9 @@
 struct pillion_table;
 
 namespace pillion::products {
+class WholeFile;
 struct Origin;
-}
+}  // namespace pillion::products
 
 namespace pillion::stagehost {
 
@@ -65,6 +67,15 @@ class Sink {
   /// Writes a table whole. Throws ErrorCode::File; and ErrorCode::Stage, as all of these do, if
   /// another stage of the analysis has written a product of that name.
   void write(const pillion_table& table, const products::Origin& origin);
+  /// Makes the table's file aside, to which peers write parts, and puts it in place with all
+  /// of them. Throws as write() does.
+  [[nodiscard]] std::unique_ptr<products::WholeFile> begin(const pillion_table& table,
+                                                           const products::Origin& origin) const;
+  void finish(products::WholeFile& file, const pillion_table& table,
+              const products::Origin& origin);
+  /// The file of a table.
+  [[nodiscard]] std::filesystem::path path_of(const pillion_table& table,
+                                              const products::Origin& origin) const;
   /// Writes a text whole.
   void write_text(const Text& text, const products::Origin& origin);
   /// Writes a file whole, as it is.

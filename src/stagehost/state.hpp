@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The state of a stage, on its way to and from disk. Values that are the same on every peer are
-// kept once; records that belong to keys are kept wherever their owner was, and find their new
-// owner when they are read, on any number of ranks.
+// The state of a stage, on its way to and from disk: one file for each node. Values that are the
+// same on every peer are kept once. Records that belong to keys are kept on the node of their
+// owner, and sent to their new owner when they are read, on any number of ranks and nodes.
 #pragma once
 
 #include <filesystem>
@@ -12,6 +12,7 @@
 
 #include "base/bytes.hpp"
 #include "comm/agreement.hpp"
+#include "stagehost/state_file.hpp"
 
 namespace pillion::stagehost {
 
@@ -39,11 +40,23 @@ struct pillion_state {
 
 namespace pillion::stagehost {
 
-/// Writes this rank's part of a state as FOLDER/RANK.state. Global values go with rank 0's.
-void write_state(const pillion_state& state, const std::filesystem::path& folder, int rank,
-                 bool durable = true);
+/// Ranks that save together, and their nodes.
+struct StateRanks {
+  const comm::Communicator& peers;
+  const comm::Communicator& on_node;  ///< peers on this node
+  const comm::Communicator& leaders;  ///< the first rank of each node; none on other ranks
+};
 
-/// Reads a state that any number of ranks wrote. The fence keeps peers together. [collective]
+/// What this rank adds to the file of its node. Global values are the first rank's.
+StatePart part_of(const pillion_state& state, bool with_globals);
+
+/// Writes a state; the first rank of each node writes the node's file. The fence keeps peers
+/// together. [collective over the peers]
+void write_state(const pillion_state& state, const std::filesystem::path& folder,
+                 const StateRanks& ranks, comm::Fence& fence, bool durable = true);
+
+/// Reads a state that any number of ranks wrote. Only ranks that get records are sent a message.
+/// The fence keeps peers together. [collective over the peers]
 pillion_state read_state(const std::filesystem::path& folder, const comm::Communicator& peers,
                          comm::Fence& fence);
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "model/coarsen.hpp"
-#include "redistribution/plan.hpp"
+#include "redistribution/balance.hpp"
 
 namespace pillion::transport {
 
@@ -50,6 +50,7 @@ std::vector<int> DirectReceiver::expected(const PublicationHeader& agreed,
           if (!now.contains(s)) notify(s, rank, Notice::SendsNothing);
         for (const int32_t s : now) notify(s, rank, Notice::Sends);
         targets = now;
+        schema.keys[rank] = head.box_keys;
       }
     }
     std::map<int, base::Bytes> out;
@@ -63,15 +64,16 @@ std::vector<int> DirectReceiver::expected(const PublicationHeader& agreed,
           case Notice::Absent: absent.insert(rank); break;
         }
       }
-    known_.insert(schema.senders.begin(), schema.senders.end());
+    std::set<int> all;
+    for (const auto& [due, known] : schemas_)
+      all.insert(known.senders.begin(), known.senders.end());
+    inbox_.expect(all);
   }
   std::vector<int> senders;
   std::set_difference(schema.senders.begin(), schema.senders.end(), absent.begin(), absent.end(),
                       std::back_inserter(senders));
   return senders;
 }
-
-void DirectReceiver::look() { inbox_.look({known_.begin(), known_.end()}); }
 
 void DirectReceiver::receive(const PublicationHeader& agreed,
                              const std::map<int, PublicationHeader>& heads, const Routes& routes,
@@ -85,11 +87,14 @@ void DirectReceiver::receive(const PublicationHeader& agreed,
     size_t values = 0;
     const auto& layout = layout_of(senders[i], messages[i], agreed, schema, values);
     if (!agreed.dropped)
-      taker_.take(layout, messages[i].buffer->data() + values, messages[i].buffer, out);
+      taker_.take(layout, {messages[i].buffer->data() + values, messages[i].size - values},
+                  messages[i].buffer, out);
   }
   if (agreed.dropped) return;
   taker_.finish(routes, catalogue, agreed.scattered, out);
-  if (agreed.schema_changed && side_.size() > 1) balance(agreed, routes, catalogue, schema, out);
+  if (!agreed.schema_changed || side_.size() == 1) return;
+  balance(agreed, routes, catalogue, schema, out);
+  update_cuts(due_set_of(agreed), schema);
 }
 
 const MessageLayout& DirectReceiver::layout_of(int sender, const Message& message,
@@ -101,18 +106,20 @@ const MessageLayout& DirectReceiver::layout_of(int sender, const Message& messag
     base::fail(ErrorCode::Internal, "rank {} sent part of message {} where {} was expected", sender,
                head.sequence, agreed.sequence);
   const auto size = static_cast<size_t>(head.layout_size);
-  values = redistribution::values_offset(size);
+  values = std::min(redistribution::values_offset(size), message.size);
   if (size > 0) {
     base::ByteReader layout(in.take(size), size);
     schema.layouts[sender] = layout.get<MessageLayout>();
   }
-  return schema.layouts.at(sender);
+  const auto found = schema.layouts.find(sender);
+  if (found == schema.layouts.end())
+    base::fail(ErrorCode::Internal, "rank {} sent values before it described them", sender);
+  return found->second;
 }
 
 void DirectReceiver::balance(const PublicationHeader& agreed, const Routes& routes,
                              const model::Catalogue& catalogue, Schema& schema,
                              const ReceivedMeshes& received) {
-  base::ByteWriter changed;
   for (const auto& [name, route] : routes) {
     if (route.kind != layout::Kind::AsShared || catalogue.mesh(name).kind != MeshKind::Uniform)
       continue;
@@ -125,16 +132,35 @@ void DirectReceiver::balance(const PublicationHeader& agreed, const Routes& rout
           load.bytes += static_cast<int64_t>(model::size_of(array.type)) * array.components *
                         block.box.volume();
       }
-    auto cuts = redistribution::balance(side_, loads, {{0, 0, 0}, mesh.cells}, side_.size());
-    auto& before = schema.cuts[name];
-    if (cuts == before) continue;
-    before = std::move(cuts);
-    changed.put(due_set_of(agreed));
-    changed.put(name);
-    changed.put(before);
+    schema.cuts[name] =
+        redistribution::balance(side_, loads, {{0, 0, 0}, mesh.cells}, side_.size());
   }
-  const auto bytes = changed.take();
-  new_cuts_.insert(new_cuts_.end(), bytes.begin(), bytes.end());
+}
+
+// A rank's boxes are in few pieces, so it gets few cuts however many sidecars there are. If its
+// boxes change, its header has where they are then.
+void DirectReceiver::update_cuts(const DueSet& due, Schema& schema) {
+  for (const auto& [rank, keys] : schema.keys)
+    for (const auto& [mesh, cuts] : schema.cuts) {
+      const auto of_mesh = keys.find(mesh);
+      if (of_mesh == keys.end()) continue;
+      auto around = redistribution::cuts_around(of_mesh->second, cuts);
+      auto& known = schema.sent_cuts[rank];
+      if (const auto at = known.find(mesh); at != known.end() && at->second == around) continue;
+      auto& changed = new_cuts_[rank];
+      changed.put(due);
+      changed.put(mesh);
+      changed.put(around);
+      known[mesh] = std::move(around);
+    }
+}
+
+base::Bytes DirectReceiver::take_cuts(int rank) {
+  const auto at = new_cuts_.find(rank);
+  if (at == new_cuts_.end()) return {};
+  auto bytes = at->second.take();
+  new_cuts_.erase(at);
+  return bytes;
 }
 
 }  // namespace pillion::transport

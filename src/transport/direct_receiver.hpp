@@ -18,29 +18,33 @@ using redistribution::Routes;
 class DirectReceiver {
  public:
   /// Simulation ranks are ranks of `wire`; sidecars those of `side`.
-  DirectReceiver(const comm::Communicator& wire, const comm::Communicator& side)
-      : wire_(wire),
-        side_(side),
+  DirectReceiver(const comm::Communicator& wire, const comm::Communicator& side, ReceiveRoom& room)
+      : side_(side),
         passing_on_(side, comm::tags::publication_passed_on),
-        inbox_(wire, comm::tags::publication_body) {}
+        inbox_(wire, comm::tags::publication_body, comm::tags::large_publication_body, room) {}
 
   /// Adds what did not come with the headers. `heads` are those of the ranks that send theirs here,
   /// by rank; `agreed` is what all sidecars know of them, and nothing of it can be used if it was
   /// dropped. [collective over the sidecars]
   void receive(const PublicationHeader& agreed, const std::map<int, PublicationHeader>& heads,
                const Routes& routes, const model::Catalogue& catalogue, ReceivedMeshes& out);
-  /// Takes in what has come for the next publications.
-  void look();
-  /// What simulation ranks should know about whose blocks are whose; once.
-  base::Bytes take_cuts() { return std::exchange(new_cuts_, {}); }
+  /// Takes in what has come for the next publications. Any thread.
+  void look() { inbox_.look(); }
+  /// What a simulation rank whose headers come here should know about whose blocks are whose, if
+  /// that has changed; once.
+  base::Bytes take_cuts(int rank);
+  /// From how many ranks messages are expected, for tests.
+  [[nodiscard]] size_t senders() const { return inbox_.sources(); }
 
  private:
   /// What is known about a set of analyses.
   struct Schema {
     std::map<int, std::set<int32_t>> targets;              ///< by rank that sends its header here
+    std::map<int, MeshKeys> keys;                          ///< by the same ranks
+    std::map<int, MeshCuts> sent_cuts;                     ///< by the same ranks
     std::set<int> senders;                                 ///< ranks that send something here
     std::map<int, redistribution::MessageLayout> layouts;  ///< by sender
-    MeshCuts cuts;
+    std::map<std::string, redistribution::Cuts> cuts;      ///< all of them, by mesh
     int64_t sequence = 0;
   };
   Schema& schema_of(const PublicationHeader& agreed);
@@ -53,15 +57,15 @@ class DirectReceiver {
                                                         Schema& schema, size_t& values);
   void balance(const PublicationHeader& agreed, const Routes& routes,
                const model::Catalogue& catalogue, Schema& schema, const ReceivedMeshes& received);
+  /// Notes for each rank the cuts around its boxes, if it does not know them.
+  void update_cuts(const DueSet& due, Schema& schema);
 
-  const comm::Communicator& wire_;
   const comm::Communicator& side_;
   comm::SparseExchange passing_on_;
   Inbox inbox_;
   redistribution::Taker taker_;
   std::map<DueSet, Schema> schemas_;
-  std::set<int> known_;  ///< ranks that have ever sent anything here
-  base::Bytes new_cuts_;
+  std::map<int, base::ByteWriter> new_cuts_;  ///< by rank
 };
 
 }  // namespace pillion::transport

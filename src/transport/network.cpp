@@ -9,16 +9,36 @@
 
 namespace pillion::transport {
 NetworkSender::NetworkSender(const comm::Communicator& wire, std::vector<int> sidecars, int primary,
-                             size_t budget)
+                             size_t budget, std::unique_ptr<node::SharedBudget> shared)
     : wire_(wire),
       sidecars_(std::move(sidecars)),
       primary_(primary),
       to_(sidecars_.at(static_cast<size_t>(primary))),
-      staging_(budget) {}
+      shared_(std::move(shared)),
+      staging_(shared_ ? shared_->held() : budget),
+      thread_([this] { return test(); }) {}
 
 // What sidecars that ended early have not taken MPI may still read whenever the program calls it.
 NetworkSender::~NetworkSender() {
+  thread_.stop();
   for (auto& sent : sent_) sent.buffer.abandon();
+  for (auto& answer : answers_) (void)new base::Bytes(std::move(answer.bytes));
+}
+
+void NetworkSender::set_need(size_t bytes) {
+  if (!shared_) return;
+  shared_->set_need(bytes);
+  follow_budget();
+}
+
+// Buffers in use are held until they are given back, which may be more than the new part.
+void NetworkSender::follow_budget(bool exact) {
+  if (!shared_) return;
+  const size_t part = shared_->share();
+  if (shared_->should_grow(part, exact)) (void)shared_->grow_up_to(part);
+  const bool shrinks = shared_->should_shrink(part, exact);
+  if (shrinks || staging_.budget() < part) staging_.set_budget(std::min(part, shared_->held()));
+  if (shrinks) shared_->shrink(std::max(part, staging_.in_use()));
 }
 
 std::byte* NetworkSender::reserve(size_t size) {
@@ -35,37 +55,94 @@ std::byte* NetworkSender::reserve_head(size_t size) {
   return reserved_->data();
 }
 
-void NetworkSender::commit(int64_t sequence, size_t size, const std::vector<MessagePart>& parts) {
-  if (!reserved_) base::fail(ErrorCode::Internal, "message {} was not reserved", sequence);
-  std::vector<comm::Request> requests;
-  requests.push_back(comm::send(wire_, reserved_->data(), size, to_, comm::tags::publication));
-  for (const auto& part : parts)
-    requests.push_back(comm::send(
-        wire_, reserved_->data() + redistribution::aligned(size) + part.offset, part.size,
-        sidecars_[static_cast<size_t>(part.receiver)], comm::tags::publication_body));
-  sent_.push_back({sequence, std::move(*reserved_), reserved_staged_, std::move(requests)});
-  reserved_.reset();
+// A receive is posted for this message, or will be; it is as large as earlier ones let expect.
+void NetworkSender::send(Sent& sent, const std::byte* data, size_t size, int to, int tag,
+                         int large_tag) {
+  if (size <= sizeof(Announcement))
+    base::fail(ErrorCode::Internal, "a message of {} bytes would look like an announcement", size);
+  auto& sizes = sizes_[{to, tag}];
+  const bool fits = size <= sizes.of(sizes.count());
+  sizes.add(size);
+  if (!fits) {
+    auto& announcement = sent.announcements.emplace_back(Announcement{static_cast<int64_t>(size)});
+    sent.requests.push_back(comm::send(wire_, &announcement, sizeof announcement, to, tag));
+  }
+  sent.requests.push_back(comm::send(wire_, data, size, to, fits ? tag : large_tag));
 }
 
+void NetworkSender::commit(int64_t sequence, size_t size, const std::vector<MessagePart>& parts) {
+  if (!reserved_) base::fail(ErrorCode::Internal, "message {} was not reserved", sequence);
+  {
+    const std::lock_guard lock(mutex_);
+    auto& sent = sent_.emplace_back(Sent{sequence, std::move(*reserved_), reserved_staged_});
+    reserved_.reset();
+    const std::byte* data = sent.buffer.data();
+    send(sent, data, size, to_, comm::tags::publication, comm::tags::large_publication);
+    for (const auto& part : parts)
+      send(sent, data + redistribution::aligned(size) + part.offset, part.size,
+           sidecars_[static_cast<size_t>(part.receiver)], comm::tags::publication_body,
+           comm::tags::large_publication_body);
+  }
+  is_sending_ = true;
+  thread_.resume();
+}
+
+// Whether anything is still on its way out. Each test lets MPI move all messages. Any thread.
+bool NetworkSender::test() {
+  const std::lock_guard lock(mutex_);
+  bool busy = false;
+  for (auto& sent : sent_) {
+    if (sent.is_sent) continue;
+    sent.is_sent = true;
+    for (auto& request : sent.requests)
+      if (!request.test()) sent.is_sent = false;
+    if (!sent.is_sent) busy = true;
+  }
+  return busy;
+}
+
+bool NetworkSender::progress(double seconds) {
+  const double deadline = base::monotonic_seconds() + seconds;
+  do {
+    is_sending_ = test();
+  } while (is_sending_ && base::monotonic_seconds() < deadline);
+  return !is_sending_;
+}
+
+// Answers are received without waiting, for a large one moves only when its sender calls MPI.
+// An answer for which there is no memory now is taken the next time: MPI gives it only once.
 void NetworkSender::poll() {
-  while (auto arrival = comm::find_arrival(wire_, to_, comm::tags::finished)) {
-    base::Bytes bytes(arrival->size);
-    comm::receive(*arrival, bytes.data());
-    base::ByteReader in(bytes);
-    const auto sequence = in.get<int64_t>();
-    for (const auto analysis : in.get_vector<int32_t>()) disabled_.insert(analysis);
-    failure_ = in.get<std::string>();
-    take_cuts(in);
-    finished(sequence);
+  for (;;) {
+    if (!arrived_) arrived_ = comm::find_arrival(wire_, to_, comm::tags::finished);
+    if (!arrived_) break;
+    Answer answer;
+    answer.bytes.resize(arrived_->size);
+    answers_.push_back(std::move(answer));
+    answers_.back().request = comm::start_receiving(*arrived_, answers_.back().bytes.data());
+    arrived_.reset();
+  }
+  while (!answers_.empty() && answers_.front().request.test()) {
+    read(answers_.front());
+    answers_.pop_front();
   }
   give_back();
+  follow_budget();
+}
+
+void NetworkSender::read(const Answer& answer) {
+  base::ByteReader in(answer.bytes);
+  const auto sequence = in.get<int64_t>();
+  for (const auto analysis : in.get_vector<int32_t>()) disabled_.insert(analysis);
+  failure_ = in.get<std::string>();
+  take_cuts(in);
+  finished(sequence);
 }
 
 void NetworkSender::take_cuts(base::ByteReader& cuts) {
   while (!cuts.done()) {
     const auto due = cuts.get_vector<int32_t>();
     const auto mesh = cuts.get<std::string>();
-    cuts_[due][mesh] = cuts.get_vector<uint64_t>();
+    cuts_[due][mesh] = cuts.get_vector<redistribution::Cut>();
     ++cuts_version_;
   }
 }
@@ -89,21 +166,46 @@ void NetworkSender::finished(int64_t sequence) {
 
 // Other sidecars than the one that has finished may still have to take their part.
 void NetworkSender::give_back() {
-  while (!sent_.empty() && sent_.front().is_finished) {
+  is_sending_ = test();
+  const std::lock_guard lock(mutex_);
+  while (!sent_.empty() && sent_.front().is_finished && sent_.front().is_sent) {
     auto& sent = sent_.front();
-    for (auto& request : sent.requests)
-      if (!request.test()) return;
     if (sent.staged) staging_.give_back(std::move(sent.buffer));
     sent_.pop_front();
   }
 }
 
 NetworkReceiver::NetworkReceiver(const comm::Communicator& wire, const comm::Communicator& side,
-                                 std::vector<int> sources)
+                                 std::vector<int> sources, size_t budget)
     : wire_(wire),
       sources_(std::move(sources)),
-      heads_(wire, comm::tags::publication),
-      direct_(wire, side) {}
+      room_(budget),
+      heads_(wire, comm::tags::publication, comm::tags::large_publication, room_),
+      direct_(wire, side, room_),
+      thread_([this] {
+        {
+          const std::lock_guard lock(room_.mutex);
+          if (room_.is_taking) return false;
+        }
+        look();
+        return true;
+      }) {
+  room_.taken = [this] { thread_.resume(); };
+  heads_.expect({sources_.begin(), sources_.end()});
+}
+
+// The simulation takes the last answers when it closes its session. If it does not, their memory
+// must stay.
+NetworkReceiver::~NetworkReceiver() {
+  thread_.stop();
+  constexpr double patience = 1;  // seconds
+  try {
+    comm::expect_mpi();
+    if (base::wait_until([&] { return answered(); }, base::monotonic_seconds() + patience)) return;
+  } catch (const std::exception&) {  // MPI has ended
+  }
+  for (auto& answer : answers_) (void)new std::vector<base::Bytes>(std::move(answer.bytes));
+}
 
 std::optional<std::vector<Delivery>> NetworkReceiver::next() {
   std::vector<Delivery> deliveries;
@@ -115,23 +217,36 @@ std::optional<std::vector<Delivery>> NetworkReceiver::next() {
 }
 
 void NetworkReceiver::look() {
-  heads_.look(sources_);
+  heads_.look();
   direct_.look();
 }
 
+// Whether all answers have gone out.
+bool NetworkReceiver::answered() {
+  std::erase_if(answers_, [](Answer& answer) {
+    return std::all_of(answer.requests.begin(), answer.requests.end(),
+                       [](comm::Request& request) { return request.test(); });
+  });
+  return answers_.empty();
+}
+
+// A simulation rank may look for the answer only with its next publication, so nothing waits here.
 void NetworkReceiver::finish(int64_t sequence, const std::set<int32_t>& disabled,
                              const std::string& failure) {
   base::ByteWriter out;
   out.put(sequence);
   out.put(std::vector<int32_t>(disabled.begin(), disabled.end()));
   out.put(failure);
-  const auto cuts = direct_.take_cuts();
-  out.put_raw(cuts.data(), cuts.size());
-  std::vector<comm::Request> sent;
-  for (const int source : sources_)
-    sent.push_back(
-        comm::send(wire_, out.bytes().data(), out.bytes().size(), source, comm::tags::finished));
-  for (auto& request : sent) request.wait();
+  (void)answered();
+  auto& answer = answers_.emplace_back(Answer{{sources_.size(), out.bytes()}, {}});
+  auto bytes = answer.bytes.begin();
+  for (const int source : sources_) {
+    const auto cuts = direct_.take_cuts(source);
+    bytes->insert(bytes->end(), cuts.begin(), cuts.end());
+    answer.requests.push_back(
+        comm::send(wire_, bytes->data(), bytes->size(), source, comm::tags::finished));
+    ++bytes;
+  }
 }
 
 }  // namespace pillion::transport

@@ -15,23 +15,84 @@ using node::Record;
 using node::SlotPhase;
 
 NodeSender::NodeSender(node::Segment& segment, int channel, bool primary_in_use,
-                       std::unique_ptr<SpillFile> spill)
+                       std::unique_ptr<SpillFile> spill, std::unique_ptr<node::SharedBudget> budget,
+                       size_t spill_limit)
     : segment_(segment),
-      writer_(segment.channel(channel), primary_in_use),
+      writer_(segment.channel(channel), segment.slots_of(channel), primary_in_use),
       slots_(segment, writer_),
-      spill_(std::move(spill)) {}
+      spill_(std::move(spill)),
+      budget_(std::move(budget)),
+      spill_limit_(spill_limit) {
+  if (budget_) use(budget_->held());
+}
+
+void NodeSender::use(size_t part) {
+  writer_.set_capacity(part);
+  if (!spill_) return;
+  const double share = static_cast<double>(part) / static_cast<double>(budget_->budget());
+  spill_->set_limits(static_cast<size_t>(share * static_cast<double>(spill_limit_)), part);
+}
+
+void NodeSender::set_need(size_t bytes) {
+  if (!budget_) return;
+  budget_->set_need(bytes);
+  follow_budget();
+}
+
+void NodeSender::follow_budget(bool exact) {
+  if (!budget_) return;
+  const size_t part = budget_->share();
+  if (budget_->should_grow(part, exact)) grow(part);
+  else if (budget_->should_shrink(part, exact)) shrink(part);
+  else if (writer_.values().capacity() < part) use(std::min(part, budget_->held()));
+}
+
+void NodeSender::grow(size_t part) {
+  const size_t before = budget_->held();
+  if (!budget_->grow_up_to(part)) return;
+  const size_t held = budget_->held();
+  try {
+    segment_.resize_values(before, held);
+    use(held);
+  } catch (const Error&) {  // the machine has less than the budget
+    segment_.resize_values(held, before);
+    budget_->shrink(before);
+  }
+}
+
+// Messages beyond the end of the part stay until they are finished, and their memory is held until
+// then. What could not be written to the disk must still find room, so nothing shrinks before.
+void NodeSender::shrink(size_t part) {
+  if (!queue_.empty()) return;
+  use(part);
+  const size_t held = budget_->held(), end = std::max(part, writer_.values().end());
+  if (end >= held) return;
+  segment_.resize_values(held, end);
+  budget_->shrink(end);
+}
+
+// Readers end when they have read what was published.
+NodeSender::~NodeSender() {
+  if (!queue_.empty()) writer_.close();
+}
 
 std::byte* NodeSender::reserve(size_t size) {
-  to_spill_ = false;
+  place_ = Place::Segment;
   reserved_.reset();
-  if (!writer_.fits(size)) return nullptr;
+  if (!fits(size)) return nullptr;
   reserved_ = Record{.offset = *writer_.reserve(size), .size = size};
   return segment_.own(reserved_->offset);
 }
 
 std::byte* NodeSender::reserve_head(size_t size) {
-  to_spill_ = false;
+  place_ = queue_.empty() ? Place::Segment : Place::Queue;
   reserved_.reset();
+  if (place_ == Place::Queue) {
+    if (queue_.size() >= 2 * most_queued) return nullptr;
+    head_.resize(size);
+    reserved_ = Record{.size = size};
+    return head_.data();
+  }
   const auto offset = writer_.reserve_head(size);
   if (!offset) return nullptr;
   reserved_ = Record{.offset = *offset, .size = size};
@@ -40,23 +101,60 @@ std::byte* NodeSender::reserve_head(size_t size) {
 
 std::byte* NodeSender::reserve_spill(size_t size) {
   reserved_.reset();
-  std::byte* to = spill_ && writer_.fits_head() ? spill_->reserve(size) : nullptr;
-  to_spill_ = to != nullptr;
-  if (to_spill_) reserved_ = Record{.size = size, .spilled = 1};
-  return to;
+  if (!fits_spill_now(size) || !fits_head()) return nullptr;
+  place_ = Place::Disk;
+  reserved_ = Record{.size = size, .spilled = 1};
+  return spill_->reserve(size);
 }
 
 void NodeSender::commit(int64_t sequence) {
-  if (!reserved_ || sequence != writer_.published() + 1)
+  const auto index = writer_.published() + static_cast<int64_t>(queue_.size());
+  if (!reserved_ || sequence != index + 1)
     base::fail(ErrorCode::Internal, "message {} was not reserved", sequence);
-  if (to_spill_) reserved_->offset = spill_->write(writer_.published());
-  writer_.publish(*reserved_);
+  if (place_ == Place::Segment) {
+    writer_.publish(*reserved_);
+  } else {
+    if (place_ == Place::Disk) queue_.push_back({spill_->write(index), {}});
+    else queue_.push_back({{}, std::move(head_)});
+    slots_.hold(true);
+    peak_ = std::max(peak_, in_flight());
+  }
   reserved_.reset();
 }
 
+void NodeSender::advance() {
+  if (queue_.empty()) return;
+  while (!queue_.empty() && publish(queue_.front())) queue_.pop_front();
+  if (queue_.empty()) slots_.hold(false);
+}
+
+bool NodeSender::publish(const Queued& message) {
+  using State = SpillFile::Piece::State;
+  const auto* piece = message.piece.get();
+  const auto state = piece != nullptr ? piece->state.load() : State::Failed;
+  if (state == State::Queued || !writer_.fits_head()) return false;
+  const size_t size = piece != nullptr ? piece->size : message.head.size();
+  Record record{.size = size};
+  if (state == State::Written) {
+    record.offset = piece->offset;
+    record.spilled = 1;
+  } else {
+    const auto at = piece != nullptr ? writer_.reserve(size) : writer_.reserve_head(size);
+    if (!at) return false;
+    record.offset = *at;
+    std::memcpy(segment_.own(*at), piece != nullptr ? piece->buffer.data() : message.head.data(),
+                size);
+  }
+  writer_.publish(record);
+  if (piece != nullptr) spill_->release(*piece);
+  return true;
+}
+
 void NodeSender::poll() {
+  advance();
   const int64_t freed = writer_.reclaim();
   if (spill_) spill_->free_before(freed);
+  follow_budget();
   const uint32_t changes = writer_.changes();
   if (changes == seen_changes_) return;
   seen_changes_ = changes;
@@ -68,12 +166,11 @@ void NodeSender::wait(double patience) {
   poll();
 }
 
-int64_t NodeSender::behind() const { return writer_.published() - writer_.done(node::primary); }
-
-std::string NodeSender::failure() const {
-  const auto& text = const_cast<NodeSender*>(this)->writer_.slot(node::primary).failure;
-  return {text.data(), strnlen(text.data(), text.size())};
+int64_t NodeSender::behind() const {
+  return writer_.published() + static_cast<int64_t>(queue_.size()) - writer_.done(node::primary);
 }
+
+std::string NodeSender::failure() const { return writer_.failure(node::primary); }
 
 NodeSlots::NodeSlots(node::Segment& segment, node::ChannelWriter& writer)
     : segment_(segment), writer_(writer) {
@@ -83,11 +180,8 @@ NodeSlots::NodeSlots(node::Segment& segment, node::ChannelWriter& writer)
 SlotSight NodeSlots::sight(int slot) {
   const int number = node_slot(slot);
   if (writer_.is_deserted(number)) return SlotSight::Lost;
-  switch (writer_.slot(number).state.load()) {
-    case SlotPhase::Ready: return SlotSight::Ready;
-    case SlotPhase::Active: return SlotSight::Active;
-    default: return SlotSight::Free;
-  }
+  if (writer_.is_active(number)) return SlotSight::Active;
+  return writer_.slot(number).state == SlotPhase::Ready ? SlotSight::Ready : SlotSight::Free;
 }
 
 base::Bytes NodeSlots::request(int slot) const { return segment_.read_control(node_slot(slot)); }
@@ -95,8 +189,20 @@ base::Bytes NodeSlots::request(int slot) const { return segment_.read_control(no
 void NodeSlots::activate(int slot, int32_t first, int32_t count) {
   const int number = node_slot(slot);
   analyses_[static_cast<size_t>(number)] = {first, count};
+  // Those of the run come before those of attached jobs.
+  analyses_[node::primary].count = std::min(analyses_[node::primary].count, first);
   writer_.slot(number).base = first;
   writer_.activate(number);
+}
+
+void NodeSlots::close() {
+  closing_ = true;
+  if (!holds_) writer_.close();
+}
+
+void NodeSlots::hold(bool holds) {
+  holds_ = holds;
+  if (!holds_ && closing_) writer_.close();
 }
 
 void NodeSlots::add_disabled(std::set<int32_t>& disabled) const {
@@ -109,10 +215,11 @@ void NodeSlots::add_disabled(std::set<int32_t>& disabled) const {
 }
 
 NodeReceiver::NodeReceiver(std::vector<Source> sources, int slot, std::function<bool()> give_up)
-    : sources_(std::move(sources)), slot_(slot), give_up_(std::move(give_up)) {
+    : sources_(std::move(sources)), give_up_(std::move(give_up)) {
   for (const auto& source : sources_) {
-    auto& channel = source.segment->channel(source.channel);
-    readers_.emplace_back(channel, slot);
+    const auto& channel = source.segment->channel(source.channel);
+    slots_.push_back(source.segment->slot(source.channel, slot));
+    readers_.emplace_back(channel, *slots_.back(), slot);
     spills_.push_back(channel.spill_descriptor < 0
                           ? SpillReader()
                           : SpillReader(node::number_of(channel.writer), channel.spill_descriptor));
@@ -138,10 +245,12 @@ constexpr double patience = 0.1;  // seconds
 
 }  // namespace
 
+// Where the first source takes long the others may too, and dozing for each would be many wake-ups.
 std::optional<std::vector<Delivery>> NodeReceiver::next() {
+  bool comes_soon = true;
   for (auto& reader : readers_)
-    for (;;) {
-      const auto now = reader.wait(index_, patience);
+    for (;; comes_soon = false) {
+      const auto now = reader.wait(index_, patience, comes_soon);
       if (now == ChannelReader::Next::Message) break;
       if (now == ChannelReader::Next::End || give_up_()) return {};
     }
@@ -186,17 +295,17 @@ void disable(ChannelReader& reader, int32_t analysis) {
 void NodeReceiver::finish(int64_t /*sequence*/, const std::set<int32_t>& disabled,
                           const std::string& failure) {
   for (auto& reader : readers_) {
-    auto& slot = reader.slot();
     for (const int32_t a : disabled) disable(reader, a);
-    const size_t length = std::min(failure.size(), slot.failure.size() - 1);
-    std::memcpy(slot.failure.data(), failure.data(), length);
-    slot.failure[length] = '\0';
+    reader.set_failure(failure, index_);
     reader.finish(index_);
   }
   ++index_;
 }
 
-const std::byte* NodeReceiver::look(int source, const Lent& lent) {
+const std::byte* NodeReceiver::look(int source, const Lent& lent, size_t bytes) {
+  if (lent.offset > lent.region_size || bytes > lent.region_size - lent.offset)
+    base::fail(ErrorCode::Internal, "{} bytes at {} are not in a region of {} bytes", bytes,
+               lent.offset, lent.region_size);
   auto& segment = *sources_[static_cast<size_t>(source)].segment;
   return segment.look(lent.region, lent.region_size) + lent.offset;
 }
@@ -230,7 +339,7 @@ int64_t NodeReceiver::over(size_t analysis, int64_t done) const {
   int64_t over = 0;
   for (const auto& reader : readers_)
     over = std::max<int64_t>(over, reader.slot().over[static_cast<size_t>(done % 2)][analysis]);
-  return over;
+  return std::min(over, done);
 }
 
 void NodeReceiver::set_over(const std::vector<int64_t>& over, int64_t done) {

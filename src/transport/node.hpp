@@ -4,6 +4,7 @@
 // never waits.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <deque>
 #include <functional>
@@ -29,7 +30,9 @@ class NodeSlots final : public Slots {
   void release(int slot) override { writer_.vacate(node_slot(slot)); }
   [[nodiscard]] bool retire() override { return writer_.retire(); }
   [[nodiscard]] bool has_sidecars() override { return writer_.slot(node::primary).holder != 0; }
-  void close() override { writer_.close(); }
+  void close() override;
+  /// Whether close() must wait until hold(false), for there are messages on their way to the disk.
+  void hold(bool holds);
 
   /// Adds the analyses of the run that those in any slot have disabled.
   void add_disabled(std::set<int32_t>& disabled) const;
@@ -46,13 +49,18 @@ class NodeSlots final : public Slots {
   node::Segment& segment_;
   node::ChannelWriter& writer_;
   std::array<Analyses, node::slot_count> analyses_{};
+  bool holds_ = false, closing_ = false;
 };
 
 class NodeSender final : public Sender {
  public:
   /// The channel must have been taken by this process. `spill` may be null.
+  /// With a `budget`, the channel has as much memory as this rank holds of that, and `spill` what
+  /// suits its part: all ranks of the node together may spill `spill_limit` bytes.
   NodeSender(node::Segment& segment, int channel, bool primary_in_use,
-             std::unique_ptr<SpillFile> spill);
+             std::unique_ptr<SpillFile> spill, std::unique_ptr<node::SharedBudget> budget = nullptr,
+             size_t spill_limit = 0);
+  ~NodeSender() override;
 
   std::byte* reserve(size_t size) override;
   std::byte* reserve_head(size_t size) override;
@@ -60,11 +68,27 @@ class NodeSender final : public Sender {
   void commit(int64_t sequence) override;
   void poll() override;
   void wait(double patience) override;
-  [[nodiscard]] bool fits(size_t size) const override { return writer_.fits(size); }
-  [[nodiscard]] bool fits_head() const override { return writer_.fits_head(); }
-  [[nodiscard]] bool fits_spill(size_t size) const override { return spill_ && spill_->fits(size); }
-  [[nodiscard]] size_t in_flight() const override { return writer_.values().in_use(); }
-  [[nodiscard]] size_t peak() const override { return writer_.values().peak(); }
+  [[nodiscard]] size_t budget() const override { return writer_.values().capacity(); }
+  void set_need(size_t bytes) override;
+  void take_part() override { follow_budget(true); }
+  /// Never while messages are on their way to the disk, which later ones may not overtake. Their
+  /// memory is part of the budget.
+  [[nodiscard]] bool fits(size_t size) const override {
+    return queue_.empty() && writer_.fits(size);
+  }
+  [[nodiscard]] bool fits_head() const override {
+    return queue_.size() < most_queued && writer_.fits_head();
+  }
+  [[nodiscard]] bool fits_spill(size_t size) const override {
+    return spill_ && size <= writer_.values().capacity() && spill_->fits(size);
+  }
+  [[nodiscard]] bool fits_spill_now(size_t size) const override {
+    return fits_spill(size) && spill_->fits_now(size);
+  }
+  [[nodiscard]] size_t in_flight() const override {
+    return writer_.values().in_use() + (spill_ ? spill_->memory() : 0);
+  }
+  [[nodiscard]] size_t peak() const override { return std::max(peak_, writer_.values().peak()); }
   [[nodiscard]] int64_t behind() const override;
   [[nodiscard]] bool is_served() override { return writer_.is_held(node::primary); }
   [[nodiscard]] const std::set<int32_t>& disabled() const override { return disabled_; }
@@ -77,12 +101,34 @@ class NodeSender final : public Sender {
   [[nodiscard]] node::ChannelWriter& writer() { return writer_; }
 
  private:
+  /// A message that is committed but not published: it goes to disk, or is a head behind such a
+  /// one.
+  struct Queued {
+    std::shared_ptr<const SpillFile::Piece> piece;
+    base::Bytes head;
+  };
+  static constexpr size_t most_queued = 64;
+  /// Publishes what is on disk, in order. What could not be written goes to memory as soon as it
+  /// fits there.
+  void advance();
+  bool publish(const Queued& message);
+  /// Takes or gives back memory as the part of the budget has changed.
+  void follow_budget(bool exact = false);
+  void grow(size_t part);
+  void shrink(size_t part);
+  void use(size_t part);
+
   node::Segment& segment_;
   node::ChannelWriter writer_;
   NodeSlots slots_;
   std::unique_ptr<SpillFile> spill_;
+  std::unique_ptr<node::SharedBudget> budget_;
+  size_t spill_limit_;
+  std::deque<Queued> queue_;
   std::optional<node::Record> reserved_;
-  bool to_spill_ = false;
+  enum class Place { Segment, Disk, Queue } place_ = Place::Segment;  ///< of what is reserved
+  base::Bytes head_;
+  size_t peak_ = 0;
   uint32_t seen_changes_ = 0;
   std::set<int32_t> disabled_;
 };
@@ -105,7 +151,7 @@ class NodeReceiver final : public Receiver {
   void begin() override;
   void finish(int64_t sequence, const std::set<int32_t>& disabled,
               const std::string& failure) override;
-  const std::byte* look(int source, const Lent& lent) override;
+  const std::byte* look(int source, const Lent& lent, size_t bytes) override;
 
   /// The number after all messages that holders of the slot have begun with, and how far they got;
   /// the most over all sources.
@@ -137,8 +183,8 @@ class NodeReceiver final : public Receiver {
  private:
   Delivery deliver(size_t source, int64_t index);
   std::vector<Source> sources_;
-  int slot_;
   std::function<bool()> give_up_;
+  std::vector<std::shared_ptr<node::SlotWords>> slots_;
   std::deque<node::ChannelReader> readers_;
   std::vector<SpillReader> spills_;
   int64_t index_ = 0;

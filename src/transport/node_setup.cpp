@@ -28,8 +28,10 @@ Address broadcast(const comm::Communicator& comm, const Address& address) {
   return base::ByteReader(bytes).get<Address>();
 }
 
-void check_room_for(const node::Identity& identity, const std::vector<node::ChannelPlan>& channels,
+// Each channel has addresses for all of the budget, and memory for its part.
+void check_room_for(const node::Identity& identity, std::vector<node::ChannelPlan> channels,
                     size_t configuration, int64_t memory) {
+  for (auto& channel : channels) channel.values = static_cast<size_t>(memory) / channels.size();
   node::check_room(node::find_room(),
                    static_cast<int64_t>(Segment::size_of(channels, configuration)),
                    fmt::format("'sidecars: {{memory: {}}}' on node {}", base::format_bytes(memory),
@@ -43,10 +45,10 @@ NodeEndpoint make_endpoint(const comm::Communicator& simulation, const comm::Com
                            const base::Bytes& configuration) {
   NodeEndpoint endpoint;
   endpoint.channel = on_node.rank();
-  endpoint.budget = static_cast<size_t>(memory / on_node.size());
+  const auto budget = static_cast<size_t>(memory);
   std::vector<node::ChannelPlan> channels;
   for (const auto rank : on_node.gather_all(simulation.rank()))
-    channels.push_back({static_cast<int32_t>(rank), endpoint.budget});
+    channels.push_back({static_cast<int32_t>(rank), budget});
   Address address;
   together(simulation, [&] {
     if (on_node.rank() != 0) return;
@@ -57,11 +59,52 @@ NodeEndpoint make_endpoint(const comm::Communicator& simulation, const comm::Com
   address = broadcast(on_node, address);
   together(simulation, [&] {
     if (!endpoint.segment)
-      endpoint.segment =
-          std::make_shared<Segment>(Segment::open(address.process, address.descriptor));
-    endpoint.segment->take_channel(endpoint.channel);
+      endpoint.segment = std::make_shared<Segment>(
+          Segment::open(address.process, address.descriptor, Segment::Role::Simulation));
+    endpoint.budget = std::make_unique<node::SharedBudget>(
+        &endpoint.segment->channel(0).budget, sizeof(node::ChannelWords), channels.size(),
+        static_cast<size_t>(endpoint.channel), budget);
+    (void)endpoint.budget->grow(endpoint.budget->share());
+    endpoint.segment->take_channel(endpoint.channel, endpoint.budget->held());
   });
   return endpoint;
+}
+
+std::unique_ptr<node::SharedBudget> make_budget(const comm::Communicator& on_node, size_t budget) {
+  const auto ranks = static_cast<size_t>(on_node.size());
+  const size_t size = node::whole_pages(ranks * sizeof(node::BudgetWords));
+  const auto on_all = [&](auto&& deed) {
+    int32_t done = 1;
+    try {
+      deed();
+    } catch (const std::exception&) {
+      done = 0;
+    }
+    return on_node.reduced(done, comm::Operation::Min) != 0;
+  };
+  node::SharedFile file;
+  node::Mapping memory;
+  Address address;
+  const bool made = on_all([&] {
+    if (on_node.rank() != 0) return;
+    file = node::SharedFile::make(node::memory_folder, size);
+    file.reserve(0, size);
+    address = {node::this_process(), file.descriptor()};
+  });
+  if (!made) return {};
+  address = broadcast(on_node, address);
+  std::unique_ptr<node::SharedBudget> out;
+  const bool mapped = on_all([&] {
+    if (on_node.rank() != 0)
+      file = node::SharedFile::open(node::number_of(address.process), address.descriptor);
+    memory = file.map(0, size, node::SharedFile::Access::Write);
+    auto* first = reinterpret_cast<node::BudgetWords*>(memory.data());
+    out = std::make_unique<node::SharedBudget>(first, sizeof *first, ranks,
+                                               static_cast<size_t>(on_node.rank()), budget,
+                                               std::move(memory));
+    if (!out->grow(out->share())) base::fail(ErrorCode::Internal, "a new budget is full");
+  });
+  return mapped ? std::move(out) : nullptr;
 }
 
 std::vector<Source> open_sources(const comm::Communicator& world, const NodeEndpoint* mine,
@@ -80,8 +123,9 @@ std::vector<Source> open_sources(const comm::Communicator& world, const NodeEndp
       auto& segment = open[maker];
       for (size_t r = 0; r < makers.size() && !segment; ++r)
         if (makers[r] == maker && descriptors[r] >= 0)
-          segment = std::make_shared<Segment>(
-              Segment::open(static_cast<node::Token>(maker), static_cast<int>(descriptors[r])));
+          segment = std::make_shared<Segment>(Segment::open(static_cast<node::Token>(maker),
+                                                            static_cast<int>(descriptors[r]),
+                                                            Segment::Role::Sidecar));
       sources.push_back({segment, static_cast<int>(channels[static_cast<size_t>(rank)])});
     }
   });

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "base/copy.hpp"
+#include "base/copy_threads.hpp"
 #include "redistribution/message_layout.hpp"
 
 namespace pillion::transport {
@@ -23,17 +24,26 @@ ByteReader head_reader(const std::byte* message, size_t size) {
   return {in.take(length), length};
 }
 
+/// The head with its length, which head_reader() has checked.
+size_t length_of_head(const std::byte* message) {
+  int64_t length = 0;
+  std::memcpy(&length, message, sizeof length);
+  return sizeof length + static_cast<size_t>(length);
+}
+
+PublicationHeader read_header(ByteReader& in) {
+  auto head = in.get<PublicationHeader>();
+  if (head.kind < MessageKind::Publication || head.kind > MessageKind::Give || head.coarsening < 0)
+    base::fail(ErrorCode::Internal, "a message is of kind {} and {} times coarser",
+               static_cast<int>(head.kind), head.coarsening);
+  return head;
+}
+
 /// Where an array is: after the head, or in memory that is lent.
 struct Place {
   int64_t is_lent = 0;
   Lent where;
 };
-
-std::optional<Lent> find_lent(const Lender* lender, const model::Array& array,
-                              const model::Box& box) {
-  if (lender == nullptr || array.strides != model::packed_strides(box, array.components)) return {};
-  return lender->find(array.data);
-}
 
 }  // namespace
 
@@ -46,8 +56,10 @@ Encoder::Encoder(const PublicationHeader& head, const Meshes& meshes, const Lend
       for (const auto& [field, array] : block.arrays) {
         const auto bytes = model::size_of(array.type) * static_cast<size_t>(array.components) *
                            static_cast<size_t>(block.box.volume());
-        bytes_[field] += static_cast<int64_t>(bytes);
-        parts_.push_back({&array, &block.box, bytes, false, 0});
+        auto& of_field = bytes_[field];
+        of_field.all += static_cast<int64_t>(bytes);
+        const bool is_packed = array.strides == model::packed_strides(block.box, array.components);
+        parts_.push_back({&array, &block.box, bytes, &of_field, is_packed, false, 0});
       }
     }
   }
@@ -60,20 +72,33 @@ Encoder::Encoder(const PublicationHeader& head, const Meshes& meshes, const Lend
   lay_out(lender);
 }
 
-// Offsets of values are counted from the end of the head.
+void Encoder::take_from(const std::vector<const model::Array*>& arrays) {
+  for (size_t p = 0; p < parts_.size(); ++p) parts_[p].array = arrays.at(p);
+}
+
+// Offsets of values are counted from the end of the head. Arrays are far from each other in memory.
 void Encoder::lay_out(const Lender* lender) {
   size_t offset = 0;
   lent_ = 0;
+  for (auto& [field, bytes] : bytes_) bytes.lent = 0;
   std::byte* to = head_.data() + places_;
-  for (auto& part : parts_) {
-    const auto lent = find_lent(lender, *part.array, *part.box);
+  for (size_t p = 0; p < parts_.size(); ++p) {
+    constexpr size_t ahead = 8;
+    if (p + ahead < parts_.size()) __builtin_prefetch(parts_[p + ahead].array);
+    auto& part = parts_[p];
+    const auto lent = lender != nullptr && part.is_packed ? lender->find(part.array->data)
+                                                          : std::optional<Lent>();
     part.is_lent = lent.has_value();
     part.offset = offset;
     const Place place{lent ? 1 : 0, lent.value_or(Lent{0, 0, offset})};
     std::memcpy(to, &place, sizeof place);
     to += sizeof place;
-    if (lent) lent_ += static_cast<int64_t>(part.bytes);
-    else offset = redistribution::aligned(offset + part.bytes);
+    if (lent) {
+      lent_ += static_cast<int64_t>(part.bytes);
+      part.of_field->lent += static_cast<int64_t>(part.bytes);
+    } else {
+      offset = redistribution::aligned(offset + part.bytes);
+    }
   }
   size_ = redistribution::aligned(sizeof(int64_t) + head_.size()) + offset;
 }
@@ -90,20 +115,55 @@ void Encoder::renew(const PublicationHeader& head, const Lender* lender) {
   lay_out(lender);
 }
 
-void Encoder::encode(std::byte* to, base::Copy how) const {
+namespace {
+
+/// Packs an array by several threads: each takes a range along the last axis that has one.
+void pack(const model::Array& array, const model::Box& box, size_t bytes, std::byte* to,
+          base::Copy how, base::CopyThreads* threads) {
+  const int axis = box.extent(2) > 1 ? 2 : box.extent(1) > 1 ? 1 : 0;
+  const auto extent = static_cast<size_t>(box.extent(axis));
+  // More parts than threads, for one that wakes up late.
+  const size_t parts = threads == nullptr
+                           ? 1
+                           : std::min({extent, bytes / base::CopyThreads::smallest_part,
+                                       size_t{4} * static_cast<size_t>(threads->count())});
+  if (parts < 2 || threads->count() < 2) return model::pack(array, box, to, how);
+  const auto a = static_cast<size_t>(axis);
+  const auto element = static_cast<int64_t>(model::size_of(array.type));
+  const int64_t packed = model::packed_strides(box, array.components)[a] * element;
+  threads->run(parts, [&](size_t n) {
+    const auto begin = static_cast<int64_t>(extent * n / parts);
+    const auto end = static_cast<int64_t>(extent * (n + 1) / parts);
+    model::Array part = array;
+    part.data = static_cast<const std::byte*>(array.data) + begin * array.strides[a] * element;
+    model::Box range = box;
+    range.lo[a] = box.lo[a] + begin;
+    range.hi[a] = box.lo[a] + end;
+    model::pack(part, range, to + begin * packed, how);
+  });
+}
+
+}  // namespace
+
+void Encoder::encode(std::byte* to, base::Copy how, base::CopyThreads* threads) const {
   const auto length = static_cast<int64_t>(head_.size());
   std::memcpy(to, &length, sizeof length);
-  std::memcpy(to + sizeof length, head_.data(), head_.size());
+  constexpr size_t large = 4096;
+  if (how == base::Copy::Streaming && head_.size() >= large)
+    base::stream(to + sizeof length, head_.data(), head_.size());
+  else std::memcpy(to + sizeof length, head_.data(), head_.size());
   std::byte* values = to + redistribution::aligned(sizeof length + head_.size());
   for (const auto& part : parts_)
     if (!part.is_lent) {
-      model::pack(*part.array, *part.box, values + part.offset, how);
+      pack(*part.array, *part.box, part.bytes, values + part.offset, how, threads);
       base::count_copy(base::CopyKind::Pack, part.bytes);
     }
 }
 
 DueSet due_set_of(const PublicationHeader& head) {
-  DueSet due{head.coarsening};
+  DueSet due;
+  due.reserve(1 + head.due.size());
+  due.push_back(head.coarsening);
   for (const auto& d : head.due) due.push_back(d.analysis);
   return due;
 }
@@ -123,24 +183,60 @@ void SchemaCache::keep(const DueSet& due, const base::Bytes& schema, int64_t seq
 }
 
 base::Bytes head_of(const Delivery& delivery) {
-  int64_t length = 0;
-  std::memcpy(&length, delivery.data, sizeof length);
-  return {delivery.data, delivery.data + sizeof length + static_cast<size_t>(length)};
+  (void)head_reader(delivery.data, delivery.size);  // checks its length
+  return {delivery.data, delivery.data + length_of_head(delivery.data)};
 }
 
 PublicationHeader decode_head(const std::byte* message, size_t size) {
-  return head_reader(message, size).get<PublicationHeader>();
+  auto in = head_reader(message, size);
+  return read_header(in);
 }
+
+namespace {
+
+/// Bytes of a packed array.
+size_t bytes_of(const redistribution::FieldType& field, const model::Box& box) {
+  uint64_t bytes = model::size_of(field.type);
+  bool fits = field.components > 0 && model::is_known(static_cast<pillion_type>(field.type));
+  for (int axis = 0; axis < 3; ++axis) {
+    int64_t extent = 0;
+    fits = fits && !__builtin_sub_overflow(box.hi[axis], box.lo[axis], &extent) && extent >= 0 &&
+           !__builtin_mul_overflow(bytes, static_cast<uint64_t>(extent), &bytes);
+  }
+  fits = fits && !__builtin_mul_overflow(bytes, static_cast<uint64_t>(field.components), &bytes) &&
+         bytes <= uint64_t{1} << 62;
+  if (!fits)
+    base::fail(ErrorCode::Internal, "a message has a block of field '{}' of no possible size",
+               field.name);
+  return bytes;
+}
+
+/// Finds arrays of one message.
+struct ArrayFinder {
+  const std::byte* message;
+  size_t size;
+  size_t values;  ///< offset of the first array
+  const Look& look;
+
+  [[nodiscard]] const std::byte* at(const Place& place, size_t bytes) const {
+    if (place.is_lent != 0 && look) return look(place.where, bytes);
+    const bool fits = place.is_lent == 0 && values <= size && place.where.offset <= size - values &&
+                      bytes <= size - values - place.where.offset;
+    if (!fits && bytes > 0)
+      base::fail(ErrorCode::Internal, "a message of {} bytes has an array of {} bytes at {}", size,
+                 bytes, place.where.offset);
+    return fits ? message + values + place.where.offset : nullptr;
+  }
+};
+
+}  // namespace
 
 Decoded decode(const std::byte* message, size_t size, std::shared_ptr<const void> keep,
                const Look& look) {
   ByteReader in = head_reader(message, size);
-  int64_t length = 0;
-  std::memcpy(&length, message, sizeof length);
-  const std::byte* values =
-      message + redistribution::aligned(sizeof length + static_cast<size_t>(length));
+  const ArrayFinder arrays{message, size, redistribution::aligned(length_of_head(message)), look};
   Decoded out;
-  out.head = in.get<PublicationHeader>();
+  out.head = read_header(in);
   const auto layout = in.get<redistribution::MessageLayout>();
   for (const auto& [name, kind] : layout.meshes) {
     auto& mesh = out.meshes[name];
@@ -148,13 +244,17 @@ Decoded decode(const std::byte* message, size_t size, std::shared_ptr<const void
     mesh.kind = kind;
   }
   for (const auto& sent : layout.blocks) {
+    const auto mesh = out.meshes.find(sent.mesh);
+    if (mesh == out.meshes.end())
+      base::fail(ErrorCode::Internal, "a message has a block of mesh '{}', which it does not name",
+                 sent.mesh);
+    for (const auto& field : sent.fields) (void)bytes_of(field, sent.box);
     auto block = redistribution::block_of(sent);
     for (const auto& field : sent.fields) {
       const auto place = in.get<Place>();
-      block.arrays.at(field.name).data =
-          place.is_lent != 0 ? look(place.where) : values + place.where.offset;
+      block.arrays.at(field.name).data = arrays.at(place, bytes_of(field, sent.box));
     }
-    out.meshes.at(sent.mesh).blocks.push_back(std::move(block));
+    mesh->second.blocks.push_back(std::move(block));
   }
   return out;
 }

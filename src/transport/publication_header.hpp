@@ -17,6 +17,10 @@
 #include "model/block.hpp"
 #include "transport/transport.hpp"
 
+namespace pillion::base {
+class CopyThreads;
+}
+
 namespace pillion::transport {
 
 /// `Take` and `Give` are of the one analysis that is due: sidecars must resume it from what was
@@ -38,12 +42,13 @@ struct PublicationHeader {
   int64_t sequence = 0;
   int64_t step = 0;
   double time = 0;
-  double published = 0;   ///< calendar seconds
-  std::string path;       ///< of a checkpoint, or of what moves
-  base::Bytes statement;  ///< at the end: what this rank has to say for the report
+  double published = 0;  ///< calendar seconds
+  std::string path;      ///< of a checkpoint, or of what moves
+  base::Bytes summary;   ///< at the end: what this rank knows for the report
   std::string time_units;
   std::vector<Due> due;
   std::vector<int32_t> targets;  ///< sidecars to which messages of this rank go directly
+  MeshKeys box_keys;             ///< this rank's boxes, of meshes whose blocks go whole
   bool schema_changed =
       false;               ///< of the messages that go directly to the sidecars that work on them
   bool scattered = false;  ///< particles that should have gone to their owners are among the blocks
@@ -58,8 +63,9 @@ struct PublicationHeader {
   }
   static constexpr auto members() {
     using H = PublicationHeader;
-    return std::tuple_cat(numbers(), std::tuple{&H::due, &H::targets, &H::path, &H::statement,
-                                                &H::time_units, &H::domains, &H::units});
+    return std::tuple_cat(numbers(),
+                          std::tuple{&H::due, &H::targets, &H::box_keys, &H::path, &H::summary,
+                                     &H::time_units, &H::domains, &H::units});
   }
 };
 
@@ -90,22 +96,35 @@ class Encoder {
   /// All arrays of all blocks of `meshes` are sent; these must stay. Arrays that `lender` finds are
   /// only pointed to.
   Encoder(const PublicationHeader& head, const Meshes& meshes, const Lender* lender = nullptr);
+  Encoder(const Encoder&) = delete;
+  Encoder& operator=(const Encoder&) = delete;
+  /// Takes values from these arrays from the next renew() on: one for each that was given, in their
+  /// order, which has the same arrangement and stays.
+  void take_from(const std::vector<const model::Array*>& arrays);
   /// Takes the numbers of another head, as many analyses being due, and looks again where the
   /// values of the same arrays are.
   void renew(const PublicationHeader& head, const Lender* lender);
   [[nodiscard]] size_t size() const { return size_; }
   /// Bytes of values that are only pointed to.
   [[nodiscard]] int64_t bytes_lent() const { return lent_; }
-  /// Bytes of values of one field, over all blocks.
-  [[nodiscard]] const std::map<std::string, int64_t>& bytes_of_fields() const { return bytes_; }
-  /// Writes the message to `to`, aligned to 64 bytes, which has room for size() bytes.
-  void encode(std::byte* to, base::Copy how = base::Copy::Plain) const;
+  /// Bytes of values of one field, over all blocks, and those of them that are only pointed to.
+  struct FieldBytes {
+    int64_t all = 0;
+    int64_t lent = 0;
+  };
+  [[nodiscard]] const std::map<std::string, FieldBytes>& bytes_of_fields() const { return bytes_; }
+  /// Writes the message to `to`, aligned to 64 bytes, which has room for size() bytes. Several
+  /// threads copy large arrays, if there are any.
+  void encode(std::byte* to, base::Copy how = base::Copy::Plain,
+              base::CopyThreads* threads = nullptr) const;
 
  private:
   struct Part {
     const model::Array* array;
     const model::Box* box;
     size_t bytes;
+    FieldBytes* of_field;
+    bool is_packed;
     bool is_lent;
     size_t offset;
   };
@@ -113,7 +132,7 @@ class Encoder {
   base::Bytes head_;
   size_t places_ = 0;  ///< offset in the head of the places of arrays
   std::vector<Part> parts_;
-  std::map<std::string, int64_t> bytes_;
+  std::map<std::string, FieldBytes> bytes_;
   size_t size_ = 0;
   int64_t lent_ = 0;
 };
@@ -128,8 +147,9 @@ base::Bytes head_of(const Delivery& delivery);
 /// Reads the head only.
 PublicationHeader decode_head(const std::byte* message, size_t size);
 /// Where arrays are that a message only points to.
-using Look = std::function<const std::byte*(const Lent&)>;
-/// Reads a message whose arrays then point into it; `keep` holds its memory.
+using Look = std::function<const std::byte*(const Lent&, size_t bytes)>;
+/// Reads a message whose arrays then point into it; `keep` holds its memory. Throws
+/// ErrorCode::Internal if anything in it points out of it.
 Decoded decode(const std::byte* message, size_t size, std::shared_ptr<const void> keep,
                const Look& look = {});
 

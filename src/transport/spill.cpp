@@ -2,10 +2,15 @@
 // Writing, reading and forgetting spilled messages.
 #include "transport/spill.hpp"
 
+#include <pthread.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <condition_variable>
+#include <csignal>
 #include <cstring>
+#include <mutex>
+#include <thread>
 
 #include "base/error.hpp"
 
@@ -13,10 +18,10 @@ namespace pillion::transport {
 namespace {
 
 /// Calls `piece(done)` until `size` bytes are through; it returns what pread and pwrite return.
-template <class Piece>
-bool move_all(size_t size, Piece&& piece) {
+template <class Move>
+bool move_all(size_t size, Move&& move) {
   for (size_t done = 0; done < size;) {
-    const auto moved = piece(done);
+    const auto moved = move(done);
     if (moved < 0 && errno == EINTR) continue;
     if (moved <= 0) return false;
     done += static_cast<size_t>(moved);
@@ -26,41 +31,120 @@ bool move_all(size_t size, Piece&& piece) {
 
 }  // namespace
 
-SpillFile::SpillFile(const std::string& folder, size_t limit)
-    : file_(node::SharedFile::make(folder, 0)), limit_(limit) {}
+// What the thread uses. It outlives the SpillFile if the disk hangs.
+struct SpillFile::Writer {
+  explicit Writer(const std::string& folder) : file(node::SharedFile::make(folder, 0)) {}
 
-std::byte* SpillFile::reserve(size_t size) {
-  if (!fits(size)) return nullptr;
-  if (!buffer_ || buffer_->capacity() < size) buffer_.emplace(size);
-  size_ = size;
-  return buffer_->data();
+  node::SharedFile file;
+  std::mutex mutex;
+  std::condition_variable wake;
+  std::deque<std::shared_ptr<Piece>> queue;
+  bool ends = false;
+  bool works = false;  ///< on a piece, without the lock
+  std::thread thread;
+
+  bool write(const Piece& piece) const {
+    return move_all(piece.size, [&](size_t done) {
+      return pwrite(file.descriptor(), piece.buffer.data() + done, piece.size - done,
+                    static_cast<off_t>(piece.offset + done));
+    });
+  }
+
+  // The rank sleeps nowhere for this thread: it looks at the state of a piece when it comes by.
+  void run() {
+    std::unique_lock lock(mutex);
+    for (;;) {
+      wake.wait(lock, [&] { return ends || !queue.empty(); });
+      if (ends) return;
+      const auto piece = queue.front();
+      queue.pop_front();
+      works = true;
+      lock.unlock();
+      const bool written = write(*piece);
+      if (!written) file.release(piece->offset, piece->size);
+      piece->state.store(written ? Piece::State::Written : Piece::State::Failed);
+      lock.lock();
+      works = false;
+    }
+  }
+};
+
+std::string spill_folder(const std::string& chosen, const char* temporary,
+                         const std::string& output) {
+  if (!chosen.empty()) return chosen;
+  const std::string folder = temporary != nullptr ? temporary : "/tmp";
+  return node::is_in_memory(folder) ? output : folder;
 }
 
-uint64_t SpillFile::write(int64_t index) {
-  if (pieces_.empty()) end_ = 0;
-  const uint64_t at = end_;
-  errno = 0;
-  const bool written = move_all(size_, [&](size_t done) {
-    return pwrite(file_.descriptor(), buffer_->data() + done, size_ - done,
-                  static_cast<off_t>(at + done));
-  });
-  if (!written) {
-    const int error = errno;
-    file_.release(at, size_);
-    base::fail(ErrorCode::File, "a publication of {} bytes cannot be spilled: {}", size_,
-               std::strerror(error));
+SpillFile::SpillFile(const std::string& folder, size_t limit, size_t memory)
+    : writer_(std::make_shared<Writer>(folder)), limit_(limit), most_memory_(memory) {}
+
+SpillFile::~SpillFile() {
+  bool hangs = false;
+  {
+    const std::lock_guard lock(writer_->mutex);
+    writer_->ends = true;
+    hangs = writer_->works;
   }
-  pieces_.push_back({index, at, size_});
-  waiting_ += size_;
-  end_ = at + size_;
-  return at;
+  writer_->wake.notify_one();
+  if (!writer_->thread.joinable()) return;
+  if (hangs) writer_->thread.detach();
+  else writer_->thread.join();
+}
+
+int SpillFile::descriptor() const { return writer_->file.descriptor(); }
+
+std::byte* SpillFile::reserve(size_t size) {
+  if (!fits_now(size)) return nullptr;
+  reserved_.emplace(size);
+  reserved_size_ = size;
+  return reserved_->data();
+}
+
+namespace {
+
+/// Starts a thread that takes no signals, which are for the program's own threads.
+template <class Run>
+std::thread start_without_signals(Run&& run) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  std::thread thread(std::forward<Run>(run));
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return thread;
+}
+
+}  // namespace
+
+std::shared_ptr<const SpillFile::Piece> SpillFile::write(int64_t index) {
+  if (places_.empty()) end_ = 0;
+  auto piece = std::make_shared<Piece>(index, end_, std::move(*reserved_), reserved_size_);
+  reserved_.reset();
+  places_.push_back({index, end_, piece->size});
+  waiting_ += piece->size;
+  memory_ += piece->size;
+  end_ += piece->size;
+  if (!writer_->thread.joinable())
+    writer_->thread = start_without_signals([writer = writer_] { writer->run(); });
+  {
+    const std::lock_guard lock(writer_->mutex);
+    writer_->queue.push_back(piece);
+  }
+  writer_->wake.notify_one();
+  return piece;
+}
+
+void SpillFile::release(const Piece& piece) {
+  memory_ -= piece.size;
+  is_full_ = is_full_ || piece.state.load() == Piece::State::Failed;
 }
 
 void SpillFile::free_before(int64_t index) {
-  while (!pieces_.empty() && pieces_.front().index < index) {
-    file_.release(pieces_.front().offset, pieces_.front().size);
-    waiting_ -= pieces_.front().size;
-    pieces_.pop_front();
+  while (!places_.empty() && places_.front().index < index) {
+    writer_->file.release(places_.front().offset, places_.front().size);
+    waiting_ -= places_.front().size;
+    places_.pop_front();
+    is_full_ = false;
   }
 }
 

@@ -54,8 +54,17 @@ std::optional<Buffer> Staging::take(size_t size) {
   return buffer;
 }
 
+void Staging::set_budget(size_t bytes) {
+  budget_ = bytes;
+  while (!free_.empty() && in_use_ + idle_ > budget_) {
+    idle_ -= free_.back().capacity();
+    free_.pop_back();
+  }
+}
+
 void Staging::give_back(Buffer buffer) {
   in_use_ -= buffer.capacity();
+  if (in_use_ + idle_ + buffer.capacity() > budget_) return;
   idle_ += buffer.capacity();
   free_.push_back(std::move(buffer));
 }

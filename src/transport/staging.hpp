@@ -36,6 +36,8 @@ class Staging {
   void give_back(Buffer buffer);
   [[nodiscard]] bool fits(size_t size) const { return in_use_ + size <= budget_; }
 
+  /// Buffers in use stay, whatever the budget is; idle ones may go.
+  void set_budget(size_t bytes);
   [[nodiscard]] size_t budget() const { return budget_; }
   [[nodiscard]] size_t in_use() const { return in_use_; }
   [[nodiscard]] size_t peak() const { return peak_; }

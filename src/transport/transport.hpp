@@ -41,6 +41,7 @@ class Lender {
 using DueSet = std::vector<int32_t>;
 using redistribution::MeshCuts;
 using redistribution::Meshes;
+using redistribution::MeshKeys;
 using redistribution::MessagePart;
 
 /// How receivers want a publication that they do not take as it is shared.
@@ -93,8 +94,8 @@ class Sender {
   virtual std::byte* reserve_head(size_t size) = 0;
   /// Memory for a message that goes to disk; null if there is no spilling, or its limit is reached.
   virtual std::byte* reserve_spill(size_t) { return nullptr; }
-  /// Sends what was reserved last, as message number `sequence`. Throws ErrorCode::File if it was
-  /// to go to disk and could not; it is then not sent.
+  /// Sends what was reserved last, as message number `sequence`. What goes to disk is on its way
+  /// until it is there, and all later messages behind it.
   virtual void commit(int64_t sequence) = 0;
   /// The same if only the first `size` bytes are the message, and parts of the rest, which begins
   /// at the next multiple of 64, go to other sidecars: see targets().
@@ -106,11 +107,26 @@ class Sender {
   virtual void poll() = 0;
   /// Sleeps until sidecars have finished something, or at most `patience` seconds.
   virtual void wait(double patience) = 0;
+  /// Whether messages are on their way out that move only while this rank calls progress().
+  [[nodiscard]] virtual bool must_progress() const { return false; }
+  /// Moves them, for at most `seconds`. Returns whether all have left.
+  virtual bool progress([[maybe_unused]] double seconds) { return true; }
+
+  /// This rank's part of its node's budget: bytes of messages that it may have in flight.
+  [[nodiscard]] virtual size_t budget() const = 0;
+  /// Sets the size of its messages: ranks of a node share their budget by what they need. The
+  /// part changes with poll(), as others make room.
+  virtual void set_need(size_t /*bytes*/) {}
+  /// Takes its part exactly, and not only when that has changed much. Others must have given back
+  /// what is theirs no more.
+  virtual void take_part() {}
 
   /// Whether a message of that size would find room now.
   [[nodiscard]] virtual bool fits(size_t size) const = 0;
   [[nodiscard]] virtual bool fits_head() const { return true; }
+  /// Whether one of that size could go to disk, and whether at once.
   [[nodiscard]] virtual bool fits_spill(size_t /*size*/) const { return false; }
+  [[nodiscard]] virtual bool fits_spill_now(size_t /*size*/) const { return false; }
   /// Bytes of messages that sidecars have not finished.
   [[nodiscard]] virtual size_t in_flight() const = 0;
   [[nodiscard]] virtual size_t peak() const = 0;
@@ -131,6 +147,8 @@ class Sender {
 
   /// Analyses that sidecars have disabled, as far as is known here.
   [[nodiscard]] virtual const std::set<int32_t>& disabled() const = 0;
+  /// Why messages move only while the program calls Pillion, if that is a failure; once.
+  [[nodiscard]] virtual std::string take_warning() { return {}; }
   /// Why the last checkpoint failed in the sidecars; "" if it did not.
   [[nodiscard]] virtual std::string failure() const = 0;
 };
@@ -164,11 +182,15 @@ class Receiver {
                       const std::string& failure) = 0;
   /// Takes in what has come for later, where that is not done by others. Waits for nothing.
   virtual void look() {}
+  /// Why messages come in only between analyses, if that is a failure; once.
+  [[nodiscard]] virtual std::string take_warning() { return {}; }
   /// Brings in what goes past the headers to the sidecars that work on it; null if nothing does.
   [[nodiscard]] virtual DirectReceiver* direct() { return nullptr; }
-  /// Memory that a message only points to.
-  [[nodiscard]] virtual const std::byte* look(int /*source*/, const Lent& /*lent*/) {
-    return nullptr;
+  /// `bytes` bytes of memory that a message only points to. Throws ErrorCode::Internal if they are
+  /// not there.
+  [[nodiscard]] virtual const std::byte* look(int /*source*/, const Lent& /*lent*/,
+                                              size_t /*bytes*/) {
+    base::fail(ErrorCode::Internal, "a message points to memory that is not shared");
   }
 };
 

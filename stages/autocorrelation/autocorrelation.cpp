@@ -129,6 +129,9 @@ class Autocorrelation final : public stage::Stage {
     output_ =
         setup.output(into ? into.text() : autocovariance::default_name(name), name, PILLION_FLOAT64,
                      field_.components * autocovariance::components(lags_), field_.units);
+    const auto numbers = static_cast<double>(series_.record_size() + 2);
+    // The series, and again as records when blocks move.
+    setup.memory(2 * 8 * numbers * field_.components / bytes_of(setup, {name}));
   }
 
   void run(stage::Step& step) override {

@@ -112,6 +112,7 @@ class ElementsMean {
     input_ = setup.input(stage::Input::as_shared({name, coordinates}));
     output_ = setup.output_centred(setup["into"].text(), name, PILLION_FLOAT64, field.components,
                                    PILLION_CELL, field.units);
+    setup.memory(32 / bytes_of(setup, {name, coordinates}));  // of each point what Seen has
   }
 
   void run(const stage::Step& step) {

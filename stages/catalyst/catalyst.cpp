@@ -12,6 +12,7 @@
 
 #include "../common/elements.hpp"
 #include "../common/messages.hpp"
+#include "../common/options.hpp"
 #include "process.hpp"
 
 // worker.py, as text.
@@ -91,6 +92,9 @@ class Catalyst final : public stage::Stage {
     for (const auto& field : fields_) names.push_back(field.name);
     input_ = setup.input(kind_ == PILLION_UNIFORM ? stage::Input::blocks(names)
                                                   : stage::Input::as_shared(names));
+    double doubles = 0;
+    for (const auto& field : fields_) doubles += 8 * field.description.components;
+    setup.memory(2 * doubles / bytes_of(setup, names));  // packed, and on their way to a peer
   }
 
   void run(stage::Step& step) override {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <map>
 #include <pillion/stage.hpp>
 #include <span>
 #include <type_traits>
@@ -23,6 +24,16 @@ std::vector<stage::Message> messages_of(const std::vector<std::vector<T>>& out) 
   for (size_t p = 0; p < out.size(); ++p)
     if (!out[p].empty())
       messages.push_back({static_cast<int32_t>(p), std::as_bytes(std::span(out[p]))});
+  return messages;
+}
+
+/// The same of a list for each peer to which there is anything to send.
+template <class T>
+std::vector<stage::Message> messages_of(const std::map<int32_t, std::vector<T>>& out) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  std::vector<stage::Message> messages;
+  for (const auto& [peer, values] : out)
+    if (!values.empty()) messages.push_back({peer, std::as_bytes(std::span(values))});
   return messages;
 }
 

@@ -43,6 +43,17 @@ inline int64_t integer_from(const stage::Value& value, int64_t least) {
   return number;
 }
 
+/// Bytes of all these fields in one cell, one particle, or one point of an element.
+inline double bytes_of(const stage::Setup& setup, const std::vector<std::string>& fields) {
+  double bytes = 0;
+  for (const auto& name : fields) {
+    const auto field = setup.field(name, setup.parameters());
+    const bool is_short = field.type == PILLION_INT32 || field.type == PILLION_FLOAT32;
+    bytes += (is_short ? 4 : 8) * field.components;
+  }
+  return bytes;
+}
+
 /// Fails if a map has a key that is none of these.
 inline void only_keys(const stage::Value& map, const std::set<std::string>& known) {
   for (int64_t i = 0; i < map.size(); ++i)

@@ -111,10 +111,15 @@ inline CorrelationOptions correlation_options(const stage::Setup& setup, const s
   o.mesh = particle_field(setup, vector, 3, Numbers::real).mesh;
   o.vector = setup[vector].text();
   detail::add_key(setup, o);
-  auto input = stage::Input::by_key(o.key, detail::fields_of(setup, o, extra));
+  const auto fields = detail::fields_of(setup, o, extra);
+  auto input = stage::Input::by_key(o.key, fields);
   if (!o.selection.everything())
     input = std::move(input).where(setup["type"].text(), o.selection.types());
   o.input = setup.input(input);
+  // What is read of a particle, and its vector now and at each time origin, in vectors that grow.
+  const auto kept = static_cast<double>(o.origins.only_first ? 1 : o.origins.keep);
+  const double read = 48 + (o.weighs() ? 40 : 0) + (extra.empty() ? 0 : 24);
+  setup.memory((read + 48 + 36 * (kept + 1)) / bytes_of(setup, fields));
   return o;
 }
 

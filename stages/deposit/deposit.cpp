@@ -102,7 +102,7 @@ class Deposit final : public stage::Stage {
       case Cloud::cic: put_all<Cloud::cic>(step); break;
       case Cloud::tsc: put_all<Cloud::tsc>(step); break;
     }
-    produce(step);
+    divide_by_volume();
   }
 
  private:
@@ -130,7 +130,9 @@ class Deposit final : public stage::Stage {
 
   template <Cloud cloud>
   void put_all(const stage::Step& step) {
-    values_.assign(static_cast<size_t>(extent(0) * extent(1) * extent(2)), 0);
+    const int64_t cells = extent(0) * extent(1) * extent(2);
+    values_ = cells > 0 ? step.produce_box<double>(output_, lo_, hi_) : nullptr;
+    std::fill_n(values_, cells, 0.0);
     for (int32_t b = 0; b < step.block_count(input_); ++b) {
       const auto block = step.block(input_, b);
       block[0].visit([&](const auto* x) {
@@ -168,7 +170,7 @@ class Deposit final : public stage::Stage {
         if (at_y < 0 || at_y >= extent(1)) continue;
         const double share =
             mass * z.shares[static_cast<size_t>(k)] * y.shares[static_cast<size_t>(j)];
-        double* row = values_.data() + (at_z * extent(1) + at_y) * extent(0);
+        double* row = values_ + (at_z * extent(1) + at_y) * extent(0);
         for (int64_t i = 0; i < width; ++i) {
           const int64_t at_x = x.first + i - lo_[0];
           if (at_x >= 0 && at_x < extent(0)) row[at_x] += share * x.shares[static_cast<size_t>(i)];
@@ -177,13 +179,11 @@ class Deposit final : public stage::Stage {
     }
   }
 
-  void produce(const stage::Step& step) const {
-    if (values_.empty()) return;
+  void divide_by_volume() {
     double per_volume = 1;
     for (int d = 0; d < 3; ++d) per_volume *= static_cast<double>(mesh_.cells[d]) / mesh_.length[d];
-    auto* out = step.produce_box<double>(output_, lo_, hi_);
-    std::transform(values_.begin(), values_.end(), out,
-                   [=](double mass) { return per_volume * mass; });
+    std::for_each_n(values_, values_ == nullptr ? 0 : extent(0) * extent(1) * extent(2),
+                    [=](double& mass) { mass *= per_volume; });
   }
 
   pillion_field_description position_, mesh_;
@@ -193,7 +193,7 @@ class Deposit final : public stage::Stage {
   bool has_masses_ = false;
   int32_t input_ = 0, output_ = 0;
   Box lo_{}, hi_{};
-  std::vector<double> values_;  ///< masses in the cells from lo_ to hi_
+  double* values_ = nullptr;  ///< the output: masses in the cells from lo_ to hi_
 };
 
 const pillion_parameter parameters[] = {

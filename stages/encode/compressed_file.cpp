@@ -142,26 +142,22 @@ class File {
   hdf5::Handle file_;
 };
 
-/// For each peer and array, the byte of the file at which its own begin.
-std::vector<Bytes> make_file(const std::vector<StoredArray>& arrays,
-                             const std::vector<Attribute>& attributes,
-                             const std::filesystem::path& path,
-                             const std::vector<stage::Message>& told) {
+/// The byte of the file at which each peer's part of each array begins, peer after peer.
+Numbers make_file(const std::vector<StoredArray>& arrays, const std::vector<Attribute>& attributes,
+                  const std::filesystem::path& path, const std::vector<stage::Message>& told) {
   const auto tables = joined(arrays, told);
   File file(path);
   file.describe(attributes);
-  std::vector<Numbers> places(told.size());
+  Numbers places(told.size() * arrays.size());
   for (size_t a = 0; a < arrays.size(); ++a) {
     int64_t at = file.add(arrays[a], tables[a]);
     for (size_t p = 0; p < told.size(); ++p) {
-      places[p].push_back(at);
+      places[p * arrays.size() + a] = at;
       at += tables[a].bytes[p];
     }
   }
   file.close();
-  std::vector<Bytes> out;
-  for (const auto& of_peer : places) out.push_back(bytes_of(of_peer));
-  return out;
+  return places;
 }
 
 }  // namespace
@@ -172,12 +168,15 @@ int64_t write_compressed(const stage::Step& step, const std::vector<StoredArray>
   const hdf5::Quiet quiet;
   const auto told = step.gather(bytes_of(tables_of(arrays)));
   std::unique_ptr<UnfinishedFile> file;
-  std::vector<Bytes> out;
+  Numbers of_all;
   if (step.peer() == 0) {
     file = std::make_unique<UnfinishedFile>(path);
-    out = make_file(arrays, attributes, file->aside(), told);
+    of_all = make_file(arrays, attributes, file->aside(), told);
   }
-  const auto places = numbers_of(exchange_bytes(step, out)[0]);
+  // A few words for each peer, along a tree: the first peer would send to each of them otherwise.
+  const auto received = numbers_of(step.broadcast(std::as_bytes(std::span(of_all))));
+  const auto places =
+      std::span(received).subspan(static_cast<size_t>(step.peer()) * arrays.size(), arrays.size());
   OpenFiles files(false);
   for (size_t a = 0; a < arrays.size(); ++a) {
     int64_t at = places[a];

@@ -41,6 +41,7 @@ ElementFields::ElementFields(const stage::Setup& setup)
   expect_no_clash(setup);
   put_periods(setup);
   input_ = setup.input(stage::Input::as_shared(input_names_));
+  setup.memory(2);  // of noise: codes, and messages
 }
 
 int32_t ElementFields::place_of(const std::string& name) {

@@ -50,6 +50,7 @@ UniformFields::UniformFields(const stage::Setup& setup)
       list.fail("field '" + name + "' is not on mesh '" + mesh() + "', as the first is");
   }
   input_ = setup.input(stage::Input::blocks(names()));
+  setup.memory(3.2);  // of noise, which cannot be compressed: bricks, their codes, and messages
 }
 
 std::vector<std::string> UniformFields::names() const {

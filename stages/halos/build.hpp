@@ -68,12 +68,6 @@ void exchange_words(const stage::Step& step, const std::vector<std::pair<int, Wo
   for (const auto& message : step.exchange(sent)) use(words_of(message));
 }
 
-/// Calls use(words) at the first peer with the words of each peer, in their order. [peers]
-template <class Use>
-void gather_words(const stage::Step& step, const Words& mine, Use&& use) {
-  for (const auto& message : step.gather(std::as_bytes(std::span(mine)))) use(words_of(message));
-}
-
 /// Who has which cells, as far as the ranks beside this one are concerned, itself included.
 class Neighbourhood {
  public:

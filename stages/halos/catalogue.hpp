@@ -99,14 +99,20 @@ struct MassFunction {
   }
 };
 
-/// A range that holds all masses above 0, with a width even if they are equal or none.
-inline std::pair<double, double> range_of(const std::vector<double>& masses) {
+/// The least and greatest of those masses that are above 0; [infinity, 0] if none is.
+inline std::pair<double, double> extremes_of(const std::vector<double>& masses) {
   double lowest = std::numeric_limits<double>::infinity(), highest = 0;
   for (const double mass : masses)
     if (mass > 0 && std::isfinite(mass)) {
       lowest = std::min(lowest, mass);
       highest = std::max(highest, mass);
     }
+  return {lowest, highest};
+}
+
+/// A range of masses that holds their extremes, with a width even if they are equal or none.
+inline std::pair<double, double> range_of(const std::pair<double, double>& extremes) {
+  const auto [lowest, highest] = extremes;
   if (highest == 0) return {1, 10};
   if (highest <= lowest * (1 + 1e-9)) return {lowest / 2, lowest * 2};
   return {lowest, highest};

@@ -16,6 +16,7 @@
 #include "build.hpp"
 #include "catalogue.hpp"
 #include "field_values.hpp"
+#include "ordering.hpp"
 #include "query.hpp"
 
 namespace pillion::stages::halos {
@@ -50,10 +51,13 @@ class Halos final : public stage::Stage {
       if (found == names.end()) names.push_back(average.field);
     }
     if (!names.empty()) other_input_ = setup.input(stage::Input::blocks(names));
+    setup.memory(3.8);  // the order of the cells, and the tree; measured on noise
     for (size_t i = 0; i < thresholds_.size(); ++i)
       for (const char* what : {"halos_", "halo_mass_function_"})
         setup.product(what + ending(i) + ".csv");
-    if (keeps_tree_) setup.product("halo_tree_" + name_ + ".csv");
+    if (!keeps_tree_) return;
+    setup.product("halo_tree_" + name_ + ".csv");
+    setup.memory(2.2);  // pairs on their way into order, columns and rows; measured on noise
   }
 
   void run(stage::Step& step) override {
@@ -79,10 +83,10 @@ class Halos final : public stage::Stage {
     query.prepare(lowest_boundary(total));
     for (size_t i = 0; i < thresholds_.size(); ++i) {
       const auto [boundary, peak] = thresholds_[i].of(total.mean);
-      const auto halos = gather(step, query.halos(boundary, peak));
-      write(step, scale, total, i, halos);
+      const auto mine = query.halos(boundary, peak);
+      write(step, scale, total, i, ordered_halos(step, mine, averages_.size(), least_));
     }
-    if (keeps_tree_) step.write(tree_table(step, scale, total, gather_pairs(step, tree)));
+    if (keeps_tree_) step.write(tree_table(step, scale, total, ordered_pairs(step, tree)));
   }
 
   [[nodiscard]] Piece piece_of(const stage::Step& step) const {
@@ -139,33 +143,6 @@ class Halos final : public stage::Stage {
     return out;
   }
 
-  /// Whole halos at the first peer, nothing elsewhere.
-  [[nodiscard]] HaloShares gather(const stage::Step& step, const HaloShares& mine) const {
-    Words words;
-    pack(words, mine.halos);
-    pack(words, mine.sums);
-    std::vector<HaloShares> all;
-    gather_words(step, words, [&](WordSpan from) {
-      size_t at = 0;
-      auto& shares = all.emplace_back();
-      shares.halos = unpack<HaloShare>(from, at);
-      shares.sums = unpack<double>(from, at);
-    });
-    return combined(all, averages_.size(), least_);
-  }
-  [[nodiscard]] static std::vector<Pair> gather_pairs(const stage::Step& step, const Tree& tree) {
-    Words words;
-    pack(words, pairs_of(tree));
-    std::vector<Pair> out;
-    gather_words(step, words, [&](WordSpan from) {
-      size_t at = 0;
-      const auto pairs = unpack<Pair>(from, at);
-      out.insert(out.end(), pairs.begin(), pairs.end());
-    });
-    std::sort(out.begin(), out.end(), [](const Pair& a, const Pair& b) { return b.top < a.top; });
-    return out;
-  }
-
   /// Of the names of tables for one of the thresholds.
   [[nodiscard]] std::string ending(size_t number) const {
     return thresholds_.size() == 1 ? name_ : name_ + "_" + std::to_string(number);
@@ -182,16 +159,31 @@ class Halos final : public stage::Stage {
       table.column(averages_[a].column, step.units(averages_[a].field),
                    columns.average(a, averages_[a].is_weighted));
     describe(table, step, scale, total, thresholds_[number]);
-    step.write(table.per_step());
+    step.write(table.per_step().in_parts());
 
-    const auto [lowest, highest] = masses_ ? *masses_ : range_of(columns.mass);
-    MassFunction function(lowest, highest, bins_);
-    for (const double mass : columns.mass) function.add(mass);
+    const auto function = mass_function(step, columns.mass);
     auto masses =
         mass_table("halo_mass_function_" + ending(number), "Halo mass function of " + name_,
                    function, scale.volume(), mass_units, length.power(-field_.axes).text());
     describe(masses, step, scale, total, thresholds_[number]);
     step.write(masses.per_step());
+  }
+
+  /// Of the halos of all peers.
+  [[nodiscard]] MassFunction mass_function(const stage::Step& step,
+                                           const std::vector<double>& masses) const {
+    auto extremes = extremes_of(masses);
+    step.min(std::span(&extremes.first, 1));
+    step.max(std::span(&extremes.second, 1));
+    const auto [lowest, highest] = masses_ ? *masses_ : range_of(extremes);
+    MassFunction function(lowest, highest, bins_);
+    for (const double mass : masses) function.add(mass);
+    step.sum(std::span(function.counts));
+    int64_t outside[] = {function.below, function.above};
+    step.sum(std::span<int64_t>(outside));
+    function.below = outside[0];
+    function.above = outside[1];
+    return function;
   }
 
   void describe(stage::Table& table, const stage::Step& step, const MeshScale& scale,
@@ -211,7 +203,7 @@ class Halos final : public stage::Stage {
                                 step.units(name_), step.units(mesh_));
     table.attribute("mean", total.mean, step.units(name_));
     if (scale.factor() > 1) table.attribute("coarsening", static_cast<double>(scale.all_axes()));
-    return table.per_step();
+    return table.per_step().in_parts();
   }
 
   std::string name_;

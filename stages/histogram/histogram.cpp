@@ -43,6 +43,10 @@ class Histogram final : public stage::Stage {
     }
     input_ = setup.input(stage::Input::as_shared(fields));
     setup.product(table_name(quantities_) + ".csv");
+    int64_t bins = 1;
+    for (const auto& quantity : quantities_) bins *= quantity.bin_count();
+    constexpr int64_t bytes_of_bin = 200;  // sums, the table's columns, and its text
+    setup.memory(0, bytes_of_bin * bins);
   }
 
   void run(stage::Step& step) override {

@@ -94,6 +94,9 @@ class Image final : public stage::Stage {
     setup.product(name_ + (views_ ? ".cdb" : ".png"));
     title_ = setup["title"] ? setup["title"].text() : layers_.front()->colouring.label;
     sources_.request(setup);
+    // Measured: a canvas of samples, more of them for a volume, whose bricks are drawn one by one.
+    const int64_t samples = int64_t{width_} * height_ * samples_ * samples_;
+    setup.memory(volumes_ > 0 ? 5 : 1, samples * (volumes_ > 0 ? 32 : 13));
   }
 
   void run(stage::Step& step) override {

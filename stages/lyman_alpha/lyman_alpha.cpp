@@ -41,6 +41,8 @@ class LymanAlpha final : public stage::Stage {
         wanted.fail("expected a number between 0 and 1, not " + wanted.text());
     }
     for (const int32_t axis : axes_of(setup["axes"], gas_.mesh())) add_axis(setup, axis);
+    // Optical depths along one axis at a time, each a double.
+    setup.memory(8 / bytes_of(setup, gas_.fields()) / static_cast<double>(axes_.size()));
     // Every n-th cell of a line has other distributions and another spectrum than the line.
     setup.require_whole_publications();
     history_.axes = axes_.size();

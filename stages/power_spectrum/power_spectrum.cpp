@@ -81,6 +81,7 @@ class PowerSpectrum final : public stage::Stage {
     input_ = setup.input(layout_ == 0   ? stage::Input::transform(names)
                          : layout_ == 1 ? stage::Input::slabs(names, 2)
                                         : stage::Input::pencils(names, 0));
+    setup.memory(2.2);  // the padded transform and its halves on the way to other ranks
   }
 
   void run(stage::Step& step) override {

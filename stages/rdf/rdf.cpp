@@ -38,6 +38,8 @@ class Rdf final : public stage::Stage {
     setup.product("rdf.csv");
     input_ = setup.input(
         stage::Input::spatial(position, rule_.cutoff, fields).where(type, selection_.types()));
+    // Doubles by class, as read and sorted into cells, which are up to twice as many.
+    setup.memory((rule_.skip_same_molecule ? 164 : 140) / bytes_of(setup, fields));
   }
 
   void run(stage::Step& step) override {

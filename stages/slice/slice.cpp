@@ -151,6 +151,8 @@ class Slice final : public stage::Stage {
     setup.product(table_name() + ".csv");
     if (const auto thickness = setup["thickness"])
       thickness_ = thickness.text() == "all" ? 2 * length : positive(thickness);
+    constexpr int64_t bytes_of_pixel = 120;  // sums, the table's columns, and its text
+    setup.memory(0, bytes_of_pixel * plane_of(1).size());
   }
 
   void run(stage::Step& step) override {

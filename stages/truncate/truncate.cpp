@@ -181,6 +181,7 @@ class Truncate final : public stage::Stage {
     names.emplace_back(mesh_.coordinates);
     input_ = setup.input(stage::Input::as_shared(names));
     for (auto& one : fields_) declare(setup, one);
+    setup.memory(8 / bytes_of(setup, names));  // each point's share of a deformed element
   }
 
   void run(stage::Step& step) override {

@@ -2,9 +2,13 @@
 // The note is a line for each step. One that was cut off, or is not the next, ends it.
 #include "step_list.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <pillion/error.hpp>
 #include <sstream>
 
@@ -20,6 +24,21 @@ std::string line_of(const StoredStep& of) {
   std::snprintf(text, sizeof text, "%lld %.17g %lld %lld\n", static_cast<long long>(of.step),
                 of.time, static_cast<long long>(of.coarsening), static_cast<long long>(of.count));
   return text;
+}
+
+/// Adds text to the note, or to a new one that takes the place of whatever is there. No link is
+/// followed.
+void put(const fs::path& path, const std::string& text, bool is_new) {
+  std::error_code ignored;
+  if (is_new) fs::remove(path, ignored);
+  const int flags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | (is_new ? O_EXCL : O_APPEND);
+  const int file = ::open(path.c_str(), flags, 0666);
+  const bool is_written =
+      file >= 0 && ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  const int error = errno;
+  if (file >= 0) ::close(file);
+  if (!is_written)
+    throw Error(ErrorCode::File, "cannot write " + path.string() + ": " + std::strerror(error));
 }
 
 std::vector<StoredStep> steps_in(const std::string& text) {
@@ -70,8 +89,9 @@ bool StepList::begin(const stage::Step& step) {
       fs::remove_all(products / folder_, error);
     }
     fs::create_directories(products / folder_, error);
-    std::ofstream out(products / folder_ / note, std::ios::trunc);
-    for (const auto& of : steps_) out << line_of(of);
+    std::string text;
+    for (const auto& of : steps_) text += line_of(of);
+    put(products / folder_ / note, text, true);
   }
   int64_t none_writes_before = 0;
   step.max(std::span(&none_writes_before, 1));
@@ -82,8 +102,7 @@ void StepList::add(const stage::Step& step, const StoredStep& stored) {
   forget_from(stored.step);
   steps_.push_back(stored);
   if (step.peer() == 0)
-    std::ofstream(fs::path(step.product_folder()) / folder_ / note, std::ios::app)
-        << line_of(stored);
+    put(fs::path(step.product_folder()) / folder_ / note, line_of(stored), false);
 }
 
 void StepList::forget_from(int64_t step) {

@@ -158,6 +158,8 @@ def test_people_are_told_what_will_happen(program, tmp_path):
     for words in (
         "a.yaml: no mistakes",
         "2 ranks of the job, through the network; 1.0 MiB",
+        "4.0 MiB to receive on every node with sidecars",
+        "initialises MPI with MPI_THREAD_MULTIPLE",
         "spectrum: every 5 steps, when max(density) > 1e3 and step > 100, in the sidecars",
         "stages    magnitude | statistics",
         "made in analysis 'speed'",

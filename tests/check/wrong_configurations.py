@@ -62,7 +62,7 @@ NAMES = (
         for name, *words in [
             ("report.json", "'report.json'", "a run writes a file of that name"),
             ("progress.json", "choose another"),
-            ("timeline.json", "choose another"),
+            ("timeline", "choose another"),
             ("progress-late.json", "choose another"),
             ("x" * 300, "300 bytes are too many", "x…'"),
         ]
@@ -237,6 +237,17 @@ SIDECARS = [
         schema=True,
     ),
     wrong("spilling over the network", "when_full: skip", "when_full: spill", "per_node"),
+    wrong("no room to receive", "ranks: 2", "ranks: 2, receive: 0 B", "leaves no room"),
+    wrong(
+        "receiving what is in node memory",
+        "ranks: 2",
+        "per_node: 1, receive: 1 MiB",
+        "reach through the network",
+        schema=True,
+    ),
+    wrong(
+        "too little room to receive", "ranks: 2", "ranks: 2, receive: 1 KiB", "1.0 KiB", "at least"
+    ),
     wrong(
         "a place to spill without spilling",
         "when_full: skip",
@@ -271,7 +282,7 @@ SIDECARS = [
     wrong(
         "too little memory",
         "memory: 1 MiB",
-        "memory: 10 kB",
+        "memory: 30 kB",
         "takes 88.1 KiB",
         "raise that to 89 KiB",
         arguments=("--ranks", "4", "--nodes", "2"),

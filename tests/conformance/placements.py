@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Where stages run and how data are divided, for tests that must not depend on it. Everyday a few
-that differ in everything; with PILLION_TEST_ALL=1 every number of ranks with every division."""
+that differ in everything, and for some scenes one more, another every day; with
+PILLION_TEST_ALL=1 every number of ranks with every division."""
 
 import itertools
 import json
 import os
+import random
 
 import pytest
+from conftest import seed_of_the_day
 from scenes import Placement, Scene
 
 EVERYTHING = os.environ.get("PILLION_TEST_ALL", "") not in ("", "0")
@@ -15,18 +18,25 @@ EVERYTHING = os.environ.get("PILLION_TEST_ALL", "") not in ("", "0")
 BY_NODE = [
     *((1, "node", 1, 0), (2, "node", 1, 2), (1, "node", 2, 3), (2, "node", 2, 0)),
     *((1, "separate", 1, 3), (2, "separate", 1, 0), (2, "separate", 2, 2)),
-    *((1, "separate", 2, 0, "spill", "32 KiB"), (0, "network", 1, 2), (2, "network", 1, 3)),
+    *((1, "separate", 2, 0, "spill", "64 KiB"), (0, "network", 1, 2), (2, "network", 1, 3)),
 ]
 
 
+DRAWN = 0.25  # of the scenes that have a further placement today
+
+
 def placements(decompositions: list[str], everyday: list[tuple]) -> list[Placement]:
-    if not EVERYTHING:
-        return [Placement(*p) for p in everyday]
     network = itertools.product((1, 2, 3, 4), (0, 1, 2, 3), decompositions)
     node = itertools.product((2, 3), BY_NODE, decompositions)
-    return [Placement(*p) for p in network] + [
+    every = [Placement(*p) for p in network] + [
         Placement(ranks, sidecars, division, *rest) for ranks, (sidecars, *rest), division in node
     ]
+    if EVERYTHING:
+        return every
+    few = [Placement(*p) for p in everyday]
+    others = [p for p in every if p not in few]
+    dice = random.Random(f"{seed_of_the_day()} {decompositions} {everyday}")
+    return few + [dice.choice(others)] * (dice.random() < DRAWN)
 
 
 def cases(scenes: dict[str, list[Placement]]) -> list:

@@ -84,7 +84,7 @@ CASES = cases(
                 (3, 1, "many", "node", 2, 3),
                 *((2, 1, "empty", "separate"), (3, 2, "many", "separate", 2, 2)),
                 *(
-                    (2, 1, "slabs", "separate", 2, 0, "spill", "32 KiB"),
+                    (2, 1, "slabs", "separate", 2, 0, "spill", "64 KiB"),
                     (2, 0, "many", "network", 1, 2),
                 ),
             ],

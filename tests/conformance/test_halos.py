@@ -414,6 +414,20 @@ def query(build, tree, to, thresholds):
     return [[r for r in rows if (r["boundary"], r["peak_threshold"]) == p] for p in thresholds]
 
 
+TREES: dict[tuple[str, int], str] = {}  # rows of trees, by table and step
+
+
+def test_trees_are_the_same_rows_on_any_number_of_ranks(played):
+    """Each rank writes some of the rows, so a row that is lost or out of order shows here."""
+    mesh, frames, results = played
+    for name in ("halos/halo_tree_density", "halos/halo_tree_level", "single/halo_tree_single"):
+        for frame in frames:
+            text = (results / f"{name}.{frame.step:09d}.csv").read_text()
+            rows = "".join(line for line in text.splitlines(True) if not line.startswith("#"))
+            assert rows == TREES.setdefault((f"{mesh} {name}", frame.step), rows)
+        assert not list((results / name).parent.glob(".*"))
+
+
 def test_kept_trees_tell_the_halos_of_any_thresholds(played, build, tmp_path):
     mesh, frames, results = played
     thresholds = [in_units(frames[0], "density", asked)[:2] for asked in DENSITY]

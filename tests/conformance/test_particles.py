@@ -81,7 +81,7 @@ CASES = cases(
                 *((2, 1, "migrate", "node"), (3, 2, "sparse", "node"), (4, 2, "slabs", "node", 2)),
                 *((2, 1, "pieces", "separate"), (3, 2, "migrate", "separate", 2)),
                 *((2, 1, "sparse", "separate", 1, 3), (2, 0, "pieces", "network", 1, 3)),
-                (2, 2, "migrate", "separate", 2, 0, "spill", "32 KiB"),
+                (2, 2, "migrate", "separate", 2, 0, "spill", "64 KiB"),
             ],
         ),
         "tilted": placements(DIVISIONS, FEW + [(4, 3, "sparse")]),

@@ -121,7 +121,7 @@ CASES = cases(
             [
                 *((1, 0, "slabs"), (4, 0, "sparse"), (3, 2, "pieces"), (2, 1, "migrate", "node")),
                 *((3, 1, "pieces", "node", 2, 2), (2, 1, "sparse", "separate")),
-                (2, 2, "migrate", "separate", 2, 0, "spill", "32 KiB"),
+                (2, 2, "migrate", "separate", 2, 0, "spill", "192 KiB"),
             ],
         )
     }

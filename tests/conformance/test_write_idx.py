@@ -32,6 +32,13 @@ STAGES = {
     "blocks_per_file: 5, name: lz4}",
     "enlarged": "write_idx: {fields: [density], box: enlarged, aggregators: 1, name: enlarged, "
     "bits_per_block: 6}",
+    "gathered": "write_idx: {fields: [density, velocity, level], aggregators: 2, "
+    "blocks_per_file: 16, name: gathered}",
+    "spread": "write_idx: {fields: [density, velocity, level], blocks_per_file: 16, name: spread}",
+    "packed_gathered": "write_idx: {fields: [density, level], compression: zip, "
+    "bits_per_block: 9, aggregators: 3, name: packed_gathered}",
+    "two_gathered": "write_idx: {fields: [velocity, density], phases: 2, name: two_gathered, "
+    "bits_per_block: 8, aggregators: 1}",
     "two": "write_idx: {fields: [velocity, density], phases: 2, name: two, bits_per_block: 8}",
     "one": "write_idx: {fields: [density, level], phases: 1, name: one, bits_per_block: 8, "
     "blocks_per_file: 3}",
@@ -175,6 +182,24 @@ def test_every_sample_of_every_level(played, key):
         wanted = expected(name, scene(name).frames[step], field, stride_at(bits, level), box)
         assert found.dtype == wanted.dtype
         np.testing.assert_array_equal(found.reshape(wanted.shape), wanted, str(one))
+
+
+def files_below(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*.bin")}
+
+
+@pytest.mark.parametrize(
+    ("few", "all_ranks"),
+    [("gathered", "spread"), ("packed_gathered", "packed"), ("two_gathered", "two")],
+)
+def test_aggregators_write_the_same_files(played, few, all_ranks):
+    """Few ranks write all blocks, each file is opened once, and every byte is the same."""
+    _, results = played
+    found = files_below(results / few / few)
+    assert found == files_below(results / all_ranks / all_ranks)
+    table = read_table(results / few / f"write_{few}.csv")
+    assert table["files"].sum() == len(found)
+    assert table.attributes["aggregators"] <= {"gathered": 2, "packed_gathered": 3}.get(few, 1)
 
 
 def test_the_table_tells_what_was_chosen(played):

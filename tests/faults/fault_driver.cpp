@@ -4,19 +4,68 @@
 // MESSAGE".
 //   fault_driver CONFIG STEPS
 //     [wrong-type|wrong-box|overlap|hole|unshared|late|no-close|ballast|pause=MS
-//      |counts=LIST]
-// `ballast` also shares 64 MiB of a field of that name. `counts=FIRST:LAST:TIME,...` offers steps
-// FIRST to LAST, the first at TIME, then those of the next entry, and saves `checkpoint`.
+//      |counts=LIST|timed|ballast-timed|until-stop]
+// `ballast` also shares 64 MiB of a field of that name. `timed` saves `checkpoint` at the end, and
+// prints how long that and the close took. `until-stop` shares ballast, pauses 5 ms a step, and
+// ends at the step that finds a file `stop`; `until-stop-two` shares it a second time as `other`.
+// `counts=FIRST:LAST:TIME,...` offers steps FIRST to LAST, the first at TIME, then those of the
+// next entry, and saves `checkpoint`.
+//
+// Where the environment says so, a sidecar hangs: FAULT_HANG=notice, when it has told the first
+// simulation rank that it failed; FAULT_HANG=timeline, when it puts its timeline in place. With
+// FAULT_HANG=disk, each pwrite to a file without a name takes two seconds.
+#include <dlfcn.h>
 #include <mpi.h>
 #include <pillion/pillion.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
+
+namespace {
+
+bool hangs_at(const char* point) {
+  const char* chosen = std::getenv("FAULT_HANG");
+  return chosen != nullptr && std::string(chosen) == point;
+}
+
+}  // namespace
+
+// The library calls these instead of those of MPI and of the system.
+
+extern "C" int MPI_Isend(const void* data, int count, MPI_Datatype type, int to, int tag,
+                         MPI_Comm comm, MPI_Request* request) {
+  constexpr int sidecar_failure = 14;  // as in src/comm/message.hpp
+  static int notices = 0;
+  if (tag == sidecar_failure && hangs_at("notice") && notices++ == 1)
+    for (;;) pause();
+  return PMPI_Isend(data, count, type, to, tag, comm, request);
+}
+
+extern "C" ssize_t pwrite(int file, const void* data, size_t size, off_t offset) {
+  struct stat status {};
+  const bool is_nameless = fstat(file, &status) == 0 && status.st_nlink == 0;
+  if (is_nameless && hangs_at("disk")) std::this_thread::sleep_for(std::chrono::seconds(2));
+  static const auto next =
+      reinterpret_cast<ssize_t (*)(int, const void*, size_t, off_t)>(dlsym(RTLD_NEXT, "pwrite"));
+  return next(file, data, size, offset);
+}
+
+extern "C" int rename(const char* from, const char* to) noexcept {
+  if (hangs_at("timeline") && std::string(to).find("timeline/sidecar") != std::string::npos)
+    for (;;) pause();
+  static const auto next =
+      reinterpret_cast<int (*)(const char*, const char*)>(dlsym(RTLD_NEXT, "rename"));
+  return next(from, to);
+}
 
 namespace {
 
@@ -47,11 +96,12 @@ struct Simulation {
     else pillion_share_box_typed(session, "density", 0, lo, hi, density.data(), PILLION_FLOAT64);
   }
 
-  void share_ballast(pillion_session* session) {
+  void share_ballast(pillion_session* session, std::initializer_list<const char*> names) {
     constexpr int64_t cells = int64_t{8} << 20;
     const int64_t first = cells * rank / ranks, last = cells * (rank + 1) / ranks;
     ballast.assign(static_cast<size_t>(last - first), 1.0);
-    pillion_share_box_typed(session, "ballast", 0, &first, &last, ballast.data(), PILLION_FLOAT64);
+    for (const auto* name : names)
+      pillion_share_box_typed(session, name, 0, &first, &last, ballast.data(), PILLION_FLOAT64);
   }
 
   /// All cells hold the step; so a test can tell which step a result is of.
@@ -81,21 +131,44 @@ bool offer_counts(pillion_session* session, Simulation& simulation, const std::s
   return pillion_checkpoint(session, "checkpoint") == PILLION_OK;
 }
 
+/// What fails is only printed: the caller judges by it, and by the seconds.
+int end_timed(pillion_session* session, int rank) {
+  const auto timed = [&](const char* name, auto&& call) {
+    const auto begin = std::chrono::steady_clock::now();
+    const bool succeeded = call() == PILLION_OK;
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+    std::printf("rank %d: %s %s seconds=%.3f %s\n", rank, name, succeeded ? "succeeded" : "failed",
+                seconds.count(), succeeded ? "" : pillion_error_message());
+    std::fflush(stdout);
+  };
+  timed("checkpoint", [&] { return pillion_checkpoint(session, "checkpoint"); });
+  timed("close", [&] { return pillion_close(session); });
+  return 0;
+}
+
 int run_steps(pillion_session* session, int64_t steps, const std::string& fault, int rank) {
   Simulation simulation(pillion_communicator(session));
   simulation.share(session, fault);
-  if (fault == "ballast") simulation.share_ballast(session);
+  const bool until_stop = fault.starts_with("until-stop");
+  if (fault == "until-stop-two") simulation.share_ballast(session, {"ballast", "other"});
+  else if (fault.starts_with("ballast") || until_stop)
+    simulation.share_ballast(session, {"ballast"});
   if (fault.starts_with("counts=")) {
     if (!offer_counts(session, simulation, fault.substr(7))) return say(rank, "counts");
     return pillion_close(session) == PILLION_OK ? 0 : say(rank, "close");
   }
-  const int pause = fault.starts_with("pause=") ? std::atoi(fault.c_str() + 6) : 0;
+  const int pause = until_stop ? 5 : fault.starts_with("pause=") ? std::atoi(fault.c_str() + 6) : 0;
+  std::chrono::steady_clock::duration longest{};
   for (int64_t step = 0; step <= steps; ++step) {
+    if (until_stop && std::filesystem::exists("stop")) break;
     simulation.solve(step);
     std::this_thread::sleep_for(std::chrono::milliseconds(pause));
     // From the middle on, the last rank shares a type that does not fit.
     if (fault == "late" && step == steps / 2) simulation.share(session, "wrong-type");
-    if (pillion_step(session, step, 0.1 * static_cast<double>(step)) != PILLION_OK) {
+    const auto begin = std::chrono::steady_clock::now();
+    const auto status = pillion_step(session, step, 0.1 * static_cast<double>(step));
+    longest = std::max(longest, std::chrono::steady_clock::now() - begin);
+    if (status != PILLION_OK) {
       say(rank, "step");
       pillion_close(session);
       return 1;
@@ -103,10 +176,12 @@ int run_steps(pillion_session* session, int64_t steps, const std::string& fault,
   }
   pillion_progress progress;
   pillion_get_progress(session, &progress);
-  std::printf("rank %d: progress skipped=%lld stall=%.3f disabled=%lld\n", rank,
+  std::printf("rank %d: progress skipped=%lld stall=%.3f disabled=%lld longest=%.3f\n", rank,
               static_cast<long long>(progress.skipped), progress.stall_seconds,
-              static_cast<long long>(progress.disabled));
+              static_cast<long long>(progress.disabled),
+              std::chrono::duration<double>(longest).count());
   if (fault == "no-close") return 0;
+  if (fault.ends_with("timed")) return end_timed(session, rank);
   if (pillion_close(session) != PILLION_OK) return say(rank, "close");
   return 0;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A simulation that runs out of memory inside pillion_step, for test_contained.py: the K-th
-// allocation there fails, in one session after another, for K = 1, 1 + STRIDE, ... until a step
-// needs no more than that. No step may fail, and every session must close.
+// A simulation whose last rank runs out of memory inside pillion_step, for test_contained.py: its
+// K-th allocation there fails, in one session after another, for K = 1, 1 + STRIDE, ... until a
+// step needs no more than that. No step may fail, no rank may wait for ever, and every session must
+// close.
 //   memory_driver CONFIG STRIDE
 #include <mpi.h>
 #include <pillion/pillion.h>
@@ -37,13 +38,16 @@ bool fail_one(const char* file, long k) {
   pillion_session* session = nullptr;
   expect(pillion_open(file, MPI_COMM_WORLD, &session), "open", k);
   if (pillion_serve(session) != 0) return false;
+  int rank = 0, ranks = 1;
+  MPI_Comm_rank(pillion_communicator(session), &rank);
+  MPI_Comm_size(pillion_communicator(session), &ranks);
   const double density[32] = {};
-  const int64_t lo[2] = {0, 0}, hi[2] = {8, 4};
+  const int64_t lo[2] = {8 * rank / ranks, 0}, hi[2] = {8 * (rank + 1) / ranks, 4};
   expect(pillion_share_box_typed(session, "density", 0, lo, hi, density, 0), "share", k);
   expect(pillion_step(session, 0, 0), "step 0", k);
-  countdown = k;
+  if (rank == ranks - 1) countdown = k;
   const auto status = pillion_step(session, 1, 0.1);
-  const bool failed = countdown == 0;
+  const bool failed = rank == ranks - 1 && countdown == 0;
   countdown = 0;
   expect(status, "step 1", k);
   expect(pillion_step(session, 2, 0.2), "step 2", k);
@@ -59,7 +63,7 @@ int main(int argc, char** argv) {
   long k = 1;
   for (int more = 1; more != 0; k += stride) {
     more = fail_one(argv[1], k) ? 1 : 0;
-    MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    MPI_Allreduce(MPI_IN_PLACE, &more, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   }
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -42,6 +42,7 @@ class Choices:
     milliseconds: int
     allocate: bool
     products_every: int
+    checkpoint: float  # after which part of the steps; 0 for none
     columns: int = 64
     mishap: dict = field(default_factory=dict)
     spill: str = ""
@@ -61,6 +62,7 @@ def draw(dice: random.Random) -> Choices:
         milliseconds=dice.randint(2, 4),
         allocate=dice.random() < 0.3,
         products_every=dice.choice([0, 1, 10]),
+        checkpoint=dice.choice([0, dice.uniform(0.2, 0.9)]),
     )
 
 
@@ -72,7 +74,7 @@ def configuration(c: Choices, launch: str) -> str:
 output: out
 run: case
 sidecars: {{job: separate, memory: {c.memory}, when_full: {c.policy},
-           deadline: {c.deadline} s{restart}{spill}}}
+           deadline: {c.deadline} s, attached: {{time: 100 %}}{restart}{spill}}}
 meshes: {{grid: {{kind: uniform, cells: [{c.columns}, 16]}}, atoms: {{kind: particles}}}}
 fields:
   density: {{mesh: grid, type: float64, units: kg}}
@@ -100,7 +102,6 @@ class Case:
         self.choices = draw(self.dice)
         self.simulation: subprocess.Popen | None = None
         self.sidecar_jobs: dict[str, subprocess.Popen] = {}
-        self.disturbances = 0
         self.harmed: set[str] = set()  # sidecar jobs that something was done to
         self.replacements = 0  # sidecar jobs that the run sent for and that came
         self.began = self.lasted = 0.0
@@ -144,7 +145,8 @@ class Case:
     def driver(self, program: str, milliseconds: int, state: str) -> list:
         c = self.choices
         command = [*launcher(), "-n", c.ranks, self.build / "tests" / "faults" / program]
-        command += ["pillion.yaml", c.columns, c.steps, milliseconds, state]
+        checkpoint = int(c.checkpoint * c.steps) if c.checkpoint else -1
+        command += ["pillion.yaml", c.columns, c.steps, milliseconds, state, checkpoint]
         return command + (["allocate"] if c.allocate else [])
 
     def start(self):
@@ -234,7 +236,6 @@ class Case:
     # Disturbing -----------------------------------------------------------------------------------
 
     def signal(self, pids: list[int], number: int) -> list[int]:
-        self.disturbances += 1
         for pid in pids:
             try:
                 self.harmed.add(self.sidecar_job_of(pid))
@@ -267,6 +268,10 @@ class Case:
                     self.await_or_kill(sidecar_job)
                 sidecar_job.wait(LIMIT / 2)
             except subprocess.TimeoutExpired:
+                # A launcher that was starved of memory itself may wait for ever, without any rank.
+                if name in self.harmed and not self.attached(name):
+                    self.signal(self.processes(sidecar_job=name), signal.SIGKILL)
+                    continue
                 raise PromiseError(
                     f"'{name}' goes on {LIMIT / 2} s after the end of the run"
                 ) from None

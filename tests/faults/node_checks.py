@@ -18,30 +18,32 @@ def require(holds, what: str):
 
 def check_simulation(case: Case):
     """It ended well, in time, with the bits that it would have had alone."""
-    c = case.choices
     status = case.simulation.returncode
     require(status == 0, f"the simulation ended with status {status}")
     same = (case.folder / "state").read_bytes() == (case.folder / "expected").read_bytes()
     require(same, "the simulation's result is not that of a run without Pillion")
-    delays = [tuple(map(float, p.read_text().split())) for p in case.folder.glob("delay-*")]
-    # Ranks wait for one another, so what one waits for a core may be added to what another does.
-    waited = sum(seconds for _, seconds in delays)
-    # Twice the time of its own, for machines that do other things too, and starting.
-    own = 2 * c.steps * c.milliseconds / 1000 + 8 + waited
-    bound = own + (case.disturbances + 2) * c.deadline
-    require(case.lasted <= bound, f"the simulation took {case.lasted:.1f} s, more than {bound:.1f}")
-    check_delay(case, max(delay for delay, _ in delays), waited)
+    delays = [path.read_text().split(maxsplit=2) for path in case.folder.glob("delay-*")]
+    ranks = case.choices.ranks
+    require(len(delays) == ranks, f"{len(delays)} of {ranks} ranks have told their delays")
+    for total, longest, call in delays:
+        check_delay(case, float(total), float(longest), call)
 
 
-def check_delay(case: Case, delay: float, waited: float):
-    """Only at its end may it wait for sidecars, for room to say so and then for them to finish.
+def check_delay(case: Case, total: float, longest: float, call: str):
+    """No call waits longer than the deadline, and most calls do not wait at all.
 
-    With the policy `wait` a publication too may wait, for sidecars that are slow and not dead.
+    Both times are without those for which the process had no core: see the watchdog in node_driver.
     """
     c = case.choices
-    bound = 2 * c.deadline + 2 + waited  # with time for work
+    bound = 1.1 * c.deadline + 0.5
+    require(longest <= bound, f"Pillion took {longest:.2f} s of {call}, more than {bound:.2f}")
+    # Only a publication with the policy `wait` may wait for sidecars that are slow and not dead.
+    # Otherwise one wait at the end and one at a checkpoint are all, and what every step costs.
+    bound += c.steps * 0.002
+    if c.checkpoint:
+        bound += 1.1 * c.deadline + 0.5
     if c.policy != "wait":
-        require(delay <= bound, f"Pillion's calls took {delay:.2f} s, more than {bound:.1f}")
+        require(total <= bound, f"Pillion's calls took {total:.2f} s, more than {bound:.2f}")
 
 
 def check_nothing_left(case: Case):
@@ -184,7 +186,6 @@ REFUSALS = (
     "has its sidecars already",
     "no run called",
     "has ended",
-    "cannot be opened",
 )
 
 
@@ -211,7 +212,9 @@ def check_report(case: Case, kind: str, series: dict[str, np.ndarray]):
         return check_published_is_finished(case, series)
     if kind == "disk_full" and not (case.folder / "out" / "report.json").exists():
         logs = "".join(path.read_text(errors="replace") for path in case.folder.glob("*.log"))
-        told = re.search(r"cannot write .*/\.(timeline|report)\.json.*No space left", logs)
+        told = re.search(
+            r"cannot write .*/\.(sidecar-\d+|simulation-\d+|report)\.json.*No space left", logs
+        )
         return require(told, "nobody says that there is no report")
     counted = report(case)
     check_counts(case, counted, series)

@@ -75,6 +75,7 @@ def replaced(case: Case):
 
 
 def stopped(case: Case):
+    case.choices.checkpoint = 0.9  # most often while they are
     if not begin(case):
         return
     case.pause(0.5)
@@ -92,7 +93,6 @@ def stopped(case: Case):
 
 
 def allow_memory(case: Case, pids: list[int]):
-    case.disturbances += 1
     for pid in pids:
         try:
             pages = int(Path(f"/proc/{pid}/statm").read_text().split()[0])
@@ -110,7 +110,6 @@ def out_of_memory(case: Case):
         c.mishap["how"] = case.dice.choice(["eat", "starve"])
         c.mishap["peer"] = case.dice.randrange(c.sidecar_job)
         begin(case)
-        case.disturbances += 1
     elif way == "process":
         if begin(case):
             case.pause(0.3)
@@ -120,7 +119,6 @@ def out_of_memory(case: Case):
         most = case.dice.randint(20, 400) << 20
         limit = (resource.RLIMIT_AS, (most, most))
         case.attach("sidecar job", preexec_fn=lambda: resource.setrlimit(*limit))
-        case.disturbances += 1
     case.harmed.add("sidecar job")
     succeed(case)
 
@@ -146,7 +144,6 @@ def killed_attaching(case: Case):
             case.harmed.add(f"sidecar job{attempt}")
             case.pause(0.6 if c.sidecar_job == 1 else 1.0)
             case.signal(case.some(case.processes(sidecar_job=f"sidecar job{attempt}")), KILL)
-    case.disturbances += 1
     succeed(case)
 
 
@@ -160,7 +157,6 @@ def suffer(case: Case, at: str, hows: list[str]):
         c.mishap |= {"peer": 0, "partial": "out/seen/.big.csv.partial"}
     if not begin(case) or not case.await_that("the accident", case.happened):
         return
-    case.disturbances += 1
     if how == "stop":
         case.pause(0.5)
         case.signal(case.attached("sidecar job"), KILL)
@@ -356,8 +352,9 @@ def run(build: Path, kind: str, seed: int, folder: Path) -> int:
     finally:
         signal.alarm(0)
         case.kill_all()
-    delays = [float(path.read_text().split()[0]) for path in folder.glob("delay-*")]
-    print(f"{case.lasted:.2f} s, of these {max(delays, default=0):.2f} s in Pillion")
+    delays = [path.read_text().split(maxsplit=2) for path in folder.glob("delay-*")]
+    total, longest, call = max(delays, key=lambda d: float(d[0]), default=("0", "0", "none"))
+    print(f"{case.lasted:.2f} s, of these {total} s in Pillion, at most {longest} s in {call}")
     return 0
 
 

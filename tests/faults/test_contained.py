@@ -74,6 +74,24 @@ def test_ranks_without_blocks(build, tmp_path):
     assert set(read_table(tmp_path / "out" / "a" / "seen.csv").columns["cells"]) == {32}
 
 
+@pytest.mark.alone
+def test_waiting_for_a_late_rank_is_not_computing(build, tmp_path):
+    """One rank takes 30 ms for each of 11 publications, for which the other waits."""
+    stage = "trouble: {milliseconds: 30, late_on: 1}"
+    process = drive(build, tmp_path, GRID + f"analyses: {{a: {{stages: [{stage}]}}}}\n", 2)
+    ended_well(process, 2)
+    _, analyses = report(tmp_path)
+    seconds = analyses["a"]["seconds"]
+    assert seconds["simulation"]["max"] > 0.3
+    assert seconds["simulation"]["mean"] < 0.75 * seconds["simulation"]["max"]
+    assert seconds["waiting"]["max"] > 0.2
+    trace = json.loads((tmp_path / "out" / "timeline" / "simulation-000000.json").read_text())[
+        "traceEvents"
+    ]
+    waited = [e["args"].get("waited", 0) for e in trace if e.get("cat") == "analysis"]
+    assert sum(waited) > 0.2e6
+
+
 def slow(pause):
     return GRID + f"analyses: {{a: {{stages: [{{trouble: {{milliseconds: {pause}}}}}]}}}}\n"
 
@@ -108,6 +126,7 @@ def test_wait_loses_nothing(build, tmp_path):
     assert whole["sidecars"]["peak_bytes"] <= whole["sidecars"]["memory_bytes_per_rank"]
 
 
+@pytest.mark.alone
 def test_wait_ends_at_its_deadline(build, tmp_path):
     config = slow(1000)
     config += "sidecars: {ranks: 1, memory: 3 KiB, when_full: wait, deadline: 100 ms}\n"
@@ -115,8 +134,9 @@ def test_wait_ends_at_its_deadline(build, tmp_path):
     ended_well(process, 3)
     _, analyses = report(tmp_path)
     a = analyses["a"]
-    # Who has waited in vain once does not wait again until something has been finished.
-    assert a["publications"] + a["dropped"] + a["skipped"] == 11
+    # Who has waited in vain once does not wait again until something has been finished. What the
+    # sidecar has not finished a deadline after the end is lost.
+    assert a["publications"] + a["dropped"] + a["skipped"] + a["lost"] == 11
     assert a["dropped"] >= 1
     assert a["seconds"]["stall"]["max"] < 10 * 0.1 + 0.5
 
@@ -184,8 +204,11 @@ analyses:
 @pytest.mark.parametrize("policy", ["skip", "wait"])
 @pytest.mark.parametrize("sidecars", [1, 2])
 def test_sidecars_that_run_out_of_memory_outside_any_stage(build, tmp_path, sidecars, policy):
-    """The simulation goes on to its end, is told, and nobody waits for what will never come."""
-    config = STARVED + f"sidecars: {{ranks: {sidecars}, when_full: {policy}, deadline: 600 s}}\n"
+    """The simulation goes on to its end and is told. Ranks that the sidecar serves wait no more;
+    others may wait for theirs, which hang with it, for a deadline."""
+    deadline = 600 if sidecars == 1 else 2
+    config = STARVED
+    config += f"sidecars: {{ranks: {sidecars}, when_full: {policy}, deadline: {deadline} s}}\n"
     process = drive(build, tmp_path, config, 2 + sidecars, "pillion.yaml", 200, "ballast")
     assert "a sidecar ended early" in process.stderr
     lines = said(process)
@@ -212,9 +235,11 @@ def test_a_move_of_its_own_accord_says_why(build, tmp_path):
     assert said in whole["remarks"][0]
 
 
+@pytest.mark.parametrize("ranks", [1, 2, 4])
 @pytest.mark.parametrize("sidecars", ["", "{ranks: 1}"])
-def test_no_step_fails_for_want_of_memory(build, tmp_path, sidecars):
-    """Whichever allocation inside a step fails, the step succeeds and the session closes."""
+def test_no_step_fails_for_want_of_memory(build, tmp_path, sidecars, ranks):
+    """Whichever allocation of one rank inside a step fails, the step succeeds, no other rank waits
+    for ever, and the session closes."""
     config = GRID + (f"sidecars: {sidecars}\n" if sidecars else "")
     config += (
         "analyses:\n"
@@ -225,7 +250,10 @@ def test_no_step_fails_for_want_of_memory(build, tmp_path, sidecars):
     (tmp_path / "pillion.yaml").write_text(config)
     driver = build / "tests/faults/memory_driver"
     # The log has a warning for each failure.
-    done = mpirun(2 if sidecars else 1, driver, "pillion.yaml", 7, cwd=tmp_path, timeout=60)
+    stride = 7 if ranks == 1 else 11
+    done = mpirun(
+        ranks + (1 if sidecars else 0), driver, "pillion.yaml", stride, cwd=tmp_path, timeout=120
+    )
     lines = done.stdout.splitlines()
     assert len(lines) == 1 and lines[0].endswith("sessions"), done.stdout
     assert int(lines[0].split()[0]) > 5

@@ -51,6 +51,28 @@ def test_what_cannot_be_saved_stays(step, moves, way, build, tmp_path):
 
 
 @pytest.mark.parametrize("way", WAYS)
+def test_what_comes_back_too_late_stays(way, build, tmp_path):
+    """The simulation gives up after a deadline; sidecars that then save the state and let the
+    analysis go take it again, so that no publication is left out."""
+    config = GRID + "analyses:\n  bad: {stages: ["
+    config += "{mishap: {point: save, step: 3, how: sleep, at: auto}}]}\n"
+    config += f"sidecars: {{{way}, when_full: wait, deadline: 0.2 s}}\n"
+    ranks = 4 if way == "ranks: 2" else 3
+    more_env = {"PILLION_MOVE_AT": "2,5"}
+    process = drive(
+        build, tmp_path, config, ranks, "pillion.yaml", 100, "pause=20", more_env=more_env
+    )
+    assert process.returncode == 0, (process.stdout, process.stderr)
+    whole = json.loads((tmp_path / "out" / "report.json").read_text())
+    (bad,) = whole["analyses"]
+    assert any("'bad' stays in the sidecars" in text for text in whole["warnings"])
+    assert bad["disabled"] is None
+    assert [move["to"] for move in bad["moves"]] == ["sidecar"]
+    seen = list(read_table(tmp_path / "out" / "bad" / "seen.csv").columns["step"])
+    assert seen == list(range(101)) and bad["publications"] == 101
+
+
+@pytest.mark.parametrize("way", WAYS)
 def test_what_cannot_be_restored_is_disabled(way, build, tmp_path):
     stage = "{mishap: {point: restore, how: throw, at: auto}}"
     bad, _ = play(build, tmp_path, stage, "2,5", way)
@@ -79,7 +101,9 @@ def test_what_a_killed_run_was_moving_is_removed_by_the_next(point, build, tmp_p
             build, tmp_path, config, 4, "pillion.yaml", 10, more_env={"PILLION_MOVE_AT": "2,4"}
         )
         assert (process.returncode != 0) == is_killed
-        assert bool(list((tmp_path / "out").glob(".moving*"))) == is_killed
+        # Nothing is on disk before all ranks of a node have saved their state.
+        is_left = is_killed and point == "restore"
+        assert bool(list((tmp_path / "out").glob(".moving*"))) == is_left
 
 
 def test_a_run_that_is_killed_leaves_nothing_that_has_moved(build, tmp_path):

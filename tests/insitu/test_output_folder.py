@@ -87,7 +87,7 @@ def test_every_product_bears_the_run(run, tmp_path):
     id_ = said(results)["run"]["id"]
     assert re.fullmatch("[0-9a-f]{16}", id_)
     assert said(results, "progress.json")["id"] == id_
-    assert said(results, "timeline.json")["otherData"]["run"] == id_
+    assert said(results, "timeline/simulation-000000.json")["otherData"]["run"] == id_
     assert f"id: {id_}\n" in (results / ".pillion-run").read_text()
     line = f'run: "{id_}"\n'
     with h5py.File(results / "kept/grid_hdf5/grid.000000002.h5") as file:
@@ -215,7 +215,7 @@ def test_a_program_that_changes_its_working_folder(place, run, tmp_path):
     run(f"run: {run_name(tmp_path)}\n", *words, place=place)
     assert files(tmp_path / "elsewhere") == set()
     found = files(tmp_path / "results")
-    assert {"report.json", "timeline.json", "progress.json"} <= found
+    assert {"report.json", "timeline/simulation-000000.json", "progress.json"} <= found
     assert {"sums/statistics_density.csv", "kept/grid.idx", "kept/image.000000002.png"} <= found
     report = said(tmp_path / "results")
     assert {product["analysis"] for product in report["products"]} == {"sums", "kept"}
@@ -283,10 +283,11 @@ def test_links_that_lie_where_files_are_written_aside_are_not_followed(run, tmp_
         *("kept/.image.000000002.png.partial", "kept/.grid.idx.partial", "kept/.grid.xmf.partial"),
         *("kept/grid_hdf5/.grid.000000002.h5.part", "kept/around.cdb/.data.csv.part"),
         *("kept/grid_raw/.grid.000000002.000000.raw.part", ".report.json.partial"),
-        *("kept/grid_raw/.grid.000000002.yaml.part", ".timeline.json.partial"),
+        *("kept/grid_raw/.grid.000000002.yaml.part", "timeline/.simulation-000000.json.partial"),
     ]
     (tmp_path / "precious").write_text("precious")
-    plant = f"if step == 1: [os.symlink('{tmp_path}/precious', 'results/' + n) for n in {names}]"
+    links = f"[os.symlink('{tmp_path}/precious', 'results/' + n) for n in {names}]"
+    plant = f"if step == 1: os.makedirs('results/timeline') or {links}"
     run(EACH=plant)
     assert (tmp_path / "precious").read_text() == "precious"
     results = tmp_path / "results"

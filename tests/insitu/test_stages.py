@@ -3,6 +3,7 @@
 they run and however the field is divided and laid out in memory.
 """
 
+import os
 import sys
 
 import numpy as np
@@ -258,6 +259,58 @@ def test_memory_of_the_session(build, tmp_path, place):
     if "per_node" in place.sidecars:
         in_place = report_of(tmp_path)["sidecars"]["in_place_bytes"]
         assert in_place >= 12 * 10 * 8 * 8
+
+
+def test_memory_of_the_session_is_no_part_of_the_budget(build, tmp_path):
+    """Fields that sidecars read in place may be larger than the budget."""
+    place = Place(2, "{per_node: 1, memory: 128 KiB, when_full: wait}", 1)
+    cells = (64, 32, 32)  # 512 KiB
+    configure(tmp_path, place, "  a: {stages: [{statistics: {fields: [density]}}]}\n", cells)
+    simulate(build, tmp_path, place, [sys.executable, STAGES.parent / "programs/allocated.py"])
+    table = read_table(tmp_path / "results/a/statistics_density.csv")
+    means = [whole(step, cells).mean() for step in range(6)]
+    assert table["mean"].tolist() == pytest.approx(means, rel=1e-14)
+    assert report_of(tmp_path)["sidecars"]["in_place_bytes"] == 6 * 8 * np.prod(cells)
+
+
+@places([Place(4, "{per_node: 1, memory: 900 KiB}", 1), Place(4, "{ranks: 1, memory: 900 KiB}", 1)])
+def test_ranks_share_the_budget_as_they_need_it(build, tmp_path, place):
+    """One has nine tenths of the data, more than an even part of a budget for three of them."""
+    cells = (32, 32, 32)  # 256 KiB
+    configure(tmp_path, place, "  a: {stages: [{statistics: {fields: [density]}}]}\n", cells)
+    simulate(build, tmp_path, place, box(division="uneven", pause=0.2, steps=5, sidecars=1))
+    table = read_table(tmp_path / "results/a/statistics_density.csv")
+    means = [whole(step, cells).mean() for step in range(5)]
+    assert table["mean"].tolist() == pytest.approx(means, rel=1e-14)
+    (analysis,) = report_of(tmp_path)["analyses"]
+    assert analysis["skipped"] == 0
+
+
+@places([Place(2, "{per_node: 2, when_full: wait}", 2), Place(2, "{ranks: 2, when_full: wait}", 2)])
+def test_regrids_leave_memory_as_it_was(build, tmp_path, place):
+    """On both sides. PILLION_TEST_ALL=1 makes ten thousand."""
+    steps = 10_000 if os.environ.get("PILLION_TEST_ALL", "") not in ("", "0") else 240
+    stage = f'python: {{call: "{STAGES}/analyses.py:footprint", at: %s}}'
+    configure(
+        tmp_path,
+        place,
+        f"  inside: {{stages: [{{{stage % 'simulation'}}}]}}\n"
+        f"  beside: {{stages: [{{{stage % 'sidecar'}}}]}}\n",
+        cells=(24, 16, 16),
+    )
+    text = (tmp_path / "run.yaml").read_text()
+    heat = "fields: {heat: {mesh: grid, type: float64}, "
+    (tmp_path / "run.yaml").write_text(text.replace("fields: {", heat))
+    program = [sys.executable, STAGES.parent / "programs/regrids.py", str(steps)]
+    simulate(build, tmp_path, place, program, timeout=90 + steps / 20)
+    for analysis in ("inside", "beside"):
+        table = read_table(tmp_path / f"results/{analysis}/footprint.csv")
+        assert table["density"].tolist() == [step * 24 * 16 * 16 for step in range(steps)]
+        assert table["heat"].tolist() == table["density"].tolist()
+        early = steps // 4
+        assert table["maps"][-1] <= table["maps"][early] + 8
+        assert table["anonymous"][-1] <= table["anonymous"][early] + (4 << 10)  # KiB
+        assert table["shared"][-1] <= table["shared"][early] + (4 << 10)
 
 
 @places([Place(3), Place(3, "{per_node: 2, when_full: wait}", 2)])

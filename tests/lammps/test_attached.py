@@ -75,7 +75,9 @@ def without_attached_job(build, folder, slices: int, config) -> None:
 
 def test_a_attached_job_adds_an_rdf_halfway(build, tmp_path):
     name = run_of("guested")
-    config = configuration(OWN, {"per_node": 1, "when_full": "wait"}, run=name)
+    # All of the time, so that no step is left out.
+    sidecars = {"per_node": 1, "when_full": "wait", "attached": {"time": "100 %"}}
+    config = configuration(OWN, sidecars, run=name)
     folder, alone = tmp_path / "with", tmp_path / "without"
     folder.mkdir()
     with_attached_job(build, folder, name, config)

@@ -75,6 +75,19 @@ def test_a_wrong_fix(build, tmp_path, case):
     assert_refused(tmp_path, done, words)
 
 
+@pytest.mark.parametrize("case", WRONG_INPUTS)
+def test_a_wrong_fix_after_the_first_step(build, tmp_path, case):
+    """It is off, and LAMMPS continues: by now it may have run for a week."""
+    fix, words = WRONG_INPUTS[case]
+    text = MIXTURE + RIDE + "run 10\nunfix ride\n" + fix + "\nrun 10\n"
+    lmp(build, tmp_path, text, configuration(GOOD, 1), 3)
+    log = (tmp_path / "log.lammps").read_text()
+    assert log.count("Loop time") == text.count("\nrun ")
+    assert "fix pillion is off, and LAMMPS continues without it" in log
+    assert all(word in log for word in words)
+    assert json.loads((tmp_path / "results/report.json").read_text())["run"]["publications"] >= 2
+
+
 def test_the_fix_without_a_session(build, tmp_path):
     text = MIXTURE + RIDE + "run 10\n"
     done = lmp(build, tmp_path, text, None, 2, check=False, timeout=60)

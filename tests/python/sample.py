@@ -157,11 +157,13 @@ class Sample:
             "simulation": {"mean": simulation, "max": 1.5 * simulation},
             "sidecar": {"mean": sidecar, "max": 1.25 * sidecar},
             "stall": {"mean": more.pop("stall", 0.0), "max": more.pop("stall_max", 0.0)},
+            "waiting": {"mean": 0.0, "max": more.pop("waiting", 0.0)},
+            "sidecar_waiting": {"mean": 0.0, "max": more.pop("sidecar_waiting", 0.0)},
             "synchronous_estimate": more.pop("synchronous", 1.1 * sidecar),
         }
         entry = {"name": name, "placement": placement, "stages": stages, "every": "50 steps"}
         entry |= {"when": None, "publications": 21, "skipped": 0, "dropped": 0, "disabled": None}
-        entry |= {"coarsened": 0, "spilled": 0, "lost": 0}
+        entry |= {"coarsened": 0, "spilled": 0, "lost": 0, "thinned": 0}
         entry |= {"seconds": seconds, "bytes_moved": 7654321}
         entry |= {"lag_seconds": {"mean": 0.0123, "max": 0.0456}}
         self.analyses.append(entry | more)
@@ -209,6 +211,21 @@ def timeline(ranks=3, sidecars=1, steps=1000, every=50) -> dict:
             for tid in range(sidecars):
                 events.append(_event(name, "analysis", 2, tid, begin, 90_000.0, step))
     return {"displayTimeUnit": "ms", "traceEvents": events}
+
+
+def write_timeline(folder: Path, who: str = "") -> None:
+    """The timeline as a run leaves it: a file for the simulation and one for its sidecars; or that
+    of an attached job.
+    """
+    place = folder / "timeline"
+    place.mkdir(exist_ok=True)
+    events = timeline()["traceEvents"]
+    parts = {who: events} if who else {"simulation": [], "sidecar": []}
+    for event in [] if who else events:
+        parts["simulation" if event["pid"] == 1 else "sidecar"].append(event)
+    for name, part in parts.items():
+        trace = {"displayTimeUnit": "ms", "traceEvents": part}
+        (place / f"{name}-000000.json").write_text(json.dumps(trace), encoding="utf-8")
 
 
 def _event(name, category, pid, tid, ts, dur, step) -> dict:
@@ -273,8 +290,7 @@ def make_sample(folder: Path) -> Sample:
         stall_max=0.0032,
     )
     sample.write()
-    text = json.dumps(timeline())
-    (folder / "timeline.json").write_text(text, encoding="utf-8")
+    write_timeline(folder)
     return sample
 
 
@@ -311,5 +327,5 @@ def add_attached_job(
     report = attached_job.report() | {"configuration": ATTACHED_JOB_CONFIGURATION}
     report["run"] |= {"started": started, "sidecar_ranks": 2}
     (sample.folder / f"report-{name}.json").write_text(json.dumps(report), encoding="utf-8")
-    (sample.folder / f"timeline-{name}.json").write_text(json.dumps(timeline()), encoding="utf-8")
+    write_timeline(sample.folder, f"attached-{name}")
     return report

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The page of a run: it is whole by itself, and everything that a run says is on it."""
 
+import html
 import json
 import os
 import re
+import shutil
 from base64 import b64decode
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 
+import progress_sample
 import pytest
 from pillion import Error, make_report, units
 from pillion.report.page import write_whole
@@ -140,6 +143,16 @@ def test_every_cost_is_there(whole, page):
     assert "hybrid" in page.text
 
 
+def test_waiting_and_thinning_have_lines_where_there_were_any(page, sample):
+    assert "waiting for others" not in page.text and "thinned" not in page.text
+    sample.analyses[0]["seconds"]["sidecar_waiting"] = {"mean": 0.0191, "max": 0.0222}
+    sample.analyses[0]["thinned"] = 17
+    sample.write()
+    text = make_report(sample.folder).path.read_text(encoding="utf-8")
+    assert text.count("waiting for others") == 1 and "19.1 ms (22.2 ms)" in text
+    assert re.search(r"thinned.*<td>17</td>", text)
+
+
 def test_total_share(page):
     total = 0.0412 + 0.0353 + 0.00345 + 0.0187 + 0.0021
     assert f"took {100 * total / 12.3:.3g} % of the simulation" in page.text
@@ -233,10 +246,54 @@ def test_a_file_that_is_gone_is_told(sample):
 
 
 def test_a_missing_timeline_is_told(sample):
-    (sample.folder / "timeline.json").unlink()
+    shutil.rmtree(sample.folder / "timeline")
     sample.write(products=[])
     made = make_report(sample.folder)
-    assert ["timeline.json" in problem for problem in made.problems] == [True]
+    assert ["holds no timeline" in problem for problem in made.problems] == [True]
+
+
+@pytest.mark.parametrize("state", ["active", "killed", "failed", "ended"])
+def test_a_run_without_a_report_has_a_page(sample, state):
+    """Of its progress, and of the products that it has written so far."""
+    (sample.folder / "report.json").unlink()
+    shutil.rmtree(sample.folder / "timeline")
+    table = "structure/rdf.csv"
+    structure = progress_sample.analysis(
+        "structure", products=[table, "structure/not_yet.csv"], skipped=7
+    )
+    changes = {
+        "active": {},
+        "killed": {"pid_started": 1},
+        "failed": {"state": "failed", "failure": "no more memory"},
+        "ended": {"state": "ended"},
+    }[state]
+    progress_sample.write(sample.folder, progress_sample.progress(analyses=[structure], **changes))
+    theirs = progress_sample.analysis(
+        "structure", seconds={"simulation": 0, "sidecar": 1.5, "stall": 0}
+    )
+    progress_sample.write(sample.folder, progress_sample.sidecars(analyses=[theirs], **changes))
+    made = make_report(sample.folder)
+    assert made.problems == []
+    page = made.path.read_text()
+    said = {
+        "active": "the run is active",
+        "killed": "killed, crashed or ran out of time",
+        "failed": "ended early: no more memory",
+        "ended": "ended, but wrote no report",
+    }
+    assert said[state] in html.unescape(page)
+    assert "Radial distribution functions" in page
+    assert "last step" in page and "structure" in page
+    assert "rdf: {pairs" in page  # the table tells the configuration
+
+
+def test_a_report_of_an_earlier_run_does_not_hide_the_active_one(sample):
+    progress_sample.write(sample.folder, progress_sample.progress(started=4e9))
+    assert "the run is active" in make_report(sample.folder).path.read_text()
+    progress_sample.write(
+        sample.folder, progress_sample.progress(started=1000.0)
+    )  # an older one does not count
+    assert "the run is active" not in make_report(sample.folder).path.read_text()
 
 
 def test_a_product_outside_the_folder_is_refused(sample):

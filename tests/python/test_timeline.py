@@ -12,9 +12,11 @@ from pillion.report.timeline import (
     Span,
     Strip,
     close_up,
+    merge,
     merged,
     read_timeline,
     shares,
+    timeline_files,
     whole,
 )
 from sample import make_sample
@@ -26,7 +28,7 @@ def sample(tmp_path):
 
 
 def test_ranks_in_order(sample):
-    strips = read_timeline(sample.folder / "timeline.json")
+    strips = read_timeline(timeline_files(sample.folder).paths)
     assert [s.label for s in strips] == [
         "simulation 0",
         "simulation 1",
@@ -40,13 +42,13 @@ def test_ranks_in_order(sample):
 
 
 def test_whole_run_ends_with_the_last_event(sample):
-    window = whole(read_timeline(sample.folder / "timeline.json"))
+    window = whole(read_timeline(timeline_files(sample.folder).paths))
     assert window.begin == 0
     assert window.end == pytest.approx(12.0 + 0.002 + 2 * 0.095 + 0.09)
 
 
 def test_close_up_shows_three_publications(sample):
-    window = close_up(read_timeline(sample.folder / "timeline.json"))
+    window = close_up(read_timeline(timeline_files(sample.folder).paths))
     assert window.end - window.begin == pytest.approx(3 * 0.6)
     assert len(window.strips[0].spans) == 3
 
@@ -84,19 +86,65 @@ def test_shares_add_up_to_what_spans_last():
 
 
 def test_few_spans_are_not_crowded(sample):
-    assert not whole(read_timeline(sample.folder / "timeline.json")).crowded
+    assert not whole(read_timeline(timeline_files(sample.folder).paths)).crowded
 
 
 def test_no_event_is_no_picture(tmp_path):
     path = tmp_path / "timeline.json"
     path.write_text('{"traceEvents": []}')
-    assert whole(read_timeline(path)) is None
-    assert close_up(read_timeline(path)) is None
+    assert whole(read_timeline([path])) is None
+    assert close_up(read_timeline([path])) is None
+
+
+def test_sums_of_events_count_with_their_share(tmp_path):
+    """After its first events a rank sums up: 0.5 s of work in 2 s."""
+    event = {"ph": "X", "name": "fft", "cat": "analysis", "pid": 1, "tid": 0, "ts": 1e6, "dur": 2e6}
+    event["args"] = {"step": 7, "events": 12, "seconds": 0.5}
+    path = tmp_path / "simulation-000000.json"
+    path.write_text(json.dumps({"traceEvents": [event]}))
+    strips = read_timeline([path])
+    assert strips[0].busy == pytest.approx(0.5)
+    window = whole(strips)
+    assert window.crowded
+    assert shares(window, strips[0], "fft").max() == pytest.approx(0.25)
+
+
+def test_nodes_are_found_in_order_and_other_runs_left_out(tmp_path):
+    place = tmp_path / "timeline"
+    place.mkdir()
+    for rank, run in ((0, "aa"), (64, "aa"), (128, "bb"), (1000000, "aa")):
+        head = f'{{"displayTimeUnit":"ms","otherData":{{"run":"{run}"}},"traceEvents":[\n'
+        (place / f"simulation-{rank:06}.json").write_text(head + "]}\n")
+    found = timeline_files(tmp_path, "aa")
+    assert [path.stem for path in found.paths] == [
+        "simulation-000000",
+        "simulation-000064",
+        "simulation-1000000",
+    ]
+    with pytest.raises(Error, match="no timeline of this run"):
+        timeline_files(tmp_path, "cc")
+
+
+def test_of_many_nodes_some_are_read(tmp_path, monkeypatch):
+    monkeypatch.setattr("pillion.report.timeline.MOST_BYTES", 5000)
+    place = tmp_path / "timeline"
+    place.mkdir()
+    for rank in range(100):
+        (place / f"simulation-{rank:06}.json").write_text('{"traceEvents": []}' + " " * 982)
+    found = timeline_files(tmp_path)
+    assert found.nodes == 100
+    assert 2 <= len(found.paths) <= 5
+
+
+def test_merged_timelines_are_one_trace(sample):
+    files = timeline_files(sample.folder)
+    merge(files.paths, sample.folder / "all.json")
+    assert read_timeline([sample.folder / "all.json"]) == read_timeline(files.paths)
 
 
 @pytest.mark.parametrize("text", ["", "[", '{"events": []}', json.dumps({"traceEvents": [{}]})])
 def test_broken(tmp_path, text):
     path = tmp_path / "timeline.json"
     path.write_text(text)
-    with pytest.raises(Error, match="not a trace"):
-        read_timeline(path)
+    with pytest.raises(Error, match=r"timeline\.json is not a timeline"):
+        read_timeline([path])

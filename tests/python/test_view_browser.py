@@ -195,7 +195,8 @@ def test_zooming_reads_less_and_finer(browser, large):
         browser.until(f"+document.documentElement.dataset.samples < {SIDE**2 / 8}")
         assert int(said(browser)["level"]) == 24
         orders = browser.ask("orders")
-        assert [2, 1] in orders, "what is seen already stays over what is coarser"
+        stacks = [order for order in orders if len(order) > 1]
+        assert any(order[-1] == 1 for order in stacks), "what is seen already stays"
         assert all(order == sorted(order, reverse=True) for order in orders)
         press(browser, "0")
         assert browser.ask("windowNow()") == [[0, 256], [0, 256]]

@@ -6,10 +6,11 @@ import json
 import re
 import signal
 import socket
+from contextlib import ExitStack
 
 import pillion.idx
 import pytest
-from pillion.view.server import Server
+from pillion.view.server import MOST_CONNECTIONS, Server
 from view_sample import SLICE, arrays, ask, command, served, write
 
 
@@ -61,6 +62,58 @@ def test_without_the_token_there_is_nothing(server, place, wrong):
     assert answer.status == 403
     assert body.startswith(b"forbidden")
     assert server.token.encode() not in body
+
+
+@pytest.mark.parametrize("line", ["GET http://[x HTTP/1.1", "GET http://127.0.0.1/{}/ HTTP/1.0",
+                                  "GET /\xff\xfe HTTP/1.1"])  # fmt: skip
+def test_odd_requests_without_the_token_are_refused_without_a_traceback(
+    server, line, capfd, monkeypatch
+):
+    monkeypatch.setattr("pillion.view.server.UNKNOWN_SECONDS", 1e6)  # it hangs up at once
+    with socket.create_connection(("127.0.0.1", server.server_port), timeout=10) as connection:
+        head = f"{line.format(server.token)}\r\nHost: 127.0.0.1:{server.server_port}\r\n\r\n"
+        connection.sendall(head.encode("latin-1"))
+        answer = b"".join(iter(lambda: connection.recv(4096), b""))  # it hangs up
+    assert b" 403 " in answer.splitlines()[0]
+    assert capfd.readouterr().err == ""
+
+
+@pytest.fixture
+def connect():
+    """Makes connections to a server that end with the test."""
+    with ExitStack() as stack:
+        yield lambda server: stack.enter_context(
+            socket.create_connection(("127.0.0.1", server.server_port), timeout=20)
+        )
+
+
+def test_connections_that_show_no_token_are_few(tmp_path, monkeypatch, connect):
+    monkeypatch.setattr("pillion.view.server.UNKNOWN_SECONDS", 1e6)
+    with served(write(tmp_path)) as server:
+        held = [connect(server) for _ in range(MOST_CONNECTIONS)]
+        for connection in held:
+            connection.sendall(b"GET /")  # a request that never ends
+        assert connect(server).recv(1) == b""  # one too many is hung up on at once
+        held[0].setblocking(False)
+        with pytest.raises(BlockingIOError):  # and those before are still there
+            held[0].recv(1)
+        for connection in held:
+            connection.close()
+
+
+def test_connections_that_show_no_token_do_not_stay(tmp_path, monkeypatch, connect):
+    monkeypatch.setattr("pillion.view.server.UNKNOWN_SECONDS", 0.5)
+    with served(write(tmp_path)) as server:
+        welcome = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=20)
+        welcome.request("GET", f"/{server.token}/dataset")
+        assert welcome.getresponse().read()
+        stranger = connect(server)
+        stranger.sendall(b"GET /")
+        assert stranger.recv(1) == b""
+        # One that has shown the token stays.
+        welcome.request("GET", f"/{server.token}/dataset")
+        assert welcome.getresponse().status == 200
+        welcome.close()
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:{}", "127.0.0.1", "127.0.0.1:1",

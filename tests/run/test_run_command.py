@@ -15,6 +15,7 @@ import pytest
 from heat_runs import PLACEMENTS, RUN, awaited, configuration, going_on, pillion, run_pillion
 from pillion.launch import job
 from pillion.launch.plan import Plan
+from pillion.report.make import make_report
 from pillion.report.run import read_run
 
 
@@ -159,7 +160,24 @@ def test_a_crash_is_told(build, tmp_path):
     assert process.returncode == 139
     assert "ended with status 139 (SIGSEGV) at step" in errors
     assert "did not close its session" in errors and "results/progress.json" in errors
-    assert "next: pillion watch --once results" in errors
+    assert "next: pillion watch --once results" in errors and "pillion report results" in errors
+    # The page shows what was there when it was killed.
+    made = make_report(tmp_path / "results")
+    page = made.path.read_text()
+    assert made.problems == []
+    assert "this run has no report yet" in page and "killed, crashed" in page
+    assert "Statistics of temperature" in page
+
+
+@pytest.mark.parametrize("fails", [True, False])
+def test_strict_runs_fail_with_a_disabled_analysis(build, tmp_path, fails):
+    """The disk refuses what one analysis writes; without that the status is the program's."""
+    (tmp_path / "results").mkdir()
+    if fails:
+        (tmp_path / "results/decay").write_text("no folder")
+    done = started(build, tmp_path, "simulation", "--strict", steps=20)
+    assert done.returncode == (3 if fails else 0), done.stderr
+    assert ("--strict: analysis decay was disabled" in done.stderr) == fails
 
 
 def alive(session: int) -> list[str]:

@@ -53,7 +53,7 @@ def step_in(text: str) -> int:
 
 def test_a_run_shows_a_line_and_a_clear_end(terminal):
     shell = terminal(120, 30)
-    shell.type("clear; pillion run -n 1 pillion.yaml -- sh -c 'echo begun; exec ./heat 32 12000'")
+    shell.type("clear; pillion run -n 1 pillion.yaml -- sh -c 'echo begun; exec ./heat 32 60000'")
     text = shell.until(lambda text: "steps/s" in text)
     lines = [line for line in text.splitlines() if line]
     assert lines[-1].startswith(f"▸ {RUN}  step ") and lines[-2] == "begun"
@@ -62,8 +62,8 @@ def test_a_run_shows_a_line_and_a_clear_end(terminal):
     shell.until(lambda text: step_in(text) > before)
     text = shell.until(f"next: pillion report {RUN}", 90)
     assert "▸" not in text and "heat: discrete=" in text
-    assert f"✔ {RUN}  12 001 steps in" in text
-    assert re.search(r"decay +sidecars +1 201", text)
+    assert f"✔ {RUN}  60 001 steps in" in text
+    assert re.search(r"decay +sidecars +6 001", text)
     assert f"{RUN}/decay/statistics_temperature.csv" in text
 
 

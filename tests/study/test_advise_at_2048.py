@@ -2,10 +2,16 @@
 """That the advisor's model, given only runs of at most 1024 simulated ranks, says what 2048 take
 and picks what is fastest there. The oracle is the simulator's own account of the large runs."""
 
+import json
+import os
+import random
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from conftest import seed_of_the_day
 
 STUDY = Path(__file__).parents[2] / "study"
 
@@ -44,3 +50,21 @@ def test_what_is_picked_is_within_three_per_cent_of_the_fastest(study):
 def test_the_picture_is_drawn(study, tmp_path):
     study.draw(tmp_path)
     assert (tmp_path / "advise-2048.svg").read_text().count("<path") > 40
+
+
+@pytest.mark.skipif("PILLION_TEST_ALL" not in os.environ, reason="only with PILLION_TEST_ALL=1")
+@pytest.mark.skipif(shutil.which("smpicxx") is None, reason="needs SimGrid (libsimgrid-dev)")
+def test_a_stored_run_is_what_is_simulated_today(study, tmp_path):
+    """One of the small ones, another every day."""
+    few = [run for run in study.lines("probes") if run["simulation"] + run["analysis"] <= 256]
+    stored = random.Random(seed_of_the_day()).choice(few)
+    keys = ("cells", "simulation", "analysis", "every", "steps")
+    done = subprocess.run(
+        ["bash", STUDY / "intransit.sh", "one", *(str(stored[key]) for key in keys)],
+        env={**os.environ, "BUILD": str(tmp_path / "build"), "OUT": str(tmp_path)},
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=900,
+    )
+    assert json.loads(done.stdout.splitlines()[-1]) == pytest.approx(stored, rel=0.02)

@@ -92,7 +92,8 @@ class Step {
     return out;
   }
 
-  /// Writes a product. [peers] The first peer's table is the one that is written.
+  /// Writes a product. [peers] The first peer's table is the one that is written, unless it is in
+  /// parts.
   void write(const Table& table) const { check(host_, table.write(host_, work_)); }
 
   /// The folder of the analysis's products, for files of the stage's own.

@@ -39,6 +39,13 @@ class Table {
     return *this;
   }
 
+  /// The rows are those of all peers, in their order, not the first peer's alone. All peers must
+  /// have the same columns; some may have no rows.
+  Table& in_parts() {
+    in_parts_ = true;
+    return *this;
+  }
+
   [[nodiscard]] int32_t write(const pillion_stage_host* host, pillion_work* work) const;
 
  private:
@@ -54,7 +61,7 @@ class Table {
     bool is_text;
   };
   std::string name_, title_;
-  bool per_step_ = false;
+  bool per_step_ = false, in_parts_ = false;
   std::vector<Column> columns_;
   std::vector<Attribute> attributes_;
 };
@@ -62,9 +69,14 @@ class Table {
 inline int32_t Table::write(const pillion_stage_host* host, pillion_work* work) const {
   std::vector<pillion_column> columns;
   int64_t rows = 0;
+  // A column without rows has a type all the same.
+  constexpr double no_real = 0;
+  constexpr int64_t no_integer = 0;
   for (const auto& c : columns_) {
-    columns.push_back({c.name.c_str(), c.units.c_str(), c.is_real ? c.reals.data() : nullptr,
-                       c.is_real ? nullptr : c.integers.data()});
+    const double* reals = c.reals.empty() ? &no_real : c.reals.data();
+    const int64_t* integers = c.integers.empty() ? &no_integer : c.integers.data();
+    columns.push_back({c.name.c_str(), c.units.c_str(), c.is_real ? reals : nullptr,
+                       c.is_real ? nullptr : integers});
     const auto size = static_cast<int64_t>(c.is_real ? c.reals.size() : c.integers.size());
     if (columns.size() == 1) rows = size;
     if (size != rows)
@@ -80,6 +92,7 @@ inline int32_t Table::write(const pillion_stage_host* host, pillion_work* work) 
   table.name = name_.c_str();
   table.title = title_.c_str();
   table.per_step = per_step_ ? 1 : 0;
+  table.in_parts = in_parts_ ? 1 : 0;
   table.column_count = static_cast<int32_t>(columns.size());
   table.rows = rows;
   table.columns = columns.data();

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Measurements of runs. A trace holds the work of each rank for each publication. It is read from
-the lines that ranks write to the file in PILLION_TIMELINE during a short run, or from timeline.json
+the lines that ranks write to the file in PILLION_TIMELINE during a short run, or from the timelines
 of a finished run. A short run may be stopped at any moment, so the last line may be incomplete.
 
 Numbers from a trace are lists: one entry for each publication, or for each interval between two.
@@ -25,6 +25,7 @@ import numpy as np
 from pillion.advise.placement import Chain, Chains, Memory, Placement
 from pillion.errors import Error
 from pillion.report.run import Run, read_run
+from pillion.report.timeline import read_events
 
 _END = " (end)"
 # Of a rank's file. Analyses rarer than every 500th publication will rarely be seen.
@@ -51,6 +52,7 @@ class Span:
     begin: float
     end: float
     step: int
+    waited: float = 0.0  # for other ranks
 
     @property
     def seconds(self) -> float:
@@ -103,19 +105,17 @@ def read_trace(folder: Path, ranks: float = math.inf) -> Trace:
     return Trace(*([v[:-1] for v in ranks] for ranks in (trace.simulation, trace.sidecars)))
 
 
-def read_timeline(path: Path) -> Trace:
-    """The trace of a run that has ended."""
-    try:
-        events = json.loads(path.read_text(encoding="utf-8"))["traceEvents"]
-        ranks: dict[str, dict[int, list[Span]]] = {"simulation": {}, "sidecar": {}}
-        for event in events:
-            if event["ph"] == "X":
-                side = ranks["simulation" if event["pid"] == 1 else "sidecar"]
-                side.setdefault(int(event["tid"]), []).append(_span(event))
-    except OSError as error:
-        raise Error(f"cannot read {path}: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError) as error:
-        raise Error(f"{path} is not a timeline that this version can read: {error!r}") from error
+def read_timelines(paths: Sequence[Path]) -> Trace:
+    """The trace of a run that has ended, as far as its timelines keep single events."""
+    ranks: dict[str, dict[int, list[Span]]] = {"simulation": {}, "sidecar": {}}
+    for path in paths:
+        try:
+            for event in read_events(path):
+                if event["ph"] == "X" and "events" not in event["args"]:
+                    side = ranks["simulation" if event["pid"] == 1 else "sidecar"]
+                    side.setdefault(int(event["tid"]), []).append(_span(event))
+        except (ValueError, KeyError, TypeError, OverflowError) as error:
+            raise Error(f"{path} is not a timeline: {error!r}") from error
     return _trace({name: [side[r] for r in sorted(side)] for name, side in ranks.items()})
 
 
@@ -135,7 +135,9 @@ def _lines(folder: Path, process: str, ranks: float) -> list[list[Span]]:
 def _span(event: Mapping[str, Any]) -> Span:
     begin = float(event["ts"]) * 1e-6
     end = begin + float(event["dur"]) * 1e-6
-    return Span(event["name"], event["cat"], begin, end, int(event["args"]["step"]))
+    args = event["args"]
+    waited = float(args.get("waited", 0.0)) * 1e-6
+    return Span(event["name"], event["cat"], begin, end, int(args["step"]), waited)
 
 
 def visits(spans: Iterable[Span]) -> list[Visit]:
@@ -164,7 +166,8 @@ def _visit(step: int, spans: list[Span]) -> Visit | None:
     }
     stalled = sum(s.seconds for s in outer if s.category == "stall")
     # What lies between spans belongs to what hands publications on.
-    handing = end - begin - stalled - sum(sum(seconds) for seconds in stages.values())
+    waited = sum(s.waited for s in outer if s.category == "analysis")
+    handing = end - begin - stalled - waited - sum(sum(times) for times in stages.values())
     return Visit(step, begin, end, stages, max(0.0, handing), stalled)
 
 
@@ -174,9 +177,14 @@ def _within(inner: Span, outer: Span) -> bool:
 
 
 def _stage_times(analysis: Span, stages: list[Span]) -> tuple[float, ...]:
-    """Seconds of each stage, with what follows it until the next; together all of the analysis."""
+    """Seconds of each stage, with what follows it until the next, less those in which it waited for
+    other ranks.
+    """
     begins = [analysis.begin, *(stage.begin for stage in stages[1:]), analysis.end]
-    return tuple(end - begin for begin, end in pairwise(begins))
+    waits = [stage.waited for stage in stages] if len(stages) > 1 else [analysis.waited]
+    return tuple(
+        max(0.0, end - begin - waited) for (begin, end), waited in zip(pairwise(begins), waits)
+    )
 
 
 @dataclass(frozen=True)
@@ -252,12 +260,13 @@ def stretches(trace: Trace) -> list[Stretch]:
 
 @cache
 def stage_seconds(trace: Trace, side: str, analysis: str) -> list[np.ndarray]:
-    """Publications by stages of this analysis on one side; means over ranks. A stage may withhold
-    publications from later stages: publications that reached the same stage are one array. One
-    that ranks recorded up to different stages, as at the end of a short run, is left out.
+    """Publications by stages of this analysis on one side; the most over ranks, as the others wait
+    for it. A stage may withhold publications from later stages: publications that reached the same
+    stage are one array. One that ranks recorded up to different stages, as at the end of a short
+    run, is left out.
     """
     rows = [
-        np.mean([visit.stages[analysis] for visit in group], axis=0)
+        np.max([visit.stages[analysis] for visit in group], axis=0)
         for group in together(trace.side(side))
         if all(analysis in visit.stages for visit in group)
         and len({len(visit.stages[analysis]) for visit in group}) == 1
@@ -365,9 +374,9 @@ def read_finished_run(folder: Path) -> tuple[ShortRun, Chains, str, Memory]:
     chains = Chains(run.configuration, str(folder / "report.json"))
     cuts = tuple(_cut_of(run, chain) for chain in chains.all)
     ranks = int(run.facts["simulation_ranks"]), int(run.facts["sidecar_ranks"])
-    trace = read_timeline(run.timeline)
+    trace = read_timelines(run.timeline_files().paths)
     if len(trace.steps) < 2:
-        raise Error(f"{run.timeline} holds too few publications to advise on")
+        raise Error(f"the timeline in {folder} holds too few publications to advise on")
     kind = "ranks" if run.sidecars["transport"] == "network" else "per_node"
     kind = "separate" if run.sidecars["job"] == "separate" else kind
     return ShortRun(Placement(*ranks, cuts), trace, _bytes_of(run)), chains, kind, _memory_of(run)

@@ -31,7 +31,10 @@ If the program cannot serve as one, use --sidecar-program pillion-sidecar.
 The program's output passes through untouched; messages of this command go to standard error.
 Ctrl-C and SIGTERM are forwarded once; a second one kills.
 
-Exit status: that of the program; 1 if CONFIG is refused or nothing could be started."""
+Exit status: that of the program; 1 if CONFIG is refused or nothing could be started. With --strict
+it is 3 if the program ends well, but an analysis was disabled or there is no report."""
+
+_DISABLED = 3
 
 
 def _count(text: str) -> int:
@@ -59,6 +62,9 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     add("--sidecar-program", metavar="PROGRAM", help="what sidecar ranks run, with its arguments")
     add("--dry-run", action="store_true", help="print what would be started, for a shell")
+    add(
+        "--strict", action="store_true", help="fail if an analysis is disabled, or without a report"
+    )
     add("--no-check", action="store_true", help="start without checking CONFIG first")
 
 
@@ -86,7 +92,7 @@ def run_run(arguments: argparse.Namespace) -> int:
         return 0
     if not arguments.no_check:
         _check(wishes, plan, overrides, facts.nodes, wanted.has_fields)
-    return _start(plan, wanted)
+    return _start(plan, wanted, arguments.strict)
 
 
 def _wishes(arguments: argparse.Namespace) -> "Wishes":
@@ -184,10 +190,10 @@ def _mistakes(text: str) -> list[dict[str, object]]:
         return []  # it could not say; the program will
 
 
-def _start(plan: "Plan", wanted: "Wanted") -> int:
+def _start(plan: "Plan", wanted: "Wanted", strict: bool) -> int:
     from rich.console import Console
 
-    from pillion.launch.ending import ending
+    from pillion.launch.ending import ending, faults
     from pillion.launch.job import Job
     from pillion.launch.line import Follower
     from pillion.report.run import Run, read_run
@@ -209,4 +215,9 @@ def _start(plan: "Plan", wanted: "Wanted") -> int:
     console.print()
     shown = ending(report, view, follower.folder, status, job.signalled, console.width)
     console.print(shown, soft_wrap=True)
-    return 128 + job.signalled if job.signalled is not None else status
+    if job.signalled is not None:
+        return 128 + job.signalled
+    found = faults(report, view) if strict and status == 0 else []
+    for fault in found:
+        print(f"pillion run --strict: {fault}", file=sys.stderr)
+    return _DISABLED if found else status

@@ -85,6 +85,7 @@ class Declaration:
     inputs: Sequence[Input] | Callable[..., Sequence[Input]]
     outputs: dict[str, Output] = field(default_factory=dict)
     products: Sequence[str] | Callable[..., Sequence[str]] = ()
+    memory: float = 0.0
 
     def products_with(self, parameters: dict[str, Any]) -> list[str]:
         return list(self.products(**parameters) if callable(self.products) else self.products)
@@ -101,6 +102,7 @@ def stage(
     inputs: Sequence[Input] | Callable[..., Sequence[Input]] | None = None,
     outputs: dict[str, Output] | None = None,
     products: Sequence[str] | Callable[..., Sequence[str]] = (),
+    memory: float = 0.0,
     **of_layout: Any,
 ) -> Callable[[F], F]:
     """Makes a function or a class a stage, which YAML calls `python: {call: "FILE.py:NAME"}`.
@@ -123,6 +125,8 @@ def stage(
             makes them of the parameters. If two stages of one analysis declare the same product,
             they are refused before the run begins; without a declaration, when the second one
             writes.
+        memory: bytes that the stage takes beside its inputs and outputs, for each byte of its
+            inputs; `pillion check` adds them up.
 
     Raises:
         Error: if the arguments contradict each other.
@@ -136,7 +140,7 @@ def stage(
         inputs = [checked(one) for one in inputs]
     if isinstance(products, str):
         raise Error(f"products of a stage are a list of names, not '{products}'")
-    declaration = Declaration(inputs, dict(outputs or {}), products)
+    declaration = Declaration(inputs, dict(outputs or {}), products, memory)
 
     def mark(what: F) -> F:
         setattr(what, ATTRIBUTE, declaration)

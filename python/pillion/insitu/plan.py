@@ -66,6 +66,7 @@ def make_plan(
         name: _made(setup, name, output, inputs, fields, shapes, names)
         for name, output in declaration.outputs.items()
     }
+    setup.memory(declaration.memory, 0)
     for product in declaration.products_with(given):
         setup.product(product)
     return Plan(shapes, outputs, fields, names)

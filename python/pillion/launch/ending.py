@@ -47,6 +47,16 @@ def ending(
     return Group(*parts)
 
 
+def faults(run: Run | None, view: View | None) -> list[str]:
+    """Reasons for which a run with --strict fails."""
+    if run is None:
+        return ["there is no report of the run" if view else "the program opened no session"]
+    found = [f"analysis {a.name} was disabled: {a.disabled}" for a in run.analyses if a.disabled]
+    if view is not None and view.failure:
+        found.append(f"the session ended early: {view.failure}")
+    return found
+
+
 def _headline(run: Run, name: str, status: int, signalled: int | None) -> Text:
     facts = run.facts
     good = status == 0 and signalled is None
@@ -139,4 +149,5 @@ def _without_report(
     if products:
         lines.append(Text(f"  what was written so far is good: {folder / products[0]} …"))
     lines.append(_next(f"pillion watch --once {folder}", "its last state"))
+    lines.append(Text.assemble("        ", (f"pillion report {folder}", "bold"), "   its results"))
     return lines

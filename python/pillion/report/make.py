@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes one HTML page of a finished run: results as plots, and the cost of every analysis.
+"""Makes one HTML page of a run: results as plots, and the cost of every analysis.
 
 The page is whole by itself: plots are inline SVG, the style is inline, and nothing is loaded from
 anywhere. It is written aside and renamed into place. A product that cannot be read does not hide
@@ -16,7 +16,8 @@ from pillion.report import page, results, sections
 from pillion.report.page import write_whole
 from pillion.report.plots import STEPS_SHOWN, spread
 from pillion.report.results import Result, Series, find_file
-from pillion.report.run import Product, Run, read_attached_jobs, read_run, with_attached_jobs
+from pillion.report.run import Product, Run, read_attached_jobs, with_attached_jobs
+from pillion.report.unfinished import read_any_run
 from pillion.run_files import Owner, run_of_table
 from pillion.tables import FOLDER, Table, read_comparison, read_table
 
@@ -36,11 +37,13 @@ def make_report(
 
     Curves to compare tables with are in the folder `compare`, or in FOLDER/compare.
 
-    Raises Error if there is no run report, if it is broken, or if the page cannot be written.
+    A run that has no report yet, or that was killed, gets a page of its progress and its products.
+    Raises Error if there is neither report nor progress, if they are broken, or if the page cannot
+    be written.
     """
     folder = Path(folder)
     path = Path(to) if to is not None else folder / "report.html"
-    own = read_run(folder)
+    own = read_any_run(folder)
     visitors, problems = read_attached_jobs(own)
     run = with_attached_jobs(own, visitors)
     products, product_problems = _read_products(run, Path(compare or folder / FOLDER))
@@ -93,7 +96,10 @@ def _read_product(run: Run, product: Product, path: Path, compare: Path) -> Resu
 
 
 def _inside(folder: Path, product: Product) -> Path:
-    path = (folder / product.path).resolve()
+    try:
+        path = (folder / product.path).resolve()
+    except ValueError as error:  # a path with a null byte
+        raise Error(f"the product {product.path!r} has no path: {error}") from error
     if not path.is_relative_to(folder.resolve()):
         raise Error(f"the product {product.path} lies outside the output folder")
     return path

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pillion.errors import Error
+from pillion.report.timeline import Files, timeline_files
 from pillion.run_files import AnalysisRecord, Owner, read_document, record_of
 
 FORMAT = "report 1"
@@ -52,6 +53,9 @@ class Analysis(AnalysisRecord):
     here: int = 0  # of an analysis that may move: publications in the simulation
     there: int = 0  # and in the sidecars
     moves: int = 0
+    waiting: Span = Span(0.0, 0.0)  # in stages, for slower ranks of the simulation
+    sidecar_waiting: Span = Span(0.0, 0.0)  # and of the sidecars; neither is computing
+    thinned: int = 0  # of an attached job: left out, because its share was used up
 
 
 @dataclass(frozen=True)
@@ -78,6 +82,7 @@ class Run:
     warnings: list[str]
     remarks: list[str]
     configuration: str
+    is_finished: bool = True  # else it has written no report, and much is None
 
     @property
     def seconds(self) -> float:
@@ -89,9 +94,9 @@ class Run:
         continues = tuple(str(run) for run in self.facts.get("continues", []))
         return Owner(str(self.facts.get("id", "")), continues, 0.0)
 
-    @property
-    def timeline(self) -> Path:
-        return self.folder / (f"timeline-{self.name}.json" if self.name else "timeline.json")
+    def timeline_files(self) -> Files:
+        """The timelines of the run's nodes; raises Error if there is none."""
+        return timeline_files(self.folder, str(self.facts.get("id", "")), self.name)
 
 
 def read_run(folder: Path) -> Run:
@@ -153,6 +158,7 @@ def _joined(here: Analysis, there: Analysis, attached_job: Run, run: Run) -> Ana
         lost=there.lost,
         disabled=there.disabled,
         sidecar=there.sidecar,
+        sidecar_waiting=there.sidecar_waiting,
         lag=there.lag,
         synchronous=None if here.synchronous is None else here.synchronous + spread,
     )
@@ -209,4 +215,7 @@ def _analysis(entry: dict[str, Any]) -> Analysis:
         here=int(entry.get("publications_at", {}).get("simulation", 0)),
         there=int(entry.get("publications_at", {}).get("sidecar", 0)),
         moves=len(entry.get("moves", [])),
+        waiting=_span(seconds["waiting"]),
+        sidecar_waiting=_span(seconds["sidecar_waiting"]),
+        thinned=int(entry["thinned"]),
     )

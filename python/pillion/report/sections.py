@@ -16,23 +16,18 @@ from pillion.errors import Error
 from pillion.report.draw import draw_timeline
 from pillion.report.page import exact, section, table
 from pillion.report.run import Analysis, Run, Span
-from pillion.report.timeline import close_up, read_timeline, whole
+from pillion.report.timeline import FOLDER, close_up, merge, read_timeline, whole
 
+MOST_STRIPS = 64
 Cell = Callable[[Analysis], str]
 
 
 def summary_section(run: Run) -> str:
     facts = run.facts
-    time = units.number(float(facts["time"]), 6)
     skipped = int(facts["skipped"])
     cards = [
         ("run time", units.seconds(run.seconds), f"started {escape(str(facts['started']))}"),
-        (
-            "steps",
-            units.count(int(facts["steps"])),
-            f"from {facts['first_step']} to {facts['last_step']}, to time {time} "
-            f"{units.as_html(str(facts['time_units']))}",
-        ),
+        _steps(run),
         (
             "ranks",
             f"{facts['simulation_ranks']} + {facts['sidecar_ranks']}",
@@ -58,6 +53,17 @@ def summary_section(run: Run) -> str:
     )
 
 
+def _steps(run: Run) -> tuple[str, str, str]:
+    facts = run.facts
+    if facts["time"] is None:
+        return "last step", "none", "known so far"
+    time = f"time {units.number(float(facts['time']), 6)} {units.as_html(str(facts['time_units']))}"
+    if not run.is_finished:
+        return "last step", units.count(int(facts["last_step"])), f"at {time}"
+    note = f"from {facts['first_step']} to {facts['last_step']}, to {time}"
+    return "steps", units.count(int(facts["steps"])), note
+
+
 def _kinds_of_ranks(run: Run) -> str:
     facts = run.sidecars
     words = ["simulation + sidecar"]
@@ -70,6 +76,8 @@ def _kinds_of_ranks(run: Run) -> str:
 
 
 def configuration_section(run: Run) -> str:
+    if not run.configuration:
+        return ""  # no product of an unfinished run tells it
     text = escape(run.configuration.rstrip())
     return section("Configuration", f"<pre>{text}</pre>")
 
@@ -95,10 +103,12 @@ def _lines(run: Run) -> list[tuple[str, str, Cell]]:
         ("skipped", "due, but the sidecars were behind", lambda a: units.count(a.skipped)),
         *_rare_lines(run),
         ("time in the simulation", "mean (max) over its ranks", lambda a: _seconds(a.simulation)),
+        *_waiting_lines(run, "waiting", "stages in the simulation, for its slower ranks"),
         ("stall", "the simulation waiting for sidecars", lambda a: _seconds(a.stall)),
         ("share of run time", "of both together", lambda a: _share(a, run)),
         ("if run synchronously", "estimate, and its share", lambda a: _synchronous(a, run)),
         ("time in the sidecars", "mean (max) over their ranks", lambda a: _seconds(a.sidecar)),
+        *_waiting_lines(run, "sidecar_waiting", "stages in the sidecars, for slower ones"),
         ("lag", "from a step to its result, mean (max)", lambda a: _seconds(a.lag)),
         ("data moved", "from simulation to sidecars", lambda a: _bytes(a.bytes_moved)),
     ]
@@ -111,8 +121,16 @@ def _rare_lines(run: Run) -> list[tuple[str, str, Cell]]:
         ("spilled", "went to disk first, for lack of room", _number("spilled")),
         ("dropped", "published by some ranks, but not by all", _number("dropped")),
         ("lost", "published, but the sidecars died on it", _number("lost")),
+        ("thinned", "attached jobs had used up their share", _number("thinned")),
     ]
     return [line for line in lines if any(getattr(a, line[0]) for a in run.analyses)]
+
+
+def _waiting_lines(run: Run, name: str, who: str) -> list[tuple[str, str, Cell]]:
+    """The line for waiting, if there was any; the time of computing is without it."""
+    if not any(getattr(a, name).max for a in run.analyses):
+        return []
+    return [("waiting for others", who, lambda a: _seconds(getattr(a, name)))]
 
 
 def _number(name: str) -> Cell:
@@ -182,7 +200,7 @@ def _verdict(run: Run) -> str:
 def _memory(run: Run) -> str:
     """Memory for publications, if anything was published."""
     facts = run.sidecars
-    if not facts["ranks"] and not facts["peak_bytes"]:
+    if not run.is_finished or (not facts["ranks"] and not facts["peak_bytes"]):
         return ""
     peak, share = int(facts["peak_bytes"]), int(facts["memory_bytes_per_rank"])
     part = units.percent(peak, share)
@@ -205,8 +223,8 @@ def timeline_section(run: Run) -> tuple[str, list[str]]:
     note = (
         '<p class="note">What every rank did for Pillion, and which share of the time; in between, '
         "simulation ranks simulate and sidecars wait. Where there is too much to tell apart, the "
-        "height of the columns is that share. The file timeline.json opens in trace viewers such "
-        "as Perfetto.</p>"
+        "height of the columns is that share. The file timeline/all.json opens in trace viewers "
+        "such as Perfetto.</p>"
     )
     return (section("Timeline", f"{figures}\n{note}") if figures else ""), problems
 
@@ -214,13 +232,23 @@ def timeline_section(run: Run) -> tuple[str, list[str]]:
 def timeline_figures(run: Run, prefix: str) -> tuple[str, list[str]]:
     """The whole timeline and a part of it from close by; ids in them begin with `prefix`."""
     try:
-        strips = read_timeline(run.timeline)
+        if not run.is_finished and not (run.folder / FOLDER).is_dir():
+            return "", []  # ranks write it when they close
+        files = run.timeline_files()
+        strips = read_timeline(files.paths)
+        if not run.name:
+            merge(files.paths, run.folder / FOLDER / "all.json")
     except Error as error:
         return "", [str(error)]
-    run_window, closer = whole(strips), close_up(strips)
+    drawn = strips[:: -(-len(strips) // MOST_STRIPS) or 1]
+    run_window, closer = whole(drawn), close_up(drawn)
     if run_window is None:
         return "", []
-    figures = [f"<figure>{draw_timeline(run_window, f'{prefix}timeline')}</figure>"]
+    left_out = ""
+    if len(drawn) < int(run.facts["simulation_ranks"]) + int(run.facts["sidecar_ranks"]):
+        left_out = f'<p class="note">Only {units.count(len(drawn))} ranks are shown.</p>\n'
+    figures = [left_out] if left_out else []
+    figures += [f"<figure>{draw_timeline(run_window, f'{prefix}timeline')}</figure>"]
     if closer is not None:
         figures.append(
             "<h3>A few publications in the middle</h3>\n"

@@ -4,16 +4,21 @@
 It listens on the loopback interface only. Every request must name that as its host, so that no
 other site's name can be made to lead here. It must also carry the token of the printed URL, which
 other users of the machine do not have. It serves a page, a description and slices; no path of a
-request ever becomes a path of a file.
+request ever becomes a path of a file. The token is checked first. Before it has shown the token, a
+connection costs little: there are few of them, for a few seconds.
 """
 
 import json
+import math
 import os
 import secrets
 import signal
+import socket
 import sys
 import threading
+import time
 import webbrowser
+from contextlib import suppress
 from html import escape
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -28,6 +33,8 @@ from pillion.view.slices import MAGNITUDE, Query, describe, plane_axes, read_sli
 
 HOST = "127.0.0.1"
 IDLE_SECONDS = 60
+UNKNOWN_SECONDS = 5  # for connections that have not shown the token
+MOST_CONNECTIONS = 64
 
 
 class Server(ThreadingHTTPServer):
@@ -41,6 +48,8 @@ class Server(ThreadingHTTPServer):
         self.nonce = secrets.token_urlsafe(16)
         self.page = document(self.nonce).encode()
         self.lock = threading.Lock()
+        self._known = threading.Lock()  # held for moments only, of the following
+        self._connections: dict[socket.socket, float] = {}  # that are open, and until when
         try:
             super().__init__((HOST, port), _Handler)
         except (OSError, OverflowError) as error:
@@ -49,6 +58,38 @@ class Server(ThreadingHTTPServer):
     @property
     def url(self) -> str:
         return f"http://{HOST}:{self.server_port}/{self.token}/"
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        with self._known:
+            is_full = len(self._connections) >= MOST_CONNECTIONS
+            if not is_full:
+                self._connections[request] = time.monotonic() + UNKNOWN_SECONDS
+        if is_full:
+            self.shutdown_request(request)
+        else:
+            super().process_request(request, client_address)
+
+    def welcome(self, connection: socket.socket) -> None:
+        """The connection has shown the token and may stay."""
+        with self._known:
+            if connection in self._connections:
+                self._connections[connection] = math.inf
+
+    def shutdown_request(self, request: Any) -> None:
+        with self._known:
+            self._connections.pop(request, None)
+        super().shutdown_request(request)
+
+    def service_actions(self) -> None:
+        """Ends connections that have taken too long to show the token. By the main thread, about
+        twice a second; the connection's own thread then reads the end, and closes it.
+        """
+        now = time.monotonic()
+        with self._known:
+            late = [c for c, until in self._connections.items() if until < now]
+            for connection in late:
+                with suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Reports errors, except that a browser hung up because it no longer wants an answer."""
@@ -63,8 +104,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         if not self._may():
+            self.close_connection = True
             self._send(403, "text/plain", b"forbidden: use the whole URL that pillion view printed")
             return
+        self.server.welcome(self.connection)
         place = urlsplit(self.path)
         answers = {"": self._page, "dataset": self._dataset, "slice": self._slice}
         answer = answers.get("/".join(place.path.split("/")[2:]))
@@ -77,10 +120,13 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(500, "text/plain; charset=utf-8", str(error).encode())
 
     def _may(self) -> bool:
+        """Whether the request shows the token and names this server. Nothing of it is parsed
+        before: the path must begin with the token, so no other form of URL comes further.
+        """
         hosts = {f"{name}:{self.server.server_port}" for name in (HOST, "localhost")}
-        token = urlsplit(self.path).path.split("/")[1:2]
-        known = secrets.compare_digest("".join(token).encode(), self.server.token.encode())
-        return self.headers.get("Host") in hosts and known
+        wanted = f"/{self.server.token}/".encode()
+        shown = self.path.encode("utf-8", "replace")[: len(wanted)]
+        return secrets.compare_digest(shown, wanted) and self.headers.get("Host") in hosts
 
     def _page(self, _: str) -> None:
         self._send(200, "text/html; charset=utf-8", self.server.page)

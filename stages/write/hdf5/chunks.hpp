@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <map>
 #include <span>
 #include <utility>
 #include <vector>
@@ -180,9 +181,9 @@ class WholeChunks {
       blocks_ = blocks;
       return;
     }
-    std::vector<Bytes> out(peers_);
+    std::map<int32_t, Bytes> out;
     for (const auto& block : blocks) send(block, element_sizes, out);
-    const auto in = exchange_bytes(step, out);
+    const auto in = step.exchange(messages_of(out));
     out.clear();
     const auto me = static_cast<size_t>(step.peer());
     take(first_row(me), first_row(me + 1), element_sizes, in);
@@ -201,27 +202,39 @@ class WholeChunks {
     return std::min(chunk * side_, rows_);
   }
   void send(const StoredBlock& block, const std::vector<size_t>& sizes,
-            std::vector<Bytes>& out) const {
-    for (size_t p = 0; p < peers_; ++p) {
+            std::map<int32_t, Bytes>& out) const {
+    const int64_t end = block.lo[0] + block.extent[0];
+    for (size_t p = peer_of(block.lo[0]); p < peers_ && first_row(p) < end; ++p) {
       const int64_t lo = std::max(block.lo[0], first_row(p));
-      const int64_t hi = std::min(block.lo[0] + block.extent[0], first_row(p + 1));
+      const int64_t hi = std::min(end, first_row(p + 1));
       if (lo >= hi) continue;
       const Head head{lo, hi - lo};
-      append(out[p], reinterpret_cast<const std::byte*>(&head), sizeof head);
+      auto& to = out[static_cast<int32_t>(p)];
+      append(to, reinterpret_cast<const std::byte*>(&head), sizeof head);
       for (size_t f = 0; f < sizes.size(); ++f)
-        append(out[p], block.arrays[f] + static_cast<size_t>(lo - block.lo[0]) * sizes[f],
+        append(to, block.arrays[f] + static_cast<size_t>(lo - block.lo[0]) * sizes[f],
                static_cast<size_t>(hi - lo) * sizes[f]);
     }
   }
+  /// The peer that has a row: the first that ends behind it.
+  [[nodiscard]] size_t peer_of(int64_t row) const {
+    size_t first = 0;
+    for (size_t count = peers_; count > 0;) {
+      const size_t half = count / 2;
+      if (first_row(first + half + 1) <= row) first += half + 1, count -= half + 1;
+      else count = half;
+    }
+    return first;
+  }
   void take(int64_t lo, int64_t hi, const std::vector<size_t>& sizes,
-            const std::vector<ByteSpan>& in) {
+            const std::vector<stage::Message>& in) {
     if (lo == hi) return;
     auto& block = blocks_.emplace_back(StoredBlock{{lo}, {hi - lo}, {}});
     for (const auto size : sizes) {
       values_.emplace_back(static_cast<size_t>(hi - lo) * size);
       block.arrays.push_back(values_.back().data());
     }
-    for (const auto& bytes : in)
+    for (const auto& [peer, bytes] : in)
       for (size_t at = 0; at < bytes.size();) {
         Head head{};
         std::memcpy(&head, bytes.data() + at, sizeof head);

@@ -43,6 +43,7 @@ class WriteHdf5 final : public stage::Stage {
     setup.product(name_ + "_hdf5");
     input_ = setup.input(is_mesh() ? stage::Input::powers_of_two(fields_.names, bits_)
                                    : stage::Input::as_shared(fields_.names));
+    setup.memory(is_mesh() ? 0.2 : 1.1);  // chunks being written; items in their order
   }
 
   void run(stage::Step& step) override;

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <map>
 
 #include "../../common/files.hpp"
 #include "chunks.hpp"
@@ -59,7 +60,8 @@ struct Hdf5Writer::Job {
   std::list<Mine> mine{};  ///< files that this peer makes
   Hdf5Cost cost{};
 
-  size_t send(const ChunkPiece& piece, const ChunkFilter& filter, std::vector<Bytes>& out) const;
+  size_t send(const ChunkPiece& piece, const ChunkFilter& filter,
+              std::map<int32_t, Bytes>& out) const;
   void take(ByteSpan message);
   [[nodiscard]] size_t peers() const { return static_cast<size_t>(step.peers()); }
   [[nodiscard]] size_t root_of(size_t part) const { return part * peers() / chunking.parts(); }
@@ -117,13 +119,15 @@ void Hdf5Writer::fill(Job& job, const std::vector<StoredBlock>& blocks) {
     append(places, of_part.data(), of_part.size() * sizeof(int64_t));
     mine.content->close();
   }
-  const auto told = exchange_bytes(job.step, std::vector<Bytes>(job.peers(), places));
-  std::vector<int64_t> begins;  // parts belong to peers in order
-  for (const auto& bytes : told) {
-    const size_t old = begins.size();
-    begins.resize(old + bytes.size() / sizeof(int64_t));
-    if (!bytes.empty()) std::memcpy(begins.data() + old, bytes.data(), bytes.size());
+  // The first peer makes the first part; parts belong to peers in order.
+  Bytes of_all = places;
+  if (job.chunking.parts() > 1) {
+    const auto gathered = job.step.gather(places);
+    of_all.clear();
+    for (const auto& message : gathered) stages::append(of_all, message.bytes);
   }
+  std::vector<int64_t> begins;
+  stages::append(begins, job.step.broadcast(of_all));
   const auto sizes = job.element_sizes();
   ChunkPieces pieces(job.chunking, blocks, sizes, false);
   job.step.in_turn(at_once_, [&] {
@@ -151,15 +155,15 @@ void Hdf5Writer::write_filtered(Job& job, const std::vector<StoredBlock>& blocks
   int64_t left = 1;
   for (size_t n = 0; left > 0;) {
     const double begin = seconds();
-    std::vector<Bytes> out(job.peers());
+    std::map<int32_t, Bytes> out;
     for (size_t sent = 0; n < pieces.count() && sent < static_cast<size_t>(budget); ++n)
       sent += job.send(pieces[n], filter, out);
     job.cost.seconds[0] += seconds() - begin;
     left = static_cast<int64_t>(pieces.count() - n);
     job.step.max(std::span(&left, 1));
-    const auto in = exchange_bytes(job.step, out);
+    const auto in = job.step.exchange(messages_of(out));
     job.step.in_turn(at_once_, [&] {
-      for (const auto& bytes : in) job.take(bytes);
+      for (const auto& message : in) job.take(message.bytes);
     });
   }
   for (auto& mine : job.mine) mine.content->close();
@@ -167,12 +171,12 @@ void Hdf5Writer::write_filtered(Job& job, const std::vector<StoredBlock>& blocks
 
 /// Compresses a chunk and puts it into the message to whom its file belongs.
 size_t Hdf5Writer::Job::send(const ChunkPiece& piece, const ChunkFilter& filter,
-                             std::vector<Bytes>& out) const {
+                             std::map<int32_t, Bytes>& out) const {
   const auto& field = fields.fields[piece.field];
   const auto extents = extents_of(chunking.part(piece.part).chunk, field);
   const auto done = filter(piece.bytes, hdf5::type_of(field.type), extents);
   const ChunkHead head{piece.field, piece.part, done.bytes.size(), piece.chunk, done.skipped};
-  auto& to = out[root_of(piece.part)];
+  auto& to = out[static_cast<int32_t>(root_of(piece.part))];
   append(to, &head, sizeof head);
   append(to, done.bytes.data(), done.bytes.size());
   return done.bytes.size();

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The parts of blocks that the boxes of a peer have, and the writer of each block. A box is made of
 // cells of the bitmask's tree; an encoded cell has its levels one after the other, and for each
-// level the samples of one run of HZ addresses. If one peer has every sample of a block, it is
-// written by that peer; any other by an aggregator, to which the peers send their parts of it.
-// Aggregators follow from the block's number; peers announce the parts that they will send when
-// boxes change.
+// level the samples of one run of HZ addresses. A peer that has every sample of a block has it
+// whole; any other block is put together by a peer that follows from the block's number, to which
+// others send their parts of it. Peers announce the parts that they will send when boxes change.
 #pragma once
 
 #include <algorithm>
@@ -76,17 +75,26 @@ inline int64_t samples_in(const idx::Dataset& dataset, int64_t block, const idx:
 }
 
 /// Deals out blocks that several peers have parts of: evenly, neighbours together.
-struct Aggregators {
-  size_t count = 1;    ///< of aggregators
-  size_t peers = 1;    ///< over which they are spread
+struct BlockOwners {
+  size_t peers = 1;
   int64_t blocks = 1;  ///< below which there are such blocks, as a rule; they repeat after that
 
   [[nodiscard]] size_t of(int64_t block) const {
-    const auto n = static_cast<int64_t>(count);
-    const auto number = static_cast<size_t>(block % blocks * n / blocks);
-    return number * peers / count;
+    return static_cast<size_t>(block % blocks * static_cast<int64_t>(peers) / blocks);
   }
 };
+
+/// Files of 256 MiB; of less if there would be fewer than 16, but not of less than 32 MiB; and of
+/// more if there would be more than 512. The data alone decide: a run on more ranks makes no more
+/// files. Blocks are counted with those beyond the mesh, and bytes of data without.
+inline int64_t usual_blocks_per_file(int64_t data_bytes, int64_t blocks, int64_t block_bytes) {
+  constexpr int64_t least = int64_t{32} << 20, target = int64_t{256} << 20;
+  constexpr int64_t least_files = 16, most_files = 512;
+  const int64_t size = std::clamp(data_bytes / least_files, least, target);
+  int64_t out = 1;
+  while (out < blocks && (2 * out * block_bytes <= size || blocks / out > most_files)) out *= 2;
+  return out;
+}
 
 /// Part of a block that comes from a peer.
 struct Landing {
@@ -94,7 +102,7 @@ struct Landing {
   int64_t peer = 0, at = 0;                ///< where in which peer's message, in samples
 };
 
-/// Part of a message to an aggregator.
+/// Part of a message to the peer that puts a block together.
 struct Sent {
   size_t peer = 0;
   int64_t at = 0, count = 0;  ///< which samples of the cell
@@ -116,7 +124,7 @@ struct BlockPlan {
   std::vector<Landing> landing;       ///< what comes, by block
 };
 
-/// Tells aggregators what they will get. [peers]
+/// Tells peers what they will get. [peers]
 inline void tell(const std::vector<std::vector<Landing>>& sent, const stage::Step& step,
                  BlockPlan& plan) {
   plan.samples_come.assign(sent.size(), 0);
@@ -129,7 +137,7 @@ inline void tell(const std::vector<std::vector<Landing>>& sent, const stage::Ste
 
 /// `direct`: every peer writes its samples, also of blocks that it has in part. [peers]
 inline BlockPlan plan_blocks(const idx::Dataset& dataset, const std::vector<BoxShape>& boxes,
-                             const Aggregators& aggregators, bool direct, const stage::Step& step) {
+                             const BlockOwners& owners, bool direct, const stage::Step& step) {
   const auto peers = static_cast<size_t>(step.peers());
   BlockPlan plan;
   std::vector<std::vector<BlockRun>> pieces;
@@ -157,7 +165,7 @@ inline BlockPlan plan_blocks(const idx::Dataset& dataset, const std::vector<BoxS
                  held[piece.block] == samples_in(dataset, piece.block, dataset.lo, dataset.hi)) {
         plan.cells[c].parts.push_back(piece);
       } else {
-        const size_t peer = aggregators.of(piece.block);
+        const size_t peer = owners.of(piece.block);
         int64_t& to = plan.samples_sent[peer];
         plan.cells[c].sent.push_back({peer, piece.at, piece.count, to});
         sent[peer].push_back({piece.block, piece.slot, piece.count, step.peer(), to});

@@ -16,6 +16,7 @@
 #include "../../common/options.hpp"
 #include "../fields.hpp"
 #include "../step_list.hpp"
+#include "block_plan.hpp"
 #include "boxes.hpp"
 #include "compression.hpp"
 #include "writer.hpp"
@@ -39,7 +40,7 @@ class WriteIdx final : public stage::Stage {
   [[nodiscard]] stage::Input input() const;
   [[nodiscard]] std::array<int, 3> sides_of(const stage::Step& step,
                                             const std::vector<SampleBox>& boxes) const;
-  [[nodiscard]] idx::Dataset dataset_for(const std::array<int, 3>& sides, int64_t peers) const;
+  [[nodiscard]] idx::Dataset dataset_for(const std::array<int, 3>& sides) const;
   void begin(const stage::Step& step, const std::vector<SampleBox>& boxes);
   /// Continues what is on disk already; returns false if there is nothing to continue. [peers]
   [[nodiscard]] bool continue_dataset(const stage::Step& step, idx::Dataset& dataset);
@@ -98,17 +99,6 @@ bool are_alike(const idx::Dataset& a, const idx::Dataset& b) {
          idx::Dataset::parse(a.text(), "a").fields == idx::Dataset::parse(b.text(), "b").fields;
 }
 
-/// A file for the finest level of each box, since ranks that write to one file wait for each other;
-/// but no small files, but not too many, since each takes time to make.
-int64_t usual_blocks_per_file(int64_t finest_of_box, int64_t blocks, int64_t block_bytes,
-                              int64_t peers) {
-  constexpr int64_t least_bytes = int64_t{4} << 20;
-  const int64_t most_files = std::max<int64_t>(256, peers);
-  int64_t out = std::min(finest_of_box, blocks);
-  while (out < blocks && (out * block_bytes < least_bytes || blocks / out > most_files)) out *= 2;
-  return out;
-}
-
 /// Whether the format's usual reader takes elements of `bytes` bytes.
 bool is_readable(size_t bytes) {
   return bytes <= 32 || bytes == 64 || bytes == 128 || bytes == 256 || bytes == 512 ||
@@ -165,6 +155,9 @@ WriteIdx::WriteIdx(stage::Setup& setup)
       setup["bits_per_block"].fail("blocks of field '" + field.name +
                                    "' would have more than 1 GiB; take fewer bits");
   input_ = setup.input(input());
+  // Parts of blocks, and their codes. If few ranks write for all, also the blocks that a rank keeps
+  // for them, and at a writer those of two rounds.
+  setup.memory(options_.direct ? 0.5 : 2, int64_t{4} << 20);
   setup.product(name_ + ".idx");
 }
 
@@ -263,7 +256,7 @@ std::array<int, 3> WriteIdx::sides_of(const stage::Step& step,
   return sides;
 }
 
-idx::Dataset WriteIdx::dataset_for(const std::array<int, 3>& sides, int64_t peers) const {
+idx::Dataset WriteIdx::dataset_for(const std::array<int, 3>& sides) const {
   const auto& mesh = fields_.mesh();
   idx::Dataset out;
   out.axes = mesh.axes;
@@ -287,11 +280,13 @@ idx::Dataset WriteIdx::dataset_for(const std::array<int, 3>& sides, int64_t peer
       std::min<int64_t>(bits_per_block_ > 0 ? bits_per_block_ : usual, out.mask.bits()));
   const int64_t block_bytes =
       out.block_samples() * static_cast<int64_t>(fields_.bytes_per_sample());
-  const int64_t of_box = int64_t{1} << std::max(box_bits - 1 - out.bits_per_block, 0);
+  out.left_out = std::min(left_out_, out.mask.bits());
+  const int64_t data_bytes =
+      (out.samples() >> out.left_out) * static_cast<int64_t>(fields_.bytes_per_sample());
+  const int64_t stored_blocks = std::max<int64_t>(out.blocks() >> out.left_out, 1);
   out.blocks_per_file = blocks_per_file_ > 0
                             ? blocks_per_file_
-                            : usual_blocks_per_file(of_box, out.blocks(), block_bytes, peers);
-  out.left_out = std::min(left_out_, out.mask.bits());
+                            : usual_blocks_per_file(data_bytes, stored_blocks, block_bytes);
   out.files = file_template(name_, out.blocks());
   out.times.folder = "time%09d/";
   return out;
@@ -301,8 +296,8 @@ idx::Dataset WriteIdx::dataset_for(const std::array<int, 3>& sides, int64_t peer
 void WriteIdx::begin(const stage::Step& step, const std::vector<SampleBox>& boxes) {
   const auto sides = sides_of(step, boxes);
   const std::filesystem::path folder = step.product_folder();
-  auto dataset = restored_.empty() ? dataset_for(sides, step.peers())
-                                   : idx::Dataset::parse(restored_, name_ + ".idx");
+  auto dataset =
+      restored_.empty() ? dataset_for(sides) : idx::Dataset::parse(restored_, name_ + ".idx");
   options_.shared_blocks = dataset.blocks();
   if (phases_ == 3)
     options_.shared_blocks = std::max<int64_t>(
@@ -315,10 +310,8 @@ void WriteIdx::begin(const stage::Step& step, const std::vector<SampleBox>& boxe
     std::filesystem::remove_all(folder / name_, error);
   }
   sides_ = sides;
-  aggregators_ = options_.aggregators > 0
-                     ? std::min(options_.aggregators, static_cast<size_t>(step.peers()))
-                     : static_cast<size_t>(step.peers());
   writer_ = std::make_unique<IdxWriter>(std::move(dataset), sources_, folder, options_);
+  aggregators_ = writer_->writers_among(static_cast<size_t>(step.peers()));
 }
 
 // Steps that will be written again leave the list first, or a reader would find them half done.
@@ -458,7 +451,9 @@ const pillion_parameter parameters[] = {
      "each axis, twice that, the same for cubes, or as given"},
     {"bits_per_block", "integer | auto", "auto", "log2 of the number of samples in a block"},
     {"blocks_per_file", "integer | auto", "auto", "Blocks in a file"},
-    {"aggregators", "integer | auto", "auto", "Ranks that put blocks together"},
+    {"aggregators", "integer | auto", "auto",
+     "Ranks that write blocks for all; auto: one for each file if more than 16 would write to it, "
+     "else every rank writes its own"},
     {"compression", "none | zip | lz4 | zfp | {zfp: {tolerance | precision: …}}", "none",
      "Of each block"},
     {"region", "[[first, end], …]", "null",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Gathering, exchanging and writing blocks. Blocks that are not compressed have their places by
-// rule; of compressed ones peers first tell each other the sizes.
+// rule; of compressed ones peers first tell each other the sizes. A peer writes the blocks that it
+// has itself, or, where many peers would write to one file, sends them to the file's writer.
 #include "writer.hpp"
 
 #include <chrono>
@@ -41,6 +42,7 @@ struct IdxWriter::Closing {
   IdxWriter& writer;
   ~Closing() {
     writer.batch_.reset();
+    writer.rounds_.reset();
     writer.open_.reset();
     writer.assembled_.clear();
     writer.kept_.clear();
@@ -54,30 +56,82 @@ IdxCost IdxWriter::write(const std::vector<SampleBox>& boxes, const stage::Step&
   step_ = step.index();
   const Closing closing{*this};
   boxes_ = &boxes;
-  open_.emplace(true, options_.durable);
-  batch_.emplace(*open_);
+  open(step);
   make_plan(boxes, step);
-  step.in_turn(options_.at_once, [&] {
-    const Timed timed(cost_.encode);
-    for (size_t p = 0; p < out_.size(); ++p)
-      out_[p].resize(message_offset(sources_.size(), plan_.samples_sent[p]));
-    for (const auto& group : groups()) {
-      for (const auto& cell : plan_.cells) handle(cell, group);
-      keep_assembled();
-    }
-  });
+  write_in_turn(step, [&] { encode_all(step); });
   exchange_parts(step);
-  step.in_turn(options_.at_once, [&] { put_together(); });
+  write_in_turn(step, [&] { put_together(step); });
   if (compresses()) place(step);
-  step.in_turn(options_.at_once, [&] {
+  write_in_turn(step, [&] {
     const Timed timed(cost_.write);
-    write_kept();
+    write_kept(step);
     write_heads(step);
     if (options_.durable) open_->sync();
   });
   cost_.bytes = open_->bytes();
   cost_.files = open_->count();
   return cost_;
+}
+
+FileWriters IdxWriter::writers_of(size_t peers) const {
+  if (options_.direct) return {0, peers};
+  auto out = usual_writers(peers, file_count());
+  if (options_.aggregators > 0) out.count = std::min(options_.aggregators, peers);
+  if (out.gathers() && options_.at_once > 0)
+    out.count = std::min(out.count, static_cast<size_t>(options_.at_once));
+  return out;
+}
+
+size_t IdxWriter::writers_among(size_t peers) const {
+  const auto writers = writers_of(peers);
+  return writers.gathers() ? writers.count : peers;
+}
+
+void IdxWriter::open(const stage::Step& step) {
+  const auto peers = static_cast<size_t>(step.peers());
+  open_.emplace(true, options_.durable);
+  batch_.emplace(*open_);
+  writers_ = writers_of(peers);
+  if (!writers_.gathers()) return;
+  int64_t sample = 0;
+  for (const auto& field : dataset_.fields) sample += static_cast<int64_t>(field.sample_size());
+  // Every file has room for its head and as many blocks.
+  const int64_t blocks = dataset_.blocks_per_file * dataset_.block_samples() * sample;
+  const auto fields = static_cast<int64_t>(dataset_.fields.size());
+  const int64_t file_bytes = 2 * idx::head_size(fields, dataset_.blocks_per_file) + 4096 + blocks;
+  const int64_t step_bytes = (dataset_.samples() >> dataset_.left_out) * sample;
+  rounds_.emplace(writers_, file_bytes, usual_round_bytes(step_bytes, peers));
+}
+
+// Where few peers write for all, their number is what limits writing, and all take part in rounds.
+template <class Body>
+void IdxWriter::write_in_turn(const stage::Step& step, Body&& body) const {
+  if (rounds_) body();
+  else step.in_turn(options_.at_once, body);
+}
+
+void IdxWriter::encode_all(const stage::Step& step) {
+  const Timed timed(cost_.encode);
+  for (size_t p = 0; p < out_.size(); ++p)
+    out_[p].resize(message_offset(sources_.size(), plan_.samples_sent[p]));
+  for (const auto& group : groups()) {
+    for (const auto& cell : plan_.cells) handle(cell, group);
+    keep_assembled();
+    send_rounds(step);
+  }
+}
+
+void IdxWriter::put(int64_t file, std::span<const std::byte> bytes, int64_t offset) {
+  if (rounds_) rounds_->put(file, offset, bytes);
+  else batch_->write(path_of(file), bytes, offset);
+}
+
+void IdxWriter::send_rounds(const stage::Step& step) {
+  if (!rounds_) return;
+  cost_.sent +=
+      rounds_->send(step, [&](int64_t file, std::span<const std::byte> bytes, int64_t offset) {
+        open_->write(path_of(file), bytes, offset);
+      });
 }
 
 // Boxes stay as they are from step to step, as a rule; then the plan stays, too.
@@ -90,9 +144,7 @@ void IdxWriter::make_plan(const std::vector<SampleBox>& boxes, const stage::Step
   step.max(std::span(&changed, 1));
   if (changed == 0) return;
   planned_.clear();
-  Aggregators aggregators{peers, peers, options_.shared_blocks};
-  if (options_.aggregators > 0) aggregators.count = std::min(options_.aggregators, peers);
-  plan_ = plan_blocks(dataset_, now, aggregators, options_.direct, step);
+  plan_ = plan_blocks(dataset_, now, {peers, options_.shared_blocks}, options_.direct, step);
   for (auto& cell : plan_.cells)
     cell.parts_of_cubes =
         parts_of_cubes(shapes_.of(dataset_.mask, cell.cell.bits, dataset_.left_out),
@@ -161,10 +213,10 @@ void IdxWriter::write_parts(const CellPlan& cell, size_t field, const std::byte*
   cost_.runs += static_cast<int64_t>(cell.whole.size() + cell.parts.size() + cell.sent.size());
 }
 
-/// A whole block: written at once, or kept until its place is known.
+/// A whole block: written or sent at once, or kept until its place is known.
 void IdxWriter::keep(size_t field, int64_t block, std::span<const std::byte> bytes) {
   if (!compresses()) {
-    batch_->write(path_of(dataset_.file_of(block)), bytes, offset_of(field, block));
+    put(dataset_.file_of(block), bytes, offset_of(field, block));
     return;
   }
   auto smaller = packed(dataset_, dataset_.fields[field], block, bytes);
@@ -190,7 +242,7 @@ void IdxWriter::exchange_parts(const stage::Step& step) {
   in_ = exchange_bytes(step, out_);
 }
 
-void IdxWriter::put_together() {
+void IdxWriter::put_together(const stage::Step& step) {
   const Timed timed(cost_.write);
   for (size_t f = 0; f < sources_.size(); ++f) {
     const size_t size = dataset_.fields[f].sample_size();
@@ -203,6 +255,7 @@ void IdxWriter::put_together() {
     }
     keep_assembled();
   }
+  send_rounds(step);
 }
 
 void IdxWriter::keep_assembled() {
@@ -223,7 +276,7 @@ void IdxWriter::place(const stage::Step& step) {
   for (const auto& [key, bytes] : kept_) {
     const Size size{static_cast<int64_t>(key.first), key.second,
                     static_cast<int64_t>(bytes.size())};
-    const auto peer = static_cast<size_t>(dataset_.file_of(key.second)) % peers;
+    const size_t peer = writers_.of(dataset_.file_of(key.second));
     out[peer].push_back(size);
     waiting[peer].push_back(&placed_[key]);
   }
@@ -233,8 +286,9 @@ void IdxWriter::place(const stage::Step& step) {
   const auto entry = [&](const Size& size) -> idx::Entry& {
     return entries_.at(dataset_.file_of(size.block))[entry_of(size.field, size.block)];
   };
-  for (int64_t number = step.peer(); number < file_count(); number += step.peers())
+  writers_.for_each_file(static_cast<size_t>(step.peer()), file_count(), [&](int64_t number) {
     entries_[number] = idx::raw_entries(dataset_, file(number));
+  });
   for (const auto& sizes : in)
     for (const auto& size : sizes) {
       auto& found = entry(size);
@@ -264,24 +318,28 @@ size_t IdxWriter::entry_of(int64_t field, int64_t block) const {
   return static_cast<size_t>(field * dataset_.blocks_per_file + block % dataset_.blocks_per_file);
 }
 
-void IdxWriter::write_kept() {
-  for (const auto& [key, bytes] : kept_)
-    open_->write(path_of(dataset_.file_of(key.second)), bytes, placed_.at(key));
-  kept_.clear();
+void IdxWriter::write_kept(const stage::Step& step) {
+  while (!kept_.empty()) {
+    const auto& [key, bytes] = *kept_.begin();
+    put(dataset_.file_of(key.second), bytes, placed_.at(key));
+    batch_->flush();
+    kept_.erase(kept_.begin());
+  }
+  send_rounds(step);
 }
 
 // The head of a file is one peer's; which, follows from the file's number.
 void IdxWriter::write_heads(const stage::Step& step) {
-  for (int64_t number = step.peer(); number < file_count(); number += step.peers()) {
+  writers_.for_each_file(static_cast<size_t>(step.peer()), file_count(), [&](int64_t number) {
     const auto& in = file(number);
-    if (in.present().empty()) continue;
+    if (in.present().empty()) return;
     const auto at = entries_.find(number);
     const auto entries = at != entries_.end() ? at->second : idx::raw_entries(dataset_, in);
     int64_t end = in.begin();
     for (const auto& entry : entries) end = std::max<int64_t>(end, entry.offset + entry.size);
     open_->extend(path_of(number), end);
     open_->write(path_of(number), idx::head_of(entries), 0);
-  }
+  });
 }
 
 const idx::File& IdxWriter::file(int64_t number) {

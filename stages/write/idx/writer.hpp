@@ -17,6 +17,7 @@
 #include "block_plan.hpp"
 #include "boxes.hpp"
 #include "cell_encoding.hpp"
+#include "write_rounds.hpp"
 
 namespace pillion::stages::write_idx {
 
@@ -51,7 +52,7 @@ class Batch {
 
 struct IdxOptions {
   bool direct = false;        ///< every peer writes the runs of samples that it has
-  size_t aggregators = 0;     ///< 0: every peer is one
+  size_t aggregators = 0;     ///< peers that write for all; 0: to be chosen
   bool durable = true;        ///< a step is listed when it is on disk
   int64_t at_once = 0;        ///< how many peers write at the same time; 0: all
   int64_t shared_blocks = 1;  ///< of blocks below this number several peers have parts, as a rule
@@ -72,6 +73,8 @@ class IdxWriter {
 
   [[nodiscard]] const idx::Dataset& dataset() const { return dataset_; }
   idx::Dataset& dataset() { return dataset_; }
+  /// How many of that many peers write: all, or a few for the others.
+  [[nodiscard]] size_t writers_among(size_t peers) const;
   /// Throws where something could not be written; the next call in which peers meet then throws on
   /// all of them. [peers]
   IdxCost write(const std::vector<SampleBox>& boxes, const stage::Step& step);
@@ -86,6 +89,17 @@ class IdxWriter {
   using Blocks = std::map<std::pair<size_t, int64_t>, Bytes>;
 
   void make_plan(const std::vector<SampleBox>& boxes, const stage::Step& step);
+  [[nodiscard]] FileWriters writers_of(size_t peers) const;
+  /// Begins to write a step: files, and rounds if few peers write for all.
+  void open(const stage::Step& step);
+  /// Calls body() on as many peers at the same time as may write. [peers]
+  template <class Body>
+  void write_in_turn(const stage::Step& step, Body&& body) const;
+  void encode_all(const stage::Step& step);
+  /// Writes bytes to a file, or keeps them for its writer until the next send_rounds().
+  void put(int64_t file, std::span<const std::byte> bytes, int64_t offset);
+  /// Brings what was put to the writers, if few peers write for all. [peers]
+  void send_rounds(const stage::Step& step);
   [[nodiscard]] std::vector<Group> groups() const;
   /// Puts the samples of a cell in order, and each where it belongs.
   void handle(const CellPlan& cell, const Group& group);
@@ -93,7 +107,7 @@ class IdxWriter {
   void exchange_parts(const stage::Step& step);
   /// Where parts of a field begin in the message to or from a peer with `samples` samples.
   [[nodiscard]] size_t message_offset(size_t field, int64_t samples) const;
-  void put_together();
+  void put_together(const stage::Step& step);
   void keep(size_t field, int64_t block, std::span<const std::byte> bytes);
   Bytes& assembled(size_t field, int64_t block);
   void keep_assembled();
@@ -101,7 +115,7 @@ class IdxWriter {
   void place(const stage::Step& step);
   /// Place of a block in the head of its file.
   [[nodiscard]] size_t entry_of(int64_t field, int64_t block) const;
-  void write_kept();
+  void write_kept(const stage::Step& step);
   void write_heads(const stage::Step& step);
   const idx::File& file(int64_t number);
   [[nodiscard]] std::filesystem::path path_of(int64_t file_number) const;
@@ -128,6 +142,8 @@ class IdxWriter {
   std::map<int64_t, std::vector<idx::Entry>> entries_;  ///< of own files with compressed blocks
   std::optional<OpenFiles> open_;
   std::optional<Batch> batch_;
+  FileWriters writers_;
+  std::optional<WriteRounds> rounds_;  ///< if few peers write for all
   IdxCost cost_;
   int64_t step_ = 0;
 };

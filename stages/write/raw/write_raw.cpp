@@ -104,6 +104,7 @@ WriteRaw::WriteRaw(stage::Setup& setup)
       at_once_(integer_from(setup["at_once"], 0)),
       steps_(fields_, name_, name_ + ".raw.yaml", name_ + "_raw") {
   input_ = setup.input(stage::Input::as_shared(fields_.names));
+  setup.memory(1);  // a packed copy
   setup.product(name_ + ".raw.yaml");
 }
 

@@ -25,7 +25,7 @@ const pillion_parameter parameters[] = {
     {"point", "text", "never", "never, create, run, product, save, restore or finish"},
     {"step", "step", "0", "the step from which on it happens"},
     {"peer", "peer", "0", "the peer to which it happens"},
-    {"how", "text", "kill", "kill, abort, stop, throw, eat or starve"},
+    {"how", "text", "kill", "kill, abort, stop, throw, sleep (for a second), eat or starve"},
     {"once", "text", "once", "a file that is made when it has happened"},
     {"milliseconds", "integer", "0", "how long each publication takes"},
     {"partial", "text", "none", "the file that is there while the product is being written"},
@@ -106,6 +106,7 @@ class Mishap : public Stage {
     if (how_ == "kill") kill(getpid(), SIGKILL);
     if (how_ == "abort") std::abort();
     if (how_ == "stop") kill(getpid(), SIGSTOP);
+    if (how_ == "sleep") std::this_thread::sleep_for(std::chrono::seconds(1));
     if (how_ == "throw") throw pillion::Error(pillion::ErrorCode::Stage, "told to throw");
     if (how_ == "eat") eat(false);
     if (how_ == "starve") eat(true);

@@ -23,6 +23,7 @@ const pillion_parameter parameters[] = {
      "exception, number, memory, calls, or starve: take all but 16 MiB"},
     {"create", "text", "well", "'badly' fails in the constructor"},
     {"milliseconds", "integer", "0", "how long each publication takes"},
+    {"late_on", "peer", "-1", "the peer for which alone it takes that long; -1 is all"},
 };
 
 class Trouble : public Stage {
@@ -31,13 +32,15 @@ class Trouble : public Stage {
       : fail_at_(setup["fail_at"].integer()),
         fail_on_(setup["fail_on"].integer()),
         how_(setup["how"].text()),
-        pause_(setup["milliseconds"].integer()) {
+        pause_(setup["milliseconds"].integer()),
+        late_on_(setup["late_on"].integer()) {
     if (setup["create"].text() == "badly") setup["create"].fail("this stage was told to fail");
     input_ = setup.input(Input::as_shared({setup["field"].text()}));
   }
 
   void run(Step& step) override {
-    std::this_thread::sleep_for(std::chrono::milliseconds(pause_));
+    if (late_on_ < 0 || late_on_ == step.peer())
+      std::this_thread::sleep_for(std::chrono::milliseconds(pause_));
     int64_t cells = 0;
     for (int32_t b = 0; b < step.block_count(input_); ++b) cells += step.block(input_, b).count();
     if (step.index() == fail_at_ && (fail_on_ < 0 || fail_on_ == step.peer())) {
@@ -70,7 +73,7 @@ class Trouble : public Stage {
   }
   int64_t fail_at_, fail_on_;
   std::string how_;
-  int64_t pause_;
+  int64_t pause_, late_on_;
   int32_t input_ = 0;
   std::vector<int64_t> steps_, cells_;
 };

@@ -132,6 +132,23 @@ def addresses(step):
     step.folder.joinpath(f"addresses.{step.index}.{step.peer}").write_text("\n".join(lines))
 
 
+@pillion.stage(["density", "heat"], layout="blocks", ghosts=1)
+def footprint(step):
+    """Means of fields that have moved, and the largest memory of any peer."""
+    sums = {
+        name: step.sum(sum(block.inner(name).sum() for block in step.blocks))
+        for name in ("density", "heat")
+    }
+    status = Path("/proc/self/status").read_text().splitlines()
+    sizes = {line.split(":")[0]: int(line.split()[1]) for line in status if line.endswith("kB")}
+    maps = len(Path("/proc/self/maps").read_text().splitlines())
+    return sums | {
+        "maps": step.max(maps),
+        "anonymous": step.max(sizes["RssAnon"]),
+        "shared": step.max(sizes["RssShmem"]),
+    }
+
+
 @pillion.stage("density")
 def total_from_nothing(step):
     """A peer without blocks gives an integer where others give reals."""

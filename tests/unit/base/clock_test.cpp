@@ -6,6 +6,8 @@
 
 #include <vector>
 
+#include "base/copy_threads.hpp"
+
 using namespace pillion::base;
 
 namespace {
@@ -21,7 +23,9 @@ class ManualClock final : public Clock {
     now += seconds;
   }
   void yield() override {}
-  void sleep_while(std::atomic<uint32_t>&, uint32_t, double seconds) override { sleep(seconds); }
+  void sleep_while(const std::atomic<uint32_t>&, uint32_t, double seconds) override {
+    sleep(seconds);
+  }
   void wake(std::atomic<uint32_t>&) override {}
 
   double now = 100;
@@ -63,4 +67,9 @@ TEST_CASE("the system's clock moves, sleeps on a word and is back after a replac
   const double seconds = monotonic_seconds() - begin;
   CHECK(seconds >= 0.004);
   CHECK(seconds < 50);
+}
+
+TEST_CASE("no thread copies under another clock than the system's") {
+  const ManualClock clock;
+  CHECK(CopyThreads(4).count() == 1);
 }

@@ -92,3 +92,18 @@ TEST_CASE("work that ends with the same answer everywhere gives it, and else fai
   CHECK(std::string(failure->what()).find("did not agree") != std::string::npos);
   CHECK_FALSE(fence.ask([] { return true; }, answer).has_value());
 }
+
+TEST_CASE("a rank that fails before it comes to a piece of work ends it on all ranks") {
+  const Communicator world(MPI_COMM_WORLD);
+  Fence fence(world);
+  const auto work = [&] {
+    fence.before_collective();
+    (void)world.reduced<int32_t>(1, Operation::Sum);
+  };
+  for (int failing = 0; failing < world.size(); ++failing) {
+    const auto failure = world.rank() == failing ? fence.fail(std::bad_alloc()) : fence.run(work);
+    REQUIRE(failure);
+    CHECK(std::string(failure->what()) == "out of memory");
+    CHECK_FALSE(fence.run(work));
+  }
+}

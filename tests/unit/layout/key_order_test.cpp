@@ -42,11 +42,20 @@ struct Lists {
     std::stable_sort(expected.begin(), expected.end(), first);
     order.find(given, sizeof(T) == 4);
     CHECK(order.is_given() == sorted);
-    std::vector<std::array<char, 20>> got(expected.size());
-    order.gather(from, 20, reinterpret_cast<std::byte*>(got.data()));
     if (sorted) return;
+    std::vector<const std::byte*> got(expected.size());
+    std::vector<T> got_keys(expected.size());
+    for (size_t first = 0; first < got.size(); first += 100) {
+      const size_t count = std::min(got.size() - first, size_t{100});
+      order.locate(first, count, from, 20, got.data() + first,
+                   reinterpret_cast<std::byte*>(got_keys.data() + first));
+    }
     int64_t wrong = 0;
-    for (size_t i = 0; i < got.size(); ++i) wrong += got[i] == expected[i].second ? 0 : 1;
+    for (size_t i = 0; i < got.size(); ++i)
+      wrong += got_keys[i] == expected[i].first &&
+                       std::memcmp(got[i], expected[i].second.data(), 20) == 0
+                   ? 0
+                   : 1;
     CHECK(wrong == 0);
   }
 };
@@ -78,4 +87,24 @@ TEST_CASE("records come in the order of their keys, and of their lists where tho
   check_some<int64_t>(5, 5, 5);
   check_some<int32_t>(std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max(), 6);
   check_some<int32_t>(-100000, 100000, 7);
+}
+
+TEST_CASE(
+    "keys that differ and are close to each other are put in order, and so if two are equal") {
+  std::mt19937_64 random(8);
+  KeyOrder order;
+  constexpr int64_t lowest[] = {1, -1000, std::numeric_limits<int64_t>::min(),
+                                std::numeric_limits<int64_t>::max() - 5000};
+  for (int round = 0; round < 40; ++round) {
+    std::vector<int64_t> keys;
+    for (int64_t key = 0; key < 5000; ++key)
+      if (random() % 3 != 0) keys.push_back(lowest[round % 4] + key);
+    if (round % 5 == 4) keys.push_back(keys[random() % keys.size()]);
+    std::shuffle(keys.begin(), keys.end(), random);
+    Lists<int64_t> lists;
+    lists.keys.resize(3);
+    lists.records.resize(3);
+    for (const auto key : keys) lists.add(key, random() % 3);
+    lists.check(order);
+  }
 }

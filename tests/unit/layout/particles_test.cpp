@@ -25,14 +25,17 @@ ParticleMoves deal(const Held& held, const Request& request, const Shape& shape,
 std::vector<Message> pack(const ParticleMoves& moves, int ranks) {
   constexpr std::byte guard{0xa5};
   std::vector<Message> out;
+  std::vector<std::byte*> to;
   for (int r = 0; r < ranks; ++r) {
     const bool gets = std::binary_search(moves.ranks().begin(), moves.ranks().end(), r);
     CHECK(gets == (moves.size_for(r) > 0));
-    Message message(moves.size_for(r) + 64, guard);
-    moves.pack(r, message.data());
+    out.emplace_back(moves.size_for(r) + 64, guard);
+    if (gets) to.push_back(out.back().data());
+  }
+  moves.pack(to);
+  for (auto& message : out) {
     CHECK(std::count(message.end() - 64, message.end(), guard) == 64);
-    message.resize(moves.size_for(r));
-    out.push_back(std::move(message));
+    message.resize(message.size() - 64);
   }
   return out;
 }
@@ -111,7 +114,7 @@ TEST_CASE("what cannot be dealt out or unpacked is refused") {
   held.add(all, random);
   const auto moves = ParticleMoves::spatial(held.blocks, request, shape.domain, 1);
   Message message(moves.size_for(0));
-  moves.pack(0, message.data());
+  moves.pack(std::array{message.data()});
   const std::span<const std::byte> whole(message);
   CHECK(unpack({whole, {}}, request, catalogue()).blocks.front().owned == 2);
   for (const size_t size : {whole.size() - 1, size_t{16}, size_t{3}})

@@ -63,6 +63,10 @@ TEST_CASE("what separate sidecars and spills may cost") {
   CHECK(spec.spill_folder == "/scratch");
   CHECK(spec.spill_limit == int64_t{2} << 30);
   CHECK(spec.deadline == 3);
+  CHECK(plain.copy_threads == 1);
+  CHECK(read("{per_node: 1, copy_threads: 4}").copy_threads == 4);
+  for (const auto* wrong : {"0", "-1", "65", "two"})
+    CHECK(error_of(std::string("{per_node: 1, copy_threads: ") + wrong + "}") != "no error");
 }
 
 TEST_CASE("every policy reads as its name, except that the network cannot spill") {

@@ -103,3 +103,39 @@ TEST_CASE("an arena that is free again has room for all it can hold") {
   CHECK_FALSE(arena.find(0));
   CHECK_FALSE(Arena(1024).find(1025));
 }
+
+TEST_CASE("a ring that becomes smaller or larger keeps what is in it") {
+  std::mt19937 random(5);
+  const auto below = [&](size_t n) {
+    return std::uniform_int_distribution<size_t>(0, n - 1)(random);
+  };
+  for (int round = 0; round < 60; ++round) {
+    constexpr size_t most = 60 * line;
+    Arena arena(most);
+    ByteMap map(most);
+    int64_t index = 0, freed = 0;
+    int placed = 0;
+    for (int n = 0; n < 400; ++n) {
+      if (below(8) == 0) arena.set_capacity(line * below(61));
+      const size_t size = 1 + below(12 * line);
+      if (const auto at = arena.place(size, index)) {
+        CHECK(*at + lines(size) <= arena.capacity());
+        map.take(*at, lines(size), index++);  // requires that it is free
+        ++placed;
+      }
+      if (below(3) == 0 && freed < index) {
+        freed += static_cast<int64_t>(1 + below(static_cast<size_t>(index - freed)));
+        arena.free_before(freed);
+        map.free_before(freed);
+      }
+      CHECK(arena.in_use() == map.used());
+      CHECK(arena.end() >= arena.in_use());
+    }
+    CHECK(placed > 20);
+    // When all is freed, as much fits as the capacity says.
+    arena.free_before(index);
+    arena.set_capacity(most);
+    CHECK(arena.end() == 0);
+    CHECK(arena.place(most, index));
+  }
+}

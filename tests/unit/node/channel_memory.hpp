@@ -18,6 +18,7 @@ constexpr size_t channel_heads = size_t{1} << 12;
 /// Offsets count from the beginning of `values`. All bytes are 0 before prepare().
 struct ChannelMemory {
   ChannelWords words;
+  std::array<SlotWords, slot_count> slot_words;
   std::byte values[channel_values + channel_heads];
 
   void prepare() {
@@ -25,6 +26,17 @@ struct ChannelMemory {
     words.heads_offset = channel_values;
     words.heads_size = channel_heads;
     words.writer = this_process();
+  }
+  [[nodiscard]] SlotsOfChannel slots() {
+    SlotsOfChannel all{};
+    for (size_t s = 0; s < all.size(); ++s) all[s] = &slot_words[s];
+    return all;
+  }
+  [[nodiscard]] ChannelWriter writer(bool primary_in_use) {
+    return {words, slots(), primary_in_use};
+  }
+  [[nodiscard]] ChannelReader reader(int slot) {
+    return {words, slot_words[static_cast<size_t>(slot)], slot};
   }
 };
 

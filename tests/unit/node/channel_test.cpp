@@ -34,7 +34,7 @@ Token dead_token() {
 
 /// A reader at one slot, and what it should see.
 struct AttachedJob {
-  AttachedJob(ChannelWords& words, int slot) : reader(words, slot) {}
+  AttachedJob(ChannelMemory& memory, int slot) : reader(memory.reader(slot)) {}
   ChannelReader reader;
   int64_t next = 0, begun = 0;
   enum { Away, Waiting, Here } state = Away;
@@ -46,9 +46,9 @@ TEST_CASE("memory is free again when all who need it have finished, and not befo
   std::mt19937 random(1);
   Shared<ChannelMemory> memory;
   memory->prepare();
-  ChannelWriter writer(memory->words, true);
+  auto writer = memory->writer(true);
   std::deque<AttachedJob> attached_jobs;
-  for (int s = 0; s < slot_count; ++s) attached_jobs.emplace_back(memory->words, s);
+  for (int s = 0; s < slot_count; ++s) attached_jobs.emplace_back(*memory, s);
   REQUIRE(attached_jobs[primary].reader.claim());
   attached_jobs[primary].state = decltype(AttachedJob::state)::Here;
   int64_t read = 0, admitted = 0;
@@ -105,7 +105,7 @@ TEST_CASE("memory is free again when all who need it have finished, and not befo
 TEST_CASE("no primary slot in use: nothing is kept for it") {
   Shared<ChannelMemory> memory;
   memory->prepare();
-  ChannelWriter writer(memory->words, false);
+  auto writer = memory->writer(false);
   std::mt19937 random(1);
   for (int n = 0; n < 5000; ++n) {
     writer.reclaim();
@@ -116,7 +116,7 @@ TEST_CASE("no primary slot in use: nothing is kept for it") {
 TEST_CASE("records run out before they are overwritten, and some are kept for heads") {
   Shared<ChannelMemory> memory;
   memory->prepare();
-  ChannelWriter writer(memory->words, true);
+  auto writer = memory->writer(true);
   while (writer.fits(0)) {
     REQUIRE(writer.reserve(0));
     writer.publish({});
@@ -133,16 +133,16 @@ TEST_CASE("records run out before they are overwritten, and some are kept for he
 TEST_CASE("a slot has one holder, and who was refused does not harm it") {
   Shared<ChannelMemory> memory;
   memory->prepare();
-  ChannelWriter writer(memory->words, true);
+  auto writer = memory->writer(true);
   for (const int slot : {primary, 2}) {
-    ChannelReader first(memory->words, slot);
+    auto first = memory->reader(slot);
     REQUIRE(first.claim());
     if (slot != primary) {
       first.slot().state = SlotPhase::Ready;
       writer.activate(slot);
     }
     Child second([&] {
-      ChannelReader other(memory->words, slot);
+      auto other = memory->reader(slot);
       if (other.claim() || other.is_mine()) return 1;
       other.leave();
       return 0;
@@ -160,16 +160,16 @@ TEST_CASE("a slot has one holder, and who was refused does not harm it") {
 TEST_CASE("the primary slot retires for good, but not while sidecars live there") {
   Shared<ChannelMemory> memory;
   memory->prepare();
-  ChannelWriter writer(memory->words, true);
-  ChannelReader sidecar(memory->words, primary), late(memory->words, primary);
-  const auto& slot = memory->words.slots[primary];
+  auto writer = memory->writer(true);
+  auto sidecar = memory->reader(primary), late = memory->reader(primary);
+  const auto& slot = memory->slot_words[primary];
   REQUIRE(sidecar.claim());
   CHECK_FALSE(writer.retire());
   CHECK(slot.state == SlotPhase::Free);
   bool dead = false;
   SUBCASE("they left") { sidecar.leave(); }
   SUBCASE("they died") { dead = true; }
-  if (dead) memory->words.slots[primary].holder = dead_token();
+  if (dead) memory->slot_words[primary].holder = dead_token();
   CHECK(writer.retire());
   CHECK(slot.state == SlotPhase::Leaving);
   CHECK_FALSE(late.claim());
@@ -178,11 +178,10 @@ TEST_CASE("the primary slot retires for good, but not while sidecars live there"
 TEST_CASE("an attached job that is dead, or left before it was admitted, is noticed and cleared") {
   Shared<ChannelMemory> memory;
   memory->prepare();
-  ChannelWriter writer(memory->words, false);
+  auto writer = memory->writer(false);
   for (const SlotPhase died_as : {SlotPhase::Free, SlotPhase::Claimed, SlotPhase::Ready,
                                   SlotPhase::Active, SlotPhase::Leaving}) {
     auto& slot = writer.slot(1);
-    memory->words.attached_jobs = 1;
     slot.holder = dead_token();
     slot.state = died_as;
     slot.disabled[0] = 5;
@@ -195,7 +194,7 @@ TEST_CASE("an attached job that is dead, or left before it was admitted, is noti
     CHECK(slot.state == SlotPhase::Free);
     CHECK(slot.disabled[0] == 0);
   }
-  ChannelReader attached_job(memory->words, 1);
+  auto attached_job = memory->reader(1);
   REQUIRE(attached_job.claim());
   attached_job.slot().state = SlotPhase::Ready;
   attached_job.leave();
@@ -203,16 +202,16 @@ TEST_CASE("an attached job that is dead, or left before it was admitted, is noti
   CHECK(writer.is_deserted(1));
   writer.vacate(1);
   writer.reclaim();
-  CHECK(ChannelReader(memory->words, 1).claim());
+  CHECK(memory->reader(1).claim());
 }
 
 TEST_CASE("who waits is woken at once, on either side") {
   constexpr double long_time = 30;  // seconds
   Shared<ChannelMemory> memory;
   memory->prepare();
-  ChannelWriter writer(memory->words, true);
+  auto writer = memory->writer(true);
   Child reader([&] {
-    ChannelReader mine(memory->words, primary);
+    auto mine = memory->reader(primary);
     if (!mine.claim()) return 1;
     for (int64_t index = 0; mine.wait(index, long_time) == ChannelReader::Next::Message; ++index) {
       mine.begin(index);
@@ -235,11 +234,11 @@ TEST_CASE("who waits is woken at once, on either side") {
 TEST_CASE("a reader gets all that a dead simulation had published, and then the end") {
   for (const bool closes : {false, true}) {
     Shared<ChannelMemory> memory;
-    ChannelReader reader(memory->words, primary);
+    auto reader = memory->reader(primary);
     REQUIRE(reader.claim());
     Child simulation([&] {
       memory->prepare();
-      ChannelWriter writer(memory->words, true);
+      auto writer = memory->writer(true);
       std::mt19937 random(1);
       while (writer.published() < 3) publish_one(*memory, writer, random);
       if (closes) writer.close();
@@ -268,7 +267,7 @@ struct Diary {
 
 /// Sits down at the primary slot as Sidecar job does, and reads until the end.
 int read_on(ChannelMemory& memory, Diary& diary) {
-  ChannelReader reader(memory.words, primary);
+  auto reader = memory.reader(primary);
   while (!reader.claim()) usleep(50);
   const Progress before = reader.progress();
   const int64_t begun = reader.begun(), done = done_in(before);
@@ -295,7 +294,7 @@ TEST_CASE("readers that are killed at any moment lose what they had begun with, 
   Shared<ChannelMemory> memory;
   Shared<Diary> diary;
   memory->prepare();
-  ChannelWriter writer(memory->words, true);
+  auto writer = memory->writer(true);
   std::mt19937 random(7);
   const auto start = [&] {
     return std::make_unique<Child>([&] { return read_on(*memory, *diary); });

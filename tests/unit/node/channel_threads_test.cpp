@@ -52,7 +52,7 @@ int64_t read_some(ChannelMemory& memory, ChannelReader& reader, int64_t index, i
 void be_primary(ChannelMemory& memory, Token dead, std::atomic<int64_t>& broken) {
   std::mt19937 random(5);
   for (bool over = false; !over;) {
-    ChannelReader reader(memory.words, primary);
+    auto reader = memory.reader(primary);
     while (!reader.claim()) std::this_thread::yield();
     const Progress before = reader.progress();
     const int64_t next = std::max(reader.begun(), done_in(before));
@@ -74,7 +74,7 @@ int64_t be_attached_jobs(ChannelMemory& memory, int slot, std::atomic<int64_t>& 
   std::mt19937 random(static_cast<unsigned>(slot));
   int64_t admitted = 0;
   while (memory.words.closed == 0) {
-    ChannelReader reader(memory.words, slot);
+    auto reader = memory.reader(slot);
     if (!reader.claim()) {
       std::this_thread::yield();
       continue;
@@ -97,7 +97,7 @@ TEST_CASE("a writer and readers that come and go") {
   const auto dead = dead_token();
   const auto memory = std::make_unique<ChannelMemory>();
   memory->prepare();
-  ChannelWriter writer(memory->words, true);
+  auto writer = memory->writer(true);
   std::atomic<int64_t> broken = 0, admitted = 0;
   std::vector<std::thread> readers;
   readers.emplace_back([&] { be_primary(*memory, dead, broken); });
@@ -177,9 +177,9 @@ int64_t analyse(transport::NodeReceiver& receiver) {
   for (int64_t n = 0; auto deliveries = receiver.next(); ++n) {
     receiver.begin();
     const Delivery& delivery = deliveries->front();
-    const auto decoded =
-        transport::decode(delivery.data, delivery.size, delivery.keep,
-                          [&](const Lent& lent) { return receiver.look(0, lent); });
+    const auto decoded = transport::decode(
+        delivery.data, delivery.size, delivery.keep,
+        [&](const Lent& lent, size_t bytes) { return receiver.look(0, lent, bytes); });
     const auto* seen = static_cast<const double*>(
         decoded.meshes.at("grid").blocks.at(0).arrays.at("density").data);
     right += decoded.head.step == n && std::all_of(seen, seen + values, [&](double v) {

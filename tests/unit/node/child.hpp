@@ -17,6 +17,7 @@ class Child {
   template <class Work>
   explicit Child(Work&& work) : number_(fork()) {
     if (number_ != 0) return;
+    for (const int fatal : {SIGSEGV, SIGBUS, SIGABRT}) signal(fatal, SIG_DFL);
     int status = 99;
     try {
       status = work();

@@ -80,3 +80,35 @@ TEST_CASE("who has no file descriptor left takes nobody for dead") {
   });
   CHECK(poor.wait() == 0);
 }
+
+TEST_CASE("a program that closes all descriptors, or uses their numbers again, kills nobody") {
+  Idler idler;
+  Watch closed, reused;
+  // Watches take the lowest free numbers.
+  const int first = dup(STDERR_FILENO);
+  close(first);
+  REQUIRE(closed.lives(*idler.token));
+  const int second = dup(STDERR_FILENO);
+  close(second);
+  REQUIRE(reused.lives(*idler.token));
+  close(first);
+  close(second);
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  REQUIRE(write(ends[1], "x", 1) == 1);
+  REQUIRE(dup2(ends[0], second) == second);  // is ready to be read
+  close(first);
+  CHECK(closed.lives(*idler.token));
+  CHECK(reused.lives(*idler.token));
+  idler.child.kill(SIGKILL);
+  idler.child.await_death();
+  CHECK_FALSE(closed.lives(*idler.token));
+  CHECK_FALSE(reused.lives(*idler.token));
+  for (const int end : {ends[0], ends[1], second}) close(end);
+}
+
+TEST_CASE("a number alone is no process, whether or not one has it") {
+  CHECK_FALSE(is_alive(static_cast<Token>(getpid())));
+  constexpr Token nobody = (Token{1} << 22) - 1;
+  CHECK_FALSE(is_alive(nobody));
+}

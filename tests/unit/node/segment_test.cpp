@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 
 #include "child.hpp"
 
@@ -39,7 +40,7 @@ const std::vector<ChannelPlan> two_channels{{3, 10000}, {4, 1}};
 
 TEST_CASE("who opens a segment finds what its maker put there") {
   const auto made = Segment::make(identity, two_channels, bytes(5000, 1));
-  const auto opened = Segment::open(this_process(), made.descriptor());
+  const auto opened = Segment::open(this_process(), made.descriptor(), Segment::Role::Sidecar);
   for (const Segment* s : {&made, &opened}) {
     CHECK(s->identity().name == "run");
     CHECK(s->identity().run == 77);
@@ -60,8 +61,8 @@ TEST_CASE("who opens a segment finds what its maker put there") {
 
 TEST_CASE("channels, control pages and regions have memory of their own") {
   auto first = Segment::make(identity, two_channels, bytes(100, 1));
-  auto second = Segment::open(this_process(), first.descriptor());
-  auto reader = Segment::open(this_process(), first.descriptor());
+  auto second = Segment::open(this_process(), first.descriptor(), Segment::Role::Simulation);
+  auto reader = Segment::open(this_process(), first.descriptor(), Segment::Role::Sidecar);
   first.take_channel(0);
   second.take_channel(1);
   const auto small = first.add_region(10), large = second.add_region(100000);
@@ -90,7 +91,7 @@ TEST_CASE("channels, control pages and regions have memory of their own") {
   for (int slot = 0; slot < slot_count; ++slot)
     CHECK(first.read_control(slot) == bytes(1000, slot));
   CHECK(reader.configuration() == bytes(100, 1));
-  large.memory.give_back();
+  large.memory.give_back(0, large.memory.size());
   CHECK(reader.look(large.offset, 1)[0] == std::byte{0});
   CHECK(reader.look(small.offset, 1)[0] == std::byte{5});
 }
@@ -111,14 +112,15 @@ TEST_CASE("a look beyond the segment, and too much on a control page, are errors
 TEST_CASE("other files, and runs of another version, are refused") {
   for (const size_t size : {0, 100, 1 << 20}) {
     const auto file = SharedFile::make(memory_folder, size);
-    CHECK_THROWS_AS(Segment::open(this_process(), file.descriptor()), Error);
+    CHECK_THROWS_AS(Segment::open(this_process(), file.descriptor(), Segment::Role::Sidecar),
+                    Error);
   }
   const auto segment = Segment::make(identity, two_channels, {});
   const auto file = SharedFile::open(getpid(), segment.descriptor());
   const auto memory = file.map(0, whole_pages(1), SharedFile::Access::Write);
   memory.data()[8] = std::byte{99};  // the version stands behind eight letters
   try {
-    Segment::open(this_process(), segment.descriptor());
+    Segment::open(this_process(), segment.descriptor(), Segment::Role::Sidecar);
     FAIL("it was opened");
   } catch (const Error& e) {
     CHECK(std::string(e.what()).find("version 99") != std::string::npos);
@@ -151,7 +153,7 @@ TEST_CASE("runs are found while they go on, each once, whatever their names") {
   CHECK(found[0].identity.node == 0);
   CHECK(found[1].identity.node == 1);
   CHECK(number_of(found[0].process) == other.number());
-  auto opened = Segment::open(found[0].process, found[0].descriptor);
+  auto opened = Segment::open(found[0].process, found[0].descriptor, Segment::Role::Sidecar);
   CHECK(opened.identity().run == theirs);
   CHECK_MESSAGE(runs_with(theirs).size() == 2, "who has opened it is no second run");
   CHECK(runs_with(mine).size() == 1);
@@ -160,26 +162,55 @@ TEST_CASE("runs are found while they go on, each once, whatever their names") {
   CHECK_MESSAGE(runs_with(theirs).empty(), "its maker is dead, though this process has it open");
 }
 
-TEST_CASE("wrong words in the shared pages do not change what this process addresses") {
+TEST_CASE("a sidecar job can write to the pages of its slot, and to nothing else") {
   auto made = Segment::make(identity, two_channels, bytes(100, 1));
-  auto opened = Segment::open(this_process(), made.descriptor());
   made.take_channel(0);
-  ChannelWriter writer(made.channel(0), true);
   const auto region = made.add_region(10);
-  // What a stray store may do: everything before the channels, and what is written once in a
-  // channel.
-  auto& channel = opened.channel(0);
-  auto* first = reinterpret_cast<std::byte*>(&channel) - 64;
-  std::memset(first, 0x5a, 64);
-  channel.values_offset = channel.values_size = channel.heads_offset = channel.heads_size =
-      uint64_t{1} << 40;
-  CHECK(&made.channel(1) - &made.channel(0) == 1);
-  CHECK(made.channels() == 2);
-  for (const auto at : {writer.reserve(100), writer.reserve_head(100)}) {
-    REQUIRE(at.has_value());
-    std::memset(made.own(*at), 1, 100);
+  constexpr int held = 2;
+  // Where a stray store of a sidecar with slot 2 goes to, and whether it is stopped.
+  struct Target {
+    const char* name;
+    std::function<volatile std::byte*(Segment&)> at;
+    bool is_writable = false;
+  };
+  const auto of = [](auto* p) { return reinterpret_cast<volatile std::byte*>(p); };
+  const std::vector<Target> targets{
+      {"header", [&](Segment& s) { return of(&s.channel(0)) - 64; }},
+      {"writer", [&](Segment& s) { return of(&s.channel(0).writer); }},
+      {"published", [&](Segment& s) { return of(&s.channel(1).published); }},
+      {"records", [&](Segment& s) { return of(&s.channel(1).records[1023]); }},
+      {"message",
+       [&](Segment& s) {
+         return of(const_cast<std::byte*>(s.look(s.channel(0).values_offset, 1)));
+       }},
+      {"region", [&](Segment& s) { return of(const_cast<std::byte*>(s.look(region.offset, 1))); }},
+      {"before its slot", [&](Segment& s) { return of(s.slot(0, held).get()) - (65 << 10); }},
+      {"its slot", [&](Segment& s) { return of(s.slot(0, held).get()); }, true},
+      {"its slot in the other channel", [&](Segment& s) { return of(s.slot(1, held).get()); },
+       true}};
+  for (const auto& target : targets) {
+    CAPTURE(target.name);
+    Child sidecar([&] {
+      auto opened = Segment::open(made.maker(), made.descriptor(), Segment::Role::Sidecar);
+      const auto slot = opened.slot(0, held);
+      *target.at(opened) = std::byte{0x5a};
+      return 0;
+    });
+    CHECK(sidecar.wait() == (target.is_writable ? 0 : 128 + SIGSEGV));
   }
-  const auto next = made.add_region(10);
-  CHECK(next.offset == region.offset + region.memory.size());
-  CHECK(made.read_control(1).empty());
+  CHECK(made.slots_of(0)[held]->holder == 0x5a);
+  CHECK(made.slots_of(0)[held + 1]->holder == 0);
+}
+
+TEST_CASE("a header that points out of its file is refused") {
+  for (const size_t at :
+       {size_t{12}, size_t{108}, size_t{112}, size_t{120}, size_t{128}, size_t{136}, size_t{144}}) {
+    CAPTURE(at);
+    const auto made = Segment::make(identity, two_channels, bytes(100, 1));
+    const auto file = SharedFile::open(getpid(), made.descriptor());
+    const auto memory = file.map(0, whole_pages(1), SharedFile::Access::Write);
+    std::memset(memory.data() + at, 0x7f, 8);
+    CHECK_THROWS_AS(Segment::open(this_process(), made.descriptor(), Segment::Role::Sidecar),
+                    Error);
+  }
 }

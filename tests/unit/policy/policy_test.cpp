@@ -25,12 +25,27 @@ class FakeRoom final : public MessageBudget {
 
 /// "Publish 0 1, Skip 2": actions in a form that a table can hold.
 std::string text_of(const std::vector<CollectiveAction>& actions) {
-  static const char* const names[] = {
-      "Disable",         "Admit",          "Release",         "Skip",
-      "Publish",         "MoveToSidecars", "Recall",          "TakeBack",
-      "SettleAll",       "SaveStages",     "SendCheckpoint",  "FinishCheckpoint",
-      "FinishStages",    "SendEnd",        "CloseChannel",    "AwaitSidecars",
-      "CountUnfinished", "Retire",         "EndJobAtFinalize"};
+  static const char* const names[] = {"Disable",
+                                      "LearnFailure",
+                                      "Admit",
+                                      "Release",
+                                      "Skip",
+                                      "Publish",
+                                      "MoveToSidecars",
+                                      "Recall",
+                                      "TakeBack",
+                                      "SettleAll",
+                                      "SaveStages",
+                                      "SendCheckpoint",
+                                      "FinishCheckpoint",
+                                      "FinishStages",
+                                      "SendEnd",
+                                      "CloseChannel",
+                                      "AwaitSidecars",
+                                      "CountUnfinished",
+                                      "Retire",
+                                      "EndJobAtFinalize",
+                                      "LeaveSidecars"};
   std::string text;
   for (const auto& action : actions) {
     text += (text.empty() ? "" : ", ") + std::string(names[action.index()]);
@@ -170,6 +185,7 @@ TEST_CASE("closing ends everything in order, and what follows depends on what si
   };
   const Row rows[] = {{false, {.finished = true}, ""},
                       {false, {.failed = true}, "Disable 0, EndJobAtFinalize"},
+                      {false, {}, "CountUnfinished, LeaveSidecars"},
                       {true, {.finished = true}, ""},
                       {true, {}, "CountUnfinished, Retire"}};
   for (const auto& row : rows) {
@@ -186,14 +202,18 @@ TEST_CASE("closing ends everything in order, and what follows depends on what si
         "SettleAll, SaveStages, FinishCheckpoint");
 }
 
-TEST_CASE("a wait for an answer ends: by the clock, or without a sign of life in the same job") {
+TEST_CASE("all waits of a call end by one deadline, whichever job the sidecars are of") {
   Policy separate(settings(WhenFull::Skip, true), {there}), same(settings(WhenFull::Skip), {there});
   const auto bounded = std::get<Wait>(separate.on(LocalEvent(WaitBegins{50}))[0]);
   CHECK(bounded.deadline == 57);
   CHECK(bounded.needs_server);
-  const auto patient = std::get<Wait>(same.on(LocalEvent(WaitBegins{50}))[0]);
-  CHECK(std::isinf(patient.deadline));
-  CHECK(patient.without_sign == 420);
+  CHECK(std::get<Wait>(same.on(LocalEvent(WaitBegins{50}))[0]).deadline == 57);
+  (void)same.on(LocalEvent(CallBegins{48}));
+  CHECK(std::get<Wait>(same.on(LocalEvent(WaitBegins{50}))[0]).deadline == 55);
+  CHECK(std::get<Wait>(same.on(LocalEvent(WaitBegins{54}))[0]).deadline == 55);
+  Policy waits(settings(WhenFull::Wait), {there});
+  (void)waits.on(LocalEvent(CallBegins{48}));
+  CHECK(std::get<Wait>(waits.on(LocalEvent(NoRoom{1, 51}))[0]).deadline == 55);
   (void)same.on(LocalEvent(SidecarFailed{}));
   CHECK(same.on(LocalEvent(WaitBegins{50})).empty());
 }
@@ -203,8 +223,26 @@ TEST_CASE("failed sidecars disable what they worked on, by agreement") {
   const FakeRoom room;
   CHECK(policy.on(LocalEvent(SidecarFailed{})).empty());
   CHECK(policy.is_enabled(0));
-  CHECK(agree(policy, room) == "Disable 0");
+  CHECK(agree(policy, room) == "LearnFailure, Disable 0");
   CHECK(policy.is_enabled(1));
+  CHECK(agree(policy, room).empty());
+}
+
+TEST_CASE("a rank that lacked memory in a decision has all analyses disabled, by agreement") {
+  Policy policy(settings(WhenFull::Skip), {there, {}});
+  policy.add(there);
+  const FakeRoom room;
+  CHECK(policy.on(LocalEvent(AllFailed{})).empty());
+  CHECK(policy.is_enabled(1));
+  CHECK(agree(policy, room) == "Disable 0, Disable 1, Disable 2");
+  CHECK(agree(policy, room).empty());
+}
+
+TEST_CASE("a rank that no sidecar has told learns of their failure by agreement") {
+  Policy policy(settings(WhenFull::Skip), {there, {}});
+  const AgreementReady ready{{.sidecars_failed = true, .disabled = {0}}};
+  CHECK(text_of(policy.on(ready)) == "LearnFailure, Disable 0");
+  CHECK(policy.on(ready).empty());
 }
 
 TEST_CASE("publications are written or lost") {

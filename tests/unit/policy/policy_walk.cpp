@@ -131,6 +131,7 @@ void World::agree() {
     all.dropped |= mine.dropped;
     all.blocked |= mine.blocked;
     all.level = std::max(all.level, mine.level);
+    all.sidecars_failed |= mine.sidecars_failed;
     all.disabled.insert(mine.disabled.begin(), mine.disabled.end());
     for (size_t s = 0; s < all.slot_ready.size(); ++s) {
       all.slot_ready[s] = all.slot_ready[s] && mine.slot_ready[s];
@@ -153,8 +154,14 @@ void World::meet() {
   for (const auto& action : agreed(ready)) {
     if (const auto* admission = get<Admit>(action)) admit(admission->slot);
     else if (const auto* departure = get<Release>(action)) release(departure->slot);
+    else if (std::holds_alternative<LearnFailure>(action)) learn_failure();
     else require(get<Disable>(action) != nullptr, "an agreement leads to " + name_of(action));
   }
+}
+
+void World::learn_failure() {
+  require(sidecars_failed_, "ranks learn of a failure that there was not");
+  for (size_t r = 0; r < policies_.size(); ++r) (void)local(r, SidecarFailed{});
 }
 
 void World::admit(int slot) {
@@ -278,16 +285,13 @@ void World::trouble() {
 
 // The rank's own wait, in which sidecars may or may not finish messages.
 bool World::wait(size_t rank, const Wait& wait, int64_t bytes) {
-  require(std::isfinite(wait.deadline) || wait.without_sign > 0, "a wait without a deadline");
-  for (double sign = now_; now_ < wait.deadline; now_ += 1) {
-    const auto before = memories_[rank].queue.size();
+  require(std::isfinite(wait.deadline), "a wait without a deadline");
+  for (; now_ < wait.deadline; now_ += 1) {
     if (sidecars_live_ && !sidecars_failed_ && one_in(3)) finish_messages(rank, 1);
-    if (memories_[rank].queue.size() != before) sign = now_;
     if (wait.until == Until::MessageBudget && memories_[rank].fits(static_cast<size_t>(bytes)))
       return true;
     if (wait.until == Until::Answer && memories_[rank].queue.empty()) return true;
     if (wait.needs_server && !sidecars_live_) return false;
-    if (wait.without_sign > 0 && now_ - sign >= wait.without_sign) return false;
     if (sidecars_failed_) {
       (void)local(rank, SidecarFailed{});
       return false;
@@ -538,6 +542,8 @@ void World::close() {
                        [](const auto& a) { return std::holds_alternative<T>(a); });
   };
   if (failed) require(has((EndJobAtFinalize*)nullptr), "failed sidecars keep the job");
+  else if (shape_.settings.has_sidecars && !shape_.settings.separate_job && !finished)
+    require(has((LeaveSidecars*)nullptr), "late sidecars are not given their time");
   check_counts();
   // Without sidecars, everything that is in no table is counted as lost.
   if (!shape_.settings.separate_job || sidecars_live_) return;

@@ -105,6 +105,7 @@ class World {
   void finish_messages(size_t rank, int64_t most);
   void run_sidecars();
   void kill_sidecars();
+  void learn_failure();
   void admit(int slot);
   void release(int slot);
   void publish(const Publish& action);

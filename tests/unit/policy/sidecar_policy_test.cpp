@@ -105,6 +105,8 @@ TEST_CASE("what no rank can use is counted, and a failed analysis is finished on
   CHECK(on(policy, MigrationEnded{2, true}).empty());
   CHECK(on(policy, PublicationAgreed{{}, {2}}) == "Receive, Analyse 2, Acknowledge");
   CHECK(on(policy, MigrationAgreed{{2, 0}, false}) == "SaveForMigration 2, Acknowledge");
+  // Until it is saved it is here, and to take it again changes nothing.
+  CHECK(on(policy, MigrationAgreed{{2}, true}) == "Acknowledge");
   CHECK(on(policy, EndAgreed{}) == "FinishAnalyses, Acknowledge");
 }
 
@@ -134,4 +136,11 @@ TEST_CASE("sidecars that leave are replaced, and those whose simulation is gone 
   CHECK(on(closed, EndAgreed{}) ==
         "SaveForSuccessors, FinishAnalyses, ShowEnded, WriteReport, ShowRunEnded, Acknowledge, "
         "RemoveSavedState, LeaveSlot");
+}
+
+TEST_CASE("state is saved for successors less often where that takes long or nodes are many") {
+  CHECK(saving_period(1, 0) == 1);
+  CHECK(saving_period(64, 0.05) == 1);
+  CHECK(saving_period(1, 0.5) == 10);
+  CHECK(saving_period(6400, 0.5) == 100);
 }

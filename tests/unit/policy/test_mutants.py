@@ -22,7 +22,7 @@ import pytest
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
-POLICIES = ("backlog", "migration", "policy", "sidecar_policy", "slots")
+POLICIES = ("backlog", "migration", "policy", "sidecar_policy", "slots", "time_share")
 SOURCES = [
     *(ROOT / f"src/policy/{name}.cpp" for name in POLICIES),
     *sorted(HERE.glob("*walk*.cpp")),

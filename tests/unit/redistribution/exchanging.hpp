@@ -11,16 +11,19 @@ namespace exchanging {
 using namespace pillion;
 using namespace some_field;
 using redistribution::Neighbours;
+using redistribution::TransferMemory;
 
 /// Which ranks hand values to each other through memory: all, those of either half, or none.
 struct Ways {
   explicit Ways(const comm::Communicator& world)
-      : all(world), half(world, world.split(world.rank() % 2)) {}
-  [[nodiscard]] const Neighbours* of(int round) const {
-    const Neighbours* ways[] = {&all, &half, nullptr};
+      : all(Neighbours(world), plenty),
+        half(Neighbours(world, world.split(world.rank() % 2)), plenty) {}
+  [[nodiscard]] TransferMemory* of(int round) const {
+    TransferMemory* ways[] = {&all, &half, nullptr};
     return ways[round % 3];
   }
-  Neighbours all, half;
+  static constexpr size_t plenty = size_t{1} << 30;
+  mutable TransferMemory all, half;
 };
 
 template <class Origin>

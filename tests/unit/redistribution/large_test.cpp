@@ -30,10 +30,10 @@ int64_t wrong_values(const double* values) {
   return wrong;
 }
 
-void exchange(const comm::Communicator& world, const Neighbours* neighbours) {
+void exchange(const comm::Communicator& world, TransferMemory* memory) {
   const auto whole = [&](bool has) { return has ? std::vector{domain} : std::vector<Box>{}; };
   const bool sends = world.rank() == 0;
-  Redistribution plan(world, whole(sends), WantedBoxes{whole(!sends), domain, {}}, neighbours);
+  Redistribution plan(world, whole(sends), WantedBoxes{whole(!sends), domain, {}}, memory);
   const auto given = some_values();
   const auto taken =
       std::make_unique_for_overwrite<double[]>(sends ? 0 : static_cast<size_t>(domain.volume()));
@@ -51,7 +51,7 @@ void exchange(const comm::Communicator& world, const Neighbours* neighbours) {
 TEST_CASE("messages of more than 2 GiB" * doctest::skip()) {
   const comm::Communicator world(MPI_COMM_WORLD);
   REQUIRE(world.size() == 2);
-  const Neighbours neighbours(world);
+  TransferMemory memory(Neighbours(world), size_t{8} << 30);
   exchange(world, nullptr);
-  exchange(world, &neighbours);
+  exchange(world, &memory);
 }

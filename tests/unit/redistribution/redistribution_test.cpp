@@ -5,6 +5,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <cstdlib>
+#include <deque>
+#include <fstream>
 #include <numeric>
 
 #include "comm/message.hpp"
@@ -153,14 +156,14 @@ TEST_CASE(
     "ranks of a node that find no memory, or not that of others, send messages, all of them") {
   const comm::Communicator world(MPI_COMM_WORLD);
   if (world.size() == 1) return;
-  const Neighbours neighbours(world);
   Random random(13);
   for (const int may_open : {0, 1, 1000}) {
+    TransferMemory memory(Neighbours(world), size_t{1} << 30);
     const Box domain{{0, 0, 0}, {9, 8, 7}};
     const auto me = static_cast<size_t>(world.rank());
     auto here = random_boxes::divide(domain, world.size(), 8, random);
     const auto there = random_boxes::divide(domain, world.size(), 8, random);
-    Redistribution plan(world, here[me], WantedBoxes{there[me], domain, {}}, &neighbours);
+    Redistribution plan(world, here[me], WantedBoxes{there[me], domain, {}}, &memory);
     world.barrier();
     // The last rank may open so many files more.
     rlimit before{};
@@ -170,13 +173,65 @@ TEST_CASE(
     rlimit now = before;
     now.rlim_cur = static_cast<rlim_t>(next + may_open);
     if (world.rank() == world.size() - 1) setrlimit(RLIMIT_NOFILE, &now);
-    const std::map<int, size_t> sizes{{(world.rank() + 1) % world.size(), 1000}};
-    CHECK(NodePath::make(neighbours, sizes).has_value() == (may_open > 1));
+    CHECK(NodePath::make(memory.neighbours(), 1000).has_value() == (may_open > 1));
     exchanging::check(
         world, plan, [](const Cell& cell) { return std::optional(cell); }, random);
     setrlimit(RLIMIT_NOFILE, &before);
-    CHECK_FALSE(NodePath::make(neighbours, {{0, me == 0 ? size_t{1} << 60 : 1}}).has_value());
+    CHECK_FALSE(NodePath::make(memory.neighbours(), me == 0 ? size_t{1} << 60 : 1).has_value());
   }
+}
+
+namespace {
+
+constexpr size_t page = 4096;
+
+/// Moves values of 24 bytes for each cell; whether they arrive.
+bool moves_values(Redistribution& plan, int round) {
+  Random random(static_cast<unsigned>(round));
+  Field field(plan, 0, 8, 3, random);
+  field.fill(round);
+  plan.exchange(std::span(&field.arrays, 1));
+  return field.has_arrived(round, [](const Cell& cell) { return std::optional(cell); });
+}
+
+/// A plan that moves `cells` cells of each rank to the next one, which has moved values once.
+std::unique_ptr<Redistribution> used_plan(const comm::Communicator& world, int64_t cells,
+                                          TransferMemory& memory) {
+  const auto box_of = [&](int rank) {
+    const int64_t lo = cells * ((rank + world.size()) % world.size());
+    return Box{{lo, 0, 0}, {lo + cells, 1, 1}};
+  };
+  const Box domain{{0, 0, 0}, {cells * world.size(), 1, 1}};
+  auto plan = std::make_unique<Redistribution>(world, std::vector{box_of(world.rank())},
+                                               WantedBoxes{{box_of(world.rank() - 1)}, domain, {}},
+                                               &memory);
+  CHECK(moves_values(*plan, 1));
+  return plan;
+}
+
+}  // namespace
+
+TEST_CASE("plans share node memory, which grows, shrinks, and stays within its budget") {
+  const comm::Communicator world(MPI_COMM_WORLD);
+  if (world.size() == 1) return;
+  TransferMemory memory(Neighbours(world), static_cast<size_t>(world.size()) * 100 * page);
+  const auto small = used_plan(world, 300, memory);
+  CHECK(memory.node_bytes() == 2 * page);
+  auto large = used_plan(world, 4000, memory);
+  CHECK(memory.node_bytes() == 24 * page);
+  // In turns: each finds its values, though they lie where those of the other were.
+  for (int turn = 2; turn < 30; ++turn) CHECK(moves_values(turn % 2 == 0 ? *small : *large, turn));
+  CHECK(memory.node_bytes() == 24 * page);
+  large.reset();
+  const auto next = used_plan(world, 600, memory);
+  CHECK(memory.node_bytes() == 4 * page);
+  CHECK(memory.refused() == 0);
+  // Values of a plan that would need more go by messages; the others keep their memory.
+  const auto too_large = used_plan(world, 40000, memory);
+  CHECK(memory.refused() == 1);
+  CHECK(memory.most_node_bytes() == 24 * page);
+  CHECK(moves_values(*small, 30));
+  CHECK(memory.path() != nullptr);
 }
 
 TEST_CASE("sparse exchanges bring each message to its rank, one exchange after the other") {
@@ -203,4 +258,49 @@ TEST_CASE("sparse exchanges bring each message to its rank, one exchange after t
       CHECK(std::count(bytes.begin(), bytes.end(), mark) == static_cast<int64_t>(bytes.size()));
     }
   }
+}
+
+namespace {
+
+int64_t mappings() {
+  std::ifstream file("/proc/self/maps");
+  int64_t count = 0;
+  for (std::string line; std::getline(file, line);) ++count;
+  return count;
+}
+
+/// Bytes that the kernel counts for this process under a key such as "RssAnon:".
+int64_t bytes_of(const std::string& key) {
+  std::ifstream file("/proc/self/status");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with(key)) return 1024 * std::stoll(line.substr(key.size()));
+  return 0;
+}
+
+}  // namespace
+
+// As the blocks of a code do that adapts its mesh. PILLION_TEST_ALL=1 makes ten thousand.
+TEST_CASE("regrids leave mappings and memory where they were") {
+  const comm::Communicator world(MPI_COMM_WORLD);
+  const char* all = std::getenv("PILLION_TEST_ALL");
+  const int regrids = all != nullptr && std::string_view(all) != "0" ? 10'000 : 400;
+  TransferMemory memory(Neighbours(world), static_cast<size_t>(world.size()) * 200 * page);
+  std::deque<std::unique_ptr<Redistribution>> plans;
+  Random random(11);
+  int64_t maps = 0, anonymous = 0;
+  for (int n = 0; n < regrids; ++n) {
+    plans.push_back(used_plan(world, 100 + static_cast<int64_t>(random() % 30'000), memory));
+    if (plans.size() > 16) plans.pop_front();
+    CHECK(moves_values(*plans[random() % plans.size()], n));
+    if (n != regrids / 4) continue;
+    maps = mappings();
+    anonymous = bytes_of("RssAnon:");
+  }
+  CHECK(mappings() <= maps + 8);
+  CHECK(bytes_of("RssAnon:") <= anonymous + (int64_t{8} << 20));
+  CHECK(memory.node_bytes() <= 200 * page);
+  plans.clear();
+  const auto last = used_plan(world, 300, memory);
+  if (world.size() > 1) CHECK(memory.node_bytes() == 2 * page);
+  CHECK(memory.receiving.capacity() + memory.sending.capacity() < size_t{3} << 20);
 }

@@ -4,6 +4,9 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
+#include "base/clock.hpp"
+#include "comm/communicator.hpp"
+
 using namespace pillion;
 using namespace pillion::run;
 
@@ -87,4 +90,41 @@ TEST_CASE("attaching finds the run that is meant, and says what else there is") 
         run + 1);
   const auto far = go_on(name + "-far", run + 2, 2, 4);
   CHECK(complaint(name + "-far").find("4 simulation ranks on 2 nodes") != std::string::npos);
+}
+
+namespace {
+
+/// Time that passes only while somebody sleeps.
+class SleepingClock final : public base::Clock {
+ public:
+  SleepingClock() { base::set_clock(this); }
+  ~SleepingClock() override { base::set_clock(nullptr); }
+  double monotonic_seconds() override { return now_; }
+  double calendar_seconds() override { return now_; }
+  void sleep(double seconds) override {
+    now_ += seconds;
+    ++sleeps_;
+  }
+  void yield() override {}
+  void sleep_while(const std::atomic<uint32_t>&, uint32_t, double seconds) override {
+    now_ += seconds;
+  }
+  void wake(std::atomic<uint32_t>&) override {}
+  [[nodiscard]] int sleeps() const { return sleeps_; }
+
+ private:
+  double now_ = 0;
+  int sleeps_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("a job that waits for its run looks for it less and less often") {
+  const comm::Communicator world(MPI_COMM_WORLD);
+  SleepingClock clock;
+  constexpr double patience = 10;  // seconds
+  CHECK_THROWS_WITH(attach_to(world, "no run has this name", patience),
+                    doctest::Contains("no run"));
+  CHECK(clock.monotonic_seconds() == doctest::Approx(patience));
+  CHECK(clock.sleeps() < 20);  // each is followed by a look at all open files of the node
 }

@@ -77,7 +77,7 @@ TEST_CASE("earlier results are moved aside, with numbers that grow; other files 
   const Place place;
   place.put("results/log.txt", "mpirun's");
   place.put("results/checkpoint/state", "the program's");
-  place.put("results/timeline.json", "the user's own");
+  place.put("results/timeline/own", "the user's own");
   place.run(1, "one");
   CHECK(place.in(".") == Names{"results"});  // files of others alone are no earlier run
   place.run(2, "two");
@@ -92,7 +92,7 @@ TEST_CASE("earlier results are moved aside, with numbers that grow; other files 
   CHECK(look_at_folder(place.output()).mark->id == id_of(3));
   CHECK(place.text("results/log.txt") == "mpirun's");
   CHECK(place.text("results/checkpoint/state") == "the program's");
-  CHECK(place.text("results/timeline.json") == "the user's own");
+  CHECK(place.text("results/timeline/own") == "the user's own");
   fs::remove_all(place.path / "results.001");
   place.run(4, "four");
   CHECK(place.text("results.003/energy/e.csv") == "three");  // no number is used again

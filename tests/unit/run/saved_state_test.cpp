@@ -4,7 +4,11 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "products/whole_file.hpp"
+#include "stagehost/state_file.hpp"
 
 using namespace pillion;
 using namespace pillion::run;
@@ -67,6 +71,38 @@ TEST_CASE("what was completed last is there, wherever the next one got to") {
   CHECK(fs::is_empty(folder.path));
 }
 
+TEST_CASE("each node removes its own files of a state, and what is left is removed by one rank") {
+  const Folder folder;
+  SuccessorState saved(folder.path, 5);
+  const auto write = [&] {
+    for (const char* stage : {"stage-0-halos", "stage-1-rdf"})
+      for (int node = 0; node < 3; ++node)
+        products::write_whole(stagehost::state_file(saved.next_folder() / "one" / stage, node), "x",
+                              false);
+  };
+  const auto files = [&] {
+    std::vector<int> numbers;
+    for (const auto& entry : fs::recursive_directory_iterator(folder.path))
+      if (entry.is_regular_file()) numbers.push_back(std::stoi(entry.path().stem().string()));
+    std::sort(numbers.begin(), numbers.end());
+    return numbers;
+  };
+  write();
+  saved.remove_files_in_next(1);
+  CHECK(files() == std::vector<int>{0, 0, 2, 2});
+  saved.clear_next();
+  CHECK(files().empty());
+  write();
+  saved.complete_elsewhere();  // the files are in folder() now, and next_folder() is the other one
+  write();
+  saved.remove_files_in_next(0);
+  CHECK(files() == std::vector<int>{0, 0, 1, 1, 1, 1, 2, 2, 2, 2});
+  saved.remove_files(1);
+  CHECK(files() == std::vector<int>{0, 0, 2, 2, 2, 2});
+  saved.remove();
+  CHECK(fs::is_empty(folder.path));
+}
+
 TEST_CASE("a successor goes on with the other folder, and so do its ranks that write nothing") {
   const Folder folder;
   SuccessorState first(folder.path, 5);
@@ -94,9 +130,22 @@ TEST_CASE("what another version wrote, or was cut short, is an error") {
   auto text = products::read_file(file);
   products::write_whole(file, text.substr(0, text.size() / 2), false);
   CHECK_THROWS_AS(SuccessorState(folder.path, 5).read(), Error);
-  text[text.find("saved state 1") + 12] = '9';
+  text[text.find("saved state 2") + 12] = '9';
   products::write_whole(file, text, false);
   CHECK_THROWS_AS(SuccessorState(folder.path, 5).read(), Error);
+}
+
+TEST_CASE("every change of a manifest is found") {
+  const auto text = format_manifest(state_at(3));
+  REQUIRE(parse_manifest(text, "m").analyses.size() == 2);
+  for (size_t at = 0; at < text.size(); ++at) {
+    auto other = text;
+    other[at] = static_cast<char>(other[at] ^ 1);
+    CAPTURE(other);
+    CHECK_THROWS_WITH_AS((void)parse_manifest(other, "the-file"), doctest::Contains("the-file"),
+                         Error);
+    CHECK_THROWS_AS((void)parse_manifest(text.substr(0, at), "m"), Error);
+  }
 }
 
 TEST_CASE("a manifest reads back as it was") {

@@ -41,12 +41,13 @@ namespace {
 /// Sits at the home slot until it is killed.
 std::unique_ptr<node::Child> subscribe(node::Segment& segment) {
   auto child = std::make_unique<node::Child>([&] {
-    node::ChannelReader reader(segment.channel(0), node::primary);
+    const auto slot = segment.slot(0, node::primary);
+    node::ChannelReader reader(segment.channel(0), *slot, node::primary);
     while (!reader.claim()) usleep(1000);
     for (;;) pause();
     return 0;
   });
-  while (node::number_of(segment.channel(0).slots[node::primary].holder) != child->number())
+  while (node::number_of(segment.slots_of(0)[node::primary]->holder) != child->number())
     usleep(500);
   return child;
 }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
 #include <map>
 #include <random>
 #include <set>
@@ -75,7 +76,8 @@ TEST_CASE("a buffer is never given to the simulation while sidecars read it") {
 
 TEST_CASE("what is lent is where sidecars see it, inside of a buffer too") {
   auto segment = a_segment();
-  auto reader = node::Segment::open(node::this_process(), segment.descriptor());
+  auto reader =
+      node::Segment::open(node::this_process(), segment.descriptor(), node::Segment::Role::Sidecar);
   Allocations allocations(&segment);
   auto* first = static_cast<std::byte*>(allocations.allocate("x", 0, 5000, 2));
   auto* other = static_cast<std::byte*>(allocations.allocate("x", 1, 100, 2));
@@ -97,7 +99,8 @@ TEST_CASE("what is lent is where sidecars see it, inside of a buffer too") {
 
 TEST_CASE("memory that the program gives back stays as long as it is read") {
   auto segment = a_segment();
-  auto reader = node::Segment::open(node::this_process(), segment.descriptor());
+  auto reader =
+      node::Segment::open(node::this_process(), segment.descriptor(), node::Segment::Role::Sidecar);
   Allocations allocations(&segment);
   auto* data = static_cast<std::byte*>(allocations.allocate("x", 0, 100, 2));
   std::memset(data, 9, 100);
@@ -173,4 +176,100 @@ TEST_CASE("memory goes back to the machine when neither a block nor anybody else
     kept.reset();
     CHECK(blocks() == before);
   }
+}
+
+namespace {
+
+/// How often this process maps node memory.
+int mappings() {
+  std::ifstream maps("/proc/self/maps");
+  int count = 0;
+  for (std::string line; std::getline(maps, line);)
+    count += line.find("/dev/shm/#") != std::string::npos ? 1 : 0;
+  return count;
+}
+
+/// Bytes that this process has in memory, of all kinds.
+int64_t resident() {
+  std::ifstream file("/proc/self/statm");
+  int64_t all = 0, pages = 0;
+  file >> all >> pages;
+  return pages * static_cast<int64_t>(node::whole_pages(1));
+}
+
+}  // namespace
+
+TEST_CASE("ten thousand regrids leave mappings, memory and the file as they were") {
+  auto segment = a_segment();
+  auto reader =
+      node::Segment::open(node::this_process(), segment.descriptor(), node::Segment::Role::Sidecar);
+  Allocations allocations(&segment);
+  struct Block {
+    std::byte* data;
+    size_t size;
+    std::byte mark;
+  };
+  std::map<int32_t, Block> blocks;
+  std::mt19937 random(8);
+  const auto state = [&] {
+    struct stat status {};
+    REQUIRE(fstat(segment.descriptor(), &status) == 0);
+    return std::tuple(mappings(), static_cast<int64_t>(status.st_size), resident());
+  };
+  auto early = state();
+  for (int64_t regrid = 0; regrid < 10000; ++regrid) {
+    // What is there is whole, and sidecars see it where it is said to be.
+    for (const auto& [number, block] : blocks) {
+      REQUIRE(block.data[0] == block.mark);
+      REQUIRE(block.data[block.size - 1] == block.mark);
+      const auto lent = allocations.find(block.data);
+      if (!lent) continue;
+      const auto* seen = reader.look(lent->region, lent->region_size) + lent->offset;
+      REQUIRE(seen[block.size - 1] == block.mark);
+    }
+    allocations.lend(regrid);
+    while (blocks.size() > 4) {
+      const auto at = std::next(blocks.begin(), static_cast<int>(random() % blocks.size()));
+      allocations.free("x", at->first);
+      blocks.erase(at);
+    }
+    allocations.reclaim(regrid - 1);
+    while (blocks.size() < 10) {
+      const auto number = static_cast<int32_t>(random() % 1000);
+      if (blocks.contains(number)) continue;
+      const size_t size = 1 + random() % (random() % 16 == 0 ? 300000 : 9000);
+      auto* data = static_cast<std::byte*>(allocations.allocate("x", number, size, 2));
+      REQUIRE(std::all_of(data, data + size, [](std::byte b) { return b == std::byte{0}; }));
+      const auto mark = static_cast<std::byte>(1 + random() % 255);
+      std::memset(data, static_cast<int>(mark), size);
+      blocks[number] = {data, size, mark};
+    }
+    if (regrid == 1000) early = state();
+  }
+  const auto [maps_before, file_before, memory_before] = early;
+  const auto [maps, file, memory] = state();
+  CHECK(maps <= maps_before + 4);
+  CHECK(file <= 2 * file_before);
+  CHECK(memory <= memory_before + (int64_t{8} << 20));
+}
+
+TEST_CASE("ten thousand blocks are a few mappings on either side") {
+  auto segment = a_segment();
+  auto reader =
+      node::Segment::open(node::this_process(), segment.descriptor(), node::Segment::Role::Sidecar);
+  Allocations allocations(&segment);
+  const int before = mappings();
+  std::vector<void*> data;
+  for (int32_t b = 0; b < 10000; ++b) data.push_back(allocations.allocate("x", b, 4096, 2));
+  for (int32_t b = 9999; b >= 0; --b) {
+    auto& at = data[static_cast<size_t>(b)];
+    std::memcpy(at, &b, sizeof b);
+    const auto lent = allocations.find(at);
+    REQUIRE(lent);
+    int32_t seen = 0;
+    std::memcpy(&seen, reader.look(lent->region, lent->region_size) + lent->offset, sizeof seen);
+    REQUIRE(seen == b);
+    allocations.forget();
+  }
+  CHECK(mappings() <= before + 40);
 }

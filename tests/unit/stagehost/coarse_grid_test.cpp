@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "played.hpp"
+#include "stagehost/state.hpp"
 
 using namespace pillion;
 using test::Play;
@@ -149,7 +150,8 @@ TEST_CASE("what rows saw is remembered over a restart") {
   {
     Play first(world, catalogue(), "- statistics: {fields: [density]}\n", folder.path());
     first.run(publication(world, 0, 2));
-    first.chain().save(saved.path() + "/state", world.rank(), 0, false);
+    const auto leaders = world.split(world.rank() == 0 ? 0 : -1);
+    first.chain().save(saved.path() + "/state", {world, world, leaders}, 0, false);
     world.barrier();
   }
   Play second(world, catalogue(), "- statistics: {fields: [density]}\n", folder.path());

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "played.hpp"
+#include "stagehost/state.hpp"
 
 using namespace pillion;
 using test::Play;
@@ -135,7 +136,8 @@ test::Played play(const comm::Communicator& world, const std::string& stage,
   {
     Play first(world, catalogue(), stage, folder.path());
     go(first, 0, half);
-    first.chain().save(saved.path() + "/state", world.rank(), 0, false);
+    const auto leaders = world.split(world.rank() == 0 ? 0 : -1);
+    first.chain().save(saved.path() + "/state", {world, world, leaders}, 0, false);
     world.barrier();
   }
   Play second(world, catalogue(), stage, folder.path());

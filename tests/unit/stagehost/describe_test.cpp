@@ -74,10 +74,10 @@ struct Stage {
     base::ByteWriter out;
     for (const auto& block : input.blocks) out.put(block.id);
     std::set<int64_t> ids;
-    const std::vector<base::Bytes> alike(static_cast<size_t>(world.size()), out.bytes());
-    for (const auto& bytes : world.exchange(alike))
+    for (const auto& bytes : world.gather(out.bytes(), 0))
       for (base::ByteReader in(bytes); !in.done();) ids.insert(in.get<int64_t>());
-    return ids.size();
+    return static_cast<size_t>(
+        world.reduced(static_cast<int64_t>(ids.size()), comm::Operation::Max));
   }
 };
 

@@ -6,10 +6,13 @@
 #include <random>
 
 #include "comm/agreement.hpp"
+#include "layout/assignment.hpp"
 #include "stagehost/peer_messages.hpp"
 
 using namespace pillion;
 using namespace pillion::stagehost;
+
+extern int sent_synchronously;  // counted in state_test.cpp
 
 namespace {
 
@@ -76,4 +79,23 @@ TEST_CASE("records that two have are a failure on all ranks") {
   const auto failure = fetched(world, twice, {}, out);
   REQUIRE(failure.has_value());
   CHECK(std::string(failure->what()).find("the key 5") != std::string::npos);
+}
+
+TEST_CASE("peers send only to owners of keys, and these only to peers that request them") {
+  const comm::Communicator world(MPI_COMM_WORLD);
+  const int rank = world.rank(), ranks = world.size();
+  // Each peer has one record, whose owner it is itself, and requests one of the next peer.
+  std::vector<int64_t> keys(static_cast<size_t>(ranks), -1);
+  for (int64_t key = 0, found = 0; found < ranks; ++key)
+    if (auto& of_owner = keys[static_cast<size_t>(layout::owner_of(key, ranks))]; of_owner < 0) {
+      of_owner = key;
+      ++found;
+    }
+  std::vector<double> out;
+  sent_synchronously = 0;
+  CHECK_FALSE(fetched(world, {keys[static_cast<size_t>(rank)]},
+                      {keys[static_cast<size_t>((rank + 1) % ranks)]}, out)
+                  .has_value());
+  CHECK(sent_synchronously == (ranks == 1 ? 0 : 2));  // a request and a reply
+  CHECK(out[0] == value_of(keys[static_cast<size_t>((rank + 1) % ranks)], 0));
 }

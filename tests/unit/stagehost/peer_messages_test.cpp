@@ -14,6 +14,8 @@
 using namespace pillion;
 using namespace pillion::stagehost;
 
+extern int sent_synchronously;  // counted in state_test.cpp
+
 namespace {
 
 using Bytes = std::vector<std::byte>;
@@ -97,16 +99,22 @@ TEST_CASE("gather brings a message from each peer, empty ones included") {
   Peers peers;
   const auto step = peers.step();
   const int to = step.peers() - 1;
-  CHECK(peers.failure_of([&] {
-    const auto mine = bytes_between(step.peer(), to, step.peer() == 0 ? 0 : 3000);
-    const auto in = step.gather(mine, to);
-    REQUIRE(in.size() == (step.peer() == to ? static_cast<size_t>(step.peers()) : 0));
-    for (size_t from = 0; from < in.size(); ++from) {
-      CHECK(in[from].peer == static_cast<int>(from));
-      CHECK(in[from].bytes.size() == (from == 0 ? 0 : 3000));
-      if (from > 0) CHECK(in[from].bytes[17] == static_cast<std::byte>(16 * from + to + 1));
-    }
-  }) == "");
+  // Few bytes go along a tree, and many from each peer to the one that gets them.
+  for (const size_t size : {size_t{3000}, size_t{2} << 20}) {
+    sent_synchronously = 0;
+    CHECK(peers.failure_of([&] {
+      const auto mine = bytes_between(step.peer(), to, step.peer() == 0 ? 0 : size);
+      const auto in = step.gather(mine, to);
+      REQUIRE(in.size() == (step.peer() == to ? static_cast<size_t>(step.peers()) : 0));
+      for (size_t from = 0; from < in.size(); ++from) {
+        CHECK(in[from].peer == static_cast<int>(from));
+        CHECK(in[from].bytes.size() == (from == 0 ? 0 : size));
+        if (from > 0) CHECK(in[from].bytes[17] == static_cast<std::byte>(16 * from + to + 1));
+      }
+    }) == "");
+    const bool sends = size > 3000 && step.peer() > 0 && step.peer() != to;
+    CHECK(sent_synchronously == (sends ? 1 : 0));
+  }
 }
 
 TEST_CASE("broadcast brings one peer's bytes to all, and none if there are none") {

@@ -275,9 +275,9 @@ TEST_CASE("masses fall in the bins that the edges say") {
   CHECK(function.below == 2);
   CHECK(function.above == 1);
   CHECK(function.density(2)[3] == doctest::Approx(2 / (2 * 0.5)));
-  CHECK(range_of({}) == std::pair{1.0, 10.0});
-  CHECK(range_of({5, 5}) == std::pair{2.5, 10.0});
-  CHECK(range_of({-1, 3, 7}) == std::pair{3.0, 7.0});
+  CHECK(range_of(extremes_of({})) == std::pair{1.0, 10.0});
+  CHECK(range_of(extremes_of({5, 5})) == std::pair{2.5, 10.0});
+  CHECK(range_of(extremes_of({-1, 3, 7})) == std::pair{3.0, 7.0});
 }
 
 TEST_CASE("a coarse mesh has the ids and places of the whole one") {

@@ -121,7 +121,9 @@ Copies publish(const comm::Communicator& world, const Meshes& meshes, const Rout
   std::optional<NetworkSender> sender;
   std::optional<NetworkReceiver> receiver;
   if (world.rank() == 0) sender.emplace(world, sidecars, 0, size_t{1} << 22);
-  else receiver.emplace(world, side, side.rank() == 0 ? std::vector<int>{0} : std::vector<int>{});
+  else
+    receiver.emplace(world, side, side.rank() == 0 ? std::vector<int>{0} : std::vector<int>{},
+                     size_t{1} << 22);
   Copies copies;
   for (const int64_t sequence : {1, 2}) {
     const CopyCounter counter;
@@ -178,7 +180,7 @@ TEST_CASE("in place nothing is copied") {
   const Encoder encoder(PublicationHeader{}, meshes, &lender);
   const Buffer memory(encoder.size());
   encoder.encode(memory.data());
-  const auto decoded = decode(memory.data(), encoder.size(), nullptr, [&](const Lent&) {
+  const auto decoded = decode(memory.data(), encoder.size(), nullptr, [&](const Lent&, size_t) {
     return reinterpret_cast<const std::byte*>(grid.values.data());
   });
   CHECK(decoded.meshes.at("grid").blocks.at(0).arrays.at("density").data == grid.values.data());
@@ -192,8 +194,8 @@ TEST_CASE("on a node a value is copied once") {
   made.take_channel(0);
   NodeSender sender(made, 0, true, nullptr);
   made.open_channel(0);
-  const auto opened =
-      std::make_shared<node::Segment>(node::Segment::open(node::this_process(), made.descriptor()));
+  const auto opened = std::make_shared<node::Segment>(
+      node::Segment::open(node::this_process(), made.descriptor(), node::Segment::Role::Sidecar));
   NodeReceiver receiver({{opened, 0}}, node::primary, [] { return true; });
   REQUIRE(receiver.claim());
   const CopyCounter counter;
@@ -248,8 +250,8 @@ TEST_CASE("an exchange between layouts packs and unpacks what changes ranks, and
   std::vector<int> owners(static_cast<size_t>(world.size()));
   std::iota(owners.begin(), owners.end(), 0);
   const Request pencils{.fields = {"density"}, .kind = Layout::Pencils, .axis = 2};
-  const redistribution::Neighbours neighbours(world);
-  for (const auto* way : {&neighbours, static_cast<const redistribution::Neighbours*>(nullptr)}) {
+  redistribution::TransferMemory memory(redistribution::Neighbours(world), size_t{1} << 30);
+  for (auto* way : {&memory, static_cast<redistribution::TransferMemory*>(nullptr)}) {
     redistribution::Redistribution exchange(
         world, here, layout::wanted_of(pencils, all.mesh("grid"), world.size()), owners, way);
     std::deque<std::vector<double>> memory;

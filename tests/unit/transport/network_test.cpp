@@ -4,6 +4,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <deque>
+#include <optional>
 
 using namespace pillion;
 using namespace pillion::transport;
@@ -19,7 +21,7 @@ TEST_CASE("messages arrive in order, and the budget holds whatever the receiver 
   if (world.rank() == server) {
     std::vector<int> sources;
     for (int r = 0; r < server; ++r) sources.push_back(r);
-    NetworkReceiver receiver(world, side, sources);
+    NetworkReceiver receiver(world, side, sources, 4 * size);
     for (int64_t m = 1; m <= messages; ++m) {
       const auto deliveries = receiver.next();
       for (const auto& delivery : *deliveries) {
@@ -62,7 +64,7 @@ TEST_CASE("memory of messages under way outlives the ends of the transport") {
   const comm::Communicator world(MPI_COMM_WORLD);
   if (world.size() == 1) return;
   const int server = world.size() - 1;
-  constexpr int tag = 15;
+  constexpr int tag = 91, large_tag = 92;
   constexpr std::byte mark{7};
   if (world.rank() == 0) {
     {
@@ -72,19 +74,93 @@ TEST_CASE("memory of messages under way outlives the ends of the transport") {
     }
     world.barrier();
     const std::vector<std::byte> bytes(large, mark);
-    comm::send(world, bytes.data(), large, server, tag).wait();
+    const Announcement announcement{large};
+    comm::send(world, &announcement, sizeof announcement, server, tag).wait();
+    comm::send(world, bytes.data(), large, server, large_tag).wait();
   } else if (world.rank() == server) {
     world.barrier();
-    Inbox first(world, 11);
+    ReceiveRoom room(4 * large);
+    Inbox first(world, comm::tags::publication, comm::tags::large_publication, room);
     const auto letters = first.take({0});
     CHECK(is_all(letters[0].buffer->data(), mark));
     {
-      Inbox second(world, tag);
-      MPI_Probe(0, tag, world.handle(), MPI_STATUS_IGNORE);
-      second.look(std::vector<int>{0});
+      Inbox second(world, tag, large_tag, room);
+      second.expect({0});
+      MPI_Probe(0, large_tag, world.handle(), MPI_STATUS_IGNORE);
+      second.look();
     }
   } else {
     world.barrier();
+  }
+  world.barrier();
+}
+
+// The sender announces what does not fit, by a count of all messages before.
+TEST_CASE("receives are withdrawn from a rank that sends nothing, and its messages still arrive") {
+  const comm::Communicator world(MPI_COMM_WORLD);
+  if (world.size() == 1) return;
+  const int server = world.size() - 1;
+  constexpr int tag = 93, large_tag = 94;
+  const std::vector<size_t> sizes{100, 6000, 9000, 200, 7000, 300, 8000};
+  ExpectedSizes expected;
+  std::deque<base::Bytes> sent;
+  std::vector<comm::Request> requests;
+  const auto put = [&](base::Bytes bytes, int with) {
+    const auto& kept = sent.emplace_back(std::move(bytes));
+    requests.push_back(comm::send(world, kept.data(), kept.size(), server, with));
+  };
+  const auto send = [&](size_t m) {
+    const bool fits = sizes[m] <= expected.of(expected.count());
+    expected.add(sizes[m]);
+    base::ByteWriter announcement;
+    announcement.put(Announcement{static_cast<int64_t>(sizes[m])});
+    if (!fits) put(announcement.take(), tag);
+    put(base::Bytes(sizes[m], static_cast<std::byte>(m)), fits ? tag : large_tag);
+  };
+  ReceiveRoom room(1 << 20);
+  std::optional<Inbox> inbox;
+  if (world.rank() == server) inbox.emplace(world, tag, large_tag, room);
+  const auto take = [&](size_t m) {
+    const auto messages = inbox->take({0});
+    CHECK(messages[0].size == sizes[m]);
+    CHECK(messages[0].buffer->data()[sizes[m] - 1] == static_cast<std::byte>(m));
+  };
+  // Some messages come before their receives are withdrawn, and some after.
+  for (size_t m = 0; m < sizes.size(); ++m) {
+    if (inbox) inbox->expect({0});
+    world.barrier();
+    if (world.rank() == 0 && m % 2 == 0) send(m);
+    world.barrier();
+    if (inbox) inbox->expect({});
+    if (inbox && m % 2 != 0) CHECK(inbox->sources() == 0);
+    world.barrier();
+    if (world.rank() == 0 && m % 2 != 0) send(m);
+    if (inbox) take(m);
+  }
+  if (inbox) {
+    inbox->expect({0});
+    CHECK(inbox->sources() == 1);
+    inbox->expect({});
+    CHECK(inbox->sources() == 0);
+  }
+  for (auto& request : requests) request.wait();
+  world.barrier();
+}
+
+TEST_CASE("a message that makes no sense ends the wait, and the thread may look again") {
+  const comm::Communicator world(MPI_COMM_WORLD);
+  if (world.size() == 1) return;
+  const int server = world.size() - 1;
+  constexpr int tag = 95, large_tag = 96;
+  if (world.rank() == 0) comm::send(world, "no", 2, server, tag).wait();
+  if (world.rank() == server) {
+    ReceiveRoom room(1 << 20);
+    int woken = 0;
+    room.taken = [&] { ++woken; };
+    Inbox inbox(world, tag, large_tag, room);
+    CHECK_THROWS_AS(inbox.take({0}), Error);
+    CHECK_FALSE(room.is_taking);
+    CHECK(woken == 1);
   }
   world.barrier();
 }

@@ -2,11 +2,26 @@
 #include "transport/node.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <random>
+
+#include "base/clock.hpp"
+#include "slow_disk.hpp"
+
+extern "C" ssize_t pwrite(int file, const void* data, size_t size, off_t at) {
+  while (slow_disk::hangs) pillion::base::clock().sleep(1e-3);
+  if (slow_disk::is_full) {
+    errno = ENOSPC;
+    return -1;
+  }
+  return syscall(SYS_pwrite64, file, data, size, at);
+}
 
 using namespace pillion;
 using namespace pillion::transport;
@@ -27,12 +42,13 @@ struct Node {
     for (int r = 0; r < ranks; ++r) {
       segments.push_back(std::make_unique<Segment>(
           r == 0 ? Segment::make({"node", 1, 0, 1, ranks}, channels, {})
-                 : Segment::open(node::this_process(), segments[0]->descriptor())));
+                 : Segment::open(node::this_process(), segments[0]->descriptor(),
+                                 Segment::Role::Simulation)));
       segments.back()->take_channel(r);
       std::unique_ptr<SpillFile> spill;
       if (spill_limit > 0) {
         spill = std::make_unique<SpillFile>(std::filesystem::temp_directory_path().string(),
-                                            spill_limit);
+                                            spill_limit, channel_memory);
         segments.back()->channel(r).spill_descriptor = spill->descriptor();
       }
       senders.push_back(std::make_unique<NodeSender>(*segments.back(), r, true, std::move(spill)));
@@ -40,8 +56,8 @@ struct Node {
     }
   }
   [[nodiscard]] std::vector<Source> sources() const {
-    auto opened =
-        std::make_shared<Segment>(Segment::open(node::this_process(), segments[0]->descriptor()));
+    auto opened = std::make_shared<Segment>(
+        Segment::open(node::this_process(), segments[0]->descriptor(), Segment::Role::Sidecar));
     std::vector<Source> out;
     for (int r = 0; r < opened->channels(); ++r) out.push_back({opened, r});
     return out;
@@ -56,6 +72,17 @@ bool is_right(const Delivery& d, int64_t sequence, size_t rank, size_t size) {
   return d.source == static_cast<int>(rank) && d.size == size &&
          std::all_of(d.data, d.data + d.size,
                      [&](std::byte b) { return b == value_of(sequence, rank); });
+}
+
+/// What goes to disk is published when the sender comes by after it is there.
+template <class Holds>
+void poll_until(NodeSender& sender, Holds&& holds) {
+  REQUIRE(base::wait_until(
+      [&] {
+        sender.poll();
+        return holds();
+      },
+      base::monotonic_seconds() + 20));
 }
 
 }  // namespace
@@ -123,6 +150,7 @@ TEST_CASE("what has no room in memory waits on disk, in order") {
   int64_t read = 0;
   int spilled = 0;
   const auto read_one = [&] {
+    poll_until(sender, [&] { return sender.writer().published() > read; });
     const auto deliveries = receiver.next();
     REQUIRE(deliveries);
     receiver.begin();
@@ -133,7 +161,7 @@ TEST_CASE("what has no room in memory waits on disk, in order") {
   };
   while (sizes.size() < 500) {
     const size_t size = 1 + random() % channel_memory;
-    const bool fits = sender.fits(size) || sender.fits_spill(size);
+    const bool fits = sender.fits(size) || sender.fits_spill_now(size);
     std::byte* to = sender.reserve(size);
     if (to == nullptr && (to = sender.reserve_spill(size)) != nullptr) ++spilled;
     CHECK((to != nullptr) == fits);
@@ -148,7 +176,75 @@ TEST_CASE("what has no room in memory waits on disk, in order") {
   }
   while (read + 1 < static_cast<int64_t>(sizes.size())) read_one();
   CHECK(spilled > 100);
-  CHECK(sender.fits_spill(4 * channel_memory));
+  CHECK(sender.fits_spill(channel_memory));
+}
+
+TEST_CASE("a disk that hangs delays no message's sender, and the messages keep their order") {
+  Node node(1, 16 * channel_memory);
+  auto& sender = *node.senders[0];
+  NodeReceiver receiver(node.sources(), primary, [] { return true; });
+  REQUIRE(receiver.claim());
+  const size_t half = channel_memory / 2;
+  const auto spill = [&](int64_t sequence, size_t size) {
+    std::byte* to = sender.reserve_spill(size);
+    REQUIRE(to != nullptr);
+    std::memset(to, static_cast<int>(value_of(sequence, 0)), size);
+    sender.commit(sequence);
+  };
+  {
+    const slow_disk::Hanging hanging;
+    spill(1, half);
+    spill(2, half);
+    CHECK_FALSE(sender.fits_spill_now(1));  // no memory is left for messages on their way
+    CHECK(sender.fits_spill(1));
+    CHECK_FALSE(sender.fits(1));  // what would overtake them must wait
+    std::byte* head = sender.reserve_head(100);
+    REQUIRE(head != nullptr);
+    std::memset(head, static_cast<int>(value_of(3, 0)), 100);
+    sender.commit(3);
+    sender.slots()->close();
+    sender.poll();
+    CHECK(sender.behind() == 3);
+    CHECK(sender.in_flight() == 2 * half);
+    CHECK(sender.writer().published() == 0);
+  }
+  poll_until(sender, [&] { return sender.writer().published() == 3; });
+  CHECK(sender.in_flight() == 0);
+  for (int64_t sequence = 1; sequence <= 3; ++sequence) {
+    const auto deliveries = receiver.next();
+    REQUIRE(deliveries);
+    CHECK(is_right(deliveries->front(), sequence, 0, sequence == 3 ? 100 : half));
+    receiver.finish(sequence, {}, "");
+  }
+  CHECK_FALSE(receiver.next());
+}
+
+TEST_CASE("a disk that is full takes no more, and what was on its way goes to memory") {
+  Node node(1, 16 * channel_memory);
+  auto& sender = *node.senders[0];
+  NodeReceiver receiver(node.sources(), primary, [] { return true; });
+  REQUIRE(receiver.claim());
+  const auto put = [&](int64_t sequence, std::byte* to) {
+    REQUIRE(to != nullptr);
+    std::memset(to, static_cast<int>(value_of(sequence, 0)), channel_memory);
+    sender.commit(sequence);
+  };
+  const auto take = [&](int64_t sequence) {
+    const auto deliveries = receiver.next();
+    REQUIRE(deliveries);
+    CHECK(is_right(deliveries->front(), sequence, 0, channel_memory));
+    receiver.finish(sequence, {}, "");
+    sender.poll();
+  };
+  put(1, sender.reserve(channel_memory));
+  slow_disk::is_full = true;
+  put(2, sender.reserve_spill(channel_memory));
+  take(1);
+  poll_until(sender, [&] { return sender.writer().published() == 2; });
+  slow_disk::is_full = false;
+  CHECK_FALSE(sender.fits_spill(1));
+  take(2);
+  CHECK(sender.fits_spill(1));
 }
 
 TEST_CASE("what sidecars say reaches the simulation") {
@@ -218,4 +314,123 @@ TEST_CASE("after the end nothing comes, and before it whatever was published") {
   REQUIRE(receiver.next());
   receiver.finish(1, {}, "");
   CHECK_FALSE(receiver.next());
+}
+
+TEST_CASE(
+    "values that are said to lie beyond their region, or a region beyond the segment, are errors") {
+  Node node(1);
+  const auto region = node.segments[0]->add_region(8192);
+  NodeReceiver receiver(node.sources(), primary, [] { return true; });
+  CHECK(receiver.look(0, {region.offset, 8192, 4096}, 4096) != nullptr);
+  constexpr uint64_t huge = ~uint64_t{0} - 4095;
+  for (const Lent& wrong :
+       {Lent{region.offset, 8192, 4097}, Lent{region.offset, 8192, huge},
+        Lent{region.offset, huge, 4096}, Lent{region.offset + 8192, 8192, 0}, Lent{huge, 8192, 0}})
+    CHECK_THROWS_AS((void)receiver.look(0, wrong, 4096), Error);
+}
+
+TEST_CASE("a reader whose message was freed under its hands is told so") {
+  Node node(1);
+  NodeReceiver receiver(node.sources(), primary, [] { return true; });
+  REQUIRE(receiver.claim());
+  for (int64_t sequence = 1; sequence <= 3; ++sequence) {
+    REQUIRE(node.senders[0]->reserve_head(64) != nullptr);
+    node.senders[0]->commit(sequence);
+  }
+  node.senders[0]->writer().slot(primary).progress = node::progress_of(2, 0);
+  node.senders[0]->poll();
+  CHECK_THROWS_AS((void)receiver.next(), Error);
+}
+
+namespace {
+
+/// As Node, but ranks share a budget.
+struct SharingNode {
+  std::vector<std::unique_ptr<Segment>> segments;
+  std::vector<std::unique_ptr<NodeSender>> senders;
+
+  SharingNode(int ranks, size_t budget) {
+    const std::vector<node::ChannelPlan> channels(static_cast<size_t>(ranks), {0, budget});
+    for (int r = 0; r < ranks; ++r) {
+      segments.push_back(std::make_unique<Segment>(
+          r == 0 ? Segment::make({"node", 1, 0, 1, ranks}, channels, {})
+                 : Segment::open(node::this_process(), segments[0]->descriptor(),
+                                 Segment::Role::Simulation)));
+      auto& segment = *segments.back();
+      auto shared = std::make_unique<node::SharedBudget>(
+          &segment.channel(0).budget, sizeof(node::ChannelWords), channels.size(),
+          static_cast<size_t>(r), budget);
+      REQUIRE(shared->grow(shared->share()));
+      segment.take_channel(r, shared->held());
+      senders.push_back(std::make_unique<NodeSender>(segment, r, true, nullptr, std::move(shared)));
+      segment.open_channel(r);
+    }
+  }
+  void say_needs(const std::vector<size_t>& needs) {
+    for (size_t r = 0; r < needs.size(); ++r) senders[r]->set_need(needs[r]);
+    for (int turn = 0; turn < 2; ++turn)
+      for (auto& sender : senders) sender->take_part();
+  }
+  /// Bytes of memory behind the segment.
+  [[nodiscard]] size_t memory() const {
+    struct stat status {};
+    REQUIRE(fstat(segments[0]->descriptor(), &status) == 0);
+    return static_cast<size_t>(status.st_blocks) * 512;
+  }
+};
+
+bool publish(NodeSender& sender, int64_t sequence, size_t size) {
+  std::byte* to = sender.reserve(size);
+  if (to == nullptr) return false;
+  std::memset(to, 7, size);
+  sender.commit(sequence);
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("ranks of a node share its budget as they need it") {
+  constexpr size_t whole = size_t{10} << 20, large = whole * 9 / 10, small = whole / 30;
+  constexpr size_t budget = 3 * whole + (size_t{1} << 16);
+  SharingNode node(4, budget);
+  const size_t beside = node.memory() - budget;
+  // One rank has 90 % of the data: three publications have room, and no fourth.
+  node.say_needs({large, small, small, small});
+  for (int64_t n = 1; n <= 3; ++n)
+    for (size_t r = 0; r < 4; ++r) {
+      CHECK(node.senders[r]->fits(r == 0 ? large : small));
+      CHECK(publish(*node.senders[r], n, r == 0 ? large : small));
+    }
+  CHECK_FALSE(node.senders[0]->fits(large));
+  CHECK(node.memory() <= budget + beside + (4 << 16));
+
+  // The data move to another rank. What is in flight stays, and no rank waits for others.
+  NodeReceiver receiver(
+      [&] {
+        auto opened = std::make_shared<Segment>(Segment::open(
+            node::this_process(), node.segments[0]->descriptor(), Segment::Role::Sidecar));
+        std::vector<Source> sources;
+        for (int r = 0; r < 4; ++r) sources.push_back({opened, r});
+        return sources;
+      }(),
+      primary, [] { return false; });
+  REQUIRE(receiver.claim());
+  const std::vector<size_t> needs{small, large, small, small};
+  node.say_needs(needs);
+  CHECK_FALSE(publish(*node.senders[1], 4, large));
+  for (int64_t n = 1; n <= 3; ++n) {
+    const auto messages = receiver.next();
+    REQUIRE(messages);
+    for (const auto& message : *messages)
+      CHECK(std::all_of(message.data, message.data + message.size,
+                        [](std::byte b) { return b == std::byte{7}; }));
+    receiver.begin();
+    receiver.finish(n, {}, "");
+  }
+  for (int turn = 0; turn < 2; ++turn)
+    for (auto& sender : node.senders) sender->poll();
+  for (int64_t n = 4; n <= 6; ++n)
+    for (size_t r = 0; r < 4; ++r) CHECK(publish(*node.senders[r], n, needs[r]));
+  CHECK(node.memory() <= budget + beside + (4 << 16));
+  receiver.leave();
 }

@@ -4,9 +4,12 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <numeric>
+#include <random>
 
+#include "base/copy_threads.hpp"
 #include "model/coarsen.hpp"
 #include "transport/staging.hpp"
 
@@ -50,7 +53,7 @@ TEST_CASE("a message decodes to what was encoded, values aligned and in place") 
   head.path = "p";
 
   const Encoder encoder(head, meshes);
-  CHECK(encoder.bytes_of_fields().at("density") == 24 * 8);
+  CHECK(encoder.bytes_of_fields().at("density").all == 24 * 8);
   const Buffer memory(encoder.size());
   encoder.encode(memory.data());
   const auto out = decode(memory.data(), encoder.size(), nullptr);
@@ -76,6 +79,48 @@ TEST_CASE("a message decodes to what was encoded, values aligned and in place") 
   CHECK(std::equal(density.begin(), density.end(), static_cast<const double*>(array.data)));
   CHECK(out.meshes.at("atoms").blocks.size() == 2);
   CHECK(static_cast<const int32_t*>(out.meshes.at("atoms").blocks[0].arrays.at("id").data)[2] == 7);
+}
+
+TEST_CASE("several threads copy what one does") {
+  base::CopyThreads threads(3);
+  CHECK(threads.count() == std::min(3, base::usable_cores()));
+  // Packed, in rows with gaps, with the axes the other way round, one long axis, too few cells.
+  struct Case {
+    std::array<int64_t, 3> extent;
+    std::array<int64_t, 4> strides;
+    int32_t components;
+  };
+  const std::vector<Case> cases = {
+      {{70, 50, 90}, {1, 70, 3500, 1}, 1},    {{70, 50, 90}, {1, 72, 3650, 1}, 1},
+      {{60, 50, 90}, {4500, 90, 1, 1}, 1},    {{400000, 1, 1}, {3, 0, 0, 1}, 3},
+      {{400000, 1, 1}, {1, 0, 0, 400000}, 3}, {{8, 8, 8}, {1, 8, 64, 1}, 1}};
+  std::vector<double> values(1300000);
+  std::iota(values.begin(), values.end(), 0.25);
+  for (const auto& [extent, strides, components] : cases)
+    for (const auto how : {base::Copy::Plain, base::Copy::Streaming}) {
+      Meshes meshes;
+      model::Block block{.box = {{5, 6, 7}, {5 + extent[0], 6 + extent[1], 7 + extent[2]}}};
+      block.arrays["f"] = {values.data(), model::ElementType::Float64, components, strides};
+      meshes["m"].blocks.push_back(block);
+      const Encoder encoder(PublicationHeader(), meshes);
+      const Buffer alone(encoder.size()), together(encoder.size());
+      std::memset(alone.data(), 0, encoder.size());
+      std::memset(together.data(), 0, encoder.size());
+      encoder.encode(alone.data(), how);
+      for (int round = 0; round < 3; ++round) encoder.encode(together.data(), how, &threads);
+      CHECK(std::memcmp(alone.data(), together.data(), encoder.size()) == 0);
+    }
+}
+
+TEST_CASE("parts are each done once, by however many threads") {
+  for (const int count : {1, 2, 4}) {
+    base::CopyThreads threads(count);
+    for (const size_t parts : {0u, 1u, 2u, 7u, 100u}) {
+      std::vector<std::atomic<int>> done(parts);
+      threads.run(parts, [&](size_t n) { ++done[n]; });
+      CHECK(std::all_of(done.begin(), done.end(), [](const auto& d) { return d == 1; }));
+    }
+  }
 }
 
 TEST_CASE("a mesh without blocks is there, and of its kind") {
@@ -143,11 +188,16 @@ TEST_CASE("lent arrays are only pointed to, and found again where they are mappe
   const LibraryOf library(lent);
   const Encoder whole({}, meshes), pointed({}, meshes, &library);
   CHECK(whole.size() - pointed.size() >= 60 * 8);
-  CHECK(pointed.bytes_of_fields() == whole.bytes_of_fields());
+  CHECK(whole.bytes_of_fields().at("a").lent == 0);
+  CHECK(pointed.bytes_of_fields().at("a").all == 480);
+  CHECK(pointed.bytes_of_fields().at("a").lent == 480);
+  CHECK(pointed.bytes_of_fields().at("b").all == 240);
+  CHECK(pointed.bytes_of_fields().at("b").lent == 0);
   const Buffer memory(pointed.size());
   pointed.encode(memory.data());
   const auto mapped = lent;
-  const auto look = [&](const Lent& l) {
+  const auto look = [&](const Lent& l, size_t bytes) {
+    CHECK(bytes == 240);
     CHECK(l.region == 4096);
     CHECK(l.region_size == 480);
     return reinterpret_cast<const std::byte*>(mapped.data()) + l.offset;
@@ -193,4 +243,49 @@ TEST_CASE("a coarse publication has the values of its cells, lent or not") {
   for (int j = 0; j < 6; j += 2)
     for (int i = 0; i < 9; i += 2) expected.push_back(9 * j + i);
   CHECK(values_in(out.meshes.at("grid"), "d") == expected);
+}
+
+TEST_CASE("a damaged message is an error, or has all of its arrays within itself") {
+  const std::vector<double> values(60, 1.5);
+  Meshes meshes;
+  const model::Box box{{2, 0, 0}, {4, 5, 3}};
+  const auto packed = model::packed_strides(box, 1);
+  constexpr auto type = model::ElementType::Float64;
+  meshes["grid"].blocks = {{0, box, 30, {{"a", {values.data(), type, 1, packed}}}},
+                           {1, box, 30, {{"b", {values.data() + 30, type, 1, packed}}}}};
+  PublicationHeader head;
+  head.due = {{.analysis = 1}};
+  const Encoder encoder(head, meshes);
+  const Buffer sound(encoder.size()), damaged(encoder.size());
+  encoder.encode(sound.data());
+  const size_t head_size = head_of({.data = sound.data(), .size = encoder.size()}).size();
+  std::mt19937_64 random(3);
+  const auto* begin = damaged.data();
+  int refused = 0, accepted = 0;
+  for (int n = 0; n < 20000; ++n) {
+    std::memcpy(damaged.data(), sound.data(), encoder.size());
+    for (uint64_t k = 0; k <= random() % 3; ++k) {
+      const uint64_t word = random() >> (random() % 64);
+      const size_t size = size_t{1} << (random() % 4);
+      std::memcpy(damaged.data() + random() % (head_size - size), &word, size);
+    }
+    const size_t size = random() % 8 == 0 ? random() % encoder.size() : encoder.size();
+    try {
+      const auto out = decode(begin, size, nullptr, [&](const Lent&, size_t) { return begin; });
+      (void)head_of({.data = begin, .size = size});
+      ++accepted;
+      for (const auto& [name, mesh] : out.meshes)
+        for (const auto& block : mesh.blocks)
+          for (const auto& [field, array] : block.arrays) {
+            const auto bytes = static_cast<size_t>(block.box.volume() * array.components) *
+                               model::size_of(array.type);
+            const auto* at = static_cast<const std::byte*>(array.data);
+            REQUIRE((bytes == 0 || at == begin || (at > begin && at + bytes <= begin + size)));
+          }
+    } catch (const Error&) {
+      ++refused;
+    }
+  }
+  CHECK(refused > 5000);
+  CHECK(accepted > 1000);
 }

@@ -153,6 +153,7 @@ void publish(NetworkSender& sender, SchemaCache& schemas, const Scenario& scenar
       held.meshes, 0,
       {targets.sidecars, targets.primary, &scenario.catalogue, &routes, targets.cuts, &domains});
   head.targets = plan.receivers();
+  head.box_keys = plan.keys();
   head.schema_changed = !schemas.has(due_set_of(head), plan.schema(), sequence);
   if (p.same && routes.at("grid").kind != Layout::AsShared) CHECK_FALSE(head.schema_changed);
   plan.lay_out(head.schema_changed);
@@ -262,9 +263,15 @@ bool is_balanced(const Scenario& scenario, size_t p) {
 /// The sidecar to which a simulation rank sends its heads.
 int sidecar_of(int rank, int simulations, int sidecars) { return rank * sidecars / simulations; }
 
+/// What a rank knows in the end.
+struct Known {
+  MeshCuts cuts{};     ///< a simulation rank, of whole blocks
+  size_t senders = 0;  ///< a sidecar, of messages that do not come with headers
+};
+
 /// The simulation may be so many publications ahead of the sidecars.
-void play(const Scenario& scenario, const comm::Communicator& world, int simulations,
-          int64_t ahead) {
+Known play(const Scenario& scenario, const comm::Communicator& world, int simulations,
+           int64_t ahead) {
   const bool is_sidecar = world.rank() >= simulations;
   const auto side = world.split(is_sidecar ? 1 : 0);
   const int sidecars = world.size() - simulations;
@@ -281,12 +288,12 @@ void play(const Scenario& scenario, const comm::Communicator& world, int simulat
     }
     while (sender.behind() > 0) sender.poll();
     CHECK(sender.in_flight() == 0);
-    return;
+    return {.cuts = *sender.targets({0, 1})->cuts};
   }
   std::vector<int> sources;
   for (int r = 0; r < simulations; ++r)
     if (sidecar_of(r, simulations, sidecars) == side.rank()) sources.push_back(r);
-  NetworkReceiver receiver(world, side, sources);
+  NetworkReceiver receiver(world, side, sources, 1 << 20);
   for (int64_t p = 0; p < count; ++p) {
     const auto& publication = scenario.publications[static_cast<size_t>(p)];
     const Routes routes{{"grid", scenario.requests[static_cast<size_t>(publication.due)]}};
@@ -313,6 +320,7 @@ void play(const Scenario& scenario, const comm::Communicator& world, int simulat
     }
     receiver.finish(p + 1, {}, {});
   }
+  return {.senders = receiver.direct()->senders()};
 }
 
 }  // namespace
@@ -324,8 +332,45 @@ TEST_CASE("every cell gets where it is wanted, whatever changes on the way") {
     const int simulations = 1 + static_cast<int>(below(random, world.size() - 1));
     const auto scenario = some_scenario(random, simulations);
     CAPTURE(round);
-    play(scenario, world, simulations, round % 3);
+    (void)play(scenario, world, simulations, round % 3);
   }
+}
+
+// Two simulation ranks have half of a mesh each, and exchange their halves in the third publication
+// of five. With four sidecars each half is in two pieces, which are between two of three cuts.
+TEST_CASE("a simulation rank is sent the cuts around its own boxes, and no others") {
+  const comm::Communicator world(MPI_COMM_WORLD);
+  if (world.size() != 6) return;
+  Random random(5);
+  auto scenario = some_scenario(random, 2);
+  const auto text = std::string("meshes: {grid: {kind: uniform, cells: [16, 16, 16], ") +
+                    "length: [1, 1, 1]}}\nfields:\n  density: {mesh: grid, type: float64}\n" +
+                    "  velocity: {mesh: grid, type: float32, components: 3}\n";
+  const auto root = base::parse_yaml(text, "catalogue", {});
+  scenario.catalogue = {};
+  scenario.catalogue.read(root.find("meshes"), root.find("fields"));
+  scenario.domain = {{0, 0, 0}, {16, 16, 16}};
+  std::vector<std::vector<Box>> halves(2);
+  for (int64_t z = 0; z < 16; z += 4)
+    for (int64_t y = 0; y < 16; y += 4)
+      for (int64_t x = 0; x < 16; x += 4)
+        halves[z < 8 ? 0 : 1].push_back({{x, y, z}, {x + 4, y + 4, z + 4}});
+  scenario.publications.clear();
+  for (int p = 0; p < 5; ++p) {
+    if (p == 2) std::swap(halves[0], halves[1]);
+    scenario.publications.push_back({.due = 1, .boxes = halves});
+  }
+  const auto in_the_end = play(scenario, world, 2, 0);
+  // Each simulation rank sends to two sidecars, and its headers go to another.
+  if (world.rank() >= 2) {
+    CHECK(in_the_end.senders == 1);
+    return;
+  }
+  // In the end rank 1 has the first half of the curve.
+  const auto& known = in_the_end.cuts.at("grid");
+  REQUIRE(known.size() == 2);
+  CHECK(known[0].number == (world.rank() == 1 ? 1 : 2));
+  CHECK(known[1].number == (world.rank() == 1 ? 2 : 3));
 }
 
 TEST_CASE("cells that nobody shares are missed, and those that are there are right") {
@@ -354,8 +399,8 @@ TEST_CASE("cells that nobody shares are missed, and those that are there are rig
     while (sender.behind() > 0) sender.poll();
     return;
   }
-  NetworkReceiver receiver(world, side,
-                           side.rank() == 0 ? std::vector<int>{0} : std::vector<int>{});
+  NetworkReceiver receiver(world, side, side.rank() == 0 ? std::vector<int>{0} : std::vector<int>{},
+                           1 << 20);
   std::map<int, PublicationHeader> heads;
   const auto deliveries = receiver.next();
   for (const auto& delivery : *deliveries) heads[0] = decode_head(delivery.data, delivery.size);

@@ -12,6 +12,7 @@
 #include <random>
 
 #include "../node/child.hpp"
+#include "base/clock.hpp"
 #include "base/error.hpp"
 
 using namespace pillion;
@@ -39,12 +40,21 @@ bool is_whole(const SpillReader& reader, const Message& m) {
   return std::all_of(begin, begin + m.size, [&](unsigned char v) { return v == m.value; });
 }
 
+bool is_done(const SpillFile::Piece& piece) {
+  return base::wait_until([&] { return piece.state != SpillFile::Piece::State::Queued; },
+                          base::monotonic_seconds() + 20);
+}
+
 Message spill_one(SpillFile& spill, size_t size, int64_t index) {
   const auto value = static_cast<unsigned char>(index % 255 + 1);
   std::byte* to = spill.reserve(size);
   REQUIRE(to != nullptr);
   std::memset(to, value, size);
-  return {spill.write(index), size, value};
+  const auto piece = spill.write(index);
+  REQUIRE(is_done(*piece));
+  REQUIRE(piece->state == SpillFile::Piece::State::Written);
+  spill.release(*piece);
+  return {piece->offset, size, value};
 }
 
 }  // namespace
@@ -52,7 +62,7 @@ Message spill_one(SpillFile& spill, size_t size, int64_t index) {
 TEST_CASE("what was spilled is read back until it is freed, within the limit") {
   constexpr size_t limit = 400000;
   std::mt19937 random(8);
-  SpillFile spill(folder, limit);
+  SpillFile spill(folder, limit, limit);
   const SpillReader reader(getpid(), spill.descriptor());
   std::deque<Message> waiting;
   size_t bytes = 0;
@@ -81,32 +91,42 @@ TEST_CASE("what was spilled is read back until it is freed, within the limit") {
   CHECK(spill.waiting() == 0);
 }
 
-TEST_CASE("a disk that is full is an error, and what is on it already stays readable") {
-  SpillFile spill(folder, 1 << 20);
-  const SpillReader reader(getpid(), spill.descriptor());
-  const auto first = spill_one(spill, 100000, 0);
+TEST_CASE(
+    "a disk that is full takes no more until something is freed, and what is on it stays "
+    "readable") {
   node::Child short_of_disk([&] {
+    SpillFile spill(folder, 1 << 20, 1 << 20);
+    const SpillReader reader(getpid(), spill.descriptor());
+    const auto first = spill_one(spill, 100000, 0);
     std::signal(SIGXFSZ, SIG_IGN);
     const rlimit limit{150000, 150000};
     setrlimit(RLIMIT_FSIZE, &limit);
     std::memset(spill.reserve(100000), 7, 100000);
-    try {
-      spill.write(1);
-      return 1;
-    } catch (const Error& e) {
-      if (e.code() != ErrorCode::File) return 2;
-      if (std::string(e.what()).find("100000 bytes") == std::string::npos) return 3;
-    }
-    if (spill.waiting() != 100000) return 4;
-    std::memset(spill.reserve(40000), 9, 40000);
-    return is_whole(reader, {spill.write(1), 40000, 9}) && is_whole(reader, first) ? 0 : 5;
+    const auto piece = spill.write(1);
+    if (!is_done(*piece) || piece->state != SpillFile::Piece::State::Failed) return 1;
+    spill.release(*piece);
+    if (spill.memory() != 0) return 2;
+    if (spill.reserve(1) != nullptr) return 3;
+    if (!is_whole(reader, first)) return 4;
+    spill.free_before(2);
+    if (spill.waiting() != 0) return 5;
+    return is_whole(reader, spill_one(spill, 40000, 2)) ? 0 : 6;
   });
   CHECK(short_of_disk.wait() == 0);
 }
 
 TEST_CASE("a folder that is not there, and a message that is not there, are errors") {
-  CHECK_THROWS_AS(SpillFile("/no/such/folder", 1), Error);
-  const SpillFile spill(folder, 1 << 20);
+  CHECK_THROWS_AS(SpillFile("/no/such/folder", 1, 1), Error);
+  const SpillFile spill(folder, 1 << 20, 1 << 20);
   const SpillReader reader(getpid(), spill.descriptor());
   CHECK_THROWS_AS(static_cast<void>(reader.read(0, 100)), Error);
+}
+
+TEST_CASE("by default nothing is spilled into a folder in memory") {
+  const std::string output = "out";
+  CHECK(spill_folder("/dev/shm", nullptr, output) == "/dev/shm");
+  if (!node::is_in_memory("/dev/shm")) return;
+  CHECK(spill_folder("", "/dev/shm", output) == output);
+  const std::string here = std::filesystem::current_path().string();
+  if (!node::is_in_memory(here)) CHECK(spill_folder("", here.c_str(), output) == here);
 }

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Joining summaries.
+#include "run/summary.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace pillion::run {
+
+namespace {
+
+AnalysisSummary summary_of(const CostCounters& costs, const std::string& disabled) {
+  const auto lone = [](double value) { return SumMax{value, value}; };
+  return {.ranks = 1,
+          .first = costs,
+          .simulation_seconds = lone(costs.simulation_seconds),
+          .waiting = lone(costs.waiting),
+          .copy_seconds = lone(costs.copy_seconds),
+          .sidecar_seconds = lone(costs.sidecar_seconds),
+          .sidecar_waiting = lone(costs.sidecar_waiting),
+          .stall_seconds = lone(costs.stall_seconds),
+          .bytes = costs.bytes,
+          .spilled = costs.spilled,
+          .lost = costs.lost,
+          .disabled = disabled};
+}
+
+void join(SumMax& to, const SumMax& later) {
+  to.sum += later.sum;
+  to.max = std::max(to.max, later.max);
+}
+
+void join(AnalysisSummary& to, AnalysisSummary later) {
+  if (to.ranks == 0) to.first = later.first;
+  to.ranks += later.ranks;
+  join(to.simulation_seconds, later.simulation_seconds);
+  join(to.copy_seconds, later.copy_seconds);
+  join(to.sidecar_seconds, later.sidecar_seconds);
+  join(to.waiting, later.waiting);
+  join(to.sidecar_waiting, later.sidecar_waiting);
+  join(to.stall_seconds, later.stall_seconds);
+  to.bytes += later.bytes;
+  to.spilled = std::max(to.spilled, later.spilled);
+  to.lost = std::max(to.lost, later.lost);
+  if (to.disabled.empty()) to.disabled = std::move(later.disabled);
+}
+
+void join(SideSummary& to, SideSummary later) {
+  if (to.ranks == 0) {
+    to.outcome = later.outcome;
+    to.moves = std::move(later.moves);
+  }
+  to.ranks += later.ranks;
+  to.peak = std::max(to.peak, later.peak);
+  to.in_place += later.in_place;
+  to.direct += later.direct;
+  to.analyses.resize(std::max(to.analyses.size(), later.analyses.size()));
+  for (size_t a = 0; a < later.analyses.size(); ++a)
+    join(to.analyses[a], std::move(later.analyses[a]));
+}
+
+template <class Value>
+void append(std::vector<Value>& to, std::vector<Value> later) {
+  to.insert(to.end(), std::make_move_iterator(later.begin()), std::make_move_iterator(later.end()));
+}
+
+}  // namespace
+
+Summary summary_of(const Run& run, const Outcome& outcome) {
+  SideSummary side{.ranks = 1,
+                   .outcome = outcome,
+                   .peak = static_cast<int64_t>(outcome.peak),
+                   .in_place = outcome.in_place,
+                   .direct = outcome.direct,
+                   .analyses = {},
+                   .moves = run.moves};
+  for (size_t a = 0; a < run.accounts.size(); ++a)
+    side.analyses.push_back(summary_of(run.accounts[a], run.disabled[a]));
+  Summary out{.simulation = {},
+              .sidecars = {},
+              .products = run.sink.products(),
+              .warnings = run.warnings,
+              .remarks = run.remarks};
+  (run.is_sidecar() ? out.sidecars : out.simulation) = std::move(side);
+  return out;
+}
+
+void join(Summary& to, Summary later) {
+  join(to.simulation, std::move(later.simulation));
+  join(to.sidecars, std::move(later.sidecars));
+  append(to.products, std::move(later.products));
+  append(to.warnings, std::move(later.warnings));
+  append(to.remarks, std::move(later.remarks));
+}
+
+}  // namespace pillion::run
