@@ -9,6 +9,7 @@
 #include "comm/agreement.hpp"
 #include "comm/progress_thread.hpp"
 #include "run/attached_job.hpp"
+#include "run/summary.hpp"
 
 namespace pillion::simulation {
 

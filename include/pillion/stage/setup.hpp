@@ -148,8 +148,8 @@ class Setup {
     check(host_, host_->declare_product(handle_, name.c_str()));
   }
   /// Declares memory that this stage takes on each peer beside its inputs and outputs:
-  /// `per_input_byte` for each byte of its inputs there, plus `bytes`. `pillion check` adds it up. Throws for
-  /// negative values.
+  /// `per_input_byte` for each byte of its inputs there, plus `bytes`. `pillion check` adds it up.
+  /// Throws for negative values.
   void memory(double per_input_byte, int64_t bytes = 0) const {
     check(host_, host_->declare_memory(handle_, per_input_byte, bytes));
   }

@@ -16,7 +16,8 @@ Summary of_rank(int rank, int ranks, size_t analyses) {
       .ranks = 1, .outcome = {}, .peak = rank, .in_place = 2, .analyses = {}, .moves = {}};
   side.outcome.first_step = rank;
   for (size_t a = 0; a < analyses; ++a) {
-    AnalysisSummary analysis{.ranks = 1};
+    AnalysisSummary analysis;
+    analysis.ranks = 1;
     analysis.first.publications = rank;
     analysis.simulation_seconds = {static_cast<double>(rank), static_cast<double>(rank)};
     analysis.bytes = 10;
