@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <initializer_list>
 
 namespace pillion::node {
 

@@ -4,6 +4,8 @@
 #include <doctest/doctest.h>
 #include <sys/resource.h>
 
+#include <initializer_list>
+
 #include "child.hpp"
 
 using namespace pillion::node;

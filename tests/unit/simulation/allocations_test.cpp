@@ -250,7 +250,11 @@ TEST_CASE("ten thousand regrids leave mappings, memory and the file as they were
   const auto [maps, file, memory] = state();
   CHECK(maps <= maps_before + 4);
   CHECK(file <= 2 * file_before);
+#if !defined(__SANITIZE_ADDRESS__)  // which keeps what was freed: its quarantine grows to 256 MiB
   CHECK(memory <= memory_before + (int64_t{8} << 20));
+#else
+  (void)memory, (void)memory_before;
+#endif
 }
 
 TEST_CASE("ten thousand blocks are a few mappings on either side") {

@@ -99,7 +99,8 @@ TEST_CASE("several threads copy what one does") {
   for (const auto& [extent, strides, components] : cases)
     for (const auto how : {base::Copy::Plain, base::Copy::Streaming}) {
       Meshes meshes;
-      model::Block block{.box = {{5, 6, 7}, {5 + extent[0], 6 + extent[1], 7 + extent[2]}}};
+      model::Block block;
+      block.box = {{5, 6, 7}, {5 + extent[0], 6 + extent[1], 7 + extent[2]}};
       block.arrays["f"] = {values.data(), model::ElementType::Float64, components, strides};
       meshes["m"].blocks.push_back(block);
       const Encoder encoder(PublicationHeader(), meshes);
@@ -258,7 +259,7 @@ TEST_CASE("a damaged message is an error, or has all of its arrays within itself
   const Encoder encoder(head, meshes);
   const Buffer sound(encoder.size()), damaged(encoder.size());
   encoder.encode(sound.data());
-  const size_t head_size = head_of({.data = sound.data(), .size = encoder.size()}).size();
+  const size_t head_size = head_of({0, sound.data(), encoder.size(), nullptr}).size();
   std::mt19937_64 random(3);
   const auto* begin = damaged.data();
   int refused = 0, accepted = 0;
@@ -272,7 +273,7 @@ TEST_CASE("a damaged message is an error, or has all of its arrays within itself
     const size_t size = random() % 8 == 0 ? random() % encoder.size() : encoder.size();
     try {
       const auto out = decode(begin, size, nullptr, [&](const Lent&, size_t) { return begin; });
-      (void)head_of({.data = begin, .size = size});
+      (void)head_of({0, begin, size, nullptr});
       ++accepted;
       for (const auto& [name, mesh] : out.meshes)
         for (const auto& block : mesh.blocks)
