@@ -281,32 +281,6 @@ Collective gather_all(Wire wire, const void* own, size_t each, void* out) {
                 all.data() + each * static_cast<size_t>(r), each);
 }
 
-// Bruck's: in round k, what has bit k in its distance goes that far.
-Collective exchange_all(Wire wire, const void* in, size_t each, void* out) {
-  const int ranks = wire.ranks(), rank = wire.rank();
-  Buffer all(each * static_cast<size_t>(ranks)), sent, got;
-  const auto at = [&](int d) { return all.data() + each * static_cast<size_t>(d); };
-  for (int d = 0; d < ranks; ++d)
-    std::memcpy(at(d),
-                static_cast<const std::byte*>(in) + each * static_cast<size_t>((rank + d) % ranks),
-                each);
-  for (int bit = 1; bit < ranks; bit *= 2) {
-    sent.clear();
-    for (int d = bit; d < ranks; ++d)
-      if ((d & bit) != 0) sent.insert(sent.end(), at(d), at(d) + each);
-    got.resize(sent.size());
-    co_await wire.swap((rank + bit) % ranks, sent.data(), sent.size(), (rank - bit + ranks) % ranks,
-                       got.data(), got.size());
-    const std::byte* next = got.data();
-    for (int d = bit; d < ranks; ++d)
-      if ((d & bit) != 0) std::memcpy(at(d), next, each), next += each;
-  }
-  for (int d = 0; d < ranks; ++d)
-    std::memcpy(
-        static_cast<std::byte*>(out) + each * static_cast<size_t>((rank - d + ranks) % ranks),
-        at(d), each);
-}
-
 /// Those that a rank has begun and not yet seen done.
 std::array<std::vector<Collective*, Uncounted<Collective*>>, most_ranks> begun;
 
@@ -489,11 +463,6 @@ int MPI_Allreduce(const void* in, void* out, int count, MPI_Datatype type, MPI_O
 int MPI_Allgather(const void* in, int count, MPI_Datatype type, void* out, int, MPI_Datatype,
                   MPI_Comm comm) {
   return block(&gather_all, comm, in, static_cast<size_t>(size_of(count, type)), out);
-}
-
-int MPI_Alltoall(const void* in, int count, MPI_Datatype type, void* out, int, MPI_Datatype,
-                 MPI_Comm comm) {
-  return block(&exchange_all, comm, in, static_cast<size_t>(size_of(count, type)), out);
 }
 
 int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {

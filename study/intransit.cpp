@@ -30,7 +30,8 @@ using namespace study;
 using layout::Wanted;
 
 constexpr double bytes_per_cell = 8;
-constexpr int values_tag = 40, finished_tag = 41, header_tag = 42, announced_tag = 43;
+constexpr int values_tag = 40, finished_tag = 41, header_tag = 42, announced_tag = 43,
+              large_tag = 44;
 constexpr int ahead = 2;  // publications for which receives are posted
 constexpr size_t header_bytes = 512, answer_bytes = 32;
 constexpr int agreed_words = 71;  // that sidecars reduce for each message
@@ -129,14 +130,14 @@ class Shipping {
         announced_.push_back(
             {comm::receive(world_, &heard_, sizeof heard_, peers_[p], announced_tag), p,
              voyages_.size() - 1});
-      else expect(voyage, p);
+      else expect(voyage, p, values_tag);
     }
   }
   /// Posts receives for what was announced.
   void look() {
     std::erase_if(announced_, [&](Announced& announced) {
       if (!announced.request.test()) return false;
-      expect(voyages_[announced.publication], announced.part);
+      expect(voyages_[announced.publication], announced.part, large_tag);
       return true;
     });
   }
@@ -144,8 +145,10 @@ class Shipping {
   void take(int publication) {
     const auto number = static_cast<size_t>(publication);
     while (!announced_.empty() && announced_.front().publication <= number) {
-      announced_.front().request.wait();
-      look();
+      auto& announced = announced_.front();
+      announced.request.wait();
+      expect(voyages_[announced.publication], announced.part, large_tag);
+      announced_.pop_front();
     }
     for (auto& request : voyages_[number]) request.wait();
   }
@@ -185,11 +188,11 @@ class Shipping {
   void copy(size_t bytes) const {
     if (!c_.only_moves) spend_copying(bytes);
   }
-  void expect(std::vector<comm::Request>& voyage, size_t part) {
+  void expect(std::vector<comm::Request>& voyage, size_t part, int tag) {
     const size_t each = c_.has_thread ? sizes_[part] : piece;
     for (size_t at = 0; at < sizes_[part]; at += each)
       voyage.push_back(comm::receive(world_, memory_[part].get() + at,
-                                     std::min(each, sizes_[part] - at), peers_[part], values_tag));
+                                     std::min(each, sizes_[part] - at), peers_[part], tag));
   }
   /// Sends pieces one after the other, each when the one before has gone.
   void send_until(double deadline) {
@@ -202,7 +205,7 @@ class Shipping {
       if (pieces_.empty()) return;
       const auto [part, at, publication] = pieces_.front();
       moving_ = comm::send(world_, memory_[part].get() + at, std::min(piece, sizes_[part] - at),
-                           peers_[part], values_tag);
+                           peers_[part], publication < ahead ? large_tag : values_tag);
       is_moving_ = true;
     }
   }
