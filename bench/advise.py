@@ -4,7 +4,7 @@
 on two cores: advice from short runs, whole runs of every placement (all analyses cut equally deep;
 `--all` cuts each by itself), and the ratio of what was predicted of the whole run to what it took.
 Seconds are from the end of the simulation's first publication until everything is analysed, from
-the timelines of the whole runs. Short and whole runs take turns, and of those that are alike the
+the timelines of the whole runs. Short and whole runs take turns, and of similar ones the
 fastest counts: a virtual machine's speed may change by half from one minute to the next, with what
 its neighbours do. Those that the advisor runs again since they are nearly alike run whole again,
 too. Prints a JSON line for each placement, and last the worst ratio and how much longer the

@@ -180,7 +180,7 @@ class Wire {
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int ranks() const { return ranks_; }
 
-  /// Awaits a message to one rank and one from another, either of which may be none (-1).
+  /// Awaits a message to one rank and one from another; -1 means no rank.
   struct Exchange {
     MPI_Comm comm;
     int tag, to, from;
@@ -281,7 +281,7 @@ Collective gather_all(Wire wire, const void* own, size_t each, void* out) {
                 all.data() + each * static_cast<size_t>(r), each);
 }
 
-/// Those that a rank has begun and not yet seen done.
+/// Requests that a rank has begun and not completed.
 std::array<std::vector<Collective*, Uncounted<Collective*>>, most_ranks> begun;
 
 void advance_all() {
@@ -661,7 +661,7 @@ int MPI_Comm_free(MPI_Comm* comm) {
 }
 }
 
-// Memory that a rank frees is counted as its own, whoever allocated it.
+// Memory that a rank frees is counted as its own, even if another rank allocated it.
 
 void* operator new(size_t size) {
   void* memory = std::malloc(std::max<size_t>(size, 1));

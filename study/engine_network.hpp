@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages between the ranks of the study of the engine. SimGrid finds anew for each message how
-// all others share the links, which takes minutes where thousands are on their way. Here a message
-// takes a moment of each side's processor, then the link of its node, one message after the other,
-// and the latency of SimGrid's route. All ranks are contexts of one thread, so that the instant at
-// which a message arrives is known when it is sent, and a rank that waits sleeps until then.
+// Messages between the ranks of the study of the engine. SimGrid works out again for each message
+// how all others share the links, which takes minutes where thousands are on their way. Here a
+// message takes a moment of each side's processor, then the link of its node, one message after the
+// other, and the latency of SimGrid's route. All ranks are contexts of one thread, so that the
+// instant at which a message arrives is known when it is sent, and a rank that waits sleeps until
+// then.
 #pragma once
 
 #include <cstddef>

@@ -4,7 +4,7 @@
 // simulation's. Steps and analyses are models (work.hpp). Between the two sides data move by the
 // library's plans, with the messages of its network transport: a header to one sidecar, parts to
 // those that work on them, receives posted for two publications ahead, one reduction among sidecars
-// for each, and answers for which nobody waits. Either a thread moves the messages or, with
+// for each, and answers that no rank waits for. Either a thread moves the messages or, with
 // thread=0, large ones leave only in pillion_step, in pieces. Prints one line of JSON; times are
 // simulated. Run it by intransit.sh.
 #include <mpi.h>

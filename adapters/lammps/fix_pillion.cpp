@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the fix does at each of LAMMPS's calls. Until the first step a failure is a mistake in the
 // input or the configuration, and ends LAMMPS on every rank (error->all). From then on no failure
-// ends it, nor one of a fix that is defined anew: the fix warns, and LAMMPS continues without the
+// ends it, nor one of a fix that is defined again: the fix warns, and LAMMPS continues without the
 // analyses.
 #include "fix_pillion.hpp"
 

@@ -30,7 +30,7 @@ class Run:
     sidecars: subprocess.Popen | None  # of a job of their own
 
     def sidecar_processes(self) -> list[int]:
-        """As far as they have started. In the same job they are those that do not simulate."""
+        """As far as they have started. In the same job they are the ranks that do not simulate."""
         job = self.sidecars or self.simulation
         program = "pillion-attach" if self.sidecars else "steady_driver"
         simulating = {int(path.read_text() or 0) for path in self.folder.glob("simulation-*")}
@@ -63,7 +63,7 @@ def early(steps: int) -> int:
 def steady_run(
     build: Path, folder: Path, side: str, *, ranks: int, sidecars: int, steps: int, pause: int
 ) -> Iterator[Run]:
-    """Under way; whoever asks for it waits for its end."""
+    """Under way; a caller waits for its end."""
     run = f"steady-{uuid.uuid4().hex}"
     head = SIDES[side].format(n=sidecars)
     (folder / "pillion.yaml").write_text(

@@ -204,8 +204,8 @@ analyses:
 @pytest.mark.parametrize("policy", ["skip", "wait"])
 @pytest.mark.parametrize("sidecars", [1, 2])
 def test_sidecars_that_run_out_of_memory_outside_any_stage(build, tmp_path, sidecars, policy):
-    """The simulation goes on to its end and is told. Ranks that the sidecar serves wait no more;
-    others may wait for theirs, which hang with it, for a deadline."""
+    """The simulation continues to its end, and learns the reason. Ranks that the sidecar serves do
+    not wait; others may wait one deadline for sidecars that hang with it."""
     deadline = 600 if sidecars == 1 else 2
     config = STARVED
     config += f"sidecars: {{ranks: {sidecars}, when_full: {policy}, deadline: {deadline} s}}\n"

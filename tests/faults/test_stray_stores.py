@@ -73,7 +73,7 @@ def test_stray_stores_do_not_reach_the_simulation(build, tmp_path, seed):
     assert (tmp_path / "state").read_bytes() == (tmp_path / "expected").read_bytes()
     words = sum(map(int, (tmp_path / "stray-words").read_text().split()))
     assert words >= 20, (tmp_path / "attach.log").read_text()
-    # A report exists, whoever wrote it, and all that was due is accounted for, once.
+    # A report exists, and accounts once for all that was due.
     report = json.loads((tmp_path / "out" / "report.json").read_text())
     counted = next(a for a in report["analyses"] if a["name"] == "words")
     parts = [counted[key] for key in ("publications", "skipped", "dropped", "lost")]

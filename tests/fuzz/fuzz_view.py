@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Fuzz target: what a browser, or whoever it is, sends to the server of `pillion view`. TOKEN and
+"""Fuzz target: what a browser, or another client, sends to the server of `pillion view`. TOKEN and
 HOST in the input are replaced by those of the server, so that it looks beyond them.
 """
 
@@ -68,5 +68,5 @@ def answer(received: bytes) -> bytes:
 def one_input(data: bytes) -> None:
     sent = answer(data)
     known = b"TOKEN" in data and b"HOST" in data
-    # The server knows nobody without the token and the host, and then tells nothing.
+    # Without the token and the host the server reveals nothing.
     assert known or b"HTTP/1.1 200" not in sent, sent

@@ -286,7 +286,13 @@ def test_ranks_share_the_budget_as_they_need_it(build, tmp_path, place):
     assert analysis["skipped"] == 0
 
 
-@places([Place(2, "{per_node: 2, when_full: wait}", 2), Place(2, "{ranks: 2, when_full: wait}", 2)])
+# Sidecars come to have every page of the memory for publications, so that is small here.
+@places(
+    [
+        Place(2, "{per_node: 2, when_full: wait, memory: 2 MiB}", 2),
+        Place(2, "{ranks: 2, when_full: wait, memory: 2 MiB}", 2),
+    ]
+)
 def test_regrids_leave_memory_as_it_was(build, tmp_path, place):
     """On both sides. PILLION_TEST_ALL=1 makes ten thousand."""
     steps = 10_000 if os.environ.get("PILLION_TEST_ALL", "") not in ("", "0") else 240
@@ -310,7 +316,7 @@ def test_regrids_leave_memory_as_it_was(build, tmp_path, place):
         early = steps // 4
         assert table["maps"][-1] <= table["maps"][early] + 8
         assert table["anonymous"][-1] <= table["anonymous"][early] + (4 << 10)  # KiB
-        assert table["shared"][-1] <= table["shared"][early] + (4 << 10)
+        assert table["shared"][-1] <= table["shared"][early] + (2 << 10)
 
 
 @places([Place(3), Place(3, "{per_node: 2, when_full: wait}", 2)])

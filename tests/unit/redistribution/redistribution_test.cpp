@@ -262,8 +262,8 @@ TEST_CASE("sparse exchanges bring each message to its rank, one exchange after t
 
 namespace {
 
-/// Mappings of this process. Under AddressSanitizer, whose allocator maps memory of its own, only
-/// those that are shared.
+/// Mappings of this process. Under AddressSanitizer only shared ones: its allocator maps memory of
+/// its own.
 int64_t mappings() {
 #if defined(__SANITIZE_ADDRESS__)
   constexpr bool only_shared = true;

@@ -94,7 +94,7 @@ TEST_CASE("attaching finds the run that is meant, and says what else there is") 
 
 namespace {
 
-/// Time that passes only while somebody sleeps.
+/// Time that passes only while a thread sleeps.
 class SleepingClock final : public base::Clock {
  public:
   SleepingClock() { base::set_clock(this); }
