@@ -28,9 +28,9 @@ std::optional<uint64_t> ChannelWriter::reserve(size_t size) {
   return values_offset_ + *at;
 }
 
-std::optional<uint64_t> ChannelWriter::reserve_head(size_t size) {
-  if (published_ - freed_ >= record_count) return {};
-  const auto at = heads_.place(size, published_);
+std::optional<uint64_t> ChannelWriter::reserve_head(size_t size, int64_t last) {
+  if (last - freed_ >= record_count) return {};
+  const auto at = heads_.place(size, last);
   if (!at) return {};
   return heads_offset_ + *at;
 }

@@ -150,7 +150,10 @@ class ChannelWriter {
   /// reservation counts.
   std::optional<uint64_t> reserve(size_t size);
   /// The same in memory that is kept for heads, which are small.
-  std::optional<uint64_t> reserve_head(size_t size);
+  std::optional<uint64_t> reserve_head(size_t size) { return reserve_head(size, published_); }
+  /// The same until message `last`, counted from 0, is finished. There are records for all up to
+  /// it.
+  std::optional<uint64_t> reserve_head(size_t size, int64_t last);
   /// Whether a message of that size could be published now.
   [[nodiscard]] bool fits(size_t size) const;
   /// Whether a head without values could.

@@ -154,6 +154,8 @@ struct SendEnd {};
 struct CloseChannel {};
 /// Each rank waits for its sidecars; then all agree on what they found.
 struct AwaitSidecars {};
+/// What sidecars cannot see yet is lost, and they get the end of the run.
+struct DropUnseen {};
 struct CountUnfinished {};
 /// No sidecar shall come any more; what was kept for successors is removed.
 struct Retire {};
@@ -164,8 +166,8 @@ struct LeaveSidecars {};
 using CollectiveAction =
     std::variant<Disable, LearnFailure, Admit, Release, Skip, Publish, MoveToSidecars, Recall,
                  TakeBack, SettleAll, SaveStages, SendCheckpoint, FinishCheckpoint, FinishStages,
-                 SendEnd, CloseChannel, AwaitSidecars, CountUnfinished, Retire, EndJobAtFinalize,
-                 LeaveSidecars>;
+                 SendEnd, CloseChannel, AwaitSidecars, DropUnseen, CountUnfinished, Retire,
+                 EndJobAtFinalize, LeaveSidecars>;
 
 // Local events. Every one that may start a wait carries the time, in monotonic seconds.
 

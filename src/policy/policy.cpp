@@ -185,7 +185,7 @@ Policy::Actions Policy::act(const SidecarsAnswered& event) {
   if (!settings_.separate_job) {
     Actions actions;
     if (!event.failed && event.finished) return actions;
-    if (!event.failed) return {CountUnfinished{}, LeaveSidecars{}};
+    if (!event.failed) return {DropUnseen{}, CountUnfinished{}, LeaveSidecars{}};
     for (size_t a = 0; a < own_; ++a)
       if (is_enabled(a) && is_in_sidecars(a)) {
         end(a);
@@ -194,8 +194,9 @@ Policy::Actions Policy::act(const SidecarsAnswered& event) {
     actions.push_back(EndJobAtFinalize{});
     return actions;
   }
-  if (!has_own_in_sidecars() || event.finished) return {};
-  return {CountUnfinished{}, Retire{}};
+  if (event.finished) return {};
+  if (!has_own_in_sidecars()) return {DropUnseen{}};  // attached jobs read on
+  return {DropUnseen{}, CountUnfinished{}, Retire{}};
 }
 
 std::vector<LocalAction> Policy::find_room(const NoRoom& event) {

@@ -171,8 +171,9 @@ layout::Received mesh_for(const layout::Received& all, const std::set<std::strin
 
 run::Gaps Sidecar::gaps_of(size_t analysis, const Due& due) const {
   const auto& account = run_.accounts[analysis];
-  return {
-      .skipped = due.skipped, .coarsened = due.coarsened, .lost = account.lost + account.dropped};
+  return {.skipped = due.skipped,
+          .coarsened = due.coarsened,
+          .lost = account.lost + account.dropped + due.lost};
 }
 
 Due Sidecar::due_of(size_t analysis) const {

@@ -63,6 +63,8 @@ void Simulation::settle_all() {
   if (const auto cost = conditions_.settle(agenda_)) carry_out(policy_.on(*cost));
 }
 
+base::Bytes Simulation::summary() const { return base::to_bytes(run::summary_of(run_, outcome())); }
+
 void Simulation::close() {
   begin_call();
   if (steps_ == 0 && known_steps_ > 0)
@@ -74,7 +76,7 @@ void Simulation::close() {
     if (std::holds_alternative<policy::SettleAll>(action)) settle_all();
     else if (std::holds_alternative<policy::FinishStages>(action)) stages_.finish();
     else if (std::holds_alternative<policy::SendEnd>(action))
-      answered_ = publisher_->send_end(base::to_bytes(run::summary_of(run_, outcome())));
+      answered_ = publisher_->send_end(summary());
     else if (std::holds_alternative<policy::CloseChannel>(action)) subscribers_.close_channel();
     else if (std::holds_alternative<policy::AwaitSidecars>(action)) {
       answered_ = publisher_->await_all() && answered_;
@@ -85,7 +87,9 @@ void Simulation::close() {
   }
   if (!publisher_) return;
   for (const auto& action : policy_.on(answer_)) {
-    if (std::holds_alternative<policy::CountUnfinished>(action)) {
+    if (std::holds_alternative<policy::DropUnseen>(action)) {
+      publisher_->drop_unseen(summary());
+    } else if (std::holds_alternative<policy::CountUnfinished>(action)) {
       const auto unfinished = publisher_->unfinished();
       for (size_t a = 0; a < unfinished.size(); ++a) run_.accounts[a].lost += unfinished[a];
     } else if (std::holds_alternative<policy::Retire>(action)) {

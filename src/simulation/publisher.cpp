@@ -366,17 +366,22 @@ void Publisher::catch_up(int64_t messages, int64_t step, double time) {
   }
 }
 
-// Sidecars of another job write the report, for they know both sides; so they get what this rank
-// knows.
-bool Publisher::send_end(base::Bytes summary) {
+PublicationHeader Publisher::end_header() {
   auto head = header(MessageKind::End, agenda_.last_step(), agenda_.last_time());
   for (size_t a = 0; a < run_.accounts.size(); ++a)
     head.due.push_back({.analysis = static_cast<int32_t>(a),
                         .unusable = run_.enabled(a) ? 0 : 1,
                         .skipped = agenda_.schedule_state(a).skipped,
                         .coarsened = run_.accounts[a].coarsened});
+  return head;
+}
+
+// Sidecars of another job write the report, for they know both sides; so they get what this rank
+// knows.
+bool Publisher::send_end(const base::Bytes& summary) {
+  auto head = end_header();
   if (sender().slots() != nullptr) {
-    head.summary = std::move(summary);
+    head.summary = summary;
     const transport::Encoder encoder(head, {});
     std::byte* to = nullptr;
     // Sidecars may still work on publications that take the room.
@@ -389,7 +394,7 @@ bool Publisher::send_end(base::Bytes summary) {
       encoder.encode(to);
       sender().commit(head.sequence);
       ++sent_;
-      return true;
+      return has_sent_end_ = true;
     }
     head.summary.clear();
   }
@@ -399,7 +404,44 @@ bool Publisher::send_end(base::Bytes summary) {
     run_.log.warn("rank {}: {}", run_.side.rank(), e.what());
     return false;
   }
-  return true;
+  return has_sent_end_ = true;
+}
+
+namespace {
+
+base::Bytes bytes_of(const PublicationHeader& head) {
+  const transport::Encoder encoder(head, {});
+  base::Bytes bytes(encoder.size());
+  encoder.encode(bytes.data());
+  return bytes;
+}
+
+}  // namespace
+
+// What is on its way to the disk goes no further when this program ends. Sidecars take a message
+// from all ranks or from none, so each rank ends after what the farthest has published.
+void Publisher::drop_unseen(const base::Bytes& summary) {
+  const int64_t unseen = sender().unseen();
+  const bool has_ended = has_sent_end_ && unseen == 0;
+  const int64_t seen = sent_ - unseen - (has_ended ? 1 : 0);
+  const int64_t last = run_.side.reduced(seen, comm::Operation::Max);
+  if (has_ended) return;
+  sequence_ = last - 1;
+  auto dropped = header(MessageKind::Publication, agenda_.last_step(), agenda_.last_time());
+  dropped.dropped = true;
+  auto end = end_header();
+  const auto lost = outstanding_.count(end.due.size(), sent_ - unseen);
+  for (size_t a = 0; a < lost.size(); ++a) end.due[a].lost = lost[a];
+  end.summary = summary;
+  bool is_told = sender().end_at(last, bytes_of(dropped), bytes_of(end));
+  end.summary.clear();
+  is_told = is_told || sender().end_at(last, bytes_of(dropped), bytes_of(end));
+  sent_ = sequence_;
+  run_.log.warn(
+      "rank {}: {} messages were on their way to the disk when the deadline had passed; their "
+      "publications are lost{}",
+      run_.side.rank(), unseen,
+      is_told ? "" : ", and there is no room to tell sidecars that the run has ended");
 }
 
 void Outstanding::add(int64_t sequence, const std::vector<size_t>& due, int64_t done) {

@@ -75,10 +75,14 @@ class Publisher final : public policy::MessageBudget {
   /// A header without values, which starts with number sequence() + 1. Throws if not even that
   /// fits.
   transport::PublicationHeader header(transport::MessageKind kind, int64_t step, double time);
+  transport::PublicationHeader end_header();
   void send(const transport::PublicationHeader& head);
   /// Sends the last header, with what this rank knows for the report if there is room. Returns
   /// whether it was sent.
-  bool send_end(base::Bytes summary);
+  bool send_end(const base::Bytes& summary);
+  /// Ends without what sidecars cannot see yet, which is lost. All ranks together, after
+  /// send_end().
+  void drop_unseen(const base::Bytes& summary);
   /// Takes note of what sidecars have finished.
   void poll();
   /// Sends on what is on its way, where that takes calls of this rank. Every step.
@@ -175,6 +179,7 @@ class Publisher final : public policy::MessageBudget {
   bool told_late_ = false;
   int64_t sequence_ = 0;
   int64_t sent_ = 0;           ///< messages
+  bool has_sent_end_ = false;  ///< or it is on its way
   int64_t told_messages_ = 0;  ///< when ranks agreed last
   int64_t behind_ = 0;  ///< messages that sidecars had not finished when there was last a new one
   std::deque<std::pair<int64_t, int64_t>> attached_;  ///< messages with values for attached jobs

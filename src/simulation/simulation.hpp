@@ -67,6 +67,8 @@ class Simulation {
 
   [[nodiscard]] Progress progress() const;
   [[nodiscard]] run::Outcome outcome() const;
+  /// What this rank knows for the report.
+  [[nodiscard]] base::Bytes summary() const;
   /// Tells readers of the progress file how the run is doing.
   void tell();
   /// Why the run could not start; "" if it could.

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/error.hpp"
+#include "redistribution/message_part.hpp"
 
 namespace pillion::transport {
 
@@ -148,6 +149,23 @@ bool NodeSender::publish(const Queued& message) {
   writer_.publish(record);
   if (piece != nullptr) spill_->release(*piece);
   return true;
+}
+
+// One head stands in many records, for there may be no room for as many. Its memory is held until
+// the last of them is finished.
+bool NodeSender::end_at(int64_t last, const base::Bytes& dropped, const base::Bytes& end) {
+  queue_.clear();
+  writer_.reclaim();
+  const size_t begin = redistribution::aligned(dropped.size());
+  const auto at = writer_.reserve_head(begin + end.size(), last);
+  if (at) {
+    std::memcpy(segment_.own(*at), dropped.data(), dropped.size());
+    std::memcpy(segment_.own(*at) + begin, end.data(), end.size());
+    while (writer_.published() < last) writer_.publish({.offset = *at, .size = dropped.size()});
+    writer_.publish({.offset = *at + begin, .size = end.size()});
+  }
+  slots_.hold(false);
+  return at.has_value();
 }
 
 void NodeSender::poll() {

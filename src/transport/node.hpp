@@ -90,6 +90,8 @@ class NodeSender final : public Sender {
   }
   [[nodiscard]] size_t peak() const override { return std::max(peak_, writer_.values().peak()); }
   [[nodiscard]] int64_t behind() const override;
+  [[nodiscard]] int64_t unseen() const override { return static_cast<int64_t>(queue_.size()); }
+  bool end_at(int64_t last, const base::Bytes& dropped, const base::Bytes& end) override;
   [[nodiscard]] bool is_served() override { return writer_.is_held(node::primary); }
   [[nodiscard]] const std::set<int32_t>& disabled() const override { return disabled_; }
   [[nodiscard]] std::string failure() const override;

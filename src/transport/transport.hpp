@@ -132,6 +132,15 @@ class Sender {
   [[nodiscard]] virtual size_t peak() const = 0;
   /// Messages that the run's own sidecars have not finished.
   [[nodiscard]] virtual int64_t behind() const = 0;
+  /// Messages that are committed, but still on their way to the disk: receivers cannot see them.
+  [[nodiscard]] virtual int64_t unseen() const { return 0; }
+  /// Drops these. Receivers get `dropped` in their place, and as many more as it takes for `end` to
+  /// be message number `last`, counted from 0; nothing follows. Returns false if there is no room
+  /// for that.
+  virtual bool end_at(int64_t /*last*/, const base::Bytes& /*dropped*/,
+                      const base::Bytes& /*end*/) {
+    return false;
+  }
   /// Whether anybody is there to finish them.
   [[nodiscard]] virtual bool is_served() { return true; }
   /// How receivers want a publication for these analyses; nothing if as it is shared.

@@ -25,26 +25,13 @@ class FakeRoom final : public MessageBudget {
 
 /// "Publish 0 1, Skip 2": actions in a form that a table can hold.
 std::string text_of(const std::vector<CollectiveAction>& actions) {
-  static const char* const names[] = {"Disable",
-                                      "LearnFailure",
-                                      "Admit",
-                                      "Release",
-                                      "Skip",
-                                      "Publish",
-                                      "MoveToSidecars",
-                                      "Recall",
-                                      "TakeBack",
-                                      "SettleAll",
-                                      "SaveStages",
-                                      "SendCheckpoint",
-                                      "FinishCheckpoint",
-                                      "FinishStages",
-                                      "SendEnd",
-                                      "CloseChannel",
-                                      "AwaitSidecars",
-                                      "CountUnfinished",
-                                      "Retire",
-                                      "EndJobAtFinalize",
+  static const char* const names[] = {"Disable",          "LearnFailure",  "Admit",
+                                      "Release",          "Skip",          "Publish",
+                                      "MoveToSidecars",   "Recall",        "TakeBack",
+                                      "SettleAll",        "SaveStages",    "SendCheckpoint",
+                                      "FinishCheckpoint", "FinishStages",  "SendEnd",
+                                      "CloseChannel",     "AwaitSidecars", "DropUnseen",
+                                      "CountUnfinished",  "Retire",        "EndJobAtFinalize",
                                       "LeaveSidecars"};
   std::string text;
   for (const auto& action : actions) {
@@ -185,9 +172,9 @@ TEST_CASE("closing ends everything in order, and what follows depends on what si
   };
   const Row rows[] = {{false, {.finished = true}, ""},
                       {false, {.failed = true}, "Disable 0, EndJobAtFinalize"},
-                      {false, {}, "CountUnfinished, LeaveSidecars"},
+                      {false, {}, "DropUnseen, CountUnfinished, LeaveSidecars"},
                       {true, {.finished = true}, ""},
-                      {true, {}, "CountUnfinished, Retire"}};
+                      {true, {}, "DropUnseen, CountUnfinished, Retire"}};
   for (const auto& row : rows) {
     Policy policy(settings(WhenFull::Skip, row.separate), {there, {}});
     CHECK(text_of(policy.on(CloseRequested{})) ==

@@ -219,6 +219,49 @@ TEST_CASE("a disk that hangs delays no message's sender, and the messages keep t
   CHECK_FALSE(receiver.next());
 }
 
+TEST_CASE(
+    "ranks that end with messages on their way to a disk that hangs end at the same message") {
+  Node node(2, 16 * channel_memory);
+  NodeReceiver receiver(node.sources(), primary, [] { return true; });
+  REQUIRE(receiver.claim());
+  const auto fill = [](std::byte* to, int64_t sequence, size_t rank) {
+    REQUIRE(to != nullptr);
+    std::memset(to, static_cast<int>(value_of(sequence, rank)), 100);
+  };
+  const base::Bytes dropped(70, std::byte{1}), end(80, std::byte{2});
+  {
+    const slow_disk::Hanging hanging;
+    for (int64_t sequence = 1; sequence <= 5; ++sequence) {
+      fill(node.senders[0]->reserve(100), sequence, 0);
+      node.senders[0]->commit(sequence);
+      auto& slow = *node.senders[1];
+      fill(sequence == 3 ? slow.reserve_spill(100)
+                         : (sequence > 3 ? slow.reserve_head(100) : slow.reserve(100)),
+           sequence, 1);
+      slow.commit(sequence);
+    }
+    for (const auto& sender : node.senders) sender->slots()->close();
+    CHECK(node.senders[0]->unseen() == 0);
+    CHECK(node.senders[1]->unseen() == 3);
+    for (const auto& sender : node.senders) {
+      CHECK(sender->end_at(5, dropped, end));
+      CHECK(sender->unseen() == 0);
+    }
+  }
+  for (int64_t index = 0; index < 6; ++index) {
+    const auto deliveries = receiver.next();
+    REQUIRE(deliveries);
+    for (size_t r = 0; r < 2; ++r) {
+      const auto& d = (*deliveries)[r];
+      if (index < (r == 0 ? 5 : 2)) CHECK(is_right(d, index + 1, r, 100));
+      else CHECK(base::Bytes(d.data, d.data + d.size) == (index == 5 ? end : dropped));
+    }
+    receiver.finish(index + 1, {}, "");
+  }
+  CHECK_FALSE(receiver.next());
+  poll_until(*node.senders[1], [&] { return node.senders[1]->behind() == 0; });
+}
+
 TEST_CASE("a disk that is full takes no more, and what was on its way goes to memory") {
   Node node(1, 16 * channel_memory);
   auto& sender = *node.senders[0];
