@@ -139,9 +139,13 @@ void Communicator::reduce(double* values, int64_t count, Operation operation) co
 
 std::vector<int64_t> Communicator::gather_all(int64_t value) const {
   std::vector<int64_t> all(static_cast<size_t>(size_));
+  gather_all(value, all);
+  return all;
+}
+
+void Communicator::gather_all(int64_t value, std::span<int64_t> all) const {
   check(MPI_Allgather(&value, 1, MPI_INT64_T, all.data(), 1, MPI_INT64_T, handle_),
         "MPI_Allgather");
-  return all;
 }
 
 int64_t Communicator::sum_below(int64_t value) const {
@@ -207,10 +211,15 @@ std::vector<base::Bytes> Communicator::gather(const base::Bytes& bytes, int root
   const int place = (rank_ - root + size_) % size_;
   const auto rank_at = [&](int other) { return (other + root) % size_; };
   base::ByteWriter mine;
-  mine.put(static_cast<int64_t>(rank_));
-  mine.put(bytes);
   std::vector<base::Bytes> parts;
   std::exception_ptr failure;
+  try {
+    mine.put(static_cast<int64_t>(rank_));
+    mine.put(bytes);
+  } catch (...) {
+    failure = std::current_exception();
+    mine = {};
+  }
   for (int step = 1; step < size_; step *= 2) {
     if (place % (2 * step) != 0) {
       // The parent receives this as soon as it has finished the earlier rounds.

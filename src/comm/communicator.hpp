@@ -60,6 +60,8 @@ class Communicator {
     return value;
   }
   [[nodiscard]] std::vector<int64_t> gather_all(int64_t value) const;
+  /// The same into memory that is there.
+  void gather_all(int64_t value, std::span<int64_t> all) const;
   /// The sum of the values of all ranks below this one.
   [[nodiscard]] int64_t sum_below(int64_t value) const;
   /// The same where neighbouring ranks have equal values as a rule, or values at equal distances:

@@ -242,7 +242,13 @@ SparseExchange::Messages SparseExchange::exchange(const Messages& out,
   const int tag = tag_ + (odd_ ? 1 : 0);
   odd_ = !odd_;
   std::vector<MPI_Request> sent;
-  for (const auto& [rank, bytes] : out) sent.push_back(send_synchronously(comm_, bytes, rank, tag));
+  try {
+    sent.reserve(out.size());
+    for (const auto& [rank, bytes] : out)
+      sent.push_back(send_synchronously(comm_, bytes, rank, tag));
+  } catch (...) {
+    failure = std::current_exception();
+  }
   Messages in;
   MPI_Request barrier = MPI_REQUEST_NULL;
   bool at_barrier = false;
@@ -269,7 +275,7 @@ SparseExchange::Messages SparseExchange::operator()(const Messages& out) {
   return in;
 }
 
-SparseExchange::Messages SparseExchange::made_by(const std::function<Messages()>& make) {
+SparseExchange::Messages SparseExchange::made_by(Work<Messages> make) {
   std::exception_ptr failure;
   Messages out;
   try {
@@ -284,8 +290,6 @@ SparseExchange::Messages SparseExchange::made_by(const std::function<Messages()>
   });
   return in;
 }
-
-// Over one rank nothing is sent.
 
 std::span<double> LaggedReduction::prepare(size_t count) {
   values_.assign(count, 0.0);

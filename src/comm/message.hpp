@@ -6,13 +6,13 @@
 #include <mpi.h>
 
 #include <exception>
-#include <functional>
 #include <map>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "base/bytes.hpp"
+#include "comm/agreement.hpp"
 #include "comm/communicator.hpp"
 
 namespace pillion::comm {
@@ -138,7 +138,7 @@ class SparseExchange {
   /// The same for messages that `make` returns; it may fail on some ranks only. A failure of any
   /// rank, there or in the exchange, is thrown on every rank. It costs a reduction more.
   /// [collective]
-  Messages made_by(const std::function<Messages()>& make);
+  Messages made_by(Work<Messages> make);
 
  private:
   /// Without room for a message the failure is noted, and the exchange continues.

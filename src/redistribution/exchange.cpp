@@ -65,53 +65,50 @@ bool grow(WantedPart& part, const Move& move) {
 Redistribution::Redistribution(const comm::Communicator& ranks, std::vector<Box> here,
                                const layout::Wanted& wanted, const std::vector<int>& owners,
                                TransferMemory* memory)
-    : ranks_(ranks),
-      own_memory_(memory == nullptr ? std::make_unique<TransferMemory>() : nullptr),
-      memory_(memory == nullptr ? own_memory_.get() : memory),
-      need_(memory_->add_plan()),
-      here_(std::move(here)) {
-  const auto mine = std::find(owners.begin(), owners.end(), ranks.rank());
-  if (mine != owners.end())
-    for (const auto& place : wanted.tiling.places_of(static_cast<int>(mine - owners.begin())))
-      boxes_.push_back(wanted.grown(place.box));
-  auto all = layout::plan_moves(here_, wanted);
-  for (auto& moves : all) moves.rank = owners[static_cast<size_t>(moves.rank)];
-  // Owners may come in any order, and neighbours must agree on whose turn it is.
-  std::sort(all.begin(), all.end(), [](const Moves& a, const Moves& b) { return a.rank < b.rank; });
-  adopt(std::move(all));
+    : ranks_(ranks), here_(std::move(here)) {
+  exchange_plan(memory, [&] {
+    const auto mine = std::find(owners.begin(), owners.end(), ranks.rank());
+    if (mine != owners.end())
+      for (const auto& place : wanted.tiling.places_of(static_cast<int>(mine - owners.begin())))
+        boxes_.push_back(wanted.grown(place.box));
+    auto all = layout::plan_moves(here_, wanted);
+    for (auto& moves : all) moves.rank = owners[static_cast<size_t>(moves.rank)];
+    // Owners may come in any order, and neighbours must agree on whose turn it is.
+    std::sort(all.begin(), all.end(),
+              [](const Moves& a, const Moves& b) { return a.rank < b.rank; });
+    return all;
+  });
 }
 
 Redistribution::Redistribution(const comm::Communicator& ranks, std::vector<Box> here,
                                const WantedBoxes& wanted, TransferMemory* memory)
-    : ranks_(ranks),
-      own_memory_(memory == nullptr ? std::make_unique<TransferMemory>() : nullptr),
-      memory_(memory == nullptr ? own_memory_.get() : memory),
-      need_(memory_->add_plan()),
-      here_(std::move(here)),
-      boxes_(wanted.boxes) {
-  adopt(plan_wanted_boxes(ranks, here_, wanted));
-}
-
-void Redistribution::adopt(std::vector<Moves> all) {
-  for (auto& moves : all) {
-    if (moves.rank == ranks_.rank()) kept_ = std::move(moves);
-    else sent_.push_back(std::move(moves));
-  }
-  sent_ = in_pieces(std::move(sent_));
-  exchange_plan(sent_);
-  list_parts();
+    : ranks_(ranks), here_(std::move(here)) {
+  auto all = plan_wanted_boxes(ranks, here_, wanted);
+  exchange_plan(memory, [&] {
+    boxes_ = wanted.boxes;
+    return std::move(all);
+  });
 }
 
 // Receivers need not know the boxes of the senders, only where things go.
-void Redistribution::exchange_plan(const std::vector<Moves>& out) {
+void Redistribution::exchange_plan(TransferMemory* memory, comm::Work<std::vector<Moves>> plan) {
   comm::SparseExchange exchange(ranks_, comm::tags::redistribution_plan);
   const auto layouts = exchange.made_by([&] {
-    std::map<int, base::Bytes> sent;
-    for (const auto& moves : out) sent[moves.rank] = base::to_bytes(regions_of(moves));
-    return sent;
+    if (memory == nullptr) own_memory_ = std::make_unique<TransferMemory>();
+    memory_ = memory == nullptr ? own_memory_.get() : memory;
+    need_ = memory_->add_plan();
+    for (auto& moves : plan()) {
+      if (moves.rank == ranks_.rank()) kept_ = std::move(moves);
+      else sent_.push_back(std::move(moves));
+    }
+    sent_ = in_pieces(std::move(sent_));
+    std::map<int, base::Bytes> out;
+    for (const auto& moves : sent_) out[moves.rank] = base::to_bytes(regions_of(moves));
+    return out;
   });
   for (const auto& [rank, bytes] : layouts)
     received_.push_back(moves_of(base::from_bytes<RegionLayout>(bytes), rank));
+  list_parts();
 }
 
 // Pieces that were cut for the way are one part again.

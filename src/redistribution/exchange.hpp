@@ -69,8 +69,9 @@ class Redistribution {
   };
   void exchange(std::span<const FieldArrays> fields, const std::vector<layout::Moves>& received,
                 const layout::Moves& kept);
-  void adopt(std::vector<layout::Moves> all);
-  void exchange_plan(const std::vector<layout::Moves>& out);
+  /// Takes over what `plan` says, which may fail on some ranks only, and tells receivers.
+  /// [collective]
+  void exchange_plan(TransferMemory* memory, comm::Work<std::vector<layout::Moves>> plan);
   void list_parts();
   /// Finds node memory for fields of `per_cell` bytes per cell, and divides it.
   void prepare_path(size_t per_cell);
@@ -85,7 +86,7 @@ class Redistribution {
 
   const comm::Communicator& ranks_;
   std::unique_ptr<TransferMemory> own_memory_;  ///< of a plan that shares none
-  TransferMemory* memory_;
+  TransferMemory* memory_ = nullptr;
   std::shared_ptr<TransferMemory::Need> need_;
   std::vector<layout::Box> here_, boxes_;
   std::vector<layout::Moves> sent_, received_;  ///< `rank` is that of the communicator

@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "base/clock.hpp"
+#include "comm/agreement.hpp"
 #include "node/process.hpp"
 
 namespace pillion::redistribution {
@@ -14,8 +15,12 @@ using node::SharedFile;
 
 Neighbours::Neighbours(const comm::Communicator& ranks, comm::Communicator on_node)
     : on_node_(std::move(on_node)), me_(ranks.rank()) {
-  const auto all = on_node_.gather_all(ranks.rank());
-  for (size_t r = 0; r < all.size(); ++r) places_[static_cast<int>(all[r])] = static_cast<int>(r);
+  std::vector<int64_t> all;
+  comm::together(ranks, [&] { all.resize(static_cast<size_t>(on_node_.size())); });
+  on_node_.gather_all(ranks.rank(), all);
+  comm::together(ranks, [&] {
+    for (size_t r = 0; r < all.size(); ++r) places_[static_cast<int>(all[r])] = static_cast<int>(r);
+  });
 }
 
 std::optional<int> Neighbours::find(int rank) const {

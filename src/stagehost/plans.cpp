@@ -33,31 +33,48 @@ Request closed(const Request& request, const model::Mesh& mesh, const std::vecto
   return layout::with_sides(request, longest, mesh);
 }
 
-/// The rank of each share of the tiling. Only boxes of powers of two may be anybody's. [collective]
-std::vector<int> owners_of(const layout::Wanted& wanted, layout::Kind kind,
-                           const std::vector<Box>& here, const comm::Communicator& peers) {
-  std::vector<int> owners(static_cast<size_t>(peers.size()));
-  std::iota(owners.begin(), owners.end(), 0);
-  if (kind != layout::Kind::PowersOfTwo) return owners;
+/// Which shares of the tiling this rank's boxes are in, those with most cells first.
+base::Bytes affinities_of(const layout::Wanted& wanted, const std::vector<Box>& here, int rank) {
   constexpr size_t most_of_one = 8;  // a rank's blocks are in no more shares of its size, as a rule
   std::vector<layout::Affinity> mine;
   for (const auto& moves : layout::plan_moves(here, wanted))
-    mine.push_back({moves.rank, peers.rank(), moves.cells});
+    mine.push_back({moves.rank, rank, moves.cells});
   std::sort(mine.begin(), mine.end(),
             [](const auto& a, const auto& b) { return a.cells > b.cells; });
   mine.resize(std::min(mine.size(), most_of_one));
   base::ByteWriter writer;
   for (const auto& affinity : mine) writer.put(affinity);
-  std::vector<layout::Affinity> all;
-  for (const auto& bytes : peers.gather(writer.take(), 0))
-    for (base::ByteReader in(bytes); !in.done();) all.push_back(in.get<layout::Affinity>());
-  base::ByteWriter owners_sent;
-  if (peers.rank() == 0)
-    for (const int owner : layout::match(std::move(all), peers.size())) owners_sent.put(owner);
-  auto bytes = owners_sent.take();
-  peers.broadcast(bytes, 0);
-  base::ByteReader in(bytes);
-  for (auto& owner : owners) owner = in.get<int>();
+  return writer.take();
+}
+
+/// The rank of each share of the tiling. Only boxes of powers of two may be anybody's. [collective]
+std::vector<int> owners_of(const layout::Wanted& wanted, layout::Kind kind,
+                           const std::vector<Box>& here, const comm::Communicator& peers) {
+  std::vector<int> owners;
+  base::Bytes mine;
+  const bool anybodys = kind == layout::Kind::PowersOfTwo;
+  comm::together(peers, [&] {
+    owners.resize(static_cast<size_t>(peers.size()));
+    std::iota(owners.begin(), owners.end(), 0);
+    if (anybodys) mine = affinities_of(wanted, here, peers.rank());
+  });
+  if (!anybodys) return owners;
+  std::vector<base::Bytes> gathered;
+  std::exception_ptr failure;
+  try {
+    gathered = peers.gather(mine, 0);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  comm::together(peers, [&] {
+    if (failure) std::rethrow_exception(failure);
+    if (peers.rank() != 0) return;
+    std::vector<layout::Affinity> all;
+    for (const auto& bytes : gathered)
+      for (base::ByteReader in(bytes); !in.done();) all.push_back(in.get<layout::Affinity>());
+    owners = layout::match(std::move(all), peers.size());
+  });
+  peers.broadcast(std::as_writable_bytes(std::span(owners)), 0);
   return owners;
 }
 
@@ -95,20 +112,39 @@ Plan* Plans::use(uint32_t bits) {
 }
 
 std::unique_ptr<Plan> Plans::make(const Request& request, const model::Mesh& mesh,
-                                  std::vector<Box> here, const comm::Communicator& peers,
+                                  const std::vector<Box>& here, const comm::Communicator& peers,
                                   Owners owners) {
   ++made_;
-  Division division(request, mesh);
-  if (!memory_)
-    memory_ = std::make_unique<redistribution::TransferMemory>(redistribution::Neighbours(peers),
-                                                               node_budget_);
-  const auto wanted = layout::wanted_of(closed(request, mesh, here, peers), mesh, peers.size());
-  if (!owners)
-    owners = std::make_shared<std::vector<int>>(owners_of(wanted, request.kind, here, peers));
-  const auto mine = std::find(owners->begin(), owners->end(), peers.rank()) - owners->begin();
-  return std::unique_ptr<Plan>(new Plan{
-      std::move(division), owners, wanted, wanted.tiling.places_of(static_cast<int>(mine)),
-      redistribution::Redistribution(peers, std::move(here), wanted, *owners, memory_.get())});
+  std::optional<Division> division;
+  std::vector<Box> boxes;
+  comm::together(peers, [&] {
+    division.emplace(request, mesh);
+    boxes = here;
+  });
+  if (!memory_) {
+    redistribution::Neighbours neighbours(peers);
+    std::unique_ptr<redistribution::TransferMemory> memory;
+    comm::together(peers, [&] {
+      memory =
+          std::make_unique<redistribution::TransferMemory>(std::move(neighbours), node_budget_);
+    });
+    memory_ = std::move(memory);
+  }
+  const auto whole = closed(request, mesh, here, peers);
+  std::optional<layout::Wanted> tiled;
+  comm::together(peers, [&] { tiled = layout::wanted_of(whole, mesh, peers.size()); });
+  const auto& wanted = *tiled;
+  std::vector<int> found;
+  if (!owners) found = owners_of(wanted, request.kind, here, peers);
+  std::vector<layout::Place> places;
+  comm::together(peers, [&] {
+    if (!owners) owners = std::make_shared<std::vector<int>>(std::move(found));
+    const auto mine = std::find(owners->begin(), owners->end(), peers.rank()) - owners->begin();
+    places = wanted.tiling.places_of(static_cast<int>(mine));
+  });
+  redistribution::Redistribution moves(peers, std::move(boxes), wanted, *owners, memory_.get());
+  return std::unique_ptr<Plan>(
+      new Plan{std::move(*division), owners, wanted, std::move(places), std::move(moves)});
 }
 
 Plan* Plans::keep(std::unique_ptr<Plan> plan) {

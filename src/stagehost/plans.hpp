@@ -51,7 +51,7 @@ class Plans {
   /// A plan for the boxes that ranks have now, with these owners, or such as suit it. `peers` are
   /// the same every time, and stay. [collective]
   std::unique_ptr<Plan> make(const layout::Request& request, const model::Mesh& mesh,
-                             std::vector<model::Box> here, const comm::Communicator& peers,
+                             const std::vector<model::Box>& here, const comm::Communicator& peers,
                              Owners owners = {});
   /// Keeps a plan that is good on all ranks; beyond a number, of all or of its division, drops the
   /// one unused for longest.
