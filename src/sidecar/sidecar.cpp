@@ -29,7 +29,8 @@ Sidecar::Sidecar(run::Run& run, run::Chains chains, policy::SidecarRole role)
     : run_(run),
       chains_(std::move(chains)),
       policy_(role, present(chains_)),
-      messages_(run.side, policy_) {}
+      messages_(run.side, policy_),
+      last_(chains_.size()) {}
 
 namespace {
 
@@ -57,7 +58,9 @@ policy::SidecarEnding Sidecar::serve() {
       break;
     }
     take_units(message_.header);
-    if (message_.header.kind == MessageKind::Publication) last_ = message_.header;
+    if (message_.header.kind == MessageKind::Publication)
+      for (const auto& [a, due] : messages_.due_in(message_.header))
+        last_[a] = {message_.header.step, message_.header.time, due};
     apply(event_of(message_, messages_));
   }
   return *policy_.ending();
@@ -253,17 +256,24 @@ Sidecar::Event Sidecar::save_for_migration(size_t a) {
   }
 }
 
+// Where the simulation is gone, what is known of an analysis is of its own last publication.
 void Sidecar::finish_analyses(bool has_header) {
-  const auto& header = has_header ? message_.header : last_;
+  if (!has_header) {
+    for (size_t a = 0; a < chains_.size(); ++a)
+      if (chains_[a] && run_.enabled(a))
+        run::finish_chain(run_, *chains_[a], a, last_[a].step, last_[a].time,
+                          gaps_of(a, last_[a].due), &run::CostCounters::sidecar_seconds);
+    return;
+  }
+  const auto& header = message_.header;
   std::vector<run::Gaps> gaps(chains_.size());
   for (size_t a = 0; a < gaps.size(); ++a) gaps[a] = gaps_of(a, {});
   for (const auto& [a, due] : messages_.due_in(header)) {
     gaps[a] = gaps_of(a, due);
-    if (has_header && due.unusable != 0) gaps[a].disabled = "it was disabled in the simulation";
+    if (due.unusable != 0) gaps[a].disabled = "it was disabled in the simulation";
   }
   run::finish_chains(run_, chains_, header.step, header.time, gaps,
                      &run::CostCounters::sidecar_seconds);
-  if (!has_header) return;
   for (const auto& delivery : message_.deliveries)
     summaries_.push_back(transport::decode_head(delivery.data, delivery.size).summary);
 }

@@ -62,7 +62,13 @@ class Sidecar {
   double began_ = 0;                             ///< work on it, monotonic seconds
   double busy_ = 0;                              ///< seconds of work on messages
   int64_t publications_ = 0;                     ///< that had something for this job
-  transport::PublicationHeader last_;            ///< of the last publication
+  /// The last publication of an analysis, and what had been left out until then.
+  struct LastDue {
+    int64_t step = 0;
+    double time = 0;
+    transport::Due due;
+  };
+  std::vector<LastDue> last_;  ///< by analysis
   std::vector<base::Bytes> summaries_;
 };
 

@@ -220,6 +220,7 @@ void Publisher::send_dropped(PublicationHeader& head, const std::vector<size_t>&
   allocations_.forget();
   (void)policy_.on(policy::LocalEvent(policy::Dropped{}));
   for (const size_t a : due) ++run_.accounts[a].dropped;
+  dropped_.add(head.sequence, due, head.sequence - 1 - sender().behind());
   head.dropped = true;
   head.schema_changed = head.scattered = false;
   head.targets.clear();
@@ -266,7 +267,8 @@ std::byte* Publisher::reserve(const PublicationHeader& head, CachedMessage& mess
         to = reserve_now(head, message);
         if (to != nullptr || waits->until != policy::Until::SpillRoom) return to != nullptr;
         to = sender().reserve_spill(message.size());
-        return is_spilled = to != nullptr;
+        is_spilled = to != nullptr;
+        return is_spilled || !sender().fits_spill(message.size());  // the disk is full
       };
       if (!wait(*waits, has_room, patience))
         (void)policy_.on(policy::LocalEvent(policy::TimedOut{}));
@@ -431,7 +433,8 @@ void Publisher::drop_unseen(const base::Bytes& summary) {
   dropped.dropped = true;
   auto end = end_header();
   const auto lost = outstanding_.count(end.due.size(), sent_ - unseen);
-  for (size_t a = 0; a < lost.size(); ++a) end.due[a].lost = lost[a];
+  const auto dropped_unseen = dropped_.count(end.due.size(), sent_ - unseen);
+  for (size_t a = 0; a < lost.size(); ++a) end.due[a].lost = lost[a] + dropped_unseen[a];
   end.summary = summary;
   bool is_told = sender().end_at(last, bytes_of(dropped), bytes_of(end));
   end.summary.clear();

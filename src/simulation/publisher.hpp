@@ -174,6 +174,7 @@ class Publisher final : public policy::MessageBudget {
   std::unique_ptr<base::CopyThreads> copy_threads_;  ///< null if this rank copies alone
   std::map<std::string, std::string> units_;
   Outstanding outstanding_;
+  Outstanding dropped_;  ///< publications for which this rank had no room
   policy::SendTime send_time_;
   double late_since_ = 0;  ///< monotonic seconds of the step since which messages wait; 0: none do
   bool told_late_ = false;

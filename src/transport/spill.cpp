@@ -41,6 +41,8 @@ struct SpillFile::Writer {
   std::deque<std::shared_ptr<Piece>> queue;
   bool ends = false;
   bool works = false;  ///< on a piece, without the lock
+  std::atomic<bool> is_full{false};
+  std::atomic<int> unwritten{0};  ///< pieces that could not be written, and are in memory
   std::thread thread;
 
   bool write(const Piece& piece) const {
@@ -61,7 +63,11 @@ struct SpillFile::Writer {
       works = true;
       lock.unlock();
       const bool written = write(*piece);
-      if (!written) file.release(piece->offset, piece->size);
+      if (!written) {
+        is_full = true;
+        ++unwritten;
+        file.release(piece->offset, piece->size);
+      }
       piece->state.store(written ? Piece::State::Written : Piece::State::Failed);
       lock.lock();
       works = false;
@@ -90,6 +96,10 @@ SpillFile::~SpillFile() {
   if (!writer_->thread.joinable()) return;
   if (hangs) writer_->thread.detach();
   else writer_->thread.join();
+}
+
+bool SpillFile::fits(size_t size) const {
+  return !writer_->is_full.load() && waiting_ + size <= limit_;
 }
 
 int SpillFile::descriptor() const { return writer_->file.descriptor(); }
@@ -136,7 +146,7 @@ std::shared_ptr<const SpillFile::Piece> SpillFile::write(int64_t index) {
 
 void SpillFile::release(const Piece& piece) {
   memory_ -= piece.size;
-  is_full_ = is_full_ || piece.state.load() == Piece::State::Failed;
+  if (piece.state.load() == Piece::State::Failed) --writer_->unwritten;
 }
 
 void SpillFile::free_before(int64_t index) {
@@ -144,7 +154,7 @@ void SpillFile::free_before(int64_t index) {
     writer_->file.release(places_.front().offset, places_.front().size);
     waiting_ -= places_.front().size;
     places_.pop_front();
-    is_full_ = false;
+    if (writer_->unwritten == 0) writer_->is_full = false;
   }
 }
 

@@ -34,7 +34,7 @@ class SpillFile {
 
   [[nodiscard]] int descriptor() const;
   /// Whether the disk has room. Where it was full, it has none until messages are finished.
-  [[nodiscard]] bool fits(size_t size) const { return !is_full_ && waiting_ + size <= limit_; }
+  [[nodiscard]] bool fits(size_t size) const;
   /// Whether that holds, and memory is free now.
   [[nodiscard]] bool fits_now(size_t size) const {
     return fits(size) && (memory_ == 0 || memory_ + size <= most_memory_);
@@ -83,7 +83,6 @@ class SpillFile {
   size_t most_memory_;
   size_t waiting_ = 0;
   size_t memory_ = 0;
-  bool is_full_ = false;
   uint64_t end_ = 0;
   std::optional<Buffer> reserved_;
   size_t reserved_size_ = 0;
