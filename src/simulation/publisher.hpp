@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "policy/eviction.hpp"
 #include "policy/policy.hpp"
 #include "policy/send_time.hpp"
 #include "run/run_spec.hpp"
@@ -120,6 +121,11 @@ class Publisher final : public policy::MessageBudget {
   [[nodiscard]] std::vector<int64_t> unfinished() const {
     return outstanding_.count(policy_.own_analyses(), finished());
   }
+  /// Publications of an analysis of the attached job in a slot that it has not taken.
+  [[nodiscard]] int64_t unfinished(size_t analysis, int slot) const {
+    return attached_outstanding_.count(policy_.analyses(),
+                                       sender().slots()->finished(slot))[analysis];
+  }
   [[nodiscard]] transport::Sender& sender() const { return *link_.sender; }
   /// Why sidecars of this job have failed; "" if they have not.
   [[nodiscard]] std::string failed_sidecars() const {
@@ -147,6 +153,14 @@ class Publisher final : public policy::MessageBudget {
   /// The same if there is room now. Values of a message larger than the budget may need no copy
   /// when sidecars have given buffers back, so it is made again.
   std::byte* reserve_now(const transport::PublicationHeader& head, CachedMessage& message);
+  /// Takes memory back from attached jobs that hold more than they may while the run's own analyses
+  /// lack room for that many bytes.
+  void make_room(size_t wanted);
+  /// Messages that all attached jobs have taken, and that they have worked on.
+  [[nodiscard]] int64_t taken_by_attached() const;
+  [[nodiscard]] int64_t worked_by_attached() const;
+  template <class Count>
+  [[nodiscard]] int64_t least_of_attached(Count&& count) const;
   bool wait(const policy::Wait& wait, const std::function<bool()>& holds, double patience);
   void send_on();
   void bill_stall(double seconds, const std::vector<size_t>& due, bool for_attached);
@@ -169,7 +183,8 @@ class Publisher final : public policy::MessageBudget {
   MessageBuilder messages_;
   std::unique_ptr<base::CopyThreads> copy_threads_;  ///< null if this rank copies alone
   std::map<std::string, std::string> units_;
-  Outstanding outstanding_;
+  Outstanding outstanding_, attached_outstanding_;
+  policy::Eviction eviction_;
   policy::SendTime send_time_;
   double late_since_ = 0;  ///< monotonic seconds of the step since which messages wait; 0: none do
   bool told_late_ = false;
@@ -182,6 +197,7 @@ class Publisher final : public policy::MessageBudget {
   int64_t attached_size_ = 0;                         ///< in the last one
   double attached_share_;                             ///< of this rank's budget, for them
   int64_t largest_own_ = 0;  ///< bytes of the run's own analyses in a publication, at most so far
+  size_t own_size_ = 0;      ///< of the last message with values for them; without others' if known
   double stall_for_attached_ = 0;
   size_t need_ = 0;  ///< bytes of the largest message of late, which becomes slowly forgotten
   int64_t in_place_ = 0;
