@@ -167,15 +167,16 @@ void count(run::Run& run, const std::vector<size_t>& due, const CachedMessage& m
 
 void Publisher::send(PublicationHeader& head, CachedMessage& message,
                      const std::vector<size_t>& due) {
-  const int64_t attached = note_sizes(due, message);
+  note_sizes(due, message, head.coarsening);
   std::byte* to = reserve(head, message, due);
   // One that never fits has analyses of attached jobs in it, and the next one will not. One that is
   // too large as long as sidecars hold its buffers fits when they have finished.
   const size_t whole =
       std::min(message.size() << head.coarsening, std::max(sender().budget(), link_.spill_memory));
-  const bool is_mixed = attached > 0 && due.front() < policy_.own_analyses();
+  const size_t own = policy_.own_analyses();
+  const bool is_mixed = due.front() < own && due.back() >= own;
   (void)policy_.on(policy::LocalEvent(
-      policy::MessageReady{due, whole, is_mixed ? std::min(own_size_, whole) : 0}));
+      policy::MessageReady{due, whole, is_mixed ? std::clamp<size_t>(own_size_, 1, whole) : 0}));
   if (to == nullptr) {
     message.release();
     return send_dropped(head, due);
@@ -194,28 +195,42 @@ void Publisher::send(PublicationHeader& head, CachedMessage& message,
   message.release();
   outstanding_.add(head.sequence, due, sequence_ - 1 - sender().behind());
   in_place_ += message.encoder().bytes_lent();
-  if (attached > 0) {
-    attached_bytes_ += attached;
-    attached_.emplace_back(head.sequence, attached);
-    std::vector<size_t> theirs;
-    std::copy_if(due.begin(), due.end(), std::back_inserter(theirs),
-                 [&](size_t a) { return a >= policy_.own_analyses(); });
-    attached_outstanding_.add(head.sequence, theirs, taken_by_attached());
-  }
+  if (due.back() >= own) note_attached(head.sequence, due);
   count(run_, due, message, watch.end(run_.timeline, "publish", "publish", head.step), head.step);
 }
 
 // Also of a message that finds no room: next time that is known before.
-int64_t Publisher::note_sizes(const std::vector<size_t>& due, const CachedMessage& message) {
-  int64_t attached = 0, own = 0;
-  for (size_t d = 0; d < due.size(); ++d)
-    (due[d] >= policy_.own_analyses() ? attached : own) += message.bytes_copied(d);
+void Publisher::note_sizes(const std::vector<size_t>& due, const CachedMessage& message,
+                           int coarsening) {
+  AttachedBytes attached;
+  int64_t own = 0;
+  for (size_t d = 0; d < due.size(); ++d) {
+    const bool is_own = due[d] < policy_.own_analyses();
+    (is_own ? own : attached.copied) += message.bytes_copied(d);
+    if (!is_own) attached.taken += message.shares()[d];
+  }
   largest_own_ = std::max(largest_own_, own);
-  if (attached > 0) attached_size_ = attached;
-  const size_t most = std::min(message.size(), sender().budget());
-  if (attached == 0) own_size_ = most;
-  else if (own > 0) own_size_ = std::min(std::max(own_size_, static_cast<size_t>(own)), most);
-  return attached;
+  const size_t most = std::min(message.size() << coarsening, sender().budget());
+  if (due.back() < policy_.own_analyses()) own_size_ = most;
+  else attached_size_ = attached;
+  if (own > 0) own_size_ = std::min(std::max(own_size_, static_cast<size_t>(own)), most);
+}
+
+void Publisher::note_attached(int64_t sequence, const std::vector<size_t>& due) {
+  attached_bytes_.copied += attached_size_.copied;
+  attached_bytes_.taken += attached_size_.taken;
+  attached_.emplace_back(sequence, attached_size_);
+  std::vector<size_t> theirs;
+  std::copy_if(due.begin(), due.end(), std::back_inserter(theirs),
+               [&](size_t a) { return a >= policy_.own_analyses(); });
+  attached_outstanding_.add(sequence, theirs, taken_by_attached());
+}
+
+// A field that is read in place may be larger than the limit: a job may have two of these.
+bool Publisher::fits_attached() const {
+  const int64_t limit = attached_limit();
+  return attached_bytes_.copied + attached_size_.copied <= limit &&
+         attached_bytes_.taken + attached_size_.taken <= std::max(limit, 2 * attached_size_.taken);
 }
 
 template <class Count>
@@ -395,8 +410,10 @@ void Publisher::poll() {
   const int64_t released = sender().released();
   allocations_.reclaim(released);
   for (const int64_t worked = worked_by_attached();
-       !attached_.empty() && attached_.front().first <= worked; attached_.pop_front())
-    attached_bytes_ -= attached_.front().second;
+       !attached_.empty() && attached_.front().first <= worked; attached_.pop_front()) {
+    attached_bytes_.copied -= attached_.front().second.copied;
+    attached_bytes_.taken -= attached_.front().second.taken;
+  }
   behind_ = sender().behind();
 }
 

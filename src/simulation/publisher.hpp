@@ -105,9 +105,7 @@ class Publisher final : public policy::MessageBudget {
   [[nodiscard]] bool fits_spill_now(size_t bytes) const override {
     return link_.sender->fits_spill_now(bytes);
   }
-  [[nodiscard]] bool fits_attached() const override {
-    return attached_bytes_ + attached_size_ <= attached_limit();
-  }
+  [[nodiscard]] bool fits_attached() const override;
 
   [[nodiscard]] int64_t sequence() const { return sequence_; }
   /// How many messages this rank has sent, for ranks to agree on.
@@ -144,8 +142,9 @@ class Publisher final : public policy::MessageBudget {
             const std::vector<size_t>& due);
   void send_dropped(transport::PublicationHeader& head, const std::vector<size_t>& due);
   /// Takes note of the parts of a message that are for attached jobs and for the run's own
-  /// analyses. Returns the bytes of the former.
-  int64_t note_sizes(const std::vector<size_t>& due, const CachedMessage& message);
+  /// analyses.
+  void note_sizes(const std::vector<size_t>& due, const CachedMessage& message, int coarsening);
+  void note_attached(int64_t sequence, const std::vector<size_t>& due);
   /// Memory for a message, for which it waits or spills as the policy says; null if there is
   /// none.
   std::byte* reserve(const transport::PublicationHeader& head, CachedMessage& message,
@@ -192,10 +191,15 @@ class Publisher final : public policy::MessageBudget {
   int64_t sent_ = 0;           ///< messages
   int64_t told_messages_ = 0;  ///< when ranks agreed last
   int64_t behind_ = 0;  ///< messages that sidecars had not finished when there was last a new one
-  std::deque<std::pair<int64_t, int64_t>> attached_;  ///< messages with values for attached jobs
-  int64_t attached_bytes_ = 0;                        ///< in them
-  int64_t attached_size_ = 0;                         ///< in the last one
-  double attached_share_;                             ///< of this rank's budget, for them
+  /// Bytes of values for attached jobs: in this rank's memory, and what the jobs copy of them,
+  /// which is more where values are read in place.
+  struct AttachedBytes {
+    int64_t copied = 0, taken = 0;
+  };
+  std::deque<std::pair<int64_t, AttachedBytes>> attached_;  ///< messages that they work on
+  AttachedBytes attached_bytes_;                            ///< in them
+  AttachedBytes attached_size_;                             ///< in the last one
+  double attached_share_;                                   ///< of this rank's budget, for them
   int64_t largest_own_ = 0;  ///< bytes of the run's own analyses in a publication, at most so far
   size_t own_size_ = 0;      ///< of the last message with values for them; without others' if known
   double stall_for_attached_ = 0;

@@ -111,6 +111,7 @@ void CopyingReceiver::copy_values(const Delivery& from, const Delivery& to, Copy
         if (bytes == 0 || !wanted_.fields.contains(field)) continue;
         if (const auto lent = places.find(data); lent != places.end()) {
           auto& own = copy.lent[lent->second];
+          if (own && own->capacity() >= bytes) continue;  // fields may begin at the same place
           own = std::make_shared<Buffer>(bytes);
           std::memcpy(own->data(), data, bytes);
         } else {

@@ -42,7 +42,7 @@ class Run:
     """A simulation that publishes 1 MiB at every step, a sidecar of a job of its own that analyses
     all of it, and an attached job that takes `milliseconds` for each."""
 
-    def __init__(self, build, folder, when_full: str, milliseconds: int):
+    def __init__(self, build, folder, when_full: str, milliseconds: int, memory: str = "wave"):
         self.folder = folder
         run = f"stopped-{uuid.uuid4().hex}"
         fields = GRID.replace("output: out", f"output: out\nrun: {run}")
@@ -61,7 +61,7 @@ class Run:
         self.env = {**os.environ, "PILLION_STAGE_PATH": stages}
         driver = build / "tests" / "faults" / "fault_driver"
         program = build / "bin" / "pillion-attach"
-        configured = [driver, "pillion.yaml", 1000000, "until-stop-wave"]
+        configured = [driver, "pillion.yaml", 1000000, f"until-stop-{memory}"]
         self.simulation = self.start([*launcher(), "-n", 1, *configured])
         self.sidecar = self.start([program, run, "--wait", "30"])
         self.attached = self.start([program, run, "extra.yaml", "--wait", "30"])
@@ -88,7 +88,27 @@ class Run:
 @pytest.mark.parametrize("when_full", ["wait", "skip"])
 @pytest.mark.parametrize("milliseconds", [0, 300])
 def test_a_stopped_attached_job_costs_the_run_nothing(build, tmp_path, when_full, milliseconds):
-    with contextlib.closing(Run(build, tmp_path, when_full, milliseconds)) as run:
+    run_with_stopped_job(Run(build, tmp_path, when_full, milliseconds), when_full)
+
+
+def test_memory_that_is_read_in_place_is_taken_back_as_well(build, tmp_path):
+    run_with_stopped_job(Run(build, tmp_path, "wait", 300, "lent"), "wait")
+
+
+def test_copies_of_what_is_lent_have_a_limit(build, tmp_path):
+    with contextlib.closing(Run(build, tmp_path, "wait", 200, "lent")) as run:
+        wait_for(lambda: run.progress("-extra").get("publications", 0) >= 4, "the job works")
+        (tmp_path / "stop").touch()
+        for job in (run.simulation, run.sidecar, run.attached):
+            assert job.wait(timeout=40) == 0
+    report = json.loads((tmp_path / "out" / "report-extra.json").read_text())
+    (a,) = report["analyses"]
+    assert a["publications"] >= 4 and a["thinned"] > a["publications"], a
+
+
+def run_with_stopped_job(started: Run, when_full: str):
+    tmp_path = started.folder
+    with contextlib.closing(started) as run:
         wait_for(
             lambda: run.progress("-extra").get("publications", 0) >= 2, "the attached job works"
         )
