@@ -149,9 +149,11 @@ std::vector<LocalAction> Backlog::on(const NoRoom& event) {
 
 void Backlog::contribute(RankStatus& mine, const MessageBudget& room) {
   mine.no_room_for_last = !room.fits(last_size_);
-  // The run's own analyses go alone where they have no room together with those of attached jobs.
+  // The run's own analyses go alone where they would be left out together with attached jobs'.
+  const bool leaves_out = when_full_ == WhenFull::Skip || when_full_ == WhenFull::Coarsen;
+  const bool was_mixed = last_with_attached_ > 0;
   mine.attached_full =
-      !room.fits_attached() || (when_full_ != WhenFull::Wait && !room.fits(last_with_attached_));
+      !room.fits_attached() || (leaves_out && was_mixed && !room.fits(last_with_attached_));
   mine.dropped = std::exchange(dropped_, false);
   if (const auto next = waiting()) {
     // The size of what was never tried is not known. Taken as that of the last one, it is soon
