@@ -117,8 +117,10 @@ int attach(const Arguments& arguments) {
         MPI_COMM_WORLD);
     const SidecarEnding ending = job.work();
     constexpr const char* endings[] = {"the run has ended", "left the run",
-                                       "the simulation is gone; what it had published is finished"};
+                                       "the simulation is gone; what it had published is finished",
+                                       "left the run, whose memory it had held for too long"};
     if (!quiet) std::fprintf(stderr, "pillion-attach: %s\n", endings[static_cast<int>(ending)]);
+    if (ending == SidecarEnding::Evicted) return 4;
     return ending == SidecarEnding::SimulationGone ? 3 : 0;
   } catch (const std::exception& e) {
     if (rank == 0) std::fprintf(stderr, "pillion-attach: %s\n", e.what());

@@ -71,7 +71,7 @@ void ChannelWriter::close() {
 // What this rank has decided counts, and not the state, which says more only of one that leaves.
 bool ChannelWriter::in_use(int slot) const {
   if (slot == primary) return primary_in_use_;
-  return is_active(slot) && this->slot(slot).state != SlotPhase::Leaving;
+  return is_active(slot) && !is_evicted(slot) && this->slot(slot).state != SlotPhase::Leaving;
 }
 
 bool ChannelWriter::has_attached_jobs() const {
@@ -94,6 +94,11 @@ int64_t ChannelWriter::begun(int slot) const {
   return std::clamp(this->slot(slot).begun.load(), freed_, published_);
 }
 
+int64_t ChannelWriter::worked(int slot) const {
+  if (!in_use(slot)) return published_;
+  return std::clamp<int64_t>(this->slot(slot).worked.load(), 0, published_);
+}
+
 std::string ChannelWriter::failure(int number) const {
   const auto& text = slot(number).failure[static_cast<size_t>(done(number) % 2)];
   std::string copy(text.data(), strnlen(text.data(), text.size()));
@@ -105,12 +110,15 @@ bool ChannelWriter::is_held(int slot) {
   return watches_[static_cast<size_t>(slot)].lives(this->slot(slot).holder);
 }
 
-// The holder is cleared last: a process that finds no holder may claim the slot.
+// The holder is cleared last: a process that finds no holder may claim the slot. One that was
+// evicted and lives keeps it: it may be stopped, and write to the slot when it wakes up.
 void ChannelWriter::clear_deserted() {
   for (int s = primary + 1; s < slot_count; ++s) {
     if (!vacating_[static_cast<size_t>(s)] || !is_deserted(s)) continue;
     auto& slot = this->slot(s);
     vacating_[static_cast<size_t>(s)] = active_[static_cast<size_t>(s)] = false;
+    evicted_[static_cast<size_t>(s)] = false;
+    words_.evicted[static_cast<size_t>(s)] = 0;
     slot.sleeping = 0;
     for (auto& word : slot.disabled) word = 0;
     slot.state = SlotPhase::Free;
@@ -119,7 +127,7 @@ void ChannelWriter::clear_deserted() {
 }
 
 int64_t ChannelWriter::reclaim() {
-  int64_t needed = in_use(primary) ? done(primary) : published_;
+  int64_t needed = needed_by_primary();
   if (has_attached_jobs()) {
     clear_deserted();
     for (int s = primary + 1; s < slot_count; ++s)
@@ -129,6 +137,41 @@ int64_t ChannelWriter::reclaim() {
   values_.free_before(freed_);
   heads_.free_before(freed_);
   return freed_;
+}
+
+AttachedHold ChannelWriter::attached_hold(size_t size) {
+  AttachedHold hold{.oldest = freed_};
+  const int64_t needed = needed_by_primary();
+  if (reclaim() >= needed) return hold;
+  hold.oldest = freed_;
+  hold.bytes = values_.in_use_before(needed);
+  Arena values = values_, heads = heads_;
+  values.free_before(needed);
+  heads.free_before(needed);
+  hold.decides = published_ - needed < record_count * 3 / 4 && values.find(size) &&
+                 heads.find(heads.capacity() / 8);
+  return hold;
+}
+
+void ChannelWriter::evict_slowest() {
+  const int slot = slowest();
+  if (slot != primary) evict(slot);
+}
+
+// The job must see that before it can see memory that is used again. Stores that go past the caches
+// are not ordered by the store itself.
+void ChannelWriter::evict(int slot) {
+  finished_[static_cast<size_t>(slot)] = finished(slot);
+  evicted_[static_cast<size_t>(slot)] = true;
+  words_.evicted[static_cast<size_t>(slot)].store(1);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  call_readers();
+}
+
+// On another rank the job may have been evicted, or have died.
+void ChannelWriter::vacate(int slot) {
+  vacating_[static_cast<size_t>(slot)] = true;
+  if (is_active(slot) && !is_deserted(slot)) evict(slot);
 }
 
 int ChannelWriter::slowest() {
@@ -168,7 +211,7 @@ bool ChannelWriter::retire() {
 // The attached job may have left since it said that it was ready.
 void ChannelWriter::activate(int number) {
   auto& slot = this->slot(number);
-  slot.begun = published_;
+  slot.begun = slot.worked = published_;
   slot.progress = progress_of(published_, 0);
   vacating_[static_cast<size_t>(number)] = false;
   active_[static_cast<size_t>(number)] = true;
@@ -253,8 +296,14 @@ bool ChannelReader::doze(int64_t index, double patience) {
   return until < dozing_since_ + dozing;
 }
 
+// What was read before must not be read later than this.
+bool ChannelReader::is_evicted() const {
+  std::atomic_thread_fence(std::memory_order_acquire);
+  return words_.evicted[static_cast<size_t>(number_)].load() != 0;
+}
+
 ChannelReader::Next ChannelReader::wait(int64_t index, double patience, bool may_doze) {
-  if (!keep_slot()) return Next::End;
+  if (!keep_slot() || is_evicted()) return Next::End;
   if (words_.published.load() > index) return Next::Message;
   if (!may_doze || !doze(index, patience)) sleep(index, patience);
   // Whatever the writer published before it died or closed comes first.
@@ -328,6 +377,13 @@ std::optional<size_t> Arena::find(size_t size) const {
   if (wrapped) return fits(last, before) ? std::optional(last) : std::nullopt;
   if (fits(last, capacity_)) return last;
   return fits(0, before) ? std::optional<size_t>(0) : std::nullopt;
+}
+
+size_t Arena::in_use_before(int64_t index) const {
+  size_t bytes = 0;
+  for (const auto& piece : pieces_)
+    if (piece.index < index) bytes += piece.end - piece.begin;
+  return bytes;
 }
 
 size_t Arena::end() const {

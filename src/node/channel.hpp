@@ -32,6 +32,8 @@ class Arena {
 
   /// Where a piece of `size` bytes would go, or nothing if there is no room for it now.
   [[nodiscard]] std::optional<size_t> find(size_t size) const;
+  /// Bytes of the pieces of all messages before `index`.
+  [[nodiscard]] size_t in_use_before(int64_t index) const;
   /// Places a piece for message `index`, larger than all before.
   std::optional<size_t> place(size_t size, int64_t index);
   /// Frees the pieces of all messages before `index`.
@@ -110,6 +112,7 @@ struct SlotWords {
   Word bell;                       ///< changes whenever the holder has finished something or leaves
   Word changes;                    ///< changes whenever disabled bits do
   Count begun;                     ///< messages it has begun with
+  Count worked;                    ///< of an attached job: messages it has worked on
   std::atomic<Progress> progress;  ///< messages it has finished, and the ones that were lost
   std::atomic<int32_t> base;       ///< what the run calls the attached job's analysis 0
   std::array<std::atomic<uint64_t>, most_analyses / 64> disabled;
@@ -134,11 +137,20 @@ struct ChannelWords {
   Word call;    ///< changes whenever `published` does
   Word asleep;  ///< 1 + the slot on whose bell the simulation rank sleeps, or 0
   Word closed;  ///< no message will follow
+  /// By slot: nothing is kept any more for the attached job that holds it.
+  std::array<Word, slot_count> evicted;
   BudgetWords budget;
   alignas(64) std::array<Record, record_count> records;
 };
 
 using SlotsOfChannel = std::array<SlotWords*, slot_count>;
+
+/// What attached jobs alone still hold in the memory for messages.
+struct AttachedHold {
+  size_t bytes = 0;      ///< of values; they would be free without attached jobs
+  int64_t oldest = 0;    ///< number of the oldest message that is held by anyone
+  bool decides = false;  ///< without attached jobs there would be room for what was asked about
+};
 
 /// The simulation rank's end. One thread uses it.
 class ChannelWriter {
@@ -192,6 +204,12 @@ class ChannelWriter {
   /// that others may write, never more than there are.
   [[nodiscard]] int64_t done(int slot) const;
   [[nodiscard]] int64_t begun(int slot) const;
+  /// Messages that an attached job has worked on. All of them if it gets no more.
+  [[nodiscard]] int64_t worked(int slot) const;
+  /// Messages that a holder had finished when it was evicted, or has finished.
+  [[nodiscard]] int64_t finished(int slot) const {
+    return is_evicted(slot) ? finished_[static_cast<size_t>(slot)] : done(slot);
+  }
   /// Gives an attached job that is ready all messages from the next one on.
   void activate(int slot);
   /// Whether that was done and the slot has not been cleared since, whatever stands in memory.
@@ -203,11 +221,26 @@ class ChannelWriter {
   /// Takes the primary slot for good from sidecars that are dead or have left, so that none come
   /// after them. False if living ones hold it.
   bool retire();
-  /// Frees an attached job's slot, now or as soon as its holder is dead or wants to leave.
-  void vacate(int slot) { vacating_[static_cast<size_t>(slot)] = true; }
+  /// Frees an attached job's slot, now or as soon as its holder is dead or wants to leave. Nothing
+  /// is kept for it from here on.
+  void vacate(int slot);
+
+  /// What attached jobs hold while there is no room for a message of that size, or for a head.
+  [[nodiscard]] AttachedHold attached_hold(size_t size);
+  /// Keeps nothing any more for the attached job that holds back the oldest message. It may be
+  /// reading, so it looks whether this has happened before it uses what it has read.
+  void evict_slowest();
+  /// Whether nothing is kept for the attached job in a slot, which has the slot still.
+  [[nodiscard]] bool is_evicted(int slot) const { return evicted_[static_cast<size_t>(slot)]; }
+  [[nodiscard]] bool is_vacating(int slot) const { return vacating_[static_cast<size_t>(slot)]; }
 
  private:
   [[nodiscard]] bool in_use(int slot) const;
+  void evict(int slot);
+  /// The number before which the run's own sidecars need no message.
+  [[nodiscard]] int64_t needed_by_primary() const {
+    return in_use(primary) ? done(primary) : published_;
+  }
   /// The slot that holds back the oldest message.
   [[nodiscard]] int slowest();
   void clear_deserted();
@@ -222,7 +255,8 @@ class ChannelWriter {
   int64_t published_ = 0;
   int64_t freed_ = 0;
   std::array<Watch, slot_count> watches_;
-  std::array<bool, slot_count> vacating_{}, active_{};
+  std::array<bool, slot_count> vacating_{}, active_{}, evicted_{};
+  std::array<int64_t, slot_count> finished_{};  ///< of holders that are evicted
 };
 
 /// A sidecar's end. One thread uses it.
@@ -238,6 +272,9 @@ class ChannelReader {
   void leave();
   /// Whether this process still holds the slot.
   [[nodiscard]] bool is_mine() const { return slot_.holder == me_; }
+  /// Whether messages that this reader has not finished may have been overwritten. If not, all that
+  /// it has read before is as it was published.
+  [[nodiscard]] bool is_evicted() const;
 
   /// The number that comes after everything that a holder of this slot has begun with, and what
   /// holders have finished: never messages that are not there, whatever stands in the slot.

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* The channels of a node, as channel.cpp, arena.cpp and, for what is agreed above them,
-   transport/node.cpp, sidecar/sidecar_job.cpp, simulation/publisher.cpp and subscribers.cpp have
+   transport/node.cpp, transport/copying_receiver.cpp, sidecar/sidecar_job.cpp, simulation/publisher.cpp and subscribers.cpp have
    them: simulation ranks that publish, one sidecar job after another in the primary slot, and
    attached jobs that come and go in a slot of their own. Any process may be killed between any two
    steps; tests/model has all orders of steps searched.
 
    Checked: what is read is what was published and stays so until it is finished (nothing is lost,
    doubled or overwritten in use). Messages that died with a sidecar job are counted once, and none
-   is offered twice. Sidecar jobs never share the primary slot. No process waits for ever, and a
+   is offered twice. The simulation may take its memory back from an attached job at any time; what the
+   job has copied of a message before it knows that is whole, or is not used. Sidecar jobs never share the primary slot. No process waits for ever, and a
    time-out is needed only where a process has died. BROKEN_... takes one precaution away; each must
    be found out.
 
@@ -94,6 +95,7 @@ typedef Channel {
   byte asleep;          // 1 + the slot on whose bell the simulation sleeps, or 0
   byte watched;         // the slot whose bell it has looked at
   bool closed, served;  // served: the primary slot's holder has finished for good
+  bool evicted;         // nothing is kept for the attached job
   Slot slots[SLOTS];
   Record records[RECORDS];
   byte memory[UNITS]
@@ -214,9 +216,9 @@ inline free_before(l, needed) {
 #define ATTACHED_JOB_DIED(l) (attached_job(l).holder != 0 && !is_alive(attached_job(l).holder))
 #define DESERTED(l) (ATTACHED_JOB_DIED(l) || attached_job(l).holder != 0 && attached_job(l).state == Leaving)
 #ifdef BROKEN_LINGER
-#define IN_USE(l) admitted_here
+#define IN_USE(l) (admitted_here && !evicted_here)
 #else
-#define IN_USE(l) (admitted_here && attached_job(l).state != Leaving)
+#define IN_USE(l) (admitted_here && !evicted_here && attached_job(l).state != Leaving)
 #endif
 #ifdef BROKEN_DEATH
 #define COUNTS(l) IN_USE(l)
@@ -224,10 +226,17 @@ inline free_before(l, needed) {
 #define COUNTS(l) (IN_USE(l) && is_alive(attached_job(l).holder))
 #endif
 
+// One that was evicted and lives may be stopped, and write to its slot when it continues.
+#ifdef BROKEN_KEEP
+#define MAY_CLEAR(l) (DESERTED(l) || evicted_here)
+#else
+#define MAY_CLEAR(l) DESERTED(l)
+#endif
+
 // The holder goes last.
 inline clear_deserted(l) {
   atomic {
-    vacating = false; admitted_here = false;
+    vacating = false; admitted_here = false; evicted_here = false; channel[l].evicted = false;
     attached_job(l).sleeping = false
   };
   attached_job(l).state = Free;
@@ -247,7 +256,7 @@ inline clear_deserted(l) {
 inline reclaim(l) {
 #if ATTACHED_JOBS > 0
   needed = NEED_OF_PRIMARY(l);
-  when(vacating && DESERTED(l), clear_deserted(l));
+  when(vacating && MAY_CLEAR(l), clear_deserted(l));
   d_step {
     assert(attached_job(l).holder != 0 || attached_job(l).state != Active);
     when(COUNTS(l) && DONE(attached_job(l).progress) < needed, needed = DONE(attached_job(l).progress));
@@ -255,6 +264,29 @@ inline reclaim(l) {
   }
 #else
   d_step { needed = NEED_OF_PRIMARY(l); free_before(l, needed) }
+#endif
+}
+
+// ChannelWriter::evict, at any time that an attached job alone holds a message
+inline may_evict(l) {
+#if ATTACHED_JOBS > 0
+  if
+  :: COUNTS(l) && DONE(attached_job(l).progress) < NEED_OF_PRIMARY(l) ->
+#ifdef BROKEN_TELL
+     evicted_here = true;
+     reclaim(l);
+     channel[l].evicted = true;
+#else
+     channel[l].evicted = true;
+     evicted_here = true;
+     reclaim(l);
+#endif
+     change_call();
+     wake_readers()
+  :: true
+  fi
+#else
+  skip
 #endif
 }
 
@@ -395,7 +427,7 @@ inline part(l) {
     news = (at == NONE -> FULL_NEWS : 0) |
            (stalled || channel[l].published - freed + KEPT >= RECORDS -> BLOCKED_NEWS : 0);
     WITH_ATTACHED_JOBS(when(!admitted_here && attached_job(l).state == Ready, news = news | READY_NEWS);)
-    WITH_ATTACHED_JOBS(when(DESERTED(l), news = news & 7 | DESERTED_NEWS);)
+    WITH_ATTACHED_JOBS(when(DESERTED(l) || evicted_here && !vacating, news = news & 7 | DESERTED_NEWS);)
     at = 0; size = 0;
     WITH_CHANNELS(met = true)
   }
@@ -405,13 +437,14 @@ inline part(l) {
 proctype Simulation(byte l) MORTAL {
   byte freed, offer, size = 1, at, needed, before, i, p, front, back, last, news;
   bool stalled, sleeper, impatient;
-  WITH_ATTACHED_JOBS(bool admitted; bool vacating; bool admitted_here;)
+  WITH_ATTACHED_JOBS(bool admitted; bool vacating; bool admitted_here; bool evicted_here;)
   WITH_CHANNELS(byte theirs; bool met;)
   {
     do
     :: atomic { offer == OFFERS -> break }
     :: WITH_CHANNELS(atomic) { offer < OFFERS -> offer++;
        meet(l);
+       WITH_ATTACHED_JOBS(may_evict(l);)
        atomic {
          if
          :: size = 1
@@ -429,7 +462,7 @@ proctype Simulation(byte l) MORTAL {
        do
        :: atomic { at != NONE -> break }
        :: atomic { at == NONE -> stalled = true; break }
-       :: at == NONE -> wait_for_readers(l); d_step { find(l, size) }
+       :: at == NONE -> wait_for_readers(l); WITH_ATTACHED_JOBS(may_evict(l);) d_step { find(l, size) }
        od;
 #endif
        if
@@ -458,7 +491,7 @@ parting:
     vanish();
     freed = 0; offer = 0; size = 0; at = 0; needed = 0; before = 0; i = 0; p = 0;
     front = 0; back = 0; last = 0; news = 0; stalled = false; sleeper = false; impatient = false
-    WITH_ATTACHED_JOBS(; admitted = false; vacating = false; admitted_here = false)
+    WITH_ATTACHED_JOBS(; admitted = false; vacating = false; admitted_here = false; evicted_here = false)
     WITH_CHANNELS(; theirs = 0; met = false)
   }
 }
@@ -492,6 +525,7 @@ inline sleep_until_called(l, s) {
 // ChannelReader::wait, again and again until there is something to say
 inline wait_for_message(l, s) {
   do
+  WITH_ATTACHED_JOBS(:: atomic { s == VISITOR && channel[l].evicted -> outcome = OVER; break })
   :: atomic { channel[l].published > index -> outcome = record(l, index).kind; break }
   :: else ->
      sleep_until_called(l, s);
@@ -518,7 +552,7 @@ inline finish(l, s) {
   channel[l].slots[s].progress = PROGRESS(index + 1, LOST(channel[l].slots[s].progress));
 #endif
   d_step {
-    check_message(l);
+    when(s == PRIMARY || !channel[l].evicted, check_message(l));
     when(s == PRIMARY,
          assert(worked[0] && worked[CHANNELS - 1]);
          finished = finished + (index >= finished_to);
@@ -647,8 +681,8 @@ leave:
 
 #if ATTACHED_JOBS > 0
 proctype AttachedJob(byte number; byte l) MORTAL {
-  byte index, i, outcome;
-  bool over, refused;
+  byte index, i, outcome, from, length;
+  bool over, refused, whole;
   // SidecarJob::take_attached_slot
 end:
   atomic { number == 0 || life[ATTACHED_JOB(number - 1)] != Unborn -> life[me] = Alive };
@@ -682,9 +716,21 @@ end:
     :: true -> break  // wants no more
     :: true ->
        wait_for_message(l, VISITOR);
-       atomic { when(outcome == OVER, assert(index == channel[l].published); break) };
+       atomic { when(outcome == OVER, assert(index == channel[l].published || channel[l].evicted); break) };
        attached_job(l).begun = index + 1;
-       d_step { check_message(l) };
+       // CopyingReceiver::copy: the record, what it points to, and then the look whether that counts
+       d_step {
+         whole = record(l, index).number == index;
+         from = record(l, index).at; length = record(l, index).size
+       };
+       atomic {
+         for (i : from .. from + length - 1) { whole = whole && channel[l].memory[i] == index + 1 }
+         from = 0; length = 0; i = 0
+       };
+#ifndef BROKEN_LOOK
+       atomic { when(channel[l].evicted, whole = false; break) };
+#endif
+       atomic { assert(whole); whole = false };
        finish(l, VISITOR);
        atomic {
          index++;
@@ -719,7 +765,10 @@ leave:
 end_lingering:
     false
   } unless { struck == me };
-  d_step { vanish(); index = 0; i = 0; outcome = 0; over = false; refused = false }
+  d_step {
+    vanish();
+    index = 0; i = 0; outcome = 0; over = false; refused = false; from = 0; length = 0; whole = false
+  }
 }
 #endif
 

@@ -129,7 +129,8 @@ std::vector<CollectiveAction> Backlog::publish(PublicationReady ready,
 }
 
 void Backlog::on(const MessageReady& event) {
-  last_size_ = event.bytes;
+  last_size_ = event.own_bytes > 0 ? event.own_bytes : event.bytes;
+  last_with_attached_ = event.own_bytes > 0 ? event.bytes : 0;
   for (const size_t a : event.analyses) sizes_[a] = event.bytes;
 }
 
@@ -148,7 +149,11 @@ std::vector<LocalAction> Backlog::on(const NoRoom& event) {
 
 void Backlog::contribute(RankStatus& mine, const MessageBudget& room) {
   mine.no_room_for_last = !room.fits(last_size_);
-  mine.attached_full = !room.fits_attached();
+  // The run's own analyses go alone where they would be left out together with attached jobs'.
+  const bool leaves_out = when_full_ == WhenFull::Skip || when_full_ == WhenFull::Coarsen;
+  const bool was_mixed = last_with_attached_ > 0;
+  mine.attached_full =
+      !room.fits_attached() || (leaves_out && was_mixed && !room.fits(last_with_attached_));
   mine.dropped = std::exchange(dropped_, false);
   if (const auto next = waiting()) {
     // The size of what was never tried is not known. Taken as that of the last one, it is soon

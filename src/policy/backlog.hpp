@@ -111,7 +111,8 @@ class Backlog {
   int64_t published_ = 0;
   // What only this rank knows.
   std::map<size_t, size_t> sizes_;  ///< bytes of the last publication for an analysis
-  size_t last_size_ = 0;
+  size_t last_size_ = 0;            ///< of the run's own analyses, if there were any
+  size_t last_with_attached_ = 0;   ///< of those together with others'; 0 if there were none
   bool dropped_ = false;
   bool stalled_ = false;  ///< waiting was in vain, and nothing has been finished since
 };

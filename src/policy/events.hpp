@@ -34,7 +34,8 @@ struct RankStatus {
   int64_t steps = 0;            ///< that the program had made; the same on every rank
   std::array<bool, attached_slots> slot_ready{};
   std::array<bool, attached_slots> slot_lost{};
-  bool sidecars_failed = false;  ///< those of this job have ended early
+  std::array<bool, attached_slots> slot_evicted{};  ///< some rank has, and then it is lost too
+  bool sidecars_failed = false;                     ///< those of this job have ended early
   int64_t messages = 0;          ///< sent so far; a rank that lacked memory may have missed one
   std::set<int32_t> disabled{};  ///< analyses that failed on a simulation rank or in sidecars
 };
@@ -111,12 +112,14 @@ using AgreedEvent =
 enum class Cause {
   Failed,         ///< in sidecars, or on a simulation rank outside a stage
   SidecarsEnded,  ///< the sidecars of the job ended early
-  Left            ///< the attached job has left
+  Left,           ///< the attached job has left
+  Evicted         ///< the attached job held memory that the run needed
 };
 
 struct Disable {
   size_t analysis = 0;
   Cause cause = Cause::Failed;
+  int slot = -1;  ///< of the attached job
 };
 /// Sidecars of this job have ended early, as some rank has heard; all ranks learn why.
 struct LearnFailure {};
@@ -174,7 +177,8 @@ using CollectiveAction =
 /// A publication for these analyses takes this memory; it was not sent, and sidecars know.
 struct MessageReady {
   std::vector<size_t> analyses;
-  size_t bytes = 0;  ///< as it would be whole
+  size_t bytes = 0;      ///< as it would be whole
+  size_t own_bytes = 0;  ///< without analyses of attached jobs, if there are both
 };
 struct Dropped {};
 /// There is no room for a message of this size.
@@ -207,6 +211,7 @@ struct SlotReady {
 };
 struct SlotLost {
   int slot = 0;
+  bool evicted = false;  ///< by this rank
 };
 struct SlotFreed {
   int slot = 0;

@@ -58,7 +58,7 @@ std::vector<LocalAction> Policy::on(const LocalEvent& event) {
           },
           [&](const AllFailed&) { return all_failed_here_ = true, Local(); },
           [&](const SlotReady& e) { return slot(e.slot).saw_ready(), Local(); },
-          [&](const SlotLost& e) { return slot(e.slot).saw_lost(), Local(); },
+          [&](const SlotLost& e) { return slot(e.slot).saw_lost(e.evicted), Local(); },
           [&](const SlotFreed& e) { return slot(e.slot).saw_free(), Local(); },
           // MessageReady, Dropped, TimedOut.
           [&](const auto& e) { return backlog_.on(e), Local(); }},
@@ -106,7 +106,8 @@ Policy::Actions Policy::act(const AgreementReady& event) {
       for (size_t a = first; a < last; ++a)
         if (is_enabled(a)) {
           end(a);
-          actions.push_back(Disable{a, Cause::Left});
+          actions.push_back(
+              Disable{a, event.all.slot_evicted[i] ? Cause::Evicted : Cause::Left, s});
         }
     actions.push_back(*action);
   }
@@ -227,6 +228,7 @@ RankStatus Policy::status(const MessageBudget& room) {
       if (is_in_sidecars(a)) mine.disabled.insert(static_cast<int32_t>(a));
   for (size_t s = 0; s < slots_.size(); ++s) {
     mine.slot_lost[s] = slots_[s].is_lost_here();
+    mine.slot_evicted[s] = slots_[s].is_evicted_here();
     mine.slot_ready[s] = slots_[s].is_ready_here();
   }
   return mine;

@@ -28,6 +28,7 @@ void SidecarPolicy::on(const LocalSidecarEvent& event) {
   }
   here_.no_message = true;
   here_.leave_requested = here_.leave_requested || std::holds_alternative<LeaveRequested>(event);
+  here_.evicted = here_.evicted || std::holds_alternative<Evicted>(event);
 }
 
 MessageStatus SidecarPolicy::take_status() { return std::exchange(here_, MessageStatus{}); }
@@ -156,7 +157,9 @@ SidecarPolicy::Actions SidecarPolicy::act(const EndAgreed&) {
 
 SidecarPolicy::Actions SidecarPolicy::act(const NoMessageAgreed& event) {
   const bool left = event.leave_requested;
-  ending_ = left ? SidecarEnding::Left : SidecarEnding::SimulationGone;
+  ending_ = left            ? SidecarEnding::Left
+            : event.evicted ? SidecarEnding::Evicted
+                            : SidecarEnding::SimulationGone;
   switch (role_) {
     case SidecarRole::SameJob: return {};
     case SidecarRole::AttachedJob: return {FinishAnalyses{false}, WriteReport{}, LeaveSlot{}};

@@ -23,6 +23,7 @@ enum class SidecarRole {
 struct MessageStatus {
   bool no_message = false;       ///< some source of a rank sends no more, or the rank shall leave
   bool leave_requested = false;  ///< the job was asked to leave
+  bool evicted = false;          ///< the simulation waits for the attached job no more
   bool dropped = false;          ///< some source could not send the values
   std::set<size_t> unusable{};   ///< analyses that a source could not serve
 };
@@ -70,6 +71,7 @@ struct MigrationAgreed {
 struct EndAgreed {};
 struct NoMessageAgreed {
   bool leave_requested = false;
+  bool evicted = false;
 };
 /// The analysis runs in these sidecars from now on, or its state is saved for the simulation.
 struct MigrationEnded {
@@ -174,14 +176,17 @@ struct MessageArrived {
 /// No message will come from some source of this rank.
 struct SourceEnded {};
 struct LeaveRequested {};
+/// What this rank has read may have been overwritten meanwhile.
+struct Evicted {};
 
-using LocalSidecarEvent = std::variant<MessageArrived, SourceEnded, LeaveRequested>;
+using LocalSidecarEvent = std::variant<MessageArrived, SourceEnded, LeaveRequested, Evicted>;
 
 /// How the work of sidecars ended.
 enum class SidecarEnding {
-  Closed,         ///< the simulation has closed its session
-  Left,           ///< the job was asked to leave
-  SimulationGone  ///< the simulation ended without closing its session
+  Closed,          ///< the simulation has closed its session
+  Left,            ///< the job was asked to leave
+  SimulationGone,  ///< the simulation ended without closing its session
+  Evicted          ///< the attached job held memory that the run needed
 };
 
 /// The least seconds between two savings for successors, when the last one took `took` seconds: a

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The slots of attached jobs: free, being admitted, or active. A job is admitted when every rank
-// has seen it ready, and released when any rank has seen it leave or die. What a rank sees changes
-// only what it contributes to the next agreement.
+// has seen it ready, and released when any rank has seen it leave or die, or has evicted it. What a
+// rank sees changes only what it contributes to the next agreement.
 #pragma once
 
 #include "policy/events.hpp"
@@ -22,10 +22,11 @@ class SlotState {
   // Local.
 
   void saw_ready() { seen_ = Seen::Ready; }
-  void saw_lost() { seen_ = Seen::Lost; }
+  void saw_lost(bool evicted) { seen_ = evicted ? Seen::Evicted : Seen::Lost; }
   void saw_free() { seen_ = Seen::Nothing; }
   [[nodiscard]] bool is_ready_here() const { return seen_ == Seen::Ready; }
-  [[nodiscard]] bool is_lost_here() const { return seen_ == Seen::Lost; }
+  [[nodiscard]] bool is_lost_here() const { return seen_ == Seen::Lost || is_evicted_here(); }
+  [[nodiscard]] bool is_evicted_here() const { return seen_ == Seen::Evicted; }
 
   [[nodiscard]] Phase phase() const { return phase_; }
   /// Numbers of its analyses, from `first` to the one before `last`; none unless it is active.
@@ -33,7 +34,7 @@ class SlotState {
   [[nodiscard]] size_t last() const { return last_; }
 
  private:
-  enum class Seen { Nothing, Ready, Lost };
+  enum class Seen { Nothing, Ready, Lost, Evicted };
   Phase phase_ = Phase::Free;
   size_t first_ = 0, last_ = 0;
   Seen seen_ = Seen::Nothing;

@@ -18,6 +18,8 @@ Message Messages::next() {
     message.deliveries = std::move(*deliveries);
   } else if (leave_ && leave_()) {
     policy_.on(policy::LeaveRequested{});
+  } else if (receiver_->is_evicted()) {
+    policy_.on(policy::Evicted{});
   } else {
     policy_.on(policy::SourceEnded{});
   }
@@ -40,6 +42,7 @@ namespace {
 enum Mark {
   no_message,
   leave_requested,
+  evicted,
   dropped,
   schema_changed,
   scattered,
@@ -49,7 +52,7 @@ enum Mark {
   digest,        ///< the greatest of two digests, and of their complements
   first_due = digest + 4
 };
-constexpr size_t most_due = 59;  // beyond that places are shared
+constexpr size_t most_due = 58;  // beyond that places are shared
 using Marks = std::array<int32_t, Mark::first_due + most_due>;
 
 size_t place_of(size_t due) { return Mark::first_due + due % most_due; }
@@ -104,6 +107,7 @@ void Messages::agree(Message& message) {
   std::fill_n(&marks[Mark::digest], 4, std::numeric_limits<int32_t>::min());
   marks[Mark::no_message] = mine.no_message ? 1 : 0;
   marks[Mark::leave_requested] = mine.leave_requested ? 1 : 0;
+  marks[Mark::evicted] = mine.evicted ? 1 : 0;
   marks[Mark::dropped] = mine.dropped ? 1 : 0;
   base::Bytes head;
   if (message.deliveries.empty()) {
@@ -118,6 +122,7 @@ void Messages::agree(Message& message) {
     comm::start_maximum(side_, marks.data(), static_cast<int>(marks.size())).wait_asleep();
   message.all.no_message = marks[Mark::no_message] != 0;
   message.all.leave_requested = marks[Mark::leave_requested] != 0;
+  message.all.evicted = marks[Mark::evicted] != 0;
   message.all.dropped = marks[Mark::dropped] != 0;
   if (message.all.no_message) return;
   auto& header = message.header;

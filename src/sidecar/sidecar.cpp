@@ -54,7 +54,7 @@ policy::SidecarEnding Sidecar::serve() {
     message_ = messages_.next();
     began_ = base::monotonic_seconds();
     if (message_.all.no_message) {
-      apply(policy::NoMessageAgreed{message_.all.leave_requested});
+      apply(policy::NoMessageAgreed{message_.all.leave_requested, message_.all.evicted});
       break;
     }
     take_units(message_.header);

@@ -103,11 +103,23 @@ void SidecarJob::start_progress() {
   run_.start_progress(std::move(first));
 }
 
+namespace {
+
+constexpr const char* evicted_text =
+    "the run took its memory back: this job was stopped or too slow, and held more than attached "
+    "jobs may while the run needed it. What it had finished is written. Ask for smaller fields or "
+    "fewer steps, use more ranks, or have the run's owner raise 'sidecars: {attached: {memory: "
+    "SIZE}}'";
+
+}  // namespace
+
 SidecarEnding SidecarJob::work() {
   try {
     const auto ending = serve();
     sidecar_->report_progress();
-    if (run_.progress)
+    if (run_.progress && ending == SidecarEnding::Evicted)
+      run_.progress->end(run::Phase::Failed, evicted_text);
+    else if (run_.progress)
       run_.progress->end(ending == SidecarEnding::Left ? run::Phase::Left : run::Phase::Ended,
                          ending == SidecarEnding::SimulationGone ? "the simulation is gone" : "");
     return ending;
@@ -148,7 +160,7 @@ Sidecar::Event SidecarJob::carry_out(const policy::SidecarAction& action) {
           [&](const policy::RemoveSavedState&) { return remove_saved_state(), Event(); },
           [&](const policy::WriteReport&) { return write_report(), Event(); },
           [&](const policy::ShowRunEnded&) { return receiver_->show_over(), Event(); },
-          [&](const policy::LeaveSlot&) { return receiver_->leave(), Event(); },
+          [&](const policy::LeaveSlot&) { return leave_slot(), Event(); },
           [&](const auto&) -> Event {
             base::fail(ErrorCode::Internal, "an action of sidecars reached their job");
           }},
@@ -159,7 +171,8 @@ Sidecar::Event SidecarJob::claim(const policy::Claim& claim) {
   if (claim.slot != slot_) {
     auto receiver = std::make_unique<NodeReceiver>(attachment_.sources, claim.slot, attach_.leave);
     receiver_ = receiver.get();
-    sidecar_->messages().set_receiver(std::move(receiver));
+    if (is_attached_job()) claimed_ = std::move(receiver);
+    else sidecar_->messages().set_receiver(std::move(receiver));
     slot_ = claim.slot;
   }
   bool claimed = attachment_.is_first != claim.first_ranks;
@@ -276,7 +289,24 @@ Sidecar::Event SidecarJob::request_admission() {
 void SidecarJob::start_at_next() {
   receiver_->start_at(
       node::progress_of(run_.side.reduced(receiver_->begun(), comm::Operation::Max), 0));
-  sidecar_->messages().set_base(run_.side.reduced(receiver_->base(), comm::Operation::Max));
+  const int32_t base = run_.side.reduced(receiver_->base(), comm::Operation::Max);
+  sidecar_->messages().set_base(base);
+  transport::WantedValues wanted{base, static_cast<int32_t>(sidecar_->policy().analyses()), {}};
+  for (size_t a = 0; a < sidecar_->chains().size(); ++a)
+    for (const auto& field : sidecar_->chains()[a]->needed()) {
+      wanted.fields.insert(field);
+      // Fields that an analysis has made on the simulation's side are its own.
+      wanted.fields.insert(run_.configuration.analyses[a].name + "/" + field);
+    }
+  auto copying = std::make_unique<transport::CopyingReceiver>(std::move(claimed_),
+                                                              std::move(wanted), attach_.leave);
+  copying_ = copying.get();
+  sidecar_->messages().set_receiver(std::move(copying));
+}
+
+void SidecarJob::leave_slot() {
+  if (copying_ != nullptr) copying_->stop();
+  receiver_->leave();
 }
 
 std::vector<int64_t> SidecarJob::ended() const {
@@ -337,6 +367,7 @@ void SidecarJob::save_for_successors() {
 void SidecarJob::write_report() {
   if (sidecar_->policy().ending() == SidecarEnding::SimulationGone)
     run_.warn("the simulation is gone without having closed its session");
+  if (sidecar_->policy().ending() == SidecarEnding::Evicted) run_.warn(evicted_text);
   const auto part = is_attached_job()
                         ? run::ReportScope{attached_job_.name, sidecar_->messages().base()}
                         : run::ReportScope();

@@ -8,6 +8,7 @@
 #include "run/attachment.hpp"
 #include "run/saved_state.hpp"
 #include "sidecar/sidecar.hpp"
+#include "transport/copying_receiver.hpp"
 
 namespace pillion::sidecar {
 
@@ -48,6 +49,7 @@ class SidecarJob {
   void start_at(const policy::StartAt& start);
   Event request_admission();
   void start_at_next();
+  void leave_slot();
   [[nodiscard]] std::vector<int64_t> ended() const;
   Event agree_on_saving();
   void save_for_successors();
@@ -61,10 +63,12 @@ class SidecarJob {
   run::AttachedJob attached_job_;
   std::optional<run::SuccessorState> successor_state_;  ///< of a separate job
   std::unique_ptr<Sidecar> sidecar_;
-  transport::NodeReceiver* receiver_ = nullptr;  ///< belongs to sidecar_
-  int slot_ = -1;                                ///< of receiver_
-  std::optional<run::SavedState> saved_;         ///< by the sidecars before these
-  node::Progress progress_ = 0;                  ///< theirs
+  std::unique_ptr<transport::NodeReceiver> claimed_;  ///< by an attached job, until admitted
+  transport::NodeReceiver* receiver_ = nullptr;       ///< belongs to sidecar_ afterwards
+  transport::CopyingReceiver* copying_ = nullptr;     ///< of an attached job: it owns receiver_
+  int slot_ = -1;                                     ///< of receiver_
+  std::optional<run::SavedState> saved_;              ///< by the sidecars before these
+  node::Progress progress_ = 0;                       ///< theirs
   std::vector<int64_t> earlier_;  ///< by analysis: publications of earlier runs that stages know of
   double saved_at_ = 0;           ///< monotonic seconds
   double saving_took_ = 0;

@@ -12,7 +12,7 @@ using policy::RankStatus;
 
 namespace {
 
-constexpr size_t fixed = 13 + 2 * policy::attached_slots;  ///< numbers beside those of analyses
+constexpr size_t fixed = 13 + 3 * policy::attached_slots;  ///< numbers beside those of analyses
 
 // A slot is ready if it is on every rank, so the maximum is taken of its negation; the time that
 // the run has taken is a minimum.
@@ -36,6 +36,7 @@ void put_numbers(const RankStatus& mine, double seconds_per_step, int64_t steps,
   put(static_cast<double>(mine.messages));
   for (const bool ready : mine.slot_ready) flag(!ready);
   for (const bool lost : mine.slot_lost) flag(lost);
+  for (const bool evicted : mine.slot_evicted) flag(evicted);
   const auto analyses = static_cast<size_t>(out.end() - at);
   for (const int32_t a : mine.disabled)
     if (static_cast<size_t>(a) < analyses) at[a] = 1;
@@ -60,6 +61,7 @@ RankStatus status_of(std::span<const double> numbers) {
   all.messages = static_cast<int64_t>(*at++);
   for (bool& ready : all.slot_ready) ready = !flag();
   for (bool& lost : all.slot_lost) lost = flag();
+  for (bool& evicted : all.slot_evicted) evicted = flag();
   for (int32_t a = 0; at != numbers.end(); ++a)
     if (flag()) all.disabled.insert(a);
   return all;

@@ -167,13 +167,16 @@ void count(run::Run& run, const std::vector<size_t>& due, const CachedMessage& m
 
 void Publisher::send(PublicationHeader& head, CachedMessage& message,
                      const std::vector<size_t>& due) {
-  const int64_t attached = note_sizes(due, message);
+  note_sizes(due, message, head.coarsening);
   std::byte* to = reserve(head, message, due);
   // One that never fits has analyses of attached jobs in it, and the next one will not. One that is
   // too large as long as sidecars hold its buffers fits when they have finished.
   const size_t whole =
       std::min(message.size() << head.coarsening, std::max(sender().budget(), link_.spill_memory));
-  (void)policy_.on(policy::LocalEvent(policy::MessageReady{due, whole}));
+  const size_t own = policy_.own_analyses();
+  const bool is_mixed = due.front() < own && due.back() >= own;
+  (void)policy_.on(policy::LocalEvent(
+      policy::MessageReady{due, whole, is_mixed ? std::clamp<size_t>(own_size_, 1, whole) : 0}));
   if (to == nullptr) {
     message.release();
     return send_dropped(head, due);
@@ -192,21 +195,82 @@ void Publisher::send(PublicationHeader& head, CachedMessage& message,
   message.release();
   outstanding_.add(head.sequence, due, sequence_ - 1 - sender().behind());
   in_place_ += message.encoder().bytes_lent();
-  if (attached > 0) {
-    attached_bytes_ += attached;
-    attached_.emplace_back(head.sequence, attached);
-  }
+  if (due.back() >= own) note_attached(head.sequence, due);
   count(run_, due, message, watch.end(run_.timeline, "publish", "publish", head.step), head.step);
 }
 
 // Also of a message that finds no room: next time that is known before.
-int64_t Publisher::note_sizes(const std::vector<size_t>& due, const CachedMessage& message) {
-  int64_t attached = 0, own = 0;
-  for (size_t d = 0; d < due.size(); ++d)
-    (due[d] >= policy_.own_analyses() ? attached : own) += message.bytes_copied(d);
+void Publisher::note_sizes(const std::vector<size_t>& due, const CachedMessage& message,
+                           int coarsening) {
+  AttachedBytes attached;
+  int64_t own = 0;
+  for (size_t d = 0; d < due.size(); ++d) {
+    const bool is_own = due[d] < policy_.own_analyses();
+    (is_own ? own : attached.copied) += message.bytes_copied(d);
+    if (!is_own) attached.taken += message.shares()[d];
+  }
   largest_own_ = std::max(largest_own_, own);
-  if (attached > 0) attached_size_ = attached;
-  return attached;
+  const size_t most = std::min(message.size() << coarsening, sender().budget());
+  if (due.back() < policy_.own_analyses()) own_size_ = most;
+  else attached_size_ = attached;
+  if (own > 0) own_size_ = std::min(std::max(own_size_, static_cast<size_t>(own)), most);
+}
+
+void Publisher::note_attached(int64_t sequence, const std::vector<size_t>& due) {
+  attached_bytes_.copied += attached_size_.copied;
+  attached_bytes_.taken += attached_size_.taken;
+  attached_.emplace_back(sequence, attached_size_);
+  std::vector<size_t> theirs;
+  std::copy_if(due.begin(), due.end(), std::back_inserter(theirs),
+               [&](size_t a) { return a >= policy_.own_analyses(); });
+  attached_outstanding_.add(sequence, theirs, taken_by_attached());
+}
+
+// A field that is read in place may be larger than the limit: a job may have two of these.
+bool Publisher::fits_attached() const {
+  const int64_t limit = attached_limit();
+  return attached_bytes_.copied + attached_size_.copied <= limit &&
+         attached_bytes_.taken + attached_size_.taken <= std::max(limit, 2 * attached_size_.taken);
+}
+
+template <class Count>
+int64_t Publisher::least_of_attached(Count&& count) const {
+  int64_t least = sequence_;
+  if (const auto* slots = sender().slots())
+    for (int s = 0; s < policy::attached_slots; ++s)
+      if (policy_.slot(s).phase() == policy::SlotState::Phase::Active)
+        least = std::min(least, count(*slots, s));
+  return least;
+}
+
+int64_t Publisher::taken_by_attached() const {
+  return least_of_attached([](const auto& slots, int s) { return slots.finished(s); });
+}
+
+int64_t Publisher::worked_by_attached() const {
+  return least_of_attached([](const auto& slots, int s) { return slots.worked(s); });
+}
+
+// Without that, a job that is stopped would keep one message, and with it all later ones.
+void Publisher::make_room(size_t wanted) {
+  auto* slots = sender().slots();
+  if (slots == nullptr || !slots->any()) return;
+  wanted = std::min(wanted, sender().budget());
+  for (int n = 0; n < policy::attached_slots; ++n) {
+    if (sender().fits(wanted) && sender().fits_head()) return eviction_.reset();
+    const auto hold = slots->hold(wanted);
+    const bool is_due = eviction_.is_due({.wanted = wanted,
+                                          .capacity = sender().budget(),
+                                          .in_use = sender().in_flight(),
+                                          .by_attached = hold.bytes,
+                                          .limit = static_cast<size_t>(attached_limit()),
+                                          .oldest = hold.oldest,
+                                          .fits_without = hold.decides,
+                                          .now = base::monotonic_seconds()});
+    if (!is_due) return;
+    slots->evict_slowest();
+    sender().poll();
+  }
 }
 
 int64_t Publisher::attached_limit() const {
@@ -244,7 +308,9 @@ std::byte* Publisher::reserve(const PublicationHeader& head, CachedMessage& mess
   if (!allocations_.has_refused()) note_need(message.size());
   std::byte* to = reserve_now(head, message);
   if (to != nullptr) return to;
+  const bool is_own = due.front() < policy_.own_analyses();
   sender().poll();
+  if (is_own) make_room(message.size());
   to = reserve_now(head, message);
   if (to != nullptr) return to;
   bool is_spilled = false;
@@ -260,10 +326,10 @@ std::byte* Publisher::reserve(const PublicationHeader& head, CachedMessage& mess
     } else if (const auto* waits = std::get_if<policy::Wait>(&action);
                waits != nullptr && may_fit) {
       const run::Stopwatch watch;
-      const bool for_attached =
-          sender().in_flight() + size <= sender().budget() + static_cast<size_t>(attached_bytes_);
+      const bool for_attached = sender().slots() != nullptr && sender().slots()->hold(size).decides;
       constexpr double patience = 0.02;  // seconds
       const auto has_room = [&] {
+        if (is_own) make_room(message.size());
         to = reserve_now(head, message);
         if (to != nullptr || waits->until != policy::Until::SpillRoom) return to != nullptr;
         to = sender().reserve_spill(message.size());
@@ -342,10 +408,14 @@ void Publisher::poll() {
         "the thread of rank {} that sends messages has failed: {}; they leave only within "
         "pillion_step now",
         run_.side.rank(), why);
+  make_room(own_size_);
   const int64_t released = sender().released();
   allocations_.reclaim(released);
-  for (; !attached_.empty() && attached_.front().first <= released; attached_.pop_front())
-    attached_bytes_ -= attached_.front().second;
+  for (const int64_t worked = worked_by_attached();
+       !attached_.empty() && attached_.front().first <= worked; attached_.pop_front()) {
+    attached_bytes_.copied -= attached_.front().second.copied;
+    attached_bytes_.taken -= attached_.front().second.taken;
+  }
   behind_ = sender().behind();
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "policy/eviction.hpp"
 #include "policy/policy.hpp"
 #include "policy/send_time.hpp"
 #include "run/run_spec.hpp"
@@ -108,9 +109,7 @@ class Publisher final : public policy::MessageBudget {
   [[nodiscard]] bool fits_spill_now(size_t bytes) const override {
     return link_.sender->fits_spill_now(bytes);
   }
-  [[nodiscard]] bool fits_attached() const override {
-    return attached_bytes_ + attached_size_ <= attached_limit();
-  }
+  [[nodiscard]] bool fits_attached() const override;
 
   [[nodiscard]] int64_t sequence() const { return sequence_; }
   /// How many messages this rank has sent, for ranks to agree on.
@@ -123,6 +122,11 @@ class Publisher final : public policy::MessageBudget {
   /// By analysis: publications that the run's own sidecars have not finished.
   [[nodiscard]] std::vector<int64_t> unfinished() const {
     return outstanding_.count(policy_.own_analyses(), finished());
+  }
+  /// Publications of an analysis of the attached job in a slot that it has not taken.
+  [[nodiscard]] int64_t unfinished(size_t analysis, int slot) const {
+    return attached_outstanding_.count(policy_.analyses(),
+                                       sender().slots()->finished(slot))[analysis];
   }
   [[nodiscard]] transport::Sender& sender() const { return *link_.sender; }
   /// Why sidecars of this job have failed; "" if they have not.
@@ -142,8 +146,9 @@ class Publisher final : public policy::MessageBudget {
             const std::vector<size_t>& due);
   void send_dropped(transport::PublicationHeader& head, const std::vector<size_t>& due);
   /// Takes note of the parts of a message that are for attached jobs and for the run's own
-  /// analyses. Returns the bytes of the former.
-  int64_t note_sizes(const std::vector<size_t>& due, const CachedMessage& message);
+  /// analyses.
+  void note_sizes(const std::vector<size_t>& due, const CachedMessage& message, int coarsening);
+  void note_attached(int64_t sequence, const std::vector<size_t>& due);
   /// Memory for a message, for which it waits or spills as the policy says; null if there is
   /// none.
   std::byte* reserve(const transport::PublicationHeader& head, CachedMessage& message,
@@ -151,6 +156,14 @@ class Publisher final : public policy::MessageBudget {
   /// The same if there is room now. Values of a message larger than the budget may need no copy
   /// when sidecars have given buffers back, so it is made again.
   std::byte* reserve_now(const transport::PublicationHeader& head, CachedMessage& message);
+  /// Takes memory back from attached jobs that hold more than they may while the run's own analyses
+  /// lack room for that many bytes.
+  void make_room(size_t wanted);
+  /// Messages that all attached jobs have taken, and that they have worked on.
+  [[nodiscard]] int64_t taken_by_attached() const;
+  [[nodiscard]] int64_t worked_by_attached() const;
+  template <class Count>
+  [[nodiscard]] int64_t least_of_attached(Count&& count) const;
   bool wait(const policy::Wait& wait, const std::function<bool()>& holds, double patience);
   void send_on();
   void bill_stall(double seconds, const std::vector<size_t>& due, bool for_attached);
@@ -173,8 +186,9 @@ class Publisher final : public policy::MessageBudget {
   MessageBuilder messages_;
   std::unique_ptr<base::CopyThreads> copy_threads_;  ///< null if this rank copies alone
   std::map<std::string, std::string> units_;
-  Outstanding outstanding_;
+  Outstanding outstanding_, attached_outstanding_;
   Outstanding dropped_;  ///< publications for which this rank had no room
+  policy::Eviction eviction_;
   policy::SendTime send_time_;
   double late_since_ = 0;  ///< monotonic seconds of the step since which messages wait; 0: none do
   bool told_late_ = false;
@@ -183,11 +197,17 @@ class Publisher final : public policy::MessageBudget {
   bool has_sent_end_ = false;  ///< or it is on its way
   int64_t told_messages_ = 0;  ///< when ranks agreed last
   int64_t behind_ = 0;  ///< messages that sidecars had not finished when there was last a new one
-  std::deque<std::pair<int64_t, int64_t>> attached_;  ///< messages with values for attached jobs
-  int64_t attached_bytes_ = 0;                        ///< in them
-  int64_t attached_size_ = 0;                         ///< in the last one
-  double attached_share_;                             ///< of this rank's budget, for them
+  /// Bytes of values for attached jobs: in this rank's memory, and what the jobs copy of them,
+  /// which is more where values are read in place.
+  struct AttachedBytes {
+    int64_t copied = 0, taken = 0;
+  };
+  std::deque<std::pair<int64_t, AttachedBytes>> attached_;  ///< messages that they work on
+  AttachedBytes attached_bytes_;                            ///< in them
+  AttachedBytes attached_size_;                             ///< in the last one
+  double attached_share_;                                   ///< of this rank's budget, for them
   int64_t largest_own_ = 0;  ///< bytes of the run's own analyses in a publication, at most so far
+  size_t own_size_ = 0;      ///< of the last message with values for them; without others' if known
   double stall_for_attached_ = 0;
   size_t need_ = 0;  ///< bytes of the largest message of late, which becomes slowly forgotten
   int64_t in_place_ = 0;

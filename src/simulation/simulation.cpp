@@ -401,6 +401,7 @@ void Simulation::disable(const policy::Disable& action) {
     case policy::Cause::Left:
       run_.disabled[a] = fmt::format("its attached job left after step {}", agenda_.last_step());
       return;
+    case policy::Cause::Evicted: return note_evicted(a, action.slot);
     case policy::Cause::SidecarsEnded:  // its stages in the simulation have finished
       run_.disabled[a] = subscribers_.why_failed();
       return;
@@ -410,6 +411,22 @@ void Simulation::disable(const policy::Disable& action) {
                                  "simulation rank";
       stages_.finish(a);
   }
+}
+
+void Simulation::note_evicted(size_t a, int slot) {
+  auto& account = run_.accounts[a];
+  const int64_t lost = publisher_->unfinished(a, slot);
+  account.lost += lost;
+  run_.disabled[a] =
+      fmt::format("after step {} its attached job held memory that the run needed, and lost it",
+                  agenda_.last_step());
+  run_.warn(fmt::format(
+      "after step {} the run took its memory back from the attached job of analysis '{}', which "
+      "was "
+      "stopped or too slow: {} of {} publications of it are lost. The limit is {}: 'sidecars: "
+      "{{attached: {{memory: SIZE}}}}'",
+      agenda_.last_step(), run_.configuration.analyses[a].name, lost, account.publications,
+      base::format_bytes(run_.configuration.sidecars.attached_memory())));
 }
 
 void Simulation::fail(size_t a, const std::optional<Error>& failure) {

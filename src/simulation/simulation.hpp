@@ -115,6 +115,7 @@ class Simulation {
   /// Carries out actions in order. [collective]
   void carry_out(const std::vector<policy::CollectiveAction>& actions);
   void disable(const policy::Disable& action);
+  void note_evicted(size_t analysis, int slot);
   /// A stage failed here, on every rank: what its analysis has computed is written.
   void fail(size_t analysis, const std::optional<Error>& failure);
   void admit(int slot);

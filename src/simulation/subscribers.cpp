@@ -76,6 +76,7 @@ void Subscribers::see() {
     policy::LocalEvent event = policy::SlotFreed{s};
     if (sight == SlotSight::Ready) event = policy::SlotReady{s};
     else if (sight == SlotSight::Lost) event = policy::SlotLost{s};
+    else if (sight == SlotSight::Evicted) event = policy::SlotLost{s, true};
     (void)policy_.on(event);
   }
 }

@@ -198,6 +198,9 @@ NodeSlots::NodeSlots(node::Segment& segment, node::ChannelWriter& writer)
 SlotSight NodeSlots::sight(int slot) {
   const int number = node_slot(slot);
   if (writer_.is_deserted(number)) return SlotSight::Lost;
+  // Until such a job has left, the slot is not free for others.
+  if (writer_.is_evicted(number))
+    return writer_.is_vacating(number) ? SlotSight::Free : SlotSight::Evicted;
   if (writer_.is_active(number)) return SlotSight::Active;
   return writer_.slot(number).state == SlotPhase::Ready ? SlotSight::Ready : SlotSight::Free;
 }
@@ -272,7 +275,17 @@ std::optional<std::vector<Delivery>> NodeReceiver::next() {
       if (now == ChannelReader::Next::Message) break;
       if (now == ChannelReader::Next::End || give_up_()) return {};
     }
-  return read(index_);
+  try {
+    return read(index_);
+  } catch (const Error&) {
+    if (is_evicted()) return {};  // between the wait and now
+    throw;
+  }
+}
+
+bool NodeReceiver::is_evicted() const {
+  return std::any_of(readers_.begin(), readers_.end(),
+                     [](const ChannelReader& reader) { return reader.is_evicted(); });
 }
 
 std::vector<Delivery> NodeReceiver::read(int64_t index) {
@@ -318,6 +331,13 @@ void NodeReceiver::finish(int64_t /*sequence*/, const std::set<int32_t>& disable
     reader.finish(index_);
   }
   ++index_;
+}
+
+void NodeReceiver::report(int64_t worked, const std::set<int32_t>& disabled) {
+  for (auto& reader : readers_) {
+    for (const int32_t a : disabled) disable(reader, a);
+    reader.slot().worked = worked;
+  }
 }
 
 const std::byte* NodeReceiver::look(int source, const Lent& lent, size_t bytes) {

@@ -28,6 +28,14 @@ class NodeSlots final : public Slots {
   void activate(int slot, int32_t first, int32_t count) override;
   void refuse(int slot) override { writer_.turn_away(node_slot(slot)); }
   void release(int slot) override { writer_.vacate(node_slot(slot)); }
+  [[nodiscard]] node::AttachedHold hold(size_t size) override {
+    return writer_.attached_hold(size);
+  }
+  void evict_slowest() override { writer_.evict_slowest(); }
+  [[nodiscard]] int64_t finished(int slot) const override {
+    return writer_.finished(node_slot(slot));
+  }
+  [[nodiscard]] int64_t worked(int slot) const override { return writer_.worked(node_slot(slot)); }
   [[nodiscard]] bool retire() override { return writer_.retire(); }
   [[nodiscard]] bool has_sidecars() override { return writer_.slot(node::primary).holder != 0; }
   void close() override;
@@ -150,11 +158,16 @@ class NodeReceiver final : public Receiver {
   bool claim();
   void leave();
   std::optional<std::vector<Delivery>> next() override;
+  [[nodiscard]] bool is_evicted() const override;
   void begin() override;
   void finish(int64_t sequence, const std::set<int32_t>& disabled,
               const std::string& failure) override;
   const std::byte* look(int source, const Lent& lent, size_t bytes) override;
 
+  /// Tells the sources, from any thread, how many messages an attached job has worked on, and which
+  /// analyses are disabled.
+  void report(int64_t worked, const std::set<int32_t>& disabled);
+  void set_give_up(std::function<bool()> give_up) { give_up_ = std::move(give_up); }
   /// The number after all messages that holders of the slot have begun with, and how far they got;
   /// the most over all sources.
   [[nodiscard]] int64_t begun() const;

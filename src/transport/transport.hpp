@@ -15,6 +15,7 @@
 
 #include "base/bytes.hpp"
 #include "base/copy.hpp"
+#include "node/channel.hpp"
 #include "redistribution/message_part.hpp"
 
 namespace pillion::transport {
@@ -52,7 +53,7 @@ struct Targets {
 };
 
 /// What a rank sees of an attached job.
-enum class SlotSight { Free, Ready, Active, Lost };
+enum class SlotSight { Free, Ready, Active, Lost, Evicted };
 
 /// Where jobs attach: the simulation's sidecars, if they are a job of their own, and up to three
 /// jobs that add analyses, numbered from 0.
@@ -71,6 +72,13 @@ class Slots {
   virtual void activate(int slot, int32_t first, int32_t count) = 0;
   virtual void refuse(int slot) = 0;
   virtual void release(int slot) = 0;
+  /// What attached jobs hold while a message of that size finds no room.
+  [[nodiscard]] virtual node::AttachedHold hold(size_t size) = 0;
+  /// Takes its messages from the job that holds the oldest one.
+  virtual void evict_slowest() = 0;
+  /// Messages that the job in a slot has taken, and that it has worked on.
+  [[nodiscard]] virtual int64_t finished(int slot) const = 0;
+  [[nodiscard]] virtual int64_t worked(int slot) const = 0;
   /// No job shall take the sidecars' place any more; false if living sidecars have it.
   [[nodiscard]] virtual bool retire() = 0;
   /// Whether sidecars have the place, living or dead.
@@ -183,6 +191,9 @@ class Receiver {
   /// The next message of every source, in the order of sources; nothing if from some source none
   /// will come any more, or if this rank must leave. Waits without burning a core.
   virtual std::optional<std::vector<Delivery>> next() = 0;
+  /// Whether what next() gave may have been overwritten since: this job is not waited for any more.
+  /// If not, all that was read before is as it was sent.
+  [[nodiscard]] virtual bool is_evicted() const { return false; }
   /// Marks the begin of work on what next() gave: a successor of this process leaves it out.
   virtual void begin() {}
   /// Tells the sources that message `sequence` is finished, which analyses are disabled, and how a

@@ -4,10 +4,13 @@
 // MESSAGE".
 //   fault_driver CONFIG STEPS
 //     [wrong-type|wrong-box|overlap|hole|unshared|late|no-close|ballast|pause=MS
-//      |counts=LIST|timed|ballast-timed|until-stop]
+//      |counts=LIST|timed|ballast-timed|until-stop|until-stop-two|until-stop-wave
+//      |until-stop-lent]
 // `ballast` also shares 64 MiB of a field of that name. `timed` saves `checkpoint` at the end, and
 // prints how long that and the close took. `until-stop` shares ballast, pauses 5 ms a step, and
 // ends at the step that finds a file `stop`; `until-stop-two` shares it a second time as `other`.
+// `until-stop-wave` shares 1 MiB as `wave` instead, all of whose cells hold the step;
+// `until-stop-lent` has it in memory that sidecars read in place.
 // `counts=FIRST:LAST:TIME,...` offers steps FIRST to LAST, the first at TIME, then those of the
 // next entry, and saves `checkpoint`.
 //
@@ -96,12 +99,30 @@ struct Simulation {
     else pillion_share_box_typed(session, "density", 0, lo, hi, density.data(), PILLION_FLOAT64);
   }
 
-  void share_ballast(pillion_session* session, std::initializer_list<const char*> names) {
-    constexpr int64_t cells = int64_t{8} << 20;
+  void share_ballast(pillion_session* session, std::initializer_list<const char*> names,
+                     int64_t cells = int64_t{8} << 20) {
     const int64_t first = cells * rank / ranks, last = cells * (rank + 1) / ranks;
     ballast.assign(static_cast<size_t>(last - first), 1.0);
     for (const auto* name : names)
       pillion_share_box_typed(session, name, 0, &first, &last, ballast.data(), PILLION_FLOAT64);
+  }
+
+  static constexpr int64_t wave_cells = int64_t{1} << 17;
+  double* lent = nullptr;
+  void share_lent(pillion_session* session) {
+    const int64_t first = wave_cells * rank / ranks, last = wave_cells * (rank + 1) / ranks;
+    void* data = nullptr;
+    pillion_allocate(session, "wave", 0, static_cast<size_t>(last - first) * sizeof(double), 3,
+                     &data);
+    lent = static_cast<double*>(data);
+    ballast.resize(static_cast<size_t>(last - first));
+    pillion_share_box_typed(session, "wave", 0, &first, &last, data, PILLION_FLOAT64);
+  }
+
+  void make_wave(pillion_session* session, int64_t step) {
+    void* data = ballast.data();
+    if (lent != nullptr) pillion_swap(session, "wave", 0, &data);
+    std::fill_n(static_cast<double*>(data), ballast.size(), static_cast<double>(step));
   }
 
   /// All cells hold the step; so a test can tell which step a result is of.
@@ -150,7 +171,11 @@ int run_steps(pillion_session* session, int64_t steps, const std::string& fault,
   Simulation simulation(pillion_communicator(session));
   simulation.share(session, fault);
   const bool until_stop = fault.starts_with("until-stop");
-  if (fault == "until-stop-two") simulation.share_ballast(session, {"ballast", "other"});
+  const bool is_lent = fault == "until-stop-lent";
+  const bool has_wave = is_lent || fault == "until-stop-wave";
+  if (is_lent) simulation.share_lent(session);
+  else if (has_wave) simulation.share_ballast(session, {"wave"}, Simulation::wave_cells);
+  else if (fault == "until-stop-two") simulation.share_ballast(session, {"ballast", "other"});
   else if (fault.starts_with("ballast") || until_stop)
     simulation.share_ballast(session, {"ballast"});
   if (fault.starts_with("counts=")) {
@@ -162,6 +187,7 @@ int run_steps(pillion_session* session, int64_t steps, const std::string& fault,
   for (int64_t step = 0; step <= steps; ++step) {
     if (until_stop && std::filesystem::exists("stop")) break;
     simulation.solve(step);
+    if (has_wave) simulation.make_wave(session, step);
     std::this_thread::sleep_for(std::chrono::milliseconds(pause));
     // From the middle on, the last rank shares a type that does not fit.
     if (fault == "late" && step == steps / 2) simulation.share(session, "wrong-type");

@@ -19,6 +19,7 @@ SOURCES = [
     "src/sidecar/sidecar_job.cpp",
     "src/simulation/publisher.cpp",
     "src/simulation/subscribers.cpp",
+    "src/transport/copying_receiver.cpp",
     "src/transport/node.cpp",
     "tests/model/test_protocol.py",
 ]

@@ -205,6 +205,70 @@ TEST_CASE("an attached job that is dead, or left before it was admitted, is noti
   CHECK(memory->reader(1).claim());
 }
 
+TEST_CASE("an attached job that is evicted holds nothing, is told so, and keeps its slot") {
+  Shared<ChannelMemory> memory;
+  memory->prepare();
+  auto writer = memory->writer(true);
+  auto sidecar = memory->reader(primary), attached_job = memory->reader(1);
+  REQUIRE(sidecar.claim());
+  REQUIRE(attached_job.claim());
+  attached_job.slot().state = SlotPhase::Ready;
+  writer.activate(1);
+  const size_t half = channel_values / 2;
+  const auto publish = [&] {
+    const auto offset = writer.reserve(half);
+    REQUIRE(offset);
+    writer.publish({.offset = *offset, .size = half});
+  };
+  publish();
+  publish();
+  CHECK_FALSE(writer.attached_hold(half).decides);  // the sidecar has both messages, too
+  sidecar.finish(0);
+  auto hold = writer.attached_hold(half);
+  CHECK(hold.decides);
+  CHECK(hold.bytes == half);
+  CHECK(hold.oldest == 0);
+  CHECK_FALSE(writer.attached_hold(2 * half).decides);
+  attached_job.finish(0);
+  CHECK_FALSE(writer.attached_hold(half).decides);
+  publish();
+  sidecar.finish(1);
+  sidecar.finish(2);
+  CHECK(writer.attached_hold(half).bytes == 2 * half);
+  CHECK_FALSE(attached_job.is_evicted());
+  writer.evict_slowest();
+  CHECK(attached_job.is_evicted());
+  CHECK(attached_job.wait(1, soon) == ChannelReader::Next::End);
+  CHECK(writer.attached_hold(half).bytes == 0);
+  CHECK(writer.reclaim() == 3);
+  CHECK(writer.finished(1) == 1);
+  CHECK(writer.worked(1) == 3);
+  // It may still write to its slot, so no other job has that before it has left.
+  writer.vacate(1);
+  writer.reclaim();
+  CHECK_FALSE(memory->reader(1).claim());
+  attached_job.leave();
+  writer.reclaim();
+  auto next = memory->reader(1);
+  CHECK(next.claim());
+  CHECK_FALSE(next.is_evicted());
+}
+
+TEST_CASE("a slot that is vacated on another rank holds nothing on this one either") {
+  Shared<ChannelMemory> memory;
+  memory->prepare();
+  auto writer = memory->writer(false);
+  auto attached_job = memory->reader(1);
+  REQUIRE(attached_job.claim());
+  attached_job.slot().state = SlotPhase::Ready;
+  writer.activate(1);
+  writer.publish({});
+  CHECK(writer.reclaim() == 0);
+  writer.vacate(1);
+  CHECK(writer.reclaim() == 1);
+  CHECK(attached_job.is_evicted());
+}
+
 TEST_CASE("who waits is woken at once, on either side") {
   constexpr double long_time = 30;  // seconds
   Shared<ChannelMemory> memory;

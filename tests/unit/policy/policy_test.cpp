@@ -132,6 +132,42 @@ TEST_CASE("an attached job is admitted once, and forgotten when it leaves") {
   CHECK(agree(policy, room) == "");
 }
 
+TEST_CASE("that an attached job was evicted on one rank is known on all") {
+  Policy policy(settings(WhenFull::Skip), {there});
+  const FakeRoom room;
+  policy.add(there);
+  (void)policy.on(AgreementReady{{.slot_ready = {true, false, false}}});
+  (void)policy.on(SlotAdmitted{0, 1});
+  (void)policy.on(LocalEvent(SlotLost{0, true}));
+  const auto status = policy.status(room);
+  CHECK(status.slot_lost[0]);
+  CHECK(status.slot_evicted[0]);
+  const auto actions = policy.on(AgreementReady{status});
+  REQUIRE(text_of(actions) == "Disable 1, Release");
+  const auto& disable = std::get<Disable>(actions[0]);
+  CHECK(disable.cause == Cause::Evicted);
+  CHECK(disable.slot == 0);
+}
+
+TEST_CASE("the run's own analyses are published alone where there is no room for others as well") {
+  struct Room final : MessageBudget {
+    [[nodiscard]] bool fits(size_t bytes) const override { return bytes <= 10; }
+    [[nodiscard]] bool fits_header() const override { return true; }
+    [[nodiscard]] bool fits_spill(size_t) const override { return false; }
+  };
+  const Room room;
+  Policy policy(settings(WhenFull::Skip), {there});
+  policy.add(there);
+  (void)policy.on(AgreementReady{{.slot_ready = {true, false, false}}});
+  (void)policy.on(SlotAdmitted{0, 1});
+  (void)policy.on(LocalEvent(MessageReady{{0, 1}, 20, 10}));
+  CHECK(agree(policy, room) == "");
+  CHECK(text_of(policy.on(PublicationReady{{0, 1}})) == "Skip 1, Publish 0");
+  (void)policy.on(LocalEvent(MessageReady{{0}, 10, 0}));
+  CHECK(agree(policy, room) == "");
+  CHECK(text_of(policy.on(PublicationReady{{0, 1}})) == "Publish 0 1");
+}
+
 TEST_CASE("an analysis whose job has left in the agreement right before makes no other yield") {
   Policy policy(settings(WhenFull::Skip), {there});
   policy.add(there);

@@ -124,6 +124,17 @@ TEST_CASE("a local event changes only what this rank contributes") {
   CHECK(!policy.ending());
 }
 
+TEST_CASE("an attached job that was evicted writes what it has and leaves") {
+  SidecarPolicy policy(SidecarRole::AttachedJob, {true});
+  policy.on(LocalSidecarEvent(Evicted{}));
+  const auto mine = policy.take_status();
+  CHECK(mine.no_message);
+  CHECK(mine.evicted);
+  CHECK_FALSE(mine.leave_requested);
+  CHECK(on(policy, NoMessageAgreed{false, true}) == "FinishAnalyses, WriteReport, LeaveSlot");
+  CHECK(policy.ending() == SidecarEnding::Evicted);
+}
+
 TEST_CASE("sidecars that leave are replaced, and those whose simulation is gone end the run") {
   SidecarPolicy leaving(SidecarRole::SeparateJob, {true});
   CHECK(on(leaving, NoMessageAgreed{true}) == "SaveForSuccessors, LeaveSlot");

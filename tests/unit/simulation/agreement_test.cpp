@@ -21,6 +21,7 @@ TEST_CASE("what only one rank says, all hear; a slot is ready when the last rank
                       .level = mine ? 4 : 1};
     status.slot_ready = {mine, true, false};
     status.slot_lost = {mine, false, false};
+    status.slot_evicted = {false, mine, false};
     if (mine) status.disabled = {1};
     agreement.start(status, 3, teller);
     const auto all = agreement.settle();
@@ -33,6 +34,7 @@ TEST_CASE("what only one rank says, all hear; a slot is ready when the last rank
     CHECK(all->level == 4);
     CHECK(all->slot_ready == std::array{alone, true, false});
     CHECK(all->slot_lost == std::array{true, false, false});
+    CHECK(all->slot_evicted == std::array{false, true, false});
     CHECK(all->disabled == std::set<int32_t>{1});
     CHECK_FALSE(agreement.settle());
   }

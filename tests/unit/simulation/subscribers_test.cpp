@@ -22,6 +22,10 @@ class AskingSlots final : public transport::Slots {
   void activate(int, int32_t, int32_t) override {}
   void refuse(int) override {}
   void release(int) override {}
+  [[nodiscard]] node::AttachedHold hold(size_t) override { return {}; }
+  void evict_slowest() override {}
+  [[nodiscard]] int64_t finished(int) const override { return 0; }
+  [[nodiscard]] int64_t worked(int) const override { return 0; }
   [[nodiscard]] bool retire() override { return false; }
   [[nodiscard]] bool has_sidecars() override { return false; }
   void close() override {}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Taking copies. What is read from the run's memory may be anything until the last look whether
+// this job was evicted: lengths are read once, and nothing leaves here before.
+#include "transport/copying_receiver.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+#include "base/error.hpp"
+
+namespace pillion::transport {
+
+CopyingReceiver::CopyingReceiver(std::unique_ptr<NodeReceiver> from, WantedValues wanted,
+                                 std::function<bool()> leave)
+    : from_(std::move(from)), wanted_(std::move(wanted)), leave_(std::move(leave)) {
+  from_->set_give_up([this] { return stopped_ || leave_(); });
+  thread_ = std::thread([this] { take(); });
+}
+
+void CopyingReceiver::stop() {
+  stopped_ = true;
+  if (thread_.joinable()) thread_.join();
+}
+
+void CopyingReceiver::take() noexcept {
+  std::exception_ptr failure;
+  try {
+    while (const auto deliveries = from_->next()) {
+      from_->begin();
+      auto copy = this->copy(*deliveries);
+      if (!copy) break;
+      from_->finish(0, {}, {});
+      const std::lock_guard lock(mutex_);
+      queue_.push_back(std::move(*copy));
+      changed_.notify_one();
+    }
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  const std::lock_guard lock(mutex_);
+  failure_ = failure;
+  evicted_ = from_->is_evicted();
+  ended_ = true;
+  changed_.notify_one();
+}
+
+namespace {
+
+/// The head alone, or with room for the values behind it.
+Delivery copy_head(const Delivery& from) {
+  int64_t length = 0;
+  if (from.size >= sizeof length) std::memcpy(&length, from.data, sizeof length);
+  if (from.size < sizeof length || length < 0 ||
+      static_cast<uint64_t>(length) > from.size - sizeof length)
+    base::fail(ErrorCode::Internal, "a message of {} bytes has a head of {}", from.size, length);
+  const size_t size = sizeof length + static_cast<size_t>(length);
+  const auto buffer = std::make_shared<Buffer>(size);
+  std::memcpy(buffer->data(), &length, sizeof length);
+  std::memcpy(buffer->data() + sizeof length, from.data + sizeof length, size - sizeof length);
+  return {from.source, buffer->data(), size, buffer};
+}
+
+Delivery with_room_for_values(const Delivery& head, size_t size) {
+  const auto buffer = std::make_shared<Buffer>(size);
+  std::memcpy(buffer->data(), head.data, head.size);
+  return {head.source, buffer->data(), size, buffer};
+}
+
+}  // namespace
+
+std::optional<CopyingReceiver::Copy> CopyingReceiver::copy(const std::vector<Delivery>& from) {
+  Copy copy;
+  try {
+    for (const auto& delivery : from) {
+      auto& mine = copy.deliveries.emplace_back(copy_head(delivery));
+      if (!is_wanted(decode_head(mine.data, mine.size))) continue;
+      mine = with_room_for_values(mine, delivery.size);
+      copy_values(delivery, mine, copy);
+    }
+  } catch (const std::exception&) {
+    if (!from_->is_evicted()) throw;
+  }
+  if (from_->is_evicted()) return {};
+  return copy;
+}
+
+bool CopyingReceiver::is_wanted(const PublicationHeader& header) const {
+  return header.kind == MessageKind::Publication && !header.dropped &&
+         std::any_of(header.due.begin(), header.due.end(), [&](const Due& due) {
+           return due.analysis >= wanted_.first && due.analysis - wanted_.first < wanted_.count;
+         });
+}
+
+// An array is in the message, at the same place as in the copy, or in memory that is lent.
+void CopyingReceiver::copy_values(const Delivery& from, const Delivery& to, Copy& copy) {
+  std::map<const std::byte*, Place> places;
+  const auto decoded = decode(to.data, to.size, to.keep, [&](const Lent& lent, size_t bytes) {
+    const auto* data = from_->look(from.source, lent, bytes);
+    places[data] = {from.source, lent.region, lent.offset};
+    return data;
+  });
+  auto* const begin = const_cast<std::byte*>(to.data);  // of the buffer, which is ours
+  for (const auto& [name, mesh] : decoded.meshes)
+    for (const auto& block : mesh.blocks)
+      for (const auto& [field, array] : block.arrays) {
+        const auto* data = static_cast<const std::byte*>(array.data);
+        const size_t bytes = model::size_of(array.type) * static_cast<size_t>(array.components) *
+                             static_cast<size_t>(block.box.volume());
+        if (bytes == 0 || !wanted_.fields.contains(field)) continue;
+        if (const auto lent = places.find(data); lent != places.end()) {
+          auto& own = copy.lent[lent->second];
+          if (own && own->capacity() >= bytes) continue;  // fields may begin at the same place
+          own = std::make_shared<Buffer>(bytes);
+          std::memcpy(own->data(), data, bytes);
+        } else {
+          std::memcpy(begin + (data - begin), from.data + (data - begin), bytes);
+        }
+      }
+}
+
+std::optional<std::vector<Delivery>> CopyingReceiver::next() {
+  constexpr std::chrono::milliseconds patience(100);
+  std::unique_lock lock(mutex_);
+  while (queue_.empty() && !ended_) {
+    if (leave_()) return {};
+    changed_.wait_for(lock, patience);
+  }
+  if (queue_.empty() && failure_) std::rethrow_exception(failure_);
+  if (queue_.empty()) return {};
+  current_ = std::move(queue_.front());
+  queue_.pop_front();
+  return current_.deliveries;
+}
+
+bool CopyingReceiver::is_evicted() const {
+  const std::lock_guard lock(mutex_);
+  return evicted_ && queue_.empty();
+}
+
+void CopyingReceiver::finish(int64_t sequence, const std::set<int32_t>& disabled,
+                             const std::string& /*failure*/) {
+  from_->report(sequence, disabled);
+}
+
+const std::byte* CopyingReceiver::look(int source, const Lent& lent, size_t /*bytes*/) {
+  const auto at = current_.lent.find({source, lent.region, lent.offset});
+  return at == current_.lent.end() ? nullptr : at->second->data();
+}
+
+}  // namespace pillion::transport

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The receiver of an attached job. A thread copies what comes into this process's own memory, and
+// gives the run's memory back at once, so that stages may take as long as they like. The simulation
+// may still overwrite a message while it is being copied, if this process has been stopped: a copy
+// counts only if it is certain that this has not happened.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <tuple>
+
+#include "transport/node.hpp"
+#include "transport/publication_header.hpp"
+#include "transport/staging.hpp"
+
+namespace pillion::transport {
+
+/// What an attached job works on: analyses, by the run's numbers, and fields.
+struct WantedValues {
+  int32_t first = 0;
+  int32_t count = 0;
+  std::set<std::string> fields;
+};
+
+class CopyingReceiver final : public Receiver {
+ public:
+  /// `from` has been admitted. `leave` is asked now and then, by any thread.
+  CopyingReceiver(std::unique_ptr<NodeReceiver> from, WantedValues wanted,
+                  std::function<bool()> leave);
+  ~CopyingReceiver() override { stop(); }
+
+  /// Copies. Arrays that are not wanted have no values in them.
+  std::optional<std::vector<Delivery>> next() override;
+  [[nodiscard]] bool is_evicted() const override;
+  void finish(int64_t sequence, const std::set<int32_t>& disabled,
+              const std::string& failure) override;
+  /// In the message that next() gave last. Null if it is not wanted.
+  const std::byte* look(int source, const Lent& lent, size_t bytes) override;
+
+  /// Takes nothing more.
+  void stop();
+
+ private:
+  using Place = std::tuple<int, uint64_t, uint64_t>;  ///< of a lent array: source, region, offset
+  struct Copy {
+    std::vector<Delivery> deliveries;
+    std::map<Place, std::shared_ptr<Buffer>> lent;
+  };
+  void take() noexcept;
+  /// Nothing if what came may have been overwritten meanwhile.
+  std::optional<Copy> copy(const std::vector<Delivery>& from);
+  [[nodiscard]] bool is_wanted(const PublicationHeader& header) const;
+  void copy_values(const Delivery& from, const Delivery& to, Copy& copy);
+
+  std::unique_ptr<NodeReceiver> from_;
+  WantedValues wanted_;
+  std::function<bool()> leave_;
+  Copy current_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Copy> queue_;
+  std::exception_ptr failure_;
+  bool ended_ = false;    ///< nothing will come
+  bool evicted_ = false;  ///< and that is why
+  std::atomic<bool> stopped_ = false;
+  std::thread thread_;
+};
+
+}  // namespace pillion::transport
