@@ -322,7 +322,9 @@ bool Publisher::await_all() {
 void Publisher::send_on() {
   constexpr double worth_telling = 0.1;  // seconds
   const double begin = base::monotonic_seconds();
-  const bool all_sent = sender().progress(send_time_.allow(begin));
+  poll();  // sidecars may have finished and wait now
+  const bool is_awaited = sender().is_awaited();
+  const bool all_sent = sender().progress(send_time_.allow(begin, is_awaited));
   send_time_.ended(base::monotonic_seconds(), all_sent);
   if (all_sent) late_since_ = 0;
   else if (late_since_ == 0) late_since_ = begin;
@@ -331,6 +333,13 @@ void Publisher::send_on() {
         "analyses begin up to one step late: without MPI_THREAD_MULTIPLE large messages leave only "
         "within pillion_step; initialise MPI with it, and a thread sends them while the program "
         "computes");
+  // Sidecars have waited for the same message in the step before.
+  if (all_sent || !is_awaited) awaited_in_vain_ = 0;
+  else if (++awaited_in_vain_ == 2 && !std::exchange(told_slow_, true))
+    run_.remark(
+        "analyses begin more than one step late: large messages take longer than the tenth of the "
+        "time that pillion_step may send; initialise MPI with MPI_THREAD_MULTIPLE, or publish less "
+        "often");
 }
 
 void Publisher::poll() {

@@ -172,7 +172,8 @@ class Publisher final : public policy::MessageBudget {
   Outstanding outstanding_;
   policy::SendTime send_time_;
   double late_since_ = 0;  ///< monotonic seconds of the step since which messages wait; 0: none do
-  bool told_late_ = false;
+  bool told_late_ = false, told_slow_ = false;
+  int awaited_in_vain_ = 0;  ///< steps in a row that sent too little although sidecars waited
   int64_t sequence_ = 0;
   int64_t sent_ = 0;           ///< messages
   int64_t told_messages_ = 0;  ///< when ranks agreed last

@@ -101,6 +101,12 @@ bool NetworkSender::test() {
   return busy;
 }
 
+// What has been sent and finished is not in the list any more.
+bool NetworkSender::is_awaited() {
+  const std::lock_guard lock(mutex_);
+  return !sent_.empty() && !sent_.front().is_sent;
+}
+
 bool NetworkSender::progress(double seconds) {
   const double deadline = base::monotonic_seconds() + seconds;
   do {
@@ -187,7 +193,7 @@ NetworkReceiver::NetworkReceiver(const comm::Communicator& wire, const comm::Com
           const std::lock_guard lock(room_.mutex);
           if (room_.is_taking) return false;
         }
-        look();
+        take_in();
         return true;
       }) {
   room_.taken = [this] { thread_.resume(); };
@@ -216,7 +222,12 @@ std::optional<std::vector<Delivery>> NetworkReceiver::next() {
   return deliveries;
 }
 
+// With a thread this is its work, which the program would wait for.
 void NetworkReceiver::look() {
+  if (!thread_.runs()) take_in();
+}
+
+void NetworkReceiver::take_in() {
   heads_.look();
   direct_.look();
 }

@@ -38,6 +38,7 @@ class NetworkSender final : public Sender {
   void poll() override;
   void wait(double patience) override;
   [[nodiscard]] bool must_progress() const override { return !thread_.runs() && is_sending_; }
+  [[nodiscard]] bool is_awaited() override;
   bool progress(double seconds) override;
   [[nodiscard]] std::string take_warning() override { return thread_.take_failure(); }
   [[nodiscard]] size_t budget() const override { return staging_.budget(); }
@@ -122,6 +123,7 @@ class NetworkReceiver final : public Receiver {
     std::vector<comm::Request> requests;
   };
   bool answered();
+  void take_in();
 
   const comm::Communicator& wire_;
   std::vector<int> sources_;
