@@ -137,11 +137,12 @@ void Publisher::publish(const policy::Publish& action, const StageOutputs& left,
     head.due.push_back({static_cast<int32_t>(a), 0, agenda_.schedule_state(a).skipped,
                         run_.accounts[a].coarsened});
   }
+  const int64_t before = sent_;
   try {
     send(head, messages_.prepare(head, due, left), due);
   } catch (const std::exception& e) {
     run_.log.warn("rank {} cannot publish step {}: {}", run_.side.rank(), step, e.what());
-    send_dropped(head, due);
+    if (sent_ == before) send_dropped(head, due);  // never a second message of the same number
   }
 }
 
@@ -180,6 +181,7 @@ void Publisher::send(PublicationHeader& head, CachedMessage& message,
   }
   const run::Stopwatch watch;
   message.encode(to, head.sequence, sender().copy(), copy_threads_.get());
+  allocations_.lend(head.sequence - 1);
   if (const auto* send_plan = message.send_plan()) {
     sender().commit(head.sequence, message.encoder().size(), send_plan->parts());
     direct_ += send_plan->direct_bytes();
@@ -188,13 +190,12 @@ void Publisher::send(PublicationHeader& head, CachedMessage& message,
   }
   ++sent_;
   messages_.sent(head, message);
-  allocations_.lend(head.sequence - 1);
   message.release();
   outstanding_.add(head.sequence, due, sequence_ - 1 - sender().behind());
   in_place_ += message.encoder().bytes_lent();
   if (attached > 0) {
-    attached_bytes_ += attached;
     attached_.emplace_back(head.sequence, attached);
+    attached_bytes_ += attached;
   }
   count(run_, due, message, watch.end(run_.timeline, "publish", "publish", head.step), head.step);
 }

@@ -81,9 +81,13 @@ class Publisher final : public policy::MessageBudget {
   bool send_end(base::Bytes summary);
   /// Takes note of what sidecars have finished.
   void poll();
-  /// Sends on what is on its way, where that takes calls of this rank. Every step.
+  /// Sends on what is on its way, where that takes calls of this rank. Every step. Without memory
+  /// for what comes back, the next step looks again.
   void progress() {
-    if (sender().must_progress()) send_on();
+    if (!sender().must_progress()) return;
+    try {
+      send_on();
+    } catch (const std::bad_alloc&) {}
   }
   /// Waits until `holds`, or as long as the policy lets it. Returns whether it holds.
   bool await(const std::function<bool()>& holds);

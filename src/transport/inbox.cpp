@@ -16,16 +16,11 @@ size_t ExpectedSizes::of(int64_t message) const {
   constexpr size_t page = 4096;
   size_t most = 0;
   const int64_t last = message - static_cast<int64_t>(most_posted);
-  for (int64_t m = std::max(first_, last - static_cast<int64_t>(window) + 1); m <= last; ++m)
-    most = std::max(most, sizes_[static_cast<size_t>(m - first_)]);
+  const int64_t first = std::max(
+      {int64_t{0}, last - static_cast<int64_t>(window) + 1, count_ - static_cast<int64_t>(kept)});
+  for (int64_t m = first; m <= last; ++m)
+    most = std::max(most, sizes_[static_cast<size_t>(m) % kept]);
   return std::max(least, (most + most / 8 + page - 1) / page * page);
-}
-
-void ExpectedSizes::add(size_t size) {
-  sizes_.push_back(size);
-  if (sizes_.size() <= window + most_posted) return;
-  sizes_.pop_front();
-  ++first_;
 }
 
 // Idle memory that is too small goes first, since only more of it would be wanted.

@@ -59,8 +59,8 @@ class NetworkSender final : public Sender {
   struct Sent {
     int64_t sequence;
     Buffer buffer;
-    bool staged;  ///< from the budget
-    std::deque<Announcement> announcements{};
+    bool staged;                                ///< from the budget
+    std::vector<Announcement> announcements{};  ///< MPI reads them, so they must not move
     std::vector<comm::Request> requests{};
     bool is_sent = false, is_finished = false;
   };
@@ -71,6 +71,7 @@ class NetworkSender final : public Sender {
   };
   void send(Sent& sent, const std::byte* data, size_t size, int to, int tag, int large_tag);
   bool test();
+  void drop_reserved();
   void follow_budget(bool exact = false);
   void read(const Answer& answer);
   void finished(int64_t sequence);

@@ -71,8 +71,9 @@ void Staging::set_budget(size_t bytes) {
 void Staging::give_back(Buffer buffer) {
   in_use_ -= buffer.capacity();
   if (in_use_ + idle_ + buffer.capacity() > budget_) return;
-  idle_ += buffer.capacity();
+  const size_t capacity = buffer.capacity();
   free_.push_back(std::move(buffer));
+  idle_ += capacity;
 }
 
 }  // namespace pillion::transport
