@@ -8,6 +8,7 @@
 #include <exception>
 #include <utility>
 
+#include "comm/agreement.hpp"
 #include "comm/message.hpp"
 
 namespace pillion::comm {
@@ -190,13 +191,26 @@ base::Bytes joined_runs(const base::Bytes& lower, const base::Bytes& higher) {
 }  // namespace
 
 std::vector<int64_t> Communicator::gather_all_runs(int64_t value) const {
-  auto bytes = fold(base::to_bytes(std::vector<ValueRun>{{1, static_cast<uint64_t>(value), 0}}),
-                    joined_runs);
-  broadcast(bytes, 0);
+  base::Bytes bytes;
+  together(*this, [&] {
+    bytes = base::to_bytes(std::vector<ValueRun>{{1, static_cast<uint64_t>(value), 0}});
+  });
+  std::exception_ptr failure;
+  try {
+    bytes = fold(std::move(bytes), joined_runs);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  bytes = broadcast_made(*this, 0, [&] {
+    if (failure) std::rethrow_exception(failure);
+    return std::move(bytes);
+  });
   std::vector<int64_t> all;
-  all.reserve(static_cast<size_t>(size_));
-  for (const auto& run : base::from_bytes<std::vector<ValueRun>>(bytes))
-    for (uint64_t i = 0; i < run.count; ++i) all.push_back(static_cast<int64_t>(run.value(i)));
+  together(*this, [&] {
+    all.reserve(static_cast<size_t>(size_));
+    for (const auto& run : base::from_bytes<std::vector<ValueRun>>(bytes))
+      for (uint64_t i = 0; i < run.count; ++i) all.push_back(static_cast<int64_t>(run.value(i)));
+  });
   return all;
 }
 
@@ -207,10 +221,15 @@ std::vector<base::Bytes> Communicator::gather(const base::Bytes& bytes, int root
   const int place = (rank_ - root + size_) % size_;
   const auto rank_at = [&](int other) { return (other + root) % size_; };
   base::ByteWriter mine;
-  mine.put(static_cast<int64_t>(rank_));
-  mine.put(bytes);
   std::vector<base::Bytes> parts;
   std::exception_ptr failure;
+  try {
+    mine.put(static_cast<int64_t>(rank_));
+    mine.put(bytes);
+  } catch (...) {
+    failure = std::current_exception();
+    mine = {};
+  }
   for (int step = 1; step < size_; step *= 2) {
     if (place % (2 * step) != 0) {
       // The parent receives this as soon as it has finished the earlier rounds.
@@ -271,8 +290,8 @@ base::Bytes Communicator::fold(
       break;
     }
     if (rank_ + step >= size_) continue;
-    const auto higher = take_next(*this, rank_ + step, tags::folded);
     try {
+      const auto higher = take_next(*this, rank_ + step, tags::folded);
       mine = join(mine, higher);
     } catch (...) {
       if (!failure) failure = std::current_exception();
