@@ -108,7 +108,8 @@ class Shipping {
   /// In pillion_step: sends for as long as the library lets it.
   void step() {
     if (c_.has_thread || pieces_.empty()) return;
-    send_until(MPI_Wtime() + send_time_.allow(MPI_Wtime()));
+    const bool is_awaited = pieces_.front().publication == finished_;
+    send_until(MPI_Wtime() + send_time_.allow(MPI_Wtime(), is_awaited));
     send_time_.ended(MPI_Wtime(), pieces_.empty());
   }
   /// Waits until a publication has been sent and its answer is here.
@@ -118,6 +119,7 @@ class Shipping {
     while (!pieces_.empty() && pieces_.front().publication <= static_cast<size_t>(publication))
       send_until(MPI_Wtime() + poll);
     for (auto& request : voyages_[static_cast<size_t>(publication)]) await(std::move(request));
+    finished_ = static_cast<size_t>(publication) + 1;
   }
 
   void expect() {
@@ -231,6 +233,7 @@ class Shipping {
   bool is_moving_ = false;
   std::deque<Announced> announced_;
   pillion::policy::SendTime send_time_;
+  size_t finished_ = 0;  ///< publications whose answers were received
   std::byte header_[header_bytes]{}, answer_[answer_bytes]{}, heard_[answer_bytes]{};
   int64_t word_ = 0;
 };

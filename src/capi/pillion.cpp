@@ -6,8 +6,10 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <string>
 
 #include "base/error.hpp"
+#include "comm/agreement.hpp"
 #include "comm/communicator.hpp"
 #include "session/session.hpp"
 #include "simulation/simulation.hpp"
@@ -35,8 +37,6 @@ struct OpenSession {
   bool ended = false;  ///< by MPI_Finalize
   pillion::comm::AtFinalize forgotten{[this] { close_forgotten(); }};
 
-  OpenSession(const char* file, MPI_Comm comm, const Options& options)
-      : session(file == nullptr ? "" : file, comm, options) {}
   void close_forgotten() {
     ended = true;
     if (session.is_sidecar()) return;
@@ -96,11 +96,22 @@ void open_session(const char* file, MPI_Comm comm, const pillion_options* option
                   pillion_session** session) {
   given(session, "session") = nullptr;
   pillion::comm::expect_usable(comm);
-  auto open = std::make_unique<pillion::capi::OpenSession>(
-      file, comm, options == nullptr ? Options() : options->options);
-  *session = new_handle();
-  (*session)->is_sidecar = open->session.is_sidecar();
-  (*session)->open = std::move(open);
+  // All that takes memory comes after this, for the ranks can agree on a failure only then.
+  pillion::comm::Communicator world(comm);
+  std::unique_ptr<pillion::capi::OpenSession> open;
+  pillion_session* handle = nullptr;
+  std::string name;
+  Options own;
+  pillion::comm::together(world, [&] {
+    open = std::make_unique<pillion::capi::OpenSession>();
+    handle = new_handle();
+    if (file != nullptr) name = file;
+    if (options != nullptr) own = options->options;
+  });
+  open->session.open(name, std::move(world), own);
+  handle->is_sidecar = open->session.is_sidecar();
+  handle->open = std::move(open);
+  *session = handle;
 }
 
 pillion_field described(pillion::simulation::Simulation& side, int32_t number) {

@@ -28,9 +28,10 @@ int32_t meet(const Communicator& comm, int32_t mark) {
   return mark;
 }
 
+// Made when the library is loaded, for later there may be no memory for it. Copies share it.
+const Error no_memory(ErrorCode::Stage, "out of memory");
+
 std::optional<Error> caught(Work<void> work) {
-  // Made beforehand, for then there may be no memory for it. Copies share it.
-  static const Error no_memory(ErrorCode::Stage, "out of memory");
   try {
     work();
     return {};
@@ -69,6 +70,19 @@ double seconds_waited() { return waited; }
 
 void together(const Communicator& comm, Work<void> work) {
   if (const auto failure = share(comm, caught(work))) throw *failure;
+}
+
+base::Bytes broadcast_made(const Communicator& comm, int root, Work<base::Bytes> make) {
+  base::Bytes bytes;
+  together(comm, [&] {
+    if (comm.rank() == root) bytes = make();
+  });
+  // No other rank contributes.
+  const auto size =
+      comm.reduced(comm.rank() == root ? static_cast<int64_t>(bytes.size()) : 0, Operation::Max);
+  together(comm, [&] { bytes.resize(static_cast<size_t>(size)); });
+  if (size > 0) comm.broadcast(std::span(bytes), root);
+  return bytes;
 }
 
 void Fence::before_collective() { (void)common_before_collective(0); }

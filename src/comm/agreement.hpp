@@ -35,6 +35,11 @@ class Work {
 /// thrown on every rank. The work itself must not be collective. [collective]
 void together(const Communicator& comm, Work<void> work);
 
+/// The bytes that `make` returns on rank `root`, on every rank. If that fails, or a rank has no
+/// memory for them, every rank throws. [collective]
+[[nodiscard]] base::Bytes broadcast_made(const Communicator& comm, int root,
+                                         Work<base::Bytes> make);
+
 /// Seconds that this thread has waited for other ranks, here and in fences, since it began. What a
 /// piece of work waited is the difference between after and before.
 [[nodiscard]] double seconds_waited();

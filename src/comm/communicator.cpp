@@ -8,6 +8,7 @@
 #include <exception>
 #include <utility>
 
+#include "comm/agreement.hpp"
 #include "comm/message.hpp"
 
 namespace pillion::comm {
@@ -194,13 +195,26 @@ base::Bytes joined_runs(const base::Bytes& lower, const base::Bytes& higher) {
 }  // namespace
 
 std::vector<int64_t> Communicator::gather_all_runs(int64_t value) const {
-  auto bytes = fold(base::to_bytes(std::vector<ValueRun>{{1, static_cast<uint64_t>(value), 0}}),
-                    joined_runs);
-  broadcast(bytes, 0);
+  base::Bytes bytes;
+  together(*this, [&] {
+    bytes = base::to_bytes(std::vector<ValueRun>{{1, static_cast<uint64_t>(value), 0}});
+  });
+  std::exception_ptr failure;
+  try {
+    bytes = fold(std::move(bytes), joined_runs);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  bytes = broadcast_made(*this, 0, [&] {
+    if (failure) std::rethrow_exception(failure);
+    return std::move(bytes);
+  });
   std::vector<int64_t> all;
-  all.reserve(static_cast<size_t>(size_));
-  for (const auto& run : base::from_bytes<std::vector<ValueRun>>(bytes))
-    for (uint64_t i = 0; i < run.count; ++i) all.push_back(static_cast<int64_t>(run.value(i)));
+  together(*this, [&] {
+    all.reserve(static_cast<size_t>(size_));
+    for (const auto& run : base::from_bytes<std::vector<ValueRun>>(bytes))
+      for (uint64_t i = 0; i < run.count; ++i) all.push_back(static_cast<int64_t>(run.value(i)));
+  });
   return all;
 }
 
@@ -280,8 +294,8 @@ base::Bytes Communicator::fold(
       break;
     }
     if (rank_ + step >= size_) continue;
-    const auto higher = take_next(*this, rank_ + step, tags::folded);
     try {
+      const auto higher = take_next(*this, rank_ + step, tags::folded);
       mine = join(mine, higher);
     } catch (...) {
       if (!failure) failure = std::current_exception();

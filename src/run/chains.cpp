@@ -17,18 +17,20 @@ namespace pillion::run {
 using stagehost::Chain;
 
 void find_stages(const comm::Communicator& ranks, model::Configuration& configuration) {
-  std::map<std::string, std::string> files;
-  if (ranks.rank() == 0) {
+  using Files = std::map<std::string, std::string>;
+  const auto bytes = comm::broadcast_made(ranks, 0, [&] {
+    Files files;
     const auto folders = stagehost::stage_folders();
     for (const auto& analysis : configuration.analyses)
       for (const auto& stage : analysis.stages)
         files[stage.name] = stagehost::find_stage_file(stage.name, folders);
-  }
-  auto bytes = base::to_bytes(files);
-  ranks.broadcast(bytes, 0);
-  files = base::from_bytes<std::map<std::string, std::string>>(bytes);
-  for (auto& analysis : configuration.analyses)
-    for (auto& stage : analysis.stages) stage.file = files.at(stage.name);
+    return base::to_bytes(files);
+  });
+  comm::together(ranks, [&] {
+    const auto files = base::from_bytes<Files>(bytes);
+    for (auto& analysis : configuration.analyses)
+      for (auto& stage : analysis.stages) stage.file = files.at(stage.name);
+  });
 }
 
 Chains make_chains(const Run& run, topology::Role side, const ProducedFields& produced) {

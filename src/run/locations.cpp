@@ -8,10 +8,12 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <exception>
 #include <map>
 #include <tuple>
 
 #include "base/bytes.hpp"
+#include "comm/agreement.hpp"
 #include "run/run_spec.hpp"
 #include "topology/shape.hpp"
 
@@ -163,32 +165,55 @@ TestOverrides read_test_overrides() {
 }
 
 std::vector<int> find_nodes(const comm::Communicator& world, const TestOverrides& test_overrides) {
+  std::vector<int> node;
   if (test_overrides.nodes > 0) {
-    std::vector<int> node;
-    for (int r = 0; r < world.size(); ++r)
-      node.push_back(overridden_node(r, world.size(), static_cast<int>(test_overrides.nodes)));
+    comm::together(world, [&] {
+      for (int r = 0; r < world.size(); ++r)
+        node.push_back(overridden_node(r, world.size(), static_cast<int>(test_overrides.nodes)));
+    });
     return node;
   }
   const auto neighbours = world.split_by_node();
-  return number_nodes(
-      world.gather_all_runs(neighbours.reduced(world.rank(), comm::Operation::Min)));
+  const auto leaders =
+      world.gather_all_runs(neighbours.reduced(world.rank(), comm::Operation::Min));
+  comm::together(world, [&] { node = number_nodes(leaders); });
+  return node;
 }
 
 Locations find_locations(const comm::Communicator& world, const std::vector<int>& node,
                          const TestOverrides& test_overrides, int64_t columns, int64_t rows) {
   const auto here = world.split(node[static_cast<size_t>(world.rank())]);
-  const auto cpus = here.gather(cpus_as_bytes(), 0);
+  base::Bytes own, found;
+  comm::together(world, [&] { own = cpus_as_bytes(); });
+  std::vector<base::Bytes> cpus;
+  std::exception_ptr failure;
+  try {
+    cpus = here.gather(own, 0);
+  } catch (...) {
+    failure = std::current_exception();
+  }
   // Nodes are numbered in the order of their first ranks, as the leaders are. So the first of them
   // is rank 0.
   const auto leaders = world.split(here.rank() == 0 ? 0 : -1);
-  base::Bytes all;
-  if (leaders) {
-    const auto found = base::to_bytes(look(cpus, test_overrides, columns, rows));
-    const AllNodes mine{{{reinterpret_cast<const char*>(found.data()), found.size()}}, {{1, 0}}};
-    all = leaders.fold(base::to_bytes(mine), joined_nodes);
-  }
-  world.broadcast(all, 0);
-  return read_locations(base::from_bytes<AllNodes>(all), node);
+  comm::together(world, [&] {
+    if (failure) std::rethrow_exception(failure);
+    if (!leaders) return;
+    found = base::to_bytes(look(cpus, test_overrides, columns, rows));
+    found = base::to_bytes(
+        AllNodes{{{reinterpret_cast<const char*>(found.data()), found.size()}}, {{1, 0}}});
+  });
+  if (leaders) try {
+      found = leaders.fold(std::move(found), joined_nodes);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+  const auto all = comm::broadcast_made(world, 0, [&] {
+    if (failure) std::rethrow_exception(failure);
+    return std::move(found);
+  });
+  Locations locations;
+  comm::together(world, [&] { locations = read_locations(base::from_bytes<AllNodes>(all), node); });
+  return locations;
 }
 
 int overridden_node(int rank, int ranks, int nodes) {

@@ -188,9 +188,10 @@ ProgressFile::ProgressFile(const std::filesystem::path& folder, Snapshot first,
       mark_(mark),
       period_(period),
       snapshot_(signed_by_this_process(std::move(first))) {
+  const auto parent = path_.parent_path();
   const NoSignals while_starting;
-  thread_ = std::thread([this] { live(); });
-  folder_ = ::open(path_.parent_path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+  thread_ = std::thread([this] { live(); });  // nothing below may throw while it runs
+  folder_ = ::open(parent.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
 ProgressFile::~ProgressFile() {

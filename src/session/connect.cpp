@@ -51,26 +51,31 @@ std::vector<int> Session::served() const {
 // Budgets are for a node. Simulation ranks share theirs as they need it, sidecars evenly.
 void Session::connect_by_network(simulation::Link& link,
                                  std::unique_ptr<transport::Receiver>& receiver) {
-  const auto sidecars = run_.ranks_of(topology::Role::Sidecar);
-  if (run_.is_sidecar()) {
-    const auto here = std::count_if(sidecars.begin(), sidecars.end(), [&](int rank) {
-      return node_[static_cast<size_t>(rank)] == node_[static_cast<size_t>(run_.world.rank())];
-    });
-    receiver = std::make_unique<transport::NetworkReceiver>(
-        run_.world, run_.side,
-        served_by(run_.side.rank(), serving(), run_.ranks_of(topology::Role::Simulation)),
-        static_cast<size_t>(run_.configuration.sidecars.receive_limit() / here));
-    return;
-  }
-  link.budget = static_cast<size_t>(run_.configuration.sidecars.memory);
-  const int mine = serving()[static_cast<size_t>(run_.side.rank())];
-  link.sender = std::make_unique<transport::NetworkSender>(
-      run_.world, sidecars, mine, link.budget / static_cast<size_t>(run_.on_node.size()),
-      transport::make_budget(run_.on_node, link.budget));
-  std::set<int> nodes;
-  for (const int rank : sidecars) nodes.insert(node_[static_cast<size_t>(rank)]);
-  link.receive_limit =
-      run_.configuration.sidecars.receive_limit() * static_cast<int64_t>(nodes.size());
+  const auto& spec = run_.configuration.sidecars;
+  std::unique_ptr<node::SharedBudget> budget;
+  if (!run_.is_sidecar())
+    budget = transport::make_budget(run_.on_node, static_cast<size_t>(spec.memory));
+  together(run_.world, [&] {
+    const auto sidecars = run_.ranks_of(topology::Role::Sidecar);
+    if (run_.is_sidecar()) {
+      const auto here = std::count_if(sidecars.begin(), sidecars.end(), [&](int rank) {
+        return node_[static_cast<size_t>(rank)] == node_[static_cast<size_t>(run_.world.rank())];
+      });
+      receiver = std::make_unique<transport::NetworkReceiver>(
+          run_.world, run_.side,
+          served_by(run_.side.rank(), serving(), run_.ranks_of(topology::Role::Simulation)),
+          static_cast<size_t>(spec.receive_limit() / here));
+      return;
+    }
+    link.budget = static_cast<size_t>(spec.memory);
+    const int mine = serving()[static_cast<size_t>(run_.side.rank())];
+    link.sender = std::make_unique<transport::NetworkSender>(
+        run_.world, sidecars, mine, link.budget / static_cast<size_t>(run_.on_node.size()),
+        std::move(budget));
+    std::set<int> nodes;
+    for (const int rank : sidecars) nodes.insert(node_[static_cast<size_t>(rank)]);
+    link.receive_limit = spec.receive_limit() * static_cast<int64_t>(nodes.size());
+  });
 }
 
 namespace {
@@ -95,22 +100,24 @@ void Session::connect_by_node(simulation::Link& link,
                               std::unique_ptr<transport::Receiver>& receiver) {
   const auto& configuration = run_.configuration;
   const bool separate = configuration.sidecars.job == model::Job::Separate;
+  std::vector<int> serving;
+  node::Identity identity;
+  base::Bytes described;
   together(run_.world, [&] {
     if (configuration.analyses.size() > static_cast<size_t>(node::most_analyses))
       base::fail(ErrorCode::Configuration, "there are {} analyses; at most {} can be handed over",
                  configuration.analyses.size(), node::most_analyses);
+    if (!separate) serving = this->serving();
+    identity = {configuration.run, spec_.run, node_[static_cast<size_t>(run_.world.rank())],
+                *std::max_element(node_.begin(), node_.end()) + 1, run_.side.size()};
+    described = base::to_bytes(spec_);
   });
-  const auto serving = separate ? std::vector<int>() : this->serving();
   std::optional<Error> failure;
   transport::NodeEndpoint endpoint;
   if (!run_.is_sidecar()) try {
-      const node::Identity identity{
-          configuration.run, spec_.run, node_[static_cast<size_t>(run_.world.rank())],
-          *std::max_element(node_.begin(), node_.end()) + 1, run_.side.size()};
       const int64_t to_disk = memory_of_spill(configuration.sidecars);
-      endpoint =
-          transport::make_endpoint(run_.side, run_.on_node, identity,
-                                   configuration.sidecars.memory - to_disk, base::to_bytes(spec_));
+      endpoint = transport::make_endpoint(run_.side, run_.on_node, identity,
+                                          configuration.sidecars.memory - to_disk, described);
       link.segment = endpoint.segment;
       link.spill_memory = static_cast<size_t>(to_disk / run_.on_node.size());
       link.budget = endpoint.budget->budget();

@@ -57,22 +57,21 @@ std::vector<int64_t> forced_moves() {
   return out;
 }
 
-run::RunSpec agree_on_word(const comm::Communicator& world, int leader, const std::string& file,
+run::RunSpec agree_on_spec(const comm::Communicator& world, int leader, const std::string& file,
                            const Options& options) {
-  run::RunSpec mine{.file = file,
-                    .text = {},
-                    .catalogue = options.catalogue,
-                    .restart = options.restart,
-                    .parameters = options.parameters,
-                    .overrides = options.overrides,
-                    .folder = std::filesystem::current_path().string(),
-                    .move_at = forced_moves(),
-                    .test_overrides = run::read_test_overrides(),
-                    .run = new_run(),
-                    .produced = {},
-                    .declared = {}};
-  together(world, [&] {
-    if (world.rank() != leader) return;
+  const auto bytes = comm::broadcast_made(world, leader, [&] {
+    run::RunSpec mine{.file = file,
+                      .text = {},
+                      .catalogue = options.catalogue,
+                      .restart = options.restart,
+                      .parameters = options.parameters,
+                      .overrides = options.overrides,
+                      .folder = std::filesystem::current_path().string(),
+                      .move_at = forced_moves(),
+                      .test_overrides = run::read_test_overrides(),
+                      .run = new_run(),
+                      .produced = {},
+                      .declared = {}};
     take_environment(mine);
     try {
       mine.text = products::read_yaml_file(mine.file);
@@ -80,10 +79,11 @@ run::RunSpec agree_on_word(const comm::Communicator& world, int leader, const st
       throw Error(ErrorCode::Configuration,
                   fmt::format("the configuration cannot be opened: {}", e.what()));
     }
+    return base::to_bytes(mine);
   });
-  base::Bytes bytes = base::to_bytes(mine);
-  world.broadcast(bytes, leader);
-  return base::from_bytes<run::RunSpec>(bytes);
+  run::RunSpec spec;
+  together(world, [&] { spec = base::from_bytes<run::RunSpec>(bytes); });
+  return spec;
 }
 
 topology::MappingRequest request_of(const model::SidecarSpec& spec) {
@@ -96,17 +96,21 @@ topology::MappingRequest request_of(const model::SidecarSpec& spec) {
 
 std::vector<topology::Role> gather_roles(const comm::Communicator& world, topology::Role mine) {
   std::vector<topology::Role> roles;
-  for (const auto role : world.gather_all_runs(static_cast<int64_t>(mine)))
-    roles.push_back(static_cast<topology::Role>(role));
+  const auto numbers = world.gather_all_runs(static_cast<int64_t>(mine));
+  together(world, [&] {
+    for (const auto role : numbers) roles.push_back(static_cast<topology::Role>(role));
+  });
   return roles;
 }
 
 }  // namespace
 
-Session::Session(const std::string& file, MPI_Comm comm, const Options& options) {
-  run_.log = options.log;
+Session::Session() = default;
+
+void Session::open(const std::string& file, comm::Communicator world, const Options& options) {
+  run_.world = std::move(world);
   run_.started = base::calendar_seconds();
-  run_.world = comm::Communicator(comm);
+  together(run_.world, [&] { run_.log = options.log; });
   // A program that looks at no status still shows why it stopped.
   try {
     configure(file, options);
@@ -128,26 +132,28 @@ void Session::configure(const std::string& file, const Options& options) {
     base::fail(ErrorCode::Placement,
                "all {} ranks insist on being sidecars; start the simulation in the same mpirun",
                wanted.size());
-  spec_ = agree_on_word(run_.world, static_cast<int>(leader - wanted.begin()), file, options);
+  spec_ = agree_on_spec(run_.world, static_cast<int>(leader - wanted.begin()), file, options);
   run_.id = spec_.run;
-  run_.move_at = {spec_.move_at.begin(), spec_.move_at.end()};
   together(run_.world, [&] {
+    run_.move_at = {spec_.move_at.begin(), spec_.move_at.end()};
     const auto sidecars = std::count(wanted.begin(), wanted.end(), topology::Role::Sidecar);
     run_.configuration = spec_.configuration(sidecars);
+    run_.accounts.resize(run_.configuration.analyses.size());
+    run_.disabled.resize(run_.configuration.analyses.size());
   });
   node_ = run::find_nodes(run_.world, spec_.test_overrides);
   assign_roles(wanted);
-  run_.accounts.resize(run_.configuration.analyses.size());
-  run_.disabled.resize(run_.configuration.analyses.size());
 }
 
 // Without sidecars, or with sidecars that come from elsewhere, no rank needs the locations of
 // others.
 void Session::assign_roles(const std::vector<topology::Role>& wanted) {
   const auto& spec = run_.configuration.sidecars;
-  run::Locations found{
-      .locations = std::vector<topology::Location>(node_.size()), .fault = {}, .trouble = {}};
-  for (size_t r = 0; r < node_.size(); ++r) found.locations[r].node = node_[r];
+  run::Locations found;
+  together(run_.world, [&] {
+    found.locations.resize(node_.size());
+    for (size_t r = 0; r < node_.size(); ++r) found.locations[r].node = node_[r];
+  });
   if (spec.within_job())
     found = run::find_locations(run_.world, node_, spec_.test_overrides, spec.columns, spec.rows);
   together(run_.world, [&] {
@@ -163,24 +169,25 @@ void Session::assign_roles(const std::vector<topology::Role>& wanted) {
 
 void Session::take_sides() {
   run_.side = run_.world.split(run_.is_sidecar() ? 1 : 0);
-  if (!unplaced_.empty())
-    run_.warn(fmt::format("sidecars were chosen by rank alone: {}", unplaced_));
   program_ = run_.world.split(run_.is_sidecar() ? -1 : 0);
   const int node = node_[static_cast<size_t>(run_.world.rank())];
   run_.on_node = run_.world.split(2 * node + (run_.is_sidecar() ? 1 : 0));
   run_.leaders = run_.side.split(run_.on_node.rank() == 0 ? 0 : -1);
-  run_.sink = stagehost::Sink(run_.configuration.output);
-  run_.follow_timeline();
-  report_path_ = run_.configuration.output + "/" + run::report_name;
+  together(run_.world, [&] {
+    if (!unplaced_.empty())
+      run_.warn(fmt::format("sidecars were chosen by rank alone: {}", unplaced_));
+    run_.sink = stagehost::Sink(run_.configuration.output);
+    run_.follow_timeline();
+    report_path_ = run_.configuration.output + "/" + run::report_name;
+  });
 }
 
 // By the first simulation rank, whose session ends when the run does. All chains are there, so that
 // a mistake in the configuration does not move anything, and no rank has written anything yet.
 void Session::take_folder(const run::SavedState& state) {
-  const int first = run_.ranks_of(topology::Role::Simulation).front();
-  const bool mine = run_.world.rank() == first;
-  together(run_.world, [&] {
-    if (!mine) return;
+  int first = 0;
+  together(run_.world, [&] { first = run_.ranks_of(topology::Role::Simulation).front(); });
+  const auto continues = comm::broadcast_made(run_.world, first, [&] {
     run::FolderClaim claim{.folder = run_.configuration.output,
                            .run = run_.id,
                            .if_exists = run_.configuration.if_exists,
@@ -197,13 +204,14 @@ void Session::take_folder(const run::SavedState& state) {
       run_.log.warn("{}", remark);
     }
     for (const auto& warning : run_.folder.warnings()) run_.warn(warning);
+    base::ByteWriter out;
+    out.put(run_.continues);
+    return out.take();
   });
-  base::ByteWriter out;
-  out.put(run_.continues);
-  base::Bytes continues = out.take();
-  run_.world.broadcast(continues, first);
-  base::ByteReader in(continues);
-  run_.continues = in.get_vector<std::string>();
+  together(run_.world, [&] {
+    base::ByteReader in(continues);
+    run_.continues = in.get_vector<std::string>();
+  });
 }
 
 run::Chains Session::meet_other_side(run::CutFields& cut_fields,
@@ -214,31 +222,32 @@ run::Chains Session::meet_other_side(run::CutFields& cut_fields,
   together(run_.world, [&] {
     if (!run_.is_sidecar()) chains = run::make_chains(run_, topology::Role::Simulation, {});
   });
-  cut_fields.resize(run_.configuration.analyses.size());
-  if (!spec.any()) return chains;
-  spec_.produced = run::produced_by(chains);
-  spec_.declared = run::declared_by(chains);
-  base::Bytes bytes = base::to_bytes(spec_);
-  const int first = run_.ranks_of(topology::Role::Simulation).front();
-  run_.world.broadcast(bytes, first);
-  spec_ = base::from_bytes<run::RunSpec>(bytes);
-  run_.declared = spec_.declared;
-  base::Bytes needs;
+  const bool separate = spec.job == model::Job::Separate;
+  int first = 0, sidecar = 0;
   together(run_.world, [&] {
-    if (run_.is_sidecar()) chains = run::make_chains(run_, topology::Role::Sidecar, spec_.produced);
-    if (spec.job == model::Job::Separate && run_.world.rank() == first)
-      needs = base::to_bytes(run::ask_cut_fields(spec_));
+    cut_fields.resize(run_.configuration.analyses.size());
+    first = run_.ranks_of(topology::Role::Simulation).front();
+    if (spec.within_job()) sidecar = run_.ranks_of(topology::Role::Sidecar).front();
   });
-  if (run_.is_sidecar()) needs = base::to_bytes(run::cut_fields_of(chains));
-  run_.world.broadcast(needs, spec.job == model::Job::Separate
-                                  ? first
-                                  : run_.ranks_of(topology::Role::Sidecar).front());
-  cut_fields = base::from_bytes<run::CutFields>(needs);
+  if (!spec.any()) return chains;
+  const auto bytes = comm::broadcast_made(run_.world, first, [&] {
+    spec_.produced = run::produced_by(chains);
+    spec_.declared = run::declared_by(chains);
+    return base::to_bytes(spec_);
+  });
+  together(run_.world, [&] {
+    spec_ = base::from_bytes<run::RunSpec>(bytes);
+    run_.declared = spec_.declared;
+    if (run_.is_sidecar()) chains = run::make_chains(run_, topology::Role::Sidecar, spec_.produced);
+  });
+  const auto needs = comm::broadcast_made(run_.world, separate ? first : sidecar, [&] {
+    return base::to_bytes(separate ? run::ask_cut_fields(spec_) : run::cut_fields_of(chains));
+  });
+  together(run_.world, [&] { cut_fields = base::from_bytes<run::CutFields>(needs); });
   if (spec.through_node()) return chains;
-  base::Bytes requests;
-  if (run_.is_sidecar()) requests = base::to_bytes(run::layout_requests_of(chains));
-  run_.world.broadcast(requests, run_.ranks_of(topology::Role::Sidecar).front());
-  layout_requests = base::from_bytes<run::LayoutRequests>(requests);
+  const auto requests = comm::broadcast_made(
+      run_.world, sidecar, [&] { return base::to_bytes(run::layout_requests_of(chains)); });
+  together(run_.world, [&] { layout_requests = base::from_bytes<run::LayoutRequests>(requests); });
   return chains;
 }
 
@@ -253,27 +262,28 @@ void Session::make_side() {
   if (run::may_migrate(run_)) restore(migrating, run::Half::Behind, saved);
   take_folder(state);
   simulation::Link link;
-  link.layout_requests = layout_requests;
   std::unique_ptr<transport::Receiver> receiver;
   if (run_.configuration.sidecars.through_node()) connect_by_node(link, receiver);
   else if (run_.configuration.sidecars.any()) connect_by_network(link, receiver);
-  if (run_.is_sidecar()) {
-    sidecar_ =
-        std::make_unique<sidecar::Sidecar>(run_, std::move(chains), policy::SidecarRole::SameJob);
-    sidecar_->messages().set_receiver(std::move(receiver));
-    sidecar_->messages().set_layout_requests(std::move(layout_requests));
-    if (run::may_migrate(run_)) sidecar_->set_migratable(spec_.produced);
+  together(run_.world, [&] {
+    if (run_.is_sidecar()) {
+      sidecar_ =
+          std::make_unique<sidecar::Sidecar>(run_, std::move(chains), policy::SidecarRole::SameJob);
+      sidecar_->messages().set_receiver(std::move(receiver));
+      sidecar_->messages().set_layout_requests(std::move(layout_requests));
+      if (run::may_migrate(run_)) sidecar_->set_migratable(spec_.produced);
+    } else {
+      link.layout_requests = std::move(layout_requests);
+      auto supervisor = make_launcher(link);
+      simulation_ = std::make_unique<simulation::Simulation>(
+          run_,
+          simulation::Parts{std::move(chains), std::move(migrating), spec_.produced,
+                            std::move(cut_fields)},
+          std::move(link), std::move(supervisor));
+      if (!run_.configuration.restart.empty()) simulation_->resume(state);
+    }
     start_progress();
-    return;
-  }
-  auto supervisor = make_launcher(link);
-  simulation_ = std::make_unique<simulation::Simulation>(
-      run_,
-      simulation::Parts{std::move(chains), std::move(migrating), spec_.produced,
-                        std::move(cut_fields)},
-      std::move(link), std::move(supervisor));
-  if (!run_.configuration.restart.empty()) simulation_->resume(state);
-  start_progress();
+  });
 }
 
 void Session::start_progress() {

@@ -42,12 +42,14 @@ struct Options {
 
 class Session {
  public:
-  /// Opens a session. [collective over comm] Throws the same error on every rank.
-  Session(const std::string& file, MPI_Comm comm, const Options& options);
+  Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
   ~Session();
 
+  /// Opens it, once; nothing else can be called before. Throws the same error on every rank.
+  /// [collective over world]
+  void open(const std::string& file, comm::Communicator world, const Options& options);
   [[nodiscard]] bool is_sidecar() const { return run_.is_sidecar(); }
   /// Works as a sidecar until the simulation has closed its session, and closes this one.
   void serve();

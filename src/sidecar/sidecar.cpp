@@ -75,7 +75,11 @@ Sidecar::Event Sidecar::carry_out(const policy::SidecarAction& action) {
   return std::visit(
       policy::Overloaded{
           [&](const policy::Receive&) { return receive(), Event(); },
-          [&](const policy::Analyse& a) { return analyse(a.analysis); },
+          [&](const policy::Analyse& a) {
+            auto next = analyse(a.analysis);
+            take_in();
+            return next;
+          },
           [&](const policy::CountDropped& a) { return count_dropped(a), Event(); },
           [&](const policy::SaveCheckpoint&) {
             message_.failure = save(message_.header.path, true);
@@ -197,12 +201,6 @@ Sidecar::Event Sidecar::analyse(size_t a) {
     publication.meshes[name] = mesh_for(mesh, needed, run_.configuration.analyses[a].name);
   const auto failure = run::run_chain(run_, *chains_[a], a, publication, gaps_of(a, due_of(a)),
                                       &run::CostCounters::sidecar_seconds);
-  messages_.look();
-  if (const auto why = messages_.take_warning(); !why.empty())
-    run_.log.warn(
-        "the thread of sidecar {} that takes messages in has failed: {}; they come in only "
-        "between analyses now",
-        run_.side.rank(), why);
   if (failure) {
     run_.disable(a, *failure);
     return policy::AnalysisFailed{a};
@@ -214,6 +212,15 @@ Sidecar::Event Sidecar::analyse(size_t a) {
   account.lag_seconds += account.last_lag;
   account.longest_lag = std::max(account.longest_lag, account.last_lag);
   return {};
+}
+
+void Sidecar::take_in() {
+  messages_.look();
+  if (const auto why = messages_.take_warning(); !why.empty())
+    run_.log.warn(
+        "the thread of sidecar {} that takes messages in has failed: {}; they come in only "
+        "between analyses now",
+        run_.side.rank(), why);
 }
 
 void Sidecar::finish_failed(size_t a) {

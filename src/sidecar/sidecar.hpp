@@ -41,6 +41,8 @@ class Sidecar {
   Event carry_out(const policy::SidecarAction& action);
   void receive();
   Event analyse(size_t analysis);
+  /// Takes in what has come for the next publications.
+  void take_in();
   void count_dropped(const policy::CountDropped& dropped);
   Event restore_migrated(size_t analysis);
   Event save_for_migration(size_t analysis);

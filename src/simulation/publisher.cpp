@@ -137,11 +137,12 @@ void Publisher::publish(const policy::Publish& action, const StageOutputs& left,
     head.due.push_back({static_cast<int32_t>(a), 0, agenda_.schedule_state(a).skipped,
                         run_.accounts[a].coarsened});
   }
+  const int64_t before = sent_;
   try {
     send(head, messages_.prepare(head, due, left), due);
   } catch (const std::exception& e) {
     run_.log.warn("rank {} cannot publish step {}: {}", run_.side.rank(), step, e.what());
-    send_dropped(head, due);
+    if (sent_ == before) send_dropped(head, due);  // never a second message of the same number
   }
 }
 
@@ -183,6 +184,7 @@ void Publisher::send(PublicationHeader& head, CachedMessage& message,
   }
   const run::Stopwatch watch;
   message.encode(to, head.sequence, sender().copy(), copy_threads_.get());
+  allocations_.lend(head.sequence - 1);
   if (const auto* send_plan = message.send_plan()) {
     sender().commit(head.sequence, message.encoder().size(), send_plan->parts());
     direct_ += send_plan->direct_bytes();
@@ -191,7 +193,6 @@ void Publisher::send(PublicationHeader& head, CachedMessage& message,
   }
   ++sent_;
   messages_.sent(head, message);
-  allocations_.lend(head.sequence - 1);
   message.release();
   outstanding_.add(head.sequence, due, sequence_ - 1 - sender().behind());
   in_place_ += message.encoder().bytes_lent();
@@ -217,9 +218,9 @@ void Publisher::note_sizes(const std::vector<size_t>& due, const CachedMessage& 
 }
 
 void Publisher::note_attached(int64_t sequence, const std::vector<size_t>& due) {
+  attached_.emplace_back(sequence, attached_size_);
   attached_bytes_.copied += attached_size_.copied;
   attached_bytes_.taken += attached_size_.taken;
-  attached_.emplace_back(sequence, attached_size_);
   std::vector<size_t> theirs;
   std::copy_if(due.begin(), due.end(), std::back_inserter(theirs),
                [&](size_t a) { return a >= policy_.own_analyses(); });
@@ -284,7 +285,6 @@ void Publisher::send_dropped(PublicationHeader& head, const std::vector<size_t>&
   allocations_.forget();
   (void)policy_.on(policy::LocalEvent(policy::Dropped{}));
   for (const size_t a : due) ++run_.accounts[a].dropped;
-  dropped_.add(head.sequence, due, head.sequence - 1 - sender().behind());
   head.dropped = true;
   head.schema_changed = head.scattered = false;
   head.targets.clear();
@@ -292,6 +292,7 @@ void Publisher::send_dropped(PublicationHeader& head, const std::vector<size_t>&
   head.units.clear();
   head.domains.clear();
   send(head);
+  dropped_.add(head.sequence, due, head.sequence - 1 - sender().behind());
 }
 
 std::byte* Publisher::reserve_now(const PublicationHeader& head, CachedMessage& message) {
@@ -390,7 +391,9 @@ bool Publisher::await_all() {
 void Publisher::send_on() {
   constexpr double worth_telling = 0.1;  // seconds
   const double begin = base::monotonic_seconds();
-  const bool all_sent = sender().progress(send_time_.allow(begin));
+  poll();  // sidecars may have finished and wait now
+  const bool is_awaited = sender().is_awaited();
+  const bool all_sent = sender().progress(send_time_.allow(begin, is_awaited));
   send_time_.ended(base::monotonic_seconds(), all_sent);
   if (all_sent) late_since_ = 0;
   else if (late_since_ == 0) late_since_ = begin;
@@ -399,6 +402,13 @@ void Publisher::send_on() {
         "analyses begin up to one step late: without MPI_THREAD_MULTIPLE large messages leave only "
         "within pillion_step; initialise MPI with it, and a thread sends them while the program "
         "computes");
+  // Sidecars have waited for the same message in the step before.
+  if (all_sent || !is_awaited) awaited_in_vain_ = 0;
+  else if (++awaited_in_vain_ == 2 && !std::exchange(told_slow_, true))
+    run_.remark(
+        "analyses begin more than one step late: large messages take longer than the tenth of the "
+        "time that pillion_step may send; initialise MPI with MPI_THREAD_MULTIPLE, or publish less "
+        "often");
 }
 
 void Publisher::poll() {

@@ -86,9 +86,13 @@ class Publisher final : public policy::MessageBudget {
   void drop_unseen(const base::Bytes& summary);
   /// Takes note of what sidecars have finished.
   void poll();
-  /// Sends on what is on its way, where that takes calls of this rank. Every step.
+  /// Sends on what is on its way, where that takes calls of this rank. Every step. Without memory
+  /// for what comes back, the next step looks again.
   void progress() {
-    if (sender().must_progress()) send_on();
+    if (!sender().must_progress()) return;
+    try {
+      send_on();
+    } catch (const std::bad_alloc&) {}
   }
   /// Waits until `holds`, or as long as the policy lets it. Returns whether it holds.
   bool await(const std::function<bool()>& holds);
@@ -191,7 +195,8 @@ class Publisher final : public policy::MessageBudget {
   policy::Eviction eviction_;
   policy::SendTime send_time_;
   double late_since_ = 0;  ///< monotonic seconds of the step since which messages wait; 0: none do
-  bool told_late_ = false;
+  bool told_late_ = false, told_slow_ = false;
+  int awaited_in_vain_ = 0;  ///< steps in a row that sent too little although sidecars waited
   int64_t sequence_ = 0;
   int64_t sent_ = 0;           ///< messages
   bool has_sent_end_ = false;  ///< or it is on its way

@@ -16,16 +16,11 @@ size_t ExpectedSizes::of(int64_t message) const {
   constexpr size_t page = 4096;
   size_t most = 0;
   const int64_t last = message - static_cast<int64_t>(most_posted);
-  for (int64_t m = std::max(first_, last - static_cast<int64_t>(window) + 1); m <= last; ++m)
-    most = std::max(most, sizes_[static_cast<size_t>(m - first_)]);
+  const int64_t first = std::max(
+      {int64_t{0}, last - static_cast<int64_t>(window) + 1, count_ - static_cast<int64_t>(kept)});
+  for (int64_t m = first; m <= last; ++m)
+    most = std::max(most, sizes_[static_cast<size_t>(m) % kept]);
   return std::max(least, (most + most / 8 + page - 1) / page * page);
-}
-
-void ExpectedSizes::add(size_t size) {
-  sizes_.push_back(size);
-  if (sizes_.size() <= window + most_posted) return;
-  sizes_.pop_front();
-  ++first_;
 }
 
 // Idle memory that is too small goes first, since only more of it would be wanted.
@@ -57,7 +52,10 @@ std::shared_ptr<Buffer> ReceiveRoom::find(size_t size, bool must) {
   }
   free_idle(size);
   if (allocated_ + size > budget_ && !must) return {};
-  auto buffer = buffers_.emplace_back(std::make_shared<Buffer>(size));
+  // Page by page while a message comes, a core would need longer for pages than for the message.
+  auto fresh = std::make_shared<Buffer>(size);
+  fresh->touch();
+  auto buffer = buffers_.emplace_back(std::move(fresh));
   allocated_ += size;
   peak_ = std::max(peak_, allocated_);
   return buffer;
@@ -233,7 +231,6 @@ std::vector<Message> Inbox::take(const std::vector<int>& sources) {
     source.sizes.add(source.coming.front().message.size);
     messages.push_back(std::move(source.coming.front().message));
     source.coming.pop_front();
-    (void)advance(rank, source, false);
   }
   return messages;
 }

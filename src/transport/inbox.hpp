@@ -5,6 +5,7 @@
 // A larger message is announced in its place, and follows with a tag of its own.
 #pragma once
 
+#include <array>
 #include <deque>
 #include <functional>
 #include <map>
@@ -31,14 +32,14 @@ class ExpectedSizes {
   /// Of the receive for message number `message`, counted from 0; all up to number `message` -
   /// most_posted were added.
   [[nodiscard]] size_t of(int64_t message) const;
-  void add(size_t size);
+  void add(size_t size) { sizes_[static_cast<size_t>(count_++) % kept] = size; }
   /// How many were added.
-  [[nodiscard]] int64_t count() const { return first_ + static_cast<int64_t>(sizes_.size()); }
+  [[nodiscard]] int64_t count() const { return count_; }
 
  private:
-  static constexpr size_t window = 16;
-  std::deque<size_t> sizes_;
-  int64_t first_ = 0;  ///< number of the first that is kept
+  static constexpr size_t window = 16, kept = window + most_posted;
+  std::array<size_t, kept> sizes_{};  ///< of the last ones; by number, modulo `kept`
+  int64_t count_ = 0;
 };
 
 /// Stands in the place of a message that follows; any other message is longer.

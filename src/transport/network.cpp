@@ -41,7 +41,14 @@ void NetworkSender::follow_budget(bool exact) {
   if (shrinks) shared_->shrink(std::max(part, staging_.in_use()));
 }
 
+// A message that was reserved and not sent, for lack of memory, goes back.
+void NetworkSender::drop_reserved() {
+  if (reserved_ && reserved_staged_) staging_.give_back(std::move(*reserved_));
+  reserved_.reset();
+}
+
 std::byte* NetworkSender::reserve(size_t size) {
+  drop_reserved();
   reserved_ = staging_.take(size);
   reserved_size_ = size;
   reserved_staged_ = true;
@@ -49,6 +56,7 @@ std::byte* NetworkSender::reserve(size_t size) {
 }
 
 std::byte* NetworkSender::reserve_head(size_t size) {
+  drop_reserved();
   reserved_.emplace(size);
   reserved_size_ = size;
   reserved_staged_ = false;
@@ -58,9 +66,7 @@ std::byte* NetworkSender::reserve_head(size_t size) {
 // A receive is posted for this message, or will be; it is as large as earlier ones let expect.
 void NetworkSender::send(Sent& sent, const std::byte* data, size_t size, int to, int tag,
                          int large_tag) {
-  if (size <= sizeof(Announcement))
-    base::fail(ErrorCode::Internal, "a message of {} bytes would look like an announcement", size);
-  auto& sizes = sizes_[{to, tag}];
+  auto& sizes = sizes_.at({to, tag});
   const bool fits = size <= sizes.of(sizes.count());
   sizes.add(size);
   if (!fits) {
@@ -70,11 +76,27 @@ void NetworkSender::send(Sent& sent, const std::byte* data, size_t size, int to,
   sent.requests.push_back(comm::send(wire_, data, size, to, fits ? tag : large_tag));
 }
 
+// Before the first message is sent there is memory for all that is noted about them. A rank that
+// failed between would send the publication again, and receivers would take that for the next one.
 void NetworkSender::commit(int64_t sequence, size_t size, const std::vector<MessagePart>& parts) {
   if (!reserved_) base::fail(ErrorCode::Internal, "message {} was not reserved", sequence);
+  const auto prepare = [&](int to, int tag, size_t bytes) {
+    if (bytes <= sizeof(Announcement))
+      base::fail(ErrorCode::Internal, "a message of {} bytes would look like an announcement",
+                 bytes);
+    (void)sizes_[{to, tag}];
+  };
+  prepare(to_, comm::tags::publication, size);
+  for (const auto& part : parts)
+    prepare(sidecars_[static_cast<size_t>(part.receiver)], comm::tags::publication_body, part.size);
+  std::vector<Announcement> announcements;
+  std::vector<comm::Request> requests;
+  announcements.reserve(1 + parts.size());
+  requests.reserve(2 * (1 + parts.size()));
   {
     const std::lock_guard lock(mutex_);
-    auto& sent = sent_.emplace_back(Sent{sequence, std::move(*reserved_), reserved_staged_});
+    auto& sent = sent_.emplace_back(Sent{sequence, std::move(*reserved_), reserved_staged_,
+                                         std::move(announcements), std::move(requests)});
     reserved_.reset();
     const std::byte* data = sent.buffer.data();
     send(sent, data, size, to_, comm::tags::publication, comm::tags::large_publication);
@@ -99,6 +121,12 @@ bool NetworkSender::test() {
     if (!sent.is_sent) busy = true;
   }
   return busy;
+}
+
+// What has been sent and finished is not in the list any more.
+bool NetworkSender::is_awaited() {
+  const std::lock_guard lock(mutex_);
+  return !sent_.empty() && !sent_.front().is_sent;
 }
 
 bool NetworkSender::progress(double seconds) {
@@ -187,7 +215,7 @@ NetworkReceiver::NetworkReceiver(const comm::Communicator& wire, const comm::Com
           const std::lock_guard lock(room_.mutex);
           if (room_.is_taking) return false;
         }
-        look();
+        take_in();
         return true;
       }) {
   room_.taken = [this] { thread_.resume(); };
@@ -216,7 +244,12 @@ std::optional<std::vector<Delivery>> NetworkReceiver::next() {
   return deliveries;
 }
 
+// With a thread this is its work, which the program would wait for.
 void NetworkReceiver::look() {
+  if (!thread_.runs()) take_in();
+}
+
+void NetworkReceiver::take_in() {
   heads_.look();
   direct_.look();
 }

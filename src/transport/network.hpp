@@ -38,6 +38,7 @@ class NetworkSender final : public Sender {
   void poll() override;
   void wait(double patience) override;
   [[nodiscard]] bool must_progress() const override { return !thread_.runs() && is_sending_; }
+  [[nodiscard]] bool is_awaited() override;
   bool progress(double seconds) override;
   [[nodiscard]] std::string take_warning() override { return thread_.take_failure(); }
   [[nodiscard]] size_t budget() const override { return staging_.budget(); }
@@ -58,8 +59,8 @@ class NetworkSender final : public Sender {
   struct Sent {
     int64_t sequence;
     Buffer buffer;
-    bool staged;  ///< from the budget
-    std::deque<Announcement> announcements{};
+    bool staged;                                ///< from the budget
+    std::vector<Announcement> announcements{};  ///< MPI reads them, so they must not move
     std::vector<comm::Request> requests{};
     bool is_sent = false, is_finished = false;
   };
@@ -70,6 +71,7 @@ class NetworkSender final : public Sender {
   };
   void send(Sent& sent, const std::byte* data, size_t size, int to, int tag, int large_tag);
   bool test();
+  void drop_reserved();
   void follow_budget(bool exact = false);
   void read(const Answer& answer);
   void finished(int64_t sequence);
@@ -122,6 +124,7 @@ class NetworkReceiver final : public Receiver {
     std::vector<comm::Request> requests;
   };
   bool answered();
+  void take_in();
 
   const comm::Communicator& wire_;
   std::vector<int> sources_;

@@ -4,6 +4,7 @@
 #include "transport/node_setup.hpp"
 
 #include <map>
+#include <span>
 
 #include "base/text.hpp"
 #include "comm/agreement.hpp"
@@ -20,12 +21,10 @@ struct Address {
   int descriptor = -1;
 };
 
-Address broadcast(const comm::Communicator& comm, const Address& address) {
-  base::ByteWriter out;
-  out.put(address);
-  auto bytes = out.take();
-  comm.broadcast(bytes, 0);
-  return base::ByteReader(bytes).get<Address>();
+/// Takes no memory, so that every rank comes to what follows.
+Address broadcast(const comm::Communicator& comm, Address address) {
+  comm.broadcast(std::as_writable_bytes(std::span(&address, 1)), 0);
+  return address;
 }
 
 // Each channel has addresses for all of the budget, and memory for its part.

@@ -22,6 +22,12 @@ Buffer::Buffer(size_t capacity)
     : memory_(static_cast<std::byte*>(::operator new(std::max<size_t>(capacity, 1), cache_line))),
       capacity_(capacity) {}
 
+void Buffer::touch() {
+  constexpr size_t page = 4096;
+  for (size_t at = 0; at < capacity_; at += page)
+    *static_cast<volatile std::byte*>(memory_.get() + at) = std::byte{0};
+}
+
 void Buffer::abandon() {
   [[maybe_unused]] const std::byte* kept = memory_.release();
 #ifdef __SANITIZE_ADDRESS__
@@ -65,8 +71,9 @@ void Staging::set_budget(size_t bytes) {
 void Staging::give_back(Buffer buffer) {
   in_use_ -= buffer.capacity();
   if (in_use_ + idle_ + buffer.capacity() > budget_) return;
-  idle_ += buffer.capacity();
+  const size_t capacity = buffer.capacity();
   free_.push_back(std::move(buffer));
+  idle_ += capacity;
 }
 
 }  // namespace pillion::transport

@@ -16,6 +16,8 @@ class Buffer {
   explicit Buffer(size_t capacity);
   [[nodiscard]] std::byte* data() const { return memory_.get(); }
   [[nodiscard]] size_t capacity() const { return capacity_; }
+  /// Makes the system provide all pages now, so that none is missing when a message comes.
+  void touch();
   /// Never frees the memory: for messages in flight whose end no receiver will report.
   void abandon();
 

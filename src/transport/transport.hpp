@@ -117,6 +117,8 @@ class Sender {
   virtual void wait(double patience) = 0;
   /// Whether messages are on their way out that move only while this rank calls progress().
   [[nodiscard]] virtual bool must_progress() const { return false; }
+  /// Whether sidecars have finished all before those, and so wait for them.
+  [[nodiscard]] virtual bool is_awaited() { return false; }
   /// Moves them, for at most `seconds`. Returns whether all have left.
   virtual bool progress([[maybe_unused]] double seconds) { return true; }
 

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A simulation whose last rank runs out of memory inside pillion_step, for test_contained.py: its
-// K-th allocation there fails, in one session after another, for K = 1, 1 + STRIDE, ... until a
-// step needs no more than that. No step may fail, no rank may wait for ever, and every session must
+// A simulation whose last rank runs out of memory inside pillion_step, or a RANK of the job inside
+// pillion_open, for test_contained.py: its K-th allocation there fails, in one session after
+// another, for K = 1, 1 + STRIDE, ... until it needs no more than that. No step may fail, all ranks
+// open a session or none does, no rank may wait for ever, and every session that was opened must
 // close.
-//   memory_driver CONFIG STRIDE
+//   memory_driver CONFIG STRIDE step|RANK
 #include <mpi.h>
 #include <pillion/pillion.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <new>
+#include <string>
+#include <string_view>
 
 namespace {
 
@@ -33,6 +37,16 @@ void expect(pillion_status status, const char* call, long k) {
     std::printf("allocation %ld: %s: %s\n", k, call, pillion_error_message());
 }
 
+/// A publication that one rank could not make is dropped, and no other.
+void expect_one_dropped(const std::string& report, long k) {
+  std::ifstream in(report);
+  const std::string key = "\"dropped\": ";
+  for (std::string line; std::getline(in, line);)
+    if (const auto at = line.find(key); at != std::string::npos)
+      if (const long dropped = std::atol(line.c_str() + at + key.size()); dropped > 1)
+        std::printf("allocation %ld: %ld publications were dropped\n", k, dropped);
+}
+
 /// Whether an allocation failed.
 bool fail_one(const char* file, long k) {
   pillion_session* session = nullptr;
@@ -51,7 +65,29 @@ bool fail_one(const char* file, long k) {
   countdown = 0;
   expect(status, "step 1", k);
   expect(pillion_step(session, 2, 0.2), "step 2", k);
+  const std::string report = pillion_report_path(session);
   expect(pillion_close(session), "close", k);
+  if (rank == 0) expect_one_dropped(report, k);
+  return failed;
+}
+
+/// The same inside pillion_open.
+bool fail_open(const char* file, long k, int victim) {
+  pillion_session* session = nullptr;
+  int rank = 0, ranks = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  if (rank == victim) countdown = k;
+  const auto status = pillion_open(file, MPI_COMM_WORLD, &session);
+  const bool failed = rank == victim && countdown == 0;
+  countdown = 0;
+  int open = status == PILLION_OK ? 1 : 0;
+  MPI_Allreduce(MPI_IN_PLACE, &open, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  if (open != 0 && open != ranks) {
+    if (rank == 0) std::printf("allocation %ld: %d of %d ranks opened\n", k, open, ranks);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+  if (open > 0 && pillion_serve(session) == 0) expect(pillion_close(session), "close", k);
   return failed;
 }
 
@@ -60,9 +96,10 @@ bool fail_one(const char* file, long k) {
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   const long stride = std::atol(argv[2]);
+  const bool in_step = std::string_view(argv[3]) == "step";
   long k = 1;
   for (int more = 1; more != 0; k += stride) {
-    more = fail_one(argv[1], k) ? 1 : 0;
+    more = (in_step ? fail_one(argv[1], k) : fail_open(argv[1], k, std::atoi(argv[3]))) ? 1 : 0;
     MPI_Allreduce(MPI_IN_PLACE, &more, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   }
   int rank = 0;

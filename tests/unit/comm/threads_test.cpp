@@ -12,7 +12,6 @@
 
 #include "base/clock.hpp"
 #include "comm/progress_thread.hpp"
-#include "policy/send_time.hpp"
 #include "transport/network.hpp"
 
 using namespace pillion;
@@ -264,6 +263,42 @@ TEST_CASE("without a thread messages leave while the step calls for it") {
     NetworkReceiver receiver(pair.world, pair.side, {0}, 4 * large);
     take(receiver, 1, large);
     receiver.finish(1, {}, {});
+  }
+  pair.world.barrier();
+}
+
+// A sidecar that works takes nothing in; one that has finished waits for the next message.
+TEST_CASE("the sender knows whether sidecars wait for what it sends") {
+  if (wants_threads) return;
+  const Pair pair;
+  Flag flag(pair.world);
+  if (pair.sends()) {
+    NetworkSender sender(pair.world, {1}, 0, 4 * large);
+    CHECK(!sender.is_awaited());
+    publish(sender, 1, large);
+    CHECK(sender.is_awaited());
+    CHECK(comes_true([&] { return sender.progress(0.001); }));
+    CHECK(!sender.is_awaited());
+    publish(sender, 2, large);
+    CHECK(!sender.is_awaited());  // the sidecar works on the first
+    flag.set(1);
+    CHECK(comes_true([&] {
+      sender.poll();
+      return sender.is_awaited();
+    }));
+    flag.set(2);
+    CHECK(comes_true([&] {
+      sender.poll();
+      return sender.behind() == 0;
+    }));
+  } else {
+    NetworkReceiver receiver(pair.world, pair.side, {0}, 4 * large);
+    for (int64_t m = 1; m <= 2; ++m) {
+      take(receiver, m, large);
+      CHECK(comes_true([&] { return flag.is(static_cast<int>(m)); }));
+      receiver.finish(m, {}, {});
+      CHECK(comes_true([&] { return flag.is(2); }));
+    }
   }
   pair.world.barrier();
 }

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <doctest/doctest.h>
+#include <sys/mman.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <random>
+#include <vector>
 
-#include "policy/send_time.hpp"
 #include "transport/inbox.hpp"
 
 using namespace pillion;
@@ -57,19 +60,13 @@ TEST_CASE("memory for messages stays within the budget, but for what must be rec
   CHECK(small->capacity() < 100000);  // a header does not take the memory of a field
 }
 
-TEST_CASE("a step sends for a share of the time, and less where that is in vain") {
-  policy::SendTime time(0);
-  CHECK(time.allow(1) == doctest::Approx(0.1));
-  time.ended(1, true);
-  CHECK(time.allow(3) == doctest::Approx(0.2));
-  time.ended(3, false);
-  CHECK(time.allow(4) == doctest::Approx(0.1));
-  time.ended(4, false);
-  CHECK(time.allow(5) == doctest::Approx(0.05));
-  for (int s = 5; s < 100; ++s) time.ended(s, false);
-  CHECK(time.allow(100) < 0.002);
-  time.ended(100, true);
-  CHECK(time.allow(101) == doctest::Approx(0.1));
-  time.ended(101, true);
-  CHECK(time.allow(10000) == policy::SendTime::most);
+TEST_CASE("memory for messages has all its pages before they come") {
+  constexpr size_t size = 8 << 20, page = 4096;
+  ReceiveRoom room(size);
+  const auto buffer = room.find(size, false);
+  REQUIRE(buffer != nullptr);
+  const auto begin = (reinterpret_cast<uintptr_t>(buffer->data()) + page - 1) / page * page;
+  std::vector<unsigned char> pages(size / page - 1);
+  REQUIRE(mincore(reinterpret_cast<void*>(begin), pages.size() * page, pages.data()) == 0);
+  CHECK(std::all_of(pages.begin(), pages.end(), [](unsigned char p) { return (p & 1) != 0; }));
 }
