@@ -226,15 +226,18 @@ Sidecar::Event SidecarJob::read_predecessor() {
 }
 
 // Stages continue from the state that the last sidecars saved, or else from the checkpoint that the
-// run continues from.
+// run continues from. Nothing was saved of an analysis that had failed, though its folder may be
+// left.
 void SidecarJob::restore_stages() {
   const std::filesystem::path folder =
       saved_ ? successor_state_->folder() : std::filesystem::path(run_.configuration.restart);
   std::set<std::string> there;
-  for (const auto& analysis : run_.configuration.analyses) {
+  for (size_t a = 0; a < sidecar_->policy().analyses(); ++a) {
+    const auto& name = run_.configuration.analyses[a].name;
     std::error_code error;
-    if (!folder.empty() && std::filesystem::is_directory(folder / analysis.name, error))
-      there.insert(analysis.name);
+    if (!folder.empty() && sidecar_->policy().is_enabled(a) &&
+        std::filesystem::is_directory(folder / name, error))
+      there.insert(name);
   }
   run::restore_chains(run_, sidecar_->chains(), run::Half::Behind, folder, there);
   for (size_t a = 0; a < earlier_.size(); ++a) {

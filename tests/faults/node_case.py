@@ -227,10 +227,11 @@ class Case:
         return self.await_that("a signal works", lambda: not set(pids) & set(self.processes()))
 
     def happened(self) -> bool:
-        """Whether the stage has struck; only that of the sidecar job of this name is told to."""
-        if not (self.folder / "once").exists():
+        """Whether the stage has struck, in whichever sidecar job came to that point first."""
+        once = self.folder / "once"
+        if not once.exists():
             return False
-        self.harmed.add("sidecar job")
+        self.harmed.add(once.read_text().rpartition("/")[2] or "sidecar job")
         return True
 
     # Disturbing -----------------------------------------------------------------------------------

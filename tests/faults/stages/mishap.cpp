@@ -10,6 +10,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <iterator>
 #include <memory>
 #include <pillion/stage.hpp>
@@ -26,7 +27,7 @@ const pillion_parameter parameters[] = {
     {"step", "step", "0", "the step from which on it happens"},
     {"peer", "peer", "0", "the peer to which it happens"},
     {"how", "text", "kill", "kill, abort, stop, throw, sleep (for a second), eat or starve"},
-    {"once", "text", "once", "a file that is made when it has happened"},
+    {"once", "text", "once", "a file that is made when it has happened, and to which job"},
     {"milliseconds", "integer", "0", "how long each publication takes"},
     {"partial", "text", "none", "the file that is there while the product is being written"},
 };
@@ -102,6 +103,8 @@ class Mishap : public Stage {
   void happen() const {
     const int file = open(once_.c_str(), O_CREAT | O_EXCL | O_WRONLY, 0600);
     if (file < 0) return;
+    const char* mark = std::getenv("PILLION_FAULT_CASE");
+    if (mark != nullptr && ::write(file, mark, std::strlen(mark)) < 0) std::abort();
     close(file);
     if (how_ == "kill") kill(getpid(), SIGKILL);
     if (how_ == "abort") std::abort();

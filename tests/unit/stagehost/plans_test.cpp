@@ -48,8 +48,7 @@ TEST_CASE("a plan for which one rank lacks memory fails on all ranks, whatever i
   comm::Fence fence(world);
   const model::Mesh mesh{
       .name = "grid", .kind = model::MeshKind::Uniform, .cells = {16, 16, 8 * world.size()}};
-  const std::vector<model::Box> here{
-      {{0, 0, 8 * world.rank()}, {16, 16, 8 * (world.rank() + 1)}}};
+  const std::vector<model::Box> here{{{0, 0, 8 * world.rank()}, {16, 16, 8 * (world.rank() + 1)}}};
   for (const auto kind : {layout::Kind::Pencils, layout::Kind::PowersOfTwo}) {
     layout::Request request;
     request.kind = kind;
