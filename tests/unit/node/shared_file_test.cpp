@@ -54,6 +54,14 @@ TEST_CASE("a shared file has no name, belongs to its user alone, and takes memor
   CHECK(memory.data()[0] == std::byte{0});
 }
 
+TEST_CASE("memory that is not there is refused with the system's reason and what is left") {
+  const auto file = SharedFile::make(memory_folder, size);
+  constexpr size_t more_than_any = size_t{1} << 45;
+  const auto why = message_of([&] { file.reserve(0, more_than_any); });
+  CHECK_MESSAGE(has(why, "32.0 TiB of shared memory cannot be had: No space left"), why);
+  CHECK_MESSAGE(has(why, std::string("are left in ") + memory_folder), why);
+}
+
 TEST_CASE("another process opens the same memory through its maker's") {
   const auto file = SharedFile::make(memory_folder, size);
   const auto memory = file.map(0, size, SharedFile::Access::Write);

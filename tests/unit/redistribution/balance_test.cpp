@@ -8,6 +8,7 @@
 #include <numeric>
 #include <set>
 
+#include "../collectives.hpp"
 #include "../layout/random_boxes.hpp"
 #include "layout/tiling.hpp"
 
@@ -85,7 +86,9 @@ TEST_CASE("each cut is the last place before which an owner has no more than its
           if (static_cast<int>(r) == world.rank()) here.push_back(all.back());
         }
       }
+    collectives::count = 0;
     const Cuts cuts = balance(world, here, domain, owners);
+    CHECK(collectives::count <= 10);  // one for each bit of a key would be 63
     REQUIRE(cuts.size() == static_cast<size_t>(owners) - 1);
     int64_t total = 0;
     for (const auto& load : all) total += load.bytes;
@@ -104,7 +107,9 @@ TEST_CASE("equal boxes in a cube go to owners in compact groups") {
   std::vector<Load> here;
   const auto boxes = layout::Tiling::powers_of_two(domain, {3, 3, 3}, world.size());
   for (const auto& place : boxes.places_of(world.rank())) here.push_back({place.box, 512 * 8});
+  collectives::count = 0;
   const auto given = give_away(world, here, domain, 8);
+  CHECK(collectives::count <= 4);
   // Eight owners of 512 boxes: each gets an octant.
   for (size_t b = 0; b < here.size(); ++b) {
     int octant = 0;

@@ -6,29 +6,23 @@
 #include <map>
 #include <string>
 
+#include "../collectives.hpp"
 #include "comm/communicator.hpp"
 
 using namespace pillion;
 
-namespace {
-
-int collectives = 0;
-
-}  // namespace
-
-// Calls of this program's collectives, the library's included.
 extern "C" int MPI_Allreduce(const void* from, void* to, int count, MPI_Datatype type, MPI_Op op,
                              MPI_Comm comm) {
-  ++collectives;
+  ++collectives::count;
   return PMPI_Allreduce(from, to, count, type, op, comm);
 }
 extern "C" int MPI_Iallreduce(const void* from, void* to, int count, MPI_Datatype type, MPI_Op op,
                               MPI_Comm comm, MPI_Request* request) {
-  ++collectives;
+  ++collectives::count;
   return PMPI_Iallreduce(from, to, count, type, op, comm, request);
 }
 extern "C" int MPI_Bcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm comm) {
-  ++collectives;
+  ++collectives::count;
   return PMPI_Bcast(data, count, type, root, comm);
 }
 
@@ -94,9 +88,9 @@ TEST_CASE("sidecars agree on a message with one reduction, unless their headers 
   if (!is_alone && !is_last) script.back().clear();  // only the last rank has a source
   messages.set_receiver(std::make_unique<Scripted>(script));
   const auto next = [&](int expected) {
-    collectives = 0;
+    collectives::count = 0;
     auto message = messages.next();
-    CHECK(collectives == (is_alone ? 0 : expected));
+    CHECK(collectives::count == (is_alone ? 0 : expected));
     return message;
   };
   CHECK(next(1).header.step == 10);
