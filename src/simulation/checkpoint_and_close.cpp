@@ -93,12 +93,14 @@ void Simulation::close() {
       const auto unfinished = publisher_->unfinished();
       for (size_t a = 0; a < unfinished.size(); ++a) run_.accounts[a].lost += unfinished[a];
     } else if (std::holds_alternative<policy::Retire>(action)) {
-      const bool alone = subscribers_.retire();
-      if (!refused_)
+      const auto found = subscribers_.retire();
+      answer_.finished = found == Subscribers::Found::Finished;
+      if (!refused_ && !answer_.finished)
         run_.warn(
-            alone ? "no sidecars were there to finish when the simulation ended"
-                  : "the sidecars had not finished when the simulation ended; they continue and "
-                    "complete the report");
+            found == Subscribers::Found::None
+                ? "no sidecars were there to finish when the simulation ended"
+                : "the sidecars had not finished when the simulation ended; they continue and "
+                  "complete the report");
     } else if (std::holds_alternative<policy::EndJobAtFinalize>(action)) {
       run_.warn("sidecars ended early, and what they worked on is not complete: " +
                 subscribers_.why());

@@ -9,6 +9,7 @@
 #include "policy/losses.hpp"
 #include "products/table.hpp"
 #include "run/attached_job.hpp"
+#include "run/report.hpp"
 #include "run/run.hpp"
 #include "run/saved_state.hpp"
 
@@ -124,8 +125,16 @@ void Subscribers::close_channel() {
 }
 
 // Sidecars that came from here on would find nothing to resume from, and spoil the report.
-bool Subscribers::retire() {
-  const bool mine = run_.side.rank() == 0 && sender_->slots()->retire();
+Subscribers::Found Subscribers::retire() {
+  const auto report = std::filesystem::path(run_.configuration.output) / run::report_name;
+  auto found = Found::Live;
+  if (run_.side.rank() == 0) {
+    auto& slots = *sender_->slots();
+    std::error_code error;
+    if (slots.is_over() && std::filesystem::exists(report, error)) found = Found::Finished;
+    else if (slots.retire()) found = Found::None;
+  }
+  const bool mine = found == Found::None;
   if (mine) {
     run::SuccessorState saved_state(run_.configuration.output, run_.id);
     try {
@@ -136,10 +145,11 @@ bool Subscribers::retire() {
     }
     saved_state.remove();
   }
-  const bool alone = run_.side.reduced<int32_t>(mine ? 1 : 0, comm::Operation::Max) != 0;
+  found = static_cast<Found>(run_.side.reduced(static_cast<int32_t>(found), comm::Operation::Max));
   // The first rank has counted for all.
-  for (size_t a = 0; alone && !mine && a < policy_.own_analyses(); ++a) run_.accounts[a].lost = 0;
-  return alone;
+  if (found == Found::None && !mine)
+    for (size_t a = 0; a < policy_.own_analyses(); ++a) run_.accounts[a].lost = 0;
+  return found;
 }
 
 }  // namespace pillion::simulation

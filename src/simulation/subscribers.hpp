@@ -55,9 +55,11 @@ class Subscribers {
   [[nodiscard]] bool end_job_at_finalize() const { return sidecar_failure_.end_job_at_finalize(); }
   /// No more messages will come.
   void close_channel();
-  /// No sidecars of another job shall come any more; what they kept for successors is removed, and
-  /// what is in no product is counted as lost. Returns false if sidecars live. [collective]
-  bool retire();
+  enum class Found { Live, None, Finished };
+  /// No sidecars of another job shall come any more. If there are none, what they kept for
+  /// successors is removed, and what is in no product is counted as lost; unless they have finished
+  /// after the deadline, and written the report. [collective]
+  Found retire();
   [[nodiscard]] int64_t restarts() const { return supervisor_.restarts(); }
 
  private:

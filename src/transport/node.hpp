@@ -37,6 +37,9 @@ class NodeSlots final : public Slots {
   }
   [[nodiscard]] int64_t worked(int slot) const override { return writer_.worked(node_slot(slot)); }
   [[nodiscard]] bool retire() override { return writer_.retire(); }
+  [[nodiscard]] bool is_over() const override {
+    return writer_.slot(node::primary).state == node::SlotPhase::Leaving;
+  }
   [[nodiscard]] bool has_sidecars() override { return writer_.slot(node::primary).holder != 0; }
   void close() override;
   /// Whether close() must wait until hold(false), for there are messages on their way to the disk.

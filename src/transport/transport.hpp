@@ -81,6 +81,8 @@ class Slots {
   [[nodiscard]] virtual int64_t worked(int slot) const = 0;
   /// No job shall take the sidecars' place any more; false if living sidecars have it.
   [[nodiscard]] virtual bool retire() = 0;
+  /// Whether sidecars say that they have done all that will ever come, and written the report.
+  [[nodiscard]] virtual bool is_over() const = 0;
   /// Whether sidecars have the place, living or dead.
   [[nodiscard]] virtual bool has_sidecars() = 0;
   /// There will be no more messages.

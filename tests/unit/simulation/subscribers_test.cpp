@@ -27,6 +27,7 @@ class AskingSlots final : public transport::Slots {
   [[nodiscard]] int64_t finished(int) const override { return 0; }
   [[nodiscard]] int64_t worked(int) const override { return 0; }
   [[nodiscard]] bool retire() override { return false; }
+  [[nodiscard]] bool is_over() const override { return false; }
   [[nodiscard]] bool has_sidecars() override { return false; }
   void close() override {}
 };

@@ -46,8 +46,9 @@ using namespace pillion::stagehost;
 TEST_CASE("a plan for which one rank lacks memory fails on all ranks, whatever it is that lacks") {
   const comm::Communicator world(MPI_COMM_WORLD);
   comm::Fence fence(world);
-  const model::Mesh mesh{
-      .name = "grid", .kind = model::MeshKind::Uniform, .cells = {16, 16, 8 * world.size()}};
+  model::Mesh mesh;
+  mesh.name = "grid";
+  mesh.cells = {16, 16, 8 * world.size()};
   const std::vector<model::Box> here{{{0, 0, 8 * world.rank()}, {16, 16, 8 * (world.rank() + 1)}}};
   for (const auto kind : {layout::Kind::Pencils, layout::Kind::PowersOfTwo}) {
     layout::Request request;

@@ -348,6 +348,16 @@ TEST_CASE("a successor goes on after what any rank of the sidecar job had begun 
   CHECK(node::lost_in(both.progress()) == 1);
 }
 
+TEST_CASE("sidecars that have done all that will ever come say so") {
+  Node node(1);
+  NodeReceiver receiver(node.sources(), primary, [] { return false; });
+  REQUIRE(receiver.claim());
+  CHECK_FALSE(node.senders[0]->slots()->is_over());
+  receiver.show_over();
+  receiver.leave();
+  CHECK(node.senders[0]->slots()->is_over());
+}
+
 TEST_CASE("after the end nothing comes, and before it whatever was published") {
   Node node(1);
   NodeReceiver receiver(node.sources(), primary, [] { return false; });
