@@ -251,7 +251,7 @@ def check_published_is_finished(case: Case, series: dict[str, np.ndarray]):
         return
     counted = {a["name"]: a for a in report(case)["analyses"]}
     steps = [np.fromfile(path, dtype=np.int64) for path in case.folder.glob("progress-*")]
-    last = min(int(s[0]) if len(s) else -1 for s in steps)
+    last = min((int(s[0]) if len(s) else -1 for s in steps), default=-1)
     seen = series.get("seen/seen", np.array([], dtype=int))
     require(counted["seen"]["publications"] == len(seen), "not all that was worked on is written")
     if case.choices.memory == "8 MiB":
