@@ -68,6 +68,15 @@ std::optional<Error> share(const Communicator& comm, const std::optional<Error>&
 
 double seconds_waited() { return waited; }
 
+std::exception_ptr failure_of(Work<void> work) {
+  try {
+    work();
+    return {};
+  } catch (...) {
+    return std::current_exception();
+  }
+}
+
 void together(const Communicator& comm, Work<void> work) {
   if (const auto failure = share(comm, caught(work))) throw *failure;
 }

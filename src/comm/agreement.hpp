@@ -40,6 +40,14 @@ void together(const Communicator& comm, Work<void> work);
 [[nodiscard]] base::Bytes broadcast_made(const Communicator& comm, int root,
                                          Work<base::Bytes> make);
 
+/// Runs a collective that ends on all ranks, though it may fail on some, and returns what it threw
+/// here. The ranks agree on that later: see rethrow().
+std::exception_ptr failure_of(Work<void> work);
+/// Throws a failure, if there is one.
+inline void rethrow(const std::exception_ptr& failure) {
+  if (failure) std::rethrow_exception(failure);
+}
+
 /// Seconds that this thread has waited for other ranks, here and in fences, since it began. What a
 /// piece of work waited is the difference between after and before.
 [[nodiscard]] double seconds_waited();

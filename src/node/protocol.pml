@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* The channels of a node, as channel.cpp, arena.cpp and, for what is agreed above them,
-   transport/node.cpp, transport/copying_receiver.cpp, sidecar/sidecar_job.cpp, simulation/publisher.cpp and subscribers.cpp have
-   them: simulation ranks that publish, one sidecar job after another in the primary slot, and
-   attached jobs that come and go in a slot of their own. Any process may be killed between any two
-   steps; tests/model has all orders of steps searched.
+   transport/node.cpp, transport/copying_receiver.cpp, sidecar/sidecar_job.cpp,
+   simulation/publisher.cpp and subscribers.cpp have them: simulation ranks that publish, one
+   sidecar job after another in the primary slot, and attached jobs that come and go in a slot of
+   their own. Any process may be killed between any two steps; tests/model has all orders of steps
+   searched.
 
    Checked: what is read is what was published and stays so until it is finished (nothing is lost,
    doubled or overwritten in use). Messages that died with a sidecar job are counted once, and none
-   is offered twice. The simulation may take its memory back from an attached job at any time; what the
-   job has copied of a message before it knows that is whole, or is not used. Sidecar jobs never share the primary slot. No process waits for ever, and a
-   time-out is needed only where a process has died. BROKEN_... takes one precaution away; each must
-   be found out.
+   is offered twice. The simulation may take its memory back from an attached job at any time. What
+   the job copies of a message is whole, or is not used. Sidecar jobs never share the primary slot.
+   No process waits for ever, and a time-out is needed only where a process has died. BROKEN_...
+   takes one precaution away; each must be found out.
 
    Left out: stray stores (tests/unit/node/stray_test.cpp), analyses, heads and spill (other arenas of the same kind), checkpoints, attached jobs
    that are turned away, a sidecar job that leaves the primary slot in mid-run (a death between two

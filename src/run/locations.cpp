@@ -186,29 +186,21 @@ Locations find_locations(const comm::Communicator& world, const std::vector<int>
   base::Bytes own, found;
   comm::together(world, [&] { own = cpus_as_bytes(); });
   std::vector<base::Bytes> cpus;
-  std::exception_ptr failure;
-  try {
-    cpus = here.gather(own, 0);
-  } catch (...) {
-    failure = std::current_exception();
-  }
+  auto failure = comm::failure_of([&] { cpus = here.gather(own, 0); });
   // Nodes are numbered in the order of their first ranks, as the leaders are. So the first of them
   // is rank 0.
   const auto leaders = world.split(here.rank() == 0 ? 0 : -1);
   comm::together(world, [&] {
-    if (failure) std::rethrow_exception(failure);
+    comm::rethrow(failure);
     if (!leaders) return;
     found = base::to_bytes(look(cpus, test_overrides, columns, rows));
     found = base::to_bytes(
         AllNodes{{{reinterpret_cast<const char*>(found.data()), found.size()}}, {{1, 0}}});
   });
-  if (leaders) try {
-      found = leaders.fold(std::move(found), joined_nodes);
-    } catch (...) {
-      failure = std::current_exception();
-    }
+  if (leaders)
+    failure = comm::failure_of([&] { found = leaders.fold(std::move(found), joined_nodes); });
   const auto all = comm::broadcast_made(world, 0, [&] {
-    if (failure) std::rethrow_exception(failure);
+    comm::rethrow(failure);
     return std::move(found);
   });
   Locations locations;

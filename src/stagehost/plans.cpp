@@ -60,14 +60,9 @@ std::vector<int> owners_of(const layout::Wanted& wanted, layout::Kind kind,
   });
   if (!anybodys) return owners;
   std::vector<base::Bytes> gathered;
-  std::exception_ptr failure;
-  try {
-    gathered = peers.gather(mine, 0);
-  } catch (...) {
-    failure = std::current_exception();
-  }
+  const auto failure = comm::failure_of([&] { gathered = peers.gather(mine, 0); });
   comm::together(peers, [&] {
-    if (failure) std::rethrow_exception(failure);
+    comm::rethrow(failure);
     if (peers.rank() != 0) return;
     std::vector<layout::Affinity> all;
     for (const auto& bytes : gathered)

@@ -205,7 +205,7 @@ TEST_CASE("an attached job that is dead, or left before it was admitted, is noti
   CHECK(memory->reader(1).claim());
 }
 
-TEST_CASE("an attached job that is evicted holds nothing, is told so, and keeps its slot") {
+TEST_CASE("an attached job that is evicted holds nothing, learns of it, and keeps its slot") {
   Shared<ChannelMemory> memory;
   memory->prepare();
   auto writer = memory->writer(true);

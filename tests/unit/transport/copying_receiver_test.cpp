@@ -145,7 +145,7 @@ TEST_CASE("a copy that was overwritten while it was made is not given out") {
   CHECK(lost > 0);
 }
 
-TEST_CASE("what is no message is an error, unless the memory was taken back") {
+TEST_CASE("a damaged message is an error, unless the memory was taken back") {
   for (const bool evicted : {false, true}) {
     CAPTURE(evicted);
     World world;
