@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI for the library in the study of the engine: messages over engine_network.cpp, and all
-// collectives that the library uses, by the algorithms that MPI libraries have for few bytes:
-// recursive doubling, binomial trees, and Bruck's. Any call of a rank that waits or tests advances
-// all collectives that the rank has begun, as in an MPI library. SimGrid has the ranks, groups and
-// datatypes, and makes communicators.
+// MPI for the library in the study of the engine: messages over engine_network.cpp, collectives by
+// engine_collectives.cpp. Any call of a rank that waits or tests advances all collectives that the
+// rank has begun, as in an MPI library. SimGrid has the ranks, groups and datatypes, and makes
+// communicators.
 #include "engine_mpi.hpp"
 
 #include <malloc.h>
@@ -11,8 +10,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
-#include <coroutine>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
@@ -24,6 +21,7 @@
 #include <tuple>
 #include <utility>
 
+#include "engine_collectives.hpp"
 #include "engine_network.hpp"
 
 namespace study {
@@ -116,15 +114,17 @@ void count_message(int to, int64_t bytes) {
   }
 }
 
-Operation* send(MPI_Comm comm, int to, int tag, const void* data, size_t size,
-                bool synchronous = false) {
+}  // namespace
+
+Operation* send_message(MPI_Comm comm, int to, int tag, const void* data, size_t size,
+                        bool synchronous) {
   const auto& all = members_of(comm);
   const int rank = (*all.in_world)[static_cast<size_t>(to)];
   count_message(rank, static_cast<int64_t>(size));
   return start_sending(rank, {all.number, all.rank, tag}, data, size, synchronous);
 }
 
-Operation* receive(MPI_Comm comm, int from, int tag, void* data, size_t room) {
+Operation* receive_message(MPI_Comm comm, int from, int tag, void* data, size_t room) {
   return start_receiving({members_of(comm).number, from, tag}, data, room);
 }
 
@@ -133,84 +133,6 @@ int64_t size_of(int count, MPI_Datatype type) {
   PMPI_Type_size(type, &size);
   return int64_t{count} * size;
 }
-
-// Collectives.
-
-/// A collective that a rank has begun: it runs until it awaits messages.
-class Collective : public UncountedObject {
- public:
-  struct promise_type : UncountedObject {
-    std::vector<std::unique_ptr<Operation>, Uncounted<std::unique_ptr<Operation>>> pending;
-    Collective get_return_object() {
-      return Collective(std::coroutine_handle<promise_type>::from_promise(*this));
-    }
-    std::suspend_never initial_suspend() noexcept { return {}; }
-    std::suspend_always final_suspend() noexcept { return {}; }
-    void return_void() {}
-    void unhandled_exception() { std::abort(); }
-  };
-
-  explicit Collective(std::coroutine_handle<promise_type> handle) : handle_(handle) {}
-  Collective(const Collective&) = delete;
-  Collective& operator=(const Collective&) = delete;
-  ~Collective() { handle_.destroy(); }
-
-  [[nodiscard]] bool is_done() const { return handle_.done(); }
-  void advance() {
-    while (!is_done()) {
-      auto& pending = handle_.promise().pending;
-      if (!std::all_of(pending.begin(), pending.end(),
-                       [](const auto& operation) { return operation->is_done(); }))
-        return;
-      for (const auto& operation : pending)
-        if (operation->is_receive) spend_receiving();
-      pending.clear();
-      handle_.resume();
-    }
-  }
-
- private:
-  std::coroutine_handle<promise_type> handle_;
-};
-
-/// Messages of one collective.
-class Wire {
- public:
-  explicit Wire(MPI_Comm comm);
-  [[nodiscard]] int rank() const { return rank_; }
-  [[nodiscard]] int ranks() const { return ranks_; }
-
-  /// Awaits a message to one rank and one from another; -1 means no rank.
-  struct Exchange {
-    MPI_Comm comm;
-    int tag, to, from;
-    const void* out;
-    size_t out_size;
-    void* in;
-    size_t in_size;
-    [[nodiscard]] bool await_ready() const { return to < 0 && from < 0; }
-    void await_suspend(std::coroutine_handle<Collective::promise_type> handle) const {
-      auto& pending = handle.promise().pending;
-      if (from >= 0) pending.emplace_back(study::receive(comm, from, tag, in, in_size));
-      if (to >= 0) pending.emplace_back(study::send(comm, to, tag, out, out_size));
-    }
-    void await_resume() const {}
-  };
-  [[nodiscard]] Exchange swap(int to, const void* out, size_t out_size, int from, void* in,
-                              size_t in_size) const {
-    return {comm_, tag_, to, from, out, out_size, in, in_size};
-  }
-  [[nodiscard]] Exchange send(int to, const void* data, size_t size) const {
-    return swap(to, data, size, -1, nullptr, 0);
-  }
-  [[nodiscard]] Exchange receive(int from, void* data, size_t size) const {
-    return swap(-1, nullptr, 0, from, data, size);
-  }
-
- private:
-  MPI_Comm comm_;
-  int rank_ = 0, ranks_ = 0, tag_ = 0;
-};
 
 // Collectives of a communicator are numbered alike on all ranks; tags begin above the library's.
 Wire::Wire(MPI_Comm comm) : comm_(comm) {
@@ -221,65 +143,7 @@ Wire::Wire(MPI_Comm comm) : comm_(comm) {
   tag_ = first + all.collectives++ % count;
 }
 
-using Buffer = std::vector<std::byte, Uncounted<std::byte>>;
-
-// Recursive doubling. Ranks beyond the greatest power of two give theirs to one that takes part.
-Collective reduce(Wire wire, void* values, int count, MPI_Datatype type, MPI_Op op) {
-  const auto size = static_cast<size_t>(size_of(count, type));
-  const int paired = static_cast<int>(std::bit_floor(static_cast<unsigned>(wire.ranks())));
-  const int rank = wire.rank(), beyond = wire.ranks() - paired;
-  Buffer theirs(size), mine(size);
-  if (rank >= paired) {
-    co_await wire.send(rank - paired, values, size);
-    co_await wire.receive(rank - paired, values, size);
-    co_return;
-  }
-  if (rank < beyond) {
-    co_await wire.receive(rank + paired, theirs.data(), size);
-    PMPI_Reduce_local(theirs.data(), values, count, type, op);
-  }
-  for (int distance = 1; distance < paired; distance *= 2) {
-    std::memcpy(mine.data(), values, size);
-    co_await wire.swap(rank ^ distance, mine.data(), size, rank ^ distance, theirs.data(), size);
-    PMPI_Reduce_local(theirs.data(), values, count, type, op);
-  }
-  if (rank < beyond) co_await wire.send(rank + paired, values, size);
-}
-
-// Dissemination.
-Collective meet(Wire wire) {
-  for (int distance = 1; distance < wire.ranks(); distance *= 2)
-    co_await wire.swap((wire.rank() + distance) % wire.ranks(), nullptr, 0,
-                       (wire.rank() - distance + wire.ranks()) % wire.ranks(), nullptr, 0);
-}
-
-// A binomial tree.
-Collective broadcast(Wire wire, void* data, size_t size, int root) {
-  const int ranks = wire.ranks(), rank = (wire.rank() - root + ranks) % ranks;
-  const auto real = [&](int which) { return (which + root) % ranks; };
-  int distance = static_cast<int>(std::bit_ceil(static_cast<unsigned>(ranks)));
-  if (rank != 0) {
-    distance = 1 << std::countr_zero(static_cast<unsigned>(rank));
-    co_await wire.receive(real(rank - distance), data, size);
-  }
-  for (distance /= 2; distance > 0; distance /= 2)
-    if (rank + distance < ranks) co_await wire.send(real(rank + distance), data, size);
-}
-
-// Bruck's: each rank begins with its own, and has twice as many after each round.
-Collective gather_all(Wire wire, const void* own, size_t each, void* out) {
-  const int ranks = wire.ranks(), rank = wire.rank();
-  Buffer all(each * static_cast<size_t>(ranks));
-  std::memcpy(all.data(), own, each);
-  for (int have = 1; have < ranks; have *= 2) {
-    const auto size = each * static_cast<size_t>(std::min(have, ranks - have));
-    co_await wire.swap((rank - have + ranks) % ranks, all.data(), size, (rank + have) % ranks,
-                       all.data() + each * static_cast<size_t>(have), size);
-  }
-  for (int r = 0; r < ranks; ++r)
-    std::memcpy(static_cast<std::byte*>(out) + each * static_cast<size_t>((rank + r) % ranks),
-                all.data() + each * static_cast<size_t>(r), each);
-}
+namespace {
 
 /// Requests that a rank has begun and not completed.
 std::array<std::vector<Collective*, Uncounted<Collective*>>, most_ranks> begun;
@@ -482,21 +346,24 @@ int MPI_Iallreduce(const void* in, void* out, int count, MPI_Datatype type, MPI_
 int MPI_Isend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
               MPI_Request* request) {
   const Inside inside;
-  return hold(send(comm, to, tag, data, static_cast<size_t>(size_of(count, type))), request);
+  return hold(send_message(comm, to, tag, data, static_cast<size_t>(size_of(count, type))),
+              request);
 }
 
 int MPI_Issend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
                MPI_Request* request) {
   const Inside inside;
-  return hold(send(comm, to, tag, data, static_cast<size_t>(size_of(count, type)), true), request);
+  return hold(send_message(comm, to, tag, data, static_cast<size_t>(size_of(count, type)), true),
+              request);
 }
 
 int MPI_Irecv(void* data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
               MPI_Request* request) {
   const Inside inside;
-  return hold(receive(comm, from == MPI_ANY_SOURCE ? any : from, tag == MPI_ANY_TAG ? any : tag,
+  return hold(
+      receive_message(comm, from == MPI_ANY_SOURCE ? any : from, tag == MPI_ANY_TAG ? any : tag,
                       data, static_cast<size_t>(size_of(count, type))),
-              request);
+      request);
 }
 
 int MPI_Test(MPI_Request* request, int* done, MPI_Status* status) {

@@ -63,10 +63,10 @@ build_engine() {
   local name
   is_new "$BUILD/engine" "$BUILD/libpillion.a" "$here"/engine* && return
   mkdir -p "$BUILD/engine-objects"
-  for name in engine engine_mpi engine_network; do
+  for name in engine engine_collectives engine_mpi engine_network; do
     compile "$here/$name.cpp" "$BUILD/engine-objects/$name.cpp.o"
   done
   timeout 300 g++ -shared -Wl,--gc-sections,-Bsymbolic,-z,defs -o "$BUILD/engine" \
-    "$BUILD"/engine-objects/engine{,_mpi,_network}.cpp.o -Wl,--whole-archive "$BUILD/libpillion.a" \
+    "$BUILD"/engine-objects/engine{,_collectives,_mpi,_network}.cpp.o -Wl,--whole-archive "$BUILD/libpillion.a" \
     -Wl,--no-whole-archive -lsimgrid -lyaml-cpp -lfmt -lhwloc -ldl
 }
