@@ -46,8 +46,12 @@ enum class MeshKind : int32_t {
 };
 
 const char* name_of(MeshKind kind);
-/// Whether a block is a count of items, particles or elements, and not a box of cells.
-inline bool is_counted(MeshKind kind) { return kind != MeshKind::Uniform; }
+/// Whether a block is a box of cells, and not a count of items.
+inline bool has_boxes(MeshKind kind) {
+  return kind == MeshKind::Uniform || kind == MeshKind::Rectilinear;
+}
+/// Whether a block is a count of items, particles or elements.
+inline bool is_counted(MeshKind kind) { return !has_boxes(kind); }
 /// What such items are called: "particles".
 const char* items_of(MeshKind kind);
 
@@ -61,17 +65,30 @@ enum class Centering : int32_t {
 
 const char* name_of(Centering centering);
 
+enum class Metric : int32_t {
+  Cartesian = PILLION_CARTESIAN,
+  Cylindrical = PILLION_CYLINDRICAL,
+  Spherical = PILLION_SPHERICAL
+};
+
+/// Coordinates of the faces between cells, and of the first and the last, by axis.
+using Faces = std::vector<std::vector<double>>;
+
 struct Mesh {
   std::string name;
   MeshKind kind = MeshKind::Uniform;
   std::string units;  ///< of lengths
-  int axes = 3;       ///< of a uniform mesh; of particles 2 or 3
+  int axes = 3;       ///< of a mesh of boxes; of particles 2 or 3
   std::array<int64_t, 3> cells{1, 1, 1};
   std::array<double, 3> origin{};
   std::array<double, 3> length{1, 1, 1};
   std::array<bool, 3> periodic{};
   int order = 0;              ///< of a spectral mesh: it has order + 1 points along each axis
   std::string coordinates{};  ///< of a spectral mesh: the field that holds them; "" if none does
+  Metric metric = Metric::Cartesian;  ///< of a mesh of boxes
+  double radius =
+      0;          ///< of a spherical mesh: that from which a third axis counts, or of the sphere
+  Faces faces{};  ///< of a rectilinear mesh; empty if the program sets them
 };
 
 struct Field {
@@ -88,7 +105,7 @@ struct Field {
   }
 };
 
-/// Where the field has values: at cells of a uniform mesh, at points of a spectral one unless the
+/// Where the field has values: at cells of a mesh of boxes, at points of a spectral one unless the
 /// field says cells; particles have no centering.
 Centering centering_of(const Mesh& mesh, const Field& field);
 /// Values of one component in one item: the points of an element where a field has values at each.
@@ -97,6 +114,9 @@ int32_t points_of(const Mesh& mesh, const Field& field);
 inline int32_t values_of(const Mesh& mesh, const Field& field) {
   return field.components * points_of(mesh, field);
 }
+
+/// Reads `cells`: the numbers of axes and of cells along each.
+void read_cells(const base::Value& cells, Mesh& mesh);
 
 class Catalogue {
  public:

@@ -45,8 +45,13 @@ class Sharing {
             const std::byte* to);
   void unshare(const std::string& field, int32_t block);
   void set_domain(const std::string& mesh, const pillion_domain& domain);
+  /// Of the faces of a rectilinear mesh along one axis.
+  void set_coordinates(const std::string& mesh, int32_t axis, int64_t count, const double* values);
 
   [[nodiscard]] const std::map<std::string, pillion_domain>& domains() const { return domains_; }
+  [[nodiscard]] const std::map<std::string, model::Faces>& coordinates() const {
+    return coordinates_;
+  }
   /// Changes whenever anything changes but where values are.
   [[nodiscard]] int64_t version() const { return version_; }
   /// Whether this rank shares any block of it.
@@ -86,6 +91,8 @@ class Sharing {
   void put(const std::string& field, int32_t block, const model::Box& box,
            const model::Array& array);
   void throw_fault() const;
+  void check_coordinates(const std::set<std::string>& meshes,
+                         const comm::Communicator& simulation) const;
   void check_coverage(const model::Mesh& mesh, const std::string& field,
                       const comm::Communicator& simulation) const;
 
@@ -94,6 +101,7 @@ class Sharing {
   int64_t version_ = 0;
   std::map<std::string, std::map<int32_t, Shared>> shared_;  ///< by field, then block
   std::map<std::string, pillion_domain> domains_;
+  std::map<std::string, model::Faces> coordinates_;
   std::map<std::string, std::string> faults_;  ///< by name, until it is shared as it should be
 };
 

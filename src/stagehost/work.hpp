@@ -46,7 +46,8 @@ struct pillion_work {
   std::string folder{};                             ///< of products, once asked for
   std::string origin{};                             ///< of the product last asked about
   std::map<std::string, pillion_mesh> meshes{};     ///< that were asked about
-  pillion::stagehost::Received received{};          ///< by the last exchange among the peers
+  std::map<std::string, pillion::model::Faces> faces{};  ///< to which these point
+  pillion::stagehost::Received received{};               ///< by the last exchange among the peers
 };
 
 namespace pillion::stagehost {
