@@ -120,15 +120,19 @@ class CellSizes {
 };
 
 /// What the values of a block weigh: `each` times a factor for each axis that has some, in the
-/// order of the block's cells; and which cells do not count.
+/// order of the block's cells; or numbers of their own, in rows of so many. And which cells do not
+/// count.
 struct CellWeights {
   double each = 1;
   std::array<std::vector<double>, 3> along;
+  std::span<const double> of_values;
+  int64_t row = 0;
   const pillion_array* flags = nullptr;
 
   /// Whether all values have the same weight.
   [[nodiscard]] bool are_equal() const {
-    return flags == nullptr && along[0].empty() && along[1].empty() && along[2].empty();
+    return flags == nullptr && of_values.empty() && along[0].empty() && along[1].empty() &&
+           along[2].empty();
   }
   [[nodiscard]] double factor(size_t axis, int64_t i) const {
     return along[axis].empty() ? 1 : along[axis][static_cast<size_t>(i)];
@@ -141,6 +145,7 @@ struct CellWeights {
   }
   /// Of a cell.
   [[nodiscard]] double of(int64_t i, int64_t j, int64_t k) const {
+    if (!of_values.empty()) return of_values[static_cast<size_t>(i + row * j)];
     return each * factor(0, i) * factor(1, j) * factor(2, k);
   }
 };
@@ -217,8 +222,9 @@ void weighted_stretches(const T* data, const Selected& what, const Extent& n,
       const double of_row = weights.each * weights.factor(1, j) * weights.factor(2, k);
       for (int64_t i = 0; i < n[0]; ++i) {
         if (weights.flags != nullptr && !weights.counts(i, j, k)) continue;
-        stretch.add(pick(row + i * stride[0], *what.array, what.component),
-                    of_row * weights.factor(0, i));
+        stretch.add(
+            pick(row + i * stride[0], *what.array, what.component),
+            weights.of_values.empty() ? of_row * weights.factor(0, i) : weights.of(i, j, k));
       }
     }
   stretch.flush();
