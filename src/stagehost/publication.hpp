@@ -32,6 +32,7 @@ struct Publication {
   int32_t coarsening = 0;  ///< level of model::coarsen; 0: whole
   std::map<std::string, layout::Received> meshes;
   std::map<std::string, pillion_domain> domains;
+  bool is_checked = false;  ///< the boxes of its meshes were found to fit together
 };
 
 struct ExecutionContext {
