@@ -393,6 +393,17 @@ module pillion_c
       integer(c_int32_t) :: status
     end function
 
+    function c_set_coordinates(session, mesh, axis, count, values) result(status) &
+      bind(C, name='pillion_set_coordinates')
+      import :: c_char, c_double, c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: session
+      character(kind=c_char), intent(in) :: mesh(*)
+      integer(c_int32_t), value :: axis
+      integer(c_int64_t), value :: count
+      real(c_double), intent(in) :: values(*)
+      integer(c_int32_t) :: status
+    end function
+
     function c_set_units(session, name, units) result(status) bind(C, name='pillion_set_units')
       import :: c_char, c_int32_t, c_ptr
       type(c_ptr), value :: session

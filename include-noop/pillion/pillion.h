@@ -375,6 +375,13 @@ static inline pillion_status pillion_set_domain(pillion_session* session, const 
   return PILLION_OK;
 }
 
+static inline pillion_status pillion_set_coordinates(pillion_session* session, const char* mesh,
+                                                     int32_t axis, int64_t count,
+                                                     const double* values) {
+  (void)session, (void)mesh, (void)axis, (void)count, (void)values;
+  return PILLION_OK;
+}
+
 static inline pillion_status pillion_set_units(pillion_session* session, const char* name,
                                                const char* units) {
   (void)session, (void)name, (void)units;

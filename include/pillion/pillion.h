@@ -248,6 +248,12 @@ pillion_status pillion_unshare(pillion_session* session, const char* field, int3
 pillion_status pillion_set_domain(pillion_session* session, const char* mesh,
                                   const pillion_domain* domain);
 
+/** Coordinates of the faces of a rectilinear mesh along one axis, counted from 0, as of now: one
+ * more than cells, ascending. They are copied. The same on every rank. For meshes whose `cells` the
+ * configuration gives without coordinates. */
+pillion_status pillion_set_coordinates(pillion_session* session, const char* mesh, int32_t axis,
+                                       int64_t count, const double* values);
+
 /** Units of a field, of a mesh's lengths, or of "time", for programs that know them only at run
  * time. The same on every rank. */
 pillion_status pillion_set_units(pillion_session* session, const char* name, const char* units);

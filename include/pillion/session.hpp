@@ -327,6 +327,12 @@ class Session {
   void set_domain(const std::string& mesh, const Domain& domain) {
     check(pillion_set_domain(open_handle(), mesh.c_str(), &domain));
   }
+  /// Coordinates of the faces of a rectilinear mesh along one axis, counted from 0, as of now: one
+  /// more than cells, ascending. The same on every rank.
+  void set_coordinates(const std::string& mesh, int32_t axis, std::span<const double> values) {
+    check(pillion_set_coordinates(open_handle(), mesh.c_str(), axis,
+                                  static_cast<int64_t>(values.size()), values.data()));
+  }
   /// Units of a field, of a mesh's lengths, or of "time". The same on every rank.
   void set_units(const std::string& name, const std::string& units) {
     check(pillion_set_units(open_handle(), name.c_str(), units.c_str()));

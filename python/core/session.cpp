@@ -162,6 +162,11 @@ void set_domain(Held& session, const std::string& mesh, const Lengths& lo, const
   session.set_domain(mesh, domain);
 }
 
+void set_coordinates(Held& session, const std::string& mesh, int32_t axis,
+                     const std::vector<double>& values) {
+  session.set_coordinates(mesh, axis, values);
+}
+
 void bind_field(nb::module_& module) {
   nb::class_<Field>(module, "Field")
       .def_ro("name", &Field::name)
@@ -206,6 +211,7 @@ void bind_session(nb::module_& module) {
       .def("unshare", &Session::unshare, nb::arg("field"), nb::arg("block"))
       .def("set_domain", set_domain, nb::arg("mesh"), nb::arg("lo"), nb::arg("hi"), nb::arg("tilt"),
            nb::arg("periodic"), nb::arg("dimensions"))
+      .def("set_coordinates", set_coordinates, nb::arg("mesh"), nb::arg("axis"), nb::arg("values"))
       .def("set_units", &Session::set_units, nb::arg("name"), nb::arg("units"))
       .def("ready", &Session::ready, Unlocked())
       .def("is_due", &Session::is_due, nb::arg("step"), nb::arg("time"))

@@ -123,15 +123,15 @@ pillion_field described(pillion::simulation::Simulation& side, int32_t number) {
                         names.size());
   const auto& field = catalogue.field(names[static_cast<size_t>(number)]);
   const auto& mesh = catalogue.mesh(field.mesh);
-  const bool uniform = mesh.kind == MeshKind::Uniform;
+  const bool boxes = pillion::model::has_boxes(mesh.kind);
   pillion_field out{};
   out.name = field.name.c_str();
   out.mesh = mesh.name.c_str();
   out.mesh_kind = static_cast<pillion_mesh_kind>(mesh.kind);
   out.type = static_cast<pillion_type>(field.type);
   out.components = field.components;
-  out.axes = uniform ? mesh.axes : 0;
-  for (size_t a = 0; a < 3; ++a) out.cells[a] = uniform ? mesh.cells[a] : 0;
+  out.axes = boxes ? mesh.axes : 0;
+  for (size_t a = 0; a < 3; ++a) out.cells[a] = boxes ? mesh.cells[a] : 0;
   out.order = pillion::model::points_of(mesh, field) > 1 ? mesh.order : 0;
   out.used = side.uses(field.name) ? 1 : 0;
   return out;
@@ -373,6 +373,14 @@ pillion_status pillion_set_domain(pillion_session* session, const char* mesh,
                                   const pillion_domain* domain) {
   return guard([&] {
     side(session).data().sharing().set_domain(text(mesh, "the mesh"), given(domain, "the domain"));
+  });
+}
+
+pillion_status pillion_set_coordinates(pillion_session* session, const char* mesh, int32_t axis,
+                                       int64_t count, const double* values) {
+  return guard([&] {
+    if (count > 0) given(values, "the coordinates");
+    side(session).data().sharing().set_coordinates(text(mesh, "the mesh"), axis, count, values);
   });
 }
 

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/text.hpp"
+#include "model/geometry.hpp"
 
 namespace pillion::model {
 
@@ -90,6 +91,24 @@ std::array<int64_t, 3> cells_of_level(const Mesh& mesh, int level) {
   return cells;
 }
 
+void read_cells(const Value& cells, Mesh& mesh) {
+  if (!cells.is_list() || cells.entries.empty() || cells.entries.size() > 3)
+    cells.fail(fmt::format("cells must be a list of 1 to 3 integers such as [64, 64, 64], found {}",
+                           base::to_flow(cells)));
+  mesh.axes = static_cast<int>(cells.entries.size());
+  constexpr int64_t most = int64_t{1} << 50;
+  int64_t all = 1;
+  for (size_t a = 0; a < cells.entries.size(); ++a) {
+    mesh.cells[a] = cells.entries[a].second.as_integer();
+    if (mesh.cells[a] < 1)
+      cells.fail(fmt::format("cells must be positive, found {}", mesh.cells[a]));
+    // So that bytes of their fields can be counted.
+    if (mesh.cells[a] > most / all)
+      cells.fail(fmt::format("cells {} are more than 2^50 in all", base::to_flow(cells)));
+    all *= mesh.cells[a];
+  }
+}
+
 namespace {
 
 ElementType read_type(const Value& value) {
@@ -115,16 +134,18 @@ ElementType read_type(const Value& value) {
 
 MeshKind read_kind(const Value& value) {
   const std::string& text = value.as_text();
-  for (const auto kind : {MeshKind::Uniform, MeshKind::Particles, MeshKind::Spectral})
+  for (const auto kind :
+       {MeshKind::Uniform, MeshKind::Rectilinear, MeshKind::Particles, MeshKind::Spectral})
     if (text == name_of(kind)) return kind;
-  for (const auto later : {MeshKind::Rectilinear, MeshKind::Curvilinear, MeshKind::Unstructured})
+  for (const auto later : {MeshKind::Curvilinear, MeshKind::Unstructured})
     if (text == name_of(later))
       value.fail(
-          fmt::format("a mesh of kind {} is not supported yet; there are uniform, particles and "
-                      "spectral",
+          fmt::format("a mesh of kind {} is not supported yet; there are uniform, rectilinear, "
+                      "particles and spectral",
                       text));
-  value.fail(fmt::format("unknown kind of mesh '{}'{}", text,
-                         base::suggestion(text, {"uniform", "particles", "spectral"})));
+  value.fail(
+      fmt::format("unknown kind of mesh '{}'{}", text,
+                  base::suggestion(text, {"uniform", "rectilinear", "particles", "spectral"})));
 }
 
 /// A list with one entry per axis.
@@ -133,24 +154,6 @@ const Value& per_axis(const Value& value, int axes, const char* what) {
     value.fail(fmt::format("{} must be a list of {} values, one per axis of the mesh, found {}",
                            what, axes, base::to_flow(value)));
   return value;
-}
-
-void read_cells(const Value& cells, Mesh& mesh) {
-  if (!cells.is_list() || cells.entries.empty() || cells.entries.size() > 3)
-    cells.fail(fmt::format("cells must be a list of 1 to 3 integers such as [64, 64, 64], found {}",
-                           base::to_flow(cells)));
-  mesh.axes = static_cast<int>(cells.entries.size());
-  constexpr int64_t most = int64_t{1} << 50;
-  int64_t all = 1;
-  for (size_t a = 0; a < cells.entries.size(); ++a) {
-    mesh.cells[a] = cells.entries[a].second.as_integer();
-    if (mesh.cells[a] < 1)
-      cells.fail(fmt::format("cells must be positive, found {}", mesh.cells[a]));
-    // So that bytes of their fields can be counted.
-    if (mesh.cells[a] > most / all)
-      cells.fail(fmt::format("cells {} are more than 2^50 in all", base::to_flow(cells)));
-    all *= mesh.cells[a];
-  }
 }
 
 /// One entry per axis, read by `read` into `out`.
@@ -253,7 +256,20 @@ bool read_uniform(Reader& reader, Mesh& mesh, base::Diagnostics* mistakes) {
   is_good &= attempt(mistakes, [&] {
     if (covered != nullptr) read_covered(*covered, mesh);
   });
-  return is_good;
+  return is_good && read_metric(reader, mesh, mistakes);
+}
+
+bool read_rectilinear(Reader& reader, Mesh& mesh, base::Diagnostics* mistakes) {
+  const Value* periodic = reader.find("periodic");
+  const Value* covered = reader.find("covered");
+  return read_faces(reader, mesh, mistakes) && attempt(mistakes, [&] {
+           if (covered != nullptr) read_covered(*covered, mesh);
+         }) &&
+         attempt(mistakes,
+                 [&] {
+                   if (periodic != nullptr) read_periodic(*periodic, mesh);
+                 }) &&
+         read_metric(reader, mesh, mistakes);
 }
 
 int read_dimensions(const Value& value) {
@@ -342,6 +358,8 @@ void Catalogue::read_mesh(const std::string& name, const Value& value,
   bool is_good = attempt(mistakes, [&] { mesh.kind = read_kind(reader.require("kind")); });
   read_units(reader, mesh.units, mistakes);
   if (is_good && mesh.kind == MeshKind::Uniform) is_good = read_uniform(reader, mesh, mistakes);
+  if (is_good && mesh.kind == MeshKind::Rectilinear)
+    is_good = read_rectilinear(reader, mesh, mistakes);
   if (is_good && mesh.kind == MeshKind::Particles) is_good = read_particles(reader, mesh, mistakes);
   if (is_good && mesh.kind == MeshKind::Spectral) is_good = read_spectral(reader, mesh, mistakes);
   if (is_good) is_good = attempt(mistakes, [&] { reader.finish(mistakes); });

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/error.hpp"
+#include "model/geometry.hpp"
 
 namespace pillion::model {
 
@@ -33,14 +34,14 @@ int64_t coarsening_factor(const Mesh& mesh, int level) {
                level, mesh.name, max_coarsening);
   if (mesh.levels() > 1) return 1;
   // Rounded up, so that never more remains than was asked for.
-  const int64_t doublings = mesh.kind == MeshKind::Uniform ? ceil_div(level, mesh.axes) : level;
+  const int64_t doublings = has_boxes(mesh.kind) ? ceil_div(level, mesh.axes) : level;
   return int64_t{1} << doublings;
 }
 
 Mesh coarse_mesh(const Mesh& mesh, int level) {
   const int64_t factor = coarsening_factor(mesh, level);
   Mesh coarse = mesh;
-  if (mesh.kind != MeshKind::Uniform) return coarse;
+  if (is_counted(mesh.kind)) return coarse;
   if (mesh.levels() > 1) {
     coarse.ratios.resize(mesh.ratios.size() -
                          std::min(static_cast<size_t>(level), mesh.ratios.size()));
@@ -51,6 +52,10 @@ Mesh coarse_mesh(const Mesh& mesh, int level) {
     coarse.cells[a] = ceil_div(mesh.cells[a], factor);
     coarse.periodic[a] = mesh.periodic[a] && mesh.cells[a] % factor == 0;
     if (factor == 1) continue;
+    if (mesh.kind == MeshKind::Rectilinear) {
+      if (!mesh.faces.empty()) coarse.faces[a] = coarse_faces(mesh.faces[a], factor);
+      continue;
+    }
     coarse.length[a] = width * static_cast<double>(factor * coarse.cells[a]);
     coarse.origin[a] = mesh.origin[a] - width * static_cast<double>(factor - 1) / 2;
   }
@@ -140,7 +145,7 @@ MeshBlocks coarsen(const MeshBlocks& fine, const Mesh& mesh, int level, const st
   }
   if (coarsening_factor(mesh, level) == 1) return fine;
   MeshBlocks out{.blocks = {}, .keep = fine.keep, .kind = fine.kind};
-  if (mesh.kind == MeshKind::Uniform) {
+  if (has_boxes(mesh.kind)) {
     for (const auto& block : fine.blocks)
       out.blocks.push_back(coarse_box(block, mesh.axes, coarsening_factor(mesh, level)));
     return out;

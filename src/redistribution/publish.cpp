@@ -110,7 +110,7 @@ SendPlan::SendPlan(Meshes& meshes, int coarsening, const Destination& to)
   };
   // Whatever the meshes are called, messages hold blocks first, then regions, then particles.
   for (auto& [name, mesh] : meshes)
-    if (to.catalogue->mesh(name).kind == MeshKind::Uniform && kind_of(name) == Layout::AsShared)
+    if (model::has_boxes(to.catalogue->mesh(name).kind) && kind_of(name) == Layout::AsShared)
       take_blocks(name, mesh, coarsening, to);
   for (auto& [name, mesh] : meshes)
     if (layout::is_division(kind_of(name))) {
@@ -246,7 +246,7 @@ void SendPlan::settle(const Meshes& left, const Destination& to) {
   }
   // What stays counts when sidecars balance.
   for (const auto& [name, mesh] : left)
-    if (to.catalogue->mesh(name).kind == MeshKind::Uniform)
+    if (model::has_boxes(to.catalogue->mesh(name).kind))
       for (const auto& block : mesh.blocks) schema.put(block.box);
   schema_ = schema.take();
 }

@@ -195,7 +195,8 @@ Sidecar::Event Sidecar::analyse(size_t a) {
                                      .time = header.time,
                                      .coarsening = header.coarsening,
                                      .meshes = {},
-                                     .domains = header.domains};
+                                     .domains = header.domains,
+                                     .coordinates = header.coordinates};
   const auto needed = chains_[a]->needed();
   for (const auto& [name, mesh] : received_)
     publication.meshes[name] = mesh_for(mesh, needed, run_.configuration.analyses[a].name);

@@ -6,6 +6,7 @@
 
 #include "base/text.hpp"
 #include "comm/agreement.hpp"
+#include "model/geometry.hpp"
 #include "model/view.hpp"
 #include "redistribution/coverage.hpp"
 
@@ -38,10 +39,12 @@ const model::Field* Sharing::accept(const std::string& name, int32_t& block, Mes
                             block));
     return nullptr;
   }
-  if (catalogue_.mesh(field->mesh).kind != kind) {
+  // All meshes of boxes are shared in the same way.
+  const MeshKind known = catalogue_.mesh(field->mesh).kind;
+  if (known != kind && !(kind == MeshKind::Uniform && model::has_boxes(known))) {
     fault(name, fmt::format("field '{}' was shared as {}, but its mesh '{}' is of kind '{}'", name,
                             kind == MeshKind::Uniform ? "a box" : model::items_of(kind),
-                            field->mesh, model::name_of(catalogue_.mesh(field->mesh).kind)));
+                            field->mesh, model::name_of(known)));
     return nullptr;
   }
   if (type != 0 && type != static_cast<pillion_type>(field->type)) {
@@ -300,6 +303,34 @@ void Sharing::set_domain(const std::string& mesh, const pillion_domain& domain) 
   ++version_;
 }
 
+void Sharing::set_coordinates(const std::string& mesh, int32_t axis, int64_t count,
+                              const double* values) {
+  const auto* known = catalogue_.find_mesh(mesh);
+  if (known == nullptr || known->kind != MeshKind::Rectilinear)
+    return fault(
+        mesh, fmt::format("coordinates were set for '{}', which is not a rectilinear mesh", mesh));
+  if (axis < 0 || axis >= known->axes)
+    return fault(mesh, fmt::format("coordinates of mesh '{}' were set along axis {}, counted from "
+                                   "0; it has {} axes",
+                                   mesh, axis, known->axes));
+  const std::span given(values, static_cast<size_t>(std::max<int64_t>(count, 0)));
+  const std::string what = fmt::format("{}/{}", mesh, axis);
+  const auto wrong = model::fault_of_faces(*known, axis, given);
+  if (!wrong.empty()) return fault(what, fmt::format("mesh '{}': {}", mesh, wrong));
+  if (!known->faces.empty() && !std::ranges::equal(known->faces[static_cast<size_t>(axis)], given))
+    return fault(what, fmt::format("coordinates of mesh '{}' along {} were set, but the "
+                                   "configuration has others; leave 'coordinates' out there",
+                                   mesh, model::name_of_axis(*known, axis)));
+  const bool mended = faults_.erase({mesh, -1}) + faults_.erase({what, -1}) != 0;
+  if (!known->faces.empty()) return;
+  auto& faces = coordinates_[mesh];
+  faces.resize(static_cast<size_t>(known->axes));
+  auto& along = faces[static_cast<size_t>(axis)];
+  if (!mended && std::equal(along.begin(), along.end(), given.begin(), given.end())) return;
+  along.assign(given.begin(), given.end());
+  ++version_;
+}
+
 void Sharing::throw_fault() const {
   if (!faults_.empty()) throw Error(ErrorCode::Sharing, faults_.begin()->second);
 }
@@ -377,7 +408,8 @@ void Sharing::check_fields(const model::Mesh& mesh, const std::vector<std::strin
 stagehost::Publication Sharing::publication(const std::set<std::string>& fields, int64_t step,
                                             double time) const {
   throw_fault();
-  stagehost::Publication out{.step = step, .time = time, .meshes = {}, .domains = domains_};
+  stagehost::Publication out{
+      .step = step, .time = time, .meshes = {}, .domains = domains_, .coordinates = coordinates_};
   std::map<std::string, std::vector<std::string>> wanted;
   for (const auto& name : fields) {
     const std::string& mesh = catalogue_.field(name).mesh;
@@ -417,7 +449,7 @@ void Sharing::check_coverage(const std::set<std::string>& fields,
   comm::together(simulation, [&] {
     for (const auto& name : fields) {
       const auto& mesh = catalogue_.mesh_of(name);
-      if (mesh.kind != MeshKind::Uniform) continue;
+      if (!model::has_boxes(mesh.kind)) continue;
       const auto [at, is_first] = first.try_emplace(mesh.name, name);
       checked.push_back(name);
       differs.push_back(is_first || boxes_of(name) != boxes_of(at->second) ? 1 : 0);
@@ -431,6 +463,39 @@ void Sharing::check_coverage(const std::set<std::string>& fields,
     (void)redistribution::find_covered(simulation, boxes, catalogue_.mesh_of(checked[f]),
                                        checked[f]);
   }
+}
+
+// Ranks compare sums, and not all coordinates.
+void Sharing::check_coordinates(const std::set<std::string>& meshes,
+                                const comm::Communicator& simulation) const {
+  std::vector<double> least, greatest;
+  comm::together(simulation, [&] {
+    for (const auto& name : meshes) {
+      const auto& mesh = catalogue_.mesh(name);
+      const auto at = coordinates_.find(name);
+      for (int a = 0; a < mesh.axes; ++a) {
+        const auto axis = static_cast<size_t>(a);
+        if (at == coordinates_.end() || at->second[axis].empty())
+          base::fail(ErrorCode::Sharing,
+                     "mesh '{}' has no coordinates along {}; call pillion_set_coordinates before "
+                     "the first step, or give them in the configuration",
+                     name, model::name_of_axis(mesh, a));
+        double sum = 0, count = 1;
+        for (const double x : at->second[axis]) sum += x * count++;
+        least.push_back(sum);
+      }
+    }
+    greatest = least;
+  });
+  simulation.reduce(least.data(), static_cast<int64_t>(least.size()), comm::Operation::Min);
+  simulation.reduce(greatest.data(), static_cast<int64_t>(greatest.size()), comm::Operation::Max);
+  auto at = size_t{0};
+  for (const auto& name : meshes)
+    for (int a = 0; a < catalogue_.mesh(name).axes; ++a, ++at)
+      if (least[at] != greatest[at])
+        base::fail(ErrorCode::Sharing,
+                   "the coordinates of mesh '{}' along {} are not the same on every rank", name,
+                   model::name_of_axis(catalogue_.mesh(name), a));
 }
 
 void Sharing::check(const std::set<std::string>& fields,
@@ -451,6 +516,12 @@ void Sharing::check(const std::set<std::string>& fields,
                    mesh.name);
     }
   });
+  std::set<std::string> without_faces;
+  for (const auto& name : fields) {
+    const auto& mesh = catalogue_.mesh_of(name);
+    if (mesh.kind == MeshKind::Rectilinear && mesh.faces.empty()) without_faces.insert(mesh.name);
+  }
+  check_coordinates(without_faces, simulation);
   check_coverage(fields, simulation);
 }
 

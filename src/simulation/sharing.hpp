@@ -55,8 +55,13 @@ class Sharing {
   void begin_blocks(const std::string& field);
   std::vector<int32_t> end_blocks(const std::string& field);
   void set_domain(const std::string& mesh, const pillion_domain& domain);
+  /// Of the faces of a rectilinear mesh along one axis.
+  void set_coordinates(const std::string& mesh, int32_t axis, int64_t count, const double* values);
 
   [[nodiscard]] const std::map<std::string, pillion_domain>& domains() const { return domains_; }
+  [[nodiscard]] const std::map<std::string, model::Faces>& coordinates() const {
+    return coordinates_;
+  }
   /// Changes whenever anything changes but where values are.
   [[nodiscard]] int64_t version() const { return version_; }
   /// Whether this rank shares any block of it.
@@ -118,6 +123,8 @@ class Sharing {
   void check_fields(const model::Mesh& mesh, const std::vector<std::string>& fields,
                     const std::vector<model::Block>& blocks) const;
   [[nodiscard]] std::vector<redistribution::MeshBox> boxes_of(const std::string& field) const;
+  void check_coordinates(const std::set<std::string>& meshes,
+                         const comm::Communicator& simulation) const;
   void check_coverage(const std::set<std::string>& fields,
                       const comm::Communicator& simulation) const;
 
@@ -126,6 +133,7 @@ class Sharing {
   int64_t version_ = 0;
   std::map<std::string, FieldBlocks> shared_;
   std::map<std::string, pillion_domain> domains_;
+  std::map<std::string, model::Faces> coordinates_;
   /// By name and block, -1 for what is of none, until it is shared as it should be.
   std::map<std::pair<std::string, int32_t>, std::string> faults_;
 };

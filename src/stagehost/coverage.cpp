@@ -136,7 +136,7 @@ void check_coverage(const Publication& publication, const std::set<std::string>&
   for (const auto& field : fields) by_mesh[context.catalogue->field(field).mesh].push_back(field);
   for (const auto& [name, of_mesh] : by_mesh) {
     const auto& mesh = context.catalogue->mesh(name);
-    if (mesh.kind != model::MeshKind::Uniform) continue;
+    if (!model::has_boxes(mesh.kind)) continue;
     const auto at = publication.meshes.find(name);
     check_mesh(model::coarse_mesh(mesh, publication.coarsening),
                at == publication.meshes.end() ? nullptr : &at->second, of_mesh, context);

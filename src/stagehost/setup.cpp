@@ -103,6 +103,7 @@ void check_position(const pillion_setup& setup, const Request& request) {
 const char* called(model::MeshKind kind) {
   switch (kind) {
     case model::MeshKind::Uniform: return "the uniform mesh";
+    case model::MeshKind::Rectilinear: return "the rectilinear mesh";
     case model::MeshKind::Particles: return "particles";
     default: return "the spectral mesh";
   }
@@ -111,9 +112,10 @@ const char* called(model::MeshKind kind) {
 void check_division(const pillion_setup& setup, const Request& request, const std::string& name) {
   const Value& place = place_of(setup, request.fields.front());
   const auto& mesh = setup.catalogue->mesh(name);
-  if (mesh.kind != model::MeshKind::Uniform)
-    place.fail(fmt::format("this stage needs a uniform mesh, and field '{}' is on {} '{}'",
-                           request.fields.front(), called(mesh.kind), name));
+  if (model::is_counted(mesh.kind))
+    place.fail(
+        fmt::format("this stage needs a uniform or rectilinear mesh, and field '{}' is on {} '{}'",
+                    request.fields.front(), called(mesh.kind), name));
   if (!request.select.empty()) setup.parameters.fail("cells of a mesh cannot be selected from");
   const std::string fault = layout::fault_of(request, mesh);
   if (!fault.empty()) place.fail(fault);
@@ -191,7 +193,7 @@ void describe(const model::Mesh& mesh, pillion_field_description& description) {
     description.length[d] = mesh.length[d];
     description.periodic[d] = mesh.periodic[d] ? 1 : 0;
   }
-  description.metric = PILLION_CARTESIAN;
+  description.metric = static_cast<pillion_metric>(mesh.metric);
   description.order = mesh.order;
   description.coordinates = mesh.coordinates.c_str();
   description.levels = mesh.levels();
@@ -303,10 +305,10 @@ int32_t add_on(pillion_setup& setup, const model::Field& field, int32_t input) {
 
 int32_t add_of(pillion_setup& setup, const model::Field& field, const std::string& name) {
   const Value& place = place_of(setup, name);
-  if (mesh_at(setup, name, place).kind != model::MeshKind::Uniform)
-    place.fail(
-        fmt::format("field '{}' can be produced on a uniform mesh, and '{}' is one of kind '{}'",
-                    field.name, name, model::name_of(setup.catalogue->mesh(name).kind)));
+  if (model::is_counted(mesh_at(setup, name, place).kind))
+    place.fail(fmt::format(
+        "field '{}' can be produced on a uniform or rectilinear mesh, and '{}' is one of kind '{}'",
+        field.name, name, model::name_of(setup.catalogue->mesh(name).kind)));
   check_centering(field, setup.catalogue->mesh(name));
   return add(setup, field, name, {.name = field.name, .of_boxes = true});
 }

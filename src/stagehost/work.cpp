@@ -8,6 +8,7 @@
 #include "layout/boxes.hpp"
 #include "layout/copy_region.hpp"
 #include "model/coarsen.hpp"
+#include "model/geometry.hpp"
 #include "stagehost/plans.hpp"
 
 namespace pillion::stagehost {
@@ -176,7 +177,7 @@ std::vector<model::Block> blocks_for(const std::vector<model::Block>& blocks, co
     input.places.push_back(b);
   }
   if (is_cut_alike) return having;
-  if (how.mesh.kind != model::MeshKind::Uniform) {
+  if (!model::has_boxes(how.mesh.kind)) {
     const auto lacking = [&](const auto& block) {
       return std::find_if_not(request.fields.begin(), request.fields.end(),
                               [&](const auto& name) { return block.arrays.contains(name); });
@@ -242,6 +243,26 @@ const pillion_domain& domain_of(const Publication& publication, const std::strin
   return at->second;
 }
 
+namespace {
+
+/// The mesh with the coordinates that the program has set, which came from another rank.
+model::Mesh located(const model::Mesh& mesh, const Publication& publication) {
+  const auto at = publication.coordinates.find(mesh.name);
+  if (mesh.kind != model::MeshKind::Rectilinear || at == publication.coordinates.end()) return mesh;
+  for (int a = 0; a < mesh.axes; ++a) {
+    const auto axis = static_cast<size_t>(a);
+    const auto fault = at->second.size() != static_cast<size_t>(mesh.axes)
+                           ? fmt::format("there are {} axes", at->second.size())
+                           : model::fault_of_faces(mesh, a, at->second[axis]);
+    if (!fault.empty())
+      base::fail(ErrorCode::Sharing, "the coordinates of mesh '{}' do not fit: {}", mesh.name,
+                 fault);
+  }
+  return model::with_faces(mesh, at->second);
+}
+
+}  // namespace
+
 const pillion_mesh& mesh_of(pillion_work& work, const std::string& name) {
   const auto known = work.meshes.find(name);
   if (known != work.meshes.end()) return known->second;
@@ -249,7 +270,7 @@ const pillion_mesh& mesh_of(pillion_work& work, const std::string& name) {
   if (described == nullptr)
     base::fail(ErrorCode::Stage, "a stage asked for mesh '{}', and there is none", name);
   const int coarsening = work.publication->coarsening;
-  const auto mesh = model::coarse_mesh(*described, coarsening);
+  auto mesh = model::coarse_mesh(located(*described, *work.publication), coarsening);
   pillion_mesh out{};
   out.size = sizeof out;
   out.name = described->name.c_str();
@@ -258,7 +279,8 @@ const pillion_mesh& mesh_of(pillion_work& work, const std::string& name) {
   out.axes = mesh.axes;
   out.order = mesh.order;
   out.coarsening = static_cast<int32_t>(model::coarsening_factor(*described, coarsening));
-  out.metric = PILLION_CARTESIAN;
+  out.metric = static_cast<pillion_metric>(mesh.metric);
+  out.radius = mesh.radius;
   out.levels = mesh.levels();
   out.is_partial = mesh.is_partial ? 1 : 0;
   if (mesh.levels() > 1) {
@@ -268,8 +290,10 @@ const pillion_mesh& mesh_of(pillion_work& work, const std::string& name) {
     out.ratios = ratios.data();
   }
   const auto domain = work.publication->domains.find(name);
-  if (mesh.kind == model::MeshKind::Uniform) {
-    out.has_domain = 1;
+  if (model::has_boxes(mesh.kind)) {
+    auto& faces = work.faces[name] = std::move(mesh.faces);
+    for (size_t d = 0; d < faces.size(); ++d) out.coordinates[d] = faces[d].data();
+    out.has_domain = mesh.kind == model::MeshKind::Uniform || !faces.empty() ? 1 : 0;
     for (size_t d = 0; d < 3; ++d) {
       out.cells[d] = mesh.cells[d];
       out.origin[d] = mesh.origin[d];

@@ -51,6 +51,7 @@ struct pillion_work {
   std::string origin{};                             ///< of the product last asked about
   std::map<std::string, pillion_mesh> meshes{};     ///< that were asked about
   std::map<std::string, std::vector<int32_t>> ratios{};  ///< of these
+  std::map<std::string, pillion::model::Faces> faces{};  ///< to which these point
   pillion::stagehost::Received received{};               ///< by the last exchange among the peers
 };
 

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 import numpy as np
 
 from pillion.errors import Error
-from pillion.insitu.catalogue import NUMBERS, Field, Progress, fields_of, number_of
+from pillion.insitu.catalogue import BOXES, NUMBERS, Field, Progress, fields_of, number_of
 from pillion.insitu.shared_arrays import (
     address_of,
     box_of,
@@ -207,8 +207,8 @@ class Session:
             field: its name in the catalogue.
             array: anything that NumPy sees as an array without copying it (NumPy, PyTorch on the
                 CPU, …), of the field's type.
-                Uniform mesh: the box's shape, one extent per axis of the mesh, and the components
-                last if the field has several; any strides.
+                Uniform or rectilinear mesh: the box's shape, one extent per axis of the mesh, and
+                the components last if the field has several; any strides.
                 Particles: (count,) or (count, components), in one piece.
                 Spectral mesh: (count, n, n, n) or (count, components, n, n, n), in one piece. Here
                 n is order + 1, and the last index is along the first axis of the reference element.
@@ -228,7 +228,7 @@ class Session:
         anew = self._anew.get(field)
         if block is None:
             block = 0 if anew is None else anew.next
-        if wanted.mesh_kind == "uniform":
+        if wanted.mesh_kind in BOXES:
             first, last, strides = box_of(wanted, view, lo)
             self._open.share_box(field, level, block, first, last, address, number, strides)
         else:
@@ -338,6 +338,14 @@ class Session:
         sets the dimensions.
         """
         self._open.set_domain(mesh, list(lo), list(hi), list(tilt), list(periodic), dimensions)
+
+    def set_coordinates(
+        self, mesh: str, axis: int, values: Sequence[float] | np.ndarray[Any, Any]
+    ) -> None:
+        """Sets the coordinates of the faces of a rectilinear mesh along one axis, counted from 0:
+        one more than cells, in ascending order. From now on; the same on every rank.
+        """
+        self._open.set_coordinates(mesh, axis, [float(value) for value in values])
 
     def set_units(self, name: str, units: str) -> None:
         """Sets the units of a field, of a mesh's lengths, or of "time"; the same on every rank."""

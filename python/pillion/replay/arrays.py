@@ -42,6 +42,7 @@ class Stored:
     parts: tuple[str, ...] = ()  # in an IDX dataset, the fields that make up this one
     raw: RawField | None = None  # in raw files
     domain: Domain | None = None  # of particles, if the file says it
+    faces: tuple[np.ndarray, ...] = ()  # of a rectilinear mesh, by axis, if the file says it
 
     @property
     def has_known_order(self) -> bool:

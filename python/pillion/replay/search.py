@@ -119,7 +119,16 @@ class Search:
         domain = None if content.domain is None else _domain_of(content.domain)
         for array in content.arrays:
             dtype, dataset = number_type(array.type), f"/{array.name}"
-            stored = Stored(path, array.type, dtype, array.shape, "hdf5", dataset, domain=domain)
+            stored = Stored(
+                path,
+                array.type,
+                dtype,
+                array.shape,
+                "hdf5",
+                dataset,
+                domain=domain,
+                faces=content.faces,
+            )
             field = self._names.field_of_dataset(dataset)
             self.found.append(Found(field, step, content.time, stored))
 
@@ -225,6 +234,7 @@ def _completed(field: Stored, path: Path, is_mesh: bool) -> Stored:
         field.dataset,
         raw=field.raw,
         domain=domain,
+        faces=index.faces,
     )
 
 

@@ -113,6 +113,39 @@ TEST_CASE("particles have as many dimensions as the program or the configuration
   CHECK(seen(0) == "2");
 }
 
+TEST_CASE("coordinates of faces are checked, and what changes them is noticed") {
+  auto fields = catalogue();
+  const auto meshes = base::parse_yaml(
+      "{stretched: {kind: rectilinear, cells: [2, 1], metric: cylindrical},\n"
+      " given: {kind: rectilinear, coordinates: [[0, 1]]}}",
+      "c", {});
+  fields.read(&meshes, nullptr);
+  Sharing sharing(fields);
+  const auto error = [&](const char* mesh, int32_t axis, std::vector<double> faces) {
+    sharing.set_coordinates(mesh, axis, static_cast<int64_t>(faces.size()), faces.data());
+    return error_of(sharing, {});
+  };
+  CHECK(error("stretched", 0, {0, 1}).find("radius has 2 cells, so 3 coordinates of faces are") !=
+        std::string::npos);
+  CHECK(error("stretched", 0, {-1, 1, 2}).find("radius begins at -1") != std::string::npos);
+  CHECK(error("stretched", 0, {0, 1, 3}) == "no error");
+  CHECK(error("stretched", 2, {0, 1}).find("axis 2, counted from 0; it has 2") !=
+        std::string::npos);
+  CHECK(error("stretched", 1, {5, 6}) == "no error");
+  CHECK(sharing.publication({}, 0, 0).coordinates.at("stretched") ==
+        model::Faces{{0, 1, 3}, {5, 6}});
+  const auto before = sharing.version();
+  CHECK(error("stretched", 1, {5, 6}) == "no error");
+  CHECK(sharing.version() == before);
+  CHECK(error("stretched", 1, {5, 7}) == "no error");
+  CHECK(sharing.version() > before);
+  CHECK(error("given", 0, {0, 1}) == "no error");
+  CHECK(error("given", 0, {0, 2}).find("leave 'coordinates' out") != std::string::npos);
+  Sharing other(fields);
+  other.set_coordinates("grid", 0, 0, nullptr);
+  CHECK(error_of(other, {}).find("'grid', which is not a rectilinear mesh") != std::string::npos);
+}
+
 TEST_CASE("whatever does not fit is named") {
   const auto fields = catalogue();
   const auto fault = [&](const auto& share) {
