@@ -45,7 +45,7 @@ class _Boxes:
 
 
 def _cells(plotfile: Plotfile, level: int) -> tuple[int, ...]:
-    """Of a level that is not there it does not matter how many."""
+    """The cells of a level; if it is not there, their number does not matter."""
     return plotfile.levels[min(level, len(plotfile.levels) - 1)].cells
 
 
@@ -66,11 +66,10 @@ def stored_plotfiles(folder: Path, level: int | None = None) -> Stored:
     paths = {step: whole[step].path for step in steps}
     fields = {}
     hidden = {name for names in last.fields.values() if len(names) > 1 for name in names}
-    dtype = last.levels[level].dtype.newbyteorder("=")
     for name, names in last.fields.items():
         if name in hidden:
             continue
-        several = (len(names),) if len(names) > 1 else ()
+        several, dtype = (len(names),) if len(names) > 1 else (), last.type_of(name)
         fields[name] = StoredField(
             dtype,
             AXES[-last.axes :] + ((component_axis(len(names)),) if several else ()),

@@ -97,6 +97,14 @@ class Plotfile:
         """Units of fields, as far as they are known."""
         return {name: str(entry.get("units") or "") for name, entry in self._entries.items()}
 
+    def type_of(self, field: str) -> np.dtype:
+        """The type that a field had before it was written, if Pillion wrote the file, else that of
+        the values.
+        """
+        known: dict[str, np.dtype] = {name: np.dtype(name) for name in ("float32", "float64")}
+        stored = self.levels[0].dtype.newbyteorder("=")
+        return known.get(str(self._entries.get(field, {}).get("type")), stored)
+
     @property
     def _entries(self) -> dict[str, dict[str, Any]]:
         said = self.about.get("fields")

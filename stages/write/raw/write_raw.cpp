@@ -86,6 +86,17 @@ std::string text_of(const pillion_domain& domain) {
          (domain.dimensions == 2 ? ", dimensions: 2}" : "}");
 }
 
+/// Of each finer level to the one before, along each axis; nothing if there is one level.
+std::string ratios_of(const pillion_mesh& mesh) {
+  std::string out;
+  for (int32_t l = 0; l + 1 < mesh.levels; ++l) {
+    const int32_t* ratio = mesh.ratios + 3 * l;
+    const int64_t numbers[] = {ratio[0], ratio[1], ratio[2]};
+    out += (l > 0 ? ", " : ", ratios: [") + list(numbers, mesh.axes);
+  }
+  return out.empty() ? out : out + "]";
+}
+
 std::string centering(const pillion_field_description& field) {
   if (field.mesh_kind != PILLION_SPECTRAL) return "";
   return field.centering == PILLION_POINT ? ", centering: point" : ", centering: cell";
@@ -147,6 +158,8 @@ std::string WriteRaw::write_blocks(const stage::Step& step, const std::string& p
       for (int32_t d = 0; d < fields_.mesh().axes; ++d) extent[d] = block.hi()[d] - block.lo()[d];
       lines += ", lo: " + list(block.lo(), fields_.mesh().axes) +
                ", hi: " + list(block.hi(), fields_.mesh().axes);
+      if (step.mesh(fields_.mesh().mesh).levels > 1)
+        lines += ", level: " + std::to_string(block.level());
     }
     lines += ", count: " + std::to_string(extent[0] * extent[1] * extent[2]) + ", offsets: [";
     for (int32_t f = 0; f < block.array_count(); ++f) {
@@ -185,7 +198,7 @@ void WriteRaw::write_index(const stage::Step& step) const {
     for (int32_t d = 0; d < mesh.axes; ++d) text += (d > 0 ? ", " : "") + real(mesh.origin[d]);
     text += "], length: [";
     for (int32_t d = 0; d < mesh.axes; ++d) text += (d > 0 ? ", " : "") + real(mesh.length[d]);
-    text += "]";
+    text += "]" + ratios_of(step.mesh(mesh.mesh));
   }
   const bool is_spectral = mesh.mesh_kind == PILLION_SPECTRAL;
   if (is_spectral)
