@@ -24,13 +24,14 @@ class _Boxes:
 
     paths: dict[int, Path]  # of plotfiles, by step
     level: int
+    cells: tuple[int, ...]  # of the level, x first
     field: str
     dtype: np.dtype
 
     def __call__(self, step: int, key: Key) -> np.ndarray:
         plotfile = headers(self.paths[step] / "Header")
         names = plotfile.fields[self.field]
-        shape = _cells(plotfile, self.level)[::-1]
+        shape = self.cells[::-1]
         found = [bounds(at, n) for at, n in zip(key, shape, strict=False)]
         part = [(lo, hi) for lo, hi, _ in found]
         out = np.full([*(hi - lo for lo, hi in part), len(names)], np.nan, self.dtype)
@@ -42,11 +43,6 @@ class _Boxes:
             if len(names) > 1
             else take(out[..., 0], within)
         )
-
-
-def _cells(plotfile: Plotfile, level: int) -> tuple[int, ...]:
-    """The cells of a level; if it is not there, their number does not matter."""
-    return plotfile.levels[min(level, len(plotfile.levels) - 1)].cells
 
 
 def stored_plotfiles(folder: Path, level: int | None = None) -> Stored:
@@ -75,7 +71,7 @@ def stored_plotfiles(folder: Path, level: int | None = None) -> Stored:
             AXES[-last.axes :] + ((component_axis(len(names)),) if several else ()),
             cells[::-1] + several,
             last.units.get(name, ""),
-            _Boxes(paths, level, name, dtype),
+            _Boxes(paths, level, cells, name, dtype),
         )
     attrs = {
         "mesh": str(last.about.get("mesh") or ""),
