@@ -138,7 +138,6 @@ class Player:
         self._files = FieldReader()
         self._boxes: dict[str, dict[int, tuple[int, int]]] = {}  # by mesh, and its axes
         self._memory: dict[str, np.ndarray] = {}  # by field
-        self._blocks: dict[str, int] = {}  # how many are shared of a field in blocks
         self._domains: dict[str, Domain] = {}  # as they were set last
         self._tally = Tally()
 
@@ -199,19 +198,18 @@ class Player:
         sizes = [math.prod(block.extent) * field.components for block in blocks]
         values = self._room(field, (sum(sizes),))
         begin = 0
-        for number, (block, size) in enumerate(zip(blocks, sizes, strict=True)):
-            own = values[begin : begin + size].reshape(*block.extent[::-1], field.components)
-            begin += size
-            if with_values:
-                block.read(own)
-                self._tally.bytes += own.nbytes
-            axes = len(block.extent)
-            turned = own.transpose(*range(axes)[::-1], axes)
-            turned = turned if field.components > 1 else turned[..., 0]
-            self._session.share(field.name, turned, block.lo, block=number, level=block.level)
-        for number in range(len(blocks), self._blocks.get(field.name, 0)):
-            self._session.unshare(field.name, block=number)
-        self._blocks[field.name] = len(blocks)
+        with self._session.blocks(field.name):
+            for block, size in zip(blocks, sizes, strict=True):
+                own = values[begin : begin + size]
+                own = own.reshape(*block.extent[::-1], field.components)
+                begin += size
+                if with_values:
+                    block.read(own)
+                    self._tally.bytes += own.nbytes
+                axes = len(block.extent)
+                turned = own.transpose(*range(axes)[::-1], axes)
+                turned = turned if field.components > 1 else turned[..., 0]
+                self._session.share(field.name, turned, block.lo, level=block.level)
 
     def _box(self, field: Field, arrangement: Arrangement) -> Mapping[int, tuple[int, int]]:
         """This rank's part of a mesh, by axis: the same for all its fields. The number of particles
