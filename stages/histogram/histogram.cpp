@@ -42,7 +42,7 @@ class Histogram final : public stage::Stage {
       same_places(weight, field);
       fields.push_back(show_.weight);
     }
-    input_ = setup.input(stage::Input::as_shared(fields));
+    input_ = setup.input(stage::Input::as_shared(fields).with_levels());
     setup.product(table_name(quantities_) + ".csv");
     int64_t bins = 1;
     for (const auto& quantity : quantities_) bins *= quantity.bin_count();

@@ -169,7 +169,7 @@ class MomentSeries {
         field_(setup.field(name, place)),
         mesh_(field_.mesh),
         components_(components_of(field_)),
-        input_(setup.input(stage::Input::as_shared({name}))) {
+        input_(setup.input(stage::Input::as_shared({name}).with_levels())) {
     setup.product("statistics_" + name + ".csv");
   }
 
