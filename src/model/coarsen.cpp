@@ -2,6 +2,7 @@
 // Subsampling by index along the axes of a grid, by scattered id, or by scattered place in a list.
 #include "model/coarsen.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/error.hpp"
@@ -31,6 +32,7 @@ int64_t coarsening_factor(const Mesh& mesh, int level) {
   if (level < 0 || level > max_coarsening)
     base::fail(ErrorCode::Internal, "coarsening level {} of mesh '{}' is not between 0 and {}",
                level, mesh.name, max_coarsening);
+  if (mesh.levels() > 1) return 1;
   // Rounded up, so that never more remains than was asked for.
   const int64_t doublings = has_boxes(mesh.kind) ? ceil_div(level, mesh.axes) : level;
   return int64_t{1} << doublings;
@@ -40,6 +42,11 @@ Mesh coarse_mesh(const Mesh& mesh, int level) {
   const int64_t factor = coarsening_factor(mesh, level);
   Mesh coarse = mesh;
   if (is_counted(mesh.kind)) return coarse;
+  if (mesh.levels() > 1) {
+    coarse.ratios.resize(mesh.ratios.size() -
+                         std::min(static_cast<size_t>(level), mesh.ratios.size()));
+    return coarse;
+  }
   for (int a = 0; a < mesh.axes; ++a) {
     const double width = mesh.length[a] / static_cast<double>(mesh.cells[a]);
     coarse.cells[a] = ceil_div(mesh.cells[a], factor);
@@ -130,6 +137,12 @@ const Array* find_key(const Block& block, const std::string& name) {
 }  // namespace
 
 MeshBlocks coarsen(const MeshBlocks& fine, const Mesh& mesh, int level, const std::string& key) {
+  if (mesh.levels() > 1) {
+    const int remaining = coarse_mesh(mesh, level).levels();
+    MeshBlocks out = fine;
+    std::erase_if(out.blocks, [&](const Block& block) { return block.level >= remaining; });
+    return out;
+  }
   if (coarsening_factor(mesh, level) == 1) return fine;
   MeshBlocks out{.blocks = {}, .keep = fine.keep, .kind = fine.kind};
   if (has_boxes(mesh.kind)) {

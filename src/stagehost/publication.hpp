@@ -33,6 +33,7 @@ struct Publication {
   std::map<std::string, layout::Received> meshes;
   std::map<std::string, pillion_domain> domains;
   std::map<std::string, model::Faces> coordinates;  ///< of meshes whose program sets them
+  bool is_checked = false;  ///< the boxes of its meshes were found to fit together
 };
 
 struct ExecutionContext {

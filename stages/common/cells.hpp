@@ -26,7 +26,8 @@ inline bool has_equal_cells(const pillion_mesh& mesh) {
 
 /// The same of the mesh that a field is on, before there is a publication.
 inline bool has_equal_cells(const pillion_field_description& field) {
-  return field.mesh_kind != PILLION_RECTILINEAR && field.metric == PILLION_CARTESIAN;
+  return field.mesh_kind != PILLION_RECTILINEAR && field.metric == PILLION_CARTESIAN &&
+         field.levels <= 1;
 }
 
 /// Fails at `place` unless all cells of a mesh are of one size, which `what` needs.

@@ -51,7 +51,7 @@ class Histogram final : public stage::Stage {
       coordinates_ = static_cast<int32_t>(found - fields.begin());
       if (found == fields.end()) fields.push_back(volumes_->coordinates());
     }
-    input_ = setup.input(stage::Input::as_shared(fields));
+    input_ = setup.input(stage::Input::as_shared(fields).with_levels());
     setup.product(table_name(quantities_) + ".csv");
     int64_t bins = 1;
     for (const auto& quantity : quantities_) bins *= quantity.bin_count();

@@ -174,7 +174,7 @@ class MomentSeries {
         volumes_(volumes.of(setup, field_, place)) {
     std::vector<std::string> fields = {name};
     if (volumes_ && volumes_->coordinates() != name) fields.push_back(volumes_->coordinates());
-    input_ = setup.input(stage::Input::as_shared(fields));
+    input_ = setup.input(stage::Input::as_shared(fields).with_levels());
     setup.product("statistics_" + name + ".csv");
   }
 

@@ -49,12 +49,17 @@ def test_other_parameters_are_refused_and_nothing_is_lost(build, tmp_path, other
     assert dataset.read_bytes() == before
 
 
-FACES = {"idx": "grid.idx", "raw": "grid.raw.yaml", "hdf5": "grid.xmf"}
+FACES = {
+    "idx": "grid.idx",
+    "raw": "grid.raw.yaml",
+    "plotfile": "grid.visit",
+    "hdf5": "grid.xmf",
+}
 
 
 def formats(build) -> list[str]:
     has_hdf5 = "HDF5_WORKS:INTERNAL=1" in (build / "CMakeCache.txt").read_text()
-    return ["raw", "hdf5"] if has_hdf5 else ["raw"]
+    return ["raw", "plotfile", *(["hdf5"] if has_hdf5 else [])]
 
 
 def test_other_fields_are_refused_in_other_formats(build, tmp_path):
@@ -64,7 +69,7 @@ def test_other_fields_are_refused_in_other_formats(build, tmp_path):
         first = scene("{fields: [density]}", form)
         results, _ = first.run(build, folder, PLACEMENT, last=2, checkpoint=state)
         before = (results / "a" / FACES[form]).read_bytes()
-        second = scene("{fields: [ids]}", form)
+        second = scene("{fields: [velocity]}", form)
         _, done = second.run(build, folder, PLACEMENT, first=2, restart=state, fails=True)
         assert "dataset 'grid' was saved with other parameters" in done.stderr
         assert (results / "a" / FACES[form]).read_bytes() == before
@@ -86,7 +91,11 @@ def test_steps_after_the_checkpoint_in_other_formats(build, tmp_path):
         folder = tmp_path / form
         state = folder / "state"
         played = scene("{fields: [density]}", form)
-        told = {"raw": r"\{step: (\d+)", "hdf5": r"grid\.(\d{9})\.h5:/density"}[form]
+        told = {
+            "raw": r"\{step: (\d+)",
+            "plotfile": r"plt(\d{9})/Header",
+            "hdf5": r"grid\.(\d{9})\.h5:/density",
+        }[form]
         for first, last, whole in ((0, 2, 2), (2, 4, 4), (2, 3, 3)):
             results, _ = played.run(
                 build,
@@ -98,6 +107,8 @@ def test_steps_after_the_checkpoint_in_other_formats(build, tmp_path):
             )
             text = (results / "a" / FACES[form]).read_text()
             assert sorted({int(step) for step in re.findall(told, text)}) == list(range(whole))
+            if form == "plotfile":  # readers take all that there are
+                assert len(list((results / "a" / "grid_plotfiles").iterdir())) == whole + 1
 
 
 def test_a_step_of_more_files_than_may_be_open(build, tmp_path):

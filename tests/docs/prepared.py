@@ -111,6 +111,7 @@ def dataset(typist: Typist) -> None:
                 "stages": [
                     {"write_hdf5": {"fields": ["density"], "durable": False}},
                     {"write_raw": {"fields": ["density"], "durable": False}},
+                    {"write_plotfile": {"fields": ["density"], "durable": False}},
                 ],
             },
         },

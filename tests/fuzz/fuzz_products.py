@@ -11,6 +11,8 @@ import numpy as np
 from pillion.compressed.codecs import decoded
 from pillion.compressed.packets import unpacked
 from pillion.compressed.pieces import told_of_damage
+from pillion.datasets.plotfile_headers import LevelHead, read_box_head, read_box_list
+from pillion.datasets.plotfiles import Plotfile
 from pillion.errors import Error
 from pillion.idx import Dataset
 from pillion.progress import read_parts
@@ -78,7 +80,18 @@ def _codec(content: bytes) -> None:
     decoded(codec, content[1:], 64)
 
 
-READERS = (_table, _progress, _report, _timeline, _idx, _packet, _codec, _marker)
+def _plotfile(content: bytes) -> None:
+    """The header of a plotfile or of a level, or the line before a box."""
+    path = _file("Header", content[1:])
+    if content[:1] < b"\x55":
+        Plotfile(path.parent)
+    elif content[:1] < b"\xaa":
+        read_box_list(path, LevelHead((0, 0, 0), (8, 8, 8), (1.0, 1.0, 1.0), "Level_0/Cell"))
+    else:
+        read_box_head(path, 0, 3)
+
+
+READERS = (_table, _progress, _report, _timeline, _idx, _packet, _codec, _marker, _plotfile)
 
 
 def one_input(data: bytes) -> None:

@@ -21,6 +21,7 @@ STAGES = {
     "encode": {"fields": ["noise"], "error": 1e-3},
     "write_hdf5": {"fields": ["noise"]},
     "write_raw": {"fields": ["noise"]},
+    "write_plotfile": {"fields": ["noise"]},
     "write_idx": {"fields": ["noise"], "aggregators": 1},
     "image": {"draw": [{"volume": {"field": "noise"}}], "size": [256, 256]},
 }

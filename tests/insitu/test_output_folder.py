@@ -36,6 +36,7 @@ analyses:
       - write_idx: {fields: [density]}
       - write_hdf5: {fields: [density]}
       - write_raw: {fields: [density]}
+      - write_plotfile: {fields: [density]}
       - image: {draw: [slice: {field: density}], size: [64, 48]}
       - image: {draw: [slice: {field: density}], name: around, cinema: {phi: 1}, size: [64, 48]}
 """

@@ -11,9 +11,9 @@ from pillion import programs
 from pillion.errors import Error
 
 _EPILOG = """\
-FILES are FIELD.STEP.npy (or FIELD.npy: step 0), NAME_STEP.h5 or .hdf5 with datasets named after
-fields, NAME.idx and NAME.raw.yaml as the stages `write_idx` and `write_raw` leave them,
-or folders of such files.
+FILES are FIELD.STEP.npy (or FIELD.npy: step 0), or NAME_STEP.h5 or .hdf5 with datasets named after
+fields. They may also be NAME.idx and NAME.raw.yaml of the stages `write_idx` and `write_raw`, AMReX
+plotfiles, or folders of such files.
 
 Options go before what files say. Without times the time of a step is its number. Whatever the
 configuration says, reading waits for sidecars, so nothing is left out, and they are ranks of this

@@ -43,8 +43,8 @@ def results(folder: str | Path) -> "Results":
 class Results(Mapping[str, "Dataset"]):
     """Products by keys such as "motion/msd": analysis, and name without the file's ending.
 
-    If a name exists in several formats, their keys end with `.csv`, `.steps`, `.idx`, `.hdf5` or
-    `.raw`; such keys are always understood.
+    If a name exists in several formats, their keys end with `.csv`, `.steps`, `.idx`, `.hdf5`,
+    `.plotfiles` or `.raw`; such keys are always understood.
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -78,8 +78,9 @@ class Results(Mapping[str, "Dataset"]):
     ) -> "Dataset":
         """Opens a product. Steps are read at once, values when they are used.
 
-        `level` is for IDX datasets: all cells of the levels up to this one. `rows` is for tables of
-        steps, and selects how they are combined. With `common`, all share one x [step, x]; with
+        `level` is for IDX datasets: all cells of the levels up to this one; and for plotfiles: the
+        cells of this level, the coarsest by default, NaN where it has no box. `rows` is for tables
+        of steps, and selects how they are combined. With `common`, all share one x [step, x]; with
         `own`, each has its own x [step, point]; with `ragged`, rows are one after the other [row].
         By default the first and the last table decide.
 
@@ -90,8 +91,8 @@ class Results(Mapping[str, "Dataset"]):
         format, and if the options do not apply to it.
         """
         product = self._own(self._product(key))
-        if level is not None and product.kind != "idx":
-            raise Error(f"{key} has no levels: only IDX datasets have")
+        if level is not None and product.kind not in ("idx", "plotfile"):
+            raise Error(f"{key} has no levels: only IDX datasets and plotfiles have")
         if rows is not None and product.kind != "steps":
             raise Error(f"{key} is not a table of each step, so `rows` means nothing to it")
         from pillion.datasets.products import open_product  # which imports xarray
@@ -296,7 +297,7 @@ def _some(items: Any) -> str:
 def _stamp(product: Product) -> Stamp | None:
     """A value that differs when the product has grown; None if nothing in it is complete yet."""
     path = product.newest
-    if product.kind == "hdf5" and (path / ".steps").exists():
+    if product.kind in ("hdf5", "plotfile") and (path / ".steps").exists():
         path /= ".steps"
     try:
         stamp = stamp_of(path)

@@ -15,12 +15,13 @@ from typing import Literal
 
 from pillion.errors import Error
 
-Kind = Literal["table", "steps", "idx", "hdf5", "raw"]
+Kind = Literal["table", "steps", "idx", "hdf5", "plotfile", "raw"]
 SUFFIXES: dict[Kind, str] = {
     "table": "csv",
     "steps": "steps",
     "idx": "idx",
     "hdf5": "hdf5",
+    "plotfile": "plotfiles",
     "raw": "raw",
 }
 NAMES: list[tuple[Kind, re.Pattern[str]]] = [
@@ -29,7 +30,10 @@ NAMES: list[tuple[Kind, re.Pattern[str]]] = [
     ("idx", re.compile(r"([^.].*)\.idx")),
     ("raw", re.compile(r"([^.].*)\.raw\.yaml")),
 ]
-FOLDER = re.compile(r"([^.].*)_hdf5")
+FOLDERS: list[tuple[Kind, re.Pattern[str]]] = [
+    ("hdf5", re.compile(r"([^.].*)_hdf5")),
+    ("plotfile", re.compile(r"([^.].*)_plotfiles")),
+]
 SETTLED = 2_000_000_000  # ns after which a folder's time of change tells all that happened before
 
 
@@ -93,7 +97,7 @@ class Listing:
                 key += f".{SUFFIXES[kind]}"
             folder = self.path / analysis
             path = {"table": f"{name}.csv", "idx": f"{name}.idx", "raw": f"{name}.raw.yaml"}
-            path |= {"hdf5": f"{name}_hdf5", "steps": "."}
+            path |= {"hdf5": f"{name}_hdf5", "plotfile": f"{name}_plotfiles", "steps": "."}
             yield Product(key, kind, name, folder / path[kind], tuple(sorted(steps)))
 
     def _look(self, folder: Path) -> _Seen:
@@ -115,8 +119,9 @@ class Listing:
 
 def _note(seen: _Seen, entry: os.DirEntry[str]) -> None:
     if entry.is_dir():
-        if match := FOLDER.fullmatch(entry.name):
-            seen.files[match[1], "hdf5"] = []
+        for kind, pattern in FOLDERS:
+            if match := pattern.fullmatch(entry.name):
+                seen.files[match[1], kind] = []
         if not entry.name.startswith("."):
             seen.folders.append(entry.name)
         return

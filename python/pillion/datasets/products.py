@@ -16,7 +16,9 @@ from pillion.errors import Error
 def open_product(
     product: Product, level: int | None = None, rows: Rows | None = None
 ) -> xr.Dataset:
-    """The product over all its steps; `level` is for IDX, `rows` for tables of steps."""
+    """The product over all its steps; `level` is for IDX and plotfiles, `rows` for tables per
+    step.
+    """
     if product.kind == "table":
         return dataset_of_table(table_of(product.path))
     if product.kind == "steps":
@@ -41,6 +43,10 @@ def stored_of(product: Product, level: int | None = None) -> Stored:
         from pillion.datasets.hdf5_datasets import stored_hdf5
 
         return stored_hdf5(product.path, product.name)
+    if product.kind == "plotfile":
+        from pillion.datasets.plotfile_datasets import stored_plotfiles
+
+        return stored_plotfiles(product.path, level)
     from pillion.datasets.raw_datasets import stored_raw
 
     return stored_raw(product.path)

@@ -25,6 +25,7 @@ class RawBlock:
     path: Path
     box: Box  # of its items: [z, y, x] or, of particles and elements, which they are among all
     offsets: tuple[int, ...]  # in the file, by field
+    level: int = 0  # of a mesh with levels: its items are cells of this one
 
     @property
     def count(self) -> int:
@@ -91,7 +92,8 @@ def _blocks(index: dict[str, Any], folder: Path) -> list[RawBlock]:
             box = [(int(lo), int(hi)) for lo, hi in ends]
         before += count
         offsets = tuple(int(offset) for offset in entry["offsets"])
-        out.append(RawBlock(folder / str(entry["file"]), tuple(box), offsets))
+        level = int(entry.get("level", 0))
+        out.append(RawBlock(folder / str(entry["file"]), tuple(box), offsets, level))
     return out
 
 
@@ -116,28 +118,36 @@ class RawField:
 
     def read(self, index: RawIndex, box: Box, out: np.ndarray) -> None:
         """Reads a box of items into an array of its shape and `inner`, of a type that loses
-        nothing. Raises Error if a file cannot be read, or if blocks do not cover the box.
+        nothing; of a mesh with levels, cells of the coarsest. Raises Error if a file cannot be
+        read, or if blocks do not cover the box.
         """
-        inner: list[tuple[int, int]] = [(0, extent) for extent in self.inner]
         missing = math.prod(hi - lo for lo, hi in box)
         for block in index.blocks:
             common = [(max(a, c), min(b, d)) for (a, b), (c, d) in zip(box, block.box, strict=True)]
-            if any(lo >= hi for lo, hi in common):
+            if block.level > 0 or any(lo >= hi for lo, hi in common):
                 continue
-            ends = zip(common, block.box, strict=True)
-            within = [(lo - first, hi - first) for (lo, hi), (first, _) in ends]
-            shape = [hi - lo for lo, hi in block.box] + [*self.inner]
             ends = zip(common, box, strict=True)
             here = out[tuple(slice(lo - first, hi - first) for (lo, hi), (first, _) in ends)]
-            offset = block.offsets[self.number]
-            read_box(block.path, offset, self.dtype, shape, within + inner, here)
+            self._read_common(block, common, here)
             missing -= math.prod(hi - lo for lo, hi in common)
         if missing > 0:
             raise Error(f"'{index.path}' cannot be read: blocks of a step do not cover the mesh")
 
+    def read_block(self, block: RawBlock, out: np.ndarray) -> None:
+        """Reads all items of a block, as `read` does."""
+        self._read_common(block, block.box, out)
+
+    def _read_common(self, block: RawBlock, common: Box, out: np.ndarray) -> None:
+        ends = zip(common, block.box, strict=True)
+        within = [(lo - first, hi - first) for (lo, hi), (first, _) in ends]
+        inner: list[tuple[int, int]] = [(0, extent) for extent in self.inner]
+        shape = [hi - lo for lo, hi in block.box] + [*self.inner]
+        offset = block.offsets[self.number]
+        read_box(block.path, offset, self.dtype, shape, within + inner, out)
+
     def expect_whole(self, index: RawIndex, shape: Sequence[int]) -> None:
         """Raises Error unless all files have what the blocks of a step should have, and all blocks
-        together have as many values as an array of this shape.
+        together, of the coarsest level, have as many values as an array of this shape.
         """
         found, each = 0, math.prod(self.inner)
         for block in index.blocks:
@@ -154,7 +164,7 @@ class RawField:
                     f"'{block.path}' cannot be read: it is cut short: it has {there} bytes, and "
                     f"field '{self.name}' needs {needed}"
                 )
-            found += count
+            found += count if block.level == 0 else 0
         wanted = math.prod(shape)
         if found != wanted:
             raise Error(

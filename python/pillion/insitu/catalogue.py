@@ -40,10 +40,17 @@ class Field:
     cells: tuple[int, ...]  #: along each axis of a mesh of boxes; empty for others
     used: bool  #: an analysis or a condition uses it, so that it must be shared
     order: int = 0  #: at the points of a spectral mesh: of its elements
+    levels: int = 1  #: of refinement of a uniform mesh, whose cells are those of the coarsest
+    is_partial: bool = False  #: cells of a uniform mesh may be missing
 
     @property
     def is_particles(self) -> bool:
         return self.mesh_kind == "particles"
+
+    @property
+    def is_in_blocks(self) -> bool:
+        """Whether blocks have a level, or need not cover the mesh."""
+        return self.levels > 1 or self.is_partial
 
     @property
     def of_item(self) -> tuple[int, ...]:
@@ -128,6 +135,8 @@ def fields_of(descriptions: Iterable[Any]) -> dict[str, Field]:
             tuple(f.cells[: f.axes]),
             f.used,
             f.order,
+            getattr(f, "levels", 1),
+            bool(getattr(f, "is_partial", False)),
         )
         for f in descriptions
     }

@@ -15,7 +15,7 @@ from pillion.insitu.catalogue import Field
 from pillion.insitu.step import Domain
 from pillion.replay.options import Order
 
-Format = Literal["npy", "hdf5", "idx", "raw"]
+Format = Literal["npy", "hdf5", "idx", "raw", "plotfile"]
 Span = tuple[int, int]
 Part = tuple[Span, ...]  # half-open ranges, one for each dimension
 
@@ -39,7 +39,8 @@ class Stored:
     fortran: bool = False  # the first index varies fastest
     offset: int = 0  # of the first value, in a .npy file
     step: int = 0  # in an IDX dataset
-    parts: tuple[str, ...] = ()  # in an IDX dataset, the fields that make up this one
+    parts: tuple[str, ...] = ()  # in IDX and plotfiles, the fields that make up this one
+    levels: int = 1  # of refinement; the shape is that of the coarsest
     raw: RawField | None = None  # in raw files
     domain: Domain | None = None  # of particles, if the file says it
     faces: tuple[np.ndarray, ...] = ()  # of a rectilinear mesh, by axis, if the file says it
@@ -47,7 +48,12 @@ class Stored:
     @property
     def has_known_order(self) -> bool:
         """Whether its indices are [z, y, x] by its format, whatever the user says."""
-        return self.format in ("idx", "raw")
+        return self.format in ("idx", "raw", "plotfile")
+
+    @property
+    def is_in_blocks(self) -> bool:
+        """Whether it can be read block by block, as its mesh may require."""
+        return self.format in ("raw", "plotfile")
 
     @property
     def place(self) -> str:

@@ -11,7 +11,7 @@ import yaml
 
 from pillion.errors import Error
 from pillion.insitu.catalogue import Field
-from pillion.replay.arrays import arrange
+from pillion.replay.arrays import Stored, arrange
 from pillion.replay.frames import Frame, Names, make_frames
 from pillion.replay.options import Options
 from pillion.replay.search import Search, find_files
@@ -61,6 +61,7 @@ def make_plan(
     for frame in frames:
         for name, field in used.items():
             arrange(frame.fields[name], field, options.order)
+            _expect_levels(frame.fields[name], field)
         _expect_particles(frame, used)
     return frames
 
@@ -73,6 +74,14 @@ def _expect_no_elements(fields: Iterable[Field]) -> None:
                 "and rectilinear meshes and of particles can be replayed, those of spectral meshes "
                 "cannot yet"
             )
+
+
+def _expect_levels(stored: Stored, field: Field) -> None:
+    if stored.levels > field.levels:
+        raise Error(
+            f"{stored.place} has {stored.levels} levels of refinement, but mesh '{field.mesh}' has "
+            f"{field.levels}; say `levels: {{count: {stored.levels}, ratio: …}}` with the mesh"
+        )
 
 
 def _set_domains(

@@ -3,6 +3,7 @@
 shares one block of each field, and reads its own part of each alone.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -12,12 +13,15 @@ import numpy as np
 
 import pillion.idx
 from pillion.datasets.file_arrays import read_box
+from pillion.datasets.plotfiles import Plotfile, open_plotfile
 from pillion.datasets.raw_blocks import index_of
+from pillion.errors import Error
 from pillion.insitu.catalogue import Field
 from pillion.insitu.session import Session
 from pillion.insitu.step import Domain
 from pillion.replay.agreement import together
 from pillion.replay.arrays import COMPONENTS, Arrangement, Part, Stored, arrange, part_of
+from pillion.replay.blocks import SharedBlock, blocks_of_plotfile, blocks_of_raw
 from pillion.replay.frames import Frame
 from pillion.replay.options import Order
 
@@ -33,6 +37,7 @@ class FieldReader:
     def __init__(self) -> None:
         self._datasets: dict[str, pillion.idx.Dataset] = {}
         self._hdf5: tuple[str, Any] = ("", None)
+        self._plotfile: Plotfile | None = None  # that of the field before
         self._open = ExitStack()
 
     def __enter__(self) -> "FieldReader":
@@ -52,6 +57,8 @@ class FieldReader:
             return self._read_idx(stored, part, out)
         if stored.format == "hdf5":
             self._read_hdf5(stored, part, out)
+        elif stored.format == "plotfile":
+            self._read_plotfile(stored, part, out)
         elif stored.raw is not None:
             items = len(part) - len(stored.raw.inner)
             stored.raw.read(index_of(stored.file), part[:items], out)
@@ -73,6 +80,27 @@ class FieldReader:
             dataset[name].read(stored.step, box=box, out=out[..., c]).bytes_read
             for c, name in components
         )
+
+    def blocks(self, stored: Stored, rank: int, ranks: int) -> list[SharedBlock]:
+        """A rank's blocks of a field that is stored in blocks, at all levels."""
+        if stored.raw is not None:
+            return blocks_of_raw(index_of(stored.file), stored.raw, rank, ranks)
+        return blocks_of_plotfile(self._opened(stored), stored.parts, rank, ranks)
+
+    def _opened(self, stored: Stored) -> Plotfile:
+        if self._plotfile is None or self._plotfile.path != stored.file:
+            self._plotfile = open_plotfile(stored.path)
+        return self._plotfile
+
+    def _read_plotfile(self, stored: Stored, part: Part, out: np.ndarray) -> None:
+        plotfile = self._opened(stored)
+        cells = part[: plotfile.axes]
+        values = out if len(part) > plotfile.axes else out[..., None]
+        found = plotfile.levels[0].read_part(stored.parts, cells, values)
+        if found < math.prod(hi - lo for lo, hi in cells):
+            raise Error(
+                f"{stored.place} does not cover the mesh; declare the mesh with `covered: partial`"
+            )
 
     def _read_hdf5(self, stored: Stored, part: Part, out: np.ndarray) -> None:
         """The file of the field before is still open: mostly it has the next one, too."""
@@ -136,6 +164,9 @@ class Player:
         self._set_faces(frame.faces)
         for field in self._fields:
             stored = frame.fields[field.name]
+            if stored.is_in_blocks and field.is_in_blocks:
+                self._share_blocks(field, stored, with_values)
+                continue
             arrangement = arrange(stored, field, self._order)
             box = self._box(field, arrangement)
             part = tuple(
@@ -162,6 +193,25 @@ class Player:
         if not turned.flags.c_contiguous:  # components one after the other, which are put together
             turned = np.ascontiguousarray(turned)
         self._session.share(field.name, turned)
+
+    def _share_blocks(self, field: Field, stored: Stored, with_values: bool) -> None:
+        """Shares this rank's blocks at all levels, and takes back those of the step before."""
+        blocks = self._files.blocks(stored, self._comm.rank, self._comm.size)
+        sizes = [math.prod(block.extent) * field.components for block in blocks]
+        values = self._room(field, (sum(sizes),))
+        begin = 0
+        with self._session.blocks(field.name):
+            for block, size in zip(blocks, sizes, strict=True):
+                own = values[begin : begin + size]
+                own = own.reshape(*block.extent[::-1], field.components)
+                begin += size
+                if with_values:
+                    block.read(own)
+                    self._tally.bytes += own.nbytes
+                axes = len(block.extent)
+                turned = own.transpose(*range(axes)[::-1], axes)
+                turned = turned if field.components > 1 else turned[..., 0]
+                self._session.share(field.name, turned, block.lo, level=block.level)
 
     def _box(self, field: Field, arrangement: Arrangement) -> Mapping[int, tuple[int, int]]:
         """This rank's part of a mesh, by axis: the same for all its fields. The number of particles

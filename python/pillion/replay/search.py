@@ -4,11 +4,13 @@ only of files and arrays that may hold one of the fields that are used.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pillion.idx
 from pillion.datasets.npy_files import expect_whole, read_head
+from pillion.datasets.plotfiles import FOLDER, is_plotfile, open_plotfile
 from pillion.datasets.raw_blocks import RawField, garbled, index_of, read_map
 from pillion.errors import Error
 from pillion.idx.origin import times_of
@@ -33,11 +35,13 @@ def find_files(words: Iterable[str]) -> list[str]:
         if not path.exists():
             raise Error(f"'{word}' is not there")
         if path.is_dir():
-            out += _files_in(path)
+            out += [word] if is_plotfile(path) else _files_in(path)
         elif _is_known(word):
             out.append(word)
         else:
-            raise Error(f"'{word}' is neither .npy nor .h5, .hdf5, .idx or {_RAW}; convert it")
+            raise Error(
+                f"'{word}' is neither .npy nor .h5, .hdf5, .idx, {_RAW} or a plotfile; convert it"
+            )
     return sorted(out)
 
 
@@ -46,13 +50,13 @@ def _is_known(path: str) -> bool:
 
 
 def _files_in(folder: Path) -> list[str]:
-    """The stage `write_hdf5` puts files of a dataset in a folder, NAME_hdf5."""
+    """Some stages put what makes up a dataset in a folder of its own."""
     out: list[str] = []
     try:
         for path in folder.iterdir():
-            if path.name.endswith("_hdf5") and path.is_dir():
+            if path.name.endswith(("_hdf5", FOLDER)) and path.is_dir():
                 out += _files_in(path)
-            elif _is_known(path.name):
+            elif is_plotfile(path) or _is_known(path.name):
                 out.append(str(path))
     except OSError as error:
         raise Error(f"the folder '{folder}' cannot be read: {error.strerror}") from error
@@ -78,6 +82,8 @@ class Search:
             self._idx(path)
         elif path.endswith(_RAW):
             self._raw(path)
+        elif Path(path).is_dir():
+            self._plotfile(path)
         elif path.endswith(_HDF5):
             self._hdf5(path)
         else:
@@ -152,6 +158,23 @@ class Search:
                 stored = _stored_idx(dataset, path, name, parts, step)
                 self.found.append(Found(self._names.field(name), step, time, stored))
 
+    def _plotfile(self, path: str) -> None:
+        plotfile = open_plotfile(path)
+        step = plotfile.step
+        used = {name: parts for name, parts in plotfile.fields.items() if self._is_used(name)}
+        if not used or not self._is_wanted(step):
+            return
+        if plotfile.coarsening > 1:
+            self.coarse.add(step)
+            return
+        plotfile.expect_whole()
+        for name, parts in used.items():
+            dtype, inner = plotfile.type_of(name), (len(parts),) if len(parts) > 1 else ()
+            shape = plotfile.levels[0].cells[::-1] + inner
+            stored = Stored(path, dtype.name, dtype, shape, "plotfile", name, parts=parts)
+            stored = replace(stored, levels=len(plotfile.levels))
+            self.found.append(Found(self._names.field(name), step, plotfile.time, stored))
+
     def _raw(self, path: str) -> None:
         head = read_map(Path(path))
         try:
@@ -204,12 +227,14 @@ def _stored_idx(
 def _fields_of_raw(head: dict[str, Any], path: str) -> list[Stored]:
     """The fields of all steps. The number of particles is a step's own."""
     cells = tuple(int(n) for n in head["mesh"].get("cells") or ())
+    levels = 1 + len(head["mesh"].get("ratios") or ())
     out = []
     for number, entry in enumerate(head["fields"]):
         name, kind, components = str(entry["name"]), str(entry["type"]), int(entry["components"])
         dtype, inner = number_type(kind), (components,) if components > 1 else ()
         raw = None if dtype is None else RawField(name, number, dtype, inner)
-        out.append(Stored(path, kind, dtype, cells[::-1] + inner, "raw", name, raw=raw))
+        shape = cells[::-1] + inner
+        out.append(Stored(path, kind, dtype, shape, "raw", name, levels=levels, raw=raw))
     return out
 
 
@@ -225,17 +250,7 @@ def _completed(field: Stored, path: Path, is_mesh: bool) -> Stored:
         domain = None if index.domain is None else _domain_of(index.domain)
     except _GARBLED as error:
         raise garbled(path, error) from error
-    return Stored(
-        str(path),
-        field.type,
-        field.dtype,
-        shape,
-        "raw",
-        field.dataset,
-        raw=field.raw,
-        domain=domain,
-        faces=index.faces,
-    )
+    return replace(field, path=str(path), shape=shape, domain=domain, faces=index.faces)
 
 
 def _domain_of(stored: Mapping[str, Any]) -> Domain:

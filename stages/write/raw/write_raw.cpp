@@ -104,6 +104,17 @@ std::string coordinates_of(const pillion_mesh& mesh) {
   return out;
 }
 
+/// Of each finer level to the one before, along each axis; nothing if there is one level.
+std::string ratios_of(const pillion_mesh& mesh) {
+  std::string out;
+  for (int32_t l = 0; l + 1 < mesh.levels; ++l) {
+    const int32_t* ratio = mesh.ratios + 3 * l;
+    const int64_t numbers[] = {ratio[0], ratio[1], ratio[2]};
+    out += (l > 0 ? ", " : ", ratios: [") + list(numbers, mesh.axes);
+  }
+  return out.empty() ? out : out + "]";
+}
+
 std::string centering(const pillion_field_description& field) {
   if (field.mesh_kind != PILLION_SPECTRAL) return "";
   return field.centering == PILLION_POINT ? ", centering: point" : ", centering: cell";
@@ -121,7 +132,7 @@ WriteRaw::WriteRaw(stage::Setup& setup)
       durable_(setup["durable"].boolean()),
       at_once_(integer_from(setup["at_once"], 0)),
       steps_(fields_, name_, name_ + ".raw.yaml", name_ + "_raw") {
-  input_ = setup.input(stage::Input::as_shared(fields_.names));
+  input_ = setup.input(stage::Input::as_shared(fields_.names).with_levels());
   setup.memory(1);  // a packed copy
   setup.product(name_ + ".raw.yaml");
 }
@@ -165,6 +176,8 @@ std::string WriteRaw::write_blocks(const stage::Step& step, const std::string& p
       for (int32_t d = 0; d < fields_.mesh().axes; ++d) extent[d] = block.hi()[d] - block.lo()[d];
       lines += ", lo: " + list(block.lo(), fields_.mesh().axes) +
                ", hi: " + list(block.hi(), fields_.mesh().axes);
+      if (step.mesh(fields_.mesh().mesh).levels > 1)
+        lines += ", level: " + std::to_string(block.level());
     }
     lines += ", count: " + std::to_string(extent[0] * extent[1] * extent[2]) + ", offsets: [";
     for (int32_t f = 0; f < block.array_count(); ++f) {
@@ -205,7 +218,7 @@ void WriteRaw::write_index(const stage::Step& step) const {
       text +=
           ", origin: " + list(mesh.origin, mesh.axes) + ", length: " + list(mesh.length, mesh.axes);
     else text += ", kind: rectilinear";
-    text += metric_of(step.mesh(mesh.mesh));
+    text += metric_of(step.mesh(mesh.mesh)) + ratios_of(step.mesh(mesh.mesh));
   }
   const bool is_spectral = mesh.mesh_kind == PILLION_SPECTRAL;
   if (is_spectral)
