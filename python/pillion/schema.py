@@ -210,8 +210,9 @@ _OUTPUT = either(
     ),
 )
 
-_UNIFORM_ONLY = ("length", "origin")
-_BOXES_ONLY = ("cells", "periodic", "metric", "radius")
+_RATIO = _integer(1, 16)
+_UNIFORM_ONLY = ("length", "origin", "levels")
+_BOXES_ONLY = ("cells", "periodic", "metric", "radius", "covered")
 _SPECTRAL_ONLY = ("order",)
 _PARTICLES_ONLY = ("dimensions",)
 _MESH = _map(
@@ -230,6 +231,26 @@ _MESH = _map(
             "Whether opposite faces meet, for all axes or one by one (default: false).",
             either(BOOLEAN, _list_of(BOOLEAN)),
         ),
+        "levels": (
+            "Of refinement.",
+            _map(
+                "Levels of refinement.",
+                {
+                    "count": ("How many there are at most.", _integer(1, 30)),
+                    "ratio": (
+                        "By how much each level is finer than the one before (default: 2); a list "
+                        "has one entry for each finer level, an integer or a list with one per "
+                        "axis.",
+                        either(_RATIO, _list_of(either(_RATIO, _list_of(_RATIO)), 29)),
+                    ),
+                },
+                "count",
+            ),
+        ),
+        "covered": (
+            "Whether some cells do not exist: partial (default: whole).",
+            words("whole", "partial"),
+        ),
         "dimensions": (
             "Of particles: 2 if they live in a plane, so that the third direction does not count "
             "(default: 3).",
@@ -243,7 +264,7 @@ _MESH = _map(
             "Of a rectilinear mesh: for each axis the faces of its cells, in ascending order "
             "(default: the program sets them). Of a spectral mesh: the field of 3 components that "
             "says where its points are.",
-            either(TEXT, _list_of(_list_of(_REAL))),
+            either(TEXT, _list_of(_list_of(_REAL, 1 << 24))),
         ),
         "metric": (
             "What the axes of cells measure, angles in degrees. cylindrical: radius, azimuth, "

@@ -112,7 +112,7 @@ class ElementVolumes {
   std::map<int64_t, Seen> seen_;  ///< by block
 };
 
-/// One for each mesh, for fields of which a stage weighs values by volume in elements.
+/// The volumes of each mesh with elements, for a stage with several fields.
 class VolumesByMesh {
  public:
   /// Null if the field's mesh has none.
