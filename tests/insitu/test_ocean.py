@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from conftest import mpirun, read_table
 from insitu import environment, needs_modules
 
@@ -105,3 +106,40 @@ def test_wrong_coordinates(build, tmp_path, change):
     )
     assert done.returncode != 0
     assert WRONG[change] in done.stderr
+
+
+MOVING = """
+import numpy as np
+import pillion
+from mpi4py import MPI
+
+with pillion.open("moving.yaml", MPI.COMM_WORLD) as session:
+    comm = session.communicator
+    u = np.full((4, 3), 1.0 + comm.rank)
+    session.share("u", u, lo=(4 * comm.rank, 0))
+    session.set_coordinates("grid", 1, [0, 1, 3, 7])
+    for step in range(6):
+        if step != 3:  # then they stay
+            session.set_coordinates("grid", 0, (1.0 + step) * np.arange(9) ** 2)
+        session.step(step, float(step))
+"""
+
+
+@pytest.mark.parametrize("sidecars", ["ranks: 1", "per_node: 1", "ranks: 0"])
+def test_faces_that_move(build, tmp_path, sidecars):
+    (tmp_path / "moving.yaml").write_text(
+        f"output: results\nsidecars: {{{sidecars}, when_full: wait}}\n"
+        "meshes: {grid: {kind: rectilinear, cells: [8, 3], units: m}}\n"
+        "fields: {u: {mesh: grid, type: float64}}\n"
+        "analyses: {a: {stages: [statistics: {fields: [u]}, write_raw: {fields: [u]}]}}\n"
+    )
+    (tmp_path / "moving.py").write_text(MOVING)
+    ranks = 2 if "0" in sidecars else 3
+    mpirun(ranks, sys.executable, "moving.py", env=environment(build), cwd=tmp_path)
+    table = read_table(tmp_path / "results/a/statistics_u.csv")
+    factor = np.array([1, 2, 3, 3, 5, 6])
+    np.testing.assert_allclose(table["volume"], factor * 64 * 7, rtol=1e-14)
+    np.testing.assert_allclose(table["mean"], (16 * 1 + 48 * 2) / 64, rtol=1e-14)
+    index = (tmp_path / "results/a/grid_raw/grid.000000004.yaml").read_text()
+    found = yaml.safe_load(index)["coordinates"]
+    assert found == [(5.0 * np.arange(9) ** 2).tolist(), [0, 1, 3, 7]]
