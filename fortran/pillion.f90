@@ -5,7 +5,7 @@
 ! job. A failure inside Pillion after the first step never does.
 module pillion
   use pillion_c, only: &
-    pillion_components_first, pillion_components_last, pillion_error_argument, &
+    pillion_any_block, pillion_components_first, pillion_components_last, pillion_error_argument, &
     pillion_error_configuration, pillion_error_file, pillion_error_internal, &
     pillion_error_placement, pillion_error_plugin, pillion_error_sharing, pillion_error_stage, &
     pillion_error_state, pillion_float32, pillion_float64, pillion_int32, pillion_int64, &

@@ -9,6 +9,9 @@ module pillion_c
   public
 
   ! Statuses.
+  ! The number of a block that Pillion is to number.
+  integer, parameter :: pillion_any_block = -1
+
   enum, bind(C)
     enumerator :: pillion_ok = 0, pillion_error_argument, pillion_error_configuration, &
       pillion_error_sharing, pillion_error_placement, pillion_error_plugin, pillion_error_stage, &
@@ -266,6 +269,18 @@ module pillion_c
       integer(c_int32_t) :: status
     end function
 
+    function c_share_box_level_view(session, field, level, block, axes, lo, hi, view, components) &
+      result(status) bind(C, name='pillion_share_box_level_view')
+      import :: c_char, c_int32_t, c_int64_t, c_ptr, pillion_view
+      type(c_ptr), value :: session
+      character(kind=c_char), intent(in) :: field(*)
+      integer(c_int32_t), value :: level, block, axes
+      integer(c_int64_t), intent(in) :: lo(*), hi(*)
+      type(pillion_view), intent(in) :: view
+      integer(c_int32_t), value :: components
+      integer(c_int32_t) :: status
+    end function
+
     function c_share_particles_typed(session, field, block, count, data, type) &
       result(status) bind(C, name='pillion_share_particles_typed')
       import :: c_char, c_int32_t, c_int64_t, c_ptr
@@ -355,11 +370,37 @@ module pillion_c
       integer(c_int32_t) :: status
     end function
 
+    function c_begin_blocks(session, field) result(status) &
+      bind(C, name='pillion_begin_blocks')
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: session
+      character(kind=c_char), intent(in) :: field(*)
+      integer(c_int32_t) :: status
+    end function
+
+    function c_end_blocks(session, field) result(status) bind(C, name='pillion_end_blocks')
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: session
+      character(kind=c_char), intent(in) :: field(*)
+      integer(c_int32_t) :: status
+    end function
+
     function c_set_domain(session, mesh, domain) result(status) bind(C, name='pillion_set_domain')
       import :: c_char, c_int32_t, c_ptr, pillion_domain
       type(c_ptr), value :: session
       character(kind=c_char), intent(in) :: mesh(*)
       type(pillion_domain), intent(in) :: domain
+      integer(c_int32_t) :: status
+    end function
+
+    function c_set_coordinates(session, mesh, axis, count, values) result(status) &
+      bind(C, name='pillion_set_coordinates')
+      import :: c_char, c_double, c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: session
+      character(kind=c_char), intent(in) :: mesh(*)
+      integer(c_int32_t), value :: axis
+      integer(c_int64_t), value :: count
+      real(c_double), intent(in) :: values(*)
       integer(c_int32_t) :: status
     end function
 

@@ -233,6 +233,35 @@ static inline pillion_status pillion_share_box_view(pillion_session* session, co
   return pillion_share_box_typed(session, field, block, lo, hi, view->data, view->type);
 }
 
+static inline pillion_status pillion_share_box_level(pillion_session* session, const char* field,
+                                                     int32_t level, int32_t block,
+                                                     const int64_t* lo, const int64_t* hi,
+                                                     const void* data, pillion_type type,
+                                                     const int64_t* strides) {
+  (void)level, (void)strides;
+  return pillion_share_box_typed(session, field, block, lo, hi, data, type);
+}
+
+static inline pillion_status pillion_share_box_level_view(
+    pillion_session* session, const char* field, int32_t level, int32_t block, int32_t axes,
+    const int64_t* lo, const int64_t* hi, const pillion_view* view,
+    pillion_components components) {
+  (void)level, (void)axes, (void)components;
+  return pillion_share_box_typed(session, field, block, lo, hi, view->data, view->type);
+}
+
+#define PILLION_ANY_BLOCK (-1)
+
+static inline pillion_status pillion_begin_blocks(pillion_session* session, const char* field) {
+  (void)session, (void)field;
+  return PILLION_OK;
+}
+
+static inline pillion_status pillion_end_blocks(pillion_session* session, const char* field) {
+  (void)session, (void)field;
+  return PILLION_OK;
+}
+
 static inline pillion_status pillion_share_particles_typed(pillion_session* session,
                                                            const char* field, int32_t block,
                                                            int64_t count, const void* data,
@@ -343,6 +372,13 @@ static inline pillion_status pillion_unshare(pillion_session* session, const cha
 static inline pillion_status pillion_set_domain(pillion_session* session, const char* mesh,
                                                 const pillion_domain* domain) {
   (void)session, (void)mesh, (void)domain;
+  return PILLION_OK;
+}
+
+static inline pillion_status pillion_set_coordinates(pillion_session* session, const char* mesh,
+                                                     int32_t axis, int64_t count,
+                                                     const double* values) {
+  (void)session, (void)mesh, (void)axis, (void)count, (void)values;
   return PILLION_OK;
 }
 

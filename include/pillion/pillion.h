@@ -170,6 +170,29 @@ pillion_status pillion_share_box_view(pillion_session* session, const char* fiel
                                       int32_t axes, const int64_t* lo, const int64_t* hi,
                                       const pillion_view* view, pillion_components components);
 
+/** The same on a mesh with levels of refinement, which `meshes: {NAME: {levels: ...}}` declares: a
+ * box in cells of `level`, 0 being the coarsest. Boxes of a level do not overlap, those of a finer
+ * level lie within boxes of the level before, and begin and end where cells of it do. Pillion finds
+ * out which cells finer boxes cover. `strides` may be NULL: the first axis varies fastest,
+ * components are interleaved. */
+pillion_status pillion_share_box_level(pillion_session* session, const char* field, int32_t level,
+                                       int32_t block, const int64_t* lo, const int64_t* hi,
+                                       const void* data, pillion_type type, const int64_t* strides);
+pillion_status pillion_share_box_level_view(pillion_session* session, const char* field,
+                                            int32_t level, int32_t block, int32_t axes,
+                                            const int64_t* lo, const int64_t* hi,
+                                            const pillion_view* view,
+                                            pillion_components components);
+
+/** Block number for blocks that Pillion is to number, from 0 on since pillion_begin_blocks. */
+#define PILLION_ANY_BLOCK (-1)
+
+/** From here to pillion_end_blocks the program shares all blocks of a field anew, as after a
+ * regridding. The end takes back every block that was not shared since, and the memory that
+ * pillion_allocate gave for it. Between the two, a block may have the number PILLION_ANY_BLOCK. */
+pillion_status pillion_begin_blocks(pillion_session* session, const char* field);
+pillion_status pillion_end_blocks(pillion_session* session, const char* field);
+
 /** Shares `count` particles' values of a field; components are interleaved. All fields of one mesh
  * that share a block number must have the same count when a step is offered. */
 pillion_status pillion_share_particles_typed(pillion_session* session, const char* field,
@@ -224,6 +247,12 @@ pillion_status pillion_unshare(pillion_session* session, const char* field, int3
 /** The domain of a particle mesh as of now; it may change every step. The same on every rank. */
 pillion_status pillion_set_domain(pillion_session* session, const char* mesh,
                                   const pillion_domain* domain);
+
+/** Coordinates of the faces of a rectilinear mesh along one axis, counted from 0, as of now: one
+ * more than cells, ascending. They are copied. The same on every rank. For meshes whose `cells` the
+ * configuration gives without coordinates. */
+pillion_status pillion_set_coordinates(pillion_session* session, const char* mesh, int32_t axis,
+                                       int64_t count, const double* values);
 
 /** Units of a field, of a mesh's lengths, or of "time", for programs that know them only at run
  * time. The same on every rank. */

@@ -79,10 +79,21 @@ struct Box {
     return count;
   }
 
+  /// The same indices as cells of a level of refinement; 0 is the coarsest.
+  [[nodiscard]] Box on_level(int32_t of) const {
+    Box box = *this;
+    box.level = of;
+    return box;
+  }
+
   std::array<int64_t, 3> lo{};
   std::array<int64_t, 3> hi{};
   size_t axes;
+  int32_t level = 0;
 };
+
+/// Number of a block that Pillion is to number, between begin_blocks() and end_blocks().
+inline constexpr int32_t any_block = PILLION_ANY_BLOCK;
 
 /// A field of the catalogue, and the mesh that it lives on.
 struct Field {
@@ -223,8 +234,8 @@ class Session {
   }
   template <Element T>
   void share(const std::string& field, const T* data, const Box& box, int32_t block = 0) {
-    check(pillion_share_box_typed(open_handle(), field.c_str(), block, box.lo.data(), box.hi.data(),
-                                  data, element_type<T>()));
+    check(pillion_share_box_level(open_handle(), field.c_str(), box.level, block, box.lo.data(),
+                                  box.hi.data(), data, element_type<T>(), nullptr));
   }
   /// As above for any arrangement, `data` being the element at box.lo: strides[a] is the distance
   /// in elements from one index to the next along axis a, the last stride that between components.
@@ -236,8 +247,8 @@ class Session {
                                            std::to_string(strides.size()) + " strides; give " +
                                            std::to_string(box.axes + 1) +
                                            ", one per axis and one for components");
-    check(pillion_share_box_strided(open_handle(), field.c_str(), block, box.lo.data(),
-                                    box.hi.data(), data, element_type<T>(), strides.data()));
+    check(pillion_share_box_level(open_handle(), field.c_str(), box.level, block, box.lo.data(),
+                                  box.hi.data(), data, element_type<T>(), strides.data()));
   }
 
   /// Shares `count` particles' values of a field, components interleaved; as for share, nothing is
@@ -302,9 +313,25 @@ class Session {
     check(pillion_unshare(open_handle(), field.c_str(), block));
   }
 
+  /// From here to end_blocks() the program shares all blocks of a field anew, as after a
+  /// regridding. The end takes back every block that was not shared since, and the memory that
+  /// allocate() gave for it. Between the two, a block may have the number any_block.
+  void begin_blocks(const std::string& field) {
+    check(pillion_begin_blocks(open_handle(), field.c_str()));
+  }
+  void end_blocks(const std::string& field) {
+    check(pillion_end_blocks(open_handle(), field.c_str()));
+  }
+
   /// The domain of a particle mesh as of now. The same on every rank.
   void set_domain(const std::string& mesh, const Domain& domain) {
     check(pillion_set_domain(open_handle(), mesh.c_str(), &domain));
+  }
+  /// Coordinates of the faces of a rectilinear mesh along one axis, counted from 0, as of now: one
+  /// more than cells, ascending. The same on every rank.
+  void set_coordinates(const std::string& mesh, int32_t axis, std::span<const double> values) {
+    check(pillion_set_coordinates(open_handle(), mesh.c_str(), axis,
+                                  static_cast<int64_t>(values.size()), values.data()));
   }
   /// Units of a field, of a mesh's lengths, or of "time". The same on every rank.
   void set_units(const std::string& name, const std::string& units) {

@@ -66,16 +66,18 @@ typedef struct pillion_field_description {
   pillion_type type;
   int32_t components;
   pillion_mesh_kind mesh_kind;
-  int32_t axes;     /**< of a uniform mesh: 1 to 3; of particles: 2 if so configured */
-  int64_t cells[3]; /**< of a uniform mesh */
-  double origin[3]; /**< of a uniform mesh */
-  double length[3]; /**< of a uniform mesh */
+  int32_t axes; /**< of a uniform or rectilinear mesh: 1 to 3; of particles: 2 if so configured */
+  int64_t cells[3]; /**< of a uniform or rectilinear mesh */
+  double origin[3];
+  double length[3]; /**< 0 of a rectilinear mesh whose program sets coordinates */
   int32_t periodic[3];
   pillion_metric metric;
   int32_t order;               /**< of a spectral mesh: order + 1 points along each axis */
   pillion_centering centering; /**< of a field */
   const char* coordinates; /**< of a spectral mesh: the field of 3 components that holds them, of
                             * its points; "" if it was not said */
+  int32_t levels;          /**< of refinement of a uniform mesh, whose cells are those of level 0 */
+  int32_t is_partial;      /**< 1 if some cells of a uniform mesh may not exist */
 } pillion_field_description;
 
 /** Half-open range of cells; [0, 1) along axes that a mesh lacks. */
@@ -173,7 +175,13 @@ typedef struct pillion_point_set pillion_point_set;
 
 /** A mesh as it is in a publication. A uniform mesh that was coarsened because sidecars could not
  * keep up (backlog policy `coarsen`) has the cells, origin and length of the coarse one: cell i is
- * cell i * coarsening of the mesh that `describe` describes. Of particles, one of `coarsening` is
+ * cell i * coarsening of the mesh that `describe` describes. So does a rectilinear one; its faces
+ * lie midway between the centres of these cells, the first and the last where the mesh ends.
+ *
+ * The metric defines what the axes of uniform and rectilinear meshes measure. Cylindrical: radius,
+ * azimuth and height, or radius and height if there are two. Spherical: longitude, latitude and
+ * height or radius. Angles are in degrees.
+ * Of particles, one of `coarsening` is
  * there; their domain begins at `origin` and ends at `end`, with edges (end[0]-origin[0], 0, 0),
  * (tilt[0], end[1]-origin[1], 0) and (tilt[1], tilt[2], end[2]-origin[2]). */
 typedef struct pillion_mesh {
@@ -198,8 +206,12 @@ typedef struct pillion_mesh {
                           * the one before; NULL if there is one level */
   const pillion_point_set* const* point_sets; /**< NULL if the mesh names none */
   int32_t point_set_count;
-  int32_t reserved;
-  const char* of; /**< the mesh whose boundary this one is, or NULL */
+  int32_t is_partial; /**< 1 if some cells of a uniform mesh may not exist: no block has them */
+  const char* of;               /**< the mesh whose boundary this one is, or NULL */
+  const double* coordinates[3]; /**< of a rectilinear mesh, by axis: cells + 1 coordinates of faces,
+                                 * in ascending order; else NULL */
+  double radius; /**< of a spherical mesh: that of the sphere, above which a third axis counts; 0 if
+                  * that axis is the radius itself */
 } pillion_mesh;
 
 /** A column of a table: exactly one of the two pointers is set. */

@@ -21,7 +21,7 @@ enum {
 };
 typedef int32_t pillion_type;
 
-/** Kinds of mesh. This version supports the first three; it refuses the others. */
+/** Kinds of mesh. This version supports the first four; it refuses the others. */
 enum {
   PILLION_UNIFORM = 1,
   PILLION_PARTICLES = 2,
@@ -32,13 +32,14 @@ enum {
 };
 typedef int32_t pillion_mesh_kind;
 
-/** Where a mesh has the values of a field. Fields of uniform meshes are at cells. Those of spectral
+/** Where a mesh has the values of a field. Fields of uniform and rectilinear meshes are at
+ * cells. Those of spectral
  * meshes are at the points of each element, or at cells: one value for each element. Particles have
  * no centering: 0. This version refuses all else. */
 enum { PILLION_CELL = 1, PILLION_POINT = 2, PILLION_FACE = 3, PILLION_EDGE = 4 };
 typedef int32_t pillion_centering;
 
-/** What the axes of a mesh measure. This version knows cartesian meshes. */
+/** What the axes of a mesh measure. */
 enum { PILLION_CARTESIAN = 1, PILLION_CYLINDRICAL = 2, PILLION_SPHERICAL = 3 };
 typedef int32_t pillion_metric;
 

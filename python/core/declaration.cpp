@@ -55,7 +55,9 @@ nb::dict description_of(const pillion_field_description& field) {
   out["type"] = field.type;
   out["components"] = field.components;
   out["mesh_kind"] = field.mesh_kind;
-  const int32_t axes = field.mesh_kind == PILLION_UNIFORM ? field.axes : 0;
+  const bool has_boxes =
+      field.mesh_kind == PILLION_UNIFORM || field.mesh_kind == PILLION_RECTILINEAR;
+  const int32_t axes = has_boxes ? field.axes : 0;
   out["axes"] = axes;
   nb::list cells, origin, length, periodic;
   for (int32_t d = 0; d < axes; ++d) {

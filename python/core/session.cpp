@@ -85,10 +85,11 @@ void check(pillion_status status) {
   if (status != PILLION_OK) throw Error(static_cast<ErrorCode>(status), pillion_error_message());
 }
 
-void share_box(const Held& session, const std::string& field, int32_t block, const Indices& lo,
-               const Indices& hi, uintptr_t data, int32_t type, const Indices& strides) {
-  check(pillion_share_box_strided(session.handle(), field.c_str(), block, lo.data(), hi.data(),
-                                  reinterpret_cast<const void*>(data), type, strides.data()));
+void share_box(const Held& session, const std::string& field, int32_t level, int32_t block,
+               const Indices& lo, const Indices& hi, uintptr_t data, int32_t type,
+               const Indices& strides) {
+  check(pillion_share_box_level(session.handle(), field.c_str(), level, block, lo.data(), hi.data(),
+                                reinterpret_cast<const void*>(data), type, strides.data()));
 }
 
 void share_particles(const Held& session, const std::string& field, int32_t block, int64_t count,
@@ -161,6 +162,11 @@ void set_domain(Held& session, const std::string& mesh, const Lengths& lo, const
   session.set_domain(mesh, domain);
 }
 
+void set_coordinates(Held& session, const std::string& mesh, int32_t axis,
+                     const std::vector<double>& values) {
+  session.set_coordinates(mesh, axis, values);
+}
+
 void bind_field(nb::module_& module) {
   nb::class_<Field>(module, "Field")
       .def_ro("name", &Field::name)
@@ -187,8 +193,10 @@ void bind_session(nb::module_& module) {
       .def("communicator",
            [](const Held& session) { return pillion_communicator_fortran(session.handle()); })
       .def("fields", &Session::fields)
-      .def("share_box", share_box, nb::arg("field"), nb::arg("block"), nb::arg("lo"), nb::arg("hi"),
-           nb::arg("data"), nb::arg("type"), nb::arg("strides"))
+      .def("share_box", share_box, nb::arg("field"), nb::arg("level"), nb::arg("block"),
+           nb::arg("lo"), nb::arg("hi"), nb::arg("data"), nb::arg("type"), nb::arg("strides"))
+      .def("begin_blocks", &Session::begin_blocks, nb::arg("field"))
+      .def("end_blocks", &Session::end_blocks, nb::arg("field"))
       .def("share_particles", share_particles, nb::arg("field"), nb::arg("block"), nb::arg("count"),
            nb::arg("data"), nb::arg("type"))
       .def("share_elements", share_elements, nb::arg("field"), nb::arg("block"), nb::arg("count"),
@@ -203,6 +211,7 @@ void bind_session(nb::module_& module) {
       .def("unshare", &Session::unshare, nb::arg("field"), nb::arg("block"))
       .def("set_domain", set_domain, nb::arg("mesh"), nb::arg("lo"), nb::arg("hi"), nb::arg("tilt"),
            nb::arg("periodic"), nb::arg("dimensions"))
+      .def("set_coordinates", set_coordinates, nb::arg("mesh"), nb::arg("axis"), nb::arg("values"))
       .def("set_units", &Session::set_units, nb::arg("name"), nb::arg("units"))
       .def("ready", &Session::ready, Unlocked())
       .def("is_due", &Session::is_due, nb::arg("step"), nb::arg("time"))

@@ -39,6 +39,33 @@ nb::dict domain(const Work& work, const std::string& mesh) {
   return out;
 }
 
+/// Of a mesh of boxes; empty for others.
+nb::dict mesh_now(const Work& work, const std::string& name) {
+  const pillion_mesh& found = mesh_of(work, name);
+  nb::dict out;
+  if (found.kind != PILLION_UNIFORM && found.kind != PILLION_RECTILINEAR) return out;
+  nb::list faces, periodic;
+  for (int32_t d = 0; d < found.axes; ++d) {
+    nb::list along;
+    const double width = found.length[d] / static_cast<double>(found.cells[d]);
+    for (int64_t i = 0; i <= found.cells[d]; ++i)
+      along.append(found.coordinates[d] != nullptr
+                       ? found.coordinates[d][i]
+                       : found.origin[d] + width * static_cast<double>(i));
+    faces.append(along);
+    periodic.append(found.periodic[d] != 0);
+  }
+  out["name"] = found.name;
+  out["kind"] = found.kind;
+  out["units"] = found.units;
+  out["faces"] = faces;
+  out["periodic"] = nb::tuple(periodic);
+  out["metric"] = found.metric;
+  out["radius"] = found.radius;
+  out["coarsening"] = found.coarsening;
+  return out;
+}
+
 int32_t coarsening(const Work& work, const std::string& mesh) {
   return mesh_of(work, mesh).coarsening;
 }
@@ -145,6 +172,7 @@ void bind_work(nb::module_& module) {
              return std::string(w.host().units(w.get(), name.c_str()));
            })
       .def("domain", domain)
+      .def("mesh", mesh_now)
       .def("coarsening", coarsening)
       .def("block_count",
            [](const Work& w, int32_t input) { return w.host().block_count(w.get(), input); })

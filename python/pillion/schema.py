@@ -210,16 +210,17 @@ _OUTPUT = either(
     ),
 )
 
-_UNIFORM_ONLY = ("cells", "length", "origin", "periodic")
-_SPECTRAL_ONLY = ("order", "coordinates")
+_UNIFORM_ONLY = ("length", "origin")
+_BOXES_ONLY = ("cells", "periodic", "metric", "radius")
+_SPECTRAL_ONLY = ("order",)
 _PARTICLES_ONLY = ("dimensions",)
 _MESH = _map(
     "Where data lives.",
     {
         "kind": (
-            "uniform: cells of a box; particles; spectral: hexahedral elements with "
-            "Gauss-Lobatto-Legendre points.",
-            words("uniform", "particles", "spectral"),
+            "uniform: cells of a box; rectilinear: the same, with faces at coordinates of each "
+            "axis; particles; spectral: hexahedral elements with Gauss-Lobatto-Legendre points.",
+            words("uniform", "rectilinear", "particles", "spectral"),
         ),
         "units": ("Of lengths, such as Mpc.", TEXT),
         "cells": ("Numbers of cells, one for each of one to three axes.", _list_of(_integer(1))),
@@ -239,22 +240,43 @@ _MESH = _map(
             _integer(1, 31),
         ),
         "coordinates": (
-            "Of a spectral mesh: the field of 3 components that says where its points are.",
-            TEXT,
+            "Of a rectilinear mesh: for each axis the faces of its cells, in ascending order "
+            "(default: the program sets them). Of a spectral mesh: the field of 3 components that "
+            "says where its points are.",
+            either(TEXT, _list_of(_list_of(_REAL))),
+        ),
+        "metric": (
+            "What the axes of cells measure, angles in degrees. cylindrical: radius, azimuth, "
+            "height, or radius and height; spherical: longitude, latitude, height or radius "
+            "(default: cartesian).",
+            words("cartesian", "cylindrical", "spherical"),
+        ),
+        "radius": (
+            "Of a spherical mesh: of the sphere (default: 1), above which a third axis counts "
+            "(default: it is the radius itself).",
+            _POSITIVE,
         ),
     },
     "kind",
     allOf=[
         {
-            "if": _has(kind={"enum": ["particles", "spectral"]}),
+            "if": _has(kind={"enum": ["particles", "spectral", "rectilinear"]}),
             "then": {"properties": {key: False for key in _UNIFORM_ONLY}},
         },
         {
-            "if": _has(kind={"enum": ["particles", "uniform"]}),
+            "if": _has(kind={"enum": ["particles", "spectral"]}),
+            "then": {"properties": {key: False for key in _BOXES_ONLY}},
+        },
+        {
+            "if": _has(kind={"enum": ["particles", "uniform", "rectilinear"]}),
             "then": {"properties": {key: False for key in _SPECTRAL_ONLY}},
         },
         {
-            "if": _has(kind={"enum": ["uniform", "spectral"]}),
+            "if": _has(kind={"enum": ["particles", "uniform"]}),
+            "then": {"properties": {"coordinates": False}},
+        },
+        {
+            "if": _has(kind={"enum": ["uniform", "rectilinear", "spectral"]}),
             "then": {"properties": {key: False for key in _PARTICLES_ONLY}},
         },
         {"if": _has(kind={"const": "uniform"}), "then": _has(cells=_GIVEN)},

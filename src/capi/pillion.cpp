@@ -123,15 +123,15 @@ pillion_field described(pillion::simulation::Simulation& side, int32_t number) {
                         names.size());
   const auto& field = catalogue.field(names[static_cast<size_t>(number)]);
   const auto& mesh = catalogue.mesh(field.mesh);
-  const bool uniform = mesh.kind == MeshKind::Uniform;
+  const bool boxes = pillion::model::has_boxes(mesh.kind);
   pillion_field out{};
   out.name = field.name.c_str();
   out.mesh = mesh.name.c_str();
   out.mesh_kind = static_cast<pillion_mesh_kind>(mesh.kind);
   out.type = static_cast<pillion_type>(field.type);
   out.components = field.components;
-  out.axes = uniform ? mesh.axes : 0;
-  for (size_t a = 0; a < 3; ++a) out.cells[a] = uniform ? mesh.cells[a] : 0;
+  out.axes = boxes ? mesh.axes : 0;
+  for (size_t a = 0; a < 3; ++a) out.cells[a] = boxes ? mesh.cells[a] : 0;
   out.order = pillion::model::points_of(mesh, field) > 1 ? mesh.order : 0;
   out.used = side.uses(field.name) ? 1 : 0;
   return out;
@@ -254,15 +254,22 @@ pillion_status pillion_get_field(const pillion_session* session, int32_t number,
   return guard([&] { given(field, "field") = described(side(session), number); });
 }
 
-pillion_status pillion_share_box_strided(pillion_session* session, const char* field, int32_t block,
-                                         const int64_t* lo, const int64_t* hi, const void* data,
-                                         pillion_type type, const int64_t* strides) {
+pillion_status pillion_share_box_level(pillion_session* session, const char* field, int32_t level,
+                                       int32_t block, const int64_t* lo, const int64_t* hi,
+                                       const void* data, pillion_type type,
+                                       const int64_t* strides) {
   return guard([&] {
     given(lo, "lo");
     given(hi, "hi");
-    side(session).data().sharing().share_box(text(field, "the field"), block, lo, hi, data, type,
-                                             strides);
+    side(session).data().sharing().share_box(text(field, "the field"), level, block, lo, hi, data,
+                                             type, strides);
   });
+}
+
+pillion_status pillion_share_box_strided(pillion_session* session, const char* field, int32_t block,
+                                         const int64_t* lo, const int64_t* hi, const void* data,
+                                         pillion_type type, const int64_t* strides) {
+  return pillion_share_box_level(session, field, 0, block, lo, hi, data, type, strides);
 }
 
 pillion_status pillion_share_box_typed(pillion_session* session, const char* field, int32_t block,
@@ -271,16 +278,32 @@ pillion_status pillion_share_box_typed(pillion_session* session, const char* fie
   return pillion_share_box_strided(session, field, block, lo, hi, data, type, nullptr);
 }
 
-pillion_status pillion_share_box_view(pillion_session* session, const char* field, int32_t block,
-                                      int32_t axes, const int64_t* lo, const int64_t* hi,
-                                      const pillion_view* view, pillion_components components) {
+pillion_status pillion_share_box_level_view(pillion_session* session, const char* field,
+                                            int32_t level, int32_t block, int32_t axes,
+                                            const int64_t* lo, const int64_t* hi,
+                                            const pillion_view* view,
+                                            pillion_components components) {
   return guard([&] {
     given(lo, "lo");
     given(hi, "hi");
-    side(session).data().sharing().share_box(text(field, "the field"), block, axes, lo, hi,
+    side(session).data().sharing().share_box(text(field, "the field"), level, block, axes, lo, hi,
                                              given(view, "the view"),
                                              components == PILLION_COMPONENTS_LAST);
   });
+}
+
+pillion_status pillion_share_box_view(pillion_session* session, const char* field, int32_t block,
+                                      int32_t axes, const int64_t* lo, const int64_t* hi,
+                                      const pillion_view* view, pillion_components components) {
+  return pillion_share_box_level_view(session, field, 0, block, axes, lo, hi, view, components);
+}
+
+pillion_status pillion_begin_blocks(pillion_session* session, const char* field) {
+  return guard([&] { side(session).data().sharing().begin_blocks(text(field, "the field")); });
+}
+
+pillion_status pillion_end_blocks(pillion_session* session, const char* field) {
+  return guard([&] { side(session).data().end_blocks(text(field, "the field")); });
 }
 
 pillion_status pillion_share_particles_typed(pillion_session* session, const char* field,
@@ -350,6 +373,14 @@ pillion_status pillion_set_domain(pillion_session* session, const char* mesh,
                                   const pillion_domain* domain) {
   return guard([&] {
     side(session).data().sharing().set_domain(text(mesh, "the mesh"), given(domain, "the domain"));
+  });
+}
+
+pillion_status pillion_set_coordinates(pillion_session* session, const char* mesh, int32_t axis,
+                                       int64_t count, const double* values) {
+  return guard([&] {
+    if (count > 0) given(values, "the coordinates");
+    side(session).data().sharing().set_coordinates(text(mesh, "the mesh"), axis, count, values);
   });
 }
 

@@ -50,6 +50,12 @@ constexpr int64_t block_id(int rank, int32_t number, int maker = 0) {
   return static_cast<int64_t>(maker & 0x7f) << 56 | static_cast<int64_t>(rank) << 32 | number;
 }
 
+/// The maker of blocks in a further cut of a mesh, where the program shares fields of it in
+/// different boxes; `cut` counts from 1.
+constexpr int maker_of_cut(int cut) { return 128 - cut; }
+/// Whether a block is one of a further cut.
+constexpr bool is_of_further_cut(int64_t id) { return (id >> 56 & 0x7f) > 64; }
+
 /// One block of one mesh with the fields that are there. Particles: the box is [0, count).
 struct Block {
   int64_t id = 0;

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/text.hpp"
+#include "model/geometry.hpp"
 
 namespace pillion::model {
 
@@ -79,6 +80,35 @@ int32_t points_of(const Mesh& mesh, const Field& field) {
   return at_points ? n * n * n : 1;
 }
 
+std::string name_of_level(const std::string& mesh, int level) {
+  return fmt::format("{}_level_{}", mesh, level);
+}
+
+std::array<int64_t, 3> cells_of_level(const Mesh& mesh, int level) {
+  auto cells = mesh.cells;
+  for (int l = 0; l < level; ++l)
+    for (size_t d = 0; d < 3; ++d) cells[d] *= mesh.ratios.at(static_cast<size_t>(l))[d];
+  return cells;
+}
+
+void read_cells(const Value& cells, Mesh& mesh) {
+  if (!cells.is_list() || cells.entries.empty() || cells.entries.size() > 3)
+    cells.fail(fmt::format("cells must be a list of 1 to 3 integers such as [64, 64, 64], found {}",
+                           base::to_flow(cells)));
+  mesh.axes = static_cast<int>(cells.entries.size());
+  constexpr int64_t most = int64_t{1} << 50;
+  int64_t all = 1;
+  for (size_t a = 0; a < cells.entries.size(); ++a) {
+    mesh.cells[a] = cells.entries[a].second.as_integer();
+    if (mesh.cells[a] < 1)
+      cells.fail(fmt::format("cells must be positive, found {}", mesh.cells[a]));
+    // So that bytes of their fields can be counted.
+    if (mesh.cells[a] > most / all)
+      cells.fail(fmt::format("cells {} are more than 2^50 in all", base::to_flow(cells)));
+    all *= mesh.cells[a];
+  }
+}
+
 namespace {
 
 ElementType read_type(const Value& value) {
@@ -104,16 +134,18 @@ ElementType read_type(const Value& value) {
 
 MeshKind read_kind(const Value& value) {
   const std::string& text = value.as_text();
-  for (const auto kind : {MeshKind::Uniform, MeshKind::Particles, MeshKind::Spectral})
+  for (const auto kind :
+       {MeshKind::Uniform, MeshKind::Rectilinear, MeshKind::Particles, MeshKind::Spectral})
     if (text == name_of(kind)) return kind;
-  for (const auto later : {MeshKind::Rectilinear, MeshKind::Curvilinear, MeshKind::Unstructured})
+  for (const auto later : {MeshKind::Curvilinear, MeshKind::Unstructured})
     if (text == name_of(later))
       value.fail(
-          fmt::format("a mesh of kind {} is not supported yet; there are uniform, particles and "
-                      "spectral",
+          fmt::format("a mesh of kind {} is not supported yet; there are uniform, rectilinear, "
+                      "particles and spectral",
                       text));
-  value.fail(fmt::format("unknown kind of mesh '{}'{}", text,
-                         base::suggestion(text, {"uniform", "particles", "spectral"})));
+  value.fail(
+      fmt::format("unknown kind of mesh '{}'{}", text,
+                  base::suggestion(text, {"uniform", "rectilinear", "particles", "spectral"})));
 }
 
 /// A list with one entry per axis.
@@ -122,24 +154,6 @@ const Value& per_axis(const Value& value, int axes, const char* what) {
     value.fail(fmt::format("{} must be a list of {} values, one per axis of the mesh, found {}",
                            what, axes, base::to_flow(value)));
   return value;
-}
-
-void read_cells(const Value& cells, Mesh& mesh) {
-  if (!cells.is_list() || cells.entries.empty() || cells.entries.size() > 3)
-    cells.fail(fmt::format("cells must be a list of 1 to 3 integers such as [64, 64, 64], found {}",
-                           base::to_flow(cells)));
-  mesh.axes = static_cast<int>(cells.entries.size());
-  constexpr int64_t most = int64_t{1} << 50;
-  int64_t all = 1;
-  for (size_t a = 0; a < cells.entries.size(); ++a) {
-    mesh.cells[a] = cells.entries[a].second.as_integer();
-    if (mesh.cells[a] < 1)
-      cells.fail(fmt::format("cells must be positive, found {}", mesh.cells[a]));
-    // So that bytes of their fields can be counted.
-    if (mesh.cells[a] > most / all)
-      cells.fail(fmt::format("cells {} are more than 2^50 in all", base::to_flow(cells)));
-    all *= mesh.cells[a];
-  }
 }
 
 /// One entry per axis, read by `read` into `out`.
@@ -169,7 +183,59 @@ void read_periodic(const Value& value, Mesh& mesh) {
   else std::fill_n(mesh.periodic.begin(), mesh.axes, read(value));
 }
 
+/// `levels: {count: 4, ratio: 2}`; a list of ratios has one for each finer level.
+void read_levels(const Value& value, Mesh& mesh) {
+  Reader reader(value, "levels of mesh '" + mesh.name + "'");
+  constexpr int64_t most_levels = 30, most_ratio = 16;
+  const Value& count = reader.require("count");
+  const int64_t levels = count.as_integer();
+  if (levels < 1 || levels > most_levels)
+    count.fail(fmt::format("a mesh has 1 to {} levels, found {}", most_levels, levels));
+  const Value* ratio = reader.find("ratio");
+  const auto read_one = [&](const Value& one) {
+    const int64_t r = one.as_integer();
+    if (r < 1 || r > most_ratio)
+      one.fail(fmt::format("a ratio is 1 to {}, found {}", most_ratio, r));
+    return r;
+  };
+  const auto read = [&](const Value& of_level) {
+    std::array<int64_t, 3> out{1, 1, 1};
+    if (of_level.is_list()) read_per_axis(of_level, "the ratio of a level", mesh, out, read_one);
+    else std::fill_n(out.begin(), mesh.axes, read_one(of_level));
+    if (out == std::array<int64_t, 3>{1, 1, 1})
+      of_level.fail("a level is finer than the one before along one axis at least; found ratio 1");
+    return out;
+  };
+  if (ratio != nullptr && ratio->is_list()) {
+    if (static_cast<int64_t>(ratio->entries.size()) != levels - 1)
+      ratio->fail(fmt::format("{} levels have {} ratios, one for each finer level; found {}",
+                              levels, levels - 1, base::to_flow(*ratio)));
+    for (const auto& [key, of_level] : ratio->entries) mesh.ratios.push_back(read(of_level));
+  } else {
+    std::array<int64_t, 3> two{1, 1, 1};
+    std::fill_n(two.begin(), mesh.axes, 2);
+    mesh.ratios.assign(static_cast<size_t>(levels - 1), ratio == nullptr ? two : read(*ratio));
+  }
+  constexpr int64_t most = int64_t{1} << 50;
+  int64_t all = mesh.cells[0] * mesh.cells[1] * mesh.cells[2];
+  for (const auto& finer : mesh.ratios)
+    for (const int64_t r : finer)
+      if (__builtin_mul_overflow(all, r, &all) || all > most)
+        value.fail(
+            fmt::format("the finest level of mesh '{}' has more than 2^50 cells", mesh.name));
+  reader.finish();
+}
+
+void read_covered(const Value& value, Mesh& mesh) {
+  const std::string& text = value.as_text();
+  if (text != "partial" && text != "whole")
+    value.fail(fmt::format("covered is 'whole' or 'partial', found '{}'", text));
+  mesh.is_partial = text == "partial";
+}
+
 bool read_uniform(Reader& reader, Mesh& mesh, base::Diagnostics* mistakes) {
+  const Value* levels = reader.find("levels");
+  const Value* covered = reader.find("covered");
   const Value* length = reader.find("length");
   const Value* origin = reader.find("origin");
   const Value* periodic = reader.find("periodic");
@@ -184,7 +250,26 @@ bool read_uniform(Reader& reader, Mesh& mesh, base::Diagnostics* mistakes) {
   is_good &= attempt(mistakes, [&] {
     if (periodic != nullptr) read_periodic(*periodic, mesh);
   });
-  return is_good;
+  is_good &= attempt(mistakes, [&] {
+    if (levels != nullptr) read_levels(*levels, mesh);
+  });
+  is_good &= attempt(mistakes, [&] {
+    if (covered != nullptr) read_covered(*covered, mesh);
+  });
+  return is_good && read_metric(reader, mesh, mistakes);
+}
+
+bool read_rectilinear(Reader& reader, Mesh& mesh, base::Diagnostics* mistakes) {
+  const Value* periodic = reader.find("periodic");
+  const Value* covered = reader.find("covered");
+  return read_faces(reader, mesh, mistakes) && attempt(mistakes, [&] {
+           if (covered != nullptr) read_covered(*covered, mesh);
+         }) &&
+         attempt(mistakes,
+                 [&] {
+                   if (periodic != nullptr) read_periodic(*periodic, mesh);
+                 }) &&
+         read_metric(reader, mesh, mistakes);
 }
 
 int read_dimensions(const Value& value) {
@@ -273,6 +358,8 @@ void Catalogue::read_mesh(const std::string& name, const Value& value,
   bool is_good = attempt(mistakes, [&] { mesh.kind = read_kind(reader.require("kind")); });
   read_units(reader, mesh.units, mistakes);
   if (is_good && mesh.kind == MeshKind::Uniform) is_good = read_uniform(reader, mesh, mistakes);
+  if (is_good && mesh.kind == MeshKind::Rectilinear)
+    is_good = read_rectilinear(reader, mesh, mistakes);
   if (is_good && mesh.kind == MeshKind::Particles) is_good = read_particles(reader, mesh, mistakes);
   if (is_good && mesh.kind == MeshKind::Spectral) is_good = read_spectral(reader, mesh, mistakes);
   if (is_good) is_good = attempt(mistakes, [&] { reader.finish(mistakes); });
@@ -314,6 +401,7 @@ void Catalogue::read(const Value* meshes, const Value* fields, base::Diagnostics
       read_mesh(name, value, mistakes);
     });
   });
+  add_levels();
   attempt(mistakes, [&] {
     read_each(fields, "fields", mistakes, [&](const std::string& name, const Value& value) {
       read_field(name, value, mistakes);
@@ -349,12 +437,35 @@ void Catalogue::put(Mesh mesh) {
   meshes_.push_back(std::move(mesh));
 }
 
+// A mesh of its own for each level, so that stages that need a uniform mesh find one. A mesh of
+// that name in the configuration stays.
+void Catalogue::add_levels() {
+  std::erase_if(meshes_, [](const Mesh& m) { return !m.level_of.empty(); });
+  std::vector<Mesh> added;
+  for (const auto& mesh : meshes_) {
+    if (mesh.is_whole()) continue;
+    for (int level = 0; level < mesh.levels(); ++level) {
+      Mesh one = mesh;
+      one.name = name_of_level(mesh.name, level);
+      one.cells = cells_of_level(mesh, level);
+      one.ratios.clear();
+      one.is_partial = false;
+      one.level_of = mesh.name;
+      if (find_mesh(one.name) == nullptr) added.push_back(std::move(one));
+    }
+  }
+  for (auto& mesh : added) put(std::move(mesh));
+}
+
 void Catalogue::put(Field field) {
   std::erase_if(fields_, [&](const Field& f) { return f.name == field.name; });
   fields_.push_back(std::move(field));
 }
 
-void Catalogue::add(Field field) { put(std::move(field)); }
+void Catalogue::add(Field field) {
+  made_.insert(field.name);
+  put(std::move(field));
+}
 
 const Mesh* Catalogue::find_mesh(const std::string& name) const {
   const auto at =

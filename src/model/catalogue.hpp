@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -46,8 +47,12 @@ enum class MeshKind : int32_t {
 };
 
 const char* name_of(MeshKind kind);
-/// Whether a block is a count of items, particles or elements, and not a box of cells.
-inline bool is_counted(MeshKind kind) { return kind != MeshKind::Uniform; }
+/// Whether a block is a box of cells, and not a count of items.
+inline bool has_boxes(MeshKind kind) {
+  return kind == MeshKind::Uniform || kind == MeshKind::Rectilinear;
+}
+/// Whether a block is a count of items, particles or elements.
+inline bool is_counted(MeshKind kind) { return !has_boxes(kind); }
 /// What such items are called: "particles".
 const char* items_of(MeshKind kind);
 
@@ -61,18 +66,43 @@ enum class Centering : int32_t {
 
 const char* name_of(Centering centering);
 
+enum class Metric : int32_t {
+  Cartesian = PILLION_CARTESIAN,
+  Cylindrical = PILLION_CYLINDRICAL,
+  Spherical = PILLION_SPHERICAL
+};
+
+/// Coordinates of the faces between cells, and of the first and the last, by axis.
+using Faces = std::vector<std::vector<double>>;
+
 struct Mesh {
   std::string name;
   MeshKind kind = MeshKind::Uniform;
   std::string units;  ///< of lengths
-  int axes = 3;       ///< of a uniform mesh; of particles 2 or 3
+  int axes = 3;       ///< of a mesh of boxes; of particles 2 or 3
   std::array<int64_t, 3> cells{1, 1, 1};
   std::array<double, 3> origin{};
   std::array<double, 3> length{1, 1, 1};
   std::array<bool, 3> periodic{};
+  /// Of a uniform mesh with levels of refinement: by how much each level is finer along each axis
+  /// than the one before. Empty if there is one level. `cells` are those of level 0.
+  std::vector<std::array<int64_t, 3>> ratios{};
+  bool is_partial = false;    ///< of a uniform mesh: some of its cells may not exist
+  std::string level_of{};     ///< the mesh of which this one is a level, if it was made for that
   int order = 0;              ///< of a spectral mesh: it has order + 1 points along each axis
   std::string coordinates{};  ///< of a spectral mesh: the field that holds them; "" if none does
+  Metric metric = Metric::Cartesian;  ///< of a mesh of boxes
+  double radius =
+      0;          ///< of a spherical mesh: that from which a third axis counts, or of the sphere
+  Faces faces{};  ///< of a rectilinear mesh; empty if the program sets them
+
+  [[nodiscard]] int levels() const { return static_cast<int>(ratios.size()) + 1; }
+  /// Whether blocks have each cell of the mesh once, so that it can be divided again.
+  [[nodiscard]] bool is_whole() const { return ratios.empty() && !is_partial; }
 };
+
+/// The name of the uniform mesh that has all cells of one level of a mesh that is not whole.
+std::string name_of_level(const std::string& mesh, int level);
 
 struct Field {
   std::string name;
@@ -88,7 +118,7 @@ struct Field {
   }
 };
 
-/// Where the field has values: at cells of a uniform mesh, at points of a spectral one unless the
+/// Where the field has values: at cells of a mesh of boxes, at points of a spectral one unless the
 /// field says cells; particles have no centering.
 Centering centering_of(const Mesh& mesh, const Field& field);
 /// Values of one component in one item: the points of an element where a field has values at each.
@@ -97,6 +127,11 @@ int32_t points_of(const Mesh& mesh, const Field& field);
 inline int32_t values_of(const Mesh& mesh, const Field& field) {
   return field.components * points_of(mesh, field);
 }
+
+/// Cells of a level along each axis.
+std::array<int64_t, 3> cells_of_level(const Mesh& mesh, int level);
+/// Reads `cells`: the numbers of axes and of cells along each.
+void read_cells(const base::Value& cells, Mesh& mesh);
 
 class Catalogue {
  public:
@@ -108,6 +143,8 @@ class Catalogue {
   void check_coordinates(base::Diagnostics* mistakes = nullptr) const;
   /// Adds a field that a stage produces.
   void add(Field field);
+  /// Whether a stage produces it.
+  [[nodiscard]] bool is_made(const std::string& field) const { return made_.contains(field); }
 
   [[nodiscard]] const Mesh* find_mesh(const std::string& name) const;
   [[nodiscard]] const Field* find_field(const std::string& name) const;
@@ -125,11 +162,13 @@ class Catalogue {
   bool read_spectral(base::Reader& reader, Mesh& mesh, base::Diagnostics* mistakes);
   void read_mesh(const std::string& name, const base::Value& value, base::Diagnostics* mistakes);
   void read_field(const std::string& name, const base::Value& value, base::Diagnostics* mistakes);
+  void add_levels();
   void put(Mesh mesh);
   void put(Field field);
   // Adding to a deque leaves references to what is in it good.
   std::deque<Mesh> meshes_;
   std::deque<Field> fields_;
+  std::set<std::string> made_;                      ///< fields that stages produce
   std::map<std::string, base::Value> coordinates_;  ///< by mesh: where the field is named
 };
 

@@ -2,9 +2,11 @@
 // Subsampling by index along the axes of a grid, by scattered id, or by scattered place in a list.
 #include "model/coarsen.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/error.hpp"
+#include "model/geometry.hpp"
 
 namespace pillion::model {
 
@@ -30,20 +32,30 @@ int64_t coarsening_factor(const Mesh& mesh, int level) {
   if (level < 0 || level > max_coarsening)
     base::fail(ErrorCode::Internal, "coarsening level {} of mesh '{}' is not between 0 and {}",
                level, mesh.name, max_coarsening);
+  if (mesh.levels() > 1) return 1;
   // Rounded up, so that never more remains than was asked for.
-  const int64_t doublings = mesh.kind == MeshKind::Uniform ? ceil_div(level, mesh.axes) : level;
+  const int64_t doublings = has_boxes(mesh.kind) ? ceil_div(level, mesh.axes) : level;
   return int64_t{1} << doublings;
 }
 
 Mesh coarse_mesh(const Mesh& mesh, int level) {
   const int64_t factor = coarsening_factor(mesh, level);
   Mesh coarse = mesh;
-  if (mesh.kind != MeshKind::Uniform) return coarse;
+  if (is_counted(mesh.kind)) return coarse;
+  if (mesh.levels() > 1) {
+    coarse.ratios.resize(mesh.ratios.size() -
+                         std::min(static_cast<size_t>(level), mesh.ratios.size()));
+    return coarse;
+  }
   for (int a = 0; a < mesh.axes; ++a) {
     const double width = mesh.length[a] / static_cast<double>(mesh.cells[a]);
     coarse.cells[a] = ceil_div(mesh.cells[a], factor);
     coarse.periodic[a] = mesh.periodic[a] && mesh.cells[a] % factor == 0;
     if (factor == 1) continue;
+    if (mesh.kind == MeshKind::Rectilinear) {
+      if (!mesh.faces.empty()) coarse.faces[a] = coarse_faces(mesh.faces[a], factor);
+      continue;
+    }
     coarse.length[a] = width * static_cast<double>(factor * coarse.cells[a]);
     coarse.origin[a] = mesh.origin[a] - width * static_cast<double>(factor - 1) / 2;
   }
@@ -125,9 +137,15 @@ const Array* find_key(const Block& block, const std::string& name) {
 }  // namespace
 
 MeshBlocks coarsen(const MeshBlocks& fine, const Mesh& mesh, int level, const std::string& key) {
+  if (mesh.levels() > 1) {
+    const int remaining = coarse_mesh(mesh, level).levels();
+    MeshBlocks out = fine;
+    std::erase_if(out.blocks, [&](const Block& block) { return block.level >= remaining; });
+    return out;
+  }
   if (coarsening_factor(mesh, level) == 1) return fine;
   MeshBlocks out{.blocks = {}, .keep = fine.keep, .kind = fine.kind};
-  if (mesh.kind == MeshKind::Uniform) {
+  if (has_boxes(mesh.kind)) {
     for (const auto& block : fine.blocks)
       out.blocks.push_back(coarse_box(block, mesh.axes, coarsening_factor(mesh, level)));
     return out;

@@ -30,13 +30,15 @@ constexpr int max_coarsening = 12;
 /// The smallest level at which what is published shrinks by `ratio`; at most max_coarsening.
 int level_for(double ratio);
 
-/// What a level means on a mesh: by how much each axis of a uniform mesh is coarser, or of how many
-/// particles one remains. 1 at level 0. Throws if there is no such level.
+/// What a level means on a mesh: by how much each axis of a mesh of boxes is coarser, or of how
+/// many particles one remains. A mesh with levels of refinement loses the finest ones instead: 1.
+/// 1 at level 0. Throws if there is no such level.
 int64_t coarsening_factor(const Mesh& mesh, int level);
 
 /// The mesh of coarse blocks. The cells that remain are those whose index is a multiple of the
-/// factor; the cells of the coarse mesh are wider by the factor, with these at their centres. An
-/// axis that the factor does not divide is periodic no more. Particles: the mesh itself.
+/// factor; the cells of the coarse mesh are wider by the factor, with these at their centres; of a
+/// rectilinear mesh, as coarse_faces() has them. An axis that the factor does not divide is
+/// periodic no more. Particles: the mesh itself.
 Mesh coarse_mesh(const Mesh& mesh, int level);
 
 /// What remains of one rank's blocks: as many blocks, empty ones included. Boxes are in coarse

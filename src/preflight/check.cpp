@@ -92,7 +92,7 @@ void few_cells(const DryRun& forecast, std::vector<std::string>& out) {
   for (const auto& name : catalogue.mesh_names()) {
     const auto& mesh = catalogue.mesh(name);
     const int64_t cells = mesh.cells[0] * mesh.cells[1] * mesh.cells[2];
-    if (mesh.kind == model::MeshKind::Uniform && cells < forecast.simulating)
+    if (model::has_boxes(mesh.kind) && cells < forecast.simulating)
       out.push_back(
           fmt::format("mesh '{}' has {} cells for {} simulation ranks, so some of them have none",
                       name, cells, forecast.simulating));

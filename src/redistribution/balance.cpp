@@ -23,6 +23,19 @@ using Key = uint64_t;
 
 }  // namespace
 
+Box in_finest_cells(Box box, int32_t level, const model::Mesh& mesh) {
+  for (auto l = static_cast<size_t>(level); l < mesh.ratios.size(); ++l)
+    for (size_t d = 0; d < 3; ++d) {
+      box.lo[d] *= mesh.ratios[l][d];
+      box.hi[d] *= mesh.ratios[l][d];
+    }
+  return box;
+}
+
+Box finest_cells(const model::Mesh& mesh) {
+  return {{0, 0, 0}, model::cells_of_level(mesh, mesh.levels() - 1)};
+}
+
 // Bits of the middle of a box, in units of the domain, taken in turns.
 Key key_of(const Box& box, const Box& domain) {
   std::array<uint64_t, 3> middle{};

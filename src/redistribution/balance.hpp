@@ -26,6 +26,11 @@ struct Load {
 Cuts balance(const comm::Communicator& ranks, const std::vector<Load>& here,
              const model::Box& domain, int owners);
 
+/// A box of a level in cells of the finest level of its mesh, so that all levels share one curve.
+model::Box in_finest_cells(model::Box box, int32_t level, const model::Mesh& mesh);
+/// All cells of the finest level.
+model::Box finest_cells(const model::Mesh& mesh);
+
 /// Where a box is on the curve.
 uint64_t key_of(const model::Box& box, const model::Box& domain);
 

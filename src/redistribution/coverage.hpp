@@ -1,31 +1,37 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether the boxes of all ranks cover a domain, each cell once. Each rank knows its own boxes
-// only: they are sent to the ranks of the parts of the domain in which they lie, and each rank
-// looks at its own part.
+// Whether the boxes of all ranks are a mesh, and which of its cells finer boxes cover. Each rank
+// looks at the boxes in a part of each level, so none has to know all boxes.
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <utility>
+#include <string>
 #include <vector>
 
 #include "comm/communicator.hpp"
-#include "layout/boxes.hpp"
+#include "model/block.hpp"
 
 namespace pillion::redistribution {
 
-/// What is wrong in the part of the domain that this rank looks at.
-struct CoverageFault {
-  std::optional<std::pair<layout::Box, layout::Box>> overlap;  ///< two boxes of any ranks
-  std::optional<layout::Box> hole;                             ///< no rank has a cell of it
-  int64_t covered = 0;  ///< cells of all boxes of all ranks; the same on every rank
+/// A box of a mesh, as a rank has it.
+struct MeshBox {
+  int32_t level = 0;   ///< of refinement
+  int32_t number = 0;  ///< of the block, for messages
+  model::Box box;      ///< in cells of its level
+  friend bool operator==(const MeshBox&, const MeshBox&) = default;
 };
 
-/// Looks for boxes that overlap, and for holes; boxes lie in the domain, and may be empty. Some
-/// rank finds an overlap if there is one. If there is none, `covered` tells of holes, and some rank
-/// finds one. Memory and time of a rank grow with the boxes in its part of the domain. Throws the
-/// same error on all ranks if one lacks memory. [collective]
-CoverageFault find_coverage_fault(const comm::Communicator& ranks,
-                                  const std::vector<layout::Box>& here, const layout::Box& domain);
+/// Cells of a box here, in its own level, that a box of the next finer level covers.
+struct CoveredPart {
+  size_t of = 0;  ///< index of the box here
+  model::Box cells;
+};
+
+/// The cells here that finer boxes cover, by box. Throws the same error on every rank if two boxes
+/// of a level overlap, if a box is not inside boxes of the next coarser level, or, unless the mesh
+/// is partial, if no box has a cell of level 0. Boxes lie within the cells of their level, and
+/// those of finer levels begin and end where cells of the next coarser level do; empty ones do not
+/// count. `field` is for messages. [collective]
+std::vector<CoveredPart> find_covered(const comm::Communicator& ranks,
+                                      const std::vector<MeshBox>& here, const model::Mesh& mesh,
+                                      const std::string& field);
 
 }  // namespace pillion::redistribution

@@ -110,7 +110,7 @@ SendPlan::SendPlan(Meshes& meshes, int coarsening, const Destination& to)
   };
   // Whatever the meshes are called, messages hold blocks first, then regions, then particles.
   for (auto& [name, mesh] : meshes)
-    if (to.catalogue->mesh(name).kind == MeshKind::Uniform && kind_of(name) == Layout::AsShared)
+    if (model::has_boxes(to.catalogue->mesh(name).kind) && kind_of(name) == Layout::AsShared)
       take_blocks(name, mesh, coarsening, to);
   for (auto& [name, mesh] : meshes)
     if (layout::is_division(kind_of(name))) {
@@ -154,18 +154,22 @@ void SendPlan::take_blocks(const std::string& name, MeshBlocks& mesh, int coarse
                            const Destination& to) {
   if (to.receivers < 2) return;
   const auto coarse = model::coarse_mesh(to.catalogue->mesh(name), coarsening);
-  const Box domain{{0, 0, 0}, coarse.cells};
+  // Fields that are cut differently stay together.
+  const auto is_cut_anew = [](const Block& b) { return model::is_of_further_cut(b.id); };
+  if (std::any_of(mesh.blocks.begin(), mesh.blocks.end(), is_cut_anew)) return;
+  const Box domain = finest_cells(coarse);
+  const auto key = [&](const Block& block) {
+    return key_of(in_finest_cells(block.box, block.level, coarse), domain);
+  };
   auto& keys = keys_[name];
   for (const auto& block : mesh.blocks)
-    if (block.box.volume() > 0) keys.push_back(key_of(block.box, domain));
+    if (block.box.volume() > 0) keys.push_back(key(block));
   std::sort(keys.begin(), keys.end());
   keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
   const auto cuts = to.cuts->find(name);
   if (cuts == to.cuts->end()) return;
   const auto owner = [&](const Block& block) {
-    return block.box.volume() == 0
-               ? to.primary
-               : owner_of(key_of(block.box, domain), cuts->second, to.receivers);
+    return block.box.volume() == 0 ? to.primary : owner_of(key(block), cuts->second, to.receivers);
   };
   auto& taken = meshes_[name];
   taken.keep = mesh.keep;
@@ -242,7 +246,7 @@ void SendPlan::settle(const Meshes& left, const Destination& to) {
   }
   // What stays counts when sidecars balance.
   for (const auto& [name, mesh] : left)
-    if (to.catalogue->mesh(name).kind == MeshKind::Uniform)
+    if (model::has_boxes(to.catalogue->mesh(name).kind))
       for (const auto& block : mesh.blocks) schema.put(block.box);
   schema_ = schema.take();
 }

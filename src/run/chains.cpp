@@ -128,6 +128,7 @@ std::optional<Error> run_chain(Run& run, Chain& chain, size_t analysis,
         base::format_bytes(run.configuration.sidecars.memory)));
   bill(run, analysis, watch, run.configuration.analyses[analysis].name, publication.step,
        comm::seconds_waited() - before, account);
+  if (!failure) run.dropping.erase(analysis);
   return failure;
 }
 

@@ -49,6 +49,15 @@ void Run::disable(size_t analysis, const Error& failure) {
   log.failure("{}", message);
 }
 
+void Run::drop(size_t analysis, int64_t step, const Error& fault) {
+  ++accounts[analysis].dropped;
+  if (!dropping.insert(analysis).second) return;
+  warn(
+      fmt::format("analysis '{}' drops the publication of step {}, and those after it as long as "
+                  "this stays so: {}",
+                  configuration.analyses[analysis].name, step, fault.what()));
+}
+
 void Run::start_progress(Snapshot first) {
   const double period = progress_period(std::getenv("PILLION_PROGRESS"));
   if (period == 0) return;

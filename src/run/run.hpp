@@ -57,7 +57,8 @@ struct Run {
 
   base::Log log;
   model::Configuration configuration;
-  std::vector<topology::Role> roles;                    ///< of every rank of `world`
+  std::set<size_t> dropping;          ///< analyses whose last publication was dropped
+  std::vector<topology::Role> roles;  ///< of every rank of `world`
   model::Mapping mapping = model::Mapping::Contiguous;  ///< by which sidecars were chosen
   comm::Communicator world;
   comm::Communicator side;                  ///< the simulation ranks, or the sidecar ranks
@@ -91,6 +92,9 @@ struct Run {
   void remark(const std::string& message);
   /// Disables an analysis, loudly. The same on every rank of this side.
   void disable(size_t analysis, const Error& failure);
+  /// Counts a publication that the analysis cannot use, since what the program shared does not fit
+  /// together, and warns of the first in a row. The same on every rank of this side.
+  void drop(size_t analysis, int64_t step, const Error& fault);
   [[nodiscard]] bool enabled(size_t analysis) const { return disabled[analysis].empty(); }
   /// Begins to write progress unless the environment says not to; `first` identifies this rank.
   void start_progress(Snapshot first);

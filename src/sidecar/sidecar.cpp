@@ -195,12 +195,15 @@ Sidecar::Event Sidecar::analyse(size_t a) {
                                      .time = header.time,
                                      .coarsening = header.coarsening,
                                      .meshes = {},
-                                     .domains = header.domains};
+                                     .domains = header.domains,
+                                     .coordinates = header.coordinates};
   const auto needed = chains_[a]->needed();
   for (const auto& [name, mesh] : received_)
     publication.meshes[name] = mesh_for(mesh, needed, run_.configuration.analyses[a].name);
   const auto failure = run::run_chain(run_, *chains_[a], a, publication, gaps_of(a, due_of(a)),
                                       &run::CostCounters::sidecar_seconds);
+  if (failure && failure->code() == ErrorCode::Sharing)
+    return run_.drop(a, header.step, *failure), Event();
   if (failure) {
     run_.disable(a, *failure);
     return policy::AnalysisFailed{a};

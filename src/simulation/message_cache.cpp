@@ -160,6 +160,7 @@ MessageBuilder::MessageBuilder(const run::Run& run, const transport::Sender& sen
 size_t MessageBuilder::size_for(const std::vector<size_t>& due) const {
   transport::PublicationHeader head;
   head.domains = sharing_.domains();
+  head.coordinates = sharing_.coordinates();
   for (const size_t a : due) head.due.push_back({static_cast<int32_t>(a), 0, 0, 0});
   auto meshes = data_.of(head, due, StageOutputs(cut_fields_.size()));
   const auto send_plan = plan(head, meshes);
@@ -181,6 +182,7 @@ CachedMessage& MessageBuilder::prepare(transport::PublicationHeader& head,
   if (as_shared)
     if (CachedMessage* message = messages_.find(due_set, version())) return renewed(*message, head);
   head.domains = sharing_.domains();
+  head.coordinates = sharing_.coordinates();
   auto meshes = data_.gather(head, due, left);
   if (!as_shared)
     if (CachedMessage* message = messages_.find(due_set, version());

@@ -291,6 +291,7 @@ void Publisher::send_dropped(PublicationHeader& head, const std::vector<size_t>&
   head.box_keys.clear();
   head.units.clear();
   head.domains.clear();
+  head.coordinates.clear();
   send(head);
   dropped_.add(head.sequence, due, head.sequence - 1 - sender().behind());
 }

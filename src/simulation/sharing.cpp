@@ -6,6 +6,7 @@
 
 #include "base/text.hpp"
 #include "comm/agreement.hpp"
+#include "model/geometry.hpp"
 #include "model/view.hpp"
 #include "redistribution/coverage.hpp"
 
@@ -15,7 +16,7 @@ using model::Block;
 using model::Box;
 using model::MeshKind;
 
-const model::Field* Sharing::accept(const std::string& name, int32_t block, MeshKind kind,
+const model::Field* Sharing::accept(const std::string& name, int32_t& block, MeshKind kind,
                                     pillion_type type) {
   const model::Field* field = catalogue_.find_field(name);
   if (field == nullptr) {
@@ -23,14 +24,31 @@ const model::Field* Sharing::accept(const std::string& name, int32_t block, Mesh
                             base::suggestion(name, catalogue_.field_names())));
     return nullptr;
   }
-  if (catalogue_.mesh(field->mesh).kind != kind) {
+  if (block == any_block) {
+    auto& shared = shared_[name];
+    if (!shared.is_open) {
+      fault(name, fmt::format("a block of field '{}' was shared without a number; call "
+                              "begin_blocks for the field first, or number the block",
+                              name));
+      return nullptr;
+    }
+    block = shared.next;
+  }
+  if (block < 0) {
+    fault(name, fmt::format("field '{}' was shared with block number {}; numbers start at 0", name,
+                            block));
+    return nullptr;
+  }
+  // All meshes of boxes are shared in the same way.
+  const MeshKind known = catalogue_.mesh(field->mesh).kind;
+  if (known != kind && !(kind == MeshKind::Uniform && model::has_boxes(known))) {
     fault(name, fmt::format("field '{}' was shared as {}, but its mesh '{}' is of kind '{}'", name,
                             kind == MeshKind::Uniform ? "a box" : model::items_of(kind),
-                            field->mesh, model::name_of(catalogue_.mesh(field->mesh).kind)));
+                            field->mesh, model::name_of(known)));
     return nullptr;
   }
   if (type != 0 && type != static_cast<pillion_type>(field->type)) {
-    fault(name,
+    fault(name, block,
           fmt::format("block {} of field '{}' was shared as {}, but the catalogue says {}", block,
                       name,
                       model::is_known(type) ? model::name_of(static_cast<model::ElementType>(type))
@@ -38,74 +56,96 @@ const model::Field* Sharing::accept(const std::string& name, int32_t block, Mesh
                       model::name_of(field->type)));
     return nullptr;
   }
-  if (block < 0) {
-    fault(name, fmt::format("field '{}' was shared with block number {}; numbers start at 0", name,
-                            block));
-    return nullptr;
-  }
   return field;
 }
 
-std::optional<Box> Sharing::box_of(const model::Field& field, int32_t block, const int64_t* lo,
-                                   const int64_t* hi) {
+bool Sharing::put_box(const model::Field& field, const int64_t* lo, const int64_t* hi,
+                      Where& where) {
   const auto& mesh = catalogue_.mesh(field.mesh);
-  Box box;
-  bool inside = true;
-  for (int a = 0; a < mesh.axes; ++a) {
-    box.lo[a] = lo[a];
-    box.hi[a] = hi[a];
-    inside = inside && lo[a] >= 0 && lo[a] <= hi[a] && hi[a] <= mesh.cells[a];
+  if (where.level < 0 || where.level >= mesh.levels()) {
+    fault(field.name, where.block,
+          fmt::format("block {} of field '{}' was shared on level {}, but mesh '{}' has {} level{}",
+                      where.block, field.name, where.level, mesh.name, mesh.levels(),
+                      mesh.levels() == 1 ? "" : "s, counted from 0"));
+    return false;
   }
-  if (inside) return box;
-  fault(field.name,
-        fmt::format("block {} of field '{}' was shared as box {}, which does not lie in "
-                    "mesh '{}' of {}",
-                    block, field.name, model::to_string(box, mesh.axes), mesh.name,
-                    model::to_string({{0, 0, 0}, mesh.cells}, mesh.axes)));
-  return {};
+  const auto cells = model::cells_of_level(mesh, where.level);
+  const auto& ratio = where.level > 0 ? mesh.ratios[static_cast<size_t>(where.level - 1)]
+                                      : std::array<int64_t, 3>{1, 1, 1};
+  bool inside = true, whole = true;
+  for (size_t a = 0; a < static_cast<size_t>(mesh.axes); ++a) {
+    where.box.lo[a] = lo[a];
+    where.box.hi[a] = hi[a];
+    inside = inside && lo[a] >= 0 && lo[a] <= hi[a] && hi[a] <= cells[a];
+    whole = whole && lo[a] % ratio[a] == 0 && hi[a] % ratio[a] == 0;
+  }
+  if (inside && whole) return true;
+  const std::string of_level = mesh.levels() == 1 ? "" : fmt::format("level {} of ", where.level);
+  const std::string box = model::to_string(where.box, mesh.axes);
+  if (!inside)
+    fault(field.name, where.block,
+          fmt::format("block {} of field '{}' was shared as box {}, which does not lie in "
+                      "{}mesh '{}' of {}",
+                      where.block, field.name, box, of_level, mesh.name,
+                      model::to_string({{0, 0, 0}, cells}, mesh.axes)));
+  else
+    fault(field.name, where.block,
+          fmt::format("block {} of field '{}' was shared as box {} of {}mesh '{}', which does not "
+                      "begin and end where cells of level {} do; its bounds must be multiples of "
+                      "the ratio {}",
+                      where.block, field.name, box, of_level, mesh.name, where.level - 1,
+                      fmt::join(ratio.begin(), ratio.begin() + mesh.axes, " x ")));
+  return false;
 }
 
-void Sharing::share_box(const std::string& name, int32_t block, const int64_t* lo,
+void Sharing::put_array(const model::Field& field, const Where& where, const void* data,
+                        const int64_t* strides) {
+  if (data == nullptr && where.box.volume() != 0)
+    return fault(
+        field.name, where.block,
+        fmt::format("block {} of field '{}' was shared without memory", where.block, field.name));
+  model::Array array{data, field.type, field.components,
+                     model::packed_strides(where.box, field.components)};
+  const auto axes = static_cast<size_t>(catalogue_.mesh(field.mesh).axes);
+  if (strides != nullptr) {
+    std::copy_n(strides, axes, array.strides.begin());
+    array.strides[3] = strides[axes];
+  }
+  put(field.name, where, array);
+}
+
+void Sharing::share_box(const std::string& name, int32_t level, int32_t block, const int64_t* lo,
                         const int64_t* hi, const void* data, pillion_type type,
                         const int64_t* strides) {
   const model::Field* field = accept(name, block, MeshKind::Uniform, type);
   if (field == nullptr) return;
-  const int axes = catalogue_.mesh(field->mesh).axes;
-  const auto box = box_of(*field, block, lo, hi);
-  if (!box) return;
-  if (data == nullptr && box->volume() != 0)
-    return fault(name,
-                 fmt::format("block {} of field '{}' was shared without memory", block, name));
-  model::Array array{data, field->type, field->components,
-                     model::packed_strides(*box, field->components)};
-  if (strides != nullptr) {
-    for (int a = 0; a < axes; ++a) array.strides[a] = strides[a];
-    array.strides[3] = strides[axes];
-  }
-  put(name, block, *box, array);
+  Where where{level, block};
+  if (put_box(*field, lo, hi, where)) put_array(*field, where, data, strides);
 }
 
-void Sharing::share_box(const std::string& name, int32_t block, int32_t axes, const int64_t* lo,
-                        const int64_t* hi, const pillion_view& view, bool components_last) {
+void Sharing::share_box(const std::string& name, int32_t level, int32_t block, int32_t axes,
+                        const int64_t* lo, const int64_t* hi, const pillion_view& view,
+                        bool components_last) {
   const model::Field* field = accept(name, block, MeshKind::Uniform, view.type);
   if (field == nullptr) return;
   const auto& mesh = catalogue_.mesh(field->mesh);
   if (axes != mesh.axes)
-    return fault(name, fmt::format("block {} of field '{}' was shared with {} indices, but mesh "
-                                   "'{}' has {} axes",
-                                   block, name, axes, mesh.name, mesh.axes));
-  const auto box = box_of(*field, block, lo, hi);
-  if (!box) return;
+    return fault(name, block,
+                 fmt::format("block {} of field '{}' was shared with {} indices, but mesh "
+                             "'{}' has {} axes",
+                             block, name, axes, mesh.name, mesh.axes));
+  Where where{level, block};
+  if (!put_box(*field, lo, hi, where)) return;
   std::array<int64_t, 3> extents{};
-  for (int a = 0; a < axes; ++a) extents[a] = box->extent(a);
-  const auto how = model::arrange(view, {std::span(extents).first(axes), field->type,
-                                         field->components, components_last, false});
+  for (int a = 0; a < axes; ++a) extents[static_cast<size_t>(a)] = where.box.extent(a);
+  const auto how = model::arrange(view, {std::span(extents).first(static_cast<size_t>(axes)),
+                                         field->type, field->components, components_last, false});
   if (!how.fault.empty())
-    return fault(name,
+    return fault(name, block,
                  fmt::format("block {} of field '{}' was shared as {}", block, name, how.fault));
   int64_t strides[4] = {how.strides[0], how.strides[1], how.strides[2], how.strides[3]};
   strides[axes] = how.strides[3];
-  share_box(name, block, lo, hi, view.data, view.type, strides);
+  put_array(*field, where, view.data, strides);
 }
 
 void Sharing::share_items(MeshKind kind, const std::string& name, int32_t block, int64_t count,
@@ -123,7 +163,7 @@ void Sharing::share_particles(const std::string& name, int32_t block, int64_t co
   const auto how = model::arrange(
       view, {std::span(&count, 1), field->type, field->components, components_last, true});
   if (!how.fault.empty())
-    return fault(name,
+    return fault(name, block,
                  fmt::format("block {} of field '{}' was shared as {}", block, name, how.fault));
   put_items(*field, block, count, view.data, {how.strides[0], how.strides[3]});
 }
@@ -137,7 +177,7 @@ void Sharing::share_elements(const std::string& name, int32_t block, int64_t cou
   const auto how =
       model::arrange_elements(view, {{}, field->type, field->components}, points, count);
   if (!how.fault.empty())
-    return fault(name,
+    return fault(name, block,
                  fmt::format("block {} of field '{}' was shared as {}", block, name, how.fault));
   put_items(*field, block, count, view.data, {how.strides[0], how.strides[3]});
 }
@@ -147,38 +187,77 @@ void Sharing::put_items(const model::Field& field, int32_t block, int64_t count,
   const auto& mesh = catalogue_.mesh(field.mesh);
   if (count < 0 || (data == nullptr && count != 0))
     return fault(
-        field.name,
+        field.name, block,
         fmt::format("block {} of field '{}' was shared with {} {} and {} memory", block, field.name,
                     count, model::items_of(mesh.kind), data == nullptr ? "no" : "some"));
-  put(field.name, block, {{0, 0, 0}, {count, 1, 1}},
+  put(field.name, {0, block, {{0, 0, 0}, {count, 1, 1}}},
       {data,
        field.type,
        model::values_of(mesh, field),
        {spacing.items, spacing.items * count, spacing.items * count, spacing.values}});
 }
 
-void Sharing::put(const std::string& name, int32_t block, const Box& box,
-                  const model::Array& array) {
-  auto [at, is_new] = shared_[name].try_emplace(block, Shared{box, array});
-  auto& [old_box, old] = at->second;
-  const auto& field = catalogue_.field(name);
-  const bool same = !is_new && old_box == box && old.strides == array.strides;
-  const bool mended = faults_.erase(name) != 0;
+void Sharing::put(const std::string& name, const Where& where, const model::Array& array) {
+  auto& shared = shared_[name];
+  auto [at, is_new] = shared.blocks.try_emplace(where.block);
+  auto& entry = at->second;
+  const bool same = !is_new && entry.box == where.box && entry.level == where.level &&
+                    entry.array.strides == array.strides;
+  bool mended = false;
+  if (!faults_.empty())
+    for (const int32_t block : {where.block, -1}) mended |= faults_.erase({name, block}) != 0;
   if (!same || mended) ++version_;
-  at->second = {box, array};
-  at->second.array.centering = model::centering_of(catalogue_.mesh(field.mesh), field);
+  const auto& field = catalogue_.field(name);
+  entry = {where.box, array, where.level, shared.turn};
+  entry.array.centering = model::centering_of(catalogue_.mesh(field.mesh), field);
+  if (shared.is_open) shared.next = std::max(shared.next, where.block + 1);
+}
+
+void Sharing::begin_blocks(const std::string& name) {
+  if (catalogue_.find_field(name) == nullptr)
+    return fault(name, fmt::format("blocks of field '{}' were begun, but the catalogue does not "
+                                   "have it{}",
+                                   name, base::suggestion(name, catalogue_.field_names())));
+  auto& shared = shared_[name];
+  if (shared.is_open)
+    return fault(name,
+                 fmt::format("blocks of field '{}' were begun twice; call end_blocks first", name));
+  shared.is_open = true;
+  shared.next = 0;
+  ++shared.turn;
+  // Every block is shared anew, so no fault of an earlier one stays.
+  if (std::erase_if(faults_, [&](const auto& fault) { return fault.first.first == name; }) != 0)
+    ++version_;
+}
+
+std::vector<int32_t> Sharing::end_blocks(const std::string& name) {
+  const auto at = shared_.find(name);
+  if (at == shared_.end() || !at->second.is_open) {
+    fault(name, fmt::format("blocks of field '{}' were ended, but not begun; call begin_blocks "
+                            "first",
+                            name));
+    return {};
+  }
+  auto& shared = at->second;
+  shared.is_open = false;
+  std::vector<int32_t> left;
+  for (const auto& [number, block] : shared.blocks)
+    if (block.turn != shared.turn) left.push_back(number);
+  for (const int32_t number : left) shared.blocks.erase(number);
+  if (!left.empty()) ++version_;
+  return left;
 }
 
 const model::Array* Sharing::find(const std::string& field, int32_t block) const {
   const auto at = shared_.find(field);
   if (at == shared_.end()) return nullptr;
-  const auto entry = at->second.find(block);
-  return entry == at->second.end() ? nullptr : &entry->second.array;
+  const auto entry = at->second.blocks.find(block);
+  return entry == at->second.blocks.end() ? nullptr : &entry->second.array;
 }
 
 bool Sharing::has(const std::string& field) const {
   const auto at = shared_.find(field);
-  return at != shared_.end() && !at->second.empty();
+  return at != shared_.end() && !at->second.blocks.empty();
 }
 
 // A block with ghost cells begins within the buffer; a block of other memory stays where it is.
@@ -186,8 +265,8 @@ void Sharing::move(const std::string& field, int32_t block, const std::byte* fro
                    const std::byte* to) {
   const auto at = shared_.find(field);
   if (at == shared_.end()) return;
-  const auto entry = at->second.find(block);
-  if (entry == at->second.end()) return;
+  const auto entry = at->second.blocks.find(block);
+  if (entry == at->second.blocks.end()) return;
   auto& data = entry->second.array.data;
   const auto* begin = static_cast<const std::byte*>(data);
   if (begin >= from && begin < from + size) data = to + (begin - from);
@@ -195,7 +274,7 @@ void Sharing::move(const std::string& field, int32_t block, const std::byte* fro
 
 void Sharing::unshare(const std::string& field, int32_t block) {
   const auto at = shared_.find(field);
-  if (at != shared_.end()) at->second.erase(block);
+  if (at != shared_.end()) at->second.blocks.erase(block);
   ++version_;
 }
 
@@ -218,9 +297,37 @@ void Sharing::set_domain(const std::string& mesh, const pillion_domain& domain) 
       return fault(
           mesh, fmt::format("the domain of mesh '{}' has no extent along axis {}: [{}, {})", mesh,
                             d, domain.lo[d], domain.hi[d]));
-  faults_.erase(mesh);
+  faults_.erase({mesh, -1});
   domains_[mesh] = domain;
   domains_[mesh].dimensions = dimensions;
+  ++version_;
+}
+
+void Sharing::set_coordinates(const std::string& mesh, int32_t axis, int64_t count,
+                              const double* values) {
+  const auto* known = catalogue_.find_mesh(mesh);
+  if (known == nullptr || known->kind != MeshKind::Rectilinear)
+    return fault(
+        mesh, fmt::format("coordinates were set for '{}', which is not a rectilinear mesh", mesh));
+  if (axis < 0 || axis >= known->axes)
+    return fault(mesh, fmt::format("coordinates of mesh '{}' were set along axis {}, counted from "
+                                   "0; it has {} axes",
+                                   mesh, axis, known->axes));
+  const std::span given(values, static_cast<size_t>(std::max<int64_t>(count, 0)));
+  const std::string what = fmt::format("{}/{}", mesh, axis);
+  const auto wrong = model::fault_of_faces(*known, axis, given);
+  if (!wrong.empty()) return fault(what, fmt::format("mesh '{}': {}", mesh, wrong));
+  if (!known->faces.empty() && !std::ranges::equal(known->faces[static_cast<size_t>(axis)], given))
+    return fault(what, fmt::format("coordinates of mesh '{}' along {} were set, but the "
+                                   "configuration has others; leave 'coordinates' out there",
+                                   mesh, model::name_of_axis(*known, axis)));
+  const bool mended = faults_.erase({mesh, -1}) + faults_.erase({what, -1}) != 0;
+  if (!known->faces.empty()) return;
+  auto& faces = coordinates_[mesh];
+  faces.resize(static_cast<size_t>(known->axes));
+  auto& along = faces[static_cast<size_t>(axis)];
+  if (!mended && std::equal(along.begin(), along.end(), given.begin(), given.end())) return;
+  along.assign(given.begin(), given.end());
   ++version_;
 }
 
@@ -243,69 +350,154 @@ namespace {
 
 }  // namespace
 
+// Fields of one mesh may be cut differently: then a number stands for several blocks, whose ids
+// differ in what else says who made a block.
+void Sharing::add_blocks(const std::string& name, const FieldBlocks& shared,
+                         std::vector<Block>& blocks) const {
+  const auto& mesh = catalogue_.mesh_of(name);
+  const size_t known = blocks.size();
+  size_t first = 0;
+  for (const auto& [number, entry] : shared.blocks) {
+    while (first < known && blocks[first].number() < number) ++first;
+    size_t at = first;
+    while (at < known && blocks[at].number() == number &&
+           (blocks[at].box != entry.box || blocks[at].level != entry.level))
+      ++at;
+    if (at == known || blocks[at].number() != number) {
+      const auto cuts = static_cast<int>(at - first);
+      if (cuts > 0 && is_counted(mesh.kind))
+        differ(mesh, name, number, entry.box, blocks[first].box);
+      at = blocks.size();
+      blocks.push_back(
+          {.id = model::block_id(rank_, number, cuts == 0 ? 0 : model::maker_of_cut(cuts)),
+           .box = entry.box,
+           .owned = entry.box.volume(),
+           .arrays = {},
+           .level = entry.level});
+    }
+    blocks[at].arrays.emplace(name, entry.array);
+  }
+  const auto is_before = [](const Block& a, const Block& b) { return a.number() < b.number(); };
+  if (known > 0 && known < blocks.size()) std::stable_sort(blocks.begin(), blocks.end(), is_before);
+}
+
+// Blocks lack a field where fields are cut differently, or where it was forgotten.
+void Sharing::check_fields(const model::Mesh& mesh, const std::vector<std::string>& fields,
+                           const std::vector<Block>& blocks) const {
+  if (std::all_of(blocks.begin(), blocks.end(),
+                  [&](const Block& block) { return block.arrays.size() == fields.size(); }))
+    return;
+  std::map<std::string, std::map<int32_t, int64_t>> cells;  // by field, then level
+  for (const auto& block : blocks)
+    for (const auto& [name, array] : block.arrays) cells[name][block.level] += block.box.volume();
+  const std::string& some = cells.begin()->first;
+  for (const auto& name : fields) {
+    if (cells[name] == cells[some]) continue;
+    for (const auto& block : blocks)
+      if (!block.arrays.contains(name) && find(name, block.number()) == nullptr)
+        base::fail(ErrorCode::Sharing,
+                   "block {} of mesh '{}' was shared without field '{}', which is needed",
+                   block.number(), mesh.name, name);
+    base::fail(ErrorCode::Sharing,
+               "fields '{}' and '{}' were shared on different cells of mesh '{}'; fields of one "
+               "mesh may be cut differently, but a rank shares all of them on the same cells",
+               name, some, mesh.name);
+  }
+}
+
 stagehost::Publication Sharing::publication(const std::set<std::string>& fields, int64_t step,
                                             double time) const {
   throw_fault();
-  stagehost::Publication out{.step = step, .time = time, .meshes = {}, .domains = domains_};
-  std::map<std::string, std::map<int32_t, Block>> blocks;
-  std::map<std::string, size_t> wanted;
+  stagehost::Publication out{
+      .step = step, .time = time, .meshes = {}, .domains = domains_, .coordinates = coordinates_};
+  std::map<std::string, std::vector<std::string>> wanted;
   for (const auto& name : fields) {
     const std::string& mesh = catalogue_.field(name).mesh;
-    ++wanted[mesh];
+    wanted[mesh].push_back(name);
     const auto shared = shared_.find(name);
     if (shared == shared_.end()) continue;
-    for (const auto& [number, entry] : shared->second) {
-      auto [at, is_new] = blocks[mesh].try_emplace(number);
-      Block& block = at->second;
-      if (is_new) block = {model::block_id(rank_, number), entry.box, entry.box.volume(), {}};
-      if (block.box != entry.box) differ(catalogue_.mesh(mesh), name, number, entry.box, block.box);
-      block.arrays[name] = entry.array;
-    }
+    if (shared->second.is_open)
+      base::fail(ErrorCode::Sharing,
+                 "blocks of field '{}' were begun and not ended; call end_blocks before the step",
+                 name);
+    if (!shared->second.blocks.empty()) add_blocks(name, shared->second, out.meshes[mesh].blocks);
   }
-  for (auto& [mesh, by_number] : blocks) {
-    out.meshes[mesh].kind = catalogue_.mesh(mesh).kind;
-    for (auto& [number, block] : by_number) {
-      if (block.arrays.size() != wanted[mesh])
-        for (const auto& name : fields)
-          if (catalogue_.field(name).mesh == mesh && !block.arrays.contains(name))
-            base::fail(ErrorCode::Sharing,
-                       "block {} of mesh '{}' was shared without field '{}', which is needed",
-                       number, mesh, name);
-      out.meshes[mesh].blocks.push_back(std::move(block));
-    }
+  for (auto& [name, blocks] : out.meshes) {
+    const auto& mesh = catalogue_.mesh(name);
+    blocks.kind = mesh.kind;
+    check_fields(mesh, wanted[name], blocks.blocks);
   }
   return out;
 }
 
-void Sharing::check_coverage(const model::Mesh& mesh, const std::string& field,
-                             const comm::Communicator& simulation) const {
-  std::vector<Box> boxes;
+std::vector<redistribution::MeshBox> Sharing::boxes_of(const std::string& field) const {
+  std::vector<redistribution::MeshBox> boxes;
   const auto shared = shared_.find(field);
-  if (shared != shared_.end())
-    for (const auto& [number, entry] : shared->second) boxes.push_back(entry.box);
-  const auto fault =
-      redistribution::find_coverage_fault(simulation, boxes, {{0, 0, 0}, mesh.cells});
-  comm::together(simulation, [&] {
-    if (fault.overlap)
-      base::fail(ErrorCode::Sharing, "boxes {} and {} of field '{}' overlap",
-                 model::to_string(fault.overlap->first, mesh.axes),
-                 model::to_string(fault.overlap->second, mesh.axes), field);
-  });
-  // Without overlaps, all cells are covered if there are as many as the mesh has.
-  const int64_t expected = mesh.cells[0] * mesh.cells[1] * mesh.cells[2];
-  if (fault.covered == expected) return;
-  comm::together(simulation, [&] {
-    if (fault.hole)
-      base::fail(ErrorCode::Sharing,
-                 "the boxes of field '{}' cover {} of the {} cells of mesh '{}'; box {} is in none "
-                 "of them",
-                 field, fault.covered, expected, mesh.name,
-                 model::to_string(*fault.hole, mesh.axes));
-  });
+  if (shared == shared_.end()) return boxes;
+  boxes.reserve(shared->second.blocks.size());
+  for (const auto& [number, entry] : shared->second.blocks)
+    boxes.push_back({entry.level, number, entry.box});
+  return boxes;
 }
 
-// All fields of a mesh that are needed lie in the same boxes, or there is no publication. So the
-// boxes of one of them are checked.
+// As a rule all fields of a mesh lie in the same boxes, and those of one of them are checked.
+void Sharing::check_coverage(const std::set<std::string>& fields,
+                             const comm::Communicator& simulation) const {
+  std::map<std::string, std::string> first;  // by mesh
+  std::vector<std::string> checked;
+  std::vector<int32_t> differs;
+  comm::together(simulation, [&] {
+    for (const auto& name : fields) {
+      const auto& mesh = catalogue_.mesh_of(name);
+      if (!model::has_boxes(mesh.kind)) continue;
+      const auto [at, is_first] = first.try_emplace(mesh.name, name);
+      checked.push_back(name);
+      differs.push_back(is_first || boxes_of(name) != boxes_of(at->second) ? 1 : 0);
+    }
+  });
+  simulation.reduce(differs.data(), static_cast<int64_t>(differs.size()), comm::Operation::Max);
+  for (size_t f = 0; f < checked.size(); ++f) {
+    if (differs[f] == 0) continue;
+    std::vector<redistribution::MeshBox> boxes;
+    comm::together(simulation, [&] { boxes = boxes_of(checked[f]); });
+    (void)redistribution::find_covered(simulation, boxes, catalogue_.mesh_of(checked[f]),
+                                       checked[f]);
+  }
+}
+
+// Ranks compare sums, and not all coordinates.
+void Sharing::check_coordinates(const std::set<std::string>& meshes,
+                                const comm::Communicator& simulation) const {
+  std::vector<double> least, greatest;
+  comm::together(simulation, [&] {
+    for (const auto& name : meshes) {
+      const auto& mesh = catalogue_.mesh(name);
+      const auto at = coordinates_.find(name);
+      for (int a = 0; a < mesh.axes; ++a) {
+        const auto axis = static_cast<size_t>(a);
+        if (at == coordinates_.end() || at->second[axis].empty())
+          base::fail(ErrorCode::Sharing,
+                     "mesh '{}' has no coordinates along {}; call pillion_set_coordinates before "
+                     "the first step, or give them in the configuration",
+                     name, model::name_of_axis(mesh, a));
+        double sum = 0, count = 1;
+        for (const double x : at->second[axis]) sum += x * count++;
+        least.push_back(sum);
+      }
+    }
+    greatest = least;
+  });
+  simulation.reduce(least.data(), static_cast<int64_t>(least.size()), comm::Operation::Min);
+  simulation.reduce(greatest.data(), static_cast<int64_t>(greatest.size()), comm::Operation::Max);
+  auto at = size_t{0};
+  for (const auto& name : meshes)
+    for (int a = 0; a < catalogue_.mesh(name).axes; ++a, ++at)
+      if (least[at] != greatest[at])
+        base::fail(ErrorCode::Sharing,
+                   "the coordinates of mesh '{}' along {} are not the same on every rank", name,
+                   model::name_of_axis(catalogue_.mesh(name), a));
+}
+
 void Sharing::check(const std::set<std::string>& fields,
                     const comm::Communicator& simulation) const {
   comm::together(simulation, [&] { (void)publication(fields, 0, 0); });
@@ -324,12 +516,13 @@ void Sharing::check(const std::set<std::string>& fields,
                    mesh.name);
     }
   });
-  std::set<std::string> checked;
+  std::set<std::string> without_faces;
   for (const auto& name : fields) {
     const auto& mesh = catalogue_.mesh_of(name);
-    if (mesh.kind == MeshKind::Uniform && checked.insert(mesh.name).second)
-      check_coverage(mesh, name, simulation);
+    if (mesh.kind == MeshKind::Rectilinear && mesh.faces.empty()) without_faces.insert(mesh.name);
   }
+  check_coordinates(without_faces, simulation);
+  check_coverage(fields, simulation);
 }
 
 void* SharedData::allocate(const std::string& field, int32_t block, size_t size, int32_t buffers) {
@@ -349,6 +542,10 @@ void* SharedData::swap(const std::string& field, int32_t block) {
 void SharedData::unshare(const std::string& field, int32_t block) {
   sharing_.unshare(field, block);
   allocations_.free(field, block);
+}
+
+void SharedData::end_blocks(const std::string& field) {
+  for (const int32_t block : sharing_.end_blocks(field)) allocations_.free(field, block);
 }
 
 }  // namespace pillion::simulation

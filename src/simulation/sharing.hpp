@@ -12,10 +12,14 @@
 
 #include "comm/communicator.hpp"
 #include "model/block.hpp"
+#include "redistribution/coverage.hpp"
 #include "simulation/allocations.hpp"
 #include "stagehost/publication.hpp"
 
 namespace pillion::simulation {
+
+/// The number of a block that Pillion is to number.
+constexpr int32_t any_block = -1;
 
 class Sharing {
  public:
@@ -23,9 +27,10 @@ class Sharing {
   explicit Sharing(const model::Catalogue& catalogue, int rank = 0)
       : catalogue_(catalogue), rank_(rank) {}
 
-  /// `type` is 0 if the program left it to the catalogue; `strides` may be null.
-  void share_box(const std::string& field, int32_t block, const int64_t* lo, const int64_t* hi,
-                 const void* data, pillion_type type, const int64_t* strides);
+  /// `type` is 0 if the program left it to the catalogue; `strides` may be null. The box is in
+  /// cells of its level. A block number may be any_block between begin_blocks() and end_blocks().
+  void share_box(const std::string& field, int32_t level, int32_t block, const int64_t* lo,
+                 const int64_t* hi, const void* data, pillion_type type, const int64_t* strides);
   /// Particles or elements of a mesh of that kind.
   void share_items(model::MeshKind kind, const std::string& field, int32_t block, int64_t count,
                    const void* data, pillion_type type);
@@ -34,8 +39,9 @@ class Sharing {
     share_items(model::MeshKind::Particles, field, block, count, data, type);
   }
   /// Arrays that know their shape.
-  void share_box(const std::string& field, int32_t block, int32_t axes, const int64_t* lo,
-                 const int64_t* hi, const pillion_view& view, bool components_last);
+  void share_box(const std::string& field, int32_t level, int32_t block, int32_t axes,
+                 const int64_t* lo, const int64_t* hi, const pillion_view& view,
+                 bool components_last);
   void share_particles(const std::string& field, int32_t block, int64_t count,
                        const pillion_view& view, bool components_last);
   void share_elements(const std::string& field, int32_t block, int64_t count,
@@ -44,9 +50,18 @@ class Sharing {
   void move(const std::string& field, int32_t block, const std::byte* from, size_t size,
             const std::byte* to);
   void unshare(const std::string& field, int32_t block);
+  /// All blocks of the field are shared anew until end_blocks(), which takes the others back and
+  /// returns their numbers.
+  void begin_blocks(const std::string& field);
+  std::vector<int32_t> end_blocks(const std::string& field);
   void set_domain(const std::string& mesh, const pillion_domain& domain);
+  /// Of the faces of a rectilinear mesh along one axis.
+  void set_coordinates(const std::string& mesh, int32_t axis, int64_t count, const double* values);
 
   [[nodiscard]] const std::map<std::string, pillion_domain>& domains() const { return domains_; }
+  [[nodiscard]] const std::map<std::string, model::Faces>& coordinates() const {
+    return coordinates_;
+  }
   /// Changes whenever anything changes but where values are.
   [[nodiscard]] int64_t version() const { return version_; }
   /// Whether this rank shares any block of it.
@@ -66,35 +81,61 @@ class Sharing {
   struct Shared {
     model::Box box;
     model::Array array;
+    int32_t level = 0;
+    int64_t turn = 0;  ///< of its field, when it was shared last
   };
-  /// The field's entry if the program's type fits it; notes a fault otherwise.
-  const model::Field* accept(const std::string& field, int32_t block, model::MeshKind kind,
+  struct FieldBlocks {
+    std::map<int32_t, Shared> blocks{};  ///< by number
+    int64_t turn = 0;                    ///< counts calls of begin_blocks()
+    int32_t next = 0;                    ///< number of the next block that has none
+    bool is_open = false;                ///< between begin_blocks() and end_blocks()
+  };
+  /// A box as the program gives it.
+  struct Where {
+    int32_t level;
+    int32_t block;
+    model::Box box{};
+  };
+  /// The field's entry if the program's type and number fit it; notes a fault otherwise. Gives the
+  /// block a number if it has none.
+  const model::Field* accept(const std::string& field, int32_t& block, model::MeshKind kind,
                              pillion_type type);
-  void fault(const std::string& name, std::string text) {
-    faults_[name] = std::move(text);
+  void fault(const std::string& name, int32_t block, std::string text) {
+    faults_[{name, block}] = std::move(text);
     ++version_;
   }
+  void fault(const std::string& name, std::string text) { fault(name, -1, std::move(text)); }
   /// The box in the mesh; notes a fault if it does not lie there.
-  std::optional<model::Box> box_of(const model::Field& field, int32_t block, const int64_t* lo,
-                                   const int64_t* hi);
+  bool put_box(const model::Field& field, const int64_t* lo, const int64_t* hi, Where& where);
+  void put_array(const model::Field& field, const Where& where, const void* data,
+                 const int64_t* strides);
   /// Elements from one particle or element to the next, and from one of its values to the next.
   struct Spacing {
     int64_t items, values;
   };
   void put_items(const model::Field& field, int32_t block, int64_t count, const void* data,
                  const Spacing& spacing);
-  void put(const std::string& field, int32_t block, const model::Box& box,
-           const model::Array& array);
+  void put(const std::string& field, const Where& where, const model::Array& array);
   void throw_fault() const;
-  void check_coverage(const model::Mesh& mesh, const std::string& field,
+  /// Adds the blocks of a field to those of its mesh.
+  void add_blocks(const std::string& field, const FieldBlocks& shared,
+                  std::vector<model::Block>& blocks) const;
+  void check_fields(const model::Mesh& mesh, const std::vector<std::string>& fields,
+                    const std::vector<model::Block>& blocks) const;
+  [[nodiscard]] std::vector<redistribution::MeshBox> boxes_of(const std::string& field) const;
+  void check_coordinates(const std::set<std::string>& meshes,
+                         const comm::Communicator& simulation) const;
+  void check_coverage(const std::set<std::string>& fields,
                       const comm::Communicator& simulation) const;
 
   const model::Catalogue& catalogue_;
   int rank_;
   int64_t version_ = 0;
-  std::map<std::string, std::map<int32_t, Shared>> shared_;  ///< by field, then block
+  std::map<std::string, FieldBlocks> shared_;
   std::map<std::string, pillion_domain> domains_;
-  std::map<std::string, std::string> faults_;  ///< by name, until it is shared as it should be
+  std::map<std::string, model::Faces> coordinates_;
+  /// By name and block, -1 for what is of none, until it is shared as it should be.
+  std::map<std::pair<std::string, int32_t>, std::string> faults_;
 };
 
 // What the program shares, and the memory that the session gives it for that.
@@ -116,6 +157,8 @@ class SharedData {
   void* allocate(const std::string& field, int32_t block, size_t size, int32_t buffers);
   void* swap(const std::string& field, int32_t block);
   void unshare(const std::string& field, int32_t block);
+  /// The same for all blocks that were not shared since begin_blocks().
+  void end_blocks(const std::string& field);
   [[nodiscard]] std::shared_ptr<const void> keep(const void* data) const {
     return allocations_.keep(data);
   }

@@ -119,12 +119,14 @@ bool Simulation::is_due(int64_t step, double time) const {
 }
 
 void Simulation::StepLists::clear() {
-  for (auto* list : {&scheduled, &over_share, &due, &checked, &unchecked, &for_sidecars, &measured})
+  for (auto* list :
+       {&scheduled, &over_share, &due, &checked, &unchecked, &for_sidecars, &measured, &dropped})
     list->clear();
 }
 
 void Simulation::StepLists::reserve(size_t analyses) {
-  for (auto* list : {&scheduled, &over_share, &due, &checked, &unchecked, &for_sidecars, &measured})
+  for (auto* list :
+       {&scheduled, &over_share, &due, &checked, &unchecked, &for_sidecars, &measured, &dropped})
     list->reserve(analyses);
   outputs.resize(analyses);
 }
@@ -292,7 +294,8 @@ void Simulation::work(int64_t step, double time) {
     contain(std::array{a}, [&] { fail(a, stages_.run_front(a, lists_.outputs[a])); });
   }
   for (const size_t a : due) {
-    const bool withheld = stages_.withheld(a);
+    const bool withheld =
+        stages_.withheld(a) || std::count(lists_.dropped.begin(), lists_.dropped.end(), a) != 0;
     if (!withheld) lists_.measured.push_back(a);
     if (!run_.enabled(a) || !run_.configuration.analyses[a].in_sidecars()) continue;
     if (withheld) carry_out(policy_.on(policy::AnalysisPassed{a}));
@@ -431,6 +434,11 @@ void Simulation::note_evicted(size_t a, int slot) {
 
 void Simulation::fail(size_t a, const std::optional<Error>& failure) {
   if (!failure) return;
+  if (failure->code() == ErrorCode::Sharing)
+    return contain(nothing, [&] {
+      lists_.dropped.push_back(a);
+      run_.drop(a, lists_.outputs[a].step, *failure);
+    });
   contain(nothing, [&] { run_.disable(a, *failure); });
   carry_out(policy_.on(policy::AnalysisFailed{a}));
   stages_.finish(a);

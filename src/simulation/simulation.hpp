@@ -83,7 +83,8 @@ class Simulation {
   /// What a step works with. The memory is kept from step to step: a rank that can get none decides
   /// as the others do, which would wait for it otherwise.
   struct StepLists {
-    std::vector<size_t> scheduled, over_share, due, checked, unchecked, for_sidecars, measured;
+    std::vector<size_t> scheduled, over_share, due, checked, unchecked, for_sidecars, measured,
+        dropped;
     StageOutputs outputs;
     void clear();
     void reserve(size_t analyses);

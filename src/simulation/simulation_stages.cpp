@@ -58,7 +58,9 @@ std::optional<Error> SimulationStages::run_behind(size_t a, stagehost::Publicati
 }
 
 run::Gaps SimulationStages::gaps(size_t a) const {
-  run::Gaps missing{.skipped = agenda_.schedule_state(a).skipped, .coarsened = 0, .lost = 0};
+  run::Gaps missing{.skipped = agenda_.schedule_state(a).skipped,
+                    .coarsened = 0,
+                    .lost = run_.accounts[a].dropped};
   if (migration_ != nullptr) migration_->add_gaps(a, missing);
   return missing;
 }

@@ -129,6 +129,11 @@ std::optional<Error> Chain::run_in_place(Publication& publication, ExecutionCont
   context.fence = &fence;
   context.catalogue = &catalogue_;
   withheld_ = false;
+  // Before any stage sees the publication, so that none has counted one that others cannot use.
+  if (!publication.is_checked)
+    if (auto failure = fence.run([&] { check_coverage(publication, shared_fields(), context); }))
+      return failure;
+  publication.is_checked = true;
   for (size_t s = 0; s < stages_.size(); ++s) {
     auto& stage = stages_[s];
     context.origin.number = static_cast<int64_t>(first_ + s);
@@ -211,6 +216,12 @@ std::set<std::string> Chain::needed() const {
         if (!made.contains(name)) names.insert(name);
     for (const auto& output : stage.setup().outputs) made.insert(output.name);
   }
+  return names;
+}
+
+std::set<std::string> Chain::shared_fields() const {
+  auto names = needed();
+  std::erase_if(names, [&](const auto& name) { return catalogue_.is_made(name); });
   return names;
 }
 

@@ -9,6 +9,7 @@
 
 #include "layout/division.hpp"
 #include "redistribution/exchange.hpp"
+#include "stagehost/coverage.hpp"
 
 namespace pillion::stagehost {
 
@@ -62,6 +63,8 @@ class Plans {
   void set_node_budget(size_t bytes) { node_budget_ = bytes; }
   /// How many plans did not fit within that.
   [[nodiscard]] int64_t refused() const { return memory_ ? memory_->refused() : 0; }
+  /// Of meshes in publications to these peers.
+  [[nodiscard]] Coverage& coverage() { return coverage_; }
   /// How many have been made.
   [[nodiscard]] int64_t made() const { return made_; }
 
@@ -69,6 +72,7 @@ class Plans {
   size_t node_budget_ = size_t{128} << 20;
   std::unique_ptr<redistribution::TransferMemory> memory_;  ///< made when first needed
   std::vector<std::unique_ptr<Plan>> kept_;                 ///< that used last at the end
+  Coverage coverage_;
   int64_t made_ = 0;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A step that stages work on, as one rank sees it: blocks of every mesh, and the domains; and what
-// a running stage knows about it and about the run, and what the stage works with.
+// A step that stages work on, as one rank sees it: blocks of every mesh, domains, coordinates; and
+// what a running stage knows about it and about the run, and what the stage works with.
 #pragma once
 
 #include <pillion/types.h>
@@ -32,6 +32,8 @@ struct Publication {
   int32_t coarsening = 0;  ///< level of model::coarsen; 0: whole
   std::map<std::string, layout::Received> meshes;
   std::map<std::string, pillion_domain> domains;
+  std::map<std::string, model::Faces> coordinates;  ///< of meshes whose program sets them
+  bool is_checked = false;  ///< the boxes of its meshes were found to fit together
 };
 
 struct ExecutionContext {

@@ -103,6 +103,7 @@ void check_position(const pillion_setup& setup, const Request& request) {
 const char* called(model::MeshKind kind) {
   switch (kind) {
     case model::MeshKind::Uniform: return "the uniform mesh";
+    case model::MeshKind::Rectilinear: return "the rectilinear mesh";
     case model::MeshKind::Particles: return "particles";
     default: return "the spectral mesh";
   }
@@ -111,9 +112,10 @@ const char* called(model::MeshKind kind) {
 void check_division(const pillion_setup& setup, const Request& request, const std::string& name) {
   const Value& place = place_of(setup, request.fields.front());
   const auto& mesh = setup.catalogue->mesh(name);
-  if (mesh.kind != model::MeshKind::Uniform)
-    place.fail(fmt::format("this stage needs a uniform mesh, and field '{}' is on {} '{}'",
-                           request.fields.front(), called(mesh.kind), name));
+  if (model::is_counted(mesh.kind))
+    place.fail(
+        fmt::format("this stage needs a uniform or rectilinear mesh, and field '{}' is on {} '{}'",
+                    request.fields.front(), called(mesh.kind), name));
   if (!request.select.empty()) setup.parameters.fail("cells of a mesh cannot be selected from");
   const std::string fault = layout::fault_of(request, mesh);
   if (!fault.empty()) place.fail(fault);
@@ -128,7 +130,22 @@ const model::Mesh& mesh_at(const pillion_setup& setup, const std::string& name,
   return *mesh;
 }
 
-void check_request(const pillion_setup& setup, const Request& request) {
+/// Stages that do not know of levels, or of missing cells, get no such mesh.
+void check_whole(const pillion_setup& setup, const Request& request, const std::string& name) {
+  const auto& mesh = setup.catalogue->mesh(name);
+  if (mesh.is_whole()) return;
+  const auto& field = request.fields.front();
+  place_of(setup, field)
+      .fail(fmt::format("stage '{}' needs a field that has each cell of a uniform mesh once; field "
+                        "'{}' is on mesh '{}', {}. Put 'flatten: {{fields: [{}], level: 0}}' "
+                        "before this stage, and give it the field '{}_level_0'",
+                        setup.stage, field, name,
+                        mesh.levels() > 1 ? fmt::format("which has {} levels", mesh.levels())
+                                          : "some of whose cells do not exist",
+                        field, field));
+}
+
+void check_request(const pillion_setup& setup, const Request& request, bool with_levels) {
   if (request.fields.empty()) setup.parameters.fail("a stage asked for an input without fields");
   std::string mesh;
   for (const auto& name : request.needed()) {
@@ -142,6 +159,7 @@ void check_request(const pillion_setup& setup, const Request& request) {
                       name, field.mesh, request.fields.front(), mesh));
   }
   const auto kind = setup.catalogue->mesh(mesh).kind;
+  if (!with_levels || request.kind != Kind::AsShared) check_whole(setup, request, mesh);
   if (request.kind == Kind::AsShared) {
     if (!request.select.empty()) setup.parameters.fail("blocks as shared cannot be selected from");
     return;
@@ -175,9 +193,11 @@ void describe(const model::Mesh& mesh, pillion_field_description& description) {
     description.length[d] = mesh.length[d];
     description.periodic[d] = mesh.periodic[d] ? 1 : 0;
   }
-  description.metric = PILLION_CARTESIAN;
+  description.metric = static_cast<pillion_metric>(mesh.metric);
   description.order = mesh.order;
   description.coordinates = mesh.coordinates.c_str();
+  description.levels = mesh.levels();
+  description.is_partial = mesh.is_partial ? 1 : 0;
 }
 
 }  // namespace
@@ -225,7 +245,7 @@ int32_t add_input(pillion_setup& setup, const pillion_input_request& wanted) {
   }
   request.select = text_or_empty(wanted.select);
   request.select_values.assign(wanted.select_values, wanted.select_values + wanted.select_count);
-  check_request(setup, request);
+  check_request(setup, request, wanted.with_levels != 0);
   setup.inputs.push_back(std::move(request));
   return static_cast<int32_t>(setup.inputs.size() - 1);
 }
@@ -285,10 +305,10 @@ int32_t add_on(pillion_setup& setup, const model::Field& field, int32_t input) {
 
 int32_t add_of(pillion_setup& setup, const model::Field& field, const std::string& name) {
   const Value& place = place_of(setup, name);
-  if (mesh_at(setup, name, place).kind != model::MeshKind::Uniform)
-    place.fail(
-        fmt::format("field '{}' can be produced on a uniform mesh, and '{}' is one of kind '{}'",
-                    field.name, name, model::name_of(setup.catalogue->mesh(name).kind)));
+  if (model::is_counted(mesh_at(setup, name, place).kind))
+    place.fail(fmt::format(
+        "field '{}' can be produced on a uniform or rectilinear mesh, and '{}' is one of kind '{}'",
+        field.name, name, model::name_of(setup.catalogue->mesh(name).kind)));
   check_centering(field, setup.catalogue->mesh(name));
   return add(setup, field, name, {.name = field.name, .of_boxes = true});
 }

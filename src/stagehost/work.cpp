@@ -5,7 +5,11 @@
 #include <algorithm>
 
 #include "comm/agreement.hpp"
+#include "layout/boxes.hpp"
+#include "layout/copy_region.hpp"
 #include "model/coarsen.hpp"
+#include "model/geometry.hpp"
+#include "stagehost/plans.hpp"
 
 namespace pillion::stagehost {
 
@@ -54,9 +58,10 @@ pillion_count count_points(const model::Mesh& mesh, const pillion_block& block) 
   if (mesh.kind == model::MeshKind::Spectral)
     return {block.cells.owned * n * n * n, block.cells.total * n * n * n};
   if (mesh.kind == model::MeshKind::Particles || block.cells.total == 0) return block.cells;
+  const auto cells = model::cells_of_level(mesh, block.level);
   pillion_count out{1, 1};
   for (int d = 0; d < mesh.axes; ++d) {
-    const bool is_last = block.valid.hi[d] == mesh.cells[static_cast<size_t>(d)] &&
+    const bool is_last = block.valid.hi[d] == cells[static_cast<size_t>(d)] &&
                          !mesh.periodic[static_cast<size_t>(d)];
     out.owned *= block.valid.hi[d] - block.valid.lo[d] + (is_last ? 1 : 0);
     out.total *= block.allocated.hi[d] - block.allocated.lo[d] + 1;
@@ -95,24 +100,113 @@ void describe(const std::vector<model::Block>& blocks, const std::vector<model::
   }
 }
 
+/// The blocks of two lists, cut where either is: parts that have the fields of both, as views.
+std::vector<model::Block> common_refinement(const std::vector<model::Block>& a,
+                                            const std::vector<model::Block>& b) {
+  std::vector<model::Block> out;
+  const auto add = [&](const model::Block& from, model::Block& to) {
+    for (const auto& [name, array] : from.arrays) {
+      auto view = array;
+      view.data = layout::address(layout::source_of(array, from.box), to.box.lo,
+                                  model::size_of(array.type));
+      to.arrays.emplace(name, view);
+    }
+  };
+  std::set<int32_t> levels;
+  for (const auto& block : a) levels.insert(block.level);
+  for (const int32_t level : levels) {
+    std::array<std::vector<const model::Block*>, 2> of_level;
+    std::array<std::vector<model::Box>, 2> boxes;
+    for (size_t n = 0; n < 2; ++n)
+      for (const auto& block : n == 0 ? a : b)
+        if (block.level == level) {
+          of_level[n].push_back(&block);
+          boxes[n].push_back(block.box);
+        }
+    for (const auto& [p, q, region] : layout::overlaps(boxes[0], boxes[1])) {
+      auto& part = out.emplace_back(
+          model::Block{.box = region, .owned = region.volume(), .arrays = {}, .level = level});
+      add(*of_level[0][p], part);
+      add(*of_level[1][q], part);
+    }
+  }
+  return out;
+}
+
+int64_t cells_of(const std::vector<model::Block>& blocks) {
+  int64_t cells = 0;
+  for (const auto& block : blocks) cells += block.box.volume();
+  return cells;
+}
+
+/// Blocks on which all fields of a request are, where the fields are cut differently.
+std::vector<model::Block> refined(const std::vector<model::Block>& blocks, const Described& how) {
+  std::vector<model::Block> out;
+  for (const auto& name : how.request.fields) {
+    std::vector<model::Block> having;
+    for (const auto& block : blocks)
+      if (block.arrays.contains(name)) {
+        having.push_back(block);
+        having.back().arrays = {{name, block.arrays.at(name)}};
+      }
+    const bool is_first = name == how.request.fields.front();
+    auto both = is_first ? having : common_refinement(out, having);
+    if (cells_of(both) != cells_of(having) || (!is_first && cells_of(both) != cells_of(out)))
+      base::fail(ErrorCode::Sharing,
+                 "fields '{}' and '{}' of mesh '{}' came on different cells; a stage takes them "
+                 "together only where a rank has both",
+                 how.request.fields.front(), name, how.mesh.name);
+    out = std::move(both);
+  }
+  for (size_t b = 0; b < out.size(); ++b)
+    out[b].id = model::block_id(how.peer, static_cast<int32_t>(b));
+  return out;
+}
+
 /// Blocks that have the fields of a request. Others, that stages have produced, may have none.
-void describe_shared(const std::vector<model::Block>& blocks, const Described& how, Input& input) {
+std::vector<model::Block> blocks_for(const std::vector<model::Block>& blocks, const Described& how,
+                                     Input& input) {
   const Request& request = how.request;
   std::vector<model::Block> having;
+  bool is_cut_alike = true;
   for (size_t b = 0; b < blocks.size(); ++b) {
     const auto has = [&](const std::string& name) { return blocks[b].arrays.contains(name); };
     if (std::none_of(request.fields.begin(), request.fields.end(), has)) continue;
-    const auto lacking = std::find_if_not(request.fields.begin(), request.fields.end(), has);
-    if (lacking != request.fields.end())
-      base::fail(
-          ErrorCode::Sharing,
-          "block {} of mesh '{}' came without field '{}': fields of one input as shared must "
-          "be on the same blocks",
-          blocks[b].number(), how.mesh.name, *lacking);
+    is_cut_alike = is_cut_alike && std::all_of(request.fields.begin(), request.fields.end(), has);
     having.push_back(blocks[b]);
     input.places.push_back(b);
   }
-  describe(having, nullptr, how, input);
+  if (is_cut_alike) return having;
+  if (!model::has_boxes(how.mesh.kind)) {
+    const auto lacking = [&](const auto& block) {
+      return std::find_if_not(request.fields.begin(), request.fields.end(),
+                              [&](const auto& name) { return block.arrays.contains(name); });
+    };
+    for (const auto& block : having)
+      if (lacking(block) != request.fields.end())
+        base::fail(
+            ErrorCode::Sharing,
+            "block {} of mesh '{}' came without field '{}': fields of one input as shared must "
+            "be on the same blocks",
+            block.number(), how.mesh.name, *lacking(block));
+  }
+  input.places.clear();
+  return refined(having, how);
+}
+
+/// What finer blocks cover, for a mesh with levels.
+void add_flags(const std::vector<model::Block>& blocks, const Described& how,
+               const ExecutionContext& context, Input& input) {
+  if (how.mesh.levels() == 1) return;
+  input.flags = context.plans->coverage().of(blocks, how.mesh, how.request.fields.front(), context);
+  input.flag_arrays.resize(blocks.size());
+  for (size_t b = 0; b < blocks.size(); ++b) {
+    if (!input.flags[b]) continue;
+    const model::Array array{input.flags[b]->data(), model::ElementType::Uint8, 1,
+                             model::packed_strides(blocks[b].box, 1)};
+    input.flag_arrays[b] = describe(array, PILLION_CELL);
+    input.blocks[b].flags = &input.flag_arrays[b];
+  }
 }
 
 /// The blocks in the layout that a request asks for, if they came in it. The same on every peer,
@@ -149,6 +243,26 @@ const pillion_domain& domain_of(const Publication& publication, const std::strin
   return at->second;
 }
 
+namespace {
+
+/// The mesh with the coordinates that the program has set, which came from another rank.
+model::Mesh located(const model::Mesh& mesh, const Publication& publication) {
+  const auto at = publication.coordinates.find(mesh.name);
+  if (mesh.kind != model::MeshKind::Rectilinear || at == publication.coordinates.end()) return mesh;
+  for (int a = 0; a < mesh.axes; ++a) {
+    const auto axis = static_cast<size_t>(a);
+    const auto fault = at->second.size() != static_cast<size_t>(mesh.axes)
+                           ? fmt::format("there are {} axes", at->second.size())
+                           : model::fault_of_faces(mesh, a, at->second[axis]);
+    if (!fault.empty())
+      base::fail(ErrorCode::Sharing, "the coordinates of mesh '{}' do not fit: {}", mesh.name,
+                 fault);
+  }
+  return model::with_faces(mesh, at->second);
+}
+
+}  // namespace
+
 const pillion_mesh& mesh_of(pillion_work& work, const std::string& name) {
   const auto known = work.meshes.find(name);
   if (known != work.meshes.end()) return known->second;
@@ -156,7 +270,7 @@ const pillion_mesh& mesh_of(pillion_work& work, const std::string& name) {
   if (described == nullptr)
     base::fail(ErrorCode::Stage, "a stage asked for mesh '{}', and there is none", name);
   const int coarsening = work.publication->coarsening;
-  const auto mesh = model::coarse_mesh(*described, coarsening);
+  auto mesh = model::coarse_mesh(located(*described, *work.publication), coarsening);
   pillion_mesh out{};
   out.size = sizeof out;
   out.name = described->name.c_str();
@@ -165,11 +279,21 @@ const pillion_mesh& mesh_of(pillion_work& work, const std::string& name) {
   out.axes = mesh.axes;
   out.order = mesh.order;
   out.coarsening = static_cast<int32_t>(model::coarsening_factor(*described, coarsening));
-  out.metric = PILLION_CARTESIAN;
-  out.levels = 1;
+  out.metric = static_cast<pillion_metric>(mesh.metric);
+  out.radius = mesh.radius;
+  out.levels = mesh.levels();
+  out.is_partial = mesh.is_partial ? 1 : 0;
+  if (mesh.levels() > 1) {
+    auto& ratios = work.ratios[name];
+    for (const auto& ratio : mesh.ratios)
+      for (const int64_t r : ratio) ratios.push_back(static_cast<int32_t>(r));
+    out.ratios = ratios.data();
+  }
   const auto domain = work.publication->domains.find(name);
-  if (mesh.kind == model::MeshKind::Uniform) {
-    out.has_domain = 1;
+  if (model::has_boxes(mesh.kind)) {
+    auto& faces = work.faces[name] = std::move(mesh.faces);
+    for (size_t d = 0; d < faces.size(); ++d) out.coordinates[d] = faces[d].data();
+    out.has_domain = mesh.kind == model::MeshKind::Uniform || !faces.empty() ? 1 : 0;
     for (size_t d = 0; d < 3; ++d) {
       out.cells[d] = mesh.cells[d];
       out.origin[d] = mesh.origin[d];
@@ -202,7 +326,9 @@ Input bring(const Request& request, const Publication& publication, const Execut
   const MeshBlocks& mine = blocks_of(publication, mesh);
   Input input;
   if (request.kind == Kind::AsShared) {
-    describe_shared(mine.blocks, how, input);
+    const auto blocks = blocks_for(mine.blocks, how, input);
+    describe(blocks, nullptr, how, input);
+    add_flags(blocks, how, context, input);
     return input;
   }
   if (const auto* arrived = find_in_layout(request, mesh, publication)) {
@@ -248,14 +374,16 @@ model::Block& target_of(const pillion_work& work, MeshBlocks& mesh, Input& input
   if (!input.places.empty()) return mesh.blocks[input.places[static_cast<size_t>(index)]];
   if (input.boxes.empty())
     for (size_t b = 0; b < mesh.blocks.size(); ++b)
-      input.boxes[{mesh.blocks[b].box.lo, mesh.blocks[b].box.hi}] = b;
+      input.boxes[{mesh.blocks[b].level, mesh.blocks[b].box.lo, mesh.blocks[b].box.hi}] = b;
   const pillion_block& block = input.blocks[static_cast<size_t>(index)];
   model::Box inner;
   std::copy_n(block.valid.lo, 3, inner.lo.begin());
   std::copy_n(block.valid.hi, 3, inner.hi.begin());
-  const auto [at, is_new] = input.boxes.try_emplace({inner.lo, inner.hi}, mesh.blocks.size());
+  const auto [at, is_new] =
+      input.boxes.try_emplace({block.level, inner.lo, inner.hi}, mesh.blocks.size());
   const auto number = static_cast<int32_t>(block.id & 0x7fffffff);
-  if (is_new) mesh.blocks.push_back({made_id(work, number), inner, inner.volume(), {}});
+  if (is_new)
+    mesh.blocks.push_back({made_id(work, number), inner, inner.volume(), {}, block.level});
   return mesh.blocks[at->second];
 }
 
@@ -323,8 +451,17 @@ void check_outputs(const pillion_work& work) {
       wanted = work.inputs[static_cast<size_t>(output.input)].blocks.size();
     } else {
       const auto& mesh = work.context->catalogue->field(output.like).mesh;
-      for (const auto& block : blocks_of(*work.publication, mesh).blocks)
-        wanted += block.arrays.contains(output.like) ? 1 : 0;
+      const auto& inputs = work.setup->inputs;
+      const auto reads = std::find_if(inputs.begin(), inputs.end(), [&](const Request& request) {
+        return request.kind == Kind::AsShared &&
+               std::find(request.fields.begin(), request.fields.end(), output.like) !=
+                   request.fields.end();
+      });
+      if (reads != inputs.end())
+        wanted = work.inputs[static_cast<size_t>(reads - inputs.begin())].blocks.size();
+      else
+        for (const auto& block : blocks_of(*work.publication, mesh).blocks)
+          wanted += block.arrays.contains(output.like) ? 1 : 0;
     }
     if (there != wanted)
       base::fail(ErrorCode::Stage, "field '{}' was produced on {} blocks of {}", output.name, there,

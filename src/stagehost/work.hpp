@@ -7,9 +7,11 @@
 #include <map>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "redistribution/exchange.hpp"
+#include "stagehost/coverage.hpp"
 #include "stagehost/field_redistributor.hpp"
 #include "stagehost/peer_messages.hpp"
 #include "stagehost/publication.hpp"
@@ -23,8 +25,10 @@ struct Input {
   std::vector<std::vector<const pillion_array*>> pointers;  ///< by block: to these
   std::vector<pillion_block> blocks;
   std::vector<size_t> places;  ///< by block, as shared: which of the publication's it is
-  /// Elsewhere, once something is produced: which of the publication's have these lo and hi.
-  std::map<std::array<std::array<int64_t, 3>, 2>, size_t> boxes;
+  /// Elsewhere, once something is produced: which of the publication's have this level, lo and hi.
+  std::map<std::tuple<int32_t, std::array<int64_t, 3>, std::array<int64_t, 3>>, size_t> boxes;
+  std::vector<Flags> flags;                ///< by block, where any block has flags
+  std::vector<pillion_array> flag_arrays;  ///< by block: of these
 };
 
 /// What moves an input, and the memory that it moves to, good until the next publication.
@@ -46,7 +50,9 @@ struct pillion_work {
   std::string folder{};                             ///< of products, once asked for
   std::string origin{};                             ///< of the product last asked about
   std::map<std::string, pillion_mesh> meshes{};     ///< that were asked about
-  pillion::stagehost::Received received{};          ///< by the last exchange among the peers
+  std::map<std::string, std::vector<int32_t>> ratios{};  ///< of these
+  std::map<std::string, pillion::model::Faces> faces{};  ///< to which these point
+  pillion::stagehost::Received received{};               ///< by the last exchange among the peers
 };
 
 namespace pillion::stagehost {

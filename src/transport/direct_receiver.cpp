@@ -121,19 +121,20 @@ void DirectReceiver::balance(const PublicationHeader& agreed, const Routes& rout
                              const model::Catalogue& catalogue, Schema& schema,
                              const ReceivedMeshes& received) {
   for (const auto& [name, route] : routes) {
-    if (route.kind != layout::Kind::AsShared || catalogue.mesh(name).kind != MeshKind::Uniform)
+    if (route.kind != layout::Kind::AsShared || model::is_counted(catalogue.mesh(name).kind))
       continue;
     const auto mesh = model::coarse_mesh(catalogue.mesh(name), agreed.coarsening);
     std::vector<redistribution::Load> loads;
     if (const auto at = received.find(name); at != received.end())
       for (const auto& block : at->second.blocks) {
-        auto& load = loads.emplace_back(redistribution::Load{block.box, 0});
+        auto& load = loads.emplace_back(
+            redistribution::Load{redistribution::in_finest_cells(block.box, block.level, mesh), 0});
         for (const auto& [field, array] : block.arrays)
           load.bytes += static_cast<int64_t>(model::size_of(array.type)) * array.components *
                         block.box.volume();
       }
     schema.cuts[name] =
-        redistribution::balance(side_, loads, {{0, 0, 0}, mesh.cells}, side_.size());
+        redistribution::balance(side_, loads, redistribution::finest_cells(mesh), side_.size());
   }
 }
 

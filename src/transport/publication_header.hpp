@@ -54,7 +54,8 @@ struct PublicationHeader {
       false;               ///< of the messages that go directly to the sidecars that work on them
   bool scattered = false;  ///< particles that should have gone to their owners are among the blocks
   std::map<std::string, pillion_domain> domains;
-  std::map<std::string, std::string> units;  ///< of fields and meshes, where set at run time
+  std::map<std::string, model::Faces> coordinates;  ///< of meshes whose program sets them
+  std::map<std::string, std::string> units;         ///< of fields and meshes, where set at run time
 
   /// Members of a fixed size, which come first in a message.
   static constexpr auto numbers() {
@@ -66,7 +67,7 @@ struct PublicationHeader {
     using H = PublicationHeader;
     return std::tuple_cat(numbers(),
                           std::tuple{&H::due, &H::targets, &H::box_keys, &H::path, &H::summary,
-                                     &H::time_units, &H::domains, &H::units});
+                                     &H::time_units, &H::domains, &H::coordinates, &H::units});
   }
 };
 

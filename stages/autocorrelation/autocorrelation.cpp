@@ -119,8 +119,8 @@ class Autocorrelation final : public stage::Stage {
         from_step_(setup["from_step"].integer()),
         series_(static_cast<size_t>(lags_)) {
     const auto name = setup["field"].text();
-    if (field_.mesh_kind != PILLION_UNIFORM && field_.mesh_kind != PILLION_SPECTRAL)
-      setup["field"].fail("field '" + name + "' is on no uniform and no spectral mesh");
+    if (!has_boxes(field_) && field_.mesh_kind != PILLION_SPECTRAL)
+      setup["field"].fail("field '" + name + "' has no cells and no elements");
     if (lags_ > most_lags)
       setup["lags"].fail("expected at most " + std::to_string(most_lags) + ", not " +
                          std::to_string(lags_));
@@ -166,7 +166,7 @@ class Autocorrelation final : public stage::Stage {
   /// Elements are followed by their numbers, cells by where they are.
   [[nodiscard]] std::vector<std::string> fields_of(const stage::Setup& setup,
                                                    const std::string& name) const {
-    if (field_.mesh_kind == PILLION_UNIFORM) return {name};
+    if (has_boxes(field_)) return {name};
     const auto key = setup["key"];
     const auto number =
         field_of(setup, "key", 1, Numbers::integer, "series on a spectral mesh need it");

@@ -12,13 +12,14 @@
 #include <string>
 #include <vector>
 
+#include "../common/cells.hpp"
 #include "../common/elements.hpp"
 #include "../common/legendre.hpp"
 #include "../common/options.hpp"
 
 namespace pillion::stages::average {
 
-// Means over boxes of cells of a uniform mesh. A box belongs to the peer that has its first cell,
+// Means over boxes of cells, by volume. A box belongs to the peer that has its first cell,
 // which gets the others as ghost cells, so that every mean is one sum in one order.
 
 class Boxes {
@@ -27,10 +28,14 @@ class Boxes {
     const auto onto = setup["onto"];
     if (!onto) setup["field"].fail("say onto which mesh: `onto: MESH`");
     const auto target = setup.mesh(onto.text(), onto);
-    bool fits = target.mesh_kind == PILLION_UNIFORM && target.axes == field.axes;
+    bool fits = target.mesh_kind == field.mesh_kind && target.axes == field.axes &&
+                target.metric == field.metric;
+    onto_ = onto.text();
     for (size_t d = 0; fits && d < static_cast<size_t>(field.axes); ++d) {
       side_[d] = field.cells[d] / target.cells[d];
-      const double slack = 1e-9 * field.length[d];
+      // Coordinates of a rectilinear mesh are compared when they are there.
+      const bool is_known = field.mesh_kind == PILLION_UNIFORM;
+      const double slack = is_known ? 1e-9 * field.length[d] : HUGE_VAL;
       fits = side_[d] * target.cells[d] == field.cells[d] &&
              std::abs(target.length[d] - field.length[d]) <= slack &&
              std::abs(target.origin[d] - field.origin[d]) <= slack;
@@ -48,6 +53,8 @@ class Boxes {
   /// Coarse publications, which lack most cells of a box, are left out.
   void run(const stage::Step& step) {
     if (step.coarsening(mesh_) != 1) return step.withhold();
+    const auto& mesh = step.mesh(mesh_);
+    compare(mesh, step.mesh(onto_));
     for (int32_t b = 0; b < step.block_count(input_); ++b) {
       const auto block = step.block(input_, b);
       std::array<int64_t, 3> lo{}, hi{};
@@ -55,14 +62,29 @@ class Boxes {
         lo[d] = (block.inner_lo()[d] + side_[d] - 1) / side_[d];
         hi[d] = (block.inner_hi()[d] + side_[d] - 1) / side_[d];
       }
-      if (lo[0] < hi[0] && lo[1] < hi[1] && lo[2] < hi[2]) fill(step, block, lo, hi);
+      if (lo[0] < hi[0] && lo[1] < hi[1] && lo[2] < hi[2])
+        fill(step, block, weights_of(mesh, block), lo, hi);
     }
   }
 
  private:
   using Index = std::array<int64_t, 3>;
 
-  void fill(const stage::Step& step, const stage::Block& block, const Index& lo, const Index& hi) {
+  /// Throws unless faces of the coarser mesh are faces of this one.
+  void compare(const pillion_mesh& mesh, const pillion_mesh& onto) const {
+    for (size_t d = 0; d < 3 && mesh.coordinates[d] != nullptr; ++d)
+      for (int64_t i = 0; i <= onto.cells[d]; ++i)
+        if (onto.coordinates[d] == nullptr ||
+            std::abs(onto.coordinates[d][i] - mesh.coordinates[d][i * side_[d]]) >
+                1e-9 * mesh.length[d])
+          throw Error(ErrorCode::Stage, "face " + std::to_string(i) + " of mesh '" + onto_ +
+                                            "' along axis " + std::to_string(d) +
+                                            " is not at face " + std::to_string(i * side_[d]) +
+                                            " of mesh '" + mesh_ + "'");
+  }
+
+  void fill(const stage::Step& step, const stage::Block& block, const CellWeights& weights,
+            const Index& lo, const Index& hi) {
     auto* out = step.produce_box<double>(output_, lo, hi);
     const auto array = block[0];
     const auto& stride = array.strides;
@@ -70,10 +92,12 @@ class Boxes {
       for (int64_t k = lo[2]; k < hi[2]; ++k)
         for (int64_t j = lo[1]; j < hi[1]; ++j)
           for (int64_t i = lo[0]; i < hi[0]; ++i) {
-            const auto* first = data + (i * side_[0] - block.lo()[0]) * stride[0] +
-                                (j * side_[1] - block.lo()[1]) * stride[1] +
-                                (k * side_[2] - block.lo()[2]) * stride[2];
-            for (int32_t c = 0; c < components_; ++c) *out++ = mean(first + c * stride[3], stride);
+            const Index at = {i * side_[0] - block.lo()[0], j * side_[1] - block.lo()[1],
+                              k * side_[2] - block.lo()[2]};
+            const auto* first = data + at[0] * stride[0] + at[1] * stride[1] + at[2] * stride[2];
+            for (int32_t c = 0; c < components_; ++c)
+              *out++ = weights.are_equal() ? mean(first + c * stride[3], stride)
+                                           : mean(first + c * stride[3], stride, weights, at);
           }
     });
   }
@@ -88,7 +112,21 @@ class Boxes {
     return sum / static_cast<double>(side_[0] * side_[1] * side_[2]);
   }
 
-  std::string mesh_;
+  template <class T>
+  [[nodiscard]] double mean(const T* first, const int64_t* stride, const CellWeights& weights,
+                            const Index& at) const {
+    double sum = 0, volume = 0;
+    for (int64_t k = 0; k < side_[2]; ++k)
+      for (int64_t j = 0; j < side_[1]; ++j)
+        for (int64_t i = 0; i < side_[0]; ++i) {
+          const double weight = weights.of(at[0] + i, at[1] + j, at[2] + k);
+          sum += weight * static_cast<double>(first[i * stride[0] + j * stride[1] + k * stride[2]]);
+          volume += weight;
+        }
+    return sum / volume;
+  }
+
+  std::string mesh_, onto_;
   Index side_{1, 1, 1};  ///< cells of a box
   int32_t components_ = 1, input_ = 0, output_ = 0;
 };
@@ -203,12 +241,13 @@ class Average final : public stage::Stage {
  public:
   explicit Average(stage::Setup& setup) {
     const auto field = field_of(setup, "field", 0, Numbers::any);
-    if (field.mesh_kind == PILLION_UNIFORM) boxes_ = std::make_unique<Boxes>(setup, field);
+    if (has_boxes(field)) boxes_ = std::make_unique<Boxes>(setup, field);
     else if (field.mesh_kind == PILLION_SPECTRAL && field.centering == PILLION_POINT)
       elements_ = std::make_unique<ElementsMean>(setup, field);
     else
-      setup["field"].fail("field '" + setup["field"].text() +
-                          "' is neither on a uniform mesh nor at the points of a spectral one");
+      setup["field"].fail(
+          "field '" + setup["field"].text() +
+          "' is neither on a mesh of cells in boxes nor at the points of a spectral one");
   }
 
   void run(stage::Step& step) override {
@@ -222,9 +261,10 @@ class Average final : public stage::Stage {
 };
 
 const pillion_parameter parameters[] = {
-    {"field", "field", nullptr, "Field on a uniform mesh, or at the points of a spectral one"},
+    {"field", "field", nullptr,
+     "Field on a uniform or rectilinear mesh, or at the points of a spectral one"},
     {"onto", "mesh", "null",
-     "Uniform mesh of the same box, of whose cells each holds a whole number of cells; not for "
+     "Mesh of the same kind and box, of whose cells each holds a whole number of cells; not for "
      "spectral meshes"},
     {"into", "name", nullptr, "Name of the field that is made"},
 };

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "../common/cells.hpp"
 #include "../common/elements.hpp"
 #include "../common/messages.hpp"
 #include "../common/options.hpp"
@@ -115,6 +116,7 @@ class Catalyst final : public stage::Stage {
     for (const auto& name : names.texts()) add(setup, name, names);
     if (fields_.empty()) names.fail("at least one field is needed");
     kind_ = fields_[0].description.mesh_kind;
+    stages::expect_equal_cells(fields_[0].description, names, "an image of VTK");
     mesh_ = fields_[0].description.mesh;
     if (kind_ == PILLION_SPECTRAL) coordinates_ = fields_[0].description.coordinates;
     const auto position = setup["position"];

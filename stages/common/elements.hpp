@@ -32,6 +32,11 @@ inline std::string ending_of(int32_t component, int32_t components) {
   return "_" + std::to_string(component);
 }
 
+/// Whether blocks of a field are boxes of cells.
+inline bool has_boxes(const pillion_field_description& field) {
+  return field.mesh_kind == PILLION_UNIFORM || field.mesh_kind == PILLION_RECTILINEAR;
+}
+
 /// Values of one component in an element of a spectral mesh; 1 of fields elsewhere.
 inline int64_t points_of(const pillion_field_description& field) {
   const int64_t n = field.order + 1;
@@ -189,7 +194,7 @@ inline int32_t component_of(const stage::Value& value, const stage::Value& place
 inline int64_t one_of(const stage::Step& step, const std::string& mesh,
                       const pillion_field_description& field) {
   const int64_t factor = step.coarsening(mesh);
-  if (field.mesh_kind != PILLION_UNIFORM) return factor;
+  if (!has_boxes(field)) return factor;
   int64_t cells = 1;
   for (int32_t axis = 0; axis < field.axes; ++axis) cells *= factor;
   return cells;

@@ -80,24 +80,30 @@ inline std::pair<double, double> automatic_range(double least, double greatest, 
 
 // Counting values in bins along one axis or two. What lies outside is counted too: along each axis
 // the bins stand between two slots for what is below and above all of them. Beside the counts there
-// may be sums of weights, and of the values themselves.
+// may be sums of weights, of volumes, and of the values themselves, times their volumes if there
+// are some.
 
 class Tally {
  public:
   /// Keeps no sums unless asked to: with `weighted` a sum of weights, with `means` one of values
-  /// per axis.
-  explicit Tally(std::vector<Bins> axes, bool weighted = false, bool means = false)
+  /// per axis, with `with_volumes` one of volumes.
+  explicit Tally(std::vector<Bins> axes, bool weighted = false, bool means = false,
+                 bool with_volumes = false)
       : axes_(std::move(axes)) {
     int64_t slots = 1;
     for (const auto& bins : axes_) slots *= bins.count() + 2;
     counts_.resize(static_cast<size_t>(slots) + 2);
     if (weighted) weights_.resize(static_cast<size_t>(slots));
+    if (with_volumes) volumes_.resize(static_cast<size_t>(slots));
     if (means) sums_.resize(static_cast<size_t>(slots) * axes_.size());
   }
 
-  /// One span per axis, of the same cells or particles, and one of their weights.
-  void add(std::span<const std::span<double>> values, std::span<const double> weights = {}) {
-    if (axes_.size() == 1 && weights_.empty() && sums_.empty()) return add(values[0]);
+  /// One span per axis, of the same cells or particles, one of their weights, and one of volumes;
+  /// if that is empty, each has `volume`.
+  void add(std::span<const std::span<double>> values, std::span<const double> weights = {},
+           std::span<const double> volumes = {}, double volume = 1) {
+    if (axes_.size() == 1 && weights_.empty() && sums_.empty() && volumes_.empty())
+      return add(values[0]);
     for (size_t i = 0; i < values[0].size(); ++i) {
       const int64_t slot = slot_of(values, i);
       if (slot < 0) {
@@ -106,8 +112,11 @@ class Tally {
       }
       ++counts_[slot];
       if (!weights_.empty()) add_weight(slot, weights[i]);
+      const double size = volumes.empty() ? volume : volumes[i];
+      if (!volumes_.empty()) volumes_[slot] += size;
       if (!sums_.empty())
-        for (size_t a = 0; a < axes_.size(); ++a) sums_[slot * axes_.size() + a] += values[a][i];
+        for (size_t a = 0; a < axes_.size(); ++a)
+          sums_[slot * axes_.size() + a] += values[a][i] * size;
     }
   }
   /// For counts along one axis, and nothing beside them.
@@ -122,6 +131,7 @@ class Tally {
   void combine(const Step& step) {
     step.sum(std::span(counts_));
     if (!weights_.empty()) step.sum(std::span(weights_));
+    if (!volumes_.empty()) step.sum(std::span(volumes_));
     if (!sums_.empty()) step.sum(std::span(sums_));
   }
 
@@ -130,6 +140,7 @@ class Tally {
   [[nodiscard]] size_t slots() const { return counts_.size() - 2; }
   [[nodiscard]] std::span<const int64_t> counts() const { return {counts_.data(), slots()}; }
   [[nodiscard]] std::span<const double> weights() const { return weights_; }
+  [[nodiscard]] std::span<const double> volumes() const { return volumes_; }
   /// Values that are not finite, along any axis.
   [[nodiscard]] int64_t not_finite() const { return counts_[slots()]; }
   /// Weights that are not finite, which are left out of the sums.
@@ -154,9 +165,11 @@ class Tally {
   /// Mean of an axis' values in each slot; not a number where there are none.
   [[nodiscard]] std::vector<double> means(size_t axis) const {
     std::vector<double> out(slots());
-    for (size_t s = 0; s < slots(); ++s)
-      out[s] = counts_[s] > 0 ? sums_[s * axes_.size() + axis] / static_cast<double>(counts_[s])
-                              : std::numeric_limits<double>::quiet_NaN();
+    for (size_t s = 0; s < slots(); ++s) {
+      const double size = volumes_.empty() ? static_cast<double>(counts_[s]) : volumes_[s];
+      out[s] = size > 0 ? sums_[s * axes_.size() + axis] / size
+                        : std::numeric_limits<double>::quiet_NaN();
+    }
     return out;
   }
 
@@ -194,7 +207,7 @@ class Tally {
 
   std::vector<Bins> axes_;
   std::vector<int64_t> counts_;  ///< of the slots; values not finite; weights not finite
-  std::vector<double> weights_, sums_;
+  std::vector<double> weights_, volumes_, sums_;
 };
 
 /// What each slot has of all that is in bins, over the measure of the slot, which integrates to 1

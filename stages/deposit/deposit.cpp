@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "../common/cells.hpp"
 #include "../common/options.hpp"
 #include "../common/units.hpp"
 
@@ -61,6 +62,7 @@ class Deposit final : public stage::Stage {
         particles_(position_.mesh),
         grid_(mesh_.mesh),
         cloud_(static_cast<Cloud>(choice(setup["cloud"], {"ngp", "cic", "tsc"}))) {
+    expect_equal_cells(mesh_, setup["mesh"], "a cloud of particles, whose shape is in cells,");
     if (mesh_.mesh_kind != PILLION_UNIFORM || mesh_.axes != 3)
       setup["mesh"].fail("mesh '" + grid_ + "' is not a uniform mesh with three axes");
     if (position_.axes == 2) setup["position"].fail(flat());

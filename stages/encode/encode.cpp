@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "../common/cells.hpp"
 #include "../common/options.hpp"
 #include "coded_fields.hpp"
 
@@ -48,6 +49,7 @@ std::unique_ptr<CodedFields> fields_of(const stage::Setup& setup) {
             {"continuous", "true"}});
     return std::make_unique<UniformFields>(setup);
   }
+  expect_equal_cells(first, list, "the compressed format");
   if (first.mesh_kind != PILLION_SPECTRAL)
     list.fail("field '" + list[0].text() + "' is on neither a spectral nor a uniform mesh");
   refuse(setup, "a spectral mesh, whose errors the stage truncate bounds",

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "../common/cells.hpp"
 #include "../common/units.hpp"
 #include "build.hpp"
 #include "catalogue.hpp"
@@ -24,6 +25,7 @@ namespace {
 
 pillion_field_description scalar_on_uniform_mesh(const stage::Setup& setup) {
   const auto field = field_of(setup, "field", 1, Numbers::any);
+  expect_equal_cells(field, setup["field"], "a search for halos, which counts cells,");
   if (field.mesh_kind != PILLION_UNIFORM)
     setup["field"].fail("field '" + std::string(field.name) + "' is not on a uniform mesh");
   return field;

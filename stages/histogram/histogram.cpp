@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "../common/cells.hpp"
 #include "../common/elements.hpp"
 #include "../common/options.hpp"
 #include "../common/tally.hpp"
@@ -55,10 +56,11 @@ class Histogram final : public stage::Stage {
     const auto [least, greatest] = extremes(step, means);
     for (size_t q = 0; q < quantities_.size(); ++q)
       bins.push_back(quantities_[q].bins(least[q], greatest[q]));
-    Tally tally(std::move(bins), !show_.weight.empty(), show_.means);
-    for_each(step, means, [&](std::span<const std::span<double>> all) {
+    Tally tally(std::move(bins), !show_.weight.empty(), show_.means, is_by_volume(step));
+    for_each(step, means, [&](std::span<const std::span<double>> all, const Volumes& volumes) {
       const auto values = all.first(quantities_.size());
-      tally.add(values, show_.weight.empty() ? std::span<double>() : all.back());
+      tally.add(values, show_.weight.empty() ? std::span<double>() : all.back(), volumes.of_values,
+                volumes.each);
     });
     tally.combine(step);
     auto out = table_of(step, quantities_, tally, show_);
@@ -95,50 +97,78 @@ class Histogram final : public stage::Stage {
                  "same centering");
   }
 
-  /// Calls use(spans) with values of all quantities, over their means if these are wanted, and
-  /// weights, of some cells or particles at a time.
+  /// Of some values: all have the same if there is no span.
+  struct Volumes {
+    std::span<const double> of_values;
+    double each = 1;
+    [[nodiscard]] double operator[](size_t i) const {
+      return of_values.empty() ? each : of_values[i];
+    }
+  };
+
+  /// Calls use(spans, volumes) with values of all quantities, over their means if these are wanted,
+  /// and weights, of some cells or particles at a time.
   template <class F>
   void for_each(const stage::Step& step, const std::vector<double>& means, F&& use) const {
+    const auto& mesh = step.mesh(quantities_[0].mesh());
     for (int32_t b = 0; b < step.block_count(input_); ++b) {
       const auto block = step.block(input_, b);
+      const auto sizes = weights_of(mesh, block);
       std::vector<stage::Array> arrays;
       for (int32_t f = 0; f < block.array_count(); ++f)
         arrays.push_back(unfolded(block[f], quantities_[0].field()));
       std::vector<Selected> selected;
       for (size_t f = 0; f < arrays.size(); ++f)
         selected.push_back({&arrays[f], f == quantities_.size() ? 0 : quantities_[f].component()});
-      for_each_stretch_of(selected, extent_of(block, quantities_[0].field()),
-                          [&](std::vector<std::span<double>>& values) {
-                            for (size_t q = 0; q < means.size(); ++q)
-                              if (quantities_[q].relative())
-                                for (double& v : values[q]) v /= means[q];
-                            use(values);
-                          });
+      for_each_weighted_of(
+          selected, extent_of(block, quantities_[0].field()), sizes,
+          [&](std::vector<std::span<double>>& values, std::span<const double> volumes) {
+            for (size_t q = 0; q < means.size(); ++q)
+              if (quantities_[q].relative())
+                for (double& v : values[q]) v /= means[q];
+            use(values, Volumes{volumes, sizes.each});
+          });
     }
   }
 
-  /// Of the quantities that are wanted relative to it; the same bits on any number of ranks.
+  /// Of the quantities that are wanted relative to it, by volume; the same bits on any number of
+  /// ranks. It is the mean of values times volumes over that of volumes.
   [[nodiscard]] std::vector<double> means_of(const stage::Step& step) const {
     const auto relative = [](const Quantity& q) { return q.relative(); };
     if (std::none_of(quantities_.begin(), quantities_.end(), relative)) return {};
-    std::vector<double> size(quantities_.size());
-    for_each(step, {}, [&](std::span<const std::span<double>> values) {
-      for (size_t q = 0; q < size.size(); ++q)
-        for (const double v : values[q])
-          if (std::isfinite(v)) size[q] = std::max(size[q], std::abs(v));
+    const size_t count = quantities_.size();
+    const bool by_volume = is_by_volume(step);
+    std::vector<double> size(2 * count);  // of products, and of volumes
+    for_each(step, {}, [&](std::span<const std::span<double>> values, const Volumes& volumes) {
+      for (size_t q = 0; q < count; ++q)
+        for (size_t i = 0; i < values[q].size(); ++i) {
+          if (!std::isfinite(values[q][i])) continue;
+          size[q] = std::max(size[q], std::abs(values[q][i] * volumes[i]));
+          size[count + q] = std::max(size[count + q], volumes[i]);
+        }
     });
     step.max(std::span(size));
     std::vector<ExactMean> sums(size.begin(), size.end());
-    for_each(step, {}, [&](std::span<const std::span<double>> values) {
-      for (size_t q = 0; q < sums.size(); ++q)
-        for (const double v : values[q]) sums[q].add(v);
+    for_each(step, {}, [&](std::span<const std::span<double>> values, const Volumes& volumes) {
+      for (size_t q = 0; q < count; ++q)
+        for (size_t i = 0; i < values[q].size(); ++i) {
+          if (!std::isfinite(values[q][i])) continue;
+          sums[q].add(values[q][i] * volumes[i]);
+          if (by_volume) sums[count + q].add(volumes[i]);
+        }
     });
     std::vector<double> means;
-    for (auto& sum : sums) {
-      step.sum(sum.integers());
-      means.push_back(sum.mean());
+    for (size_t s = 0; s < (by_volume ? 2 : 1) * count; ++s) step.sum(sums[s].integers());
+    for (size_t q = 0; q < count; ++q) {
+      const double volume = sums[count + q].mean();
+      means.push_back(volume > 0 ? sums[q].mean() / volume : sums[q].mean());
     }
     return means;
+  }
+
+  /// Whether cells have different volumes.
+  [[nodiscard]] bool is_by_volume(const stage::Step& step) const {
+    return has_boxes(quantities_[0].field()) && !has_equal_cells(step.mesh(quantities_[0].mesh()));
   }
 
   using Extremes = std::pair<std::vector<double>, std::vector<double>>;
@@ -151,7 +181,7 @@ class Histogram final : public stage::Stage {
     const auto automatic = [](const Quantity& q) { return q.automatic(); };
     if (std::none_of(quantities_.begin(), quantities_.end(), automatic)) return out;
     auto& [least, greatest] = out;
-    for_each(step, means, [&](std::span<const std::span<double>> values) {
+    for_each(step, means, [&](std::span<const std::span<double>> values, const Volumes&) {
       for (size_t q = 0; q < least.size(); ++q)
         for (const double v : values[q])
           if (quantities_[q].counts_for_range(v)) {

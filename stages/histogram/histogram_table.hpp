@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "../common/cells.hpp"
 #include "../common/elements.hpp"
 #include "../common/options.hpp"
 #include "../common/tally.hpp"
@@ -181,6 +182,11 @@ inline stage::Table table_of(const stage::Step& step, const std::vector<Quantity
     rows.add("weight", step.units(shown.weight),
              std::vector<double>(weights.begin(), weights.end()));
     rows.add_densities("weighted_", over, weights, shown.per_dex);
+  }
+  if (const auto volumes = tally.volumes(); !volumes.empty()) {
+    rows.add("volume", volume_units(step.mesh(quantities[0].mesh())).text(),
+             std::vector<double>(volumes.begin(), volumes.end()));
+    rows.add_densities("volume_", over, volumes, shown.per_dex);
   }
   if (shown.means)
     for (size_t a = 0; a < quantities.size(); ++a)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "../common/cells.hpp"
 #include "../common/options.hpp"
 #include "layer.hpp"
 #include "spectral.hpp"
@@ -159,6 +160,7 @@ std::unique_ptr<Layer> make_isosurface(const stage::Setup& setup, const stage::V
   stages::only_keys(map, known);
   const FieldComponent of = quantity_of(setup, map, "field", "component");
   const auto& field = of.description;
+  stages::expect_equal_cells(field, map.find("field"), "a picture of cells");
   const bool is_spectral = field.mesh_kind == PILLION_SPECTRAL;
   if (!is_spectral && (field.mesh_kind != PILLION_UNIFORM || field.axes != 3))
     map.find("field").fail("field '" + of.field + "' is on no mesh with three axes");

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <span>
 
+#include "../common/cells.hpp"
 #include "../common/options.hpp"
 #include "layer.hpp"
 #include "patch.hpp"
@@ -148,6 +149,7 @@ std::unique_ptr<Layer> make_slice(const stage::Setup& setup, const stage::Value&
   known.insert({"field", "component", "axis", "at", "normal", "origin"});
   stages::only_keys(map, known);
   const FieldComponent of = quantity_of(setup, map, "field", "component");
+  stages::expect_equal_cells(of.description, map.find("field"), "a picture of cells");
   const auto kind = of.description.mesh_kind;
   if (kind != PILLION_SPECTRAL && (kind != PILLION_UNIFORM || of.description.axes < 2))
     map.find("field").fail("field '" + of.field + "' is on no mesh that can be sliced: one with " +

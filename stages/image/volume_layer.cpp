@@ -7,6 +7,7 @@
 #include <pillion/stage.hpp>
 #include <vector>
 
+#include "../common/cells.hpp"
 #include "../common/options.hpp"
 #include "layer.hpp"
 #include "patch.hpp"
@@ -304,6 +305,7 @@ std::unique_ptr<Layer> make_volume(const stage::Setup& setup, const stage::Value
   stages::only_keys(map, known);
   const FieldComponent of = quantity_of(setup, map, "field", "component");
   const auto& field = of.description;
+  stages::expect_equal_cells(field, map.find("field"), "a picture of cells");
   const bool is_spectral = field.mesh_kind == PILLION_SPECTRAL;
   if (!is_spectral && (field.mesh_kind != PILLION_UNIFORM || field.axes != 3))
     map.find("field").fail("field '" + of.field + "' is on no mesh with three axes");

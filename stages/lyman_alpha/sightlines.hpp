@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "../common/cells.hpp"
 #include "lyman_options.hpp"
 
 namespace pillion::stages::lyman_alpha {
@@ -169,6 +170,7 @@ class Gas {
     add(setup, "velocity", 3, velocities);
     mesh_ = field_of(setup, "neutral_hydrogen", 1, Numbers::real);
     mesh_name_ = mesh_.mesh;
+    expect_equal_cells(mesh_, setup["neutral_hydrogen"], "a sight line in velocity");
     if (mesh_.mesh_kind != PILLION_UNIFORM)
       setup["neutral_hydrogen"].fail("field '" + names_[0] + "' is not on a uniform mesh");
     for (const char* other : {"temperature", "velocity"})

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 
+#include "../common/cells.hpp"
 #include "../common/options.hpp"
 #include "../common/units.hpp"
 #include "shells.hpp"
@@ -121,6 +122,7 @@ class PowerSpectrum final : public stage::Stage {
   [[nodiscard]] static pillion_field_description mesh_field(const stage::Setup& setup,
                                                             const std::string& parameter) {
     const auto field = field_of(setup, parameter, 1, Numbers::any);
+    expect_equal_cells(field, setup[parameter], "a Fourier transform");
     if (field.mesh_kind != PILLION_UNIFORM)
       setup[parameter].fail("field '" + std::string(field.name) + "' is not on a uniform mesh");
     return field;

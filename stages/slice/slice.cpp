@@ -16,13 +16,15 @@
 #include <utility>
 #include <vector>
 
+#include "../common/cells.hpp"
 #include "../common/elements.hpp"
 #include "../common/options.hpp"
 
 namespace pillion::stages::slice {
 
-// Which cells of a uniform mesh a slice is made of, and which pixel each of them belongs to. Plain
-// numbers: nothing here knows of blocks or peers. A coarse mesh has cells of `step` cells a side.
+// Which cells of a mesh a slice is made of, and which pixel each of them belongs to. Plain numbers:
+// nothing here knows of blocks or peers. A coarse mesh has cells of `step` cells a side; of a
+// rectilinear one the faces are those of its coarse cells.
 
 /// Half-open range of cells along an axis.
 struct Span {
@@ -43,6 +45,21 @@ inline Span planes_of(double at, double thickness, double length, int64_t cells)
   return {one, one + 1};
 }
 
+/// The same by the faces of cells that are not all of one width; `at` is a coordinate.
+inline Span planes_of(double at, double thickness, std::span<const double> faces) {
+  const auto cells = static_cast<int64_t>(faces.size()) - 1;
+  Span span{cells, 0};
+  for (int64_t i = 0; i < cells; ++i) {
+    const auto face = faces.subspan(static_cast<size_t>(i), 2);
+    const double centre = (face[0] + face[1]) / 2;
+    if (centre < at - thickness / 2 || centre >= at + thickness / 2) continue;
+    span = {std::min(span.lo, i), i + 1};
+  }
+  if (span.lo < span.hi) return span;
+  const auto above = std::upper_bound(faces.begin() + 1, faces.end() - 1, at) - faces.begin();
+  return {above - 1, above};
+}
+
 /// The coarse cells that stand for cells of a span: those whose first cell is in it, or the one
 /// that its first cell is in.
 inline Span coarse(const Span& span, int64_t step) {
@@ -55,6 +72,12 @@ class Pixels {
  public:
   Pixels(int64_t cells, double origin, double length, int64_t step, int64_t side)
       : cells_(cells), origin_(origin), length_(length), step_(step), side_(side) {}
+  /// Of cells between these faces.
+  Pixels(std::span<const double> faces, int64_t side)
+      : faces_(faces.begin(), faces.end()),
+        cells_(static_cast<int64_t>(faces.size()) - 1),
+        step_(1),
+        side_(side) {}
 
   /// As many cells as a pixel must have for at most `most` pixels.
   static int64_t side_for(int64_t cells, int64_t step, int64_t most) {
@@ -66,6 +89,7 @@ class Pixels {
   /// The pixel's lower edge.
   [[nodiscard]] double lower(int64_t pixel) const {
     const int64_t cell = std::min(pixel * side_ * step_, cells_);
+    if (!faces_.empty()) return faces_[static_cast<size_t>(cell)];
     return origin_ + length_ * (static_cast<double>(cell) / static_cast<double>(cells_));
   }
   [[nodiscard]] double centre(int64_t pixel) const { return (lower(pixel) + lower(pixel + 1)) / 2; }
@@ -73,8 +97,9 @@ class Pixels {
  private:
   static int64_t divided(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
+  std::vector<double> faces_;
   int64_t cells_;
-  double origin_, length_;
+  double origin_ = 0, length_ = 0;
   int64_t step_, side_;
 };
 
@@ -102,35 +127,32 @@ struct SlicePlane {
 
 namespace {
 
-/// Of finite values in each pixel, and how many cells had none.
+/// Of finite values in each pixel, times the weights of their cells, and how many cells had none.
 struct Sums {
-  std::vector<double> values;
-  std::vector<int64_t> counts;
+  std::vector<double> values, weights;
   int64_t not_finite = 0;
 
   explicit Sums(int64_t pixels)
-      : values(static_cast<size_t>(pixels)), counts(static_cast<size_t>(pixels) + 1) {}
+      : values(static_cast<size_t>(pixels)), weights(static_cast<size_t>(pixels)) {}
 
-  void add(size_t pixel, double value) {
+  void add(size_t pixel, double value, double weight) {
     if (!std::isfinite(value)) {
       ++not_finite;
       return;
     }
-    values[pixel] += value;
-    ++counts[pixel];
+    values[pixel] += value * weight;
+    weights[pixel] += weight;
   }
   void combine(const stage::Step& step) {
-    counts.back() = not_finite;
     step.sum(std::span(values));
-    step.sum(std::span(counts));
-    not_finite = counts.back();
-    counts.pop_back();
+    step.sum(std::span(weights));
+    step.sum(std::span(&not_finite, 1));
   }
   /// NaN where there is no value.
   [[nodiscard]] std::vector<double> means() const {
     std::vector<double> out(values.size(), std::numeric_limits<double>::quiet_NaN());
     for (size_t p = 0; p < out.size(); ++p)
-      if (counts[p] > 0) out[p] = values[p] / static_cast<double>(counts[p]);
+      if (weights[p] > 0) out[p] = values[p] / weights[p];
     return out;
   }
 };
@@ -144,22 +166,28 @@ class Slice final : public stage::Stage {
         axis_(axis_of(setup)),
         most_(integer_from(setup["pixels"], 1)),
         input_(setup.input(stage::Input::as_shared({name_}))) {
-    const double length = field_.length[axis_];
-    at_ = length / 2;
-    thickness_ = 0;
-    if (const auto at = setup["position"]) at_ = within(at, at.real() - field_.origin[axis_]);
+    if (const auto at = setup["position"]) {
+      at_ = at.real();
+      const double length = field_.length[axis_];
+      const auto fault = outside(*at_, field_.origin[axis_], length, at.text());
+      if (length > 0 && !fault.empty()) at.fail(fault);
+    }
     setup.product(table_name() + ".csv");
     if (const auto thickness = setup["thickness"])
-      thickness_ = thickness.text() == "all" ? 2 * length : positive(thickness);
+      thickness_ = thickness.text() == "all" ? HUGE_VAL : positive(thickness);
     constexpr int64_t bytes_of_pixel = 120;  // sums, the table's columns, and its text
-    setup.memory(0, bytes_of_pixel * plane_of(1).size());
+    setup.memory(0, bytes_of_pixel * std::min<int64_t>(most_, field_.cells[axis_ == 0 ? 1 : 0]) *
+                        std::min<int64_t>(most_, field_.cells[axis_ == 2 ? 1 : 2]));
   }
 
   void run(stage::Step& step) override {
-    const int64_t factor = step.coarsening(field_.mesh);
-    const SlicePlane plane = plane_of(factor);
+    const auto& mesh = step.mesh(field_.mesh);
+    const SlicePlane plane = plane_of(mesh);
     Sums sums(plane.size());
-    for (int32_t b = 0; b < step.block_count(input_); ++b) add(step.block(input_, b), plane, sums);
+    for (int32_t b = 0; b < step.block_count(input_); ++b) {
+      const auto block = step.block(input_, b);
+      add(block, weights_of(mesh, block), plane, sums);
+    }
     sums.combine(step);
     step.write(table_of(step, plane, sums));
   }
@@ -168,7 +196,7 @@ class Slice final : public stage::Stage {
   /// Meshes with two axes have one plane.
   int32_t axis_of(const stage::Setup& setup) const {
     const auto place = setup["field"];
-    if (field_.mesh_kind != PILLION_UNIFORM || field_.axes < 2)
+    if (!has_boxes(field_) || field_.axes < 2)
       place.fail("field '" + name_ + "' is not on a mesh with two or three axes; `deposit` makes " +
                  "a field on a mesh of particles");
     const auto given = setup["axis"];
@@ -177,12 +205,11 @@ class Slice final : public stage::Stage {
       given.fail("the mesh of field '" + name_ + "' has two axes, and all of it is one plane");
     return axis;
   }
-  double within(const stage::Value& place, double at) const {
-    if (!(at >= 0 && at <= field_.length[axis_]))
-      place.fail("the mesh reaches from " + std::to_string(field_.origin[axis_]) + " to " +
-                 std::to_string(field_.origin[axis_] + field_.length[axis_]) +
-                 " along this axis, and " + place.text() + " is outside");
-    return at;
+  /// What is wrong with a place along the axis; "" if it lies in the mesh.
+  static std::string outside(double at, double origin, double length, const std::string& written) {
+    if (at >= origin && at <= origin + length) return "";
+    return "the mesh reaches from " + std::to_string(origin) + " to " +
+           std::to_string(origin + length) + " along this axis, and " + written + " is outside";
   }
   static double positive(const stage::Value& place) {
     const double thickness = place.real();
@@ -192,22 +219,41 @@ class Slice final : public stage::Stage {
   }
 
   /// Meshes with two axes are one cell thick.
-  [[nodiscard]] SlicePlane plane_of(int64_t factor) const {
+  [[nodiscard]] SlicePlane plane_of(const pillion_mesh& mesh) const {
+    const bool is_uniform = mesh.kind == PILLION_UNIFORM;
     const std::array<int32_t, 2> along = {axis_ == 0 ? 1 : 0, axis_ == 2 ? 1 : 2};
     int64_t side = 1;
-    for (const int32_t a : along)
-      side = std::max(side, Pixels::side_for(field_.cells[a], factor, most_));
-    const auto pixels = [&](int32_t a) {
-      return Pixels(field_.cells[a], field_.origin[a], field_.length[a], factor, side);
-    };
+    for (const int32_t a : along) side = std::max(side, (mesh.cells[a] + most_ - 1) / most_);
+    const auto pixels = [&](int32_t a) { return pixels_of(mesh, a, side); };
     Span planes{0, 1};
-    if (field_.axes == 3)
-      planes =
-          coarse(planes_of(at_, thickness_, field_.length[axis_], field_.cells[axis_]), factor);
+    if (field_.axes == 3) planes = is_uniform ? uniform_planes(mesh.coarsening) : planes_in(mesh);
     return {axis_, planes, along, {pixels(along[0]), pixels(along[1])}};
   }
+  /// A uniform mesh is that of the configuration, coarse cells being cells of it.
+  [[nodiscard]] Pixels pixels_of(const pillion_mesh& mesh, int32_t axis, int64_t side) const {
+    if (mesh.kind == PILLION_UNIFORM)
+      return {field_.cells[axis], field_.origin[axis], field_.length[axis], mesh.coarsening, side};
+    return {faces_of(mesh, axis), side};
+  }
+  static std::span<const double> faces_of(const pillion_mesh& mesh, int32_t axis) {
+    return {mesh.coordinates[axis], static_cast<size_t>(mesh.cells[axis]) + 1};
+  }
+  [[nodiscard]] Span uniform_planes(int64_t factor) const {
+    const double length = field_.length[axis_];
+    const double at = at_ ? *at_ - field_.origin[axis_] : length / 2;
+    return coarse(planes_of(at, std::min(thickness_, 2 * length), length, field_.cells[axis_]),
+                  factor);
+  }
+  [[nodiscard]] Span planes_in(const pillion_mesh& mesh) const {
+    const auto fault =
+        at_ ? outside(*at_, mesh.origin[axis_], mesh.length[axis_], std::to_string(*at_)) : "";
+    if (!fault.empty()) throw Error(ErrorCode::Configuration, fault);
+    const double at = at_ ? *at_ : mesh.origin[axis_] + mesh.length[axis_] / 2;
+    return planes_of(at, std::min(thickness_, 2 * mesh.length[axis_]), faces_of(mesh, axis_));
+  }
 
-  void add(const stage::Block& block, const SlicePlane& plane, Sums& sums) const {
+  void add(const stage::Block& block, const CellWeights& weights, const SlicePlane& plane,
+           Sums& sums) const {
     const auto n = extent_of(block, field_);
     std::array<int64_t, 3> first{}, last{};
     for (size_t a = 0; a < 3; ++a) {
@@ -222,8 +268,12 @@ class Slice final : public stage::Stage {
       for (int64_t j = lo[1]; j < hi[1]; ++j) {
         const int64_t from = ((k - first[2]) * n[1] + j - first[1]) * n[0] + lo[0] - first[0];
         read_values({&array, component_}, n, from, row);
-        for (int64_t i = lo[0]; i < hi[0]; ++i)
-          sums.add(plane.pixel_of({i, j, k}), row[static_cast<size_t>(i - lo[0])]);
+        for (int64_t i = lo[0]; i < hi[0]; ++i) {
+          const std::array<int64_t, 3> at = {i - first[0], j - first[1], k - first[2]};
+          if (weights.flags != nullptr && !weights.counts(at[0], at[1], at[2])) continue;
+          sums.add(plane.pixel_of({i, j, k}), row[static_cast<size_t>(i - lo[0])],
+                   weights.of(at[0], at[1], at[2]));
+        }
       }
   }
 
@@ -234,20 +284,20 @@ class Slice final : public stage::Stage {
   [[nodiscard]] stage::Table table_of(const stage::Step& step, const SlicePlane& plane,
                                       const Sums& sums) const {
     stage::Table out(table_name(), called() + " across " + "xyz"[axis_]);
-    const auto units = step.units(field_.mesh);
     for (size_t d = 0; d < 2; ++d)
-      out.column(std::string(1, "xyz"[plane.along[d]]), units, centres(plane, d));
+      out.column(std::string(1, "xyz"[plane.along[d]]),
+                 length_units(step.mesh(field_.mesh), plane.along[d]), centres(plane, d));
     out.column("mean", step.units(name_), sums.means());
-    if (field_.axes == 3) describe_planes(out, plane, step.coarsening(field_.mesh), units);
+    if (field_.axes == 3) describe_planes(out, plane, step.mesh(field_.mesh));
     if (sums.not_finite > 0) out.attribute("not_finite", static_cast<double>(sums.not_finite));
     const int64_t coarsening = one_of(step, field_.mesh, field_);
     if (coarsening > 1) out.attribute("coarsening", static_cast<double>(coarsening));
     out.per_step();
     return out;
   }
-  void describe_planes(stage::Table& out, const SlicePlane& plane, int64_t factor,
-                       const std::string& units) const {
-    const Pixels cells(field_.cells[axis_], field_.origin[axis_], field_.length[axis_], factor, 1);
+  void describe_planes(stage::Table& out, const SlicePlane& plane, const pillion_mesh& mesh) const {
+    const auto cells = pixels_of(mesh, axis_, 1);
+    const auto units = length_units(mesh, axis_);
     out.attribute("from", cells.lower(plane.planes.lo), units);
     out.attribute("to", cells.lower(plane.planes.hi), units);
   }
@@ -265,11 +315,12 @@ class Slice final : public stage::Stage {
   int32_t component_, axis_;
   int64_t most_;
   int32_t input_;
-  double at_ = 0, thickness_ = 0;  ///< from the mesh's lower end
+  std::optional<double> at_;  ///< in the middle if it was not given
+  double thickness_ = 0;
 };
 
 const pillion_parameter parameters[] = {
-    {"field", "field", nullptr, "Field on a uniform mesh"},
+    {"field", "field", nullptr, "Field on a uniform or rectilinear mesh"},
     {"axis", "x | y | z", "null", "Axis across the slice"},
     {"position", "length", "null", "Where along that axis; in its middle if left out"},
     {"thickness", "length | all", "null", "Take means over this length; one cell if left out"},

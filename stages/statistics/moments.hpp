@@ -13,23 +13,25 @@
 #include <utility>
 #include <vector>
 
+#include "../common/cells.hpp"
 #include "../common/elements.hpp"
 #include "../common/sums.hpp"
 
 namespace pillion::stages::statistics {
 
-// Count, least, greatest, mean and spread of numbers seen in stretches. The sum of squared
-// deviations is taken about the mean of each stretch and stretches are merged by the formula of
-// Chan, Golub and LeVeque, so a small spread about a large mean keeps its digits.
+// Count, least, greatest, mean and spread of numbers, each with a weight, seen in stretches. The
+// sum of squared deviations is taken about the mean of each stretch and stretches are merged by the
+// formula of Chan, Golub and LeVeque, so a small spread about a large mean keeps its digits.
 
 struct Moments {
   int64_t count = 0;       ///< finite values
+  double weight = 0;       ///< the sum of theirs
   int64_t not_finite = 0;  ///< NaN and infinities, left out of all else
   double min = std::numeric_limits<double>::infinity();
   double max = -std::numeric_limits<double>::infinity();
   double mean = 0;
   double rest = 0;     ///< the mean is mean + rest
-  double squares = 0;  ///< sum of squared deviations from the mean
+  double squares = 0;  ///< weighted sum of squared deviations from the mean
 
   /// How far the mean lies above a number.
   [[nodiscard]] double above(double number) const { return (mean - number) + rest; }
@@ -37,18 +39,21 @@ struct Moments {
   void merge(const Moments& other) {
     not_finite += other.not_finite;
     if (other.count == 0) return;
-    const auto n = static_cast<double>(count), m = static_cast<double>(other.count);
+    const double n = weight, m = other.weight;
     const double apart = other.above(mean) - rest;
     min = std::min(min, other.min);
     max = std::max(max, other.max);
-    squares += other.squares + apart * apart * (n * m / (n + m));
-    if (count == 0) mean = other.mean, rest = other.rest;
-    else move(rest + apart * (m / (n + m)));
+    if (count == 0) mean = other.mean, rest = other.rest, squares = other.squares;
+    else if (m > 0) {
+      squares += other.squares + apart * apart * (n * m / (n + m));
+      move(rest + apart * (m / (n + m)));
+    }
     count += other.count;
+    weight += other.weight;
   }
 
-  /// Values beyond 1024 at a time are cut into stretches of that size.
-  void add(std::span<const double> values) {
+  /// Values of one weight. Those beyond 1024 at a time are cut into stretches of that size.
+  void add(std::span<const double> values, double each = 1) {
     std::array<double, 1024> finite;
     while (!values.empty()) {
       const auto stretch = values.first(std::min(values.size(), finite.size()));
@@ -59,8 +64,21 @@ struct Moments {
         n += std::isfinite(v) ? 1 : 0;
       }
       not_finite += static_cast<int64_t>(stretch.size() - n);
-      merge(of_finite(finite.data(), static_cast<int64_t>(n)));
+      merge(of_finite(finite.data(), static_cast<int64_t>(n)).times(each));
     }
+  }
+
+  /// Up to 1024 values, each with a weight of its own.
+  void add(std::span<const double> values, std::span<const double> weights) {
+    std::array<double, 1024> finite, weight_of;
+    size_t n = 0;
+    for (size_t i = 0; i < values.size(); ++i) {
+      finite[n] = values[i];
+      weight_of[n] = weights[i];
+      n += std::isfinite(values[i]) ? 1 : 0;
+    }
+    not_finite += static_cast<int64_t>(values.size() - n);
+    merge(of_weighted(finite.data(), weight_of.data(), static_cast<int64_t>(n)));
   }
 
  private:
@@ -71,14 +89,42 @@ struct Moments {
     rest = offset - (mean - from);
   }
 
+  [[nodiscard]] Moments times(double each) const {
+    Moments out = *this;
+    out.weight *= each;
+    out.squares *= each;
+    return out;
+  }
+
+  void take_extremes(const double* values, int64_t n) {
+    count = n;
+    for (int64_t i = 0; i < n; ++i) {
+      min = std::min(min, values[i]);
+      max = std::max(max, values[i]);
+    }
+  }
+
+  // As below, with every term times its weight. Values that weigh nothing have no mean.
+  static Moments of_weighted(const double* values, const double* weights, int64_t n) {
+    Moments out;
+    if (n == 0) return out;
+    out.take_extremes(values, n);
+    out.weight = sum_of(n, [=](int64_t i) { return weights[i]; });
+    if (!(out.weight > 0)) return out;
+    const double mean = sum_of(n, [=](int64_t i) { return weights[i] * values[i]; }) / out.weight;
+    out.mean = mean;
+    out.rest = sum_of(n, [=](int64_t i) { return weights[i] * (values[i] - mean); }) / out.weight;
+    out.squares =
+        sum_of(n, [=](int64_t i) { return weights[i] * (values[i] - mean) * (values[i] - mean); }) -
+        out.weight * out.rest * out.rest;
+    return out;
+  }
+
   static Moments of_finite(const double* values, int64_t n) {
     Moments out;
     if (n == 0) return out;
-    out.count = n;
-    for (int64_t i = 0; i < n; ++i) {
-      out.min = std::min(out.min, values[i]);
-      out.max = std::max(out.max, values[i]);
-    }
+    out.take_extremes(values, n);
+    out.weight = static_cast<double>(n);
     const auto size = static_cast<double>(n);
     const double mean = sum_of(n, [=](int64_t i) { return values[i]; }) / size;
     out.mean = mean;
@@ -95,11 +141,11 @@ struct Summary {
 };
 
 inline Summary summary_of(const Moments& m) {
-  if (m.count == 0) {
+  if (!(m.weight > 0)) {
     constexpr double nan = std::numeric_limits<double>::quiet_NaN();
     return {nan, nan, nan, nan, nan};
   }
-  const double variance = std::max(0.0, m.squares / static_cast<double>(m.count));
+  const double variance = std::max(0.0, m.squares / m.weight);
   return {m.min, m.max, m.mean + m.rest, std::sqrt(variance),
           std::sqrt(m.mean * m.mean + variance)};
 }
@@ -129,12 +175,17 @@ class MomentSeries {
 
   [[nodiscard]] std::vector<Moments> look(const stage::Step& step) const {
     std::vector<Moments> out(components_.size());
+    const auto& mesh = step.mesh(mesh_);
     for (int32_t b = 0; b < step.block_count(input_); ++b) {
       const auto block = step.block(input_, b);
       const auto array = unfolded(block[0], field_);
+      const auto weights = weights_of(mesh, block);
       for (size_t p = 0; p < components_.size(); ++p)
-        for_each_stretch(array, extent_of(block, field_), components_[p],
-                         [&](std::span<const double> values) { out[p].add(values); });
+        for_each_weighted({&array, components_[p]}, extent_of(block, field_), weights,
+                          [&](std::span<const double> values, std::span<const double> each) {
+                            if (each.empty()) out[p].add(values, weights.each);
+                            else out[p].add(values, each);
+                          });
     }
     return out;
   }
@@ -146,13 +197,27 @@ class MomentSeries {
     moments_.insert(moments_.end(), moments.begin(), moments.end());
   }
 
+  /// Whether values have different weights, so that sums of these must be known. The same on every
+  /// peer.
+  [[nodiscard]] bool is_weighted(const stage::Step& step) const {
+    const auto& mesh = step.mesh(mesh_);
+    return (mesh.kind == PILLION_UNIFORM || mesh.kind == PILLION_RECTILINEAR) &&
+           !has_equal_cells(mesh);
+  }
+
   [[nodiscard]] stage::Table table(const stage::Step& step) const {
     stage::Table out("statistics_" + name_, "Statistics of " + name_);
     out.column("step", "", steps_).column("time", step.units("time"), times_);
     if (std::any_of(coarsening_.begin(), coarsening_.end(), [](int64_t n) { return n > 1; }))
       out.column("coarsening", "", coarsening_);
     const auto units = step.units(name_);
-    for (size_t p = 0; p < components_.size(); ++p) add_columns(out, p, units);
+    const bool weighted = is_weighted(step);
+    if (weighted) out.attribute("weighted", "by the volume of cells");
+    const auto volume = volume_units(step.mesh(mesh_)).text();
+    for (size_t p = 0; p < components_.size(); ++p) {
+      if (weighted) add_volumes(out, p, volume);
+      add_columns(out, p, units);
+    }
     return out;
   }
 
@@ -176,6 +241,13 @@ class MomentSeries {
   [[nodiscard]] bool empty() const { return steps_.empty(); }
 
  private:
+  void add_volumes(stage::Table& table, size_t part, const std::string& units) const {
+    std::vector<double> volume;
+    for (size_t row = part; row < moments_.size(); row += components_.size())
+      volume.push_back(moments_[row].weight);
+    table.column("volume" + ending_of(components_[part], field_.components), units,
+                 std::move(volume));
+  }
   void add_columns(stage::Table& table, size_t part, const std::string& units) const {
     std::vector<int64_t> count, not_finite;
     std::vector<double> min, max, mean, deviation, rms;

@@ -35,29 +35,36 @@ void combine_extremes(const stage::Step& step, std::vector<Moments>& all) {
   }
 }
 
+/// The sums of weights over all peers; counts, if no series is weighted.
+void combine_weights(const stage::Step& step, bool weighted, std::vector<Moments>& all) {
+  std::vector<double> weights;
+  for (const auto& m : all) weights.push_back(weighted ? m.weight : static_cast<double>(m.count));
+  if (weighted) step.sum(std::span(weights));
+  for (size_t n = 0; n < all.size(); ++n) all[n].weight = weights[n];
+}
+
+double share_of(double part, double whole) { return whole > 0 ? part / whole : 0; }
+
 /// Moments over all peers, of the moments that each of them has. Deviations are taken from a mean
 /// that is right but for rounding, and then from what is missing.
-void combine(const stage::Step& step, std::vector<Moments>& all) {
+void combine(const stage::Step& step, bool weighted, std::vector<Moments>& all) {
   const auto own = all;
   combine_extremes(step, all);
+  combine_weights(step, weighted, all);
   std::vector<double> means, deviations;
-  for (size_t n = 0; n < all.size(); ++n) {
-    const double share =
-        static_cast<double>(own[n].count) / static_cast<double>(std::max<int64_t>(1, all[n].count));
-    means.push_back(own[n].mean * share);
-  }
+  for (size_t n = 0; n < all.size(); ++n)
+    means.push_back(own[n].mean * share_of(own[n].weight, all[n].weight));
   step.sum(std::span(means));
   for (size_t n = 0; n < all.size(); ++n) {
     const double above = own[n].count > 0 ? own[n].above(means[n]) : 0;
-    const auto count = static_cast<double>(own[n].count);
-    deviations.insert(deviations.end(), {count * above, own[n].squares + count * above * above});
+    const double weight = own[n].weight;
+    deviations.insert(deviations.end(), {weight * above, own[n].squares + weight * above * above});
   }
   step.sum(std::span(deviations));
   for (size_t n = 0; n < all.size(); ++n) {
-    const auto count = static_cast<double>(std::max<int64_t>(1, all[n].count));
     all[n].mean = means[n];
-    all[n].rest = deviations[2 * n] / count;
-    all[n].squares = deviations[2 * n + 1] - count * all[n].rest * all[n].rest;
+    all[n].rest = share_of(deviations[2 * n], all[n].weight);
+    all[n].squares = deviations[2 * n + 1] - all[n].weight * all[n].rest * all[n].rest;
   }
 }
 
@@ -77,7 +84,9 @@ class Statistics final : public stage::Stage {
     std::vector<Moments> all;
     for (const auto& series : series_)
       for (const auto& moments : series.look(step)) all.push_back(moments);
-    combine(step, all);
+    bool weighted = false;
+    for (const auto& series : series_) weighted = weighted || series.is_weighted(step);
+    combine(step, weighted, all);
     auto at = all.begin();
     for (auto& series : series_) {
       const auto end = at + static_cast<std::ptrdiff_t>(series.parts());

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "../common/autocovariance.hpp"
+#include "../common/cells.hpp"
 #include "../common/elements.hpp"
 #include "../common/options.hpp"
 #include "mean_error.hpp"
@@ -100,14 +101,14 @@ inline std::vector<double> medians(const stage::Step& step,
 
 /// What this peer found of one component's series.
 struct Found {
-  double sum_of_means = 0, means = 0;  ///< of the finite ones
+  double sum_of_means = 0, means = 0;  ///< of the finite ones, weighted, and their weights
   double greatest = 0;                 ///< sigma
   std::vector<double> sigmas, reaches, inefficiencies;
   std::vector<int64_t> verdicts = std::vector<int64_t>(uncertainty::verdicts);
 
-  void add(double mean, const MeanError& error) {
+  void add(double mean, double weight, const MeanError& error) {
     ++verdicts[static_cast<size_t>(error.verdict)];
-    if (std::isfinite(mean)) sum_of_means += mean, ++means;
+    if (std::isfinite(mean)) sum_of_means += mean * weight, means += weight;
     if (error.verdict == Verdict::unknown || error.verdict == Verdict::constant) return;
     greatest = std::max(greatest, error.sigma);
     sigmas.push_back(error.sigma);
@@ -215,6 +216,7 @@ class Uncertainty final : public stage::Stage {
   explicit Uncertainty(stage::Setup& setup)
       : name_(setup["field"].text()),
         field_(field_of(setup, "field", 0, Numbers::real)),
+        mesh_(field_.mesh),
         confidence_(setup["confidence"].real()),
         history_(field_.components) {
     if (!(confidence_ > 0 && confidence_ < 1))
@@ -276,6 +278,7 @@ class Uncertainty final : public stage::Stage {
     const auto array = unfolded(block[0], gathered_);
     const int64_t points = points_of(gathered_), components = field_.components;
     const auto n = extent_of(block, gathered_);
+    const auto weights = weights_of(step.mesh(mesh_), block);
     std::array<double*, 4> out{};
     for (size_t o = 0; o < out.size(); ++o)
       out[o] = step.produce<double>(outputs_[o], input_, number);
@@ -302,12 +305,14 @@ class Uncertainty final : public stage::Stage {
             out[2][at] = judged.reach;
             out[3][at] = judged.inefficiency / 2 * samples.spacing_steps;
             verdict[at] = static_cast<int32_t>(judged.verdict);
-            found[static_cast<size_t>(c)].add(mean, judged);
+            if (weights.flags == nullptr || weights.counts(i, j, k))
+              found[static_cast<size_t>(c)].add(mean, weights.of(i, j, k), judged);
           }
   }
 
   std::string name_;
   pillion_field_description field_, gathered_;
+  std::string mesh_;
   double confidence_;
   int64_t lags_ = 0;
   int32_t input_ = 0, verdict_ = 0;

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "../common/cells.hpp"
 #include "../common/elements.hpp"
 #include "../common/messages.hpp"
 
@@ -27,6 +28,7 @@ struct WrittenFields {
       for (const auto& before : names)
         if (before == name) list.fail("field '" + name + "' is listed twice");
       const auto field = setup.field(name, list);
+      if (!takes_all_meshes) expect_equal_cells(field, list, "the IDX format");
       if (!takes_all_meshes && field.mesh_kind != PILLION_UNIFORM)
         list.fail("field '" + name +
                   "' is not on a uniform mesh, which write_idx needs; write_hdf5 "

@@ -54,7 +54,7 @@ std::vector<StoredStep> steps_in(const std::string& text) {
 std::string contents_of(const WrittenFields& fields) {
   const auto& mesh = fields.mesh();
   std::string out = "mesh " + std::string(mesh.mesh);
-  for (int32_t d = 0; mesh.mesh_kind == PILLION_UNIFORM && d < mesh.axes; ++d)
+  for (int32_t d = 0; has_boxes(mesh) && d < mesh.axes; ++d)
     out += " " + std::to_string(mesh.cells[d]);
   if (mesh.mesh_kind == PILLION_SPECTRAL) out += " of order " + std::to_string(mesh.order);
   for (size_t f = 0; f < fields.names.size(); ++f)

@@ -27,6 +27,7 @@ struct Input {
   std::array<int32_t, 3> sides{};
   std::array<int64_t, 3> ghosts{};
   bool parts = false;
+  bool levels = false;
 
   /// Blocks as the simulation shares them.
   static Input as_shared(std::vector<std::string> fields) { return {.fields = std::move(fields)}; }
@@ -77,6 +78,12 @@ struct Input {
   /// with ghost cells.
   [[nodiscard]] Input in_parts() && {
     parts = true;
+    return std::move(*this);
+  }
+  /// Blocks may be of several levels of refinement, with cells that finer blocks cover, and cells
+  /// of the mesh may be missing. Without this, fields on such meshes are refused. As shared only.
+  [[nodiscard]] Input with_levels() && {
+    levels = true;
     return std::move(*this);
   }
   /// Only particles whose integer field has one of these values.
@@ -198,6 +205,7 @@ inline int32_t Setup::input(const Input& wanted) const {
   request.select_values = wanted.select_values.data();
   request.select_count = static_cast<int32_t>(wanted.select_values.size());
   request.in_parts = wanted.parts ? 1 : 0;
+  request.with_levels = wanted.levels ? 1 : 0;
   request.axis = wanted.axis;
   for (size_t d = 0; d < 3; ++d) {
     request.sides[d] = wanted.sides[d];

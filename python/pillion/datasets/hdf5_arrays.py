@@ -38,6 +38,7 @@ class Hdf5Content:
     time: float | None
     coarsening: int  # more than 1 if it has not all that there was
     domain: dict[str, Any] | None  # of particles: lo, hi, tilt, periodic, dimensions
+    faces: tuple[np.ndarray, ...] = ()  # of a rectilinear mesh, by axis
 
 
 def look_into(path: Path, is_wanted: Callable[[str], bool]) -> Hdf5Content:
@@ -58,6 +59,7 @@ def look_into(path: Path, is_wanted: Callable[[str], bool]) -> Hdf5Content:
             None if time is None else float(time[0]),
             1 if coarsening is None else int(coarsening[0]),
             _domain(file),
+            _faces(file),
         )
 
 
@@ -171,6 +173,12 @@ def _attribute(file: h5py.File, name: str, count: int) -> np.ndarray | None:
     except (OSError, TypeError):  # of a type that NumPy has not
         return None
     return found if found.size == count and found.dtype.kind in "iuf" else None
+
+
+def _faces(file: h5py.File) -> tuple[np.ndarray, ...]:
+    """Coordinates as the stage `write_hdf5` stores them."""
+    names = [f"{axis}_faces" for axis in "xyz" if f"{axis}_faces" in file]
+    return tuple(np.asarray(file[name][...], np.float64) for name in names)
 
 
 def _domain(file: h5py.File) -> dict[str, Any] | None:

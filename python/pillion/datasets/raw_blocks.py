@@ -39,6 +39,7 @@ class RawIndex:
     path: Path
     blocks: tuple[RawBlock, ...]
     domain: Mapping[str, Any] | None  # of particles, as the file has it
+    faces: tuple[np.ndarray, ...] = ()  # of a rectilinear mesh, by axis
 
     @property
     def items(self) -> int:
@@ -73,7 +74,9 @@ def garbled(path: Path, error: Exception) -> Error:
 def _read_index(path: Path) -> RawIndex:
     found = read_map(path)
     try:
-        return RawIndex(path, tuple(_blocks(found, path.parent.parent)), found.get("domain"))
+        blocks = tuple(_blocks(found, path.parent.parent))
+        faces = tuple(np.array(axis, np.float64) for axis in found.get("coordinates") or ())
+        return RawIndex(path, blocks, found.get("domain"), faces)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         raise garbled(path, error) from error
 

@@ -72,6 +72,9 @@ def _stored(path: Path, head: dict[str, Any]) -> Stored:
     counts = []
     if cells is None:
         counts = [index_of(path.parent / str(entry["index"])).items for entry in steps]
+    faces: tuple[np.ndarray, ...] = ()
+    if mesh.get("kind") == "rectilinear":
+        faces = index_of(path.parent / str(steps[-1]["index"])).faces
     item = ELEMENT if "order" in mesh else PARTICLE
     dims = (item,) if cells is None else AXES[-len(cells) :]
     shape = (counts[-1],) if cells is None else cells[::-1]
@@ -98,17 +101,30 @@ def _stored(path: Path, head: dict[str, Any]) -> Stored:
         [float(entry["time"]) for entry in steps],
         str(head.get("time_units") or ""),
         fields,
-        {} if cells is None else _coords(mesh, length_units(head, [*fields])),
+        {} if cells is None else _coords(mesh, length_units(head, [*fields]), faces),
         attrs_of_origin(head, str(path)) | attrs,
         counts,
     )
 
 
-def _coords(mesh: dict[str, Any], units: str) -> dict[str, tuple[np.ndarray, str]]:
+def _coords(
+    mesh: dict[str, Any], units: str, faces: tuple[np.ndarray, ...]
+) -> dict[str, tuple[np.ndarray, str]]:
     """Centres of cells."""
     found = {}
     for axis, cells in enumerate(mesh["cells"]):
+        of_axis = "degrees" if _is_angle(mesh, axis) else units
+        if faces:
+            found["xyz"[axis]] = (faces[axis][1:] + faces[axis][:-1]) / 2, of_axis
+            continue
         width = float(mesh["length"][axis]) / cells
         centres = float(mesh["origin"][axis]) + (np.arange(cells) + 0.5) * width
-        found["xyz"[axis]] = centres, units
+        found["xyz"[axis]] = centres, of_axis
     return found
+
+
+def _is_angle(mesh: dict[str, Any], axis: int) -> bool:
+    metric, axes = mesh.get("metric"), len(mesh["cells"])
+    return (metric == "spherical" and axis < 2) or (
+        metric == "cylindrical" and axis == 1 and axes == 3
+    )

@@ -13,7 +13,8 @@ from pillion.errors import Error
 
 NUMBERS = {"int32": 1, "int64": 2, "float32": 3, "float64": 4}
 NAMES = {number: name for name, number in NUMBERS.items()}
-MESH_KINDS = {1: "uniform", 2: "particles", 3: "spectral"}
+MESH_KINDS = {1: "uniform", 2: "particles", 3: "spectral", 4: "rectilinear"}
+BOXES = ("uniform", "rectilinear")  # kinds of mesh whose blocks are boxes of cells
 CENTERINGS = {"": 0, "cell": 1, "point": 2}
 
 
@@ -33,10 +34,10 @@ class Field:
 
     name: str
     mesh: str
-    mesh_kind: str  #: "uniform", "particles" or "spectral"
+    mesh_kind: str  #: "uniform", "rectilinear", "particles" or "spectral"
     type: str  #: "int32", "int64", "float32" or "float64"
     components: int
-    cells: tuple[int, ...]  #: of a uniform mesh, along each axis; empty for others
+    cells: tuple[int, ...]  #: along each axis of a mesh of boxes; empty for others
     used: bool  #: an analysis or a condition uses it, so that it must be shared
     order: int = 0  #: at the points of a spectral mesh: of its elements
     levels: int = 1  #: of refinement of a uniform mesh, whose cells are those of the coarsest
@@ -60,10 +61,10 @@ class Field:
 
 @dataclass(frozen=True)
 class FieldDescription:
-    """A field and the mesh that it lives on. Only uniform meshes have axes and cells.
+    """A field and the mesh that it lives on. Only uniform and rectilinear ones have axes and cells.
 
     Attributes:
-        mesh_kind: "uniform", "particles" or "spectral".
+        mesh_kind: "uniform", "rectilinear", "particles" or "spectral".
         order: of a spectral mesh: its elements have order + 1 points along each axis; else 0.
         centering: "cell"; or "point" in spectral elements; "" for particles.
         coordinates: the field that holds the coordinates of a spectral mesh, or "".

@@ -17,7 +17,10 @@ import sys
 import time
 import traceback
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from dataclasses import field as dataclasses_field
 from os import PathLike, fspath
 from pathlib import Path
 from types import TracebackType
@@ -26,7 +29,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 import numpy as np
 
 from pillion.errors import Error
-from pillion.insitu.catalogue import NUMBERS, Field, Progress, fields_of, number_of
+from pillion.insitu.catalogue import BOXES, NUMBERS, Field, Progress, fields_of, number_of
 from pillion.insitu.shared_arrays import (
     address_of,
     box_of,
@@ -39,6 +42,14 @@ if TYPE_CHECKING:
     from mpi4py import MPI
 
     from pillion import _core
+
+
+@dataclass
+class _Anew:
+    """Blocks of a field that were shared since its blocks were begun, and the next number."""
+
+    numbers: set[int] = dataclasses_field(default_factory=set)
+    next: int = 0
 
 
 class _OpenSessions:
@@ -146,6 +157,7 @@ class Session:
         self.simulation: MPI.Comm | None = simulation.Dup() if simulation else None
         self._shared: dict[tuple[str, int], object] = {}
         self._allocated: dict[tuple[str, int], _Arrangement] = {}
+        self._anew: dict[str, _Anew] = {}
         self._fields: dict[str, Field] | None = None
         _open_sessions.add(self)
 
@@ -178,7 +190,13 @@ class Session:
         return self._fields
 
     def share(
-        self, field: str, array: Any, lo: Sequence[int] | None = None, *, block: int = 0
+        self,
+        field: str,
+        array: Any,
+        lo: Sequence[int] | None = None,
+        *,
+        block: int | None = None,
+        level: int = 0,
     ) -> None:
         """Shares a block of a field: passes its address; nothing is copied.
 
@@ -189,16 +207,17 @@ class Session:
             field: its name in the catalogue.
             array: anything that NumPy sees as an array without copying it (NumPy, PyTorch on the
                 CPU, …), of the field's type.
-                Uniform mesh: the box's shape, one extent per axis of the mesh, and the components
-                last if the field has several; any strides.
+                Uniform or rectilinear mesh: the box's shape, one extent per axis of the mesh, and
+                the components last if the field has several; any strides.
                 Particles: (count,) or (count, components), in one piece.
                 Spectral mesh: (count, n, n, n) or (count, components, n, n, n), in one piece. Here
                 n is order + 1, and the last index is along the first axis of the reference element.
                 If the field is centred on elements: (count,) or (count, components). The transpose
                 of a Fortran array (n, n, n, components, count) fits.
-            lo: index of the array's first cell in the mesh; by default 0 along every axis. For
-                uniform meshes only.
-            block: number of the block.
+            lo: index of the array's first cell in the mesh, on its level; by default 0 along every
+                axis. For uniform meshes only.
+            block: number of the block; by default 0, or the next one within `blocks`.
+            level: level of refinement that the array is of; 0 is the coarsest.
 
         Raises:
             Error: if the array does not suit the field.
@@ -206,14 +225,39 @@ class Session:
         wanted = self._field(field)
         view = view_of(array, field)
         address, number = address_of(view), number_of(view, field)
-        if wanted.mesh_kind == "uniform":
+        anew = self._anew.get(field)
+        if block is None:
+            block = 0 if anew is None else anew.next
+        if wanted.mesh_kind in BOXES:
             first, last, strides = box_of(wanted, view, lo)
-            self._open.share_box(field, block, first, last, address, number, strides)
+            self._open.share_box(field, level, block, first, last, address, number, strides)
         else:
+            if level != 0:
+                raise Error(f"field '{field}' was shared on level {level}; only boxes have levels")
             expect_items(wanted, view, lo)
             share = self._open.share_particles if wanted.is_particles else self._open.share_elements
             share(field, block, view.shape[0], address, number)
         self._shared[field, block] = (array, view)
+        if anew is not None:
+            anew.numbers.add(block)
+            anew.next = max(anew.next, block + 1)
+
+    @contextmanager
+    def blocks(self, field: str) -> Iterator[None]:
+        """Within `with session.blocks(field):` the program shares all blocks of a field anew, as
+        after a regridding. At the end every block that was not shared within is taken back.
+        Blocks need no numbers there.
+        """
+        self._open.begin_blocks(field)
+        self._anew[field] = _Anew()
+        try:
+            yield
+        finally:
+            anew = self._anew.pop(field).numbers
+            self._open.end_blocks(field)
+            for kept in (self._shared, self._allocated):
+                for key in [k for k in kept if k[0] == field and k[1] not in anew]:
+                    del kept[key]
 
     def allocate(
         self,
@@ -294,6 +338,14 @@ class Session:
         sets the dimensions.
         """
         self._open.set_domain(mesh, list(lo), list(hi), list(tilt), list(periodic), dimensions)
+
+    def set_coordinates(
+        self, mesh: str, axis: int, values: Sequence[float] | np.ndarray[Any, Any]
+    ) -> None:
+        """Sets the coordinates of the faces of a rectilinear mesh along one axis, counted from 0:
+        one more than cells, in ascending order. From now on; the same on every rank.
+        """
+        self._open.set_coordinates(mesh, axis, [float(value) for value in values])
 
     def set_units(self, name: str, units: str) -> None:
         """Sets the units of a field, of a mesh's lengths, or of "time"; the same on every rank."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pillion.errors import Error
-from pillion.insitu.catalogue import Field
+from pillion.insitu.catalogue import BOXES, Field
 
 
 def view_of(array: Any, field: str) -> np.ndarray:
@@ -46,7 +46,7 @@ def _elements_of(view: np.ndarray, stride: int, field: str) -> int:
 def box_of(
     field: Field, view: np.ndarray, lo: Sequence[int] | None
 ) -> tuple[list[int], list[int], list[int]]:
-    """The place of a block in a uniform mesh: lo, hi, and strides in elements. Raises Error if the
+    """The place of a block in a mesh of boxes: lo, hi, and strides in elements. Raises Error if the
     array does not suit.
     """
     axes = len(field.cells)
@@ -99,7 +99,7 @@ def strides_for(field: Field, extents: Sequence[int]) -> list[int]:
     axis is fastest, with components together; else all is in one piece as NumPy has it.
     """
     axes = len(field.cells)
-    if field.mesh_kind != "uniform":
+    if field.mesh_kind not in BOXES:
         return [math.prod(extents[i + 1 :]) for i in range(len(extents))]
     strides = [field.components * math.prod(extents[:i]) for i in range(min(axes, len(extents)))]
     return strides + [1] * (len(extents) - axes)

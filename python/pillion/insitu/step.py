@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from pillion.errors import Error
-from pillion.insitu.catalogue import NUMBERS, Domain, FieldDescription
+from pillion.insitu.catalogue import MESH_KINDS, NUMBERS, Domain, FieldDescription
+from pillion.insitu.meshes import METRICS, Mesh
 from pillion.insitu.plan import Plan, Shape
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class Block:
 
     Attributes:
         lo, hi: half-open index range of all cells, ghosts included, which may lie outside of
-            the mesh if it is periodic; empty tuples unless the mesh is uniform.
+            the mesh if it is periodic; empty tuples for particles and elements.
         inner_lo, inner_hi: the same without ghost cells: the cells that this rank analyses.
         id: no other block of the mesh has it in this layout.
         number: of the block, as shared, or among the blocks of this rank.
@@ -165,6 +166,20 @@ class Step:
     def domain(self, mesh: str) -> Domain:
         """The domain of particles at this step."""
         return Domain(**self._work.domain(mesh))
+
+    def mesh(self, name: str) -> Mesh:
+        """A uniform or rectilinear mesh as it is at this step: coordinates, metric, volumes."""
+        found = self._work.mesh(name)
+        if not found:
+            raise Error(f"mesh '{name}' has no cells in boxes; it is one of particles or elements")
+        return Mesh(
+            **{
+                **found,
+                "kind": MESH_KINDS[found["kind"]],
+                "metric": METRICS[found["metric"]],
+                "faces": tuple(np.array(faces) for faces in found["faces"]),
+            }
+        )
 
     def coarsening(self, mesh: str) -> int:
         """The factor by which the publication is coarser than the mesh says; 1 if it is whole."""

@@ -43,6 +43,7 @@ class Stored:
     levels: int = 1  # of refinement; the shape is that of the coarsest
     raw: RawField | None = None  # in raw files
     domain: Domain | None = None  # of particles, if the file says it
+    faces: tuple[np.ndarray, ...] = ()  # of a rectilinear mesh, by axis, if the file says it
 
     @property
     def has_known_order(self) -> bool:

@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
+import numpy as np
+
 from pillion.errors import Error
 from pillion.insitu.step import Domain
 from pillion.replay.arrays import Stored
@@ -81,6 +83,7 @@ class Frame:
     time: float = 0.0
     fields: dict[str, Stored] = field(default_factory=dict)
     domains: dict[str, Domain] = field(default_factory=dict)  # by mesh
+    faces: dict[str, tuple[np.ndarray, ...]] = field(default_factory=dict)  # by rectilinear mesh
 
 
 def make_frames(

@@ -71,7 +71,8 @@ def _expect_no_elements(fields: Iterable[Field]) -> None:
         if field.mesh_kind == "spectral":
             raise Error(
                 f"field '{field.name}' is on the spectral mesh '{field.mesh}'; fields of uniform "
-                "meshes and of particles can be replayed, those of spectral meshes cannot yet"
+                "and rectilinear meshes and of particles can be replayed, those of spectral meshes "
+                "cannot yet"
             )
 
 
@@ -86,8 +87,8 @@ def _expect_levels(stored: Stored, field: Field) -> None:
 def _set_domains(
     frames: list[Frame], used: Mapping[str, Field], options: Options, fields: Mapping[str, Field]
 ) -> None:
-    """Sets the domains of particles. The file's own domain overrides the one beside it, and the
-    command line overrides both.
+    """Sets the domains of particles, and coordinates that files have. The file's own domain
+    overrides the one beside it, and the command line overrides both.
     """
     particles = {field.mesh for field in fields.values() if field.is_particles}
     for mesh in options.domains:
@@ -100,6 +101,8 @@ def _set_domains(
             told = frame.fields[name].domain
             if field.is_particles and told is not None:
                 frame.domains[field.mesh] = told
+            if field.mesh_kind == "rectilinear" and frame.fields[name].faces:
+                frame.faces[field.mesh] = frame.fields[name].faces
         frame.domains |= options.domains
 
 

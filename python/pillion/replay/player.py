@@ -139,6 +139,7 @@ class Player:
         self._boxes: dict[str, dict[int, tuple[int, int]]] = {}  # by mesh, and its axes
         self._memory: dict[str, np.ndarray] = {}  # by field
         self._domains: dict[str, Domain] = {}  # as they were set last
+        self._faces: dict[str, tuple[np.ndarray, ...]] = {}  # likewise
         self._tally = Tally()
 
     def play(self, frames: Sequence[Frame]) -> Tally:
@@ -160,6 +161,7 @@ class Player:
     def _share(self, frame: Frame, with_values: bool) -> None:
         """Shares what this rank has of a frame; without reading it, if nothing is due."""
         self._set_domains(frame.domains)
+        self._set_faces(frame.faces)
         for field in self._fields:
             stored = frame.fields[field.name]
             if stored.is_in_blocks and field.is_in_blocks:
@@ -229,6 +231,15 @@ class Player:
         if memory is None or memory.size < size:
             memory = self._memory[field.name] = np.empty(size, field.type)
         return memory[:size].reshape(shape)
+
+    def _set_faces(self, faces: Mapping[str, tuple[np.ndarray, ...]]) -> None:
+        for mesh, axes in faces.items():
+            before = self._faces.get(mesh, ())
+            if len(before) == len(axes) and all(map(np.array_equal, before, axes)):
+                continue
+            self._faces[mesh] = axes
+            for axis, along in enumerate(axes):
+                self._session.set_coordinates(mesh, axis, along)
 
     def _set_domains(self, domains: Mapping[str, Domain]) -> None:
         used = {field.mesh for field in self._fields}

@@ -125,7 +125,16 @@ class Search:
         domain = None if content.domain is None else _domain_of(content.domain)
         for array in content.arrays:
             dtype, dataset = number_type(array.type), f"/{array.name}"
-            stored = Stored(path, array.type, dtype, array.shape, "hdf5", dataset, domain=domain)
+            stored = Stored(
+                path,
+                array.type,
+                dtype,
+                array.shape,
+                "hdf5",
+                dataset,
+                domain=domain,
+                faces=content.faces,
+            )
             field = self._names.field_of_dataset(dataset)
             self.found.append(Found(field, step, content.time, stored))
 
@@ -241,7 +250,7 @@ def _completed(field: Stored, path: Path, is_mesh: bool) -> Stored:
         domain = None if index.domain is None else _domain_of(index.domain)
     except _GARBLED as error:
         raise garbled(path, error) from error
-    return replace(field, path=str(path), shape=shape, domain=domain)
+    return replace(field, path=str(path), shape=shape, domain=domain, faces=index.faces)
 
 
 def _domain_of(stored: Mapping[str, Any]) -> Domain:

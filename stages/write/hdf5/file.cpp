@@ -129,7 +129,7 @@ void Hdf5File::close() {
 namespace {
 
 size_t axes_of(const write::WrittenFields& fields) {
-  return fields.mesh().mesh_kind == PILLION_UNIFORM ? static_cast<size_t>(fields.mesh().axes) : 0;
+  return has_boxes(fields.mesh()) ? static_cast<size_t>(fields.mesh().axes) : 0;
 }
 
 /// Distance of cells along an axis of the mesh.
@@ -143,6 +143,11 @@ void put_mesh(hid_t file, const write::WrittenFields& fields, const StepText& te
   const size_t axes = axes_of(fields);
   std::vector<double> origin(mesh.origin, mesh.origin + axes);
   std::vector<double> length(mesh.length, mesh.length + axes), steps;
+  if (text.metric != PILLION_CARTESIAN)
+    hdf5::put(file, "mesh_metric",
+              std::string(text.metric == PILLION_SPHERICAL ? "spherical" : "cylindrical"));
+  if (text.radius > 0) hdf5::put(file, "mesh_radius", text.radius);
+  if (!text.faces.empty()) return;  // the faces are there
   for (size_t a = 0; a < axes; ++a) steps.push_back(spacing(fields, text, a));
   hdf5::put(file, "mesh_origin", origin);
   hdf5::put(file, "mesh_length", length);
@@ -164,6 +169,12 @@ std::vector<std::string> axis_names(const write::WrittenFields& fields) {
   if (fields.mesh().mesh_kind == PILLION_SPECTRAL) return {"element"};
   const std::vector<std::string> names{"z", "y", "x"};
   return {names.end() - static_cast<std::ptrdiff_t>(axes_of(fields)), names.end()};
+}
+
+std::vector<std::string> face_names(const write::WrittenFields& fields) {
+  if (fields.mesh().mesh_kind != PILLION_RECTILINEAR) return {};
+  const std::vector<std::string> names{"x_faces", "y_faces", "z_faces"};
+  return {names.begin(), names.begin() + fields.mesh().axes};
 }
 
 std::string component_axis(const pillion_field_description& field) {
@@ -191,7 +202,7 @@ void Hdf5File::describe(const StepText& text) {
   if (axes_of(fields_) > 0) put_mesh(file_, fields_, text);
   else if (text.domain) put_domain(file_, *text.domain);
   put_scales(text);
-  if (axes_of(fields_) > 0) put_vtk(text);
+  if (axes_of(fields_) > 0 && text.faces.empty()) put_vtk(text);
 }
 
 hdf5::Handle Hdf5File::scale(const std::string& name, int64_t size, const void* values,
@@ -212,6 +223,13 @@ hdf5::Handle Hdf5File::scale(const std::string& name, int64_t size, const void* 
   return out;
 }
 
+/// Those of the planes that this file has.
+std::vector<double> Hdf5File::faces_here(const StepText& text, size_t axis) const {
+  const size_t d = axes_of(fields_) - 1 - axis;
+  const auto first = text.faces[axis].begin() + (d == 0 ? shape_.first : 0);
+  return {first, first + shape_.cells[d] + 1};
+}
+
 // Cells are where their centres are: those of the mesh that were kept, if it is coarse.
 void Hdf5File::put_scales(const StepText& text) {
   const auto names = axis_names(fields_);
@@ -224,14 +242,21 @@ void Hdf5File::put_scales(const StepText& text) {
   for (size_t d = 0; d < names.size(); ++d) {
     const size_t axis = names.size() - 1 - d;
     std::vector<double> places;
-    for (int64_t i = 0; axes_of(fields_) > 0 && i < shape_.cells[d]; ++i)
+    if (!text.faces.empty()) {
+      const auto faces = faces_here(text, axis);
+      for (size_t i = 0; i + 1 < faces.size(); ++i) places.push_back((faces[i] + faces[i + 1]) / 2);
+      const auto of_faces = scale(face_names(fields_)[axis], static_cast<int64_t>(faces.size()),
+                                  faces.data(), H5T_NATIVE_DOUBLE);
+      hdf5::put(of_faces, "units", text.axis_units[axis]);
+    }
+    for (int64_t i = 0; text.faces.empty() && axes_of(fields_) > 0 && i < shape_.cells[d]; ++i)
       places.push_back(fields_.mesh().origin[axis] +
                        (static_cast<double>(i + (d == 0 ? shape_.first : 0)) +
                         0.5 / static_cast<double>(text.coarsening)) *
                            spacing(fields_, text, axis));
     const auto made = scale(names[d], shape_.cells[d], places.empty() ? nullptr : places.data(),
                             H5T_NATIVE_DOUBLE);
-    if (!places.empty()) hdf5::put(made, "units", text.length_units);
+    if (!places.empty()) hdf5::put(made, "units", text.axis_units[axis]);
     attach(made, d, [](size_t) { return true; });
   }
   for (size_t f = 0; f < datasets_.size(); ++f) {

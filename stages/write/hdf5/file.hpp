@@ -22,6 +22,10 @@ struct StepText {
   int64_t coarsening = 1;
   std::string time_units, length_units, origin;
   std::optional<pillion_domain> domain{};  ///< of particles
+  pillion_metric metric = PILLION_CARTESIAN;
+  double radius = 0;                         ///< of a spherical mesh
+  std::vector<std::string> axis_units{};     ///< of a mesh, by axis
+  std::vector<std::vector<double>> faces{};  ///< of a rectilinear mesh as it is now, by axis
 };
 
 class Hdf5File {
@@ -43,6 +47,7 @@ class Hdf5File {
   hdf5::Handle make(size_t field, const hdf5::Handle& how) const;
   void describe(const StepText& text);
   void put_scales(const StepText& text);
+  [[nodiscard]] std::vector<double> faces_here(const StepText& text, size_t axis) const;
   void put_point_scales();
   hdf5::Handle scale(const std::string& name, int64_t size, const void* values, hid_t type) const;
   void put_vtk(const StepText& text);
@@ -61,6 +66,8 @@ std::vector<hsize_t> extents_of(const Cells& cells, const pillion_field_descript
 /// Of a mesh, the names of its axes in the order of files; of particles or elements, that of the
 /// only one.
 std::vector<std::string> axis_names(const write::WrittenFields& fields);
+/// Of a rectilinear mesh, the names of the datasets of its faces, by axis.
+std::vector<std::string> face_names(const write::WrittenFields& fields);
 /// Of the components of a field, if there are several.
 std::string component_axis(const pillion_field_description& field);
 /// Of the points of an element, if the field has values at them.

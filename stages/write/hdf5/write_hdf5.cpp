@@ -57,7 +57,7 @@ class WriteHdf5 final : public stage::Stage {
   }
 
  private:
-  [[nodiscard]] bool is_mesh() const { return fields_.mesh().mesh_kind == PILLION_UNIFORM; }
+  [[nodiscard]] bool is_mesh() const { return has_boxes(fields_.mesh()); }
   void read_files(const stage::Setup& setup);
   void read_chunk(const stage::Value& chunk);
   [[nodiscard]] int bits_of_rows() const;
@@ -145,6 +145,7 @@ void WriteHdf5::read_position(const stage::Value& position) {
 void WriteHdf5::check_names(const stage::Value& list) const {
   auto taken = axis_names(fields_);
   taken.emplace_back("VTKHDF");
+  for (const auto& name : face_names(fields_)) taken.push_back(name);
   for (const auto& field : fields_.fields) {
     taken.push_back(component_axis(field));
     for (const char* axis : point_axes(field)) taken.emplace_back(axis);
@@ -208,6 +209,15 @@ StepText WriteHdf5::text_of(const stage::Step& step) const {
   StepText out{step.index(),       step.time(),      step.coarsening(mesh),
                step.units("time"), step.units(mesh), step.origin(name_, dataset_title(fields_))};
   if (fields_.mesh().mesh_kind == PILLION_PARTICLES) out.domain = step.domain(mesh);
+  if (!is_mesh()) return out;
+  const auto& now = step.mesh(mesh);
+  out.metric = now.metric;
+  out.radius = now.radius;
+  for (int32_t a = 0; a < now.axes; ++a) {
+    out.axis_units.push_back(length_units(now, a));
+    if (now.coordinates[a] != nullptr)
+      out.faces.emplace_back(now.coordinates[a], now.coordinates[a] + now.cells[a] + 1);
+  }
   return out;
 }
 

@@ -69,8 +69,26 @@ std::string Xdmf::item(const write::StoredStep& step, size_t field) const {
          escaped(path_of(name, step.step) + ":/" + fields.names[field]) + "</DataItem>";
 }
 
+/// Of a rectilinear mesh, whose faces are in the step's file.
+std::string Xdmf::rectilinear(const write::StoredStep& step) const {
+  const auto& mesh = fields.mesh();
+  auto nodes = kept_cells(mesh, step.coarsening);
+  for (auto& n : nodes) ++n;
+  std::string out = "<Topology TopologyType=\"" + std::to_string(mesh.axes) +
+                    "DRectMesh\" Dimensions=\"" + joined(nodes) +
+                    "\"/>\n        <Geometry GeometryType=\"" +
+                    (mesh.axes == 2 ? "VXVY" : "VXVYVZ") + "\">";
+  for (int32_t a = 0; a < mesh.axes; ++a)
+    out += "<DataItem Dimensions=\"" +
+           std::to_string(nodes[static_cast<size_t>(mesh.axes - 1 - a)]) +
+           "\" NumberType=\"Float\" Precision=\"8\" Format=\"HDF\">" +
+           escaped(path_of(name, step.step) + ":/" + "xyz"[a] + "_faces") + "</DataItem>";
+  return out + "</Geometry>\n";
+}
+
 std::string Xdmf::image(const write::StoredStep& step) const {
   const auto& mesh = fields.mesh();
+  if (mesh.mesh_kind == PILLION_RECTILINEAR) return rectilinear(step);
   auto nodes = kept_cells(mesh, step.coarsening);
   std::vector<double> origin, spacing;
   for (int32_t a = mesh.axes; a-- > 0;) {

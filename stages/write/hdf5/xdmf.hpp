@@ -24,6 +24,7 @@ struct Xdmf {
  private:
   [[nodiscard]] std::string grid(const write::StoredStep& step) const;
   [[nodiscard]] std::string image(const write::StoredStep& step) const;
+  [[nodiscard]] std::string rectilinear(const write::StoredStep& step) const;
   [[nodiscard]] std::string points(const write::StoredStep& step) const;
   [[nodiscard]] std::string item(const write::StoredStep& step, size_t field) const;
   [[nodiscard]] std::string extent(const write::StoredStep& step) const;

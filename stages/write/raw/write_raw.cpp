@@ -26,7 +26,7 @@ class WriteRaw final : public stage::Stage {
   void restore(stage::State& state) override;
 
  private:
-  [[nodiscard]] bool is_mesh() const { return fields_.mesh().mesh_kind == PILLION_UNIFORM; }
+  [[nodiscard]] bool is_mesh() const { return has_boxes(fields_.mesh()); }
   [[nodiscard]] std::string path_of(int64_t step, const std::string& end) const;
   /// Writes what this peer has; returns the lines of the index for it.
   std::string write_blocks(const stage::Step& step, const std::string& path, int64_t& bytes) const;
@@ -75,8 +75,10 @@ std::string list(const int64_t* numbers, int32_t count) {
   return out + "]";
 }
 
-std::string list(const double* numbers) {
-  return "[" + real(numbers[0]) + ", " + real(numbers[1]) + ", " + real(numbers[2]) + "]";
+std::string list(const double* numbers, int64_t count = 3) {
+  std::string out = "[";
+  for (int64_t n = 0; n < count; ++n) out += (n > 0 ? ", " : "") + real(numbers[n]);
+  return out + "]";
 }
 
 std::string text_of(const pillion_domain& domain) {
@@ -95,6 +97,22 @@ std::string ratios_of(const pillion_mesh& mesh) {
     out += (l > 0 ? ", " : ", ratios: [") + list(numbers, mesh.axes);
   }
   return out.empty() ? out : out + "]";
+}
+
+/// What the mesh's axes measure, if not lengths alone.
+std::string metric_of(const pillion_mesh& mesh) {
+  if (mesh.metric == PILLION_CARTESIAN) return "";
+  if (mesh.metric == PILLION_CYLINDRICAL) return ", metric: cylindrical";
+  return ", metric: spherical" + (mesh.radius > 0 ? ", radius: " + real(mesh.radius) : "");
+}
+
+/// Of the cells' faces, which a program may change at any step; nothing of other meshes.
+std::string coordinates_of(const pillion_mesh& mesh) {
+  if (mesh.kind != PILLION_RECTILINEAR) return "";
+  std::string out = "coordinates:\n";
+  for (int32_t d = 0; d < mesh.axes; ++d)
+    out += "  - " + list(mesh.coordinates[d], mesh.cells[d] + 1) + "\n";
+  return out;
 }
 
 std::string centering(const pillion_field_description& field) {
@@ -184,6 +202,7 @@ void WriteRaw::write_step_index(const stage::Step& step, const std::string& bloc
   std::string text = step.origin(name_, "Blocks of a step");
   if (fields_.mesh().mesh_kind == PILLION_PARTICLES)
     text += "domain: " + text_of(step.domain(fields_.mesh().mesh)) + "\n";
+  text += coordinates_of(step.mesh(fields_.mesh().mesh));
   text += "coarsening: " + std::to_string(step.coarsening(fields_.mesh().mesh)) +
           "\nblocks:" + (blocks.empty() ? " []\n" : "\n" + blocks);
   write_whole(std::filesystem::path(step.product_folder()) / path_of(step.index(), ".yaml"),
@@ -194,11 +213,12 @@ void WriteRaw::write_index(const stage::Step& step) const {
   const auto& mesh = fields_.mesh();
   std::string text = "mesh: {name: \"" + std::string(mesh.mesh) + "\"";
   if (is_mesh()) {
-    text += ", cells: " + list(mesh.cells, mesh.axes) + ", origin: [";
-    for (int32_t d = 0; d < mesh.axes; ++d) text += (d > 0 ? ", " : "") + real(mesh.origin[d]);
-    text += "], length: [";
-    for (int32_t d = 0; d < mesh.axes; ++d) text += (d > 0 ? ", " : "") + real(mesh.length[d]);
-    text += "]" + ratios_of(step.mesh(mesh.mesh));
+    text += ", cells: " + list(mesh.cells, mesh.axes);
+    if (mesh.mesh_kind == PILLION_UNIFORM)
+      text +=
+          ", origin: " + list(mesh.origin, mesh.axes) + ", length: " + list(mesh.length, mesh.axes);
+    else text += ", kind: rectilinear";
+    text += metric_of(step.mesh(mesh.mesh)) + ratios_of(step.mesh(mesh.mesh));
   }
   const bool is_spectral = mesh.mesh_kind == PILLION_SPECTRAL;
   if (is_spectral)

@@ -39,8 +39,8 @@ struct Scene {
     const int64_t hi = 64 * (run.side.rank() + 1) / run.side.size();
     for (int64_t cell = lo; cell < hi; ++cell) density.push_back(static_cast<double>(cell));
     velocity.assign(2 * density.size(), 2.0);
-    sharing.share_box("d", 0, &lo, &hi, density.data(), 0, nullptr);
-    sharing.share_box("v", 0, &lo, &hi, velocity.data(), 0, nullptr);
+    sharing.share_box("d", 0, 0, &lo, &hi, density.data(), 0, nullptr);
+    sharing.share_box("v", 0, 0, &lo, &hi, velocity.data(), 0, nullptr);
   }
 };
 

@@ -39,8 +39,8 @@ const int64_t ids[4] = {};
 TEST_CASE("what fits becomes a publication, without a copy") {
   const auto fields = catalogue();
   Sharing sharing(fields);
-  sharing.share_box("density", 0, lo, hi, values, PILLION_FLOAT64, nullptr);
-  sharing.share_box("flow", 0, lo, hi, singles, 0, nullptr);
+  sharing.share_box("density", 0, 0, lo, hi, values, PILLION_FLOAT64, nullptr);
+  sharing.share_box("flow", 0, 0, lo, hi, singles, 0, nullptr);
   const auto publication = sharing.publication({"density", "flow"}, 7, 0.5);
   CHECK(publication.step == 7);
   const auto& block = publication.meshes.at("grid").blocks.at(0);
@@ -53,17 +53,17 @@ TEST_CASE("an array that knows its shape is checked against the box") {
   const auto fields = catalogue();
   Sharing sharing(fields);
   pillion_view view{values, PILLION_FLOAT64, 2, {4, 2}, {16, 64}};
-  sharing.share_box("density", 0, 2, lo, hi, view, false);
+  sharing.share_box("density", 0, 0, 2, lo, hi, view, false);
   const auto publication = sharing.publication({"density"}, 0, 0);
   const auto& array = publication.meshes.at("grid").blocks.at(0).arrays.at("density");
   CHECK(array.strides[0] == 2);
   CHECK(array.strides[1] == 8);
   view.extents[1] = 3;
-  sharing.share_box("density", 0, 2, lo, hi, view, false);
+  sharing.share_box("density", 0, 0, 2, lo, hi, view, false);
   CHECK(error_of(sharing, {"density"}) ==
         "block 0 of field 'density' was shared as an array of shape (4, 3), where (4, 2) is "
         "expected");
-  sharing.share_box("density", 0, 3, lo, hi, view, false);
+  sharing.share_box("density", 0, 0, 3, lo, hi, view, false);
   CHECK(error_of(sharing, {"density"}) ==
         "block 0 of field 'density' was shared with 3 indices, but mesh 'grid' has 2 axes");
 }
@@ -84,10 +84,10 @@ TEST_CASE("particles in an array that knows its shape may have their components 
 TEST_CASE("a fault is remembered until the field is shared as it should be") {
   const auto fields = catalogue();
   Sharing sharing(fields);
-  sharing.share_box("density", 0, lo, hi, values, PILLION_FLOAT32, nullptr);
+  sharing.share_box("density", 0, 0, lo, hi, values, PILLION_FLOAT32, nullptr);
   CHECK(error_of(sharing, {"density"}) ==
         "block 0 of field 'density' was shared as float32, but the catalogue says float64");
-  sharing.share_box("density", 0, lo, hi, values, PILLION_FLOAT64, nullptr);
+  sharing.share_box("density", 0, 0, lo, hi, values, PILLION_FLOAT64, nullptr);
   CHECK(error_of(sharing, {"density"}) == "no error");
 }
 
@@ -113,6 +113,39 @@ TEST_CASE("particles have as many dimensions as the program or the configuration
   CHECK(seen(0) == "2");
 }
 
+TEST_CASE("coordinates of faces are checked, and what changes them is noticed") {
+  auto fields = catalogue();
+  const auto meshes = base::parse_yaml(
+      "{stretched: {kind: rectilinear, cells: [2, 1], metric: cylindrical},\n"
+      " given: {kind: rectilinear, coordinates: [[0, 1]]}}",
+      "c", {});
+  fields.read(&meshes, nullptr);
+  Sharing sharing(fields);
+  const auto error = [&](const char* mesh, int32_t axis, std::vector<double> faces) {
+    sharing.set_coordinates(mesh, axis, static_cast<int64_t>(faces.size()), faces.data());
+    return error_of(sharing, {});
+  };
+  CHECK(error("stretched", 0, {0, 1}).find("radius has 2 cells, so 3 coordinates of faces are") !=
+        std::string::npos);
+  CHECK(error("stretched", 0, {-1, 1, 2}).find("radius begins at -1") != std::string::npos);
+  CHECK(error("stretched", 0, {0, 1, 3}) == "no error");
+  CHECK(error("stretched", 2, {0, 1}).find("axis 2, counted from 0; it has 2") !=
+        std::string::npos);
+  CHECK(error("stretched", 1, {5, 6}) == "no error");
+  CHECK(sharing.publication({}, 0, 0).coordinates.at("stretched") ==
+        model::Faces{{0, 1, 3}, {5, 6}});
+  const auto before = sharing.version();
+  CHECK(error("stretched", 1, {5, 6}) == "no error");
+  CHECK(sharing.version() == before);
+  CHECK(error("stretched", 1, {5, 7}) == "no error");
+  CHECK(sharing.version() > before);
+  CHECK(error("given", 0, {0, 1}) == "no error");
+  CHECK(error("given", 0, {0, 2}).find("leave 'coordinates' out") != std::string::npos);
+  Sharing other(fields);
+  other.set_coordinates("grid", 0, 0, nullptr);
+  CHECK(error_of(other, {}).find("'grid', which is not a rectilinear mesh") != std::string::npos);
+}
+
 TEST_CASE("whatever does not fit is named") {
   const auto fields = catalogue();
   const auto fault = [&](const auto& share) {
@@ -124,17 +157,19 @@ TEST_CASE("whatever does not fit is named") {
     CAPTURE(text);
     CHECK(text.find(part) != std::string::npos);
   };
-  contains(fault([](Sharing& s) { s.share_box("dens", 0, lo, hi, values, 0, nullptr); }),
+  contains(fault([](Sharing& s) { s.share_box("dens", 0, 0, lo, hi, values, 0, nullptr); }),
            "does not have it");
-  contains(fault([](Sharing& s) { s.share_box("density", 0, lo, outside, values, 0, nullptr); }),
+  contains(fault([](Sharing& s) { s.share_box("density", 0, 0, lo, outside, values, 0, nullptr); }),
            "does not lie in mesh 'grid' of [0,4)x[0,2)");
-  contains(fault([](Sharing& s) { s.share_box("density", 0, lo, hi, nullptr, 0, nullptr); }),
+  contains(fault([](Sharing& s) { s.share_box("density", 0, 0, lo, hi, nullptr, 0, nullptr); }),
            "without memory");
-  contains(fault([](Sharing& s) { s.share_box("id", 0, lo, hi, ids, 0, nullptr); }),
+  contains(fault([](Sharing& s) { s.share_box("id", 0, 0, lo, hi, ids, 0, nullptr); }),
            "shared as a box");
   contains(fault([](Sharing& s) { s.share_particles("density", 0, 4, values, 0); }),
            "shared as particles");
-  contains(fault([](Sharing& s) { s.share_particles("id", -1, 4, ids, 0); }), "block number -1");
+  contains(fault([](Sharing& s) { s.share_particles("id", -2, 4, ids, 0); }), "block number -2");
+  contains(fault([](Sharing& s) { s.share_particles("id", any_block, 4, ids, 0); }),
+           "without a number; call begin_blocks");
   contains(fault([](Sharing& s) { s.share_particles("id", 0, -4, ids, 0); }), "-4 particles");
   contains(fault([](Sharing& s) { s.set_domain("grid", {}); }), "not a particle mesh");
   contains(fault([](Sharing& s) { s.set_domain("atoms", {}); }), "no extent along axis 0");

@@ -90,3 +90,46 @@ TEST_CASE("nothing has no extremes and no mean") {
   CHECK(m.not_finite == 1);
   for (const double v : {s.min, s.max, s.mean, s.deviation, s.rms}) CHECK(std::isnan(v));
 }
+
+TEST_CASE("weighted moments agree with extended precision, however they are cut and merged") {
+  for (const double centre : {0.0, 1e9}) {
+    auto values = random_values(5'000, centre, 1);
+    std::mt19937_64 random(3);
+    std::uniform_real_distribution<double> uniform(0, 2);
+    std::vector<double> weights(values.size());
+    for (auto& w : weights) w = uniform(random);
+    values[77] = no_number;
+    weights[99] = 0;
+    long double sum = 0, mean = 0, variance = 0;
+    for (size_t i = 0; i < values.size(); ++i)
+      if (i != 77) sum += weights[i];
+    for (size_t i = 0; i < values.size(); ++i)
+      if (i != 77) mean += weights[i] * static_cast<long double>(values[i]) / sum;
+    for (size_t i = 0; i < values.size(); ++i)
+      if (i != 77) variance += weights[i] * (values[i] - mean) * (values[i] - mean) / sum;
+    Moments merged;
+    for (size_t at = 0; at < values.size(); at += 500) {
+      Moments part;
+      part.add(std::span(values).subspan(at, 500), std::span(weights).subspan(at, 500));
+      merged.merge(part);
+    }
+    CHECK(merged.count == 4'999);
+    CHECK(merged.not_finite == 1);
+    CHECK(merged.weight == doctest::Approx(static_cast<double>(sum)).epsilon(1e-14));
+    CHECK(merged.mean == doctest::Approx(static_cast<double>(mean)).epsilon(1e-14));
+    CHECK(summary_of(merged).deviation ==
+          doctest::Approx(static_cast<double>(std::sqrt(variance))).epsilon(1e-12));
+  }
+}
+
+TEST_CASE("values of one weight count as if each had it") {
+  const auto values = random_values(3'000, 5, 2);
+  const std::vector<double> weights(1'000, 0.25);
+  Moments together, apart;
+  together.add(values, 0.25);
+  for (size_t at = 0; at < values.size(); at += 1'000)
+    apart.add(std::span(values).subspan(at, 1'000), weights);
+  CHECK(together.weight == 750);
+  CHECK(together.mean == doctest::Approx(apart.mean).epsilon(1e-14));
+  CHECK(together.squares == doctest::Approx(apart.squares).epsilon(1e-12));
+}
