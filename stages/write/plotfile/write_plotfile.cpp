@@ -144,7 +144,7 @@ WritePlotfile::WritePlotfile(stage::Setup& setup)
                 "' holds integers, and plotfiles hold reals only; write it with write_hdf5 or "
                 "write_raw");
   }
-  input_ = setup.input(stage::Input::as_shared(fields_.names));
+  input_ = setup.input(stage::Input::as_shared(fields_.names).with_levels());
   setup.memory(is_wide_ ? 2 : 1);  // the values of a box, which may be all that there is
   setup.product(name_ + ".visit");
   setup.product(folder());
