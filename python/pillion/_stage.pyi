@@ -21,6 +21,7 @@ class Setup:
         axis: int,
         sides: Sequence[int],
         ghosts: Sequence[int],
+        levels: bool,
     ) -> int: ...
     def output(
         self, name: str, like: str, type: int, components: int, centering: int, units: str

@@ -247,7 +247,7 @@ namespace {
 
 /// The mesh with the coordinates that the program has set, which came from another rank.
 model::Mesh located(const model::Mesh& mesh, const Publication& publication) {
-  const auto at = publication.coordinates.find(mesh.name);
+  const auto at = publication.coordinates.find(mesh.level_of.empty() ? mesh.name : mesh.level_of);
   if (mesh.kind != model::MeshKind::Rectilinear || at == publication.coordinates.end()) return mesh;
   for (int a = 0; a < mesh.axes; ++a) {
     const auto axis = static_cast<size_t>(a);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "../common/autocovariance.hpp"
+#include "../common/cells.hpp"
 #include "../common/elements.hpp"
 #include "../common/options.hpp"
 #include "series.hpp"

@@ -26,7 +26,8 @@ inline bool has_equal_cells(const pillion_mesh& mesh) {
 
 /// The same of the mesh that a field is on, before there is a publication.
 inline bool has_equal_cells(const pillion_field_description& field) {
-  return field.mesh_kind != PILLION_RECTILINEAR && field.metric == PILLION_CARTESIAN;
+  return field.mesh_kind != PILLION_RECTILINEAR && field.metric == PILLION_CARTESIAN &&
+         field.levels <= 1;
 }
 
 /// Fails at `place` unless all cells of a mesh are of one size, which `what` needs.
@@ -120,15 +121,19 @@ class CellSizes {
 };
 
 /// What the values of a block weigh: `each` times a factor for each axis that has some, in the
-/// order of the block's cells; and which cells do not count.
+/// order of the block's cells; or numbers of their own, in rows of so many. And which cells do not
+/// count.
 struct CellWeights {
   double each = 1;
   std::array<std::vector<double>, 3> along;
+  std::span<const double> of_values;
+  int64_t row = 0;
   const pillion_array* flags = nullptr;
 
   /// Whether all values have the same weight.
   [[nodiscard]] bool are_equal() const {
-    return flags == nullptr && along[0].empty() && along[1].empty() && along[2].empty();
+    return flags == nullptr && of_values.empty() && along[0].empty() && along[1].empty() &&
+           along[2].empty();
   }
   [[nodiscard]] double factor(size_t axis, int64_t i) const {
     return along[axis].empty() ? 1 : along[axis][static_cast<size_t>(i)];
@@ -141,6 +146,7 @@ struct CellWeights {
   }
   /// Of a cell.
   [[nodiscard]] double of(int64_t i, int64_t j, int64_t k) const {
+    if (!of_values.empty()) return of_values[static_cast<size_t>(i + row * j)];
     return each * factor(0, i) * factor(1, j) * factor(2, k);
   }
 };
@@ -217,8 +223,9 @@ void weighted_stretches(const T* data, const Selected& what, const Extent& n,
       const double of_row = weights.each * weights.factor(1, j) * weights.factor(2, k);
       for (int64_t i = 0; i < n[0]; ++i) {
         if (weights.flags != nullptr && !weights.counts(i, j, k)) continue;
-        stretch.add(pick(row + i * stride[0], *what.array, what.component),
-                    of_row * weights.factor(0, i));
+        stretch.add(
+            pick(row + i * stride[0], *what.array, what.component),
+            weights.of_values.empty() ? of_row * weights.factor(0, i) : weights.of(i, j, k));
       }
     }
   stretch.flush();

@@ -68,7 +68,7 @@ class Flatten final : public stage::Stage {
 
   void add_field(const stage::Setup& setup, const std::string& name, const stage::Value& place) {
     const auto field = setup.field(name, place);
-    if (field.mesh_kind != PILLION_UNIFORM || (field.levels == 1 && field.is_partial == 0))
+    if (!has_boxes(field) || (field.levels == 1 && field.is_partial == 0))
       place.fail("field '" + name + "' is on mesh '" + field.mesh +
                  "', which has neither levels of refinement nor missing cells; leave flatten out");
     if (!fields_.empty() && mesh_ != field.mesh)

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "../common/cells.hpp"
+#include "../common/element_volumes.hpp"
 #include "../common/elements.hpp"
 #include "../common/options.hpp"
 #include "../common/tally.hpp"
@@ -42,7 +43,15 @@ class Histogram final : public stage::Stage {
       same_places(weight, field);
       fields.push_back(show_.weight);
     }
-    input_ = setup.input(stage::Input::as_shared(fields));
+    values_ = static_cast<int32_t>(fields.size());
+    volumes_ = by_mesh_.of(setup, quantities_[0].field(), setup["field"]);
+    coordinates_ = 0;
+    if (volumes_) {
+      const auto found = std::find(fields.begin(), fields.end(), volumes_->coordinates());
+      coordinates_ = static_cast<int32_t>(found - fields.begin());
+      if (found == fields.end()) fields.push_back(volumes_->coordinates());
+    }
+    input_ = setup.input(stage::Input::as_shared(fields).with_levels());
     setup.product(table_name(quantities_) + ".csv");
     int64_t bins = 1;
     for (const auto& quantity : quantities_) bins *= quantity.bin_count();
@@ -113,9 +122,11 @@ class Histogram final : public stage::Stage {
     const auto& mesh = step.mesh(quantities_[0].mesh());
     for (int32_t b = 0; b < step.block_count(input_); ++b) {
       const auto block = step.block(input_, b);
-      const auto sizes = weights_of(mesh, block);
+      const auto sizes =
+          volumes_ ? volumes_->weights(step, quantities_[0].field(), block, block[coordinates_])
+                   : weights_of(mesh, block);
       std::vector<stage::Array> arrays;
-      for (int32_t f = 0; f < block.array_count(); ++f)
+      for (int32_t f = 0; f < values_; ++f)
         arrays.push_back(unfolded(block[f], quantities_[0].field()));
       std::vector<Selected> selected;
       for (size_t f = 0; f < arrays.size(); ++f)
@@ -168,6 +179,7 @@ class Histogram final : public stage::Stage {
 
   /// Whether cells have different volumes.
   [[nodiscard]] bool is_by_volume(const stage::Step& step) const {
+    if (volumes_) return true;
     return has_boxes(quantities_[0].field()) && !has_equal_cells(step.mesh(quantities_[0].mesh()));
   }
 
@@ -196,7 +208,9 @@ class Histogram final : public stage::Stage {
 
   std::vector<Quantity> quantities_;  ///< the field, and what it is counted against
   Shown show_;
-  int32_t input_;
+  VolumesByMesh by_mesh_;
+  std::shared_ptr<ElementVolumes> volumes_;  ///< of a spectral mesh that names its coordinates
+  int32_t input_ = 0, values_ = 0, coordinates_ = 0;  ///< how many fields are counted or added up
 };
 
 const pillion_parameter parameters[] = {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "../common/cells.hpp"
+#include "../common/element_volumes.hpp"
 #include "../common/elements.hpp"
 #include "../common/sums.hpp"
 
@@ -164,12 +165,16 @@ inline std::vector<int32_t> components_of(const pillion_field_description& field
 /// One field: how to read it, and the rows so far.
 class MomentSeries {
  public:
-  MomentSeries(const stage::Setup& setup, const std::string& name, const stage::Value& place)
+  MomentSeries(const stage::Setup& setup, const std::string& name, const stage::Value& place,
+               VolumesByMesh& volumes)
       : name_(name),
         field_(setup.field(name, place)),
         mesh_(field_.mesh),
         components_(components_of(field_)),
-        input_(setup.input(stage::Input::as_shared({name}))) {
+        volumes_(volumes.of(setup, field_, place)) {
+    std::vector<std::string> fields = {name};
+    if (volumes_ && volumes_->coordinates() != name) fields.push_back(volumes_->coordinates());
+    input_ = setup.input(stage::Input::as_shared(fields).with_levels());
     setup.product("statistics_" + name + ".csv");
   }
 
@@ -179,7 +184,9 @@ class MomentSeries {
     for (int32_t b = 0; b < step.block_count(input_); ++b) {
       const auto block = step.block(input_, b);
       const auto array = unfolded(block[0], field_);
-      const auto weights = weights_of(mesh, block);
+      const auto weights =
+          volumes_ ? volumes_->weights(step, field_, block, block[block.array_count() - 1])
+                   : weights_of(mesh, block);
       for (size_t p = 0; p < components_.size(); ++p)
         for_each_weighted({&array, components_[p]}, extent_of(block, field_), weights,
                           [&](std::span<const double> values, std::span<const double> each) {
@@ -200,9 +207,7 @@ class MomentSeries {
   /// Whether values have different weights, so that sums of these must be known. The same on every
   /// peer.
   [[nodiscard]] bool is_weighted(const stage::Step& step) const {
-    const auto& mesh = step.mesh(mesh_);
-    return (mesh.kind == PILLION_UNIFORM || mesh.kind == PILLION_RECTILINEAR) &&
-           !has_equal_cells(mesh);
+    return volumes_ || (has_boxes(field_) && !has_equal_cells(step.mesh(mesh_)));
   }
 
   [[nodiscard]] stage::Table table(const stage::Step& step) const {
@@ -212,7 +217,7 @@ class MomentSeries {
       out.column("coarsening", "", coarsening_);
     const auto units = step.units(name_);
     const bool weighted = is_weighted(step);
-    if (weighted) out.attribute("weighted", "by the volume of cells");
+    if (weighted) out.attribute("weighted", "by volume");
     const auto volume = volume_units(step.mesh(mesh_)).text();
     for (size_t p = 0; p < components_.size(); ++p) {
       if (weighted) add_volumes(out, p, volume);
@@ -275,7 +280,8 @@ class MomentSeries {
   pillion_field_description field_;
   std::string mesh_;
   std::vector<int32_t> components_;
-  int32_t input_;
+  std::shared_ptr<ElementVolumes> volumes_;  ///< of a spectral mesh that names its coordinates
+  int32_t input_ = 0;
   std::vector<int64_t> steps_;
   std::vector<double> times_;
   std::vector<int64_t> coarsening_;  ///< of how many values each row saw one

@@ -75,7 +75,7 @@ class Statistics final : public stage::Stage {
     std::set<std::string> seen;
     for (const auto& name : fields.texts()) {
       if (!seen.insert(name).second) fields.fail("field '" + name + "' is listed twice");
-      series_.emplace_back(setup, name, fields);
+      series_.emplace_back(setup, name, fields, volumes_);
     }
     if (series_.empty()) fields.fail("no fields are listed");
   }
@@ -110,6 +110,7 @@ class Statistics final : public stage::Stage {
       if (!series.empty()) step.write(series.table(step));
   }
 
+  VolumesByMesh volumes_;
   std::vector<MomentSeries> series_;
 };
 

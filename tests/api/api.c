@@ -163,6 +163,8 @@ static void share_atoms(pillion_session* session, const simulation* s, int64_t c
   CHECK(pillion_share_particles(session, "id", 0, count, s->id) == PILLION_OK);
   CHECK(pillion_share_particles_typed(session, "kind", 0, count, s->kind, 0) == PILLION_OK);
   CHECK(pillion_set_domain(session, "atoms", &domain) == PILLION_OK);
+  const double radii[4] = {0, 1, 3, 7};
+  CHECK(pillion_set_coordinates(session, "stretched", 0, 4, radii) == PILLION_OK);
 }
 
 /* Elements of a mesh that no analysis looks at. */

@@ -93,6 +93,7 @@ void share_particles(pillion::Session& session, const Simulation& simulation) {
   session.share_particles("position", simulation.position, count);
   session.share_particles("id", std::span(simulation.id), count);
   session.set_domain("atoms", {{0, 0, 0}, {2, 2, 2}, {0, 0, 0}, {1, 1, 1}, 0});
+  session.set_coordinates("stretched", 0, std::vector<double>{0, 1, 3, 7});
 }
 
 /// Every way to share the same memory; the last one counts.

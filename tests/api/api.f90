@@ -155,6 +155,9 @@ contains
     call pillion_set_domain(session, 'atoms', [0.0_real64, 0.0_real64, 0.0_real64], &
       [2.0_real64, 2.0_real64, 2.0_real64], ierr=ierr)
     call expect_ok(ierr, 'set_domain')
+    call pillion_set_coordinates(session, 'stretched', 1, &
+      [0.0_real64, 1.0_real64, 3.0_real64, 7.0_real64], ierr)
+    call expect_ok(ierr, 'set_coordinates')
   end subroutine
 
   ! Elements of a mesh that no analysis looks at.

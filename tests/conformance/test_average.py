@@ -174,7 +174,7 @@ def test_elements(first, second, place, field, build, tmp_path):
         ("average: {field: number, into: m}", "nor at the points"),
         ("autocorrelation: {field: v, key: numbr}", "series on a spectral mesh need it"),
         ("autocorrelation: {field: v, key: scale}", "does not number the elements"),
-        ("autocorrelation: {field: atoms}", "no uniform and no spectral mesh"),
+        ("autocorrelation: {field: atoms}", "has no cells and no elements"),
     ],
 )
 def test_mistakes(stage, words, build, tmp_path):

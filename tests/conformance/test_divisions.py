@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Divisions of uniform meshes (blocks, slabs, pencils, boxes of powers of two, with ghost cells or
-without) wherever stages run, however the grid is shared and on however many ranks: each cell that a
-stage gets is that of the array that was shared, and each cell is in one block, without ghosts.
+"""Divisions of uniform and rectilinear meshes (blocks, slabs, pencils, boxes of powers of two, with
+ghost cells or without) wherever stages run, however the grid is shared and on however many ranks:
+each cell that a stage gets is that of the array that was shared, and each cell is in one block,
+without ghosts.
 """
 
 import itertools
@@ -124,6 +125,8 @@ for case, (among, names) in DIRECT.items():
     GRIDS[case] = Grid(some.cells, some.periodic, {n: some.divisions[n] for n in names})
     PLACEMENTS[case] = [Placement(3, 2, "many"), Placement(2, 3, "empty")]
 
+RECTILINEAR = {"mixed", "sheet", "sheet_x"}
+
 CASES = [pytest.param((g, p), id=f"{g}-{p}") for g, those in PLACEMENTS.items() for p in those]
 
 
@@ -153,9 +156,12 @@ def scene(name: str, folder: Path) -> Scene:
     grid = GRIDS[name]
     periodic = flow("true" if p else "false" for p in grid.periodic)
     length = flow([1] * grid.axes)
+    kind = f"kind: uniform, cells: {flow(grid.cells)}, length: {length}"
+    if name in RECTILINEAR:
+        faces = [np.cumsum(np.arange(1.0, n + 2)).tolist() for n in grid.cells]
+        kind = f"kind: rectilinear, coordinates: {faces}"
     catalogue = (
-        f"meshes:\n  grid: {{kind: uniform, cells: {flow(grid.cells)}, length: {length}, "
-        f"periodic: {periodic}}}\nfields:\n"
+        f"meshes:\n  grid: {{{kind}, periodic: {periodic}}}\nfields:\n"
         "  density: {mesh: grid, type: float64}\n"
         "  velocity: {mesh: grid, type: float32, components: 3}\n"
         "  level: {mesh: grid, type: int32}\n"

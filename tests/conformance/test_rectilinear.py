@@ -120,7 +120,7 @@ def test_statistics(played):
     name, results = played
     for field, columns in (("u", {"": 0}), ("v", {"_x": 0, "_y": 1})):
         table = read_table(results / f"all/statistics_{field}.csv")
-        assert table.attributes["weighted"] == "by the volume of cells"
+        assert table.attributes["weighted"] == "by volume"
         for step, frame in enumerate(frames(name)):
             values = frame[field].reshape(len(frame[field]), -1).astype(float)
             for end, component in columns.items():

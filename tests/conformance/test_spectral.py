@@ -14,6 +14,7 @@ import pytest
 import yaml
 from conftest import read_table
 from frames import Frame
+from numpy.polynomial import Polynomial
 from numpy.polynomial.legendre import Legendre
 from placements import cases, check_report, placements
 from pool import results_of_case
@@ -80,6 +81,24 @@ def coordinates() -> np.ndarray:
 
 
 @cache
+def volumes() -> np.ndarray:
+    """Quadrature weights times Jacobians [element, k, j, i], from NumPy's polynomials."""
+    x = points()
+    weights = 2 / (ORDER * N * Legendre.basis(ORDER)(x) ** 2)
+    derivative = np.empty((N, N))
+    for j in range(N):
+        of = Polynomial.fromroots(np.delete(x, j))
+        derivative[:, j] = of.deriv()(x) / of(x[j])
+    along = [
+        np.einsum(f"{axis}m,ec{''.join('m' if a == axis else a for a in 'kji')}->eckji",
+                  derivative, coordinates())  # fmt: skip
+        for axis in "ijk"
+    ]
+    jacobian = np.linalg.det(np.moveaxis(np.stack(along, 1), (1, 2), (-2, -1)))
+    return jacobian * np.einsum("k,j,i->kji", weights, weights, weights)
+
+
+@cache
 def frames() -> list[Frame]:
     rng = np.random.default_rng(8)
     xyz = coordinates()
@@ -139,13 +158,16 @@ def played(request, build, tmp_path_factory):
 
 
 def check_row(table, row: int, ending: str, values: np.ndarray) -> None:
-    values = values.astype(np.float64).ravel()
+    values = values.astype(np.float64)
+    weights = volumes() if values.ndim > 1 else volumes().sum(axis=(1, 2, 3))
+    mean = np.average(values, weights=weights)
     expected = {
+        "volume": weights.sum(),
         "min": values.min(),
         "max": values.max(),
-        "mean": values.mean(),
-        "standard_deviation": values.std(),
-        "rms": np.sqrt((values**2).mean()),
+        "mean": mean,
+        "standard_deviation": np.sqrt(np.average((values - mean) ** 2, weights=weights)),
+        "rms": np.sqrt(np.average(values**2, weights=weights)),
     }
     assert table["count" + ending][row] == values.size
     for name, value in expected.items():
@@ -176,6 +198,8 @@ def test_histograms(played):
         assert table["count"].tolist() == np.histogram(velocity, 25, (-2, 2))[0].tolist()
         table = read_table(played / f"values/histogram_speed.{end}")
         assert table["count"].tolist() == np.histogram(speed, 20, (0, 4))[0].tolist()
+        by_volume = np.histogram(speed, 20, (0, 4), weights=volumes())[0]
+        np.testing.assert_allclose(table["volume"], by_volume, rtol=1e-11, atol=1e-15)
         weights = shaped(frame, "pressure").astype(float)
         expected = np.histogram(speed, 20, (0, 4), weights=weights)[0]
         np.testing.assert_allclose(table["weight"], expected, rtol=1e-12)

@@ -38,23 +38,45 @@ def scene(cells=CELLS, catalogue=CATALOGUE, analyses=ANALYSES) -> Scene:
     return Scene("shortage", frames, catalogue, analyses, "grid_driver", arguments)
 
 
-def subsamples(frame: Frame) -> dict[int, np.ndarray]:
-    """By number of cells: the whole, and every 2nd, 4th, ... cell along each axis."""
+# The same on a mesh whose cells differ, each twice as wide as the one before.
+FACES = [(2.0 ** np.arange(n + 1)).tolist() for n in CELLS]
+STRETCHED = CATALOGUE.replace(
+    "uniform, cells: [9, 8, 11]", f"rectilinear, coordinates: {FACES}"
+)
+
+
+def widths(faces: list[float], factor: int) -> np.ndarray:
+    """Of coarse cells, whose faces are midway between the centres that remain."""
+    at = np.array(faces)
+    centres = ((at[1:] + at[:-1]) / 2)[::factor]
+    inner = at[1:-1] if factor == 1 else (centres[1:] + centres[:-1]) / 2
+    return np.diff([at[0], *inner, at[-1]])
+
+
+def subsamples(frame: Frame, faces) -> dict[int, tuple[np.ndarray, np.ndarray]]:
+    """By number of cells: the whole, and every 2nd, 4th, ... cell along each axis; with weights."""
     whole = frame["density"].reshape(CELLS[::-1])
-    samples = [whole[::f, ::f, ::f].ravel() for f in (1, 2, 4, 8, 16)]
-    return {sample.size: sample for sample in samples}
+    samples = {}
+    for f in (1, 2, 4, 8, 16):
+        sample = whole[::f, ::f, ::f]
+        x, y, z = (np.ones(-(-n // f)) for n in CELLS)
+        if faces is not None:
+            x, y, z = (widths(of, f) for of in faces)
+        samples[sample.size] = sample.ravel(), np.einsum("k,j,i->kji", z, y, x).ravel()
+    return samples
 
 
-def play(build, folder, placement: Placement, meet_at: int):
+def play(build, folder, placement: Placement, meet_at: int, faces=None):
     """Returns the table over the run, the report, and how many cells were seen at each step."""
-    shortage = scene()
+    shortage = scene() if faces is None else scene(catalogue=STRETCHED)
     results, _ = shortage.run(build, folder, placement, meet_at=meet_at)
     table = read_table(results / "values" / "statistics_density.csv")
     assert (np.diff(table["step"]) > 0).all()
     for row, step in enumerate(table["step"]):
-        sample = subsamples(shortage.frames[step])[table["count"][row]]
+        sample, weights = subsamples(shortage.frames[step], faces)[table["count"][row]]
         assert (table["min"][row], table["max"][row]) == (sample.min(), sample.max())
-        np.testing.assert_allclose(table["mean"][row], sample.mean(), rtol=1e-13)
+        mean = np.average(sample, weights=weights)
+        np.testing.assert_allclose(table["mean"][row], mean, rtol=1e-13)
     report = json.loads((results / "report.json").read_text())
     for analysis in report["analyses"]:
         parts = [analysis[k] for k in ("publications", "skipped", "dropped", "lost")]
@@ -69,7 +91,8 @@ def play(build, folder, placement: Placement, meet_at: int):
 @pytest.mark.parametrize("division", ["empty", "many"])
 @pytest.mark.parametrize("policy", ["skip", "coarsen"])
 def test_shortage(policy, division, meet_at, build, tmp_path):
-    table, report = play(build, tmp_path, place(policy, division), meet_at)
+    faces = FACES if division == "many" else None
+    table, report = play(build, tmp_path, place(policy, division), meet_at, faces)
     (values, _) = report["analyses"]
     whole = table["count"] == np.prod(CELLS)
     assert whole[:2].all() and table["step"][1] == 1, "there is room for the first ones"

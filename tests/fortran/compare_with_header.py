@@ -23,6 +23,7 @@ KINDS = {
     "pillion_log_handler": "type(c_funptr), value",
     "const char*": "character(kind=c_char) array",
     "const int64_t*": "integer(c_int64_t) array",
+    "const double*": "real(c_double) array",
     "int32_t*": "integer(c_int32_t) reference",
     "const pillion_view*": "type(pillion_view) reference",
     "const pillion_domain*": "type(pillion_domain) reference",

@@ -15,7 +15,7 @@ CONFIGURATION = """
 output: results
 sidecars: SIDECARS
 meshes:
-  box: {kind: spectral, order: 2, coordinates: xyz}
+  box: {kind: spectral, order: 2}
 fields:
   xyz: {mesh: box, type: float32, components: 3}
   heat: {mesh: box, type: float64}

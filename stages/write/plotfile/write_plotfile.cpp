@@ -283,8 +283,8 @@ void WritePlotfile::write_headers(const stage::Step& step, const Contents& conte
             "\"\ncoarsening: " + std::to_string(mesh.coarsening) + "\nfields:\n";
   for (size_t f = 0; f < fields_.names.size(); ++f)
     origin += "  - {name: \"" + fields_.names[f] +
-              "\", components: " + std::to_string(fields_.fields[f].components) + ", type: " +
-              (fields_.fields[f].type == PILLION_FLOAT64 ? "float64" : "float32") +
+              "\", components: " + std::to_string(fields_.fields[f].components) +
+              ", type: " + (fields_.fields[f].type == PILLION_FLOAT64 ? "float64" : "float32") +
               ", units: \"" + fields_.fields[f].units + "\"}\n";
   put("pillion.yaml", origin);
   if (durable_) files.sync();

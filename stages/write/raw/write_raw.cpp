@@ -88,17 +88,6 @@ std::string text_of(const pillion_domain& domain) {
          (domain.dimensions == 2 ? ", dimensions: 2}" : "}");
 }
 
-/// Of each finer level to the one before, along each axis; nothing if there is one level.
-std::string ratios_of(const pillion_mesh& mesh) {
-  std::string out;
-  for (int32_t l = 0; l + 1 < mesh.levels; ++l) {
-    const int32_t* ratio = mesh.ratios + 3 * l;
-    const int64_t numbers[] = {ratio[0], ratio[1], ratio[2]};
-    out += (l > 0 ? ", " : ", ratios: [") + list(numbers, mesh.axes);
-  }
-  return out.empty() ? out : out + "]";
-}
-
 /// What the mesh's axes measure, if not lengths alone.
 std::string metric_of(const pillion_mesh& mesh) {
   if (mesh.metric == PILLION_CARTESIAN) return "";
@@ -113,6 +102,17 @@ std::string coordinates_of(const pillion_mesh& mesh) {
   for (int32_t d = 0; d < mesh.axes; ++d)
     out += "  - " + list(mesh.coordinates[d], mesh.cells[d] + 1) + "\n";
   return out;
+}
+
+/// Of each finer level to the one before, along each axis; nothing if there is one level.
+std::string ratios_of(const pillion_mesh& mesh) {
+  std::string out;
+  for (int32_t l = 0; l + 1 < mesh.levels; ++l) {
+    const int32_t* ratio = mesh.ratios + 3 * l;
+    const int64_t numbers[] = {ratio[0], ratio[1], ratio[2]};
+    out += (l > 0 ? ", " : ", ratios: [") + list(numbers, mesh.axes);
+  }
+  return out.empty() ? out : out + "]";
 }
 
 std::string centering(const pillion_field_description& field) {

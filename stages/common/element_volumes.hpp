@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Volumes in spectral elements: the weights of the quadrature times the Jacobian of the map from
+// the reference element, from the coordinates of an element's points.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <pillion/stage.hpp>
+#include <string>
+#include <vector>
+
+#include "cells.hpp"
+#include "elements.hpp"
+#include "legendre.hpp"
+#include "options.hpp"
+
+namespace pillion::stages {
+
+/// Whether the values of a field can be weighed by volume in elements.
+inline bool has_element_volumes(const pillion_field_description& field) {
+  return field.mesh_kind == PILLION_SPECTRAL && *field.coordinates != '\0';
+}
+
+class ElementVolumes {
+ public:
+  /// Of the mesh of a field that has_element_volumes().
+  ElementVolumes(const stage::Setup& setup, const pillion_field_description& field,
+                 const stage::Value& place)
+      : name_(field.coordinates),
+        coordinates_(setup.field(name_, place)),
+        basis_(field.order),
+        jacobian_(basis_) {}
+
+  /// The field that an input needs.
+  [[nodiscard]] const std::string& coordinates() const { return name_; }
+  [[nodiscard]] int64_t points() const {
+    return static_cast<int64_t>(basis_.size() * basis_.size() * basis_.size());
+  }
+
+  /// Of a block: its coordinates, and what follows from them for each point and each element.
+  struct Seen {
+    std::vector<double> coordinates, of_points, of_elements;
+    int64_t step = -1;
+  };
+
+  /// Elements that have not moved keep their volumes. `array` is that of the coordinates.
+  const Seen& of(const stage::Step& step, const stage::Block& block, const stage::Array& array) {
+    Seen& seen = seen_[block.id()];
+    const auto count = static_cast<size_t>(block.count());
+    if (seen.step == step.index() && seen.of_elements.size() == count) return seen;
+    seen.step = step.index();
+    const auto each = static_cast<size_t>(points());
+    seen.coordinates.resize(3 * each * count);
+    seen.of_points.resize(each * count, 0);
+    seen.of_elements.resize(count, 0);
+    std::vector<double> now(3 * each);
+    for (size_t e = 0; e < count; ++e) {
+      read(array, e, now);
+      double* before = seen.coordinates.data() + e * 3 * each;
+      double* volumes = seen.of_points.data() + e * each;
+      if (seen.of_elements[e] != 0 && std::equal(now.begin(), now.end(), before)) continue;
+      std::copy(now.begin(), now.end(), before);
+      seen.of_elements[e] = weigh(now, volumes);
+    }
+    return seen;
+  }
+
+  /// For values of a field, at points or of elements, of a block whose array of coordinates it is.
+  CellWeights weights(const stage::Step& step, const pillion_field_description& field,
+                      const stage::Block& block, const stage::Array& array) {
+    const Seen& seen = of(step, block, array);
+    CellWeights out;
+    const bool at_points = points_of(field) > 1;
+    out.of_values = at_points ? seen.of_points : seen.of_elements;
+    out.row = at_points ? points() : block.count();
+    return out;
+  }
+
+ private:
+  double weigh(const std::vector<double>& coordinates, double* volumes) {
+    const size_t n = basis_.size(), each = n * n * n;
+    const double* x = coordinates.data();
+    jacobian_.determinant(x, x + each, x + 2 * each, volumes);
+    double volume = 0;
+    for (size_t p = 0; p < each; ++p) {
+      volumes[p] = std::abs(volumes[p]) * basis_.weights[p % n] * basis_.weights[p / n % n] *
+                   basis_.weights[p / n / n];
+      volume += volumes[p];
+    }
+    return volume;
+  }
+
+  /// All coordinates of an element: components, each with its points.
+  void read(const stage::Array& array, size_t element, std::vector<double>& out) const {
+    const auto a = unfolded(array, coordinates_);
+    array.visit([&](const auto* data) {
+      const auto* first = data + static_cast<int64_t>(element) * a.strides[1];
+      auto to = out.begin();
+      for (int32_t c = 0; c < 3; ++c)
+        for (int64_t p = 0; p < points(); ++p)
+          *to++ = static_cast<double>(first[c * a.strides[3] + p * a.strides[0]]);
+    });
+  }
+
+  std::string name_;
+  pillion_field_description coordinates_;
+  LobattoBasis basis_;
+  Jacobian jacobian_;
+  std::map<int64_t, Seen> seen_;  ///< by block
+};
+
+/// One for each mesh, for fields of which a stage weighs values by volume in elements.
+class VolumesByMesh {
+ public:
+  /// Null if the field's mesh has none.
+  std::shared_ptr<ElementVolumes> of(const stage::Setup& setup,
+                                     const pillion_field_description& field,
+                                     const stage::Value& place) {
+    if (!has_element_volumes(field)) return nullptr;
+    auto& found = by_mesh_[field.mesh];
+    if (!found) {
+      found = std::make_shared<ElementVolumes>(setup, field, place);
+      setup.memory(32 / bytes_of(setup, {found->coordinates()}));  // what Seen has of a point
+    }
+    return found;
+  }
+
+ private:
+  std::map<std::string, std::shared_ptr<ElementVolumes>> by_mesh_;
+};
+
+}  // namespace pillion::stages
