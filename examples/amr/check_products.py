@@ -68,9 +68,23 @@ def check_step(output: Path, step: int) -> tuple[int, float]:
     assert math.isclose(mass, 1, rel_tol=1e-12), mass
     bins = rows(output / f"mass/histogram_density.{step:09}.csv")
     assert math.isclose(sum(row["count"] for row in bins), cells), "leaf cells in the histogram"
-    plane = rows(output / f"uniform/slice_fine.{step:09}.csv")
-    assert len(plane) == 128**2
+    check_plane(levels, rows(output / f"uniform/slice_fine_z.{step:09}.csv"))
     return cells, square
+
+
+def check_plane(levels: Hierarchy, plane: list[dict[str, float]]) -> None:
+    """The plane z = 0.4 on finest cells has the mass of the leaf cells that it cuts."""
+    wanted = 0.0
+    for level in range(3):
+        cell = int(0.4 * (32 << level))
+        for place in leaves(levels, level):
+            if place[2] == cell // SIDE:
+                begin = cell % SIDE * SIDE**2
+                layer = levels[level][place][begin : begin + SIDE**2]
+                wanted += math.fsum(layer) / (32 << level) ** 2
+    assert len(plane) == 128**2
+    found = math.fsum(row["mean"] for row in plane) / len(plane)
+    assert math.isclose(found, wanted, rel_tol=1e-12), (found, wanted)
 
 
 def check(output: Path) -> None:
