@@ -118,13 +118,15 @@ void advance(std::vector<Patch>& patches, const Blob& blob) {
   }
 }
 
-/// Shares all boxes anew. Those that were shared before and are no longer there are taken back.
+/// Shares all boxes again. Those that were shared before and are no longer there are taken back.
+// [share]
 void share(pillion::Session& session, const std::vector<Patch>& patches) {
   session.begin_blocks("density");
   for (const auto& patch : patches)
     session.share("density", patch.density, patch.box(), pillion::any_block);
   session.end_blocks("density");
 }
+// [share]
 
 void simulate(pillion::Session& session) {
   int rank = 0, ranks = 1;
