@@ -103,6 +103,8 @@ module pillion_c
     integer(c_int64_t) :: cells(3) = 0
     integer(c_int32_t) :: used = 0
     integer(c_int32_t) :: order = 0
+    integer(c_int32_t) :: levels = 1
+    integer(c_int32_t) :: is_partial = 0
   end type
 
   interface

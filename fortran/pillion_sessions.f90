@@ -33,6 +33,8 @@ module pillion_sessions
     integer(int64) :: cells(3) = 0  ! of a uniform mesh, 1 beyond its axes; of others 0
     logical :: used = .false.       ! by an analysis or a condition, so that it must be shared
     integer :: order = 0            ! of elements, for a field at their points; of others 0
+    integer :: levels = 1           ! of refinement of a uniform mesh; cells are the coarsest's
+    logical :: is_partial = .false. ! cells of a uniform mesh may be missing
   end type
 
   ! Opens a session from a YAML file. [collective over comm] Every rank fails, or none.
@@ -145,6 +147,8 @@ contains
       field%cells = found%cells
       field%used = found%used /= 0
       field%order = int(found%order)
+      field%levels = int(found%levels)
+      field%is_partial = found%is_partial /= 0
     end if
     call conclude(status, ierr)
   end subroutine

@@ -100,6 +100,8 @@ typedef struct pillion_field {
   int64_t cells[3];
   int32_t used;
   int32_t order;
+  int32_t levels;
+  int32_t is_partial;
 } pillion_field;
 
 static inline const char* pillion_error_message(void) { return ""; }

@@ -75,6 +75,9 @@ typedef struct pillion_field {
   int32_t used;     /**< 1 if an analysis or a condition uses it, so that it must be shared */
   int32_t order;    /**< of the elements of a spectral mesh, for a field at their points; of others
                        0: an element has components * (order + 1)^3 values of the field */
+  int32_t levels;   /**< of refinement of a uniform mesh, whose cells are those of the coarsest;
+                     * of others 1 */
+  int32_t is_partial; /**< 1 if cells of a uniform mesh may be missing */
 } pillion_field;
 
 /** Message of the last failure on this thread; "" if there was none. Never NULL. */

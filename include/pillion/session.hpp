@@ -106,6 +106,8 @@ struct Field {
   std::array<int64_t, 3> cells;  ///< of a uniform mesh, 1 beyond its axes; of others 0
   bool used;                     ///< by an analysis or a condition, so that it must be shared
   int32_t order = 0;             ///< at the points of a spectral mesh, its order; of others 0
+  int32_t levels = 1;       ///< of refinement of a uniform mesh, whose cells are the coarsest's
+  bool is_partial = false;  ///< cells of a uniform mesh may be missing
 
   /// Values in one cell, particle or element.
   [[nodiscard]] int64_t values() const {
@@ -218,7 +220,9 @@ class Session {
                      field.axes,
                      {field.cells[0], field.cells[1], field.cells[2]},
                      field.used != 0,
-                     field.order});
+                     field.order,
+                     field.levels,
+                     field.is_partial != 0});
     }
     return out;
   }

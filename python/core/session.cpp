@@ -177,7 +177,9 @@ void bind_field(nb::module_& module) {
       .def_ro("axes", &Field::axes)
       .def_ro("cells", &Field::cells)
       .def_ro("used", &Field::used)
-      .def_ro("order", &Field::order);
+      .def_ro("order", &Field::order)
+      .def_ro("levels", &Field::levels)
+      .def_ro("is_partial", &Field::is_partial);
 }
 
 }  // namespace

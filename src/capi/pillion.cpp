@@ -134,6 +134,8 @@ pillion_field described(pillion::simulation::Simulation& side, int32_t number) {
   for (size_t a = 0; a < 3; ++a) out.cells[a] = boxes ? mesh.cells[a] : 0;
   out.order = pillion::model::points_of(mesh, field) > 1 ? mesh.order : 0;
   out.used = side.uses(field.name) ? 1 : 0;
+  out.levels = mesh.levels();
+  out.is_partial = mesh.is_partial ? 1 : 0;
   return out;
 }
 

@@ -218,6 +218,7 @@ static void check_fields(const pillion_session* session) {
       CHECK(field.type == PILLION_FLOAT32 && field.components == 3 && field.used == 1);
       CHECK(field.axes == 3 && field.cells[0] == NX && field.cells[1] == NY &&
             field.cells[2] == NZ);
+      CHECK(field.levels == 1 && field.is_partial == 0);
     }
     if (strcmp(field.name, "id") == 0) {
       CHECK(strcmp(field.mesh, "atoms") == 0 && field.mesh_kind == PILLION_PARTICLES);

@@ -90,8 +90,11 @@ def volumes() -> np.ndarray:
         of = Polynomial.fromroots(np.delete(x, j))
         derivative[:, j] = of.deriv()(x) / of(x[j])
     along = [
-        np.einsum(f"{axis}m,ec{''.join('m' if a == axis else a for a in 'kji')}->eckji",
-                  derivative, coordinates())  # fmt: skip
+        np.einsum(
+            f"{axis}m,ec{''.join('m' if a == axis else a for a in 'kji')}->eckji",
+            derivative,
+            coordinates(),
+        )  # fmt: skip
         for axis in "ijk"
     ]
     jacobian = np.linalg.det(np.moveaxis(np.stack(along, 1), (1, 2), (-2, -1)))

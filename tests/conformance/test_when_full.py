@@ -40,9 +40,7 @@ def scene(cells=CELLS, catalogue=CATALOGUE, analyses=ANALYSES) -> Scene:
 
 # The same on a mesh whose cells differ, each twice as wide as the one before.
 FACES = [(2.0 ** np.arange(n + 1)).tolist() for n in CELLS]
-STRETCHED = CATALOGUE.replace(
-    "uniform, cells: [9, 8, 11]", f"rectilinear, coordinates: {FACES}"
-)
+STRETCHED = CATALOGUE.replace("uniform, cells: [9, 8, 11]", f"rectilinear, coordinates: {FACES}")
 
 
 def widths(faces: list[float], factor: int) -> np.ndarray:
