@@ -146,6 +146,11 @@ static inline pillion_status pillion_options_set_restart(pillion_options* option
   return PILLION_OK;
 }
 
+static inline pillion_status pillion_options_set_deferred(pillion_options* options) {
+  (void)options;
+  return PILLION_OK;
+}
+
 static inline pillion_status pillion_options_set_log(pillion_options* options,
                                                      pillion_log_handler handler, void* context) {
   (void)options, (void)handler, (void)context;
@@ -180,6 +185,22 @@ static inline pillion_status pillion_open_with_fortran(const char* file, MPI_Fin
                                                        pillion_session** session) {
   (void)options;
   return pillion_open_fortran(file, comm, session);
+}
+
+static inline pillion_status pillion_set_parameter(pillion_session* session, const char* name,
+                                                   const char* value) {
+  (void)session, (void)name, (void)value;
+  return PILLION_OK;
+}
+
+static inline pillion_status pillion_offer_catalogue(pillion_session* session, const char* yaml) {
+  (void)session, (void)yaml;
+  return PILLION_OK;
+}
+
+static inline pillion_status pillion_configure(pillion_session* session) {
+  (void)session;
+  return PILLION_OK;
 }
 
 static inline int32_t pillion_serve(pillion_session* session) {
@@ -343,6 +364,12 @@ static inline pillion_status pillion_unshare(pillion_session* session, const cha
 static inline pillion_status pillion_set_domain(pillion_session* session, const char* mesh,
                                                 const pillion_domain* domain) {
   (void)session, (void)mesh, (void)domain;
+  return PILLION_OK;
+}
+
+static inline pillion_status pillion_set_scalar(pillion_session* session, const char* name,
+                                                double value) {
+  (void)session, (void)name, (void)value;
   return PILLION_OK;
 }
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -98,12 +99,21 @@ inline int32_t values_of(const Mesh& mesh, const Field& field) {
   return field.components * points_of(mesh, field);
 }
 
+/// A named number that a program sets for each step.
+struct Scalar {
+  std::string name;
+  std::string units;
+};
+
 class Catalogue {
  public:
   /// Reads `meshes:` and `fields:` of a configuration; either may be null. Entries that are there
   /// already are replaced. With `mistakes`, reads all entries that it can.
   void read(const base::Value* meshes, const base::Value* fields,
             base::Diagnostics* mistakes = nullptr);
+  /// Reads `scalars:`, a map or a list of names; may be null. Scalars keep the order in which they
+  /// were first read.
+  void read_scalars(const base::Value* scalars, base::Diagnostics* mistakes = nullptr);
   /// Checks that fields which meshes name as their coordinates can be that, once all is read.
   void check_coordinates(base::Diagnostics* mistakes = nullptr) const;
   /// Adds a field that a stage produces.
@@ -118,7 +128,13 @@ class Catalogue {
   [[nodiscard]] std::vector<std::string> field_names() const;
   [[nodiscard]] std::vector<std::string> mesh_names() const;
 
-  /// Sets the units of a field or of a mesh's lengths; false if there is no such thing.
+  [[nodiscard]] const std::vector<Scalar>& scalars() const { return scalars_; }
+  /// The place of a scalar in that order.
+  [[nodiscard]] std::optional<size_t> find_scalar(const std::string& name) const;
+  [[nodiscard]] std::vector<std::string> scalar_names() const;
+
+  /// Sets the units of a field, of a mesh's lengths or of a scalar; false if there is no such
+  /// thing.
   bool set_units(const std::string& name, const std::string& units);
 
  private:
@@ -127,9 +143,11 @@ class Catalogue {
   void read_field(const std::string& name, const base::Value& value, base::Diagnostics* mistakes);
   void put(Mesh mesh);
   void put(Field field);
+  void put(Scalar scalar);
   // Adding to a deque leaves references to what is in it good.
   std::deque<Mesh> meshes_;
   std::deque<Field> fields_;
+  std::vector<Scalar> scalars_;
   std::map<std::string, base::Value> coordinates_;  ///< by mesh: where the field is named
 };
 

@@ -45,6 +45,10 @@ class Sharing {
             const std::byte* to);
   void unshare(const std::string& field, int32_t block);
   void set_domain(const std::string& mesh, const pillion_domain& domain);
+  /// Notes a scalar that the catalogue lacks.
+  void note_unknown_scalar(const std::string& name, const std::string& text) {
+    fault("scalar '" + name + "'", text);
+  }
 
   [[nodiscard]] const std::map<std::string, pillion_domain>& domains() const { return domains_; }
   /// Changes whenever anything changes but where values are.
