@@ -57,6 +57,10 @@ class Sharing {
   void set_domain(const std::string& mesh, const pillion_domain& domain);
   /// Of the faces of a rectilinear mesh along one axis.
   void set_coordinates(const std::string& mesh, int32_t axis, int64_t count, const double* values);
+  /// Notes a scalar that the catalogue lacks.
+  void note_unknown_scalar(const std::string& name, const std::string& text) {
+    fault("scalar '" + name + "'", text);
+  }
 
   [[nodiscard]] const std::map<std::string, pillion_domain>& domains() const { return domains_; }
   [[nodiscard]] const std::map<std::string, model::Faces>& coordinates() const {
