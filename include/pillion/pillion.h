@@ -208,7 +208,7 @@ pillion_status pillion_share_box_level_view(pillion_session* session, const char
 /** Block number for blocks that Pillion is to number, from 0 on since pillion_begin_blocks. */
 #define PILLION_ANY_BLOCK (-1)
 
-/** From here to pillion_end_blocks the program shares all blocks of a field anew, as after a
+/** From here to pillion_end_blocks the program shares all blocks of a field again, as after a
  * regridding. The end takes back every block that was not shared since, and the memory that
  * pillion_allocate gave for it. Between the two, a block may have the number PILLION_ANY_BLOCK. */
 pillion_status pillion_begin_blocks(pillion_session* session, const char* field);

@@ -348,7 +348,7 @@ class Session {
     check(pillion_unshare(open_handle(), field.c_str(), block));
   }
 
-  /// From here to end_blocks() the program shares all blocks of a field anew, as after a
+  /// From here to end_blocks() the program shares all blocks of a field again, as after a
   /// regridding. The end takes back every block that was not shared since, and the memory that
   /// allocate() gave for it. Between the two, a block may have the number any_block.
   void begin_blocks(const std::string& field) {

@@ -89,7 +89,7 @@ struct Mesh {
   /// than the one before. Empty if there is one level. `cells` are those of level 0.
   std::vector<std::array<int64_t, 3>> ratios{};
   bool is_partial = false;    ///< of a uniform mesh: some of its cells may not exist
-  std::string level_of{};     ///< the mesh of which this one is a level, if it was made for that
+  std::string level_of{};     ///< the mesh that has this one as a level
   int order = 0;              ///< of a spectral mesh: it has order + 1 points along each axis
   std::string coordinates{};  ///< of a spectral mesh: the field that holds them; "" if none does
   Metric metric = Metric::Cartesian;  ///< of a mesh of boxes

@@ -50,7 +50,7 @@ class Sharing {
   void move(const std::string& field, int32_t block, const std::byte* from, size_t size,
             const std::byte* to);
   void unshare(const std::string& field, int32_t block);
-  /// All blocks of the field are shared anew until end_blocks(), which takes the others back and
+  /// All blocks of the field are shared again until end_blocks(), which takes the others back and
   /// returns their numbers.
   void begin_blocks(const std::string& field);
   std::vector<int32_t> end_blocks(const std::string& field);

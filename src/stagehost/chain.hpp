@@ -121,7 +121,7 @@ class Chain {
   }
 
  private:
-  /// Of the needed fields those that the program shares.
+  /// The needed fields that the program shares.
   [[nodiscard]] std::set<std::string> shared_fields() const;
   bool run_stage(StageInstance& stage, Publication& publication, ExecutionContext& context) const;
 

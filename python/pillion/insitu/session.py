@@ -271,9 +271,9 @@ class Session:
 
     @contextmanager
     def blocks(self, field: str) -> Iterator[None]:
-        """Within `with session.blocks(field):` the program shares all blocks of a field anew, as
-        after a regridding. At the end every block that was not shared within is taken back.
-        Blocks need no numbers there.
+        """Within `with session.blocks(field):` the program shares all blocks of a field
+        again, as after a regridding. At the end every block that was not shared within is taken
+        back. Blocks need no numbers there.
         """
         self._open.begin_blocks(field)
         self._anew[field] = _Anew()
