@@ -89,7 +89,7 @@ test-codes:
 	@$(MAKE) --no-print-directory build
 	adapters/lammps/build_plugin.sh build/plugin $(python)
 	@PILLION_PLUGIN_BUILD=$(CURDIR)/build/plugin $(sweep) tests/lammps tests/taylor_green tests/cosmology \
-	  tests/conformance/test_catalyst.py tests/docs tests/install tests/run tests/python
+	  tests/codes tests/conformance/test_catalyst.py tests/docs tests/install tests/run tests/python
 	@echo "test-codes: passed"
 
 # Everything that has a sanitizer build of its own but the Python package.

@@ -81,7 +81,19 @@ stage::Block found_block(const Work& work, int32_t input, int32_t index) {
   return stage::Block(found);
 }
 
-/// (lo, hi, inner_lo, inner_hi, id, number, level, count, owned, arrays). `axes` is 0 unless the
+/// Bits of each cell; None where no cell has any.
+nb::object flags_of(const stage::Block& block, int32_t axes, const nb::object& lease) {
+  const pillion_array* flags = block.raw().flags;
+  if (flags == nullptr) return nb::none();
+  Shape shape;
+  for (int32_t d = 0; d < axes; ++d) shape.add(block.hi()[d] - block.lo()[d], flags->strides[d]);
+  return nb::cast(nb::ndarray<nb::numpy, nb::ro>(const_cast<void*>(flags->data), shape.axes,
+                                                 shape.extent.data(), lease, shape.stride.data(),
+                                                 nb::dtype<uint8_t>()),
+                  nb::rv_policy::reference);
+}
+
+/// (lo, hi, inner_lo, inner_hi, id, number, level, count, owned, arrays, flags). `axes` is 0 unless the
 /// mesh is uniform; `inner` says whether the layout has inner cells of its own; `points` are, for
 /// each field, those of an element along an axis, or 0.
 nb::tuple block(const Work& work, int32_t input, int32_t index, int32_t axes, bool inner,
@@ -96,7 +108,8 @@ nb::tuple block(const Work& work, int32_t input, int32_t index, int32_t axes, bo
   return nb::make_tuple(triple(found.lo(), axes), triple(found.hi(), axes),
                         triple(inner ? found.inner_lo() : found.lo(), axes),
                         triple(inner ? found.inner_hi() : found.hi(), axes), found.id(),
-                        found.number(), found.level(), found.count(), found.owned(), arrays);
+                        found.number(), found.level(), found.count(), found.owned(), arrays,
+                        flags_of(found, axes, lease));
 }
 
 /// Memory for an output on a block, to be written to.

@@ -80,17 +80,6 @@ int32_t points_of(const Mesh& mesh, const Field& field) {
   return at_points ? n * n * n : 1;
 }
 
-std::string name_of_level(const std::string& mesh, int level) {
-  return fmt::format("{}_level_{}", mesh, level);
-}
-
-std::array<int64_t, 3> cells_of_level(const Mesh& mesh, int level) {
-  auto cells = mesh.cells;
-  for (int l = 0; l < level; ++l)
-    for (size_t d = 0; d < 3; ++d) cells[d] *= mesh.ratios.at(static_cast<size_t>(l))[d];
-  return cells;
-}
-
 void read_cells(const Value& cells, Mesh& mesh) {
   if (!cells.is_list() || cells.entries.empty() || cells.entries.size() > 3)
     cells.fail(fmt::format("cells must be a list of 1 to 3 integers such as [64, 64, 64], found {}",
@@ -183,56 +172,6 @@ void read_periodic(const Value& value, Mesh& mesh) {
   else std::fill_n(mesh.periodic.begin(), mesh.axes, read(value));
 }
 
-/// `levels: {count: 4, ratio: 2}`; a list of ratios has one for each finer level.
-void read_levels(const Value& value, Mesh& mesh) {
-  Reader reader(value, "levels of mesh '" + mesh.name + "'");
-  constexpr int64_t most_levels = 30, most_ratio = 16;
-  const Value& count = reader.require("count");
-  const int64_t levels = count.as_integer();
-  if (levels < 1 || levels > most_levels)
-    count.fail(fmt::format("a mesh has 1 to {} levels, found {}", most_levels, levels));
-  const Value* ratio = reader.find("ratio");
-  const auto read_one = [&](const Value& one) {
-    const int64_t r = one.as_integer();
-    if (r < 1 || r > most_ratio)
-      one.fail(fmt::format("a ratio is 1 to {}, found {}", most_ratio, r));
-    return r;
-  };
-  const auto read = [&](const Value& of_level) {
-    std::array<int64_t, 3> out{1, 1, 1};
-    if (of_level.is_list()) read_per_axis(of_level, "the ratio of a level", mesh, out, read_one);
-    else std::fill_n(out.begin(), mesh.axes, read_one(of_level));
-    if (out == std::array<int64_t, 3>{1, 1, 1})
-      of_level.fail("a level is finer than the one before along one axis at least; found ratio 1");
-    return out;
-  };
-  if (ratio != nullptr && ratio->is_list()) {
-    if (static_cast<int64_t>(ratio->entries.size()) != levels - 1)
-      ratio->fail(fmt::format("{} levels have {} ratios, one for each finer level; found {}",
-                              levels, levels - 1, base::to_flow(*ratio)));
-    for (const auto& [key, of_level] : ratio->entries) mesh.ratios.push_back(read(of_level));
-  } else {
-    std::array<int64_t, 3> two{1, 1, 1};
-    std::fill_n(two.begin(), mesh.axes, 2);
-    mesh.ratios.assign(static_cast<size_t>(levels - 1), ratio == nullptr ? two : read(*ratio));
-  }
-  constexpr int64_t most = int64_t{1} << 50;
-  int64_t all = mesh.cells[0] * mesh.cells[1] * mesh.cells[2];
-  for (const auto& finer : mesh.ratios)
-    for (const int64_t r : finer)
-      if (__builtin_mul_overflow(all, r, &all) || all > most)
-        value.fail(
-            fmt::format("the finest level of mesh '{}' has more than 2^50 cells", mesh.name));
-  reader.finish();
-}
-
-void read_covered(const Value& value, Mesh& mesh) {
-  const std::string& text = value.as_text();
-  if (text != "partial" && text != "whole")
-    value.fail(fmt::format("covered is 'whole' or 'partial', found '{}'", text));
-  mesh.is_partial = text == "partial";
-}
-
 bool read_uniform(Reader& reader, Mesh& mesh, base::Diagnostics* mistakes) {
   const Value* levels = reader.find("levels");
   const Value* covered = reader.find("covered");
@@ -262,9 +201,11 @@ bool read_uniform(Reader& reader, Mesh& mesh, base::Diagnostics* mistakes) {
 bool read_rectilinear(Reader& reader, Mesh& mesh, base::Diagnostics* mistakes) {
   const Value* periodic = reader.find("periodic");
   const Value* covered = reader.find("covered");
-  return read_faces(reader, mesh, mistakes) && attempt(mistakes, [&] {
-           if (covered != nullptr) read_covered(*covered, mesh);
-         }) &&
+  return read_faces(reader, mesh, mistakes) &&
+         attempt(mistakes,
+                 [&] {
+                   if (covered != nullptr) read_covered(*covered, mesh);
+                 }) &&
          attempt(mistakes,
                  [&] {
                    if (periodic != nullptr) read_periodic(*periodic, mesh);
@@ -324,6 +265,24 @@ void read_units(Reader& reader, std::string& units, base::Diagnostics* mistakes)
   attempt(mistakes, [&] {
     if (const Value* given = reader.find("units")) units = given->as_text();
   });
+}
+
+/// Conditions and the columns of tables use the names of scalars.
+void check_scalar_name(const std::string& name, const Value& place) {
+  static const std::vector<std::string> reserved = {"step", "time", "and", "or",  "not",   "min",
+                                                    "max",  "mean", "sum", "rms", "count", "norm"};
+  const auto is_letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  };
+  const bool is_word = !name.empty() && is_letter(name[0]) &&
+                       std::all_of(name.begin(), name.end(),
+                                   [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
+  if (!is_word)
+    place.fail_at_key(fmt::format(
+        "'{}' cannot name a scalar; use letters, digits and '_', with a letter first", name));
+  if (std::find(reserved.begin(), reserved.end(), name) != reserved.end())
+    place.fail_at_key(
+        fmt::format("'{}' has a meaning in conditions, so it cannot name a scalar", name));
 }
 
 /// Reads each entry of a map by itself.
@@ -409,6 +368,25 @@ void Catalogue::read(const Value* meshes, const Value* fields, base::Diagnostics
   });
 }
 
+void Catalogue::read_scalars(const Value* scalars, base::Diagnostics* mistakes) {
+  if (scalars == nullptr) return;
+  const auto read = [&](const std::string& name, const Value& value) {
+    check_scalar_name(name, value);
+    Scalar scalar{.name = name, .units = {}};
+    if (scalars->is_map() && !value.is_null()) {
+      Reader reader(value, "scalar '" + name + "'");
+      read_units(reader, scalar.units, mistakes);
+      reader.finish(mistakes);
+    }
+    put(std::move(scalar));
+  };
+  attempt(mistakes, [&] {
+    if (!scalars->is_list()) return read_each(scalars, "scalars", mistakes, read);
+    for (const auto& entry : scalars->entries)
+      attempt(mistakes, [&, &value = entry.second] { read(value.as_text(), value); });
+  });
+}
+
 void Catalogue::check_coordinates(base::Diagnostics* mistakes) const {
   for (const auto& [name, place] : coordinates_) {
     const Mesh* mesh = find_mesh(name);
@@ -462,6 +440,11 @@ void Catalogue::put(Field field) {
   fields_.push_back(std::move(field));
 }
 
+void Catalogue::put(Scalar scalar) {
+  if (const auto known = find_scalar(scalar.name)) scalars_[*known] = std::move(scalar);
+  else scalars_.push_back(std::move(scalar));
+}
+
 void Catalogue::add(Field field) {
   made_.insert(field.name);
   put(std::move(field));
@@ -505,12 +488,26 @@ std::vector<std::string> Catalogue::mesh_names() const {
   return names;
 }
 
+std::optional<size_t> Catalogue::find_scalar(const std::string& name) const {
+  for (size_t s = 0; s < scalars_.size(); ++s)
+    if (scalars_[s].name == name) return s;
+  return {};
+}
+
+std::vector<std::string> Catalogue::scalar_names() const {
+  std::vector<std::string> names;
+  for (const auto& scalar : scalars_) names.push_back(scalar.name);
+  return names;
+}
+
 bool Catalogue::set_units(const std::string& name, const std::string& units) {
   bool found = false;
   for (auto& field : fields_)
     if (field.name == name) field.units = units, found = true;
   for (auto& mesh : meshes_)
     if (mesh.name == name) mesh.units = units, found = true;
+  for (auto& scalar : scalars_)
+    if (scalar.name == name) scalar.units = units, found = true;
   return found;
 }
 

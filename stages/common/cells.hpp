@@ -128,9 +128,9 @@ class CellSizes {
   std::array<int64_t, 3> cells_{1, 1, 1};
 };
 
-/// The weights of a block's values: `each` times a factor for each axis that has some, in the order
-/// of the block's cells; or `of_values`, a weight for each, in rows of length `row`. And flags:
-/// cells that have some do not count.
+/// What the values of a block weigh: `each` times a factor for each axis that has some, in the
+/// order of the block's cells; or numbers of their own, in rows of that length. And which cells do
+/// not count.
 struct CellWeights {
   double each = 1;
   std::array<std::vector<double>, 3> along;

@@ -112,7 +112,7 @@ class ElementVolumes {
   std::map<int64_t, Seen> seen_;  ///< by block
 };
 
-/// The volumes of each mesh with elements, for a stage with several fields.
+/// One for each mesh of elements whose values a stage weighs by volume.
 class VolumesByMesh {
  public:
   /// Null if the field's mesh has none.

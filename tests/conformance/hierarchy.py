@@ -159,6 +159,5 @@ def _linear(array: np.ndarray, ratio: tuple[int, ...]) -> np.ndarray:
         width = [(0, 0)] * 3
         width[axis] = (1, 1)
         array = np.pad(array, width, mode="wrap" if periodic else "edge")
-    at = [(np.arange((n - 2) * r) + 0.5) / r + 0.5
-          for n, r in zip(array.shape, ratio, strict=True)]
+    at = [(np.arange((n - 2) * r) + 0.5) / r + 0.5 for n, r in zip(array.shape, ratio, strict=True)]
     return map_coordinates(array, np.meshgrid(*at, indexing="ij"), order=1)

@@ -72,8 +72,10 @@ def run(folder: Path, build: Path, place: str) -> Path:
 def read(path: Path, name: str) -> np.ndarray:
     with h5py.File(path) as file:
         array = file[name][()]
-    return array.transpose(*reversed(range(array.ndim))) if array.ndim < 4 else array.transpose(
-        2, 1, 0, 3
+    return (
+        array.transpose(*reversed(range(array.ndim)))
+        if array.ndim < 4
+        else array.transpose(2, 1, 0, 3)
     )
 
 
@@ -90,7 +92,9 @@ def test_levels_are_flattened(place, build, tmp_path):
                     wanted = oracle(field, step, level)
                     tolerance = 1e-13 if field == "density" else 2e-6
                     np.testing.assert_allclose(found, wanted, rtol=0, atol=tolerance)
-        found = read(results / "land" / "ocean_level_0_hdf5" / f"ocean_level_0.{step:09d}.h5", "flat")
+        found = read(
+            results / "land" / "ocean_level_0_hdf5" / f"ocean_level_0.{step:09d}.h5", "flat"
+        )
         wanted = np.full(hierarchy.OCEAN, -1.0)
         for box in hierarchy.ocean(step):
             wanted[box.cells] = hierarchy.heat(step)[box.cells]

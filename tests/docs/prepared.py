@@ -32,6 +32,12 @@ def heat(typist: Typist) -> None:
     shutil.copy(ROOT / "examples/heat/pillion.yaml", typist.folder)
 
 
+def amr(typist: Typist) -> None:
+    """The example with levels of refinement and its configuration."""
+    (typist.folder / "amr").symlink_to(f"{_build(typist)}/examples/amr/amr")
+    shutil.copy(ROOT / "examples/amr/pillion.yaml", typist.folder)
+
+
 def spectral(typist: Typist) -> None:
     """The example on spectral elements and its configuration."""
     (typist.folder / "spectral").symlink_to(f"{_build(typist)}/examples/spectral/spectral")

@@ -135,8 +135,8 @@ def fields_of(descriptions: Iterable[Any]) -> dict[str, Field]:
             tuple(f.cells[: f.axes]),
             f.used,
             f.order,
-            getattr(f, "levels", 1),
-            bool(getattr(f, "is_partial", False)),
+            f.levels,
+            f.is_partial,
         )
         for f in descriptions
     }

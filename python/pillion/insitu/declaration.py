@@ -46,6 +46,8 @@ class Input:
         halo: a distance in the mesh's units of length, for "spatial".
         select: an integer field of particles to select by.
         values: the values of `select` to keep.
+        levels: whether blocks may be of several levels of refinement and cells missing, for
+            "as_shared"; see `Block.flags`. Otherwise fields on such meshes are refused.
     """
 
     fields: Sequence[str]
@@ -58,6 +60,7 @@ class Input:
     halo: float = 0.0
     select: str = ""
     values: Sequence[int] = ()
+    levels: bool = False
 
 
 @dataclass(frozen=True)

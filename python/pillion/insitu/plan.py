@@ -100,6 +100,7 @@ def _shape(
         wanted.axis,
         triple(wanted.sides),
         triple(wanted.ghosts),
+        wanted.levels,
     )
     places = {field: i for i, field in enumerate(wanted.fields)}
     points = [field.points for field in fields]

@@ -50,6 +50,8 @@ class Block:
         id: no other block of the mesh has it in this layout.
         number: of the block, as shared, or among the blocks of this rank.
         level: refinement level; 0 is the coarsest.
+        flags: a bit set of each cell, as VTK has them: 8 where a finer block covers the cell; None
+            if no cell has any. Leave out cells whose flags are not 0.
         count: cells, particles or elements.
         owned: the number of items that this rank owns: cells without ghosts; particles up to this
             index.
@@ -61,6 +63,7 @@ class Block:
         "_shape",
         "_step",
         "count",
+        "flags",
         "hi",
         "id",
         "inner_hi",
@@ -77,7 +80,7 @@ class Block:
         )
         self.lo, self.hi, self.inner_lo, self.inner_hi = found[:4]
         self.id, self.number, self.level = found[4:7]
-        self.count, self.owned, self._arrays = found[7:]
+        self.count, self.owned, self._arrays, self.flags = found[7:]
         self._step, self._shape, self._index = step, shape, index
 
     def __getitem__(self, field: str) -> np.ndarray[Any, Any]:
@@ -128,6 +131,13 @@ class Step:
     def time(self) -> float:
         """In the simulation's units, which are `units("time")`."""
         return self._work.time()
+
+    @cached_property
+    def scalars(self) -> Mapping[str, float]:
+        """The numbers that the simulation sets for each step, by name, as of this publication; not
+        a number where it has never set one.
+        """
+        return self._work.scalars()
 
     @property
     def publication(self) -> int:

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Plotfiles that AMReX itself writes, and AMReX's tools on those of the stage `write_plotfile`. It
+is built from the sources in the folder PILLION_CODES, with PILLION_TEST_ALL only.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pillion.datasets import open_plotfile
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent / "conformance"))
+
+from datasets import mesh_scene  # noqa: E402
+from placements import EVERYTHING  # noqa: E402
+from scenes import Placement  # noqa: E402
+
+pytestmark = pytest.mark.skipif(
+    not EVERYTHING or "PILLION_CODES" not in os.environ,
+    reason="AMReX is built only with PILLION_TEST_ALL, from sources in PILLION_CODES",
+)
+
+
+def run(*words) -> str:
+    done = subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=900)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def amrex(build) -> Path:
+    run(HERE / "build_amrex.sh", build / "tests/codes/amrex")
+    return build / "tests/codes/amrex"
+
+
+# Formats: doubles, singles, singles with the bytes in IEEE's order. Versions: the heads of boxes.
+@pytest.mark.parametrize("version", [1, 2, 3, 4])
+@pytest.mark.parametrize(("form", "kind"), [(0, "f8"), (1, "f4"), (2, "f4")])
+def test_what_amrex_writes(amrex, tmp_path, form, kind, version):
+    path = tmp_path / "plt00042"
+    run(amrex / "write_plotfiles", f"out={path}", f"fmt={form}", f"ver={version}")
+    found = open_plotfile(path)
+    found.expect_whole()
+    assert (found.step, found.time, list(found.fields)) == (42, 3.5, ["phi", "psi"])
+    assert (found.origin, found.length) == ((-1, 0, 2), (2, 2, 2))
+    assert [level.cells for level in found.levels] == [(16,) * 3, (32,) * 3]
+    assert [len(level.boxes) for level in found.levels] == [8, 2]
+    for level in found.levels:
+        for number, (lo, hi) in enumerate(level.boxes):
+            k, j, i = np.ogrid[lo[2] : hi[2], lo[1] : hi[1], lo[0] : hi[0]]
+            phi = (i + 100 * j + 10000 * k + 0.25 * level.number).astype(kind)
+            np.testing.assert_array_equal(level.read(number, "phi"), phi)
+            np.testing.assert_array_equal(level.read(number, "psi"), -0.5 * i - j + k)
+
+
+def test_amrex_reads_what_the_stage_writes(amrex, build, tmp_path):
+    scene = mesh_scene("brick", {"a": "write_plotfile: {fields: [density, velocity]}"})
+    paths = []
+    for ranks, division in ((1, "slabs"), (3, "many")):
+        results, _ = scene.run(build, tmp_path / division, Placement(ranks, 0, division))
+        paths.append(results / "a/grid_plotfiles/plt000000001")
+    tools = amrex / "build/Tools/Plotfile"
+    text = run(tools / "fextrema", paths[1])
+    rows = {line.split()[0]: line.split()[1:] for line in text.splitlines() if line.strip()}
+    values = scene.frames[1].values
+    for name, wanted in {
+        "density": values["density"],
+        "velocity_2": values["velocity"][:, 2],
+    }.items():
+        np.testing.assert_allclose(
+            [float(v) for v in rows[name]], [wanted.min(), wanted.max()], 1e-9
+        )
+    # The two have other boxes, which the tool merges.
+    assert "AGREE" in run(tools / "fcompare", "--allow_diff_grids", *paths)
