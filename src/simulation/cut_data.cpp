@@ -3,6 +3,9 @@
 #include "simulation/cut_data.hpp"
 
 #include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
 
 #include "model/coarsen.hpp"
 #include "run/run.hpp"
@@ -15,19 +18,29 @@ using transport::PublicationHeader;
 
 namespace {
 
-/// Adds one array to the same block.
-void add_array(model::MeshBlocks& mesh, const model::Block& like, const std::string& name,
-               const model::Array& array) {
-  auto at = std::find_if(mesh.blocks.begin(), mesh.blocks.end(), [&](const model::Block& b) {
-    return b.id == like.id && b.box == like.box;
-  });
-  if (at == mesh.blocks.end()) {
-    mesh.blocks.push_back(like);
-    at = std::prev(mesh.blocks.end());
-    at->arrays.clear();
+/// Adds arrays to the blocks of a mesh that they are on, or to new ones like these.
+class BlockIndex {
+ public:
+  explicit BlockIndex(model::MeshBlocks& mesh) : mesh_(mesh) {
+    for (size_t b = 0; b < mesh.blocks.size(); ++b) places_.emplace(key_of(mesh.blocks[b]), b);
   }
-  at->arrays[name] = array;
-}
+
+  void add(const model::Block& like, const std::string& name, const model::Array& array) {
+    const auto [at, is_new] = places_.try_emplace(key_of(like), mesh_.blocks.size());
+    if (is_new) {
+      mesh_.blocks.push_back(like);
+      mesh_.blocks.back().arrays.clear();
+    }
+    mesh_.blocks[at->second].arrays[name] = array;
+  }
+
+ private:
+  using Key = std::tuple<int64_t, std::array<int64_t, 3>, std::array<int64_t, 3>>;
+  static Key key_of(const model::Block& block) { return {block.id, block.box.lo, block.box.hi}; }
+
+  model::MeshBlocks& mesh_;
+  std::map<Key, size_t> places_;
+};
 
 }  // namespace
 
@@ -64,14 +77,16 @@ Meshes CutData::of(const PublicationHeader& head, const std::vector<size_t>& due
   for (auto& [mesh, blocks] : sharing_.publication(shared, head.step, head.time).meshes)
     meshes[mesh] = std::move(blocks);
   for (const size_t a : due)
-    for (const auto& [mesh, blocks] : left[a].meshes)
+    for (const auto& [mesh, blocks] : left[a].meshes) {
+      std::optional<BlockIndex> index;
       for (const auto& block : blocks.blocks)
         for (const auto& [field, array] : block.arrays)
           if (cut_fields_[a].fields.contains(field) && !shared.contains(field)) {
             meshes[mesh].kind = catalogue.mesh(mesh).kind;
-            add_array(meshes[mesh], block, run_.configuration.analyses[a].name + "/" + field,
-                      array);
+            if (!index) index.emplace(meshes[mesh]);
+            index->add(block, run_.configuration.analyses[a].name + "/" + field, array);
           }
+    }
   return meshes;
 }
 

@@ -16,9 +16,9 @@ namespace pillion::stages::flatten {
 
 /// Values of some cells of a level: `width` for each cell, and how much of the cell they stand for.
 struct Piece {
-  int32_t level = 0;     ///< of the cells
-  int32_t from = 0;      ///< level of the block that they come from
-  Index first{};         ///< where that block begins
+  int32_t level = 0;  ///< of the cells
+  int32_t from = 0;   ///< level of the block that they come from
+  Index first{};      ///< where that block begins
   Box box;
   std::vector<double> values;
   std::vector<double> weights;
@@ -96,6 +96,7 @@ class Composite {
       : level_(level),
         width_(width),
         box_(box),
+        inside_(box),
         values_(static_cast<size_t>(box.volume()) * width),
         weights_(static_cast<size_t>(box.volume())) {}
 
@@ -103,8 +104,7 @@ class Composite {
   void add(const Piece& piece, const Tiles& tiles) {
     const Index ratio = tiles.ratio(piece.level, level_);
     for_each_cell(common(refined(piece.box, ratio), box_), [&](int64_t i, int64_t j, int64_t k) {
-      const auto from =
-          static_cast<size_t>(piece.box.at(i / ratio[0], j / ratio[1], k / ratio[2]));
+      const auto from = static_cast<size_t>(piece.box.at(i / ratio[0], j / ratio[1], k / ratio[2]));
       const auto to = static_cast<size_t>(box_.at(i, j, k));
       if (piece.weights[from] == 0) return;
       weights_[to] += piece.weights[from];
@@ -129,6 +129,9 @@ class Composite {
     });
   }
 
+  /// Cells outside of `inside` are not in the mesh.
+  void limit(const Box& inside) { inside_ = common(box_, inside); }
+
   [[nodiscard]] const Box& box() const { return box_; }
   [[nodiscard]] bool is_known(int64_t cell) const {
     return weights_[static_cast<size_t>(cell)] > 0;
@@ -148,8 +151,8 @@ class Composite {
     std::array<double, 3> upper{};
     for (size_t d = 0; d < 3; ++d) {
       own[d] = cell[d] / ratio[d];
-      const double x = (static_cast<double>(cell[d] % ratio[d]) + 0.5) /
-                           static_cast<double>(ratio[d]) - 0.5;
+      const double x =
+          (static_cast<double>(cell[d] % ratio[d]) + 0.5) / static_cast<double>(ratio[d]) - 0.5;
       base[d] = x < 0 ? own[d] - 1 : own[d];
       upper[d] = x < 0 ? x + 1 : x;
     }
@@ -162,7 +165,7 @@ class Composite {
       for (size_t d = 0; d < 3; ++d) {
         const bool up = (corner >> d & 1) != 0;
         weight *= up ? upper[d] : 1 - upper[d];
-        at[d] = base[d] + (up ? 1 : 0);
+        at[d] = std::clamp(base[d] + (up ? 1 : 0), inside_.lo[d], inside_.hi[d] - 1);
       }
       if (weight == 0) continue;
       int64_t from = box_.at(at[0], at[1], at[2]);
@@ -175,11 +178,12 @@ class Composite {
   int level_;
   size_t width_;
   Box box_;
+  Box inside_;  ///< the part of the box that is in the mesh, whose cells stand for those beyond
   std::vector<double> values_, weights_;
 };
 
-/// The same with one cell more on each side along the mesh's axes: those of other peers, and, where
-/// the mesh ends, nothing known. [peers]
+/// The same with one cell more on each side along the mesh's axes: those of other peers, or of the
+/// other end of a periodic mesh. [peers]
 inline Composite with_neighbours(const Composite& own, int level, size_t width, const Tiles& tiles,
                                  const pillion_mesh& mesh, const stage::Step& step) {
   Index one{}, images{};
@@ -189,20 +193,21 @@ inline Composite with_neighbours(const Composite& own, int level, size_t width, 
     images[d] = mesh.periodic[d] != 0 ? 1 : 0;
   }
   Mail mail(width);
-  for_each_cell({{-images[0], -images[1], -images[2]}, {images[0] + 1, images[1] + 1, images[2] + 1}},
-                [&](int64_t x, int64_t y, int64_t z) {
-                  const Index shift{x * domain.extent(0), y * domain.extent(1),
-                                    z * domain.extent(2)};
-                  const Box near = common(grown(moved(own.box(), shift), one), domain);
-                  if (own.box().volume() == 0 || near.volume() == 0) return;
-                  const Piece image = own.piece(shift);
-                  tiles.for_each_peer(near, level, [&](int32_t peer, const Box& cells) {
-                    const Box part = common(image.box, grown(cells, one));
-                    if (part.volume() > 0) mail.put(peer, image, part);
-                  });
-                });
+  for_each_cell(
+      {{-images[0], -images[1], -images[2]}, {images[0] + 1, images[1] + 1, images[2] + 1}},
+      [&](int64_t x, int64_t y, int64_t z) {
+        const Index shift{x * domain.extent(0), y * domain.extent(1), z * domain.extent(2)};
+        const Box near = common(grown(moved(own.box(), shift), one), domain);
+        if (own.box().volume() == 0 || near.volume() == 0) return;
+        const Piece image = own.piece(shift);
+        tiles.for_each_peer(near, level, [&](int32_t peer, const Box& cells) {
+          const Box part = common(image.box, grown(cells, one));
+          if (part.volume() > 0) mail.put(peer, image, part);
+        });
+      });
   Composite out(level, own.box().volume() > 0 ? grown(own.box(), one) : own.box(), width);
   for (const auto& piece : mail.exchange(step)) out.add(piece, tiles);
+  out.limit(grown(domain, images));
   return out;
 }
 

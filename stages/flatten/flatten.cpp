@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The stage `flatten`: fields of a mesh with levels of refinement, or with missing cells, on all
 // cells of one level, which is a uniform mesh. It is for later stages that need one.
-#include <cmath>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <pillion/stage.hpp>
@@ -21,7 +21,8 @@ class Flatten final : public stage::Stage {
  public:
   explicit Flatten(stage::Setup& setup)
       : by_(static_cast<By>(choice(setup["by"], {"average", "inject", "interpolate"}))),
-        missing_(setup["missing"].real()) {
+        missing_(setup["missing"] ? setup["missing"].real()
+                                  : std::numeric_limits<double>::quiet_NaN()) {
     const auto names = setup["fields"];
     if (names.size() == 0) names.fail("no fields are listed");
     std::vector<std::string> read;
@@ -73,7 +74,8 @@ class Flatten final : public stage::Stage {
                  "', which has neither levels of refinement nor missing cells; leave flatten out");
     if (!fields_.empty() && mesh_ != field.mesh)
       place.fail("field '" + name + "' is on mesh '" + field.mesh + "', and '" +
-                 fields_.front().name + "' on '" + mesh_ + "'; flatten fields of one mesh at a time");
+                 fields_.front().name + "' on '" + mesh_ +
+                 "'; flatten fields of one mesh at a time");
     if (field.type != PILLION_FLOAT32 && field.type != PILLION_FLOAT64)
       place.fail("field '" + name + "' is not of reals, so it has no means");
     mesh_ = field.mesh;
@@ -105,7 +107,8 @@ class Flatten final : public stage::Stage {
 
   /// The values of one level: of blocks of that level and of finer ones, and of coarser ones if
   /// these are wanted. [peers]
-  [[nodiscard]] Composite put_together(const stage::Step& step, int level, bool with_coarser) const {
+  [[nodiscard]] Composite put_together(const stage::Step& step, int level,
+                                       bool with_coarser) const {
     Mail mail(width_);
     for (int32_t b = 0; b < step.block_count(input_); ++b) {
       const auto block = step.block(input_, b);
@@ -129,16 +132,15 @@ class Flatten final : public stage::Stage {
     Box box;
     std::copy_n(block.lo(), 3, box.lo.begin());
     std::copy_n(block.hi(), 3, box.hi.begin());
-    Piece piece{is_finer ? level : block.level(), block.level(), box.lo, coarsened(box, ratio),
-                {}, {}};
+    Piece piece{
+        is_finer ? level : block.level(), block.level(), box.lo, coarsened(box, ratio), {}, {}};
     piece.values.resize(static_cast<size_t>(piece.box.volume()) * width_);
     piece.weights.resize(static_cast<size_t>(piece.box.volume()));
     const auto* flags = block.raw().flags == nullptr
                             ? nullptr
                             : static_cast<const uint8_t*>(block.raw().flags->data);
-    const double part = by_ == By::inject
-                            ? 1
-                            : 1 / static_cast<double>(ratio[0] * ratio[1] * ratio[2]);
+    const double part =
+        by_ == By::inject ? 1 : 1 / static_cast<double>(ratio[0] * ratio[1] * ratio[2]);
     size_t first = 0;
     for (int32_t f = 0; f < block.array_count(); ++f) {
       const auto array = block[f];
@@ -149,7 +151,8 @@ class Flatten final : public stage::Stage {
           const auto to =
               static_cast<size_t>(piece.box.at(i / ratio[0], j / ratio[1], k / ratio[2]));
           const auto* cell = data + (i - box.lo[0]) * array.strides[0] +
-                             (j - box.lo[1]) * array.strides[1] + (k - box.lo[2]) * array.strides[2];
+                             (j - box.lo[1]) * array.strides[1] +
+                             (k - box.lo[2]) * array.strides[2];
           if (f == 0) piece.weights[to] += part;
           for (int32_t c = 0; c < array.components; ++c)
             piece.values[to * width_ + first + static_cast<size_t>(c)] +=
@@ -176,9 +179,8 @@ class Flatten final : public stage::Stage {
     T* out = step.produce_box<T>(field.output, box.lo, box.hi);
     for (int64_t cell = 0; cell < box.volume(); ++cell)
       for (int32_t c = 0; c < field.description.components; ++c)
-        *out++ = static_cast<T>(whole.is_known(cell)
-                                    ? whole.values(cell)[first + static_cast<size_t>(c)]
-                                    : missing_);
+        *out++ = static_cast<T>(
+            whole.is_known(cell) ? whole.values(cell)[first + static_cast<size_t>(c)] : missing_);
   }
 
   By by_;
@@ -199,7 +201,7 @@ const pillion_parameter parameters[] = {
      "What cells get from finer and from coarser ones: means and the value; the value at their "
      "centre and the value; means and a linear interpolation"},
     {"into", "list of names", "null", "Names of the fields that are made; NAME_level_L by default"},
-    {"missing", "number", ".nan", "Value of cells that do not exist"},
+    {"missing", "number", "null", "Value of cells that do not exist; not a number by default"},
 };
 
 }  // namespace
