@@ -175,6 +175,13 @@ module pillion_c
       integer(c_int32_t) :: status
     end function
 
+    function c_options_set_deferred(options) result(status) &
+      bind(C, name='pillion_options_set_deferred')
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: options
+      integer(c_int32_t) :: status
+    end function
+
     function c_options_set_log(options, handler, context) result(status) &
       bind(C, name='pillion_options_set_log')
       import :: c_funptr, c_int32_t, c_ptr
@@ -201,6 +208,28 @@ module pillion_c
       integer(c_int), value :: comm
       type(c_ptr), value :: options
       type(c_ptr), intent(out) :: session
+      integer(c_int32_t) :: status
+    end function
+
+    function c_set_parameter(session, name, value) result(status) &
+      bind(C, name='pillion_set_parameter')
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: session
+      character(kind=c_char), intent(in) :: name(*), value(*)
+      integer(c_int32_t) :: status
+    end function
+
+    function c_offer_catalogue(session, yaml) result(status) &
+      bind(C, name='pillion_offer_catalogue')
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: session
+      character(kind=c_char), intent(in) :: yaml(*)
+      integer(c_int32_t) :: status
+    end function
+
+    function c_configure(session) result(status) bind(C, name='pillion_configure')
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: session
       integer(c_int32_t) :: status
     end function
 
@@ -403,6 +432,14 @@ module pillion_c
       integer(c_int32_t), value :: axis
       integer(c_int64_t), value :: count
       real(c_double), intent(in) :: values(*)
+      integer(c_int32_t) :: status
+    end function
+
+    function c_set_scalar(session, name, value) result(status) bind(C, name='pillion_set_scalar')
+      import :: c_char, c_double, c_int32_t, c_ptr
+      type(c_ptr), value :: session
+      character(kind=c_char), intent(in) :: name(*)
+      real(c_double), value :: value
       integer(c_int32_t) :: status
     end function
 

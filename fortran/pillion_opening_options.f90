@@ -8,13 +8,15 @@ module pillion_opening_options
   use, intrinsic :: iso_fortran_env, only: int32, int64, real32, real64
   use pillion_c, only: &
     c_options_create, c_options_free, c_options_override, c_options_set, &
-    c_options_set_catalogue, c_options_set_log, c_options_set_restart, c_options_set_role
-  use pillion_status, only: conclude, from_c, to_c
+    c_options_set_catalogue, c_options_set_deferred, c_options_set_log, c_options_set_restart, &
+    c_options_set_role
+  use pillion_status, only: conclude, from_c, text_of, to_c
   implicit none
   private
   public :: pillion_log_handler, pillion_options, pillion_options_create, pillion_options_free, &
     pillion_options_override, pillion_options_set, pillion_options_set_catalogue, &
-    pillion_options_set_log, pillion_options_set_restart, pillion_options_set_role
+    pillion_options_set_deferred, pillion_options_set_log, pillion_options_set_restart, &
+    pillion_options_set_role
 
   type :: pillion_options
     type(c_ptr) :: handle = c_null_ptr
@@ -59,7 +61,7 @@ contains
     character(*), intent(in) :: name
     integer(int32), intent(in) :: value
     integer, intent(out), optional :: ierr
-    call set_int64(options, name, int(value, int64), ierr)
+    call set_text(options, name, text_of(value), ierr)
   end subroutine
 
   subroutine set_int64(options, name, value, ierr)
@@ -67,20 +69,15 @@ contains
     character(*), intent(in) :: name
     integer(int64), intent(in) :: value
     integer, intent(out), optional :: ierr
-    character(20) :: digits
-    write (digits, '(i0)') value
-    call set_text(options, name, digits, ierr)
+    call set_text(options, name, text_of(value), ierr)
   end subroutine
 
-  ! So many digits that the number comes back as it was.
   subroutine set_real32(options, name, value, ierr)
     type(pillion_options), intent(in) :: options
     character(*), intent(in) :: name
     real(real32), intent(in) :: value
     integer, intent(out), optional :: ierr
-    character(32) :: digits
-    write (digits, '(es15.8e3)') value
-    call set_text(options, name, adjustl(digits), ierr)
+    call set_text(options, name, text_of(value), ierr)
   end subroutine
 
   subroutine set_real64(options, name, value, ierr)
@@ -88,9 +85,7 @@ contains
     character(*), intent(in) :: name
     real(real64), intent(in) :: value
     integer, intent(out), optional :: ierr
-    character(32) :: digits
-    write (digits, '(es24.16e3)') value
-    call set_text(options, name, adjustl(digits), ierr)
+    call set_text(options, name, text_of(value), ierr)
   end subroutine
 
   ! Role that this rank insists on; by default the session chooses.
@@ -101,7 +96,8 @@ contains
     call conclude(c_options_set_role(options%handle, int(role, c_int32_t)), ierr)
   end subroutine
 
-  ! YAML text with `meshes:` and `fields:` that the program offers; entries of the user's file win.
+  ! YAML text with `meshes:`, `fields:` and `scalars:` that the program offers; entries of the user's
+  ! file win.
   subroutine pillion_options_set_catalogue(options, yaml, ierr)
     type(pillion_options), intent(in) :: options
     character(*), intent(in) :: yaml
@@ -123,6 +119,14 @@ contains
     character(*), intent(in) :: path
     integer, intent(out), optional :: ierr
     call conclude(c_options_set_restart(options%handle, to_c(path)), ierr)
+  end subroutine
+
+  ! Opens the session in two phases, on all ranks: opening only chooses the sidecars and gives the
+  ! communicator. The program reads its inputs with that, and calls pillion_configure.
+  subroutine pillion_options_set_deferred(options, ierr)
+    type(pillion_options), intent(in) :: options
+    integer, intent(out), optional :: ierr
+    call conclude(c_options_set_deferred(options%handle), ierr)
   end subroutine
 
   ! The receiver of log messages, instead of standard error; without a handler there is none. A handler

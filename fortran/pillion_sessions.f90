@@ -3,20 +3,22 @@
 ! integers of `mpi` and mpif.h. [collective] means that every simulation rank makes the call.
 module pillion_sessions
   use, intrinsic :: iso_c_binding, only: c_double, c_int32_t, c_int64_t, c_null_ptr, c_ptr
-  use, intrinsic :: iso_fortran_env, only: int32, int64, real64
+  use, intrinsic :: iso_fortran_env, only: int32, int64, real32, real64
   use mpi_f08, only: MPI_Comm
   use pillion_c, only: &
-    c_checkpoint, c_close, c_communicator_fortran, c_count_fields, c_field, c_get_field, &
-    c_get_progress, c_is_due, c_is_enabled, c_open_with_fortran, c_ready, c_report_path, &
-    c_serve, c_step, c_version, pillion_progress
+    c_checkpoint, c_close, c_communicator_fortran, c_configure, c_count_fields, c_field, &
+    c_get_field, c_get_progress, c_is_due, c_is_enabled, c_offer_catalogue, &
+    c_open_with_fortran, c_ready, c_report_path, c_serve, c_set_parameter, c_step, c_version, &
+    pillion_progress
   use pillion_opening_options, only: pillion_options
-  use pillion_status, only: conclude, conclude_and_continue, from_c, to_c
+  use pillion_status, only: conclude, conclude_and_continue, from_c, text_of, to_c
   implicit none
   private
-  public :: pillion_checkpoint, pillion_close, pillion_communicator, pillion_count_fields, &
-    pillion_field, pillion_get_field, pillion_get_progress, pillion_is_due, pillion_is_enabled, &
-    pillion_open, pillion_open_with, pillion_ready, pillion_report_path, pillion_serve, &
-    pillion_session, pillion_step, pillion_version
+  public :: pillion_checkpoint, pillion_close, pillion_communicator, pillion_configure, &
+    pillion_count_fields, pillion_field, pillion_get_field, pillion_get_progress, &
+    pillion_is_due, pillion_is_enabled, pillion_offer_catalogue, pillion_open, &
+    pillion_open_with, pillion_ready, pillion_report_path, pillion_serve, pillion_session, &
+    pillion_set_parameter, pillion_step, pillion_version
 
   type :: pillion_session
     type(c_ptr) :: handle = c_null_ptr
@@ -43,6 +45,12 @@ module pillion_sessions
   end interface
   interface pillion_open_with
     module procedure open_with_f08, open_with_integer
+  end interface
+
+  ! Value of `$name` in the YAML file, before pillion_configure; alike on every rank.
+  interface pillion_set_parameter
+    module procedure set_parameter_text, set_parameter_int32, set_parameter_int64, &
+      set_parameter_real32, set_parameter_real64
   end interface
 
   ! Gives the communicator of the simulation ranks; it is the session's, and gone when that closes.
@@ -94,6 +102,62 @@ contains
     type(pillion_session), intent(out) :: session
     integer, intent(out), optional :: ierr
     call conclude(c_open_with_fortran(to_c(file), comm, options%handle, session%handle), ierr)
+  end subroutine
+
+  ! The second phase of a session whose options were set deferred.
+  subroutine set_parameter_text(session, name, value, ierr)
+    type(pillion_session), intent(in) :: session
+    character(*), intent(in) :: name, value
+    integer, intent(out), optional :: ierr
+    call conclude(c_set_parameter(session%handle, to_c(name), to_c(value)), ierr)
+  end subroutine
+
+  subroutine set_parameter_int32(session, name, value, ierr)
+    type(pillion_session), intent(in) :: session
+    character(*), intent(in) :: name
+    integer(int32), intent(in) :: value
+    integer, intent(out), optional :: ierr
+    call set_parameter_text(session, name, text_of(value), ierr)
+  end subroutine
+
+  subroutine set_parameter_int64(session, name, value, ierr)
+    type(pillion_session), intent(in) :: session
+    character(*), intent(in) :: name
+    integer(int64), intent(in) :: value
+    integer, intent(out), optional :: ierr
+    call set_parameter_text(session, name, text_of(value), ierr)
+  end subroutine
+
+  subroutine set_parameter_real32(session, name, value, ierr)
+    type(pillion_session), intent(in) :: session
+    character(*), intent(in) :: name
+    real(real32), intent(in) :: value
+    integer, intent(out), optional :: ierr
+    call set_parameter_text(session, name, text_of(value), ierr)
+  end subroutine
+
+  subroutine set_parameter_real64(session, name, value, ierr)
+    type(pillion_session), intent(in) :: session
+    character(*), intent(in) :: name
+    real(real64), intent(in) :: value
+    integer, intent(out), optional :: ierr
+    call set_parameter_text(session, name, text_of(value), ierr)
+  end subroutine
+
+  ! A catalogue in the place of that of the options, before pillion_configure; alike on every rank.
+  subroutine pillion_offer_catalogue(session, yaml, ierr)
+    type(pillion_session), intent(in) :: session
+    character(*), intent(in) :: yaml
+    integer, intent(out), optional :: ierr
+    call conclude(c_offer_catalogue(session%handle, to_c(yaml)), ierr)
+  end subroutine
+
+  ! Completes the opening; pillion_ready and the first step do it otherwise. [collective] Every rank
+  ! fails, or none.
+  subroutine pillion_configure(session, ierr)
+    type(pillion_session), intent(in) :: session
+    integer, intent(out), optional :: ierr
+    call conclude(c_configure(session%handle), ierr)
   end subroutine
 
   ! On a sidecar rank: works until the simulation closes its session, and gives .true.; the session

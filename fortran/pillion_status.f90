@@ -5,13 +5,13 @@
 module pillion_status
   use, intrinsic :: iso_c_binding, only: &
     c_char, c_f_pointer, c_int32_t, c_null_char, c_ptr, c_size_t
-  use, intrinsic :: iso_fortran_env, only: error_unit
+  use, intrinsic :: iso_fortran_env, only: error_unit, int32, int64, real32, real64
   use mpi_f08, only: MPI_Abort, MPI_Comm_rank, MPI_COMM_WORLD, MPI_Finalized, MPI_Initialized
   use pillion_c, only: &
     c_error_message, pillion_ok
   implicit none
   private
-  public :: conclude, conclude_and_continue, from_c, pillion_error_message, to_c
+  public :: conclude, conclude_and_continue, from_c, pillion_error_message, text_of, to_c
 
   interface
     function strlen(text) result(length) bind(C)
@@ -19,6 +19,11 @@ module pillion_status
       type(c_ptr), value :: text
       integer(c_size_t) :: length
     end function
+  end interface
+
+  ! Numbers as text that comes back as it was.
+  interface text_of
+    module procedure text_of_int32, text_of_int64, text_of_real32, text_of_real64
   end interface
 
 contains
@@ -89,5 +94,35 @@ contains
     do i = 1, size(letters)
       text(i:i) = letters(i)
     end do
+  end function
+
+  function text_of_int32(value) result(text)
+    integer(int32), intent(in) :: value
+    character(:), allocatable :: text
+    text = text_of_int64(int(value, int64))
+  end function
+
+  function text_of_int64(value) result(text)
+    integer(int64), intent(in) :: value
+    character(:), allocatable :: text
+    character(20) :: digits
+    write (digits, '(i0)') value
+    text = trim(digits)
+  end function
+
+  function text_of_real32(value) result(text)
+    real(real32), intent(in) :: value
+    character(:), allocatable :: text
+    character(32) :: digits
+    write (digits, '(es15.8e3)') value
+    text = trim(adjustl(digits))
+  end function
+
+  function text_of_real64(value) result(text)
+    real(real64), intent(in) :: value
+    character(:), allocatable :: text
+    character(32) :: digits
+    write (digits, '(es24.16e3)') value
+    text = trim(adjustl(digits))
   end function
 end module

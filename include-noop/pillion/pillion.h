@@ -148,6 +148,11 @@ static inline pillion_status pillion_options_set_restart(pillion_options* option
   return PILLION_OK;
 }
 
+static inline pillion_status pillion_options_set_deferred(pillion_options* options) {
+  (void)options;
+  return PILLION_OK;
+}
+
 static inline pillion_status pillion_options_set_log(pillion_options* options,
                                                      pillion_log_handler handler, void* context) {
   (void)options, (void)handler, (void)context;
@@ -182,6 +187,22 @@ static inline pillion_status pillion_open_with_fortran(const char* file, MPI_Fin
                                                        pillion_session** session) {
   (void)options;
   return pillion_open_fortran(file, comm, session);
+}
+
+static inline pillion_status pillion_set_parameter(pillion_session* session, const char* name,
+                                                   const char* value) {
+  (void)session, (void)name, (void)value;
+  return PILLION_OK;
+}
+
+static inline pillion_status pillion_offer_catalogue(pillion_session* session, const char* yaml) {
+  (void)session, (void)yaml;
+  return PILLION_OK;
+}
+
+static inline pillion_status pillion_configure(pillion_session* session) {
+  (void)session;
+  return PILLION_OK;
 }
 
 static inline int32_t pillion_serve(pillion_session* session) {
@@ -381,6 +402,12 @@ static inline pillion_status pillion_set_coordinates(pillion_session* session, c
                                                      int32_t axis, int64_t count,
                                                      const double* values) {
   (void)session, (void)mesh, (void)axis, (void)count, (void)values;
+  return PILLION_OK;
+}
+
+static inline pillion_status pillion_set_scalar(pillion_session* session, const char* name,
+                                                double value) {
+  (void)session, (void)name, (void)value;
   return PILLION_OK;
 }
 

@@ -101,8 +101,8 @@ pillion_status pillion_options_set(pillion_options* options, const char* name, c
 /** Role that this rank insists on; by default the session chooses. */
 pillion_status pillion_options_set_role(pillion_options* options, pillion_role role);
 
-/** YAML text with `meshes:` and `fields:` that the program offers of its own accord, so that its
- * users need not repeat them. Entries of the user's file win. */
+/** YAML text with `meshes:`, `fields:` and `scalars:` that the program offers of its own accord, so
+ * that its users need not repeat them. Entries of the user's file win. */
 pillion_status pillion_options_set_catalogue(pillion_options* options, const char* yaml);
 
 /** Puts another value in the place of what the YAML file says: `key` is where, such as "output" or
@@ -113,6 +113,11 @@ pillion_status pillion_options_override(pillion_options* options, const char* ke
 
 /** Directory of a checkpoint to resume from; overrides `restart` of the YAML file. */
 pillion_status pillion_options_set_restart(pillion_options* options, const char* path);
+
+/** Opens the session in two phases, on all ranks: opening only chooses the sidecars and gives the
+ * communicator of the simulation. The program then reads its inputs with that, and calls
+ * pillion_configure. For programs that learn parameters and catalogue only so. */
+pillion_status pillion_options_set_deferred(pillion_options* options);
 
 /** Who receives log messages. By default warnings and errors go to standard error. NULL is silence.
  */
@@ -130,6 +135,19 @@ pillion_status pillion_open_with(const char* file, MPI_Comm comm, const pillion_
 pillion_status pillion_open_fortran(const char* file, MPI_Fint comm, pillion_session** session);
 pillion_status pillion_open_with_fortran(const char* file, MPI_Fint comm,
                                          const pillion_options* options, pillion_session** session);
+
+/** The second phase of a session whose options were set deferred, on simulation ranks. The value of
+ * `$name` in the YAML file, and a catalogue as in pillion_options_set_catalogue, in the place of
+ * that. Both fail with PILLION_ERROR_STATE once the session has its configuration, and must be the
+ * same on every simulation rank. `sidecars:` of the file cannot depend on such a parameter. */
+pillion_status pillion_set_parameter(pillion_session* session, const char* name, const char* value);
+pillion_status pillion_offer_catalogue(pillion_session* session, const char* yaml);
+
+/** Completes the opening. [collective over the simulation ranks] Every rank gets the same status;
+ * after a failure the session can only be closed. pillion_ready and the first pillion_step do it
+ * where it was not done; all other calls that need the catalogue fail before. Does nothing if the
+ * session has its configuration. */
+pillion_status pillion_configure(pillion_session* session);
 
 /** On a sidecar rank: works until the simulation closes its session, closes this rank's session,
  * and returns 1. On a simulation rank: returns 0 at once. */
@@ -190,7 +208,7 @@ pillion_status pillion_share_box_level_view(pillion_session* session, const char
 /** Block number for blocks that Pillion is to number, from 0 on since pillion_begin_blocks. */
 #define PILLION_ANY_BLOCK (-1)
 
-/** From here to pillion_end_blocks the program shares all blocks of a field anew, as after a
+/** From here to pillion_end_blocks the program shares all blocks of a field again, as after a
  * regridding. The end takes back every block that was not shared since, and the memory that
  * pillion_allocate gave for it. Between the two, a block may have the number PILLION_ANY_BLOCK. */
 pillion_status pillion_begin_blocks(pillion_session* session, const char* field);
@@ -257,8 +275,13 @@ pillion_status pillion_set_domain(pillion_session* session, const char* mesh,
 pillion_status pillion_set_coordinates(pillion_session* session, const char* mesh, int32_t axis,
                                        int64_t count, const double* values);
 
-/** Units of a field, of a mesh's lengths, or of "time", for programs that know them only at run
- * time. The same on every rank. */
+/** A scalar of the catalogue as of now, such as the scale factor or the time step. It keeps its
+ * value until it is set again, and goes with every publication. The same on every rank. A name that
+ * the catalogue lacks is a fault as in sharing until the first step, and a warning later. */
+pillion_status pillion_set_scalar(pillion_session* session, const char* name, double value);
+
+/** Units of a field, of a mesh's lengths, of a scalar, or of "time", for programs that know them
+ * only at run time. The same on every rank. */
 pillion_status pillion_set_units(pillion_session* session, const char* name, const char* units);
 
 /** Checks that everything which analyses need is shared and fits. Optional: the first step does it

@@ -129,17 +129,15 @@ class Options {
   template <class T>
   requires(std::is_arithmetic_v<T> && !std::same_as<T, bool>) Options& set(const std::string& name,
                                                                            T value) {
-    std::array<char, 64> digits{};
-    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
-    return set(name, std::string(digits.data(), end));
+    return set(name, text_of(value));
   }
   /// Role that this rank insists on; by default the session chooses.
   Options& role(Role role) {
     role_ = role;
     return *this;
   }
-  /// YAML text with `meshes:` and `fields:` that the program offers; entries of the user's file
-  /// win.
+  /// YAML text with `meshes:`, `fields:` and `scalars:` that the program offers; entries of the
+  /// user's file win.
   Options& catalogue(const std::string& yaml) {
     catalogue_ = yaml;
     return *this;
@@ -155,6 +153,12 @@ class Options {
     restart_ = path;
     return *this;
   }
+  /// Opens the session in two phases, on all ranks: opening only chooses the sidecars and gives the
+  /// communicator. The program reads its inputs with that, and calls Session::configure.
+  Options& deferred() {
+    deferred_ = true;
+    return *this;
+  }
   /// Who receives log messages, instead of standard error. An empty function is silence. What it
   /// throws is lost.
   Options& log(Log log) {
@@ -164,11 +168,18 @@ class Options {
 
  private:
   friend class Session;
+  template <class T>
+  static std::string text_of(T value) {
+    std::array<char, 64> digits{};
+    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
+    return std::string(digits.data(), end);
+  }
   std::vector<std::pair<std::string, std::string>> parameters_;
   std::vector<std::pair<std::string, std::string>> overrides_;
   Role role_ = Role::Any;
   std::string catalogue_;
   std::string restart_;
+  bool deferred_ = false;
   std::shared_ptr<Log> log_;
 };
 
@@ -199,6 +210,26 @@ class Session {
     handle_ = nullptr;
     return true;
   }
+
+  // The second phase of a session whose options were deferred. Parameters and catalogue must be the
+  // same on every rank.
+
+  /// Value of `$name` in the YAML file; not for `sidecars:`, which has been read.
+  void set_parameter(const std::string& name, const std::string& value) {
+    check(pillion_set_parameter(open_handle(), name.c_str(), value.c_str()));
+  }
+  template <class T>
+  requires(std::is_arithmetic_v<T> &&
+           !std::same_as<T, bool>) void set_parameter(const std::string& name, T value) {
+    set_parameter(name, Options::text_of(value));
+  }
+  /// As Options::catalogue, in the place of that.
+  void offer_catalogue(const std::string& yaml) {
+    check(pillion_offer_catalogue(open_handle(), yaml.c_str()));
+  }
+  /// Completes the opening; ready() and the first step do it otherwise. [collective] Every rank
+  /// throws, or none.
+  void configure() { check(pillion_configure(open_handle())); }
 
   /// Communicator of the simulation ranks, owned by the session; MPI_COMM_NULL on a sidecar.
   [[nodiscard]] MPI_Comm communicator() const { return pillion_communicator(open_handle()); }
@@ -317,7 +348,7 @@ class Session {
     check(pillion_unshare(open_handle(), field.c_str(), block));
   }
 
-  /// From here to end_blocks() the program shares all blocks of a field anew, as after a
+  /// From here to end_blocks() the program shares all blocks of a field again, as after a
   /// regridding. The end takes back every block that was not shared since, and the memory that
   /// allocate() gave for it. Between the two, a block may have the number any_block.
   void begin_blocks(const std::string& field) {
@@ -337,7 +368,12 @@ class Session {
     check(pillion_set_coordinates(open_handle(), mesh.c_str(), axis,
                                   static_cast<int64_t>(values.size()), values.data()));
   }
-  /// Units of a field, of a mesh's lengths, or of "time". The same on every rank.
+  /// A scalar of the catalogue as of now; it keeps its value until it is set again. The same on
+  /// every rank.
+  void set_scalar(const std::string& name, double value) {
+    check(pillion_set_scalar(open_handle(), name.c_str(), value));
+  }
+  /// Units of a field, of a mesh's lengths, of a scalar, or of "time". The same on every rank.
   void set_units(const std::string& name, const std::string& units) {
     check(pillion_set_units(open_handle(), name.c_str(), units.c_str()));
   }
@@ -418,6 +454,7 @@ inline Session Session::open(const std::string& file, MPI_Comm comm, const Optio
   if (!options.catalogue_.empty())
     check(pillion_options_set_catalogue(raw, options.catalogue_.c_str()));
   if (!options.restart_.empty()) check(pillion_options_set_restart(raw, options.restart_.c_str()));
+  if (options.deferred_) check(pillion_options_set_deferred(raw));
   if (options.log_) check(pillion_options_set_log(raw, &forward_log, options.log_.get()));
   Session session(options.log_);
   check(pillion_open_with(file.c_str(), comm, raw, &session.handle_));

@@ -308,7 +308,8 @@ typedef struct pillion_stage_host {
   int64_t (*publication)(const pillion_work*); /**< how many this analysis has worked on before */
   double (*interval)(const pillion_work*); /**< of the schedule, in time; 0 if it counts steps */
   int32_t (*products_due)(const pillion_work*);
-  const char* (*units)(const pillion_work*, const char* name);  /**< of a field, mesh, or "time" */
+  const char* (*units)(const pillion_work*,
+                       const char* name); /**< of a field, a mesh, a scalar or "time" */
   const pillion_mesh* (*mesh)(pillion_work*, const char* name); /**< NULL on failure */
   int32_t (*block_count)(const pillion_work*, int32_t input);
   const pillion_block* (*block)(const pillion_work*, int32_t input, int32_t index);
@@ -395,6 +396,14 @@ typedef struct pillion_stage_host {
   int32_t (*load_global)(pillion_state*, const char* name, const void** bytes, size_t* size);
   int32_t (*load_keyed)(pillion_state*, const char* name, const int64_t** keys, int64_t* count,
                         const void** records, size_t record_size);
+
+  /* scalars: numbers that the simulation sets for each step */
+  int32_t (*scalar_count)(const pillion_work*);
+  const char* (*scalar_name)(const pillion_work*, int32_t number); /**< counted from 0 */
+  /** The value as of this publication; not a number if the simulation has never set it. Fails if
+   * there is no such scalar. Tables get them without the stage: as attributes of those of one step,
+   * and as columns of those over time that have a column `step`. */
+  int32_t (*scalar)(const pillion_work*, const char* name, double* value);
 } pillion_stage_host;
 
 /** The sizes of the structs that a plug-in was built with. The loader compares them with its own,

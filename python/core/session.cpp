@@ -58,6 +58,7 @@ struct Wishes {
   std::string catalogue;
   std::string restart;
   int32_t role = PILLION_ROLE_ANY;
+  bool deferred = false;
   bool logs = false;
   nb::object log;
 };
@@ -68,15 +69,17 @@ Options options_of(const Wishes& wishes) {
   for (const auto& [key, yaml] : wishes.overrides) options.override_entry(key, yaml);
   options.role(static_cast<Role>(wishes.role)).restart(wishes.restart);
   if (!wishes.catalogue.empty()) options.catalogue(wishes.catalogue);
+  if (wishes.deferred) options.deferred();
   if (wishes.logs)
     options.log(wishes.log.is_none() ? Options::Log() : log_to(nb::cast<nb::callable>(wishes.log)));
   return options;
 }
 
 Held open(const std::string& file, MPI_Fint comm, const Texts& parameters, const Texts& overrides,
-          const std::string& catalogue, const std::string& restart, int32_t role, bool logs,
-          const nb::object& log) {
-  const auto options = options_of({parameters, overrides, catalogue, restart, role, logs, log});
+          const std::string& catalogue, const std::string& restart, int32_t role, bool deferred,
+          bool logs, const nb::object& log) {
+  const auto options =
+      options_of({parameters, overrides, catalogue, restart, role, deferred, logs, log});
   const nb::gil_scoped_release unlocked;
   return Held(Session::open(file, MPI_Comm_f2c(comm), options));
 }
@@ -189,7 +192,7 @@ void bind_session(nb::module_& module) {
   bind_field(module);
   module.def("open", open, nb::arg("file"), nb::arg("comm"), nb::arg("parameters"),
              nb::arg("overrides"), nb::arg("catalogue"), nb::arg("restart"), nb::arg("role"),
-             nb::arg("logs"), nb::arg("log").none());
+             nb::arg("deferred"), nb::arg("logs"), nb::arg("log").none());
   nb::class_<Held>(module, "Session")
       .def("serve", &Session::serve, Unlocked())
       .def("communicator",
@@ -214,6 +217,11 @@ void bind_session(nb::module_& module) {
       .def("set_domain", set_domain, nb::arg("mesh"), nb::arg("lo"), nb::arg("hi"), nb::arg("tilt"),
            nb::arg("periodic"), nb::arg("dimensions"))
       .def("set_coordinates", set_coordinates, nb::arg("mesh"), nb::arg("axis"), nb::arg("values"))
+      .def("set_parameter", [](Held& session, const std::string& name,
+                               const std::string& value) { session.set_parameter(name, value); })
+      .def("offer_catalogue", &Session::offer_catalogue, nb::arg("yaml"))
+      .def("configure", &Session::configure, Unlocked())
+      .def("set_scalar", &Session::set_scalar, nb::arg("name"), nb::arg("value"))
       .def("set_units", &Session::set_units, nb::arg("name"), nb::arg("units"))
       .def("ready", &Session::ready, Unlocked())
       .def("is_due", &Session::is_due, nb::arg("step"), nb::arg("time"))

@@ -171,6 +171,17 @@ void bind_work(nb::module_& module) {
            [](const Work& w, const std::string& name) {
              return std::string(w.host().units(w.get(), name.c_str()));
            })
+      .def("scalars",
+           [](const Work& w) {
+             nb::dict out;
+             for (int32_t s = 0; s < w.host().scalar_count(w.get()); ++s) {
+               const char* name = w.host().scalar_name(w.get(), s);
+               double value = 0;
+               w.check(w.host().scalar(w.get(), name, &value));
+               out[name] = value;
+             }
+             return out;
+           })
       .def("domain", domain)
       .def("mesh", mesh_now)
       .def("coarsening", coarsening)

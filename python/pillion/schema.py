@@ -302,6 +302,17 @@ _FIELD = _map(
 )
 
 
+_SCALAR_NAME = r"^[A-Za-z_][A-Za-z0-9_]*$"
+_SCALARS = either(
+    _list_of({"type": "string", "pattern": _SCALAR_NAME}, 10000),
+    _map_of(
+        "Scalars by name.",
+        either(_map("A number per step.", {"units": ("Such as Gyr.", TEXT)}), NULL),
+        propertyNames={"pattern": _SCALAR_NAME},
+    ),
+)
+
+
 def _analysis(stages: list[dict[str, Any]]) -> Schema:
     stage = {
         "description": "A stage and its parameters: `- NAME: {PARAMETER: VALUE}`.",
@@ -353,6 +364,10 @@ def schema_of(stages: list[dict[str, Any]]) -> Schema:
             ),
             "meshes": ("Where data lives, by name.", _map_of("Meshes by name.", _MESH)),
             "fields": ("Arrays that the program shares, by name.", _map_of("Fields.", _FIELD)),
+            "scalars": (
+                "Numbers that the program sets for each step: a list of names, or a map.",
+                _SCALARS,
+            ),
             "analyses": (
                 "What to compute, by name.",
                 _map_of(

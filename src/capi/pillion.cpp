@@ -195,6 +195,10 @@ pillion_status pillion_options_set_log(pillion_options* options, pillion_log_han
   });
 }
 
+pillion_status pillion_options_set_deferred(pillion_options* options) {
+  return guard([&] { given(options, "options").options.deferred = true; });
+}
+
 pillion_status pillion_open_with(const char* file, MPI_Comm comm, const pillion_options* options,
                                  pillion_session** session) {
   return guard([&] { open_session(file, comm, options, session); });
@@ -216,6 +220,20 @@ pillion_status pillion_open_with_fortran(const char* file, MPI_Fint comm,
     pillion::comm::expect_mpi();
     open_session(file, pillion::comm::from_fortran(comm), options, session);
   });
+}
+
+pillion_status pillion_set_parameter(pillion_session* session, const char* name,
+                                     const char* value) {
+  return guard(
+      [&] { opened(session).set_parameter(text(name, "the name"), text(value, "the value")); });
+}
+
+pillion_status pillion_offer_catalogue(pillion_session* session, const char* yaml) {
+  return guard([&] { opened(session).offer_catalogue(text(yaml, "the catalogue")); });
+}
+
+pillion_status pillion_configure(pillion_session* session) {
+  return guard([&] { opened(session).ensure_configured(); });
 }
 
 int32_t pillion_serve(pillion_session* session) {
@@ -390,12 +408,20 @@ pillion_status pillion_set_units(pillion_session* session, const char* name, con
   return guard([&] {
     if (!side(session).set_units(text(name, "the name"), text(units, "the units")))
       pillion::base::fail(ErrorCode::Argument,
-                          "'{}' is not a field, a mesh or 'time', so it has no units", name);
+                          "'{}' is not a field, a mesh, a scalar or 'time', so it has no units",
+                          name);
   });
 }
 
+pillion_status pillion_set_scalar(pillion_session* session, const char* name, double value) {
+  return guard([&] { side(session).set_scalar(text(name, "the name"), value); });
+}
+
 pillion_status pillion_ready(pillion_session* session) {
-  return guard([&] { side(session).ready(); });
+  return guard([&] {
+    opened(session).ensure_configured();
+    side(session).ready();
+  });
 }
 
 pillion_status pillion_is_due(const pillion_session* session, int64_t step, double time,
@@ -404,7 +430,11 @@ pillion_status pillion_is_due(const pillion_session* session, int64_t step, doub
 }
 
 pillion_status pillion_step(pillion_session* session, int64_t step, double time) {
-  return guard([&] { side(session).step(step, time); });
+  return guard([&] {
+    auto& open = opened(session);
+    open.ensure_configured();
+    open.simulation().step(step, time);
+  });
 }
 
 pillion_status pillion_checkpoint(pillion_session* session, const char* path) {

@@ -267,6 +267,24 @@ void read_units(Reader& reader, std::string& units, base::Diagnostics* mistakes)
   });
 }
 
+/// Conditions and the columns of tables use the names of scalars.
+void check_scalar_name(const std::string& name, const Value& place) {
+  static const std::vector<std::string> reserved = {"step", "time", "and", "or",  "not",   "min",
+                                                    "max",  "mean", "sum", "rms", "count", "norm"};
+  const auto is_letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  };
+  const bool is_word = !name.empty() && is_letter(name[0]) &&
+                       std::all_of(name.begin(), name.end(),
+                                   [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
+  if (!is_word)
+    place.fail_at_key(fmt::format(
+        "'{}' cannot name a scalar; use letters, digits and '_', with a letter first", name));
+  if (std::find(reserved.begin(), reserved.end(), name) != reserved.end())
+    place.fail_at_key(
+        fmt::format("'{}' has a meaning in conditions, so it cannot name a scalar", name));
+}
+
 /// Reads each entry of a map by itself.
 template <class Read>
 void read_each(const Value* map, const char* what, base::Diagnostics* mistakes, Read&& read) {
@@ -350,6 +368,25 @@ void Catalogue::read(const Value* meshes, const Value* fields, base::Diagnostics
   });
 }
 
+void Catalogue::read_scalars(const Value* scalars, base::Diagnostics* mistakes) {
+  if (scalars == nullptr) return;
+  const auto read = [&](const std::string& name, const Value& value) {
+    check_scalar_name(name, value);
+    Scalar scalar{.name = name, .units = {}};
+    if (scalars->is_map() && !value.is_null()) {
+      Reader reader(value, "scalar '" + name + "'");
+      read_units(reader, scalar.units, mistakes);
+      reader.finish(mistakes);
+    }
+    put(std::move(scalar));
+  };
+  attempt(mistakes, [&] {
+    if (!scalars->is_list()) return read_each(scalars, "scalars", mistakes, read);
+    for (const auto& entry : scalars->entries)
+      attempt(mistakes, [&, &value = entry.second] { read(value.as_text(), value); });
+  });
+}
+
 void Catalogue::check_coordinates(base::Diagnostics* mistakes) const {
   for (const auto& [name, place] : coordinates_) {
     const Mesh* mesh = find_mesh(name);
@@ -403,6 +440,11 @@ void Catalogue::put(Field field) {
   fields_.push_back(std::move(field));
 }
 
+void Catalogue::put(Scalar scalar) {
+  if (const auto known = find_scalar(scalar.name)) scalars_[*known] = std::move(scalar);
+  else scalars_.push_back(std::move(scalar));
+}
+
 void Catalogue::add(Field field) {
   made_.insert(field.name);
   put(std::move(field));
@@ -446,12 +488,26 @@ std::vector<std::string> Catalogue::mesh_names() const {
   return names;
 }
 
+std::optional<size_t> Catalogue::find_scalar(const std::string& name) const {
+  for (size_t s = 0; s < scalars_.size(); ++s)
+    if (scalars_[s].name == name) return s;
+  return {};
+}
+
+std::vector<std::string> Catalogue::scalar_names() const {
+  std::vector<std::string> names;
+  for (const auto& scalar : scalars_) names.push_back(scalar.name);
+  return names;
+}
+
 bool Catalogue::set_units(const std::string& name, const std::string& units) {
   bool found = false;
   for (auto& field : fields_)
     if (field.name == name) field.units = units, found = true;
   for (auto& mesh : meshes_)
     if (mesh.name == name) mesh.units = units, found = true;
+  for (auto& scalar : scalars_)
+    if (scalar.name == name) scalar.units = units, found = true;
   return found;
 }
 

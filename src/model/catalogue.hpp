@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -88,7 +89,7 @@ struct Mesh {
   /// than the one before. Empty if there is one level. `cells` are those of level 0.
   std::vector<std::array<int64_t, 3>> ratios{};
   bool is_partial = false;    ///< of a uniform mesh: some of its cells may not exist
-  std::string level_of{};     ///< the mesh of which this one is a level, if it was made for that
+  std::string level_of{};     ///< the mesh that has this one as a level
   int order = 0;              ///< of a spectral mesh: it has order + 1 points along each axis
   std::string coordinates{};  ///< of a spectral mesh: the field that holds them; "" if none does
   Metric metric = Metric::Cartesian;  ///< of a mesh of boxes
@@ -132,6 +133,11 @@ inline int32_t values_of(const Mesh& mesh, const Field& field) {
 std::array<int64_t, 3> cells_of_level(const Mesh& mesh, int level);
 /// Reads `cells`: the numbers of axes and of cells along each.
 void read_cells(const base::Value& cells, Mesh& mesh);
+/// A named number that a program sets for each step.
+struct Scalar {
+  std::string name;
+  std::string units;
+};
 
 class Catalogue {
  public:
@@ -139,6 +145,9 @@ class Catalogue {
   /// already are replaced. With `mistakes`, reads all entries that it can.
   void read(const base::Value* meshes, const base::Value* fields,
             base::Diagnostics* mistakes = nullptr);
+  /// Reads `scalars:`, a map or a list of names; may be null. Scalars keep the order in which they
+  /// were first read.
+  void read_scalars(const base::Value* scalars, base::Diagnostics* mistakes = nullptr);
   /// Checks that fields which meshes name as their coordinates can be that, once all is read.
   void check_coordinates(base::Diagnostics* mistakes = nullptr) const;
   /// Adds a field that a stage produces.
@@ -155,7 +164,13 @@ class Catalogue {
   [[nodiscard]] std::vector<std::string> field_names() const;
   [[nodiscard]] std::vector<std::string> mesh_names() const;
 
-  /// Sets the units of a field or of a mesh's lengths; false if there is no such thing.
+  [[nodiscard]] const std::vector<Scalar>& scalars() const { return scalars_; }
+  /// The place of a scalar in that order.
+  [[nodiscard]] std::optional<size_t> find_scalar(const std::string& name) const;
+  [[nodiscard]] std::vector<std::string> scalar_names() const;
+
+  /// Sets the units of a field, of a mesh's lengths or of a scalar; false if there is no such
+  /// thing.
   bool set_units(const std::string& name, const std::string& units);
 
  private:
@@ -165,10 +180,12 @@ class Catalogue {
   void add_levels();
   void put(Mesh mesh);
   void put(Field field);
+  void put(Scalar scalar);
   // Adding to a deque leaves references to what is in it good.
   std::deque<Mesh> meshes_;
   std::deque<Field> fields_;
-  std::set<std::string> made_;                      ///< fields that stages produce
+  std::set<std::string> made_;  ///< fields that stages produce
+  std::vector<Scalar> scalars_;
   std::map<std::string, base::Value> coordinates_;  ///< by mesh: where the field is named
 };
 

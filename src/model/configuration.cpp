@@ -323,6 +323,7 @@ void read_offered(const std::string& text, const base::Parameters& parameters, C
   if (text.empty()) return;
   const Value offered = base::parse_yaml(text, "the program's catalogue", parameters, mistakes);
   catalogue.read(offered.find("meshes"), offered.find("fields"), mistakes);
+  catalogue.read_scalars(offered.find("scalars"), mistakes);
 }
 
 Sides sides_of(const SidecarSpec& sidecars, bool knows_sidecars) {
@@ -357,10 +358,12 @@ const Value* read_all_but_analyses(const Value& root, Configuration& configurati
   });
   const Value* meshes = reader.find("meshes");
   const Value* fields = reader.find("fields");
+  const Value* scalars = reader.find("scalars");
   const Value* analyses = nullptr;
   read([&] { analyses = &reader.require("analyses"); });
   reader.finish(mistakes);
   configuration.catalogue.read(meshes, fields, mistakes);
+  configuration.catalogue.read_scalars(scalars, mistakes);
   configuration.catalogue.check_coordinates(mistakes);
   return analyses;
 }
@@ -394,7 +397,7 @@ Configuration read_configuration(const std::string& text, const std::string& fil
     if (mistakes != nullptr && root.is_map())
       base::mend_keys(root, "the configuration",
                       {"output", "run", "restart", "parameters", "units", "sidecars", "meshes",
-                       "fields", "analyses"},
+                       "fields", "scalars", "analyses"},
                       *mistakes);
     bool knows_sidecars = true;
     const Value* analyses = read_all_but_analyses(root, configuration, knows_sidecars, mistakes);
@@ -409,13 +412,44 @@ Configuration read_configuration(const std::string& text, const std::string& fil
   return configuration;
 }
 
+namespace {
+
+void expect_values(const Value& value, const base::Diagnostics& mistakes) {
+  if (value.is_scalar() && mistakes.meaningless.contains(value.place()) &&
+      value.text.find('$') != std::string::npos)
+    value.fail(fmt::format(
+        "'sidecars:' needs the value of '{}' when the session is opened, because it determines the "
+        "ranks that become sidecars; give it to the options, with --set or under 'parameters:'",
+        value.text));
+  for (const auto& [key, entry] : value.entries) expect_values(entry, mistakes);
+}
+
+}  // namespace
+
+SidecarSpec read_sidecars_alone(const std::string& text, const std::string& file,
+                                const base::Parameters& parameters, int64_t sidecars_wanted,
+                                const base::Overrides& overrides) {
+  base::Diagnostics mistakes;  // of the rest of the file
+  Value root = base::parse_yaml(text, file, parameters, &mistakes);
+  for (const auto& [key, yaml] : overrides)
+    if (key == "sidecars" || key.starts_with("sidecars.")) override_entry(root, key, yaml);
+  SidecarSpec spec;
+  if (const Value* sidecars = root.find("sidecars")) {
+    expect_values(*sidecars, mistakes);
+    spec = read_sidecars(*sidecars);
+  }
+  settle_sidecars(spec, sidecars_wanted, root);
+  return spec;
+}
+
 std::deque<AnalysisSpec> read_attached_job_analyses(
     const std::string& text, const std::string& file, const base::Parameters& parameters,
     const Catalogue& catalogue, const std::set<std::string>& taken, base::Diagnostics* mistakes) {
   const Value root = base::parse_yaml(text, file, parameters, mistakes);
   const auto read = [&](auto&& part) { return attempt(mistakes, part); };
   Reader reader(root, "the attached job's configuration");
-  for (const char* key : {"output", "run", "restart", "units", "sidecars", "meshes", "fields"})
+  for (const char* key :
+       {"output", "run", "restart", "units", "sidecars", "meshes", "fields", "scalars"})
     read([&] {
       (void)reader.find(key);
       if (const Value* found = root.find(key))

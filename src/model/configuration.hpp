@@ -79,6 +79,12 @@ Configuration read_configuration(const std::string& text, const std::string& fil
                                  const base::Overrides& overrides = {},
                                  base::Diagnostics* mistakes = nullptr);
 
+/// Reads `sidecars:` alone, for a program that knows its other parameters only later. Throws where
+/// it needs a parameter that has no value yet.
+SidecarSpec read_sidecars_alone(const std::string& text, const std::string& file,
+                                const base::Parameters& parameters, int64_t sidecars_wanted,
+                                const base::Overrides& overrides);
+
 /// Reads the analyses that an attached job adds to a run: YAML with `analyses:` and `parameters:`
 /// only. All their stages run in the attached job. `taken` are the names of the run's analyses.
 std::deque<AnalysisSpec> read_attached_job_analyses(const std::string& text,

@@ -15,6 +15,7 @@ enum class Operation {
   Number,
   Step,
   Time,
+  Scalar,
   Count,
   Sum,
   Mean,
@@ -40,7 +41,7 @@ enum class Operation {
 struct Expression::Node {
   Operation operation = Operation::Number;
   double number = 0;
-  size_t quantity = 0;
+  size_t quantity = 0;  ///< or scalar
   std::shared_ptr<const Node> left, right;
 };
 
@@ -55,8 +56,13 @@ const std::vector<std::pair<std::string, Operation>> functions = {
 
 class Parser {
  public:
-  Parser(const base::Value& place, const Catalogue& catalogue, std::vector<Quantity>& quantities)
-      : place_(place), text_(place.as_text()), catalogue_(catalogue), quantities_(quantities) {}
+  Parser(const base::Value& place, const Catalogue& catalogue, std::vector<Quantity>& quantities,
+         std::set<size_t>& scalars)
+      : place_(place),
+        text_(place.as_text()),
+        catalogue_(catalogue),
+        quantities_(quantities),
+        scalars_(scalars) {}
 
   NodePtr parse() {
     NodePtr node = disjunction();
@@ -195,7 +201,15 @@ class Parser {
       fail(at_ == text_.size() ? "it ends too early" : "unexpected '" + text_.substr(at_, 1) + "'");
     if (token == "step") return make(Operation::Step);
     if (token == "time") return make(Operation::Time);
-    std::vector<std::string> known = {"step", "time"};
+    if (const auto scalar = catalogue_.find_scalar(token)) {
+      scalars_.insert(*scalar);
+      Node node;
+      node.operation = Operation::Scalar;
+      node.quantity = *scalar;
+      return std::make_shared<Node>(node);
+    }
+    std::vector<std::string> known = catalogue_.scalar_names();
+    known.insert(known.end(), {"step", "time"});
     for (const auto& [function, operation] : functions) {
       if (function == token) return statistic(operation);
       known.push_back(function);
@@ -246,25 +260,21 @@ class Parser {
   const std::string& text_;
   const Catalogue& catalogue_;
   std::vector<Quantity>& quantities_;
+  std::set<size_t>& scalars_;
   size_t at_ = 0;
   int depth_ = 0;
   int operations_ = 0;
 };
 
-struct Values {
-  const std::vector<Moments>& moments;
-  int64_t step;
-  double time;
-};
-
-double evaluate(const Node& node, const Values& values) {
+double evaluate(const Node& node, const StepValues& values) {
   const auto left = [&] { return evaluate(*node.left, values); };
   const auto right = [&] { return evaluate(*node.right, values); };
-  const auto moments = [&]() -> const Moments& { return values.moments.at(node.quantity); };
+  const auto moments = [&]() -> const Moments& { return values.moments[node.quantity]; };
   switch (node.operation) {
     case Operation::Number: return node.number;
     case Operation::Step: return static_cast<double>(values.step);
     case Operation::Time: return values.time;
+    case Operation::Scalar: return values.scalars[node.quantity];
     case Operation::Count: return moments().count;
     case Operation::Sum: return moments().sum;
     case Operation::Mean: return moments().sum / moments().count;
@@ -293,11 +303,11 @@ double evaluate(const Node& node, const Values& values) {
 
 Expression::Expression(const base::Value& place, const Catalogue& catalogue)
     : text_(place.as_text()) {
-  root_ = Parser(place, catalogue, quantities_).parse();
+  root_ = Parser(place, catalogue, quantities_, scalars_).parse();
 }
 
-bool Expression::holds(const std::vector<Moments>& moments, int64_t step, double time) const {
-  const double value = evaluate(*root_, {moments, step, time});
+bool Expression::holds(const StepValues& values) const {
+  const double value = evaluate(*root_, values);
   return value != 0 && !std::isnan(value);
 }
 

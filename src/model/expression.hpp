@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Conditions such as `max(density) > 1e3 and step > 100`: numbers, step, time, statistics of
-// fields, arithmetic, comparisons, and, or, not. Parsing and evaluating are pure; who reduces the
-// statistics over the ranks is another matter.
+// Conditions such as `max(density) > 1e3 and step > 100`: numbers, step, time, scalars, statistics
+// of fields, arithmetic, comparisons, and, or, not. Parsing and evaluating are pure; who reduces
+// the statistics over the ranks is another matter.
 #pragma once
 
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,24 +33,35 @@ struct Moments {
   double maximum = -std::numeric_limits<double>::infinity();
 };
 
+/// What a condition is evaluated with.
+struct StepValues {
+  std::span<const Moments> moments;  ///< by quantity of the condition
+  int64_t step;
+  double time;
+  std::span<const double> scalars;  ///< of the catalogue, in its order
+};
+
 class Expression {
  public:
   /// Parses a condition; throws a configuration error at `place` for what it cannot read and for
   /// fields that the catalogue does not have.
   Expression(const base::Value& place, const Catalogue& catalogue);
 
-  /// The quantities to reduce, in the order in which evaluate() wants them.
+  /// The quantities to reduce, in the order in which holds() wants them.
   [[nodiscard]] const std::vector<Quantity>& quantities() const { return quantities_; }
+  /// The scalars that it uses, by their places in the catalogue.
+  [[nodiscard]] const std::set<size_t>& scalars() const { return scalars_; }
   [[nodiscard]] const std::string& text() const { return text_; }
 
   /// Whether the condition holds. A comparison with a value that is not a number is false.
-  [[nodiscard]] bool holds(const std::vector<Moments>& moments, int64_t step, double time) const;
+  [[nodiscard]] bool holds(const StepValues& values) const;
 
   struct Node;
 
  private:
   std::string text_;
   std::vector<Quantity> quantities_;
+  std::set<size_t> scalars_;
   std::shared_ptr<const Node> root_;
 };
 

@@ -43,6 +43,7 @@ struct AttachedSpec {
   bool allowed = true;
   double time = 0.01;   ///< share of the simulation's time; 1 for any
   int64_t memory = -1;  ///< bytes of their publications in flight per node; -1 for half of `memory`
+  bool operator==(const AttachedSpec&) const = default;
 };
 
 struct SidecarSpec {
@@ -79,6 +80,7 @@ struct SidecarSpec {
   }
   /// Whether publications go through node memory.
   [[nodiscard]] bool through_node() const { return per_node > 0 || job == Job::Separate; }
+  bool operator==(const SidecarSpec&) const = default;
 };
 
 /// Reads `sidecars:`. Throws a configuration error for keys that exclude each other. With

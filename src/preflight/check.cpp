@@ -39,11 +39,13 @@ void unused_fields(const DryRun& forecast, const Value& root, std::vector<std::s
 
 // As many due steps as any run will see are tried for conditions on the step alone.
 bool may_come_true(const model::AnalysisSpec& analysis) {
-  if (!analysis.when->quantities().empty() || analysis.every.in_time()) return true;
-  if (analysis.when->text().find("time") != std::string::npos) return true;
+  const auto& when = *analysis.when;
+  if (!when.quantities().empty() || !when.scalars().empty() || analysis.every.in_time())
+    return true;
+  if (when.text().find("time") != std::string::npos) return true;
   constexpr int64_t tries = 100'000;
   for (int64_t n = 0; n < tries; ++n)
-    if (analysis.when->holds({}, n * analysis.every.steps, 0)) return true;
+    if (when.holds({{}, n * analysis.every.steps, 0, {}})) return true;
   return false;
 }
 

@@ -46,9 +46,25 @@ void put_origin(Buffer& out, std::string_view title, std::string_view name, cons
                  c, q(origin.run), q(title), q(origin.analysis), q(origin.stage), q(name));
   fmt::format_to(to, "{0}version: {1}\n{0}step: {2}\n{0}time: {3}\n{0}time_units: {4}\n", c,
                  q(PILLION_VERSION), origin.step, yaml_real(origin.time), q(origin.time_units));
+  if (!origin.scalars.empty()) {
+    fmt::format_to(to, "{}scalars:\n", c);
+    for (const auto& scalar : origin.scalars)
+      fmt::format_to(to, "{}  {}: {{value: {}, units: {}}}\n", c, q(scalar.name),
+                     yaml_real(scalar.value), q(scalar.units));
+  }
   fmt::format_to(to, "{0}publications: {1}\n{0}skipped: {2}\n{0}coarsened: {3}\n{0}lost: {4}\n", c,
                  origin.publications, origin.skipped, origin.coarsened, origin.lost);
   if (!origin.disabled.empty()) fmt::format_to(to, "{0}disabled: {1}\n", c, q(origin.disabled));
+}
+
+/// The scalars of the step that a table has no attribute for.
+std::vector<ScalarValue> scalars_beside(const pillion_table& table, const Origin& origin) {
+  std::vector<ScalarValue> out;
+  for (const auto& scalar : origin.scalars)
+    if (std::none_of(table.attributes, table.attributes + table.attribute_count,
+                     [&](const auto& attribute) { return attribute.name == scalar.name; }))
+      out.push_back(scalar);
+  return out;
 }
 
 void put_head(Buffer& out, const pillion_table& table, const Origin& origin) {
@@ -60,13 +76,19 @@ void put_head(Buffer& out, const pillion_table& table, const Origin& origin) {
     fmt::format_to(to, "#   - {{name: {}, units: {}, type: {}}}\n", q(table.columns[c].name),
                    q(table.columns[c].units),
                    q(table.columns[c].integers != nullptr ? "int64" : "float64"));
-  fmt::format_to(to, "# attributes:{}\n", table.attribute_count == 0 ? " []" : "");
+  const auto added =
+      table.per_step != 0 ? scalars_beside(table, origin) : std::vector<ScalarValue>();
+  const bool any = table.attribute_count > 0 || !added.empty();
+  fmt::format_to(to, "# attributes:{}\n", any ? "" : " []");
   for (int32_t a = 0; a < table.attribute_count; ++a) {
     const auto& attribute = table.attributes[a];
     fmt::format_to(to, "#   - {{name: {}, value: {}, units: {}}}\n", q(attribute.name),
                    attribute.text != nullptr ? q(attribute.text) : yaml_real(attribute.value),
                    q(attribute.units));
   }
+  for (const auto& scalar : added)
+    fmt::format_to(to, "#   - {{name: {}, value: {}, units: {}}}\n", q(scalar.name),
+                   yaml_real(scalar.value), q(scalar.units));
 }
 
 // As a quoted text, so that whatever the user wrote, tabs and odd indents too, is kept as it was.

@@ -8,10 +8,17 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 struct pillion_table;
 
 namespace pillion::products {
+
+/// A scalar of the simulation as of a step.
+struct ScalarValue {
+  std::string name, units;
+  double value = 0;
+};
 
 /// Where a product comes from.
 struct Origin {
@@ -29,6 +36,7 @@ struct Origin {
   int64_t coarsened = 0;
   int64_t lost = 0;
   std::string disabled{};  ///< why the analysis ended early; "" if it did not
+  std::vector<ScalarValue> scalars{};
 };
 
 /// "ANALYSIS/NAME.csv", or "ANALYSIS/NAME.000000050.csv" for one of each step.

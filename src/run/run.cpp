@@ -145,6 +145,9 @@ products::Origin Run::origin(size_t analysis) const {
   origin.configuration = configuration.text;
   origin.parameters = configuration.parameters;
   origin.time_units = configuration.time_units;
+  const auto& known = configuration.catalogue.scalars();
+  for (size_t s = 0; s < std::min(known.size(), scalars.size()); ++s)
+    origin.scalars.push_back({known[s].name, known[s].units, scalars[s]});
   return origin;
 }
 

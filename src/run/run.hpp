@@ -71,6 +71,9 @@ struct Run {
   std::vector<std::vector<stagehost::DeclaredProduct>> declared;
   std::vector<CostCounters> accounts;  ///< by analysis
   std::vector<std::string> disabled;   ///< why, by analysis; "" if it is not
+  /// As of the last step on simulation ranks, as of the last message on sidecars: of the
+  /// catalogue's, in its order. Not a number before the program sets one.
+  std::vector<double> scalars;
   std::vector<std::string> warnings;
   std::vector<std::string> remarks;
   std::vector<MigrationRecord> moves;  ///< on simulation ranks

@@ -31,6 +31,12 @@ model::Configuration RunSpec::configuration(int64_t sidecars_wanted) const {
   return configuration;
 }
 
+model::SidecarSpec RunSpec::sidecars(int64_t sidecars_wanted) const {
+  auto spec = model::read_sidecars_alone(text, file, parameters, sidecars_wanted, overrides);
+  if (!spec.spill_folder.empty()) spec.spill_folder = absolute(spec.spill_folder, folder);
+  return spec;
+}
+
 std::map<std::string, std::string> read_settings(const std::string& lines, const char* variable,
                                                  const char* like) {
   std::map<std::string, std::string> settings;

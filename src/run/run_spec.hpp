@@ -66,6 +66,9 @@ struct RunSpec {
   /// model::read_configuration.
   [[nodiscard]] model::Configuration configuration(int64_t sidecars_wanted) const;
 
+  /// Its `sidecars:` alone, which need no other parameters and no catalogue.
+  [[nodiscard]] model::SidecarSpec sidecars(int64_t sidecars_wanted) const;
+
   static constexpr auto members() {
     return std::tuple{&RunSpec::file,           &RunSpec::text,     &RunSpec::catalogue,
                       &RunSpec::restart,        &RunSpec::folder,   &RunSpec::move_at,

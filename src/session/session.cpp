@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 #include <random>
 #include <sstream>
 
@@ -24,10 +25,6 @@ namespace pillion::session {
 
 using comm::together;
 
-namespace {
-
-/// The settings of the environment, which override the program's. Read by one rank, which
-/// broadcasts them.
 void take_environment(run::RunSpec& spec) {
   if (const char* file = std::getenv("PILLION_CONFIGURATION"); file != nullptr && *file != '\0')
     spec.file = file;
@@ -40,6 +37,8 @@ void take_environment(run::RunSpec& spec) {
   take("PILLION_SET", "NAME=VALUE", spec.parameters);
   take("PILLION_OVERRIDE", "KEY=YAML", spec.overrides);
 }
+
+namespace {
 
 /// A number that no other run has.
 uint64_t new_run() {
@@ -94,13 +93,30 @@ topology::MappingRequest request_of(const model::SidecarSpec& spec) {
           .stay_on_node = spec.through_node()};
 }
 
-std::vector<topology::Role> gather_roles(const comm::Communicator& world, topology::Role mine) {
+/// How ranks open the session: which role each wants, and whether in two phases.
+struct Wishes {
   std::vector<topology::Role> roles;
-  const auto numbers = world.gather_all_runs(static_cast<int64_t>(mine));
+  bool deferred = false;
+};
+
+// Ranks that are sidecars in any case do as the others.
+Wishes gather_wishes(const comm::Communicator& world, const Options& mine) {
+  Wishes wishes;
+  const auto numbers =
+      world.gather_all_runs(2 * static_cast<int64_t>(mine.role) + (mine.deferred ? 1 : 0));
   together(world, [&] {
-    for (const auto role : numbers) roles.push_back(static_cast<topology::Role>(role));
+    std::set<bool> found;
+    for (const auto number : numbers) {
+      wishes.roles.push_back(static_cast<topology::Role>(number / 2));
+      if (wishes.roles.back() != topology::Role::Sidecar) found.insert(number % 2 != 0);
+    }
+    if (found.size() > 1)
+      base::fail(ErrorCode::Argument,
+                 "some ranks open the session in two phases and others in one; set "
+                 "pillion_options_set_deferred on all of them or on none");
+    wishes.deferred = found.contains(true);
   });
-  return roles;
+  return wishes;
 }
 
 }  // namespace
@@ -113,9 +129,9 @@ void Session::open(const std::string& file, comm::Communicator world, const Opti
   together(run_.world, [&] { run_.log = options.log; });
   // A program that looks at no status still shows why it stopped.
   try {
-    configure(file, options);
+    choose_roles(file, options);
     take_sides();
-    make_side();
+    if (!deferred_) make_side();
   } catch (const Error& e) {
     if (run_.world.rank() == 0) run_.log.failure("{}", e.what());
     throw;
@@ -124,8 +140,10 @@ void Session::open(const std::string& file, comm::Communicator world, const Opti
 
 Session::~Session() = default;
 
-void Session::configure(const std::string& file, const Options& options) {
-  const auto wanted = gather_roles(run_.world, options.role);
+void Session::choose_roles(const std::string& file, const Options& options) {
+  const auto wishes = gather_wishes(run_.world, options);
+  const auto& wanted = wishes.roles;
+  deferred_ = wishes.deferred;
   const auto leader = std::find_if(wanted.begin(), wanted.end(),
                                    [](topology::Role r) { return r != topology::Role::Sidecar; });
   if (leader == wanted.end())
@@ -136,10 +154,9 @@ void Session::configure(const std::string& file, const Options& options) {
   run_.id = spec_.run;
   together(run_.world, [&] {
     run_.move_at = {spec_.move_at.begin(), spec_.move_at.end()};
-    const auto sidecars = std::count(wanted.begin(), wanted.end(), topology::Role::Sidecar);
-    run_.configuration = spec_.configuration(sidecars);
-    run_.accounts.resize(run_.configuration.analyses.size());
-    run_.disabled.resize(run_.configuration.analyses.size());
+    sidecars_wanted_ = std::count(wanted.begin(), wanted.end(), topology::Role::Sidecar);
+    if (deferred_) run_.configuration.sidecars = spec_.sidecars(sidecars_wanted_);
+    else take_configuration(spec_.configuration(sidecars_wanted_));
   });
   node_ = run::find_nodes(run_.world, spec_.test_overrides);
   assign_roles(wanted);
@@ -176,10 +193,18 @@ void Session::take_sides() {
   together(run_.world, [&] {
     if (!unplaced_.empty())
       run_.warn(fmt::format("sidecars were chosen by rank alone: {}", unplaced_));
-    run_.sink = stagehost::Sink(run_.configuration.output);
-    run_.follow_timeline();
-    report_path_ = run_.configuration.output + "/" + run::report_name;
+    if (!deferred_) run_.follow_timeline();
   });
+}
+
+void Session::take_configuration(model::Configuration configuration) {
+  run_.configuration = std::move(configuration);
+  run_.accounts.resize(run_.configuration.analyses.size());
+  run_.disabled.resize(run_.configuration.analyses.size());
+  run_.scalars.assign(run_.configuration.catalogue.scalars().size(),
+                      std::numeric_limits<double>::quiet_NaN());
+  run_.sink = stagehost::Sink(run_.configuration.output);
+  report_path_ = run_.configuration.output + "/" + run::report_name;
 }
 
 // By the first simulation rank, whose session ends when the run does. All chains are there, so that
@@ -355,13 +380,24 @@ run::SavedState Session::read_restart(std::set<std::string>& saved) {
 }
 
 simulation::Simulation& Session::simulation() const {
-  if (!simulation_)
+  if (simulation_) return *simulation_;
+  if (run_.is_sidecar())
     base::fail(ErrorCode::State, "this rank is a sidecar; it may only call pillion_serve");
-  return *simulation_;
+  if (failure_) throw *failure_;
+  base::fail(ErrorCode::State,
+             "the session was opened in two phases and has no configuration yet; call "
+             "pillion_configure on every simulation rank first");
 }
 
+// Why the second phase failed is for the simulation to say, which failed too.
 void Session::serve() {
-  if (!sidecar_) return;
+  if (!run_.is_sidecar()) return;
+  if (!sidecar_) try {
+      if (!meet_for_configuration(false)) return;
+      complete({});
+    } catch (const Error&) {
+      return;
+    }
   try {
     (void)sidecar_->serve();
     sidecar_->messages().set_receiver(nullptr);  // while MPI still runs
@@ -381,6 +417,10 @@ void Session::serve() {
 }
 
 void Session::close() {
+  if (deferred_ && !simulation_ && !run_.is_sidecar()) {
+    if (!failure_) (void)meet_for_configuration(true);
+    return;
+  }
   auto& side = simulation();
   const std::string failure = side.refusal();
   try {

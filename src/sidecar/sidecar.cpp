@@ -97,6 +97,7 @@ Sidecar::Event Sidecar::carry_out(const policy::SidecarAction& action) {
 
 void Sidecar::take_units(const PublicationHeader& header) {
   run_.configuration.time_units = header.time_units;
+  run_.scalars = header.scalars;
   for (const auto& [name, units] : header.units) {
     run_.configuration.catalogue.set_units(name, units);
     for (auto& chain : chains_)

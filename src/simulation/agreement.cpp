@@ -2,9 +2,11 @@
 // A status as numbers, reduced by their maximum.
 #include "simulation/agreement.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "base/clock.hpp"
+#include "simulation/step_numbers.hpp"
 
 namespace pillion::simulation {
 
@@ -69,9 +71,12 @@ RankStatus status_of(std::span<const double> numbers) {
 
 }  // namespace
 
-void Agreement::reserve(size_t analyses) { reduction_.reserve(fixed + analyses); }
+void Agreement::reserve(size_t analyses, size_t scalars) {
+  reduction_.reserve(StepNumbers::width(scalars) + fixed + analyses);
+}
 
-void Agreement::start(const RankStatus& mine, size_t analyses, int64_t steps) {
+void Agreement::start(const RankStatus& mine, size_t analyses, int64_t steps,
+                      std::span<const double> numbers) {
   const double now = base::monotonic_seconds();
   double seconds_per_step = mine.seconds_per_step;
   if (steps > steps_ && time_ > 0)
@@ -80,14 +85,19 @@ void Agreement::start(const RankStatus& mine, size_t analyses, int64_t steps) {
   time_ = now;
   if (next_ != std::numeric_limits<int64_t>::max())
     next_ = steps + policy::steps_to_next_agreement(seconds_per_step_);
-  put_numbers(mine, seconds_per_step, steps, reduction_.prepare(fixed + analyses));
+  const auto values = reduction_.prepare(numbers.size() + fixed + analyses);
+  width_ = numbers.size();
+  numbers_ = {};
+  std::copy(numbers.begin(), numbers.end(), values.begin());
+  put_numbers(mine, seconds_per_step, steps, values.subspan(width_));
   reduction_.start();
 }
 
 std::optional<RankStatus> Agreement::settle() {
-  const auto numbers = reduction_.settle();
-  if (!numbers) return {};
-  auto all = status_of(*numbers);
+  const auto values = reduction_.settle();
+  if (!values) return {};
+  numbers_ = values->first(width_);
+  auto all = status_of(values->subspan(width_));
   seconds_per_step_ = all.seconds_per_step;
   return all;
 }

@@ -121,7 +121,15 @@ std::vector<Moments> moments_of(const std::string& field, std::span<const int32_
 }
 
 bool Conditions::may_hold(size_t a, int64_t step, double time) const {
-  return !conditions_[a] || is_checked(a) || conditions_[a]->holds({}, step, time);
+  return !conditions_[a] || is_checked(a) || conditions_[a]->holds({{}, step, time, {}});
+}
+
+std::set<size_t> Conditions::scalars() const {
+  std::set<size_t> numbers;
+  for (size_t a = 0; a < std::min(own_, conditions_.size()); ++a)
+    if (conditions_[a])
+      numbers.insert(conditions_[a]->scalars().begin(), conditions_[a]->scalars().end());
+  return numbers;
 }
 
 std::set<std::string> Conditions::fields(size_t a) const {
@@ -147,7 +155,9 @@ void Conditions::add(const model::AnalysisSpec& analysis) {
   places_.reserve(quantities_.size());
   moments_.reserve(quantities_.size());
   sums_.reserve(sums_of_quantity * quantities_.size());
-  maxima_.reserve(costs + maxima_of_quantity * quantities_.size());
+  const size_t scalars = run_.scalars.size();
+  of_first_.reserve(scalars);
+  maxima_.reserve(costs + StepNumbers::width(scalars) + maxima_of_quantity * quantities_.size());
 }
 
 // Analyses of attached jobs have the last numbers, and so what only they need comes last.
@@ -231,9 +241,12 @@ void Conditions::start(const std::vector<size_t>& analyses, const Sharing& shari
   if (own < all.size()) cost.seconds += theirs.seconds();
   bill(theirs.seconds(), all.subspan(own));
   auto sum = sums_.prepare(sums_of_quantity * moments_.size()).begin();
-  auto maximum = maxima_.prepare(costs + maxima_of_quantity * moments_.size()).begin();
-  *maximum++ = cost.seconds;
-  *maximum++ = -cost.running;
+  const size_t width = StepNumbers::width(run_.scalars.size());
+  const auto maxima = maxima_.prepare(costs + width + maxima_of_quantity * moments_.size());
+  maxima[0] = cost.seconds;
+  maxima[1] = -cost.running;
+  StepNumbers::put(run_.side.rank() == 0, step, time, run_.scalars, maxima.subspan(costs, width));
+  auto maximum = maxima.begin() + static_cast<std::ptrdiff_t>(costs + width);
   for (const auto& m : moments_) {
     for (const double value : {m.count, m.sum, m.sum_of_squares}) *sum++ = value;
     for (const double value : {-m.minimum, m.maximum}) *maximum++ = value;
@@ -246,14 +259,19 @@ void Conditions::start(const std::vector<size_t>& analyses, const Sharing& shari
 std::optional<policy::AttachedCost> Conditions::settle(run::Agenda& agenda) {
   const auto sums = sums_.settle(), maxima = maxima_.settle();
   if (!sums || !maxima) return {};
+  const size_t width = StepNumbers::width(run_.scalars.size());
+  const auto numbers = maxima->subspan(costs, width);
+  of_first_.read(numbers);
+  difference_ = StepNumbers::difference(numbers, run_.configuration.catalogue);
   for (const size_t a : check_.analyses) {
     needed_.clear();
     for (const size_t quantity : needs_[a]) {
       const double* sum = &(*sums)[sums_of_quantity * places_[quantity]];
-      const double* maximum = &(*maxima)[costs + maxima_of_quantity * places_[quantity]];
+      const double* maximum = &(*maxima)[costs + width + maxima_of_quantity * places_[quantity]];
       needed_.push_back({sum[0], sum[1], sum[2], -maximum[0], maximum[1]});
     }
-    agenda.schedule_state(a).fired = conditions_[a]->holds(needed_, check_.step, check_.time);
+    agenda.schedule_state(a).fired =
+        conditions_[a]->holds({needed_, of_first_.step(), of_first_.time(), of_first_.scalars()});
   }
   return policy::AttachedCost{(*maxima)[0], -(*maxima)[1], check_.steps};
 }

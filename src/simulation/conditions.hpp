@@ -2,8 +2,9 @@
 // Conditions on the state of the simulation. The statistics that the conditions of a step need are
 // computed once, however many conditions use them, and reduced over the ranks together, without
 // waiting. The result is read when the next check comes: so a condition holds as of the check
-// before, the same on every rank, and no rank waits for another in between. A condition on step and
-// time alone needs no reduction and is evaluated immediately.
+// before, the same on every rank, and no rank waits for another in between. Step, time and scalars
+// in it are those of the first rank. A condition on step and time alone needs no reduction and is
+// evaluated immediately.
 #pragma once
 
 #include <span>
@@ -15,6 +16,7 @@
 #include "run/agenda.hpp"
 #include "run/run.hpp"
 #include "simulation/sharing.hpp"
+#include "simulation/step_numbers.hpp"
 
 namespace pillion::simulation {
 
@@ -39,10 +41,13 @@ class Conditions {
   void add(const model::AnalysisSpec& analysis);
   /// Forgets those from number `analyses` on.
   void resize(size_t analyses) { conditions_.resize(analyses), needs_.resize(analyses); }
-  /// Whether an analysis has a condition on values of fields.
+  /// Whether an analysis has a condition on values of fields or on scalars.
   [[nodiscard]] bool is_checked(size_t analysis) const {
-    return conditions_[analysis] && !conditions_[analysis]->quantities().empty();
+    const auto& condition = conditions_[analysis];
+    return condition && !(condition->quantities().empty() && condition->scalars().empty());
   }
+  /// The scalars that conditions of the run itself use, by their places in the catalogue.
+  [[nodiscard]] std::set<size_t> scalars() const;
   /// Whether an analysis that is scheduled at a step may be due there: false if its condition is on
   /// step and time alone and does not hold.
   [[nodiscard]] bool may_hold(size_t analysis, int64_t step, double time) const;
@@ -61,6 +66,10 @@ class Conditions {
   /// Whether only attached jobs wanted the last check.
   [[nodiscard]] bool was_for_attached() const {
     return !check_.analyses.empty() && check_.analyses.front() >= own_;
+  }
+  /// What ranks found to differ when the last check was settled, if anything.
+  [[nodiscard]] const std::optional<StepNumbers::Difference>& difference() const {
+    return difference_;
   }
   /// How often the values of a field were gone through so far.
   [[nodiscard]] int64_t passes() const { return passes_; }
@@ -92,6 +101,8 @@ class Conditions {
   std::vector<size_t> places_;           ///< in it, by quantity
   std::vector<model::Moments> moments_;  ///< by place
   std::vector<model::Moments> needed_;   ///< by one condition
+  StepNumbers of_first_;                 ///< of the check that was settled last
+  std::optional<StepNumbers::Difference> difference_;
   int64_t passes_ = 0;
 };
 

@@ -159,6 +159,7 @@ MessageBuilder::MessageBuilder(const run::Run& run, const transport::Sender& sen
 
 size_t MessageBuilder::size_for(const std::vector<size_t>& due) const {
   transport::PublicationHeader head;
+  head.scalars = run_.scalars;
   head.domains = sharing_.domains();
   head.coordinates = sharing_.coordinates();
   for (const size_t a : due) head.due.push_back({static_cast<int32_t>(a), 0, 0, 0});

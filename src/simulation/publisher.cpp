@@ -124,6 +124,7 @@ PublicationHeader Publisher::header(MessageKind kind, int64_t step, double time)
   head.published = base::calendar_seconds();
   head.time_units = run_.configuration.time_units;
   head.units = units_;
+  head.scalars = run_.scalars;
   return head;
 }
 

@@ -225,7 +225,7 @@ void Sharing::begin_blocks(const std::string& name) {
   shared.is_open = true;
   shared.next = 0;
   ++shared.turn;
-  // Every block is shared anew, so no fault of an earlier one stays.
+  // Every block is shared again, so no fault of an earlier one stays.
   if (std::erase_if(faults_, [&](const auto& fault) { return fault.first.first == name; }) != 0)
     ++version_;
 }
@@ -350,8 +350,8 @@ namespace {
 
 }  // namespace
 
-// Fields of one mesh may be cut differently: then a number stands for several blocks, whose ids
-// differ in what else says who made a block.
+// Fields of one mesh may be cut differently: then a number stands for several blocks. Their ids
+// differ in the part that names the maker.
 void Sharing::add_blocks(const std::string& name, const FieldBlocks& shared,
                          std::vector<Block>& blocks) const {
   const auto& mesh = catalogue_.mesh_of(name);

@@ -50,13 +50,17 @@ class Sharing {
   void move(const std::string& field, int32_t block, const std::byte* from, size_t size,
             const std::byte* to);
   void unshare(const std::string& field, int32_t block);
-  /// All blocks of the field are shared anew until end_blocks(), which takes the others back and
+  /// All blocks of the field are shared again until end_blocks(), which takes the others back and
   /// returns their numbers.
   void begin_blocks(const std::string& field);
   std::vector<int32_t> end_blocks(const std::string& field);
   void set_domain(const std::string& mesh, const pillion_domain& domain);
   /// Of the faces of a rectilinear mesh along one axis.
   void set_coordinates(const std::string& mesh, int32_t axis, int64_t count, const double* values);
+  /// Notes a scalar that the catalogue lacks.
+  void note_unknown_scalar(const std::string& name, const std::string& text) {
+    fault("scalar '" + name + "'", text);
+  }
 
   [[nodiscard]] const std::map<std::string, pillion_domain>& domains() const { return domains_; }
   [[nodiscard]] const std::map<std::string, model::Faces>& coordinates() const {

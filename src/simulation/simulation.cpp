@@ -53,7 +53,9 @@ Simulation::Simulation(run::Run& run, Parts parts, Link link, run::Supervisor su
       subscribers_(run, link_.sender.get(), std::move(supervisor), policy_) {
   for (const auto& analysis : run.configuration.analyses) conditions_.add(analysis);
   lists_.reserve(cut_fields_.size());
-  agreement_.reserve(cut_fields_.size());
+  agreement_.reserve(cut_fields_.size(), run.scalars.size());
+  set_.resize(run.scalars.size());
+  numbers_.resize(StepNumbers::width(run.scalars.size()));
   if (!link_.sender) return;
   publisher_ = std::make_unique<Publisher>(run, link_, cut_fields_, data_.sharing(), agenda_,
                                            data_.allocations(), subscribers_, policy_);
@@ -77,6 +79,36 @@ bool Simulation::set_units(const std::string& name, const std::string& units) {
   return true;
 }
 
+void Simulation::set_scalar(const std::string& name, double value) {
+  const auto& catalogue = run_.configuration.catalogue;
+  if (const auto number = catalogue.find_scalar(name)) {
+    run_.scalars[*number] = value;
+    set_[*number] = true;
+    return;
+  }
+  const auto text = fmt::format("the catalogue has no scalar '{}'{}; add it to 'scalars:'", name,
+                                base::suggestion(name, catalogue.scalar_names()));
+  if (!ready_) data_.sharing().note_unknown_scalar(name, text);
+  else if (unknown_.insert(name).second) run_.log.warn("rank {}: {}", run_.side.rank(), text);
+}
+
+void Simulation::check_scalars() const {
+  for (const size_t number : conditions_.scalars())
+    if (!set_[number])
+      base::fail(ErrorCode::Sharing,
+                 "a condition uses scalar '{}', which the program has not set; call "
+                 "pillion_set_scalar before the first step",
+                 run_.configuration.catalogue.scalars()[number].name);
+}
+
+void Simulation::tell_difference(const std::optional<StepNumbers::Difference>& difference) {
+  if (!difference || !differ_.insert(difference->name).second) return;
+  run_.warn(fmt::format(
+      "simulation ranks differ in {}: from {} to {}; conditions use the value of the first rank. "
+      "Give the same value on every rank",
+      difference->name, difference->least, difference->greatest));
+}
+
 void Simulation::resume(const run::SavedState& state) {
   for (size_t a = 0; a < run_.configuration.analyses.size(); ++a) {
     const auto saved = state.analyses.find(run_.configuration.analyses[a].name);
@@ -90,6 +122,7 @@ void Simulation::ready() {
   if (ready_) return;
   try {
     data_.sharing().check(stages_.needed(), run_.side);
+    comm::together(run_.side, [&] { check_scalars(); });
     if (publisher_) publisher_->share_budget();
     if (publisher_) publisher_->check_receive_limit();
   } catch (const Error& e) {
@@ -234,7 +267,10 @@ void Simulation::check(int64_t step, double time) {
     const run::Stopwatch watch;
     const auto cost = conditions_.settle(agenda_);
     if (conditions_.was_for_attached()) attached_seconds_ += watch.seconds();
-    if (cost) carry_out(policy_.on(*cost));
+    if (cost) {
+      contain(nothing, [&] { tell_difference(conditions_.difference()); });
+      carry_out(policy_.on(*cost));
+    }
   }
   for (const size_t a : lists_.scheduled) {
     if (!run_.enabled(a)) continue;
@@ -350,6 +386,9 @@ void Simulation::hear() {
   subscribers_.tend();
   auto all = agreement_.settle();
   if (!all) return;
+  contain(nothing, [&] {
+    tell_difference(StepNumbers::difference(agreement_.numbers(), run_.configuration.catalogue));
+  });
   publisher_->catch_up(all->messages, agenda_.last_step(), agenda_.last_time());
   carry_out(policy_.on(policy::AgreementReady{std::move(*all)}));
 }
@@ -365,7 +404,9 @@ void Simulation::agree() {
     mine.running = cost.running;
     mine.messages = publisher_->tell_messages();
   });
-  agreement_.start(mine, policy_.analyses(), steps_);
+  StepNumbers::put(run_.side.rank() == 0, agenda_.last_step(), agenda_.last_time(), run_.scalars,
+                   numbers_);
+  agreement_.start(mine, policy_.analyses(), steps_, numbers_);
 }
 
 void Simulation::carry_out(const std::vector<policy::CollectiveAction>& actions) {
@@ -459,7 +500,7 @@ void Simulation::add_analyses_of(int slot) {
   run_.disabled.resize(count);
   agenda_.extend(agenda_.last_time());
   lists_.reserve(count);
-  agreement_.reserve(count);
+  agreement_.reserve(count, run_.scalars.size());
   policy_.reserve(count);
   run_.remark(fmt::format("attached job '{}' joined after step {}", job.name, agenda_.last_step()));
 }

@@ -18,9 +18,10 @@
 namespace pillion::stagehost {
 namespace {
 
-// No stage can take this name from the host: names of stages' values are theirs to choose, but
-// this one has a blank at its start.
-constexpr const char* own_name = " publications";
+// No stage can take these names from the host: names of stages' values are theirs to choose, but
+// these have a blank at their start.
+constexpr const char* count_name = " publications";
+constexpr const char* scalars_name = " scalars";
 
 void check(int32_t status) {
   if (status != 0) throw Error(static_cast<ErrorCode>(status), base::last_error());
@@ -57,7 +58,8 @@ StageInstance::StageInstance(StageInstance&& other) noexcept
       setup_(std::move(other.setup_)),
       stage_(std::exchange(other.stage_, nullptr)),
       movers_(std::move(other.movers_)),
-      publications_(other.publications_) {}
+      publications_(other.publications_),
+      scalars_(std::move(other.scalars_)) {}
 
 StageInstance::~StageInstance() {
   if (stage_ != nullptr) plugin_->table().destroy(stage_);
@@ -84,24 +86,27 @@ void StageInstance::finish(Publication& publication, const ExecutionContext& con
 
 void StageInstance::save(pillion_state& state) const {
   check(plugin_->table().save(stage_, &state));
-  save_count(state);
+  save_own(state);
 }
 
 void StageInstance::restore(pillion_state& state) {
-  restore_count(state);
+  restore_own(state);
   check(plugin_->table().restore(stage_, &state));
 }
 
-void StageInstance::save_count(pillion_state& state) const {
+void StageInstance::save_own(pillion_state& state) const {
   const auto* begin = reinterpret_cast<const std::byte*>(&publications_);
-  state.globals[own_name].assign(begin, begin + sizeof publications_);
+  state.globals[count_name].assign(begin, begin + sizeof publications_);
+  if (!scalars_.empty()) state.globals[scalars_name] = base::to_bytes(scalars_);
 }
 
-void StageInstance::restore_count(const pillion_state& state) {
-  const auto at = state.globals.find(own_name);
+void StageInstance::restore_own(const pillion_state& state) {
+  const auto at = state.globals.find(count_name);
   if (at == state.globals.end() || at->second.size() != sizeof publications_)
     base::fail(ErrorCode::File, "the checkpoint does not hold the number of publications");
   std::memcpy(&publications_, at->second.data(), sizeof publications_);
+  if (const auto scalars = state.globals.find(scalars_name); scalars != state.globals.end())
+    scalars_ = base::from_bytes<ScalarSeries>(scalars->second);
 }
 
 Chain::Chain(const model::AnalysisSpec& analysis, size_t begin, size_t end,
@@ -121,6 +126,8 @@ bool Chain::run_stage(StageInstance& stage, Publication& publication,
   context.before = number - 1;
   context.origin.publications = number;
   context.products_due = products_every_ > 0 && number % products_every_ == 0;
+  stage.scalars().add(publication.step, context.origin.scalars);
+  context.scalars = &stage.scalars();
   return stage.run(publication, context);
 }
 
@@ -175,6 +182,7 @@ std::optional<Error> Chain::finish(ExecutionContext context) {
     context.origin.stage = stage.name();
     context.origin.number = static_cast<int64_t>(first_ + s);
     context.before = context.origin.publications = stage.publications();
+    context.scalars = &stage.scalars();
     const auto failure = fence.run([&] { stage.finish(empty, context); });
     if (failure && !first) first = failure;
   }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "stagehost/publication.hpp"
+#include "stagehost/scalar_series.hpp"
 #include "stagehost/sink.hpp"
 
 struct pillion_setup;
@@ -47,11 +48,13 @@ class StageInstance {
   /// Publications completed on every peer so far, restarts included.
   [[nodiscard]] int64_t publications() const { return publications_; }
   void count() { ++publications_; }
+  /// The scalars of the publications that it has seen.
+  [[nodiscard]] ScalarSeries& scalars() { return scalars_; }
 
  private:
-  // The count goes with the state of the stage, wherever the cut is when the run resumes.
-  void save_count(pillion_state& state) const;
-  void restore_count(const pillion_state& state);
+  // Count and scalars go with the state of the stage, wherever the cut is when the run resumes.
+  void save_own(pillion_state& state) const;
+  void restore_own(const pillion_state& state);
 
   std::string name_;
   std::unique_ptr<Plugin> plugin_;
@@ -59,6 +62,7 @@ class StageInstance {
   void* stage_ = nullptr;
   std::vector<Movers> movers_;  ///< by input
   int64_t publications_ = 0;
+  ScalarSeries scalars_;
 };
 
 /// Name of the folder for the state of a stage, in that of its analysis.
@@ -117,7 +121,7 @@ class Chain {
   }
 
  private:
-  /// Of the needed fields those that the program shares.
+  /// The needed fields that the program shares.
   [[nodiscard]] std::set<std::string> shared_fields() const;
   bool run_stage(StageInstance& stage, Publication& publication, ExecutionContext& context) const;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether the boxes of a publication are a mesh, and which cells of blocks finer blocks cover: found
-// where the data is, once for the boxes that all peers have, and again when any of them has others.
+// Whether the boxes of a publication are a mesh, and which cells of blocks finer blocks cover:
+// found where the data is, once for the boxes that all peers have, and again when any of them has
+// others.
 #pragma once
 
 #include <memory>
@@ -21,8 +22,8 @@ using Flags = std::shared_ptr<const base::Bytes>;
 class Coverage {
  public:
   /// Flags of each block; good until the next call. The blocks are all that this peer has of a
-  /// field. Throws ErrorCode::Sharing on every peer if the boxes are no mesh. [collective over the
-  /// peers]
+  /// field. Throws ErrorCode::Sharing on every peer if the boxes are not a mesh. [collective over
+  /// the peers]
   const std::vector<Flags>& of(const std::vector<model::Block>& blocks, const model::Mesh& mesh,
                                const std::string& field, const ExecutionContext& context);
 

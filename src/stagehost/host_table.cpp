@@ -4,11 +4,13 @@
 #include <cstddef>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "comm/agreement.hpp"
 #include "layout/assignment.hpp"
 #include "layout/division.hpp"
 #include "stagehost/peer_messages.hpp"
 #include "stagehost/plugin.hpp"
+#include "stagehost/scalar_series.hpp"
 #include "stagehost/setup.hpp"
 #include "stagehost/sink.hpp"
 #include "stagehost/state.hpp"
@@ -163,7 +165,30 @@ const char* units(const pillion_work* work, const char* name) {
   if (std::string(name) == "time") return context.origin.time_units.c_str();
   if (const auto* field = context.catalogue->find_field(name)) return field->units.c_str();
   if (const auto* mesh = context.catalogue->find_mesh(name)) return mesh->units.c_str();
+  for (const auto& scalar : context.origin.scalars)
+    if (scalar.name == name) return scalar.units.c_str();
   return "";
+}
+
+int32_t scalar_count(const pillion_work* work) {
+  return static_cast<int32_t>(work->context->origin.scalars.size());
+}
+
+const char* scalar_name(const pillion_work* work, int32_t number) {
+  if (number < 0 || number >= scalar_count(work)) return "";
+  return work->context->origin.scalars[static_cast<size_t>(number)].name.c_str();
+}
+
+int32_t scalar(const pillion_work* work, const char* name, double* value) {
+  return guard([&] {
+    std::vector<std::string> known;
+    for (const auto& scalar : work->context->origin.scalars) {
+      if (scalar.name == name) return static_cast<void>(*value = scalar.value);
+      known.push_back(scalar.name);
+    }
+    base::fail(ErrorCode::Stage, "the simulation has no scalar '{}'{}; declare it under 'scalars:'",
+               name, base::suggestion(name, known));
+  });
 }
 
 const pillion_mesh* mesh(pillion_work* work, const char* name) {
@@ -191,7 +216,9 @@ int32_t write_table(pillion_work* work, const pillion_table* table) {
     expect_known(*table, "a table");
     const auto& context = *work->context;
     if (table->in_parts != 0) return write_in_parts(*table, context);
-    if (context.peers->rank() == 0) context.sink->write(*table, context.origin);
+    if (context.peers->rank() != 0) return;
+    const TableWithScalars whole(*table, context.scalars, context.origin.scalars);
+    context.sink->write(whole.table(), context.origin);
   });
 }
 
@@ -413,7 +440,10 @@ const pillion_stage_host& host_table() {
                                            .save_global = &save_global,
                                            .save_keyed = &save_keyed,
                                            .load_global = &load_global,
-                                           .load_keyed = &load_keyed};
+                                           .load_keyed = &load_keyed,
+                                           .scalar_count = &scalar_count,
+                                           .scalar_name = &scalar_name,
+                                           .scalar = &scalar};
   return table;
 }
 

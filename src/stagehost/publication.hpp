@@ -24,6 +24,7 @@ class Timeline;
 namespace pillion::stagehost {
 
 class Plans;
+class ScalarSeries;
 class Sink;
 
 struct Publication {
@@ -43,8 +44,9 @@ struct ExecutionContext {
   Plans* plans = nullptr;  ///< of redistribution among the peers
   Sink* sink = nullptr;
   products::Timeline* timeline = nullptr;  ///< where stages are noted, if anywhere
-  products::Origin origin;
-  int64_t before = 0;  ///< publications that the analysis has worked on before
+  products::Origin origin;                 ///< with the scalars of the step
+  const ScalarSeries* scalars = nullptr;   ///< of all publications that the stage has seen
+  int64_t before = 0;                      ///< publications that the analysis has worked on before
   double interval = 0;
   bool products_due = false;
 };

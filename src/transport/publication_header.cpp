@@ -110,8 +110,14 @@ void Encoder::renew(const PublicationHeader& head, const Lender* lender) {
     to += sizeof number;
   };
   std::apply([&](auto... number) { (put(head.*number), ...); }, PublicationHeader::numbers());
-  put(static_cast<int64_t>(head.due.size()));
-  std::memcpy(to, head.due.data(), head.due.size() * sizeof(Due));
+  const auto put_all = [&](const auto& items) {
+    put(static_cast<int64_t>(items.size()));
+    const size_t bytes = items.size() * sizeof items[0];
+    if (bytes > 0) std::memcpy(to, items.data(), bytes);
+    to += bytes;
+  };
+  put_all(head.due);
+  put_all(head.scalars);
   lay_out(lender);
 }
 

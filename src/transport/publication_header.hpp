@@ -48,6 +48,7 @@ struct PublicationHeader {
   base::Bytes summary;   ///< at the end: what this rank knows for the report
   std::string time_units;
   std::vector<Due> due;
+  std::vector<double> scalars;   ///< of the catalogue, in its order
   std::vector<int32_t> targets;  ///< sidecars to which messages of this rank go directly
   MeshKeys box_keys;             ///< this rank's boxes, of meshes whose blocks go whole
   bool schema_changed =
@@ -65,9 +66,9 @@ struct PublicationHeader {
   }
   static constexpr auto members() {
     using H = PublicationHeader;
-    return std::tuple_cat(numbers(),
-                          std::tuple{&H::due, &H::targets, &H::box_keys, &H::path, &H::summary,
-                                     &H::time_units, &H::domains, &H::coordinates, &H::units});
+    return std::tuple_cat(numbers(), std::tuple{&H::due, &H::scalars, &H::targets, &H::box_keys,
+                                                &H::path, &H::summary, &H::time_units, &H::domains,
+                                                &H::coordinates, &H::units});
   }
 };
 
@@ -103,8 +104,8 @@ class Encoder {
   /// Takes values from these arrays from the next renew() on: one for each that was given, in their
   /// order, which has the same arrangement and stays.
   void take_from(const std::vector<const model::Array*>& arrays);
-  /// Takes the numbers of another head, as many analyses being due, and looks again where the
-  /// values of the same arrays are.
+  /// Takes the numbers of another head, as many analyses being due and as many scalars, and looks
+  /// again where the values of the same arrays are.
   void renew(const PublicationHeader& head, const Lender* lender);
   [[nodiscard]] size_t size() const { return size_; }
   /// Bytes of values that are only pointed to.

@@ -121,8 +121,8 @@ class CellSizes {
 };
 
 /// What the values of a block weigh: `each` times a factor for each axis that has some, in the
-/// order of the block's cells; or numbers of their own, in rows of so many. And which cells do not
-/// count.
+/// order of the block's cells; or numbers of their own, in rows of that length. And which cells do
+/// not count.
 struct CellWeights {
   double each = 1;
   std::array<std::vector<double>, 3> along;

@@ -112,7 +112,7 @@ class ElementVolumes {
   std::map<int64_t, Seen> seen_;  ///< by block
 };
 
-/// One for each mesh, for fields of which a stage weighs values by volume in elements.
+/// One for each mesh of elements whose values a stage weighs by volume.
 class VolumesByMesh {
  public:
   /// Null if the field's mesh has none.

@@ -112,14 +112,14 @@ class Composite {
         values_[to * width_ + c] += piece.values[from * width_ + c];
     });
   }
-  /// Sums become means; cells of which nothing is known stay so.
+  /// Sums become means. Unknown cells stay unknown.
   void divide() {
     for (size_t cell = 0; cell < weights_.size(); ++cell)
       if (weights_[cell] > 0)
         for (size_t c = 0; c < width_; ++c) values_[cell * width_ + c] /= weights_[cell];
   }
-  /// Fills cells of which nothing is known by linear interpolation between the centres of cells of
-  /// the next coarser level, which has one cell more on each side.
+  /// Fills unknown cells by linear interpolation between the centres of cells of the next coarser
+  /// level, which has one cell more on each side.
   void fill_from(const Composite& coarse, const Tiles& tiles) {
     const Index ratio = tiles.ratio(level_ - 1, level_);
     for_each_cell(box_, [&](int64_t i, int64_t j, int64_t k) {
@@ -144,8 +144,8 @@ class Composite {
   }
 
  private:
-  /// At the centre of a cell that is `ratio` times finer; false if nothing is known of the cell in
-  /// which that is. Neighbours of which nothing is known count as that cell.
+  /// At the centre of a cell that is `ratio` times finer; false if the cell that holds it is
+  /// unknown. Unknown neighbours count as that cell.
   bool interpolate(const Index& cell, const Index& ratio, double* out) const {
     Index base{}, own{};
     std::array<double, 3> upper{};

@@ -124,7 +124,7 @@ class Flatten final : public stage::Stage {
     return out;
   }
 
-  /// A block as cells of the level if it is finer, and as they are otherwise; without those that
+  /// A block as cells of the level if it is finer, and as they are otherwise; without cells that
   /// finer blocks cover.
   [[nodiscard]] Piece piece_of(const stage::Block& block, int level) const {
     const bool is_finer = block.level() > level;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <optional>
 #include <pillion/stage.hpp>
@@ -67,6 +68,25 @@ Colour ink_on(Colour ground) {
 std::string written(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.6g", value);
+  return text;
+}
+
+/// A text with {NAME} replaced by the value of a scalar, or by "time" or "step". Other braces stay.
+std::string with_values(std::string text, const stage::Step& step) {
+  std::map<std::string, std::string> values{{"step", std::to_string(step.index())},
+                                            {"time", written(step.time())}};
+  for (const auto& name : step.scalars()) values[name] = written(step.scalar(name));
+  for (size_t at = 0; (at = text.find('{', at)) != std::string::npos;) {
+    const size_t end = text.find('}', at);
+    const auto found =
+        end == std::string::npos ? values.end() : values.find(text.substr(at + 1, end - at - 1));
+    if (found == values.end()) {
+      ++at;
+      continue;
+    }
+    text.replace(at, end + 1 - at, found->second);
+    at += found->second.size();
+  }
   return text;
 }
 
@@ -205,13 +225,13 @@ class Image final : public stage::Stage {
   void label(Picture& to, const stage::Step& step, const std::vector<Paint>& paints) const {
     const Colour ink = ink_on(background_);
     const std::string units = step.units("time");
-    write_title(to, title_,
+    write_title(to, with_values(title_, step),
                 "step " + std::to_string(step.index()) + ", time " + written(step.time()) +
                     (units.empty() ? "" : " " + units),
                 ink);
     std::vector<Bar> bars;
     for (size_t l = 0; l < layers_.size(); ++l) {
-      const Bar bar{layers_[l]->colouring.label, paints[l]};
+      const Bar bar{with_values(layers_[l]->colouring.label, step), paints[l]};
       const bool is_new = std::find(bars.begin(), bars.end(), bar) == bars.end();
       if (layers_[l]->colouring.by && is_new) bars.push_back(bar);
     }
@@ -221,7 +241,8 @@ class Image final : public stage::Stage {
   [[nodiscard]] std::vector<std::byte> png_of(const stage::Step& step,
                                               const Picture& picture) const {
     if (step.peer() != 0) return {};
-    return png(picture, {{"Title", title_}, {"Comment", step.origin(name_ + ".png", title_)}});
+    const std::string title = with_values(title_, step);
+    return png(picture, {{"Title", title}, {"Comment", step.origin(name_ + ".png", title)}});
   }
 
   std::string name_, title_;
@@ -247,7 +268,8 @@ const pillion_parameter parameters[] = {
     {"background", "colour", "white", "What is not drawn on"},
     {"outline", "true | false", "true", "Draw the edges of the mesh"},
     {"labels", "true | false", "true", "Write a title with step and time, and draw colour bars"},
-    {"title", "text", "null", "The title; by default what the first layer shows"},
+    {"title", "text", "null",
+     "The title, with {NAME} for a scalar; by default what the first layer shows"},
     {"samples", "integer", "2", "Of a pixel along each axis, to smooth edges; 1 to 4"},
     {"cinema", "map", "null",
      "Pictures from many sides as a Cinema database: {phi: angles or their number, theta: angles}"},

@@ -272,6 +272,38 @@ static void run_second_session(MPI_Comm comm) {
   CHECK(pillion_close(session) == PILLION_OK);
 }
 
+/* The catalogue comes when the session is there, and a scalar with each step. */
+static void run_in_two_phases(MPI_Comm comm) {
+  pillion_session* session = NULL;
+  pillion_options* options = NULL;
+  const double height = 1;
+  const int64_t lo = 0, hi = 1;
+  const pillion_status too_early = PILLION_ENABLED ? PILLION_ERROR_STATE : PILLION_OK;
+  int rank = 0;
+  MPI_Comm_rank(comm, &rank);
+  CHECK(pillion_options_create(&options) == PILLION_OK);
+  CHECK(pillion_options_set_deferred(options) == PILLION_OK);
+  CHECK(pillion_open_with("third.yaml", comm, options, &session) == PILLION_OK);
+  pillion_options_free(options);
+  CHECK(pillion_serve(session) == 0);
+  CHECK(pillion_communicator(session) != MPI_COMM_NULL);
+  CHECK(pillion_set_scalar(session, "a", 1.0) == too_early);
+  CHECK(pillion_set_parameter(session, "last", "5") == PILLION_OK);
+  CHECK(pillion_offer_catalogue(session,
+                                "meshes: {line: {kind: uniform, cells: [1]}}\n"
+                                "fields: {height: {mesh: line, type: float64}}\n"
+                                "scalars: [a]\n") == PILLION_OK);
+  CHECK(pillion_configure(session) == PILLION_OK);
+  CHECK(pillion_configure(session) == PILLION_OK);
+  CHECK(pillion_set_parameter(session, "last", "6") == too_early);
+  if (rank == 0) CHECK(pillion_share_box(session, "height", 0, &lo, &hi, &height) == PILLION_OK);
+  for (int64_t step = 0; step < 3; ++step) {
+    CHECK(pillion_set_scalar(session, "a", 0.5 * (double)step) == PILLION_OK);
+    CHECK(pillion_step(session, step, 0.0) == PILLION_OK);
+  }
+  CHECK(pillion_close(session) == PILLION_OK);
+}
+
 static void simulate(pillion_session* session, int sidecars) {
   char report[1024] = "";
   check_communicator(session, sidecars);
@@ -289,6 +321,7 @@ static void simulate(pillion_session* session, int sidecars) {
   CHECK(pillion_ready(session) == PILLION_OK);
   run_steps(session, &s);
   run_second_session(pillion_communicator(session));
+  run_in_two_phases(pillion_communicator(session));
   CHECK(pillion_checkpoint(session, "checkpoint") == PILLION_OK);
   CHECK(pillion_report_path(session) != NULL);
   strncat(report, pillion_report_path(session), sizeof report - 1);

@@ -178,6 +178,29 @@ void run_second_session(MPI_Comm comm) {
   session.step(0, 0.0);
 }  // the destructor closes
 
+/// The catalogue comes when the session is there, and a scalar with each step.
+void run_in_two_phases(MPI_Comm comm) {
+  const std::array<double, 1> height{1};
+  auto session = pillion::Session::open("third.yaml", comm, pillion::Options().deferred());
+  CHECK(!session.serve());
+  int rank = 0;
+  MPI_Comm_rank(session.communicator(), &rank);
+  if (kEnabled)
+    CHECK(code_of([&] { session.share("height", height, pillion::Box({0}, {1})); }) ==
+          pillion::ErrorCode::State);
+  session.set_parameter("last", 5);
+  session.offer_catalogue(
+      "meshes: {line: {kind: uniform, cells: [1]}}\n"
+      "fields: {height: {mesh: line, type: float64}}\n"
+      "scalars: [a]\n");
+  session.configure();
+  if (rank == 0) session.share("height", height, pillion::Box({0}, {1}));
+  for (int64_t step = 0; step < 3; ++step) {
+    session.set_scalar("a", 0.5 * static_cast<double>(step));
+    session.step(step, 0.0);
+  }
+}
+
 void simulate(pillion::Session& session, int sidecars) {
   int size = 0;
   MPI_Comm_size(session.communicator(), &size);
@@ -200,6 +223,7 @@ void simulate(pillion::Session& session, int sidecars) {
   session.ready();
   run_steps(session, simulation);
   run_second_session(session.communicator());
+  run_in_two_phases(session.communicator());
   session.checkpoint("checkpoint");
   const std::string report = session.report_path();
   session.close();

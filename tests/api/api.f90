@@ -289,6 +289,43 @@ contains
     call expect_ok(ierr, 'close the second')
   end subroutine
 
+  ! The catalogue comes when the session is there, and a scalar with each step.
+  subroutine run_in_two_phases(comm)
+    type(MPI_Comm), intent(in) :: comm
+    type(pillion_options) :: deferred
+    type(pillion_session) :: third
+    real(real64), target :: height(1)
+    integer :: step
+    height = 1
+    call pillion_options_create(deferred)
+    call pillion_options_set_deferred(deferred, ierr)
+    call expect_ok(ierr, 'options_set_deferred')
+    call pillion_open_with('third.yaml', comm, deferred, third, ierr)
+    call expect_ok(ierr, 'open the third')
+    call pillion_options_free(deferred)
+    call expect(.not. pillion_serve(third), 'serve the third')
+    call pillion_share_box(third, 'height', 0, [1], [1], height, ierr=ierr)
+    call expect(ierr == pillion_error_state .or. .not. pillion_is_enabled(), 'too early')
+    call pillion_set_parameter(third, 'last', 5, ierr)
+    call expect_ok(ierr, 'set_parameter')
+    call pillion_set_parameter(third, 'unused', 0.5_real64, ierr)
+    call expect_ok(ierr, 'set_parameter to a real')
+    call pillion_offer_catalogue(third, 'meshes: {line: {kind: uniform, cells: [1]}}'//new_line('')// &
+      'fields: {height: {mesh: line, type: float64}}'//new_line('')//'scalars: [a]', ierr)
+    call expect_ok(ierr, 'offer_catalogue')
+    call pillion_configure(third, ierr)
+    call expect_ok(ierr, 'configure')
+    if (rank == 0) call pillion_share_box(third, 'height', 0, [1], [1], height)
+    do step = 0, 2
+      call pillion_set_scalar(third, 'a', 0.5_real64*step, ierr)
+      call expect_ok(ierr, 'set_scalar')
+      call pillion_step(third, step, 0.0_real64, ierr)
+      call expect_ok(ierr, 'step of the third')
+    end do
+    call pillion_close(third, ierr)
+    call expect_ok(ierr, 'close the third')
+  end subroutine
+
   subroutine simulate(sidecars)
     integer, intent(in) :: sidecars
     character(:), allocatable :: report
@@ -312,6 +349,7 @@ contains
     call expect_ok(ierr, 'ready')
     call run_steps()
     call run_second_session(comm)
+    call run_in_two_phases(comm)
     call pillion_checkpoint(session, 'checkpoint', ierr)
     call expect_ok(ierr, 'checkpoint')
     report = pillion_report_path(session)

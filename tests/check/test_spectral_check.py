@@ -46,7 +46,9 @@ REFUSED = {
     "halos: {field: heat, thresholds: [1]}": "uniform mesh",
     "slice: {field: heat}": "is not on a mesh with two or three axes",
     "power_spectrum: {field: heat}": "not on a uniform mesh",
-    "matter: {gas: heat, dark_matter: heat, baryon_fraction: 0.2, into: total}": "uniform or rectilinear mesh",
+    "matter: {gas: heat, dark_matter: heat, baryon_fraction: 0.2, into: total}": (
+        "uniform or rectilinear mesh"
+    ),
     "write_idx: {fields: [heat]}": "is not on a uniform mesh, which write_idx needs",
     "histogram: {field: heat, range: auto, weight: number}": "both must have the same centering",
     "write_hdf5: {fields: [xyz, heat], position: xyz}": "goes with particles",

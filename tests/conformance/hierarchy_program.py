@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A simulation whose mesh has levels: shares boxes that come, go and change hands at every step."""
 
+from functools import partial
+
 import hierarchy
 import numpy as np
 import pillion
+
+
+def heat(step, _):
+    return hierarchy.heat(step)
 
 
 def share(session, field, boxes, step, values):
@@ -21,12 +27,6 @@ with pillion.open("run.yaml") as session:
     for step in range(hierarchy.STEPS):
         boxes = hierarchy.boxes(step)
         for field in hierarchy.FIELDS:
-            share(
-                session,
-                field,
-                boxes,
-                step,
-                lambda level, field=field: hierarchy.values(field, step, level),
-            )
-        share(session, "heat", hierarchy.ocean(step), step, lambda _: hierarchy.heat(step))
+            share(session, field, boxes, step, partial(hierarchy.values, field, step))
+        share(session, "heat", hierarchy.ocean(step), step, partial(heat, step))
         session.step(step, 0.1 * step)

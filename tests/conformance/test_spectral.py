@@ -94,7 +94,7 @@ def volumes() -> np.ndarray:
             f"{axis}m,ec{''.join('m' if a == axis else a for a in 'kji')}->eckji",
             derivative,
             coordinates(),
-        )  # fmt: skip
+        )
         for axis in "ijk"
     ]
     jacobian = np.linalg.det(np.moveaxis(np.stack(along, 1), (1, 2), (-2, -1)))

@@ -86,6 +86,7 @@ def test_what_is_said_about_files():
 
 def test_a_file_that_has_only_been_begun():
     assert parse_about("parameters: {cells: 4}\nsteps:\n", "f").steps == {}
+    assert parse_about("steps: {3: {scalars: {a: .5}}}", "f").steps[3].scalars == {"a": 0.5}
 
 
 def test_a_step_that_is_there_twice_and_the_same():
@@ -102,6 +103,7 @@ def test_a_step_that_is_there_twice_and_the_same():
         ("", "f:1: this file must be a map"),
         ("parameters: {a: [1]}\n", "f:1: expected a single value, found a list"),
         ("steps: {now: {time: 1}}\n", "expected the number of a step, found 'now'"),
+        ("steps: {1: {scalars: {a: b}}}\n", "expected a number, found 'b'"),
         ("steps: {1: {time: soon}}\n", "expected a time, found 'soon'"),
         ("steps: {1: {tme: 1}}\n", "unknown key 'tme' in step 1"),
         ("steps:\n  1: {time: 1}\n  1: {time: 2}\n", "f:3: step 1 is there twice"),

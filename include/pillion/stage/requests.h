@@ -58,9 +58,9 @@ typedef struct pillion_input_request {
                       * copies of those at its other end, however many; where it is not, as many as
                       * there are. `sides` and `ghosts` of axes that the mesh lacks mean nothing.
                       * Layouts before BLOCKS have no ghost cells: 0. */
-  int32_t with_levels; /**< AS_SHARED: 1 if the stage takes blocks of several levels of refinement,
-                        * whose flags say which cells finer blocks cover, and meshes of which some
-                        * cells do not exist. With 0 the host refuses fields on such meshes. */
+  int32_t with_levels; /**< AS_SHARED: 1 if the stage takes blocks of several levels of refinement
+                        * and meshes with missing cells. Flags mark the cells that finer blocks
+                        * cover. With 0 the host refuses fields on such meshes. */
   int32_t reserved;
 } pillion_input_request;
 

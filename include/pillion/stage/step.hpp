@@ -36,7 +36,21 @@ class Step {
   [[nodiscard]] double interval() const { return host_->interval(work_); }
   /// Whether a product that each writing replaces is worth writing now.
   [[nodiscard]] bool products_due() const { return host_->products_due(work_) != 0; }
-  /// Units of a field, of a mesh's lengths, or of "time".
+  /// A number that the simulation sets for each step, as of this publication; not a number if it
+  /// has never set it. Throws if there is no such scalar.
+  [[nodiscard]] double scalar(const std::string& name) const {
+    double value = 0;
+    check(host_, host_->scalar(work_, name.c_str(), &value));
+    return value;
+  }
+  /// The names of all of them.
+  [[nodiscard]] std::vector<std::string> scalars() const {
+    std::vector<std::string> names;
+    for (int32_t s = 0; s < host_->scalar_count(work_); ++s)
+      names.emplace_back(host_->scalar_name(work_, s));
+    return names;
+  }
+  /// Units of a field, of a mesh's lengths, of a scalar, or of "time".
   [[nodiscard]] std::string units(const std::string& name) const {
     return host_->units(work_, name.c_str());
   }

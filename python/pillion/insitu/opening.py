@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Literal
 
 from pillion.errors import Error
-from pillion.insitu.session import Session
+from pillion.insitu.session import Session, yaml_of
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -29,6 +29,7 @@ def open(
     role: Role = "any",
     log: Log | Literal["stderr"] | None = "stderr",
     serve: bool = True,
+    deferred: bool = False,
 ) -> "Session":
     """Opens a session from a YAML file. [collective over comm]
 
@@ -41,12 +42,14 @@ def open(
         comm: of all ranks, sidecars included; by default mpi4py's COMM_WORLD.
         parameters: values of `$name` in the file.
         overrides: YAML that replaces the file's value at a key such as "sidecars.when_full".
-        catalogue: YAML text with `meshes` and `fields` that the program itself offers.
+        catalogue: YAML text with `meshes`, `fields` and `scalars` that the program itself offers.
         restart: directory of a checkpoint to resume from.
         role: the role that this rank must have; by default the session chooses.
         log: called as log(level, message), level being "debug", "info", "warning" or "error";
             None is silence; by default warnings and errors go to standard error.
         serve: whether sidecar ranks work inside this call.
+        deferred: opens in two phases: this call only chooses the sidecars and gives the
+            communicator. The program reads its inputs with that, and calls `Session.configure`.
 
     Raises:
         Error: the same on every rank, if the configuration is wrong, with its file and line.
@@ -60,11 +63,12 @@ def open(
     handle = core.open(
         fspath(config),
         comm.py2f(),
-        {name: _yaml(value) for name, value in (parameters or {}).items()},
+        {name: yaml_of(value) for name, value in (parameters or {}).items()},
         dict(overrides or {}),
         catalogue,
         fspath(restart),
         _ROLES[role],
+        deferred,
         log != "stderr",
         None if log == "stderr" else log,
     )
@@ -82,12 +86,6 @@ def _expect_mpi() -> None:
         raise Error("MPI is not running yet; call MPI.Init() before pillion.open")
     if MPI.Is_finalized():
         raise Error("MPI has ended; call pillion.open before MPI.Finalize()")
-
-
-def _yaml(value: object) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value)
 
 
 def load_core() -> ModuleType:

@@ -52,6 +52,13 @@ class _Anew:
     next: int = 0
 
 
+def yaml_of(value: object) -> str:
+    """The value of a parameter as the configuration has it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
 class _OpenSessions:
     """All of this process. At the end of the program it closes them, or ends the job if this rank
     has failed and the others have not: they would wait for this one forever."""
@@ -170,6 +177,26 @@ class Session:
         self._forget()
         return True
 
+    def set_parameter(self, name: str, value: object) -> None:
+        """Sets the value of `$name` in the file, in a session that was opened with `deferred`,
+        before `configure`; the same on every rank. `sidecars:` of the file cannot depend on it.
+        """
+        self._open.set_parameter(name, yaml_of(value))
+
+    def offer_catalogue(self, yaml: str) -> None:
+        """Offers YAML text with `meshes`, `fields` and `scalars`, in the place of `catalogue=`, in
+        a session that was opened with `deferred`, before `configure`; the same on every rank.
+        """
+        self._open.offer_catalogue(yaml)
+
+    def configure(self) -> None:
+        """Completes an opening with `deferred`; else `ready` or the first step does. [collective]
+
+        Raises:
+            Error: the same on every rank. The session can only be closed then.
+        """
+        self._open.configure()
+
     @property
     def communicator(self) -> "MPI.Comm":
         """The communicator of the simulation ranks. It belongs to the session, which frees it on
@@ -244,9 +271,9 @@ class Session:
 
     @contextmanager
     def blocks(self, field: str) -> Iterator[None]:
-        """Within `with session.blocks(field):` the program shares all blocks of a field anew, as
-        after a regridding. At the end every block that was not shared within is taken back.
-        Blocks need no numbers there.
+        """Within `with session.blocks(field):` the program shares all blocks of a field
+        again, as after a regridding. At the end every block that was not shared within is taken
+        back. Blocks need no numbers there.
         """
         self._open.begin_blocks(field)
         self._anew[field] = _Anew()
@@ -347,8 +374,16 @@ class Session:
         """
         self._open.set_coordinates(mesh, axis, [float(value) for value in values])
 
+    def set_scalar(self, name: str, value: float) -> None:
+        """Sets a scalar of the catalogue as of now; the same on every rank. It keeps its value
+        until it is set again, and goes with every publication.
+        """
+        self._open.set_scalar(name, float(value))
+
     def set_units(self, name: str, units: str) -> None:
-        """Sets the units of a field, of a mesh's lengths, or of "time"; the same on every rank."""
+        """Sets the units of a field, of a mesh's lengths, of a scalar, or of "time"; the same on
+        every rank.
+        """
         self._open.set_units(name, units)
 
     def ready(self) -> None:

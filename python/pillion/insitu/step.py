@@ -132,6 +132,13 @@ class Step:
         """In the simulation's units, which are `units("time")`."""
         return self._work.time()
 
+    @cached_property
+    def scalars(self) -> Mapping[str, float]:
+        """The numbers that the simulation sets for each step, by name, as of this publication; not
+        a number where it has never set one.
+        """
+        return self._work.scalars()
+
     @property
     def publication(self) -> int:
         """How many publications this analysis has worked on before, restarts included."""

@@ -84,6 +84,7 @@ class Frame:
     fields: dict[str, Stored] = field(default_factory=dict)
     domains: dict[str, Domain] = field(default_factory=dict)  # by mesh
     faces: dict[str, tuple[np.ndarray, ...]] = field(default_factory=dict)  # by rectilinear mesh
+    scalars: dict[str, float] = field(default_factory=dict)
 
 
 def make_frames(
@@ -114,6 +115,8 @@ def make_frames(
         frame = frames[step]
         _expect_complete(frame, fields, names)
         frame.time = _time(step, times, time_per_step)
+        if step in about.steps:
+            frame.scalars = about.steps[step].scalars
         own = about.steps[step].domains if step in about.steps else {}
         frame.domains = about.domains | own
     return [frames[step] for step in sorted(frames)]

@@ -149,6 +149,8 @@ class Player:
         tally = self._tally
         with self._files:
             for frame in frames:
+                for name, value in frame.scalars.items():
+                    self._session.set_scalar(name, value)
                 due = self._session.is_due(frame.step, frame.time)
                 # Before the first step everything must be shared, whether it is looked at or not.
                 if due or tally.steps == 0:

@@ -38,6 +38,7 @@ Triple = tuple[float, float, float]
 class AboutStep:
     time: float | None = None
     domains: Domains = field(default_factory=dict)  # domains that differ from the others'
+    scalars: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -176,10 +177,14 @@ class _Parser:
             what,
             {
                 "domains": lambda node: step.update(domains=self._domains(node)),
+                "scalars": lambda node: step.update(scalars=self._scalars(node)),
                 "time": lambda node: step.update(time=self._number(node, "a time")),
             },
         )
         return AboutStep(**step)
+
+    def _scalars(self, node: Node) -> dict[str, float]:
+        return {self._text(k): self._number(v, "a number") for k, v in self._map(node, "'scalars'")}
 
     def _domains(self, node: Node) -> Domains:
         return {self._text(k): self._domain(v) for k, v in self._map(node, "'domains'")}

@@ -265,3 +265,20 @@ TEST_CASE("mistakes in meshes and fields are pointed at") {
     CHECK(error.find(expected) != std::string::npos);
   }
 }
+
+TEST_CASE("scalars are a list of names or a map") {
+  const std::string rest = "analyses: {a: {when: a > 1, stages: [one: {}]}}\n";
+  auto c = read(head + "scalars: [a, dt]\n" + rest);
+  CHECK(c.catalogue.scalar_names() == std::vector<std::string>{"a", "dt"});
+  c = read(head + "scalars: {dt: {units: s}, b: }\n" + rest, 0, "scalars: {a: {}, dt: {}}");
+  CHECK(c.catalogue.scalar_names() == std::vector<std::string>{"a", "dt", "b"});
+  CHECK(c.catalogue.scalars()[1].units == "s");
+  CHECK(c.catalogue.set_units("a", "1"));
+  CHECK(c.catalogue.scalars()[0].units == "1");
+  CHECK(error_of(head + "scalars: [a, mean]\n" + rest) ==
+        "f:5: 'mean' has a meaning in conditions, so it cannot name a scalar");
+  CHECK(error_of(head + "scalars: {a-b: {}}\n" + rest) ==
+        "f:5: 'a-b' cannot name a scalar; use letters, digits and '_', with a letter first");
+  CHECK(error_of(head + "scalars: {a: {unit: s}}\n" + rest).starts_with("f:5: "));
+  CHECK(error_of(head + rest).find("'a' is not known") != std::string::npos);
+}

@@ -12,10 +12,12 @@ Catalogue catalogue() {
   const auto root = base::parse_yaml(
       "meshes: {grid: {kind: uniform, cells: [4]}}\n"
       "fields:\n  density: {mesh: grid, type: float64}\n"
-      "  velocity: {mesh: grid, type: float32, components: 3}\n",
+      "  velocity: {mesh: grid, type: float32, components: 3}\n"
+      "scalars: [a, dt]\n",
       "c", {});
   Catalogue out;
   out.read(root.find("meshes"), root.find("fields"));
+  out.read_scalars(root.find("scalars"));
   return out;
 }
 
@@ -28,7 +30,7 @@ Expression expression(const std::string& text) {
 
 bool holds(const std::string& text, std::vector<Moments> moments = {}, int64_t step = 0,
            double time = 0) {
-  return expression(text).holds(moments, step, time);
+  return expression(text).holds({moments, step, time, {}});
 }
 
 std::string error_of(const std::string& text) {
@@ -101,4 +103,18 @@ TEST_CASE("a condition that is too deep or too long is refused with the position
   CHECK(holds(repeated("not ", 100) + "1"));
   CHECK(holds(repeated("(", 100) + "1" + repeated(")", 100)));
   CHECK(holds("0" + repeated(" + 1", 999) + " == 999"));
+}
+
+TEST_CASE("scalars by name") {
+  const auto condition = expression("a * 2 > 1 and not dt >= 0.1");
+  CHECK(condition.scalars() == std::set<size_t>{0, 1});
+  const auto holds_with = [&](double a, double dt) {
+    const std::vector<double> scalars{a, dt};
+    return condition.holds({{}, 0, 0, scalars});
+  };
+  CHECK(holds_with(0.75, 0.05));
+  CHECK_FALSE(holds_with(0.25, 0.05));
+  CHECK_FALSE(holds_with(0.75, 0.5));
+  CHECK_FALSE(holds_with(std::numeric_limits<double>::quiet_NaN(), 0.05));
+  CHECK(error_of("dtt > 1") == "'dtt' is not known; did you mean 'dt'?");
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "model/sidecars.hpp"
-
 #include <doctest/doctest.h>
+
+#include "model/configuration.hpp"
 
 using namespace pillion;
 using namespace pillion::model;
@@ -117,4 +117,20 @@ TEST_CASE("mistakes are pointed at, with what to do instead") {
     CHECK(error.find(expected) != std::string::npos);
     CHECK(error.starts_with("f:1: "));
   }
+}
+
+TEST_CASE("sidecars are read alone, whatever the rest of the file needs") {
+  const std::string text =
+      "parameters: {many: 2}\nsidecars: {ranks: $many, memory: $memory}\nanalyses: {$x: $y}\n";
+  const auto spec = read_sidecars_alone(text, "f", {{"memory", "1 MiB"}}, 0, {});
+  CHECK(spec.ranks == 2);
+  CHECK(spec.memory == 1 << 20);
+  CHECK(read_sidecars_alone(text, "f", {{"memory", "1 MiB"}}, 0, {{"sidecars.ranks", "3"}}).ranks ==
+        3);
+  CHECK_FALSE(read_sidecars_alone("analyses: {a: $x}\n", "f", {}, 0, {}).any());
+  CHECK_THROWS_WITH_AS((void)read_sidecars_alone(text, "f", {}, 0, {}),
+                       "f:2: 'sidecars:' needs the value of '$memory' when the session is opened, "
+                       "because it determines the ranks that become sidecars; give it to the "
+                       "options, with --set or under 'parameters:'",
+                       Error);
 }

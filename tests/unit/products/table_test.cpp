@@ -70,3 +70,22 @@ TEST_CASE("tables of one step carry it in their name; senseless ones are refused
   table.column_count = 0;
   CHECK_THROWS_AS(format_table(table, origin), Error);
 }
+
+TEST_CASE("tables of one step have the run's scalars as attributes") {
+  const double x = 1;
+  const pillion_column column{"x", "", &x, nullptr};
+  const pillion_attribute own{"a", "own", nullptr, 7};
+  pillion_table table{sizeof table, "t", "", 1, 1, 1, &column, &own, 1, 0};
+  Origin origin;
+  origin.scalars = {{"a", "", 0.5}, {"dt", "Gyr", 1e-05}};
+  std::string rows;
+  auto head = head_of(format_table(table, origin), rows);
+  REQUIRE(head["attributes"].size() == 2);
+  CHECK(head["attributes"][0]["units"].as<std::string>() == "own");
+  CHECK(head["attributes"][1]["name"].as<std::string>() == "dt");
+  CHECK(head["attributes"][1]["value"].as<double>() == 1e-05);
+  CHECK(head["attributes"][1]["units"].as<std::string>() == "Gyr");
+  CHECK(head["scalars"]["a"]["value"].as<double>() == 0.5);
+  table.per_step = 0;
+  CHECK(head_of(format_table(table, origin), rows)["attributes"].size() == 1);
+}

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 #include "run/run_spec.hpp"
 
 using namespace pillion;
@@ -77,4 +79,39 @@ TEST_CASE("however many conditions look at a field, its values are gone through 
     CHECK(agenda.schedule_state(3).fired);
     CHECK_FALSE(conditions.settle(agenda));
   }
+}
+
+TEST_CASE("scalars, step and time are the first rank's, and what differs is found") {
+  Scene scene;
+  run::RunSpec spec;
+  spec.file = "run.yaml";
+  spec.text =
+      "scalars: [a, b]\nanalyses:\n"
+      "  x: {when: a < 1 and time < 1 and step == 7, stages: [statistics: {fields: d}]}\n";
+  scene.run.configuration = spec.configuration(0);
+  scene.run.scalars = {0.5 + scene.run.side.rank(), std::nan("")};
+  Sharing sharing(scene.run.configuration.catalogue);
+  Conditions conditions(scene.run, 1);
+  conditions.add(scene.run.configuration.analyses[0]);
+  CHECK(conditions.is_checked(0));
+  CHECK(conditions.scalars() == std::set<size_t>{0});
+  run::Agenda agenda(scene.run.configuration.analyses);
+  policy::AttachedCost cost;
+  conditions.start({0}, sharing, 7 + scene.run.side.rank(), 0.75, cost);
+  REQUIRE(conditions.settle(agenda));
+  CHECK(agenda.schedule_state(0).fired);
+  const int last = scene.run.side.size() - 1;
+  REQUIRE(conditions.difference().has_value() == (last > 0));
+  if (last > 0) {
+    CHECK(conditions.difference()->name == "the step");
+    CHECK(conditions.difference()->greatest == 7 + last);
+  }
+  conditions.start({0}, sharing, 8, 0.75, cost);
+  REQUIRE(conditions.settle(agenda));
+  CHECK_FALSE(agenda.schedule_state(0).fired);
+  REQUIRE(conditions.difference().has_value() == (last > 0));
+  if (last == 0) return;
+  CHECK(conditions.difference()->name == "scalar 'a'");
+  CHECK(conditions.difference()->least == 0.5);
+  CHECK(conditions.difference()->greatest == 0.5 + last);
 }

@@ -48,6 +48,7 @@ TEST_CASE("a message decodes to what was encoded, values aligned and in place") 
   head.step = 50;
   head.time = 0.25;
   head.due = {{.analysis = 1, .skipped = 4}};
+  head.scalars = {0.5, 2};
   head.units = {{"density", "kg"}};
   head.domains["atoms"].hi[1] = 3;
   head.path = "p";
@@ -58,6 +59,7 @@ TEST_CASE("a message decodes to what was encoded, values aligned and in place") 
   encoder.encode(memory.data());
   const auto out = decode(memory.data(), encoder.size(), nullptr);
   CHECK(out.head.sequence == 9);
+  CHECK(out.head.scalars == std::vector<double>{0.5, 2});
   CHECK(out.head.step == 50);
   CHECK(out.head.time == 0.25);
   CHECK(out.head.due.at(0).skipped == 4);
