@@ -22,7 +22,7 @@ SCIENCE = {
         "stages": [
             {"statistics": {"fields": ["density"]}},
             {"histogram": {"field": "density", "range": [0, 130], "bins": 13}},
-            {"flatten": {"fields": ["density"], "level": "finest", "into": ["fine"], "missing": 0}},
+            {"flatten": {"fields": ["density"], "level": "finest", "into": ["fine"]}},
             {"histogram": {"field": "fine", "range": [0, 130], "bins": 13}},
         ],
     }
