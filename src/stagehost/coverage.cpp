@@ -22,8 +22,8 @@ using redistribution::MeshBox;
 namespace {
 
 // Some meshes, whole and coarse, and of each a few ways in which it is cut.
-constexpr size_t most_meshes = 16;
-static_assert(most_meshes <= comm::Fence::most_common);
+constexpr size_t most_kept = 16;
+static_assert(most_kept <= comm::Fence::most_common);
 
 std::vector<MeshBox> boxes_of(const std::vector<Block>& blocks) {
   std::vector<MeshBox> boxes;
@@ -78,14 +78,14 @@ const std::vector<Flags>& Coverage::of(const std::vector<Block>& blocks, const m
     auto flags = flags_of(here, parts);
     made = std::make_unique<Entry>(
         Entry{mesh.name, mesh.cells, mesh.ratios, std::move(here), std::move(flags)});
-    kept_.reserve(most_meshes + 1);
+    kept_.reserve(most_kept + 1);
   });
   // Of a mesh that changes at every step only the last few cuts are worth keeping.
-  constexpr size_t most_of_one = 4;
+  constexpr size_t most_of_mesh = 4;
   const auto of_same = [&](const auto& entry) { return entry->mesh == mesh.name; };
-  if (std::count_if(kept_.begin(), kept_.end(), of_same) == most_of_one)
+  if (std::count_if(kept_.begin(), kept_.end(), of_same) == most_of_mesh)
     kept_.erase(std::find_if(kept_.begin(), kept_.end(), of_same));
-  if (kept_.size() == most_meshes) kept_.erase(kept_.begin());
+  if (kept_.size() == most_kept) kept_.erase(kept_.begin());
   return kept_.emplace_back(std::move(made))->flags;
 }
 
