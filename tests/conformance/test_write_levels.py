@@ -128,7 +128,7 @@ def test_results_by_level(live):
         )
 
 
-@pytest.mark.parametrize(("stored", "ranks"), [("plotfile", 3), ("raw", 2), ("plotfile", 1)])
+@pytest.mark.parametrize(("stored", "ranks"), [("plotfile", 3), ("raw", 2)])
 def test_replayed(live, build, tmp_path, stored, ranks):
     (tmp_path / "c.yaml").write_text("output: again\n" + CATALOGUE + "analyses:" + SCIENCE)
     words = ("--output", "again", live / stored, "c.yaml")
