@@ -210,10 +210,23 @@ _OUTPUT = either(
     ),
 )
 
-_UNIFORM_ONLY = ("length", "origin")
+_UNIFORM_ONLY = ("length", "origin", "levels", "covered")
 _BOXES_ONLY = ("cells", "periodic", "metric", "radius")
 _SPECTRAL_ONLY = ("order",)
 _PARTICLES_ONLY = ("dimensions",)
+_RATIO = _integer(1, 16)
+_LEVELS = _map(
+    "Levels of refinement; `cells` are those of the coarsest.",
+    {
+        "count": ("How many levels there may be.", _integer(1, 30)),
+        "ratio": (
+            "By how much each level is finer than the one before: a number, or one for each finer "
+            "level, each of which may be a list with one number for each axis (default: 2).",
+            either(_RATIO, _list_of(either(_RATIO, _list_of(_RATIO)), 29)),
+        ),
+    },
+    "count",
+)
 _MESH = _map(
     "Where data lives.",
     {
@@ -250,6 +263,11 @@ _MESH = _map(
             "height, or radius and height; spherical: longitude, latitude, height or radius "
             "(default: cartesian).",
             words("cartesian", "cylindrical", "spherical"),
+        ),
+        "levels": ("Levels of refinement of a uniform mesh (default: one level).", _LEVELS),
+        "covered": (
+            "partial: some cells of a uniform mesh do not exist (default: whole).",
+            words("whole", "partial"),
         ),
         "radius": (
             "Of a spherical mesh: of the sphere (default: 1), above which a third axis counts "

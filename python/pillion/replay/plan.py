@@ -62,6 +62,7 @@ def make_plan(
         for name, field in used.items():
             arrange(frame.fields[name], field, options.order)
             _expect_levels(frame.fields[name], field)
+            _expect_cells(frame.fields[name], field)
         _expect_particles(frame, used)
     return frames
 
@@ -81,6 +82,14 @@ def _expect_levels(stored: Stored, field: Field) -> None:
         raise Error(
             f"{stored.place} has {stored.levels} levels of refinement, but mesh '{field.mesh}' has "
             f"{field.levels}; say `levels: {{count: {stored.levels}, ratio: …}}` with the mesh"
+        )
+
+
+def _expect_cells(stored: Stored, field: Field) -> None:
+    if stored.raw is not None and stored.raw.is_partial and not field.is_partial:
+        raise Error(
+            f"{stored.place} lacks cells of its mesh; say `covered: partial` with mesh "
+            f"'{field.mesh}'"
         )
 
 
