@@ -12,6 +12,7 @@ from insitu import (
     PROGRAMS,
     STAGES,
     Place,
+    analysis_of,
     environment,
     needs_modules,
     places,
@@ -84,6 +85,31 @@ def test_restart(build, tmp_path):
     run(build, tmp_path, place, begin=4, steps=4, restart="saved")
     table = read_table(tmp_path / "results/over_time/statistics_height.csv")
     np.testing.assert_array_equal(table["a"], scale(np.arange(8)))
+
+
+def test_migration_keeps_scalars(build, tmp_path):
+    """And the environment overrides parameters of the second phase."""
+    place = Place(2, "{ranks: 1, when_full: wait}", 1)
+    write_configuration(tmp_path, place)
+    file = tmp_path / "run.yaml"
+    text = file.read_text().replace("fields: [height]}", "fields: [height], at: auto}", 1)
+    file.write_text(text.replace("py:scaled}", "py:scaled, at: auto}"))
+    program = [sys.executable, PROGRAMS / "reads_inputs.py", json.dumps({"steps": 16})]
+    more = {"PILLION_MOVE_AT": "3,6", "PILLION_SET": "interval=2"}
+    simulate(build, tmp_path, place, program, **more)
+    analysis = analysis_of(tmp_path, "over_time")
+    assert analysis["publications"] == 8, analysis
+    assert [move["to"] for move in analysis["moves"]] == ["sidecar", "simulation"]
+    table = read_table(tmp_path / "results/over_time/statistics_height.csv")
+    assert table["step"].tolist() == list(range(0, 16, 2))
+    np.testing.assert_array_equal(table["a"], scale(table["step"]))
+
+
+def test_the_first_step_configures(build, tmp_path):
+    (tmp_path / "run.yaml").write_text("parameters: {sidecars: 0}\nanalyses: {}\n")
+    program = [sys.executable, PROGRAMS / "reads_inputs.py", json.dumps({"fault": "only steps"})]
+    assert simulate(build, tmp_path, Place(2), program).stdout.count("done") == 2
+    assert (tmp_path / "results/report.json").exists()
 
 
 def test_a_sidecar_program_waits_for_the_second_phase(build, tmp_path):

@@ -41,6 +41,10 @@ def simulate(session, wanted):
     offer(session, inputs["cells"], fault)
     if fault == "closes":
         return
+    if fault == "only steps":
+        session.step(0, 0.0)
+        assert set(session.fields) == {"height"}
+        return
     session.configure()
     session.configure()  # does nothing
     try:
