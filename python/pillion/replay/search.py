@@ -121,7 +121,7 @@ class Search:
             dtype, dataset = number_type(array.type), f"/{array.name}"
             stored = Stored(path, array.type, dtype, array.shape, "hdf5", dataset, domain=domain)
             field = self._names.field_of_dataset(dataset)
-            self.found.append(Found(field, step, content.time, stored))
+            self.found.append(Found(field, step, content.time, stored, content.scalars))
 
     def _idx(self, path: str) -> None:
         dataset = pillion.idx.open(path)
