@@ -72,6 +72,7 @@ def simulate(session, wanted):
             session.set_scalar("b", 1.0)
         height[:] = 10 * step + np.arange(first, last)
         session.step(step, step / 4)
+        time.sleep(wanted.get("pause", 0))
     if wanted.get("checkpoint"):
         session.checkpoint(wanted["checkpoint"])
 
