@@ -210,11 +210,23 @@ _OUTPUT = either(
     ),
 )
 
-_RATIO = _integer(1, 16)
 _UNIFORM_ONLY = ("length", "origin", "levels")
 _BOXES_ONLY = ("cells", "periodic", "metric", "radius", "covered")
 _SPECTRAL_ONLY = ("order",)
 _PARTICLES_ONLY = ("dimensions",)
+_RATIO = _integer(1, 16)
+_LEVELS = _map(
+    "Levels of refinement; `cells` are those of the coarsest.",
+    {
+        "count": ("How many levels there may be.", _integer(1, 30)),
+        "ratio": (
+            "By how much each level is finer than the one before: a number, or one for each finer "
+            "level, each of which may be a list with one number for each axis (default: 2).",
+            either(_RATIO, _list_of(either(_RATIO, _list_of(_RATIO)), 29)),
+        ),
+    },
+    "count",
+)
 _MESH = _map(
     "Where data lives.",
     {
@@ -230,26 +242,6 @@ _MESH = _map(
         "periodic": (
             "Whether opposite faces meet, for all axes or one by one (default: false).",
             either(BOOLEAN, _list_of(BOOLEAN)),
-        ),
-        "levels": (
-            "Of refinement.",
-            _map(
-                "Levels of refinement.",
-                {
-                    "count": ("How many there are at most.", _integer(1, 30)),
-                    "ratio": (
-                        "By how much each level is finer than the one before (default: 2); a list "
-                        "has one entry for each finer level, an integer or a list with one per "
-                        "axis.",
-                        either(_RATIO, _list_of(either(_RATIO, _list_of(_RATIO)), 29)),
-                    ),
-                },
-                "count",
-            ),
-        ),
-        "covered": (
-            "Whether some cells do not exist: partial (default: whole).",
-            words("whole", "partial"),
         ),
         "dimensions": (
             "Of particles: 2 if they live in a plane, so that the third direction does not count "
@@ -271,6 +263,11 @@ _MESH = _map(
             "height, or radius and height; spherical: longitude, latitude, height or radius "
             "(default: cartesian).",
             words("cartesian", "cylindrical", "spherical"),
+        ),
+        "levels": ("Levels of refinement of a uniform mesh (default: one level).", _LEVELS),
+        "covered": (
+            "partial: some cells of the mesh do not exist (default: whole).",
+            words("whole", "partial"),
         ),
         "radius": (
             "Of a spherical mesh: of the sphere (default: 1), above which a third axis counts "

@@ -10,7 +10,7 @@ import h5py
 import hierarchy
 import numpy as np
 import pytest
-from conftest import mpirun
+from conftest import mpirun, read_table
 
 HERE = Path(__file__).parent
 CATALOGUE = f"""
@@ -48,6 +48,10 @@ def analyses() -> str:
                 f"      - flatten: {{fields: [density, velocity], level: {level}, by: {way}}}\n"
                 f"      - write_hdf5: {{fields: [density_level_{level}, velocity_level_{level}]}}\n"
             )
+    text += (
+        "  leaves:\n    every: 1 steps\n    stages:\n      - statistics: {fields: [density]}\n"
+        "      - histogram: {field: density, range: [-5, 7], bins: 24}\n"
+    )
     text += (
         "  land:\n    every: 1 steps\n    stages:\n"
         "      - flatten: {fields: [heat], level: 0, into: [flat], missing: -1}\n"
@@ -99,3 +103,74 @@ def test_levels_are_flattened(place, build, tmp_path):
         for box in hierarchy.ocean(step):
             wanted[box.cells] = hierarchy.heat(step)[box.cells]
         np.testing.assert_array_equal(found, wanted)
+    check_leaves(results / "leaves")
+
+
+def check_leaves(folder: Path) -> None:
+    """Each leaf counts once, and weighs by its volume: as all cells of the finest level do."""
+    table = read_table(folder / "statistics_density.csv")
+    for step in range(hierarchy.STEPS):
+        leaves = hierarchy.level_of_leaves(step)
+        fine = hierarchy.finest("density", step)
+        volume = [int(np.prod(hierarchy.RATIOS[n:])) for n in range(hierarchy.LEVELS)]
+        counts = [(leaves == level).sum() // v for level, v in enumerate(volume)]
+        assert table["count"][step] == sum(counts)
+        assert table["volume"][step] == pytest.approx(np.prod(hierarchy.CELLS), rel=1e-14)
+        assert table["min"][step] == fine.min() and table["max"][step] == fine.max()
+        assert table["mean"][step] == pytest.approx(fine.mean(), rel=1e-13)
+        assert table["std"][step] == pytest.approx(fine.std(), rel=1e-13)
+        bins = read_table(folder / f"histogram_density.{step:09d}.csv")
+        wanted, _ = np.histogram(fine, 24, (-5, 7))
+        np.testing.assert_allclose(bins["volume"], wanted / volume[0], rtol=1e-12)
+
+
+FAULTY = """
+meshes:
+  flat: {kind: uniform, cells: [8, 8]}
+  grid: {kind: uniform, cells: [8, 8], levels: {count: 3, ratio: 2}}
+fields:
+  plain: {mesh: flat, type: float64}
+  refined: {mesh: grid, type: float64}
+analyses:
+  shared: {every: 1 steps, stages: [statistics: {fields: [plain]}]}
+  divided: {every: 1 steps, stages: [average: {field: plain, onto: flat, into: copy}]}
+  levels: {every: 1 steps, stages: [statistics: {fields: [refined]}]}
+"""
+
+
+def run_faulty(folder: Path, build: Path, place: str, *modes: str) -> str:
+    ranks, more, sidecars = PLACES[place]
+    head = f"output: results\nsidecars: {sidecars}\n" if sidecars else "output: results\n"
+    (folder / "run.yaml").write_text(head + FAULTY)
+    env = os.environ | {"PYTHONPATH": str(build / "python")}
+    program = HERE / "faulty_boxes_program.py"
+    done = mpirun(ranks + more, "python3", program, *modes, env=env, cwd=folder)
+    return done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_faulty_publications_are_dropped_alike(place, build, tmp_path):
+    modes = ["good", "hole", "good", "overlap", "outside", "good"]
+    output = run_faulty(tmp_path, build, place, *modes)
+    report = json.loads((tmp_path / "results" / "report.json").read_text())
+    dropped = {"shared": {"hole", "overlap"}, "levels": {"hole", "overlap", "outside"}}
+    dropped["divided"] = dropped["shared"]
+    for analysis in report["analyses"]:
+        expected = sum(mode in dropped[analysis["name"]] for mode in modes)
+        assert analysis["dropped"] == expected, analysis
+        assert analysis["publications"] == len(modes) - expected, analysis
+        assert analysis["disabled"] is None, analysis
+    for text in ("cells of mesh 'flat'", "overlap"):
+        assert text in output
+    table = read_table(tmp_path / "results" / "levels" / "statistics_refined.csv")
+    assert table["step"].tolist() == [0, 2, 5]
+    assert table["count"].tolist() == [64 - 4 + 16 - 4 + 16] * 3
+
+
+@pytest.mark.parametrize("mode", ["hole", "overlap", "outside"])
+def test_the_first_fault_is_an_error_on_every_rank(mode, build, tmp_path):
+    output = run_faulty(tmp_path, build, "network", mode)
+    errors = {line.split(": ", 1)[1] for line in output.splitlines() if line.startswith("rank ")}
+    ranks = [line for line in output.splitlines() if line.startswith("rank ")]
+    assert len(ranks) == 3 and len(errors) == 1, output
+    assert ("is in none of them" if mode == "hole" else "(block ") in errors.pop()

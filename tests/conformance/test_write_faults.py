@@ -19,10 +19,12 @@ import numpy as np
 import pytest
 from conftest import launcher, mpirun, read_table
 from datasets import in_file_order, mesh_scene, particle_scene, read_raw
+from plotfile_oracles import read_level
 from scenes import Placement
 
 HDF5 = "write_hdf5: {fields: [density, ids], chunk: [8, 8, 16]"
 RAW = "write_raw: {fields: [density, ids]"
+PLOTFILE = "write_plotfile: {fields: [density]"
 BLOCK = {"plain": HDF5, "grouped": HDF5 + ", files: grouped, groups: 2", "raw": RAW}
 
 REFUSED = {
@@ -146,11 +148,12 @@ def test_writers_take_turns(key, at_once, build, tmp_path, monkeypatch):
     assert most_at_once(found) == at_once if at_once else most_at_once(found) > 2
 
 
-@pytest.mark.parametrize("key", [*BLOCK, "packed"])
+@pytest.mark.parametrize("key", [*BLOCK, "packed", "plotfile"])
 def test_full_disk(key, build, tmp_path, monkeypatch):
     """One rank finds no room: all learn of it, the analysis ends, the simulation and others go on,
     and there is nothing that looks like a dataset."""
-    stage = BLOCK.get(key, HDF5 + ", compression: gzip") + ", durable: false, at_once: 1}"
+    others = {"packed": HDF5 + ", compression: gzip", "plotfile": PLOTFILE}
+    stage = (BLOCK | others)[key] + ", durable: false, at_once: 1}"
     scene = mesh_scene("cube", {"a": stage, "b": "statistics: {fields: [density]}"}, frames=3)
     watch_disk(build, monkeypatch)
     monkeypatch.setenv("WATCHED_ROOM", "60000")
@@ -161,7 +164,7 @@ def test_full_disk(key, build, tmp_path, monkeypatch):
     assert "No space left on device" in a["disabled"] and b["disabled"] is None
     assert b["publications"] == 3
     assert not [p for p in (results / "a").rglob("*") if p.suffix in (".h5", ".part", ".xmf")]
-    assert not list((results / "a").glob("*.yaml"))
+    assert not [*(results / "a").glob("*.yaml"), *(results / "a").rglob("*plt*")]
 
 
 KILLED = """
@@ -171,6 +174,7 @@ fields: {density: {mesh: grid, type: float64, units: kg}}
 analyses:
   a: {stages: [write_hdf5: {fields: [density], MORE}]}
   r: {stages: [write_raw: {fields: [density]}]}
+  p: {stages: [write_plotfile: {fields: [density]}]}
 """
 
 
@@ -204,6 +208,14 @@ def test_killed_writer(more, build, tmp_path):
     for step, (_, blocks) in read_raw(tmp_path / "out" / "r", "grid.raw.yaml").items():
         assert sum(block["count"] for block in blocks) == 32
         assert all((block["density"] == step).all() for block in blocks)
+    plotfiles = sorted((tmp_path / "out/p/grid_plotfiles").glob("plt*"))
+    assert [int(path.name[3:]) for path in plotfiles] == list(range(len(plotfiles)))
+    listed = (tmp_path / "out/p/grid.visit").read_text().count("/Header")
+    assert len(plotfiles) - listed in (0, 1) and listed > 0
+    for step, path in enumerate(plotfiles):
+        boxes = read_level(path, 0, 2)
+        assert sum(box["values"].size for box in boxes) == 32
+        assert all((box["values"] == step).all() for box in boxes)
 
 
 def ranks_of(driver: Path, folder: Path) -> list[int]:
@@ -251,11 +263,12 @@ def test_resumed(resumed, build, tmp_path):
 
 def test_coarse_steps(build, tmp_path):
     """What was published as a subsample is written as one, and says so."""
-    stages = {"a": HDF5 + ", durable: false}", "r": RAW + ", durable: false}"}
+    stages = {"a": HDF5, "r": RAW, "p": PLOTFILE}
+    stages = {key: stage + ", durable: false}" for key, stage in stages.items()}
     scene = mesh_scene("brick", stages, frames=24)
     place = Placement(3, 1, "many", "separate", 1, 0, "coarsen", "900 KiB")
     results, _ = scene.run(build, tmp_path, place, meet_at=16)
-    seen = set()
+    seen, checked = set(), set()
     raw = read_raw(results / "r", "grid.raw.yaml")
     for path in sorted((results / "a" / "grid_hdf5").glob("*.h5")):
         with h5py.File(path) as file:
@@ -269,7 +282,19 @@ def test_coarse_steps(build, tmp_path):
         coarsening, blocks = raw[step]
         assert coarsening == factor
         assert sum(block["count"] for block in blocks) == values.size
+        plotfile = results / f"p/grid_plotfiles/plt{step:09}"
+        if plotfile.exists():
+            coarse = f"coarsening: {factor}" in (plotfile / "pillion.yaml").read_text()
+            if coarse:  # the analyses need not be coarse at the same steps
+                density = in_file_order("brick", scene.frames[step]["density"])
+                found = np.full(values.shape, np.nan)
+                for box in read_level(plotfile, 0, 3):
+                    ends = zip(box["lo"], box["hi"], strict=True)
+                    found[tuple(slice(a, b) for a, b in ends)[::-1]] = box["values"][0]
+                np.testing.assert_array_equal(found, density[::factor, ::factor, ::factor])
+                checked.add(factor)
     assert 1 in seen and len(seen) > 1, seen
+    assert len(checked) > 1, checked
 
 
 def test_coarse_steps_are_counted_on(build, tmp_path):

@@ -115,12 +115,16 @@ class RawField:
     number: int
     dtype: np.dtype
     inner: tuple[int, ...]  # components if there are several, then points of an element
+    is_partial: bool = False  # blocks need not cover the mesh
 
     def read(self, index: RawIndex, box: Box, out: np.ndarray) -> None:
         """Reads a box of items into an array of its shape and `inner`, of a type that loses
-        nothing; of a mesh with levels, cells of the coarsest. Raises Error if a file cannot be
-        read, or if blocks do not cover the box.
+        nothing; of a mesh with levels, cells of the coarsest. Cells that a partial mesh lacks
+        become NaN, or 0 if the values are integers. Raises Error if a file cannot be read, or if
+        blocks do not cover the box of another mesh.
         """
+        if self.is_partial:
+            out[...] = np.nan if out.dtype.kind == "f" else 0
         missing = math.prod(hi - lo for lo, hi in box)
         for block in index.blocks:
             common = [(max(a, c), min(b, d)) for (a, b), (c, d) in zip(box, block.box, strict=True)]
@@ -130,7 +134,7 @@ class RawField:
             here = out[tuple(slice(lo - first, hi - first) for (lo, hi), (first, _) in ends)]
             self._read_common(block, common, here)
             missing -= math.prod(hi - lo for lo, hi in common)
-        if missing > 0:
+        if missing > 0 and not self.is_partial:
             raise Error(f"'{index.path}' cannot be read: blocks of a step do not cover the mesh")
 
     def read_block(self, block: RawBlock, out: np.ndarray) -> None:
@@ -166,7 +170,7 @@ class RawField:
                 )
             found += count if block.level == 0 else 0
         wanted = math.prod(shape)
-        if found != wanted:
+        if found != wanted and not self.is_partial:
             raise Error(
                 f"'{index.path}' cannot be read: its blocks have {found} values of field "
                 f"'{self.name}', and the mesh {wanted}"

@@ -84,7 +84,7 @@ def _stored(path: Path, head: dict[str, Any]) -> Stored:
         components = int(entry["components"])
         several = (components,) if components > 1 else ()
         name, dtype = str(entry["name"]), np.dtype(entry["type"])
-        of = RawField(name, number, dtype, several + points)
+        of = RawField(name, number, dtype, several + points, mesh.get("covered") == "partial")
         more = (component_axis(components),) if several else ()
         fields[name] = StoredField(
             dtype,

@@ -40,6 +40,9 @@ def make_plan(
         )
     about = gather_about(options.files, options.about)
     frames = make_frames(search.found, used, names, about, options.time_per_step)
+    declared = _declared_scalars(options.configuration)
+    for frame in frames:
+        frame.scalars = {n: value for n, value in frame.scalars.items() if n in declared}
     if not frames:
         raise Error(
             f"none of the {len(files)} files holds a field that analyses use, such as "
@@ -62,6 +65,7 @@ def make_plan(
         for name, field in used.items():
             arrange(frame.fields[name], field, options.order)
             _expect_levels(frame.fields[name], field)
+            _expect_cells(frame.fields[name], field)
         _expect_particles(frame, used)
     return frames
 
@@ -81,6 +85,14 @@ def _expect_levels(stored: Stored, field: Field) -> None:
         raise Error(
             f"{stored.place} has {stored.levels} levels of refinement, but mesh '{field.mesh}' has "
             f"{field.levels}; say `levels: {{count: {stored.levels}, ratio: …}}` with the mesh"
+        )
+
+
+def _expect_cells(stored: Stored, field: Field) -> None:
+    if stored.raw is not None and stored.raw.is_partial and not field.is_partial:
+        raise Error(
+            f"{stored.place} lacks cells of its mesh; say `covered: partial` with mesh "
+            f"'{field.mesh}'"
         )
 
 
@@ -180,3 +192,9 @@ def _writes(analysis: Any) -> bool:
         isinstance(stage, dict) and any(name.startswith("write_") for name in stage)
         for stage in (stages if isinstance(stages, list) else [])
     )
+
+
+def _declared_scalars(configuration: str) -> set[str]:
+    """The names under `scalars:`; files may hold others."""
+    said = _entries(configuration).get("scalars")
+    return set(map(str, said)) if isinstance(said, list | dict) else set()

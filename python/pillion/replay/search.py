@@ -136,7 +136,7 @@ class Search:
                 faces=content.faces,
             )
             field = self._names.field_of_dataset(dataset)
-            self.found.append(Found(field, step, content.time, stored))
+            self.found.append(Found(field, step, content.time, stored, content.scalars))
 
     def _idx(self, path: str) -> None:
         dataset = pillion.idx.open(path)
@@ -228,11 +228,12 @@ def _fields_of_raw(head: dict[str, Any], path: str) -> list[Stored]:
     """The fields of all steps. The number of particles is a step's own."""
     cells = tuple(int(n) for n in head["mesh"].get("cells") or ())
     levels = 1 + len(head["mesh"].get("ratios") or ())
+    is_partial = head["mesh"].get("covered") == "partial"
     out = []
     for number, entry in enumerate(head["fields"]):
         name, kind, components = str(entry["name"]), str(entry["type"]), int(entry["components"])
         dtype, inner = number_type(kind), (components,) if components > 1 else ()
-        raw = None if dtype is None else RawField(name, number, dtype, inner)
+        raw = None if dtype is None else RawField(name, number, dtype, inner, is_partial)
         shape = cells[::-1] + inner
         out.append(Stored(path, kind, dtype, shape, "raw", name, levels=levels, raw=raw))
     return out

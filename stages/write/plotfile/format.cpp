@@ -87,6 +87,8 @@ std::array<size_t, 2> Contents::boxes_of(int32_t level) const {
 
 int32_t Contents::levels() const { return boxes.empty() ? 1 : boxes.back().level + 1; }
 
+std::string level_name(int32_t level) { return "Level_" + std::to_string(level); }
+
 std::string file_name(int32_t peer) {
   char text[32];
   std::snprintf(text, sizeof text, "Cell_D_%05d", peer);
@@ -123,7 +125,7 @@ std::string header_text(const Geometry& geometry, const Contents& contents) {
     const auto [first, end] = contents.boxes_of(l);
     out += std::to_string(l) + " " + std::to_string(end - first) + " " + real(contents.time) +
            "\n" + std::to_string(contents.step) + "\n" + places_of(geometry, contents, l) +
-           "Level_" + std::to_string(l) + "/Cell\n";
+           level_name(l) + "/Cell\n";
   }
   return out;
 }

@@ -62,7 +62,9 @@ struct Contents {
   [[nodiscard]] int32_t levels() const;
 };
 
-/// The name of a peer's file in the folder of a level.
+/// The name of the folder of a level.
+std::string level_name(int32_t level);
+/// The name of a peer's file in that folder.
 std::string file_name(int32_t peer);
 /// "Header".
 std::string header_text(const Geometry& geometry, const Contents& contents);

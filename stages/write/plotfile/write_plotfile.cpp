@@ -86,6 +86,20 @@ void sync_folder(const fs::path& path) {
                 "cannot write " + path.string() + " to disk: " + std::strerror(error));
 }
 
+/// Removes a peer's files of a plotfile that failed, and folders that are empty then. Other peers
+/// may still write theirs; the last one to learn of the failure leaves nothing.
+void remove_own(const fs::path& path, int32_t peer, int32_t levels) {
+  std::error_code ignored;
+  for (int32_t level = 0; level < levels; ++level) {
+    fs::remove(path / level_name(level) / file_name(peer), ignored);
+    if (peer == 0) fs::remove(path / level_name(level) / "Cell_H", ignored);
+    fs::remove(path / level_name(level), ignored);
+  }
+  for (const char* name : {"Header", "job_info", "pillion.yaml"})
+    if (peer == 0) fs::remove(path / name, ignored);
+  fs::remove(path, ignored);
+}
+
 }  // namespace
 
 class WritePlotfile final : public stage::Stage {
@@ -100,6 +114,9 @@ class WritePlotfile final : public stage::Stage {
   [[nodiscard]] std::string folder() const { return name_ + "_plotfiles"; }
   [[nodiscard]] static std::string plotfile(int64_t step);
   void begin(const stage::Step& step);
+  /// Adds to `bytes` and `boxes` what this peer has. [peers]
+  void write_plotfile(const stage::Step& step, const fs::path& path, int64_t& bytes,
+                      int64_t& boxes) const;
   /// Writes the boxes of this peer to its files in `path`.
   Contents write_boxes(const stage::Step& step, const fs::path& path, int64_t& bytes) const;
   [[nodiscard]] std::vector<std::byte> box_bytes(const stage::Block& block,
@@ -179,20 +196,30 @@ void WritePlotfile::run(stage::Step& step) {
   begin(step);
   const double begun = seconds_now();
   const fs::path path = fs::path(step.product_folder()) / folder() / plotfile(step.index());
+  int64_t bytes = 0, boxes = 0;
+  try {
+    write_plotfile(step, path, bytes, boxes);
+  } catch (...) {
+    remove_own(UnfinishedFile::aside(path), step.peer(), fields_.mesh().levels);
+    throw;
+  }
+  step.sum(std::span(&boxes, 1));
+  steps_.add(step, {step.index(), step.time(), step.coarsening(fields_.mesh().mesh), boxes});
+  write_index(step);
+  note(step, seconds_now() - begun, bytes, boxes);
+}
+
+void WritePlotfile::write_plotfile(const stage::Step& step, const fs::path& path, int64_t& bytes,
+                                   int64_t& boxes) const {
   Contents mine;
-  int64_t bytes = 0;
   step.in_turn(at_once_, [&] { mine = write_boxes(step, UnfinishedFile::aside(path), bytes); });
+  boxes = static_cast<int64_t>(mine.boxes.size());
   const auto contents = gather(step, mine);
   if (step.peer() == 0) {
     write_headers(step, contents, UnfinishedFile::aside(path));
     name_folder(step, contents.levels(), path);
   }
   step.agree();
-  auto boxes = static_cast<int64_t>(mine.boxes.size());
-  step.sum(std::span(&boxes, 1));
-  steps_.add(step, {step.index(), step.time(), step.coarsening(fields_.mesh().mesh), boxes});
-  write_index(step);
-  note(step, seconds_now() - begun, bytes, boxes);
 }
 
 Contents WritePlotfile::write_boxes(const stage::Step& step, const fs::path& path,
@@ -209,8 +236,7 @@ Contents WritePlotfile::write_boxes(const stage::Step& step, const fs::path& pat
     auto& end = ends.at(static_cast<size_t>(box.level));
     box.offset = end;
     const auto values = box_bytes(block, out.extremes.emplace_back());
-    files.write(path / ("Level_" + std::to_string(box.level)) / file_name(step.peer()), values,
-                end);
+    files.write(path / level_name(box.level) / file_name(step.peer()), values, end);
     end += static_cast<int64_t>(values.size());
     out.boxes.push_back(box);
   }
@@ -275,7 +301,7 @@ void WritePlotfile::write_headers(const stage::Step& step, const Contents& conte
     files.write(path / file, std::as_bytes(std::span(text)), 0);
   };
   for (int32_t l = 0; l < contents.levels(); ++l)
-    put("Level_" + std::to_string(l) + "/Cell_H", level_text(geometry, contents, l));
+    put(level_name(l) + "/Cell_H", level_text(geometry, contents, l));
   put("Header", header_text(geometry, contents));
   put("job_info", job_text(geometry));
   std::string origin = step.origin(name_, "Plotfile of a step");
@@ -294,7 +320,7 @@ void WritePlotfile::name_folder(const stage::Step& step, int32_t levels,
                                 const fs::path& path) const {
   const auto aside = UnfinishedFile::aside(path);
   if (durable_) {
-    for (int32_t l = 0; l < levels; ++l) sync_folder(aside / ("Level_" + std::to_string(l)));
+    for (int32_t l = 0; l < levels; ++l) sync_folder(aside / level_name(l));
     sync_folder(aside);
   }
   fs::remove_all(path);  // of a step that is written again

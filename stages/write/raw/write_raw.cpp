@@ -219,6 +219,7 @@ void WriteRaw::write_index(const stage::Step& step) const {
           ", origin: " + list(mesh.origin, mesh.axes) + ", length: " + list(mesh.length, mesh.axes);
     else text += ", kind: rectilinear";
     text += metric_of(step.mesh(mesh.mesh)) + ratios_of(step.mesh(mesh.mesh));
+    if (mesh.is_partial != 0) text += ", covered: partial";
   }
   const bool is_spectral = mesh.mesh_kind == PILLION_SPECTRAL;
   if (is_spectral)
