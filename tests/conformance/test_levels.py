@@ -118,7 +118,7 @@ def check_leaves(folder: Path) -> None:
         assert table["volume"][step] == pytest.approx(np.prod(hierarchy.CELLS), rel=1e-14)
         assert table["min"][step] == fine.min() and table["max"][step] == fine.max()
         assert table["mean"][step] == pytest.approx(fine.mean(), rel=1e-13)
-        assert table["std"][step] == pytest.approx(fine.std(), rel=1e-13)
+        assert table["standard_deviation"][step] == pytest.approx(fine.std(), rel=1e-13)
         bins = read_table(folder / f"histogram_density.{step:09d}.csv")
         wanted, _ = np.histogram(fine, 24, (-5, 7))
         np.testing.assert_allclose(bins["volume"], wanted / volume[0], rtol=1e-12)
