@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Heat that an ocean on the whole sphere spreads, on latitudes and longitudes, in Python. Rows of
-latitude are closer to each other at the equator, and a row of cells shrinks towards the poles, so
-means weigh cells by their area. Each rank has some rows. The lines with Pillion are marked.
+"""Heat that spreads over the sphere, on latitudes and longitudes, in Python. Rows of latitude are
+closer to each other at the equator, and a row of cells shrinks towards the poles, so means weigh
+cells by their area. The sea has no cells where there is land. Each rank has some rows. The lines
+with Pillion are marked.
 
 mpirun -n 3 python ocean.py 60     two ranks compute, one analyses what pillion.yaml says
 """
@@ -13,6 +14,7 @@ import pillion  # 1
 from mpi4py import MPI
 
 LONGITUDES, LATITUDES, STEP = 72, 49, 5e-4  # cells; step in units of radius^2 / diffusivity
+LAND = (12, 30), (20, 41)  # a continent: its longitudes and latitudes, in cells
 MEAN, ZONAL, WAVE = 12.0, -9.0, 6.0  # of the temperature, and of two patterns that decay
 
 
@@ -53,6 +55,15 @@ class Ocean:
         inner = np.cos(north[1:-1]) / np.diff(centre)
         return np.concatenate([[0], inner, [0]])[self.first : self.end + 1]
 
+    def sea(self):
+        """Boxes of this rank's rows, without land: longitudes and latitudes, in cells."""
+        (west, east), (south, north) = LAND
+        lower = min(max(south, self.first), self.end)
+        upper = max(min(north, self.end), lower)
+        boxes = [((0, LONGITUDES), (self.first, lower)), ((0, LONGITUDES), (upper, self.end))]
+        boxes += [((0, west), (lower, upper)), ((east, LONGITUDES), (lower, upper))]
+        return [(along, rows) for along, rows in boxes if rows[0] < rows[1]]
+
     def advance(self):
         """One step: along rows exactly, by waves; across them by the flux through each face."""
         t = np.fft.irfft(np.fft.rfft(self.temperature, axis=0) * self.decay, LONGITUDES, axis=0)
@@ -72,11 +83,15 @@ def main(steps):
         ocean = Ocean(session.communicator)  # 3
         for axis, along in enumerate(faces()):
             session.set_coordinates("globe", axis, along)  # 4
-        session.share("temperature", ocean.temperature, lo=(0, ocean.first))  # 5
+            session.set_coordinates("sea", axis, along)  # 5
+        session.share("temperature", ocean.temperature, lo=(0, ocean.first))  # 6
+        for block, ((west, east), (south, north)) in enumerate(ocean.sea()):
+            part = ocean.temperature[west:east, south - ocean.first : north - ocean.first]
+            session.share("surface", part, lo=(west, south), block=block)  # 7
         for step in range(steps + 1):
             if step > 0:
                 ocean.advance()
-            session.step(step, step * STEP)  # 6
+            session.step(step, step * STEP)  # 8
 
 
 if __name__ == "__main__":

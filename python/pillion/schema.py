@@ -210,8 +210,8 @@ _OUTPUT = either(
     ),
 )
 
-_UNIFORM_ONLY = ("length", "origin", "levels", "covered")
-_BOXES_ONLY = ("cells", "periodic", "metric", "radius")
+_UNIFORM_ONLY = ("length", "origin", "levels")
+_BOXES_ONLY = ("cells", "periodic", "metric", "radius", "covered")
 _SPECTRAL_ONLY = ("order",)
 _PARTICLES_ONLY = ("dimensions",)
 _RATIO = _integer(1, 16)
@@ -256,7 +256,7 @@ _MESH = _map(
             "Of a rectilinear mesh: for each axis the faces of its cells, in ascending order "
             "(default: the program sets them). Of a spectral mesh: the field of 3 components that "
             "says where its points are.",
-            either(TEXT, _list_of(_list_of(_REAL))),
+            either(TEXT, _list_of(_list_of(_REAL, 1 << 24))),
         ),
         "metric": (
             "What the axes of cells measure, angles in degrees. cylindrical: radius, azimuth, "
@@ -266,7 +266,7 @@ _MESH = _map(
         ),
         "levels": ("Levels of refinement of a uniform mesh (default: one level).", _LEVELS),
         "covered": (
-            "partial: some cells of a uniform mesh do not exist (default: whole).",
+            "partial: some cells of the mesh do not exist (default: whole).",
             words("whole", "partial"),
         ),
         "radius": (

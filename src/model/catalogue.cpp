@@ -385,6 +385,13 @@ void Catalogue::read_scalars(const Value* scalars, base::Diagnostics* mistakes) 
     for (const auto& entry : scalars->entries)
       attempt(mistakes, [&, &value = entry.second] { read(value.as_text(), value); });
   });
+  // Messages without values have little room.
+  constexpr size_t most = 500;
+  attempt(mistakes, [&] {
+    if (scalars_.size() > most)
+      scalars->fail_at_key(
+          fmt::format("there are {} scalars; at most {} are possible", scalars_.size(), most));
+  });
 }
 
 void Catalogue::check_coordinates(base::Diagnostics* mistakes) const {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Steps, as a simulation rank lives them. Checkpoints and the end are in checkpoint_and_close.cpp.
+// Steps, as a simulation rank lives them. Checkpoints and the end are in checkpoint_and_close.cpp,
+// scalars in scalars.cpp.
 #include "simulation/simulation.hpp"
 
 #include <algorithm>
@@ -77,36 +78,6 @@ bool Simulation::set_units(const std::string& name, const std::string& units) {
   }
   if (publisher_) publisher_->set_units(name, units);
   return true;
-}
-
-void Simulation::set_scalar(const std::string& name, double value) {
-  const auto& catalogue = run_.configuration.catalogue;
-  if (const auto number = catalogue.find_scalar(name)) {
-    run_.scalars[*number] = value;
-    set_[*number] = true;
-    return;
-  }
-  const auto text = fmt::format("the catalogue has no scalar '{}'{}; add it to 'scalars:'", name,
-                                base::suggestion(name, catalogue.scalar_names()));
-  if (!ready_) data_.sharing().note_unknown_scalar(name, text);
-  else if (unknown_.insert(name).second) run_.log.warn("rank {}: {}", run_.side.rank(), text);
-}
-
-void Simulation::check_scalars() const {
-  for (const size_t number : conditions_.scalars())
-    if (!set_[number])
-      base::fail(ErrorCode::Sharing,
-                 "a condition uses scalar '{}', which the program has not set; call "
-                 "pillion_set_scalar before the first step",
-                 run_.configuration.catalogue.scalars()[number].name);
-}
-
-void Simulation::tell_difference(const std::optional<StepNumbers::Difference>& difference) {
-  if (!difference || !differ_.insert(difference->name).second) return;
-  run_.warn(fmt::format(
-      "simulation ranks differ in {}: from {} to {}; conditions use the value of the first rank. "
-      "Give the same value on every rank",
-      difference->name, difference->least, difference->greatest));
 }
 
 void Simulation::resume(const run::SavedState& state) {

@@ -126,7 +126,7 @@ class Autocorrelation final : public stage::Stage {
       setup["lags"].fail("expected at most " + std::to_string(most_lags) + ", not " +
                          std::to_string(lags_));
     const auto into = setup["into"];
-    input_ = setup.input(stage::Input::as_shared(fields_of(setup, name)));
+    input_ = setup.input(blocks_of_cells(field_, fields_of(setup, name)));
     output_ =
         setup.output(into ? into.text() : autocovariance::default_name(name), name, PILLION_FLOAT64,
                      field_.components * autocovariance::components(lags_), field_.units);

@@ -12,6 +12,7 @@
 #include <pillion/stage.hpp>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "elements.hpp"
@@ -28,6 +29,13 @@ inline bool has_equal_cells(const pillion_mesh& mesh) {
 inline bool has_equal_cells(const pillion_field_description& field) {
   return field.mesh_kind != PILLION_RECTILINEAR && field.metric == PILLION_CARTESIAN &&
          field.levels <= 1;
+}
+
+/// Fields as shared, for a stage that looks at flags and knows one level of refinement.
+inline stage::Input blocks_of_cells(const pillion_field_description& field,
+                                    const std::vector<std::string>& fields) {
+  auto input = stage::Input::as_shared(fields);
+  return field.levels <= 1 ? std::move(input).with_levels() : input;
 }
 
 /// Fails at `place` unless all cells of a mesh are of one size, which `what` needs.

@@ -165,7 +165,7 @@ class Slice final : public stage::Stage {
         component_(component_of(setup["component"], setup["field"], field_)),
         axis_(axis_of(setup)),
         most_(integer_from(setup["pixels"], 1)),
-        input_(setup.input(stage::Input::as_shared({name_}))) {
+        input_(setup.input(blocks_of_cells(field_, {name_}))) {
     if (const auto at = setup["position"]) {
       at_ = at.real();
       const double length = field_.length[axis_];

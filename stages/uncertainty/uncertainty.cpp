@@ -232,7 +232,7 @@ class Uncertainty final : public stage::Stage {
       (from ? from : setup["field"])
           .fail("field '" + gathered + "' is not what the stage autocorrelation makes of '" +
                 name_ + "'");
-    input_ = setup.input(stage::Input::as_shared({gathered}));
+    input_ = setup.input(blocks_of_cells(gathered_, {gathered}));
     const auto into = setup["into"] ? setup["into"].text() : name_;
     const auto real = [&](const char* what, const std::string& units) {
       return setup.output(into + what, gathered, PILLION_FLOAT64, field_.components, units);

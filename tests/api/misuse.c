@@ -85,10 +85,31 @@ static void check_closing_twice(const char* sidecars) {
   check_closed(session);
 }
 
+/* The second phase is for sessions that have one, and all ranks open theirs in the same way. */
+static void check_phases(void) {
+  pillion_options* options = NULL;
+  pillion_session* session = opened("null");
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  CHECK(pillion_set_parameter(session, "n", "1") == PILLION_ERROR_STATE && message_has("too late"));
+  CHECK(pillion_offer_catalogue(session, "") == PILLION_ERROR_STATE && message_has("too late"));
+  CHECK(pillion_configure(session) == PILLION_OK);
+  CHECK(pillion_close(session) == PILLION_OK);
+  if (world_size() == 1) return;
+  CHECK(pillion_options_create(&options) == PILLION_OK);
+  CHECK(pillion_options_set_log(options, NULL, NULL) == PILLION_OK);
+  if (rank == 0) CHECK(pillion_options_set_deferred(options) == PILLION_OK);
+  CHECK(pillion_open_with("third.yaml", MPI_COMM_WORLD, options, &session) ==
+        PILLION_ERROR_ARGUMENT);
+  CHECK(session == NULL && message_has("in two phases and others in one"));
+  pillion_options_free(options);
+}
+
 int main(int argc, char** argv) {
   check_without_mpi("MPI_Init");
   MPI_Init(&argc, &argv);
   check_communicators();
+  check_phases();
   check_closing_twice("null");
   if (world_size() > 1) check_closing_twice("{ranks: 1}");
   pillion_session* forgotten = opened("null");

@@ -86,6 +86,7 @@ def test_bytes_of_elements(check, build, tmp_path):
         "speed": 8 * 512,
         "number": 8,
         "heat": 4 * 512,
+        "xyz": 3 * 8 * 512,  # volumes are worked out from it
     }
     assert {one["per"] for one in crossing.values()} == {"element"}
     done = subprocess.run(

@@ -322,6 +322,25 @@ CATALOGUE = [
         schema=True,
     ),
     wrong(
+        "rectilinear with a length",
+        "line: {kind: uniform, cells: [64], periodic: [false]}",
+        "line: {kind: rectilinear, coordinates: [[0, 1, 2.5, 7]], length: [7]}",
+        "length",
+        schema=True,
+    ),
+    wrong(
+        "coordinates that do not increase",
+        "line: {kind: uniform, cells: [64], periodic: [false]}",
+        "line: {kind: rectilinear, coordinates: [[0, 2, 1, 7]], periodic: false}",
+        "number 2 is 1 after 2",
+    ),
+    wrong(
+        "sphere beyond its poles",
+        "line: {kind: uniform, cells: [64], periodic: [false]}",
+        "line: {kind: uniform, cells: [4, 2], length: [360, 200], metric: spherical, radius: 2}",
+        "latitude goes from 0 to 200",
+    ),
+    wrong(
         "mesh without a kind",
         "line: {kind: uniform, cells",
         "line: {cells",

@@ -275,9 +275,10 @@ def test_a_resumed_run_goes_on(build, tmp_path, alone):
 def test_labels_and_outline_leave_the_rest_as_it_is(build, tmp_path):
     told = "draw: [slice: {field: density, axis: x}], samples: 1"
     analyses = (
-        "analyses: {look: {every: 1 steps, stages: ["
+        "scalars: [unset]\nanalyses: {look: {every: 1 steps, stages: ["
         f"image: {{name: plain, {told}, outline: false, labels: false}}, "
-        f"image: {{name: full, {told}, outline: false, title: Ünits → µm}}]}}}}\n"
+        f"image: {{name: full, {told}, outline: false, title: "
+        "'Ünits → µm {step} {unset} {b}'}]}}\n"
     )
     results, _ = scene(analyses).run(build, tmp_path, Placement(2, 0, "slabs"))
     for name, ink in (("plain", False), ("full", True)):
@@ -287,7 +288,7 @@ def test_labels_and_outline_leave_the_rest_as_it_is(build, tmp_path):
 
     with Image.open(results / "look" / "full.000000001.png") as file:
         assert file.size == (1024, 768)
-        assert file.text["Title"] == "Ünits → µm"
+        assert file.text["Title"] == "Ünits → µm 1 nan {b}"
         assert 'analysis: "look"' in file.text["Comment"]
 
 

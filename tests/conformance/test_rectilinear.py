@@ -9,7 +9,7 @@ import numpy as np
 import pillion
 import pytest
 import xarray
-from conftest import read_table
+from conftest import mpirun, read_table
 from datasets import read_raw
 from frames import Frame
 from placements import cases, check_report
@@ -245,3 +245,24 @@ def test_vtk_opens_what_is_rectilinear(played):
         np.testing.assert_array_equal(found, of)
     values = vtk_to_numpy(grid.GetCellData().GetArray("u"))
     np.testing.assert_array_equal(values, frames(name)[1]["u"])
+
+
+@pytest.mark.parametrize("found", ["files/grid.raw.yaml", "files/h5_hdf5"])
+def test_replay_takes_coordinates_from_files(found, build, tmp_path):
+    """The configuration gives numbers of cells alone."""
+    results, _ = scene("pipe").run(build, tmp_path, Placement(3, 0, "uneven"))
+    (tmp_path / "again.yaml").write_text(
+        "output: again\nmeshes:\n  grid: {kind: rectilinear, metric: cylindrical, units: m, "
+        f"cells: {list(CELLS['pipe'])}}}"
+        "\nfields:\n  u: {mesh: grid, type: float64}\n"
+        "  v: {mesh: grid, type: float32, components: 2, units: K}\n"
+        "analyses: {all: {every: 1 steps, stages: [statistics: {fields: [u, v]}]}}\n"
+    )
+    words = [build / "bin/pillion", "replay", results / found, "again.yaml"]
+    mpirun(2, *words, cwd=tmp_path)
+    for field in "uv":
+        name = f"all/statistics_{field}.csv"
+        live, again = read_table(results / name), read_table(tmp_path / "again" / name)
+        assert live.columns.keys() == again.columns.keys()
+        for column, values in live.columns.items():
+            np.testing.assert_allclose(again[column], values, rtol=1e-12, err_msg=column)

@@ -7,8 +7,19 @@ import sys
 
 import numpy as np
 import pytest
-from conftest import read_table
-from insitu import PROGRAMS, STAGES, Place, needs_modules, places, report_of, run_name, simulate
+from conftest import launch, read_table
+from insitu import (
+    PROGRAMS,
+    STAGES,
+    Place,
+    analysis_of,
+    environment,
+    needs_modules,
+    places,
+    report_of,
+    run_name,
+    simulate,
+)
 
 pytestmark = needs_modules
 
@@ -24,12 +35,16 @@ ANALYSES = f"""
 """
 
 
-def run(build, folder, place, check=True, **wanted):
+def write_configuration(folder, place):
     head = place.head.replace("ranks: 1", "ranks: $sidecars")
     (folder / "run.yaml").write_text(
-        f"output: {wanted.pop('output', 'results')}\nrun: {run_name(folder)}\n"
+        f"output: results\nrun: {run_name(folder)}\n"
         f"parameters: {{sidecars: {place.more}}}\n{head}analyses:{ANALYSES}"
     )
+
+
+def run(build, folder, place, check=True, **wanted):
+    write_configuration(folder, place)
     wanted = {"steps": STEPS, **wanted}
     if place.is_separate:
         wanted["awaits"] = str(folder / "joined")
@@ -70,6 +85,42 @@ def test_restart(build, tmp_path):
     run(build, tmp_path, place, begin=4, steps=4, restart="saved")
     table = read_table(tmp_path / "results/over_time/statistics_height.csv")
     np.testing.assert_array_equal(table["a"], scale(np.arange(8)))
+
+
+def test_migration_keeps_scalars(build, tmp_path):
+    """And the environment overrides parameters of the second phase."""
+    place = Place(2, "{ranks: 1, when_full: wait}", 1)
+    write_configuration(tmp_path, place)
+    file = tmp_path / "run.yaml"
+    text = file.read_text().replace("fields: [height]}", "fields: [height], at: auto}", 1)
+    file.write_text(text.replace("py:scaled}", "py:scaled, at: auto}"))
+    program = [sys.executable, PROGRAMS / "reads_inputs.py", json.dumps({"steps": 16})]
+    more = {"PILLION_MOVE_AT": "3,6", "PILLION_SET": "interval=2"}
+    simulate(build, tmp_path, place, program, **more)
+    analysis = analysis_of(tmp_path, "over_time")
+    assert analysis["publications"] == 8, analysis
+    assert [move["to"] for move in analysis["moves"]] == ["sidecar", "simulation"]
+    table = read_table(tmp_path / "results/over_time/statistics_height.csv")
+    assert table["step"].tolist() == list(range(0, 16, 2))
+    np.testing.assert_array_equal(table["a"], scale(table["step"]))
+
+
+def test_the_first_step_configures(build, tmp_path):
+    (tmp_path / "run.yaml").write_text("parameters: {sidecars: 0}\nanalyses: {}\n")
+    program = [sys.executable, PROGRAMS / "reads_inputs.py", json.dumps({"fault": "only steps"})]
+    assert simulate(build, tmp_path, Place(2), program).stdout.count("done") == 2
+    assert (tmp_path / "results/report.json").exists()
+
+
+def test_a_sidecar_program_waits_for_the_second_phase(build, tmp_path):
+    """It opens its session as ever, and learns there that the simulation needs two phases."""
+    write_configuration(tmp_path, Place(2, "{ranks: 1, when_full: wait}", 1))
+    simulation = [sys.executable, PROGRAMS / "reads_inputs.py", json.dumps({"steps": STEPS})]
+    parts = (2, *simulation), (1, build / "bin/pillion-sidecar")
+    said = launch(*parts, env=environment(build), cwd=tmp_path).stdout
+    assert said.count("done") == 2, said
+    late = read_table(tmp_path / "results/late/statistics_height.csv")
+    assert late["step"].tolist() == [5, 6, 7]
 
 
 FAULTS = {

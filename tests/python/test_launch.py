@@ -255,7 +255,8 @@ def test_what_no_program_can_make_good():
     field = {"message": "unknown field 'position' (parameter 'position')"}
     parameter = {"message": "parameter '$n' has no value; give it under 'parameters:'"}
     slip = {"message": "unknown key 'evry' in analysis 'a'; did you mean 'every'?"}
-    assert certain([field, parameter], has_fields=False) == []
+    scalar = {"message": "cannot read the condition 'a > 1': 'a' is not known; known: step, time"}
+    assert certain([field, parameter, scalar], has_fields=False) == []
     assert certain([field, parameter, slip], has_fields=False) == [slip["message"]]
     assert certain([field, parameter], has_fields=True) == [field["message"]]
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pillion.launch.wanted import Wanted
 
 _MAY_BE_THE_PROGRAMS = re.compile(r"unknown (field|mesh) '")
+_MAY_BE_A_SCALAR = re.compile(r"cannot read the condition .*' is not known")
 _MAY_BE_SET = re.compile(r"parameter '\$[^']*' has no value")
 _PATIENCE = 60  # seconds for pillion-check
 _EPILOG = """\
@@ -175,6 +176,7 @@ def certain(mistakes: Sequence[Mapping[str, Any]], has_fields: bool) -> list[str
         message
         for message in messages
         if not _MAY_BE_SET.search(message)
+        and not _MAY_BE_A_SCALAR.search(message)
         and (has_fields or not _MAY_BE_THE_PROGRAMS.search(message))
     ]
 

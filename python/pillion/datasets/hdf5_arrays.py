@@ -13,8 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import yaml
 
 from pillion.errors import Error
+from pillion.idx.origin import scalars_of
+from pillion.yaml_text import Loader
 
 try:
     import h5py
@@ -38,6 +41,7 @@ class Hdf5Content:
     time: float | None
     coarsening: int  # more than 1 if it has not all that there was
     domain: dict[str, Any] | None  # of particles: lo, hi, tilt, periodic, dimensions
+    scalars: dict[str, float]  # of the simulation at that step
     faces: tuple[np.ndarray, ...] = ()  # of a rectilinear mesh, by axis
 
 
@@ -59,6 +63,7 @@ def look_into(path: Path, is_wanted: Callable[[str], bool]) -> Hdf5Content:
             None if time is None else float(time[0]),
             1 if coarsening is None else int(coarsening[0]),
             _domain(file),
+            _scalars(file),
             _faces(file),
         )
 
@@ -179,6 +184,20 @@ def _faces(file: h5py.File) -> tuple[np.ndarray, ...]:
     """Coordinates as the stage `write_hdf5` stores them."""
     names = [f"{axis}_faces" for axis in "xyz" if f"{axis}_faces" in file]
     return tuple(np.asarray(file[name][...], np.float64) for name in names)
+
+
+def _scalars(file: h5py.File) -> dict[str, float]:
+    """As the origin has them that the stage `write_hdf5` puts into a file."""
+    try:
+        text = file.attrs.get("origin")
+    except (OSError, TypeError):
+        return {}
+    if not isinstance(text, str) or "\nscalars:\n" not in text:
+        return {}
+    try:
+        return scalars_of(yaml.load(text, Loader=Loader))
+    except yaml.YAMLError:
+        return {}
 
 
 def _domain(file: h5py.File) -> dict[str, Any] | None:

@@ -42,6 +42,13 @@ def time_units(origin: dict[str, Any]) -> str:
     return _text(origin.get("time_units"))
 
 
+def scalars_of(origin: object) -> dict[str, float]:
+    """Values of the simulation's scalars, by name."""
+    said = _mapping(_mapping(origin).get("scalars"))
+    values = {str(name): _mapping(entry).get("value") for name, entry in said.items()}
+    return {name: float(v) for name, v in values.items() if isinstance(v, int | float)}
+
+
 def _configuration(origin: dict[str, Any]) -> dict[str, Any]:
     try:
         return _mapping(yaml.load(str(origin.get("configuration") or ""), Loader=Loader))

@@ -73,6 +73,7 @@ class Found:
     step: int
     time: float | None
     stored: Stored
+    scalars: Mapping[str, float] | None = None  # of its step
 
 
 @dataclass
@@ -104,6 +105,7 @@ def make_frames(
         if one.field not in fields:
             continue
         frame = frames.setdefault(one.step, Frame(one.step))
+        frame.scalars |= one.scalars or {}
         first = frame.fields.setdefault(one.field, one.stored)
         if first is not one.stored:
             raise Error(
@@ -115,8 +117,8 @@ def make_frames(
         frame = frames[step]
         _expect_complete(frame, fields, names)
         frame.time = _time(step, times, time_per_step)
-        if step in about.steps:
-            frame.scalars = about.steps[step].scalars
+        own_scalars = about.steps[step].scalars if step in about.steps else {}
+        frame.scalars |= own_scalars
         own = about.steps[step].domains if step in about.steps else {}
         frame.domains = about.domains | own
     return [frames[step] for step in sorted(frames)]

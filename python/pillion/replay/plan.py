@@ -40,6 +40,9 @@ def make_plan(
         )
     about = gather_about(options.files, options.about)
     frames = make_frames(search.found, used, names, about, options.time_per_step)
+    declared = _declared_scalars(options.configuration)
+    for frame in frames:
+        frame.scalars = {n: value for n, value in frame.scalars.items() if n in declared}
     if not frames:
         raise Error(
             f"none of the {len(files)} files holds a field that analyses use, such as "
@@ -189,3 +192,9 @@ def _writes(analysis: Any) -> bool:
         isinstance(stage, dict) and any(name.startswith("write_") for name in stage)
         for stage in (stages if isinstance(stages, list) else [])
     )
+
+
+def _declared_scalars(configuration: str) -> set[str]:
+    """The names under `scalars:`; files may hold others."""
+    said = _entries(configuration).get("scalars")
+    return set(map(str, said)) if isinstance(said, list | dict) else set()

@@ -136,7 +136,7 @@ class Search:
                 faces=content.faces,
             )
             field = self._names.field_of_dataset(dataset)
-            self.found.append(Found(field, step, content.time, stored))
+            self.found.append(Found(field, step, content.time, stored, content.scalars))
 
     def _idx(self, path: str) -> None:
         dataset = pillion.idx.open(path)

@@ -41,6 +41,10 @@ def simulate(session, wanted):
     offer(session, inputs["cells"], fault)
     if fault == "closes":
         return
+    if fault == "only steps":
+        session.step(0, 0.0)
+        assert set(session.fields) == {"height"}
+        return
     session.configure()
     session.configure()  # does nothing
     try:
@@ -68,6 +72,7 @@ def simulate(session, wanted):
             session.set_scalar("b", 1.0)
         height[:] = 10 * step + np.arange(first, last)
         session.step(step, step / 4)
+        time.sleep(wanted.get("pause", 0))
     if wanted.get("checkpoint"):
         session.checkpoint(wanted["checkpoint"])
 

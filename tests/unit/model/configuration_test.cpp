@@ -280,5 +280,9 @@ TEST_CASE("scalars are a list of names or a map") {
   CHECK(error_of(head + "scalars: {a-b: {}}\n" + rest) ==
         "f:5: 'a-b' cannot name a scalar; use letters, digits and '_', with a letter first");
   CHECK(error_of(head + "scalars: {a: {unit: s}}\n" + rest).starts_with("f:5: "));
+  std::string many = "scalars: [a";
+  for (int n = 0; n < 500; ++n) many += fmt::format(", a{}", n);
+  CHECK(error_of(head + many + "]\n" + rest) ==
+        "f:5: there are 501 scalars; at most 500 are possible");
   CHECK(error_of(head + rest).find("'a' is not known") != std::string::npos);
 }

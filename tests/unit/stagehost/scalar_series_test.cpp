@@ -18,7 +18,7 @@ TEST_CASE("scalars are looked up by step, also those that come and go") {
   series.add(7, {{"a", "", 1}, {"b", "", 3}});
   const int64_t steps[] = {4, 7, 5, 2};
   const auto again = base::from_bytes<ScalarSeries>(base::to_bytes(series));
-  for (const auto* all : {&series, &again}) {
+  for (const ScalarSeries* all : std::initializer_list<const ScalarSeries*>{&series, &again}) {
     const auto a = all->at("a", steps, 4);
     CHECK(a[0] == 0.75);
     CHECK(a[1] == 1);

@@ -48,10 +48,10 @@ TEST_CASE("a message decodes to what was encoded, values aligned and in place") 
   head.step = 50;
   head.time = 0.25;
   head.due = {{.analysis = 1, .skipped = 4}};
-  head.scalars = {0.5, 2};
   head.units = {{"density", "kg"}};
   head.domains["atoms"].hi[1] = 3;
   head.path = "p";
+  head.scalars = {0.5, 2};
 
   const Encoder encoder(head, meshes);
   CHECK(encoder.bytes_of_fields().at("density").all == 24 * 8);

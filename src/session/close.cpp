@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Closing a session on simulation ranks: sidecars finish, and the report is written.
+#include <algorithm>
+
+#include "run/report.hpp"
+#include "run/sidecar_notices.hpp"
+#include "run/supervisor.hpp"
+#include "session/session.hpp"
+#include "sidecar/sidecar.hpp"
+#include "simulation/simulation.hpp"
+
+namespace pillion::session {
+
+void Session::close() {
+  if (deferred_ && !simulation_ && !run_.is_sidecar()) {
+    if (!failure_) (void)meet_for_configuration(true);
+    return;
+  }
+  auto& side = simulation();
+  const std::string failure = side.refusal();
+  try {
+    finish();
+  } catch (const std::exception& e) {
+    end_progress(e.what());
+    run_.folder.release(true);
+    throw;
+  }
+  end_progress(failure);
+  run_.folder.release(true);
+}
+
+namespace {
+
+/// How many deadlines late sidecars of the same job get at MPI_Finalize.
+constexpr double most_deadlines = 60;
+
+}  // namespace
+
+// Sidecars that have finished everything may still hang while they write their timelines. They get
+// what is left of the deadline, and a tenth of it at least.
+bool Session::await_sidecars_summary(std::vector<base::Bytes>& summaries) {
+  const double least = 0.1 * run_.configuration.sidecars.deadline;
+  bool is_missing = false;
+  if (run_.side.rank() == 0) {
+    const run::Waiting waiting(run_.mark);
+    auto summary = run::await_finished(
+        run_, std::max(simulation().call_deadline(), base::monotonic_seconds() + least));
+    is_missing = !summary;
+    if (summary) summaries.push_back(std::move(*summary));
+  }
+  is_missing = run_.side.reduced<int32_t>(is_missing ? 1 : 0, comm::Operation::Max) != 0;
+  if (is_missing)
+    run_.warn(fmt::format(
+        "sidecars had finished their analyses when the simulation ended, but did not come to "
+        "their own end within the deadline of {:.4g} s; the report lacks their costs and products",
+        run_.configuration.sidecars.deadline));
+  return !is_missing;
+}
+
+void Session::finish() {
+  auto& side = simulation();
+  side.close();
+  const auto& spec = run_.configuration.sidecars;
+  const bool separate = spec.job == model::Job::Separate;
+  std::vector<base::Bytes> summaries;
+  if (spec.within_job() && !side.answer().failed &&
+      !(side.answer().finished && await_sidecars_summary(summaries)) &&
+      !run::await_late_sidecars_at_finalize(run_, most_deadlines * spec.deadline))
+    run_.warn(run::not_ended_by_session);
+  try {
+    // Sidecars of another job write the report, and each side its own timelines.
+    if (separate && side.answer().finished) return run::write_timelines(run_);
+    run::write_report_together(run_, side.outcome(), summaries);
+  } catch (const Error& e) {
+    if (!separate) throw;
+    run_.warn(e.what());
+  }
+}
+
+}  // namespace pillion::session
