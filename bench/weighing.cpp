@@ -34,18 +34,18 @@ class Scene {
     }
     mesh_.axes = 3;
     mesh_.levels = 1;
-    mesh_.metric = PILLION_CARTESIAN;
+    mesh_.metric = field_.metric = PILLION_CARTESIAN;
   }
 
   /// Nanoseconds for a value.
   double measure(bool is_rectilinear, bool is_flagged) {
-    mesh_.kind = is_rectilinear ? PILLION_RECTILINEAR : PILLION_UNIFORM;
+    mesh_.kind = field_.mesh_kind = is_rectilinear ? PILLION_RECTILINEAR : PILLION_UNIFORM;
     for (auto& axis : mesh_.coordinates) axis = is_rectilinear ? faces_.data() : nullptr;
     block_.flags = is_flagged ? &flags_ : nullptr;
     const stage::Array array{values_.data(), PILLION_FLOAT64, 1, {1, n_[0], n_[0] * n_[1], 1}};
     const double seconds = bench::seconds_of([&] {
       statistics::Moments moments;
-      const auto weights = weights_of(mesh_, stage::Block(&block_));
+      const auto weights = weights_of(mesh_, field_, stage::Block(&block_));
       for_each_weighted({&array, 0}, n_, weights,
                         [&](std::span<const double> values, std::span<const double> each) {
                           if (each.empty()) moments.add(values, weights.each);
@@ -64,6 +64,7 @@ class Scene {
   std::vector<uint8_t> flags_of_cells_;
   pillion_array flags_{};
   pillion_mesh mesh_{};
+  pillion_field_description field_{};
   pillion_block block_{};
   double kept_ = 0;
 };

@@ -43,6 +43,7 @@ class Boxes {
     if (!fits)
       onto.fail("cells of mesh '" + onto.text() + "' are not boxes of whole cells of mesh '" +
                 mesh_ + "'");
+    field_ = field;
     components_ = field.components;
     input_ = setup.input(stage::Input::blocks({setup["field"].text()})
                              .with_ghosts({side_[0] - 1, side_[1] - 1, side_[2] - 1}));
@@ -63,7 +64,7 @@ class Boxes {
         hi[d] = (block.inner_hi()[d] + side_[d] - 1) / side_[d];
       }
       if (lo[0] < hi[0] && lo[1] < hi[1] && lo[2] < hi[2])
-        fill(step, block, weights_of(mesh, block), lo, hi);
+        fill(step, block, weights_of(mesh, field_, block), lo, hi);
     }
   }
 
@@ -127,6 +128,7 @@ class Boxes {
   }
 
   std::string mesh_, onto_;
+  pillion_field_description field_{};
   Index side_{1, 1, 1};  ///< cells of a box
   int32_t components_ = 1, input_ = 0, output_ = 0;
 };

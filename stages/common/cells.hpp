@@ -20,12 +20,8 @@
 
 namespace pillion::stages {
 
-/// Whether all cells of a mesh have the same volume, so that none needs a weight.
-inline bool has_equal_cells(const pillion_mesh& mesh) {
-  return mesh.kind != PILLION_RECTILINEAR && mesh.metric == PILLION_CARTESIAN && mesh.levels <= 1;
-}
-
-/// The same of the mesh that a field is on, before there is a publication.
+/// Whether all cells of a field's mesh have the same volume, so that none needs a weight. A coarse
+/// publication may lack finer levels; cells have weights in it all the same.
 inline bool has_equal_cells(const pillion_field_description& field) {
   return field.mesh_kind != PILLION_RECTILINEAR && field.metric == PILLION_CARTESIAN &&
          field.levels <= 1;
@@ -161,11 +157,12 @@ struct CellWeights {
 
 /// The volumes of a block's cells, ghosts included; 1 of whatever has no cells in boxes, or of all
 /// cells of a mesh that has equal ones.
-inline CellWeights weights_of(const pillion_mesh& mesh, const stage::Block& block) {
+inline CellWeights weights_of(const pillion_mesh& mesh, const pillion_field_description& field,
+                              const stage::Block& block) {
   CellWeights out;
-  if (mesh.kind != PILLION_UNIFORM && mesh.kind != PILLION_RECTILINEAR) return out;
+  if (!has_boxes(field)) return out;
   out.flags = block.raw().flags;
-  if (has_equal_cells(mesh)) return out;
+  if (has_equal_cells(field)) return out;
   const CellSizes sizes(mesh, block.level());
   for (int axis = 0; axis < mesh.axes; ++axis) {
     if (sizes.is_even(axis)) {

@@ -65,7 +65,7 @@ class Histogram final : public stage::Stage {
     const auto [least, greatest] = extremes(step, means);
     for (size_t q = 0; q < quantities_.size(); ++q)
       bins.push_back(quantities_[q].bins(least[q], greatest[q]));
-    Tally tally(std::move(bins), !show_.weight.empty(), show_.means, is_by_volume(step));
+    Tally tally(std::move(bins), !show_.weight.empty(), show_.means, is_by_volume());
     for_each(step, means, [&](std::span<const std::span<double>> all, const Volumes& volumes) {
       const auto values = all.first(quantities_.size());
       tally.add(values, show_.weight.empty() ? std::span<double>() : all.back(), volumes.of_values,
@@ -124,7 +124,7 @@ class Histogram final : public stage::Stage {
       const auto block = step.block(input_, b);
       const auto sizes =
           volumes_ ? volumes_->weights(step, quantities_[0].field(), block, block[coordinates_])
-                   : weights_of(mesh, block);
+                   : weights_of(mesh, quantities_[0].field(), block);
       std::vector<stage::Array> arrays;
       for (int32_t f = 0; f < values_; ++f)
         arrays.push_back(unfolded(block[f], quantities_[0].field()));
@@ -148,7 +148,7 @@ class Histogram final : public stage::Stage {
     const auto relative = [](const Quantity& q) { return q.relative(); };
     if (std::none_of(quantities_.begin(), quantities_.end(), relative)) return {};
     const size_t count = quantities_.size();
-    const bool by_volume = is_by_volume(step);
+    const bool by_volume = is_by_volume();
     std::vector<double> size(2 * count);  // of products, and of volumes
     for_each(step, {}, [&](std::span<const std::span<double>> values, const Volumes& volumes) {
       for (size_t q = 0; q < count; ++q)
@@ -178,9 +178,9 @@ class Histogram final : public stage::Stage {
   }
 
   /// Whether cells have different volumes.
-  [[nodiscard]] bool is_by_volume(const stage::Step& step) const {
+  [[nodiscard]] bool is_by_volume() const {
     if (volumes_) return true;
-    return has_boxes(quantities_[0].field()) && !has_equal_cells(step.mesh(quantities_[0].mesh()));
+    return has_boxes(quantities_[0].field()) && !has_equal_cells(quantities_[0].field());
   }
 
   using Extremes = std::pair<std::vector<double>, std::vector<double>>;

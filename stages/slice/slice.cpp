@@ -186,7 +186,7 @@ class Slice final : public stage::Stage {
     Sums sums(plane.size());
     for (int32_t b = 0; b < step.block_count(input_); ++b) {
       const auto block = step.block(input_, b);
-      add(block, weights_of(mesh, block), plane, sums);
+      add(block, weights_of(mesh, field_, block), plane, sums);
     }
     sums.combine(step);
     step.write(table_of(step, plane, sums));

@@ -186,7 +186,7 @@ class MomentSeries {
       const auto array = unfolded(block[0], field_);
       const auto weights =
           volumes_ ? volumes_->weights(step, field_, block, block[block.array_count() - 1])
-                   : weights_of(mesh, block);
+                   : weights_of(mesh, field_, block);
       for (size_t p = 0; p < components_.size(); ++p)
         for_each_weighted({&array, components_[p]}, extent_of(block, field_), weights,
                           [&](std::span<const double> values, std::span<const double> each) {
@@ -206,8 +206,8 @@ class MomentSeries {
 
   /// Whether values have different weights, so that sums of these must be known. The same on every
   /// peer.
-  [[nodiscard]] bool is_weighted(const stage::Step& step) const {
-    return volumes_ || (has_boxes(field_) && !has_equal_cells(step.mesh(mesh_)));
+  [[nodiscard]] bool is_weighted() const {
+    return volumes_ || (has_boxes(field_) && !has_equal_cells(field_));
   }
 
   [[nodiscard]] stage::Table table(const stage::Step& step) const {
@@ -216,7 +216,7 @@ class MomentSeries {
     if (std::any_of(coarsening_.begin(), coarsening_.end(), [](int64_t n) { return n > 1; }))
       out.column("coarsening", "", coarsening_);
     const auto units = step.units(name_);
-    const bool weighted = is_weighted(step);
+    const bool weighted = is_weighted();
     if (weighted) out.attribute("weighted", "by volume");
     const auto volume = volume_units(step.mesh(mesh_)).text();
     for (size_t p = 0; p < components_.size(); ++p) {

@@ -85,7 +85,7 @@ class Statistics final : public stage::Stage {
     for (const auto& series : series_)
       for (const auto& moments : series.look(step)) all.push_back(moments);
     bool weighted = false;
-    for (const auto& series : series_) weighted = weighted || series.is_weighted(step);
+    for (const auto& series : series_) weighted = weighted || series.is_weighted();
     combine(step, weighted, all);
     auto at = all.begin();
     for (auto& series : series_) {

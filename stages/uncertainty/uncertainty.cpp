@@ -278,7 +278,7 @@ class Uncertainty final : public stage::Stage {
     const auto array = unfolded(block[0], gathered_);
     const int64_t points = points_of(gathered_), components = field_.components;
     const auto n = extent_of(block, gathered_);
-    const auto weights = weights_of(step.mesh(mesh_), block);
+    const auto weights = weights_of(step.mesh(mesh_), gathered_, block);
     std::array<double*, 4> out{};
     for (size_t o = 0; o < out.size(); ++o)
       out[o] = step.produce<double>(outputs_[o], input_, number);

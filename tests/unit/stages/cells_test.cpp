@@ -31,6 +31,14 @@ pillion_mesh mesh_of(pillion_metric metric, std::vector<int64_t> cells, std::vec
   return mesh;
 }
 
+pillion_field_description field_of(const pillion_mesh& mesh) {
+  pillion_field_description field{};
+  field.mesh_kind = mesh.kind;
+  field.metric = mesh.metric;
+  field.levels = mesh.levels;
+  return field;
+}
+
 pillion_block block_of(std::array<int64_t, 3> lo, std::array<int64_t, 3> hi) {
   pillion_block block{};
   for (size_t d = 0; d < 3; ++d) {
@@ -43,7 +51,7 @@ pillion_block block_of(std::array<int64_t, 3> lo, std::array<int64_t, 3> hi) {
 /// Of all cells.
 double volume(const pillion_mesh& mesh) {
   const auto whole = block_of({0, 0, 0}, {mesh.cells[0], mesh.cells[1], mesh.cells[2]});
-  const auto weights = weights_of(mesh, stage::Block(&whole));
+  const auto weights = weights_of(mesh, field_of(mesh), stage::Block(&whole));
   double sum = 0;
   for (int64_t k = 0; k < mesh.cells[2]; ++k)
     for (int64_t j = 0; j < mesh.cells[1]; ++j)
@@ -87,22 +95,22 @@ TEST_CASE("ghost cells beyond a periodic axis are those of the other end") {
   const double y[] = {0, 1};
   mesh.coordinates[1] = y;
   const auto block = block_of({-2, 0, 0}, {5, 1, 1});
-  CHECK(weights_of(mesh, stage::Block(&block)).along[0] ==
+  CHECK(weights_of(mesh, field_of(mesh), stage::Block(&block)).along[0] ==
         std::vector<double>{3, 6, 1, 3, 6, 1, 3});
 }
 
 TEST_CASE("cells of a finer level are smaller, and those of one mesh without levels are alike") {
   auto mesh = mesh_of(PILLION_CARTESIAN, {4, 4}, {0, 0}, {4, 8});
   const auto block = block_of({0, 0, 0}, {2, 2, 1});
-  CHECK(weights_of(mesh, stage::Block(&block)).are_equal());
-  CHECK(weights_of(mesh, stage::Block(&block)).each == 1);
+  CHECK(weights_of(mesh, field_of(mesh), stage::Block(&block)).are_equal());
+  CHECK(weights_of(mesh, field_of(mesh), stage::Block(&block)).each == 1);
   const int32_t ratios[] = {2, 4, 1};
   mesh.levels = 2;
   mesh.ratios = ratios;
   auto finer = block;
-  CHECK(weights_of(mesh, stage::Block(&block)).each == 2);
+  CHECK(weights_of(mesh, field_of(mesh), stage::Block(&block)).each == 2);
   finer.level = 1;
-  CHECK(weights_of(mesh, stage::Block(&finer)).each == 0.25);
+  CHECK(weights_of(mesh, field_of(mesh), stage::Block(&finer)).each == 0.25);
 }
 
 TEST_CASE("values come with their weights, and those of cells with a flag do not come") {
@@ -122,7 +130,7 @@ TEST_CASE("values come with their weights, and those of cells with a flag do not
   stage::Array array{values.data(), PILLION_FLOAT32, 1, {1, n[0], 0, 1}};
   for (const bool is_flagged : {false, true}) {
     block.flags = is_flagged ? &flags : nullptr;
-    const auto weights = weights_of(mesh, stage::Block(&block));
+    const auto weights = weights_of(mesh, field_of(mesh), stage::Block(&block));
     double sum = 0, count = 0, expected = 0, expected_count = 0;
     for_each_weighted({&array, 0}, n, weights,
                       [&](std::span<const double> some, std::span<const double> their) {
