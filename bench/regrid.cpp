@@ -45,15 +45,16 @@ double seconds_of(MPI_Comm comm, Deed&& deed) {
 }
 
 /// Memory of these processes, all on this node, that they do not share with others, in bytes.
-double memory_of(const std::vector<int>& processes) {
+double memory_of(MPI_Comm comm, const std::vector<int>& processes) {
   double all = 0;
+  MPI_Barrier(comm);  // no rank has gone on, or ends
   for (const int process : processes) {
     std::ifstream status("/proc/" + std::to_string(process) + "/status");
     double kib = 0;
     for (std::string word; status >> word;)
-      if (word == "RssAnon:") status >> kib;
-    all += 1024 * kib;
+      if ((word == "RssAnon:" || word == "VmSwap:") && status >> kib) all += 1024 * kib;
   }
+  MPI_Barrier(comm);
   return all;
 }
 
@@ -137,9 +138,9 @@ Result play(pillion_session* session, const Case& of, const std::vector<int>& pr
     }));
     step.push_back(seconds_of(comm, [&] { check(pillion_step(session, n, n)); }));
     done.push_back(step.back() + seconds_of(comm, [&] { settle(session); }));
-    if (n == of.regrids / 2) out.growth = -memory_of(processes);
+    out.memory = memory_of(comm, processes);
+    if (n == of.regrids / 2) out.growth = -out.memory;
   }
-  out.memory = memory_of(processes);
   out.growth = (out.growth + out.memory) / (of.regrids - 1 - of.regrids / 2);
   out.memory -= static_cast<double>(ranks) * 8 * static_cast<double>(values.size());
   // The first opens transports.

@@ -267,8 +267,7 @@ static inline pillion_status pillion_share_box_level(pillion_session* session, c
 
 static inline pillion_status pillion_share_box_level_view(
     pillion_session* session, const char* field, int32_t level, int32_t block, int32_t axes,
-    const int64_t* lo, const int64_t* hi, const pillion_view* view,
-    pillion_components components) {
+    const int64_t* lo, const int64_t* hi, const pillion_view* view, pillion_components components) {
   (void)level, (void)axes, (void)components;
   return pillion_share_box_typed(session, field, block, lo, hi, view->data, view->type);
 }

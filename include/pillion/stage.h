@@ -207,7 +207,7 @@ typedef struct pillion_mesh {
   const pillion_point_set* const* point_sets; /**< NULL if the mesh names none */
   int32_t point_set_count;
   int32_t is_partial; /**< 1 if some cells of a uniform mesh may not exist: no block has them */
-  const char* of;               /**< the mesh whose boundary this one is, or NULL */
+  const char* of;     /**< the mesh whose boundary this one is, or NULL */
   const double* coordinates[3]; /**< of a rectilinear mesh, by axis: cells + 1 coordinates of faces,
                                  * in ascending order; else NULL */
   double radius; /**< of a spherical mesh: that of the sphere, above which a third axis counts; 0 if

@@ -180,8 +180,7 @@ void bind_setup(nb::module_& module) {
       .def("mesh", mesh, nb::arg("name"), nb::arg("path"))
       .def("input", input, nb::arg("fields"), nb::arg("layout"), nb::arg("key"),
            nb::arg("position"), nb::arg("halo"), nb::arg("select"), nb::arg("values"),
-           nb::arg("axis"), nb::arg("sides"), nb::arg("ghosts"),
-           nb::arg("levels"))
+           nb::arg("axis"), nb::arg("sides"), nb::arg("ghosts"), nb::arg("levels"))
       .def("output", output, nb::arg("name"), nb::arg("like"), nb::arg("type"),
            nb::arg("components"), nb::arg("centering"), nb::arg("units"))
       .def("output_on", output_on, nb::arg("name"), nb::arg("input"), nb::arg("type"),

@@ -93,9 +93,9 @@ nb::object flags_of(const stage::Block& block, int32_t axes, const nb::object& l
                   nb::rv_policy::reference);
 }
 
-/// (lo, hi, inner_lo, inner_hi, id, number, level, count, owned, arrays, flags). `axes` is 0 unless the
-/// mesh is uniform; `inner` says whether the layout has inner cells of its own; `points` are, for
-/// each field, those of an element along an axis, or 0.
+/// (lo, hi, inner_lo, inner_hi, id, number, level, count, owned, arrays, flags). `axes` is 0 unless
+/// the mesh is uniform; `inner` says whether the layout has inner cells of its own; `points` are,
+/// for each field, those of an element along an axis, or 0.
 nb::tuple block(const Work& work, int32_t input, int32_t index, int32_t axes, bool inner,
                 const std::vector<int32_t>& points, const nb::object& lease) {
   const auto found = found_block(work, input, index);

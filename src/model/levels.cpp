@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Levels of refinement of a uniform mesh: how many cells each has, and reading them.
-#include "model/geometry.hpp"
-
 #include <algorithm>
 
 #include "base/value.hpp"
+#include "model/geometry.hpp"
 
 namespace pillion::model {
 
@@ -45,9 +44,10 @@ void read_levels(const Value& value, Mesh& mesh) {
     } else if (of_level.entries.size() == axes) {
       for (size_t a = 0; a < axes; ++a) out[a] = read_one(of_level.entries[a].second);
     } else {
-      of_level.fail(fmt::format("the ratio of a level is an integer or a list of {}, one per axis "
-                                "of the mesh, found {}",
-                                axes, base::to_flow(of_level)));
+      of_level.fail(
+          fmt::format("the ratio of a level is an integer or a list of {}, one per axis "
+                      "of the mesh, found {}",
+                      axes, base::to_flow(of_level)));
     }
     if (out == std::array<int64_t, 3>{1, 1, 1})
       of_level.fail("a level is finer than the one before along one axis at least; found ratio 1");

@@ -119,12 +119,11 @@ class Tiles {
       first[d] = along(d, box.lo[d] / finer[d]);
       last[d] = along(d, (box.hi[d] - 1) / finer[d]);
     }
-    for_each_cell({first, {last[0] + 1, last[1] + 1, last[2] + 1}},
-                  [&](int64_t i, int64_t j, int64_t k) {
-                    const auto& [peer, part] = parts_[static_cast<size_t>(
-                        (k * count(1) + j) * count(0) + i)];
-                    use(peer, refined(part, finer));
-                  });
+    for_each_cell(
+        {first, {last[0] + 1, last[1] + 1, last[2] + 1}}, [&](int64_t i, int64_t j, int64_t k) {
+          const auto& [peer, part] = parts_[static_cast<size_t>((k * count(1) + j) * count(0) + i)];
+          use(peer, refined(part, finer));
+        });
   }
 
  private:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import mpirun, read_table
 from pillion.datasets import open_plotfile
 
 HERE = Path(__file__).parent
@@ -76,3 +77,35 @@ def test_amrex_reads_what_the_stage_writes(amrex, build, tmp_path):
         )
     # The two have other boxes, which the tool merges.
     assert "AGREE" in run(tools / "fcompare", "--allow_diff_grids", *paths)
+
+
+CONFIGURATION = """
+output: again
+meshes:
+  grid:
+    {kind: uniform, cells: [16, 16, 16], origin: [-1, 0, 2], length: [2, 2, 2], periodic: true,
+     levels: {count: 2, ratio: 2}}
+fields: {phi: {mesh: grid, type: float32}, psi: {mesh: grid, type: float32}}
+analyses:
+  a: {stages: [statistics: {fields: [phi]}, write_plotfile: {fields: [phi, psi], durable: false}]}
+"""
+
+
+def test_replay_of_what_amrex_writes(amrex, build, tmp_path):
+    path = tmp_path / "plt00042"
+    run(amrex / "write_plotfiles", f"out={path}", "fmt=2", "ver=4")
+    (tmp_path / "c.yaml").write_text(CONFIGURATION)
+    mpirun(3, build / "bin/pillion", "replay", path, "c.yaml", cwd=tmp_path, timeout=60)
+    # Leaf cells by brute force, all on the finer level.
+    index = np.arange(32)
+    k, j, i = np.meshgrid(index, index, index, indexing="ij")
+    is_fine = np.zeros((32, 32, 32), bool)
+    is_fine[8:16, 8:24, 8:16] = is_fine[8:24, 8:24, 16:24] = True
+    fine = (i + 100 * j + 10000 * k + 0.25).astype(np.float32)
+    phi = np.where(is_fine, fine, i // 2 + 100 * (j // 2) + 10000 * (k // 2))
+    table = read_table(tmp_path / "again/a/statistics_phi.csv")
+    assert table["count"] == [is_fine.sum() + (~is_fine).sum() // 8]
+    np.testing.assert_allclose(table["mean"], phi.mean(dtype=float), rtol=1e-14)
+    written = tmp_path / "again/a/grid_plotfiles/plt000000042"
+    text = run(amrex / "build/Tools/Plotfile/fcompare", written, path)
+    assert "PLOTFILE AGREE" in text and "level = 1" in text

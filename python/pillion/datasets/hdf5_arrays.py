@@ -41,11 +41,8 @@ class Hdf5Content:
     time: float | None
     coarsening: int  # more than 1 if it has not all that there was
     domain: dict[str, Any] | None  # of particles: lo, hi, tilt, periodic, dimensions
-<<<<<<< HEAD
-    faces: tuple[np.ndarray, ...] = ()  # of a rectilinear mesh, by axis
-=======
     scalars: dict[str, float]  # of the simulation at that step
->>>>>>> net
+    faces: tuple[np.ndarray, ...] = ()  # of a rectilinear mesh, by axis
 
 
 def look_into(path: Path, is_wanted: Callable[[str], bool]) -> Hdf5Content:
@@ -66,11 +63,8 @@ def look_into(path: Path, is_wanted: Callable[[str], bool]) -> Hdf5Content:
             None if time is None else float(time[0]),
             1 if coarsening is None else int(coarsening[0]),
             _domain(file),
-<<<<<<< HEAD
-            _faces(file),
-=======
             _scalars(file),
->>>>>>> net
+            _faces(file),
         )
 
 
@@ -186,12 +180,12 @@ def _attribute(file: h5py.File, name: str, count: int) -> np.ndarray | None:
     return found if found.size == count and found.dtype.kind in "iuf" else None
 
 
-<<<<<<< HEAD
 def _faces(file: h5py.File) -> tuple[np.ndarray, ...]:
     """Coordinates as the stage `write_hdf5` stores them."""
     names = [f"{axis}_faces" for axis in "xyz" if f"{axis}_faces" in file]
     return tuple(np.asarray(file[name][...], np.float64) for name in names)
-=======
+
+
 def _scalars(file: h5py.File) -> dict[str, float]:
     """As the origin has them that the stage `write_hdf5` puts into a file."""
     try:
@@ -204,7 +198,6 @@ def _scalars(file: h5py.File) -> dict[str, float]:
         return scalars_of(yaml.load(text, Loader=Loader))
     except yaml.YAMLError:
         return {}
->>>>>>> net
 
 
 def _domain(file: h5py.File) -> dict[str, Any] | None:

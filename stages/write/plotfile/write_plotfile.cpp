@@ -162,7 +162,13 @@ WritePlotfile::WritePlotfile(stage::Setup& setup)
                 "write_raw");
   }
   input_ = setup.input(stage::Input::as_shared(fields_.names).with_levels());
-  setup.memory(is_wide_ ? 2 : 1);  // the values of a box, which may be all that there is
+  // The values of a box, which may be all that there is; singles become doubles beside doubles.
+  double bytes = 0, values = 0;
+  for (const auto& field : fields_.fields) {
+    bytes += static_cast<double>(write::WrittenFields::element_size(field));
+    values += field.components;
+  }
+  setup.memory(values * (is_wide_ ? sizeof(double) : sizeof(float)) / bytes);
   setup.product(name_ + ".visit");
   setup.product(folder());
 }
