@@ -300,6 +300,19 @@ module pillion_c
       integer(c_int32_t) :: status
     end function
 
+    function c_share_box_level(session, field, level, block, lo, hi, data, type, strides) &
+      result(status) bind(C, name='pillion_share_box_level')
+      import :: c_char, c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: session
+      character(kind=c_char), intent(in) :: field(*)
+      integer(c_int32_t), value :: level, block
+      integer(c_int64_t), intent(in) :: lo(*), hi(*)
+      type(c_ptr), value :: data
+      integer(c_int32_t), value :: type
+      integer(c_int64_t), intent(in) :: strides(*)
+      integer(c_int32_t) :: status
+    end function
+
     function c_share_box_level_view(session, field, level, block, axes, lo, hi, view, components) &
       result(status) bind(C, name='pillion_share_box_level_view')
       import :: c_char, c_int32_t, c_int64_t, c_ptr, pillion_view
