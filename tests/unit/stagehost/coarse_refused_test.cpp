@@ -38,6 +38,7 @@ TEST_CASE("spectra and densities cannot be made of coarse publications") {
     stagehost::Publication coarse;
     coarse.step = 7;
     coarse.coarsening = 1;
+    coarse.is_checked = true;  // it has no boxes
     const auto failure = alone.failure_of(coarse);
     REQUIRE(failure);
     CHECK(std::string(failure->what())
