@@ -307,7 +307,7 @@ def test_what_cannot_be_put_together(tmp_path):
         results.open("a/halos", rows="any")
     with pytest.raises(Error, match="a/once is not a table of each step"):
         results.open("a/once", rows="own")
-    with pytest.raises(Error, match="a/once has no levels: only IDX datasets have"):
+    with pytest.raises(Error, match="a/once has no levels: only IDX datasets and plotfiles have"):
         results.open("a/once", level=3)
     with pytest.raises(Error, match="a/once is one table over the whole run, and has no steps"):
         results.at("a/once", 3)
