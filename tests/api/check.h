@@ -32,11 +32,11 @@ static int world_size(void) {
 }
 
 /* The number of simulation ranks that a run with one sidecar must have, or all without Pillion. */
-static int expected_simulation_ranks(int enabled, int sidecars) {
+static inline int expected_simulation_ranks(int enabled, int sidecars) {
   return enabled ? world_size() - sidecars : world_size();
 }
 
-static int file_exists(const char* path) {
+static inline int file_exists(const char* path) {
   FILE* file = fopen(path, "r");
   if (file) fclose(file);
   return file != NULL;
