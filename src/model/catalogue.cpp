@@ -80,24 +80,6 @@ int32_t points_of(const Mesh& mesh, const Field& field) {
   return at_points ? n * n * n : 1;
 }
 
-void read_cells(const Value& cells, Mesh& mesh) {
-  if (!cells.is_list() || cells.entries.empty() || cells.entries.size() > 3)
-    cells.fail(fmt::format("cells must be a list of 1 to 3 integers such as [64, 64, 64], found {}",
-                           base::to_flow(cells)));
-  mesh.axes = static_cast<int>(cells.entries.size());
-  constexpr int64_t most = int64_t{1} << 50;
-  int64_t all = 1;
-  for (size_t a = 0; a < cells.entries.size(); ++a) {
-    mesh.cells[a] = cells.entries[a].second.as_integer();
-    if (mesh.cells[a] < 1)
-      cells.fail(fmt::format("cells must be positive, found {}", mesh.cells[a]));
-    // So that bytes of their fields can be counted.
-    if (mesh.cells[a] > most / all)
-      cells.fail(fmt::format("cells {} are more than 2^50 in all", base::to_flow(cells)));
-    all *= mesh.cells[a];
-  }
-}
-
 namespace {
 
 ElementType read_type(const Value& value) {
@@ -135,82 +117,6 @@ MeshKind read_kind(const Value& value) {
   value.fail(
       fmt::format("unknown kind of mesh '{}'{}", text,
                   base::suggestion(text, {"uniform", "rectilinear", "particles", "spectral"})));
-}
-
-/// A list with one entry per axis.
-const Value& per_axis(const Value& value, int axes, const char* what) {
-  if (!value.is_list() || static_cast<int>(value.entries.size()) != axes)
-    value.fail(fmt::format("{} must be a list of {} values, one per axis of the mesh, found {}",
-                           what, axes, base::to_flow(value)));
-  return value;
-}
-
-/// One entry per axis, read by `read` into `out`.
-template <class T, class Read>
-void read_per_axis(const Value& value, const char* what, const Mesh& mesh, std::array<T, 3>& out,
-                   Read&& read) {
-  per_axis(value, mesh.axes, what);
-  for (size_t a = 0; a < value.entries.size(); ++a) out[a] = read(value.entries[a].second);
-}
-
-double read_length(const Value& value) {
-  const double length = value.as_real();
-  if (!(length > 0) || !std::isfinite(length))
-    value.fail(fmt::format("length must be above 0, found {}", value.text));
-  return length;
-}
-
-double read_origin(const Value& value) {
-  const double origin = value.as_real();
-  if (!std::isfinite(origin)) value.fail(fmt::format("origin cannot be {}", value.text));
-  return origin;
-}
-
-void read_periodic(const Value& value, Mesh& mesh) {
-  const auto read = [](const Value& one) { return one.as_boolean(); };
-  if (value.is_list()) read_per_axis(value, "periodic", mesh, mesh.periodic, read);
-  else std::fill_n(mesh.periodic.begin(), mesh.axes, read(value));
-}
-
-bool read_uniform(Reader& reader, Mesh& mesh, base::Diagnostics* mistakes) {
-  const Value* levels = reader.find("levels");
-  const Value* covered = reader.find("covered");
-  const Value* length = reader.find("length");
-  const Value* origin = reader.find("origin");
-  const Value* periodic = reader.find("periodic");
-  if (!attempt(mistakes, [&] { read_cells(reader.require("cells"), mesh); })) return false;
-  for (int a = 0; a < mesh.axes; ++a) mesh.length[a] = static_cast<double>(mesh.cells[a]);
-  bool is_good = attempt(mistakes, [&] {
-    if (length != nullptr) read_per_axis(*length, "length", mesh, mesh.length, read_length);
-  });
-  is_good &= attempt(mistakes, [&] {
-    if (origin != nullptr) read_per_axis(*origin, "origin", mesh, mesh.origin, read_origin);
-  });
-  is_good &= attempt(mistakes, [&] {
-    if (periodic != nullptr) read_periodic(*periodic, mesh);
-  });
-  is_good &= attempt(mistakes, [&] {
-    if (levels != nullptr) read_levels(*levels, mesh);
-  });
-  is_good &= attempt(mistakes, [&] {
-    if (covered != nullptr) read_covered(*covered, mesh);
-  });
-  return is_good && read_metric(reader, mesh, mistakes);
-}
-
-bool read_rectilinear(Reader& reader, Mesh& mesh, base::Diagnostics* mistakes) {
-  const Value* periodic = reader.find("periodic");
-  const Value* covered = reader.find("covered");
-  return read_faces(reader, mesh, mistakes) &&
-         attempt(mistakes,
-                 [&] {
-                   if (covered != nullptr) read_covered(*covered, mesh);
-                 }) &&
-         attempt(mistakes,
-                 [&] {
-                   if (periodic != nullptr) read_periodic(*periodic, mesh);
-                 }) &&
-         read_metric(reader, mesh, mistakes);
 }
 
 int read_dimensions(const Value& value) {

@@ -253,6 +253,12 @@ class Parser {
     if (field == nullptr)
       fail(fmt::format("unknown field '{}'{}", token,
                        base::suggestion(token, catalogue_.field_names())));
+    const Mesh& mesh = catalogue_.mesh(field->mesh);
+    if (mesh.levels() > 1)
+      fail(
+          fmt::format("field '{}' is on mesh '{}' with {} levels, where cells that finer boxes "
+                      "cover would count too; use a scalar that the program sets",
+                      token, mesh.name, mesh.levels()));
     return *field;
   }
 

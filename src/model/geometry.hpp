@@ -18,10 +18,9 @@ std::string name_of_axis(const Mesh& mesh, int axis);
 
 /// Reads `cells` and `coordinates`; sets origin and length if there are coordinates.
 bool read_faces(base::Reader& reader, Mesh& mesh, base::Diagnostics* mistakes);
-/// Reads `levels`: ratios of a mesh that has its cells.
-void read_levels(const base::Value& value, Mesh& mesh);
-/// Reads `covered`.
-void read_covered(const base::Value& value, Mesh& mesh);
+/// Read all that is of a mesh of that kind; false if something was wrong.
+bool read_uniform(base::Reader& reader, Mesh& mesh, base::Diagnostics* mistakes);
+bool read_rectilinear(base::Reader& reader, Mesh& mesh, base::Diagnostics* mistakes);
 /// Reads `metric` and `radius`, once the mesh has its axes, extent and periodicity.
 bool read_metric(base::Reader& reader, Mesh& mesh, base::Diagnostics* mistakes);
 

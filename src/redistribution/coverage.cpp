@@ -60,6 +60,7 @@ class Levels {
     for (size_t b = 0; b < here.size(); ++b) {
       const auto& [level, number, box] = here[b];
       if (layout::is_empty(box)) continue;
+      check_level(here[b]);
       const SentBox sent{level, 0, rank_, number, static_cast<int64_t>(b), box};
       put(sent, writers);
       if (level == 0) continue;
@@ -94,6 +95,19 @@ class Levels {
   [[nodiscard]] const std::optional<Box>& hole() const { return hole_; }
 
  private:
+  /// Boxes may come from a message, whose words are checked before use.
+  void check_level(const MeshBox& here) const {
+    const auto levels = static_cast<int32_t>(parts_.size());
+    bool fits = here.level >= 0 && here.level < levels;
+    if (fits) {
+      const Box& all = parts_[static_cast<size_t>(here.level)].domain();
+      for (size_t d = 0; d < 3; ++d)
+        fits = fits && here.box.lo[d] >= all.lo[d] && here.box.hi[d] <= all.hi[d];
+    }
+    if (!fits)
+      base::fail(ErrorCode::Internal, "block {} of field '{}' is box {} of level {} of {}",
+                 here.number, field_, model::to_string(here.box, 3), here.level, levels);
+  }
   void put(const SentBox& sent, std::map<int, base::ByteWriter>& writers) const {
     parts_[static_cast<size_t>(sent.level)].each_near(sent.box, {0, 0, 0}, [&](const Place& place) {
       if (!layout::is_empty(place.box)) writers[place.rank].put(sent);

@@ -155,8 +155,8 @@ void SendPlan::take_blocks(const std::string& name, MeshBlocks& mesh, int coarse
   if (to.receivers < 2) return;
   const auto coarse = model::coarse_mesh(to.catalogue->mesh(name), coarsening);
   // Fields that are cut differently stay together.
-  const auto is_cut_anew = [](const Block& b) { return model::is_of_further_cut(b.id); };
-  if (std::any_of(mesh.blocks.begin(), mesh.blocks.end(), is_cut_anew)) return;
+  const auto is_of_other_cut = [](const Block& b) { return model::is_of_further_cut(b.id); };
+  if (std::any_of(mesh.blocks.begin(), mesh.blocks.end(), is_of_other_cut)) return;
   const Box domain = finest_cells(coarse);
   const auto key = [&](const Block& block) {
     return key_of(in_finest_cells(block.box, block.level, coarse), domain);

@@ -10,10 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "comm/communicator.hpp"
 #include "model/block.hpp"
 #include "redistribution/coverage.hpp"
-#include "simulation/allocations.hpp"
 #include "stagehost/publication.hpp"
 
 namespace pillion::simulation {
@@ -78,8 +76,8 @@ class Sharing {
   [[nodiscard]] stagehost::Publication publication(const std::set<std::string>& fields,
                                                    int64_t step, double time) const;
 
-  /// Checks that what all ranks share together is all that `fields` needs. [collective]
-  void check(const std::set<std::string>& fields, const comm::Communicator& simulation) const;
+  /// Of all blocks of a field.
+  [[nodiscard]] std::vector<redistribution::MeshBox> boxes_of(const std::string& field) const;
 
  private:
   struct Shared {
@@ -126,11 +124,6 @@ class Sharing {
                   std::vector<model::Block>& blocks) const;
   void check_fields(const model::Mesh& mesh, const std::vector<std::string>& fields,
                     const std::vector<model::Block>& blocks) const;
-  [[nodiscard]] std::vector<redistribution::MeshBox> boxes_of(const std::string& field) const;
-  void check_coordinates(const std::set<std::string>& meshes,
-                         const comm::Communicator& simulation) const;
-  void check_coverage(const std::set<std::string>& fields,
-                      const comm::Communicator& simulation) const;
 
   const model::Catalogue& catalogue_;
   int rank_;
@@ -140,38 +133,6 @@ class Sharing {
   std::map<std::string, model::Faces> coordinates_;
   /// By name and block, -1 for what is of none, until it is shared as it should be.
   std::map<std::pair<std::string, int32_t>, std::string> faults_;
-};
-
-// What the program shares, and the memory that the session gives it for that.
-
-class SharedData {
- public:
-  /// `rank` is that of this one in the simulation. `sender` and `segment` are null without
-  /// sidecars, and without node memory.
-  SharedData(const model::Catalogue& catalogue, int rank, transport::Sender* sender,
-             node::Segment* segment)
-      : catalogue_(catalogue), sender_(sender), sharing_(catalogue, rank), allocations_(segment) {}
-
-  [[nodiscard]] const model::Catalogue& catalogue() const { return catalogue_; }
-  [[nodiscard]] Sharing& sharing() { return sharing_; }
-  [[nodiscard]] const Sharing& sharing() const { return sharing_; }
-  [[nodiscard]] Allocations& allocations() { return allocations_; }
-
-  /// Memory for a block, and the next of its buffers; see Allocations.
-  void* allocate(const std::string& field, int32_t block, size_t size, int32_t buffers);
-  void* swap(const std::string& field, int32_t block);
-  void unshare(const std::string& field, int32_t block);
-  /// The same for all blocks that were not shared since begin_blocks().
-  void end_blocks(const std::string& field);
-  [[nodiscard]] std::shared_ptr<const void> keep(const void* data) const {
-    return allocations_.keep(data);
-  }
-
- private:
-  const model::Catalogue& catalogue_;
-  transport::Sender* sender_;
-  Sharing sharing_;
-  Allocations allocations_;
 };
 
 }  // namespace pillion::simulation

@@ -51,11 +51,11 @@ Simulation::Simulation(run::Run& run, Parts parts, Link link, run::Supervisor su
       conditions_(run, run.configuration.analyses.size()),
       agreement_(run.side),
       stages_(run, std::move(parts.front), cut_fields_, data_.sharing(), agenda_, conditions_),
-      subscribers_(run, link_.sender.get(), std::move(supervisor), policy_) {
+      subscribers_(run, link_.sender.get(), std::move(supervisor), policy_),
+      scalars_(run) {
   for (const auto& analysis : run.configuration.analyses) conditions_.add(analysis);
   lists_.reserve(cut_fields_.size());
   agreement_.reserve(cut_fields_.size(), run.scalars.size());
-  set_.resize(run.scalars.size());
   numbers_.resize(StepNumbers::width(run.scalars.size()));
   if (!link_.sender) return;
   publisher_ = std::make_unique<Publisher>(run, link_, cut_fields_, data_.sharing(), agenda_,
@@ -92,8 +92,8 @@ void Simulation::ready() {
   if (refused_) throw *refused_;
   if (ready_) return;
   try {
-    data_.sharing().check(stages_.needed(), run_.side);
-    comm::together(run_.side, [&] { check_scalars(); });
+    data_.check(stages_.needed(), run_.side);
+    comm::together(run_.side, [&] { scalars_.check(conditions_.scalars()); });
     if (publisher_) publisher_->share_budget();
     if (publisher_) publisher_->check_receive_limit();
   } catch (const Error& e) {
@@ -239,7 +239,7 @@ void Simulation::check(int64_t step, double time) {
     const auto cost = conditions_.settle(agenda_);
     if (conditions_.was_for_attached()) attached_seconds_ += watch.seconds();
     if (cost) {
-      contain(nothing, [&] { tell_difference(conditions_.difference()); });
+      contain(nothing, [&] { scalars_.report(conditions_.difference()); });
       carry_out(policy_.on(*cost));
     }
   }
@@ -358,7 +358,7 @@ void Simulation::hear() {
   auto all = agreement_.settle();
   if (!all) return;
   contain(nothing, [&] {
-    tell_difference(StepNumbers::difference(agreement_.numbers(), run_.configuration.catalogue));
+    scalars_.report(StepNumbers::difference(agreement_.numbers(), run_.configuration.catalogue));
   });
   publisher_->catch_up(all->messages, agenda_.last_step(), agenda_.last_time());
   carry_out(policy_.on(policy::AgreementReady{std::move(*all)}));

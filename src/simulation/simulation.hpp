@@ -8,7 +8,8 @@
 #include "simulation/agreement.hpp"
 #include "simulation/migration.hpp"
 #include "simulation/publisher.hpp"
-#include "simulation/sharing.hpp"
+#include "simulation/scalars.hpp"
+#include "simulation/shared_data.hpp"
 #include "simulation/simulation_stages.hpp"
 
 namespace pillion::simulation {
@@ -46,7 +47,9 @@ class Simulation {
   bool set_units(const std::string& name, const std::string& units);
   /// A scalar as of now. What does not fit is a fault of sharing until the first step, and a
   /// warning later.
-  void set_scalar(const std::string& name, double value);
+  void set_scalar(const std::string& name, double value) {
+    scalars_.set(name, value, ready_ ? nullptr : &data_.sharing());
+  }
   /// Resumes where a checkpoint ended.
   void resume(const run::SavedState& state);
 
@@ -114,10 +117,6 @@ class Simulation {
   void publish(int64_t step, double time);
   /// Reads the last agreement and acts on it. [collective]
   void hear();
-  /// Says once of each number of a step that ranks give other values for it.
-  void tell_difference(const std::optional<StepNumbers::Difference>& difference);
-  /// Throws unless scalars that conditions use have been set.
-  void check_scalars() const;
   /// Contributes to the next one. [collective, does not wait]
   void agree();
   /// Carries out actions in order. [collective]
@@ -159,10 +158,8 @@ class Simulation {
   double first_offer_ = 0;  ///< monotonic seconds
   double attached_seconds_ = 0;
   bool said_over_share_ = false;
-  std::vector<bool> set_;          ///< by scalar: whether the program has set it
-  std::set<std::string> unknown_;  ///< scalars that it sets and that are not there
-  std::set<std::string> differ_;   ///< numbers whose difference was reported
-  std::vector<double> numbers_;    ///< of the last step, for the next agreement
+  Scalars scalars_;
+  std::vector<double> numbers_;  ///< of the last step, for the next agreement
   StepLists lists_;
 };
 

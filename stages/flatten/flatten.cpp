@@ -195,7 +195,7 @@ class Flatten final : public stage::Stage {
 
 const pillion_parameter parameters[] = {
     {"fields", "list of fields", nullptr,
-     "Fields on a mesh with levels of refinement, or of which cells are missing"},
+     "Fields on a mesh with levels of refinement, or with missing cells"},
     {"level", "integer | finest", nullptr, "Level whose cells the result has; 0 is the coarsest"},
     {"by", "average | inject | interpolate", "average",
      "What cells get from finer and from coarser ones: means and the value; the value at their "

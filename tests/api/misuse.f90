@@ -24,7 +24,7 @@ program misuse
   call expect_ok(ierr, 'step')
   call pillion_set_parameter(session, 'n', 1, ierr)
   call expect(ierr == pillion_error_state, 'a parameter comes too late')
-  call expect(index(pillion_error_message(), 'too late') > 0, 'the message says so')
+  call expect(index(pillion_error_message(), 'too late') > 0, 'the message names the reason')
   call pillion_configure(session, ierr)
   call expect_ok(ierr, 'configure what is configured')
   call pillion_close(session, ierr)

@@ -67,7 +67,7 @@ def boxes(step: int) -> list[Box]:
 
 
 def ocean(step: int) -> list[Box]:
-    """Of a mesh of one level, of which about a third is land."""
+    """Of a mesh of one level, about a third of it land."""
     rng = np.random.default_rng(200 + step)
     parts = cut(Box(0, (0, 0), OCEAN), rng, 0.95)
     return [part for part in parts if rng.random() < 0.65]

@@ -26,7 +26,7 @@ ORIGIN, LENGTH = (-1.0, 0.5, 2.0), (4.0, 2.0, 3.0)
 
 @dataclass
 class Form:
-    """How AMReX is told to write."""
+    """The options with which AMReX writes."""
 
     kind: str = "<f8"
     version: int = 1

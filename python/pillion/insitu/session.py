@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class _Anew:
+class _OpenBlocks:
     """Blocks of a field that were shared since its blocks were begun, and the next number."""
 
     numbers: set[int] = dataclasses_field(default_factory=set)
@@ -164,7 +164,7 @@ class Session:
         self.simulation: MPI.Comm | None = simulation.Dup() if simulation else None
         self._shared: dict[tuple[str, int], object] = {}
         self._allocated: dict[tuple[str, int], _Arrangement] = {}
-        self._anew: dict[str, _Anew] = {}
+        self._open_blocks: dict[str, _OpenBlocks] = {}
         self._fields: dict[str, Field] | None = None
         _open_sessions.add(self)
 
@@ -252,9 +252,9 @@ class Session:
         wanted = self._field(field)
         view = view_of(array, field)
         address, number = address_of(view), number_of(view, field)
-        anew = self._anew.get(field)
+        opened = self._open_blocks.get(field)
         if block is None:
-            block = 0 if anew is None else anew.next
+            block = 0 if opened is None else opened.next
         if wanted.mesh_kind in BOXES:
             first, last, strides = box_of(wanted, view, lo)
             self._open.share_box(field, level, block, first, last, address, number, strides)
@@ -265,9 +265,9 @@ class Session:
             share = self._open.share_particles if wanted.is_particles else self._open.share_elements
             share(field, block, view.shape[0], address, number)
         self._shared[field, block] = (array, view)
-        if anew is not None:
-            anew.numbers.add(block)
-            anew.next = max(anew.next, block + 1)
+        if opened is not None:
+            opened.numbers.add(block)
+            opened.next = max(opened.next, block + 1)
 
     @contextmanager
     def blocks(self, field: str) -> Iterator[None]:
@@ -276,14 +276,14 @@ class Session:
         back. Blocks need no numbers there.
         """
         self._open.begin_blocks(field)
-        self._anew[field] = _Anew()
+        self._open_blocks[field] = _OpenBlocks()
         try:
             yield
         finally:
-            anew = self._anew.pop(field).numbers
+            numbers = self._open_blocks.pop(field).numbers
             self._open.end_blocks(field)
             for kept in (self._shared, self._allocated):
-                for key in [k for k in kept if k[0] == field and k[1] not in anew]:
+                for key in [k for k in kept if k[0] == field and k[1] not in numbers]:
                     del kept[key]
 
     def allocate(

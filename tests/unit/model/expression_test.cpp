@@ -10,8 +10,10 @@ namespace {
 
 Catalogue catalogue() {
   const auto root = base::parse_yaml(
-      "meshes: {grid: {kind: uniform, cells: [4]}}\n"
+      "meshes: {grid: {kind: uniform, cells: [4]}, refined: {kind: uniform, cells: [4],\n"
+      "  levels: {count: 2}}}\n"
       "fields:\n  density: {mesh: grid, type: float64}\n"
+      "  fine: {mesh: refined, type: float64}\n"
       "  velocity: {mesh: grid, type: float32, components: 3}\n"
       "scalars: [a, dt]\n",
       "c", {});
@@ -77,6 +79,9 @@ TEST_CASE("a comparison with what is not a number is false") {
 }
 
 TEST_CASE("what cannot be read is refused with a reason") {
+  CHECK(error_of("max(fine) > 1") ==
+        "field 'fine' is on mesh 'refined' with 2 levels, where cells that finer boxes cover would "
+        "count too; use a scalar that the program sets");
   CHECK(error_of("max(densty) > 1") == "unknown field 'densty'; did you mean 'density'?");
   CHECK(error_of("mx(density)") == "'mx' is not known; did you mean 'max'?");
   CHECK(error_of("max(velocity) > 1") ==

@@ -145,7 +145,7 @@ TEST_CASE("ranks find together what one that knows all boxes finds") {
   }
 }
 
-TEST_CASE("cells that finer boxes cover are those that a look at each cell finds") {
+TEST_CASE("covered cells are the ones that a look at each cell finds") {
   const comm::Communicator world(MPI_COMM_WORLD);
   Random random(43);
   for (int round = 0; round < 40; ++round) {

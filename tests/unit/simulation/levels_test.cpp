@@ -79,7 +79,7 @@ TEST_CASE("levels that cannot be are refused where they stand") {
   contains(refusal("{count: 2, ratio: 0}"), "a ratio is 1 to 16, found 0");
   contains(refusal("{count: 2, ratio: 1}"), "finer than the one before");
   contains(refusal("{count: 3, ratio: [2]}"), "3 levels have 2 ratios");
-  contains(refusal("{count: 2, ratio: [[2, 2, 2]]}"), "a list of 2, one per axis");
+  contains(refusal("{count: 2, ratio: [[2, 2, 2]]}"), "a list of 2 values, one per axis");
   contains(refusal("{count: 30, ratio: 16}"), "more than 2^50 cells");
   contains(refusal("{count: 2, rate: 2}"), "rate");
 }
@@ -107,7 +107,7 @@ TEST_CASE("a good block does not hide the fault of another") {
   contains(all.fault({"density"}), "block 0");
 }
 
-TEST_CASE("blocks are numbered from 0, and what was not shared anew is taken back") {
+TEST_CASE("blocks are numbered from 0, and what was not shared again is taken back") {
   Shared all;
   all.sharing.begin_blocks("density");
   for (int64_t i = 0; i < 4; ++i) all.share("density", 0, any_block, {i, 0}, {i + 1, 2});

@@ -10,7 +10,7 @@ using namespace pillion;
 using namespace pillion::stagehost;
 using products::ScalarValue;
 
-TEST_CASE("scalars are looked up by step, also those that come and go") {
+TEST_CASE("scalars are looked up by step, also if they come and go") {
   ScalarSeries series;
   CHECK(series.empty());
   series.add(2, {{"a", "", 0.5}, {"gone", "", 1}});
