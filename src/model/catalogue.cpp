@@ -266,7 +266,7 @@ void Catalogue::read(const Value* meshes, const Value* fields, base::Diagnostics
       read_mesh(name, value, mistakes);
     });
   });
-  add_levels();
+  attempt(mistakes, [&] { add_levels(); });
   attempt(mistakes, [&] {
     read_each(fields, "fields", mistakes, [&](const std::string& name, const Value& value) {
       read_field(name, value, mistakes);
@@ -276,6 +276,7 @@ void Catalogue::read(const Value* meshes, const Value* fields, base::Diagnostics
 
 void Catalogue::read_scalars(const Value* scalars, base::Diagnostics* mistakes) {
   if (scalars == nullptr) return;
+  std::set<std::string> seen;
   const auto read = [&](const std::string& name, const Value& value) {
     check_scalar_name(name, value);
     Scalar scalar{.name = name, .units = {}};
@@ -284,6 +285,7 @@ void Catalogue::read_scalars(const Value* scalars, base::Diagnostics* mistakes) 
       read_units(reader, scalar.units, mistakes);
       reader.finish(mistakes);
     }
+    if (!seen.insert(name).second) value.fail(fmt::format("scalar '{}' is listed twice", name));
     put(std::move(scalar));
   };
   attempt(mistakes, [&] {
@@ -328,6 +330,16 @@ void Catalogue::put(Mesh mesh) {
   meshes_.push_back(std::move(mesh));
 }
 
+namespace {
+
+bool is_same_place(const Mesh& a, const Mesh& b) {
+  return a.kind == b.kind && a.axes == b.axes && a.cells == b.cells && a.origin == b.origin &&
+         a.length == b.length && a.periodic == b.periodic && a.metric == b.metric &&
+         a.radius == b.radius && a.faces == b.faces && a.is_whole();
+}
+
+}  // namespace
+
 // A mesh of its own for each level, so that stages that need a uniform mesh find one. A mesh of
 // that name in the configuration stays.
 void Catalogue::add_levels() {
@@ -342,7 +354,14 @@ void Catalogue::add_levels() {
       one.ratios.clear();
       one.is_partial = false;
       one.level_of = mesh.name;
-      if (find_mesh(one.name) == nullptr) added.push_back(std::move(one));
+      const Mesh* known = find_mesh(one.name);
+      if (known == nullptr) added.push_back(std::move(one));
+      else if (!is_same_place(*known, one))
+        base::fail(ErrorCode::Configuration,
+                   "mesh '{}' is not level {} of mesh '{}', whose name it has; level {} has {} "
+                   "cells in the same place. Give it another name",
+                   one.name, level, mesh.name, level,
+                   fmt::join(one.cells.begin(), one.cells.begin() + one.axes, " x "));
     }
   }
   for (auto& mesh : added) put(std::move(mesh));

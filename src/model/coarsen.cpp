@@ -42,11 +42,7 @@ Mesh coarse_mesh(const Mesh& mesh, int level) {
   const int64_t factor = coarsening_factor(mesh, level);
   Mesh coarse = mesh;
   if (is_counted(mesh.kind)) return coarse;
-  if (mesh.levels() > 1) {
-    coarse.ratios.resize(mesh.ratios.size() -
-                         std::min(static_cast<size_t>(level), mesh.ratios.size()));
-    return coarse;
-  }
+  if (mesh.levels() > 1) return coarse;
   for (int a = 0; a < mesh.axes; ++a) {
     const double width = mesh.length[a] / static_cast<double>(mesh.cells[a]);
     coarse.cells[a] = ceil_div(mesh.cells[a], factor);
@@ -137,12 +133,6 @@ const Array* find_key(const Block& block, const std::string& name) {
 }  // namespace
 
 MeshBlocks coarsen(const MeshBlocks& fine, const Mesh& mesh, int level, const std::string& key) {
-  if (mesh.levels() > 1) {
-    const int remaining = coarse_mesh(mesh, level).levels();
-    MeshBlocks out = fine;
-    std::erase_if(out.blocks, [&](const Block& block) { return block.level >= remaining; });
-    return out;
-  }
   if (coarsening_factor(mesh, level) == 1) return fine;
   MeshBlocks out{.blocks = {}, .keep = fine.keep, .kind = fine.kind};
   if (has_boxes(mesh.kind)) {

@@ -31,8 +31,8 @@ constexpr int max_coarsening = 12;
 int level_for(double ratio);
 
 /// What a level means on a mesh: by how much each axis of a mesh of boxes is coarser, or of how
-/// many particles one remains. A mesh with levels of refinement loses the finest ones instead: 1.
-/// 1 at level 0. Throws if there is no such level.
+/// many particles one remains. A mesh with levels of refinement stays as it is: 1. 1 at level 0.
+/// Throws if there is no such level.
 int64_t coarsening_factor(const Mesh& mesh, int level);
 
 /// The mesh of coarse blocks. The cells that remain are those whose index is a multiple of the

@@ -89,15 +89,20 @@ void not_coarse(const DryRun& forecast, std::vector<std::string>& out) {
                                        one.whole_for, one.analysis->name)));
 }
 
-void few_cells(const DryRun& forecast, std::vector<std::string>& out) {
+void sizes_of_meshes(const DryRun& forecast, std::vector<std::string>& out) {
   const auto& catalogue = forecast.configuration->catalogue;
   for (const auto& name : catalogue.mesh_names()) {
     const auto& mesh = catalogue.mesh(name);
     const int64_t cells = mesh.cells[0] * mesh.cells[1] * mesh.cells[2];
-    if (model::has_boxes(mesh.kind) && cells < forecast.simulating)
+    if (model::has_boxes(mesh.kind) && mesh.level_of.empty() && cells < forecast.simulating)
       out.push_back(
           fmt::format("mesh '{}' has {} cells for {} simulation ranks, so some of them have none",
                       name, cells, forecast.simulating));
+    if (mesh.levels() > 1)
+      out.push_back(fmt::format(
+          "mesh '{}' has {} levels; sizes of its fields count the cells of the coarsest alone, for "
+          "nothing is known of finer boxes",
+          name, mesh.levels()));
   }
 }
 
@@ -110,7 +115,7 @@ std::vector<std::string> lint(const DryRun& forecast, const Value& root) {
   idle_sidecars(forecast, root, out);
   no_choice(forecast, out);
   not_coarse(forecast, out);
-  few_cells(forecast, out);
+  sizes_of_meshes(forecast, out);
   const auto lacking = lacking_here(forecast.configuration->sidecars);
   out.insert(out.end(), lacking.begin(), lacking.end());
   return out;

@@ -67,15 +67,16 @@ void Session::compare_offers() const {
 void Session::configure() {
   if (simulation_) return;
   if (failure_ || !is_open_for_offers()) refuse_offer("pillion_configure");
-  std::optional<Error> failure;
   try {
-    compare_offers();
-  } catch (const Error& e) {
-    failure = e;
-  }
-  try {
+    // All ranks meet before any other collective, since a rank that closes makes no other.
     if (!meet_for_configuration(false))
       base::fail(ErrorCode::State, "another rank closes the session instead of configuring it");
+    std::optional<Error> failure;
+    try {
+      compare_offers();
+    } catch (const Error& e) {
+      failure = e;
+    }
     complete(failure);
   } catch (const Error& e) {
     failure_ = e;

@@ -3,6 +3,7 @@
 #include "sidecar/sidecar.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "comm/agreement.hpp"
@@ -115,11 +116,11 @@ void Sidecar::receive() {
 
 void Sidecar::count_dropped(const policy::CountDropped& dropped) {
   for (const size_t a : dropped.analyses) ++run_.accounts[a].dropped;
-  if (dropped.whole)
-    run_.warn(
-        fmt::format("the publication of step {} was dropped: some simulation rank had no room "
-                    "for it or could not make it",
-                    message_.header.step));
+  if (dropped.whole && !std::exchange(is_dropping_, true))
+    run_.warn(fmt::format(
+        "the publication of step {} was dropped, and those after it as long as this stays so: some "
+        "simulation rank had no room for it or could not make it",
+        message_.header.step));
 }
 
 void Sidecar::report_progress() {
@@ -192,6 +193,7 @@ Due Sidecar::due_of(size_t analysis) const {
 
 Sidecar::Event Sidecar::analyse(size_t a) {
   const auto& header = message_.header;
+  is_dropping_ = false;
   stagehost::Publication publication{.step = header.step,
                                      .time = header.time,
                                      .coarsening = header.coarsening,

@@ -63,6 +63,7 @@ class Sidecar {
   transport::ReceivedMeshes received_;           ///< of it
   double began_ = 0;                             ///< work on it, monotonic seconds
   double busy_ = 0;                              ///< seconds of work on messages
+  bool is_dropping_ = false;                     ///< the last publication was dropped whole
   int64_t publications_ = 0;                     ///< that had something for this job
   /// The last publication of an analysis, and what had been left out until then.
   struct LastDue {

@@ -141,8 +141,13 @@ void Publisher::publish(const policy::Publish& action, const StageOutputs& left,
   const int64_t before = sent_;
   try {
     send(head, messages_.prepare(head, due, left), due);
+    refusal_.clear();
   } catch (const std::exception& e) {
-    run_.log.warn("rank {} cannot publish step {}: {}", run_.side.rank(), step, e.what());
+    if (refusal_ != e.what())
+      run_.log.warn(
+          "rank {} cannot publish step {}, and those after it as long as this stays so: {}",
+          run_.side.rank(), step, e.what());
+    refusal_ = e.what();
     if (sent_ == before) send_dropped(head, due);  // never a second message of the same number
   }
 }

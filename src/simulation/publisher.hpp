@@ -198,6 +198,7 @@ class Publisher final : public policy::MessageBudget {
   bool told_late_ = false, told_slow_ = false;
   int awaited_in_vain_ = 0;  ///< steps in a row that sent too little although sidecars waited
   int64_t sequence_ = 0;
+  std::string refusal_;        ///< why the last publication could not be made; "" if it could
   int64_t sent_ = 0;           ///< messages
   bool has_sent_end_ = false;  ///< or it is on its way
   int64_t told_messages_ = 0;  ///< when ranks agreed last

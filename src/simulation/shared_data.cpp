@@ -71,7 +71,10 @@ void SharedData::check_coordinates(const std::set<std::string>& meshes,
 
 void SharedData::check(const std::set<std::string>& fields,
                        const comm::Communicator& simulation) const {
-  comm::together(simulation, [&] { (void)sharing_.publication(fields, 0, 0); });
+  comm::together(simulation, [&] {
+    sharing_.throw_fault();
+    (void)sharing_.publication(fields, 0, 0);
+  });
   std::vector<int32_t> is_shared;
   for (const auto& name : fields) is_shared.push_back(sharing_.has(name) ? 1 : 0);
   simulation.reduce(is_shared.data(), static_cast<int64_t>(is_shared.size()), comm::Operation::Max);

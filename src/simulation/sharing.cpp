@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "layout/boxes.hpp"
 #include "model/geometry.hpp"
 #include "model/view.hpp"
 #include "redistribution/coverage.hpp"
@@ -231,6 +232,7 @@ void Sharing::begin_blocks(const std::string& name) {
 
 std::vector<int32_t> Sharing::end_blocks(const std::string& name) {
   const auto at = shared_.find(name);
+  if (catalogue_.find_field(name) == nullptr) return {};  // begin_blocks() has noted it
   if (at == shared_.end() || !at->second.is_open) {
     fault(name, fmt::format("blocks of field '{}' were ended, but not begun; call begin_blocks "
                             "first",
@@ -334,6 +336,28 @@ void Sharing::throw_fault() const {
   if (!faults_.empty()) throw Error(ErrorCode::Sharing, faults_.begin()->second);
 }
 
+bool Sharing::is_of(const std::string& what, const std::set<std::string>& fields) const {
+  if (fields.contains(what)) return true;
+  const std::string mesh = what.substr(0, what.find('/'));  // coordinates have an axis behind it
+  return std::any_of(fields.begin(), fields.end(),
+                     [&](const auto& name) { return catalogue_.field(name).mesh == mesh; });
+}
+
+void Sharing::throw_fault(const std::set<std::string>& fields) const {
+  for (const auto& [what, text] : faults_)
+    if (is_of(what.first, fields)) throw Error(ErrorCode::Sharing, text);
+}
+
+std::vector<std::string> Sharing::take_other_faults(const std::set<std::string>& fields) {
+  std::vector<std::string> out;
+  std::erase_if(faults_, [&](const auto& fault) {
+    if (is_of(fault.first.first, fields)) return false;
+    out.push_back(fault.second);
+    return true;
+  });
+  return out;
+}
+
 namespace {
 
 [[noreturn]] void differ(const model::Mesh& mesh, const std::string& field, int32_t block,
@@ -386,27 +410,41 @@ void Sharing::check_fields(const model::Mesh& mesh, const std::vector<std::strin
   if (std::all_of(blocks.begin(), blocks.end(),
                   [&](const Block& block) { return block.arrays.size() == fields.size(); }))
     return;
-  std::map<std::string, std::map<int32_t, int64_t>> cells;  // by field, then level
-  for (const auto& block : blocks)
-    for (const auto& [name, array] : block.arrays) cells[name][block.level] += block.box.volume();
-  const std::string& some = cells.begin()->first;
-  for (const auto& name : fields) {
-    if (cells[name] == cells[some]) continue;
+  const auto boxes_with = [&](const std::string& name, int32_t level) {
+    std::vector<Box> boxes;
     for (const auto& block : blocks)
-      if (!block.arrays.contains(name) && find(name, block.number()) == nullptr)
-        base::fail(ErrorCode::Sharing,
-                   "block {} of mesh '{}' was shared without field '{}', which is needed",
-                   block.number(), mesh.name, name);
-    base::fail(ErrorCode::Sharing,
-               "fields '{}' and '{}' were shared on different cells of mesh '{}'; fields of one "
-               "mesh may be cut differently, but a rank shares all of them on the same cells",
-               name, some, mesh.name);
-  }
+      if (block.level == level && block.arrays.contains(name)) boxes.push_back(block.box);
+    return boxes;
+  };
+  const auto cells_of = [](const std::vector<Box>& boxes) {
+    int64_t cells = 0;
+    for (const auto& box : boxes) cells += box.volume();
+    return cells;
+  };
+  const std::string& some = blocks.front().arrays.begin()->first;
+  std::set<int32_t> levels;
+  for (const auto& block : blocks) levels.insert(block.level);
+  for (const auto& name : fields)
+    for (const int32_t level : levels) {
+      const auto mine = boxes_with(name, level), others = boxes_with(some, level);
+      int64_t common = 0;
+      for (const auto& overlap : layout::overlaps(mine, others)) common += overlap.region.volume();
+      if (common == cells_of(mine) && common == cells_of(others)) continue;
+      for (const auto& block : blocks)
+        if (!block.arrays.contains(name) && find(name, block.number()) == nullptr)
+          base::fail(ErrorCode::Sharing,
+                     "block {} of mesh '{}' was shared without field '{}', which is needed",
+                     block.number(), mesh.name, name);
+      base::fail(ErrorCode::Sharing,
+                 "fields '{}' and '{}' were shared on different cells of mesh '{}'; fields of one "
+                 "mesh may be cut differently, but a rank shares all of them on the same cells",
+                 name, some, mesh.name);
+    }
 }
 
 stagehost::Publication Sharing::publication(const std::set<std::string>& fields, int64_t step,
                                             double time) const {
-  throw_fault();
+  if (!faults_.empty()) throw_fault(fields);
   stagehost::Publication out{
       .step = step, .time = time, .meshes = {}, .domains = domains_, .coordinates = coordinates_};
   std::map<std::string, std::vector<std::string>> wanted;

@@ -76,6 +76,11 @@ class Sharing {
   [[nodiscard]] stagehost::Publication publication(const std::set<std::string>& fields,
                                                    int64_t step, double time) const;
 
+  /// Throws for whatever is noted.
+  void throw_fault() const;
+  /// Takes what is noted of other fields and meshes, and of names that the catalogue lacks.
+  [[nodiscard]] std::vector<std::string> take_other_faults(const std::set<std::string>& fields);
+  [[nodiscard]] bool has_faults() const { return !faults_.empty(); }
   /// Of all blocks of a field.
   [[nodiscard]] std::vector<redistribution::MeshBox> boxes_of(const std::string& field) const;
 
@@ -118,7 +123,9 @@ class Sharing {
   void put_items(const model::Field& field, int32_t block, int64_t count, const void* data,
                  const Spacing& spacing);
   void put(const std::string& field, const Where& where, const model::Array& array);
-  void throw_fault() const;
+  /// Throws for what is noted of these fields and their meshes.
+  void throw_fault(const std::set<std::string>& fields) const;
+  [[nodiscard]] bool is_of(const std::string& what, const std::set<std::string>& fields) const;
   /// Adds the blocks of a field to those of its mesh.
   void add_blocks(const std::string& field, const FieldBlocks& shared,
                   std::vector<model::Block>& blocks) const;

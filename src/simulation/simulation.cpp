@@ -284,6 +284,11 @@ void Simulation::leave_out(const std::vector<size_t>& analyses, bool were_due) {
 // The other ranks run the same stages, whatever fails here.
 void Simulation::work(int64_t step, double time) {
   const auto& due = lists_.due;
+  if (data_.sharing().has_faults())
+    contain(nothing, [&] {
+      for (const auto& text : data_.sharing().take_other_faults(stages_.needed()))
+        run_.log.warn("rank {}: {}", run_.side.rank(), text);
+    });
   ++published_;
   begin_call();
   const bool may_migrate = migration_ && std::any_of(due.begin(), due.end(), [&](size_t a) {

@@ -233,9 +233,16 @@ std::set<std::string> Chain::shared_fields() const {
   return names;
 }
 
+// Without their finest levels, meshes would show cells that these covered, whose values mean
+// nothing.
 std::string Chain::whole_for() const {
-  for (const auto& stage : stages_)
-    if (stage.setup().requires_whole) return stage.name();
+  for (const auto& stage : stages_) {
+    const auto& inputs = stage.setup().inputs;
+    const bool has_levels = std::any_of(inputs.begin(), inputs.end(), [&](const auto& request) {
+      return catalogue_.mesh(layout::mesh_of(request, catalogue_)).levels() > 1;
+    });
+    if (stage.setup().requires_whole || has_levels) return stage.name();
+  }
   return {};
 }
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The example of an ocean on latitude and longitude: its means by area against the means of spherical
-harmonics, and mistakes in coordinates are found on all ranks alike."""
+"""The example of an ocean on latitude and longitude: its means by area against those of spherical
+harmonics. Mistakes in coordinates are found on all ranks alike."""
 
 import sys
 from pathlib import Path

@@ -459,3 +459,43 @@ def test_a_with_block_that_cannot_close_warns(run):
         "import shutil; shutil.rmtree('results'); open('results', 'w').close()"
     )
     assert said == "closed\n"
+
+
+LEVELS = """
+output: results
+meshes: {grid: {kind: uniform, cells: [4, 4], levels: {count: 2}}}
+fields:
+  density: {mesh: grid, type: float64}
+analyses:
+  one: {stages: [{statistics: {fields: [density]}}]}
+"""
+
+
+def test_an_exception_among_blocks_is_not_published(build, tmp_path):
+    """Nor does a wrong name later keep analyses from what they need."""
+    (tmp_path / "run.yaml").write_text(LEVELS)
+    code = (
+        "import numpy as np, pillion\n"
+        "def share(s, fails):\n"
+        "    try:\n"
+        "        with s.blocks('density'):\n"
+        "            s.share('density', np.ones((4, 4)))\n"
+        "            if fails: raise RuntimeError\n"
+        "            s.share('density', np.ones((2, 2)), (2, 2), level=1)\n"
+        "    except RuntimeError: pass\n"
+        "with pillion.open('run.yaml') as s:\n"
+        "    for i in range(4):\n"
+        "        share(s, i == 1)\n"
+        "        if i == 3:\n"
+        "            with s.blocks('densty'): pass\n"
+        "        s.step(i, i)\n"
+        "    try:\n"
+        "        with s.blocks('density'), s.blocks('density'): pass\n"
+        "    except pillion.Error as e: print(e)\n"
+    )
+    done = python(build, tmp_path, code)
+    assert "are being shared already" in done.stdout
+    assert "begun and not ended" in done.stderr and "did you mean 'density'" in done.stderr
+    table = read_table(tmp_path / "results/one/statistics_density.csv")
+    assert table["step"].tolist() == [0, 2, 3]
+    assert table["count"].tolist() == [15 + 4] * 3

@@ -146,6 +146,13 @@ def test_faults_are_the_same_on_all_ranks(build, tmp_path, place, fault):
         assert not (tmp_path / "results").exists()
 
 
+@places([Place(2), Place(2, "{ranks: 1, when_full: wait}", 1)])
+def test_one_rank_closes_where_others_configure(build, tmp_path, place):
+    said = run(build, tmp_path, place, fault="one closes", check=False)
+    assert said.count("refused: another rank closes the session") == 1, said
+    assert not (tmp_path / "results").exists()
+
+
 @places([Place(2, "{ranks: 1, when_full: wait}", 1)])
 def test_closing_between_the_phases(build, tmp_path, place):
     said = run(build, tmp_path, place, fault="closes")

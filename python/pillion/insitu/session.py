@@ -50,6 +50,7 @@ class _OpenBlocks:
 
     numbers: set[int] = dataclasses_field(default_factory=set)
     next: int = 0
+    has_failed: bool = False
 
 
 def yaml_of(value: object) -> str:
@@ -273,18 +274,26 @@ class Session:
     def blocks(self, field: str) -> Iterator[None]:
         """Within `with session.blocks(field):` the program shares all blocks of a field
         again, as after a regridding. At the end every block that was not shared within is taken
-        back. Blocks need no numbers there.
+        back. Blocks need no numbers there. After an exception within, the field cannot be published
+        until its blocks are shared again like this.
         """
+        opened = self._open_blocks.get(field)
+        if opened is not None and not opened.has_failed:
+            raise Error(f"blocks of field '{field}' are being shared already")
+        if opened is not None:
+            self._open.end_blocks(field)
         self._open.begin_blocks(field)
-        self._open_blocks[field] = _OpenBlocks()
+        opened = self._open_blocks[field] = _OpenBlocks()
         try:
             yield
-        finally:
-            numbers = self._open_blocks.pop(field).numbers
-            self._open.end_blocks(field)
-            for kept in (self._shared, self._allocated):
-                for key in [k for k in kept if k[0] == field and k[1] not in numbers]:
-                    del kept[key]
+        except BaseException:
+            opened.has_failed = True  # steps are faulty until all blocks are shared again
+            raise
+        del self._open_blocks[field]
+        self._open.end_blocks(field)
+        for kept in (self._shared, self._allocated):
+            for key in [k for k in kept if k[0] == field and k[1] not in opened.numbers]:
+                del kept[key]
 
     def allocate(
         self,

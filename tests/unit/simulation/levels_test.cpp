@@ -36,6 +36,7 @@ struct Shared {
   }
   std::string fault(const std::set<std::string>& names) {
     try {
+      sharing.throw_fault();
       (void)sharing.publication(names, 0, 0);
       return "no error";
     } catch (const Error& e) {
@@ -60,6 +61,26 @@ TEST_CASE("a mesh with levels has their ratios, and a mesh for each level") {
   CHECK(fields.mesh("grid_level_1").cells == std::array<int64_t, 3>{8, 4, 1});
   CHECK(fields.mesh("grid_level_2").is_whole());
   CHECK(fields.find_mesh("grid_level_3") == nullptr);
+}
+
+TEST_CASE("a mesh that has the name of a level is that level") {
+  const auto read = [](const std::string& other) {
+    const auto root = base::parse_yaml(
+        "meshes:\n  grid: {kind: uniform, cells: [4, 2], levels: {count: 2}}\n  grid_level_1: "
+        "{kind: uniform, " +
+            other + "}\n",
+        "c", {});
+    model::Catalogue out;
+    try {
+      out.read(root.find("meshes"), nullptr);
+      return std::string("no error");
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+  };
+  CHECK(read("cells: [8, 4], length: [4, 2]") == "no error");
+  contains(read("cells: [8, 4]"), "is not level 1 of mesh 'grid', whose name it has");
+  contains(read("cells: [3]"), "level 1 has 8 x 4 cells");
 }
 
 TEST_CASE("levels that cannot be are refused where they stand") {
@@ -154,6 +175,10 @@ TEST_CASE("fields of a mesh may be cut differently on the same cells") {
   }
   CHECK(ids.size() == 3);
   CHECK(model::is_of_further_cut(blocks[1].id));
+  all.share("flow", 0, 1, {1, 0}, {3, 2});
+  all.share("flow", 0, 2, {1, 0}, {2, 2});  // as many cells, not the same
+  contains(all.fault({"density", "flow"}), "shared on different cells of mesh 'grid'");
+  all.sharing.unshare("flow", 2);
   all.sharing.unshare("flow", 1);
   contains(all.fault({"density", "flow"}), "shared on different cells of mesh 'grid'");
 }

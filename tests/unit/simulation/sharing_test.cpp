@@ -21,6 +21,7 @@ model::Catalogue catalogue() {
 
 std::string error_of(const Sharing& sharing, const std::set<std::string>& fields) {
   try {
+    sharing.throw_fault();
     (void)sharing.publication(fields, 0, 0);
   } catch (const Error& e) {
     CHECK(e.code() == ErrorCode::Sharing);
@@ -188,4 +189,21 @@ TEST_CASE("whatever does not fit is named") {
            "was shared as");
   contains(fault([](Sharing& s) { s.share_particles("id", 0, 4, ids, 0); }),
            "without field 'x', which is needed");
+}
+
+TEST_CASE("a fault of one field does not keep others from being published") {
+  const auto fields = catalogue();
+  Sharing sharing(fields);
+  sharing.share_box("density", 0, 0, lo, hi, values, 0, nullptr);
+  sharing.share_box("flow", 0, 0, lo, outside, singles, 0, nullptr);
+  sharing.share_box("dens", 0, 0, lo, hi, values, 0, nullptr);
+  sharing.set_domain("atoms", {});
+  CHECK(sharing.publication({"density"}, 0, 0).meshes.at("grid").blocks.size() == 1);
+  CHECK_THROWS_AS((void)sharing.publication({"flow"}, 0, 0), Error);
+  CHECK_THROWS_AS((void)sharing.publication({"x"}, 0, 0), Error);
+  const auto others = sharing.take_other_faults({"density", "flow", "x"});
+  REQUIRE(others.size() == 1);
+  CHECK(others[0].find("'dens'") != std::string::npos);
+  CHECK(sharing.take_other_faults({"density", "flow", "x"}).empty());
+  CHECK(sharing.has_faults());
 }

@@ -28,6 +28,7 @@ model::Catalogue catalogue() {
 
 std::string error_of(const Sharing& sharing, const std::set<std::string>& fields) {
   try {
+    sharing.throw_fault();
     (void)sharing.publication(fields, 0, 0);
   } catch (const Error& e) {
     return e.what();

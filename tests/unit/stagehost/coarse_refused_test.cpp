@@ -11,7 +11,9 @@ namespace {
 const char* const catalogue =
     "meshes:\n  grid: {kind: uniform, cells: [4, 4, 4], periodic: true, units: Mpc}\n"
     "  atoms: {kind: particles}\n"
-    "fields:\n  n: {mesh: grid, type: float64}\n  v: {mesh: grid, type: float64, components: 3}\n"
+    "  refined: {kind: uniform, cells: [4, 4, 4], levels: {count: 2}}\n"
+    "fields:\n  n: {mesh: grid, type: float64}\n  r: {mesh: refined, type: float64}\n  v: {mesh: "
+    "grid, type: float64, components: 3}\n"
     "  x: {mesh: atoms, type: float64, components: 3}\n";
 
 const std::map<std::string, std::string> refusing = {
@@ -31,6 +33,9 @@ TEST_CASE("spectra and densities cannot be made of coarse publications") {
   const test::SharedFolder folder(world);
   const auto known = test::catalogue_of(catalogue);
   CHECK(Play(world, known, taking, folder.path()).chain().whole_for().empty());
+  // Without the finest boxes, stages would see the cells that these cover.
+  Play levels(world, known, "- statistics: {fields: r}\n", folder.path());
+  CHECK(levels.chain().whole_for() == "statistics");
   for (const auto& [name, stage] : refusing) {
     Play play(world, known, taking + stage, folder.path());
     CHECK(play.chain().whole_for() == name);
