@@ -3,8 +3,10 @@
 // covers to those of the next coarser level; the cells that are covered come back.
 #include "redistribution/coverage.hpp"
 
+#include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "comm/agreement.hpp"
 #include "comm/message.hpp"
@@ -169,7 +171,26 @@ int64_t cells_of(const std::vector<MeshBox>& boxes, int level) {
   return cells;
 }
 
+std::vector<Box> boxes_of(const std::vector<MeshBox>& all, int level) {
+  std::vector<Box> boxes;
+  for (const auto& one : all)
+    if (one.level == level) boxes.push_back(one.box);
+  return boxes;
+}
+
 }  // namespace
+
+bool have_same_cells(const std::vector<MeshBox>& a, const std::vector<MeshBox>& b) {
+  std::set<int32_t> levels;
+  for (const auto* all : {&a, &b})
+    for (const auto& one : *all) levels.insert(one.level);
+  return std::all_of(levels.begin(), levels.end(), [&](int32_t level) {
+    int64_t common = 0;
+    for (const auto& overlap : layout::overlaps(boxes_of(a, level), boxes_of(b, level)))
+      common += overlap.region.volume();
+    return common == cells_of(a, level) && common == cells_of(b, level);
+  });
+}
 
 std::vector<CoveredPart> find_covered(const comm::Communicator& ranks,
                                       const std::vector<MeshBox>& here, const Mesh& mesh,

@@ -34,4 +34,8 @@ std::vector<CoveredPart> find_covered(const comm::Communicator& ranks,
                                       const std::vector<MeshBox>& here, const model::Mesh& mesh,
                                       const std::string& field);
 
+/// Whether two lists have the same cells of each level. Boxes of one list do not overlap. Not
+/// collective.
+bool have_same_cells(const std::vector<MeshBox>& a, const std::vector<MeshBox>& b);
+
 }  // namespace pillion::redistribution

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Scalars as a simulation rank sets them: which ones it has set, and what is to be reported of
-// names that the catalogue lacks and of values that differ between ranks, once each.
+// Scalars as a simulation rank sets them: which ones it has set. Names that the
+// catalogue lacks and values that differ between ranks are reported once each.
 #pragma once
 
 #include <cstddef>

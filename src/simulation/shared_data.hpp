@@ -32,8 +32,8 @@ class SharedData {
   void unshare(const std::string& field, int32_t block);
   /// The same for all blocks that were not shared since begin_blocks().
   void end_blocks(const std::string& field);
-  /// Checks that what all ranks share together is all that `fields` needs. Throws on every rank
-  /// alike. [collective]
+  /// Checks that what all ranks share together is all that `fields` needs. Throws the same
+  /// error on every rank. [collective]
   void check(const std::set<std::string>& fields, const comm::Communicator& simulation) const;
   [[nodiscard]] std::shared_ptr<const void> keep(const void* data) const {
     return allocations_.keep(data);

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "base/text.hpp"
-#include "layout/boxes.hpp"
 #include "model/geometry.hpp"
 #include "model/view.hpp"
 #include "redistribution/coverage.hpp"
@@ -410,36 +409,25 @@ void Sharing::check_fields(const model::Mesh& mesh, const std::vector<std::strin
   if (std::all_of(blocks.begin(), blocks.end(),
                   [&](const Block& block) { return block.arrays.size() == fields.size(); }))
     return;
-  const auto boxes_with = [&](const std::string& name, int32_t level) {
-    std::vector<Box> boxes;
+  const auto boxes_with = [&](const std::string& name) {
+    std::vector<redistribution::MeshBox> boxes;
     for (const auto& block : blocks)
-      if (block.level == level && block.arrays.contains(name)) boxes.push_back(block.box);
+      if (block.arrays.contains(name)) boxes.push_back({block.level, block.number(), block.box});
     return boxes;
   };
-  const auto cells_of = [](const std::vector<Box>& boxes) {
-    int64_t cells = 0;
-    for (const auto& box : boxes) cells += box.volume();
-    return cells;
-  };
   const std::string& some = blocks.front().arrays.begin()->first;
-  std::set<int32_t> levels;
-  for (const auto& block : blocks) levels.insert(block.level);
-  for (const auto& name : fields)
-    for (const int32_t level : levels) {
-      const auto mine = boxes_with(name, level), others = boxes_with(some, level);
-      int64_t common = 0;
-      for (const auto& overlap : layout::overlaps(mine, others)) common += overlap.region.volume();
-      if (common == cells_of(mine) && common == cells_of(others)) continue;
-      for (const auto& block : blocks)
-        if (!block.arrays.contains(name) && find(name, block.number()) == nullptr)
-          base::fail(ErrorCode::Sharing,
-                     "block {} of mesh '{}' was shared without field '{}', which is needed",
-                     block.number(), mesh.name, name);
-      base::fail(ErrorCode::Sharing,
-                 "fields '{}' and '{}' were shared on different cells of mesh '{}'; fields of one "
-                 "mesh may be cut differently, but a rank shares all of them on the same cells",
-                 name, some, mesh.name);
-    }
+  for (const auto& name : fields) {
+    if (redistribution::have_same_cells(boxes_with(name), boxes_with(some))) continue;
+    for (const auto& block : blocks)
+      if (!block.arrays.contains(name) && find(name, block.number()) == nullptr)
+        base::fail(ErrorCode::Sharing,
+                   "block {} of mesh '{}' was shared without field '{}', which is needed",
+                   block.number(), mesh.name, name);
+    base::fail(ErrorCode::Sharing,
+               "fields '{}' and '{}' were shared on different cells of mesh '{}'; fields of one "
+               "mesh may be cut differently, but a rank shares all of them on the same cells",
+               name, some, mesh.name);
+  }
 }
 
 stagehost::Publication Sharing::publication(const std::set<std::string>& fields, int64_t step,
