@@ -97,6 +97,7 @@ typedef struct pillion_lease {
 
 /** Values of one field in one block. Element (i, j, k) of component c is
  * i*strides[0] + j*strides[1] + k*strides[2] + c*strides[3] bytes behind `data`; particles use i.
+ * So do cells or points of unstructured meshes.
  * So does a spectral mesh, of whose elements i counts. Of a field at its n^3 points, n = order + 1,
  * `components` is n^3 times that of the description: component c at point p = a + n*(b + n*d), a
  * counting along the first reference axis, is i*strides[0] + (c*n^3 + p)*strides[3] bytes behind
@@ -131,8 +132,29 @@ enum {
   PILLION_CELL_HIDDEN = 32    /**< it is not a part of the mesh */
 };
 
-/** Of an unstructured mesh; later versions define it, its size first. */
-typedef struct pillion_connectivity pillion_connectivity;
+/** Cells of a block of an unstructured mesh, after VTK's model: the points of cell c are
+ * points[offsets[c]] to points[offsets[c + 1] - 1], in the order that VTK's type has. Points are
+ * counted from 0 in the block. A polyhedron lists each of its points once, and has faces besides:
+ * polyhedron_faces[polyhedron_offsets[c]] to polyhedron_faces[polyhedron_offsets[c + 1] - 1], each
+ * of which has the points face_points[face_offsets[f]] to face_points[face_offsets[f + 1] - 1] in
+ * order around it. */
+typedef struct pillion_connectivity {
+  size_t size;            /**< sizeof(pillion_connectivity) of the host */
+  const uint8_t* types;   /**< VTK's cell type of each cell */
+  const int64_t* offsets; /**< one more than cells */
+  const int64_t* points;
+  int64_t face_count; /**< 0 if no cell is a polyhedron; then the next four are NULL */
+  const int64_t* face_offsets;
+  const int64_t* face_points;
+  const int64_t* polyhedron_offsets; /**< one more than cells; other cells have no faces there */
+  const int64_t* polyhedron_faces;
+  const int64_t* point_ids; /**< of each point in the whole mesh; NULL if the program gave none */
+  const int64_t* cell_ids;  /**< of each cell in the whole mesh; NULL if the program gave none */
+  const int64_t* parents;   /**< of a boundary: the id of the cell of `of` that each cell bounds;
+                             * NULL if the program gave none */
+  const int32_t* patches;   /**< of each cell, an index into pillion_mesh.patches; NULL if the mesh
+                             * names none */
+} pillion_connectivity;
 
 /** The part of an input that this rank holds in one piece.
  *
@@ -148,6 +170,10 @@ typedef struct pillion_connectivity pillion_connectivity;
  * Of particles and spectral meshes both boxes are [0, total) along the first axis. The first
  * `owned` particles are this rank's, the rest are copies of others' (halo), shifted to their
  * nearest image. Each particle is a cell of one point.
+ *
+ * Of unstructured meshes both boxes are [0, total) of cells. A cell that another block owns is
+ * flagged PILLION_CELL_DUPLICATE; the others are `owned`, wherever they stand. Points likewise
+ * count as owned unless an earlier block has the same point id.
  *
  * A point that blocks share is owned by the block that has the cell above it. */
 typedef struct pillion_block {
@@ -168,6 +194,9 @@ typedef struct pillion_block {
   const pillion_array*
       weight; /**< real, of each cell: the part that counts; NULL if all do whole */
   const pillion_connectivity* connectivity; /**< NULL unless the mesh is unstructured */
+  const pillion_array*
+      coordinates; /**< float64, 3 components (0 along axes that the mesh lacks), of
+                    * each point of an unstructured or curvilinear mesh; else NULL */
 } pillion_block;
 
 /** Points of a spectral mesh's elements; later versions define it, its size first. */
@@ -189,8 +218,9 @@ typedef struct pillion_mesh {
   const char* name;
   const char* units; /**< of lengths */
   pillion_mesh_kind kind;
-  int32_t axes;       /**< of a uniform mesh 1 to 3, of particles 2 or 3, of a spectral mesh 3 */
-  int32_t order;      /**< of a spectral mesh, else 0 */
+  int32_t axes;  /**< of a uniform mesh 1 to 3, of particles 2 or 3, of a spectral mesh 3, of an
+                  * unstructured mesh the dimensions of its cells: 1 to 3 */
+  int32_t order; /**< of a spectral mesh, else 0 */
   int32_t coarsening; /**< by how much each axis is coarser, or of how many particles one is there;
                        * 1 if the publication is whole */
   int32_t has_domain; /**< 0 if origin, length, end, tilt and periodic are not known */
@@ -207,11 +237,13 @@ typedef struct pillion_mesh {
   const pillion_point_set* const* point_sets; /**< NULL if the mesh names none */
   int32_t point_set_count;
   int32_t is_partial; /**< 1 if some cells of a uniform mesh may not exist: no block has them */
-  const char* of;     /**< the mesh whose boundary this one is, or NULL */
+  const char* of;     /**< the mesh whose boundary an unstructured mesh is, or NULL */
   const double* coordinates[3]; /**< of a rectilinear mesh, by axis: cells + 1 coordinates of faces,
                                  * in ascending order; else NULL */
   double radius; /**< of a spherical mesh: that of the sphere, above which a third axis counts; 0 if
                   * that axis is the radius itself */
+  const char* const* patches; /**< names of the parts of an unstructured mesh's boundary */
+  int32_t patch_count;
 } pillion_mesh;
 
 /** A column of a table: exactly one of the two pointers is set. */
