@@ -115,7 +115,7 @@ module pillion_c
     type(c_ptr) :: data(3) = c_null_ptr
     integer(c_int64_t) :: stride = 0   ! in elements; 0 if points are packed
     integer(c_int32_t) :: type = 0
-    integer(c_int32_t) :: reserved = 0
+    integer(c_int32_t) :: dimensions = 0   ! coordinates of each point; 0 stands for 3
     type(c_ptr) :: ids = c_null_ptr    ! integer(c_int64_t)
   end type
 

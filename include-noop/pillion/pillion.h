@@ -314,39 +314,6 @@ static inline pillion_status pillion_share_elements_view(pillion_session* sessio
   return pillion_share_elements_typed(session, field, block, count, view->data, view->type);
 }
 
-/** Points of a block of an unstructured mesh. */
-typedef struct pillion_points {
-  size_t size;
-  int64_t count;
-  const void* data[3];
-  int64_t stride;
-  pillion_type type;
-  int32_t reserved;
-  const int64_t* ids;
-} pillion_points;
-
-/** Cells of a block of an unstructured mesh. */
-typedef struct pillion_cells {
-  size_t size;
-  int64_t count;
-  const uint8_t* types;
-  int32_t type;
-  pillion_type index_type;
-  int32_t base;
-  int32_t points_are_ids;
-  const void* offsets;
-  const void* points;
-  int64_t face_count;
-  const void* face_offsets;
-  const void* face_points;
-  const void* polyhedron_offsets;
-  const void* polyhedron_faces;
-  const uint8_t* flags;
-  const int64_t* ids;
-  const int64_t* parents;
-  const int32_t* patches;
-} pillion_cells;
-
 static inline pillion_status pillion_share_points(pillion_session* session, const char* mesh,
                                                   int32_t block, const pillion_points* points) {
   (void)session, (void)mesh, (void)block, (void)points;

@@ -316,16 +316,16 @@ class Session {
 
   /// Shares the points of a block of an unstructured mesh: coordinates of `count` points, those of
   /// a point together, and their ids in the whole mesh if there are any. They are copied, and may
-  /// be shared anew when they move. Throws unless each point has 2 or 3 coordinates.
+  /// be shared anew when they move. Throws unless each point has 1 to 3 coordinates.
   template <Shareable R>
   void share_points(const std::string& mesh, R&& coordinates, int64_t count, int32_t block = 0,
                     std::span<const int64_t> ids = {}) {
     using T = std::remove_cv_t<std::ranges::range_value_t<R>>;
     const auto size = static_cast<int64_t>(std::ranges::size(coordinates));
-    if (count < 0 || (count == 0 ? size != 0 : size != 2 * count && size != 3 * count))
+    if (count < 0 || size > 3 * count || (size > 0 && size % count != 0) || size < count)
       throw Error(ErrorCode::Argument, "points of mesh '" + mesh + "' were shared with " +
                                            std::to_string(size) +
-                                           " coordinates; give 2 or 3 for each of the " +
+                                           " coordinates; give 1 to 3 for each of the " +
                                            std::to_string(count) + " points");
     if (!ids.empty() && static_cast<int64_t>(ids.size()) != count)
       throw Error(ErrorCode::Argument, "points of mesh '" + mesh + "' were shared with " +
@@ -336,6 +336,7 @@ class Session {
     points.data[0] = std::ranges::data(coordinates);
     points.stride = count > 0 ? size / count : 0;
     points.type = element_type<T>();
+    points.dimensions = static_cast<int32_t>(points.stride);
     points.ids = ids.empty() ? nullptr : ids.data();
     share_points(mesh, points, block);
   }

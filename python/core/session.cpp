@@ -128,6 +128,7 @@ void share_points(const Held& session, const std::string& mesh, int32_t block, i
   for (size_t d = 0; d < std::min<size_t>(3, data.size()); ++d)
     points.data[d] = pointer<void>(data[d]);
   points.stride = stride;
+  points.dimensions = static_cast<int32_t>(data.size());
   points.type = type;
   points.ids = pointer<int64_t>(ids);
   check(pillion_share_points(session.handle(), mesh.c_str(), block, &points));

@@ -64,7 +64,7 @@ class Points:
 def points_of(mesh: str, points: Any, ids: Any) -> Points:
     """Raises Error unless these are coordinates of points, and an id for each if any."""
     array = np.asarray(points)
-    if array.ndim != 2 or array.shape[1] not in (2, 3):
+    if array.ndim != 2 or array.shape[1] not in (1, 2, 3):
         raise Error(
             f"points of mesh '{mesh}' were shared as an array of shape {array.shape}; give "
             "(count, 3), or (count, 2) in a plane"

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 Number = TypeVar("Number", int, float, np.ndarray)
 Array = np.ndarray[Any, Any]
 SUM, MIN, MAX = 1, 2, 3
-DUPLICATE = 1  # the bit of cells that another block owns
 
 
 class Lease:
@@ -104,8 +103,9 @@ class Block:
         count: cells, particles or elements.
         owned: the number of items that this rank owns: cells without ghosts; particles up to this
             index.
-        cells, points: how many the block has, as pairs `owned`, `total`. Cells that another block
-            owns may stand anywhere; `flags` tells. Points of unstructured meshes only.
+        cells, points: how many the block has, as pairs `owned`, `total`. Of an unstructured mesh
+            those cells are owned that have no flags, wherever they stand; and all points, so that a
+            point which blocks share is in each. Other meshes have no points.
     """
 
     __slots__ = (
@@ -172,19 +172,13 @@ class Block:
 
     def inner(self, field: str) -> np.ndarray[Any, Any]:
         """The values without ghost cells; of particles and elements those owned. On an unstructured
-        mesh, a copy of those of the cells that this block owns. Raises Error at points that this
-        block shares with others.
+        mesh, a copy of those of cells that have no flags; or those of all points.
         """
         array = self[field]
         if field in self._shape.at_points:
-            if self.points.owned < self.points.total:
-                raise Error(
-                    f"field '{field}' is at {self.points.total} points, of which this block owns "
-                    f"{self.points.owned}; take all of them, block['{field}']"
-                )
             return array
         if self.flags is not None and self._shape.axes == 0:
-            return array[self.flags & DUPLICATE == 0]
+            return array[self.flags == 0]
         if self._shape.axes == 0:
             return array[: self.owned]
         pairs = zip(self.lo, self.inner_lo, self.inner_hi, strict=True)
