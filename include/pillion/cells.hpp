@@ -33,8 +33,8 @@ constexpr size_t points_of_cell(int32_t type) {
   }
 }
 
-/// What pillion_cells describes, as ranges. Those that are empty are not given. All are read during
-/// the call that shares them, and not later.
+/// What pillion_cells describes, as ranges; an empty range stands for NULL. All are read during the
+/// call that shares them, and not later.
 template <class Index = int64_t>
 requires(std::signed_integral<Index> && (sizeof(Index) == 4 || sizeof(Index) == 8)) struct Cells {
   std::span<const uint8_t> types;  ///< VTK's type of each cell; if empty, all are of `type`

@@ -315,8 +315,8 @@ class Session {
   }
 
   /// Shares the points of a block of an unstructured mesh: coordinates of `count` points, those of
-  /// a point together, and their ids in the whole mesh if there are any. They are copied, and may
-  /// be shared anew when they move. Throws unless each point has 1 to 3 coordinates.
+  /// a point together, and their ids in the whole mesh if there are any. They are copied;
+  /// share them again when they move. Throws unless each point has 1 to 3 coordinates.
   template <Shareable R>
   void share_points(const std::string& mesh, R&& coordinates, int64_t count, int32_t block = 0,
                     std::span<const int64_t> ids = {}) {

@@ -17,7 +17,7 @@ program share_cells
   real(real64), allocatable, target :: pressure(:), stress(:)
   integer(int32), allocatable, target :: number(:, :)
   real(real32), allocatable, target :: velocity(:, :)
-  real(real64), allocatable :: where(:, :)
+  real(real64), allocatable :: moved(:, :)
   type(pillion_session) :: session
   type(MPI_Comm) :: comm
   integer :: rank, step, i
@@ -38,13 +38,13 @@ program share_cells
     call pillion_share_values(session, 'stress', 0, size(stress), stress)
     do step = 0, 2
       pressure = real(10*cells + step, real64)
-      where = coordinates(ids, step)
-      velocity = real(2*transpose(where), real32)
-      if (step == 0) call pillion_share_points(session, 'fluid', 0, where, ids)
-      if (step == 1) call pillion_share_points(session, 'fluid', 0, transpose(where), ids, &
+      moved = coordinates(ids, step)
+      velocity = real(2*transpose(moved), real32)
+      if (step == 0) call pillion_share_points(session, 'fluid', 0, moved, ids)
+      if (step == 1) call pillion_share_points(session, 'fluid', 0, transpose(moved), ids, &
         pillion_components_last)
-      if (step == 2) call pillion_share_points(session, 'fluid', 0, real(where(1, :), real32), &
-        real(where(2, :), real32), real(where(3, :), real32), ids)
+      if (step == 2) call pillion_share_points(session, 'fluid', 0, real(moved(1, :), real32), &
+        real(moved(2, :), real32), real(moved(3, :), real32), ids)
       call pillion_step(session, step, 0.5d0*step)
     end do
     call pillion_close(session)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A mesh as it is in a publication. Of cells in boxes: where its cells are, and how large."""
+"""A mesh as it is in a publication: the place and size of its cells if these are in boxes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

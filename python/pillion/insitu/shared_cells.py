@@ -246,7 +246,7 @@ def _count(mesh: str, arrays: dict[str, Array], kind: int, kinds: Array | None) 
 
 
 def _offsets_of(mesh: str, kinds: Array, dtype: Any, base: int) -> Array:
-    """Of cells of several types, each of which has a fixed number of points."""
+    """For several types, each with a fixed number of points."""
     corners = _CORNERS[kinds]
     if not corners.all():
         kind = int(kinds[int(np.argmin(corners))])

@@ -35,7 +35,7 @@ class Lease:
 
 
 class Count(NamedTuple):
-    """How many cells or points a block has: those that it owns, and all."""
+    """Numbers of cells or points of a block: owned by it, and in all."""
 
     owned: int
     total: int
@@ -88,7 +88,7 @@ class Block:
     field with one value for each element is indexed `[e]` or `[e, c]`.
 
     On an unstructured mesh `array[i]` or `array[i, c]` is the value at cell or point i of the
-    block, as the field's centering says. `coordinates` and `connectivity` say where these are.
+    block, as the field's centering says. `coordinates` and `connectivity` define its points and cells.
 
     Attributes:
         lo, hi: half-open index range of all cells, ghosts included, which may lie outside of
@@ -97,15 +97,15 @@ class Block:
         id: no other block of the mesh has it in this layout.
         number: of the block, as shared, or among the blocks of this rank.
         level: refinement level; 0 is the coarsest.
-        flags: a bit set of each cell, as VTK has them: 1 where another block owns the cell, 8
-            where a finer block covers it, 32 where it is hidden; None if no cell has any. Leave
-            out cells whose flags are not 0.
+        flags: a bit set of each cell, as VTK has them; None if no cell has any. Bit 1: another
+            block owns the cell. Bit 8: a finer block covers it. Bit 32: it is hidden. Leave out
+            cells whose flags are not 0.
         count: cells, particles or elements.
         owned: the number of items that this rank owns: cells without ghosts; particles up to this
             index.
-        cells, points: how many the block has, as pairs `owned`, `total`. Of an unstructured mesh
-            those cells are owned that have no flags, wherever they stand; and all points, so that a
-            point which blocks share is in each. Other meshes have no points.
+        cells, points: how many the block has, as pairs `owned`, `total`. A cell of an unstructured
+            mesh is owned if it has no flags. All its points are owned, so that a point which blocks
+            share is in each. Other meshes have no points.
     """
 
     __slots__ = (
@@ -151,8 +151,8 @@ class Block:
 
     @property
     def coordinates(self) -> Array | None:
-        """Of the points of an unstructured mesh, (points, 3); of others None. Axes that the mesh
-        lacks are 0.
+        """Places of the points of an unstructured mesh, (points, 3); None for other meshes. Axes
+        that the mesh lacks are 0.
         """
         if self._coordinates is None:
             shape = self._shape
