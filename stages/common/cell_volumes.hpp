@@ -4,8 +4,11 @@
 // block, that neither its cells nor its points have changed.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <map>
 #include <pillion/stage.hpp>
 #include <string>
@@ -32,6 +35,11 @@ class BlockCells {
     if (block_.flags == nullptr) return true;
     const auto* bits = static_cast<const uint8_t*>(block_.flags->data);
     return is_counted(bits[cell * block_.flags->strides[0]]);
+  }
+  /// Whether it counts and has as many dimensions as its mesh.
+  [[nodiscard]] bool is_part(int64_t cell, int32_t dimensions) const {
+    const CellShape* shape = shape_of(type(cell));
+    return counts(cell) && shape != nullptr && shape->dimensions == dimensions;
   }
   /// Numbers of its points in the block.
   [[nodiscard]] std::span<const int64_t> points(int64_t cell) const {
@@ -86,8 +94,9 @@ class BlockCells {
   PolyhedronFaces faces_;
 };
 
-// Weights. A cell weighs its volume, or its area or length if the mesh has two dimensions or one;
-// cells with flags are left out. A point weighs what its cells share among their points evenly: the
+// Weights. A cell weighs its volume, or its area or length if the mesh has two dimensions or one.
+// Cells with flags are left out, and so are cells of fewer dimensions than the mesh, which are
+// there to mark its boundary. A point weighs what its cells share among their points evenly: the
 // lumped mass matrix of linear elements (O. C. Zienkiewicz, R. L. Taylor: The Finite Element
 // Method). A point that several blocks have then weighs in each what the cells there contribute, so
 // that weights add up to the volume of the mesh however it is cut.
@@ -98,9 +107,9 @@ class CellVolumes {
   struct Seen {
     int64_t topology = 0, geometry = 0, step = -1;
     std::vector<double> of_cells;
+    std::vector<uint8_t> cell_flags;   ///< those that do not count are hidden
     std::vector<double> of_points;     ///< empty until they are wanted
     std::vector<uint8_t> point_flags;  ///< those that have no cell that counts are hidden
-    pillion_array flags_of_points{};
   };
 
   /// Throws if a cell that counts is inverted, or has no volume that could be known.
@@ -112,14 +121,7 @@ class CellVolumes {
     Seen& seen = seen_[block.id()];
     if (is_known(seen, step, block)) return seen;
     seen = Seen();
-    BlockCells cells(block);
-    seen.of_cells.resize(static_cast<size_t>(cells.count()));
-    for (int64_t c = 0; c < cells.count(); ++c)
-      if (cells.counts(c))
-        seen.of_cells[static_cast<size_t>(c)] = size_of_cell(cells, c, mesh, [&] {
-          return "cell " + std::to_string(c) + " of block " + std::to_string(block.number()) +
-                 " of mesh '" + mesh.name + "' (rank " + std::to_string(peer) + " of the analysis)";
-        });
+    measure_cells(peer, mesh, block, seen);
     const auto& raw = block.raw();
     seen.topology = raw.topology_version;
     seen.geometry = raw.geometry_version;
@@ -127,7 +129,7 @@ class CellVolumes {
     return seen;
   }
 
-  /// For the values of a field of the mesh in a block.
+  /// For the values of a field of the mesh in a block; good until the next call.
   CellWeights weights(const stage::Step& step, const pillion_mesh& mesh, const stage::Block& block,
                       pillion_centering centering) {
     return weights(step.index(), step.peer(), mesh, block, centering);
@@ -136,16 +138,19 @@ class CellVolumes {
                       const stage::Block& block, pillion_centering centering) {
     of(step, peer, mesh, block);
     Seen& seen = seen_[block.id()];
+    const bool at_points = centering == PILLION_POINT;
+    if (at_points) share_among_points(block, seen);
+    auto& flags = at_points ? seen.point_flags : seen.cell_flags;
+    flags_ = pillion_array{};
+    flags_.data = flags.data();
+    flags_.type = PILLION_UINT8;
+    flags_.components = 1;
+    flags_.strides[0] = 1;
     CellWeights out;
-    if (centering == PILLION_POINT) {
-      share_among_points(block, seen);
-      out.of_values = seen.of_points;
-      out.flags = &seen.flags_of_points;
-    } else {
-      out.of_values = seen.of_cells;
-      out.flags = block.raw().flags;
-    }
+    out.of_values = at_points ? seen.of_points : seen.of_cells;
     out.row = static_cast<int64_t>(out.of_values.size());
+    if (std::any_of(flags.begin(), flags.end(), [](uint8_t bits) { return bits != 0; }))
+      out.flags = &flags_;
     return out;
   }
 
@@ -156,6 +161,35 @@ class CellVolumes {
     const auto& raw = block.raw();
     return raw.topology_version != 0 && raw.geometry_version != 0 &&
            seen.topology == raw.topology_version && seen.geometry == raw.geometry_version;
+  }
+
+  static void measure_cells(int32_t peer, const pillion_mesh& mesh, const stage::Block& block,
+                            Seen& seen) {
+    BlockCells cells(block);
+    const auto count = static_cast<size_t>(cells.count());
+    seen.of_cells.assign(count, 0);
+    seen.cell_flags.assign(count, PILLION_CELL_HIDDEN);
+    const auto of_block = [&] {
+      return "block " + std::to_string(block.number()) + " of mesh '" + mesh.name + "' (rank " +
+             std::to_string(peer) + " of the analysis)";
+    };
+    int64_t flat = 0, whole = 0;
+    for (int64_t c = 0; c < cells.count(); ++c) {
+      if (!cells.counts(c)) continue;
+      const CellShape* shape = shape_of(cells.type(c));
+      const bool is_flat = shape != nullptr && shape->dimensions < mesh.axes;
+      ++(is_flat ? flat : whole);
+      if (is_flat) continue;
+      const auto i = static_cast<size_t>(c);
+      seen.cell_flags[i] = 0;
+      seen.of_cells[i] = size_of_cell(
+          cells, c, mesh, [&] { return "cell " + std::to_string(c) + " of " + of_block(); });
+    }
+    if (flat > 0 && whole == 0)
+      throw Error(
+          ErrorCode::Sharing,
+          "no cell of " + of_block() + " has the " + std::to_string(mesh.axes) +
+              " dimensions of the mesh, so none has a volume; set `dimensions` of the mesh");
   }
 
   /// `where()` names the cell.
@@ -170,24 +204,24 @@ class CellVolumes {
     if (shape == nullptr)
       fail(" is of VTK's type " + std::to_string(type) +
            ", whose volume this version cannot compute; share linear or quadratic cells");
-    if (type == 0) return 0;
     const std::string called = std::string(" is a ") + shape->name;
     const auto points = static_cast<int32_t>(cells.points(cell).size());
     if (shape->points != 0 && points != shape->points)
       fail(called + ", which has " + std::to_string(shape->points) + " points, and has " +
            std::to_string(points));
-    if (shape->dimensions != mesh.axes)
+    if (shape->dimensions > mesh.axes)
       fail(called + " of " + std::to_string(shape->dimensions) +
            " dimensions, and the cells of its mesh have " + std::to_string(mesh.axes) +
-           "; set `dimensions` of the mesh, share such cells on a mesh of their own, or flag them "
-           "as hidden");
+           "; set `dimensions` of the mesh");
     const auto found = cells.measure(cell, *shape);
     if (!std::isfinite(found.size)) fail(called + " with a volume that is not finite");
     if (found.size >= 0) return found.size;
     // Flat cells may come out below zero by rounding.
     const double extent = cells.extent(cell);
     if (found.size > -1e-12 * extent * extent * extent) return 0;
-    fail(called + " that is inverted: its volume is " + std::to_string(found.size) +
+    std::array<char, 32> text{};
+    (void)std::snprintf(text.data(), text.size(), "%.6g", found.size);
+    fail(called + " that is inverted: its volume is " + text.data() +
          "; list its points in the order of VTK's type " + std::to_string(type));
     return 0;
   }
@@ -199,21 +233,18 @@ class CellVolumes {
     seen.point_flags.assign(count, PILLION_CELL_HIDDEN);
     const BlockCells cells(block);
     for (int64_t c = 0; c < cells.count(); ++c) {
-      if (!cells.counts(c)) continue;
+      const auto cell = static_cast<size_t>(c);
+      if (seen.cell_flags[cell] != 0) continue;
       const auto points = cells.points(c);
-      const double part =
-          seen.of_cells[static_cast<size_t>(c)] / static_cast<double>(points.size());
+      const double part = seen.of_cells[cell] / static_cast<double>(points.size());
       for (const int64_t p : points) {
         seen.of_points[static_cast<size_t>(p)] += part;
         seen.point_flags[static_cast<size_t>(p)] = 0;
       }
     }
-    seen.flags_of_points.data = seen.point_flags.data();
-    seen.flags_of_points.type = PILLION_UINT8;
-    seen.flags_of_points.components = 1;
-    seen.flags_of_points.strides[0] = 1;
   }
 
+  pillion_array flags_{};         ///< of the last weights
   std::map<int64_t, Seen> seen_;  ///< by block
 };
 
