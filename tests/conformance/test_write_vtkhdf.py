@@ -264,7 +264,7 @@ STRETCHED = [Placement(1, 0, "slabs"), Placement(3, 0, "uneven"), Placement(2, 2
 
 @pytest.fixture(scope="module", params=cases({"pipe": STRETCHED, "globe": STRETCHED[1:2]}))
 def curved(request, build, tmp_path_factory):
-    name, placement = request.param
+    name, _ = request.param
     _, results = results_of_case(
         request, build, tmp_path_factory, lambda case, _: (stretched(case[0]), case[1])
     )

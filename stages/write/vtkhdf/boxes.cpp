@@ -83,13 +83,13 @@ void put_rectilinear(Content& content, const pillion_mesh& mesh, bool is_first) 
 
 Content structured_content(const stage::Step& step, const Wanted& wanted) {
   Content content;
-  const auto& mesh = step.mesh(wanted.fields.mesh().mesh);
+  const auto& mesh = step.mesh(wanted.mesh().mesh);
   if (is_rectilinear(mesh)) put_rectilinear(content, mesh, step.peer() == 0);
   else put_image(content, mesh);
   const int32_t last = mesh.axes - 1;
-  for (size_t f = 0; f < wanted.fields.names.size(); ++f) {
-    const auto& field = wanted.fields.fields[f];
-    auto of = dataset_of("/VTKHDF/CellData/" + wanted.fields.names[f], field);
+  for (size_t f = 0; f < wanted.names.size(); ++f) {
+    const auto& field = wanted.fields[f];
+    auto of = dataset_of("/VTKHDF/CellData/" + wanted.names[f], field);
     of.total = mesh.cells[last];
     for (int32_t a = 0; a < last; ++a) of.row.insert(of.row.begin(), mesh.cells[a]);
     for (int32_t b = 0; b < step.block_count(wanted.input); ++b) {
@@ -133,12 +133,12 @@ std::vector<int32_t> amr_box(const stage::Block& block) {
 }
 
 /// The datasets of a level, in the order in which add_box() expects them.
-std::vector<Dataset> level_datasets(const std::string& group, const write::WrittenFields& fields) {
+std::vector<Dataset> level_datasets(const std::string& group, const Wanted& wanted) {
   std::vector<Dataset> out;
   out.push_back({.path = group + "/AMRBox", .element = Element::Int32, .row = {6}});
   out.push_back({.path = group + "/CellData/vtkGhostType", .element = Element::UInt8});
-  for (size_t f = 0; f < fields.names.size(); ++f)
-    out.push_back(dataset_of(group + "/CellData/" + fields.names[f], fields.fields[f]));
+  for (size_t f = 0; f < wanted.names.size(); ++f)
+    out.push_back(dataset_of(group + "/CellData/" + wanted.names[f], wanted.fields[f]));
   return out;
 }
 
@@ -157,7 +157,7 @@ void add_box(std::vector<Dataset>& level, const stage::Block& block) {
 
 Content levels_content(const stage::Step& step, const Wanted& wanted) {
   Content content;
-  const auto& mesh = step.mesh(wanted.fields.mesh().mesh);
+  const auto& mesh = step.mesh(wanted.mesh().mesh);
   put_head(content, "OverlappingAMR", 1, 0);
   content.attributes.push_back({"/VTKHDF", "GridDescription", std::string("XYZ")});
   content.attributes.push_back({"/VTKHDF", "Origin", Spacing(mesh, 0).origin});
@@ -167,7 +167,7 @@ Content levels_content(const stage::Step& step, const Wanted& wanted) {
   step.max(std::span(&levels, 1));
   for (int32_t l = 0; l < levels; ++l) {
     const auto group = "/VTKHDF/Level" + std::to_string(l);
-    auto datasets = level_datasets(group, wanted.fields);
+    auto datasets = level_datasets(group, wanted);
     auto side = Spacing(mesh, l).side;
     content.attributes.push_back({group, "Spacing", std::move(side)});
     for (int32_t b = 0; b < step.block_count(wanted.input); ++b)

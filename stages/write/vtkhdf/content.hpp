@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <span>
 #include <string>
@@ -18,7 +19,7 @@
 
 namespace pillion::stages::write_vtkhdf {
 
-enum class Element { UInt8, Int32, Int64, Float32, Float64, Text };
+enum class Element { UInt8, Int32, Int64, Float32, Float64 };
 
 inline Element element_of(pillion_type type) {
   switch (type) {
@@ -29,13 +30,12 @@ inline Element element_of(pillion_type type) {
   }
 }
 
-/// Bytes of one; texts have 64.
+/// Bytes of one.
 inline int64_t size_of(Element element) {
   switch (element) {
     case Element::UInt8: return 1;
     case Element::Int32:
     case Element::Float32: return 4;
-    case Element::Text: return 64;
     default: return 8;
   }
 }
@@ -73,8 +73,15 @@ struct Attribute {
   std::variant<std::string, std::vector<double>, std::vector<int64_t>> value;
 };
 
+/// A small dataset of texts, the same on all peers.
+struct Texts {
+  std::string path;
+  std::vector<std::string> values;
+};
+
 struct Content {
   std::vector<Attribute> attributes{};
+  std::vector<Texts> texts{};
   std::vector<Dataset> datasets{};
 };
 

@@ -50,7 +50,6 @@ hdf5::Handle type_of(Element element) {
                      : element == Element::Int64   ? H5T_NATIVE_INT64
                      : element == Element::Float32 ? H5T_NATIVE_FLOAT
                                                    : H5T_NATIVE_DOUBLE;
-  if (element == Element::Text) return hdf5::text_type(static_cast<size_t>(size_of(element)));
   return {H5Tcopy(type), H5Tclose, "make a type"};
 }
 
@@ -74,6 +73,21 @@ hdf5::Handle group_of(hid_t file, const std::string& path) {
   (void)group_of(file, parent);
   return {H5Gcreate2(file, path.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose,
           "make the group " + path};
+}
+
+void make_texts(hid_t file, const Texts& texts) {
+  (void)group_of(file, texts.path.substr(0, texts.path.rfind('/')));
+  std::vector<const char*> values;
+  for (const auto& text : texts.values) values.push_back(text.c_str());
+  const hdf5::Handle type(H5Tcopy(H5T_C_S1), H5Tclose, "make a type of text");
+  hdf5::check(H5Tset_size(type, H5T_VARIABLE), "make a type of text");
+  const hdf5::Handle made(
+      H5Dcreate2(file, texts.path.c_str(), type, hdf5::space({static_cast<hsize_t>(values.size())}),
+                 H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+      H5Dclose, "make the dataset " + texts.path);
+  if (!values.empty())
+    hdf5::check(H5Dwrite(made, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()),
+                "write " + texts.path);
 }
 
 /// Returns the byte of the file at which the rows begin, or 0 if there are none.
@@ -101,6 +115,7 @@ std::vector<int64_t> make_file(const std::filesystem::path& path, const Content&
   std::vector<int64_t> places;
   for (const auto& attribute : content.attributes)
     put_attribute(group_of(file, attribute.group), attribute, attribute.group != "/");
+  for (const auto& texts : content.texts) make_texts(file, texts);
   for (size_t d = 0; d < totals.size(); ++d)
     places.push_back(make_dataset(file, content.datasets[d], totals[d]));
   file.close("write " + path.string());

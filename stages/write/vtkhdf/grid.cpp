@@ -154,7 +154,6 @@ void GridParts::look_at(const stage::Block& block) {
 }
 
 Grid::Grid(const Wanted& wanted, const GridParts& parts) : wanted_(wanted), has_(parts) {
-  const auto& fields = wanted.fields;
   for (const char* name :
        {"NumberOfPoints", "NumberOfCells", "NumberOfConnectivityIds", "Offsets", "Connectivity"})
     make(name, Element::Int64);
@@ -165,9 +164,9 @@ Grid::Grid(const Wanted& wanted, const GridParts& parts) : wanted_(wanted), has_
          {"NumberOfFaces", "NumberOfFaceConnectivityIds", "NumberOfPolyhedronToFaceIds",
           "FaceConnectivity", "FaceOffsets", "PolyhedronToFaces", "PolyhedronOffsets"})
       make(name, Element::Int64);
-  for (size_t f = 0; f < fields.names.size(); ++f)
+  for (size_t f = 0; f < wanted.names.size(); ++f)
     if (static_cast<int32_t>(f) != wanted.places)
-      datasets_.push_back(dataset_of("/VTKHDF/" + path_of(f), fields.fields[f]));
+      datasets_.push_back(dataset_of("/VTKHDF/" + path_of(f), wanted.fields[f]));
   if (has_.flags) make("CellData/vtkGhostType", Element::UInt8);
   if (has_.patches) make("CellData/patch", Element::Int32);
   if (has_.parents) make("CellData/parent", Element::Int64);
@@ -179,9 +178,9 @@ Grid::Grid(const Wanted& wanted, const GridParts& parts) : wanted_(wanted), has_
 }
 
 std::string Grid::path_of(size_t field) const {
-  const auto& of = wanted_.fields.fields[field];
+  const auto& of = wanted_.fields[field];
   const bool at_points = of.mesh_kind == PILLION_PARTICLES || of.centering == PILLION_POINT;
-  return (at_points ? "PointData/" : "CellData/") + wanted_.fields.names[field];
+  return (at_points ? "PointData/" : "CellData/") + wanted_.names[field];
 }
 
 void Grid::make(const std::string& name, Element element, std::vector<int64_t> row) {
@@ -217,13 +216,13 @@ void Grid::add_particles(const stage::Block& block) {
   add("Connectivity", count, counted(count));
   add("Types", count, repeated(count, vertex));
   add("Points", count, item_values(block[wanted_.places], count));
-  for (int32_t f = 0; f < static_cast<int32_t>(wanted_.fields.names.size()); ++f)
+  for (int32_t f = 0; f < static_cast<int32_t>(wanted_.names.size()); ++f)
     if (f != wanted_.places)
       add(path_of(static_cast<size_t>(f)), count, item_values(block[f], count));
 }
 
 void Grid::add_elements(const stage::Block& block) {
-  const auto order = wanted_.fields.mesh().order;
+  const auto order = wanted_.mesh().order;
   const int64_t elements = block.owned();
   const int64_t points = int64_t{order + 1} * (order + 1) * (order + 1);
   const int64_t pieces = wanted_.is_split ? int64_t{order} * order * order : 1;
@@ -235,11 +234,11 @@ void Grid::add_elements(const stage::Block& block) {
   add("Types", elements * pieces,
       repeated(elements * pieces, wanted_.is_split ? hexahedron : lagrange_hexahedron));
   add("Points", elements * points, point_values(block[wanted_.places], elements, points));
-  for (size_t f = 0; f < wanted_.fields.names.size(); ++f) {
+  for (size_t f = 0; f < wanted_.names.size(); ++f) {
     if (static_cast<int32_t>(f) == wanted_.places) continue;
     const auto array = block[static_cast<int32_t>(f)];
     const size_t row = static_cast<size_t>(array.components) * write::bytes_of(array.type);
-    if (wanted_.fields.fields[f].centering == PILLION_POINT)
+    if (wanted_.fields[f].centering == PILLION_POINT)
       add(path_of(f), elements * points, point_values(array, elements, points));
     else
       add(path_of(f), elements * pieces, each_repeated(item_values(array, elements), pieces, row));
@@ -257,8 +256,8 @@ void Grid::add_cells(const stage::Block& block) {
   add("Types", cells, lasting(of.types, cells));
   add("Points", points, item_values(stage::array_of(*raw.coordinates), points));
   if (has_.polyhedra) add_polyhedra(of, cells);
-  for (size_t f = 0; f < wanted_.fields.names.size(); ++f) {
-    const bool at_points = wanted_.fields.fields[f].centering == PILLION_POINT;
+  for (size_t f = 0; f < wanted_.names.size(); ++f) {
+    const bool at_points = wanted_.fields[f].centering == PILLION_POINT;
     const int64_t count = at_points ? points : cells;
     add(path_of(f), count, item_values(block[static_cast<int32_t>(f)], count));
   }
@@ -301,7 +300,7 @@ Content grid_content(const stage::Step& step, const Wanted& wanted) {
   step.max(std::span<int64_t>(numbers));
   parts = GridParts::of_numbers(numbers);
   Grid grid(wanted, parts);
-  const auto kind = wanted.fields.mesh().mesh_kind;
+  const auto kind = wanted.mesh().mesh_kind;
   for (int32_t b = 0; b < step.block_count(wanted.input); ++b) {
     const auto block = step.block(wanted.input, b);
     if (kind != PILLION_UNSTRUCTURED && block.owned() == 0) continue;
@@ -316,6 +315,11 @@ Content grid_content(const stage::Step& step, const Wanted& wanted) {
   Content content;
   put_head(content, "UnstructuredGrid", parts.polyhedra ? 2 : 1, parts.polyhedra ? 5 : 0);
   content.datasets = grid.take();
+  const auto& mesh = step.mesh(wanted.mesh().mesh);
+  if (parts.patches) {
+    std::vector<std::string> names(mesh.patches, mesh.patches + mesh.patch_count);
+    content.texts.push_back({"/VTKHDF/FieldData/patch_names", std::move(names)});
+  }
   return content;
 }
 

@@ -4,6 +4,7 @@
 
 #include <pillion/stage.hpp>
 #include <string>
+#include <vector>
 
 #include "../fields.hpp"
 #include "content.hpp"
@@ -12,12 +13,15 @@ namespace pillion::stages::write_vtkhdf {
 
 /// What is written, and how.
 struct Wanted {
-  const write::WrittenFields& fields;
+  std::vector<std::string> names;
+  std::vector<pillion_field_description> fields;
   int32_t input = 0;
   int32_t places = -1;  ///< number of the array that holds positions of particles, or coordinates
                         ///< of elements
   pillion_type place_type = PILLION_FLOAT64;  ///< of that array
   bool is_split = false;                      ///< spectral elements become linear hexahedra
+
+  [[nodiscard]] const pillion_field_description& mesh() const { return fields.front(); }
 };
 
 /// Of a mesh of boxes that are divided in slabs along its last axis: ImageData, or RectilinearGrid.

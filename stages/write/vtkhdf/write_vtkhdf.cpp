@@ -62,7 +62,7 @@ WriteVtkhdf::WriteVtkhdf(stage::Setup& setup)
     : fields_(setup, true),
       name_(dataset_name(setup, fields_.mesh().mesh)),
       how_{integer_from(setup["at_once"], 0), setup["durable"].boolean()},
-      wanted_{.fields = fields_},
+      wanted_{.names = fields_.names, .fields = fields_.fields},
       steps_(fields_, name_, name_ + ".vtkhdf.series", name_ + "_vtkhdf") {
   const auto elements = setup["elements"];
   wanted_.is_split = choice(elements, {"lagrange", "split"}) == 1;
