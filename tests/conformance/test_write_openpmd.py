@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Series that the stage `write_openpmd` makes, read by openPMD-api value by value."""
 
+import subprocess
+import sys
 from functools import cache
 
 import numpy as np
@@ -124,6 +126,19 @@ def test_what_it_says(played):
         assert component.unit_SI == 1 and list(component.position) == [0.5] * len(cells)
 
 
+def expect_valid(path) -> None:
+    """By the standard's own check."""
+    words = [sys.executable, "-m", "openpmd_validator.check_h5", "-i", path]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    assert "Result: 0 Errors" in done.stdout, done.stdout + done.stderr
+
+
+def test_it_is_valid(played):
+    _, results = played
+    expect_valid(results / "all/grid_openpmd/grid_000000001.h5")
+    expect_valid(results / "wind/wind_openpmd/wind_000000000.h5")
+
+
 def test_files_beside_the_series(played):
     scene, results = played
     assert (results / "all/grid.pmd").read_text() == "grid_openpmd/grid_%09T.h5\n"
@@ -141,6 +156,7 @@ def atoms(request, build, tmp_path_factory):
 
 
 def test_every_particle(atoms):
+    expect_valid(atoms / "all/atoms_openpmd/atoms_000000001.h5")
     series = open_series(atoms / "all", "atoms")
     for frame in particle_frames():
         species = series.iterations[frame.step].particles["atoms"]

@@ -44,6 +44,7 @@ class File {
     put_text(file_, "iterationEncoding", "fileBased");
     put_text(file_, "iterationFormat", text.pattern);
     put_text(file_, "software", "Pillion");
+    put_text(file_, "softwareVersion", text.version);
     hdf5::put(file_, "origin", text.origin);
     step_ = make_group(file_, "data/" + std::to_string(text.step));
     hdf5::put(step_, "time", text.time);

@@ -19,7 +19,7 @@ struct StepText {
   double time_step = 0;  ///< the last one of the simulation
   std::string time_units;
   std::string pattern;  ///< of the names of files
-  std::string origin;
+  std::string origin, version;
 };
 
 /// Makes the file. Its values have their places, but are not there. Returns where each dataset

@@ -180,8 +180,17 @@ void WriteOpenPmd::begin(const stage::Step& step) {
 }
 
 StepText WriteOpenPmd::text_of(const stage::Step& step) const {
-  StepText out{step.index(),       step.time(), 0,
-               step.units("time"), pattern(),   step.origin(name_, "A step as openPMD")};
+  StepText out{step.index(),
+               step.time(),
+               0,
+               step.units("time"),
+               pattern(),
+               step.origin(name_, "A step as openPMD"),
+               {}};
+  constexpr std::string_view key = "\nversion: ";
+  if (const auto at = out.origin.find(key); at != std::string::npos)
+    out.version =
+        out.origin.substr(at + key.size(), out.origin.find('\n', at + 1) - at - key.size());
   if (!steps_.steps().empty() && steps_.steps().back().step < step.index()) {
     const auto& last = steps_.steps().back();
     out.time_step = (step.time() - last.time) / static_cast<double>(step.index() - last.step);
