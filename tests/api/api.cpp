@@ -69,10 +69,12 @@ constexpr auto kCatalogue = R"(
 meshes:
   atoms: {kind: particles, units: m}
   hexahedra: {kind: spectral, order: 1}
+  solid: {kind: unstructured, units: m}
 fields:
   position: {mesh: atoms, type: float64, components: 3, units: m}
   id: {mesh: atoms, type: int64}
   heat: {mesh: hexahedra, type: float32, components: 2}
+  load: {mesh: solid, type: float64}
 )";
 
 pillion::Session open(int sidecars, int& warnings) {
@@ -138,9 +140,9 @@ void check_misuse(pillion::Session& session, const Simulation& simulation) {
 
 void check_fields(const pillion::Session& session) {
   const auto fields = session.fields();
-  CHECK(fields.size() == (kEnabled ? 5 : 0));
+  CHECK(fields.size() == (kEnabled ? 6 : 0));
   for (const pillion::Field& field : fields) {
-    CHECK(field.used == (field.name != "id" && field.name != "heat"));
+    CHECK(field.used == (field.name != "id" && field.name != "heat" && field.name != "load"));
     CHECK(field.values() == (field.name == "heat" ? 16 : field.components));
     if (field.name != "velocity") continue;
     CHECK(field.mesh == "grid" && field.mesh_kind == PILLION_UNIFORM && field.axes == 3);
@@ -201,6 +203,25 @@ void run_in_two_phases(MPI_Comm comm) {
   }
 }
 
+/// A tetrahedron and a pyramid, and what they cannot be.
+void share_cells(pillion::Session& session) {
+  const std::vector<float> points(18);
+  const std::array<uint8_t, 2> types{10, 14};
+  const std::vector<int64_t> offsets{0, 4, 9}, corners{0, 1, 2, 5, 0, 1, 4, 3, 5};
+  const std::vector<double> load{1, 2};
+  pillion::Cells<> cells;
+  cells.types = types;
+  cells.points = corners;
+  CHECK(code_of([&] { session.share_cells("solid", cells); }) == pillion::ErrorCode::Argument);
+  cells.offsets = offsets;
+  CHECK(cells.count() == 2);
+  session.share_points("solid", points, 6);
+  session.share_cells("solid", cells);
+  session.share_values("load", load, 2);
+  CHECK(code_of([&] { session.share_values("load", load, 3); }) == pillion::ErrorCode::Argument);
+  CHECK(code_of([&] { session.share_points("solid", points, 4); }) == pillion::ErrorCode::Argument);
+}
+
 void simulate(pillion::Session& session, int sidecars) {
   int size = 0;
   MPI_Comm_size(session.communicator(), &size);
@@ -219,6 +240,7 @@ void simulate(pillion::Session& session, int sidecars) {
   const std::vector<float> heat(32);
   session.share_elements("heat", heat, 2);
   session.share_elements("heat", heat.data(), 1, 7);
+  share_cells(session);
   session.unshare("id", 5);
   session.ready();
   run_steps(session, simulation);
