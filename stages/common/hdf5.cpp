@@ -92,6 +92,17 @@ void Hdf5Disk::put(hid_t access) {
   hdf5::check(H5Pset_driver(access, id, &self), "choose a driver");
 }
 
+hdf5::Handle Hdf5Disk::make_file() {
+  const auto access = hdf5::properties(H5P_FILE_ACCESS);
+  // With this version chunks that are not compressed lie one after the other, without an index.
+  hdf5::check(H5Pset_libver_bounds(access, H5F_LIBVER_V110, H5F_LIBVER_LATEST), "make a file");
+  hdf5::check(H5Pset_alignment(access, hsize_t{1} << 16, 4096), "make a file");
+  put(access);
+  const hid_t file = H5Fcreate(path_.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access);
+  if (file < 0) check();
+  return {file, H5Fclose, "make " + path_.string()};
+}
+
 void Hdf5Disk::check() const {
   if (error_ != 0)
     throw Error(ErrorCode::File, "cannot write " + path_.string() + ": " + std::strerror(error_));

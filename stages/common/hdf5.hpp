@@ -151,6 +151,8 @@ class Hdf5Disk {
 
   /// Has a file made through this, which must outlive it.
   void put(hid_t access);
+  /// Makes the file. Readers need version 1.10 of the library.
+  [[nodiscard]] hdf5::Handle make_file();
   /// Throws what went wrong first.
   void check() const;
 

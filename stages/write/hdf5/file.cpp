@@ -12,24 +12,13 @@ namespace pillion::stages::write_hdf5 {
 
 namespace {
 
-hdf5::Handle make_file(const std::filesystem::path& path, Hdf5Disk& disk) {
-  const auto access = hdf5::properties(H5P_FILE_ACCESS);
-  // With this version chunks that are not compressed lie one after the other, without an index.
-  hdf5::check(H5Pset_libver_bounds(access, H5F_LIBVER_V110, H5F_LIBVER_LATEST), "make a file");
-  hdf5::check(H5Pset_alignment(access, hsize_t{1} << 16, 4096), "make a file");
-  disk.put(access);
-  const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access);
-  if (file < 0) disk.check();
-  return {file, H5Fclose, "make " + path.string()};
-}
-
 std::vector<hsize_t> sizes(const Cells& cells) { return {cells.begin(), cells.end()}; }
 
 }  // namespace
 
 Hdf5File::Hdf5File(const std::filesystem::path& path, const write::WrittenFields& fields,
                    const StepText& text, const PartShape& shape, const Compression& compression)
-    : path_(path), fields_(fields), shape_(shape), disk_(path), file_(make_file(path, disk_)) {
+    : path_(path), fields_(fields), shape_(shape), disk_(path), file_(disk_.make_file()) {
   for (size_t f = 0; f < fields.names.size(); ++f) {
     const auto how = hdf5::properties(H5P_DATASET_CREATE);
     const auto chunk = extents(shape.chunk, f);
@@ -53,7 +42,7 @@ Hdf5File::Hdf5File(const std::filesystem::path& path, const write::WrittenFields
       fields_(fields),
       shape_(chunking.whole()),
       disk_(path),
-      file_(make_file(path, disk_)) {
+      file_(disk_.make_file()) {
   for (size_t f = 0; f < fields.names.size(); ++f) {
     const auto how = hdf5::properties(H5P_DATASET_CREATE);
     for (size_t p = 0; p < parts.size(); ++p) {

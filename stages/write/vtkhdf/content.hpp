@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a file of VTKHDF holds: attributes, and datasets whose rows are those of all peers, one peer
+// behind the other. All peers name the same datasets, whether they have rows or not.
+#pragma once
+
+#include <pillion/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "../../common/messages.hpp"
+
+namespace pillion::stages::write_vtkhdf {
+
+enum class Element { UInt8, Int32, Int64, Float32, Float64 };
+
+inline Element element_of(pillion_type type) {
+  switch (type) {
+    case PILLION_INT32: return Element::Int32;
+    case PILLION_INT64: return Element::Int64;
+    case PILLION_FLOAT32: return Element::Float32;
+    default: return Element::Float64;
+  }
+}
+
+/// Bytes of one.
+inline int64_t size_of(Element element) {
+  switch (element) {
+    case Element::UInt8: return 1;
+    case Element::Int32:
+    case Element::Float32: return 4;
+    default: return 8;
+  }
+}
+
+/// Gives bytes that lie one behind the other. It puts them into the memory, or returns those that
+/// are somewhere already. They are good while it and the memory are unchanged.
+using Source = std::function<ByteSpan(Bytes& memory)>;
+
+/// Rows of a dataset that this peer has.
+struct Piece {
+  int64_t count = 0;
+  Source source;
+  int64_t first = -1;  ///< among all rows; -1: behind the pieces of this peer, and those of the
+                       ///< peers before it
+};
+
+struct Dataset {
+  std::string path;
+  Element element = Element::Float64;
+  std::vector<int64_t> row{};  ///< extents of a row; empty if it is one element
+  std::vector<Piece> pieces{};
+  int64_t total = -1;   ///< number of all rows, if pieces say where they begin
+  std::string units{};  ///< empty if it has none
+  std::string role{};   ///< VTK's `Attribute`; empty if it has none
+
+  [[nodiscard]] int64_t row_bytes() const {
+    int64_t bytes = size_of(element);
+    for (const auto n : row) bytes *= n;
+    return bytes;
+  }
+};
+
+struct Attribute {
+  std::string group, name;
+  std::variant<std::string, std::vector<double>, std::vector<int64_t>> value;
+};
+
+/// A small dataset of texts, the same on all peers.
+struct Texts {
+  std::string path;
+  std::vector<std::string> values;
+};
+
+struct Content {
+  std::vector<Attribute> attributes{};
+  std::vector<Texts> texts{};
+  std::vector<Dataset> datasets{};
+};
+
+/// A list as a source.
+template <class T>
+Source listed(std::vector<T> values) {
+  return [values = std::move(values)](Bytes&) { return std::as_bytes(std::span(values)); };
+}
+
+/// The first numbers, from 0.
+inline Source counted(int64_t count) {
+  return [count](Bytes& memory) {
+    memory.resize(static_cast<size_t>(count) * sizeof(int64_t));
+    for (int64_t i = 0; i < count; ++i)
+      std::memcpy(memory.data() + static_cast<size_t>(i) * sizeof i, &i, sizeof i);
+    return ByteSpan(memory);
+  };
+}
+
+/// The same value again and again.
+template <class T>
+Source repeated(int64_t count, T value) {
+  return [count, value](Bytes& memory) {
+    memory.resize(static_cast<size_t>(count) * sizeof(T));
+    for (int64_t i = 0; i < count; ++i)
+      std::memcpy(memory.data() + static_cast<size_t>(i) * sizeof(T), &value, sizeof(T));
+    return ByteSpan(memory);
+  };
+}
+
+/// Memory that lives longer than the file is written.
+template <class T>
+Source lasting(const T* values, int64_t count) {
+  return [bytes = std::as_bytes(std::span(values, static_cast<size_t>(count)))](Bytes&) {
+    return bytes;
+  };
+}
+
+}  // namespace pillion::stages::write_vtkhdf

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The stage `write_vtkhdf`: a file of VTKHDF for each step, and a series of them for ParaView.
+
+#include <algorithm>
+#include <cstdio>
+
+#include "../../common/hdf5.hpp"
+#include "../../common/options.hpp"
+#include "../fields.hpp"
+#include "../step_list.hpp"
+#include "file.hpp"
+#include "meshes.hpp"
+
+namespace pillion::stages::write_vtkhdf {
+namespace {
+
+class WriteVtkhdf final : public stage::Stage {
+ public:
+  explicit WriteVtkhdf(stage::Setup& setup);
+
+  void run(stage::Step& step) override;
+  void save(stage::State& state) const override {
+    steps_.save(state);
+    state.save("rows", rows_);
+  }
+  void restore(stage::State& state) override {
+    steps_.restore(state);
+    rows_ = state.load<Row>("rows");
+  }
+
+ private:
+  [[nodiscard]] bool has_levels() const {
+    return fields_.mesh().levels > 1 || fields_.mesh().is_partial != 0;
+  }
+  [[nodiscard]] stage::Input input_of(const stage::Setup& setup);
+  void find_places(const stage::Setup& setup);
+  void check_names(const stage::Value& list) const;
+  [[nodiscard]] double memory() const;
+  [[nodiscard]] std::string title() const;
+  [[nodiscard]] std::string path_of(int64_t step) const;
+  [[nodiscard]] Content content_of(const stage::Step& step) const;
+  void describe(const stage::Step& step, Content& content) const;
+  [[nodiscard]] int64_t count_of(const stage::Step& step) const;
+  void write_series(const stage::Step& step) const;
+  void note(const stage::Step& step, Cost cost);
+
+  write::WrittenFields fields_;
+  std::string name_;
+  Writing how_;
+  std::string places_;  ///< the field of positions or coordinates
+  Wanted wanted_;
+  write::StepList steps_;
+  bool has_begun_ = false;
+  struct Row {
+    int64_t step = 0, bytes = 0;
+    double seconds = 0;
+  };
+  std::vector<Row> rows_;
+};
+
+WriteVtkhdf::WriteVtkhdf(stage::Setup& setup)
+    : fields_(setup, true),
+      name_(dataset_name(setup, fields_.mesh().mesh)),
+      how_{integer_from(setup["at_once"], 0), setup["durable"].boolean()},
+      wanted_{.names = fields_.names, .fields = fields_.fields},
+      steps_(fields_, name_, name_ + ".vtkhdf.series", name_ + "_vtkhdf") {
+  const auto elements = setup["elements"];
+  wanted_.is_split = choice(elements, {"lagrange", "split"}) == 1;
+  if (wanted_.is_split && fields_.mesh().mesh_kind != PILLION_SPECTRAL)
+    elements.fail("`elements` goes with spectral meshes");
+  find_places(setup);
+  check_names(setup["fields"]);
+  setup.product(name_ + ".vtkhdf.series");
+  setup.product(name_ + "_vtkhdf");
+  wanted_.input = setup.input(input_of(setup));
+  setup.memory(memory());
+}
+
+/// Boxes go in slabs, which are contiguous in a file; all else is written where it is.
+stage::Input WriteVtkhdf::input_of(const stage::Setup& setup) {
+  const auto& mesh = fields_.mesh();
+  auto names = fields_.names;
+  if (wanted_.places == static_cast<int32_t>(names.size())) names.push_back(places_);
+  if (mesh.mesh_kind == PILLION_CURVILINEAR)
+    setup["fields"].fail("mesh '" + std::string(mesh.mesh) +
+                         "' is curvilinear, which write_vtkhdf cannot write yet");
+  if (!has_boxes(mesh)) return stage::Input::as_shared(names);
+  if (has_levels()) return stage::Input::as_shared(names).with_levels();
+  return stage::Input::slabs(names, mesh.axes - 1);
+}
+
+void WriteVtkhdf::find_places(const stage::Setup& setup) {
+  const auto& mesh = fields_.mesh();
+  const auto position = setup["position"];
+  const bool is_particles = mesh.mesh_kind == PILLION_PARTICLES;
+  if (position && !is_particles) position.fail("`position` goes with particles");
+  if (is_particles) places_ = position ? position.text() : "position";
+  if (mesh.mesh_kind == PILLION_SPECTRAL) places_ = mesh.coordinates;
+  if (!is_particles && mesh.mesh_kind != PILLION_SPECTRAL) return;
+  const auto place = position ? position : setup["fields"];
+  if (places_.empty())
+    place.fail("mesh '" + std::string(mesh.mesh) +
+               "' names no field of coordinates; add `coordinates: FIELD` to it");
+  const auto field = setup.field(places_, place);
+  const bool is_real = field.type == PILLION_FLOAT32 || field.type == PILLION_FLOAT64;
+  const bool is_at_points = is_particles || field.centering == PILLION_POINT;
+  if (std::string(field.mesh) != mesh.mesh || field.components != 3 || !is_real || !is_at_points)
+    place.fail("'" + places_ + "' cannot be where the points of mesh '" + mesh.mesh +
+               "' are: it must be a field of that mesh with 3 real components at each point");
+  const auto at = std::find(fields_.names.begin(), fields_.names.end(), places_);
+  wanted_.places = static_cast<int32_t>(at - fields_.names.begin());
+  wanted_.place_type = field.type;
+}
+
+void WriteVtkhdf::check_names(const stage::Value& list) const {
+  for (const auto& name : fields_.names)
+    for (const char* taken : {"vtkGhostType", "GlobalCellIds", "GlobalPointIds", "patch", "parent"})
+      if (name == taken)
+        list.fail("'" + name +
+                  "' is what the file calls something else; give the field another name");
+}
+
+/// The largest array that is rearranged, relative to all of them.
+double WriteVtkhdf::memory() const {
+  if (has_boxes(fields_.mesh()) && !has_levels()) return 0.0;
+  return 1.1;
+}
+
+std::string WriteVtkhdf::title() const {
+  std::string out = "Dataset of";
+  for (size_t f = 0; f < fields_.names.size(); ++f) out += (f > 0 ? ", " : " ") + fields_.names[f];
+  return out;
+}
+
+std::string WriteVtkhdf::path_of(int64_t step) const {
+  char number[32];
+  std::snprintf(number, sizeof number, "%09lld", static_cast<long long>(step));
+  return name_ + "_vtkhdf/" + name_ + "." + number + ".vtkhdf";
+}
+
+Content WriteVtkhdf::content_of(const stage::Step& step) const {
+  if (!has_boxes(fields_.mesh())) return grid_content(step, wanted_);
+  return has_levels() ? levels_content(step, wanted_) : structured_content(step, wanted_);
+}
+
+/// What the file says beside values.
+void WriteVtkhdf::describe(const stage::Step& step, Content& content) const {
+  const auto& mesh = step.mesh(fields_.mesh().mesh);
+  const auto put = [&](const char* name, auto value) {
+    content.attributes.push_back({"/", name, std::move(value)});
+  };
+  put("step", std::vector<int64_t>{step.index()});
+  put("time", std::vector<double>{step.time()});
+  put("time_units", step.units("time"));
+  put("mesh", std::string(mesh.name));
+  put("length_units", std::string(mesh.units));
+  put("coarsening", std::vector<int64_t>{mesh.coarsening});
+  put("origin", step.origin(name_, title()));
+  if (mesh.metric != PILLION_CARTESIAN)
+    put("mesh_metric", std::string(mesh.metric == PILLION_SPHERICAL ? "spherical" : "cylindrical"));
+  if (mesh.radius > 0) put("mesh_radius", std::vector<double>{mesh.radius});
+}
+
+int64_t WriteVtkhdf::count_of(const stage::Step& step) const {
+  int64_t count = 0;
+  for (int32_t b = 0; b < step.block_count(wanted_.input); ++b)
+    count += step.block(wanted_.input, b).owned();
+  step.sum(std::span(&count, 1));
+  return count;
+}
+
+void WriteVtkhdf::run(stage::Step& step) {
+  const hdf5::Quiet quiet;
+  if (!has_begun_ && steps_.begin(step)) write_series(step);
+  has_begun_ = true;
+  auto content = content_of(step);
+  describe(step, content);
+  const auto count = count_of(step);
+  const std::filesystem::path folder = step.product_folder();
+  const auto cost = write_file(step, content, folder / path_of(step.index()), how_);
+  steps_.add(step, {step.index(), step.time(), step.coarsening(fields_.mesh().mesh), count});
+  write_series(step);
+  note(step, cost);
+}
+
+void WriteVtkhdf::write_series(const stage::Step& step) const {
+  std::string text = "{\n  \"file-series-version\": \"1.0\",\n  \"files\": [";
+  const char* between = "\n";
+  for (const auto& of : steps_.steps()) {
+    char time[32];
+    std::snprintf(time, sizeof time, "%.17g", of.time);
+    text += std::string(between) + "    {\"name\": \"" + path_of(of.step) +
+            "\", \"time\": " + time + "}";
+    between = ",\n";
+  }
+  text += "\n  ]\n}\n";
+  step.write_text(name_ + ".vtkhdf.series", title(), nullptr, text, how_.durable);
+}
+
+void WriteVtkhdf::note(const stage::Step& step, Cost cost) {
+  step.max(std::span(&cost.seconds, 1));
+  step.sum(std::span(&cost.bytes, 1));
+  rows_.push_back({step.index(), cost.bytes, cost.seconds});
+  std::vector<int64_t> steps, bytes;
+  std::vector<double> seconds;
+  for (const auto& row : rows_) {
+    steps.push_back(row.step);
+    bytes.push_back(row.bytes);
+    seconds.push_back(row.seconds);
+  }
+  stage::Table table("write_" + name_ + "_vtkhdf", "Writing of " + name_ + " as VTKHDF");
+  table.column("step", "", std::move(steps)).column("write_seconds", "s", std::move(seconds));
+  step.write(table.column("bytes", "", std::move(bytes)));
+}
+
+const pillion_parameter parameters[] = {
+    {"fields", "list of fields", nullptr, "Fields to write, all on one mesh of any kind"},
+    {"name", "name", "null", "Of the dataset; that of the mesh if left out"},
+    {"elements", "lagrange | split", "lagrange",
+     "Spectral elements: as one cell each, or as linear hexahedra between their points"},
+    {"position", "field", "null", "Of particles: where they are; that called position if left out"},
+    {"at_once", "integer", "0", "How many ranks write at the same time; 0: all"},
+    {"durable", "true | false", "true", "A file gets its name only when it is on disk"},
+};
+
+}  // namespace
+}  // namespace pillion::stages::write_vtkhdf
+
+PILLION_STAGE(pillion::stages::write_vtkhdf::WriteVtkhdf, "write_vtkhdf",
+              "Fields as VTKHDF files for ParaView and VTK, one for each step",
+              pillion::stages::write_vtkhdf::parameters)
