@@ -35,6 +35,7 @@ install(
     ${PROJECT_SOURCE_DIR}/include-noop/pillion/pillion.h
     ${PROJECT_SOURCE_DIR}/include/pillion/types.h
     ${PROJECT_SOURCE_DIR}/include/pillion/error.hpp
+    ${PROJECT_SOURCE_DIR}/include/pillion/cells.hpp
     ${PROJECT_SOURCE_DIR}/include/pillion/session.hpp
     ${PROJECT_BINARY_DIR}/include/pillion/version.h
   DESTINATION ${pillion_noop_dir}/pillion

@@ -107,6 +107,40 @@ module pillion_c
     integer(c_int32_t) :: is_partial = 0
   end type
 
+  ! Points of a block of an unstructured mesh: coordinate d of point i is element i*stride behind
+  ! data(d), or, where data(2) is null, element i*stride + d behind data(1).
+  type, bind(C) :: pillion_points
+    integer(c_size_t) :: size = 0
+    integer(c_int64_t) :: count = 0
+    type(c_ptr) :: data(3) = c_null_ptr
+    integer(c_int64_t) :: stride = 0   ! in elements; 0 if points are packed
+    integer(c_int32_t) :: type = 0
+    integer(c_int32_t) :: dimensions = 0   ! coordinates of each point; 0 stands for 3
+    type(c_ptr) :: ids = c_null_ptr    ! integer(c_int64_t)
+  end type
+
+  ! Cells of a block of an unstructured mesh; the header of C describes them.
+  type, bind(C) :: pillion_cells
+    integer(c_size_t) :: size = 0
+    integer(c_int64_t) :: count = 0
+    type(c_ptr) :: types = c_null_ptr
+    integer(c_int32_t) :: type = 0
+    integer(c_int32_t) :: index_type = 0
+    integer(c_int32_t) :: base = 0
+    integer(c_int32_t) :: points_are_ids = 0
+    type(c_ptr) :: offsets = c_null_ptr
+    type(c_ptr) :: points = c_null_ptr
+    integer(c_int64_t) :: face_count = 0
+    type(c_ptr) :: face_offsets = c_null_ptr
+    type(c_ptr) :: face_points = c_null_ptr
+    type(c_ptr) :: polyhedron_offsets = c_null_ptr
+    type(c_ptr) :: polyhedron_faces = c_null_ptr
+    type(c_ptr) :: flags = c_null_ptr
+    type(c_ptr) :: ids = c_null_ptr
+    type(c_ptr) :: parents = c_null_ptr
+    type(c_ptr) :: patches = c_null_ptr
+  end type
+
   interface
     function c_error_message() result(text) bind(C, name='pillion_error_message')
       import :: c_ptr
@@ -369,6 +403,50 @@ module pillion_c
       integer(c_int32_t), value :: block
       integer(c_int64_t), value :: count
       type(pillion_view), intent(in) :: view
+      integer(c_int32_t) :: status
+    end function
+
+    function c_share_points(session, mesh, block, points) result(status) &
+      bind(C, name='pillion_share_points')
+      import :: c_char, c_int32_t, c_ptr, pillion_points
+      type(c_ptr), value :: session
+      character(kind=c_char), intent(in) :: mesh(*)
+      integer(c_int32_t), value :: block
+      type(pillion_points), intent(in) :: points
+      integer(c_int32_t) :: status
+    end function
+
+    function c_share_cells(session, mesh, block, cells) result(status) &
+      bind(C, name='pillion_share_cells')
+      import :: c_char, c_int32_t, c_ptr, pillion_cells
+      type(c_ptr), value :: session
+      character(kind=c_char), intent(in) :: mesh(*)
+      integer(c_int32_t), value :: block
+      type(pillion_cells), intent(in) :: cells
+      integer(c_int32_t) :: status
+    end function
+
+    function c_share_values_typed(session, field, block, count, data, type) result(status) &
+      bind(C, name='pillion_share_values_typed')
+      import :: c_char, c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: session
+      character(kind=c_char), intent(in) :: field(*)
+      integer(c_int32_t), value :: block
+      integer(c_int64_t), value :: count
+      type(c_ptr), value :: data
+      integer(c_int32_t), value :: type
+      integer(c_int32_t) :: status
+    end function
+
+    function c_share_values_view(session, field, block, count, view, components) result(status) &
+      bind(C, name='pillion_share_values_view')
+      import :: c_char, c_int32_t, c_int64_t, c_ptr, pillion_view
+      type(c_ptr), value :: session
+      character(kind=c_char), intent(in) :: field(*)
+      integer(c_int32_t), value :: block
+      integer(c_int64_t), value :: count
+      type(pillion_view), intent(in) :: view
+      integer(c_int32_t), value :: components
       integer(c_int32_t) :: status
     end function
 

@@ -8,10 +8,14 @@ module pillion_status
   use, intrinsic :: iso_fortran_env, only: error_unit, int32, int64, real32, real64
   use mpi_f08, only: MPI_Abort, MPI_Comm_rank, MPI_COMM_WORLD, MPI_Finalized, MPI_Initialized
   use pillion_c, only: &
-    c_error_message, pillion_ok
+    c_error_message, pillion_error_argument, pillion_ok
   implicit none
   private
-  public :: conclude, conclude_and_continue, from_c, pillion_error_message, text_of, to_c
+  public :: conclude, conclude_and_continue, from_c, pillion_error_message, refuse, &
+    text_of, to_c
+
+  ! What this module's users found wrong themselves, if that was the last failure.
+  character(:), allocatable :: own_message
 
   interface
     function strlen(text) result(length) bind(C)
@@ -31,12 +35,29 @@ contains
   ! Message of the last failure on this thread; empty if there was none.
   function pillion_error_message() result(text)
     character(:), allocatable :: text
-    text = from_c(c_error_message())
+    if (allocated(own_message)) then
+      text = own_message
+    else
+      text = from_c(c_error_message())
+    end if
   end function
+
+  ! Ends a call that did not come to the library.
+  subroutine refuse(message, ierr)
+    character(*), intent(in) :: message
+    integer, intent(out), optional :: ierr
+    own_message = message
+    if (present(ierr)) then
+      ierr = pillion_error_argument
+    else
+      call stop_job(int(pillion_error_argument))
+    end if
+  end subroutine
 
   subroutine conclude(status, ierr)
     integer(c_int32_t), intent(in) :: status
     integer, intent(out), optional :: ierr
+    if (status /= pillion_ok .and. allocated(own_message)) deallocate (own_message)
     if (present(ierr)) then
       ierr = int(status)
     else if (status /= pillion_ok) then
@@ -48,6 +69,7 @@ contains
   subroutine conclude_and_continue(status, ierr)
     integer(c_int32_t), intent(in) :: status
     integer, intent(out), optional :: ierr
+    if (status /= pillion_ok .and. allocated(own_message)) deallocate (own_message)
     if (present(ierr)) then
       ierr = int(status)
     else if (status /= pillion_ok) then

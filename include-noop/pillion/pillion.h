@@ -314,6 +314,33 @@ static inline pillion_status pillion_share_elements_view(pillion_session* sessio
   return pillion_share_elements_typed(session, field, block, count, view->data, view->type);
 }
 
+static inline pillion_status pillion_share_points(pillion_session* session, const char* mesh,
+                                                  int32_t block, const pillion_points* points) {
+  (void)session, (void)mesh, (void)block, (void)points;
+  return PILLION_OK;
+}
+
+static inline pillion_status pillion_share_cells(pillion_session* session, const char* mesh,
+                                                 int32_t block, const pillion_cells* cells) {
+  (void)session, (void)mesh, (void)block, (void)cells;
+  return PILLION_OK;
+}
+
+static inline pillion_status pillion_share_values_typed(pillion_session* session, const char* field,
+                                                        int32_t block, int64_t count,
+                                                        const void* data, pillion_type type) {
+  (void)session, (void)field, (void)block, (void)count, (void)data, (void)type;
+  return PILLION_OK;
+}
+
+static inline pillion_status pillion_share_values_view(pillion_session* session, const char* field,
+                                                       int32_t block, int64_t count,
+                                                       const pillion_view* view,
+                                                       pillion_components components) {
+  (void)components;
+  return pillion_share_values_typed(session, field, block, count, view->data, view->type);
+}
+
 /* Where the memory of a block hangs, or where it would hang. */
 static inline pillion_kept** pillion_noop_find(pillion_session* session, const char* field,
                                                int32_t block) {
@@ -476,6 +503,8 @@ static inline pillion_status pillion_close(pillion_session* session) {
   pillion_share_particles_typed(session, field, block, count, data, PILLION_TYPE_OF(data))
 #define pillion_share_elements(session, field, block, count, data) \
   pillion_share_elements_typed(session, field, block, count, data, PILLION_TYPE_OF(data))
+#define pillion_share_values(session, field, block, count, data) \
+  pillion_share_values_typed(session, field, block, count, data, PILLION_TYPE_OF(data))
 #endif
 
 #endif

@@ -242,47 +242,6 @@ pillion_status pillion_share_elements_typed(pillion_session* session, const char
 pillion_status pillion_share_elements_view(pillion_session* session, const char* field,
                                            int32_t block, int64_t count, const pillion_view* view);
 
-/** Points of a block of an unstructured mesh. Coordinate d of point i is element i * stride behind
- * data[d]; where data[1] is NULL, it is element i * stride + d behind data[0]. */
-typedef struct pillion_points {
-  size_t size; /**< sizeof(pillion_points), set by the program */
-  int64_t count;
-  const void* data[3]; /**< as many coordinates as the mesh has dimensions in space */
-  int64_t stride;      /**< in elements; 0 if points are packed */
-  pillion_type type;   /**< PILLION_FLOAT32 or PILLION_FLOAT64 */
-  int32_t reserved;
-  const int64_t* ids; /**< of each point in the whole mesh; may be NULL */
-} pillion_points;
-
-/** Cells of a block of an unstructured mesh, after VTK's model: cell c has the points from
- * points[offsets[c]] to points[offsets[c + 1] - 1], in the order that VTK's type of cell has. A
- * polyhedron (type 42) lists each of its points once, and names its faces besides: from
- * polyhedron_faces[polyhedron_offsets[c]] to polyhedron_faces[polyhedron_offsets[c + 1] - 1]; face
- * f has the points from face_points[face_offsets[f]] on. */
-typedef struct pillion_cells {
-  size_t size; /**< sizeof(pillion_cells), set by the program */
-  int64_t count;
-  const uint8_t* types;    /**< VTK's type of each cell; NULL if all are of `type` */
-  int32_t type;            /**< of all cells, if `types` is NULL */
-  pillion_type index_type; /**< of all indices below: PILLION_INT32 or PILLION_INT64 */
-  int32_t base; /**< what the program counts from: 0, or 1 as in Fortran. Of offsets too */
-  int32_t points_are_ids; /**< 1: points are named by their ids in the whole mesh, which
-                           * pillion_share_points gave; 0: by their index in the block */
-  const void* offsets; /**< count + 1; NULL if all are of one type with a fixed number of points */
-  const void* points;
-  int64_t face_count;       /**< 0 without polyhedra; then the next four may be NULL */
-  const void* face_offsets; /**< face_count + 1 */
-  const void* face_points;
-  const void* polyhedron_offsets; /**< count + 1 */
-  const void* polyhedron_faces;
-  const uint8_t* flags; /**< of each cell, VTK's ghost bits: 1 if another block owns it, 32 if it is
-                         * hidden; may be NULL */
-  const int64_t* ids;   /**< of each cell in the whole mesh; may be NULL */
-  const int64_t* parents; /**< of a boundary: the id of the cell that each cell bounds; or NULL */
-  const int32_t* patches; /**< of each cell, the number of its patch as the configuration lists
-                           * them, from 0 whatever `base` is; may be NULL */
-} pillion_cells;
-
 /** Shares the points of a block of an unstructured mesh. They are copied, and may be shared anew
  * when they move: once a step, before it. */
 pillion_status pillion_share_points(pillion_session* session, const char* mesh, int32_t block,

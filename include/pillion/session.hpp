@@ -14,6 +14,7 @@
 #include <concepts>
 #include <functional>
 #include <memory>
+#include <pillion/cells.hpp>
 #include <pillion/error.hpp>
 #include <ranges>
 #include <span>
@@ -313,6 +314,61 @@ class Session {
                                        element_type<T>()));
   }
 
+  /// Shares the points of a block of an unstructured mesh: coordinates of `count` points, those of
+  /// a point together, and their ids in the whole mesh if there are any. They are copied;
+  /// share them again when they move. Throws unless each point has 1 to 3 coordinates.
+  template <Shareable R>
+  void share_points(const std::string& mesh, R&& coordinates, int64_t count, int32_t block = 0,
+                    std::span<const int64_t> ids = {}) {
+    using T = std::remove_cv_t<std::ranges::range_value_t<R>>;
+    const auto size = static_cast<int64_t>(std::ranges::size(coordinates));
+    if (count < 0 || size > 3 * count || (size > 0 && size % count != 0) || size < count)
+      throw Error(ErrorCode::Argument, "points of mesh '" + mesh + "' were shared with " +
+                                           std::to_string(size) +
+                                           " coordinates; give 1 to 3 for each of the " +
+                                           std::to_string(count) + " points");
+    if (!ids.empty() && static_cast<int64_t>(ids.size()) != count)
+      throw Error(ErrorCode::Argument, "points of mesh '" + mesh + "' were shared with " +
+                                           std::to_string(ids.size()) + " ids; give " +
+                                           std::to_string(count));
+    pillion_points points{};
+    points.count = count;
+    points.data[0] = std::ranges::data(coordinates);
+    points.stride = count > 0 ? size / count : 0;
+    points.type = element_type<T>();
+    points.dimensions = static_cast<int32_t>(points.stride);
+    points.ids = ids.empty() ? nullptr : ids.data();
+    share_points(mesh, points, block);
+  }
+  /// As above for any arrangement; the struct's size need not be set.
+  void share_points(const std::string& mesh, pillion_points points, int32_t block = 0) {
+    points.size = sizeof points;
+    check(pillion_share_points(open_handle(), mesh.c_str(), block, &points));
+  }
+  /// Shares the cells of a block of an unstructured mesh. They are copied. Throws if the lengths of
+  /// the ranges contradict each other.
+  template <class Index>
+  void share_cells(const std::string& mesh, const Cells<Index>& cells, int32_t block = 0) {
+    share_cells(mesh, cells.raw(mesh), block);
+  }
+  void share_cells(const std::string& mesh, pillion_cells cells, int32_t block = 0) {
+    cells.size = sizeof cells;
+    check(pillion_share_cells(open_handle(), mesh.c_str(), block, &cells));
+  }
+  /// Shares a field's values at the `count` cells or points of a block of an unstructured mesh, as
+  /// its centering says; components are interleaved. As for share, nothing is copied. Throws if the
+  /// range is not a whole multiple of the count.
+  template <Shareable R>
+  void share_values(const std::string& field, R&& values, int64_t count, int32_t block = 0) {
+    expect_multiple(field, std::ranges::size(values), count);
+    share_values(field, std::ranges::data(values), count, block);
+  }
+  template <Element T>
+  void share_values(const std::string& field, const T* data, int64_t count, int32_t block = 0) {
+    check(pillion_share_values_typed(open_handle(), field.c_str(), block, count, data,
+                                     element_type<T>()));
+  }
+
   /// Memory for `count` elements of a block, components included: `buffers` buffers that take
   /// turns; returns the first one; share it as any other memory. Where a sidecar is on this node it
   /// reads them in place, if the block has no gaps. What is in them at first is not defined. They
@@ -423,7 +479,7 @@ class Session {
       throw Error(ErrorCode::Argument,
                   "field '" + field + "' was shared with " + std::to_string(size) +
                       " values, which is not a whole multiple of the " + std::to_string(of) +
-                      " cells, particles or elements of the block");
+                      " cells, particles, elements or points of the block");
   }
   static void forward_log(void* context, int32_t level, const char* message) noexcept {
     try {

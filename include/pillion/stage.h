@@ -172,8 +172,8 @@ typedef struct pillion_connectivity {
  * nearest image. Each particle is a cell of one point.
  *
  * Of unstructured meshes both boxes are [0, total) of cells. A cell that another block owns is
- * flagged PILLION_CELL_DUPLICATE; the others are `owned`, wherever they stand. Points likewise
- * count as owned unless an earlier block has the same point id.
+ * flagged PILLION_CELL_DUPLICATE; those without a flag are `owned`, wherever they stand. All points
+ * count as owned, so that one which blocks share is there in each.
  *
  * A point that blocks share is owned by the block that has the cell above it. */
 typedef struct pillion_block {

@@ -9,6 +9,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <optional>
 #include <pillion/session.hpp>
 
@@ -105,6 +106,62 @@ void share_elements(const Held& session, const std::string& field, int32_t block
                     uintptr_t data, int32_t type) {
   check(pillion_share_elements_typed(session.handle(), field.c_str(), block, count,
                                      reinterpret_cast<const void*>(data), type));
+}
+
+void share_values(const Held& session, const std::string& field, int32_t block, int64_t count,
+                  uintptr_t data, int32_t type) {
+  check(pillion_share_values_typed(session.handle(), field.c_str(), block, count,
+                                   reinterpret_cast<const void*>(data), type));
+}
+
+template <class T>
+const T* pointer(uintptr_t address) {
+  return reinterpret_cast<const T*>(address);
+}
+
+/// `data` is an address for each coordinate.
+void share_points(const Held& session, const std::string& mesh, int32_t block, int64_t count,
+                  const std::vector<uintptr_t>& data, int64_t stride, int32_t type, uintptr_t ids) {
+  pillion_points points{};
+  points.size = sizeof points;
+  points.count = count;
+  for (size_t d = 0; d < std::min<size_t>(3, data.size()); ++d)
+    points.data[d] = pointer<void>(data[d]);
+  points.stride = stride;
+  points.dimensions = static_cast<int32_t>(data.size());
+  points.type = type;
+  points.ids = pointer<int64_t>(ids);
+  check(pillion_share_points(session.handle(), mesh.c_str(), block, &points));
+}
+
+/// `arrays` has the addresses of those that are given, by the names of pillion_cells.
+void share_cells(const Held& session, const std::string& mesh, int32_t block, int64_t count,
+                 int32_t type, int32_t index_type, int32_t base, bool points_are_ids,
+                 int64_t face_count, const std::map<std::string, uintptr_t>& arrays) {
+  const auto at = [&](const char* name) {
+    const auto found = arrays.find(name);
+    return found == arrays.end() ? uintptr_t{0} : found->second;
+  };
+  pillion_cells cells{};
+  cells.size = sizeof cells;
+  cells.count = count;
+  cells.types = pointer<uint8_t>(at("types"));
+  cells.type = type;
+  cells.index_type = index_type;
+  cells.base = base;
+  cells.points_are_ids = points_are_ids ? 1 : 0;
+  cells.offsets = pointer<void>(at("offsets"));
+  cells.points = pointer<void>(at("points"));
+  cells.face_count = face_count;
+  cells.face_offsets = pointer<void>(at("face_offsets"));
+  cells.face_points = pointer<void>(at("face_points"));
+  cells.polyhedron_offsets = pointer<void>(at("polyhedron_offsets"));
+  cells.polyhedron_faces = pointer<void>(at("polyhedron_faces"));
+  cells.flags = pointer<uint8_t>(at("flags"));
+  cells.ids = pointer<int64_t>(at("ids"));
+  cells.parents = pointer<int64_t>(at("parents"));
+  cells.patches = pointer<int32_t>(at("patches"));
+  check(pillion_share_cells(session.handle(), mesh.c_str(), block, &cells));
 }
 
 uintptr_t allocate(const Held& session, const std::string& field, int32_t block, size_t bytes,
@@ -206,6 +263,13 @@ void bind_session(nb::module_& module) {
            nb::arg("data"), nb::arg("type"))
       .def("share_elements", share_elements, nb::arg("field"), nb::arg("block"), nb::arg("count"),
            nb::arg("data"), nb::arg("type"))
+      .def("share_values", share_values, nb::arg("field"), nb::arg("block"), nb::arg("count"),
+           nb::arg("data"), nb::arg("type"))
+      .def("share_points", share_points, nb::arg("mesh"), nb::arg("block"), nb::arg("count"),
+           nb::arg("data"), nb::arg("stride"), nb::arg("type"), nb::arg("ids"))
+      .def("share_cells", share_cells, nb::arg("mesh"), nb::arg("block"), nb::arg("count"),
+           nb::arg("type"), nb::arg("index_type"), nb::arg("base"), nb::arg("points_are_ids"),
+           nb::arg("face_count"), nb::arg("arrays"))
       .def("allocate", allocate, nb::arg("field"), nb::arg("block"), nb::arg("bytes"),
            nb::arg("buffers"))
       .def("swap", swap, nb::arg("field"), nb::arg("block"))

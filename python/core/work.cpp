@@ -39,10 +39,27 @@ nb::dict domain(const Work& work, const std::string& mesh) {
   return out;
 }
 
-/// Of a mesh of boxes; empty for others.
+nb::dict unstructured_now(const pillion_mesh& found) {
+  nb::list patches;
+  for (int32_t p = 0; p < found.patch_count; ++p) patches.append(found.patches[p]);
+  nb::dict out;
+  out["name"] = found.name;
+  out["kind"] = found.kind;
+  out["units"] = found.units;
+  out["periodic"] = nb::tuple();
+  out["radius"] = 0.0;
+  out["coarsening"] = found.coarsening;
+  out["dimensions"] = found.axes;
+  out["of"] = found.of == nullptr ? nb::none() : nb::object(nb::str(found.of));
+  out["patches"] = nb::tuple(patches);
+  return out;
+}
+
+/// Of a mesh of cells in boxes, or an unstructured one; empty for others.
 nb::dict mesh_now(const Work& work, const std::string& name) {
   const pillion_mesh& found = mesh_of(work, name);
   nb::dict out;
+  if (found.kind == PILLION_UNSTRUCTURED) return unstructured_now(found);
   if (found.kind != PILLION_UNIFORM && found.kind != PILLION_RECTILINEAR) return out;
   nb::list faces, periodic;
   for (int32_t d = 0; d < found.axes; ++d) {

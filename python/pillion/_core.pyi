@@ -69,6 +69,29 @@ class Session:
     def end_blocks(self, field: str) -> None: ...
     def share_particles(self, field: str, block: int, count: int, data: int, type: int) -> None: ...
     def share_elements(self, field: str, block: int, count: int, data: int, type: int) -> None: ...
+    def share_values(self, field: str, block: int, count: int, data: int, type: int) -> None: ...
+    def share_points(
+        self,
+        mesh: str,
+        block: int,
+        count: int,
+        data: Sequence[int],
+        stride: int,
+        type: int,
+        ids: int,
+    ) -> None: ...
+    def share_cells(
+        self,
+        mesh: str,
+        block: int,
+        count: int,
+        type: int,
+        index_type: int,
+        base: int,
+        points_are_ids: bool,
+        face_count: int,
+        arrays: Mapping[str, int],
+    ) -> None: ...
     def allocate(self, field: str, block: int, bytes: int, buffers: int) -> int: ...
     def swap(self, field: str, block: int) -> int: ...
     def array(self, data: int, shape: Sequence[int], strides: Sequence[int], type: int) -> Any: ...

@@ -58,8 +58,11 @@ class Work:
         type: int,
         components: int,
         points: int,
+        centering: int,
         lease: object,
     ) -> Any: ...
+    def connectivity(self, input: int, index: int, lease: object) -> dict[str, Any] | None: ...
+    def coordinates(self, input: int, index: int, axes: int, lease: object) -> Any: ...
     def write_table(
         self,
         arg0: str,

@@ -213,7 +213,8 @@ _OUTPUT = either(
 _UNIFORM_ONLY = ("length", "origin", "levels")
 _BOXES_ONLY = ("cells", "periodic", "metric", "radius", "covered")
 _SPECTRAL_ONLY = ("order",)
-_PARTICLES_ONLY = ("dimensions",)
+_ITEMS_ONLY = ("dimensions",)
+_UNSTRUCTURED_ONLY = ("of", "patches")
 _RATIO = _integer(1, 16)
 _LEVELS = _map(
     "Levels of refinement; `cells` are those of the coarsest.",
@@ -232,8 +233,9 @@ _MESH = _map(
     {
         "kind": (
             "uniform: cells of a box; rectilinear: the same, with faces at coordinates of each "
-            "axis; particles; spectral: hexahedral elements with Gauss-Lobatto-Legendre points.",
-            words("uniform", "rectilinear", "particles", "spectral"),
+            "axis; particles; spectral: hexahedral elements with Gauss-Lobatto-Legendre points; "
+            "unstructured: cells of VTK's types, and points.",
+            words("uniform", "rectilinear", "particles", "spectral", "unstructured"),
         ),
         "units": ("Of lengths, such as Mpc.", TEXT),
         "cells": ("Numbers of cells, one for each of one to three axes.", _list_of(_integer(1))),
@@ -244,9 +246,9 @@ _MESH = _map(
             either(BOOLEAN, _list_of(BOOLEAN)),
         ),
         "dimensions": (
-            "Of particles: 2 if they live in a plane, so that the third direction does not count "
-            "(default: 3).",
-            _integer(2, 3),
+            "Of particles: 2 if they live in a plane, so that the third direction does not count. "
+            "Of an unstructured mesh: of its cells, 1 to 3 (default: 3).",
+            _integer(1, 3),
         ),
         "order": (
             "Of a spectral mesh: its elements have order + 1 points along each axis.",
@@ -264,6 +266,8 @@ _MESH = _map(
             "(default: cartesian).",
             words("cartesian", "cylindrical", "spherical"),
         ),
+        "of": ("The mesh whose boundary an unstructured mesh is.", TEXT),
+        "patches": ("Names of the parts of such a boundary.", {"type": "array", "items": TEXT}),
         "levels": ("Levels of refinement of a uniform mesh (default: one level).", _LEVELS),
         "covered": (
             "partial: some cells of the mesh do not exist (default: whole).",
@@ -278,24 +282,32 @@ _MESH = _map(
     "kind",
     allOf=[
         {
-            "if": _has(kind={"enum": ["particles", "spectral", "rectilinear"]}),
+            "if": _has(kind={"enum": ["particles", "spectral", "rectilinear", "unstructured"]}),
             "then": {"properties": {key: False for key in _UNIFORM_ONLY}},
         },
         {
-            "if": _has(kind={"enum": ["particles", "spectral"]}),
+            "if": _has(kind={"enum": ["particles", "spectral", "unstructured"]}),
             "then": {"properties": {key: False for key in _BOXES_ONLY}},
         },
         {
-            "if": _has(kind={"enum": ["particles", "uniform", "rectilinear"]}),
+            "if": _has(kind={"enum": ["particles", "uniform", "rectilinear", "unstructured"]}),
             "then": {"properties": {key: False for key in _SPECTRAL_ONLY}},
         },
         {
-            "if": _has(kind={"enum": ["particles", "uniform"]}),
+            "if": _has(kind={"enum": ["particles", "uniform", "unstructured"]}),
             "then": {"properties": {"coordinates": False}},
         },
         {
             "if": _has(kind={"enum": ["uniform", "rectilinear", "spectral"]}),
-            "then": {"properties": {key: False for key in _PARTICLES_ONLY}},
+            "then": {"properties": {key: False for key in _ITEMS_ONLY}},
+        },
+        {
+            "if": _has(kind={"enum": ["uniform", "rectilinear", "particles", "spectral"]}),
+            "then": {"properties": {key: False for key in _UNSTRUCTURED_ONLY}},
+        },
+        {
+            "if": _has(kind={"const": "particles"}),
+            "then": {"properties": {"dimensions": either(_integer(2, 3), NULL)}},
         },
         {"if": _has(kind={"const": "uniform"}), "then": _has(cells=_GIVEN)},
         {"if": _has(kind={"const": "spectral"}), "then": _has(order=_GIVEN)},
@@ -309,8 +321,8 @@ _FIELD = _map(
         "type": ("Of its elements.", words("float64", "float32", "int32", "int64")),
         "components": ("Values of a cell, particle or point (default: 1).", _integer(1, 1000)),
         "centering": (
-            "Where the mesh has values: at cells, or, on a spectral mesh, at the points of each "
-            "element (default there: point).",
+            "Where the mesh has values: at cells; on an unstructured mesh also at points; on a "
+            "spectral mesh also at the points of each element (default there: point).",
             words("cell", "point"),
         ),
         "units": ("Such as g/cm^3; an exponent follows a caret.", TEXT),

@@ -319,11 +319,44 @@ pillion_status pillion_share_box_view(pillion_session* session, const char* fiel
 }
 
 pillion_status pillion_begin_blocks(pillion_session* session, const char* field) {
-  return guard([&] { side(session).data().sharing().begin_blocks(text(field, "the field")); });
+  return guard([&] { side(session).data().begin_blocks(text(field, "the field")); });
 }
 
 pillion_status pillion_end_blocks(pillion_session* session, const char* field) {
   return guard([&] { side(session).data().end_blocks(text(field, "the field")); });
+}
+
+pillion_status pillion_share_points(pillion_session* session, const char* mesh, int32_t block,
+                                    const pillion_points* points) {
+  return guard([&] {
+    side(session).data().share_points(text(mesh, "the mesh"), block, given(points, "the points"));
+  });
+}
+
+pillion_status pillion_share_cells(pillion_session* session, const char* mesh, int32_t block,
+                                   const pillion_cells* cells) {
+  return guard([&] {
+    side(session).data().share_cells(text(mesh, "the mesh"), block, given(cells, "the cells"));
+  });
+}
+
+pillion_status pillion_share_values_typed(pillion_session* session, const char* field,
+                                          int32_t block, int64_t count, const void* data,
+                                          pillion_type type) {
+  return guard([&] {
+    side(session).data().sharing().share_items(MeshKind::Unstructured, text(field, "the field"),
+                                               block, count, data, type);
+  });
+}
+
+pillion_status pillion_share_values_view(pillion_session* session, const char* field, int32_t block,
+                                         int64_t count, const pillion_view* view,
+                                         pillion_components components) {
+  return guard([&] {
+    side(session).data().sharing().share_items(MeshKind::Unstructured, text(field, "the field"),
+                                               block, count, given(view, "the view"),
+                                               components == PILLION_COMPONENTS_LAST);
+  });
 }
 
 pillion_status pillion_share_particles_typed(pillion_session* session, const char* field,
@@ -348,9 +381,9 @@ pillion_status pillion_share_particles_view(pillion_session* session, const char
                                             int32_t block, int64_t count, const pillion_view* view,
                                             pillion_components components) {
   return guard([&] {
-    side(session).data().sharing().share_particles(text(field, "the field"), block, count,
-                                                   given(view, "the view"),
-                                                   components == PILLION_COMPONENTS_LAST);
+    side(session).data().sharing().share_items(MeshKind::Particles, text(field, "the field"), block,
+                                               count, given(view, "the view"),
+                                               components == PILLION_COMPONENTS_LAST);
   });
 }
 

@@ -15,6 +15,7 @@ std::vector<std::string> Request::needed() const {
   for (const auto* extra : {&key, &position, &select})
     if (!extra->empty() && std::find(names.begin(), names.end(), *extra) == names.end())
       names.push_back(*extra);
+  names.insert(names.end(), geometry.begin(), geometry.end());
   return names;
 }
 

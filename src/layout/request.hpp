@@ -42,16 +42,17 @@ struct Request {
   double halo = 0;         ///< Spatial: distance in the mesh's units
   std::string select{};    ///< integer field, or ""
   std::vector<int64_t> select_values{};
-  int axis = 0;                     ///< Slabs, Pencils
-  std::array<int, 3> sides{};       ///< PowersOfTwo
-  std::array<int64_t, 3> ghosts{};  ///< divisions: cells added on both sides
-  bool in_parts = false;            ///< divisions: boxes may come as several parts
+  int axis = 0;                         ///< Slabs, Pencils
+  std::array<int, 3> sides{};           ///< PowersOfTwo
+  std::array<int64_t, 3> ghosts{};      ///< divisions: cells added on both sides
+  bool in_parts = false;                ///< divisions: boxes may come as several parts
+  std::vector<std::string> geometry{};  ///< AsShared: the fields that hold points and cells
   friend bool operator==(const Request&, const Request&) = default;
   static constexpr auto members() {
-    return std::tuple{&Request::fields,        &Request::kind,    &Request::key,
-                      &Request::position,      &Request::halo,    &Request::select,
-                      &Request::select_values, &Request::axis,    &Request::sides,
-                      &Request::ghosts,        &Request::in_parts};
+    return std::tuple{&Request::fields,        &Request::kind,     &Request::key,
+                      &Request::position,      &Request::halo,     &Request::select,
+                      &Request::select_values, &Request::axis,     &Request::sides,
+                      &Request::ghosts,        &Request::in_parts, &Request::geometry};
   }
 
   /// Every field whose values are needed to fulfil the request.

@@ -39,10 +39,25 @@ struct Array {
   int32_t components = 1;
   std::array<int64_t, 4> strides{1, 1, 1, 1};
   Centering centering = Centering::Natural;
+  /// Indices along each axis where they are not those of the block's box: of values at points, and
+  /// of bytes. 0 along the first axis, with `has_extents`, if there are none.
+  std::array<int64_t, 3> extents{};
+  bool has_extents = false;
+  int64_t version = 0;  ///< grows when values change; 0 if it is not known
 };
 
 /// The arrangement that is the default everywhere: components interleaved, first axis fastest.
 std::array<int64_t, 4> packed_strides(const Box& box, int32_t components);
+
+/// The indices of an array of a block that has the cells of `box`.
+inline Box box_of(const Array& array, const Box& box) {
+  return array.has_extents ? Box{{0, 0, 0}, array.extents} : box;
+}
+/// Bytes of its values, packed.
+inline size_t bytes_of(const Array& array, const Box& box) {
+  return size_of(array.type) * static_cast<size_t>(array.components) *
+         static_cast<size_t>(box_of(array, box).volume());
+}
 
 /// The id of a block that no other of its mesh has: the number that `rank` gave it, and which stage
 /// of the analysis made it, counted from 1; 0 for blocks as the program shares them.
@@ -56,7 +71,8 @@ constexpr int maker_of_cut(int cut) { return 128 - cut; }
 /// Whether a block is one of a further cut.
 constexpr bool is_of_further_cut(int64_t id) { return (id >> 56 & 0x7f) > 64; }
 
-/// One block of one mesh with the fields that are there. Particles: the box is [0, count).
+/// One block of one mesh with the fields that are there. Particles: the box is [0, count); an
+/// unstructured mesh: it is [0, cells).
 struct Block {
   int64_t id = 0;
   Box box;

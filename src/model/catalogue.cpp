@@ -64,7 +64,21 @@ const char* name_of(Centering centering) {
 }
 
 const char* items_of(MeshKind kind) {
+  if (kind == MeshKind::Unstructured) return "cells";
   return kind == MeshKind::Particles ? "particles" : "elements";
+}
+
+std::string coordinates_of(const std::string& mesh) { return fmt::format("/{}/coordinates", mesh); }
+std::string point_ids_of(const std::string& mesh) { return fmt::format("/{}/point_ids", mesh); }
+std::string topology_of(const std::string& mesh) { return fmt::format("/{}/topology", mesh); }
+
+std::vector<std::string> geometry_fields(const Mesh& mesh) {
+  if (!has_points(mesh.kind)) return {};
+  return {coordinates_of(mesh.name), point_ids_of(mesh.name), topology_of(mesh.name)};
+}
+
+const char* name_of_geometry(const std::string& field) {
+  return field.ends_with("/topology") ? "its cells" : "its points";
 }
 
 Centering centering_of(const Mesh& mesh, const Field& field) {
@@ -105,32 +119,44 @@ ElementType read_type(const Value& value) {
 
 MeshKind read_kind(const Value& value) {
   const std::string& text = value.as_text();
-  for (const auto kind :
-       {MeshKind::Uniform, MeshKind::Rectilinear, MeshKind::Particles, MeshKind::Spectral})
+  for (const auto kind : {MeshKind::Uniform, MeshKind::Rectilinear, MeshKind::Particles,
+                          MeshKind::Spectral, MeshKind::Unstructured})
     if (text == name_of(kind)) return kind;
-  for (const auto later : {MeshKind::Curvilinear, MeshKind::Unstructured})
-    if (text == name_of(later))
-      value.fail(
-          fmt::format("a mesh of kind {} is not supported yet; there are uniform, rectilinear, "
-                      "particles and spectral",
-                      text));
-  value.fail(
-      fmt::format("unknown kind of mesh '{}'{}", text,
-                  base::suggestion(text, {"uniform", "rectilinear", "particles", "spectral"})));
+  if (text == name_of(MeshKind::Curvilinear))
+    value.fail(
+        fmt::format("a mesh of kind {} is not supported yet; there are uniform, rectilinear, "
+                    "particles, spectral and unstructured",
+                    text));
+  value.fail(fmt::format(
+      "unknown kind of mesh '{}'{}", text,
+      base::suggestion(text, {"uniform", "rectilinear", "particles", "spectral", "unstructured"})));
 }
 
-int read_dimensions(const Value& value) {
+int read_dimensions(const Value& value, const Mesh& mesh) {
   const int64_t dimensions = value.as_integer();
-  if (dimensions != 2 && dimensions != 3)
-    value.fail(fmt::format("particles have 2 or 3 dimensions, found {}", dimensions));
+  const int64_t least = mesh.kind == MeshKind::Unstructured ? 1 : 2;
+  if (dimensions < least || dimensions > 3)
+    value.fail(fmt::format("{} have {}2 or 3 dimensions, found {}", items_of(mesh.kind),
+                           least == 1 ? "1, " : "", dimensions));
   return static_cast<int>(dimensions);
 }
 
 bool read_particles(Reader& reader, Mesh& mesh, base::Diagnostics* mistakes) {
   return attempt(mistakes, [&] {
     if (const Value* dimensions = reader.find("dimensions"))
-      mesh.axes = read_dimensions(*dimensions);
+      mesh.axes = read_dimensions(*dimensions, mesh);
   });
+}
+
+void read_patches(const Value& patches, Mesh& mesh) {
+  if (!patches.is_list())
+    patches.fail(fmt::format("patches must be a list of names, found {}", base::to_flow(patches)));
+  for (const auto& [key, entry] : patches.entries) {
+    const std::string& name = entry.as_text();
+    if (std::find(mesh.patches.begin(), mesh.patches.end(), name) != mesh.patches.end())
+      entry.fail(fmt::format("patch '{}' is listed twice", name));
+    mesh.patches.push_back(name);
+  }
 }
 
 int read_order(const Value& value) {
@@ -149,7 +175,8 @@ Centering read_centering(const Value& value, const Mesh& mesh) {
         fmt::format("mesh '{}' is of kind 'particles', whose fields have no centering", mesh.name));
   const std::string& text = value.as_text();
   if (text == "cell") return Centering::Cell;
-  if (text == "point" && mesh.kind == MeshKind::Spectral) return Centering::Point;
+  if (text == "point" && (mesh.kind == MeshKind::Spectral || has_points(mesh.kind)))
+    return Centering::Point;
   if (text == "point" || text == "face" || text == "edge")
     value.fail(fmt::format("centering {} is not supported yet on a mesh of kind {}", text,
                            name_of(mesh.kind)));
@@ -215,6 +242,39 @@ bool Catalogue::read_spectral(base::Reader& reader, Mesh& mesh, base::Diagnostic
          is_good;
 }
 
+bool Catalogue::read_unstructured(base::Reader& reader, Mesh& mesh, base::Diagnostics* mistakes) {
+  bool is_good = read_particles(reader, mesh, mistakes);  // the dimensions
+  is_good &= attempt(mistakes, [&] {
+    if (const Value* patches = reader.find("patches")) read_patches(*patches, mesh);
+  });
+  is_good &= attempt(mistakes, [&] {
+    const Value* parent = reader.find("of");
+    if (parent == nullptr) return;
+    mesh.of = parent->as_text();
+    parents_[mesh.name] = *parent;
+  });
+  return is_good;
+}
+
+// A mesh may be listed before the one whose boundary it is.
+void Catalogue::check_parents(base::Diagnostics* mistakes) const {
+  for (const auto& [name, place] : parents_) {
+    const Mesh* mesh = find_mesh(name);
+    if (mesh == nullptr || mesh->of != place.text) continue;
+    attempt(mistakes, [&, &place = place] {
+      const Mesh* parent = find_mesh(place.text);
+      if (parent == nullptr)
+        place.fail(fmt::format("unknown mesh '{}'{}", place.text,
+                               base::suggestion(place.text, mesh_names())));
+      if (parent == mesh || parent->kind == MeshKind::Particles)
+        place.fail(
+            fmt::format("mesh '{}' cannot be the boundary of mesh '{}'; name the mesh whose "
+                        "cells it bounds",
+                        mesh->name, parent->name));
+    });
+  }
+}
+
 // Which keys are allowed is up to the kind.
 void Catalogue::read_mesh(const std::string& name, const Value& value,
                           base::Diagnostics* mistakes) {
@@ -227,6 +287,8 @@ void Catalogue::read_mesh(const std::string& name, const Value& value,
     is_good = read_rectilinear(reader, mesh, mistakes);
   if (is_good && mesh.kind == MeshKind::Particles) is_good = read_particles(reader, mesh, mistakes);
   if (is_good && mesh.kind == MeshKind::Spectral) is_good = read_spectral(reader, mesh, mistakes);
+  if (is_good && mesh.kind == MeshKind::Unstructured)
+    is_good = read_unstructured(reader, mesh, mistakes);
   if (is_good) is_good = attempt(mistakes, [&] { reader.finish(mistakes); });
   if (is_good) put(std::move(mesh));
   else mistakes->unread.insert(name);
@@ -267,6 +329,7 @@ void Catalogue::read(const Value* meshes, const Value* fields, base::Diagnostics
     });
   });
   attempt(mistakes, [&] { add_levels(); });
+  check_parents(mistakes);
   attempt(mistakes, [&] {
     read_each(fields, "fields", mistakes, [&](const std::string& name, const Value& value) {
       read_field(name, value, mistakes);
@@ -327,6 +390,14 @@ void Catalogue::check_coordinates(base::Diagnostics* mistakes) const {
 
 void Catalogue::put(Mesh mesh) {
   std::erase_if(meshes_, [&](const Mesh& m) { return m.name == mesh.name; });
+  std::erase_if(fields_,
+                [&](const Field& f) { return is_geometry(f.name) && f.mesh == mesh.name; });
+  if (has_points(mesh.kind)) {
+    const std::string& name = mesh.name;
+    put(Field{coordinates_of(name), name, mesh.units, ElementType::Float64, 3, Centering::Point});
+    put(Field{point_ids_of(name), name, "", ElementType::Int64, 1, Centering::Point});
+    put(Field{topology_of(name), name, "", ElementType::Uint8, 1, Centering::Natural});
+  }
   meshes_.push_back(std::move(mesh));
 }
 
@@ -410,7 +481,8 @@ const Mesh& Catalogue::mesh_of(const std::string& name) const { return mesh(fiel
 
 std::vector<std::string> Catalogue::field_names() const {
   std::vector<std::string> names;
-  for (const auto& field : fields_) names.push_back(field.name);
+  for (const auto& field : fields_)
+    if (!is_geometry(field.name)) names.push_back(field.name);
   return names;
 }
 

@@ -54,6 +54,8 @@ inline bool has_boxes(MeshKind kind) {
 }
 /// Whether a block is a count of items, particles or elements.
 inline bool is_counted(MeshKind kind) { return !has_boxes(kind); }
+/// Whether blocks come with coordinates of points.
+inline bool has_points(MeshKind kind) { return kind == MeshKind::Unstructured; }
 /// What such items are called: "particles".
 const char* items_of(MeshKind kind);
 
@@ -94,13 +96,26 @@ struct Mesh {
   std::string coordinates{};  ///< of a spectral mesh: the field that holds them; "" if none does
   Metric metric = Metric::Cartesian;  ///< of a mesh of boxes
   double radius =
-      0;          ///< of a spherical mesh: that from which a third axis counts, or of the sphere
-  Faces faces{};  ///< of a rectilinear mesh; empty if the program sets them
+      0;             ///< of a spherical mesh: that from which a third axis counts, or of the sphere
+  Faces faces{};     ///< of a rectilinear mesh; empty if the program sets them
+  std::string of{};  ///< an unstructured mesh whose boundary this one is, or ""
+  std::vector<std::string> patches{};  ///< names of the parts of a boundary
 
   [[nodiscard]] int levels() const { return static_cast<int>(ratios.size()) + 1; }
   /// Whether blocks have each cell of the mesh once, so that it can be divided again.
   [[nodiscard]] bool is_whole() const { return ratios.empty() && !is_partial; }
 };
+
+/// Fields that a program does not name, which hold the geometry of a mesh: where its points are,
+/// their ids, and its cells. Their names begin with '/'.
+std::string coordinates_of(const std::string& mesh);
+std::string point_ids_of(const std::string& mesh);
+std::string topology_of(const std::string& mesh);
+inline bool is_geometry(const std::string& field) { return field.starts_with('/'); }
+/// The names of all of them; none of a mesh that has_points() does not hold for.
+std::vector<std::string> geometry_fields(const Mesh& mesh);
+/// What a field that holds geometry is called in messages: "its cells".
+const char* name_of_geometry(const std::string& field);
 
 /// The name of the uniform mesh that has all cells of one level of a mesh that is not whole.
 std::string name_of_level(const std::string& mesh, int level);
@@ -161,6 +176,7 @@ class Catalogue {
   [[nodiscard]] const Mesh& mesh(const std::string& name) const;
   [[nodiscard]] const Field& field(const std::string& name) const;
   [[nodiscard]] const Mesh& mesh_of(const std::string& field) const;
+  /// Of fields that programs and stages name.
   [[nodiscard]] std::vector<std::string> field_names() const;
   [[nodiscard]] std::vector<std::string> mesh_names() const;
 
@@ -175,9 +191,11 @@ class Catalogue {
 
  private:
   bool read_spectral(base::Reader& reader, Mesh& mesh, base::Diagnostics* mistakes);
+  bool read_unstructured(base::Reader& reader, Mesh& mesh, base::Diagnostics* mistakes);
   void read_mesh(const std::string& name, const base::Value& value, base::Diagnostics* mistakes);
   void read_field(const std::string& name, const base::Value& value, base::Diagnostics* mistakes);
   void add_levels();
+  void check_parents(base::Diagnostics* mistakes) const;
   void put(Mesh mesh);
   void put(Field field);
   void put(Scalar scalar);
@@ -187,6 +205,7 @@ class Catalogue {
   std::set<std::string> made_;  ///< fields that stages produce
   std::vector<Scalar> scalars_;
   std::map<std::string, base::Value> coordinates_;  ///< by mesh: where the field is named
+  std::map<std::string, base::Value> parents_;      ///< by mesh: where `of` is
 };
 
 }  // namespace pillion::model

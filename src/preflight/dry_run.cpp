@@ -90,7 +90,9 @@ std::vector<std::string> shared_needs(const model::AnalysisSpec& analysis,
       for (const auto& name : chain->needed()) names.insert(name);
   if (analysis.when)
     for (const auto& quantity : analysis.when->quantities()) names.insert(quantity.field);
-  std::erase_if(names, [&](const auto& name) { return catalogue.find_field(name) == nullptr; });
+  std::erase_if(names, [&](const auto& name) {
+    return catalogue.find_field(name) == nullptr || model::is_geometry(name);
+  });
   return {names.begin(), names.end()};
 }
 
@@ -114,7 +116,7 @@ DryRun dry_run(const model::Configuration& configuration, const run::Chains& in_
     std::vector<CutField> own;
     if (second != nullptr)
       for (const auto& name : second->needed())
-        own.push_back(crosser(name, analysis, configuration.catalogue, first));
+        if (!model::is_geometry(name)) own.push_back(crosser(name, analysis, configuration.catalogue, first));
     for (const auto& one : own) add_once(forecast.cut_fields, one);
     forecast.largest = std::max(forecast.largest, bytes_on_meshes(own, true));
     forecast.copied = std::max(forecast.copied, bytes_of_made(own));

@@ -76,7 +76,7 @@ Moves moves_of(const RegionLayout& regions, int sender) {
 }
 
 FieldType type_of(const std::string& name, const model::Array& array) {
-  return {name, array.type, array.components, array.centering};
+  return {name, array.type, array.components, array.centering, array.extents, array.has_extents};
 }
 
 BlockLayout layout_of(const std::string& mesh, const model::Block& block) {
@@ -99,10 +99,14 @@ model::Block block_of(const BlockLayout& layout) {
                      .level = layout.level,
                      .topology_version = layout.topology_version,
                      .geometry_version = layout.geometry_version};
-  for (const auto& field : layout.fields)
-    block.arrays[field.name] = {nullptr, field.type, field.components,
-                                model::packed_strides(layout.box, field.components),
-                                field.centering};
+  for (const auto& field : layout.fields) {
+    auto& array = block.arrays[field.name] = {.type = field.type,
+                                              .components = field.components,
+                                              .centering = field.centering,
+                                              .extents = field.extents,
+                                              .has_extents = field.has_extents};
+    array.strides = model::packed_strides(model::box_of(array, layout.box), field.components);
+  }
   return block;
 }
 

@@ -42,14 +42,16 @@ struct FieldType {
   model::ElementType type = model::ElementType::Float64;
   int32_t components = 1;
   model::Centering centering = model::Centering::Natural;
+  std::array<int64_t, 3> extents{};  ///< as model::Array has them
+  bool has_extents = false;
 
   [[nodiscard]] size_t bytes_per_cell() const {
     return model::size_of(type) * static_cast<size_t>(components);
   }
   friend bool operator==(const FieldType&, const FieldType&) = default;
   static constexpr auto members() {
-    return std::tuple{&FieldType::name, &FieldType::type, &FieldType::components,
-                      &FieldType::centering};
+    return std::tuple{&FieldType::name,      &FieldType::type,    &FieldType::components,
+                      &FieldType::centering, &FieldType::extents, &FieldType::has_extents};
   }
 };
 

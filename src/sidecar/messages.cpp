@@ -26,6 +26,10 @@ Message Messages::next() {
   for (const auto& delivery : message.deliveries) {
     auto& header = message.headers[delivery.source];
     header = transport::decode_head(delivery.data, delivery.size);
+    // Also of a publication that other ranks dropped, for the sender takes it as received.
+    if (header.brings_new)
+      kept_[delivery.source].take(transport::decode(delivery.data, delivery.size, delivery.keep, {},
+                                                    &kept_[delivery.source]));
     policy::MessageArrived arrived{.dropped = header.dropped};
     for (const auto& [analysis, due] : due_in(header))
       if (due.unusable != 0) arrived.unusable.insert(analysis);
@@ -59,7 +63,7 @@ size_t place_of(size_t due) { return Mark::first_due + due % most_due; }
 
 /// Of all that ranks must agree on in a header, and do as a rule: not of what is of one rank alone.
 uint64_t digest_of(PublicationHeader header) {
-  header.dropped = header.schema_changed = header.scattered = false;
+  header.dropped = header.schema_changed = header.scattered = header.brings_new = false;
   header.published = 0;
   header.summary.clear();
   header.targets.clear();
@@ -168,10 +172,12 @@ transport::ReceivedMeshes Messages::receive(const Message& message,
   transport::ReceivedMeshes received;
   if (!message.all.dropped)
     for (const auto& delivery : message.deliveries) {
-      auto decoded = transport::decode(delivery.data, delivery.size, delivery.keep,
-                                       [&](const transport::Lent& lent, size_t bytes) {
-                                         return receiver_->look(delivery.source, lent, bytes);
-                                       });
+      auto decoded = transport::decode(
+          delivery.data, delivery.size, delivery.keep,
+          [&](const transport::Lent& lent, size_t bytes) {
+            return receiver_->look(delivery.source, lent, bytes);
+          },
+          &kept_[delivery.source]);
       for (auto& [name, mesh] : decoded.meshes) {
         auto& all = received[name];
         all.kind = mesh.kind;

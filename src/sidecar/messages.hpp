@@ -7,6 +7,7 @@
 
 #include "policy/sidecar_policy.hpp"
 #include "run/chains.hpp"
+#include "transport/kept_arrays.hpp"
 #include "transport/network.hpp"
 #include "transport/transport.hpp"
 
@@ -63,6 +64,7 @@ class Messages {
   run::LayoutRequests layout_requests_;
   std::function<bool()> leave_;
   int32_t base_ = 0;
+  std::map<int, transport::KeptArrays> kept_;  ///< by source
 };
 
 }  // namespace pillion::sidecar

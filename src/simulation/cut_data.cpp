@@ -48,9 +48,7 @@ size_t CutData::bytes_of(const Meshes& meshes) {
   size_t bytes = 0;
   for (const auto& [name, mesh] : meshes)
     for (const auto& block : mesh.blocks)
-      for (const auto& [field, array] : block.arrays)
-        bytes += model::size_of(array.type) * static_cast<size_t>(array.components) *
-                 static_cast<size_t>(block.box.volume());
+      for (const auto& [field, array] : block.arrays) bytes += model::bytes_of(array, block.box);
   return bytes;
 }
 

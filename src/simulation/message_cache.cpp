@@ -12,10 +12,10 @@
 namespace pillion::simulation {
 
 CachedMessage::CachedMessage(const transport::PublicationHeader& head, transport::Meshes meshes,
-                             const transport::Lender& lender,
+                             const transport::Lender& lender, const transport::SentArrays* sent,
                              std::unique_ptr<redistribution::SendPlan> send_plan)
     : meshes_(std::move(meshes)),
-      encoder_(head, meshes_, &lender),
+      encoder_(head, meshes_, &lender, sent),
       send_plan_(std::move(send_plan)) {}
 
 size_t CachedMessage::size() const {
@@ -46,8 +46,14 @@ void CachedMessage::add_share(const model::AnalysisSpec& analysis,
     if (is_of_it(field)) share += bytes;
 }
 
+int64_t CachedMessage::share(size_t number) const {
+  int64_t bytes = shares_[number];
+  for (const auto* field : fields_[number]) bytes -= field->left_out;
+  return bytes;
+}
+
 int64_t CachedMessage::bytes_copied(size_t share) const {
-  int64_t bytes = shares_[share];
+  int64_t bytes = this->share(share);
   for (const auto* field : fields_[share]) bytes -= field->lent;
   return bytes;
 }
@@ -74,7 +80,8 @@ bool are_equal(const model::Block& a, const model::Block& b) {
                     [](const auto& x, const auto& y) {
                       return x.first == y.first && x.second.type == y.second.type &&
                              x.second.components == y.second.components &&
-                             x.second.strides == y.second.strides;
+                             x.second.strides == y.second.strides &&
+                             x.second.extents == y.second.extents;
                     });
 }
 
@@ -114,7 +121,10 @@ bool CachedMessage::refill(transport::Meshes& meshes) {
   auto slot = slots_.begin();
   for (const auto& [name, mesh] : noted_)
     for (const auto& block : mesh.blocks)
-      for (const auto& [field, array] : block.arrays) (*slot++)->data = array.data;
+      for (const auto& [field, array] : block.arrays) {
+        (*slot)->data = array.data;
+        (*slot++)->version = array.version;
+      }
   return true;
 }
 
@@ -145,7 +155,7 @@ CachedMessage& MessageCache::keep(const transport::DueSet& due, int64_t version,
   return *(messages_[due] = std::move(message));
 }
 
-MessageBuilder::MessageBuilder(const run::Run& run, const transport::Sender& sender,
+MessageBuilder::MessageBuilder(const run::Run& run, transport::Sender& sender,
                                const run::LayoutRequests& layout_requests,
                                const run::CutFields& cut_fields, const Sharing& sharing,
                                const transport::Lender& lender, size_t own)
@@ -155,7 +165,9 @@ MessageBuilder::MessageBuilder(const run::Run& run, const transport::Sender& sen
       cut_fields_(cut_fields),
       sharing_(sharing),
       lender_(lender),
-      data_(run, cut_fields, sharing, own) {}
+      data_(run, cut_fields, sharing, own),
+      sent_arrays_(sender.slots() == nullptr ? std::make_unique<transport::SentArrays>()
+                                             : nullptr) {}
 
 size_t MessageBuilder::size_for(const std::vector<size_t>& due) const {
   transport::PublicationHeader head;
@@ -193,23 +205,32 @@ CachedMessage& MessageBuilder::prepare(transport::PublicationHeader& head,
   auto send_plan = plan(head, meshes);
   if (send_plan) declare(head, *send_plan);
   const bool lasts = !send_plan || send_plan->is_lasting();
-  auto message =
-      std::make_unique<CachedMessage>(head, std::move(meshes), lender_, std::move(send_plan));
+  auto message = std::make_unique<CachedMessage>(head, std::move(meshes), lender_,
+                                                 sent_arrays_.get(), std::move(send_plan));
   for (const size_t a : due)
     message->add_share(run_.configuration.analyses[a], cut_fields_[a].fields);
   const bool for_all = std::all_of(head.due.begin(), head.due.end(),
                                    [](const transport::Due& d) { return d.unusable == 0; });
-  if (!for_all || !lasts) return *(only_once_ = std::move(message));
+  if (!for_all || !lasts) return settled(*(only_once_ = std::move(message)), head);
   if (as_shared) message->link(sharing_);
   else message->note(std::move(noted));
-  return messages_.keep(due_set, version(), std::move(message));
+  return settled(messages_.keep(due_set, version(), std::move(message)), head);
+}
+
+CachedMessage& MessageBuilder::settled(CachedMessage& message,
+                                       transport::PublicationHeader& head) const {
+  if (head.brings_new != message.encoder().brings_new()) {
+    head.brings_new = message.encoder().brings_new();
+    message.renew(head, lender_);
+  }
+  return message;
 }
 
 CachedMessage& MessageBuilder::renewed(CachedMessage& message,
                                        transport::PublicationHeader& head) const {
   if (message.send_plan() != nullptr) declare(head, *message.send_plan());
   message.renew(head, lender_);
-  return message;
+  return settled(message, head);
 }
 
 // Changes when the same blocks would be published otherwise.
@@ -245,6 +266,7 @@ void MessageBuilder::declare(transport::PublicationHeader& head,
 void MessageBuilder::sent(const transport::PublicationHeader& head, const CachedMessage& message) {
   if (const auto* send_plan = message.send_plan())
     schemas_.keep(transport::due_set_of(head), send_plan->schema(), head.sequence);
+  if (sent_arrays_) message.encoder().note_in(*sent_arrays_);
 }
 
 }  // namespace pillion::simulation

@@ -12,6 +12,7 @@
 #include "redistribution/publish.hpp"
 #include "run/run_spec.hpp"
 #include "simulation/cut_data.hpp"
+#include "transport/kept_arrays.hpp"
 #include "transport/publication_header.hpp"
 #include "transport/transport.hpp"
 
@@ -27,7 +28,7 @@ class CachedMessage {
  public:
   /// What goes to the primary sidecar with the head, and, over the network, directly to others.
   CachedMessage(const transport::PublicationHeader& head, transport::Meshes meshes,
-                const transport::Lender& lender,
+                const transport::Lender& lender, const transport::SentArrays* sent,
                 std::unique_ptr<redistribution::SendPlan> send_plan);
   CachedMessage(const CachedMessage&) = delete;
   CachedMessage& operator=(const CachedMessage&) = delete;
@@ -51,8 +52,9 @@ class CachedMessage {
   /// Bytes of the message and those behind it that go directly.
   [[nodiscard]] size_t size() const;
   void encode(std::byte* to, int64_t sequence, base::Copy how, base::CopyThreads* threads) const;
-  /// Bytes of values by analysis, in the order in which they were added.
-  [[nodiscard]] const std::vector<int64_t>& shares() const { return shares_; }
+  /// Bytes of values of an analysis, numbered in the order in which they were added, but for what
+  /// the receiver has.
+  [[nodiscard]] int64_t share(size_t number) const;
   /// Those of share number `share` that are copied: the others are only pointed to.
   [[nodiscard]] int64_t bytes_copied(size_t share) const;
 
@@ -92,7 +94,7 @@ class MessageBuilder {
  public:
   /// Values that `lender` finds need not be copied. Analyses from number `own` on are those of
   /// attached jobs.
-  MessageBuilder(const run::Run& run, const transport::Sender& sender,
+  MessageBuilder(const run::Run& run, transport::Sender& sender,
                  const run::LayoutRequests& layout_requests, const run::CutFields& cut_fields,
                  const Sharing& sharing, const transport::Lender& lender, size_t own);
 
@@ -110,13 +112,15 @@ class MessageBuilder {
  private:
   [[nodiscard]] int64_t version() const;
   CachedMessage& renewed(CachedMessage& message, transport::PublicationHeader& head) const;
+  /// Says in the header whether the message brings arrays to keep.
+  CachedMessage& settled(CachedMessage& message, transport::PublicationHeader& head) const;
   /// Takes out of `meshes` what goes straight to the sidecars that work on it; null if nothing can.
   std::unique_ptr<redistribution::SendPlan> plan(const transport::PublicationHeader& head,
                                                  transport::Meshes& meshes) const;
   void declare(transport::PublicationHeader& head, redistribution::SendPlan& send_plan) const;
 
   const run::Run& run_;
-  const transport::Sender& sender_;
+  transport::Sender& sender_;
   const run::LayoutRequests& layout_requests_;
   const run::CutFields& cut_fields_;
   const Sharing& sharing_;
@@ -125,6 +129,8 @@ class MessageBuilder {
   MessageCache messages_;
   std::unique_ptr<CachedMessage> only_once_;
   transport::SchemaCache schemas_;
+  /// Null where sidecars may change, or read the session's memory.
+  std::unique_ptr<transport::SentArrays> sent_arrays_;
 };
 
 }  // namespace pillion::simulation

@@ -160,7 +160,7 @@ void count(run::Run& run, const std::vector<size_t>& due, const CachedMessage& m
   const auto all = static_cast<int64_t>(message.size()) + message.encoder().bytes_lent();
   for (size_t d = 0; d < due.size(); ++d) {
     auto& account = run.accounts[due[d]];
-    const int64_t bytes = message.shares()[d];
+    const int64_t bytes = message.share(d);
     ++account.publications;
     account.last_step = step;
     account.bytes += bytes;
@@ -214,7 +214,7 @@ void Publisher::note_sizes(const std::vector<size_t>& due, const CachedMessage& 
   for (size_t d = 0; d < due.size(); ++d) {
     const bool is_own = due[d] < policy_.own_analyses();
     (is_own ? own : attached.copied) += message.bytes_copied(d);
-    if (!is_own) attached.taken += message.shares()[d];
+    if (!is_own) attached.taken += message.share(d);
   }
   largest_own_ = std::max(largest_own_, own);
   const size_t most = std::min(message.size() << coarsening, sender().budget());
@@ -292,7 +292,7 @@ void Publisher::send_dropped(PublicationHeader& head, const std::vector<size_t>&
   (void)policy_.on(policy::LocalEvent(policy::Dropped{}));
   for (const size_t a : due) ++run_.accounts[a].dropped;
   head.dropped = true;
-  head.schema_changed = head.scattered = false;
+  head.schema_changed = head.scattered = head.brings_new = false;
   head.targets.clear();
   head.box_keys.clear();
   head.units.clear();

@@ -2,9 +2,15 @@
 // Checking what ranks share together, and keeping the memory that the session has given.
 #include "simulation/shared_data.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
 #include "base/text.hpp"
 #include "comm/agreement.hpp"
 #include "model/geometry.hpp"
+#include "model/topology.hpp"
 #include "redistribution/coverage.hpp"
 
 namespace pillion::simulation {
@@ -83,7 +89,11 @@ void SharedData::check(const std::set<std::string>& fields,
     for (const auto& name : fields) {
       const auto& mesh = catalogue_.mesh_of(name);
       if (*somewhere++ == 0)
-        base::fail(ErrorCode::Sharing, "field '{}' is needed, but no rank shares it", name);
+        base::fail(ErrorCode::Sharing, "{} needed, but no rank shares {}",
+                   model::is_geometry(name)
+                       ? fmt::format("points and cells of mesh '{}' are", mesh.name)
+                       : fmt::format("field '{}' is", name),
+                   model::is_geometry(name) ? "them" : "it");
       if (mesh.kind == model::MeshKind::Particles && !sharing_.domains().contains(mesh.name))
         base::fail(ErrorCode::Sharing,
                    "mesh '{}' has no domain; call pillion_set_domain before the first step",
@@ -114,13 +124,142 @@ void* SharedData::swap(const std::string& field, int32_t block) {
   return now;
 }
 
-void SharedData::unshare(const std::string& field, int32_t block) {
-  sharing_.unshare(field, block);
-  allocations_.free(field, block);
+std::vector<std::string> SharedData::fields_called(const std::string& name) const {
+  const auto* mesh = catalogue_.find_mesh(name);
+  if (catalogue_.find_field(name) == nullptr && mesh != nullptr && model::has_points(mesh->kind))
+    return model::geometry_fields(*mesh);
+  return {name};
 }
 
-void SharedData::end_blocks(const std::string& field) {
-  for (const int32_t block : sharing_.end_blocks(field)) allocations_.free(field, block);
+void SharedData::unshare(const std::string& name, int32_t block) {
+  for (const auto& field : fields_called(name)) {
+    sharing_.unshare(field, block);
+    allocations_.free(field, block);
+  }
+}
+
+void SharedData::begin_blocks(const std::string& name) {
+  for (const auto& field : fields_called(name)) sharing_.begin_blocks(field);
+}
+
+void SharedData::end_blocks(const std::string& name) {
+  for (const auto& field : fields_called(name))
+    for (const int32_t block : sharing_.end_blocks(field)) allocations_.free(field, block);
+}
+
+// What has not changed stays where it is, with its version, and need not be sent again.
+void SharedData::keep_geometry(const model::Mesh& mesh, const char* part, const std::string& field,
+                               int32_t block, std::span<const std::byte> bytes,
+                               model::Array array) {
+  const auto* known = sharing_.find(field, block);
+  const bool fits = known != nullptr && known->extents == array.extents;
+  if (fits && std::memcmp(known->data, bytes.data(), bytes.size()) == 0) {
+    const auto same = *known;
+    return sharing_.put_geometry(mesh, part, field, block, same);
+  }
+  constexpr int32_t buffers = 2;
+  void* to = nullptr;
+  if (fits) {
+    to = swap(field, block);
+  } else {
+    if (sender_ != nullptr) allocations_.reclaim(sender_->released());
+    allocations_.free(field, block);
+    to = allocations_.allocate(field, block, std::max<size_t>(bytes.size(), 64), buffers);
+  }
+  std::memcpy(to, bytes.data(), bytes.size());
+  array.data = to;
+  array.version = ++geometry_version_;
+  sharing_.put_geometry(mesh, part, field, block, array);
+}
+
+namespace {
+
+model::Array array_of(model::ElementType type, int32_t components, int64_t count) {
+  model::Array array;
+  array.type = type;
+  array.components = components;
+  array.extents = {count, 1, 1};
+  array.has_extents = true;
+  array.strides = model::packed_strides({{0, 0, 0}, array.extents}, components);
+  return array;
+}
+
+std::string fault_of(const pillion_points& points) {
+  if (points.count < 0) return fmt::format("there are {} points", points.count);
+  if (points.type != PILLION_FLOAT32 && points.type != PILLION_FLOAT64)
+    return fmt::format("coordinates are of type {}; they must be float32 or float64",
+                       model::is_known(points.type)
+                           ? model::name_of(static_cast<model::ElementType>(points.type))
+                           : fmt::format("{}", points.type));
+  if (points.dimensions < 0 || points.dimensions > 3)
+    return fmt::format("points have {} coordinates; they must have 1 to 3", points.dimensions);
+  const int dimensions = points.dimensions == 0 ? 3 : points.dimensions;
+  const bool is_apart = points.data[1] != nullptr;
+  for (int d = 0; d < (is_apart ? dimensions : 1) && points.count > 0; ++d)
+    if (points.data[d] == nullptr) return fmt::format("there is no memory for coordinate {}", d);
+  return {};
+}
+
+template <class T>
+std::string copy_points(const pillion_points& points, double* to) {
+  const int dimensions = points.dimensions == 0 ? 3 : points.dimensions;
+  const bool is_apart = points.data[1] != nullptr;
+  const int64_t stride = points.stride != 0 ? points.stride : is_apart ? 1 : dimensions;
+  for (int d = 0; d < dimensions; ++d) {
+    const auto* from = static_cast<const T*>(points.data[is_apart ? d : 0]) + (is_apart ? 0 : d);
+    for (int64_t i = 0; i < points.count; ++i) {
+      const auto x = static_cast<double>(from[i * stride]);
+      if (!std::isfinite(x))
+        return fmt::format("coordinate {} of point {} is {}, which is not a number in space", d, i,
+                           x);
+      to[3 * i + d] = x;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+void SharedData::share_points(const std::string& name, int32_t block,
+                              const pillion_points& points) {
+  const auto coordinates = model::coordinates_of(name), ids = model::point_ids_of(name);
+  const auto* mesh = sharing_.accept_geometry(name, "points", coordinates, block);
+  if (mesh == nullptr) return;
+  std::vector<double> copied;
+  auto fault = fault_of(points);
+  if (fault.empty()) {
+    copied.resize(3 * static_cast<size_t>(points.count));
+    fault = points.type == PILLION_FLOAT32 ? copy_points<float>(points, copied.data())
+                                           : copy_points<double>(points, copied.data());
+  }
+  if (!fault.empty()) return sharing_.note_geometry(name, "points", block, fault);
+  const std::span given(points.ids, points.ids == nullptr ? 0 : static_cast<size_t>(points.count));
+  keep_geometry(*mesh, "points", coordinates, block, std::as_bytes(std::span(copied)),
+                array_of(model::ElementType::Float64, 3, points.count));
+  keep_geometry(*mesh, "points", ids, block, std::as_bytes(given),
+                array_of(model::ElementType::Int64, 1, static_cast<int64_t>(given.size())));
+}
+
+void SharedData::share_cells(const std::string& name, int32_t block, const pillion_cells& cells) {
+  const auto field = model::topology_of(name);
+  const auto* mesh = sharing_.accept_geometry(name, "cells", field, block);
+  if (mesh == nullptr) return;
+  std::span<const int64_t> ids;
+  if (const auto* known = sharing_.find(model::point_ids_of(name), block))
+    ids = {static_cast<const int64_t*>(known->data), static_cast<size_t>(known->extents[0])};
+  try {
+    const auto bytes = model::to_bytes(cells, ids);
+    // Points may come later: whether there are as many is found when the block is published.
+    const auto fault =
+        model::fault_of(model::read_topology(bytes), std::numeric_limits<int64_t>::max(),
+                        mesh->axes, mesh->patches.size());
+    if (!fault.empty()) return sharing_.note_geometry(name, "cells", block, fault);
+    keep_geometry(*mesh, "cells", field, block, bytes,
+                  array_of(model::ElementType::Uint8, 1, static_cast<int64_t>(bytes.size())));
+  } catch (const Error& e) {
+    if (e.code() != ErrorCode::Sharing) throw;
+    sharing_.note_geometry(name, "cells", block, e.what());
+  }
 }
 
 }  // namespace pillion::simulation

@@ -5,7 +5,9 @@
 
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "comm/communicator.hpp"
 #include "simulation/allocations.hpp"
@@ -29,9 +31,14 @@ class SharedData {
   /// Memory for a block, and the next of its buffers; see Allocations.
   void* allocate(const std::string& field, int32_t block, size_t size, int32_t buffers);
   void* swap(const std::string& field, int32_t block);
-  void unshare(const std::string& field, int32_t block);
+  /// Copies points or cells of a block of a mesh, into memory that sidecars see if there is any.
+  void share_points(const std::string& mesh, int32_t block, const pillion_points& points);
+  void share_cells(const std::string& mesh, int32_t block, const pillion_cells& cells);
+  /// Of a field, or of the points and cells of a mesh; so are the next two.
+  void unshare(const std::string& name, int32_t block);
+  void begin_blocks(const std::string& name);
   /// The same for all blocks that were not shared since begin_blocks().
-  void end_blocks(const std::string& field);
+  void end_blocks(const std::string& name);
   /// Checks that what all ranks share together is all that `fields` needs. Throws the same
   /// error on every rank. [collective]
   void check(const std::set<std::string>& fields, const comm::Communicator& simulation) const;
@@ -40,6 +47,10 @@ class SharedData {
   }
 
  private:
+  /// The field, or those that hold the geometry of the mesh of that name.
+  [[nodiscard]] std::vector<std::string> fields_called(const std::string& name) const;
+  void keep_geometry(const model::Mesh& mesh, const char* part, const std::string& field,
+                     int32_t block, std::span<const std::byte> bytes, model::Array array);
   void check_coordinates(const std::set<std::string>& meshes,
                          const comm::Communicator& simulation) const;
   void check_coverage(const std::set<std::string>& fields,
@@ -49,6 +60,7 @@ class SharedData {
   transport::Sender* sender_;
   Sharing sharing_;
   Allocations allocations_;
+  int64_t geometry_version_ = 0;
 };
 
 }  // namespace pillion::simulation

@@ -6,6 +6,7 @@
 
 #include "base/text.hpp"
 #include "model/geometry.hpp"
+#include "model/topology.hpp"
 #include "model/view.hpp"
 #include "redistribution/coverage.hpp"
 
@@ -155,9 +156,9 @@ void Sharing::share_items(MeshKind kind, const std::string& name, int32_t block,
   put_items(*field, block, count, data, {values, 1});
 }
 
-void Sharing::share_particles(const std::string& name, int32_t block, int64_t count,
-                              const pillion_view& view, bool components_last) {
-  const model::Field* field = accept(name, block, MeshKind::Particles, view.type);
+void Sharing::share_items(MeshKind kind, const std::string& name, int32_t block, int64_t count,
+                          const pillion_view& view, bool components_last) {
+  const model::Field* field = accept(name, block, kind, view.type);
   if (field == nullptr) return;
   const auto how = model::arrange(
       view, {std::span(&count, 1), field->type, field->components, components_last, true});
@@ -181,6 +182,17 @@ void Sharing::share_elements(const std::string& name, int32_t block, int64_t cou
   put_items(*field, block, count, view.data, {how.strides[0], how.strides[3]});
 }
 
+namespace {
+
+/// What a field has a value for: "points".
+const char* items_of(const model::Mesh& mesh, const model::Field& field) {
+  const bool at_points =
+      model::has_points(mesh.kind) && model::centering_of(mesh, field) == model::Centering::Point;
+  return at_points ? "points" : model::items_of(mesh.kind);
+}
+
+}  // namespace
+
 void Sharing::put_items(const model::Field& field, int32_t block, int64_t count, const void* data,
                         const Spacing& spacing) {
   const auto& mesh = catalogue_.mesh(field.mesh);
@@ -188,12 +200,54 @@ void Sharing::put_items(const model::Field& field, int32_t block, int64_t count,
     return fault(
         field.name, block,
         fmt::format("block {} of field '{}' was shared with {} {} and {} memory", block, field.name,
-                    count, model::items_of(mesh.kind), data == nullptr ? "no" : "some"));
-  put(field.name, {0, block, {{0, 0, 0}, {count, 1, 1}}},
-      {data,
-       field.type,
-       model::values_of(mesh, field),
-       {spacing.items, spacing.items * count, spacing.items * count, spacing.values}});
+                    count, items_of(mesh, field), data == nullptr ? "no" : "some"));
+  model::Array array{data,
+                     field.type,
+                     model::values_of(mesh, field),
+                     {spacing.items, spacing.items * count, spacing.items * count, spacing.values}};
+  array.extents = {count, 1, 1};
+  array.has_extents = model::has_points(mesh.kind);
+  put(field.name, {0, block, {{0, 0, 0}, {count, 1, 1}}}, array);
+}
+
+const model::Mesh* Sharing::accept_geometry(const std::string& name, const char* part,
+                                            const std::string& field, int32_t& block) {
+  const auto* mesh = catalogue_.find_mesh(name);
+  if (mesh == nullptr || !model::has_points(mesh->kind)) {
+    fault(name, mesh == nullptr
+                    ? fmt::format("{} of mesh '{}' were shared, but the catalogue does not have "
+                                  "it{}",
+                                  part, name, base::suggestion(name, catalogue_.mesh_names()))
+                    : fmt::format("{} of mesh '{}' were shared, which is of kind '{}'; only "
+                                  "unstructured meshes have them",
+                                  part, name, model::name_of(mesh->kind)));
+    return nullptr;
+  }
+  if (block == any_block && shared_[field].is_open) block = shared_[field].next;
+  if (block >= 0) return mesh;
+  note_geometry(name, part, block,
+                "the block has no number; numbers start at 0, or are given by Pillion after "
+                "begin_blocks for the mesh");
+  return nullptr;
+}
+
+void Sharing::note_geometry(const std::string& mesh, const char* part, int32_t block,
+                            const std::string& text) {
+  fault(fmt::format("{}/{}", mesh, part), block,
+        fmt::format("{} of block {} of mesh '{}', rank {}: {}", part, block, mesh, rank_, text));
+}
+
+void Sharing::put_geometry(const model::Mesh& mesh, const char* part, const std::string& field,
+                           int32_t block, const model::Array& array) {
+  if (!faults_.empty() && faults_.erase({mesh.name, -1}) +
+                                  faults_.erase({fmt::format("{}/{}", mesh.name, part), block}) >
+                              0)
+    ++version_;
+  // Cells may name other points now, so the block is checked again when it is published.
+  const auto* known = find(field, block);
+  if (known != nullptr && known->version != array.version && field == model::topology_of(mesh.name))
+    ++version_;
+  put(field, {0, block, model::box_of(array, {})}, array);
 }
 
 void Sharing::put(const std::string& name, const Where& where, const model::Array& array) {
@@ -201,7 +255,7 @@ void Sharing::put(const std::string& name, const Where& where, const model::Arra
   auto [at, is_new] = shared.blocks.try_emplace(where.block);
   auto& entry = at->second;
   const bool same = !is_new && entry.box == where.box && entry.level == where.level &&
-                    entry.array.strides == array.strides;
+                    entry.array.strides == array.strides && entry.array.extents == array.extents;
   bool mended = false;
   if (!faults_.empty())
     for (const int32_t block : {where.block, -1}) mended |= faults_.erase({name, block}) != 0;
@@ -372,6 +426,34 @@ namespace {
 
 }  // namespace
 
+// Cells name points, and programs may share either first, and either anew.
+Sharing::CellRange Sharing::cells_of(const model::Mesh& mesh, const std::string& name,
+                                     int32_t block, const Shared& entry) const {
+  const auto* cells = find(model::topology_of(mesh.name), block);
+  const auto* points = find(model::coordinates_of(mesh.name), block);
+  if (cells == nullptr || points == nullptr)
+    base::fail(ErrorCode::Sharing,
+               "block {} of mesh '{}' was shared without {}; call {} before the step", block,
+               mesh.name, cells == nullptr ? "its cells" : "its points",
+               cells == nullptr ? "pillion_share_cells" : "pillion_share_points");
+  const auto topology = model::read_topology(
+      {static_cast<const std::byte*>(cells->data), static_cast<size_t>(cells->extents[0])});
+  if (topology.least_points > points->extents[0])
+    base::fail(ErrorCode::Sharing, "cells of block {} of mesh '{}', rank {}: {}", block, mesh.name,
+               rank_,
+               model::fault_of(topology, points->extents[0], mesh.axes, mesh.patches.size()));
+  if (!model::is_geometry(name)) {
+    const auto& field = catalogue_.field(name);
+    const bool at_points = model::centering_of(mesh, field) == model::Centering::Point;
+    const int64_t wanted = at_points ? points->extents[0] : topology.cells();
+    if (entry.box.extent(0) != wanted)
+      base::fail(ErrorCode::Sharing,
+                 "block {} of field '{}' was shared with values at {} {}, but the block has {}",
+                 block, name, entry.box.extent(0), items_of(mesh, field), wanted);
+  }
+  return {{{0, 0, 0}, {topology.cells(), 1, 1}}, topology.owned};
+}
+
 // Fields of one mesh may be cut differently: then a number stands for several blocks. Their ids
 // differ in the part that names the maker.
 void Sharing::add_blocks(const std::string& name, const FieldBlocks& shared,
@@ -380,20 +462,22 @@ void Sharing::add_blocks(const std::string& name, const FieldBlocks& shared,
   const size_t known = blocks.size();
   size_t first = 0;
   for (const auto& [number, entry] : shared.blocks) {
+    const auto [box, owned] = model::has_points(mesh.kind)
+                                  ? cells_of(mesh, name, number, entry)
+                                  : CellRange{entry.box, entry.box.volume()};
     while (first < known && blocks[first].number() < number) ++first;
     size_t at = first;
     while (at < known && blocks[at].number() == number &&
-           (blocks[at].box != entry.box || blocks[at].level != entry.level))
+           (blocks[at].box != box || blocks[at].level != entry.level))
       ++at;
     if (at == known || blocks[at].number() != number) {
       const auto cuts = static_cast<int>(at - first);
-      if (cuts > 0 && is_counted(mesh.kind))
-        differ(mesh, name, number, entry.box, blocks[first].box);
+      if (cuts > 0 && is_counted(mesh.kind)) differ(mesh, name, number, box, blocks[first].box);
       at = blocks.size();
       blocks.push_back(
           {.id = model::block_id(rank_, number, cuts == 0 ? 0 : model::maker_of_cut(cuts)),
-           .box = entry.box,
-           .owned = entry.box.volume(),
+           .box = box,
+           .owned = owned,
            .arrays = {},
            .level = entry.level});
     }
@@ -421,8 +505,11 @@ void Sharing::check_fields(const model::Mesh& mesh, const std::vector<std::strin
     for (const auto& block : blocks)
       if (!block.arrays.contains(name) && find(name, block.number()) == nullptr)
         base::fail(ErrorCode::Sharing,
-                   "block {} of mesh '{}' was shared without field '{}', which is needed",
-                   block.number(), mesh.name, name);
+                   "block {} of mesh '{}' was shared without {}, which {} needed", block.number(),
+                   mesh.name,
+                   model::is_geometry(name) ? model::name_of_geometry(name)
+                                            : fmt::format("field '{}'", name),
+                   model::is_geometry(name) ? "are" : "is");
     base::fail(ErrorCode::Sharing,
                "fields '{}' and '{}' were shared on different cells of mesh '{}'; fields of one "
                "mesh may be cut differently, but a rank shares all of them on the same cells",

@@ -29,7 +29,7 @@ class Sharing {
   /// cells of its level. A block number may be any_block between begin_blocks() and end_blocks().
   void share_box(const std::string& field, int32_t level, int32_t block, const int64_t* lo,
                  const int64_t* hi, const void* data, pillion_type type, const int64_t* strides);
-  /// Particles or elements of a mesh of that kind.
+  /// Particles, elements, or values at cells or points of a mesh of that kind.
   void share_items(model::MeshKind kind, const std::string& field, int32_t block, int64_t count,
                    const void* data, pillion_type type);
   void share_particles(const std::string& field, int32_t block, int64_t count, const void* data,
@@ -40,10 +40,20 @@ class Sharing {
   void share_box(const std::string& field, int32_t level, int32_t block, int32_t axes,
                  const int64_t* lo, const int64_t* hi, const pillion_view& view,
                  bool components_last);
-  void share_particles(const std::string& field, int32_t block, int64_t count,
-                       const pillion_view& view, bool components_last);
+  void share_items(model::MeshKind kind, const std::string& field, int32_t block, int64_t count,
+                   const pillion_view& view, bool components_last);
   void share_elements(const std::string& field, int32_t block, int64_t count,
                       const pillion_view& view);
+  /// The mesh of points and cells of that name, which `part` ("points", "cells") of a block of is
+  /// being shared. Null if there is none, which is noted. Gives the block a number if it has none.
+  const model::Mesh* accept_geometry(const std::string& mesh, const char* part,
+                                     const std::string& field, int32_t& block);
+  /// Notes what is wrong with it.
+  void note_geometry(const std::string& mesh, const char* part, int32_t block,
+                     const std::string& text);
+  /// One of its geometry_fields(), in memory of the session's.
+  void put_geometry(const model::Mesh& mesh, const char* part, const std::string& field,
+                    int32_t block, const model::Array& array);
   /// What lay in `size` bytes at `from` lies at `to` now; nothing else about it has changed.
   void move(const std::string& field, int32_t block, const std::byte* from, size_t size,
             const std::byte* to);
@@ -97,6 +107,10 @@ class Sharing {
     int32_t next = 0;                    ///< number of the next block that has none
     bool is_open = false;                ///< between begin_blocks() and end_blocks()
   };
+  struct CellRange {
+    model::Box box;
+    int64_t owned;
+  };
   /// A box as the program gives it.
   struct Where {
     int32_t level;
@@ -126,6 +140,10 @@ class Sharing {
   /// Throws for what is noted of these fields and their meshes.
   void throw_fault(const std::set<std::string>& fields) const;
   [[nodiscard]] bool is_of(const std::string& what, const std::set<std::string>& fields) const;
+  /// The cells of a block of a mesh of points and cells; throws if `entry` has values for other
+  /// numbers of them.
+  [[nodiscard]] CellRange cells_of(const model::Mesh& mesh, const std::string& field, int32_t block,
+                                   const Shared& entry) const;
   /// Adds the blocks of a field to those of its mesh.
   void add_blocks(const std::string& field, const FieldBlocks& shared,
                   std::vector<model::Block>& blocks) const;

@@ -238,10 +238,11 @@ std::set<std::string> Chain::shared_fields() const {
 std::string Chain::whole_for() const {
   for (const auto& stage : stages_) {
     const auto& inputs = stage.setup().inputs;
-    const bool has_levels = std::any_of(inputs.begin(), inputs.end(), [&](const auto& request) {
-      return catalogue_.mesh(layout::mesh_of(request, catalogue_)).levels() > 1;
+    const bool stays_whole = std::any_of(inputs.begin(), inputs.end(), [&](const auto& request) {
+      const auto& mesh = catalogue_.mesh(layout::mesh_of(request, catalogue_));
+      return mesh.levels() > 1 || model::has_points(mesh.kind);
     });
-    if (stage.setup().requires_whole || has_levels) return stage.name();
+    if (stage.setup().requires_whole || stays_whole) return stage.name();
   }
   return {};
 }

@@ -105,6 +105,7 @@ const char* called(model::MeshKind kind) {
     case model::MeshKind::Uniform: return "the uniform mesh";
     case model::MeshKind::Rectilinear: return "the rectilinear mesh";
     case model::MeshKind::Particles: return "particles";
+    case model::MeshKind::Unstructured: return "the unstructured mesh";
     default: return "the spectral mesh";
   }
 }
@@ -165,6 +166,11 @@ void check_request(const pillion_setup& setup, const Request& request, bool with
     return;
   }
   if (layout::is_division(request.kind)) return check_division(setup, request, mesh);
+  if (model::has_points(kind))
+    place_of(setup, request.fields.front())
+        .fail(fmt::format("this stage needs particles or elements that it can give to other ranks, "
+                          "and field '{}' is on {} '{}', which is there only as it is shared",
+                          request.fields.front(), called(kind), mesh));
   if (!model::is_counted(kind) ||
       (request.kind == Kind::Spatial && kind != model::MeshKind::Particles))
     place_of(setup, request.fields.front())
@@ -246,6 +252,9 @@ int32_t add_input(pillion_setup& setup, const pillion_input_request& wanted) {
   request.select = text_or_empty(wanted.select);
   request.select_values.assign(wanted.select_values, wanted.select_values + wanted.select_count);
   check_request(setup, request, wanted.with_levels != 0);
+  if (request.kind == Kind::AsShared)
+    request.geometry =
+        model::geometry_fields(setup.catalogue->mesh(layout::mesh_of(request, *setup.catalogue)));
   setup.inputs.push_back(std::move(request));
   return static_cast<int32_t>(setup.inputs.size() - 1);
 }
@@ -274,7 +283,7 @@ void check_centering(const model::Field& field, const model::Mesh& mesh) {
   const bool is_supported =
       field.centering == Centering::Natural ||
       (field.centering == Centering::Cell && mesh.kind != model::MeshKind::Particles) ||
-      (field.centering == Centering::Point && is_spectral);
+      (field.centering == Centering::Point && (is_spectral || model::has_points(mesh.kind)));
   if (!is_supported)
     base::fail(ErrorCode::Plugin,
                "field '{}' cannot be produced with centering {}, which is not supported on mesh "

@@ -9,6 +9,7 @@
 #include "layout/copy_region.hpp"
 #include "model/coarsen.hpp"
 #include "model/geometry.hpp"
+#include "model/topology.hpp"
 #include "stagehost/plans.hpp"
 
 namespace pillion::stagehost {
@@ -52,6 +53,7 @@ pillion_array describe(const model::Array& array, pillion_centering centering) {
   return out;
 }
 
+/// Of an unstructured mesh, add_geometry() counts them.
 /// A point that blocks share is owned by the block that has the cell above it.
 pillion_count count_points(const model::Mesh& mesh, const pillion_block& block) {
   const int64_t n = mesh.order + 1;
@@ -209,6 +211,87 @@ void add_flags(const std::vector<model::Block>& blocks, const Described& how,
   }
 }
 
+const model::Array& geometry_of(const model::Block& block, const std::string& field) {
+  const auto at = block.arrays.find(field);
+  if (at == block.arrays.end())
+    base::fail(ErrorCode::Sharing, "block {} came without {}", block.number(),
+               model::name_of_geometry(field));
+  return at->second;
+}
+
+/// Cells may have come from another process, so they are checked, but each version of them once.
+model::Topology checked_topology(const model::Block& block, const model::Mesh& mesh,
+                                 CheckedCells& checked) {
+  const auto& cells = geometry_of(block, model::topology_of(mesh.name));
+  const auto& points = geometry_of(block, model::coordinates_of(mesh.name));
+  const auto topology = model::read_topology(
+      {static_cast<const std::byte*>(cells.data), static_cast<size_t>(cells.extents[0])});
+  if (topology.cells() != block.box.extent(0))
+    base::fail(ErrorCode::Sharing, "block {} of mesh '{}' came with {} cells, but values for {}",
+               block.number(), mesh.name, topology.cells(), block.box.extent(0));
+  const std::pair now{cells.version, points.extents[0]};
+  auto& before = checked[block.id];
+  if (now.first != 0 && before == now) return topology;
+  const auto fault = model::fault_of(topology, points.extents[0], mesh.axes, mesh.patches.size());
+  if (!fault.empty())
+    base::fail(ErrorCode::Sharing, "cells of block {} of mesh '{}': {}", block.number(), mesh.name,
+               fault);
+  before = now;
+  return topology;
+}
+
+template <class T>
+const T* data_of(std::span<const T> values) {
+  return values.empty() ? nullptr : values.data();
+}
+
+pillion_connectivity describe(const model::Topology& topology, const model::Array& point_ids) {
+  pillion_connectivity out{};
+  out.size = sizeof out;
+  out.types = topology.types.data();
+  out.offsets = topology.offsets.data();
+  out.points = topology.points.data();
+  out.face_count = topology.faces();
+  out.face_offsets = data_of(topology.face_offsets);
+  out.face_points = data_of(topology.face_points);
+  out.polyhedron_offsets = data_of(topology.polyhedron_offsets);
+  out.polyhedron_faces = data_of(topology.polyhedron_faces);
+  if (point_ids.extents[0] > 0) out.point_ids = static_cast<const int64_t*>(point_ids.data);
+  out.cell_ids = data_of(topology.ids);
+  out.parents = data_of(topology.parents);
+  out.patches = data_of(topology.patches);
+  return out;
+}
+
+/// Points, cells and flags of a mesh that has them.
+void add_geometry(const std::vector<model::Block>& blocks, const Described& how,
+                  CheckedCells& checked, Input& input) {
+  if (!model::has_points(how.mesh.kind)) return;
+  input.coordinates.reserve(blocks.size());
+  input.connectivity.reserve(blocks.size());
+  input.flag_arrays.resize(blocks.size());
+  for (size_t b = 0; b < blocks.size(); ++b) {
+    const auto& block = blocks[b];
+    auto& described = input.blocks[b];
+    const auto topology = checked_topology(block, how.mesh, checked);
+    const auto& points = geometry_of(block, model::coordinates_of(how.mesh.name));
+    const auto& ids = geometry_of(block, model::point_ids_of(how.mesh.name));
+    input.coordinates.push_back(describe(points, PILLION_POINT));
+    input.connectivity.push_back(describe(topology, ids));
+    described.coordinates = &input.coordinates.back();
+    described.connectivity = &input.connectivity.back();
+    described.cells = {topology.owned, topology.cells()};
+    described.points = {points.extents[0], points.extents[0]};
+    described.geometry_version = points.version;
+    described.topology_version = geometry_of(block, model::topology_of(how.mesh.name)).version;
+    if (topology.flags.empty()) continue;
+    const model::Array flags{topology.flags.data(), model::ElementType::Uint8, 1,
+                             model::packed_strides(block.box, 1)};
+    input.flag_arrays[b] = describe(flags, PILLION_CELL);
+    described.flags = &input.flag_arrays[b];
+  }
+}
+
 /// The blocks in the layout that a request asks for, if they came in it. The same on every peer,
 /// for no peer can carry anything alone.
 const layout::InLayout* find_in_layout(const Request& request, const std::string& mesh,
@@ -283,6 +366,13 @@ const pillion_mesh& mesh_of(pillion_work& work, const std::string& name) {
   out.radius = mesh.radius;
   out.levels = mesh.levels();
   out.is_partial = mesh.is_partial ? 1 : 0;
+  if (!described->of.empty()) out.of = described->of.c_str();
+  if (!described->patches.empty()) {
+    auto& patches = work.patches[name];
+    for (const auto& patch : described->patches) patches.push_back(patch.c_str());
+    out.patches = patches.data();
+    out.patch_count = static_cast<int32_t>(patches.size());
+  }
   if (mesh.levels() > 1) {
     auto& ratios = work.ratios[name];
     for (const auto& ratio : mesh.ratios)
@@ -329,6 +419,7 @@ Input bring(const Request& request, const Publication& publication, const Execut
     const auto blocks = blocks_for(mine.blocks, how, input);
     describe(blocks, nullptr, how, input);
     add_flags(blocks, how, context, input);
+    add_geometry(blocks, how, movers.checked, input);
     return input;
   }
   if (const auto* arrived = find_in_layout(request, mesh, publication)) {
@@ -391,12 +482,18 @@ model::Block& target_of(const pillion_work& work, MeshBlocks& mesh, Input& input
 void* add_array(MeshBlocks& mesh, model::Block& block, const model::Field& field,
                 const model::Catalogue& catalogue) {
   const int32_t values = model::values_of(catalogue.mesh(field.mesh), field);
-  const auto bytes = model::size_of(field.type) * static_cast<size_t>(values) *
-                     static_cast<size_t>(block.box.volume());
-  std::shared_ptr<std::byte[]> memory(new std::byte[bytes + 1]);
-  block.arrays[field.name] = {memory.get(), field.type, values,
-                              model::packed_strides(block.box, values),
-                              model::centering_of(catalogue.mesh(field.mesh), field)};
+  const auto& of = catalogue.mesh(field.mesh);
+  auto& array = block.arrays[field.name];
+  array = {.type = field.type, .components = values, .centering = model::centering_of(of, field)};
+  if (model::has_points(of.kind)) {
+    const bool at_points = array.centering == model::Centering::Point;
+    array.extents = at_points ? geometry_of(block, model::coordinates_of(of.name)).extents
+                              : std::array<int64_t, 3>{block.box.extent(0), 1, 1};
+    array.has_extents = true;
+  }
+  array.strides = model::packed_strides(model::box_of(array, block.box), values);
+  std::shared_ptr<std::byte[]> memory(new std::byte[model::bytes_of(array, block.box) + 1]);
+  array.data = memory.get();
   mesh.keep.push_back(memory);
   return memory.get();
 }

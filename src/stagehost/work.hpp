@@ -28,13 +28,19 @@ struct Input {
   /// Elsewhere, once something is produced: which of the publication's have this level, lo and hi.
   std::map<std::tuple<int32_t, std::array<int64_t, 3>, std::array<int64_t, 3>>, size_t> boxes;
   std::vector<Flags> flags;                ///< by block, where any block has flags
-  std::vector<pillion_array> flag_arrays;  ///< by block: of these
+  std::vector<pillion_array> flag_arrays;  ///< by block: of these, or of cells that name points
+  std::vector<pillion_array> coordinates;  ///< by block of a mesh that has points
+  std::vector<pillion_connectivity> connectivity;  ///< the same
 };
+
+/// The versions of cells that were checked, by block.
+using CheckedCells = std::map<int64_t, std::pair<int64_t, int64_t>>;
 
 /// What moves an input, and the memory that it moves to, good until the next publication.
 struct Movers {
   FieldRedistributor cells;
   redistribution::ParticleExchange particles;
+  CheckedCells checked;
 };
 
 }  // namespace pillion::stagehost
@@ -52,7 +58,8 @@ struct pillion_work {
   std::map<std::string, pillion_mesh> meshes{};     ///< that were asked about
   std::map<std::string, std::vector<int32_t>> ratios{};  ///< of these
   std::map<std::string, pillion::model::Faces> faces{};  ///< to which these point
-  pillion::stagehost::Received received{};               ///< by the last exchange among the peers
+  std::map<std::string, std::vector<const char*>> patches{};
+  pillion::stagehost::Received received{};  ///< by the last exchange among the peers
 };
 
 namespace pillion::stagehost {

@@ -106,8 +106,7 @@ void CopyingReceiver::copy_values(const Delivery& from, const Delivery& to, Copy
     for (const auto& block : mesh.blocks)
       for (const auto& [field, array] : block.arrays) {
         const auto* data = static_cast<const std::byte*>(array.data);
-        const size_t bytes = model::size_of(array.type) * static_cast<size_t>(array.components) *
-                             static_cast<size_t>(block.box.volume());
+        const size_t bytes = model::bytes_of(array, block.box);
         if (bytes == 0 || !wanted_.fields.contains(field)) continue;
         if (const auto lent = places.find(data); lent != places.end()) {
           auto& own = copy.lent[lent->second];

@@ -10,6 +10,7 @@
 #include "base/copy.hpp"
 #include "base/copy_threads.hpp"
 #include "redistribution/message_layout.hpp"
+#include "transport/kept_arrays.hpp"
 
 namespace pillion::transport {
 
@@ -39,27 +40,32 @@ PublicationHeader read_header(ByteReader& in) {
   return head;
 }
 
-/// Where an array is: after the head, or in memory that is lent.
+/// Where an array is: after the head, in memory that is lent, or with the receiver since an earlier
+/// message.
+enum class PlaceKind : int64_t { Here = 0, Lent = 1, Kept = 2 };
 struct Place {
-  int64_t is_lent = 0;
+  PlaceKind kind = PlaceKind::Here;
   Lent where;
+  int64_t version = 0;
 };
 
 }  // namespace
 
-Encoder::Encoder(const PublicationHeader& head, const Meshes& meshes, const Lender* lender) {
+Encoder::Encoder(const PublicationHeader& head, const Meshes& meshes, const Lender* lender,
+                 const SentArrays* sent)
+    : sent_(sent) {
   redistribution::MessageLayout layout;
   for (const auto& [name, mesh] : meshes) {
     layout.meshes[name] = mesh.kind;
     for (const auto& block : mesh.blocks) {
       layout.blocks.push_back(redistribution::layout_of(name, block));
       for (const auto& [field, array] : block.arrays) {
-        const auto bytes = model::size_of(array.type) * static_cast<size_t>(array.components) *
-                           static_cast<size_t>(block.box.volume());
+        const auto bytes = model::bytes_of(array, block.box);
         auto& of_field = bytes_[field];
         of_field.all += static_cast<int64_t>(bytes);
-        const bool is_packed = array.strides == model::packed_strides(block.box, array.components);
-        parts_.push_back({&array, &block.box, bytes, &of_field, is_packed, false, 0});
+        const auto box = model::box_of(array, block.box);
+        const bool is_packed = array.strides == model::packed_strides(box, array.components);
+        parts_.push_back({&array, &block, box, bytes, &field, &of_field, is_packed, true, 0});
       }
     }
   }
@@ -80,7 +86,8 @@ void Encoder::take_from(const std::vector<const model::Array*>& arrays) {
 void Encoder::lay_out(const Lender* lender) {
   size_t offset = 0;
   lent_ = 0;
-  for (auto& [field, bytes] : bytes_) bytes.lent = 0;
+  brings_new_ = false;
+  for (auto& [field, bytes] : bytes_) bytes.lent = bytes.left_out = 0;
   std::byte* to = head_.data() + places_;
   for (size_t p = 0; p < parts_.size(); ++p) {
     constexpr size_t ahead = 8;
@@ -88,19 +95,34 @@ void Encoder::lay_out(const Lender* lender) {
     auto& part = parts_[p];
     const auto lent = lender != nullptr && part.is_packed ? lender->find(part.array->data)
                                                           : std::optional<Lent>();
-    part.is_lent = lent.has_value();
+    const int64_t version = part.array->version;
+    const bool is_kept = version != 0 && sent_ != nullptr && !lent &&
+                         sent_->has(*part.field, part.block->id, version);
+    part.is_here = !lent && !is_kept;
     part.offset = offset;
-    const Place place{lent ? 1 : 0, lent.value_or(Lent{0, 0, offset})};
+    const auto kind = lent ? PlaceKind::Lent : is_kept ? PlaceKind::Kept : PlaceKind::Here;
+    const Place place{kind, lent.value_or(Lent{0, 0, offset}), version};
     std::memcpy(to, &place, sizeof place);
     to += sizeof place;
+    const auto bytes = static_cast<int64_t>(part.bytes);
     if (lent) {
-      lent_ += static_cast<int64_t>(part.bytes);
-      part.of_field->lent += static_cast<int64_t>(part.bytes);
+      lent_ += bytes;
+      part.of_field->lent += bytes;
+    } else if (is_kept) {
+      part.of_field->left_out += bytes;
     } else {
       offset = redistribution::aligned(offset + part.bytes);
+      brings_new_ = brings_new_ || (version != 0 && sent_ != nullptr);
     }
   }
   size_ = redistribution::aligned(sizeof(int64_t) + head_.size()) + offset;
+}
+
+void Encoder::note_in(SentArrays& sent) const {
+  if (!brings_new_) return;
+  for (const auto& part : parts_)
+    if (part.array->version != 0) sent.add(*part.field, part.block->id, part.array->version);
+  sent.end_message();
 }
 
 void Encoder::renew(const PublicationHeader& head, const Lender* lender) {
@@ -160,8 +182,8 @@ void Encoder::encode(std::byte* to, base::Copy how, base::CopyThreads* threads) 
   else std::memcpy(to + sizeof length, head_.data(), head_.size());
   std::byte* values = to + redistribution::aligned(sizeof length + head_.size());
   for (const auto& part : parts_)
-    if (!part.is_lent) {
-      pack(*part.array, *part.box, part.bytes, values + part.offset, how, threads);
+    if (part.is_here) {
+      pack(*part.array, part.box, part.bytes, values + part.offset, how, threads);
       base::count_copy(base::CopyKind::Pack, part.bytes);
     }
 }
@@ -201,7 +223,8 @@ PublicationHeader decode_head(const std::byte* message, size_t size) {
 namespace {
 
 /// Bytes of a packed array.
-size_t bytes_of(const redistribution::FieldType& field, const model::Box& box) {
+size_t bytes_of(const redistribution::FieldType& field, const model::Box& of_block) {
+  const model::Box box = field.has_extents ? model::Box{{0, 0, 0}, field.extents} : of_block;
   uint64_t bytes = model::size_of(field.type);
   bool fits = field.components > 0 && model::is_known(static_cast<pillion_type>(field.type));
   for (int axis = 0; axis < 3; ++axis) {
@@ -225,8 +248,9 @@ struct ArrayFinder {
   const Look& look;
 
   [[nodiscard]] const std::byte* at(const Place& place, size_t bytes) const {
-    if (place.is_lent != 0 && look) return look(place.where, bytes);
-    const bool fits = place.is_lent == 0 && values <= size && place.where.offset <= size - values &&
+    if (place.kind == PlaceKind::Lent && look) return look(place.where, bytes);
+    const bool fits = place.kind == PlaceKind::Here && values <= size &&
+                      place.where.offset <= size - values &&
                       bytes <= size - values - place.where.offset;
     if (!fits && bytes > 0)
       base::fail(ErrorCode::Internal, "a message of {} bytes has an array of {} bytes at {}", size,
@@ -238,7 +262,7 @@ struct ArrayFinder {
 }  // namespace
 
 Decoded decode(const std::byte* message, size_t size, std::shared_ptr<const void> keep,
-               const Look& look) {
+               const Look& look, const KeptArrays* kept) {
   ByteReader in = head_reader(message, size);
   const ArrayFinder arrays{message, size, redistribution::aligned(length_of_head(message)), look};
   Decoded out;
@@ -258,7 +282,15 @@ Decoded decode(const std::byte* message, size_t size, std::shared_ptr<const void
     auto block = redistribution::block_of(sent);
     for (const auto& field : sent.fields) {
       const auto place = in.get<Place>();
-      block.arrays.at(field.name).data = arrays.at(place, bytes_of(field, sent.box));
+      const size_t bytes = bytes_of(field, sent.box);
+      auto& array = block.arrays.at(field.name);
+      array.version = place.version;
+      if (place.kind == PlaceKind::Kept && kept != nullptr) {
+        mesh->second.keep.push_back(kept->find(field.name, sent.id, place.version, bytes));
+        array.data = mesh->second.keep.back().get();
+      } else {
+        array.data = arrays.at(place, bytes);
+      }
     }
     mesh->second.blocks.push_back(std::move(block));
   }

@@ -23,6 +23,9 @@ class CopyThreads;
 
 namespace pillion::transport {
 
+class KeptArrays;
+class SentArrays;
+
 /// `Take` and `Give` are of the one analysis that is due: sidecars must resume it from what was
 /// saved in `path`, or save it there and stop it.
 enum class MessageKind : int32_t { Publication = 1, Checkpoint = 2, End = 3, Take = 4, Give = 5 };
@@ -54,6 +57,8 @@ struct PublicationHeader {
   bool schema_changed =
       false;               ///< of the messages that go directly to the sidecars that work on them
   bool scattered = false;  ///< particles that should have gone to their owners are among the blocks
+  bool brings_new =
+      false;  ///< arrays that the sidecar keeps for later messages: see kept_arrays.hpp
   std::map<std::string, pillion_domain> domains;
   std::map<std::string, model::Faces> coordinates;  ///< of meshes whose program sets them
   std::map<std::string, std::string> units;         ///< of fields and meshes, where set at run time
@@ -61,8 +66,9 @@ struct PublicationHeader {
   /// Members of a fixed size, which come first in a message.
   static constexpr auto numbers() {
     using H = PublicationHeader;
-    return std::tuple{&H::kind,     &H::dropped, &H::coarsening, &H::schema_changed, &H::scattered,
-                      &H::sequence, &H::step,    &H::time,       &H::published};
+    return std::tuple{&H::kind,      &H::dropped,    &H::coarsening, &H::schema_changed,
+                      &H::scattered, &H::brings_new, &H::sequence,   &H::step,
+                      &H::time,      &H::published};
   }
   static constexpr auto members() {
     using H = PublicationHeader;
@@ -97,8 +103,9 @@ class SchemaCache {
 class Encoder {
  public:
   /// All arrays of all blocks of `meshes` are sent; these must stay. Arrays that `lender` finds are
-  /// only pointed to.
-  Encoder(const PublicationHeader& head, const Meshes& meshes, const Lender* lender = nullptr);
+  /// only pointed to, and those that `sent` knows, which must stay too, are left out.
+  Encoder(const PublicationHeader& head, const Meshes& meshes, const Lender* lender = nullptr,
+          const SentArrays* sent = nullptr);
   Encoder(const Encoder&) = delete;
   Encoder& operator=(const Encoder&) = delete;
   /// Takes values from these arrays from the next renew() on: one for each that was given, in their
@@ -110,10 +117,15 @@ class Encoder {
   [[nodiscard]] size_t size() const { return size_; }
   /// Bytes of values that are only pointed to.
   [[nodiscard]] int64_t bytes_lent() const { return lent_; }
+  /// Whether there are arrays that receivers are to keep.
+  [[nodiscard]] bool brings_new() const { return brings_new_; }
+  /// Notes these arrays, once the message is on its way.
+  void note_in(SentArrays& sent) const;
   /// Bytes of values of one field, over all blocks, and those of them that are only pointed to.
   struct FieldBytes {
     int64_t all = 0;
     int64_t lent = 0;
+    int64_t left_out = 0;  ///< because the receiver has them
   };
   [[nodiscard]] const std::map<std::string, FieldBytes>& bytes_of_fields() const { return bytes_; }
   /// Writes the message to `to`, aligned to 64 bytes, which has room for size() bytes. Several
@@ -124,11 +136,13 @@ class Encoder {
  private:
   struct Part {
     const model::Array* array;
-    const model::Box* box;
+    const model::Block* block;
+    model::Box box;
     size_t bytes;
+    const std::string* field;
     FieldBytes* of_field;
     bool is_packed;
-    bool is_lent;
+    bool is_here;  ///< in the message
     size_t offset;
   };
   void lay_out(const Lender* lender);
@@ -138,6 +152,8 @@ class Encoder {
   std::map<std::string, FieldBytes> bytes_;
   size_t size_ = 0;
   int64_t lent_ = 0;
+  const SentArrays* sent_ = nullptr;
+  bool brings_new_ = false;
 };
 
 struct Decoded {
@@ -151,9 +167,9 @@ base::Bytes head_of(const Delivery& delivery);
 PublicationHeader decode_head(const std::byte* message, size_t size);
 /// Where arrays are that a message only points to.
 using Look = std::function<const std::byte*(const Lent&, size_t bytes)>;
-/// Reads a message whose arrays then point into it; `keep` holds its memory. Throws
-/// ErrorCode::Internal if anything in it points out of it.
+/// Reads a message whose arrays then point into it; `keep` holds its memory. Arrays that the sender
+/// has left out come from `kept`. Throws ErrorCode::Internal if anything in it points out of it.
 Decoded decode(const std::byte* message, size_t size, std::shared_ptr<const void> keep,
-               const Look& look = {});
+               const Look& look = {}, const KeptArrays* kept = nullptr);
 
 }  // namespace pillion::transport

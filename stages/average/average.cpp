@@ -16,6 +16,7 @@
 #include "../common/element_volumes.hpp"
 #include "../common/elements.hpp"
 #include "../common/options.hpp"
+#include "../common/volumes.hpp"
 
 namespace pillion::stages::average {
 
@@ -142,7 +143,7 @@ class ElementsMean {
     if (setup["onto"])
       setup["onto"].fail(
           "means over elements of a spectral mesh are on that mesh; leave `onto` out");
-    volumes_ = by_mesh_.of(setup, field, setup["field"]);
+    volumes_ = by_mesh_.elements(setup, field, setup["field"]);
     if (!volumes_)
       setup["field"].fail("mesh '" + std::string(field.mesh) +
                           "' does not name the field of its `coordinates`");

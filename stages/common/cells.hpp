@@ -23,8 +23,8 @@ namespace pillion::stages {
 /// Whether all cells of a field's mesh have the same volume, so that none needs a weight. A coarse
 /// publication may lack finer levels; cells have weights in it all the same.
 inline bool has_equal_cells(const pillion_field_description& field) {
-  return field.mesh_kind != PILLION_RECTILINEAR && field.metric == PILLION_CARTESIAN &&
-         field.levels <= 1;
+  return field.mesh_kind != PILLION_RECTILINEAR && !is_unstructured(field) &&
+         field.metric == PILLION_CARTESIAN && field.levels <= 1;
 }
 
 /// Fields as shared, for a stage that looks at flags and knows one level of refinement.
@@ -40,6 +40,8 @@ inline void expect_equal_cells(const pillion_field_description& field, const sta
   const std::string mesh = std::string("mesh '") + field.mesh + "'";
   if (field.mesh_kind == PILLION_RECTILINEAR)
     place.fail(what + " needs cells of equal size; " + mesh + " is rectilinear");
+  if (is_unstructured(field))
+    place.fail(what + " needs cells of equal size in a box; " + mesh + " is unstructured");
   if (field.mesh_kind == PILLION_UNIFORM && field.metric != PILLION_CARTESIAN)
     place.fail(what + " needs cells of equal size; " + mesh + " has the metric " +
                (field.metric == PILLION_SPHERICAL ? "spherical" : "cylindrical"));
@@ -124,6 +126,11 @@ class CellSizes {
   std::array<int64_t, 3> cells_{1, 1, 1};
 };
 
+/// Whether a cell with these flags counts. Other bits of VTK's say where a cell lies.
+inline bool is_counted(uint8_t flags) {
+  return (flags & (PILLION_CELL_DUPLICATE | PILLION_CELL_REFINED | PILLION_CELL_HIDDEN)) == 0;
+}
+
 /// What the values of a block weigh: `each` times a factor for each axis that has some, in the
 /// order of the block's cells; or numbers of their own, in rows of that length. And which cells do
 /// not count.
@@ -146,7 +153,7 @@ struct CellWeights {
   [[nodiscard]] bool counts(int64_t i, int64_t j, int64_t k) const {
     const auto* data = static_cast<const uint8_t*>(flags->data);
     const auto* stride = flags->strides;
-    return data[i * stride[0] + j * stride[1] + k * stride[2]] == 0;
+    return is_counted(data[i * stride[0] + j * stride[1] + k * stride[2]]);
   }
   /// Of a cell.
   [[nodiscard]] double of(int64_t i, int64_t j, int64_t k) const {

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <pillion/stage.hpp>
 #include <string>
 #include <vector>
@@ -15,7 +14,6 @@
 #include "cells.hpp"
 #include "elements.hpp"
 #include "legendre.hpp"
-#include "options.hpp"
 
 namespace pillion::stages {
 
@@ -110,26 +108,6 @@ class ElementVolumes {
   LobattoBasis basis_;
   Jacobian jacobian_;
   std::map<int64_t, Seen> seen_;  ///< by block
-};
-
-/// One for each mesh of elements whose values a stage weighs by volume.
-class VolumesByMesh {
- public:
-  /// Null if the field's mesh has none.
-  std::shared_ptr<ElementVolumes> of(const stage::Setup& setup,
-                                     const pillion_field_description& field,
-                                     const stage::Value& place) {
-    if (!has_element_volumes(field)) return nullptr;
-    auto& found = by_mesh_[field.mesh];
-    if (!found) {
-      found = std::make_shared<ElementVolumes>(setup, field, place);
-      setup.memory(32 / bytes_of(setup, {found->coordinates()}));  // what Seen has of a point
-    }
-    return found;
-  }
-
- private:
-  std::map<std::string, std::shared_ptr<ElementVolumes>> by_mesh_;
 };
 
 }  // namespace pillion::stages

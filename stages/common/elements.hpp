@@ -37,6 +37,11 @@ inline bool has_boxes(const pillion_field_description& field) {
   return field.mesh_kind == PILLION_UNIFORM || field.mesh_kind == PILLION_RECTILINEAR;
 }
 
+/// Whether blocks of a field have cells of any shape.
+inline bool is_unstructured(const pillion_field_description& field) {
+  return field.mesh_kind == PILLION_UNSTRUCTURED;
+}
+
 /// Values of one component in an element of a spectral mesh; 1 of fields elsewhere.
 inline int64_t points_of(const pillion_field_description& field) {
   const int64_t n = field.order + 1;
@@ -65,6 +70,8 @@ inline Extent extent_of(const stage::Block& block, const pillion_field_descripti
     return points_of(field) > 1 ? Extent{points_of(field), block.count(), 1}
                                 : Extent{block.count(), 1, 1};
   if (field.mesh_kind == PILLION_PARTICLES) return {block.count(), 1, 1};
+  if (is_unstructured(field))
+    return {field.centering == PILLION_POINT ? block.point_count() : block.count(), 1, 1};
   Extent extent = {1, 1, 1};
   for (int32_t axis = 0; axis < field.axes; ++axis)
     extent[axis] = block.hi()[axis] - block.lo()[axis];

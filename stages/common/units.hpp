@@ -29,6 +29,8 @@ class Units {
   }
   [[nodiscard]] Units operator/(const Units& other) const { return *this * other.power(-1); }
 
+  /// Symbols and their exponents; what cannot be understood is one symbol in parentheses.
+  [[nodiscard]] const std::vector<std::pair<std::string, int>>& factors() const { return factors_; }
   /// Factors with positive exponents, then each of the others after a slash.
   [[nodiscard]] std::string text() const {
     std::string above, below;

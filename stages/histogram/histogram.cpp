@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <pillion/stage.hpp>
 #include <span>
 #include <string>
@@ -13,10 +14,10 @@
 #include <vector>
 
 #include "../common/cells.hpp"
-#include "../common/element_volumes.hpp"
 #include "../common/elements.hpp"
 #include "../common/options.hpp"
 #include "../common/tally.hpp"
+#include "../common/volumes.hpp"
 #include "exact_mean.hpp"
 #include "histogram_table.hpp"
 
@@ -44,13 +45,8 @@ class Histogram final : public stage::Stage {
       fields.push_back(show_.weight);
     }
     values_ = static_cast<int32_t>(fields.size());
-    volumes_ = by_mesh_.of(setup, quantities_[0].field(), setup["field"]);
-    coordinates_ = 0;
-    if (volumes_) {
-      const auto found = std::find(fields.begin(), fields.end(), volumes_->coordinates());
-      coordinates_ = static_cast<int32_t>(found - fields.begin());
-      if (found == fields.end()) fields.push_back(volumes_->coordinates());
-    }
+    weighing_.emplace(setup, quantities_[0].field(), setup["field"], by_mesh_);
+    weighing_->add_to(fields);
     input_ = setup.input(stage::Input::as_shared(fields).with_levels());
     setup.product(table_name(quantities_) + ".csv");
     int64_t bins = 1;
@@ -119,12 +115,9 @@ class Histogram final : public stage::Stage {
   /// and weights, of some cells or particles at a time.
   template <class F>
   void for_each(const stage::Step& step, const std::vector<double>& means, F&& use) const {
-    const auto& mesh = step.mesh(quantities_[0].mesh());
     for (int32_t b = 0; b < step.block_count(input_); ++b) {
       const auto block = step.block(input_, b);
-      const auto sizes =
-          volumes_ ? volumes_->weights(step, quantities_[0].field(), block, block[coordinates_])
-                   : weights_of(mesh, quantities_[0].field(), block);
+      const auto sizes = weighing_->of(step, block);
       std::vector<stage::Array> arrays;
       for (int32_t f = 0; f < values_; ++f)
         arrays.push_back(unfolded(block[f], quantities_[0].field()));
@@ -178,10 +171,7 @@ class Histogram final : public stage::Stage {
   }
 
   /// Whether cells have different volumes.
-  [[nodiscard]] bool is_by_volume() const {
-    if (volumes_) return true;
-    return has_boxes(quantities_[0].field()) && !has_equal_cells(quantities_[0].field());
-  }
+  [[nodiscard]] bool is_by_volume() const { return weighing_->is_by_volume(); }
 
   using Extremes = std::pair<std::vector<double>, std::vector<double>>;
 
@@ -209,8 +199,8 @@ class Histogram final : public stage::Stage {
   std::vector<Quantity> quantities_;  ///< the field, and what it is counted against
   Shown show_;
   VolumesByMesh by_mesh_;
-  std::shared_ptr<ElementVolumes> volumes_;  ///< of a spectral mesh that names its coordinates
-  int32_t input_ = 0, values_ = 0, coordinates_ = 0;  ///< how many fields are counted or added up
+  std::optional<Weighing> weighing_;
+  int32_t input_ = 0, values_ = 0;  ///< how many fields are counted or added up
 };
 
 const pillion_parameter parameters[] = {

@@ -19,6 +19,7 @@
 #include "../common/cells.hpp"
 #include "../common/elements.hpp"
 #include "../common/options.hpp"
+#include "cell_raster.hpp"
 
 namespace pillion::stages::slice {
 
@@ -148,11 +149,11 @@ struct Sums {
     step.sum(std::span(weights));
     step.sum(std::span(&not_finite, 1));
   }
-  /// NaN where there is no value.
-  [[nodiscard]] std::vector<double> means() const {
+  /// NaN where there is no value, or none of more than this weight.
+  [[nodiscard]] std::vector<double> means(double least = 0) const {
     std::vector<double> out(values.size(), std::numeric_limits<double>::quiet_NaN());
     for (size_t p = 0; p < out.size(); ++p)
-      if (weights[p] > 0) out[p] = values[p] / weights[p];
+      if (weights[p] > least) out[p] = values[p] / weights[p];
     return out;
   }
 };
@@ -176,11 +177,14 @@ class Slice final : public stage::Stage {
     if (const auto thickness = setup["thickness"])
       thickness_ = thickness.text() == "all" ? HUGE_VAL : positive(thickness);
     constexpr int64_t bytes_of_pixel = 120;  // sums, the table's columns, and its text
-    setup.memory(0, bytes_of_pixel * std::min<int64_t>(most_, field_.cells[axis_ == 0 ? 1 : 0]) *
-                        std::min<int64_t>(most_, field_.cells[axis_ == 2 ? 1 : 2]));
+    const auto pixels = [&](int32_t axis) {
+      return has_boxes(field_) ? std::min<int64_t>(most_, field_.cells[axis]) : most_;
+    };
+    setup.memory(0, bytes_of_pixel * pixels(axis_ == 0 ? 1 : 0) * pixels(axis_ == 2 ? 1 : 2));
   }
 
   void run(stage::Step& step) override {
+    if (is_unstructured(field_)) return run_on_cells(step);
     const auto& mesh = step.mesh(field_.mesh);
     const SlicePlane plane = plane_of(mesh);
     Sums sums(plane.size());
@@ -196,7 +200,7 @@ class Slice final : public stage::Stage {
   /// Meshes with two axes have one plane.
   int32_t axis_of(const stage::Setup& setup) const {
     const auto place = setup["field"];
-    if (!has_boxes(field_) || field_.axes < 2)
+    if ((!has_boxes(field_) && !is_unstructured(field_)) || field_.axes < 2)
       place.fail("field '" + name_ + "' is not on a mesh with two or three axes; `deposit` makes " +
                  "a field on a mesh of particles");
     const auto given = setup["axis"];
@@ -277,6 +281,77 @@ class Slice final : public stage::Stage {
       }
   }
 
+  // Meshes of cells of any shape. A thick slice is a number of planes, as far apart as pixels are
+  // wide: the rectangle rule for the mean across it.
+
+  void run_on_cells(const stage::Step& step) const {
+    const auto [lo, hi] = box_of(step);
+    const auto axis = static_cast<size_t>(axis_);
+    CellRaster raster(axis_, lo, hi, most_);
+    const auto planes = field_.axes == 3 ? planes_between(lo[axis], hi[axis], raster.side())
+                                         : std::vector<double>{};
+    if (field_.axes == 2 && hi[2] - lo[2] > 1e-9 * length_of(hi - lo))
+      throw Error(ErrorCode::Stage, "field '" + name_ +
+                                        "' is on a surface that is not a plane of "
+                                        "constant z, which a plane cuts in lines; "
+                                        "`image` draws it");
+    Sums sums(raster.size());
+    for (int32_t b = 0; b < step.block_count(input_); ++b)
+      add_cells(step.block(input_, b), planes, raster, sums);
+    sums.combine(step);
+    step.write(table_of(step, raster, planes, sums));
+  }
+  /// Around all cells that count. [peers]
+  [[nodiscard]] std::pair<Vec3, Vec3> box_of(const stage::Step& step) const {
+    Vec3 lo{{HUGE_VAL, HUGE_VAL, HUGE_VAL}}, hi{{-HUGE_VAL, -HUGE_VAL, -HUGE_VAL}};
+    for (int32_t b = 0; b < step.block_count(input_); ++b) {
+      CellPieces pieces(step.block(input_, b));
+      enclose(pieces, field_.axes, lo, hi);
+    }
+    step.min(std::span<double>(lo.x));
+    step.max(std::span<double>(hi.x));
+    if (!(lo[0] <= hi[0]))
+      throw Error(ErrorCode::Stage, "mesh '" + std::string(field_.mesh) + "' has no cell of " +
+                                        std::to_string(field_.axes) + " dimensions to slice");
+    return {lo, hi};
+  }
+  /// In ascending order. One that is on the mesh's end is moved into it.
+  [[nodiscard]] std::vector<double> planes_between(double lo, double hi, double apart) const {
+    const double length = hi - lo, at = at_ ? *at_ : lo + length / 2;
+    if (const auto fault = outside(at, lo, length, std::to_string(at)); !fault.empty())
+      throw Error(ErrorCode::Configuration, fault);
+    const double inset = 1e-9 * length;
+    const double from = std::max(lo, at - thickness_ / 2), to = std::min(hi, at + thickness_ / 2);
+    if (!(thickness_ > 0)) return {std::clamp(at, lo + inset, hi - inset)};
+    const auto count = static_cast<int64_t>(std::ceil((to - from) / apart));
+    std::vector<double> out;
+    for (int64_t i = 0; i < std::max<int64_t>(count, 1); ++i)
+      out.push_back(from + (to - from) * (static_cast<double>(i) + 0.5) /
+                               static_cast<double>(std::max<int64_t>(count, 1)));
+    return out;
+  }
+  void add_cells(const stage::Block& block, std::span<const double> planes, CellRaster& raster,
+                 Sums& sums) const {
+    std::vector<double> values(static_cast<size_t>(size_of(extent_of(block, field_))));
+    const auto array = block[0];
+    read_values({&array, component_}, extent_of(block, field_), 0, values);
+    CellPieces pieces(block);
+    auto& cells = pieces.cells();
+    const bool at_points = field_.centering == PILLION_POINT;
+    for (int64_t c = 0; c < cells.count(); ++c) {
+      if (!cells.is_part(c, field_.axes)) continue;
+      bool is_finite = true;  // of what is seen of the cell
+      const auto value = [&](int64_t point) { return values[size_t(at_points ? point : c)]; };
+      const auto add = [&](size_t pixel, double area, double mean) {
+        if (std::isfinite(mean)) sums.add(pixel, mean, area);
+        else is_finite = false;
+      };
+      if (field_.axes == 2) flatten_cell(pieces, c, raster, value, add);
+      else cut_cell(pieces, c, static_cast<size_t>(axis_), planes, raster, value, add);
+      sums.not_finite += is_finite ? 0 : 1;
+    }
+  }
+
   [[nodiscard]] std::string called() const {
     return name_ + ending_of(component_, field_.components);
   }
@@ -292,6 +367,28 @@ class Slice final : public stage::Stage {
     if (sums.not_finite > 0) out.attribute("not_finite", static_cast<double>(sums.not_finite));
     const int64_t coarsening = one_of(step, field_.mesh, field_);
     if (coarsening > 1) out.attribute("coarsening", static_cast<double>(coarsening));
+    out.per_step();
+    return out;
+  }
+  [[nodiscard]] stage::Table table_of(const stage::Step& step, const CellRaster& raster,
+                                      std::span<const double> planes, const Sums& sums) const {
+    stage::Table out(table_name(), called() + " across " + "xyz"[axis_]);
+    const std::string units = step.mesh(field_.mesh).units;
+    for (size_t d = 0; d < 2; ++d) {
+      std::vector<double> centres;
+      for (int64_t v = 0; v < raster.count(1); ++v)
+        for (int64_t u = 0; u < raster.count(0); ++u)
+          centres.push_back(raster.centre(d, d == 0 ? u : v));
+      out.column(std::string(1, "xyz"[raster.along(d)]), units, std::move(centres));
+    }
+    // Pieces that are taken away where cells are not convex leave rounding errors behind.
+    out.column("mean", step.units(name_), sums.means(1e-9 * raster.side() * raster.side()));
+    if (!planes.empty()) {
+      const double half = planes.size() > 1 ? (planes[1] - planes[0]) / 2 : 0;
+      out.attribute("from", planes.front() - half, units);
+      out.attribute("to", planes.back() + half, units);
+    }
+    if (sums.not_finite > 0) out.attribute("not_finite", static_cast<double>(sums.not_finite));
     out.per_step();
     return out;
   }
@@ -320,7 +417,7 @@ class Slice final : public stage::Stage {
 };
 
 const pillion_parameter parameters[] = {
-    {"field", "field", nullptr, "Field on a uniform or rectilinear mesh"},
+    {"field", "field", nullptr, "Field on a uniform, rectilinear or unstructured mesh"},
     {"axis", "x | y | z", "null", "Axis across the slice"},
     {"position", "length", "null", "Where along that axis; in its middle if left out"},
     {"thickness", "length | all", "null", "Take means over this length; one cell if left out"},

@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "../common/cells.hpp"
-#include "../common/element_volumes.hpp"
 #include "../common/elements.hpp"
 #include "../common/sums.hpp"
+#include "../common/volumes.hpp"
 
 namespace pillion::stages::statistics {
 
@@ -171,22 +171,19 @@ class MomentSeries {
         field_(setup.field(name, place)),
         mesh_(field_.mesh),
         components_(components_of(field_)),
-        volumes_(volumes.of(setup, field_, place)) {
+        weighing_(setup, field_, place, volumes) {
     std::vector<std::string> fields = {name};
-    if (volumes_ && volumes_->coordinates() != name) fields.push_back(volumes_->coordinates());
+    weighing_.add_to(fields);
     input_ = setup.input(stage::Input::as_shared(fields).with_levels());
     setup.product("statistics_" + name + ".csv");
   }
 
   [[nodiscard]] std::vector<Moments> look(const stage::Step& step) const {
     std::vector<Moments> out(components_.size());
-    const auto& mesh = step.mesh(mesh_);
     for (int32_t b = 0; b < step.block_count(input_); ++b) {
       const auto block = step.block(input_, b);
       const auto array = unfolded(block[0], field_);
-      const auto weights =
-          volumes_ ? volumes_->weights(step, field_, block, block[block.array_count() - 1])
-                   : weights_of(mesh, field_, block);
+      const auto weights = weighing_.of(step, block);
       for (size_t p = 0; p < components_.size(); ++p)
         for_each_weighted({&array, components_[p]}, extent_of(block, field_), weights,
                           [&](std::span<const double> values, std::span<const double> each) {
@@ -204,11 +201,8 @@ class MomentSeries {
     moments_.insert(moments_.end(), moments.begin(), moments.end());
   }
 
-  /// Whether values have different weights, so that sums of these must be known. The same on every
-  /// peer.
-  [[nodiscard]] bool is_weighted() const {
-    return volumes_ || (has_boxes(field_) && !has_equal_cells(field_));
-  }
+  /// Whether values have different weights. The same on every peer.
+  [[nodiscard]] bool is_weighted() const { return weighing_.is_by_volume(); }
 
   [[nodiscard]] stage::Table table(const stage::Step& step) const {
     stage::Table out("statistics_" + name_, "Statistics of " + name_);
@@ -280,7 +274,7 @@ class MomentSeries {
   pillion_field_description field_;
   std::string mesh_;
   std::vector<int32_t> components_;
-  std::shared_ptr<ElementVolumes> volumes_;  ///< of a spectral mesh that names its coordinates
+  Weighing weighing_;
   int32_t input_ = 0;
   std::vector<int64_t> steps_;
   std::vector<double> times_;

@@ -68,12 +68,15 @@ std::string contents_of(const WrittenFields& fields) {
 
 }  // namespace
 
-StepList::StepList(const WrittenFields& fields, std::string name, std::string face,
-                   std::string folder)
+StepList::StepList(std::string contents, std::string name, std::string face, std::string folder)
     : name_(std::move(name)),
       face_(std::move(face)),
       folder_(std::move(folder)),
-      contents_(contents_of(fields)) {}
+      contents_(std::move(contents)) {}
+
+StepList::StepList(const WrittenFields& fields, std::string name, std::string face,
+                   std::string folder)
+    : StepList(contents_of(fields), std::move(name), std::move(face), std::move(folder)) {}
 
 bool StepList::begin(const stage::Step& step) {
   const fs::path products = step.product_folder();

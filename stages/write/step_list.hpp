@@ -28,6 +28,8 @@ class StepList {
   /// `face` is what readers open, `folder` has the dataset's files; both lie in the folder of
   /// products.
   StepList(const WrittenFields& fields, std::string name, std::string face, std::string folder);
+  /// The same of a dataset whose fields such a text describes.
+  StepList(std::string contents, std::string name, std::string face, std::string folder);
 
   [[nodiscard]] const std::vector<StoredStep>& steps() const { return steps_; }
   /// Before the first step that is written: what an earlier run left under this name is

@@ -79,6 +79,16 @@ def owner(step: int, number: int, ranks: int) -> int:
     return int(np.random.default_rng([300, step, number]).integers(busy))
 
 
+def share(session, field, boxes, step, values) -> None:
+    """Shares the boxes that this rank owns."""
+    ranks, rank = session.communicator.size, session.communicator.rank
+    with session.blocks(field):
+        for number, box in enumerate(boxes):
+            if owner(step, number, ranks) == rank:
+                array = np.ascontiguousarray(values(box.level)[box.cells])
+                session.share(field, array, box.lo, level=box.level)
+
+
 def values(field: str, step: int, level: int) -> np.ndarray:
     """Of all cells of a level, whether there are boxes or not."""
     kind, components = FIELDS[field]

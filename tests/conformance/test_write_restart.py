@@ -54,12 +54,13 @@ FACES = {
     "raw": "grid.raw.yaml",
     "plotfile": "grid.visit",
     "hdf5": "grid.xmf",
+    "openpmd": "grid.pmd",
 }
 
 
 def formats(build) -> list[str]:
     has_hdf5 = "HDF5_WORKS:INTERNAL=1" in (build / "CMakeCache.txt").read_text()
-    return ["raw", "plotfile", *(["hdf5"] if has_hdf5 else [])]
+    return ["raw", "plotfile", *(["hdf5", "openpmd"] if has_hdf5 else [])]
 
 
 def test_other_fields_are_refused_in_other_formats(build, tmp_path):
@@ -95,6 +96,7 @@ def test_steps_after_the_checkpoint_in_other_formats(build, tmp_path):
             "raw": r"\{step: (\d+)",
             "plotfile": r"plt(\d{9})/Header",
             "hdf5": r"grid\.(\d{9})\.h5:/density",
+            "openpmd": r"grid_(\d{9})\.h5",
         }[form]
         for first, last, whole in ((0, 2, 2), (2, 4, 4), (2, 3, 3)):
             results, _ = played.run(
@@ -106,6 +108,8 @@ def test_steps_after_the_checkpoint_in_other_formats(build, tmp_path):
                 **({"checkpoint": state} if first == 0 else {"restart": state}),
             )
             text = (results / "a" / FACES[form]).read_text()
+            if form == "openpmd":  # readers take all files that there are
+                text = str(list((results / "a" / "grid_openpmd").iterdir()))
             assert sorted({int(step) for step in re.findall(told, text)}) == list(range(whole))
             if form == "plotfile":  # readers take all that there are
                 assert len(list((results / "a" / "grid_plotfiles").iterdir())) == whole + 1

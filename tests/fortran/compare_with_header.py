@@ -27,6 +27,8 @@ KINDS = {
     "int32_t*": "integer(c_int32_t) reference",
     "const pillion_view*": "type(pillion_view) reference",
     "const pillion_domain*": "type(pillion_domain) reference",
+    "const pillion_points*": "type(pillion_points) reference",
+    "const pillion_cells*": "type(pillion_cells) reference",
     "pillion_progress*": "type(pillion_progress) reference",
     "pillion_field*": "type(c_field) reference",
 }
@@ -34,10 +36,14 @@ MEMBERS = {
     "int32_t": "integer(c_int32_t)",
     "int64_t": "integer(c_int64_t)",
     "double": "real(c_double)",
+    "size_t": "integer(c_size_t)",
     "pillion_type": "integer(c_int32_t)",
     "pillion_mesh_kind": "integer(c_int32_t)",
     "const char*": "type(c_ptr)",
     "const void*": "type(c_ptr)",
+    "const uint8_t*": "type(c_ptr)",
+    "const int32_t*": "type(c_ptr)",
+    "const int64_t*": "type(c_ptr)",
 }
 ALSO_STRUCTS = {"pillion_field": "c_field"}
 

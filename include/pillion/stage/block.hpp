@@ -78,6 +78,21 @@ class Block {
   [[nodiscard]] int32_t number() const { return static_cast<int32_t>(block_->id & 0x7fffffff); }
   [[nodiscard]] int32_t level() const { return block_->level; }
   [[nodiscard]] int32_t array_count() const { return block_->array_count; }
+  /// Points of an unstructured mesh: fields that are centred on points have as many values.
+  [[nodiscard]] int64_t point_count() const { return block_->points.total; }
+  /// Which points the cells of an unstructured mesh have; throws if the mesh is of another kind.
+  [[nodiscard]] const pillion_connectivity& connectivity() const {
+    if (block_->connectivity == nullptr)
+      throw Error(ErrorCode::Stage, "a stage read cells of a block that has none of any shape");
+    return *block_->connectivity;
+  }
+  /// Where the points of an unstructured or curvilinear mesh are: doubles, 3 components, whatever
+  /// the dimensions of the mesh. Throws if the mesh is of another kind.
+  [[nodiscard]] Array coordinates() const {
+    if (block_->coordinates == nullptr)
+      throw Error(ErrorCode::Stage, "a stage read coordinates of a block that has none");
+    return array_of(*block_->coordinates);
+  }
   /// Field number i of the input's list.
   [[nodiscard]] Array operator[](int32_t i) const { return array_of(*block_->arrays[i]); }
   /// All values of a field as one contiguous range (components interleaved, then first axis

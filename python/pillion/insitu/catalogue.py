@@ -13,7 +13,14 @@ from pillion.errors import Error
 
 NUMBERS = {"int32": 1, "int64": 2, "float32": 3, "float64": 4}
 NAMES = {number: name for name, number in NUMBERS.items()}
-MESH_KINDS = {1: "uniform", 2: "particles", 3: "spectral", 4: "rectilinear"}
+MESH_KINDS = {
+    1: "uniform",
+    2: "particles",
+    3: "spectral",
+    4: "rectilinear",
+    5: "curvilinear",
+    6: "unstructured",
+}
 BOXES = ("uniform", "rectilinear")  # kinds of mesh whose blocks are boxes of cells
 CENTERINGS = {"": 0, "cell": 1, "point": 2}
 
@@ -34,7 +41,7 @@ class Field:
 
     name: str
     mesh: str
-    mesh_kind: str  #: "uniform", "rectilinear", "particles" or "spectral"
+    mesh_kind: str  #: "uniform", "rectilinear", "particles", "spectral" or "unstructured"
     type: str  #: "int32", "int64", "float32" or "float64"
     components: int
     cells: tuple[int, ...]  #: along each axis of a mesh of boxes; empty for others
@@ -64,9 +71,10 @@ class FieldDescription:
     """A field and the mesh that it lives on. Only uniform and rectilinear ones have axes and cells.
 
     Attributes:
-        mesh_kind: "uniform", "rectilinear", "particles" or "spectral".
+        mesh_kind: "uniform", "rectilinear", "particles", "spectral" or "unstructured".
         order: of a spectral mesh: its elements have order + 1 points along each axis; else 0.
-        centering: "cell"; or "point" in spectral elements; "" for particles.
+        centering: "cell"; or "point" in spectral elements and unstructured meshes; "" for
+            particles.
         coordinates: the field that holds the coordinates of a spectral mesh, or "".
     """
 
@@ -88,6 +96,11 @@ class FieldDescription:
     @property
     def is_particles(self) -> bool:
         return self.mesh_kind == "particles"
+
+    @property
+    def is_at_points(self) -> bool:
+        """Whether it has a value at each point of an unstructured mesh."""
+        return self.mesh_kind == "unstructured" and self.centering == "point"
 
     @property
     def points(self) -> int:

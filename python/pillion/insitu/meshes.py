@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A mesh of cells in boxes as it is in a publication: where its cells are, and how large."""
+"""A mesh as it is in a publication: the place and size of its cells if these are in boxes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,16 +13,20 @@ METRICS = {1: "cartesian", 2: "cylindrical", 3: "spherical"}
 
 @dataclass(frozen=True)
 class Mesh:
-    """A uniform or rectilinear mesh in a publication; if that is coarse, the coarse one.
+    """A uniform, rectilinear or unstructured mesh in a publication; if that is coarse, the coarse
+    one. Cells of an unstructured mesh are those of blocks.
 
     Attributes:
-        kind: "uniform" or "rectilinear".
+        kind: "uniform", "rectilinear" or "unstructured".
         faces: by axis, cells + 1 coordinates of the faces of cells, in ascending order. Angles
             are in degrees.
         metric: "cartesian"; "cylindrical": radius, azimuth, height, or radius and height;
             "spherical": longitude, latitude, and height or radius.
         radius: of a spherical mesh: that of the sphere, above which a third axis counts; 0 if
             that axis is the radius itself.
+        dimensions: of the cells: 1 to 3.
+        of: the mesh whose boundary an unstructured mesh is, or None.
+        patches: names of the parts of such a boundary, to which `Connectivity.patches` points.
     """
 
     name: str
@@ -33,6 +37,9 @@ class Mesh:
     metric: str
     radius: float
     coarsening: int
+    dimensions: int = 0
+    of: str | None = None
+    patches: tuple[str, ...] = ()
 
     @property
     def cells(self) -> tuple[int, ...]:

@@ -23,6 +23,7 @@ class Shape:
     has_inner: bool
     places: dict[str, int]  # of fields among the arrays of a block
     points: list[int]  # by field: of an element along an axis, or 0
+    at_points: frozenset[str] = frozenset()  # fields at points of an unstructured mesh
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,7 @@ class Made:
     type: str
     components: int
     points: int
+    centering: str
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,10 @@ def _shape(
     )
     places = {field: i for i, field in enumerate(wanted.fields)}
     points = [field.points for field in fields]
-    return Shape(number, fields[0].axes, layout >= LAYOUTS["blocks"], places, points)
+    at_points = frozenset(
+        name for name, field in zip(wanted.fields, fields, strict=True) if field.is_at_points
+    )
+    return Shape(number, fields[0].axes, layout >= LAYOUTS["blocks"], places, points, at_points)
 
 
 def _made(
@@ -123,11 +128,13 @@ def _made(
     if kind not in NUMBERS:
         raise Error(f"output '{name}' cannot be of type '{kind}'")
     if output.centering not in CENTERINGS or (
-        like.mesh_kind != "spectral" and output.centering not in ("", like.centering)
+        like.mesh_kind not in ("spectral", "unstructured")
+        and output.centering not in ("", like.centering)
     ):
         raise Error(
-            f"output '{name}' cannot have the centering '{output.centering}': on a spectral mesh "
-            f"there are point and cell, and '{like.mesh}' is of kind '{like.mesh_kind}'"
+            f"output '{name}' cannot have the centering '{output.centering}': on spectral and "
+            "unstructured meshes there are point and cell, and "
+            f"'{like.mesh}' is of kind '{like.mesh_kind}'"
         )
     units = like.units if output.units is None else output.units
     called, number_of_type = names.get(name, name), NUMBERS[kind]
@@ -140,4 +147,4 @@ def _made(
         )
     at_points = like.mesh_kind == "spectral" and (output.centering or like.centering) == "point"
     points = like.order + 1 if at_points else 0
-    return Made(number, kind, output.components, points)
+    return Made(number, kind, output.components, points, output.centering or like.centering)

@@ -37,6 +37,7 @@ from pillion.insitu.shared_arrays import (
     strides_for,
     view_of,
 )
+from pillion.insitu.shared_cells import cells_of, points_of
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -242,6 +243,8 @@ class Session:
                 n is order + 1, and the last index is along the first axis of the reference element.
                 If the field is centred on elements: (count,) or (count, components). The transpose
                 of a Fortran array (n, n, n, components, count) fits.
+                Unstructured mesh: (count,) or (count, components), in one piece; a value for each
+                cell or point of the block, as the field's centering says.
             lo: index of the array's first cell in the mesh, on its level; by default 0 along every
                 axis. For uniform meshes only.
             block: number of the block; by default 0, or the next one within `blocks`.
@@ -263,12 +266,105 @@ class Session:
             if level != 0:
                 raise Error(f"field '{field}' was shared on level {level}; only boxes have levels")
             expect_items(wanted, view, lo)
-            share = self._open.share_particles if wanted.is_particles else self._open.share_elements
+            share = {
+                "particles": self._open.share_particles,
+                "spectral": self._open.share_elements,
+                "unstructured": self._open.share_values,
+            }[wanted.mesh_kind]
             share(field, block, view.shape[0], address, number)
         self._shared[field, block] = (array, view)
         if opened is not None:
             opened.numbers.add(block)
             opened.next = max(opened.next, block + 1)
+
+    def share_points(self, mesh: str, points: Any, *, block: int = 0, ids: Any = None) -> None:
+        """Shares the points of a block of an unstructured mesh. They are copied; share them again
+        when they have moved.
+
+        Args:
+            mesh: its name in the catalogue.
+            points: (count, 3), or (count, 2) in a plane; float32 or float64, with any strides.
+            block: number of the block.
+            ids: the number of each point in the whole mesh.
+
+        Raises:
+            Error: if these are not coordinates of points.
+        """
+        found = points_of(mesh, points, ids)
+        self._open.share_points(
+            mesh, block, found.count, found.data, found.stride, found.type, found.ids
+        )
+
+    def share_cells(
+        self,
+        mesh: str,
+        points: Any = None,
+        offsets: Any = None,
+        *,
+        types: Any,
+        block: int = 0,
+        points_are_ids: bool = False,
+        ids: Any = None,
+        flags: Any = None,
+        parents: Any = None,
+        patches: Any = None,
+        face_offsets: Any = None,
+        face_points: Any = None,
+        polyhedron_offsets: Any = None,
+        polyhedron_faces: Any = None,
+        base: int = 0,
+    ) -> None:
+        """Shares the cells of a block of an unstructured mesh. They are copied; share them again
+        when they have changed. Cell c has the points `points[offsets[c]:offsets[c + 1]]`, in VTK's
+        order.
+
+        Indices are of type int32 or int64; if all have the same, they are not converted.
+
+        Args:
+            mesh: its name in the catalogue.
+            points: indices of the points of cells, one cell after the other; or (cells, corners).
+                None if the block has no cells.
+            offsets: one more than cells. Not needed if types have a fixed number of points.
+            types: VTK's type of each cell, or of all; or the name of the type of all, such as
+                "tetra", "hexahedron", "wedge", "pyramid", "triangle", "quad" or "polyhedron".
+            block: number of the block.
+            points_are_ids: whether `points` are the numbers in the whole mesh that `share_points`
+                was given as `ids`.
+            ids: the number of each cell in the whole mesh.
+            flags: bits of each cell, as VTK has them: 1 where another block owns the cell, 32 where
+                it is hidden.
+            parents: of a boundary: the id of the cell that each cell bounds.
+            patches: the patch of each cell, by its place in the configuration's list, from 0.
+            face_offsets: of polyhedra: face f has the points
+                `face_points[face_offsets[f]:face_offsets[f + 1]]`.
+            face_points: indices of points.
+            polyhedron_offsets: one more than cells: cell c has the faces
+                `polyhedron_faces[polyhedron_offsets[c]:polyhedron_offsets[c + 1]]`.
+            polyhedron_faces: indices of faces.
+            base: what indices and offsets are counted from, 0 or 1.
+
+        Raises:
+            Error: if the arrays do not suit each other.
+        """
+        polyhedra = {
+            "face_offsets": face_offsets,
+            "face_points": face_points,
+            "polyhedron_offsets": polyhedron_offsets,
+            "polyhedron_faces": polyhedron_faces,
+        }
+        each = {"ids": ids, "flags": flags, "parents": parents, "patches": patches}
+        found = cells_of(mesh, points, offsets, types, base, polyhedra, **each)
+        self._open.share_cells(
+            mesh,
+            block,
+            found.count,
+            found.type,
+            found.index_type,
+            base,
+            points_are_ids,
+            found.face_count,
+            found.addresses,
+        )
 
     @contextmanager
     def blocks(self, field: str) -> Iterator[None]:

@@ -12,6 +12,8 @@ import numpy as np
 from pillion.errors import Error
 from pillion.insitu.catalogue import BOXES, Field
 
+_ITEMS = {"particles": "particles", "spectral": "elements", "unstructured": "cells or points"}
+
 
 def view_of(array: Any, field: str) -> np.ndarray:
     if isinstance(array, np.ndarray):
@@ -74,8 +76,10 @@ def _expect_box(field: Field, view: np.ndarray, axes: int) -> None:
 
 
 def expect_items(field: Field, view: np.ndarray, lo: Sequence[int] | None) -> None:
-    """Raises Error unless the array is one of particles or elements with all their values."""
-    what = "particles" if field.is_particles else "elements"
+    """Raises Error unless the array is one of particles, elements, cells or points with all their
+    values.
+    """
+    what = _ITEMS[field.mesh_kind]
     if lo is not None:
         raise Error(f"field '{field.name}' is of {what}, which have no lo")
     shape = field.of_item

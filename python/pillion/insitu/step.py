@@ -6,14 +6,15 @@ are NumPy arrays over memory that is lent for the step.
 import weakref
 import zlib
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from pillion.errors import Error
-from pillion.insitu.catalogue import MESH_KINDS, NUMBERS, Domain, FieldDescription
+from pillion.insitu.catalogue import CENTERINGS, MESH_KINDS, NUMBERS, Domain, FieldDescription
 from pillion.insitu.meshes import METRICS, Mesh
 from pillion.insitu.plan import Plan, Shape
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from pillion import _stage
 
 Number = TypeVar("Number", int, float, np.ndarray)
+Array = np.ndarray[Any, Any]
 SUM, MIN, MAX = 1, 2, 3
 
 
@@ -30,6 +32,48 @@ class Lease:
     """Owns every array of a step. If it lives on after the step, a stage has kept an array."""
 
     __slots__ = ("__weakref__",)
+
+
+class Count(NamedTuple):
+    """Numbers of cells or points of a block: owned by it, and in all."""
+
+    owned: int
+    total: int
+
+
+@dataclass(frozen=True)
+class Connectivity:
+    """The cells of a block of an unstructured mesh, in VTK's model, as read-only arrays over the
+    host's memory. Like arrays of fields, they are valid for this step only.
+
+    Attributes:
+        types: VTK's type of each cell.
+        offsets: one more than cells: cell c has the points `points[offsets[c]:offsets[c + 1]]`.
+        points: indices of points of the block.
+        face_offsets: of polyhedra: face f has the points
+            `face_points[face_offsets[f]:face_offsets[f + 1]]`, in order around it. This and the
+            next three are None if no cell is a polyhedron.
+        face_points: indices of points of the block.
+        polyhedron_offsets: one more than cells: cell c has the faces
+            `polyhedron_faces[polyhedron_offsets[c]:polyhedron_offsets[c + 1]]`; none if it is not a
+            polyhedron.
+        polyhedron_faces: indices of faces.
+        point_ids, cell_ids: numbers in the whole mesh; None if the simulation gave none.
+        parents: of a boundary: the id of the cell that each cell bounds; or None.
+        patches: of each cell, an index into `Mesh.patches`; or None.
+    """
+
+    types: Array
+    offsets: Array
+    points: Array
+    face_offsets: Array | None
+    face_points: Array | None
+    polyhedron_offsets: Array | None
+    polyhedron_faces: Array | None
+    point_ids: Array | None
+    cell_ids: Array | None
+    parents: Array | None
+    patches: Array | None
 
 
 class Block:
@@ -43,6 +87,9 @@ class Block:
     axis of the reference element. A field with several components is indexed `[e, c, k, j, i]`. A
     field with one value for each element is indexed `[e]` or `[e, c]`.
 
+    On an unstructured mesh `array[i]` or `array[i, c]` is the value at cell or point i of the
+    block, as the field's centering says. `coordinates` and `connectivity` define its points and cells.
+
     Attributes:
         lo, hi: half-open index range of all cells, ghosts included, which may lie outside of
             the mesh if it is periodic; empty tuples for particles and elements.
@@ -50,18 +97,25 @@ class Block:
         id: no other block of the mesh has it in this layout.
         number: of the block, as shared, or among the blocks of this rank.
         level: refinement level; 0 is the coarsest.
-        flags: a bit set of each cell, as VTK has them: 8 where a finer block covers the cell; None
-            if no cell has any. Leave out cells whose flags are not 0.
+        flags: a bit set of each cell, as VTK has them; None if no cell has any. Bit 1: another
+            block owns the cell. Bit 8: a finer block covers it. Bit 32: it is hidden. Leave out
+            cells whose flags are not 0.
         count: cells, particles or elements.
         owned: the number of items that this rank owns: cells without ghosts; particles up to this
             index.
+        cells, points: how many the block has, as pairs `owned`, `total`. A cell of an unstructured
+            mesh is owned if it has no flags. All its points are owned, so that a point which blocks
+            share is in each. Other meshes have no points.
     """
 
     __slots__ = (
         "_arrays",
+        "_connectivity",
+        "_coordinates",
         "_index",
         "_shape",
         "_step",
+        "cells",
         "count",
         "flags",
         "hi",
@@ -72,6 +126,7 @@ class Block:
         "lo",
         "number",
         "owned",
+        "points",
     )
 
     def __init__(self, step: "Step", shape: Shape, index: int) -> None:
@@ -80,7 +135,10 @@ class Block:
         )
         self.lo, self.hi, self.inner_lo, self.inner_hi = found[:4]
         self.id, self.number, self.level = found[4:7]
-        self.count, self.owned, self._arrays, self.flags = found[7:]
+        self.count, self.owned, self._arrays, self.flags = found[7:11]
+        self.cells, self.points = Count(*found[11]), Count(*found[12])
+        self._connectivity: Connectivity | None = None
+        self._coordinates: Array | None = None
         self._step, self._shape, self._index = step, shape, index
 
     def __getitem__(self, field: str) -> np.ndarray[Any, Any]:
@@ -91,9 +149,36 @@ class Block:
             known = ", ".join(self._shape.places)
             raise KeyError(f"this input has no field '{field}'; it has {known}") from None
 
+    @property
+    def coordinates(self) -> Array | None:
+        """Places of the points of an unstructured mesh, (points, 3); None for other meshes. Axes
+        that the mesh lacks are 0.
+        """
+        if self._coordinates is None:
+            shape = self._shape
+            self._coordinates = self._step._work.coordinates(
+                shape.number, self._index, shape.axes, self._step._lease
+            )
+        return self._coordinates
+
+    @property
+    def connectivity(self) -> Connectivity | None:
+        """The cells of an unstructured mesh; None of others."""
+        if self._connectivity is None:
+            shape = self._shape
+            found = self._step._work.connectivity(shape.number, self._index, self._step._lease)
+            self._connectivity = None if found is None else Connectivity(**found)
+        return self._connectivity
+
     def inner(self, field: str) -> np.ndarray[Any, Any]:
-        """The values without ghost cells; of particles and elements those owned."""
+        """The values without ghost cells; of particles and elements those owned. On an unstructured
+        mesh, a copy of those of cells that have no flags; or those of all points.
+        """
         array = self[field]
+        if field in self._shape.at_points:
+            return array
+        if self.flags is not None and self._shape.axes == 0:
+            return array[self.flags == 0]
         if self._shape.axes == 0:
             return array[: self.owned]
         pairs = zip(self.lo, self.inner_lo, self.inner_hi, strict=True)
@@ -178,18 +263,16 @@ class Step:
         return Domain(**self._work.domain(mesh))
 
     def mesh(self, name: str) -> Mesh:
-        """A uniform or rectilinear mesh as it is at this step: coordinates, metric, volumes."""
+        """A uniform, rectilinear or unstructured mesh as it is at this step: coordinates, metric,
+        volumes; patches of a boundary.
+        """
         found = self._work.mesh(name)
         if not found:
             raise Error(f"mesh '{name}' has no cells in boxes; it is one of particles or elements")
-        return Mesh(
-            **{
-                **found,
-                "kind": MESH_KINDS[found["kind"]],
-                "metric": METRICS[found["metric"]],
-                "faces": tuple(np.array(faces) for faces in found["faces"]),
-            }
-        )
+        kind = MESH_KINDS[found.pop("kind")]
+        metric = METRICS[found.pop("metric", 1)]
+        faces = tuple(np.array(faces) for faces in found.pop("faces", ()))
+        return Mesh(kind=kind, metric=metric, faces=faces, **{"dimensions": len(faces), **found})
 
     def coarsening(self, mesh: str) -> int:
         """The factor by which the publication is coarser than the mesh says; 1 if it is whole."""
@@ -332,6 +415,7 @@ class Step:
             NUMBERS[output.type],
             output.components,
             output.points,
+            CENTERINGS[output.centering],
             self._lease,
         )
 

@@ -72,13 +72,13 @@ TEST_CASE("an array that knows its shape is checked against the box") {
 TEST_CASE("particles in an array that knows its shape may have their components last") {
   const auto fields = catalogue();
   Sharing sharing(fields);
-  sharing.share_particles("x", 0, 2, {values, 0, 2, {8, 3}, {8, 64}}, true);
+  sharing.share_items(model::MeshKind::Particles, "x", 0, 2, {values, 0, 2, {8, 3}, {8, 64}}, true);
   const auto publication = sharing.publication({"x"}, 0, 0);
   const auto& block = publication.meshes.at("atoms").blocks.at(0);
   CHECK(block.owned == 2);
   CHECK(block.arrays.at("x").strides[0] == 1);
   CHECK(block.arrays.at("x").strides[3] == 8);
-  sharing.share_particles("x", 0, 9, {values, 0, 2, {8, 3}, {8, 64}}, true);
+  sharing.share_items(model::MeshKind::Particles, "x", 0, 9, {values, 0, 2, {8, 3}, {8, 64}}, true);
   CHECK(error_of(sharing, {"x"}).find("(8, 3), where (9, 3), or more, is") != std::string::npos);
 }
 

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A simulation that shares the mesh of mixed_cells.py, and other blocks of it from step 2 on."""
+
+import sys
+
+import mixed_cells as mixed
+import numpy as np
+import pillion
+
+FAULT = sys.argv[1] if len(sys.argv) > 1 else ""
+
+
+def cells_of(numbers, place):
+    """Arguments of share_cells; points are named by their index in the block."""
+    cells = [mixed.mesh()[1][n] for n in numbers]
+    points = [[place[p] for p in cell.points] for cell in cells]
+    faces = [[place[p] for p in face] for cell in cells for face in cell.faces]
+    out = {
+        "points": np.array([p for one in points for p in one], np.int32),
+        "offsets": np.cumsum([0, *map(len, points)], dtype=np.int32),
+        "types": np.array([cell.type for cell in cells], np.uint8),
+        "ids": np.array(numbers, np.int64),
+    }
+    if faces:
+        out |= {
+            "face_offsets": np.cumsum([0, *map(len, faces)], dtype=np.int32),
+            "face_points": np.array([p for face in faces for p in face], np.int32),
+            "polyhedron_offsets": np.cumsum([0, *(len(c.faces) for c in cells)], dtype=np.int32),
+            "polyhedron_faces": np.arange(len(faces), dtype=np.int32),
+        }
+    return out
+
+
+def spoil(found, step):
+    if step != int(FAULT[-1]):
+        return
+    if FAULT.startswith("dangling"):
+        found["points"][5] = 1000
+    if FAULT.startswith("type"):
+        found["types"][1] = 99
+    if FAULT.startswith("offset"):
+        found["offsets"][2] = 1
+
+
+def share(session, step):
+    comm = session.communicator
+    kept = []
+    with session.blocks("box"), session.blocks("u"), session.blocks("w"):
+        for block, (own, copies) in enumerate(mixed.blocks(step, comm.rank, comm.size)):
+            numbers = own + copies
+            used = sorted({p for n in numbers for p in mixed.mesh()[1][n].points})
+            place = {p: i for i, p in enumerate(used)}
+            found = cells_of(numbers, place)
+            if FAULT and comm.rank == comm.size - 1 and block == 1:
+                spoil(found, step)
+            flags = np.array([0] * len(own) + [1] * len(copies), np.uint8)
+            session.share_points("box", mixed.positions(step)[used].reshape(-1, 3), block=block,
+                                 ids=np.array(used, np.int64))  # fmt: skip
+            session.share_cells("box", **found, block=block, flags=flags)
+            u = mixed.at_cells(step)[numbers].copy() if numbers else np.zeros(0)
+            u[len(own) :] = 1e30  # copies must not count
+            w = mixed.at_points(step)[used].reshape(-1, 3).copy()
+            session.share("u", u, block=block)
+            session.share("w", w, block=block)
+            kept.append((u, w))
+    return kept
+
+
+with pillion.open("run.yaml") as session:
+    if session.serve():
+        raise SystemExit
+    for step in range(mixed.STEPS):
+        kept = share(session, step)
+        try:
+            session.step(step, 0.1 * step)
+        except pillion.Error as error:
+            print(f"rank {session.communicator.rank}: {error}")
+            raise SystemExit from None
