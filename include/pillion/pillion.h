@@ -304,6 +304,40 @@ pillion_status pillion_share_values_view(pillion_session* session, const char* f
                                          int64_t count, const pillion_view* view,
                                          pillion_components components);
 
+/** A field whose components lie in arrays of their own, such as vx, vy and vz. All lie alike. */
+typedef struct pillion_arrays {
+  size_t size;             /**< sizeof(pillion_arrays), set by the program */
+  const void* const* data; /**< of each component, where its first value is */
+  pillion_type type;       /**< may be 0, as in the functions above */
+  int32_t components;      /**< arrays in `data`, as many as the field has components */
+  const int64_t* strides;  /**< in elements, within each array; NULL if arrays are packed. Of a box:
+                            * from one index to the next along each axis. Of particles, cells and
+                            * points: from one to the next. Of elements: from one to the next, and,
+                            * if  the field is at points, from one point to the next */
+} pillion_arrays;
+
+/** Shares a box of a field as one array for each component. `level` is 0 on meshes without levels
+ * of refinement. Copies nothing, like all functions here. Stages in the simulation that read the
+ * field as it is shared get a copy in one array, unless the arrays are evenly apart. */
+pillion_status pillion_share_box_components(pillion_session* session, const char* field,
+                                            int32_t level, int32_t block, const int64_t* lo,
+                                            const int64_t* hi, const pillion_arrays* arrays);
+
+/** The same for `count` particles, or elements of a spectral mesh, or cells or points of an
+ * unstructured mesh. */
+pillion_status pillion_share_components(pillion_session* session, const char* field, int32_t block,
+                                        int64_t count, const pillion_arrays* arrays);
+
+/** The same for arrays that know their shape: `views` are those of `components` arrays, each like
+ * that of a field of one component. They must have the same strides. */
+pillion_status pillion_share_box_components_view(pillion_session* session, const char* field,
+                                                 int32_t level, int32_t block, int32_t axes,
+                                                 const int64_t* lo, const int64_t* hi,
+                                                 int32_t components, const pillion_view* views);
+pillion_status pillion_share_components_view(pillion_session* session, const char* field,
+                                             int32_t block, int64_t count, int32_t components,
+                                             const pillion_view* views);
+
 /** Memory for a block's values that sidecars on this node can read in place, so that publishing it
  * copies nothing. There are `buffers` of them, 2 or 3, each of `bytes` bytes; *data is the first.
  * Share it as any other memory. Between publishing and writing new values call pillion_swap: it

@@ -139,6 +139,25 @@ pillion_field described(pillion::simulation::Simulation& side, int32_t number) {
   return out;
 }
 
+pillion::simulation::Sharing::Components components_of(const pillion_arrays* arrays) {
+  const auto& of = given(arrays, "the arrays");
+  if (of.size < sizeof of)
+    pillion::base::fail(ErrorCode::Argument,
+                        "pillion_arrays has a size of {}; set it to sizeof(pillion_arrays)",
+                        of.size);
+  if (of.components < 0)
+    pillion::base::fail(ErrorCode::Argument, "pillion_arrays has {} components", of.components);
+  if (of.components > 0) given(of.data, "data of the arrays");
+  return {{of.data, static_cast<size_t>(of.components)}, of.type, of.strides};
+}
+
+std::span<const pillion_view> views_of(int32_t components, const pillion_view* views) {
+  if (components < 0)
+    pillion::base::fail(ErrorCode::Argument, "there are {} views of components", components);
+  if (components > 0) given(views, "the views");
+  return {views, static_cast<size_t>(components)};
+}
+
 }  // namespace
 
 extern "C" {
@@ -359,6 +378,46 @@ pillion_status pillion_share_elements_view(pillion_session* session, const char*
   return guard([&] {
     side(session).data().sharing().share_elements(text(field, "the field"), block, count,
                                                   given(view, "the view"));
+  });
+}
+
+pillion_status pillion_share_box_components(pillion_session* session, const char* field,
+                                            int32_t level, int32_t block, const int64_t* lo,
+                                            const int64_t* hi, const pillion_arrays* arrays) {
+  return guard([&] {
+    given(lo, "lo");
+    given(hi, "hi");
+    side(session).data().sharing().share_box(text(field, "the field"), level, block, lo, hi,
+                                             components_of(arrays));
+  });
+}
+
+pillion_status pillion_share_components(pillion_session* session, const char* field, int32_t block,
+                                        int64_t count, const pillion_arrays* arrays) {
+  return guard([&] {
+    side(session).data().sharing().share_items(text(field, "the field"), block, count,
+                                               components_of(arrays));
+  });
+}
+
+pillion_status pillion_share_box_components_view(pillion_session* session, const char* field,
+                                                 int32_t level, int32_t block, int32_t axes,
+                                                 const int64_t* lo, const int64_t* hi,
+                                                 int32_t components, const pillion_view* views) {
+  return guard([&] {
+    given(lo, "lo");
+    given(hi, "hi");
+    side(session).data().sharing().share_box(text(field, "the field"), level, block, axes, lo, hi,
+                                             views_of(components, views));
+  });
+}
+
+pillion_status pillion_share_components_view(pillion_session* session, const char* field,
+                                             int32_t block, int64_t count, int32_t components,
+                                             const pillion_view* views) {
+  return guard([&] {
+    side(session).data().sharing().share_items(text(field, "the field"), block, count,
+                                               views_of(components, views));
   });
 }
 

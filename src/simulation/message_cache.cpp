@@ -74,7 +74,8 @@ bool are_equal(const model::Block& a, const model::Block& b) {
                     [](const auto& x, const auto& y) {
                       return x.first == y.first && x.second.type == y.second.type &&
                              x.second.components == y.second.components &&
-                             x.second.strides == y.second.strides;
+                             x.second.strides == y.second.strides &&
+                             x.second.is_apart() == y.second.is_apart();
                     });
 }
 
@@ -114,7 +115,10 @@ bool CachedMessage::refill(transport::Meshes& meshes) {
   auto slot = slots_.begin();
   for (const auto& [name, mesh] : noted_)
     for (const auto& block : mesh.blocks)
-      for (const auto& [field, array] : block.arrays) (*slot++)->data = array.data;
+      for (const auto& [field, array] : block.arrays) {
+        (*slot)->data = array.data;
+        (*slot++)->offsets = array.offsets;
+      }
   return true;
 }
 
@@ -126,7 +130,10 @@ void CachedMessage::release() {
 
 void CachedMessage::renew(const transport::PublicationHeader& head,
                           const transport::Lender& lender) {
-  for (const auto& link : links_) link.array->data = link.shared->data;
+  for (const auto& link : links_) {
+    link.array->data = link.shared->data;
+    link.array->offsets = link.shared->offsets;
+  }
   encoder_.renew(head, &lender);
 }
 

@@ -97,6 +97,16 @@ bool Sharing::put_box(const model::Field& field, const int64_t* lo, const int64_
   return false;
 }
 
+bool Sharing::put_axes(const model::Field& field, int32_t axes, const int64_t* lo,
+                       const int64_t* hi, Where& where) {
+  const auto& mesh = catalogue_.mesh(field.mesh);
+  if (axes == mesh.axes) return put_box(field, lo, hi, where);
+  fault(field.name, where.block,
+        fmt::format("block {} of field '{}' was shared with {} indices, but mesh '{}' has {} axes",
+                    where.block, field.name, axes, mesh.name, mesh.axes));
+  return false;
+}
+
 void Sharing::put_array(const model::Field& field, const Where& where, const void* data,
                         const int64_t* strides) {
   if (data == nullptr && where.box.volume() != 0)
@@ -127,14 +137,8 @@ void Sharing::share_box(const std::string& name, int32_t level, int32_t block, i
                         bool components_last) {
   const model::Field* field = accept(name, block, MeshKind::Uniform, view.type);
   if (field == nullptr) return;
-  const auto& mesh = catalogue_.mesh(field->mesh);
-  if (axes != mesh.axes)
-    return fault(name, block,
-                 fmt::format("block {} of field '{}' was shared with {} indices, but mesh "
-                             "'{}' has {} axes",
-                             block, name, axes, mesh.name, mesh.axes));
   Where where{level, block};
-  if (!put_box(*field, lo, hi, where)) return;
+  if (!put_axes(*field, axes, lo, hi, where)) return;
   std::array<int64_t, 3> extents{};
   for (int a = 0; a < axes; ++a) extents[static_cast<size_t>(a)] = where.box.extent(a);
   const auto how = model::arrange(view, {std::span(extents).first(static_cast<size_t>(axes)),
@@ -201,7 +205,8 @@ void Sharing::put(const std::string& name, const Where& where, const model::Arra
   auto [at, is_new] = shared.blocks.try_emplace(where.block);
   auto& entry = at->second;
   const bool same = !is_new && entry.box == where.box && entry.level == where.level &&
-                    entry.array.strides == array.strides;
+                    entry.array.strides == array.strides &&
+                    entry.array.is_apart() == array.is_apart();
   bool mended = false;
   if (!faults_.empty())
     for (const int32_t block : {where.block, -1}) mended |= faults_.erase({name, block}) != 0;

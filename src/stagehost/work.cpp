@@ -52,6 +52,40 @@ pillion_array describe(const model::Array& array, pillion_centering centering) {
   return out;
 }
 
+/// Copies of arrays whose components lie apart: a stage reads one array for each field.
+class PackedComponents {
+ public:
+  PackedComponents(const std::vector<model::Block>& blocks, const Request& request,
+                   base::ScratchBuffer& room) {
+    size_t bytes = 0;
+    for (const auto& block : blocks)
+      for (const auto& name : request.fields)
+        if (const auto& array = block.arrays.at(name); array.is_apart())
+          bytes += bytes_of(array, block.box);
+    if (bytes > 0) at_ = room.of(bytes);
+  }
+
+  [[nodiscard]] model::Array pack(const model::Array& array, const model::Box& box) {
+    if (!array.is_apart()) return array;
+    model::Array out{at_, array.type, array.components,
+                     model::packed_strides(box, array.components), array.centering};
+    model::pack(array, box, at_);
+    base::count_copy(base::CopyKind::Local, bytes_of(array, box));
+    at_ += bytes_of(array, box);
+    return out;
+  }
+
+ private:
+  /// A multiple of 8, so that the next array is aligned.
+  static size_t bytes_of(const model::Array& array, const model::Box& box) {
+    const size_t bytes = model::size_of(array.type) * static_cast<size_t>(array.components) *
+                         static_cast<size_t>(box.volume());
+    return (bytes + 7) / 8 * 8;
+  }
+
+  std::byte* at_ = nullptr;
+};
+
 /// A point that blocks share is owned by the block that has the cell above it.
 pillion_count count_points(const model::Mesh& mesh, const pillion_block& block) {
   const int64_t n = mesh.order + 1;
@@ -70,16 +104,18 @@ pillion_count count_points(const model::Mesh& mesh, const pillion_block& block) 
 }
 
 /// Describes blocks to a plug-in, with the arrays of the request in its order. `inner` are their
-/// boxes without ghost cells, if they may have any.
+/// boxes without ghost cells, if they may have any; `together` is room for what must be copied.
 void describe(const std::vector<model::Block>& blocks, const std::vector<model::Box>* inner,
-              const Described& how, Input& input) {
+              const Described& how, base::ScratchBuffer& together, Input& input) {
+  PackedComponents components(blocks, how.request, together);
   for (const auto& block : blocks) {
     auto& arrays = input.arrays.emplace_back();
     auto& pointers = input.pointers.emplace_back();
     arrays.reserve(how.request.fields.size());
     for (const auto& name : how.request.fields) {
       const auto centering = model::centering_of(how.mesh, how.catalogue.field(name));
-      arrays.push_back(describe(block.arrays.at(name), static_cast<pillion_centering>(centering)));
+      const auto array = components.pack(block.arrays.at(name), block.box);
+      arrays.push_back(describe(array, static_cast<pillion_centering>(centering)));
       pointers.push_back(&arrays.back());
     }
     const size_t b = input.blocks.size();
@@ -327,18 +363,19 @@ Input bring(const Request& request, const Publication& publication, const Execut
   Input input;
   if (request.kind == Kind::AsShared) {
     const auto blocks = blocks_for(mine.blocks, how, input);
-    describe(blocks, nullptr, how, input);
+    describe(blocks, nullptr, how, movers.together, input);
     add_flags(blocks, how, context, input);
     return input;
   }
   if (const auto* arrived = find_in_layout(request, mesh, publication)) {
     check_coverage(*arrived, request, mesh);
-    describe(arrived->blocks, arrived->inner.empty() ? nullptr : &arrived->inner, how, input);
+    describe(arrived->blocks, arrived->inner.empty() ? nullptr : &arrived->inner, how,
+             movers.together, input);
     return input;
   }
   if (layout::is_division(request.kind)) {
     movers.cells.carry(request, mine, publication.coarsening, context);
-    describe(movers.cells.blocks(), &movers.cells.inner(), how, input);
+    describe(movers.cells.blocks(), &movers.cells.inner(), how, movers.together, input);
     return input;
   }
   const int ranks = context.peers->size();
@@ -349,7 +386,7 @@ Input bring(const Request& request, const Publication& publication, const Execut
   movers.particles.plan(*context.peers, moves);
   context.fence->before_collective();
   const auto moved = movers.particles.exchange(request, catalogue);
-  describe(moved.blocks, nullptr, how, input);
+  describe(moved.blocks, nullptr, how, movers.together, input);
   return input;
 }
 

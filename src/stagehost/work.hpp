@@ -10,6 +10,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/scratch_buffer.hpp"
 #include "redistribution/exchange.hpp"
 #include "stagehost/coverage.hpp"
 #include "stagehost/field_redistributor.hpp"
@@ -35,6 +36,7 @@ struct Input {
 struct Movers {
   FieldRedistributor cells;
   redistribution::ParticleExchange particles;
+  base::ScratchBuffer together;  ///< components that the program has in arrays of their own
 };
 
 }  // namespace pillion::stagehost

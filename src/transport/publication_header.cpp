@@ -58,7 +58,8 @@ Encoder::Encoder(const PublicationHeader& head, const Meshes& meshes, const Lend
                            static_cast<size_t>(block.box.volume());
         auto& of_field = bytes_[field];
         of_field.all += static_cast<int64_t>(bytes);
-        const bool is_packed = array.strides == model::packed_strides(block.box, array.components);
+        const bool is_packed = !array.is_apart() &&
+                               array.strides == model::packed_strides(block.box, array.components);
         parts_.push_back({&array, &block.box, bytes, &of_field, is_packed, false, 0});
       }
     }

@@ -27,6 +27,7 @@ KINDS = {
     "int32_t*": "integer(c_int32_t) reference",
     "const pillion_view*": "type(pillion_view) reference",
     "const pillion_domain*": "type(pillion_domain) reference",
+    "const pillion_arrays*": "type(pillion_arrays) reference",
     "pillion_progress*": "type(pillion_progress) reference",
     "pillion_field*": "type(c_field) reference",
 }
@@ -38,6 +39,9 @@ MEMBERS = {
     "pillion_mesh_kind": "integer(c_int32_t)",
     "const char*": "type(c_ptr)",
     "const void*": "type(c_ptr)",
+    "const void* const*": "type(c_ptr)",
+    "const int64_t*": "type(c_ptr)",
+    "size_t": "integer(c_size_t)",
 }
 ALSO_STRUCTS = {"pillion_field": "c_field"}
 
@@ -46,6 +50,8 @@ def kind_in_c(argument: str) -> str:
     kind = re.sub(r"\s*\b\w+$", "", argument.strip()).replace(" *", "*")
     if kind.endswith("**"):
         return "type(c_ptr) reference"
+    if argument.strip().endswith("* views"):
+        return "type(pillion_view) array"
     if kind not in KINDS and kind.endswith("*"):
         return "type(c_ptr), value"
     return KINDS[kind]
@@ -91,7 +97,7 @@ def structs_in_c(text: str) -> dict[str, list[str]]:
     text = re.sub(r"/\*.*?\*/", " ", text, flags=re.DOTALL)
     found = {}
     for body, name in re.findall(r"typedef struct \w+ \{(.*?)\} (\w+);", text, flags=re.DOTALL):
-        members = re.findall(r"((?:const )?\w+\*?)\s+(\w+)(?:\[(\d+)\])?;", body)
+        members = re.findall(r"((?:const )?\w+(?:\* const)?\*?)\s+(\w+)(?:\[(\d+)\])?;", body)
         found[ALSO_STRUCTS.get(name, name)] = [
             f"{MEMBERS[kind]} {member}{f'({size})' if size else ''}"
             for kind, member, size in members
