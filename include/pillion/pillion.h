@@ -70,11 +70,13 @@ typedef struct pillion_field {
   pillion_mesh_kind mesh_kind;
   pillion_type type;
   int32_t components;
-  int32_t axes;     /**< of a uniform mesh: 1 to 3; of others 0 */
+  int32_t axes;     /**< of a uniform mesh: 1 to 3; 2 of spectral elements of two dimensions; of
+                     * others 0 */
   int64_t cells[3]; /**< of a uniform mesh, 1 beyond its axes; of others 0 */
   int32_t used;     /**< 1 if an analysis or a condition uses it, so that it must be shared */
   int32_t order;    /**< of the elements of a spectral mesh, for a field at their points; of others
-                       0: an element has components * (order + 1)^3 values of the field */
+                       0: an element has components * (order + 1)^3 values of the field, or
+                       components * (order + 1)^2 in two dimensions */
   int32_t levels;   /**< of refinement of a uniform mesh, whose cells are those of the coarsest;
                      * of others 1 */
   int32_t is_partial; /**< 1 if cells of a uniform mesh may be missing */
@@ -230,8 +232,9 @@ pillion_status pillion_share_particles_view(pillion_session* session, const char
 /** Shares a field of `count` elements of a spectral mesh. With n = order + 1, a field at points has
  * n^3 values of the first component of the first element, the first reference axis fastest, then
  * those of its next component, then the next element: data[e][c][k][j][i] in C, and
- * data(i, j, k, c, e) in Fortran. A field centred on elements has data[e][c]. As with particles,
- * all fields of one mesh must have the same count in a block. */
+ * data(i, j, k, c, e) in Fortran. Elements of two dimensions have n^2 points, and no k. A field
+ * centred on elements has data[e][c]. As with particles, all fields of one mesh must have the same
+ * count in a block. */
 pillion_status pillion_share_elements_typed(pillion_session* session, const char* field,
                                             int32_t block, int64_t count, const void* data,
                                             pillion_type type);

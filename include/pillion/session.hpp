@@ -103,7 +103,7 @@ struct Field {
   pillion_mesh_kind mesh_kind;
   pillion_type type;
   int32_t components;
-  int32_t axes;                  ///< of a uniform mesh; of others 0
+  int32_t axes;                  ///< of a uniform mesh; 2 of flat spectral elements; of others 0
   std::array<int64_t, 3> cells;  ///< of a uniform mesh, 1 beyond its axes; of others 0
   bool used;                     ///< by an analysis or a condition, so that it must be shared
   int32_t order = 0;             ///< at the points of a spectral mesh, its order; of others 0
@@ -113,7 +113,7 @@ struct Field {
   /// Values in one cell, particle or element.
   [[nodiscard]] int64_t values() const {
     const int64_t points = order + 1;
-    return components * points * points * points;
+    return components * points * points * (mesh_kind == PILLION_SPECTRAL && axes == 2 ? 1 : points);
   }
 };
 

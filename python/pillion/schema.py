@@ -213,7 +213,7 @@ _OUTPUT = either(
 _UNIFORM_ONLY = ("length", "origin", "levels")
 _BOXES_ONLY = ("cells", "periodic", "metric", "radius", "covered")
 _SPECTRAL_ONLY = ("order",)
-_PARTICLES_ONLY = ("dimensions",)
+_DIMENSIONAL_ONLY = ("dimensions",)  # particles and spectral elements
 _RATIO = _integer(1, 16)
 _LEVELS = _map(
     "Levels of refinement; `cells` are those of the coarsest.",
@@ -232,7 +232,7 @@ _MESH = _map(
     {
         "kind": (
             "uniform: cells of a box; rectilinear: the same, with faces at coordinates of each "
-            "axis; particles; spectral: hexahedral elements with Gauss-Lobatto-Legendre points.",
+            "axis; particles; spectral: elements with Gauss-Lobatto-Legendre points.",
             words("uniform", "rectilinear", "particles", "spectral"),
         ),
         "units": ("Of lengths, such as Mpc.", TEXT),
@@ -244,8 +244,8 @@ _MESH = _map(
             either(BOOLEAN, _list_of(BOOLEAN)),
         ),
         "dimensions": (
-            "Of particles: 2 if they live in a plane, so that the third direction does not count "
-            "(default: 3).",
+            "Of particles: 2 if they live in a plane, so that the third direction does not count. Of "
+            "a spectral mesh: 2 if its elements are quadrilaterals (default: 3).",
             _integer(2, 3),
         ),
         "order": (
@@ -254,8 +254,8 @@ _MESH = _map(
         ),
         "coordinates": (
             "Of a rectilinear mesh: for each axis the faces of its cells, in ascending order "
-            "(default: the program sets them). Of a spectral mesh: the field of 3 components that "
-            "says where its points are.",
+            "(default: the program sets them). Of a spectral mesh: the field of 3 components, or 2 "
+            "in two dimensions, that says where its points are.",
             either(TEXT, _list_of(_list_of(_REAL, 1 << 24))),
         ),
         "metric": (
@@ -294,8 +294,8 @@ _MESH = _map(
             "then": {"properties": {"coordinates": False}},
         },
         {
-            "if": _has(kind={"enum": ["uniform", "rectilinear", "spectral"]}),
-            "then": {"properties": {key: False for key in _PARTICLES_ONLY}},
+            "if": _has(kind={"enum": ["uniform", "rectilinear"]}),
+            "then": {"properties": {key: False for key in _DIMENSIONAL_ONLY}},
         },
         {"if": _has(kind={"const": "uniform"}), "then": _has(cells=_GIVEN)},
         {"if": _has(kind={"const": "spectral"}), "then": _has(order=_GIVEN)},

@@ -130,7 +130,8 @@ pillion_field described(pillion::simulation::Simulation& side, int32_t number) {
   out.mesh_kind = static_cast<pillion_mesh_kind>(mesh.kind);
   out.type = static_cast<pillion_type>(field.type);
   out.components = field.components;
-  out.axes = boxes ? mesh.axes : 0;
+  const bool is_flat = mesh.kind == MeshKind::Spectral && mesh.axes == 2;
+  out.axes = boxes || is_flat ? mesh.axes : 0;
   for (size_t a = 0; a < 3; ++a) out.cells[a] = boxes ? mesh.cells[a] : 0;
   out.order = pillion::model::points_of(mesh, field) > 1 ? mesh.order : 0;
   out.used = side.uses(field.name) ? 1 : 0;

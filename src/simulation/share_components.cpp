@@ -131,10 +131,10 @@ void Sharing::share_items(const std::string& name, int32_t block, int64_t count,
   const model::Field* field = accept_items(name, block, type_of(components));
   if (field == nullptr) return;
   const auto& mesh = catalogue_.mesh(field->mesh);
-  const int points = model::points_of(mesh, *field) > 1 ? mesh.order + 1 : 1;
+  const auto points = points_along_axes(mesh, *field);
   const auto how = arrange_alike(components, [&](const pillion_view& view) {
     return mesh.kind == MeshKind::Spectral
-               ? model::arrange_elements(view, {{}, field->type, 1}, points, count)
+               ? model::arrange_elements(view, {points, field->type, 1}, count)
                : model::arrange(view, {std::span(&count, 1), field->type, 1, false, true});
   });
   if (!how.fault.empty())

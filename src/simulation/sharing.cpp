@@ -176,9 +176,8 @@ void Sharing::share_elements(const std::string& name, int32_t block, int64_t cou
   const model::Field* field = accept(name, block, MeshKind::Spectral, view.type);
   if (field == nullptr) return;
   const auto& mesh = catalogue_.mesh(field->mesh);
-  const int points = model::points_of(mesh, *field) > 1 ? mesh.order + 1 : 1;
-  const auto how =
-      model::arrange_elements(view, {{}, field->type, field->components}, points, count);
+  const auto points = points_along_axes(mesh, *field);
+  const auto how = model::arrange_elements(view, {points, field->type, field->components}, count);
   if (!how.fault.empty())
     return fault(name, block,
                  fmt::format("block {} of field '{}' was shared as {}", block, name, how.fault));

@@ -20,6 +20,12 @@ namespace pillion::simulation {
 /// The number of a block that Pillion is to number.
 constexpr int32_t any_block = -1;
 
+/// Of an element that the field has values at: points along each axis; none of other fields.
+inline std::vector<int64_t> points_along_axes(const model::Mesh& mesh, const model::Field& field) {
+  const auto axes = static_cast<size_t>(mesh.axes);
+  return std::vector<int64_t>(model::points_of(mesh, field) > 1 ? axes : 0, mesh.order + 1);
+}
+
 class Sharing {
  public:
   /// `rank` is that of this one in the simulation.

@@ -89,8 +89,9 @@ class PackedComponents {
 /// A point that blocks share is owned by the block that has the cell above it.
 pillion_count count_points(const model::Mesh& mesh, const pillion_block& block) {
   const int64_t n = mesh.order + 1;
+  const int64_t points = mesh.axes == 2 ? n * n : n * n * n;
   if (mesh.kind == model::MeshKind::Spectral)
-    return {block.cells.owned * n * n * n, block.cells.total * n * n * n};
+    return {block.cells.owned * points, block.cells.total * points};
   if (mesh.kind == model::MeshKind::Particles || block.cells.total == 0) return block.cells;
   const auto cells = model::cells_of_level(mesh, block.level);
   pillion_count out{1, 1};

@@ -22,7 +22,7 @@ class Shape:
     axes: int  # 0 unless the mesh is uniform
     has_inner: bool
     places: dict[str, int]  # of fields among the arrays of a block
-    points: list[int]  # by field: of an element along an axis, or 0
+    points: list[list[int]]  # by field: of an element along each axis, or none
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Made:
     number: int
     type: str
     components: int
-    points: int
+    points: list[int]
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ def _shape(
         wanted.levels,
     )
     places = {field: i for i, field in enumerate(wanted.fields)}
-    points = [field.points for field in fields]
+    points = [[field.points] * field.dimensions if field.points else [] for field in fields]
     return Shape(number, fields[0].axes, layout >= LAYOUTS["blocks"], places, points)
 
 
@@ -139,5 +139,5 @@ def _made(
             called, like.name, number_of_type, output.components, centering, units
         )
     at_points = like.mesh_kind == "spectral" and (output.centering or like.centering) == "point"
-    points = like.order + 1 if at_points else 0
+    points = [like.order + 1] * like.dimensions if at_points else []
     return Made(number, kind, output.components, points)
