@@ -15,7 +15,7 @@ from numpy.polynomial.legendre import Legendre
 from placements import cases, check_report, placements
 from pool import results_of_case
 from scenes import Scene
-from test_spectral import HAS_PYTHON, HAS_WRITE, N, ORDER, STAGES, points
+from test_spectral import HAS_PYTHON, HAS_WRITE, ORDER, STAGES, N, points
 
 ELEMENTS = (5, 4)
 DIMENSIONS = {"plane": 2, "surface": 3}
