@@ -89,9 +89,8 @@ Centering centering_of(const Mesh& mesh, const Field& field) {
 
 int32_t points_of(const Mesh& mesh, const Field& field) {
   const int32_t n = mesh.order + 1;
-  const bool at_points =
-      mesh.kind == MeshKind::Spectral && centering_of(mesh, field) == Centering::Point;
-  return at_points ? n * n * n : 1;
+  if (mesh.kind != MeshKind::Spectral || centering_of(mesh, field) != Centering::Point) return 1;
+  return mesh.axes == 2 ? n * n : n * n * n;
 }
 
 namespace {
@@ -135,9 +134,10 @@ MeshKind read_kind(const Value& value) {
 int read_dimensions(const Value& value, const Mesh& mesh) {
   const int64_t dimensions = value.as_integer();
   const int64_t least = mesh.kind == MeshKind::Unstructured ? 1 : 2;
+  const char* items = mesh.kind == MeshKind::Spectral ? "spectral elements" : items_of(mesh.kind);
   if (dimensions < least || dimensions > 3)
-    value.fail(fmt::format("{} have {}2 or 3 dimensions, found {}", items_of(mesh.kind),
-                           least == 1 ? "1, " : "", dimensions));
+    value.fail(fmt::format("{} have {}2 or 3 dimensions, found {}", items, least == 1 ? "1, " : "",
+                           dimensions));
   return static_cast<int>(dimensions);
 }
 
@@ -232,7 +232,11 @@ void read_each(const Value* map, const char* what, base::Diagnostics* mistakes, 
 
 bool Catalogue::read_spectral(base::Reader& reader, Mesh& mesh, base::Diagnostics* mistakes) {
   const Value* coordinates = reader.find("coordinates");
-  const bool is_good = attempt(mistakes, [&] { mesh.order = read_order(reader.require("order")); });
+  bool is_good = attempt(mistakes, [&] { mesh.order = read_order(reader.require("order")); });
+  is_good &= attempt(mistakes, [&] {
+    if (const Value* dimensions = reader.find("dimensions"))
+      mesh.axes = read_dimensions(*dimensions, "spectral elements");
+  });
   return attempt(mistakes,
                  [&] {
                    if (coordinates == nullptr) return;
@@ -377,12 +381,15 @@ void Catalogue::check_coordinates(base::Diagnostics* mistakes) const {
                                base::suggestion(place.text, field_names())));
       const bool is_real =
           field->type == ElementType::Float32 || field->type == ElementType::Float64;
-      if (field->mesh != mesh->name || field->components != 3 || !is_real ||
+      const bool is_flat = mesh->axes == 2;
+      const bool fits = field->components == 3 || (is_flat && field->components == 2);
+      if (field->mesh != mesh->name || !fits || !is_real ||
           centering_of(*mesh, *field) != Centering::Point)
         place.fail(fmt::format(
-            "coordinates of mesh '{}' are a field of 3 real components at its points; field '{}' "
+            "coordinates of mesh '{}' are a field of {} real components at its points; field '{}' "
             "is {} x {} on mesh '{}'{}",
-            mesh->name, field->name, name_of(field->type), field->components, field->mesh,
+            mesh->name, is_flat ? "2 or 3" : "3", field->name, name_of(field->type),
+            field->components, field->mesh,
             field->centering == Centering::Cell ? ", once for each element" : ""));
     });
   }

@@ -94,7 +94,10 @@ SendPlan::Regions::Regions(const MeshBlocks& mesh, const std::vector<size_t>& bl
 void SendPlan::Regions::pack(std::byte* to) {
   auto array = arrays.begin();
   for (auto& field : fields)
-    for (auto& source : field.from) source.data = static_cast<const std::byte*>((*array++)->data);
+    for (auto& source : field.from) {
+      source.data = static_cast<const std::byte*>((*array)->data);
+      source.offsets = (*array++)->offsets;
+    }
   for (const auto& move : moves.moves) to = redistribution::pack(move, fields, to);
 }
 

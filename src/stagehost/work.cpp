@@ -53,12 +53,48 @@ pillion_array describe(const model::Array& array, pillion_centering centering) {
   return out;
 }
 
+/// Copies of arrays whose components lie apart: a stage reads one array for each field.
+class PackedComponents {
+ public:
+  PackedComponents(const std::vector<model::Block>& blocks, const Request& request,
+                   base::ScratchBuffer& room) {
+    size_t bytes = 0;
+    for (const auto& block : blocks)
+      for (const auto& name : request.fields)
+        if (const auto& array = block.arrays.at(name); array.is_apart())
+          bytes += room_for(array, block.box);
+    if (bytes > 0) at_ = room.of(bytes);
+  }
+
+  [[nodiscard]] model::Array pack(const model::Array& array, const model::Box& box) {
+    if (!array.is_apart()) return array;
+    const auto indices = model::box_of(array, box);
+    model::Array out = array;
+    out.data = at_;
+    out.strides = model::packed_strides(indices, array.components);
+    out.offsets.clear();
+    model::pack(array, indices, at_);
+    base::count_copy(base::CopyKind::Local, model::bytes_of(array, box));
+    at_ += room_for(array, box);
+    return out;
+  }
+
+ private:
+  /// A multiple of 8, so that the next array is aligned.
+  static size_t room_for(const model::Array& array, const model::Box& box) {
+    return (model::bytes_of(array, box) + 7) / 8 * 8;
+  }
+
+  std::byte* at_ = nullptr;
+};
+
 /// Of an unstructured mesh, add_geometry() counts them.
 /// A point that blocks share is owned by the block that has the cell above it.
 pillion_count count_points(const model::Mesh& mesh, const pillion_block& block) {
   const int64_t n = mesh.order + 1;
+  const int64_t points = mesh.axes == 2 ? n * n : n * n * n;
   if (mesh.kind == model::MeshKind::Spectral)
-    return {block.cells.owned * n * n * n, block.cells.total * n * n * n};
+    return {block.cells.owned * points, block.cells.total * points};
   if (mesh.kind == model::MeshKind::Particles || block.cells.total == 0) return block.cells;
   const auto cells = model::cells_of_level(mesh, block.level);
   pillion_count out{1, 1};
@@ -72,16 +108,18 @@ pillion_count count_points(const model::Mesh& mesh, const pillion_block& block) 
 }
 
 /// Describes blocks to a plug-in, with the arrays of the request in its order. `inner` are their
-/// boxes without ghost cells, if they may have any.
+/// boxes without ghost cells, if they may have any; `together` is room for what must be copied.
 void describe(const std::vector<model::Block>& blocks, const std::vector<model::Box>* inner,
-              const Described& how, Input& input) {
+              const Described& how, base::ScratchBuffer& together, Input& input) {
+  PackedComponents components(blocks, how.request, together);
   for (const auto& block : blocks) {
     auto& arrays = input.arrays.emplace_back();
     auto& pointers = input.pointers.emplace_back();
     arrays.reserve(how.request.fields.size());
     for (const auto& name : how.request.fields) {
       const auto centering = model::centering_of(how.mesh, how.catalogue.field(name));
-      arrays.push_back(describe(block.arrays.at(name), static_cast<pillion_centering>(centering)));
+      const auto array = components.pack(block.arrays.at(name), block.box);
+      arrays.push_back(describe(array, static_cast<pillion_centering>(centering)));
       pointers.push_back(&arrays.back());
     }
     const size_t b = input.blocks.size();
@@ -417,19 +455,20 @@ Input bring(const Request& request, const Publication& publication, const Execut
   Input input;
   if (request.kind == Kind::AsShared) {
     const auto blocks = blocks_for(mine.blocks, how, input);
-    describe(blocks, nullptr, how, input);
+    describe(blocks, nullptr, how, movers.together, input);
     add_flags(blocks, how, context, input);
     add_geometry(blocks, how, movers.checked, input);
     return input;
   }
   if (const auto* arrived = find_in_layout(request, mesh, publication)) {
     check_coverage(*arrived, request, mesh);
-    describe(arrived->blocks, arrived->inner.empty() ? nullptr : &arrived->inner, how, input);
+    describe(arrived->blocks, arrived->inner.empty() ? nullptr : &arrived->inner, how,
+             movers.together, input);
     return input;
   }
   if (layout::is_division(request.kind)) {
     movers.cells.carry(request, mine, publication.coarsening, context);
-    describe(movers.cells.blocks(), &movers.cells.inner(), how, input);
+    describe(movers.cells.blocks(), &movers.cells.inner(), how, movers.together, input);
     return input;
   }
   const int ranks = context.peers->size();
@@ -440,7 +479,7 @@ Input bring(const Request& request, const Publication& publication, const Execut
   movers.particles.plan(*context.peers, moves);
   context.fence->before_collective();
   const auto moved = movers.particles.exchange(request, catalogue);
-  describe(moved.blocks, nullptr, how, input);
+  describe(moved.blocks, nullptr, how, movers.together, input);
   return input;
 }
 

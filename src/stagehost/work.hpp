@@ -10,6 +10,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/scratch_buffer.hpp"
 #include "redistribution/exchange.hpp"
 #include "stagehost/coverage.hpp"
 #include "stagehost/field_redistributor.hpp"
@@ -41,6 +42,7 @@ struct Movers {
   FieldRedistributor cells;
   redistribution::ParticleExchange particles;
   CheckedCells checked;
+  base::ScratchBuffer together;  ///< components that the program has in arrays of their own
 };
 
 }  // namespace pillion::stagehost

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "../../common/elements.hpp"
 #include "../../common/hdf5.hpp"
 #include "../../common/options.hpp"
 #include "../fields.hpp"
@@ -95,6 +96,7 @@ void WriteVtkhdf::find_places(const stage::Setup& setup) {
   const bool is_particles = mesh.mesh_kind == PILLION_PARTICLES;
   if (position && !is_particles) position.fail("`position` goes with particles");
   if (is_particles) places_ = position ? position.text() : "position";
+  stages::expect_hexahedra(mesh, setup["fields"], "write_vtkhdf");
   if (mesh.mesh_kind == PILLION_SPECTRAL) places_ = mesh.coordinates;
   if (!is_particles && mesh.mesh_kind != PILLION_SPECTRAL) return;
   const auto place = position ? position : setup["fields"];
