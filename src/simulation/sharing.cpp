@@ -98,15 +98,31 @@ bool Sharing::put_box(const model::Field& field, const int64_t* lo, const int64_
   return false;
 }
 
+namespace {
+
+/// One more than cells, along the axes of the mesh.
+std::array<int64_t, 3> points_along(const model::Mesh& mesh, const Box& box) {
+  std::array<int64_t, 3> out{1, 1, 1};
+  for (int a = 0; a < mesh.axes; ++a) out[static_cast<size_t>(a)] = box.extent(a) + 1;
+  return out;
+}
+
+}  // namespace
+
 void Sharing::put_array(const model::Field& field, const Where& where, const void* data,
                         const int64_t* strides) {
   if (data == nullptr && where.box.volume() != 0)
     return fault(
         field.name, where.block,
         fmt::format("block {} of field '{}' was shared without memory", where.block, field.name));
-  model::Array array{data, field.type, field.components,
-                     model::packed_strides(where.box, field.components)};
-  const auto axes = static_cast<size_t>(catalogue_.mesh(field.mesh).axes);
+  const auto& mesh = catalogue_.mesh(field.mesh);
+  model::Array array{data, field.type, field.components};
+  if (model::centering_of(mesh, field) == model::Centering::Point) {
+    array.extents = points_along(mesh, where.box);
+    array.has_extents = true;
+  }
+  array.strides = model::packed_strides(model::box_of(array, where.box), field.components);
+  const auto axes = static_cast<size_t>(mesh.axes);
   if (strides != nullptr) {
     std::copy_n(strides, axes, array.strides.begin());
     array.strides[3] = strides[axes];
@@ -138,6 +154,8 @@ void Sharing::share_box(const std::string& name, int32_t level, int32_t block, i
   if (!put_box(*field, lo, hi, where)) return;
   std::array<int64_t, 3> extents{};
   for (int a = 0; a < axes; ++a) extents[static_cast<size_t>(a)] = where.box.extent(a);
+  if (model::centering_of(mesh, *field) == model::Centering::Point)
+    extents = points_along(mesh, where.box);
   const auto how = model::arrange(view, {std::span(extents).first(static_cast<size_t>(axes)),
                                          field->type, field->components, components_last, false});
   if (!how.fault.empty())

@@ -179,6 +179,11 @@ std::vector<model::Block> blocks_for(const std::vector<model::Block>& blocks, co
     input.places.push_back(b);
   }
   if (is_cut_alike) return having;
+  if (how.mesh.kind == model::MeshKind::Curvilinear)
+    base::fail(ErrorCode::Sharing,
+               "fields of the curvilinear mesh '{}' were cut differently; share all of them, and its "
+               "coordinates, in the same boxes",
+               how.mesh.name);
   if (!model::has_boxes(how.mesh.kind)) {
     const auto lacking = [&](const auto& block) {
       return std::find_if_not(request.fields.begin(), request.fields.end(),
@@ -263,9 +268,21 @@ pillion_connectivity describe(const model::Topology& topology, const model::Arra
   return out;
 }
 
+/// Points of a mesh of boxes; they are where the program has them.
+void add_coordinates(const std::vector<model::Block>& blocks, const Described& how, Input& input) {
+  input.coordinates.reserve(blocks.size());
+  for (size_t b = 0; b < blocks.size(); ++b) {
+    const auto& points = geometry_of(blocks[b], how.mesh.coordinates);
+    input.coordinates.push_back(describe(points, PILLION_POINT));
+    input.coordinates.back().point_axes = (1u << static_cast<unsigned>(how.mesh.axes)) - 1;
+    input.blocks[b].coordinates = &input.coordinates.back();
+  }
+}
+
 /// Points, cells and flags of a mesh that has them.
 void add_geometry(const std::vector<model::Block>& blocks, const Described& how,
                   CheckedCells& checked, Input& input) {
+  if (how.mesh.kind == model::MeshKind::Curvilinear) return add_coordinates(blocks, how, input);
   if (!model::has_points(how.mesh.kind)) return;
   input.coordinates.reserve(blocks.size());
   input.connectivity.reserve(blocks.size());
