@@ -73,6 +73,7 @@ std::string point_ids_of(const std::string& mesh) { return fmt::format("/{}/poin
 std::string topology_of(const std::string& mesh) { return fmt::format("/{}/topology", mesh); }
 
 std::vector<std::string> geometry_fields(const Mesh& mesh) {
+  if (mesh.kind == MeshKind::Curvilinear) return {mesh.coordinates};
   if (!has_points(mesh.kind)) return {};
   return {coordinates_of(mesh.name), point_ids_of(mesh.name), topology_of(mesh.name)};
 }
@@ -118,17 +119,13 @@ ElementType read_type(const Value& value) {
 
 MeshKind read_kind(const Value& value) {
   const std::string& text = value.as_text();
-  for (const auto kind : {MeshKind::Uniform, MeshKind::Rectilinear, MeshKind::Particles,
-                          MeshKind::Spectral, MeshKind::Unstructured})
+  std::vector<std::string> names;
+  for (const auto kind : {MeshKind::Uniform, MeshKind::Rectilinear, MeshKind::Curvilinear,
+                          MeshKind::Particles, MeshKind::Spectral, MeshKind::Unstructured}) {
     if (text == name_of(kind)) return kind;
-  if (text == name_of(MeshKind::Curvilinear))
-    value.fail(
-        fmt::format("a mesh of kind {} is not supported yet; there are uniform, rectilinear, "
-                    "particles, spectral and unstructured",
-                    text));
-  value.fail(fmt::format(
-      "unknown kind of mesh '{}'{}", text,
-      base::suggestion(text, {"uniform", "rectilinear", "particles", "spectral", "unstructured"})));
+    names.emplace_back(name_of(kind));
+  }
+  value.fail(fmt::format("unknown kind of mesh '{}'{}", text, base::suggestion(text, names)));
 }
 
 int read_dimensions(const Value& value, const Mesh& mesh) {
@@ -175,7 +172,8 @@ Centering read_centering(const Value& value, const Mesh& mesh) {
         fmt::format("mesh '{}' is of kind 'particles', whose fields have no centering", mesh.name));
   const std::string& text = value.as_text();
   if (text == "cell") return Centering::Cell;
-  if (text == "point" && (mesh.kind == MeshKind::Spectral || has_points(mesh.kind)))
+  if (text == "point" && (mesh.kind == MeshKind::Spectral || has_points(mesh.kind) ||
+                          mesh.kind == MeshKind::Curvilinear))
     return Centering::Point;
   if (text == "point" || text == "face" || text == "edge")
     value.fail(fmt::format("centering {} is not supported yet on a mesh of kind {}", text,
@@ -246,6 +244,23 @@ bool Catalogue::read_spectral(base::Reader& reader, Mesh& mesh, base::Diagnostic
          is_good;
 }
 
+bool Catalogue::read_curvilinear(base::Reader& reader, Mesh& mesh, base::Diagnostics* mistakes) {
+  const bool is_good =
+      attempt(mistakes, [&] { read_cells(reader.require("cells"), mesh); }) &&
+      attempt(mistakes, [&] {
+        if (mesh.axes < 2)
+          reader.require("cells").fail("a curvilinear mesh has 2 or 3 axes; found 1");
+      });
+  for (int a = 0; a < mesh.axes; ++a) mesh.length[a] = static_cast<double>(mesh.cells[a]);
+  return attempt(mistakes,
+                 [&] {
+                   const Value& coordinates = reader.require("coordinates");
+                   mesh.coordinates = coordinates.as_text();
+                   coordinates_[mesh.name] = coordinates;
+                 }) &&
+         is_good;
+}
+
 bool Catalogue::read_unstructured(base::Reader& reader, Mesh& mesh, base::Diagnostics* mistakes) {
   bool is_good = read_particles(reader, mesh, mistakes);  // the dimensions
   is_good &= attempt(mistakes, [&] {
@@ -291,6 +306,8 @@ void Catalogue::read_mesh(const std::string& name, const Value& value,
     is_good = read_rectilinear(reader, mesh, mistakes);
   if (is_good && mesh.kind == MeshKind::Particles) is_good = read_particles(reader, mesh, mistakes);
   if (is_good && mesh.kind == MeshKind::Spectral) is_good = read_spectral(reader, mesh, mistakes);
+  if (is_good && mesh.kind == MeshKind::Curvilinear)
+    is_good = read_curvilinear(reader, mesh, mistakes);
   if (is_good && mesh.kind == MeshKind::Unstructured)
     is_good = read_unstructured(reader, mesh, mistakes);
   if (is_good) is_good = attempt(mistakes, [&] { reader.finish(mistakes); });
@@ -372,8 +389,7 @@ void Catalogue::read_scalars(const Value* scalars, base::Diagnostics* mistakes) 
 void Catalogue::check_coordinates(base::Diagnostics* mistakes) const {
   for (const auto& [name, place] : coordinates_) {
     const Mesh* mesh = find_mesh(name);
-    if (mesh == nullptr || mesh->kind != MeshKind::Spectral || mesh->coordinates != place.text)
-      continue;
+    if (mesh == nullptr || mesh->coordinates != place.text) continue;
     attempt(mistakes, [&, &place = place] {
       const Field* field = find_field(place.text);
       if (field == nullptr)

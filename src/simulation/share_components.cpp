@@ -55,7 +55,7 @@ void Sharing::share_box(const std::string& name, int32_t level, int32_t block, c
   if (field == nullptr) return;
   Where where{level, block};
   if (!put_box(*field, lo, hi, where)) return;
-  model::Array like{nullptr, field->type, field->components, model::packed_strides(where.box, 1)};
+  auto like = array_in(*field, where.box, 1);
   if (components.strides != nullptr)
     std::copy_n(components.strides, catalogue_.mesh(field->mesh).axes, like.strides.begin());
   put_components(*field, where, components.data, like);
@@ -110,8 +110,7 @@ void Sharing::share_box(const std::string& name, int32_t level, int32_t block, i
   if (field == nullptr) return;
   Where where{level, block};
   if (!put_axes(*field, axes, lo, hi, where)) return;
-  std::array<int64_t, 3> extents{};
-  for (int a = 0; a < axes; ++a) extents[static_cast<size_t>(a)] = where.box.extent(a);
+  const auto extents = extents_in(*field, where.box);
   const auto how = arrange_alike(components, [&](const pillion_view& view) {
     return model::arrange(
         view, {std::span(extents).first(static_cast<size_t>(axes)), field->type, 1, false, false});
@@ -119,8 +118,9 @@ void Sharing::share_box(const std::string& name, int32_t level, int32_t block, i
   if (!how.fault.empty())
     return fault(name, block,
                  fmt::format("block {} of field '{}' was shared as {}", block, name, how.fault));
-  put_components(*field, where, addresses_of(components),
-                 {nullptr, field->type, field->components, how.strides});
+  auto like = array_in(*field, where.box, 1);
+  like.strides = how.strides;
+  put_components(*field, where, addresses_of(components), like);
 }
 
 void Sharing::share_items(const std::string& name, int32_t block, int64_t count,

@@ -108,14 +108,33 @@ bool Sharing::put_axes(const model::Field& field, int32_t axes, const int64_t* l
   return false;
 }
 
+// Points are one more than cells along each axis of the mesh.
+model::Array Sharing::array_in(const model::Field& field, const Box& box,
+                               int32_t components) const {
+  const auto& mesh = catalogue_.mesh(field.mesh);
+  model::Array array{nullptr, field.type, field.components};
+  if (model::centering_of(mesh, field) == model::Centering::Point) {
+    array.has_extents = true;
+    array.extents = {1, 1, 1};
+    for (int a = 0; a < mesh.axes; ++a) array.extents[static_cast<size_t>(a)] = box.extent(a) + 1;
+  }
+  array.strides = model::packed_strides(model::box_of(array, box), components);
+  return array;
+}
+
+std::array<int64_t, 3> Sharing::extents_in(const model::Field& field, const Box& box) const {
+  const Box all = model::box_of(array_in(field, box, 1), box);
+  return {all.extent(0), all.extent(1), all.extent(2)};
+}
+
 void Sharing::put_array(const model::Field& field, const Where& where, const void* data,
                         const int64_t* strides) {
   if (data == nullptr && where.box.volume() != 0)
     return fault(
         field.name, where.block,
         fmt::format("block {} of field '{}' was shared without memory", where.block, field.name));
-  model::Array array{data, field.type, field.components,
-                     model::packed_strides(where.box, field.components)};
+  auto array = array_in(field, where.box, field.components);
+  array.data = data;
   const auto axes = static_cast<size_t>(catalogue_.mesh(field.mesh).axes);
   if (strides != nullptr) {
     std::copy_n(strides, axes, array.strides.begin());
@@ -140,8 +159,7 @@ void Sharing::share_box(const std::string& name, int32_t level, int32_t block, i
   if (field == nullptr) return;
   Where where{level, block};
   if (!put_axes(*field, axes, lo, hi, where)) return;
-  std::array<int64_t, 3> extents{};
-  for (int a = 0; a < axes; ++a) extents[static_cast<size_t>(a)] = where.box.extent(a);
+  const auto extents = extents_in(*field, where.box);
   const auto how = model::arrange(view, {std::span(extents).first(static_cast<size_t>(axes)),
                                          field->type, field->components, components_last, false});
   if (!how.fault.empty())

@@ -150,6 +150,12 @@ class Sharing {
   void fault(const std::string& name, std::string text) { fault(name, -1, std::move(text)); }
   /// The box in the mesh; notes a fault if it does not lie there.
   bool put_box(const model::Field& field, const int64_t* lo, const int64_t* hi, Where& where);
+  /// An array of a box, packed for that many components, as yet without memory; and how many values
+  /// it has along each axis.
+  [[nodiscard]] model::Array array_in(const model::Field& field, const model::Box& box,
+                                      int32_t components) const;
+  [[nodiscard]] std::array<int64_t, 3> extents_in(const model::Field& field,
+                                                  const model::Box& box) const;
   void put_array(const model::Field& field, const Where& where, const void* data,
                  const int64_t* strides);
   /// The box if it has as many axes as the mesh.

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <deque>
 #include <map>
 #include <set>
 #include <string>
@@ -32,6 +33,7 @@ struct Input {
   std::vector<pillion_array> flag_arrays;  ///< by block: of these, or of cells that name points
   std::vector<pillion_array> coordinates;  ///< by block of a mesh that has points
   std::vector<pillion_connectivity> connectivity;  ///< the same
+  std::deque<base::Bytes> packed_coordinates;      ///< where their components lay apart
 };
 
 /// The versions of cells that were checked, by block.

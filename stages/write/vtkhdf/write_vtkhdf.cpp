@@ -60,7 +60,7 @@ class WriteVtkhdf final : public stage::Stage {
 };
 
 WriteVtkhdf::WriteVtkhdf(stage::Setup& setup)
-    : fields_(setup, true),
+    : fields_(setup, true, true),
       name_(dataset_name(setup, fields_.mesh().mesh)),
       how_{integer_from(setup["at_once"], 0), setup["durable"].boolean()},
       wanted_{.names = fields_.names, .fields = fields_.fields},
