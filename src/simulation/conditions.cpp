@@ -108,7 +108,7 @@ std::vector<Moments> moments_of(const std::string& field, std::span<const int32_
   std::vector<Moments> moments(components.size());
   for (const auto& block : blocks) {
     Array array = block.arrays.at(field);
-    model::Box box = block.box;
+    model::Box box = model::box_of(array, block.box);
     if (points > 1) unfold(points, array, box);
     switch (array.type) {
       case model::ElementType::Int32: add_block<int32_t>(array, box, components, moments); break;
