@@ -136,7 +136,7 @@ contains
   subroutine expect(ierr, message)
     integer, intent(in) :: ierr
     character(*), intent(in) :: message
-    if (ierr == pillion_error_argument .and. pillion_error_message() == message) return
+    if (pillion_error_message() == message .and. ierr == pillion_error_argument) return
     print *, ierr, pillion_error_message()
     error stop 'expected: '//message
   end subroutine
