@@ -214,6 +214,34 @@ static void share_views(pillion_session* session, const simulation* s) {
                                      PILLION_COMPONENTS_FIRST) == PILLION_OK);
 }
 
+/* The same again, as one array for each component: velocity as it lies, particles as structures. */
+static void share_components(pillion_session* session, const simulation* s) {
+  const int64_t cells = slab_cells(s), every_third = 3;
+  const void* velocity[3];
+  const void* position[3];
+  pillion_view views[3];
+  for (int c = 0; c < 3; ++c) {
+    velocity[c] = s->velocity + c * cells;
+    position[c] = s->position + c;
+    views[c] = (pillion_view){s->position + c, PILLION_FLOAT64, 1, {PARTICLES}, {24}};
+  }
+  pillion_arrays arrays = {.size = sizeof arrays, .data = velocity, .type = PILLION_FLOAT32};
+  arrays.components = 3;
+  CHECK(pillion_share_box_components(session, "velocity", 0, 0, s->lo, s->hi, &arrays) ==
+        PILLION_OK);
+  arrays = (pillion_arrays){sizeof arrays, position, 0, 3, &every_third};
+  CHECK(pillion_share_components(session, "position", 0, PARTICLES / 2, &arrays) == PILLION_OK);
+  CHECK(pillion_share_components_view(session, "position", 0, PARTICLES / 2, 3, views) ==
+        PILLION_OK);
+  for (int c = 0; c < 3; ++c)
+    views[c] = (pillion_view){velocity[c], PILLION_FLOAT32, 1, {cells}, {4}};
+  CHECK(pillion_share_box_components_view(session, "velocity", 0, 0, 3, s->lo, s->hi, 3, views) ==
+        PILLION_OK);
+  arrays.size = 8;
+  const int32_t refused = PILLION_ENABLED ? PILLION_ERROR_ARGUMENT : PILLION_OK;
+  CHECK(pillion_share_components(session, "position", 0, 1, &arrays) == refused);
+}
+
 static void check_communicator(const pillion_session* session, int sidecars) {
   const MPI_Comm comm = pillion_communicator(session);
   int size = 0, same = MPI_UNEQUAL;
@@ -335,6 +363,7 @@ static void simulate(pillion_session* session, int sidecars) {
   check_rotation(session, &s);
   share_grid(session, &s);
   share_views(session, &s);
+  share_components(session, &s);
   CHECK(pillion_share_particles(session, "id", 7, 0, s.id) == PILLION_OK);
   CHECK(pillion_unshare(session, "id", 7) == PILLION_OK);
   share_atoms(session, &s, advance(&s, 0));

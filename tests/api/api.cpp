@@ -92,7 +92,11 @@ pillion::Session open(int sidecars, int& warnings) {
 
 void share_particles(pillion::Session& session, const Simulation& simulation) {
   const auto count = static_cast<int64_t>(simulation.id.size());
-  session.share_particles("position", simulation.position, count);
+  // At some steps as one array for each component, here those of structures.
+  const double* const first = simulation.position.data();
+  const std::array<int64_t, 1> every_third{3};
+  if (count % 2 == 0) session.share_particles("position", simulation.position, count);
+  else session.share_components("position", {first, first + 1, first + 2}, count, 0, every_third);
   session.share_particles("id", std::span(simulation.id), count);
   session.set_domain("atoms", {{0, 0, 0}, {2, 2, 2}, {0, 0, 0}, {1, 1, 1}, 0});
   session.set_coordinates("stretched", 0, std::vector<double>{0, 1, 3, 7});
@@ -108,6 +112,12 @@ void share_grid(pillion::Session& session, const Simulation& simulation) {
   session.share_strided("velocity", velocity.data(), simulation.box(),
                         std::array<int64_t, 4>{3, 12, 36, 1});
   session.share("velocity", velocity, simulation.box());
+  const auto cells = simulation.box().cells();
+  const std::vector<const float*> components{velocity.data(), velocity.data() + cells,
+                                             velocity.data() + 2 * cells};
+  session.share_components("velocity", {velocity.data(), velocity.data(), velocity.data()},
+                           simulation.box(), 0, std::array<int64_t, 3>{1, 4, 12});
+  session.share_components("velocity", components, simulation.box());
 }
 
 /// Memory of the session: what was written stays while the next buffer is filled.
@@ -133,6 +143,9 @@ void check_misuse(pillion::Session& session, const Simulation& simulation) {
   CHECK(code_of([&] { session.share_particles("position", seven, 2); }) == Argument);
   CHECK(code_of([&] { session.share_particles("position", seven, -1); }) == Argument);
   CHECK(code_of([&] { session.share_elements("heat", seven, 2); }) == Argument);
+  CHECK(code_of([&] {
+          session.share_components("density", {seven.data()}, pillion::Box({0}, {7}), 0, strides);
+        }) == Argument);
   CHECK(code_of([&] {
           session.share_strided("density", seven.data(), simulation.box(), strides);
         }) == Argument);
@@ -241,6 +254,7 @@ void simulate(pillion::Session& session, int sidecars) {
   session.share_elements("heat", heat, 2);
   session.share_elements("heat", heat.data(), 1, 7);
   share_cells(session);
+  session.share_components("heat", {heat.data(), heat.data() + 16}, 2);
   session.unshare("id", 5);
   session.ready();
   run_steps(session, simulation);

@@ -215,6 +215,22 @@ contains
     end do
   end function
 
+  ! The same arrays, one for each component.
+  subroutine share_components()
+    integer :: c
+    call pillion_share_box_components(session, 'velocity', 0, lo, hi, &
+      [(pillion_view_of(velocity(:, :, :, c)), c=1, 3)], ierr)
+    call expect_ok(ierr, 'share components of the velocity')
+    call pillion_share_box_components(session, 'velocity', 0, int(lo, int64), int(hi, int64), &
+      [(pillion_view_of(velocity(:, :, :, c)), c=1, 3)], level=0)
+    call pillion_share_components(session, 'position', 0, particles/2, &
+      [(pillion_view_of(position(c, :)), c=1, 3)], ierr)
+    call expect_ok(ierr, 'share components of the position')
+    call pillion_share_components(session, 'corner', 0, 2_int64, &
+      [(pillion_view_of(corner(:, :, :, c, :)), c=1, 3)], ierr)
+    call expect_ok(ierr, 'share components of elements')
+  end subroutine
+
   subroutine check_communicator(sidecars)
     integer, intent(in) :: sidecars
     type(MPI_Comm) :: comm, same
@@ -359,6 +375,7 @@ contains
     call allocate_density()
     call check_rotation()
     call share_grid()
+    call share_components()
     call share_elements()
     call share_cells()
     call pillion_share_particles(session, 'id', 7, 0, id, ierr=ierr)

@@ -12,7 +12,7 @@ import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from dataclasses import field as dataclasses_field
 from os import PathLike, fspath
 from pathlib import Path
@@ -27,7 +27,9 @@ from pillion.insitu.open_sessions import open_sessions
 from pillion.insitu.shared_arrays import (
     address_of,
     box_of,
+    expect_components,
     expect_items,
+    items_of,
     strides_for,
     view_of,
 )
@@ -153,6 +155,8 @@ class Session:
                 of a Fortran array (n, n, n, components, count) fits.
                 Unstructured mesh: (count,) or (count, components), in one piece; a value for each
                 cell or point of the block, as the field's centering says.
+                A list or tuple of arrays, one for each component, shares components that lie apart:
+                each is like the array of a field of one component, and all have the same strides.
             lo: index of the array's first cell in the mesh, on its level; by default 0 along every
                 axis. For uniform meshes only.
             block: number of the block; by default 0, or the next one within `blocks`.
@@ -162,17 +166,37 @@ class Session:
             Error: if the array does not suit the field.
         """
         wanted = self._field(field)
-        view = view_of(array, field)
-        address, number = address_of(view), number_of(view, field)
+        is_apart = isinstance(array, (list, tuple))
+        views = [view_of(one, field) for one in (array if is_apart else [array])]
+        number = number_of(views[0], field) if views else 0
         opened = self._open_blocks.get(field)
         if block is None:
             block = 0 if opened is None else opened.next
+        if level != 0 and wanted.mesh_kind not in BOXES:
+            raise Error(f"field '{field}' was shared on level {level}; only boxes have levels")
+        if is_apart:
+            self._share_components(wanted, views, number, lo, level, block)
+        else:
+            self._share_array(wanted, views[0], number, lo, level, block)
+        self._shared[field, block] = (array, views)
+        if opened is not None:
+            opened.numbers.add(block)
+            opened.next = max(opened.next, block + 1)
+
+    def _share_array(
+        self,
+        wanted: Field,
+        view: np.ndarray[Any, Any],
+        number: int,
+        lo: Sequence[int] | None,
+        level: int,
+        block: int,
+    ) -> None:
+        field, address = wanted.name, address_of(view)
         if wanted.mesh_kind in BOXES:
             first, last, strides = box_of(wanted, view, lo)
             self._open.share_box(field, level, block, first, last, address, number, strides)
         else:
-            if level != 0:
-                raise Error(f"field '{field}' was shared on level {level}; only boxes have levels")
             expect_items(wanted, view, lo)
             share = {
                 "particles": self._open.share_particles,
@@ -180,10 +204,28 @@ class Session:
                 "unstructured": self._open.share_values,
             }[wanted.mesh_kind]
             share(field, block, view.shape[0], address, number)
-        self._shared[field, block] = (array, view)
-        if opened is not None:
-            opened.numbers.add(block)
-            opened.next = max(opened.next, block + 1)
+
+    def _share_components(
+        self,
+        wanted: Field,
+        views: list[np.ndarray[Any, Any]],
+        number: int,
+        lo: Sequence[int] | None,
+        level: int,
+        block: int,
+    ) -> None:
+        expect_components(wanted, views)
+        one = replace(wanted, components=1)
+        addresses = [address_of(view) for view in views]
+        if wanted.mesh_kind in BOXES:
+            first, last, strides = box_of(one, views[0], lo)
+            self._open.share_box_components(
+                wanted.name, level, block, first, last, addresses, number, strides
+            )
+        else:
+            strides = items_of(one, views[0], lo)
+            count = views[0].shape[0]
+            self._open.share_components(wanted.name, block, count, addresses, number, strides)
 
     def share_points(self, mesh: str, points: Any, *, block: int = 0, ids: Any = None) -> None:
         """Shares the points of a block of an unstructured mesh. They are copied; share them again
