@@ -46,7 +46,7 @@ def test_means_by_volume(build, tmp_path, head):
 
 
 def check_slice(path: Path) -> None:
-    """Pixels cover the plate, and cells of a hexahedron's size differ by little from the pattern."""
+    """Pixels cover the plate, and hexahedra differ by little from the pattern."""
     pixels = read_table(path)
     assert len(pixels["x"]) == 64 * 64
     assert pixels.attributes["from"] == pixels.attributes["to"] == pytest.approx(0.05)
