@@ -110,9 +110,10 @@ std::unique_ptr<Layer> make_layer(const stage::Setup& setup, const stage::Value&
 
 std::unique_ptr<Layer> make_slice(const stage::Setup& setup, const stage::Value& map,
                                   Sources& sources);
+struct Plane;
 /// Of an unstructured mesh.
 std::unique_ptr<Layer> make_slice_of_cells(const stage::Value& map, const Colouring& colours,
-                                           const struct Plane& plane, Sources& sources);
+                                           const Plane& plane, Sources& sources);
 std::unique_ptr<Layer> make_surface(const stage::Setup& setup, const stage::Value& map,
                                     Sources& sources);
 std::unique_ptr<Layer> make_isosurface(const stage::Setup& setup, const stage::Value& map,
