@@ -71,6 +71,7 @@ nb::dict description_of(const pillion_field_description& field) {
   out["length"] = nb::tuple(length);
   out["periodic"] = nb::tuple(periodic);
   out["order"] = field.order;
+  out["dimensions"] = field.mesh_kind == PILLION_SPECTRAL ? field.axes : 0;
   out["centering"] = field.centering;
   out["coordinates"] = field.coordinates == nullptr ? "" : field.coordinates;
   return out;

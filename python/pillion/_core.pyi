@@ -92,6 +92,26 @@ class Session:
         face_count: int,
         arrays: Mapping[str, int],
     ) -> None: ...
+    def share_box_components(
+        self,
+        field: str,
+        level: int,
+        block: int,
+        lo: Sequence[int],
+        hi: Sequence[int],
+        data: Sequence[int],
+        type: int,
+        strides: Sequence[int],
+    ) -> None: ...
+    def share_components(
+        self,
+        field: str,
+        block: int,
+        count: int,
+        data: Sequence[int],
+        type: int,
+        strides: Sequence[int],
+    ) -> None: ...
     def allocate(self, field: str, block: int, bytes: int, buffers: int) -> int: ...
     def swap(self, field: str, block: int) -> int: ...
     def array(self, data: int, shape: Sequence[int], strides: Sequence[int], type: int) -> Any: ...

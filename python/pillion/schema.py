@@ -233,8 +233,8 @@ _MESH = _map(
     {
         "kind": (
             "uniform: cells of a box; rectilinear: the same, with faces at coordinates of each "
-            "axis; particles; spectral: hexahedral elements with Gauss-Lobatto-Legendre points; "
-            "unstructured: cells of VTK's types, and points.",
+            "axis; particles; spectral: elements with Gauss-Lobatto-Legendre points; unstructured: "
+            "cells of VTK's types, and points.",
             words("uniform", "rectilinear", "particles", "spectral", "unstructured"),
         ),
         "units": ("Of lengths, such as Mpc.", TEXT),
@@ -247,7 +247,8 @@ _MESH = _map(
         ),
         "dimensions": (
             "Of particles: 2 if they live in a plane, so that the third direction does not count. "
-            "Of an unstructured mesh: of its cells, 1 to 3 (default: 3).",
+            "Of a spectral mesh: 2 if its elements are quadrilaterals. Of an unstructured mesh: of "
+            "its cells, 1 to 3 (default: 3).",
             _integer(1, 3),
         ),
         "order": (
@@ -256,8 +257,8 @@ _MESH = _map(
         ),
         "coordinates": (
             "Of a rectilinear mesh: for each axis the faces of its cells, in ascending order "
-            "(default: the program sets them). Of a spectral mesh: the field of 3 components that "
-            "says where its points are.",
+            "(default: the program sets them). Of a spectral mesh: the field of 3 components, or 2 "
+            "in two dimensions, that says where its points are.",
             either(TEXT, _list_of(_list_of(_REAL, 1 << 24))),
         ),
         "metric": (
@@ -298,7 +299,7 @@ _MESH = _map(
             "then": {"properties": {"coordinates": False}},
         },
         {
-            "if": _has(kind={"enum": ["uniform", "rectilinear", "spectral"]}),
+            "if": _has(kind={"enum": ["uniform", "rectilinear"]}),
             "then": {"properties": {key: False for key in _ITEMS_ONLY}},
         },
         {
@@ -306,7 +307,7 @@ _MESH = _map(
             "then": {"properties": {key: False for key in _UNSTRUCTURED_ONLY}},
         },
         {
-            "if": _has(kind={"const": "particles"}),
+            "if": _has(kind={"enum": ["particles", "spectral"]}),
             "then": {"properties": {"dimensions": either(_integer(2, 3), NULL)}},
         },
         {"if": _has(kind={"const": "uniform"}), "then": _has(cells=_GIVEN)},

@@ -155,6 +155,7 @@ std::unique_ptr<Layer> make_slice(const stage::Setup& setup, const stage::Value&
     return make_slice_of_cells(map, Colouring::by_quantity(map, of), plane_of(map, of.description),
                                sources);
   stages::expect_equal_cells(of.description, map.find("field"), "a picture of cells");
+  stages::expect_hexahedra(of.description, map.find("field"), "a picture of elements");
   if (kind != PILLION_SPECTRAL && (kind != PILLION_UNIFORM || of.description.axes < 2))
     map.find("field").fail("field '" + of.field + "' is on no mesh that can be sliced: one with " +
                            "two or three axes; `points` draws particles");

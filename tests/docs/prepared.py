@@ -118,6 +118,7 @@ def dataset(typist: Typist) -> None:
                     {"write_hdf5": {"fields": ["density"], "durable": False}},
                     {"write_raw": {"fields": ["density"], "durable": False}},
                     {"write_plotfile": {"fields": ["density"], "durable": False}},
+                    {"write_vtkhdf": {"fields": ["density"], "durable": False}},
                 ],
             },
         },

@@ -22,6 +22,7 @@ STAGES = {
     "write_hdf5": {"fields": ["noise"]},
     "write_raw": {"fields": ["noise"]},
     "write_plotfile": {"fields": ["noise"]},
+    "write_vtkhdf": {"fields": ["noise"]},
     "write_openpmd": {"fields": ["noise"]},
     "write_idx": {"fields": ["noise"], "aggregators": 1},
     "image": {"draw": [{"volume": {"field": "noise"}}], "size": [256, 256]},

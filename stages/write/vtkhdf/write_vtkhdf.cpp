@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "../../common/elements.hpp"
 #include "../../common/hdf5.hpp"
 #include "../../common/options.hpp"
 #include "../fields.hpp"
@@ -59,7 +60,7 @@ class WriteVtkhdf final : public stage::Stage {
 };
 
 WriteVtkhdf::WriteVtkhdf(stage::Setup& setup)
-    : fields_(setup, true),
+    : fields_(setup, true, true),
       name_(dataset_name(setup, fields_.mesh().mesh)),
       how_{integer_from(setup["at_once"], 0), setup["durable"].boolean()},
       wanted_{.names = fields_.names, .fields = fields_.fields},
@@ -95,6 +96,7 @@ void WriteVtkhdf::find_places(const stage::Setup& setup) {
   const bool is_particles = mesh.mesh_kind == PILLION_PARTICLES;
   if (position && !is_particles) position.fail("`position` goes with particles");
   if (is_particles) places_ = position ? position.text() : "position";
+  stages::expect_hexahedra(mesh, setup["fields"], "write_vtkhdf");
   if (mesh.mesh_kind == PILLION_SPECTRAL) places_ = mesh.coordinates;
   if (!is_particles && mesh.mesh_kind != PILLION_SPECTRAL) return;
   const auto place = position ? position : setup["fields"];
