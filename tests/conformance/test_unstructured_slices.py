@@ -114,7 +114,9 @@ analyses:
       - image:
           name: oblique
           size: [320, 240]
-          draw: [slice: {{field: w, component: magnitude, normal: [1, 1, 1], origin: [4, 3, 2]}}]
+          draw:
+            - slice: {{field: w, component: magnitude, normal: [1, 1, 1], origin: [4, 3, 2]}}
+            - isosurface: {{field: w, component: 0, values: 6, colour_by: u}}
 """
 
 
