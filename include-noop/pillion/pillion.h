@@ -102,6 +102,7 @@ typedef struct pillion_field {
   int32_t order;
   int32_t levels;
   int32_t is_partial;
+  pillion_centering centering;
 } pillion_field;
 
 static inline const char* pillion_error_message(void) { return ""; }

@@ -80,6 +80,7 @@ typedef struct pillion_field {
   int32_t levels;   /**< of refinement of a uniform mesh, whose cells are those of the coarsest;
                      * of others 1 */
   int32_t is_partial; /**< 1 if cells of a uniform mesh may be missing */
+  pillion_centering centering; /**< where the mesh has its values; 0 of particles */
 } pillion_field;
 
 /** Message of the last failure on this thread; "" if there was none. Never NULL. */

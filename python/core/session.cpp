@@ -267,7 +267,8 @@ void bind_field(nb::module_& module) {
       .def_ro("used", &Field::used)
       .def_ro("order", &Field::order)
       .def_ro("levels", &Field::levels)
-      .def_ro("is_partial", &Field::is_partial);
+      .def_ro("is_partial", &Field::is_partial)
+      .def_ro("centering", &Field::centering);
 }
 
 }  // namespace

@@ -137,6 +137,7 @@ pillion_field described(pillion::simulation::Simulation& side, int32_t number) {
   out.used = side.uses(field.name) ? 1 : 0;
   out.levels = mesh.levels();
   out.is_partial = mesh.is_partial ? 1 : 0;
+  out.centering = static_cast<pillion_centering>(pillion::model::centering_of(mesh, field));
   return out;
 }
 

@@ -58,7 +58,8 @@ const T* data_of(std::span<const T> values) {
   return values.empty() ? nullptr : values.data();
 }
 
-pillion_connectivity describe(const model::Topology& topology, const model::Array& point_ids) {
+pillion_connectivity connectivity_of(const model::Topology& topology,
+                                     const model::Array& point_ids) {
   pillion_connectivity out{};
   out.size = sizeof out;
   out.types = topology.types.data();
@@ -118,7 +119,7 @@ void add_geometry(const std::vector<model::Block>& blocks, const model::Mesh& me
     const auto& points = geometry_of(block, model::coordinates_of(mesh.name));
     const auto& ids = geometry_of(block, model::point_ids_of(mesh.name));
     input.coordinates.push_back(describe(points, PILLION_POINT));
-    input.connectivity.push_back(describe(topology, ids));
+    input.connectivity.push_back(connectivity_of(topology, ids));
     described.coordinates = &input.coordinates.back();
     described.connectivity = &input.connectivity.back();
     described.cells = {topology.owned, topology.cells()};

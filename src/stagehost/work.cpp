@@ -95,8 +95,8 @@ pillion_count count_points(const model::Mesh& mesh, const pillion_block& block) 
 
 /// Describes blocks to a plug-in, with the arrays of the request in its order. `inner` are their
 /// boxes without ghost cells, if they may have any; `together` is room for what must be copied.
-void describe(const std::vector<model::Block>& blocks, const std::vector<model::Box>* inner,
-              const Described& how, base::ScratchBuffer& together, Input& input) {
+void describe_blocks(const std::vector<model::Block>& blocks, const std::vector<model::Box>* inner,
+                     const Described& how, base::ScratchBuffer& together, Input& input) {
   PackedComponents components(blocks, how.request, together);
   for (const auto& block : blocks) {
     auto& arrays = input.arrays.emplace_back();
@@ -366,20 +366,20 @@ Input bring(const Request& request, const Publication& publication, const Execut
   Input input;
   if (request.kind == Kind::AsShared) {
     const auto blocks = blocks_for(mine.blocks, how, input);
-    describe(blocks, nullptr, how, movers.together, input);
+    describe_blocks(blocks, nullptr, how, movers.together, input);
     add_flags(blocks, how, context, input);
     add_geometry(blocks, how.mesh, movers.checked, input);
     return input;
   }
   if (const auto* arrived = find_in_layout(request, mesh, publication)) {
     check_coverage(*arrived, request, mesh);
-    describe(arrived->blocks, arrived->inner.empty() ? nullptr : &arrived->inner, how,
-             movers.together, input);
+    describe_blocks(arrived->blocks, arrived->inner.empty() ? nullptr : &arrived->inner, how,
+                    movers.together, input);
     return input;
   }
   if (layout::is_division(request.kind)) {
     movers.cells.carry(request, mine, publication.coarsening, context);
-    describe(movers.cells.blocks(), &movers.cells.inner(), how, movers.together, input);
+    describe_blocks(movers.cells.blocks(), &movers.cells.inner(), how, movers.together, input);
     return input;
   }
   const int ranks = context.peers->size();
@@ -390,7 +390,7 @@ Input bring(const Request& request, const Publication& publication, const Execut
   movers.particles.plan(*context.peers, moves);
   context.fence->before_collective();
   const auto moved = movers.particles.exchange(request, catalogue);
-  describe(moved.blocks, nullptr, how, movers.together, input);
+  describe_blocks(moved.blocks, nullptr, how, movers.together, input);
   return input;
 }
 

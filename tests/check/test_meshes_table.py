@@ -14,6 +14,7 @@ MESHES = {
     "uniform, other metric": "kind: uniform, cells: [8, 8, 8], length: [90, 60, 1], "
     "origin: [0, 0, 0], metric: spherical, radius: 10",
     "rectilinear": "kind: rectilinear, cells: [8, 8, 8]",
+    "curvilinear": "kind: curvilinear, cells: [8, 8, 8], coordinates: places",
     "unstructured": "kind: unstructured",
 }
 BOX = "coarse: {kind: uniform, cells: [4, 4, 4], length: [1, 1, 1], periodic: true, units: Mpc}"
@@ -77,7 +78,12 @@ def configuration(stage: str, mesh: str) -> str:
         "  b: {mesh: m, type: float64, units: K}\n"
         "  v: {mesh: m, type: float64, components: 3, units: km/s}\n"
         "  x: {mesh: atoms, type: float64, components: 3}\n"
-        f"analyses:\n  look:\n    stages:\n{before}      - {stage}: {STAGES[stage]}\n"
+        + (
+            "  places: {mesh: m, type: float64, components: 3, centering: point}\n"
+            if mesh == "curvilinear"
+            else ""
+        )
+        + f"analyses:\n  look:\n    stages:\n{before}      - {stage}: {STAGES[stage]}\n"
     )
 
 

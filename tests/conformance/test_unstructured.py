@@ -152,3 +152,27 @@ def test_a_fault_drops_one_publication(place, build, tmp_path):
         assert analysis["disabled"] is None, analysis
     table = read_table(tmp_path / "results/all/statistics_u.csv")
     assert table["step"].tolist() == [0, 2, 3]
+
+
+def test_cells_that_stay_move_once(build, tmp_path):
+    """Over the network, each publication after the first moves the values alone."""
+    moved = {}
+    for how in ("still:2", "still:5", "again:5"):
+        folder = tmp_path / how.replace(":", "_")
+        folder.mkdir()
+        run(folder, build, "network", TEXT + ANALYSES, how)
+        report = json.loads((folder / "results/report.json").read_text())
+        for analysis in report["analyses"]:
+            assert analysis["publications"] == int(how[-1]) and analysis["disabled"] is None
+            moved[how, analysis["name"]] = analysis["bytes_moved"]
+        table = read_table(folder / "results/all/statistics_u.csv")
+        assert (table["volume"] == table["volume"][0]).all()
+    values = 8 * sum(
+        len(own) + len(copies)
+        for rank in range(PLACES["network"][0])
+        for own, copies in mixed.blocks(0, rank, PLACES["network"][0])
+    )
+    assert moved["still:5", "all"] - moved["still:2", "all"] == 3 * values
+    assert moved["still:2", "all"] > 10 * values
+    for name in ("all", "points", "split"):
+        assert moved["again:5", name] == moved["still:5", name]

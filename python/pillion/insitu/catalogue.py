@@ -21,7 +21,7 @@ MESH_KINDS = {
     5: "curvilinear",
     6: "unstructured",
 }
-BOXES = ("uniform", "rectilinear")  # kinds of mesh whose blocks are boxes of cells
+BOXES = ("uniform", "rectilinear", "curvilinear")  # kinds of mesh whose blocks are boxes of cells
 CENTERINGS = {"": 0, "cell": 1, "point": 2}
 
 
@@ -50,6 +50,7 @@ class Field:
     levels: int = 1  #: of refinement of a uniform mesh, whose cells are those of the coarsest
     is_partial: bool = False  #: cells of a uniform mesh may be missing
     dimensions: int = 3  #: of the elements of a spectral mesh
+    is_at_points: bool = False  #: values are at points of the mesh, not at cells
 
     @property
     def is_particles(self) -> bool:
@@ -154,6 +155,7 @@ def fields_of(descriptions: Iterable[Any]) -> dict[str, Field]:
             f.levels,
             f.is_partial,
             2 if MESH_KINDS[f.mesh_kind] == "spectral" and f.axes == 2 else 3,
+            f.centering == CENTERINGS["point"],
         )
         for f in descriptions
     }

@@ -82,9 +82,6 @@ stage::Input WriteVtkhdf::input_of(const stage::Setup& setup) {
   const auto& mesh = fields_.mesh();
   auto names = fields_.names;
   if (wanted_.places == static_cast<int32_t>(names.size())) names.push_back(places_);
-  if (mesh.mesh_kind == PILLION_CURVILINEAR)
-    setup["fields"].fail("mesh '" + std::string(mesh.mesh) +
-                         "' is curvilinear, which write_vtkhdf cannot write yet");
   if (!has_boxes(mesh)) return stage::Input::as_shared(names);
   if (has_levels()) return stage::Input::as_shared(names).with_levels();
   return stage::Input::slabs(names, mesh.axes - 1);
@@ -98,6 +95,8 @@ void WriteVtkhdf::find_places(const stage::Setup& setup) {
   if (is_particles) places_ = position ? position.text() : "position";
   stages::expect_hexahedra(mesh, setup["fields"], "write_vtkhdf");
   if (mesh.mesh_kind == PILLION_SPECTRAL) places_ = mesh.coordinates;
+  if (mesh.mesh_kind == PILLION_CURVILINEAR)
+    wanted_.place_type = setup.field(mesh.coordinates, setup["fields"]).type;
   if (!is_particles && mesh.mesh_kind != PILLION_SPECTRAL) return;
   const auto place = position ? position : setup["fields"];
   if (places_.empty())
