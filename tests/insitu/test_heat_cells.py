@@ -13,7 +13,7 @@ from insitu import environment, needs_modules
 pytestmark = needs_modules
 EXAMPLE = Path(__file__).parents[2] / "examples/heat_cells"
 HEAD = "sidecars: {ranks: 1, when_full: wait}\n"
-STEP, CELLS, HEXAHEDRA = 1e-3, 432, 96
+STEP, CELLS = 1e-3, 432
 
 
 @pytest.mark.parametrize("head", [HEAD, HEAD.replace("ranks", "per_node"), ""])
