@@ -8,6 +8,7 @@ from functools import cache
 
 import h5py
 import hierarchy
+import mixed_cells as mixed
 import numpy as np
 import pytest
 import test_rectilinear as rectilinear
@@ -19,6 +20,7 @@ from placements import cases, check_report, placements
 from pool import results_of_case
 from scenes import Placement, Scene
 from test_levels import CATALOGUE, HERE, PLACES
+from test_unstructured import run as run_mixed
 from vtkmodules.util.numpy_support import vtk_to_numpy
 from vtkmodules.vtkCommonDataModel import vtkLagrangeHexahedron, vtkPartitionedDataSet
 from vtkmodules.vtkFiltersVerdict import vtkCellSizeFilter
@@ -384,6 +386,103 @@ def test_split_elements(spectra):
     for rows in (together, expected):
         rows[:] = rows[np.lexsort(rows.T)]
     np.testing.assert_array_equal(together, expected)
+
+
+MIXED = """
+output: results
+SIDECARS
+meshes: {box: {kind: unstructured, units: m}}
+fields:
+  u: {mesh: box, type: float64, units: K}
+  w: {mesh: box, type: float32, components: 3, centering: point}
+analyses:
+  a:
+    every: 1 steps
+    stages:
+      - write_vtkhdf: {fields: [u, w], durable: false}
+"""
+
+
+@pytest.fixture(scope="module", params=["one", "inside", "network", "node"])
+def cells(request, build, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("cells")
+    run_mixed(folder, build, request.param, MIXED)
+    return folder / "results" / "a"
+
+
+def test_cells_of_every_shape(cells):
+    wanted = mixed.mesh()[1]
+    for step in range(mixed.STEPS):
+        parts = parts_of(file_of(cells, "box", step))
+        assert {part.GetClassName() for part in parts} == {"vtkUnstructuredGrid"}
+        seen = np.zeros(len(wanted), int)
+        copies = 0
+        for part in parts:
+            sizes = vtkCellSizeFilter()
+            sizes.SetInputData(part)
+            sizes.Update()
+            volumes = arrays_of(sizes.GetOutput().GetCellData())["Volume"]
+            found = arrays_of(part.GetCellData())
+            for c, number in enumerate(found["GlobalCellIds"].tolist()):
+                assert part.GetCellType(c) == wanted[number].type
+                if found["vtkGhostType"][c] == 1:
+                    copies += 1
+                    continue
+                seen[number] += 1
+                assert found["u"][c] == mixed.at_cells(step)[number]
+                assert volumes[c] == pytest.approx(mixed.volumes(step)[number], rel=1e-6)
+                assert part.GetCell(c).GetNumberOfFaces() == {10: 4, 13: 5, 14: 5}.get(
+                    wanted[number].type, 6
+                )
+            points = arrays_of(part.GetPointData())
+            ids = points["GlobalPointIds"]
+            assert part.GetCellData().GetGlobalIds() and part.GetPointData().GetGlobalIds()
+            np.testing.assert_array_equal(points["w"], mixed.at_points(step)[ids])
+            np.testing.assert_array_equal(
+                vtk_to_numpy(part.GetPoints().GetData()), mixed.positions(step)[ids]
+            )
+        assert (seen == 1).all() and copies > 0
+
+
+BOUNDARY = """
+import numpy as np
+import pillion
+
+with pillion.open("run.yaml") as session:
+    rank = session.communicator.rank
+    square = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [2, 0.5, 1]])
+    session.share_points("skin", square + [3.0 * rank, 0, 0])
+    session.share_cells("skin", [0, 1, 2, 3, 1, 4, 2], [0, 4, 7],
+                        types=np.array([9, 5], np.uint8), parents=np.array([7, 8]) + rank,
+                        patches=np.array([1, 0], np.int32))
+    session.share("stress", np.array([1.5, 2.5]) + rank)
+    session.step(0, 0.25)
+"""
+BOUNDARY_TEXT = """
+output: results
+meshes:
+  box: {kind: unstructured, units: m}
+  skin: {kind: unstructured, dimensions: 2, of: box, patches: [inlet, wall], units: m}
+fields: {stress: {mesh: skin, type: float64}}
+analyses: {a: {stages: [write_vtkhdf: {fields: [stress]}]}}
+"""
+
+
+def test_boundary(build, tmp_path):
+    (tmp_path / "run.yaml").write_text(BOUNDARY_TEXT)
+    (tmp_path / "program.py").write_text(BOUNDARY)
+    env = os.environ | {"PYTHONPATH": str(build / "python")}
+    mpirun(2, "python3", "program.py", env=env, cwd=tmp_path)
+    path = file_of(tmp_path / "results" / "a", "skin", 0)
+    parts = parts_of(path)
+    types = [part.GetCellType(c) for part in parts for c in range(part.GetNumberOfCells())]
+    assert types == [9, 5, 9, 5]
+    found = joined(parts, "GetCellData")
+    assert found["stress"].tolist() == [1.5, 2.5, 2.5, 3.5]
+    assert found["patch"].tolist() == [1, 0, 1, 0] and found["parent"].tolist() == [7, 8, 8, 9]
+    assert points_of(parts)[9].tolist() == [5, 0.5, 1]
+    names = opened(path).GetFieldData().GetAbstractArray("patch_names")
+    assert [names.GetValue(n) for n in range(names.GetNumberOfValues())] == ["inlet", "wall"]
 
 
 def test_refused(build, tmp_path):
