@@ -40,7 +40,8 @@ def find_files(words: Iterable[str]) -> list[str]:
             out.append(word)
         else:
             raise Error(
-                f"'{word}' is neither .npy nor .h5, .hdf5, .vtkhdf, .idx, {_RAW} or a plotfile; convert it"
+                f"'{word}' is neither .npy nor .h5, .hdf5, .vtkhdf, .idx, {_RAW} or a plotfile; "
+                "convert it"
             )
     return sorted(out)
 
