@@ -11,7 +11,7 @@ module pillion
     pillion_error_state, pillion_float32, pillion_float64, pillion_int32, pillion_int64, &
     pillion_log_debug, pillion_log_error, pillion_log_info, pillion_log_warning, pillion_ok, &
     pillion_particles, pillion_progress, pillion_role_any, pillion_role_sidecar, &
-    pillion_role_simulation, pillion_spectral, pillion_uniform, pillion_unstructured
+    pillion_role_simulation, pillion_spectral, pillion_uniform, pillion_unstructured, pillion_view
   use pillion_opening_options
   use pillion_sessions
   use pillion_sharing

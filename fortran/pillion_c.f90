@@ -71,6 +71,15 @@ module pillion_c
     integer(c_int64_t) :: strides(5) = 0
   end type
 
+  ! A field whose components lie in arrays of their own.
+  type, bind(C) :: pillion_arrays
+    integer(c_size_t) :: size = 0           ! c_sizeof of this
+    type(c_ptr) :: data = c_null_ptr        ! addresses, one of each component
+    integer(c_int32_t) :: type = 0
+    integer(c_int32_t) :: components = 0
+    type(c_ptr) :: strides = c_null_ptr     ! in elements; c_null_ptr if arrays are packed
+  end type
+
   ! The parallelepiped that particles live in.
   type, bind(C) :: pillion_domain
     real(c_double) :: lo(3) = 0
@@ -105,6 +114,7 @@ module pillion_c
     integer(c_int32_t) :: order = 0
     integer(c_int32_t) :: levels = 1
     integer(c_int32_t) :: is_partial = 0
+    integer(c_int32_t) :: centering = 0
   end type
 
   ! Points of a block of an unstructured mesh: coordinate d of point i is element i*stride behind
@@ -447,6 +457,52 @@ module pillion_c
       integer(c_int64_t), value :: count
       type(pillion_view), intent(in) :: view
       integer(c_int32_t), value :: components
+      integer(c_int32_t) :: status
+    end function
+
+    function c_share_box_components(session, field, level, block, lo, hi, arrays) &
+      result(status) bind(C, name='pillion_share_box_components')
+      import :: c_char, c_int32_t, c_int64_t, c_ptr, pillion_arrays
+      type(c_ptr), value :: session
+      character(kind=c_char), intent(in) :: field(*)
+      integer(c_int32_t), value :: level, block
+      integer(c_int64_t), intent(in) :: lo(*), hi(*)
+      type(pillion_arrays), intent(in) :: arrays
+      integer(c_int32_t) :: status
+    end function
+
+    function c_share_components(session, field, block, count, arrays) &
+      result(status) bind(C, name='pillion_share_components')
+      import :: c_char, c_int32_t, c_int64_t, c_ptr, pillion_arrays
+      type(c_ptr), value :: session
+      character(kind=c_char), intent(in) :: field(*)
+      integer(c_int32_t), value :: block
+      integer(c_int64_t), value :: count
+      type(pillion_arrays), intent(in) :: arrays
+      integer(c_int32_t) :: status
+    end function
+
+    function c_share_box_components_view(session, field, level, block, axes, lo, hi, components, &
+      views) result(status) bind(C, name='pillion_share_box_components_view')
+      import :: c_char, c_int32_t, c_int64_t, c_ptr, pillion_view
+      type(c_ptr), value :: session
+      character(kind=c_char), intent(in) :: field(*)
+      integer(c_int32_t), value :: level, block, axes
+      integer(c_int64_t), intent(in) :: lo(*), hi(*)
+      integer(c_int32_t), value :: components
+      type(pillion_view), intent(in) :: views(*)
+      integer(c_int32_t) :: status
+    end function
+
+    function c_share_components_view(session, field, block, count, components, views) &
+      result(status) bind(C, name='pillion_share_components_view')
+      import :: c_char, c_int32_t, c_int64_t, c_ptr, pillion_view
+      type(c_ptr), value :: session
+      character(kind=c_char), intent(in) :: field(*)
+      integer(c_int32_t), value :: block
+      integer(c_int64_t), value :: count
+      integer(c_int32_t), value :: components
+      type(pillion_view), intent(in) :: views(*)
       integer(c_int32_t) :: status
     end function
 

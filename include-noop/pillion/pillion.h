@@ -102,6 +102,7 @@ typedef struct pillion_field {
   int32_t order;
   int32_t levels;
   int32_t is_partial;
+  pillion_centering centering;
 } pillion_field;
 
 static inline const char* pillion_error_message(void) { return ""; }
@@ -339,6 +340,47 @@ static inline pillion_status pillion_share_values_view(pillion_session* session,
                                                        pillion_components components) {
   (void)components;
   return pillion_share_values_typed(session, field, block, count, view->data, view->type);
+}
+
+/** A field whose components lie in arrays of their own; nobody reads it. */
+typedef struct pillion_arrays {
+  size_t size;
+  const void* const* data;
+  pillion_type type;
+  int32_t components;
+  const int64_t* strides;
+} pillion_arrays;
+
+static inline pillion_status pillion_share_box_components(pillion_session* session,
+                                                          const char* field, int32_t level,
+                                                          int32_t block, const int64_t* lo,
+                                                          const int64_t* hi,
+                                                          const pillion_arrays* arrays) {
+  (void)session, (void)field, (void)level, (void)block, (void)lo, (void)hi, (void)arrays;
+  return PILLION_OK;
+}
+
+static inline pillion_status pillion_share_components(pillion_session* session, const char* field,
+                                                      int32_t block, int64_t count,
+                                                      const pillion_arrays* arrays) {
+  (void)session, (void)field, (void)block, (void)count, (void)arrays;
+  return PILLION_OK;
+}
+
+static inline pillion_status pillion_share_box_components_view(
+    pillion_session* session, const char* field, int32_t level, int32_t block, int32_t axes,
+    const int64_t* lo, const int64_t* hi, int32_t components, const pillion_view* views) {
+  (void)session, (void)field, (void)level, (void)block, (void)axes;
+  (void)lo, (void)hi, (void)components, (void)views;
+  return PILLION_OK;
+}
+
+static inline pillion_status pillion_share_components_view(pillion_session* session,
+                                                           const char* field, int32_t block,
+                                                           int64_t count, int32_t components,
+                                                           const pillion_view* views) {
+  (void)session, (void)field, (void)block, (void)count, (void)components, (void)views;
+  return PILLION_OK;
 }
 
 /* Where the memory of a block hangs, or where it would hang. */

@@ -70,14 +70,17 @@ typedef struct pillion_field {
   pillion_mesh_kind mesh_kind;
   pillion_type type;
   int32_t components;
-  int32_t axes;     /**< of a uniform mesh: 1 to 3; of others 0 */
+  int32_t axes;     /**< of a uniform mesh: 1 to 3; 2 of spectral elements of two dimensions; of
+                     * others 0 */
   int64_t cells[3]; /**< of a uniform mesh, 1 beyond its axes; of others 0 */
   int32_t used;     /**< 1 if an analysis or a condition uses it, so that it must be shared */
   int32_t order;    /**< of the elements of a spectral mesh, for a field at their points; of others
-                       0: an element has components * (order + 1)^3 values of the field */
+                       0: an element has components * (order + 1)^3 values of the field, or
+                       components * (order + 1)^2 in two dimensions */
   int32_t levels;   /**< of refinement of a uniform mesh, whose cells are those of the coarsest;
                      * of others 1 */
   int32_t is_partial; /**< 1 if cells of a uniform mesh may be missing */
+  pillion_centering centering; /**< where the mesh has its values; 0 of particles */
 } pillion_field;
 
 /** Message of the last failure on this thread; "" if there was none. Never NULL. */
@@ -230,8 +233,9 @@ pillion_status pillion_share_particles_view(pillion_session* session, const char
 /** Shares a field of `count` elements of a spectral mesh. With n = order + 1, a field at points has
  * n^3 values of the first component of the first element, the first reference axis fastest, then
  * those of its next component, then the next element: data[e][c][k][j][i] in C, and
- * data(i, j, k, c, e) in Fortran. A field centred on elements has data[e][c]. As with particles,
- * all fields of one mesh must have the same count in a block. */
+ * data(i, j, k, c, e) in Fortran. Elements of two dimensions have n^2 points, and no k. A field
+ * centred on elements has data[e][c]. As with particles, all fields of one mesh must have the same
+ * count in a block. */
 pillion_status pillion_share_elements_typed(pillion_session* session, const char* field,
                                             int32_t block, int64_t count, const void* data,
                                             pillion_type type);
@@ -262,6 +266,40 @@ pillion_status pillion_share_values_typed(pillion_session* session, const char* 
 pillion_status pillion_share_values_view(pillion_session* session, const char* field, int32_t block,
                                          int64_t count, const pillion_view* view,
                                          pillion_components components);
+
+/** A field whose components lie in arrays of their own, such as vx, vy and vz. All lie alike. */
+typedef struct pillion_arrays {
+  size_t size;             /**< sizeof(pillion_arrays), set by the program */
+  const void* const* data; /**< of each component, where its first value is */
+  pillion_type type;       /**< may be 0, as in the functions above */
+  int32_t components;      /**< arrays in `data`, as many as the field has components */
+  const int64_t* strides;  /**< in elements, within each array; NULL if arrays are packed. Of a box:
+                            * from one index to the next along each axis. Of particles, cells and
+                            * points: from one to the next. Of elements: from one to the next, and,
+                            * if the field is at points, from one point to the next */
+} pillion_arrays;
+
+/** Shares a box of a field as one array for each component. `level` is 0 on meshes without levels
+ * of refinement. Copies nothing, like all functions here. Stages in the simulation that read the
+ * field as it is shared get a copy in one array, unless the arrays are evenly apart. */
+pillion_status pillion_share_box_components(pillion_session* session, const char* field,
+                                            int32_t level, int32_t block, const int64_t* lo,
+                                            const int64_t* hi, const pillion_arrays* arrays);
+
+/** The same for `count` particles, or elements of a spectral mesh, or cells or points of an
+ * unstructured mesh. */
+pillion_status pillion_share_components(pillion_session* session, const char* field, int32_t block,
+                                        int64_t count, const pillion_arrays* arrays);
+
+/** The same for arrays that know their shape: `views` are those of `components` arrays, each like
+ * that of a field of one component. They must have the same strides. */
+pillion_status pillion_share_box_components_view(pillion_session* session, const char* field,
+                                                 int32_t level, int32_t block, int32_t axes,
+                                                 const int64_t* lo, const int64_t* hi,
+                                                 int32_t components, const pillion_view* views);
+pillion_status pillion_share_components_view(pillion_session* session, const char* field,
+                                             int32_t block, int64_t count, int32_t components,
+                                             const pillion_view* views);
 
 /** Memory for a block's values that sidecars on this node can read in place, so that publishing it
  * copies nothing. There are `buffers` of them, 2 or 3, each of `bytes` bytes; *data is the first.

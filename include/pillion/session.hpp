@@ -13,6 +13,7 @@
 #include <charconv>
 #include <concepts>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <pillion/cells.hpp>
 #include <pillion/error.hpp>
@@ -103,7 +104,7 @@ struct Field {
   pillion_mesh_kind mesh_kind;
   pillion_type type;
   int32_t components;
-  int32_t axes;                  ///< of a uniform mesh; of others 0
+  int32_t axes;                  ///< of a uniform mesh; 2 of flat spectral elements; of others 0
   std::array<int64_t, 3> cells;  ///< of a uniform mesh, 1 beyond its axes; of others 0
   bool used;                     ///< by an analysis or a condition, so that it must be shared
   int32_t order = 0;             ///< at the points of a spectral mesh, its order; of others 0
@@ -113,7 +114,7 @@ struct Field {
   /// Values in one cell, particle or element.
   [[nodiscard]] int64_t values() const {
     const int64_t points = order + 1;
-    return components * points * points * points;
+    return components * points * points * (mesh_kind == PILLION_SPECTRAL && axes == 2 ? 1 : points);
   }
 };
 
@@ -369,6 +370,42 @@ class Session {
                                      element_type<T>()));
   }
 
+  /// Shares a box of a field whose components lie in arrays of their own, one for each:
+  /// share_components("velocity", {vx, vy, vz}, box). `strides` are in elements, within each array:
+  /// one per axis; of packed arrays none.
+  template <Element T>
+  void share_components(const std::string& field, std::initializer_list<const T*> data,
+                        const Box& box, int32_t block = 0, std::span<const int64_t> strides = {}) {
+    share_components(field, std::vector<const T*>(data), box, block, strides);
+  }
+  template <Element T>
+  void share_components(const std::string& field, const std::vector<const T*>& data, const Box& box,
+                        int32_t block = 0, std::span<const int64_t> strides = {}) {
+    expect_strides(field, strides, box.axes);
+    const std::vector<const void*> all(data.begin(), data.end());
+    const auto arrays = arrays_of(all, element_type<T>(), strides);
+    check(pillion_share_box_components(open_handle(), field.c_str(), box.level, block,
+                                       box.lo.data(), box.hi.data(), &arrays));
+  }
+  /// The same for `count` particles, with a stride from one to the next; or elements of a spectral
+  /// mesh, with strides from one to the next, and from one of its points to the next.
+  template <Element T>
+  void share_components(const std::string& field, std::initializer_list<const T*> data,
+                        int64_t count, int32_t block = 0, std::span<const int64_t> strides = {}) {
+    share_components(field, std::vector<const T*>(data), count, block, strides);
+  }
+  template <Element T>
+  void share_components(const std::string& field, const std::vector<const T*>& data, int64_t count,
+                        int32_t block = 0, std::span<const int64_t> strides = {}) {
+    const std::vector<const void*> all(data.begin(), data.end());
+    const std::array<int64_t, 2> two{strides.empty() ? 0 : strides[0],
+                                     strides.size() > 1 ? strides[1] : 1};
+    const auto arrays = arrays_of(all, element_type<T>(), std::span(two));
+    const auto packed = arrays_of(all, element_type<T>(), {});
+    check(pillion_share_components(open_handle(), field.c_str(), block, count,
+                                   strides.empty() ? &packed : &arrays));
+  }
+
   /// Memory for `count` elements of a block, components included: `buffers` buffers that take
   /// turns; returns the first one; share it as any other memory. Where a sidecar is on this node it
   /// reads them in place, if the block has no gaps. What is in them at first is not defined. They
@@ -472,6 +509,18 @@ class Session {
 
   static void check(pillion_status status) {
     if (status != PILLION_OK) throw Error(static_cast<ErrorCode>(status), pillion_error_message());
+  }
+  static pillion_arrays arrays_of(const std::vector<const void*>& data, pillion_type type,
+                                  std::span<const int64_t> strides) {
+    return {sizeof(pillion_arrays), data.data(), type, static_cast<int32_t>(data.size()),
+            strides.empty() ? nullptr : strides.data()};
+  }
+  static void expect_strides(const std::string& field, std::span<const int64_t> strides,
+                             size_t wanted) {
+    if (strides.empty() || strides.size() == wanted) return;
+    throw Error(ErrorCode::Argument, "components of field '" + field + "' were shared with " +
+                                         std::to_string(strides.size()) + " strides; give " +
+                                         std::to_string(wanted) + ", one per axis, or none");
   }
   static void expect_multiple(const std::string& field, size_t size, int64_t of) {
     const bool fits = of > 0 ? size % static_cast<size_t>(of) == 0 : of == 0;

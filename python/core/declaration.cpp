@@ -56,7 +56,8 @@ nb::dict description_of(const pillion_field_description& field) {
   out["components"] = field.components;
   out["mesh_kind"] = field.mesh_kind;
   const bool has_boxes =
-      field.mesh_kind == PILLION_UNIFORM || field.mesh_kind == PILLION_RECTILINEAR;
+      field.mesh_kind == PILLION_UNIFORM || field.mesh_kind == PILLION_RECTILINEAR ||
+      field.mesh_kind == PILLION_CURVILINEAR;
   const int32_t axes = has_boxes ? field.axes : 0;
   out["axes"] = axes;
   nb::list cells, origin, length, periodic;
@@ -71,6 +72,7 @@ nb::dict description_of(const pillion_field_description& field) {
   out["length"] = nb::tuple(length);
   out["periodic"] = nb::tuple(periodic);
   out["order"] = field.order;
+  out["dimensions"] = field.mesh_kind == PILLION_SPECTRAL ? field.axes : 0;
   out["centering"] = field.centering;
   out["coordinates"] = field.coordinates == nullptr ? "" : field.coordinates;
   return out;

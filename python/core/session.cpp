@@ -164,6 +164,34 @@ void share_cells(const Held& session, const std::string& mesh, int32_t block, in
   check(pillion_share_cells(session.handle(), mesh.c_str(), block, &cells));
 }
 
+using Addresses = std::vector<uintptr_t>;
+
+/// Calls share with what the C interface takes.
+template <class Share>
+void share_apart(const Addresses& data, int32_t type, const Indices& strides, Share&& share) {
+  std::vector<const void*> all;
+  for (const uintptr_t address : data) all.push_back(reinterpret_cast<const void*>(address));
+  const pillion_arrays arrays{sizeof arrays, all.data(), type, static_cast<int32_t>(all.size()),
+                              strides.data()};
+  check(share(&arrays));
+}
+
+void share_box_components(const Held& session, const std::string& field, int32_t level,
+                          int32_t block, const Indices& lo, const Indices& hi,
+                          const Addresses& data, int32_t type, const Indices& strides) {
+  share_apart(data, type, strides, [&](const pillion_arrays* arrays) {
+    return pillion_share_box_components(session.handle(), field.c_str(), level, block, lo.data(),
+                                        hi.data(), arrays);
+  });
+}
+
+void share_components(const Held& session, const std::string& field, int32_t block, int64_t count,
+                      const Addresses& data, int32_t type, const Indices& strides) {
+  share_apart(data, type, strides, [&](const pillion_arrays* arrays) {
+    return pillion_share_components(session.handle(), field.c_str(), block, count, arrays);
+  });
+}
+
 uintptr_t allocate(const Held& session, const std::string& field, int32_t block, size_t bytes,
                    int32_t buffers) {
   void* data = nullptr;
@@ -239,7 +267,8 @@ void bind_field(nb::module_& module) {
       .def_ro("used", &Field::used)
       .def_ro("order", &Field::order)
       .def_ro("levels", &Field::levels)
-      .def_ro("is_partial", &Field::is_partial);
+      .def_ro("is_partial", &Field::is_partial)
+      .def_ro("centering", &Field::centering);
 }
 
 }  // namespace
@@ -270,6 +299,11 @@ void bind_session(nb::module_& module) {
       .def("share_cells", share_cells, nb::arg("mesh"), nb::arg("block"), nb::arg("count"),
            nb::arg("type"), nb::arg("index_type"), nb::arg("base"), nb::arg("points_are_ids"),
            nb::arg("face_count"), nb::arg("arrays"))
+      .def("share_box_components", share_box_components, nb::arg("field"), nb::arg("level"),
+           nb::arg("block"), nb::arg("lo"), nb::arg("hi"), nb::arg("data"), nb::arg("type"),
+           nb::arg("strides"))
+      .def("share_components", share_components, nb::arg("field"), nb::arg("block"),
+           nb::arg("count"), nb::arg("data"), nb::arg("type"), nb::arg("strides"))
       .def("allocate", allocate, nb::arg("field"), nb::arg("block"), nb::arg("bytes"),
            nb::arg("buffers"))
       .def("swap", swap, nb::arg("field"), nb::arg("block"))

@@ -7,6 +7,8 @@
 #include <nanobind/stl/vector.h>
 
 #include <array>
+#include <functional>
+#include <numeric>
 #include <pillion/stage/block.hpp>
 #include <vector>
 
@@ -38,25 +40,31 @@ struct Shape {
   }
 };
 
-/// [element, component, k, j, i] of a field at the n^3 points of elements, without components if
-/// there is but one.
-Shape shape_of_elements(int64_t count, int64_t components, int64_t n, int64_t of_element,
+/// Points along each axis of an element, or none where a field has one value for it.
+using Points = std::vector<int32_t>;
+
+int64_t product(const Points& points) {
+  return std::accumulate(points.begin(), points.end(), int64_t{1}, std::multiplies<>());
+}
+
+/// [element, component, k, j, i] of a field at the points of elements, without components if there
+/// is but one, and without k in two dimensions.
+Shape shape_of_elements(int64_t count, int64_t components, const Points& points, int64_t of_element,
                         int64_t of_value) {
   Shape out;
+  int64_t stride = product(points);
   out.add(count, of_element);
-  if (components > 1) out.add(components, n * n * n * of_value);
-  out.add(n, n * n * of_value);
-  out.add(n, n * of_value);
-  out.add(n, of_value);
+  if (components > 1) out.add(components, stride * of_value);
+  for (const int32_t n : points) out.add(n, (stride /= n) * of_value);
   return out;
 }
 
 /// Of an array without axes there are `items` cells, points or particles.
-Shape shape_of(const stage::Block& block, const stage::Array& array, int32_t axes, int32_t n,
-               int64_t items) {
-  if (n > 0)
-    return shape_of_elements(block.count(), array.components / (n * n * n), n, array.strides[0],
-                             array.strides[3]);
+Shape shape_of(const stage::Block& block, const stage::Array& array, int32_t axes,
+               const Points& points, int64_t items) {
+  if (!points.empty())
+    return shape_of_elements(block.count(), array.components / product(points), points,
+                             array.strides[0], array.strides[3]);
   Shape out;
   for (int32_t d = 0; d < axes; ++d) out.add(block.hi()[d] - block.lo()[d], array.strides[d]);
   if (axes == 0) out.add(items, array.strides[0]);
@@ -153,9 +161,9 @@ nb::tuple pair(const pillion_count& count) { return nb::make_tuple(count.owned, 
 
 /// (lo, hi, inner_lo, inner_hi, id, number, level, count, owned, arrays, flags, cells, points).
 /// `axes` is 0 unless the mesh is uniform; `inner` says whether the layout has inner cells of its
-/// own; `points` are, for each field, those of an element along an axis, or 0.
+/// own; `points` are, for each field, those of an element along each axis, or none.
 nb::tuple block(const Work& work, int32_t input, int32_t index, int32_t axes, bool inner,
-                const std::vector<int32_t>& points, const nb::object& lease) {
+                const std::vector<Points>& points, const nb::object& lease) {
   const auto found = found_block(work, input, index);
   nb::list arrays;
   for (int32_t a = 0; a < found.array_count(); ++a) {
@@ -174,14 +182,14 @@ nb::tuple block(const Work& work, int32_t input, int32_t index, int32_t axes, bo
 
 /// Memory for an output on a block, to be written to.
 nb::object produce(const Work& work, int32_t output, int32_t input, int32_t index, int32_t axes,
-                   bool inner, int32_t type, int32_t components, int32_t n, int32_t centering,
-                   const nb::object& lease) {
+                   bool inner, int32_t type, int32_t components, const Points& points,
+                   int32_t centering, const nb::object& lease) {
   const auto found = found_block(work, input, index);
   void* data = nullptr;
   work.check(work.host().produce(work.get(), output, input, index, &data));
-  if (n > 0) {
-    const int64_t values = int64_t{components} * n * n * n;
-    return array_of<>(data, shape_of_elements(found.count(), components, n, values, 1), type,
+  if (!points.empty()) {
+    const int64_t values = components * product(points);
+    return array_of<>(data, shape_of_elements(found.count(), components, points, values, 1), type,
                       lease);
   }
   Shape shape;
@@ -202,15 +210,15 @@ nb::object produce(const Work& work, int32_t output, int32_t input, int32_t inde
 void bind_views(nb::class_<Work>& work) {
   work.def("block", block, nb::arg("input"), nb::arg("index"), nb::arg("axes"), nb::arg("inner"),
            nb::arg("points"), nb::arg("lease"),
-           nb::sig(
-               "def block(self, input: int, index: int, axes: int, inner: bool, "
-               "points: collections.abc.Sequence[int], lease: object) -> tuple[typing.Any, ...]"))
+           nb::sig("def block(self, input: int, index: int, axes: int, inner: bool, "
+                   "points: collections.abc.Sequence[collections.abc.Sequence[int]], lease: "
+                   "object) -> tuple[typing.Any, ...]"))
       .def("produce", produce, nb::arg("output"), nb::arg("input"), nb::arg("index"),
            nb::arg("axes"), nb::arg("inner"), nb::arg("type"), nb::arg("components"),
            nb::arg("points"), nb::arg("centering"), nb::arg("lease"),
            nb::sig("def produce(self, output: int, input: int, index: int, axes: int, inner: bool, "
-                   "type: int, components: int, points: int, centering: int, lease: object) -> "
-                   "typing.Any"))
+                   "type: int, components: int, points: collections.abc.Sequence[int], "
+                   "centering: int, lease: object) -> typing.Any"))
       .def("connectivity", connectivity, nb::arg("input"), nb::arg("index"), nb::arg("lease"),
            nb::sig("def connectivity(self, input: int, index: int, lease: object) -> "
                    "dict[str, typing.Any] | None"))

@@ -36,6 +36,8 @@ class Field:
     def levels(self) -> int: ...
     @property
     def is_partial(self) -> bool: ...
+    @property
+    def centering(self) -> int: ...
 
 def open(
     file: str,
@@ -91,6 +93,26 @@ class Session:
         points_are_ids: bool,
         face_count: int,
         arrays: Mapping[str, int],
+    ) -> None: ...
+    def share_box_components(
+        self,
+        field: str,
+        level: int,
+        block: int,
+        lo: Sequence[int],
+        hi: Sequence[int],
+        data: Sequence[int],
+        type: int,
+        strides: Sequence[int],
+    ) -> None: ...
+    def share_components(
+        self,
+        field: str,
+        block: int,
+        count: int,
+        data: Sequence[int],
+        type: int,
+        strides: Sequence[int],
     ) -> None: ...
     def allocate(self, field: str, block: int, bytes: int, buffers: int) -> int: ...
     def swap(self, field: str, block: int) -> int: ...

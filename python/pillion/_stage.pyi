@@ -46,7 +46,13 @@ class Work:
     def reduce(self, data: int, count: int, type: int, operation: int) -> None: ...
     def communicator(self) -> int: ...
     def block(
-        self, input: int, index: int, axes: int, inner: bool, points: Sequence[int], lease: object
+        self,
+        input: int,
+        index: int,
+        axes: int,
+        inner: bool,
+        points: Sequence[Sequence[int]],
+        lease: object,
     ) -> tuple[Any, ...]: ...
     def produce(
         self,
@@ -57,7 +63,7 @@ class Work:
         inner: bool,
         type: int,
         components: int,
-        points: int,
+        points: Sequence[int],
         centering: int,
         lease: object,
     ) -> Any: ...

@@ -233,9 +233,10 @@ _MESH = _map(
     {
         "kind": (
             "uniform: cells of a box; rectilinear: the same, with faces at coordinates of each "
-            "axis; particles; spectral: hexahedral elements with Gauss-Lobatto-Legendre points; "
-            "unstructured: cells of VTK's types, and points.",
-            words("uniform", "rectilinear", "particles", "spectral", "unstructured"),
+            "axis; curvilinear: the same, with coordinates at each point; particles; spectral: "
+            "elements with Gauss-Lobatto-Legendre points; unstructured: cells of VTK's types, and "
+            "points.",
+            words("uniform", "rectilinear", "curvilinear", "particles", "spectral", "unstructured"),
         ),
         "units": ("Of lengths, such as Mpc.", TEXT),
         "cells": ("Numbers of cells, one for each of one to three axes.", _list_of(_integer(1))),
@@ -247,7 +248,8 @@ _MESH = _map(
         ),
         "dimensions": (
             "Of particles: 2 if they live in a plane, so that the third direction does not count. "
-            "Of an unstructured mesh: of its cells, 1 to 3 (default: 3).",
+            "Of a spectral mesh: 2 if its elements are quadrilaterals. Of an unstructured mesh: of "
+            "its cells, 1 to 3 (default: 3).",
             _integer(1, 3),
         ),
         "order": (
@@ -256,8 +258,8 @@ _MESH = _map(
         ),
         "coordinates": (
             "Of a rectilinear mesh: for each axis the faces of its cells, in ascending order "
-            "(default: the program sets them). Of a spectral mesh: the field of 3 components that "
-            "says where its points are.",
+            "(default: the program sets them). Of a spectral or curvilinear mesh: the field of 3 "
+            "components, or 2 in two dimensions, that says where its points are.",
             either(TEXT, _list_of(_list_of(_REAL, 1 << 24))),
         ),
         "metric": (
@@ -282,15 +284,29 @@ _MESH = _map(
     "kind",
     allOf=[
         {
-            "if": _has(kind={"enum": ["particles", "spectral", "rectilinear", "unstructured"]}),
+            "if": _has(
+                kind={
+                    "enum": ["particles", "spectral", "rectilinear", "curvilinear", "unstructured"]
+                }
+            ),
             "then": {"properties": {key: False for key in _UNIFORM_ONLY}},
+        },
+        {
+            "if": _has(kind={"enum": ["curvilinear"]}),
+            "then": {
+                "properties": {key: False for key in _BOXES_ONLY if key != "cells"},
+            },
         },
         {
             "if": _has(kind={"enum": ["particles", "spectral", "unstructured"]}),
             "then": {"properties": {key: False for key in _BOXES_ONLY}},
         },
         {
-            "if": _has(kind={"enum": ["particles", "uniform", "rectilinear", "unstructured"]}),
+            "if": _has(
+                kind={
+                    "enum": ["particles", "uniform", "rectilinear", "curvilinear", "unstructured"]
+                }
+            ),
             "then": {"properties": {key: False for key in _SPECTRAL_ONLY}},
         },
         {
@@ -298,18 +314,24 @@ _MESH = _map(
             "then": {"properties": {"coordinates": False}},
         },
         {
-            "if": _has(kind={"enum": ["uniform", "rectilinear", "spectral"]}),
+            "if": _has(kind={"enum": ["uniform", "rectilinear", "curvilinear"]}),
             "then": {"properties": {key: False for key in _ITEMS_ONLY}},
         },
         {
-            "if": _has(kind={"enum": ["uniform", "rectilinear", "particles", "spectral"]}),
+            "if": _has(
+                kind={"enum": ["uniform", "rectilinear", "curvilinear", "particles", "spectral"]}
+            ),
             "then": {"properties": {key: False for key in _UNSTRUCTURED_ONLY}},
         },
         {
-            "if": _has(kind={"const": "particles"}),
+            "if": _has(kind={"enum": ["particles", "spectral"]}),
             "then": {"properties": {"dimensions": either(_integer(2, 3), NULL)}},
         },
         {"if": _has(kind={"const": "uniform"}), "then": _has(cells=_GIVEN)},
+        {
+            "if": _has(kind={"const": "curvilinear"}),
+            "then": _has(cells=_GIVEN, coordinates=_GIVEN),
+        },
         {"if": _has(kind={"const": "spectral"}), "then": _has(order=_GIVEN)},
     ],
 )

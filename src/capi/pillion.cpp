@@ -130,13 +130,34 @@ pillion_field described(pillion::simulation::Simulation& side, int32_t number) {
   out.mesh_kind = static_cast<pillion_mesh_kind>(mesh.kind);
   out.type = static_cast<pillion_type>(field.type);
   out.components = field.components;
-  out.axes = boxes ? mesh.axes : 0;
+  const bool is_flat = mesh.kind == MeshKind::Spectral && mesh.axes == 2;
+  out.axes = boxes || is_flat ? mesh.axes : 0;
   for (size_t a = 0; a < 3; ++a) out.cells[a] = boxes ? mesh.cells[a] : 0;
   out.order = pillion::model::points_of(mesh, field) > 1 ? mesh.order : 0;
   out.used = side.uses(field.name) ? 1 : 0;
   out.levels = mesh.levels();
   out.is_partial = mesh.is_partial ? 1 : 0;
+  out.centering = static_cast<pillion_centering>(pillion::model::centering_of(mesh, field));
   return out;
+}
+
+pillion::simulation::Sharing::Components components_of(const pillion_arrays* arrays) {
+  const auto& of = given(arrays, "the arrays");
+  if (of.size < sizeof of)
+    pillion::base::fail(ErrorCode::Argument,
+                        "pillion_arrays has a size of {}; set it to sizeof(pillion_arrays)",
+                        of.size);
+  if (of.components < 0)
+    pillion::base::fail(ErrorCode::Argument, "pillion_arrays has {} components", of.components);
+  if (of.components > 0) given(of.data, "data of the arrays");
+  return {{of.data, static_cast<size_t>(of.components)}, of.type, of.strides};
+}
+
+std::span<const pillion_view> views_of(int32_t components, const pillion_view* views) {
+  if (components < 0)
+    pillion::base::fail(ErrorCode::Argument, "there are {} views of components", components);
+  if (components > 0) given(views, "the views");
+  return {views, static_cast<size_t>(components)};
 }
 
 }  // namespace
@@ -392,6 +413,46 @@ pillion_status pillion_share_elements_view(pillion_session* session, const char*
   return guard([&] {
     side(session).data().sharing().share_elements(text(field, "the field"), block, count,
                                                   given(view, "the view"));
+  });
+}
+
+pillion_status pillion_share_box_components(pillion_session* session, const char* field,
+                                            int32_t level, int32_t block, const int64_t* lo,
+                                            const int64_t* hi, const pillion_arrays* arrays) {
+  return guard([&] {
+    given(lo, "lo");
+    given(hi, "hi");
+    side(session).data().sharing().share_box(text(field, "the field"), level, block, lo, hi,
+                                             components_of(arrays));
+  });
+}
+
+pillion_status pillion_share_components(pillion_session* session, const char* field, int32_t block,
+                                        int64_t count, const pillion_arrays* arrays) {
+  return guard([&] {
+    side(session).data().sharing().share_items(text(field, "the field"), block, count,
+                                               components_of(arrays));
+  });
+}
+
+pillion_status pillion_share_box_components_view(pillion_session* session, const char* field,
+                                                 int32_t level, int32_t block, int32_t axes,
+                                                 const int64_t* lo, const int64_t* hi,
+                                                 int32_t components, const pillion_view* views) {
+  return guard([&] {
+    given(lo, "lo");
+    given(hi, "hi");
+    side(session).data().sharing().share_box(text(field, "the field"), level, block, axes, lo, hi,
+                                             views_of(components, views));
+  });
+}
+
+pillion_status pillion_share_components_view(pillion_session* session, const char* field,
+                                             int32_t block, int64_t count, int32_t components,
+                                             const pillion_view* views) {
+  return guard([&] {
+    side(session).data().sharing().share_items(text(field, "the field"), block, count,
+                                               views_of(components, views));
   });
 }
 

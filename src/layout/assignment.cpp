@@ -60,14 +60,14 @@ class SpatialAssignment {
   template <class T>
   void assign(const Block& block, const Array& positions, const Request& request, int64_t first) {
     const Selection selection(block, request);
-    const auto& strides = positions.strides;
+    const int64_t next = positions.strides[0];
+    const int64_t y = positions.component_at(1), z = positions.component_at(2);
     const T* at = static_cast<const T*>(positions.data);
     for (int64_t begin = 0; begin < block.owned; begin += static_cast<int64_t>(tile_size)) {
       const int64_t count = std::min<int64_t>(block.owned - begin, tile_size);
-      for (int64_t i = 0; i < count; ++i, at += strides[0]) {
-        const Vector f =
-            cell_.fractional({static_cast<double>(at[0]), static_cast<double>(at[strides[3]]),
-                              static_cast<double>(at[2 * strides[3]])});
+      for (int64_t i = 0; i < count; ++i, at += next) {
+        const Vector f = cell_.fractional(
+            {static_cast<double>(at[0]), static_cast<double>(at[y]), static_cast<double>(at[z])});
         for (size_t d = 0; d < 3; ++d) fractional_[d][static_cast<size_t>(i)] = f[d];
       }
       locate();

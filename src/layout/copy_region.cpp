@@ -13,7 +13,7 @@ namespace pillion::layout {
 using model::Box;
 
 Source source_of(const model::Array& array, const Box& box) {
-  return {static_cast<const std::byte*>(array.data), box.lo, array.strides};
+  return {static_cast<const std::byte*>(array.data), box.lo, array.strides, array.offsets};
 }
 
 namespace {
@@ -82,6 +82,18 @@ void gather_transposed(std::array<Loop, 4>& loops, int64_t bytes) {
 void copy_region(const Target& to, const Source& from, const Box& region,
                  const std::array<int64_t, 3>& shift, int32_t components, size_t element) {
   if (region.volume() <= 0) return;
+  if (!from.offsets.empty()) {
+    const auto parts = static_cast<int32_t>(from.offsets.size());
+    const int32_t together = components / parts;
+    Target to_part = to;
+    Source part{from.data, from.lo, from.strides};
+    for (int32_t p = 0; p < parts; ++p) {
+      part.data = from.data + from.offsets[static_cast<size_t>(p)] * static_cast<int64_t>(element);
+      to_part.data = to.data + p * together * to.strides[3] * static_cast<int64_t>(element);
+      copy_region(to_part, part, region, shift, together, element);
+    }
+    return;
+  }
   Nest nest;
   // Components are inside in memory as a rule, but need not be on either side.
   nest.add({components, to.strides[3], from.strides[3]});

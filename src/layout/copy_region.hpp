@@ -13,6 +13,7 @@ struct CellArrangement {
   Byte* data = nullptr;
   std::array<int64_t, 3> lo{};
   std::array<int64_t, 4> strides{};
+  std::vector<int64_t> offsets{};  ///< of components in arrays of their own, see model::Array
 };
 
 using Source = CellArrangement<const std::byte>;

@@ -36,12 +36,13 @@ void ParticleMoves::Group::add(const MeshBlocks& mine, const std::string& field)
                  "block {} has {} bytes of field '{}' for each particle, others have {}",
                  block.number(), element * components, field, *size);
     size = element * components;
-    const bool together = components == 1 || array.strides[3] == 1;
+    const bool together = components == 1 || (array.strides[3] == 1 && !array.is_apart());
     for (size_t c = 0; c < (together ? 1 : components); ++c)
-      columns[b].push_back({static_cast<const std::byte*>(array.data) +
-                                static_cast<int64_t>(c * element) * array.strides[3],
-                            array.strides[0] * static_cast<int64_t>(element),
-                            together ? *size : element, record + c * element});
+      columns[b].push_back(
+          {static_cast<const std::byte*>(array.data) +
+               static_cast<int64_t>(element) * array.component_at(static_cast<int32_t>(c)),
+           array.strides[0] * static_cast<int64_t>(element), together ? *size : element,
+           record + c * element});
   }
   record += size.value_or(0);
 }

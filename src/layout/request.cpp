@@ -15,7 +15,8 @@ std::vector<std::string> Request::needed() const {
   for (const auto* extra : {&key, &position, &select})
     if (!extra->empty() && std::find(names.begin(), names.end(), *extra) == names.end())
       names.push_back(*extra);
-  names.insert(names.end(), geometry.begin(), geometry.end());
+  for (const auto& name : geometry)
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   return names;
 }
 

@@ -56,6 +56,23 @@ void put_values(const Array& array, const Box& box, Sink&& sink) {
           sink.put(at(array, i * s[0] + j * s[1] + k * s[2] + c * s[3]), size);
 }
 
+/// Each component, or the points of each, comes from an array of its own.
+template <size_t size, class Sink>
+void put_apart(const Array& array, const Box& box, Sink&& sink) {
+  const auto& s = array.strides;
+  const int32_t together = array.components_together();
+  const bool is_run = s[3] == 1 && together > 1;
+  for (int64_t k = 0; k < box.extent(2); ++k)
+    for (int64_t j = 0; j < box.extent(1); ++j)
+      for (int64_t i = 0; i < box.extent(0); ++i)
+        for (const int64_t offset : array.offsets) {
+          const int64_t first = i * s[0] + j * s[1] + k * s[2] + offset;
+          if (is_run) sink.put(at(array, first), size * static_cast<size_t>(together));
+          else
+            for (int32_t c = 0; c < together; ++c) sink.put(at(array, first + c * s[3]), size);
+        }
+}
+
 template <class Sink>
 void put_rows(const Array& array, const Box& box, size_t row, Sink&& sink) {
   const auto& s = array.strides;
@@ -66,7 +83,7 @@ void put_rows(const Array& array, const Box& box, size_t row, Sink&& sink) {
 /// The axis along which the block lies in one piece, cell after cell, if it is not the first: as
 /// arrays of programs in C and in Python do. 0 if there is none.
 int other_fast_axis(const Array& array, const Box& box) {
-  if (array.components > 1 && array.strides[3] != 1) return 0;
+  if (array.is_apart() || (array.components > 1 && array.strides[3] != 1)) return 0;
   for (int axis = 1; axis < 3; ++axis)
     if (array.strides[static_cast<size_t>(axis)] == array.components && box.extent(axis) > 1)
       return axis;
@@ -99,7 +116,10 @@ void put_all(const Array& array, const Box& box, Sink&& sink) {
   const auto& s = array.strides;
   const bool rows = s[0] == packed[0] && (array.components == 1 || s[3] == packed[3]);
   const size_t element = size_of(array.type);
-  if (rows) put_rows(array, box, static_cast<size_t>(packed[1]) * element, sink);
+  if (array.is_apart()) {
+    if (element == 4) put_apart<4>(array, box, sink);
+    else put_apart<8>(array, box, sink);
+  } else if (rows) put_rows(array, box, static_cast<size_t>(packed[1]) * element, sink);
   else if (element == 4) put_values<4>(array, box, sink);
   else put_values<8>(array, box, sink);
 }
@@ -108,7 +128,7 @@ void put_all(const Array& array, const Box& box, Sink&& sink) {
 /// nothing.
 bool is_packed(const Array& array, const Box& box) {
   const auto packed = packed_strides(box, array.components);
-  bool same = array.components == 1 || array.strides[3] == packed[3];
+  bool same = !array.is_apart() && (array.components == 1 || array.strides[3] == packed[3]);
   for (int axis = 0; axis < 3; ++axis)
     same = same && (array.strides[static_cast<size_t>(axis)] == packed[static_cast<size_t>(axis)] ||
                     (axis > 0 && box.extent(axis) == 1));
@@ -116,6 +136,29 @@ bool is_packed(const Array& array, const Box& box) {
 }
 
 }  // namespace
+
+std::optional<Array> array_of_components(std::span<const void* const> data, Array like) {
+  like.data = data.front();
+  const auto element = static_cast<int64_t>(size_of(like.type));
+  std::vector<int64_t> offsets;
+  for (const void* component : data) {
+    const int64_t bytes = static_cast<int64_t>(reinterpret_cast<intptr_t>(component) -
+                                               reinterpret_cast<intptr_t>(data.front()));
+    if (bytes % element != 0) return {};
+    offsets.push_back(bytes / element);
+  }
+  const auto parts = static_cast<int64_t>(offsets.size());
+  if (parts == 1) return like;
+  // Evenly apart, with nothing else between values of one component: strides can say that.
+  const int64_t together = like.components / parts;
+  const int64_t apart = together == 1 ? offsets[1] : like.strides[3];
+  bool is_even = true;
+  for (int64_t p = 0; p < parts; ++p)
+    is_even = is_even && offsets[static_cast<size_t>(p)] == p * together * apart;
+  if (is_even) like.strides[3] = apart;
+  else like.offsets = std::move(offsets);
+  return like;
+}
 
 void pack(const Array& array, const Box& box, std::byte* to, base::Copy how) {
   if (box.volume() == 0) return;

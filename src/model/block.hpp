@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -32,19 +34,40 @@ bool overlap(const Box& a, const Box& b);
 std::string to_string(const Box& box, int axes);
 
 /// Values of one field in one block: element (i, j, k), component c, is at
-/// data[i*strides[0] + j*strides[1] + k*strides[2] + c*strides[3]].
+/// data[i*strides[0] + j*strides[1] + k*strides[2] + component_at(c)].
+///
+/// Components may lie in arrays of their own, which are alike. Then `offsets` are the elements from
+/// `data` to each of these; whatever moves `data` moves all of them. Of a spectral mesh, each array
+/// has the points of one component, which are strides[3] apart.
 struct Array {
   const void* data = nullptr;
   ElementType type = ElementType::Float64;
   int32_t components = 1;
   std::array<int64_t, 4> strides{1, 1, 1, 1};
   Centering centering = Centering::Natural;
+  std::vector<int64_t> offsets{};  ///< empty where strides[3] says all
   /// Indices along each axis where they are not those of the block's box: of values at points, and
   /// of bytes. 0 along the first axis, with `has_extents`, if there are none.
   std::array<int64_t, 3> extents{};
   bool has_extents = false;
   int64_t version = 0;  ///< grows when values change; 0 if it is not known
+
+  [[nodiscard]] bool is_apart() const { return !offsets.empty(); }
+  /// Components in each array, if there are several.
+  [[nodiscard]] int32_t components_together() const {
+    return offsets.empty() ? components : components / static_cast<int32_t>(offsets.size());
+  }
+  [[nodiscard]] int64_t component_at(int32_t c) const {
+    if (offsets.empty()) return c * strides[3];
+    const int32_t together = components_together();
+    return offsets[static_cast<size_t>(c / together)] + c % together * strides[3];
+  }
 };
+
+/// The array of one field whose components begin at `data`, each in an array of its own; strides[3]
+/// is that within one. Needs no offsets where these are evenly apart. Nothing if they are not whole
+/// elements apart.
+std::optional<Array> array_of_components(std::span<const void* const> data, Array like);
 
 /// The arrangement that is the default everywhere: components interleaved, first axis fastest.
 std::array<int64_t, 4> packed_strides(const Box& box, int32_t components);

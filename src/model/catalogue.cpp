@@ -73,6 +73,7 @@ std::string point_ids_of(const std::string& mesh) { return fmt::format("/{}/poin
 std::string topology_of(const std::string& mesh) { return fmt::format("/{}/topology", mesh); }
 
 std::vector<std::string> geometry_fields(const Mesh& mesh) {
+  if (mesh.kind == MeshKind::Curvilinear) return {mesh.coordinates};
   if (!has_points(mesh.kind)) return {};
   return {coordinates_of(mesh.name), point_ids_of(mesh.name), topology_of(mesh.name)};
 }
@@ -89,9 +90,8 @@ Centering centering_of(const Mesh& mesh, const Field& field) {
 
 int32_t points_of(const Mesh& mesh, const Field& field) {
   const int32_t n = mesh.order + 1;
-  const bool at_points =
-      mesh.kind == MeshKind::Spectral && centering_of(mesh, field) == Centering::Point;
-  return at_points ? n * n * n : 1;
+  if (mesh.kind != MeshKind::Spectral || centering_of(mesh, field) != Centering::Point) return 1;
+  return mesh.axes == 2 ? n * n : n * n * n;
 }
 
 namespace {
@@ -119,25 +119,22 @@ ElementType read_type(const Value& value) {
 
 MeshKind read_kind(const Value& value) {
   const std::string& text = value.as_text();
-  for (const auto kind : {MeshKind::Uniform, MeshKind::Rectilinear, MeshKind::Particles,
-                          MeshKind::Spectral, MeshKind::Unstructured})
+  std::vector<std::string> names;
+  for (const auto kind : {MeshKind::Uniform, MeshKind::Rectilinear, MeshKind::Curvilinear,
+                          MeshKind::Particles, MeshKind::Spectral, MeshKind::Unstructured}) {
     if (text == name_of(kind)) return kind;
-  if (text == name_of(MeshKind::Curvilinear))
-    value.fail(
-        fmt::format("a mesh of kind {} is not supported yet; there are uniform, rectilinear, "
-                    "particles, spectral and unstructured",
-                    text));
-  value.fail(fmt::format(
-      "unknown kind of mesh '{}'{}", text,
-      base::suggestion(text, {"uniform", "rectilinear", "particles", "spectral", "unstructured"})));
+    names.emplace_back(name_of(kind));
+  }
+  value.fail(fmt::format("unknown kind of mesh '{}'{}", text, base::suggestion(text, names)));
 }
 
 int read_dimensions(const Value& value, const Mesh& mesh) {
   const int64_t dimensions = value.as_integer();
   const int64_t least = mesh.kind == MeshKind::Unstructured ? 1 : 2;
+  const char* items = mesh.kind == MeshKind::Spectral ? "spectral elements" : items_of(mesh.kind);
   if (dimensions < least || dimensions > 3)
-    value.fail(fmt::format("{} have {}2 or 3 dimensions, found {}", items_of(mesh.kind),
-                           least == 1 ? "1, " : "", dimensions));
+    value.fail(fmt::format("{} have {}2 or 3 dimensions, found {}", items, least == 1 ? "1, " : "",
+                           dimensions));
   return static_cast<int>(dimensions);
 }
 
@@ -175,7 +172,8 @@ Centering read_centering(const Value& value, const Mesh& mesh) {
         fmt::format("mesh '{}' is of kind 'particles', whose fields have no centering", mesh.name));
   const std::string& text = value.as_text();
   if (text == "cell") return Centering::Cell;
-  if (text == "point" && (mesh.kind == MeshKind::Spectral || has_points(mesh.kind)))
+  if (text == "point" && (mesh.kind == MeshKind::Spectral || has_points(mesh.kind) ||
+                          mesh.kind == MeshKind::Curvilinear))
     return Centering::Point;
   if (text == "point" || text == "face" || text == "edge")
     value.fail(fmt::format("centering {} is not supported yet on a mesh of kind {}", text,
@@ -232,12 +230,33 @@ void read_each(const Value* map, const char* what, base::Diagnostics* mistakes, 
 
 bool Catalogue::read_spectral(base::Reader& reader, Mesh& mesh, base::Diagnostics* mistakes) {
   const Value* coordinates = reader.find("coordinates");
-  const bool is_good = attempt(mistakes, [&] { mesh.order = read_order(reader.require("order")); });
+  bool is_good = attempt(mistakes, [&] { mesh.order = read_order(reader.require("order")); });
+  is_good &= attempt(mistakes, [&] {
+    if (const Value* dimensions = reader.find("dimensions"))
+      mesh.axes = read_dimensions(*dimensions, mesh);
+  });
   return attempt(mistakes,
                  [&] {
                    if (coordinates == nullptr) return;
                    mesh.coordinates = coordinates->as_text();
                    coordinates_[mesh.name] = *coordinates;
+                 }) &&
+         is_good;
+}
+
+bool Catalogue::read_curvilinear(base::Reader& reader, Mesh& mesh, base::Diagnostics* mistakes) {
+  const bool is_good =
+      attempt(mistakes, [&] { read_cells(reader.require("cells"), mesh); }) &&
+      attempt(mistakes, [&] {
+        if (mesh.axes < 2)
+          reader.require("cells").fail("a curvilinear mesh has 2 or 3 axes; found 1");
+      });
+  for (int a = 0; a < mesh.axes; ++a) mesh.length[a] = static_cast<double>(mesh.cells[a]);
+  return attempt(mistakes,
+                 [&] {
+                   const Value& coordinates = reader.require("coordinates");
+                   mesh.coordinates = coordinates.as_text();
+                   coordinates_[mesh.name] = coordinates;
                  }) &&
          is_good;
 }
@@ -287,6 +306,8 @@ void Catalogue::read_mesh(const std::string& name, const Value& value,
     is_good = read_rectilinear(reader, mesh, mistakes);
   if (is_good && mesh.kind == MeshKind::Particles) is_good = read_particles(reader, mesh, mistakes);
   if (is_good && mesh.kind == MeshKind::Spectral) is_good = read_spectral(reader, mesh, mistakes);
+  if (is_good && mesh.kind == MeshKind::Curvilinear)
+    is_good = read_curvilinear(reader, mesh, mistakes);
   if (is_good && mesh.kind == MeshKind::Unstructured)
     is_good = read_unstructured(reader, mesh, mistakes);
   if (is_good) is_good = attempt(mistakes, [&] { reader.finish(mistakes); });
@@ -368,8 +389,7 @@ void Catalogue::read_scalars(const Value* scalars, base::Diagnostics* mistakes) 
 void Catalogue::check_coordinates(base::Diagnostics* mistakes) const {
   for (const auto& [name, place] : coordinates_) {
     const Mesh* mesh = find_mesh(name);
-    if (mesh == nullptr || mesh->kind != MeshKind::Spectral || mesh->coordinates != place.text)
-      continue;
+    if (mesh == nullptr || mesh->coordinates != place.text) continue;
     attempt(mistakes, [&, &place = place] {
       const Field* field = find_field(place.text);
       if (field == nullptr)
@@ -377,12 +397,15 @@ void Catalogue::check_coordinates(base::Diagnostics* mistakes) const {
                                base::suggestion(place.text, field_names())));
       const bool is_real =
           field->type == ElementType::Float32 || field->type == ElementType::Float64;
-      if (field->mesh != mesh->name || field->components != 3 || !is_real ||
+      const bool is_flat = mesh->axes == 2;
+      const bool fits = field->components == 3 || (is_flat && field->components == 2);
+      if (field->mesh != mesh->name || !fits || !is_real ||
           centering_of(*mesh, *field) != Centering::Point)
         place.fail(fmt::format(
-            "coordinates of mesh '{}' are a field of 3 real components at its points; field '{}' "
+            "coordinates of mesh '{}' are a field of {} real components at its points; field '{}' "
             "is {} x {} on mesh '{}'{}",
-            mesh->name, field->name, name_of(field->type), field->components, field->mesh,
+            mesh->name, is_flat ? "2 or 3" : "3", field->name, name_of(field->type),
+            field->components, field->mesh,
             field->centering == Centering::Cell ? ", once for each element" : ""));
     });
   }

@@ -50,11 +50,16 @@ enum class MeshKind : int32_t {
 const char* name_of(MeshKind kind);
 /// Whether a block is a box of cells, and not a count of items.
 inline bool has_boxes(MeshKind kind) {
+  return kind == MeshKind::Uniform || kind == MeshKind::Rectilinear ||
+         kind == MeshKind::Curvilinear;
+}
+/// Whether meshes of a kind of boxes can be divided again, and blocks of it shared out.
+inline bool can_be_divided(MeshKind kind) {
   return kind == MeshKind::Uniform || kind == MeshKind::Rectilinear;
 }
 /// Whether a block is a count of items, particles or elements.
 inline bool is_counted(MeshKind kind) { return !has_boxes(kind); }
-/// Whether blocks come with coordinates of points.
+/// Whether blocks are cells that name points.
 inline bool has_points(MeshKind kind) { return kind == MeshKind::Unstructured; }
 /// What such items are called: "particles".
 const char* items_of(MeshKind kind);
@@ -93,7 +98,8 @@ struct Mesh {
   bool is_partial = false;    ///< of a uniform mesh: some of its cells may not exist
   std::string level_of{};     ///< the mesh that has this one as a level
   int order = 0;              ///< of a spectral mesh: it has order + 1 points along each axis
-  std::string coordinates{};  ///< of a spectral mesh: the field that holds them; "" if none does
+  /// Of a spectral or curvilinear mesh: the field that holds them; "" if none does.
+  std::string coordinates{};
   Metric metric = Metric::Cartesian;  ///< of a mesh of boxes
   double radius =
       0;             ///< of a spherical mesh: that from which a third axis counts, or of the sphere
@@ -106,13 +112,13 @@ struct Mesh {
   [[nodiscard]] bool is_whole() const { return ratios.empty() && !is_partial; }
 };
 
-/// Fields that a program does not name, which hold the geometry of a mesh: where its points are,
-/// their ids, and its cells. Their names begin with '/'.
+/// Fields that a program does not name, which hold the geometry of an unstructured mesh: where its
+/// points are, their ids, and its cells. Their names begin with '/'.
 std::string coordinates_of(const std::string& mesh);
 std::string point_ids_of(const std::string& mesh);
 std::string topology_of(const std::string& mesh);
 inline bool is_geometry(const std::string& field) { return field.starts_with('/'); }
-/// The names of all of them; none of a mesh that has_points() does not hold for.
+/// The names of all of them; of a curvilinear mesh, that of its coordinates.
 std::vector<std::string> geometry_fields(const Mesh& mesh);
 /// What a field that holds geometry is called in messages: "its cells".
 const char* name_of_geometry(const std::string& field);
@@ -134,7 +140,7 @@ struct Field {
   }
 };
 
-/// Where the field has values: at cells of a mesh of boxes, at points of a spectral one unless the
+/// Where the field has values: at cells of a mesh of boxes unless the field says points, at points of a spectral one unless the
 /// field says cells; particles have no centering.
 Centering centering_of(const Mesh& mesh, const Field& field);
 /// Values of one component in one item: the points of an element where a field has values at each.
@@ -190,6 +196,7 @@ class Catalogue {
   bool set_units(const std::string& name, const std::string& units);
 
  private:
+  bool read_curvilinear(base::Reader& reader, Mesh& mesh, base::Diagnostics* mistakes);
   bool read_spectral(base::Reader& reader, Mesh& mesh, base::Diagnostics* mistakes);
   bool read_unstructured(base::Reader& reader, Mesh& mesh, base::Diagnostics* mistakes);
   void read_mesh(const std::string& name, const base::Value& value, base::Diagnostics* mistakes);

@@ -32,7 +32,7 @@ int64_t coarsening_factor(const Mesh& mesh, int level) {
   if (level < 0 || level > max_coarsening)
     base::fail(ErrorCode::Internal, "coarsening level {} of mesh '{}' is not between 0 and {}",
                level, mesh.name, max_coarsening);
-  if (mesh.levels() > 1 || has_points(mesh.kind)) return 1;
+  if (mesh.levels() > 1 || has_points(mesh.kind) || mesh.kind == MeshKind::Curvilinear) return 1;
   // Rounded up, so that never more remains than was asked for.
   const int64_t doublings = has_boxes(mesh.kind) ? ceil_div(level, mesh.axes) : level;
   return int64_t{1} << doublings;
@@ -101,14 +101,14 @@ std::vector<int64_t> remaining_by(NumberOf&& number_of, int64_t count, int level
 Array gather(const Array& array, const std::vector<int64_t>& indices, MeshBlocks& owner) {
   const auto size = static_cast<size_t>(bytes_of(array));
   const auto components = static_cast<size_t>(array.components);
-  const bool together = array.components == 1 || array.strides[3] == 1;
+  const bool together = array.components == 1 || (array.strides[3] == 1 && !array.is_apart());
   const size_t pieces = together ? 1 : components, piece = together ? size * components : size;
   auto memory = std::make_shared<base::Bytes>(indices.size() * components * size + 1);
   std::byte* to = memory->data();
   for (const int64_t i : indices)
     for (size_t c = 0; c < pieces; ++c, to += piece) {
-      const auto component = static_cast<int64_t>(c);
-      std::memcpy(to, element(array, i * array.strides[0] + component * array.strides[3]), piece);
+      const auto component = static_cast<int32_t>(c);
+      std::memcpy(to, element(array, i * array.strides[0] + array.component_at(component)), piece);
     }
   const Array out{
       memory->data(), array.type, array.components, {array.components, 0, 0, 1}, array.centering};

@@ -92,9 +92,9 @@ Arrangement wrong_rank(const pillion_view& view) {
 Shape shape_of(const pillion_view& view) { return {view.extents, view.extents + view.rank}; }
 
 /// Shapes that one element may have, without the dimension of elements.
-std::vector<Shape> shapes_of_element(int64_t points, int32_t components) {
-  std::vector<Shape> shapes{{points, points, points}, {points * points * points}};
-  if (points == 1) shapes = {{}};
+std::vector<Shape> shapes_of_element(const Shape& axes, int64_t points, int32_t components) {
+  std::vector<Shape> shapes{axes};
+  if (!axes.empty()) shapes.push_back({points});
   const auto without = shapes;
   for (auto& shape : shapes) shape.push_back(components);
   if (components == 1) shapes.insert(shapes.end(), without.begin(), without.end());
@@ -112,14 +112,15 @@ bool is_even(const pillion_view& view) {
 
 }  // namespace
 
-Arrangement arrange_elements(const pillion_view& view, const Wanted& wanted, int64_t points,
-                             int64_t count) {
+Arrangement arrange_elements(const pillion_view& view, const Wanted& wanted, int64_t count) {
   if (count == 0) return {};
   if (has_wrong_rank(view)) return wrong_rank(view);
   const auto& strides = view.strides;
-  const int64_t values = points * points * points * wanted.components;
+  const Shape axes(wanted.extents.begin(), wanted.extents.end());
+  const int64_t points = std::accumulate(axes.begin(), axes.end(), int64_t{1}, std::multiplies<>());
+  const int64_t values = points * wanted.components;
   const auto shape = shape_of(view);
-  const auto shapes = shapes_of_element(points, wanted.components);
+  const auto shapes = shapes_of_element(axes, points, wanted.components);
   const Shape of_one(shape.begin(), shape.end() - 1);
   if (std::find(shapes.begin(), shapes.end(), of_one) != shapes.end() && shape.back() >= count) {
     if (!is_even(view)) return {.fault = "an array whose elements have gaps between their values"};

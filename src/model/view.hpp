@@ -33,11 +33,10 @@ struct Arrangement {
 /// be missing if there is one component; or one dimension for all values, one after another.
 Arrangement arrange(const pillion_view& view, const Wanted& wanted);
 
-/// The same for `count` elements of a spectral mesh with `points` values along each axis (1 if the
-/// field is centred on elements). The array has a dimension for each axis, which may be one for all
-/// points, for components if there are several, and for elements; or one for all values. Strides
-/// are between elements (0) and between values of one (3).
-Arrangement arrange_elements(const pillion_view& view, const Wanted& wanted, int64_t points,
-                             int64_t count);
+/// The same for `count` elements of a spectral mesh. `wanted.extents` are the points along each
+/// axis of an element, none if the field is centred on elements. The array has a dimension for each
+/// axis, which may be one for all points, for components if there are several, and for elements; or
+/// one for all values. Strides are between elements (0) and between values of one (3).
+Arrangement arrange_elements(const pillion_view& view, const Wanted& wanted, int64_t count);
 
 }  // namespace pillion::model

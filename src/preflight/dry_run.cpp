@@ -116,7 +116,8 @@ DryRun dry_run(const model::Configuration& configuration, const run::Chains& in_
     std::vector<CutField> own;
     if (second != nullptr)
       for (const auto& name : second->needed())
-        if (!model::is_geometry(name)) own.push_back(crosser(name, analysis, configuration.catalogue, first));
+        if (!model::is_geometry(name))
+          own.push_back(crosser(name, analysis, configuration.catalogue, first));
     for (const auto& one : own) add_once(forecast.cut_fields, one);
     forecast.largest = std::max(forecast.largest, bytes_on_meshes(own, true));
     forecast.copied = std::max(forecast.copied, bytes_of_made(own));

@@ -94,7 +94,10 @@ SendPlan::Regions::Regions(const MeshBlocks& mesh, const std::vector<size_t>& bl
 void SendPlan::Regions::pack(std::byte* to) {
   auto array = arrays.begin();
   for (auto& field : fields)
-    for (auto& source : field.from) source.data = static_cast<const std::byte*>((*array++)->data);
+    for (auto& source : field.from) {
+      source.data = static_cast<const std::byte*>((*array)->data);
+      source.offsets = (*array++)->offsets;
+    }
   for (const auto& move : moves.moves) to = redistribution::pack(move, fields, to);
 }
 
@@ -110,7 +113,7 @@ SendPlan::SendPlan(Meshes& meshes, int coarsening, const Destination& to)
   };
   // Whatever the meshes are called, messages hold blocks first, then regions, then particles.
   for (auto& [name, mesh] : meshes)
-    if (model::has_boxes(to.catalogue->mesh(name).kind) && kind_of(name) == Layout::AsShared)
+    if (model::can_be_divided(to.catalogue->mesh(name).kind) && kind_of(name) == Layout::AsShared)
       take_blocks(name, mesh, coarsening, to);
   for (auto& [name, mesh] : meshes)
     if (layout::is_division(kind_of(name))) {

@@ -23,6 +23,7 @@ struct CostCounters {
   int64_t here = 0;          ///< of an analysis that may move: worked on in the simulation
   int64_t skipped = 0;
   int64_t dropped = 0;    ///< published by some ranks, but not by all
+  int64_t withdrawn = 0;  ///< of an analysis with sidecars: dropped before they were published
   int64_t coarsened = 0;  ///< published as a subsample
   int64_t spilled = 0;    ///< that went to disk, at some rank
   int64_t thinned = 0;    ///< left out because the attached jobs' share was used up
@@ -45,6 +46,7 @@ struct CostCounters {
                       &C::here,
                       &C::skipped,
                       &C::dropped,
+                      &C::withdrawn,
                       &C::coarsened,
                       &C::spilled,
                       &C::thinned,

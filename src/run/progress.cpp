@@ -112,7 +112,7 @@ Json json_of(const Snapshot& s, const AnalysisProgress& analysis) {
       {"skipped", account.skipped},
       {"coarsened", account.coarsened},
       {"spilled", account.spilled},
-      {"dropped", account.dropped},
+      {"dropped", account.dropped + account.withdrawn},
       {"lost", account.lost},
       {"disabled", text_or_null(analysis.disabled)},
       {"seconds",

@@ -88,7 +88,7 @@ Json json_of_analysis(const Run& run, const Summary& all, size_t a) {
   out["coarsened"] = here.first.coarsened;
   out["spilled"] = here.spilled;
   out["thinned"] = here.first.thinned;
-  out["dropped"] = who.dropped;
+  out["dropped"] = who.dropped + here.first.withdrawn;
   out["lost"] = lost;
   out["disabled"] = text_or_null(disabled);
   out["seconds"] = {{"simulation", json_of(here.simulation_seconds, here.ranks)},

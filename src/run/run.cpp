@@ -49,8 +49,8 @@ void Run::disable(size_t analysis, const Error& failure) {
   log.failure("{}", message);
 }
 
-void Run::drop(size_t analysis, int64_t step, const Error& fault) {
-  ++accounts[analysis].dropped;
+void Run::drop(size_t analysis, int64_t step, const Error& fault, int64_t CostCounters::*counter) {
+  ++(accounts[analysis].*counter);
   if (!dropping.insert(analysis).second) return;
   warn(
       fmt::format("analysis '{}' drops the publication of step {}, and those after it as long as "

@@ -97,7 +97,8 @@ struct Run {
   void disable(size_t analysis, const Error& failure);
   /// Counts a publication that the analysis cannot use, since what the program shared does not fit
   /// together, and warns of the first in a row. The same on every rank of this side.
-  void drop(size_t analysis, int64_t step, const Error& fault);
+  void drop(size_t analysis, int64_t step, const Error& fault,
+            int64_t CostCounters::*counter = &CostCounters::dropped);
   [[nodiscard]] bool enabled(size_t analysis) const { return disabled[analysis].empty(); }
   /// Begins to write progress unless the environment says not to; `first` identifies this rank.
   void start_progress(Snapshot first);

@@ -54,20 +54,20 @@ class PartialMoments {
                                      -infinity, -infinity, -infinity, -infinity};
 };
 
+/// `places` is where the components of a value are, from the first on.
 template <class T>
-void add_row(const Array& array, const T* row, int64_t values, int32_t component,
-             PartialMoments& parts) {
-  const int64_t apart = array.strides[0], to_next = array.strides[3];
+void add_row(const T* row, int64_t apart, int64_t values, std::span<const int64_t> places,
+             int32_t component, PartialMoments& parts) {
   if (component >= 0) {
-    const T* first = row + component * to_next;
+    const T* first = row + places[static_cast<size_t>(component)];
     if (apart == 1) parts.add_row(values, [=](int64_t i) { return static_cast<double>(first[i]); });
     else parts.add_row(values, [=](int64_t i) { return static_cast<double>(first[i * apart]); });
     return;
   }
   parts.add_row(values, [&](int64_t i) {
     double square = 0;
-    for (int32_t c = 0; c < array.components; ++c) {
-      const auto v = static_cast<double>(row[i * apart + c * to_next]);
+    for (const int64_t place : places) {
+      const auto v = static_cast<double>(row[i * apart + place]);
       square += v * v;
     }
     return std::sqrt(square);
@@ -79,12 +79,14 @@ template <class T>
 void add_block(const Array& array, const model::Box& box, std::span<const int32_t> components,
                std::vector<Moments>& moments) {
   const auto& s = array.strides;
+  std::vector<int64_t> places;
+  for (int32_t c = 0; c < array.components; ++c) places.push_back(array.component_at(c));
   std::vector<PartialMoments> parts(components.size());
   for (int64_t k = 0; k < box.extent(2); ++k)
     for (int64_t j = 0; j < box.extent(1); ++j) {
       const T* row = static_cast<const T*>(array.data) + j * s[1] + k * s[2];
       for (size_t c = 0; c < components.size(); ++c)
-        add_row(array, row, box.extent(0), components[c], parts[c]);
+        add_row(row, s[0], box.extent(0), places, components[c], parts[c]);
     }
   for (size_t c = 0; c < components.size(); ++c) {
     parts[c].add_to(moments[c]);

@@ -74,6 +74,13 @@ void CachedMessage::link(const Sharing& sharing) {
 
 namespace {
 
+/// Where the values of an array of the same shape are, and which they are.
+void take_values(model::Array& array, const model::Array& from) {
+  array.data = from.data;
+  array.offsets = from.offsets;
+  array.version = from.version;
+}
+
 bool are_equal(const model::Block& a, const model::Block& b) {
   return a.id == b.id && a.level == b.level && a.box == b.box && a.owned == b.owned &&
          std::equal(a.arrays.begin(), a.arrays.end(), b.arrays.begin(), b.arrays.end(),
@@ -81,7 +88,8 @@ bool are_equal(const model::Block& a, const model::Block& b) {
                       return x.first == y.first && x.second.type == y.second.type &&
                              x.second.components == y.second.components &&
                              x.second.strides == y.second.strides &&
-                             x.second.extents == y.second.extents;
+                             x.second.extents == y.second.extents &&
+                             x.second.is_apart() == y.second.is_apart();
                     });
 }
 
@@ -121,10 +129,7 @@ bool CachedMessage::refill(transport::Meshes& meshes) {
   auto slot = slots_.begin();
   for (const auto& [name, mesh] : noted_)
     for (const auto& block : mesh.blocks)
-      for (const auto& [field, array] : block.arrays) {
-        (*slot)->data = array.data;
-        (*slot++)->version = array.version;
-      }
+      for (const auto& [field, array] : block.arrays) take_values(**slot++, array);
   return true;
 }
 
@@ -136,7 +141,9 @@ void CachedMessage::release() {
 
 void CachedMessage::renew(const transport::PublicationHeader& head,
                           const transport::Lender& lender) {
-  for (const auto& link : links_) link.array->data = link.shared->data;
+  for (const auto& link : links_) {
+    take_values(*link.array, *link.shared);
+  }
   encoder_.renew(head, &lender);
 }
 

@@ -98,14 +98,43 @@ bool Sharing::put_box(const model::Field& field, const int64_t* lo, const int64_
   return false;
 }
 
+bool Sharing::put_axes(const model::Field& field, int32_t axes, const int64_t* lo,
+                       const int64_t* hi, Where& where) {
+  const auto& mesh = catalogue_.mesh(field.mesh);
+  if (axes == mesh.axes) return put_box(field, lo, hi, where);
+  fault(field.name, where.block,
+        fmt::format("block {} of field '{}' was shared with {} indices, but mesh '{}' has {} axes",
+                    where.block, field.name, axes, mesh.name, mesh.axes));
+  return false;
+}
+
+// Points are one more than cells along each axis of the mesh.
+model::Array Sharing::array_in(const model::Field& field, const Box& box,
+                               int32_t components) const {
+  const auto& mesh = catalogue_.mesh(field.mesh);
+  model::Array array{nullptr, field.type, field.components};
+  if (model::centering_of(mesh, field) == model::Centering::Point) {
+    array.has_extents = true;
+    array.extents = {1, 1, 1};
+    for (int a = 0; a < mesh.axes; ++a) array.extents[static_cast<size_t>(a)] = box.extent(a) + 1;
+  }
+  array.strides = model::packed_strides(model::box_of(array, box), components);
+  return array;
+}
+
+std::array<int64_t, 3> Sharing::extents_in(const model::Field& field, const Box& box) const {
+  const Box all = model::box_of(array_in(field, box, 1), box);
+  return {all.extent(0), all.extent(1), all.extent(2)};
+}
+
 void Sharing::put_array(const model::Field& field, const Where& where, const void* data,
                         const int64_t* strides) {
   if (data == nullptr && where.box.volume() != 0)
     return fault(
         field.name, where.block,
         fmt::format("block {} of field '{}' was shared without memory", where.block, field.name));
-  model::Array array{data, field.type, field.components,
-                     model::packed_strides(where.box, field.components)};
+  auto array = array_in(field, where.box, field.components);
+  array.data = data;
   const auto axes = static_cast<size_t>(catalogue_.mesh(field.mesh).axes);
   if (strides != nullptr) {
     std::copy_n(strides, axes, array.strides.begin());
@@ -128,16 +157,9 @@ void Sharing::share_box(const std::string& name, int32_t level, int32_t block, i
                         bool components_last) {
   const model::Field* field = accept(name, block, MeshKind::Uniform, view.type);
   if (field == nullptr) return;
-  const auto& mesh = catalogue_.mesh(field->mesh);
-  if (axes != mesh.axes)
-    return fault(name, block,
-                 fmt::format("block {} of field '{}' was shared with {} indices, but mesh "
-                             "'{}' has {} axes",
-                             block, name, axes, mesh.name, mesh.axes));
   Where where{level, block};
-  if (!put_box(*field, lo, hi, where)) return;
-  std::array<int64_t, 3> extents{};
-  for (int a = 0; a < axes; ++a) extents[static_cast<size_t>(a)] = where.box.extent(a);
+  if (!put_axes(*field, axes, lo, hi, where)) return;
+  const auto extents = extents_in(*field, where.box);
   const auto how = model::arrange(view, {std::span(extents).first(static_cast<size_t>(axes)),
                                          field->type, field->components, components_last, false});
   if (!how.fault.empty())
@@ -173,25 +195,31 @@ void Sharing::share_elements(const std::string& name, int32_t block, int64_t cou
   const model::Field* field = accept(name, block, MeshKind::Spectral, view.type);
   if (field == nullptr) return;
   const auto& mesh = catalogue_.mesh(field->mesh);
-  const int points = model::points_of(mesh, *field) > 1 ? mesh.order + 1 : 1;
-  const auto how =
-      model::arrange_elements(view, {{}, field->type, field->components}, points, count);
+  const auto points = points_along_axes(mesh, *field);
+  const auto how = model::arrange_elements(view, {points, field->type, field->components}, count);
   if (!how.fault.empty())
     return fault(name, block,
                  fmt::format("block {} of field '{}' was shared as {}", block, name, how.fault));
   put_items(*field, block, count, view.data, {how.strides[0], how.strides[3]});
 }
 
-namespace {
-
-/// What a field has a value for: "points".
-const char* items_of(const model::Mesh& mesh, const model::Field& field) {
+const char* Sharing::items_of(const model::Mesh& mesh, const model::Field& field) {
   const bool at_points =
       model::has_points(mesh.kind) && model::centering_of(mesh, field) == model::Centering::Point;
   return at_points ? "points" : model::items_of(mesh.kind);
 }
 
-}  // namespace
+model::Array Sharing::array_of_items(const model::Field& field, int64_t count, const void* data,
+                                     const Spacing& spacing) const {
+  const auto& mesh = catalogue_.mesh(field.mesh);
+  model::Array array{data,
+                     field.type,
+                     model::values_of(mesh, field),
+                     {spacing.items, spacing.items * count, spacing.items * count, spacing.values}};
+  array.extents = {count, 1, 1};
+  array.has_extents = model::has_points(mesh.kind);
+  return array;
+}
 
 void Sharing::put_items(const model::Field& field, int32_t block, int64_t count, const void* data,
                         const Spacing& spacing) {
@@ -201,13 +229,8 @@ void Sharing::put_items(const model::Field& field, int32_t block, int64_t count,
         field.name, block,
         fmt::format("block {} of field '{}' was shared with {} {} and {} memory", block, field.name,
                     count, items_of(mesh, field), data == nullptr ? "no" : "some"));
-  model::Array array{data,
-                     field.type,
-                     model::values_of(mesh, field),
-                     {spacing.items, spacing.items * count, spacing.items * count, spacing.values}};
-  array.extents = {count, 1, 1};
-  array.has_extents = model::has_points(mesh.kind);
-  put(field.name, {0, block, {{0, 0, 0}, {count, 1, 1}}}, array);
+  put(field.name, {0, block, {{0, 0, 0}, {count, 1, 1}}},
+      array_of_items(field, count, data, spacing));
 }
 
 const model::Mesh* Sharing::accept_geometry(const std::string& name, const char* part,
@@ -255,7 +278,8 @@ void Sharing::put(const std::string& name, const Where& where, const model::Arra
   auto [at, is_new] = shared.blocks.try_emplace(where.block);
   auto& entry = at->second;
   const bool same = !is_new && entry.box == where.box && entry.level == where.level &&
-                    entry.array.strides == array.strides && entry.array.extents == array.extents;
+                    entry.array.strides == array.strides && entry.array.extents == array.extents &&
+                    entry.array.is_apart() == array.is_apart();
   bool mended = false;
   if (!faults_.empty())
     for (const int32_t block : {where.block, -1}) mended |= faults_.erase({name, block}) != 0;

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,12 @@ namespace pillion::simulation {
 
 /// The number of a block that Pillion is to number.
 constexpr int32_t any_block = -1;
+
+/// Of an element that the field has values at: points along each axis; none of other fields.
+inline std::vector<int64_t> points_along_axes(const model::Mesh& mesh, const model::Field& field) {
+  const auto axes = static_cast<size_t>(mesh.axes);
+  return std::vector<int64_t>(model::points_of(mesh, field) > 1 ? axes : 0, mesh.order + 1);
+}
 
 class Sharing {
  public:
@@ -54,6 +61,21 @@ class Sharing {
   /// One of its geometry_fields(), in memory of the session's.
   void put_geometry(const model::Mesh& mesh, const char* part, const std::string& field,
                     int32_t block, const model::Array& array);
+  /// One array for each component; all lie alike. `strides` may be null.
+  struct Components {
+    std::span<const void* const> data;
+    pillion_type type = 0;
+    const int64_t* strides = nullptr;
+  };
+  void share_box(const std::string& field, int32_t level, int32_t block, const int64_t* lo,
+                 const int64_t* hi, const Components& components);
+  void share_items(const std::string& field, int32_t block, int64_t count,
+                   const Components& components);
+  /// The same of arrays that know their shape.
+  void share_box(const std::string& field, int32_t level, int32_t block, int32_t axes,
+                 const int64_t* lo, const int64_t* hi, std::span<const pillion_view> components);
+  void share_items(const std::string& field, int32_t block, int64_t count,
+                   std::span<const pillion_view> components);
   /// What lay in `size` bytes at `from` lies at `to` now; nothing else about it has changed.
   void move(const std::string& field, int32_t block, const std::byte* from, size_t size,
             const std::byte* to);
@@ -128,14 +150,34 @@ class Sharing {
   void fault(const std::string& name, std::string text) { fault(name, -1, std::move(text)); }
   /// The box in the mesh; notes a fault if it does not lie there.
   bool put_box(const model::Field& field, const int64_t* lo, const int64_t* hi, Where& where);
+  /// An array of a box, packed for that many components, as yet without memory; and how many values
+  /// it has along each axis.
+  [[nodiscard]] model::Array array_in(const model::Field& field, const model::Box& box,
+                                      int32_t components) const;
+  [[nodiscard]] std::array<int64_t, 3> extents_in(const model::Field& field,
+                                                  const model::Box& box) const;
   void put_array(const model::Field& field, const Where& where, const void* data,
                  const int64_t* strides);
+  /// The box if it has as many axes as the mesh.
+  bool put_axes(const model::Field& field, int32_t axes, const int64_t* lo, const int64_t* hi,
+                Where& where);
+  /// The field if arrays of components suit items of its mesh.
+  const model::Field* accept_items(const std::string& field, int32_t& block, pillion_type type);
+  /// Arrays of components that lie as `like` says, but for where.
+  void put_components(const model::Field& field, const Where& where,
+                      std::span<const void* const> data, const model::Array& like);
   /// Elements from one particle or element to the next, and from one of its values to the next.
   struct Spacing {
     int64_t items, values;
   };
+  /// What a field has a value for: "points".
+  static const char* items_of(const model::Mesh& mesh, const model::Field& field);
+  [[nodiscard]] model::Array array_of_items(const model::Field& field, int64_t count,
+                                            const void* data, const Spacing& spacing) const;
   void put_items(const model::Field& field, int32_t block, int64_t count, const void* data,
                  const Spacing& spacing);
+  void put_components(const model::Field& field, int32_t block, int64_t count,
+                      std::span<const void* const> data, const Spacing& spacing);
   void put(const std::string& field, const Where& where, const model::Array& array);
   /// Throws for what is noted of these fields and their meshes.
   void throw_fault(const std::set<std::string>& fields) const;

@@ -454,7 +454,9 @@ void Simulation::fail(size_t a, const std::optional<Error>& failure) {
   if (failure->code() == ErrorCode::Sharing)
     return contain(nothing, [&] {
       lists_.dropped.push_back(a);
-      run_.drop(a, lists_.outputs[a].step, *failure);
+      run_.drop(a, lists_.outputs[a].step, *failure,
+                run_.configuration.analyses[a].in_sidecars() ? &run::CostCounters::withdrawn
+                                                             : &run::CostCounters::dropped);
     });
   contain(nothing, [&] { run_.disable(a, *failure); });
   carry_out(policy_.on(policy::AnalysisFailed{a}));

@@ -240,7 +240,7 @@ std::string Chain::whole_for() const {
     const auto& inputs = stage.setup().inputs;
     const bool stays_whole = std::any_of(inputs.begin(), inputs.end(), [&](const auto& request) {
       const auto& mesh = catalogue_.mesh(layout::mesh_of(request, catalogue_));
-      return mesh.levels() > 1 || model::has_points(mesh.kind);
+      return mesh.levels() > 1 || !model::geometry_fields(mesh).empty();
     });
     if (stage.setup().requires_whole || stays_whole) return stage.name();
   }

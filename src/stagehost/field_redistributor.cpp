@@ -164,8 +164,12 @@ void FieldRedistributor::allocate_parts(const Plan& plan, base::ScratchBuffer& r
       at += static_cast<size_t>(part.region.volume()) * per_cell;
     } else {
       const auto& from = carried.from[static_cast<size_t>(part.from)];
-      array = {layout::address(from, part.region.lo, carried.element), field.type, field.components,
-               from.strides};
+      array = {layout::address(from, part.region.lo, carried.element),
+               field.type,
+               field.components,
+               from.strides,
+               model::Centering::Natural,
+               from.offsets};
     }
   }
 }

@@ -105,6 +105,7 @@ const char* called(model::MeshKind kind) {
     case model::MeshKind::Uniform: return "the uniform mesh";
     case model::MeshKind::Rectilinear: return "the rectilinear mesh";
     case model::MeshKind::Particles: return "particles";
+    case model::MeshKind::Curvilinear: return "the curvilinear mesh";
     case model::MeshKind::Unstructured: return "the unstructured mesh";
     default: return "the spectral mesh";
   }
@@ -113,7 +114,7 @@ const char* called(model::MeshKind kind) {
 void check_division(const pillion_setup& setup, const Request& request, const std::string& name) {
   const Value& place = place_of(setup, request.fields.front());
   const auto& mesh = setup.catalogue->mesh(name);
-  if (model::is_counted(mesh.kind))
+  if (!model::can_be_divided(mesh.kind))
     place.fail(
         fmt::format("this stage needs a uniform or rectilinear mesh, and field '{}' is on {} '{}'",
                     request.fields.front(), called(mesh.kind), name));
@@ -161,6 +162,15 @@ void check_request(const pillion_setup& setup, const Request& request, bool with
   }
   const auto kind = setup.catalogue->mesh(mesh).kind;
   if (!with_levels || request.kind != Kind::AsShared) check_whole(setup, request, mesh);
+  if (kind == model::MeshKind::Curvilinear)
+    for (const auto& name : request.fields)
+      if (model::centering_of(setup.catalogue->mesh(mesh), setup.catalogue->field(name)) ==
+          model::Centering::Point)
+        place_of(setup, name)
+            .fail(
+                fmt::format("field '{}' has values at points of the curvilinear mesh '{}'; stages "
+                            "read fields at its cells, and its coordinates",
+                            name, mesh));
   if (request.kind == Kind::AsShared) {
     if (!request.select.empty()) setup.parameters.fail("blocks as shared cannot be selected from");
     return;
@@ -314,7 +324,7 @@ int32_t add_on(pillion_setup& setup, const model::Field& field, int32_t input) {
 
 int32_t add_of(pillion_setup& setup, const model::Field& field, const std::string& name) {
   const Value& place = place_of(setup, name);
-  if (model::is_counted(mesh_at(setup, name, place).kind))
+  if (!model::can_be_divided(mesh_at(setup, name, place).kind))
     place.fail(fmt::format(
         "field '{}' can be produced on a uniform or rectilinear mesh, and '{}' is one of kind '{}'",
         field.name, name, model::name_of(setup.catalogue->mesh(name).kind)));

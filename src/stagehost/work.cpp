@@ -9,7 +9,7 @@
 #include "layout/copy_region.hpp"
 #include "model/coarsen.hpp"
 #include "model/geometry.hpp"
-#include "model/topology.hpp"
+#include "stagehost/block_geometry.hpp"
 #include "stagehost/plans.hpp"
 
 namespace pillion::stagehost {
@@ -39,26 +39,48 @@ pillion_box box_of(const model::Box& box) {
   return {{box.lo[0], box.lo[1], box.lo[2]}, {box.hi[0], box.hi[1], box.hi[2]}};
 }
 
-pillion_array describe(const model::Array& array, pillion_centering centering) {
-  pillion_array out{};
-  out.size = sizeof out;
-  out.data = array.data;
-  out.type = static_cast<pillion_type>(array.type);
-  out.components = array.components;
-  const auto element = static_cast<int64_t>(model::size_of(array.type));
-  for (size_t d = 0; d < 4; ++d) out.strides[d] = array.strides[d] * element;
-  out.centering = centering;
-  out.memory_space = PILLION_MEMORY_HOST;
-  out.device = -1;
-  return out;
-}
+/// Copies of arrays whose components lie apart: a stage reads one array for each field.
+class PackedComponents {
+ public:
+  PackedComponents(const std::vector<model::Block>& blocks, const Request& request,
+                   base::ScratchBuffer& room) {
+    size_t bytes = 0;
+    for (const auto& block : blocks)
+      for (const auto& name : request.fields)
+        if (const auto& array = block.arrays.at(name); array.is_apart())
+          bytes += room_for(array, block.box);
+    if (bytes > 0) at_ = room.of(bytes);
+  }
+
+  [[nodiscard]] model::Array pack(const model::Array& array, const model::Box& box) {
+    if (!array.is_apart()) return array;
+    const auto indices = model::box_of(array, box);
+    model::Array out = array;
+    out.data = at_;
+    out.strides = model::packed_strides(indices, array.components);
+    out.offsets.clear();
+    model::pack(array, indices, at_);
+    base::count_copy(base::CopyKind::Local, model::bytes_of(array, box));
+    at_ += room_for(array, box);
+    return out;
+  }
+
+ private:
+  /// A multiple of 8, so that the next array is aligned.
+  static size_t room_for(const model::Array& array, const model::Box& box) {
+    return (model::bytes_of(array, box) + 7) / 8 * 8;
+  }
+
+  std::byte* at_ = nullptr;
+};
 
 /// Of an unstructured mesh, add_geometry() counts them.
 /// A point that blocks share is owned by the block that has the cell above it.
 pillion_count count_points(const model::Mesh& mesh, const pillion_block& block) {
   const int64_t n = mesh.order + 1;
+  const int64_t points = mesh.axes == 2 ? n * n : n * n * n;
   if (mesh.kind == model::MeshKind::Spectral)
-    return {block.cells.owned * n * n * n, block.cells.total * n * n * n};
+    return {block.cells.owned * points, block.cells.total * points};
   if (mesh.kind == model::MeshKind::Particles || block.cells.total == 0) return block.cells;
   const auto cells = model::cells_of_level(mesh, block.level);
   pillion_count out{1, 1};
@@ -72,16 +94,18 @@ pillion_count count_points(const model::Mesh& mesh, const pillion_block& block) 
 }
 
 /// Describes blocks to a plug-in, with the arrays of the request in its order. `inner` are their
-/// boxes without ghost cells, if they may have any.
-void describe(const std::vector<model::Block>& blocks, const std::vector<model::Box>* inner,
-              const Described& how, Input& input) {
+/// boxes without ghost cells, if they may have any; `together` is room for what must be copied.
+void describe_blocks(const std::vector<model::Block>& blocks, const std::vector<model::Box>* inner,
+                     const Described& how, base::ScratchBuffer& together, Input& input) {
+  PackedComponents components(blocks, how.request, together);
   for (const auto& block : blocks) {
     auto& arrays = input.arrays.emplace_back();
     auto& pointers = input.pointers.emplace_back();
     arrays.reserve(how.request.fields.size());
     for (const auto& name : how.request.fields) {
       const auto centering = model::centering_of(how.mesh, how.catalogue.field(name));
-      arrays.push_back(describe(block.arrays.at(name), static_cast<pillion_centering>(centering)));
+      const auto array = components.pack(block.arrays.at(name), block.box);
+      arrays.push_back(describe(array, static_cast<pillion_centering>(centering)));
       pointers.push_back(&arrays.back());
     }
     const size_t b = input.blocks.size();
@@ -179,6 +203,12 @@ std::vector<model::Block> blocks_for(const std::vector<model::Block>& blocks, co
     input.places.push_back(b);
   }
   if (is_cut_alike) return having;
+  if (how.mesh.kind == model::MeshKind::Curvilinear)
+    base::fail(
+        ErrorCode::Sharing,
+        "fields of the curvilinear mesh '{}' were cut differently; share all of them, and its "
+        "coordinates, in the same boxes",
+        how.mesh.name);
   if (!model::has_boxes(how.mesh.kind)) {
     const auto lacking = [&](const auto& block) {
       return std::find_if_not(request.fields.begin(), request.fields.end(),
@@ -208,87 +238,6 @@ void add_flags(const std::vector<model::Block>& blocks, const Described& how,
                              model::packed_strides(blocks[b].box, 1)};
     input.flag_arrays[b] = describe(array, PILLION_CELL);
     input.blocks[b].flags = &input.flag_arrays[b];
-  }
-}
-
-const model::Array& geometry_of(const model::Block& block, const std::string& field) {
-  const auto at = block.arrays.find(field);
-  if (at == block.arrays.end())
-    base::fail(ErrorCode::Sharing, "block {} came without {}", block.number(),
-               model::name_of_geometry(field));
-  return at->second;
-}
-
-/// Cells may have come from another process, so they are checked, but each version of them once.
-model::Topology checked_topology(const model::Block& block, const model::Mesh& mesh,
-                                 CheckedCells& checked) {
-  const auto& cells = geometry_of(block, model::topology_of(mesh.name));
-  const auto& points = geometry_of(block, model::coordinates_of(mesh.name));
-  const auto topology = model::read_topology(
-      {static_cast<const std::byte*>(cells.data), static_cast<size_t>(cells.extents[0])});
-  if (topology.cells() != block.box.extent(0))
-    base::fail(ErrorCode::Sharing, "block {} of mesh '{}' came with {} cells, but values for {}",
-               block.number(), mesh.name, topology.cells(), block.box.extent(0));
-  const std::pair now{cells.version, points.extents[0]};
-  auto& before = checked[block.id];
-  if (now.first != 0 && before == now) return topology;
-  const auto fault = model::fault_of(topology, points.extents[0], mesh.axes, mesh.patches.size());
-  if (!fault.empty())
-    base::fail(ErrorCode::Sharing, "cells of block {} of mesh '{}': {}", block.number(), mesh.name,
-               fault);
-  before = now;
-  return topology;
-}
-
-template <class T>
-const T* data_of(std::span<const T> values) {
-  return values.empty() ? nullptr : values.data();
-}
-
-pillion_connectivity describe(const model::Topology& topology, const model::Array& point_ids) {
-  pillion_connectivity out{};
-  out.size = sizeof out;
-  out.types = topology.types.data();
-  out.offsets = topology.offsets.data();
-  out.points = topology.points.data();
-  out.face_count = topology.faces();
-  out.face_offsets = data_of(topology.face_offsets);
-  out.face_points = data_of(topology.face_points);
-  out.polyhedron_offsets = data_of(topology.polyhedron_offsets);
-  out.polyhedron_faces = data_of(topology.polyhedron_faces);
-  if (point_ids.extents[0] > 0) out.point_ids = static_cast<const int64_t*>(point_ids.data);
-  out.cell_ids = data_of(topology.ids);
-  out.parents = data_of(topology.parents);
-  out.patches = data_of(topology.patches);
-  return out;
-}
-
-/// Points, cells and flags of a mesh that has them.
-void add_geometry(const std::vector<model::Block>& blocks, const Described& how,
-                  CheckedCells& checked, Input& input) {
-  if (!model::has_points(how.mesh.kind)) return;
-  input.coordinates.reserve(blocks.size());
-  input.connectivity.reserve(blocks.size());
-  input.flag_arrays.resize(blocks.size());
-  for (size_t b = 0; b < blocks.size(); ++b) {
-    const auto& block = blocks[b];
-    auto& described = input.blocks[b];
-    const auto topology = checked_topology(block, how.mesh, checked);
-    const auto& points = geometry_of(block, model::coordinates_of(how.mesh.name));
-    const auto& ids = geometry_of(block, model::point_ids_of(how.mesh.name));
-    input.coordinates.push_back(describe(points, PILLION_POINT));
-    input.connectivity.push_back(describe(topology, ids));
-    described.coordinates = &input.coordinates.back();
-    described.connectivity = &input.connectivity.back();
-    described.cells = {topology.owned, topology.cells()};
-    described.points = {points.extents[0], points.extents[0]};
-    described.geometry_version = points.version;
-    described.topology_version = geometry_of(block, model::topology_of(how.mesh.name)).version;
-    if (topology.flags.empty()) continue;
-    const model::Array flags{topology.flags.data(), model::ElementType::Uint8, 1,
-                             model::packed_strides(block.box, 1)};
-    input.flag_arrays[b] = describe(flags, PILLION_CELL);
-    described.flags = &input.flag_arrays[b];
   }
 }
 
@@ -417,19 +366,20 @@ Input bring(const Request& request, const Publication& publication, const Execut
   Input input;
   if (request.kind == Kind::AsShared) {
     const auto blocks = blocks_for(mine.blocks, how, input);
-    describe(blocks, nullptr, how, input);
+    describe_blocks(blocks, nullptr, how, movers.together, input);
     add_flags(blocks, how, context, input);
-    add_geometry(blocks, how, movers.checked, input);
+    add_geometry(blocks, how.mesh, movers.checked, input);
     return input;
   }
   if (const auto* arrived = find_in_layout(request, mesh, publication)) {
     check_coverage(*arrived, request, mesh);
-    describe(arrived->blocks, arrived->inner.empty() ? nullptr : &arrived->inner, how, input);
+    describe_blocks(arrived->blocks, arrived->inner.empty() ? nullptr : &arrived->inner, how,
+                    movers.together, input);
     return input;
   }
   if (layout::is_division(request.kind)) {
     movers.cells.carry(request, mine, publication.coarsening, context);
-    describe(movers.cells.blocks(), &movers.cells.inner(), how, input);
+    describe_blocks(movers.cells.blocks(), &movers.cells.inner(), how, movers.together, input);
     return input;
   }
   const int ranks = context.peers->size();
@@ -440,7 +390,7 @@ Input bring(const Request& request, const Publication& publication, const Execut
   movers.particles.plan(*context.peers, moves);
   context.fence->before_collective();
   const auto moved = movers.particles.exchange(request, catalogue);
-  describe(moved.blocks, nullptr, how, input);
+  describe_blocks(moved.blocks, nullptr, how, movers.together, input);
   return input;
 }
 

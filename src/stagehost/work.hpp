@@ -4,12 +4,14 @@
 #pragma once
 
 #include <array>
+#include <deque>
 #include <map>
 #include <set>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include "base/scratch_buffer.hpp"
 #include "redistribution/exchange.hpp"
 #include "stagehost/coverage.hpp"
 #include "stagehost/field_redistributor.hpp"
@@ -31,6 +33,7 @@ struct Input {
   std::vector<pillion_array> flag_arrays;  ///< by block: of these, or of cells that name points
   std::vector<pillion_array> coordinates;  ///< by block of a mesh that has points
   std::vector<pillion_connectivity> connectivity;  ///< the same
+  std::deque<base::Bytes> packed_coordinates;      ///< where their components lay apart
 };
 
 /// The versions of cells that were checked, by block.
@@ -41,6 +44,7 @@ struct Movers {
   FieldRedistributor cells;
   redistribution::ParticleExchange particles;
   CheckedCells checked;
+  base::ScratchBuffer together;  ///< components that the program has in arrays of their own
 };
 
 }  // namespace pillion::stagehost

@@ -64,7 +64,8 @@ Encoder::Encoder(const PublicationHeader& head, const Meshes& meshes, const Lend
         auto& of_field = bytes_[field];
         of_field.all += static_cast<int64_t>(bytes);
         const auto box = model::box_of(array, block.box);
-        const bool is_packed = array.strides == model::packed_strides(box, array.components);
+        const bool is_packed =
+            !array.is_apart() && array.strides == model::packed_strides(box, array.components);
         parts_.push_back({&array, &block, box, bytes, &field, &of_field, is_packed, true, 0});
       }
     }

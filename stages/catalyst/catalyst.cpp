@@ -117,6 +117,7 @@ class Catalyst final : public stage::Stage {
     if (fields_.empty()) names.fail("at least one field is needed");
     kind_ = fields_[0].description.mesh_kind;
     stages::expect_equal_cells(fields_[0].description, names, "an image of VTK");
+    stages::expect_hexahedra(fields_[0].description, names, "Catalyst");
     mesh_ = fields_[0].description.mesh;
     if (kind_ == PILLION_SPECTRAL) coordinates_ = fields_[0].description.coordinates;
     const auto position = setup["position"];

@@ -23,7 +23,8 @@ namespace pillion::stages {
 /// Whether all cells of a field's mesh have the same volume, so that none needs a weight. A coarse
 /// publication may lack finer levels; cells have weights in it all the same.
 inline bool has_equal_cells(const pillion_field_description& field) {
-  return field.mesh_kind != PILLION_RECTILINEAR && !is_unstructured(field) &&
+  return field.mesh_kind != PILLION_RECTILINEAR && field.mesh_kind != PILLION_CURVILINEAR &&
+         !is_unstructured(field) &&
          field.metric == PILLION_CARTESIAN && field.levels <= 1;
 }
 
@@ -40,6 +41,8 @@ inline void expect_equal_cells(const pillion_field_description& field, const sta
   const std::string mesh = std::string("mesh '") + field.mesh + "'";
   if (field.mesh_kind == PILLION_RECTILINEAR)
     place.fail(what + " needs cells of equal size; " + mesh + " is rectilinear");
+  if (field.mesh_kind == PILLION_CURVILINEAR)
+    place.fail(what + " needs cells of equal size; " + mesh + " is curvilinear");
   if (is_unstructured(field))
     place.fail(what + " needs cells of equal size in a box; " + mesh + " is unstructured");
   if (field.mesh_kind == PILLION_UNIFORM && field.metric != PILLION_CARTESIAN)
@@ -139,6 +142,7 @@ struct CellWeights {
   std::array<std::vector<double>, 3> along;
   std::span<const double> of_values;
   int64_t row = 0;
+  int64_t rows = 0;  ///< of a plane, if there are several planes
   const pillion_array* flags = nullptr;
 
   /// Whether all values have the same weight.
@@ -157,7 +161,7 @@ struct CellWeights {
   }
   /// Of a cell.
   [[nodiscard]] double of(int64_t i, int64_t j, int64_t k) const {
-    if (!of_values.empty()) return of_values[static_cast<size_t>(i + row * j)];
+    if (!of_values.empty()) return of_values[static_cast<size_t>(i + row * (j + rows * k))];
     return each * factor(0, i) * factor(1, j) * factor(2, k);
   }
 };

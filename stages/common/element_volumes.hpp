@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Volumes in spectral elements: the weights of the quadrature times the Jacobian of the map from
-// the reference element, from the coordinates of an element's points.
+// Volumes in spectral elements, or areas in those of two dimensions: the weights of the quadrature
+// times the Jacobian of the map from the reference element, from the coordinates of its points.
 #pragma once
 
 #include <algorithm>
@@ -29,13 +29,16 @@ class ElementVolumes {
                  const stage::Value& place)
       : name_(field.coordinates),
         coordinates_(setup.field(name_, place)),
+        axes_(field.axes),
         basis_(field.order),
-        jacobian_(basis_) {}
+        jacobian_(basis_),
+        area_(basis_) {}
 
   /// The field that an input needs.
   [[nodiscard]] const std::string& coordinates() const { return name_; }
   [[nodiscard]] int64_t points() const {
-    return static_cast<int64_t>(basis_.size() * basis_.size() * basis_.size());
+    const size_t square = basis_.size() * basis_.size();
+    return static_cast<int64_t>(axes_ == 2 ? square : square * basis_.size());
   }
 
   /// Of a block: its coordinates, and what follows from them for each point and each element.
@@ -79,25 +82,28 @@ class ElementVolumes {
 
  private:
   double weigh(const std::vector<double>& coordinates, double* volumes) {
-    const size_t n = basis_.size(), each = n * n * n;
+    const size_t n = basis_.size();
+    const auto each = static_cast<size_t>(points());
     const double* x = coordinates.data();
-    jacobian_.determinant(x, x + each, x + 2 * each, volumes);
+    if (axes_ == 2) area_.of(x, x + each, x + 2 * each, volumes);
+    else jacobian_.determinant(x, x + each, x + 2 * each, volumes);
     double volume = 0;
     for (size_t p = 0; p < each; ++p) {
       volumes[p] = std::abs(volumes[p]) * basis_.weights[p % n] * basis_.weights[p / n % n] *
-                   basis_.weights[p / n / n];
+                   (axes_ == 2 ? 1 : basis_.weights[p / n / n]);
       volume += volumes[p];
     }
     return volume;
   }
 
-  /// All coordinates of an element: components, each with its points.
+  /// All coordinates of an element: components, each with its points. The third is 0 where the
+  /// elements have but two.
   void read(const stage::Array& array, size_t element, std::vector<double>& out) const {
     const auto a = unfolded(array, coordinates_);
     array.visit([&](const auto* data) {
       const auto* first = data + static_cast<int64_t>(element) * a.strides[1];
       auto to = out.begin();
-      for (int32_t c = 0; c < 3; ++c)
+      for (int32_t c = 0; c < coordinates_.components; ++c)
         for (int64_t p = 0; p < points(); ++p)
           *to++ = static_cast<double>(first[c * a.strides[3] + p * a.strides[0]]);
     });
@@ -105,8 +111,10 @@ class ElementVolumes {
 
   std::string name_;
   pillion_field_description coordinates_;
+  int32_t axes_;
   LobattoBasis basis_;
   Jacobian jacobian_;
+  ElementArea area_;
   std::map<int64_t, Seen> seen_;  ///< by block
 };
 

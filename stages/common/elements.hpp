@@ -42,10 +42,19 @@ inline bool is_unstructured(const pillion_field_description& field) {
   return field.mesh_kind == PILLION_UNSTRUCTURED;
 }
 
+/// Fails if a field is on spectral elements of two dimensions, for `what` that takes hexahedra.
+inline void expect_hexahedra(const pillion_field_description& field, const stage::Value& place,
+                             const std::string& what) {
+  if (field.mesh_kind == PILLION_SPECTRAL && field.axes == 2)
+    place.fail(what + " needs elements of three dimensions; those of mesh '" + field.mesh +
+               "' have two");
+}
+
 /// Values of one component in an element of a spectral mesh; 1 of fields elsewhere.
 inline int64_t points_of(const pillion_field_description& field) {
   const int64_t n = field.order + 1;
-  return field.mesh_kind == PILLION_SPECTRAL && field.centering == PILLION_POINT ? n * n * n : 1;
+  if (field.mesh_kind != PILLION_SPECTRAL || field.centering != PILLION_POINT) return 1;
+  return field.axes == 2 ? n * n : n * n * n;
 }
 
 /// The array with the points of an element as its first axis and elements as its second, so that it

@@ -224,4 +224,32 @@ class Jacobian {
   std::array<std::array<std::vector<double>, 3>, 3> gradient_;  ///< by axis, then component
 };
 
+/// The same of quadrilateral elements, which may be curved in space: how much larger a piece of the
+/// surface is than the piece of [-1, 1]^2 that is mapped to it.
+class ElementArea {
+ public:
+  explicit ElementArea(const LobattoBasis& basis)
+      : n_(basis.size()), derivative_(basis.derivative) {}
+
+  /// |dx/dr x dx/ds| at the n^2 points of an element whose coordinates are x, y, z.
+  void of(const double* x, const double* y, const double* z, double* out) const {
+    const std::array<const double*, 3> from{x, y, z};
+    for (size_t j = 0; j < n_; ++j)
+      for (size_t i = 0; i < n_; ++i) {
+        std::array<double, 3> r{}, s{};
+        for (size_t c = 0; c < 3; ++c)
+          for (size_t m = 0; m < n_; ++m) {
+            r[c] += derivative_[i * n_ + m] * from[c][j * n_ + m];
+            s[c] += derivative_[j * n_ + m] * from[c][m * n_ + i];
+          }
+        out[j * n_ + i] = std::hypot(r[1] * s[2] - r[2] * s[1], r[2] * s[0] - r[0] * s[2],
+                                     r[0] * s[1] - r[1] * s[0]);
+      }
+  }
+
+ private:
+  size_t n_;
+  std::vector<double> derivative_;
+};
+
 }  // namespace pillion::stages

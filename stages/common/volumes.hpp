@@ -12,6 +12,7 @@
 
 #include "cell_volumes.hpp"
 #include "cells.hpp"
+#include "curved_cells.hpp"
 #include "element_volumes.hpp"
 #include "elements.hpp"
 #include "options.hpp"
@@ -44,8 +45,20 @@ class VolumesByMesh {
     }
     return found;
   }
+  /// Null unless the mesh is curvilinear.
+  std::shared_ptr<CurvedCells> curved(const stage::Setup& setup,
+                                      const pillion_field_description& field) {
+    if (!is_curvilinear(field)) return nullptr;
+    auto& found = curved_[field.mesh];
+    if (!found) {
+      found = std::make_shared<CurvedCells>();
+      setup.memory(8 / bytes_of(setup, {field.name}));  // the volume of a cell
+    }
+    return found;
+  }
 
  private:
+  std::map<std::string, std::shared_ptr<CurvedCells>> curved_;
   std::map<std::string, std::shared_ptr<ElementVolumes>> elements_;
   std::map<std::string, std::shared_ptr<CellVolumes>> cells_;
 };
@@ -58,7 +71,8 @@ class Weighing {
       : field_(field),
         mesh_(field.mesh),
         elements_(volumes.elements(setup, field, place)),
-        cells_(volumes.cells(setup, field)) {}
+        cells_(volumes.cells(setup, field)),
+        curved_(volumes.curved(setup, field)) {}
 
   /// Adds to the fields of an input the one that it needs beside them, if any.
   void add_to(std::vector<std::string>& fields) {
@@ -71,7 +85,7 @@ class Weighing {
   /// Whether values have different weights, so that sums of these must be known. The same on every
   /// peer.
   [[nodiscard]] bool is_by_volume() const {
-    return elements_ || cells_ || (has_boxes(field_) && !has_equal_cells(field_));
+    return elements_ || cells_ || curved_ || (has_boxes(field_) && !has_equal_cells(field_));
   }
 
   /// Of a block of that input; good until the next publication.
@@ -79,6 +93,7 @@ class Weighing {
     if (elements_) return elements_->weights(step, field_, block, block[coordinates_]);
     const auto& mesh = step.mesh(mesh_);
     if (cells_) return cells_->weights(step, mesh, block, field_.centering);
+    if (curved_) return curved_->weights(step, mesh, block);
     return weights_of(mesh, field_, block);
   }
 
@@ -87,6 +102,7 @@ class Weighing {
   std::string mesh_;
   std::shared_ptr<ElementVolumes> elements_;  ///< of a spectral mesh that names its coordinates
   std::shared_ptr<CellVolumes> cells_;        ///< of an unstructured mesh
+  std::shared_ptr<CurvedCells> curved_;       ///< of a curvilinear mesh
   int32_t coordinates_ = 0;
 };
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "../common/cells.hpp"
+#include "../common/elements.hpp"
 #include "../common/options.hpp"
 #include "coded_fields.hpp"
 
@@ -50,6 +51,7 @@ std::unique_ptr<CodedFields> fields_of(const stage::Setup& setup) {
     return std::make_unique<UniformFields>(setup);
   }
   expect_equal_cells(first, list, "the compressed format");
+  expect_hexahedra(first, list, "the compressed format");
   if (first.mesh_kind != PILLION_SPECTRAL)
     list.fail("field '" + list[0].text() + "' is on neither a spectral nor a uniform mesh");
   refuse(setup, "a spectral mesh, whose errors the stage truncate bounds",

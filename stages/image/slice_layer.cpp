@@ -150,6 +150,7 @@ std::unique_ptr<Layer> make_slice(const stage::Setup& setup, const stage::Value&
   stages::only_keys(map, known);
   const FieldComponent of = quantity_of(setup, map, "field", "component");
   stages::expect_equal_cells(of.description, map.find("field"), "a picture of cells");
+  stages::expect_hexahedra(of.description, map.find("field"), "a picture of elements");
   const auto kind = of.description.mesh_kind;
   if (kind != PILLION_SPECTRAL && (kind != PILLION_UNIFORM || of.description.axes < 2))
     map.find("field").fail("field '" + of.field + "' is on no mesh that can be sliced: one with " +

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "../common/element_coding.hpp"
+#include "../common/elements.hpp"
 #include "../common/options.hpp"
 #include "element.hpp"
 
@@ -206,6 +207,7 @@ class Truncate final : public stage::Stage {
     if (field.mesh_kind != PILLION_SPECTRAL)
       list[0].fail("field '" + list[0].text() +
                    "' is not on a spectral mesh; stage encode compresses those of uniform meshes");
+    expect_hexahedra(field, list[0], "truncation");
     if (std::string(field.coordinates).empty())
       list[0].fail("the error is over the volume: mesh '" + std::string(field.mesh) +
                    "' must name the field of its `coordinates`");

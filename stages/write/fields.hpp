@@ -21,13 +21,19 @@ struct WrittenFields {
   std::vector<std::string> names;
   std::vector<pillion_field_description> fields;
 
-  /// From the parameter `fields`.
-  explicit WrittenFields(const stage::Setup& setup, bool takes_all_meshes = false) {
+  /// From the parameter `fields`. Files that hold coordinates of points take all meshes, others
+  /// all but those whose cells are where their points are.
+  explicit WrittenFields(const stage::Setup& setup, bool takes_all_meshes = false,
+                         bool takes_points = false) {
     const auto list = setup["fields"];
     for (const auto& name : list.texts()) {
       for (const auto& before : names)
         if (before == name) list.fail("field '" + name + "' is listed twice");
       const auto field = setup.field(name, list);
+      if (!takes_points && (is_unstructured(field) || field.mesh_kind == PILLION_CURVILINEAR))
+        list.fail("field '" + name + "' is on mesh '" + field.mesh +
+                  "', whose cells are where its points are, and these files hold no points; "
+                  "write_vtkhdf writes them");
       if (!takes_all_meshes) expect_equal_cells(field, list, "the IDX format");
       if (!takes_all_meshes && field.mesh_kind != PILLION_UNIFORM)
         list.fail("field '" + name +

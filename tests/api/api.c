@@ -26,12 +26,14 @@ static const char* catalogue =
     "meshes:\n"
     "  atoms: {kind: particles, units: m}\n"
     "  hexahedra: {kind: spectral, order: 1, coordinates: corner, units: m}\n"
+    "  solid: {kind: unstructured, units: m}\n"
     "fields:\n"
     "  position: {mesh: atoms, type: float64, components: 3, units: m}\n"
     "  id: {mesh: atoms, type: int64}\n"
     "  kind: {mesh: atoms, type: int32}\n"
     "  corner: {mesh: hexahedra, type: float32, components: 3, units: m}\n"
-    "  number: {mesh: hexahedra, type: int64, centering: cell}\n";
+    "  number: {mesh: hexahedra, type: int64, centering: cell}\n"
+    "  load: {mesh: solid, type: float32, components: 3, centering: point}\n";
 
 static int messages = 0;
 static void count_message(void* context, int32_t level, const char* message) {
@@ -179,6 +181,24 @@ static void share_elements(pillion_session* session) {
   CHECK(pillion_share_elements_view(session, "number", 0, 2, &view) == PILLION_OK);
 }
 
+/* A tetrahedron, whose points move. */
+static void share_cells(pillion_session* session) {
+  static const double x[4] = {0, 1, 0, 0}, y[4] = {0, 0, 1, 0}, z[4] = {0, 0, 0, 1};
+  static const int32_t corners[4] = {0, 1, 2, 3};
+  static const float load[12];
+  pillion_points points = {.size = sizeof points, .count = 4, .type = PILLION_FLOAT64};
+  points.data[0] = x, points.data[1] = y, points.data[2] = z;
+  const pillion_cells cells = {
+      .size = sizeof cells, .count = 1, .type = 10, .index_type = PILLION_INT32, .points = corners};
+  for (int i = 0; i < 2; ++i)
+    CHECK(pillion_share_points(session, "solid", 0, &points) == PILLION_OK);
+  CHECK(pillion_share_cells(session, "solid", 0, &cells) == PILLION_OK);
+  CHECK(pillion_share_values(session, "load", 0, 4, load) == PILLION_OK);
+  const pillion_view view = {load, PILLION_FLOAT32, 2, {3, 4}, {4, 12}};
+  CHECK(pillion_share_values_view(session, "load", 0, 4, &view, PILLION_COMPONENTS_FIRST) ==
+        PILLION_OK);
+}
+
 /* The same arrays as share_grid and share_atoms share, said with their shapes. */
 static void share_views(pillion_session* session, const simulation* s) {
   const int64_t extents[3] = {NX, NY, s->hi[2] - s->lo[2]}, plane = NX * NY;
@@ -192,6 +212,34 @@ static void share_views(pillion_session* session, const simulation* s) {
                                PILLION_COMPONENTS_LAST) == PILLION_OK);
   CHECK(pillion_share_particles_view(session, "kind", 0, PARTICLES / 2, &kind,
                                      PILLION_COMPONENTS_FIRST) == PILLION_OK);
+}
+
+/* The same again, as one array for each component: velocity as it lies, particles as structures. */
+static void share_components(pillion_session* session, const simulation* s) {
+  const int64_t cells = slab_cells(s), every_third = 3;
+  const void* velocity[3];
+  const void* position[3];
+  pillion_view views[3];
+  for (int c = 0; c < 3; ++c) {
+    velocity[c] = s->velocity + c * cells;
+    position[c] = s->position + c;
+    views[c] = (pillion_view){s->position + c, PILLION_FLOAT64, 1, {PARTICLES}, {24}};
+  }
+  pillion_arrays arrays = {.size = sizeof arrays, .data = velocity, .type = PILLION_FLOAT32};
+  arrays.components = 3;
+  CHECK(pillion_share_box_components(session, "velocity", 0, 0, s->lo, s->hi, &arrays) ==
+        PILLION_OK);
+  arrays = (pillion_arrays){sizeof arrays, position, 0, 3, &every_third};
+  CHECK(pillion_share_components(session, "position", 0, PARTICLES / 2, &arrays) == PILLION_OK);
+  CHECK(pillion_share_components_view(session, "position", 0, PARTICLES / 2, 3, views) ==
+        PILLION_OK);
+  for (int c = 0; c < 3; ++c)
+    views[c] = (pillion_view){velocity[c], PILLION_FLOAT32, 1, {cells}, {4}};
+  CHECK(pillion_share_box_components_view(session, "velocity", 0, 0, 3, s->lo, s->hi, 3, views) ==
+        PILLION_OK);
+  arrays.size = 8;
+  const int32_t refused = PILLION_ENABLED ? PILLION_ERROR_ARGUMENT : PILLION_OK;
+  CHECK(pillion_share_components(session, "position", 0, 1, &arrays) == refused);
 }
 
 static void check_communicator(const pillion_session* session, int sidecars) {
@@ -209,7 +257,7 @@ static void check_fields(const pillion_session* session) {
   int32_t count = -1, used = 0;
   pillion_field field;
   CHECK(pillion_count_fields(session, &count) == PILLION_OK);
-  CHECK(count == (PILLION_ENABLED ? 7 : 0));
+  CHECK(count == (PILLION_ENABLED ? 8 : 0));
   for (int32_t f = 0; f < count; ++f) {
     CHECK(pillion_get_field(session, f, &field) == PILLION_OK);
     used += field.used;
@@ -229,6 +277,7 @@ static void check_fields(const pillion_session* session) {
       CHECK(field.mesh_kind == PILLION_SPECTRAL && field.axes == 0 && field.used == 0);
       CHECK(field.order == (strcmp(field.name, "corner") == 0 ? 1 : 0));
     }
+    if (strcmp(field.mesh, "solid") == 0) CHECK(field.mesh_kind == PILLION_UNSTRUCTURED);
   }
   CHECK(used == (PILLION_ENABLED ? 3 : 0));
   CHECK(pillion_get_field(session, count, &field) == PILLION_ERROR_ARGUMENT);
@@ -314,10 +363,12 @@ static void simulate(pillion_session* session, int sidecars) {
   check_rotation(session, &s);
   share_grid(session, &s);
   share_views(session, &s);
+  share_components(session, &s);
   CHECK(pillion_share_particles(session, "id", 7, 0, s.id) == PILLION_OK);
   CHECK(pillion_unshare(session, "id", 7) == PILLION_OK);
   share_atoms(session, &s, advance(&s, 0));
   share_elements(session);
+  share_cells(session);
   CHECK(pillion_ready(session) == PILLION_OK);
   run_steps(session, &s);
   run_second_session(pillion_communicator(session));

@@ -69,10 +69,12 @@ constexpr auto kCatalogue = R"(
 meshes:
   atoms: {kind: particles, units: m}
   hexahedra: {kind: spectral, order: 1}
+  solid: {kind: unstructured, units: m}
 fields:
   position: {mesh: atoms, type: float64, components: 3, units: m}
   id: {mesh: atoms, type: int64}
   heat: {mesh: hexahedra, type: float32, components: 2}
+  load: {mesh: solid, type: float64}
 )";
 
 pillion::Session open(int sidecars, int& warnings) {
@@ -90,7 +92,11 @@ pillion::Session open(int sidecars, int& warnings) {
 
 void share_particles(pillion::Session& session, const Simulation& simulation) {
   const auto count = static_cast<int64_t>(simulation.id.size());
-  session.share_particles("position", simulation.position, count);
+  // At some steps as one array for each component, here those of structures.
+  const double* const first = simulation.position.data();
+  const std::array<int64_t, 1> every_third{3};
+  if (count % 2 == 0) session.share_particles("position", simulation.position, count);
+  else session.share_components("position", {first, first + 1, first + 2}, count, 0, every_third);
   session.share_particles("id", std::span(simulation.id), count);
   session.set_domain("atoms", {{0, 0, 0}, {2, 2, 2}, {0, 0, 0}, {1, 1, 1}, 0});
   session.set_coordinates("stretched", 0, std::vector<double>{0, 1, 3, 7});
@@ -106,6 +112,12 @@ void share_grid(pillion::Session& session, const Simulation& simulation) {
   session.share_strided("velocity", velocity.data(), simulation.box(),
                         std::array<int64_t, 4>{3, 12, 36, 1});
   session.share("velocity", velocity, simulation.box());
+  const auto cells = simulation.box().cells();
+  const std::vector<const float*> components{velocity.data(), velocity.data() + cells,
+                                             velocity.data() + 2 * cells};
+  session.share_components("velocity", {velocity.data(), velocity.data(), velocity.data()},
+                           simulation.box(), 0, std::array<int64_t, 3>{1, 4, 12});
+  session.share_components("velocity", components, simulation.box());
 }
 
 /// Memory of the session: what was written stays while the next buffer is filled.
@@ -132,15 +144,18 @@ void check_misuse(pillion::Session& session, const Simulation& simulation) {
   CHECK(code_of([&] { session.share_particles("position", seven, -1); }) == Argument);
   CHECK(code_of([&] { session.share_elements("heat", seven, 2); }) == Argument);
   CHECK(code_of([&] {
+          session.share_components("density", {seven.data()}, pillion::Box({0}, {7}), 0, strides);
+        }) == Argument);
+  CHECK(code_of([&] {
           session.share_strided("density", seven.data(), simulation.box(), strides);
         }) == Argument);
 }
 
 void check_fields(const pillion::Session& session) {
   const auto fields = session.fields();
-  CHECK(fields.size() == (kEnabled ? 5 : 0));
+  CHECK(fields.size() == (kEnabled ? 6 : 0));
   for (const pillion::Field& field : fields) {
-    CHECK(field.used == (field.name != "id" && field.name != "heat"));
+    CHECK(field.used == (field.name != "id" && field.name != "heat" && field.name != "load"));
     CHECK(field.values() == (field.name == "heat" ? 16 : field.components));
     if (field.name != "velocity") continue;
     CHECK(field.mesh == "grid" && field.mesh_kind == PILLION_UNIFORM && field.axes == 3);
@@ -201,6 +216,25 @@ void run_in_two_phases(MPI_Comm comm) {
   }
 }
 
+/// A tetrahedron and a pyramid, and what they cannot be.
+void share_cells(pillion::Session& session) {
+  const std::vector<float> points(18);
+  const std::array<uint8_t, 2> types{10, 14};
+  const std::vector<int64_t> offsets{0, 4, 9}, corners{0, 1, 2, 5, 0, 1, 4, 3, 5};
+  const std::vector<double> load{1, 2};
+  pillion::Cells<> cells;
+  cells.types = types;
+  cells.points = corners;
+  CHECK(code_of([&] { session.share_cells("solid", cells); }) == pillion::ErrorCode::Argument);
+  cells.offsets = offsets;
+  CHECK(cells.count() == 2);
+  session.share_points("solid", points, 6);
+  session.share_cells("solid", cells);
+  session.share_values("load", load, 2);
+  CHECK(code_of([&] { session.share_values("load", load, 3); }) == pillion::ErrorCode::Argument);
+  CHECK(code_of([&] { session.share_points("solid", points, 4); }) == pillion::ErrorCode::Argument);
+}
+
 void simulate(pillion::Session& session, int sidecars) {
   int size = 0;
   MPI_Comm_size(session.communicator(), &size);
@@ -219,6 +253,8 @@ void simulate(pillion::Session& session, int sidecars) {
   const std::vector<float> heat(32);
   session.share_elements("heat", heat, 2);
   session.share_elements("heat", heat.data(), 1, 7);
+  share_cells(session);
+  session.share_components("heat", {heat.data(), heat.data() + 16}, 2);
   session.unshare("id", 5);
   session.ready();
   run_steps(session, simulation);

@@ -17,12 +17,14 @@ module simulation
     'meshes:'//newline// &
     '  atoms: {kind: particles, units: m}'//newline// &
     '  hexahedra: {kind: spectral, order: 1, coordinates: corner, units: m}'//newline// &
+    '  solid: {kind: unstructured, units: m}'//newline// &
     'fields:'//newline// &
     '  position: {mesh: atoms, type: float64, components: 3, units: m}'//newline// &
     '  id: {mesh: atoms, type: int64}'//newline// &
     '  kind: {mesh: atoms, type: int32}'//newline// &
     '  corner: {mesh: hexahedra, type: float32, components: 3, units: m}'//newline// &
-    '  number: {mesh: hexahedra, type: int64, centering: cell}'//newline
+    '  number: {mesh: hexahedra, type: int64, centering: cell}'//newline// &
+    '  load: {mesh: solid, type: float32, components: 3, centering: point}'//newline
 
   type(pillion_session) :: session
   integer :: rank, ranks, ierr, messages = 0
@@ -33,6 +35,7 @@ module simulation
   integer(int64), target :: id(particles)
   integer(int32), target :: kind(particles)
   real(real32), target :: corner(2, 2, 2, 3, 2) = 0
+  real(real32), target :: load(3, 4) = 0
   integer(int64), target :: number(2) = [5, 3]
 
 contains
@@ -171,6 +174,21 @@ contains
     call pillion_unshare(session, 'number', 1)
   end subroutine
 
+  ! A tetrahedron, and too few offsets for it.
+  subroutine share_cells()
+    call pillion_share_points(session, 'solid', 0, reshape([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, &
+      1.0, 0.0, 0.0, 0.0, 1.0], [3, 4]), ierr=ierr)
+    call expect_ok(ierr, 'share points')
+    call pillion_share_cells(session, 'solid', 0, [10], [1], [1, 2, 3, 4], ierr=ierr)
+    call expect(ierr == pillion_error_argument, 'too few offsets')
+    call expect(pillion_error_message() == &
+      'mesh ''solid'' was shared with 1 offsets; give 2', 'the message')
+    call pillion_share_cells(session, 'solid', 0, 10, reshape([1, 2, 3, 4], [4, 1]), ierr=ierr)
+    call expect_ok(ierr, 'share cells')
+    call pillion_share_values(session, 'load', 0, 4, load, ierr=ierr)
+    call expect_ok(ierr, 'share load')
+  end subroutine
+
   ! The density of a step goes to another buffer than that of the step before, which must stay.
   subroutine rotate(step)
     integer, intent(in) :: step
@@ -197,6 +215,22 @@ contains
     end do
   end function
 
+  ! The same arrays, one for each component.
+  subroutine share_components()
+    integer :: c
+    call pillion_share_box_components(session, 'velocity', 0, lo, hi, &
+      [(pillion_view_of(velocity(:, :, :, c)), c=1, 3)], ierr)
+    call expect_ok(ierr, 'share components of the velocity')
+    call pillion_share_box_components(session, 'velocity', 0, int(lo, int64), int(hi, int64), &
+      [(pillion_view_of(velocity(:, :, :, c)), c=1, 3)], level=0)
+    call pillion_share_components(session, 'position', 0, particles/2, &
+      [(pillion_view_of(position(c, :)), c=1, 3)], ierr)
+    call expect_ok(ierr, 'share components of the position')
+    call pillion_share_components(session, 'corner', 0, 2_int64, &
+      [(pillion_view_of(corner(:, :, :, c, :)), c=1, 3)], ierr)
+    call expect_ok(ierr, 'share components of elements')
+  end subroutine
+
   subroutine check_communicator(sidecars)
     integer, intent(in) :: sidecars
     type(MPI_Comm) :: comm, same
@@ -216,7 +250,7 @@ contains
     type(pillion_field) :: field
     integer :: count, used, f
     call pillion_count_fields(session, count, ierr)
-    call expect(ierr == 0 .and. count == merge(7, 0, pillion_is_enabled()), 'count_fields')
+    call expect(ierr == 0 .and. count == merge(8, 0, pillion_is_enabled()), 'count_fields')
     used = 0
     do f = 1, count
       call pillion_get_field(session, f, field)
@@ -234,6 +268,8 @@ contains
       else if (field%mesh == 'hexahedra') then
         call expect(field%mesh_kind == pillion_spectral .and. field%axes == 0, 'elements')
         call expect(field%order == merge(1, 0, field%name == 'corner'), 'their order')
+      else if (field%mesh == 'solid') then
+        call expect(field%mesh_kind == pillion_unstructured .and. field%axes == 0, 'cells')
       end if
     end do
     call expect(used == merge(3, 0, pillion_is_enabled()), 'fields that are used')
@@ -339,7 +375,9 @@ contains
     call allocate_density()
     call check_rotation()
     call share_grid()
+    call share_components()
     call share_elements()
+    call share_cells()
     call pillion_share_particles(session, 'id', 7, 0, id, ierr=ierr)
     call expect_ok(ierr, 'share no particles')
     call pillion_unshare(session, 'id', 7, ierr)

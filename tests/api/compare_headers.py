@@ -39,7 +39,7 @@ def declarations(path: Path) -> dict[str, str]:
         for kind, name, arguments in re.findall(prototype, code)
     }
     found |= {f"enum {body.split('=')[0]}": body for body in re.findall(r"enum\{(.*?)\}", code)}
-    for name in ("pillion_progress", "pillion_field"):
+    for name in ("pillion_progress", "pillion_field", "pillion_arrays"):
         found[f"struct {name}"] = re.findall(rf"struct {name}\{{(.*?)\}}", code)[0]
     found |= {f"type {name}": kind for kind, name in re.findall(r"typedef (\w+) (\w+);", code)}
     found |= {

@@ -25,7 +25,7 @@ program share_cells
   call MPI_Init()
   call pillion_open('run.yaml', MPI_COMM_WORLD, session)
   if (.not. pillion_serve(session)) then
-    comm = pillion_communicator(session)
+    call pillion_communicator(session, comm)
     call MPI_Comm_rank(comm, rank)
     call share_fluid()
     call share_skin()

@@ -78,6 +78,30 @@ def test_stages_that_refuse_them(check, build, stage):
     assert mistake["line"] == 18 and REFUSED[stage] in mistake["message"]
 
 
+FLAT = HEAD.replace("kind: spectral", "kind: spectral, dimensions: 2")
+
+
+@pytest.mark.parametrize("stage", GOOD)
+def test_stages_that_take_elements_of_two_dimensions(check, build, stage):
+    skip_without(build, stage)
+    assert check(FLAT + stage).messages == []
+
+
+@pytest.mark.parametrize(
+    "stage",
+    [
+        "truncate: {fields: [heat], error: 1e-3}",
+        "encode: {fields: [heat]}",
+        "catalyst: {fields: [heat], script: none.py}",
+        "image: {layers: [{slice: {field: heat, axis: z}}]}",
+    ],
+)
+def test_stages_that_need_hexahedra(check, build, stage):
+    skip_without(build, stage)
+    (mistake,) = check(FLAT + stage).mistakes
+    assert "needs elements of three dimensions; those of mesh 'box' have two" in mistake["message"]
+
+
 def test_bytes_of_elements(check, build, tmp_path):
     made = "magnitude: {field: velocity, into: speed, at: simulation}\n"
     text = HEAD + made + "      - statistics: {fields: [speed, number, heat]}\n"

@@ -8,6 +8,7 @@
 #include <sstream>
 #include <vector>
 
+#include "apart.hpp"
 #include "driver.hpp"
 #include "memory.hpp"
 
@@ -112,7 +113,8 @@ class Padded {
 
 class Shelf {
  public:
-  explicit Shelf(const Arguments& arguments) : memory_(arguments) {
+  explicit Shelf(const Arguments& arguments)
+      : apart_(arguments.integer("apart", 0)), memory_(arguments) {
     std::stringstream in(arguments.text("cells"));
     for (std::string word; std::getline(in, word, ',');) cells_[axes_++] = std::stoll(word);
   }
@@ -139,6 +141,7 @@ class Shelf {
     const auto padded = [&](const Box& of) {
       return Padded(element, field.components, of, uneven && axes_ == 3 ? 2 : 0);
     };
+    if (apart_ != 0 && field.components > 1) return share_apart(player, field, values, block, box);
     const Padded here = padded(box);
     char* memory =
         memory_.next(player, field.name, block, here.size(), padded({{0, 0, 0}, cells_}).size());
@@ -152,8 +155,36 @@ class Shelf {
                                     box.hi.data(), memory, field.type));
   }
 
+  /// An array of one component with ghost cells around the box, for each component.
+  void share_apart(const Player& player, const FrameField& field, const std::vector<char>& values,
+                   int32_t block, const Box& box) {
+    const auto components = static_cast<int32_t>(field.components);
+    const size_t element = field.bytes() / static_cast<size_t>(components);
+    const int64_t ghosts = axes_ == 3 ? 2 : 0;
+    const Padded here(element, 1, box, ghosts), all(element, 1, {{0, 0, 0}, cells_}, ghosts);
+    const Apart apart(apart_, components, here.size(), element);
+    char* memory = memory_.next(player, field.name, block, apart.size(),
+                                Apart(apart_, components, all.size(), element).size());
+    std::memset(memory, '\x7f', apart.size());
+    std::vector<char> of_component(values.size() / static_cast<size_t>(components));
+    for (int32_t c = 0; c < components; ++c) {
+      for (size_t i = 0; i * element < of_component.size(); ++i)
+        std::memcpy(of_component.data() + i * element,
+                    values.data() +
+                        (i * static_cast<size_t>(components) + static_cast<size_t>(c)) * element,
+                    element);
+      here.fill(of_component, cells_, memory + apart.first(c));
+    }
+    const auto places = apart.places(memory, here.first());
+    const auto strides = here.strides(axes_);
+    const auto arrays = arrays_of(places, field.type, strides);
+    check(pillion_share_box_components(player.session, field.name.c_str(), 0, block, box.lo.data(),
+                                       box.hi.data(), &arrays));
+  }
+
   Index cells_ = {1, 1, 1};
   size_t axes_ = 0, blocks_ = 0;
+  int64_t apart_;
   Memory memory_;
 };
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A box filled with cells of every shape, all with plane faces, so that volumes are known: a grid of
+"""A box filled with cells of every shape, with plane faces, so that volumes are known: a grid of
 uneven steps, sheared, whose cells are hexahedra, or cut into wedges, pyramids or tetrahedra, or are
 given as polyhedra. It grows with the steps. Ranks have several blocks, some without cells, which
 change at step 2, and blocks have copies of cells of the next one."""
@@ -76,9 +76,15 @@ def positions(step: int) -> np.ndarray:
 def volumes(step: int) -> np.ndarray:
     """The shear keeps volumes."""
     steps = [np.diff(along) for along in axes()]
-    return np.array(
-        [c.part * np.prod([s[i] for s, i in zip(steps, c.place, strict=True)]) for c in mesh()[1]]
-    ) * (1 + 0.1 * step) ** 3
+    return (
+        np.array(
+            [
+                c.part * np.prod([s[i] for s, i in zip(steps, c.place, strict=True)])
+                for c in mesh()[1]
+            ]
+        )
+        * (1 + 0.1 * step) ** 3
+    )
 
 
 def at_cells(step: int) -> np.ndarray:
@@ -90,7 +96,7 @@ def at_points(step: int) -> np.ndarray:
 
 
 def blocks(step: int, rank: int, ranks: int) -> list[tuple[list[int], list[int]]]:
-    """By block of a rank: its cells, and copies of the next block's; cells of a rank are strided."""
+    """By block of a rank: its cells, and copies of the next block's. Ranks take cells in turn."""
     mine = np.arange(len(mesh()[1]))[(rank + (step >= 2)) % ranks :: ranks]
     parts = np.array_split(mine, 3 if step < 2 else 2)
     own = [list(map(int, part)) for part in parts]

@@ -52,7 +52,8 @@ SHAPES = {"cube": (9, 8, 11), "sheet": (37, 20), "line": (613,)}
 def scene(name: str) -> Scene:
     """Values on edges of bins, NaN and infinities, a small spread about a large mean."""
     rng = np.random.default_rng(len(name))
-    cells = SHAPES[name]
+    shape, _, how = name.partition("-")  # of the arrays of components, as apart.hpp says
+    cells = SHAPES[shape]
     count = int(np.prod(cells))
     frames = []
     for step in range(4):
@@ -68,7 +69,8 @@ def scene(name: str) -> Scene:
     catalogue = CATALOGUE.format(
         cells=", ".join(map(str, cells)), length=", ".join("1" for _ in cells)
     )
-    arguments = ("--cells", ",".join(map(str, cells)))
+    apart = ["", "apart", "even"].index(how)
+    arguments = ("--cells", ",".join(map(str, cells)), "--apart", apart)
     return Scene(name, frames, catalogue, ANALYSES, "grid_driver", arguments)
 
 
@@ -94,6 +96,14 @@ CASES = cases(
             Placement(2, 2, "uneven"),
             Placement(2, 1, "uneven", "node", 1, 2),
         ],
+        "cube-apart": placements(
+            DIVISIONS,
+            [
+                *((1, 0, "slabs"), (3, 0, "many"), (3, 2, "uneven"), (2, 1, "many", "node")),
+                *((3, 1, "many", "node", 2, 3), (2, 1, "empty", "separate")),
+            ],
+        ),
+        "cube-even": [Placement(3, 0, "many"), Placement(3, 1, "uneven", "node", 1, 2)],
         "line": [Placement(4, 1, "slabs"), Placement(4, 1, "slabs", "separate", 2, 3)],
     }
 )

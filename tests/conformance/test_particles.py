@@ -64,9 +64,12 @@ WORLDS = {
 
 @cache
 def scene(name: str) -> Scene:
-    rng = np.random.default_rng(sorted(WORLDS).index(name))
-    frames = worlds.walk(rng, **WORLDS[name])
-    return Scene(name, frames, worlds.catalogue(frames), ANALYSES, "trajectory_driver")
+    """With components in arrays of their own, if its name says so."""
+    world = name.removesuffix("-apart")
+    rng = np.random.default_rng(sorted(WORLDS).index(world))
+    frames = worlds.walk(rng, **WORLDS[world])
+    arguments = ("--apart", 1) if name != world else ()
+    return Scene(name, frames, worlds.catalogue(frames), ANALYSES, "trajectory_driver", arguments)
 
 
 DIVISIONS = ["slabs", "migrate", "sparse", "pieces"]
@@ -87,6 +90,13 @@ CASES = cases(
         "tilted": placements(DIVISIONS, FEW + [(4, 3, "sparse")]),
         "open": placements(DIVISIONS, FEW),
         "vanishing": placements(DIVISIONS, FEW),
+        "tilted-apart": placements(
+            DIVISIONS,
+            [
+                *((1, 0, "slabs"), (3, 0, "migrate"), (2, 2, "pieces"), (3, 1, "pieces", "node")),
+                *((2, 1, "migrate", "node", 1, 2), (2, 1, "sparse", "separate")),
+            ],
+        ),
         "xy_plane": placements(DIVISIONS, [(1, 0, "slabs"), (4, 2, "pieces")]),
     }
 )

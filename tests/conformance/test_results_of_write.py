@@ -18,6 +18,7 @@ STAGES = {
     "hdf5": f"write_hdf5: {{{FIELDS}}}",
     "grouped": f"write_hdf5: {{{FIELDS}, files: grouped, groups: 3, compression: gzip}}",
     "raw": f"write_raw: {{{FIELDS}}}",
+    "openpmd": f"write_openpmd: {{{FIELDS}}}",
     "plotfile": "write_plotfile: {fields: [density, velocity], durable: false}",
 }
 ATOMS = "fields: [id, position, charge, kind], durable: false"
@@ -87,6 +88,7 @@ def test_particles(build, tmp_path):
     stages = {
         "hdf5": f"write_hdf5: {{{ATOMS}, chunk: 64}}",
         "raw": f"write_raw: {{{ATOMS}}}",
+        "openpmd": f"write_openpmd: {{{ATOMS}}}",
     }
     folder, _ = particle_scene(stages).run(build, tmp_path, Placement(3, 2, "pieces"))
     results = pillion.results(folder)

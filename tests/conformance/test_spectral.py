@@ -129,10 +129,11 @@ def shaped(frame: Frame, name: str) -> np.ndarray:
     return frame[name] if shape is None else frame[name].reshape(-1, *shape)
 
 
-def scene() -> Scene:
+def scene(name: str) -> Scene:
+    """With components in arrays of their own, if its name says so."""
     analyses = ANALYSES + (WRITING if HAS_WRITE else "") + (PYTHON if HAS_PYTHON else "")
-    arguments = ("--elements", 1)
-    return Scene("spectral", frames(), CATALOGUE, analyses, "trajectory_driver", arguments)
+    arguments = ("--elements", 1, "--apart", int(name == "apart"))
+    return Scene(name, frames(), CATALOGUE, analyses, "trajectory_driver", arguments)
 
 
 DIVISIONS = ["slabs", "migrate", "sparse", "pieces"]
@@ -145,18 +146,25 @@ CASES = cases(
                 *((3, 1, "pieces", "node", 2, 2), (2, 1, "sparse", "separate")),
                 (2, 2, "migrate", "separate", 2, 0, "spill", "192 KiB"),
             ],
-        )
+        ),
+        "apart": placements(
+            DIVISIONS,
+            [
+                *((1, 0, "slabs"), (3, 0, "pieces"), (3, 2, "pieces"), (2, 1, "migrate", "node")),
+                *((2, 1, "pieces", "node", 1, 2), (2, 1, "sparse", "separate")),
+            ],
+        ),
     }
 )
 
 
 @pytest.fixture(scope="module", params=CASES)
 def played(request, build, tmp_path_factory):
-    _, placement = request.param
+    name, placement = request.param
     _, results = results_of_case(
-        request, build, tmp_path_factory, lambda case, _: (scene(), case[1])
+        request, build, tmp_path_factory, lambda case, _: (scene(case[0]), case[1])
     )
-    check_report(scene(), placement, results)
+    check_report(scene(name), placement, results)
     return results
 
 

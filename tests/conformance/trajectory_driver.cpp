@@ -8,6 +8,7 @@
 #include <numeric>
 #include <vector>
 
+#include "apart.hpp"
 #include "driver.hpp"
 #include "memory.hpp"
 
@@ -49,7 +50,9 @@ std::vector<Indices> dealt(const Player& player, int64_t count, int64_t number) 
 class Shelf {
  public:
   explicit Shelf(const Arguments& arguments)
-      : elements_(arguments.integer("elements", 0) != 0), memory_(arguments) {}
+      : elements_(arguments.integer("elements", 0) != 0),
+        apart_(arguments.integer("apart", 0)),
+        memory_(arguments) {}
 
   void share(const Player& player, const Frames& all, int64_t number) {
     const Frame& frame = all.frames[static_cast<size_t>(number)];
@@ -59,7 +62,13 @@ class Shelf {
     const auto blocks = dealt(player, frame.count, number);
     for (size_t f = 0; f < all.fields.size(); ++f) {
       const auto& field = all.fields[f];
+      const int32_t components = apart_ != 0 ? components_of(player, field.name) : 1;
       for (size_t b = 0; b < blocks.size(); ++b) {
+        if (components > 1) {
+          share_apart(player, field, components, static_cast<int32_t>(b), blocks[b],
+                      frame.values[f], most_of(all));
+          continue;
+        }
         char* to = memory_.next(player, field.name, static_cast<int32_t>(b),
                                 blocks[b].size() * field.bytes(), most_of(all) * field.bytes());
         gather(frame.values[f], field.bytes(), blocks[b], to);
@@ -74,6 +83,29 @@ class Shelf {
   }
 
  private:
+  /// Each particle, or element, has a gap behind it in each array.
+  void share_apart(const Player& player, const FrameField& field, int32_t components, int32_t block,
+                   const Indices& which, const std::vector<char>& values, size_t most) {
+    const size_t element = field.bytes() / static_cast<size_t>(field.components);
+    const int64_t together = field.components / components;
+    const auto bytes = static_cast<size_t>(together) * element;
+    const std::vector<int64_t> strides{together + 1, 1};
+    const size_t step = bytes + element;
+    const Apart apart(apart_, components, which.size() * step, element);
+    char* to = memory_.next(player, field.name, block, apart.size(),
+                            Apart(apart_, components, most * step, element).size());
+    std::memset(to, '\x7f', apart.size());
+    for (int32_t c = 0; c < components; ++c)
+      for (size_t i = 0; i < which.size(); ++i)
+        std::memcpy(to + apart.first(c) + i * step,
+                    values.data() + static_cast<size_t>(which[i]) * field.bytes() +
+                        static_cast<size_t>(c) * bytes,
+                    bytes);
+    const auto places = apart.places(to);
+    const auto arrays = arrays_of(places, field.type, strides);
+    check(pillion_share_components(player.session, field.name.c_str(), block,
+                                   static_cast<int64_t>(which.size()), &arrays));
+  }
   static void gather(const std::vector<char>& values, size_t size, const Indices& which, char* to) {
     for (size_t i = 0; i < which.size(); ++i)
       std::memcpy(to + i * size, values.data() + static_cast<size_t>(which[i]) * size, size);
@@ -85,6 +117,7 @@ class Shelf {
   }
 
   bool elements_;
+  int64_t apart_;
   size_t blocks_ = 0;
   Memory memory_;
 };

@@ -8,6 +8,11 @@ import numpy as np
 import pillion
 
 FAULT = sys.argv[1] if len(sys.argv) > 1 else ""
+STEPS = mixed.STEPS
+# "still:N": the mesh of step 0 for N steps, shared once; "again:N": shared anew at each of them.
+HOW, _, COUNT = FAULT.partition(":")
+if COUNT:
+    FAULT, STEPS = "", int(COUNT)
 
 
 def cells_of(numbers, place):
@@ -38,8 +43,6 @@ def spoil(found, step):
         found["points"][5] = 1000
     if FAULT.startswith("type"):
         found["types"][1] = 99
-    if FAULT.startswith("offset"):
-        found["offsets"][2] = 1
 
 
 def share(session, step):
@@ -69,8 +72,9 @@ def share(session, step):
 with pillion.open("run.yaml") as session:
     if session.serve():
         raise SystemExit
-    for step in range(mixed.STEPS):
-        kept = share(session, step)
+    for step in range(STEPS):
+        if not COUNT or HOW == "again" or step == 0:
+            kept = share(session, 0 if COUNT else step)
         try:
             session.step(step, 0.1 * step)
         except pillion.Error as error:

@@ -39,6 +39,9 @@ module fields
   real(real32), target :: one_of_them(27, room)
   integer(int64), target :: flat(2*27*room)
   integer(int32), target :: means(2, 2*room)
+  real(real32), allocatable, target :: u(:, :, :), v(:, :, :), w(:, :, :)   ! components apart
+  real(real64), target :: x(2*room), between(7), y(2*room), z(2*room)
+  real(real64), target :: vx(3, 3, 3, room), vy(3, 3, 3, room)
 
 contains
 
@@ -66,6 +69,8 @@ contains
     allocate (first(3, n(1), n(2), n(3)), last(n(1), n(2), n(3), 3))
     allocate (flat_first(2*product(n)), flat_last(2*product(n)))
     allocate (like_c(n(3), n(2), n(1)))
+    allocate (u(0:n(1) + 1, 0:n(2) + 1, n(3)), v(0:n(1) + 1, 0:n(2) + 1, n(3)), source=-1.0_real32)
+    allocate (w(0:n(1) + 1, 0:n(2) + 1, n(3)), source=-1.0_real32)
     call pillion_allocate(session, 'own', 0, n, 2, own)
   end subroutine
 
@@ -91,6 +96,9 @@ contains
             first(c, i, j, k) = value(i, j, k, c)
             last(i, j, k, c) = real(value(i, j, k, c), real32)
           end do
+          u(i, j, k) = real(value(i, j, k, 1), real32)
+          v(i, j, k) = real(value(i, j, k, 2), real32)
+          w(i, j, k) = real(value(i, j, k, 3), real32)
           at = i + n(1)*(j - 1 + n(2)*(k - 1))
           do c = 1, 2
             flat_first(2*(at - 1) + c) = value(i, j, k, c)
@@ -116,6 +124,9 @@ contains
     call pillion_share_box(session, 'flat_last', 0, lo, hi, flat_last, pillion_components_last)
     call pillion_share_box_strided(session, 'like_c', 0, lo, hi, like_c(1, 1, 1), &
       [n(3)*n(2), n(3), 1, 0])
+    call pillion_share_box_components(session, 'apart', 0, lo, hi, [ &
+      pillion_view_of(u(1:n(1), 1:n(2), :)), pillion_view_of(v(1:n(1), 1:n(2), :)), &
+      pillion_view_of(w(1:n(1), 1:n(2), :))])
     call share_on_first_rank()
   end subroutine
 
@@ -138,11 +149,17 @@ contains
       position(:, i) = real(id(i), real64) + [0.1_real64, 0.2_real64, 0.3_real64]
       velocity(i, :) = -position(:, i)
       mass(2*i - 1) = real(id(i), real32)
+      x(2*i) = position(1, i)
+      y(2*i) = position(2, i)
+      z(2*i) = position(3, i)
     end do
     call pillion_share_particles(session, 'id', 0, count, id)
     call pillion_share_particles(session, 'position', 0, int(count, int64), position)
     call pillion_share_particles(session, 'velocity', 0, count, velocity, pillion_components_last)
     call pillion_share_particles(session, 'mass', 0, count, mass(1::2))
+    between = 0
+    call pillion_share_components(session, 'xyz', 0, count, &
+      [pillion_view_of(x(2::2)), pillion_view_of(y(2::2)), pillion_view_of(z(2::2))])
   end subroutine
 
   ! The value at point (i, j, k) of an element is that of cell (i, j, k) and 10000 times its number.
@@ -160,16 +177,20 @@ contains
       one_of_them(:, e) = real(reshape(points(:, :, :, 1, e), [27]), real32)
       means(:, 2*e) = [100*rank + e, -100*rank - e]
     end do
+    vx = points(:, :, :, 1, :)
+    vy = points(:, :, :, 2, :)
     flat = int(reshape(points, [size(points)]), int64)
     call pillion_share_elements(session, 'points', 0, count, points)
     call pillion_share_elements(session, 'one_of_them', 0, count, one_of_them(:, :count))
     call pillion_share_elements(session, 'flat', 0, int(count, int64), flat)
     call pillion_share_elements(session, 'means', 0, count, means(:, 2::2))
+    call pillion_share_components(session, 'v', 0, int(count, int64), &
+      [pillion_view_of(vx), pillion_view_of(vy)])
   end subroutine
 
   subroutine replace()
     deallocate (packed, ghosts, every_other, backwards, member, first, last, flat_first, &
-      flat_last, like_c)
+      flat_last, like_c, u, v, w)
     call pillion_unshare(session, 'own', 0)
     call make()
   end subroutine

@@ -29,6 +29,7 @@ KINDS = {
     "const pillion_domain*": "type(pillion_domain) reference",
     "const pillion_points*": "type(pillion_points) reference",
     "const pillion_cells*": "type(pillion_cells) reference",
+    "const pillion_arrays*": "type(pillion_arrays) reference",
     "pillion_progress*": "type(pillion_progress) reference",
     "pillion_field*": "type(c_field) reference",
 }
@@ -41,6 +42,7 @@ MEMBERS = {
     "pillion_mesh_kind": "integer(c_int32_t)",
     "const char*": "type(c_ptr)",
     "const void*": "type(c_ptr)",
+    "const void* const*": "type(c_ptr)",
     "const uint8_t*": "type(c_ptr)",
     "const int32_t*": "type(c_ptr)",
     "const int64_t*": "type(c_ptr)",
@@ -52,6 +54,8 @@ def kind_in_c(argument: str) -> str:
     kind = re.sub(r"\s*\b\w+$", "", argument.strip()).replace(" *", "*")
     if kind.endswith("**"):
         return "type(c_ptr) reference"
+    if argument.strip().endswith("* views"):
+        return "type(pillion_view) array"
     if kind not in KINDS and kind.endswith("*"):
         return "type(c_ptr), value"
     return KINDS[kind]
@@ -97,7 +101,7 @@ def structs_in_c(text: str) -> dict[str, list[str]]:
     text = re.sub(r"/\*.*?\*/", " ", text, flags=re.DOTALL)
     found = {}
     for body, name in re.findall(r"typedef struct \w+ \{(.*?)\} (\w+);", text, flags=re.DOTALL):
-        members = re.findall(r"((?:const )?\w+\*?)\s+(\w+)(?:\[(\d+)\])?;", body)
+        members = re.findall(r"((?:const )?\w+(?:\* const)?\*?)\s+(\w+)(?:\[(\d+)\])?;", body)
         found[ALSO_STRUCTS.get(name, name)] = [
             f"{MEMBERS[kind]} {member}{f'({size})' if size else ''}"
             for kind, member, size in members

@@ -19,16 +19,18 @@ ONE = {
 }
 SEVERAL = {
     **{"first": ("float64", 3), "last": ("float32", 3)},
-    **{"flat_first": ("int32", 2), "flat_last": ("float64", 2)},
+    **{"flat_first": ("int32", 2), "flat_last": ("float64", 2), "apart": ("float32", 3)},
 }
-PARTICLES = {"id": ("int64", 1), "position": ("float64", 3), "velocity": ("float64", 3)} | {
-    "mass": ("float32", 1)
+PARTICLES = {
+    **{"id": ("int64", 1), "position": ("float64", 3), "velocity": ("float64", 3)},
+    **{"mass": ("float32", 1), "xyz": ("float64", 3)},
 }
 ELEMENTS = {
     "points": "float64, components: 2",
     "one_of_them": "float32",
     "flat": "int64, components: 2",
     "means": "int32, components: 2, centering: cell",
+    "v": "float64, components: 2",
 }
 # Ranks of the simulation, and who writes.
 PLACES = {
@@ -57,8 +59,8 @@ def configuration(sidecars: str, place: str) -> str:
         "  plane: {kind: uniform, cells: [6, 5], length: [1, 1]}",
         "  rod: {kind: uniform, cells: [7], length: [1]}",
         "  atoms: {kind: particles}",
-        "  hexa: {kind: spectral, order: 2, coordinates: xyz}\nfields:",
-        "  xyz: {mesh: hexa, type: float64, components: 3}",
+        "  hexa: {kind: spectral, order: 2, coordinates: corner}\nfields:",
+        "  corner: {mesh: hexa, type: float64, components: 3}",
         *on_grid,
         *of_atoms,
         *on_elements,
@@ -142,6 +144,7 @@ def test_particles(results):
         np.testing.assert_array_equal(found["mass"].ravel()[order], wanted)
         position = found["position"].reshape(-1, 3)[order]
         np.testing.assert_array_equal(position, wanted[:, None] + [0.1, 0.2, 0.3])
+        np.testing.assert_array_equal(found["xyz"].reshape(-1, 3)[order], position)
         np.testing.assert_array_equal(found["velocity"].reshape(-1, 3)[order], -position)
     index = folder / "atoms/atoms_raw" / f"atoms.{step:09}.yaml"
     domain = yaml.safe_load(index.read_text(encoding="utf-8"))["domain"]
@@ -162,7 +165,7 @@ def test_elements(results):
         np.testing.assert_array_equal(means[:, 1], -means[:, 0])
         by_component = 1000 * np.array([1, 2])[:, None, None, None] + point
         expected = 10000 * means[:, 0][:, None, None, None, None] + by_component
-        for field in ("points", "flat"):
+        for field in ("points", "flat", "v"):
             np.testing.assert_array_equal(values[field].reshape(-1, 2, 3, 3, 3), expected)
         np.testing.assert_array_equal(
             values["one_of_them"].reshape(-1, 3, 3, 3), expected[:, 0].astype(np.float32)

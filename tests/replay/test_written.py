@@ -34,9 +34,10 @@ WRITTEN = {
     "grouped": f"{FIELDS}, files: grouped, groups: 2, chunk: [8, 8, 4], compression: gzip",
     "raw": FIELDS,
     "plotfile": "fields: [density, velocity, species]",
+    "openpmd": f"{FIELDS}, records: {{density: n}}",
 }
 # All else is IDX.
-FORMATS = {"hdf5": "hdf5", "grouped": "hdf5", "raw": "raw", "plotfile": "plotfile"}
+FORMATS = {key: key for key in ("hdf5", "openpmd", "plotfile", "raw")} | {"grouped": "hdf5"}
 # What is replayed of each: the dataset itself, or the folder that it is in.
 FOUND = {
     **{key: f"{key}/grid.idx" for key in ("idx", "zip", "lz4", "zfp", "one_phase")},
@@ -44,6 +45,7 @@ FOUND = {
     "grouped": "grouped",
     "raw": "raw/grid.raw.yaml",
     "plotfile": "plotfile",
+    "openpmd": "openpmd/grid_openpmd",
 }
 SCIENCE = """
   often:
@@ -135,7 +137,7 @@ def compare(live: Path, again: Path, analyses, least: int, without=("none",)) ->
     ("key", "ranks", "sidecars"),
     [
         *((key, 3, "{}") for key in WRITTEN),
-        *((key, 5, "{ranks: 1}") for key in ("lz4", "raw", "plotfile")),
+        *((key, 5, "{ranks: 1}") for key in ("lz4", "raw", "plotfile", "openpmd")),
         *((key, 1, "{}") for key in ("idx", "grouped")),
         ("idx", 7, "{per_node: 2}"),
     ],
@@ -172,6 +174,7 @@ ATOM_FORMATS = {
     "hdf5": "fields: [id, position, charge, type], compression: gzip, chunk: [32]",
     "grouped": "fields: [id, position, charge, type], files: grouped, chunk: [64]",
     "raw": "fields: [id, position, charge, type]",
+    "openpmd": "fields: [id, position, charge, type], name: all",
 }
 
 

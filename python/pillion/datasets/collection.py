@@ -91,7 +91,7 @@ class Results(Mapping[str, "Dataset"]):
         format, and if the options do not apply to it.
         """
         product = self._own(self._product(key))
-        if level is not None and product.kind not in ("idx", "plotfile"):
+        if level is not None and product.kind not in ("idx", "openpmd", "plotfile"):
             raise Error(f"{key} has no levels: only IDX datasets and plotfiles have")
         if rows is not None and product.kind != "steps":
             raise Error(f"{key} is not a table of each step, so `rows` means nothing to it")
@@ -297,7 +297,7 @@ def _some(items: Any) -> str:
 def _stamp(product: Product) -> Stamp | None:
     """A value that differs when the product has grown; None if nothing in it is complete yet."""
     path = product.newest
-    if product.kind in ("hdf5", "plotfile") and (path / ".steps").exists():
+    if product.kind in ("hdf5", "openpmd", "plotfile") and (path / ".steps").exists():
         path /= ".steps"
     try:
         stamp = stamp_of(path)

@@ -63,7 +63,7 @@ def look_into(path: Path, is_wanted: Callable[[str], bool]) -> Hdf5Content:
             None if time is None else float(time[0]),
             1 if coarsening is None else int(coarsening[0]),
             _domain(file),
-            _scalars(file),
+            scalars_in(file),
             _faces(file),
         )
 
@@ -188,8 +188,8 @@ def _faces(file: h5py.File) -> tuple[np.ndarray, ...]:
     return tuple(np.asarray(file[name][...], np.float64) for name in names)
 
 
-def _scalars(file: h5py.File) -> dict[str, float]:
-    """As the origin has them that the stage `write_hdf5` puts into a file."""
+def scalars_in(file: h5py.File) -> dict[str, float]:
+    """As the origin has them that the stages that write put into a file."""
     try:
         text = file.attrs.get("origin")
     except (OSError, TypeError):

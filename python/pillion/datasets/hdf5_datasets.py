@@ -82,10 +82,10 @@ def moments(folder: Path, name: str) -> list[Moment]:
     note = folder / NOTE
     if not note.exists():
         return [_moment(folder, name, step) for step in sorted(there)]
-    return [of for of in _noted(note.read_text(encoding="ascii")) if of.step in there]
+    return [of for of in noted(note.read_text(encoding="ascii")) if of.step in there]
 
 
-def _noted(text: str) -> list[Moment]:
+def noted(text: str) -> list[Moment]:
     """The steps of a note. A step that was written again replaces itself and all later ones."""
     found: list[Moment] = []
     for line in text.split("\n")[:-1]:

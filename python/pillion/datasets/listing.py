@@ -15,7 +15,7 @@ from typing import Literal
 
 from pillion.errors import Error
 
-Kind = Literal["table", "steps", "idx", "hdf5", "plotfile", "raw"]
+Kind = Literal["table", "steps", "idx", "hdf5", "plotfile", "raw", "openpmd"]
 SUFFIXES: dict[Kind, str] = {
     "table": "csv",
     "steps": "steps",
@@ -23,6 +23,7 @@ SUFFIXES: dict[Kind, str] = {
     "hdf5": "hdf5",
     "plotfile": "plotfiles",
     "raw": "raw",
+    "openpmd": "openpmd",
 }
 NAMES: list[tuple[Kind, re.Pattern[str]]] = [
     ("steps", re.compile(r"([^.].*)\.(\d{9,})\.csv")),
@@ -33,6 +34,7 @@ NAMES: list[tuple[Kind, re.Pattern[str]]] = [
 FOLDERS: list[tuple[Kind, re.Pattern[str]]] = [
     ("hdf5", re.compile(r"([^.].*)_hdf5")),
     ("plotfile", re.compile(r"([^.].*)_plotfiles")),
+    ("openpmd", re.compile(r"([^.].*)_openpmd")),
 ]
 SETTLED = 2_000_000_000  # ns after which a folder's time of change tells all that happened before
 
@@ -98,6 +100,7 @@ class Listing:
             folder = self.path / analysis
             path = {"table": f"{name}.csv", "idx": f"{name}.idx", "raw": f"{name}.raw.yaml"}
             path |= {"hdf5": f"{name}_hdf5", "plotfile": f"{name}_plotfiles", "steps": "."}
+            path |= {"openpmd": f"{name}_openpmd"}
             yield Product(key, kind, name, folder / path[kind], tuple(sorted(steps)))
 
     def _look(self, folder: Path) -> _Seen:

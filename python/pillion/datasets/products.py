@@ -16,8 +16,8 @@ from pillion.errors import Error
 def open_product(
     product: Product, level: int | None = None, rows: Rows | None = None
 ) -> xr.Dataset:
-    """The product over all its steps; `level` is for IDX and plotfiles, `rows` for tables per
-    step.
+    """The product over all its steps; `level` is for IDX, openPMD and plotfiles, `rows` for tables
+    per step.
     """
     if product.kind == "table":
         return dataset_of_table(table_of(product.path))
@@ -47,6 +47,10 @@ def stored_of(product: Product, level: int | None = None) -> Stored:
         from pillion.datasets.plotfile_datasets import stored_plotfiles
 
         return stored_plotfiles(product.path, level)
+    if product.kind == "openpmd":
+        from pillion.datasets.openpmd_datasets import stored_openpmd
+
+        return stored_openpmd(product.path, product.name, level)
     from pillion.datasets.raw_datasets import stored_raw
 
     return stored_raw(product.path)

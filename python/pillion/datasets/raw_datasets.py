@@ -80,7 +80,8 @@ def _stored(path: Path, head: dict[str, Any]) -> Stored:
     shape = (counts[-1],) if cells is None else cells[::-1]
     fields = {}
     for number, entry in enumerate(head["fields"]):
-        points = (int(mesh["order"]) + 1,) * 3 if entry.get("centering") == "point" else ()
+        is_at_points = entry.get("centering") == "point"
+        points = (int(mesh["order"]) + 1,) * int(mesh.get("dimensions", 3)) if is_at_points else ()
         components = int(entry["components"])
         several = (components,) if components > 1 else ()
         name, dtype = str(entry["name"]), np.dtype(entry["type"])
@@ -88,7 +89,7 @@ def _stored(path: Path, head: dict[str, Any]) -> Stored:
         more = (component_axis(components),) if several else ()
         fields[name] = StoredField(
             dtype,
-            dims + more + (POINTS if points else ()),
+            dims + more + (POINTS[-len(points) :] if points else ()),
             shape + of.inner,
             str(entry.get("units") or ""),
             _Blocks(path, of, cells),

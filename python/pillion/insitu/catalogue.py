@@ -21,7 +21,7 @@ MESH_KINDS = {
     5: "curvilinear",
     6: "unstructured",
 }
-BOXES = ("uniform", "rectilinear")  # kinds of mesh whose blocks are boxes of cells
+BOXES = ("uniform", "rectilinear", "curvilinear")  # kinds of mesh whose blocks are boxes of cells
 CENTERINGS = {"": 0, "cell": 1, "point": 2}
 
 
@@ -49,6 +49,8 @@ class Field:
     order: int = 0  #: at the points of a spectral mesh: of its elements
     levels: int = 1  #: of refinement of a uniform mesh, whose cells are those of the coarsest
     is_partial: bool = False  #: cells of a uniform mesh may be missing
+    dimensions: int = 3  #: of the elements of a spectral mesh
+    is_at_points: bool = False  #: values are at points of the mesh, not at cells
 
     @property
     def is_particles(self) -> bool:
@@ -63,7 +65,7 @@ class Field:
     def of_item(self) -> tuple[int, ...]:
         """The shape of a particle's or element's values: its components, then its points."""
         components = (self.components,) if self.components > 1 else ()
-        return components + ((self.order + 1,) * 3 if self.order > 0 else ())
+        return components + ((self.order + 1,) * self.dimensions if self.order > 0 else ())
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,7 @@ class FieldDescription:
     Attributes:
         mesh_kind: "uniform", "rectilinear", "particles", "spectral" or "unstructured".
         order: of a spectral mesh: its elements have order + 1 points along each axis; else 0.
+        dimensions: of a spectral mesh: those of its elements, 2 or 3; else 0.
         centering: "cell"; or "point" in spectral elements and unstructured meshes; "" for
             particles.
         coordinates: the field that holds the coordinates of a spectral mesh, or "".
@@ -92,6 +95,7 @@ class FieldDescription:
     order: int = 0
     centering: str = ""
     coordinates: str = ""
+    dimensions: int = 0
 
     @property
     def is_particles(self) -> bool:
@@ -145,11 +149,13 @@ def fields_of(descriptions: Iterable[Any]) -> dict[str, Field]:
             MESH_KINDS[f.mesh_kind],
             NAMES[f.type],
             f.components,
-            tuple(f.cells[: f.axes]),
+            tuple(f.cells[: f.axes]) if MESH_KINDS[f.mesh_kind] in BOXES else (),
             f.used,
             f.order,
             f.levels,
             f.is_partial,
+            2 if MESH_KINDS[f.mesh_kind] == "spectral" and f.axes == 2 else 3,
+            f.centering == CENTERINGS["point"],
         )
         for f in descriptions
     }

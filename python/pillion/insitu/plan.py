@@ -22,7 +22,7 @@ class Shape:
     axes: int  # 0 unless the mesh is uniform
     has_inner: bool
     places: dict[str, int]  # of fields among the arrays of a block
-    points: list[int]  # by field: of an element along an axis, or 0
+    points: list[list[int]]  # by field: of an element along each axis, or none
     at_points: frozenset[str] = frozenset()  # fields at points of an unstructured mesh
 
 
@@ -33,7 +33,7 @@ class Made:
     number: int
     type: str
     components: int
-    points: int
+    points: list[int]
     centering: str
 
 
@@ -105,7 +105,7 @@ def _shape(
         wanted.levels,
     )
     places = {field: i for i, field in enumerate(wanted.fields)}
-    points = [field.points for field in fields]
+    points = [[field.points] * field.dimensions if field.points else [] for field in fields]
     at_points = frozenset(
         name for name, field in zip(wanted.fields, fields, strict=True) if field.is_at_points
     )
@@ -146,5 +146,5 @@ def _made(
             called, like.name, number_of_type, output.components, centering, units
         )
     at_points = like.mesh_kind == "spectral" and (output.centering or like.centering) == "point"
-    points = like.order + 1 if at_points else 0
+    points = [like.order + 1] * like.dimensions if at_points else []
     return Made(number, kind, output.components, points, output.centering or like.centering)

@@ -5,35 +5,31 @@ Arrays are shared where they are: nothing is copied until a step is published, a
 a reference, so that the memory stays. Index order is that of the mesh: `array[i, j, k]` is the cell
 `lo + (i, j, k)`, whatever the order in memory.
 
-Open sessions are closed when the program ends, while there is still an interpreter for stages in
-Python, but only if the program ended well. Closing waits for the other ranks, which never come if
-an exception ended one. If all ranks fail, MPI_Finalize closes what it can; if only some do, the job
-is ended within seconds.
+Sessions that are open when the program ends are closed then; see open_sessions.py.
 """
 
-import atexit
 import math
-import sys
-import time
-import traceback
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from dataclasses import field as dataclasses_field
 from os import PathLike, fspath
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from pillion.errors import Error
 from pillion.insitu.catalogue import BOXES, NUMBERS, Field, Progress, fields_of, number_of
+from pillion.insitu.open_sessions import open_sessions
 from pillion.insitu.shared_arrays import (
     address_of,
     box_of,
+    expect_components,
     expect_items,
+    items_of,
     strides_for,
     view_of,
 )
@@ -61,92 +57,6 @@ def yaml_of(value: object) -> str:
     return str(value)
 
 
-class _OpenSessions:
-    """All of this process. At the end of the program it closes them, or ends the job if this rank
-    has failed and the others have not: they would wait for this one forever."""
-
-    PATIENCE = 5.0  # seconds in which ranks that all fail meet
-
-    def __init__(self) -> None:
-        self.sessions: set[Session] = set()  # so that garbage collection does not end them
-        self.failure = ""  # how this rank ended, if not well
-        self.place = ""  # where it called sys.exit
-        self.communicator: MPI.Comm | None = None  # of a session that a failure left open
-        self.registered = False
-
-    def add(self, session: "Session") -> None:
-        self.sessions.add(session)
-        if not self.registered:
-            self.registered = True
-            atexit.register(self.close)
-            self._watch_exceptions()
-            self._watch_exit()
-
-    def _watch_exceptions(self) -> None:
-        before = sys.excepthook
-
-        def note(
-            kind: type[BaseException], error: BaseException, trace: TracebackType | None
-        ) -> None:
-            self.failure = "an exception"
-            before(kind, error, trace)
-
-        sys.excepthook = note
-
-    def _watch_exit(self) -> None:
-        """The interpreter does not show a SystemExit to its hook."""
-        before = sys.exit
-
-        def leave(status: object = None, /) -> NoReturn:
-            if status not in (None, 0):
-                self.failure = f"sys.exit({status!r})"
-                self.place = "".join(traceback.format_stack()[:-1])
-            before(status)  # type: ignore[arg-type]
-
-        sys.exit = leave
-
-    def forget(self, session: "Session") -> None:
-        self.sessions.discard(session)
-
-    def abandon(self, session: "Session") -> None:
-        """Leaves a session open that other ranks may never come to close."""
-        self.communicator = session.simulation
-        self.sessions.discard(session)
-
-    def close(self) -> None:
-        from mpi4py import MPI
-
-        if MPI.Is_finalized():
-            return
-        if self.failure:
-            for session in list(self.sessions):
-                self.abandon(session)
-            if self.communicator is not None:
-                self._end_job_unless_all_fail(self.communicator)
-            return
-        for session in list(self.sessions):
-            session.close_or_warn()
-
-    # MPI_Finalize closes what it can if all simulation ranks come there, so these meet first.
-    def _end_job_unless_all_fail(self, communicator: "MPI.Comm") -> None:
-        from mpi4py import MPI
-
-        met = communicator.Ibarrier()
-        deadline = time.monotonic() + self.PATIENCE
-        while not met.Test():
-            if time.monotonic() >= deadline:
-                print(
-                    f"{self.place}pillion: rank {communicator.rank} has ended with {self.failure} "
-                    "while other ranks work; the job is ended, because they would wait for it",
-                    file=sys.stderr,
-                    flush=True,
-                )
-                MPI.COMM_WORLD.Abort(1)
-            time.sleep(0.01)
-
-
-_open_sessions = _OpenSessions()
-
 _Arrangement = tuple[list[int], list[int], int, Sequence[int] | None]
 
 
@@ -168,7 +78,7 @@ class Session:
         self._allocated: dict[tuple[str, int], _Arrangement] = {}
         self._open_blocks: dict[str, _OpenBlocks] = {}
         self._fields: dict[str, Field] | None = None
-        _open_sessions.add(self)
+        open_sessions.add(self)
 
     def serve(self) -> bool:
         """On a sidecar rank: works until the simulation closes its session, and returns True; this
@@ -245,6 +155,8 @@ class Session:
                 of a Fortran array (n, n, n, components, count) fits.
                 Unstructured mesh: (count,) or (count, components), in one piece; a value for each
                 cell or point of the block, as the field's centering says.
+                A list or tuple of arrays, one for each component, shares components that lie apart:
+                each is like the array of a field of one component, and all have the same strides.
             lo: index of the array's first cell in the mesh, on its level; by default 0 along every
                 axis. For uniform meshes only.
             block: number of the block; by default 0, or the next one within `blocks`.
@@ -254,17 +166,37 @@ class Session:
             Error: if the array does not suit the field.
         """
         wanted = self._field(field)
-        view = view_of(array, field)
-        address, number = address_of(view), number_of(view, field)
+        is_apart = isinstance(array, (list, tuple))
+        views = [view_of(one, field) for one in (array if is_apart else [array])]
+        number = number_of(views[0], field) if views else 0
         opened = self._open_blocks.get(field)
         if block is None:
             block = 0 if opened is None else opened.next
+        if level != 0 and wanted.mesh_kind not in BOXES:
+            raise Error(f"field '{field}' was shared on level {level}; only boxes have levels")
+        if is_apart:
+            self._share_components(wanted, views, number, lo, level, block)
+        else:
+            self._share_array(wanted, views[0], number, lo, level, block)
+        self._shared[field, block] = (array, views)
+        if opened is not None:
+            opened.numbers.add(block)
+            opened.next = max(opened.next, block + 1)
+
+    def _share_array(
+        self,
+        wanted: Field,
+        view: np.ndarray[Any, Any],
+        number: int,
+        lo: Sequence[int] | None,
+        level: int,
+        block: int,
+    ) -> None:
+        field, address = wanted.name, address_of(view)
         if wanted.mesh_kind in BOXES:
             first, last, strides = box_of(wanted, view, lo)
             self._open.share_box(field, level, block, first, last, address, number, strides)
         else:
-            if level != 0:
-                raise Error(f"field '{field}' was shared on level {level}; only boxes have levels")
             expect_items(wanted, view, lo)
             share = {
                 "particles": self._open.share_particles,
@@ -272,10 +204,28 @@ class Session:
                 "unstructured": self._open.share_values,
             }[wanted.mesh_kind]
             share(field, block, view.shape[0], address, number)
-        self._shared[field, block] = (array, view)
-        if opened is not None:
-            opened.numbers.add(block)
-            opened.next = max(opened.next, block + 1)
+
+    def _share_components(
+        self,
+        wanted: Field,
+        views: list[np.ndarray[Any, Any]],
+        number: int,
+        lo: Sequence[int] | None,
+        level: int,
+        block: int,
+    ) -> None:
+        expect_components(wanted, views)
+        one = replace(wanted, components=1)
+        addresses = [address_of(view) for view in views]
+        if wanted.mesh_kind in BOXES:
+            first, last, strides = box_of(one, views[0], lo)
+            self._open.share_box_components(
+                wanted.name, level, block, first, last, addresses, number, strides
+            )
+        else:
+            strides = items_of(one, views[0], lo)
+            count = views[0].shape[0]
+            self._open.share_components(wanted.name, block, count, addresses, number, strides)
 
     def share_points(self, mesh: str, points: Any, *, block: int = 0, ids: Any = None) -> None:
         """Shares the points of a block of an unstructured mesh. They are copied; share them again
@@ -368,10 +318,11 @@ class Session:
 
     @contextmanager
     def blocks(self, field: str) -> Iterator[None]:
-        """Within `with session.blocks(field):` the program shares all blocks of a field
-        again, as after a regridding. At the end every block that was not shared within is taken
-        back. Blocks need no numbers there. After an exception within, the field cannot be published
-        until its blocks are shared again like this.
+        """Within `with session.blocks(field):` the program shares all blocks of a field again, as
+        after a regridding; or, with the name of an unstructured mesh, all its points and cells.
+        At the end every block that was not shared within is taken back. Blocks of fields need no
+        numbers there. After an exception within, the field cannot be published until its blocks
+        are shared again like this.
         """
         opened = self._open_blocks.get(field)
         if opened is not None and not opened.has_failed:
@@ -447,7 +398,7 @@ class Session:
         return array
 
     def unshare(self, field: str, *, block: int = 0) -> None:
-        """Takes a block back."""
+        """Takes a block of a field back, or the points and cells of a block of a mesh."""
         self._shared.pop((field, block), None)
         self._open.unshare(field, block)
         self._allocated.pop((field, block), None)
@@ -509,7 +460,7 @@ class Session:
         the program's counter goes back, products number its later steps after the earlier ones, and
         the report gives the number that was added.
         """
-        _open_sessions.failure = ""  # a SystemExit that was caught
+        open_sessions.failure = ""  # a SystemExit that was caught
         self._open.step(step, time)
 
     def checkpoint(self, path: str | PathLike[str]) -> None:
@@ -569,7 +520,7 @@ class Session:
         if kind is None:
             self.close_or_warn()
         elif not (isinstance(error, SystemExit) and error.code in (None, 0)):
-            _open_sessions.abandon(self)
+            open_sessions.abandon(self)
 
     @property
     def _open(self) -> "_core.Session":
@@ -581,7 +532,7 @@ class Session:
         self._handle = None
         self._shared.clear()
         self._allocated.clear()
-        _open_sessions.forget(self)
+        open_sessions.forget(self)
         from mpi4py import MPI
 
         if self.simulation is not None and not MPI.Is_finalized():

@@ -59,7 +59,8 @@ def box_of(
             f"field '{field.name}' was shared with lo={tuple(first)}; mesh '{field.mesh}' has "
             f"{axes} axes"
         )
-    last = [a + n for a, n in zip(first, view.shape[:axes], strict=True)]
+    beyond = 1 if field.is_at_points else 0  # one point more than cells
+    last = [a + n - beyond for a, n in zip(first, view.shape[:axes], strict=True)]
     strides = [_elements_of(view, stride, field.name) for stride in view.strides]
     return first, last, [*strides, 1][: axes + 1]
 
@@ -96,6 +97,33 @@ def expect_items(field: Field, view: np.ndarray, lo: Sequence[int] | None) -> No
             "give an array in one piece, such as numpy.ascontiguousarray makes, and share it "
             "again when it changes"
         )
+
+
+def expect_components(field: Field, views: list[np.ndarray]) -> None:
+    """Raises Error unless there is an array for each component, and all lie alike."""
+    if len(views) != field.components:
+        raise Error(
+            f"field '{field.name}' was shared as {len(views)} arrays; give one for each of its "
+            f"{field.components} components"
+        )
+    for component, view in enumerate(views):
+        for what in ("dtype", "shape", "strides"):
+            ours, others = getattr(view, what), getattr(views[0], what)
+            if ours != others:
+                raise Error(
+                    f"field '{field.name}' was shared as arrays of different {what}: component "
+                    f"{component} has {ours}, component 0 has {others}; all must lie alike"
+                )
+
+
+def items_of(field: Field, view: np.ndarray, lo: Sequence[int] | None) -> list[int]:
+    """Strides in elements, between particles or elements and between the points of one, of an array
+    of one component.
+    """
+    if view.ndim == 1 and not field.of_item and lo is None:
+        return [_elements_of(view, view.strides[0], field.name), 1]
+    expect_items(field, view, lo)
+    return [math.prod(view.shape[1:]), 1]
 
 
 def strides_for(field: Field, extents: Sequence[int]) -> list[int]:

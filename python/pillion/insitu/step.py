@@ -88,7 +88,8 @@ class Block:
     field with one value for each element is indexed `[e]` or `[e, c]`.
 
     On an unstructured mesh `array[i]` or `array[i, c]` is the value at cell or point i of the
-    block, as the field's centering says. `coordinates` and `connectivity` define its points and cells.
+    block, as the field's centering says. `coordinates` and `connectivity` define its points and
+    cells.
 
     Attributes:
         lo, hi: half-open index range of all cells, ghosts included, which may lie outside of

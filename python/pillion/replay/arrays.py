@@ -15,7 +15,7 @@ from pillion.insitu.catalogue import Field
 from pillion.insitu.step import Domain
 from pillion.replay.options import Order
 
-Format = Literal["npy", "hdf5", "idx", "raw", "plotfile"]
+Format = Literal["npy", "hdf5", "idx", "raw", "plotfile", "openpmd"]
 Span = tuple[int, int]
 Part = tuple[Span, ...]  # half-open ranges, one for each dimension
 
@@ -39,7 +39,7 @@ class Stored:
     fortran: bool = False  # the first index varies fastest
     offset: int = 0  # of the first value, in a .npy file
     step: int = 0  # in an IDX dataset
-    parts: tuple[str, ...] = ()  # in IDX and plotfiles, the fields that make up this one
+    parts: tuple[str, ...] = ()  # in IDX, plotfiles and openPMD, what makes up this one
     levels: int = 1  # of refinement; the shape is that of the coarsest
     raw: RawField | None = None  # in raw files
     domain: Domain | None = None  # of particles, if the file says it

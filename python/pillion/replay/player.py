@@ -55,7 +55,7 @@ class FieldReader:
         assert stored.dtype is not None
         if stored.format == "idx":
             return self._read_idx(stored, part, out)
-        if stored.format == "hdf5":
+        if stored.format in ("hdf5", "openpmd"):
             self._read_hdf5(stored, part, out)
         elif stored.format == "plotfile":
             self._read_plotfile(stored, part, out)
@@ -104,14 +104,18 @@ class FieldReader:
 
     def _read_hdf5(self, stored: Stored, part: Part, out: np.ndarray) -> None:
         """The file of the field before is still open: mostly it has the next one, too."""
-        from pillion.datasets import hdf5_arrays
+        from pillion.datasets import hdf5_arrays, openpmd_files
 
         if self._hdf5[0] != stored.path:
             self._hdf5 = "", None
             self._open.close()
             file = self._open.enter_context(hdf5_arrays.opened(stored.file))
             self._hdf5 = stored.path, file
-        hdf5_arrays.read_box(self._hdf5[1], stored.dataset, part, out)
+        if stored.format == "openpmd":
+            box = part[:-1] if len(stored.parts) > 1 else part
+            out[...] = openpmd_files.read_record(self._hdf5[1], stored.parts, box)
+        else:
+            hdf5_arrays.read_box(self._hdf5[1], stored.dataset, part, out)
 
 
 @dataclass

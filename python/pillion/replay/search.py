@@ -6,7 +6,7 @@ only of files and arrays that may hold one of the fields that are used.
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pillion.idx
 from pillion.datasets.npy_files import expect_whole, read_head
@@ -18,6 +18,9 @@ from pillion.insitu.step import Domain
 from pillion.replay.arrays import Stored, number_type
 from pillion.replay.frames import Found, Names, field_at_step, last_number
 from pillion.replay.options import Range
+
+if TYPE_CHECKING:
+    from pillion.datasets.openpmd_files import Iteration
 
 _RAW = ".raw.yaml"
 _HDF5 = (".h5", ".hdf5", ".vtkhdf")
@@ -55,7 +58,7 @@ def _files_in(folder: Path) -> list[str]:
     out: list[str] = []
     try:
         for path in folder.iterdir():
-            if path.name.endswith(("_hdf5", "_vtkhdf", FOLDER)) and path.is_dir():
+            if path.name.endswith(("_hdf5", "_openpmd", "_vtkhdf", FOLDER)) and path.is_dir():
                 out += _files_in(path)
             elif is_plotfile(path) or _is_known(path.name):
                 out.append(str(path))
@@ -111,7 +114,12 @@ class Search:
 
     def _hdf5(self, path: str) -> None:
         from pillion.datasets.hdf5_arrays import look_into
+        from pillion.datasets.openpmd_files import iterations
 
+        if (series := iterations(Path(path))) is not None:
+            for iteration in series:
+                self._openpmd(path, iteration)
+            return
         content = look_into(
             Path(path), lambda name: self._names.field_of_dataset(name) in self._used
         )
@@ -138,6 +146,31 @@ class Search:
             )
             field = self._names.field_of_dataset(dataset)
             self.found.append(Found(field, step, content.time, stored, content.scalars))
+
+    def _openpmd(self, path: str, iteration: "Iteration") -> None:
+        step = iteration.step
+        if not self._is_wanted(step):
+            return
+        for record in iteration.records:
+            field = self._names.field(record.field) or self._names.field_of_dataset(record.name)
+            if field not in self._used or record.level > 0:
+                continue
+            if record.coarsening > 1:
+                self.coarse.add(step)
+                continue
+            inner = (len(record.parts),) if len(record.parts) > 1 else ()
+            stored = Stored(
+                path,
+                record.type,
+                number_type(record.type),
+                record.shape + inner,
+                "openpmd",
+                record.name,
+                parts=record.parts,
+                levels=1 + max(r.level for r in iteration.records if r.mesh == record.mesh),
+                domain=None if record.domain is None else _domain_of(record.domain),
+            )
+            self.found.append(Found(field, step, iteration.time, stored, iteration.scalars))
 
     def _idx(self, path: str) -> None:
         dataset = pillion.idx.open(path)

@@ -172,6 +172,7 @@ std::string component_axis(const pillion_field_description& field) {
 
 std::vector<const char*> point_axes(const pillion_field_description& field) {
   if (points_of(field) == 1) return {};
+  if (field.axes == 2) return {"point_y", "point_x"};
   return {"point_z", "point_y", "point_x"};
 }
 
@@ -186,6 +187,7 @@ void Hdf5File::describe(const StepText& text) {
   hdf5::put(file_, "origin", text.origin);
   if (fields_.mesh().mesh_kind == PILLION_SPECTRAL) {
     hdf5::put(file_, "mesh_order", int64_t{fields_.mesh().order});
+    if (fields_.mesh().axes == 2) hdf5::put(file_, "mesh_dimensions", int64_t{2});
     hdf5::put(file_, "mesh_coordinates", std::string(fields_.mesh().coordinates));
   }
   if (axes_of(fields_) > 0) put_mesh(file_, fields_, text);

@@ -116,18 +116,20 @@ class File {
       hdf5::put(made, "unitSI", unit.factor);
       if (!part.group->is_particles()) hdf5::put(made, "position", part.position);
     }
-    if (record.components().empty()) return describe(datasets_[begin], part, units, unit);
+    if (record.components().empty()) return describe(datasets_[begin], part, units, unit, record.field.name);
     const std::string path =
         (part.group->is_particles() ? "particles/" + std::string(part.group->mesh.mesh)
                                     : std::string("fields")) +
         "/" + part.name(record);
     const hdf5::Handle group(H5Gopen2(step_, path.c_str(), H5P_DEFAULT), H5Gclose, "open " + path);
-    describe(group, part, units, unit);
+    describe(group, part, units, unit, record.field.name);
   }
 
   /// Attributes of a record.
   static void describe(hid_t record, const Part& part, const std::string& units,
-                       const SiUnit& unit) {
+                       const SiUnit& unit, const std::string& field) {
+    hdf5::put(record, "mesh", std::string(part.group->mesh.mesh));
+    hdf5::put(record, "field", field);
     hdf5::put(record, "unitDimension", H5T_NATIVE_DOUBLE, {unit.dimension.size()},
               unit.dimension.data());
     hdf5::put(record, "timeOffset", 0.0);
@@ -154,7 +156,7 @@ class File {
       if (record.name != "position") continue;
       const std::string units = record.field.units[0] == '\0' ? part.units : record.field.units;
       const auto unit = unit_of(units, a_length);
-      describe(offset, part, units, unit);
+      describe(offset, part, units, unit, "");
       for (const auto& component : record.components()) {
         const auto constant = make_group(offset, component);
         const auto count = static_cast<uint64_t>(part.extent[0]);

@@ -223,8 +223,8 @@ void WriteRaw::write_index(const stage::Step& step) const {
   }
   const bool is_spectral = mesh.mesh_kind == PILLION_SPECTRAL;
   if (is_spectral)
-    text +=
-        ", order: " + std::to_string(mesh.order) + ", coordinates: \"" + mesh.coordinates + "\"";
+    text += ", order: " + std::to_string(mesh.order) + ", coordinates: \"" + mesh.coordinates +
+            "\"" + (mesh.axes == 2 ? ", dimensions: 2" : "");
   text += "}\norder: \"";
   text += is_spectral
               ? "points of an element, the first axis fastest, then components, then elements"

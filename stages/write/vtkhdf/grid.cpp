@@ -2,12 +2,14 @@
 #include "grid.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 namespace pillion::stages::write_vtkhdf {
 namespace {
 
-constexpr uint8_t vertex = 1, hexahedron = 12, lagrange_hexahedron = 72;  // VTK's types of cells
+constexpr uint8_t vertex = 1, quadrilateral = 9, hexahedron = 12,
+                  lagrange_hexahedron = 72;  // VTK's types of cells
 constexpr int64_t no_id = -1;
 
 /// Items number 0 to `count` of an array, components interleaved.
@@ -245,6 +247,64 @@ void Grid::add_elements(const stage::Block& block) {
   }
 }
 
+namespace {
+
+/// Points of a curvilinear block, with three coordinates each.
+Source curved_points(const stage::Array& array, const std::array<int64_t, 3>& points) {
+  return [array, points](Bytes& memory) {
+    const size_t size = write::bytes_of(array.type);
+    memory.assign(static_cast<size_t>(3 * points[0] * points[1] * points[2]) * size, std::byte{0});
+    std::byte* to = memory.data();
+    const auto* from = static_cast<const std::byte*>(array.data);
+    for (int64_t k = 0; k < points[2]; ++k)
+      for (int64_t j = 0; j < points[1]; ++j)
+        for (int64_t i = 0; i < points[0]; ++i, to += 3 * size)
+          for (int64_t c = 0; c < array.components; ++c) {
+            const int64_t at = i * array.strides[0] + j * array.strides[1] + k * array.strides[2] +
+                               c * array.strides[3];
+            std::memcpy(to + static_cast<size_t>(c) * size, from + at * static_cast<int64_t>(size),
+                        size);
+          }
+    return ByteSpan(memory);
+  };
+}
+
+/// Quadrilaterals, or hexahedra, of VTK's between the points of a box of cells.
+std::vector<int64_t> curved_nodes(const std::array<int64_t, 3>& cells, int32_t axes) {
+  const int64_t row = cells[0] + 1, plane = row * (cells[1] + 1);
+  std::vector<int64_t> out;
+  for (int64_t k = 0; k < cells[2]; ++k)
+    for (int64_t j = 0; j < cells[1]; ++j)
+      for (int64_t i = 0; i < cells[0]; ++i)
+        for (int64_t up = 0; up < (axes == 3 ? 2 : 1); ++up) {
+          const int64_t first = i + row * j + plane * (k + up);
+          out.insert(out.end(), {first, first + 1, first + row + 1, first + row});
+        }
+  return out;
+}
+
+}  // namespace
+
+void Grid::add_curved(const stage::Block& block) {
+  const int32_t axes = wanted_.mesh().axes;
+  std::array<int64_t, 3> cells{1, 1, 1}, points{1, 1, 1};
+  for (int d = 0; d < axes; ++d) {
+    const auto axis = static_cast<size_t>(d);
+    cells[axis] = block.hi()[d] - block.lo()[d];
+    points[axis] = cells[axis] + 1;
+  }
+  const int64_t cell_count = cells[0] * cells[1] * cells[2];
+  const int64_t point_count = points[0] * points[1] * points[2];
+  const int64_t corners = axes == 3 ? 8 : 4;
+  add_part(point_count, cell_count, corners * cell_count);
+  add("Offsets", cell_count + 1, offsets_of(cell_count, corners));
+  add("Connectivity", corners * cell_count, listed(curved_nodes(cells, axes)));
+  add("Types", cell_count, repeated(cell_count, axes == 3 ? hexahedron : quadrilateral));
+  add("Points", point_count, curved_points(block.coordinates(), points));
+  for (size_t f = 0; f < wanted_.names.size(); ++f)
+    add(path_of(f), cell_count, box_values(block, static_cast<int32_t>(f), block.lo(), block.hi()));
+}
+
 void Grid::add_cells(const stage::Block& block) {
   const auto& raw = block.raw();
   const auto& of = *raw.connectivity;
@@ -307,6 +367,7 @@ Content grid_content(const stage::Step& step, const Wanted& wanted) {
     if (kind == PILLION_UNSTRUCTURED && block.raw().points.total == 0) continue;
     if (kind == PILLION_PARTICLES) grid.add_particles(block);
     else if (kind == PILLION_SPECTRAL) grid.add_elements(block);
+    else if (kind == PILLION_CURVILINEAR) grid.add_curved(block);
     else grid.add_cells(block);
   }
   auto all = static_cast<int64_t>(grid.parts());

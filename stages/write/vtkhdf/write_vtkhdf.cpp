@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "../../common/elements.hpp"
 #include "../../common/hdf5.hpp"
 #include "../../common/options.hpp"
 #include "../fields.hpp"
@@ -59,7 +60,7 @@ class WriteVtkhdf final : public stage::Stage {
 };
 
 WriteVtkhdf::WriteVtkhdf(stage::Setup& setup)
-    : fields_(setup, true),
+    : fields_(setup, true, true),
       name_(dataset_name(setup, fields_.mesh().mesh)),
       how_{integer_from(setup["at_once"], 0), setup["durable"].boolean()},
       wanted_{.names = fields_.names, .fields = fields_.fields},
@@ -81,9 +82,6 @@ stage::Input WriteVtkhdf::input_of(const stage::Setup& setup) {
   const auto& mesh = fields_.mesh();
   auto names = fields_.names;
   if (wanted_.places == static_cast<int32_t>(names.size())) names.push_back(places_);
-  if (mesh.mesh_kind == PILLION_CURVILINEAR)
-    setup["fields"].fail("mesh '" + std::string(mesh.mesh) +
-                         "' is curvilinear, which write_vtkhdf cannot write yet");
   if (!has_boxes(mesh)) return stage::Input::as_shared(names);
   if (has_levels()) return stage::Input::as_shared(names).with_levels();
   return stage::Input::slabs(names, mesh.axes - 1);
@@ -95,7 +93,10 @@ void WriteVtkhdf::find_places(const stage::Setup& setup) {
   const bool is_particles = mesh.mesh_kind == PILLION_PARTICLES;
   if (position && !is_particles) position.fail("`position` goes with particles");
   if (is_particles) places_ = position ? position.text() : "position";
+  stages::expect_hexahedra(mesh, setup["fields"], "write_vtkhdf");
   if (mesh.mesh_kind == PILLION_SPECTRAL) places_ = mesh.coordinates;
+  if (mesh.mesh_kind == PILLION_CURVILINEAR)
+    wanted_.place_type = setup.field(mesh.coordinates, setup["fields"]).type;
   if (!is_particles && mesh.mesh_kind != PILLION_SPECTRAL) return;
   const auto place = position ? position : setup["fields"];
   if (places_.empty())

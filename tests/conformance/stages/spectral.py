@@ -41,3 +41,19 @@ def owned(step):
         "weighted": step.sum(weighted),
         "corner": step.sum(corner),
     }
+
+
+@pillion.stage(
+    ["velocity"],
+    outputs={
+        "peak": pillion.Output(components=1, centering="cell"),
+        "doubled": pillion.Output(components=2),
+    },
+)
+def flat(step):
+    """Elements of two dimensions have points [j, i]; peak is over those with j = 2."""
+    for block in step.blocks:
+        velocity = block["velocity"]
+        assert velocity.shape[1] == 2 and velocity.ndim == 4
+        block.produce("peak")[...] = velocity[:, 1, 2].max(axis=1)
+        block.produce("doubled")[...] = 2 * velocity

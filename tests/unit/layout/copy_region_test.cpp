@@ -49,6 +49,21 @@ void check_copies(Random& random) {
               {reinterpret_cast<const std::byte*>(source.data()), from.lo, a}, region, shift,
               components, sizeof(T));
   REQUIRE(target == expected);
+
+  // The same from an array for each component, in places that nothing relates.
+  std::vector<std::vector<T>> apart(static_cast<size_t>(components), source);
+  Source of_components{nullptr, from.lo, a};
+  of_components.data = reinterpret_cast<const std::byte*>(apart[0].data());
+  for (int32_t c = 0; c < components; ++c)
+    of_components.offsets.push_back(
+        static_cast<int64_t>((reinterpret_cast<intptr_t>(apart[static_cast<size_t>(c)].data()) -
+                              reinterpret_cast<intptr_t>(apart[0].data())) /
+                             static_cast<intptr_t>(sizeof(T))) +
+        c * a[3]);
+  std::fill(target.begin(), target.end(), T{-1});
+  copy_region({reinterpret_cast<std::byte*>(target.data()), to.lo, b}, of_components, region, shift,
+              components, sizeof(T));
+  REQUIRE(target == expected);
 }
 
 }  // namespace

@@ -47,6 +47,23 @@ TEST_CASE("an element has a value of each component at each of its points, or on
   CHECK(centering_of(box, catalogue.field("number")) == Centering::Cell);
 }
 
+TEST_CASE("elements may have two dimensions, and coordinates two components or three") {
+  const std::string flat =
+      "meshes: {box: {kind: spectral, order: 3, coordinates: xyz, dimensions: 2}}\n";
+  auto two = fields;
+  two.replace(two.find("components: 3"), 13, "components: 2");
+  for (const auto& those : {fields, two}) {
+    const auto catalogue = read(flat + those).catalogue;
+    const auto& box = catalogue.mesh("box");
+    CHECK(box.axes == 2);
+    CHECK(values_of(box, catalogue.field("u")) == 2 * 16);
+    CHECK(values_of(box, catalogue.field("number")) == 1);
+  }
+  CHECK(error_of(mesh + two).find("are a field of 3 real components") != std::string::npos);
+  CHECK(error_of("meshes: {box: {kind: spectral, order: 3, dimensions: 1}}\n")
+            .find("spectral elements have 2 or 3 dimensions, found 1") != std::string::npos);
+}
+
 TEST_CASE("the user's mesh replaces the program's, whose fields follow it") {
   const std::string finer = "meshes: {box: {kind: spectral, order: 7, coordinates: xyz}}\n";
   const auto catalogue = read(finer, mesh + fields).catalogue;

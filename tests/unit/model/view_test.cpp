@@ -82,10 +82,14 @@ TEST_CASE("of an empty block nothing is expected") {
 }
 
 TEST_CASE("an element's values are evenly apart") {
-  const Wanted three{{}, ElementType::Float64, 3, false, true};
-  const Wanted one{{}, ElementType::Float64, 1, false, true};
-  const auto strides = [](const pillion_view& view, const Wanted& wanted, int64_t points = 2) {
-    return arrange_elements(view, wanted, points, 5).strides;
+  const int64_t cube[] = {2, 2, 2}, square[] = {2, 2};
+  const Wanted three{cube, ElementType::Float64, 3, false, true};
+  const Wanted one{cube, ElementType::Float64, 1, false, true};
+  const Wanted three_each{{}, ElementType::Float64, 3, false, true};
+  const Wanted one_each{{}, ElementType::Float64, 1, false, true};
+  const Wanted flat{square, ElementType::Float64, 3, false, true};
+  const auto strides = [](const pillion_view& view, const Wanted& wanted) {
+    return arrange_elements(view, wanted, 5).strides;
   };
   CHECK(strides(view_of({2, 2, 2, 3, 5}, {8, 16, 32, 64, 192}), three) == Strides{24, 0, 0, 1});
   CHECK(strides(view_of({8, 3, 6}, {16, 128, 500 * 8}), three) == Strides{500, 0, 0, 2});
@@ -93,14 +97,19 @@ TEST_CASE("an element's values are evenly apart") {
   CHECK(strides(view_of({8, 5}, {8, -64}), one) == Strides{-8, 0, 0, 1});
   CHECK(strides(view_of({2, 2, 2, 1, 5}, {8, 16, 32, 8, 64}), one) == Strides{8, 0, 0, 1});
   CHECK(strides(view_of({130}, {8}), three) == Strides{24, 0, 0, 1});
-  CHECK(strides(view_of({3, 5}, {8, 24}), three, 1) == Strides{3, 0, 0, 1});
-  CHECK(strides(view_of({9}, {24}), one, 1) == Strides{3, 0, 0, 3});
+  CHECK(strides(view_of({3, 5}, {8, 24}), three_each) == Strides{3, 0, 0, 1});
+  CHECK(strides(view_of({9}, {24}), one_each) == Strides{3, 0, 0, 3});
+  CHECK(strides(view_of({2, 2, 3, 5}, {8, 16, 32, 96}), flat) == Strides{12, 0, 0, 1});
+  CHECK(strides(view_of({4, 3, 5}, {8, 32, 96}), flat) == Strides{12, 0, 0, 1});
+  CHECK(arrange_elements(view_of({2, 2, 2, 3, 5}, {8, 16, 32, 64, 192}), flat, 5).fault ==
+        "an array of shape (2, 2, 2, 3, 5), where (2, 2, 3, 5), or more, is expected");
 }
 
 TEST_CASE("elements of another shape are refused") {
-  const Wanted three{{}, ElementType::Float64, 3, false, true};
+  const int64_t cube[] = {2, 2, 2};
+  const Wanted three{cube, ElementType::Float64, 3, false, true};
   const auto fault = [&](const pillion_view& view) {
-    return arrange_elements(view, three, 2, 5).fault;
+    return arrange_elements(view, three, 5).fault;
   };
   CHECK(fault(view_of({3, 2, 2, 2, 5}, {8, 24, 48, 96, 192})) ==
         "an array of shape (3, 2, 2, 2, 5), where (2, 2, 2, 3, 5), or more, is expected");
@@ -110,5 +119,5 @@ TEST_CASE("elements of another shape are refused") {
   CHECK(fault(view_of({2, 2, 2, 3, 5}, {8, 24, 48, 96, 288})) ==
         "an array whose elements have gaps between their values");
   CHECK(fault(view_of({120}, {12})) == "an array whose elements are not whole elements apart");
-  CHECK(arrange_elements(view_of({7}, {8}), three, 2, 0).fault.empty());
+  CHECK(arrange_elements(view_of({7}, {8}), three, 0).fault.empty());
 }

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Curvilinear meshes whose points move, at every placement, against NumPy: the area of a polygon
+around a circle and of its sectors is known."""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import curvilinear_program as program
+import numpy as np
+import pytest
+from conftest import mpirun, read_table
+from vtkmodules.util.numpy_support import vtk_to_numpy
+from vtkmodules.vtkFiltersVerdict import vtkCellSizeFilter
+from vtkmodules.vtkIOHDF import vtkHDFReader
+
+HERE = Path(__file__).parent
+TEXT = f"""
+output: results
+SIDECARS
+meshes:
+  ring: {{kind: curvilinear, cells: {list(program.RING)}, coordinates: ring_x, units: m}}
+  shell: {{kind: curvilinear, cells: {list(program.SHELL)}, coordinates: shell_x, units: m}}
+fields:
+  ring_u: {{mesh: ring, type: float64}}
+  ring_x: {{mesh: ring, type: float64, components: 2, centering: point}}
+  shell_u: {{mesh: shell, type: float64}}
+  shell_x: {{mesh: shell, type: float64, components: 3, centering: point}}
+analyses:
+  ring:
+    every: 1 steps
+    stages:
+      - statistics: {{fields: [ring_u]}}
+      - histogram: {{field: ring_u, bins: 5, range: [-2.0, 2.0]}}
+      - write_vtkhdf: {{fields: [ring_u], durable: false}}
+  shell:
+    every: 1 steps
+    stages:
+      - statistics: {{fields: [shell_u]}}
+      - write_vtkhdf: {{fields: [shell_u], durable: false}}
+"""
+PLACES = {
+    "inside": (3, 0, ""),
+    "network": (3, 2, "{ranks: 2, when_full: wait}"),
+    "node": (2, 1, "{per_node: 1, when_full: wait, memory: 4 MiB}"),
+}
+
+
+def run(folder: Path, build: Path, place: str, *arguments: str) -> str:
+    ranks, more, sidecars = PLACES[place]
+    text = TEXT.replace("SIDECARS", f"sidecars: {sidecars}" if sidecars else "")
+    (folder / "run.yaml").write_text(text)
+    env = os.environ | {"PYTHONPATH": f"{build / 'python'}:{HERE}"}
+    script = HERE / "curvilinear_program.py"
+    done = mpirun(ranks + more, sys.executable, script, *arguments, env=env, cwd=folder)
+    return done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module", params=PLACES)
+def results(request, build, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("curved")
+    run(folder, build, request.param)
+    report = json.loads((folder / "results/report.json").read_text())
+    for analysis in report["analyses"]:
+        assert analysis["publications"] == program.STEPS, analysis
+        assert analysis["dropped"] == 0 and analysis["disabled"] is None, analysis
+    return folder / "results"
+
+
+def volumes(cells, step):
+    """Quadrilaterals between two rays: the difference of two triangles' areas."""
+    rays = np.sin(2 * np.pi / (24 if len(cells) == 2 else 48)) / 2
+    squares = program.radius(np.arange(cells[0] + 1.0), step) ** 2
+    areas = np.diff(squares) * rays
+    if len(cells) == 2:
+        return np.repeat(areas[:, None], cells[1], axis=1)
+    heights = np.diff(np.arange(cells[2] + 1.0) ** 1.5)
+    return np.broadcast_to(areas[:, None, None] * heights, cells)
+
+
+@pytest.mark.parametrize("mesh", ["ring", "shell"])
+def test_cells_weigh_by_volume(results, mesh):
+    cells = {"ring": program.RING, "shell": program.SHELL}[mesh]
+    table = read_table(results / f"{mesh}/statistics_{mesh}_u.csv")
+    for step in range(program.STEPS):
+        u, v = program.values([0] * len(cells), cells, step), volumes(cells, step)
+        mean = (u * v).sum() / v.sum()
+        assert table["count"][step] == u.size
+        assert table["volume"][step] == pytest.approx(v.sum(), rel=1e-12)
+        assert table["mean"][step] == pytest.approx(mean, rel=1e-11)
+        deviation = np.sqrt((v * (u - mean) ** 2).sum() / v.sum())
+        assert table["standard_deviation"][step] == pytest.approx(deviation, rel=1e-11)
+        if mesh == "ring":
+            bins = read_table(results / f"ring/histogram_ring_u.{step:09}.csv")
+            found, _ = np.histogram(u.ravel(), 5, (-2, 2), weights=v.ravel())
+            np.testing.assert_allclose(bins["volume"], found, rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("mesh", ["ring", "shell"])
+def test_vtk_reads_them(results, mesh):
+    cells = {"ring": program.RING, "shell": program.SHELL}[mesh]
+    for step in range(program.STEPS):
+        reader = vtkHDFReader()
+        reader.SetFileName(str(results / f"{mesh}/{mesh}_vtkhdf/{mesh}.{step:09}.vtkhdf"))
+        sizes = vtkCellSizeFilter()
+        sizes.SetInputConnection(reader.GetOutputPort())
+        sizes.Update()
+        data = sizes.GetOutput().GetCellData()
+        measure = "Area" if mesh == "ring" else "Volume"
+        found = sorted(
+            zip(
+                vtk_to_numpy(data.GetArray(f"{mesh}_u")).round(9),
+                vtk_to_numpy(data.GetArray(measure)),
+                strict=True,
+            )
+        )
+        u, v = program.values([0] * len(cells), cells, step), volumes(cells, step)
+        wanted = sorted(zip(u.ravel().round(9), v.ravel(), strict=True))
+        np.testing.assert_allclose(found, wanted, rtol=1e-9)
+
+
+def test_an_inverted_mesh_drops_the_publication(build, tmp_path):
+    out = run(tmp_path, build, "network", "inverted1")
+    assert "has the volume -" in out and "right-handed" in out, out
+    report = json.loads((tmp_path / "results/report.json").read_text())
+    for analysis in report["analyses"]:
+        assert (analysis["publications"], analysis["dropped"]) == (program.STEPS - 1, 1), analysis

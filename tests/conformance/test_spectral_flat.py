@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Stages on quadrilateral spectral elements against NumPy: a plane whose coordinates have two
+components, and a surface in space. The elements are of order 3, deformed by a smooth map."""
+
+from functools import cache
+
+import h5py
+import numpy as np
+import pytest
+from conftest import read_table
+from datasets import read_raw
+from frames import Frame
+from numpy.polynomial import Polynomial
+from numpy.polynomial.legendre import Legendre
+from placements import cases, check_report, placements
+from pool import results_of_case
+from scenes import Scene
+from test_spectral import HAS_PYTHON, HAS_WRITE, ORDER, STAGES, N, points
+
+ELEMENTS = (5, 4)
+DIMENSIONS = {"plane": 2, "surface": 3}
+CATALOGUE = f"""
+meshes:
+  sheet: {{kind: spectral, order: {ORDER}, dimensions: 2, coordinates: xyz, units: m}}
+fields:
+  xyz: {{mesh: sheet, type: float64, components: SPACE, units: m}}
+  velocity: {{mesh: sheet, type: float64, components: 2, units: m/s}}
+  pressure: {{mesh: sheet, type: float32}}
+  number: {{mesh: sheet, type: int64, centering: cell}}
+"""
+ANALYSES = """
+analyses:
+  values:
+    stages:
+      - magnitude: {field: velocity, into: speed}
+      - statistics: {fields: [velocity, pressure, number]}
+      - histogram: {field: speed, bins: 20, range: [0, 4]}
+"""
+WRITING = """
+      - write_hdf5: {fields: [xyz, velocity, pressure, number], durable: false}
+      - write_raw: {fields: [velocity, pressure, number], durable: false}
+"""
+PYTHON = f"""
+  python:
+    stages:
+      - python: {{call: "{STAGES}:flat"}}
+      - statistics: {{fields: [peak, doubled]}}
+"""
+
+
+@cache
+def coordinates(name: str) -> np.ndarray:
+    """[element, component, j, i]."""
+    corners = np.stack(np.meshgrid(*map(np.arange, ELEMENTS), indexing="ij"), -1).reshape(-1, 2)
+    s, r = np.meshgrid(points(), points(), indexing="ij")
+    local = (np.stack([r, s]) + 1) / 2
+    x = (corners[:, :, None, None] + local) / np.array(ELEMENTS)[:, None, None]
+    bump = np.prod(np.sin(np.pi * x), axis=1, keepdims=True)
+    x = x + 0.07 * bump * np.array([1.0, -0.6])[:, None, None]
+    return x if name == "plane" else np.concatenate([x, 0.5 * bump], axis=1)
+
+
+@cache
+def areas(name: str) -> np.ndarray:
+    """Quadrature weights times the area of the map [element, j, i], from NumPy's polynomials."""
+    x = points()
+    weights = 2 / (ORDER * N * Legendre.basis(ORDER)(x) ** 2)
+    derivative = np.empty((N, N))
+    for j in range(N):
+        of = Polynomial.fromroots(np.delete(x, j))
+        derivative[:, j] = of.deriv()(x) / of(x[j])
+    r = np.einsum("im,ecjm->ecji", derivative, coordinates(name))
+    s = np.einsum("jm,ecmi->ecji", derivative, coordinates(name))
+    g = [(a * b).sum(axis=1) for a, b in ((r, r), (s, s), (r, s))]
+    return np.sqrt(g[0] * g[1] - g[2] ** 2) * np.outer(weights, weights)
+
+
+@cache
+def frames(name: str) -> list[Frame]:
+    rng = np.random.default_rng(11)
+    xyz = coordinates(name)
+    number = (rng.permutation(len(xyz)) * 3 + 7).astype(np.int64)
+    out = []
+    for step in range(3):
+        velocity = np.sin(2 * np.pi * xyz[:, [1, 0]] + 0.3 * step)
+        velocity += rng.normal(0, 0.3, velocity.shape)
+        pressure = (velocity**2).sum(axis=1).astype(np.float32)
+        values = {"xyz": xyz, "velocity": velocity, "pressure": pressure, "number": number}
+        flat = {k: v.reshape(len(v), -1) if v.ndim > 1 else v for k, v in values.items()}
+        out.append(Frame(step, 0.25 * step, flat))
+    return out
+
+
+def shaped(frame: Frame, field: str) -> np.ndarray:
+    if field == "speed":
+        return np.sqrt((shaped(frame, "velocity") ** 2).sum(axis=1))
+    if field == "number":
+        return frame[field]
+    values = frame[field].reshape(len(frame["number"]), -1, N, N)
+    return values[:, 0] if field == "pressure" else values
+
+
+def scene(name: str) -> Scene:
+    shape, _, apart = name.partition("-")
+    catalogue = CATALOGUE.replace("SPACE", str(DIMENSIONS[shape]))
+    analyses = ANALYSES + (WRITING if HAS_WRITE else "") + (PYTHON if HAS_PYTHON else "")
+    arguments = ("--elements", 1, "--apart", int(bool(apart)))
+    return Scene(name, frames(shape), catalogue, analyses, "trajectory_driver", arguments)
+
+
+DIVISIONS = ["slabs", "migrate", "sparse", "pieces"]
+CASES = cases(
+    {
+        "plane": placements(
+            DIVISIONS, [(1, 0, "slabs"), (3, 2, "pieces"), (2, 1, "slabs", "node")]
+        ),
+        "surface-apart": placements(DIVISIONS, [(3, 0, "migrate"), (2, 1, "pieces", "node")]),
+    }
+)
+
+
+@pytest.fixture(scope="module", params=CASES)
+def played(request, build, tmp_path_factory):
+    """The shape of the mesh, and the folder of the results."""
+    name, placement = request.param
+    _, results = results_of_case(
+        request, build, tmp_path_factory, lambda case, _: (scene(case[0]), case[1])
+    )
+    check_report(scene(name), placement, results)
+    return name.partition("-")[0], results
+
+
+def check_row(table, row: int, ending: str, values: np.ndarray, shape: str) -> None:
+    values = values.astype(np.float64)
+    weights = areas(shape) if values.ndim > 1 else areas(shape).sum(axis=(1, 2))
+    expected = {
+        "volume": weights.sum(),
+        "min": values.min(),
+        "max": values.max(),
+        "mean": np.average(values, weights=weights),
+        "rms": np.sqrt(np.average(values**2, weights=weights)),
+    }
+    assert table["count" + ending][row] == values.size
+    for name, value in expected.items():
+        assert table[name + ending][row] == pytest.approx(value, rel=1e-12, abs=1e-14), name
+
+
+def test_statistics(played):
+    shape, results = played
+    velocity, pressure, number = (
+        read_table(results / f"values/statistics_{name}.csv")
+        for name in ("velocity", "pressure", "number")
+    )
+    assert velocity.units["volume_x"] == "m^2"
+    for row, frame in enumerate(frames(shape)):
+        for c, axis in enumerate("xy"):
+            check_row(velocity, row, f"_{axis}", shaped(frame, "velocity")[:, c], shape)
+        check_row(velocity, row, "_magnitude", shaped(frame, "speed"), shape)
+        check_row(pressure, row, "", shaped(frame, "pressure"), shape)
+        check_row(number, row, "", frame["number"], shape)
+
+
+def test_histogram(played):
+    shape, results = played
+    for frame in frames(shape):
+        table = read_table(results / f"values/histogram_speed.{frame.step:09}.csv")
+        speed = shaped(frame, "speed")
+        assert table["count"].tolist() == np.histogram(speed, 20, (0, 4))[0].tolist()
+        by_area = np.histogram(speed, 20, (0, 4), weights=areas(shape))[0]
+        np.testing.assert_allclose(table["volume"], by_area, rtol=1e-11, atol=1e-15)
+
+
+@pytest.mark.skipif(not HAS_WRITE, reason="no stage write_hdf5")
+def test_files(played):
+    shape, results = played
+    raw = read_raw(results / "values", "sheet.raw.yaml")
+    for frame in frames(shape):
+        wanted = np.argsort(frame["number"])
+        with h5py.File(results / f"values/sheet_hdf5/sheet.{frame.step:09}.h5") as file:
+            assert file["velocity"].shape == (20, 2, N, N) and file["pressure"].shape == (20, N, N)
+            names = [dim[0].name for dim in file["velocity"].dims]
+            assert names == ["/element", "/component2", "/point_y", "/point_x"]
+            found = np.argsort(file["number"][...])
+            for name in ("xyz", "velocity", "pressure", "number"):
+                np.testing.assert_array_equal(
+                    file[name][...][found], shaped(frame, name)[wanted], err_msg=name
+                )
+        _, blocks = raw[frame.step]
+        number = np.concatenate([block["number"].ravel() for block in blocks])
+        velocity = np.concatenate([block["velocity"].reshape(-1, 2, N, N) for block in blocks])
+        np.testing.assert_array_equal(
+            velocity[np.argsort(number)], shaped(frame, "velocity")[wanted]
+        )
+
+
+@pytest.mark.skipif(not HAS_PYTHON, reason="no modules for Python")
+def test_stages_in_python(played):
+    shape, results = played
+    peak = read_table(results / "python/statistics_peak.csv")
+    doubled = read_table(results / "python/statistics_doubled.csv")
+    for row, frame in enumerate(frames(shape)):
+        velocity = shaped(frame, "velocity")
+        check_row(peak, row, "", velocity[:, 1, 2].max(axis=1), shape)
+        for c, axis in enumerate("xy"):
+            check_row(doubled, row, f"_{axis}", 2 * velocity[:, c], shape)
