@@ -4,11 +4,11 @@
 #pragma once
 
 #include <array>
-#include <deque>
 #include <map>
 #include <set>
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <vector>
 
 #include "base/scratch_buffer.hpp"
@@ -33,8 +33,11 @@ struct Input {
   std::vector<pillion_array> flag_arrays;  ///< by block: of these, or of cells that name points
   std::vector<pillion_array> coordinates;  ///< by block of a mesh that has points
   std::vector<pillion_connectivity> connectivity;  ///< the same
-  std::deque<base::Bytes> packed_coordinates;      ///< where their components lay apart
+  std::vector<base::Bytes> packed_coordinates;     ///< where their components lay apart
 };
+
+// Blocks point into the other members, which must stay where they are when an input moves.
+static_assert(std::is_nothrow_move_constructible_v<Input>);
 
 /// The versions of cells that were checked, by block.
 using CheckedCells = std::map<int64_t, std::pair<int64_t, int64_t>>;
