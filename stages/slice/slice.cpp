@@ -171,7 +171,7 @@ class Slice final : public stage::Stage {
       at_ = at.real();
       const double length = field_.length[axis_];
       const auto fault = outside(*at_, field_.origin[axis_], length, at.text());
-      if (length > 0 && !fault.empty()) at.fail(fault);
+      if (has_boxes(field_) && length > 0 && !fault.empty()) at.fail(fault);
     }
     setup.product(table_name() + ".csv");
     if (const auto thickness = setup["thickness"])
