@@ -39,7 +39,8 @@ nb::dict domain(const Work& work, const std::string& mesh) {
   return out;
 }
 
-nb::dict unstructured_now(const pillion_mesh& found) {
+/// Of a mesh whose blocks have coordinates of points.
+nb::dict mesh_of_points(const pillion_mesh& found) {
   nb::list patches;
   for (int32_t p = 0; p < found.patch_count; ++p) patches.append(found.patches[p]);
   nb::dict out;
@@ -55,11 +56,12 @@ nb::dict unstructured_now(const pillion_mesh& found) {
   return out;
 }
 
-/// Of a mesh of cells in boxes, or an unstructured one; empty for others.
+/// Of a mesh with cells; empty for others.
 nb::dict mesh_now(const Work& work, const std::string& name) {
   const pillion_mesh& found = mesh_of(work, name);
   nb::dict out;
-  if (found.kind == PILLION_UNSTRUCTURED) return unstructured_now(found);
+  if (found.kind == PILLION_UNSTRUCTURED || found.kind == PILLION_CURVILINEAR)
+    return mesh_of_points(found);
   if (found.kind != PILLION_UNIFORM && found.kind != PILLION_RECTILINEAR) return out;
   nb::list faces, periodic;
   for (int32_t d = 0; d < found.axes; ++d) {

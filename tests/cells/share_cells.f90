@@ -100,13 +100,13 @@ contains
     integer(int64), allocatable :: skin_ids(:), parents(:)
     integer(int32), allocatable :: patches(:)
     if (rank == 0) then
-      skin_ids = int([0, 1, 2, 3], int64)
-      parents = [0_int64]
-      patches = [1]
+      allocate (skin_ids, source=int([0, 1, 2, 3], int64))
+      allocate (parents, source=[0_int64])
+      allocate (patches, source=[1])
     else
-      skin_ids = int([1, 9, 11, 12, 13, 15, 14], int64)
-      parents = [3_int64, 4_int64]
-      patches = [2, 1]
+      allocate (skin_ids, source=int([1, 9, 11, 12, 13, 15, 14], int64))
+      allocate (parents, source=[3_int64, 4_int64])
+      allocate (patches, source=[2, 1])
     end if
     call pillion_share_points(session, 'skin', 0, coordinates(skin_ids, 0), ids=skin_ids)
     if (rank == 0) then
@@ -136,7 +136,7 @@ contains
   subroutine expect(ierr, message)
     integer, intent(in) :: ierr
     character(*), intent(in) :: message
-    if (ierr == pillion_error_argument .and. pillion_error_message() == message) return
+    if (pillion_error_message() == message .and. ierr == pillion_error_argument) return
     print *, ierr, pillion_error_message()
     error stop 'expected: '//message
   end subroutine

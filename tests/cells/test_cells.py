@@ -46,7 +46,7 @@ def seen(request, build, tmp_path_factory):
     text = CONFIGURATION.replace("SIDECARS", sidecars)
     text = text.replace("STAGE", str(HERE / "look_at_cells.py"))
     (folder / "run.yaml").write_text(text, encoding="utf-8")
-    mpirun(ranks, *program, cwd=folder, env=ENVIRONMENT, timeout=60)
+    mpirun(ranks, *program, cwd=folder, env=ENVIRONMENT, timeout=90)
     steps = {}
     for step in range(3):
         found = [

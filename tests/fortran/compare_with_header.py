@@ -40,6 +40,7 @@ MEMBERS = {
     "size_t": "integer(c_size_t)",
     "pillion_type": "integer(c_int32_t)",
     "pillion_mesh_kind": "integer(c_int32_t)",
+    "pillion_centering": "integer(c_int32_t)",
     "const char*": "type(c_ptr)",
     "const void*": "type(c_ptr)",
     "const void* const*": "type(c_ptr)",

@@ -13,11 +13,11 @@ METRICS = {1: "cartesian", 2: "cylindrical", 3: "spherical"}
 
 @dataclass(frozen=True)
 class Mesh:
-    """A uniform, rectilinear or unstructured mesh in a publication; if that is coarse, the coarse
-    one. Cells of an unstructured mesh are those of blocks.
+    """A mesh with cells in a publication; if that is coarse, the coarse one. Coordinates of
+    curvilinear and unstructured meshes are with their blocks, and they have no faces here.
 
     Attributes:
-        kind: "uniform", "rectilinear" or "unstructured".
+        kind: "uniform", "rectilinear", "curvilinear" or "unstructured".
         faces: by axis, cells + 1 coordinates of the faces of cells, in ascending order. Angles
             are in degrees.
         metric: "cartesian"; "cylindrical": radius, azimuth, height, or radius and height;

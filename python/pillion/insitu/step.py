@@ -152,8 +152,9 @@ class Block:
 
     @property
     def coordinates(self) -> Array | None:
-        """Places of the points of an unstructured mesh, (points, 3); None for other meshes. Axes
-        that the mesh lacks are 0.
+        """Places of the points of an unstructured mesh, (points, 3), where axes that the mesh lacks
+        are 0. Of a curvilinear mesh the values of the field that holds them, as [i, j, k,
+        component], with one point more along each axis than cells. None for other meshes.
         """
         if self._coordinates is None:
             shape = self._shape
@@ -264,12 +265,12 @@ class Step:
         return Domain(**self._work.domain(mesh))
 
     def mesh(self, name: str) -> Mesh:
-        """A uniform, rectilinear or unstructured mesh as it is at this step: coordinates, metric,
-        volumes; patches of a boundary.
+        """A mesh with cells as it is at this step: coordinates, metric, volumes; patches of a
+        boundary.
         """
         found = self._work.mesh(name)
         if not found:
-            raise Error(f"mesh '{name}' has no cells in boxes; it is one of particles or elements")
+            raise Error(f"mesh '{name}' has no cells; it is one of particles or elements")
         kind = MESH_KINDS[found.pop("kind")]
         metric = METRICS[found.pop("metric", 1)]
         faces = tuple(np.array(faces) for faces in found.pop("faces", ()))
