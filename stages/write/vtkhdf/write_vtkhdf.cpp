@@ -33,7 +33,7 @@ class WriteVtkhdf final : public stage::Stage {
   [[nodiscard]] bool has_levels() const {
     return fields_.mesh().levels > 1 || fields_.mesh().is_partial != 0;
   }
-  [[nodiscard]] stage::Input input_of(const stage::Setup& setup);
+  [[nodiscard]] stage::Input input_of() const;
   void find_places(const stage::Setup& setup);
   void check_names(const stage::Value& list) const;
   [[nodiscard]] double memory() const;
@@ -73,12 +73,12 @@ WriteVtkhdf::WriteVtkhdf(stage::Setup& setup)
   check_names(setup["fields"]);
   setup.product(name_ + ".vtkhdf.series");
   setup.product(name_ + "_vtkhdf");
-  wanted_.input = setup.input(input_of(setup));
+  wanted_.input = setup.input(input_of());
   setup.memory(memory());
 }
 
 /// Boxes go in slabs, which are contiguous in a file; all else is written where it is.
-stage::Input WriteVtkhdf::input_of(const stage::Setup& setup) {
+stage::Input WriteVtkhdf::input_of() const {
   const auto& mesh = fields_.mesh();
   auto names = fields_.names;
   if (wanted_.places == static_cast<int32_t>(names.size())) names.push_back(places_);
