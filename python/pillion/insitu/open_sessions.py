@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Session(Protocol):
-    """What this needs of a session; `pillion.Session` has it."""
+    """The part of `pillion.Session` that closing needs."""
 
     simulation: "MPI.Comm | None"
 
